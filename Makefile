@@ -1,0 +1,121 @@
+# Widerow. Plain `make` builds the server, the command line and the library into build/.
+#
+#   make run     installs what building needs, builds, starts the server on ./data
+#   make test    installs what tests need, builds, runs everything (test/run.sh)
+#   make deps    only installs the Debian packages for building
+#   make check   unit tests alone, under a minute
+#   make tidy    house rules: include direction, headers alone, banned calls
+#   make bench   side by side with peers;  make nightly: the long tests
+#
+# SAN=address,undefined (or thread) builds apart, in build-<names>/, with sanitizers and without jemalloc.
+
+SAN ?=
+comma := ,
+BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+CC := gcc
+
+DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-dev \
+	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev libjansson-dev \
+	libcurl4-openssl-dev libjemalloc-dev
+DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
+	npm golang-go default-jdk-headless maven universal-ctags
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
+CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -MMD -MP
+CFLAGS := -std=c11 -O2 -g -fno-omit-frame-pointer -fPIC -fvisibility=hidden $(WARN)
+LDFLAGS := -pthread
+ifneq ($(SAN),)
+CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -O1 -DWR_FAULTS
+LDFLAGS += -fsanitize=$(SAN)
+endif
+ifeq ($(RELEASE),)
+CFLAGS += -DWR_FAULTS
+endif
+
+LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
+LIBS_WIRE := -lprotobuf-c -lcrypto -lz
+LIBS_SERVER := -lmicrohttpd $(LIBS_WIRE)
+LIBS_CLI := -lcurl $(LIBS_WIRE)
+ALLOC := $(if $(SAN),,-ljemalloc)
+
+objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/$(1)/*.c))
+PROTO := $(wildcard src/wire/proto/*.proto)
+GEN_C := $(patsubst src/wire/proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(PROTO))
+GEN_O := $(GEN_C:.c=.o)
+LIB_O := $(call objs,base) $(call objs,engine) $(call objs,table)
+WIRE_O := $(call objs,wire) $(GEN_O)
+NET_O := $(call objs,net)
+SERVER_O := $(call objs,server)
+CLI_O := $(call objs,cli)
+BIN := $(BUILD)/widerowd $(BUILD)/widerow
+
+all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
+
+$(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(ALLOC)
+
+$(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
+	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
+
+# The static library is one object whose hidden names are made local, so that a program which embeds it can use
+# any name but wr_*.
+$(BUILD)/libwiderow.a: $(LIB_O)
+	@rm -f $@
+	$(CC) -r -nostdlib -o $(BUILD)/libwiderow.o $^
+	objcopy --localize-hidden $(BUILD)/libwiderow.o
+	ar rcs $@ $(BUILD)/libwiderow.o
+
+$(BUILD)/libwiderow.so: $(LIB_O)
+	$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS_LIB)
+
+$(BUILD)/obj/%.o: src/%.c | $(GEN_C)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+
+$(BUILD)/gen/%.pb-c.c: src/wire/proto/%.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
+
+$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
+	$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
+
+# Unit tests: test/unit/ mirrors src/, one program a file.
+UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*/*_test.c))
+
+$(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB)
+
+unit: $(UNIT)
+
+deps:
+	@tools/deps.sh $(DEPS_BUILD)
+
+deps-test: deps
+	@tools/deps.sh $(DEPS_TEST)
+
+run: deps
+	@$(MAKE) --no-print-directory -j2 all
+	@exec $(BUILD)/widerowd --data data
+
+test: deps-test
+	@$(MAKE) --no-print-directory -j2 all unit
+	@BUILD=$(BUILD) SAN=$(SAN) test/run.sh
+
+check: unit
+	@BUILD=$(BUILD) test/run.sh unit
+
+nightly: deps-test
+	@$(MAKE) --no-print-directory -j2 all unit
+	@BUILD=$(BUILD) TIER=nightly test/run.sh
+
+tidy:
+	@tools/tidy.sh
+
+clean:
+	rm -rf build build-*
+
+-include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+
+.PHONY: all unit deps deps-test run test check nightly tidy clean
+.SECONDARY:

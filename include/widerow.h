@@ -1,0 +1,703 @@
+/* widerow.h: the public interface of Widerow, a wide-column database.
+ *
+ * Everything a front door can ask of the database is one `struct wr_request` and one `struct
+ * wr_reply`. The server's HTTP door, the command line and an embedding program all use this header
+ * and nothing below it.
+ *
+ * Five nouns:
+ *   wr_db       an open database. Any thread may use it at any time.
+ *   wr_request  what is asked: an operation, the instance it is for, and one struct of arguments.
+ *   wr_reply    what came of it: a code, a text, and one struct of results. Owns all memory it
+ * points to. wr_row      a key and its cells. wr_value    one typed value.
+ *
+ * Ownership. A `struct wr_bytes` is a view: it never owns. A request and all it points to must stay
+ * unchanged until its reply arrives. A reply and all it points to lives until wr_reply_free().
+ *
+ * Durability. A reply with code WR_OK to a write is given only after the write is on stable
+ * storage, unless the database was opened with `sync = false`. Reads see only what has reached
+ * stable storage.
+ *
+ * Errors. Zero is success. The list of codes is `enum wr_error`; wr_error_applied() says of each
+ * whether the request may have changed anything, which is what decides whether a client may simply
+ * send it again.
+ *
+ * Rules about values, limits and texts come from the data-model reference ("semantics, section N"
+ * below).
+ */
+#ifndef WIDEROW_H
+#define WIDEROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define WR_API __attribute__((visibility("default")))
+#else
+#define WR_API
+#endif
+
+/* A view of bytes that somebody else owns. `ptr` may be NULL only if `len` is 0. Where a field is
+ * optional, ptr == NULL means "not given" and a non-NULL ptr with len 0 means "given, empty". */
+#ifndef WR_BYTES_DEFINED
+#define WR_BYTES_DEFINED
+struct wr_bytes {
+    const void *ptr;
+    size_t len;
+};
+#endif
+
+/* ---- values
+ * ------------------------------------------------------------------------------------------------
+ */
+
+/* The scalar types. The Tablestore door uses BIGINT (its INTEGER), DOUBLE, BOOLEAN, VARCHAR (its
+ * STRING) and VARBINARY (its BINARY); the SQL door uses all. The numbers are stored on disk: never
+ * change one. */
+enum wr_type {
+    WR_NULL = 0,
+    WR_BOOLEAN = 1,
+    WR_TINYINT = 2,    /* 8 bits, signed  */
+    WR_SMALLINT = 3,   /* 16 bits, signed */
+    WR_INTEGER = 4,    /* 32 bits, signed */
+    WR_BIGINT = 5,     /* 64 bits, signed; the Tablestore INTEGER */
+    WR_UBIGINT = 6,    /* 64 bits, unsigned */
+    WR_FLOAT = 7,      /* IEEE 754 binary32, carried in `real` */
+    WR_DOUBLE = 8,     /* IEEE 754 binary64 */
+    WR_DECIMAL = 9,    /* decimal text in `bytes`: [-]digits[.digits], at most 38 digits */
+    WR_VARCHAR = 10,   /* UTF-8 text; the Tablestore STRING */
+    WR_CHAR = 11,      /* UTF-8 text padded with spaces to the column's length */
+    WR_BINARY = 12,    /* bytes padded with zeros to the column's length */
+    WR_VARBINARY = 13, /* any bytes; the Tablestore BINARY */
+    WR_DATE = 14,      /* days since 1970-01-01, in `integer` */
+    WR_TIME = 15,      /* milliseconds since midnight, in `integer` */
+    WR_TIMESTAMP = 16, /* milliseconds since 1970-01-01 UTC, in `integer` */
+    WR_JSON = 17,      /* UTF-8 text that is JSON; not in keys */
+    /* Placeholders, never stored. */
+    WR_INF_MIN = 32,        /* below every value; range bounds only */
+    WR_INF_MAX = 33,        /* above every value; range bounds only */
+    WR_AUTO_INCREMENT = 34, /* "choose one for me"; written keys only */
+};
+
+/* One typed value. Which member of the union counts follows from the type: `boolean` for BOOLEAN;
+ * `integer` for TINYINT to BIGINT, DATE, TIME, TIMESTAMP; `uinteger` for UBIGINT; `real` for FLOAT
+ * and DOUBLE; `bytes` else. */
+struct wr_value {
+    enum wr_type type;
+    union {
+        bool boolean;
+        int64_t integer;
+        uint64_t uinteger;
+        double real;
+        struct wr_bytes bytes;
+    };
+};
+
+#define WR_KEY_COLUMNS_MAX 5 /* key columns the database carries; a door may allow fewer */
+
+/* One key column with its name, as clients send it; names and order are checked against the table.
+ */
+struct wr_key_column {
+    struct wr_bytes name;
+    struct wr_value value;
+};
+
+struct wr_key {
+    const struct wr_key_column *columns;
+    size_t count;
+};
+
+/* What a cell in an update asks for. In a put every cell is WR_CELL_PUT. */
+enum wr_cell_op {
+    WR_CELL_PUT = 0,
+    WR_CELL_DELETE_ALL = 1, /* every version of the column; value and timestamp unused */
+    WR_CELL_DELETE_ONE = 3, /* the version at `timestamp_ms` */
+    WR_CELL_INCREMENT = 4,  /* add `value` to the newest version */
+};
+
+#define WR_TIMESTAMP_NONE INT64_MIN /* the server stamps the cell */
+
+/* One version of one column.
+ * `crc8` is the cell's own checksum (CRC-8, polynomial 0x07) over name and bare value, and over the
+ * timestamp if there is one, exactly as PlainBuffer counts it. A door that has verified it hands it
+ * in with `crc8_known`, the database stores it and hands it out again, so a cell is checked from
+ * end to end. In a reply it is always set and covers the timestamp. */
+struct wr_cell {
+    struct wr_bytes name;
+    struct wr_value value;
+    int64_t timestamp_ms;
+    enum wr_cell_op op;
+    uint8_t crc8;
+    bool crc8_known;
+};
+
+/* A row. In a reply an absent row has key.count == 0 (and no cells); cells are sorted by name, and
+ * within a name newest first. In a request cells keep the caller's order. */
+struct wr_row {
+    struct wr_key key;
+    const struct wr_cell *cells;
+    size_t cell_count;
+};
+
+/* ---- filters and conditions (semantics, section 6 "Filters", "Condition")
+ * ----------------------------------- */
+
+enum wr_comparator {
+    WR_EQUAL = 1,
+    WR_NOT_EQUAL = 2,
+    WR_GREATER_THAN = 3,
+    WR_GREATER_EQUAL = 4,
+    WR_LESS_THAN = 5,
+    WR_LESS_EQUAL = 6,
+    WR_EXIST = 7,
+    WR_NOT_EXIST = 8,
+};
+
+enum wr_filter_type {
+    WR_FILTER_COLUMN = 1,
+    WR_FILTER_COMPOSITE = 2,
+    WR_FILTER_PAGE = 3,
+};
+
+enum wr_combinator {
+    WR_NOT = 1,
+    WR_AND = 2,
+    WR_OR = 3,
+};
+
+/* A filter tree. The same tree serves as a column condition (where a page filter is refused). */
+struct wr_filter {
+    enum wr_filter_type type;
+    union {
+        struct wr_column_filter {
+            enum wr_comparator comparator;
+            struct wr_bytes column;
+            struct wr_value value;
+            bool filter_if_missing;
+            bool latest_version_only;
+            struct wr_bytes
+                regex; /* ptr NULL: compare the value itself. Else its first group is compared */
+            enum wr_type cast_type; /* of the group: WR_BIGINT, WR_DOUBLE or WR_VARCHAR */
+        } column;
+        struct wr_composite_filter {
+            enum wr_combinator combinator;
+            const struct wr_filter *subs;
+            size_t sub_count;
+        } composite;
+        struct wr_page_filter {
+            int32_t offset;
+            int32_t limit;
+        } page;
+    };
+};
+
+enum wr_existence {
+    WR_IGNORE = 0,
+    WR_EXPECT_EXIST = 1,
+    WR_EXPECT_NOT_EXIST = 2,
+};
+
+struct wr_condition {
+    enum wr_existence existence;
+    const struct wr_filter *column; /* NULL: none */
+};
+
+/* ---- tables (semantics, section 4)
+ * -------------------------------------------------------------------------- */
+
+struct wr_key_schema {
+    struct wr_bytes name;
+    enum wr_type type;
+    uint32_t length; /* CHAR and BINARY: bytes; DECIMAL: precision * 256 + scale; else 0 */
+    bool descending;
+    bool auto_increment;
+};
+
+struct wr_defined_column {
+    struct wr_bytes name;
+    enum wr_type type;
+};
+
+/* Bits of wr_table_options.given, in requests: which members the client sent. All are set in
+ * replies. */
+enum {
+    WR_HAS_TTL = 1,
+    WR_HAS_MAX_VERSIONS = 2,
+    WR_HAS_DEVIATION = 4,
+    WR_HAS_ALLOW_UPDATE = 8,
+    WR_HAS_UPDATE_FULL_ROW = 16,
+};
+
+struct wr_table_options {
+    uint32_t given;
+    int32_t ttl_s; /* seconds; -1 = never */
+    int32_t max_versions;
+    int64_t deviation_s;
+    bool allow_update;
+    bool update_full_row;
+};
+
+/* Reserved throughput in capacity units a second. */
+struct wr_throughput {
+    bool has_read, has_write;
+    int32_t read, write;
+};
+
+struct wr_stream_spec {
+    bool given;
+    bool enable;
+    bool has_expiration;
+    int32_t expiration_h; /* hours */
+    const struct wr_bytes *columns_to_get;
+    size_t column_count;
+};
+
+struct wr_sse_spec {
+    bool given;
+    bool enable;
+    int32_t key_type; /* 0: not given; 1: KMS service; 2: bring your own key */
+    struct wr_bytes key_id;
+    struct wr_bytes role_arn;
+};
+
+struct wr_index_meta {
+    struct wr_bytes name;
+    const struct wr_bytes *key_columns;
+    size_t key_column_count;
+    const struct wr_bytes *defined_columns;
+    size_t defined_column_count;
+    int32_t update_mode; /* 0 asynchronous, 1 synchronous */
+    int32_t type;        /* 0 global, 1 local */
+    int32_t sync_phase;  /* replies: 1 building, 2 following */
+};
+
+/* A half-open range of values of the first key column; INF_MIN and INF_MAX for the open ends. */
+struct wr_partition_range {
+    struct wr_value begin;
+    struct wr_value end;
+};
+
+enum wr_table_status {
+    WR_TABLE_ACTIVE = 1,
+    WR_TABLE_INACTIVE = 2,
+    WR_TABLE_LOADING = 3,
+    WR_TABLE_UNLOADING = 4,
+    WR_TABLE_UPDATING = 5,
+};
+
+struct wr_create_table {
+    struct wr_bytes table;
+    const struct wr_key_schema *key;
+    size_t key_count;
+    const struct wr_defined_column *defined;
+    size_t defined_count;
+    struct wr_table_options options;
+    struct wr_throughput reserved;
+    const struct wr_partition_range *partitions;
+    size_t partition_count;
+    struct wr_stream_spec stream;
+    struct wr_sse_spec sse;
+    const struct wr_index_meta *indexes;
+    size_t index_count;
+    bool local_transactions;
+};
+
+struct wr_update_table {
+    struct wr_bytes table;
+    bool has_reserved;
+    struct wr_throughput reserved;
+    bool has_options;
+    struct wr_table_options options;
+    struct wr_stream_spec stream;
+};
+
+/* Operations that take a table's name only: DescribeTable, DeleteTable, LoadTable, UnloadTable. */
+struct wr_table_name {
+    struct wr_bytes table;
+};
+
+struct wr_list_table {
+    char unused;
+};
+
+/* AddDefinedColumn takes names and types, DeleteDefinedColumn names only. */
+struct wr_defined_columns {
+    struct wr_bytes table;
+    const struct wr_defined_column *columns;
+    size_t count;
+};
+
+/* A table as it is now: the reply to DescribeTable, and with only some members of use to
+ * UpdateTable. */
+struct wr_table_description {
+    struct wr_bytes table;
+    const struct wr_key_schema *key;
+    size_t key_count;
+    const struct wr_defined_column *defined;
+    size_t defined_count;
+    struct wr_table_options options;
+    struct wr_throughput reserved;
+    int64_t last_increase_s; /* UTC seconds */
+    int64_t last_decrease_s; /* UTC seconds; 0: never */
+    enum wr_table_status status;
+    struct wr_stream_spec stream;
+    struct wr_bytes stream_id; /* empty while the stream is off */
+    int64_t stream_enable_us;  /* UTC microseconds of the last enabling */
+    struct wr_sse_spec sse;
+    const struct wr_index_meta *indexes;
+    size_t index_count;
+    const struct wr_value *splits; /* first-key-column values between partitions, ascending */
+    size_t split_count;
+    int64_t creation_us; /* UTC microseconds */
+    bool local_transactions;
+};
+
+struct wr_table_list {
+    const struct wr_bytes *tables;
+    size_t count;
+};
+
+/* ---- rows (semantics, sections 5 and 6)
+ * --------------------------------------------------------------------- */
+
+enum wr_change_type {
+    WR_PUT = 1,
+    WR_UPDATE = 2,
+    WR_DELETE = 3,
+};
+
+enum wr_return_type {
+    WR_RETURN_NONE = 0,
+    WR_RETURN_KEY = 1,
+    WR_RETURN_AFTER_MODIFY = 2,
+};
+
+/* One row's change. PutRow, UpdateRow and DeleteRow carry one; `type` must agree with the
+ * operation. */
+struct wr_row_change {
+    enum wr_change_type type;
+    struct wr_bytes table; /* in a batch: unused, the table stands outside */
+    struct wr_row row;     /* WR_DELETE: no cells */
+    struct wr_condition condition;
+    enum wr_return_type return_type;
+    const struct wr_bytes *return_columns;
+    size_t return_column_count;
+    struct wr_bytes transaction; /* ptr NULL: none */
+};
+
+/* Which versions of which columns a read wants. */
+struct wr_read_options {
+    const struct wr_bytes *columns; /* none: all. May name key columns */
+    size_t column_count;
+    bool has_start, has_end, has_specific; /* of the time range, milliseconds, end exclusive */
+    int64_t start_ms, end_ms, specific_ms;
+    int32_t max_versions; /* 0: not given */
+    bool has_max_versions;
+    const struct wr_filter *filter;           /* NULL: none */
+    struct wr_bytes start_column, end_column; /* [start, end); ptr NULL: not given */
+};
+
+struct wr_get_row {
+    struct wr_bytes table;
+    struct wr_key key;
+    struct wr_read_options read;
+    struct wr_bytes token;       /* next_token of the answer before; ptr NULL: from the start */
+    struct wr_bytes transaction; /* ptr NULL: none */
+};
+
+struct wr_table_get {
+    struct wr_bytes table;
+    const struct wr_key *keys;
+    const struct wr_bytes *tokens; /* NULL, or one a key */
+    size_t key_count;
+    struct wr_read_options read;
+};
+
+struct wr_batch_get_row {
+    const struct wr_table_get *tables;
+    size_t table_count;
+};
+
+struct wr_table_write {
+    struct wr_bytes table;
+    const struct wr_row_change *changes;
+    size_t change_count;
+};
+
+struct wr_batch_write_row {
+    const struct wr_table_write *tables;
+    size_t table_count;
+    bool atomic;
+    struct wr_bytes transaction; /* ptr NULL: none */
+};
+
+/* BulkImport: one table, no conditions. */
+struct wr_bulk_import {
+    struct wr_table_write table;
+};
+
+struct wr_get_range {
+    struct wr_bytes table;
+    struct wr_key start; /* inclusive; columns may be INF_MIN or INF_MAX */
+    struct wr_key end;   /* exclusive */
+    bool backward;
+    bool has_limit;
+    int32_t limit; /* rows returned */
+    struct wr_read_options read;
+    struct wr_bytes token;
+    bool partial_keys;           /* return only the key columns named in read.columns */
+    struct wr_bytes transaction; /* ptr NULL: none */
+};
+
+/* BulkExport is a GetRange that counts bytes and reads the newest version of the columns named. */
+struct wr_bulk_export {
+    struct wr_bytes table;
+    struct wr_key start, end;
+    const struct wr_bytes *columns;
+    size_t column_count;
+    const struct wr_filter *filter;
+    bool matrix; /* the client wants the row matrix: at least one column must be named */
+};
+
+struct wr_split_points {
+    struct wr_bytes table;
+    int64_t split_size; /* in units */
+    bool has_unit;
+    int64_t unit_bytes; /* default 100 MiB */
+    bool has_limit;
+    int32_t limit;
+};
+
+/* ---- row replies
+ * -------------------------------------------------------------------------------------------- */
+
+/* What a request cost (semantics, section 7). */
+struct wr_capacity {
+    int32_t read, write;           /* capacity units */
+    int64_t read_size, write_size; /* bytes; bulk operations only */
+};
+
+/* One row's outcome. For the single-row operations `code` equals the reply's. */
+struct wr_row_result {
+    int code;            /* enum wr_error */
+    const char *message; /* never NULL when code is not 0 */
+    struct wr_capacity consumed;
+    struct wr_row row;          /* reads: the row; writes: what return_type asked for */
+    struct wr_bytes next_token; /* a row that goes on; ptr NULL: it does not */
+};
+
+struct wr_table_result {
+    struct wr_bytes table;
+    const struct wr_row_result *rows;
+    size_t row_count;
+};
+
+struct wr_batch_result {
+    const struct wr_table_result *tables;
+    size_t table_count;
+};
+
+struct wr_range_result {
+    struct wr_capacity consumed;
+    const struct wr_row *rows;
+    size_t row_count;
+    struct wr_key next; /* count 0: the range is exhausted */
+    /* The first `key` columns of every row, in key order, and then `columns` in the order asked:
+     * what a row matrix needs. Only BulkExport fills it. */
+    const struct wr_key_schema *key;
+    size_t key_count;
+};
+
+struct wr_split_result {
+    struct wr_capacity consumed;
+    const struct wr_key_schema *schema;
+    size_t schema_count;
+    const struct wr_key *points; /* ascending; trailing INF_MIN columns dropped */
+    size_t point_count;
+};
+
+/* ---- requests and replies
+ * ----------------------------------------------------------------------------------- */
+
+/* One row an operation: X(CONSTANT, member of the request's union, its type, member of the reply's
+ * union, its type). The wire names stand in src/op.def. */
+#define WR_OP_MAP(X)                                                                               \
+    X(CREATE_TABLE, create_table, struct wr_create_table, none, char)                              \
+    X(LIST_TABLE, list_table, struct wr_list_table, table_list, struct wr_table_list)              \
+    X(DESCRIBE_TABLE, describe_table, struct wr_table_name, description,                           \
+      struct wr_table_description)                                                                 \
+    X(UPDATE_TABLE, update_table, struct wr_update_table, description,                             \
+      struct wr_table_description)                                                                 \
+    X(DELETE_TABLE, delete_table, struct wr_table_name, none, char)                                \
+    X(LOAD_TABLE, load_table, struct wr_table_name, none, char)                                    \
+    X(UNLOAD_TABLE, unload_table, struct wr_table_name, none, char)                                \
+    X(ADD_DEFINED_COLUMN, add_defined_column, struct wr_defined_columns, none, char)               \
+    X(DELETE_DEFINED_COLUMN, delete_defined_column, struct wr_defined_columns, none, char)         \
+    X(GET_ROW, get_row, struct wr_get_row, row, struct wr_row_result)                              \
+    X(PUT_ROW, put_row, struct wr_row_change, row, struct wr_row_result)                           \
+    X(UPDATE_ROW, update_row, struct wr_row_change, row, struct wr_row_result)                     \
+    X(DELETE_ROW, delete_row, struct wr_row_change, row, struct wr_row_result)                     \
+    X(BATCH_GET_ROW, batch_get_row, struct wr_batch_get_row, batch, struct wr_batch_result)        \
+    X(BATCH_WRITE_ROW, batch_write_row, struct wr_batch_write_row, batch, struct wr_batch_result)  \
+    X(GET_RANGE, get_range, struct wr_get_range, range, struct wr_range_result)                    \
+    X(COMPUTE_SPLIT_POINTS, compute_split_points, struct wr_split_points, splits,                  \
+      struct wr_split_result)                                                                      \
+    X(BULK_EXPORT, bulk_export, struct wr_bulk_export, range, struct wr_range_result)              \
+    X(BULK_IMPORT, bulk_import, struct wr_bulk_import, batch, struct wr_batch_result)
+
+enum wr_op {
+#define X(name, member, type, reply, reply_type) WR_OP_##name,
+    WR_OP_MAP(X)
+#undef X
+        WR_OP_COUNT
+};
+
+struct wr_request {
+    enum wr_op op;
+    struct wr_bytes instance; /* the instance the tables belong to */
+    int64_t deadline_ms; /* monotonic clock, milliseconds; 0: none. Past it the answer is WR_E_BUSY,
+                            unless something may have been written already */
+    union {
+#define X(name, member, type, reply, reply_type) type member;
+        WR_OP_MAP(X)
+#undef X
+    };
+};
+
+/* The codes. The numbers are stable. */
+enum wr_error {
+    WR_OK = 0,
+    WR_E_PARAMETER = 1,     /* malformed or illegal argument; the text says which */
+    WR_E_INVALID_PK = 2,    /* a key that does not fit the table */
+    WR_E_CONDITION = 3,     /* a condition was not met */
+    WR_E_NOT_EXIST = 4,     /* no such table */
+    WR_E_EXIST = 5,         /* the table is there already */
+    WR_E_CONFLICT = 6,      /* another request holds the row */
+    WR_E_NOT_READY = 7,     /* the table cannot serve yet */
+    WR_E_PARTITION = 8,     /* a partition is moving */
+    WR_E_BUSY = 9,          /* overload; nothing was changed */
+    WR_E_QUOTA = 10,        /* too many tables */
+    WR_E_TOO_FREQUENT = 11, /* too many table operations a second */
+    WR_E_THROUGHPUT_TOO_OFTEN = 12,
+    WR_E_CAPACITY = 13,      /* the table's reserved throughput is used up */
+    WR_E_HOT_PARTITION = 14, /* a partition is out of throughput */
+    WR_E_FORBIDDEN_CAPACITY = 15,
+    WR_E_UNSUPPORTED = 16,  /* an operation this server does not do */
+    WR_E_UNSURE = 17,       /* no answer in time; may have been applied */
+    WR_E_UNAVAILABLE = 18,  /* storage does not answer; nothing was changed */
+    WR_E_INTERNAL = 19,     /* our fault */
+    WR_E_CORRUPT = 20,      /* stored bytes are damaged */
+    WR_E_NO_SPACE = 21,     /* the disk is full; nothing was changed */
+    WR_E_OUT_OF_RANGE = 22, /* outside the partition key of an atomic batch or transaction */
+    WR_E_SESSION = 23,      /* no such transaction */
+    WR_E_AUTH = 24,         /* who asks is not known or not allowed */
+    WR_E_REQUEST_TIMEOUT = 25,
+    WR_E_BODY_TOO_LARGE = 26,
+    WR_E_METHOD = 27,
+    WR_E_PERMISSION = 28,
+    WR_E_FORMAT = 29,    /* data of another version of Widerow */
+    WR_E_LOCKED = 30,    /* another process has the data open */
+    WR_E_DATA_LOSS = 31, /* acknowledged writes are missing from storage */
+    WR_E_MEMORY = 32,    /* a request would take more memory than it may */
+};
+
+struct wr_reply {
+    int code;            /* enum wr_error; 0 is success */
+    const char *message; /* never NULL; "" on success */
+    enum wr_op op;
+    union {
+        char none;
+        struct wr_table_list table_list;
+        struct wr_table_description description;
+        struct wr_row_result row;
+        struct wr_batch_result batch;
+        struct wr_range_result range;
+        struct wr_split_result splits;
+    };
+};
+
+/* Frees a reply and all it points to. NULL is allowed. */
+WR_API void wr_reply_free(struct wr_reply *reply);
+
+/* The Tablestore name of a code ("OTSParameterInvalid"), its HTTP status, and whether a request
+ * that ended so may have changed anything: -1 maybe, 0 no, 1 yes. Codes out of range are treated as
+ * WR_E_INTERNAL. */
+WR_API const char *wr_error_name(int code);
+WR_API int wr_error_status(int code);
+WR_API int wr_error_applied(int code);
+
+/* ---- the database
+ * ------------------------------------------------------------------------------------------- */
+
+struct wr_db;
+
+/* One "name = value" as in widerow.conf: limits (src/base/limit.def lists them) and engine
+ * settings. */
+struct wr_setting {
+    const char *name;
+    const char *value;
+};
+
+/* Where log lines go. `level` is 'E', 'W', 'I' or 'D'. Called from any thread; must not call back.
+ */
+typedef void wr_log_fn(void *arg, char level, const char *line);
+
+struct wr_options {
+    const char *engine; /* "rocks" (default) or "mem" */
+    const char *dir;    /* the data folder; made if missing. Ignored by "mem" */
+    bool no_sync; /* answer writes before they are on stable storage. Faster; a power cut loses the
+                     newest */
+    bool accept_data_loss; /* open although acknowledged writes are missing; what is left becomes
+                              the truth */
+    bool strict;           /* the smaller limits of the product's documents where two are known */
+    uint64_t
+        memory_bytes; /* for caches and write buffers; 0: a default that suits a laptop (256 MiB) */
+    const struct wr_setting *settings;
+    size_t setting_count;
+    wr_log_fn *log; /* NULL: stderr */
+    void *log_arg;
+};
+
+/* Opens a database. On failure *out is NULL and `message` (if not NULL) holds one line that says
+ * what is wrong and how to mend it. Errors: WR_E_LOCKED, WR_E_FORMAT, WR_E_DATA_LOSS, WR_E_CORRUPT,
+ * WR_E_UNAVAILABLE, WR_E_PARAMETER (a setting). */
+WR_API int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
+                   size_t message_size);
+
+/* Closes it: waits for requests under way, syncs, frees. No call may be running or follow. NULL is
+ * allowed. */
+WR_API void wr_close(struct wr_db *db);
+
+/* Called once for each submitted request, from the submitting thread before wr_submit() returns or
+ * later from a thread of the database. Must return soon and must not block; it may submit. The
+ * reply is the callee's to free. */
+typedef void wr_done_fn(void *arg, struct wr_reply *reply);
+
+/* Starts a request. `request` must stay as it is until `done` was called. */
+WR_API void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done,
+                      void *arg);
+
+/* The same, waiting for the answer. Never NULL. */
+WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request);
+
+/* A few figures for status pages, all since wr_open(). */
+struct wr_status {
+    bool writable; /* false: only reads are served; `reason` says why */
+    char reason[160];
+    uint64_t syncs;        /* log syncs */
+    uint64_t acknowledged; /* writes answered */
+    uint64_t bytes_stored; /* approximate */
+};
+WR_API void wr_status(struct wr_db *db, struct wr_status *out);
+
+/* "0.1.0" */
+WR_API const char *wr_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

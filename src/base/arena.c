@@ -1,0 +1,136 @@
+#include "base/arena.h"
+
+#include <stdio.h>
+
+#define BLOCK_BYTES_MIN 8192
+#define BLOCK_BYTES_MAX (1 << 20)
+#define ALIGN 16
+
+struct arena_block {
+    struct arena_block *next;
+    size_t size;
+    _Alignas(ALIGN) uint8_t data[];
+};
+
+struct arena_hook {
+    struct arena_hook *next;
+    void (*fn)(void *arg);
+    void *arg;
+};
+
+void arena_init(struct arena *a, void *first, size_t size)
+{
+    uintptr_t start = ((uintptr_t)first + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1);
+    uintptr_t end = (uintptr_t)first + size;
+
+    *a = (struct arena){0};
+    if (first && start < end) {
+        a->at = (uint8_t *)start;
+        a->end = (uint8_t *)end;
+    }
+}
+
+void arena_release(struct arena *a)
+{
+    struct arena_block *b, *next;
+
+    /* A hook may itself live in a block, so all hooks run before any block goes. */
+    for (struct arena_hook *h = a->hooks; h; h = h->next)
+        h->fn(h->arg);
+    for (b = a->blocks; b; b = next) {
+        next = b->next;
+        mem_free(b);
+    }
+    *a = (struct arena){0};
+}
+
+/* Starts a block that holds at least `size` bytes; blocks double so that large requests need few.
+ */
+static void arena_grow(struct arena *a, size_t size)
+{
+    size_t want = a->blocks ? a->blocks->size * 2 : BLOCK_BYTES_MIN;
+    struct arena_block *b;
+
+    if (want > BLOCK_BYTES_MAX)
+        want = BLOCK_BYTES_MAX;
+    if (want < size)
+        want = size;
+    b = mem_alloc(sizeof(*b) + want);
+    b->size = want;
+    b->next = a->blocks;
+    a->blocks = b;
+    a->at = b->data;
+    a->end = b->data + want;
+}
+
+void *arena_alloc(struct arena *a, size_t size)
+{
+    void *p;
+
+    size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
+    if (PORT_UNLIKELY((size_t)(a->end - a->at) < size))
+        arena_grow(a, size);
+    p = a->at;
+    a->at += size;
+    a->used += size;
+    return p;
+}
+
+void *arena_try_alloc(struct arena *a, size_t size)
+{
+    if (a->cap && (size > a->cap || a->used > a->cap - size))
+        return NULL;
+    return arena_alloc(a, size);
+}
+
+void *arena_zalloc(struct arena *a, size_t size)
+{
+    return memset(arena_alloc(a, size), 0, size);
+}
+
+bytes arena_copy(struct arena *a, bytes b)
+{
+    void *p = arena_alloc(a, b.len ? b.len : 1);
+
+    if (b.len)
+        memcpy(p, b.ptr, b.len);
+    return bytes_of(p, b.len);
+}
+
+bytes arena_vprintf(struct arena *a, const char *fmt, va_list args)
+{
+    va_list again;
+    char *p;
+    int n;
+
+    va_copy(again, args);
+    n = vsnprintf(NULL, 0, fmt, again);
+    va_end(again);
+    if (n < 0)
+        n = 0;
+    p = arena_alloc(a, (size_t)n + 1);
+    p[0] = 0;
+    vsnprintf(p, (size_t)n + 1, fmt, args);
+    return bytes_of(p, (size_t)n);
+}
+
+bytes arena_printf(struct arena *a, const char *fmt, ...)
+{
+    va_list args;
+    bytes text;
+
+    va_start(args, fmt);
+    text = arena_vprintf(a, fmt, args);
+    va_end(args);
+    return text;
+}
+
+void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg)
+{
+    struct arena_hook *h = arena_alloc(a, sizeof(*h));
+
+    h->fn = fn;
+    h->arg = arg;
+    h->next = a->hooks;
+    a->hooks = h;
+}

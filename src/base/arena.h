@@ -1,0 +1,57 @@
+/* arena.h: memory of one request. Bytes are handed out one after the other and go all at once.
+ *
+ * One arena belongs to one request and is used by one thread at a time; it may move from thread to
+ * thread with its request. Nothing is freed one by one. What lives outside memory (an engine's
+ * pinned block, say) is linked to the arena by a cleanup hook. */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include "base/bytes.h"
+#include "base/port.h"
+
+#include <stdarg.h>
+
+struct arena_block;
+struct arena_hook;
+
+struct arena {
+    uint8_t *at, *end;
+    struct arena_block
+        *blocks; /* newest first; the first block of all may be the caller's own memory */
+    struct arena_hook *hooks; /* newest first */
+    size_t used;              /* bytes handed out and bytes of hooks' resources, for the cap */
+    size_t cap;               /* arena_try_alloc() refuses past it; 0: no cap */
+};
+
+/* `first` (size bytes, may be NULL) is used before anything is allocated, and is not freed. */
+void arena_init(struct arena *a, void *first, size_t size);
+
+/* Runs the hooks, newest first, and frees every block. The arena can be used again after
+ * arena_init(). */
+void arena_release(struct arena *a);
+
+/* Memory of `size` bytes, aligned for any type, not cleared. Never NULL; does not look at the cap.
+ */
+void *arena_alloc(struct arena *a, size_t size);
+
+/* The same, or NULL when the cap would be passed. For sizes that a client decides. */
+void *arena_try_alloc(struct arena *a, size_t size);
+
+/* Cleared. */
+void *arena_zalloc(struct arena *a, size_t size);
+
+/* A copy of b in the arena. An empty b gives a non-NULL ptr. */
+bytes arena_copy(struct arena *a, bytes b);
+
+/* A text made by printf rules, with a closing NUL that is not counted. */
+bytes arena_printf(struct arena *a, const char *fmt, ...) PORT_PRINTF(2, 3);
+bytes arena_vprintf(struct arena *a, const char *fmt, va_list args);
+
+/* Calls fn(arg) in arena_release(). */
+void arena_on_release(struct arena *a, void (*fn)(void *arg), void *arg);
+
+/* An array of n cleared things of one type. */
+#define ARENA_ARRAY(a, type, n) ((type *)arena_zalloc((a), sizeof(type) * (n)))
+#define ARENA_NEW(a, type) ((type *)arena_zalloc((a), sizeof(type)))
+
+#endif

@@ -1,0 +1,14 @@
+/* crc8.h: CRC-8, polynomial x^8 + x^2 + x + 1, start 0, most significant bit first: the checksum of
+ * PlainBuffer cells and rows (wire reference, section 4.6). */
+#ifndef BASE_CRC8_H
+#define BASE_CRC8_H
+
+#include "base/bytes.h"
+
+/* Goes on from `crc` over n bytes. */
+uint8_t crc8(uint8_t crc, const void *ptr, size_t n);
+uint8_t crc8_byte(uint8_t crc, uint8_t byte);
+uint8_t crc8_u32(uint8_t crc, uint32_t v); /* over its 4 little-endian bytes */
+uint8_t crc8_u64(uint8_t crc, uint64_t v); /* over its 8 little-endian bytes */
+
+#endif

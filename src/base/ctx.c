@@ -1,0 +1,38 @@
+#include "base/ctx.h"
+
+void ctx_init(struct ctx *c, struct clock *clock, struct log *log, void *first, size_t first_size)
+{
+    *c = (struct ctx){.clock = clock, .log = log};
+    arena_init(&c->arena, first, first_size);
+}
+
+void ctx_release(struct ctx *c)
+{
+    arena_release(&c->arena);
+}
+
+void ctx_clear(struct ctx *c)
+{
+    c->code = 0;
+    c->text = NULL;
+    c->file = NULL;
+    c->line = 0;
+}
+
+int ctx_fail(struct ctx *c, const char *file, int line, int code, const char *fmt, ...)
+{
+    if (c->code == 0) {
+        va_list args;
+
+        c->code = code;
+        c->file = file;
+        c->line = line;
+        c->text = err_info(code)->text;
+        if (fmt) {
+            va_start(args, fmt);
+            c->text = arena_vprintf(&c->arena, fmt, args).ptr;
+            va_end(args);
+        }
+    }
+    return code;
+}

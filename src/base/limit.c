@@ -1,0 +1,58 @@
+#include "base/limit.h"
+
+#include "base/port.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct limit_row {
+    const char *name;
+    size_t offset;
+    int64_t def, strict, min, max;
+} rows[] = {
+#define LIMIT(name, def, strict, min, max, text)                                                   \
+    {#name, offsetof(struct limits, name), def, strict, min, max},
+#include "base/limit.def"
+#undef LIMIT
+};
+
+static int64_t *limit_at(struct limits *l, const struct limit_row *row)
+{
+    return (int64_t *)((char *)l + row->offset);
+}
+
+void limits_init(struct limits *l, bool strict)
+{
+    for (size_t i = 0; i < PORT_COUNT(rows); i++)
+        *limit_at(l, &rows[i]) = strict ? rows[i].strict : rows[i].def;
+}
+
+const char *limits_name(size_t i)
+{
+    return i < PORT_COUNT(rows) ? rows[i].name : NULL;
+}
+
+const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
+                       size_t size)
+{
+    for (size_t i = 0; i < PORT_COUNT(rows); i++) {
+        char *end;
+        long long v;
+
+        if (strcmp(rows[i].name, name) != 0)
+            continue;
+        errno = 0;
+        v = strtoll(value, &end, 10);
+        if (errno || end == value || *end || v < rows[i].min || v > rows[i].max) {
+            snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
+                     (long long)rows[i].min, (long long)rows[i].max);
+            return message;
+        }
+        *limit_at(l, &rows[i]) = v;
+        return NULL;
+    }
+    snprintf(message, size, "%s: no such setting", name);
+    return message;
+}

@@ -1,0 +1,25 @@
+/* limit.h: every limit as a member of one struct. The rows stand in limit.def. */
+#ifndef BASE_LIMIT_H
+#define BASE_LIMIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct limits {
+#define LIMIT(name, def, strict, min, max, text) int64_t name;
+#include "base/limit.def"
+#undef LIMIT
+};
+
+/* The defaults, or with `strict` the smaller documented ones. */
+void limits_init(struct limits *l, bool strict);
+
+/* Sets one by name from decimal text. Returns NULL, or what is wrong, in `message` (size bytes). */
+const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
+                       size_t size);
+
+/* The i-th name, NULL past the last: for "did you mean" and the documentation. */
+const char *limits_name(size_t i);
+
+#endif

@@ -1,0 +1,198 @@
+/* engine.h: an ordered map of byte strings, cut into partitions.
+ *
+ * Nothing above this header can name an engine; nothing below it knows what a table is.
+ *
+ * Keys and values are any bytes, NUL included; keys sort as unsigned bytes, a prefix first, and are
+ * never empty. An engine hides its own limits. A partition is the unit of atomicity: one batch
+ * touches one partition and lands whole or not at all. On an engine with ENGINE_ONE_MAP a partition
+ * is only a range of the one map, splitting moves no byte, and a batch may touch any keys.
+ *
+ * Completion. Reads (get, scan, size) either answer at once and return E_OK or an error, or return
+ * E_LATER and call `done` exactly once, later, from a thread of the engine. Writes (apply) always
+ * call `done` exactly once, possibly before they return. A completion must not block; it may call
+ * the engine again. The structs passed in and all they point to must stay as they are until the
+ * answer is there. Results live in the arena of `c`. No iterator outlives a call: scan() gives one
+ * bounded page, and the caller goes on from its last key.
+ *
+ * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
+ * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
+ * VIEW_DURABLE sees only what no crash can take back, and sees everything whose `done` was called
+ * with E_OK.
+ *
+ * Outcome of apply: E_OK, it is durable; E_GUARD, a guard failed and nothing changed; E_UNSURE, the
+ * answer was lost and it may or may not have happened; any other error, nothing changed. A
+ * retryable "not now" is E_BUSY.
+ *
+ * Any thread may call anything at any time between open and close, except create, drop and split of
+ * one and the same partition, which the caller keeps apart. */
+#ifndef ENGINE_ENGINE_H
+#define ENGINE_ENGINE_H
+
+#include "base/ctx.h"
+
+typedef uint64_t
+    partition_id; /* never used again after drop; 0 is the system partition and always exists */
+#define PARTITION_SYSTEM ((partition_id)0)
+
+enum engine_view {
+    VIEW_DURABLE, /* what clients may see */
+    VIEW_LATEST,  /* for deciding, under the row's latch */
+};
+
+/* What the table layer must do differently. */
+enum engine_caps {
+    ENGINE_ONE_MAP = 1,     /* one map: any batch is atomic, partitions are ranges only */
+    ENGINE_SOLE_WRITER = 2, /* no other process writes: latches suffice, guards may be left out */
+};
+
+/* [start, end); end empty: to the end of the map. */
+struct key_range {
+    bytes start;
+    bytes end;
+};
+
+struct get {
+    partition_id partition;
+    bytes key;
+    enum engine_view view;
+    void (*done)(struct get *g); /* used only after E_LATER */
+    int code;                    /* set before done() */
+    bool found;
+    bytes value;
+};
+
+struct kv {
+    bytes key;
+    bytes value;
+};
+
+/* One range's share of a scan: items in the order of the walk. `more` tells that the range goes on
+ * behind the last item (there may be nothing left all the same). A page holds at least one item if
+ * the range has any. */
+struct page {
+    struct kv *items;
+    size_t count;
+    size_t bytes; /* of keys and values in items */
+    bool more;
+};
+
+/* Walks each range on its own, from start upwards or, backward, from end downwards, all at one
+ * point in time as far as the engine can (ENGINE_ONE_MAP: exactly). */
+struct scan {
+    partition_id partition;
+    enum engine_view view;
+    const struct key_range *ranges;
+    size_t range_count;
+    bool backward;
+    size_t items_max;   /* of each range; at least 1 */
+    size_t bytes_max;   /* of each range; the item that passes it is the last */
+    struct page *pages; /* out: one a range */
+    void (*done)(struct scan *s);
+    int code;
+};
+
+/* "key still has this value" or, with absent set, "key is not there". */
+struct guard {
+    bytes key;
+    bytes value;
+    bool absent;
+};
+
+enum edit_type {
+    EDIT_PUT,
+    EDIT_DELETE,
+};
+
+struct edit {
+    enum edit_type type;
+    bytes key;
+    bytes value;
+};
+
+/* Guards and edits that land together or not at all. Edits count in order: the last one to a key
+ * wins. A batch without edits is a barrier: done() is called when all that was applied before is
+ * durable. */
+struct batch {
+    partition_id partition;
+    const struct guard *guards;
+    size_t guard_count;
+    const struct edit *edits;
+    size_t edit_count;
+};
+
+typedef void (*apply_done)(void *arg, int code);
+
+/* A partition: the key ranges its rows live in (one for each kind of key). */
+struct partition_spec {
+    partition_id id;
+    const struct key_range *ranges;
+    size_t range_count;
+};
+
+struct engine_conf {
+    const char *dir;       /* "" for engines without a folder */
+    uint64_t memory_bytes; /* caches and write buffers together */
+    bool no_sync;          /* complete writes without syncing */
+    bool accept_data_loss;
+    uint64_t unsynced_bytes_max; /* apply answers E_BUSY past it; 0: 128 MiB */
+    struct clock *clock;
+    struct log *log;
+};
+
+struct engine_stat {
+    bool writable; /* false: reads only; `reason` says why */
+    char reason[160];
+    uint64_t syncs; /* of the log */
+    uint64_t acked; /* batches whose done() was called with E_OK */
+    uint64_t unsynced_bytes;
+    uint64_t bytes_stored; /* approximate, on disk and in write buffers */
+    uint64_t stalls;       /* applies that had to wait for the engine */
+};
+
+struct engine {
+    const struct engine_ops *ops; /* first member of every engine's own struct */
+};
+
+struct engine_ops {
+    const char *name;
+    uint32_t caps;
+
+    int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
+    /* Waits for writes under way, makes them durable, calls their completions, frees. */
+    void (*close)(struct engine *e);
+    int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    /* Removes the partition and every key in its ranges; may take long, may be called again after a
+     * crash. */
+    int (*drop)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    /* Makes `left` and `right` out of `from`; their ranges together are those of `from`. */
+    int (*split)(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 const struct partition_spec *left, const struct partition_spec *right);
+    int (*get)(struct ctx *c, struct engine *e, struct get *g);
+    int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
+    void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                  void *arg);
+    /* Approximate stored bytes of each range, write buffers included. */
+    int (*size)(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
+                uint64_t *out);
+    void (*stat)(struct engine *e, struct engine_stat *out);
+};
+
+/* Opens the engine of that name ("rocks", "mem"). Unknown: E_PARAMETER with a text that lists the
+ * known ones. */
+int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
+                struct engine **out);
+void engine_close(struct engine *e);
+uint32_t engine_caps(const struct engine *e);
+int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int engine_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 const struct partition_spec *left, const struct partition_spec *right);
+int engine_get(struct ctx *c, struct engine *e, struct get *g);
+int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
+void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                  void *arg);
+int engine_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
+                uint64_t *out);
+void engine_stat(struct engine *e, struct engine_stat *out);
+
+#endif
