@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
-	"reflect"
 	"time"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
@@ -376,5 +375,3 @@ func repeat(b byte, n int) string {
 	}
 	return string(out)
 }
-
-func isNil(v any) bool { return v == nil || reflect.ValueOf(v).IsNil() }

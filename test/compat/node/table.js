@@ -144,11 +144,17 @@ class Table {
 
   // One entry of a BatchWriteRow request.
   static putItem(table, key, cells, options = {}) {
-    return { type: 'PUT', primaryKey: table.key(key), attributeColumns: cells.map(putCell), condition: condition(options), returnContent: options.returns };
+    return {
+      type: 'PUT', primaryKey: table.key(key), attributeColumns: cells.map(putCell), condition: condition(options),
+      returnContent: options.returns,
+    };
   }
 
   static updateItem(table, key, changes, options = {}) {
-    return { type: 'UPDATE', primaryKey: table.key(key), attributeColumns: updateList(changes), condition: condition(options), returnContent: options.returns };
+    return {
+      type: 'UPDATE', primaryKey: table.key(key), attributeColumns: updateList(changes), condition: condition(options),
+      returnContent: options.returns,
+    };
   }
 
   static removeItem(table, key, options = {}) {

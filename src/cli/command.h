@@ -1,0 +1,40 @@
+/* command.h: the commands of `widerow`, one row each in main.c's table. */
+#ifndef CLI_COMMAND_H
+#define CLI_COMMAND_H
+
+#include "cli/client.h"
+#include "cli/option.h"
+
+/* What every command gets. */
+struct cli {
+    struct clock *clock;
+    struct target_conf where; /* from the connection flags */
+    int argc;                 /* positional arguments */
+    char **argv;
+};
+
+struct command {
+    const char *name;
+    const char *args;    /* "FILE --table T", for the help */
+    const char *summary; /* one line */
+    const char *text;    /* more for --help, or NULL */
+    const struct option_row *options;
+    size_t options_size;             /* of the struct that they fill */
+    void (*defaults)(void *options); /* or NULL: all zero */
+    int argc_min, argc_max;
+
+    /* One of the two. The second is given a client and makes the connection flags known. Return 0,
+     * or a code with the reason recorded in c. `options` is a struct that the rows have filled. */
+    int (*run)(struct ctx *c, struct cli *cli, void *options);
+    int (*run_connected)(struct ctx *c, struct client *cl, struct cli *cli, void *options);
+};
+
+extern const struct command command_sample;
+extern const struct command command_import;
+extern const struct command command_get;
+extern const struct command command_scan;
+extern const struct command command_tables;
+extern const struct command command_describe;
+extern const struct command command_drop;
+
+#endif

@@ -1,0 +1,235 @@
+/* http.c: requests over HTTP, one connection a client (libcurl keeps it open between requests).
+ *
+ * Answers are checked as strictly as the official SDKs do at their strictest: the digest of the
+ * body, and on success the signature, which shows that who answers knows our secret. */
+#include "cli/client.h"
+
+#include "base/buf.h"
+#include "wire/ots_client.h"
+#include "wire/sign.h"
+
+#include <curl/curl.h>
+
+#define CONNECT_TIMEOUT_MS 5000L
+#define REQUEST_TIMEOUT_MS 60000L
+#define ANSWER_BYTES_MAX (256 << 20)
+#define API_VERSION "2015-12-31"
+
+struct http_client {
+    struct client base;
+    CURL *curl;
+    struct sign_key key;
+    char error[CURL_ERROR_SIZE];
+};
+
+/* What comes back; in the arena of one request. */
+struct answer {
+    struct ctx *c;
+    struct buf body;
+    struct sign_header headers[SIGN_HEADERS_MAX];
+    size_t count;
+    bytes authorization;
+};
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+    struct answer *a = arg;
+
+    if (a->body.len + size * n > ANSWER_BYTES_MAX)
+        return 0; /* libcurl gives up with a write error */
+    buf_put(&a->body, data, size * n);
+    return size * n;
+}
+
+static bytes trim(bytes b)
+{
+    const char *p = b.ptr;
+
+    while (b.len && strchr(" \t\r\n", p[b.len - 1]))
+        b.len--;
+    while (b.len && strchr(" \t", *(const char *)b.ptr))
+        b = bytes_skip(b, 1);
+    return b;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct answer *a = arg;
+    bytes line = bytes_of(data, size * n);
+    const char *colon = memchr(data, ':', line.len);
+    struct sign_header h;
+
+    if (!colon)
+        return line.len;
+    h.name = bytes_of(data, (size_t)(colon - data));
+    h.value = arena_copy(&a->c->arena, trim(bytes_skip(line, h.name.len + 1)));
+    if (h.name.len == 13 && strncasecmp(h.name.ptr, "Authorization", 13) == 0)
+        a->authorization = h.value;
+    if (h.name.len <= 6 || strncasecmp(h.name.ptr, "x-ots-", 6) != 0)
+        return line.len;
+    if (a->count == SIGN_HEADERS_MAX)
+        return 0;
+    h.name = arena_copy(&a->c->arena, h.name);
+    a->headers[a->count++] = h;
+    return line.len;
+}
+
+static struct curl_slist *append(struct ctx *c, struct curl_slist *list, struct sign_header h)
+{
+    bytes line = arena_printf(&c->arena, "%.*s: %.*s", BYTES_FMT(h.name), BYTES_FMT(h.value));
+
+    return curl_slist_append(list, line.ptr);
+}
+
+/* All request headers, signed. */
+static struct curl_slist *make_headers(struct ctx *c, struct http_client *h, const char *path,
+                                       bytes body)
+{
+    const struct target *t = h->base.target;
+    char md5[SIGN_MD5_TEXT + 1], date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+    struct curl_slist *list = NULL;
+
+    sign_md5(body, md5);
+    sign_date_format(clock_wall_us(c->clock), date);
+    struct sign_header headers[] = {
+        {BYTES_LIT("x-ots-accesskeyid"), t->key_id},
+        {BYTES_LIT("x-ots-apiversion"), BYTES_LIT(API_VERSION)},
+        {BYTES_LIT("x-ots-contentmd5"), bytes_str(md5)},
+        {BYTES_LIT("x-ots-date"), bytes_str(date)},
+        {BYTES_LIT("x-ots-instancename"), t->instance},
+    };
+    sign_request(&h->key, bytes_str(path), headers, PORT_COUNT(headers), signature);
+    for (size_t i = 0; i < PORT_COUNT(headers); i++)
+        list = append(c, list, headers[i]);
+    list =
+        append(c, list, (struct sign_header){BYTES_LIT("x-ots-signature"), bytes_str(signature)});
+    /* libcurl would add a type that is wrong, and ask before it sends a large body. */
+    list = curl_slist_append(list, "Content-Type:");
+    return curl_slist_append(list, "Expect:");
+}
+
+/* Sends and waits; the HTTP status in *status. */
+static int http_post(struct ctx *c, struct http_client *h, const char *path, bytes body,
+                     struct answer *a, long *status)
+{
+    const char *endpoint = h->base.target->endpoint;
+    bytes url = arena_printf(&c->arena, "%s%s", endpoint, path);
+    struct curl_slist *headers = make_headers(c, h, path, body);
+    CURLcode result;
+
+    *a = (struct answer){.c = c};
+    buf_init(&a->body, &c->arena, 0);
+    h->error[0] = 0;
+    curl_easy_setopt(h->curl, CURLOPT_URL, (const char *)url.ptr);
+    curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, headers);
+    curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, body.len ? body.ptr : "");
+    curl_easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body.len);
+    curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, a);
+    curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, a);
+    result = curl_easy_perform(h->curl);
+    curl_slist_free_all(headers);
+    if (result == CURLE_OK) {
+        curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, status);
+        atomic_store(&h->base.target->reached, true);
+        return 0;
+    }
+    if (!h->error[0])
+        snprintf(h->error, sizeof(h->error), "%s", curl_easy_strerror(result));
+    if (result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST)
+        return fail(c, WR_E_UNAVAILABLE, "cannot reach %s (%s); is widerowd running there?",
+                    endpoint, h->error);
+    return fail(c, WR_E_UNSURE, "no answer from %s: %s", endpoint, h->error);
+}
+
+static bytes answer_header(const struct answer *a, const char *name)
+{
+    for (size_t i = 0; i < a->count; i++)
+        if (a->headers[i].name.len == strlen(name) &&
+            strncasecmp(a->headers[i].name.ptr, name, strlen(name)) == 0)
+            return a->headers[i].value;
+    return BYTES_NONE;
+}
+
+static int check_success(struct ctx *c, const struct http_client *h, const char *path,
+                         const struct answer *a)
+{
+    bytes expected;
+    char md5[SIGN_MD5_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+
+    sign_md5(buf_bytes(&a->body), md5);
+    if (!bytes_equal(answer_header(a, "x-ots-contentmd5"), bytes_str(md5)))
+        return fail(c, WR_E_UNSURE, "the answer was damaged on its way (digest mismatch)");
+    sign_response(&h->key, bytes_str(path), a->headers, a->count, signature);
+    expected = arena_printf(&c->arena, "OTS %.*s:%s", BYTES_FMT(h->base.target->key_id), signature);
+    if (!sign_equal(a->authorization, expected))
+        return fail(c, WR_E_AUTH, "%s does not sign its answers with this access key",
+                    h->base.target->endpoint);
+    return 0;
+}
+
+/* An answer that is not 200. */
+static int failure_of(struct ctx *c, const struct http_client *h, long status, bytes body)
+{
+    bytes name, text;
+    int code;
+
+    if (ots_decode_error(c, body, &name, &text)) {
+        ctx_clear(c);
+        return fail(c, status >= 500 ? WR_E_UNSURE : WR_E_PARAMETER,
+                    "%s answered with HTTP status %ld and no Tablestore error; is it a Widerow "
+                    "server?",
+                    h->base.target->endpoint, status);
+    }
+    code = ots_error_of(name);
+    if (code == WR_E_QUOTA && bytes_equal(text, bytes_str(err_info(E_TOO_FREQUENT)->text)))
+        code = WR_E_TOO_FREQUENT; /* both have the same name */
+    return fail(c, code, "%.*s: %.*s", BYTES_FMT(name), BYTES_FMT(text));
+}
+
+static int http_exec(struct ctx *c, struct client *cl, const struct wr_request *request,
+                     struct wr_reply *out)
+{
+    struct http_client *h = PORT_CONTAINER(cl, struct http_client, base);
+    const char *path = ots_client_path(request->op);
+    struct answer a;
+    long status = 0;
+
+    TRY(http_post(c, h, path, ots_encode_request(c, request), &a, &status));
+    if (status != 200)
+        return failure_of(c, h, status, buf_bytes(&a.body));
+    TRY(check_success(c, h, path, &a));
+    return ots_decode_reply(c, request->op, buf_bytes(&a.body), out);
+}
+
+static void http_close(struct client *cl)
+{
+    struct http_client *h = PORT_CONTAINER(cl, struct http_client, base);
+
+    curl_easy_cleanup(h->curl);
+    mem_free(h);
+}
+
+static const struct client_ops http_ops = {.exec = http_exec, .close = http_close};
+
+int client_open_http(struct ctx *c, struct target *t, struct client **out)
+{
+    struct http_client *h;
+    CURL *curl = curl_easy_init();
+
+    if (!curl)
+        return fail(c, WR_E_INTERNAL, "libcurl cannot start");
+    h = mem_zalloc(sizeof(*h));
+    h->base.ops = &http_ops;
+    h->curl = curl;
+    sign_key_init(&h->key, t->key_secret);
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_POST, 1L);
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, REQUEST_TIMEOUT_MS);
+    curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    *out = &h->base;
+    return 0;
+}

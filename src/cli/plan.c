@@ -1,0 +1,410 @@
+#include "cli/plan.h"
+
+#include "cli/option.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NUMBER_TEXT_MAX 64
+#define SHOWN_BYTES_MAX 40 /* of a bad value in a message */
+
+static const struct {
+    const char *name;
+    enum wr_type type;
+    bool key;
+} type_names[] = {
+    {"integer", WR_BIGINT, true}, {"string", WR_VARCHAR, true},   {"binary", WR_VARBINARY, true},
+    {"double", WR_DOUBLE, false}, {"boolean", WR_BOOLEAN, false},
+};
+
+const char *plan_type_name(enum wr_type type)
+{
+    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+        if (type_names[i].type == type)
+            return type_names[i].name;
+    return "unknown";
+}
+
+/* ---- values */
+
+static bool text_to_integer(bytes text, int64_t *out)
+{
+    const char *p = text.ptr;
+    bool negative = text.len && p[0] == '-';
+    uint64_t n = 0, limit = (uint64_t)INT64_MAX + negative;
+
+    if (text.len == negative)
+        return false;
+    for (size_t i = negative; i < text.len; i++) {
+        uint64_t digit = (uint64_t)(p[i] - '0');
+
+        if (p[i] < '0' || p[i] > '9' || n > (limit - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    *out = negative ? (int64_t)(0 - n) : (int64_t)n;
+    return true;
+}
+
+static bool text_to_double(bytes text, double *out)
+{
+    char buf[NUMBER_TEXT_MAX + 1], *end;
+
+    if (text.len == 0 || text.len > NUMBER_TEXT_MAX)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("0123456789+-.eE", buf[i] = ((const char *)text.ptr)[i]) || !buf[i])
+            return false; /* strtod() would also take hexadecimals, infinity and blanks */
+    buf[text.len] = 0;
+    *out = strtod(buf, &end);
+    return !*end && isfinite(*out);
+}
+
+bool plan_value(bytes text, enum wr_type type, struct wr_value *out)
+{
+    out->type = type;
+    switch (type) {
+    case WR_BIGINT:
+        return text_to_integer(text, &out->integer);
+    case WR_DOUBLE:
+        return text_to_double(text, &out->real);
+    case WR_BOOLEAN:
+        out->boolean = bytes_equal(text, BYTES_LIT("true"));
+        return out->boolean || bytes_equal(text, BYTES_LIT("false"));
+    case WR_VARCHAR:
+        out->bytes = text;
+        return bytes_is_utf8(text);
+    case WR_VARBINARY:
+        out->bytes = text;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- the user's words */
+
+static int find_field(struct ctx *c, const struct csv_record *header, bytes name, size_t *out)
+{
+    const char **names = ARENA_ARRAY(&c->arena, const char *, header->count), *near;
+
+    for (size_t i = 0; i < header->count; i++) {
+        if (bytes_equal(header->fields[i].text, name)) {
+            *out = i;
+            return 0;
+        }
+        names[i] = arena_printf(&c->arena, "%.*s", BYTES_FMT(header->fields[i].text)).ptr;
+    }
+    near =
+        option_nearest(arena_printf(&c->arena, "%.*s", BYTES_FMT(name)).ptr, names, header->count);
+    return fail(c, E_PARAMETER, "the file's header has no column '%.*s'%s%s%s", BYTES_FMT(name),
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* "NAME" or "NAME:type". */
+static int parse_column(struct ctx *c, bytes word, bool key, const struct csv_record *header,
+                        struct plan_column *out)
+{
+    const char *colon = word.len ? memchr(word.ptr, ':', word.len) : NULL;
+    bytes type;
+
+    *out = (struct plan_column){.name = word, .type = PLAN_TYPE_OPEN};
+    if (colon) {
+        out->name.len = (size_t)(colon - (const char *)word.ptr);
+        type = bytes_skip(word, out->name.len + 1);
+        for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+            if (bytes_equal(type, bytes_str(type_names[i].name)) && (!key || type_names[i].key))
+                out->type = type_names[i].type;
+        if (out->type == PLAN_TYPE_OPEN)
+            return fail(c, E_PARAMETER, "'%.*s' is no type of a%s; types are %s", BYTES_FMT(type),
+                        key ? " key column" : "n attribute column",
+                        key ? "integer, string and binary"
+                            : "integer, double, string, boolean and binary");
+    }
+    return find_field(c, header, out->name, &out->field);
+}
+
+/* The next word of a list with commas. */
+static bytes next_word(bytes *list)
+{
+    const char *comma = list->len ? memchr(list->ptr, ',', list->len) : NULL;
+    bytes word = {list->ptr, comma ? (size_t)(comma - (const char *)list->ptr) : list->len};
+
+    *list = comma ? bytes_skip(*list, word.len + 1) : BYTES_NONE;
+    return word;
+}
+
+static bool is_taken(const struct plan *p, bytes name)
+{
+    for (size_t i = 0; i < p->key_count; i++)
+        if (bytes_equal(p->keys[i].name, name))
+            return true;
+    for (size_t i = 0; i < p->column_count; i++)
+        if (bytes_equal(p->columns[i].name, name))
+            return true;
+    return false;
+}
+
+static int parse_columns(struct ctx *c, struct plan *p, const struct csv_record *header,
+                         const char *words)
+{
+    bytes list = words ? bytes_str(words) : BYTES_NONE;
+
+    while (list.ptr) {
+        struct plan_column column;
+
+        TRY(parse_column(c, next_word(&list), false, header, &column));
+        if (is_taken(p, column.name))
+            return fail(c, E_PARAMETER, "column '%.*s' is named twice, or is a key column too",
+                        BYTES_FMT(column.name));
+        p->columns[p->column_count++] = column;
+    }
+    return 0;
+}
+
+/* All fields that are no key; called once the key is known. */
+static void take_other_fields(struct plan *p, const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++)
+        if (!is_taken(p, header->fields[i].text))
+            p->columns[p->column_count++] =
+                (struct plan_column){.name = header->fields[i].text, .field = i};
+}
+
+static int check_header(struct ctx *c, const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        if (header->fields[i].text.len == 0)
+            return fail(c, E_PARAMETER, "column %zu of the file's header has no name", i + 1);
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(header->fields[i].text, header->fields[j].text))
+                return fail(c, E_PARAMETER, "the file's header has two columns '%.*s'",
+                            BYTES_FMT(header->fields[i].text));
+    }
+    return 0;
+}
+
+/* The header's names must outlive the first line. */
+static struct csv_record keep_header(struct ctx *c, const struct csv_record *header)
+{
+    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
+
+    for (size_t i = 0; i < header->count; i++)
+        fields[i].text = arena_copy(&c->arena, header->fields[i].text);
+    return (struct csv_record){.fields = fields, .count = header->count};
+}
+
+int plan_parse(struct ctx *c, struct plan *p, const struct csv_record *header, const char *keys,
+               const char *columns)
+{
+    bytes list = keys ? bytes_str(keys) : BYTES_NONE;
+
+    *p = (struct plan){.field_count = header->count, .keys_given = keys};
+    TRY(check_header(c, header));
+    p->header = keep_header(c, header);
+    p->columns = ARENA_ARRAY(&c->arena, struct plan_column, header->count);
+    while (list.ptr) {
+        struct plan_column column;
+
+        if (p->key_count == WR_KEY_COLUMNS_MAX)
+            return fail(c, E_PARAMETER, "a key has at most %d columns", WR_KEY_COLUMNS_MAX);
+        TRY(parse_column(c, next_word(&list), true, &p->header, &column));
+        if (is_taken(p, column.name))
+            return fail(c, E_PARAMETER, "key column '%.*s' is named twice", BYTES_FMT(column.name));
+        p->keys[p->key_count++] = column;
+    }
+    p->all_columns = !columns;
+    TRY(parse_columns(c, p, &p->header, columns));
+    if (p->all_columns && keys)
+        take_other_fields(p, &p->header);
+    return 0;
+}
+
+/* ---- the table's own schema */
+
+static int use_key_column(struct ctx *c, struct plan *p, size_t i, const struct wr_key_schema *s)
+{
+    struct plan_column *k = &p->keys[i];
+
+    if (s->auto_increment)
+        return fail(c, E_PARAMETER,
+                    "key column '%.*s' is numbered by the server; import cannot "
+                    "load such a table",
+                    BYTES_FMT(s->name));
+    if (s->type != WR_BIGINT && s->type != WR_VARCHAR && s->type != WR_VARBINARY)
+        return fail(c, E_PARAMETER, "key column '%.*s' has a type that import does not know",
+                    BYTES_FMT(s->name));
+    if (p->keys_given && !bytes_equal(k->name, s->name))
+        return fail(c, E_PARAMETER, "key column %zu of the table is '%.*s', not '%.*s'", i + 1,
+                    BYTES_FMT(s->name), BYTES_FMT(k->name));
+    if (k->type != PLAN_TYPE_OPEN && k->type != s->type)
+        return fail(c, E_PARAMETER, "key column '%.*s' of the table is of type %s, not %s",
+                    BYTES_FMT(s->name), plan_type_name(s->type), plan_type_name(k->type));
+    if (!p->keys_given) {
+        if (is_taken(p, s->name))
+            return fail(c, E_PARAMETER,
+                        "'%.*s' is a key column of the table and cannot be among "
+                        "--columns",
+                        BYTES_FMT(s->name));
+        k->name = arena_copy(&c->arena, s->name);
+        TRY(find_field(c, &p->header, k->name, &k->field));
+    }
+    k->type = s->type;
+    return 0;
+}
+
+int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *schema, size_t count)
+{
+    if (count > WR_KEY_COLUMNS_MAX)
+        return fail(c, E_PARAMETER, "the table has %zu key columns", count);
+    if (p->keys_given && p->key_count != count)
+        return fail(c, E_PARAMETER, "the table has %zu key columns, --key names %zu", count,
+                    p->key_count);
+    for (size_t i = 0; i < count; i++)
+        TRY(use_key_column(c, p, i, &schema[i]));
+    p->key_count = count;
+    if (p->all_columns && !p->keys_given)
+        take_other_fields(p, &p->header);
+    return 0;
+}
+
+/* ---- guessing */
+
+static void guess_column(struct plan_column *column, const struct csv_field *field)
+{
+    struct wr_value v;
+    bytes text = field->text, digits = text;
+
+    if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
+        return;
+    column->seen = true;
+    if (digits.len && bytes_u8(digits)[0] == '-')
+        digits = bytes_skip(digits, 1);
+    /* 007 is a label: as a number it would lose its zeros. */
+    if (digits.len > 1 && bytes_u8(digits)[0] == '0' && bytes_u8(digits)[1] != '.')
+        column->not_integer = column->not_double = true;
+    column->not_integer |= !plan_value(text, WR_BIGINT, &v);
+    column->not_double |= !plan_value(text, WR_DOUBLE, &v);
+    column->not_boolean |= !plan_value(text, WR_BOOLEAN, &v);
+}
+
+void plan_guess(struct plan *p, const struct csv_record *record)
+{
+    if (record->count != p->field_count)
+        return;
+    for (size_t i = 0; i < p->key_count; i++)
+        guess_column(&p->keys[i], &record->fields[p->keys[i].field]);
+    for (size_t i = 0; i < p->column_count; i++)
+        guess_column(&p->columns[i], &record->fields[p->columns[i].field]);
+}
+
+static void decide(struct plan_column *column, bool key)
+{
+    if (column->type != PLAN_TYPE_OPEN)
+        return;
+    column->guessed = true;
+    column->type = WR_VARCHAR;
+    if (!column->seen)
+        return;
+    if (!column->not_integer)
+        column->type = WR_BIGINT;
+    else if (!column->not_double && !key)
+        column->type = WR_DOUBLE;
+    else if (!column->not_boolean && !key)
+        column->type = WR_BOOLEAN;
+}
+
+void plan_guess_end(struct plan *p)
+{
+    for (size_t i = 0; i < p->key_count; i++)
+        decide(&p->keys[i], true);
+    for (size_t i = 0; i < p->column_count; i++)
+        decide(&p->columns[i], false);
+}
+
+/* ---- rows */
+
+static void bad_value(const struct plan_column *column, bytes text, char *message,
+                      size_t message_size)
+{
+    int shown = (int)(text.len < SHOWN_BYTES_MAX ? text.len : SHOWN_BYTES_MAX);
+
+    if (column->type == WR_VARCHAR)
+        snprintf(message, message_size,
+                 "column %.*s: not UTF-8 text (as a binary it could be loaded)",
+                 BYTES_FMT(column->name));
+    else
+        snprintf(message, message_size, "column %.*s: '%.*s'%s is no %s%s", BYTES_FMT(column->name),
+                 shown, text.len ? (const char *)text.ptr : "",
+                 text.len > SHOWN_BYTES_MAX ? "..." : "", plan_type_name(column->type),
+                 column->guessed ? " (the type was guessed from the first lines; say NAME:string)"
+                                 : "");
+}
+
+/* One field's value, its text copied to *to. */
+static bool row_value(const struct plan_column *column, bool key, const struct csv_field *field,
+                      uint8_t **to, struct wr_value *out)
+{
+    bytes text = field->text;
+
+    if (text.len == 0 && !field->quoted && !key) {
+        *out = (struct wr_value){.type = WR_NULL};
+        return true;
+    }
+    if (column->type == WR_VARCHAR || column->type == WR_VARBINARY) {
+        if (text.len)
+            memcpy(*to, text.ptr, text.len);
+        text.ptr = *to;
+        *to += text.len;
+    }
+    return plan_value(text, column->type, out);
+}
+
+static size_t value_bytes(const struct wr_value *v)
+{
+    switch (v->type) {
+    case WR_NULL:
+        return 0;
+    case WR_BOOLEAN:
+        return 1;
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        return v->bytes.len;
+    default:
+        return 8;
+    }
+}
+
+struct import_row *plan_row(const struct plan *p, const struct csv_record *record, char *message,
+                            size_t message_size)
+{
+    size_t count = p->key_count + p->column_count;
+    struct import_row *row;
+    uint8_t *text;
+
+    if (record->count != p->field_count) {
+        snprintf(message, message_size, "%zu fields, the header has %zu", record->count,
+                 p->field_count);
+        return NULL;
+    }
+    /* The texts of a line are never longer than the line. */
+    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + record->size);
+    *row = (struct import_row){.line = record->line, .source_bytes = record->size};
+    text = (uint8_t *)&row->values[count];
+    for (size_t i = 0; i < count; i++) {
+        bool key = i < p->key_count;
+        const struct plan_column *column = key ? &p->keys[i] : &p->columns[i - p->key_count];
+        const struct csv_field *field = &record->fields[column->field];
+
+        if (!row_value(column, key, field, &text, &row->values[i])) {
+            bad_value(column, field->text, message, message_size);
+            mem_free(row);
+            return NULL;
+        }
+        if (row->values[i].type != WR_NULL)
+            row->bytes += column->name.len + value_bytes(&row->values[i]);
+    }
+    return row;
+}

@@ -1,0 +1,18 @@
+/* print.h: rows and tables on stdout. */
+#ifndef CLI_PRINT_H
+#define CLI_PRINT_H
+
+#include "base/buf.h"
+#include "widerow.h"
+
+/* A row as one line of JSON: {"CardID":1,"amount":12.5}, key columns first. Binary values are
+ * {"binary":"<hex>"}, older versions of a column are left out. */
+void print_row(struct arena *a, const struct wr_row *row);
+
+/* A table's schema and settings, for people. */
+void print_table(const struct wr_table_description *t);
+
+/* The JSON text of a value, appended. */
+void print_value(struct buf *b, const struct wr_value *v);
+
+#endif

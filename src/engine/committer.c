@@ -1,0 +1,266 @@
+/* committer.c: group commit.
+ *
+ * Each round:
+ *   1. swap the queue of completions for an empty one. Whoever is in it appended before queueing.
+ *   2. take a view. It shows at least what the queue's writes did, since they were appended before.
+ *   3. sync the log. It covers the view, since what the view shows was appended before.
+ *   4. mark: remember on disk how far acknowledgements go. After the sync, so that the mark never
+ *      claims more than the log holds; before any answer, so that no answer goes beyond it.
+ *   5. publish the view for readers. Before the answers, so that whoever got one sees its write.
+ *   6. call the completions.
+ * A crash between any two steps loses nothing that was answered, and readers never saw anything
+ * that a crash can take back.
+ *
+ * When a step fails, nobody can say what of the round is on disk (a failed sync may have written
+ * any part, and a second sync may succeed without writing the rest). So the round's completions get
+ * E_UNSURE, and so does everything after, until the engine has gone back to what the disk really
+ * holds and calls committer_reset(). */
+#include "engine/committer.h"
+
+#include "base/fault.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#define IDLE_MS 100
+
+struct entry {
+    apply_done done;
+    void *arg;
+};
+
+struct queue {
+    struct entry *entries;
+    size_t count, capacity;
+    uint64_t bytes;
+};
+
+struct committer {
+    const struct committer_ops *ops;
+    void *arg;
+    pthread_t thread;
+    pthread_mutex_t lock;   /* of all below */
+    pthread_cond_t wake;    /* there is something for the thread */
+    pthread_cond_t settled; /* the thread has nothing to do */
+    struct queue waiting;
+    bool busy;    /* the thread is in a round */
+    bool asleep;  /* it waits on `wake` */
+    bool failed;  /* acknowledge nothing */
+    bool closing; /* end when the queue is empty */
+    struct committer_stat stat;
+    struct queue round;           /* the thread's own */
+    atomic_ullong unsynced_bytes; /* without the lock: every write looks at it */
+};
+
+static void queue_add(struct queue *q, struct entry e)
+{
+    if (q->count == q->capacity) {
+        q->capacity = q->capacity ? q->capacity * 2 : 64;
+        q->entries = mem_realloc(q->entries, q->capacity * sizeof(*q->entries));
+    }
+    q->entries[q->count++] = e;
+}
+
+/* Steps 2 to 5. */
+static int commit(struct committer *c)
+{
+    void *view = c->ops->view_take(c->arg);
+    int code = E_OK;
+
+    if (!view)
+        return E_OK;
+    if (fault_hit(FAULT_commit_before_sync))
+        code = E_UNAVAILABLE;
+    if (!code)
+        code = c->ops->sync(c->arg);
+    if (!code && fault_hit(FAULT_commit_after_sync_before_watermark))
+        code = E_UNAVAILABLE;
+    if (!code)
+        code = c->ops->mark(c->arg, view);
+    if (!code && fault_hit(FAULT_commit_after_watermark_before_publish))
+        code = E_UNAVAILABLE;
+    if (code) {
+        c->ops->view_drop(c->arg, view);
+        return code;
+    }
+    c->ops->publish(c->arg, view);
+    return E_OK;
+}
+
+static void round_run(struct committer *c, bool failed)
+{
+    int code = failed ? E_UNSURE : commit(c);
+
+    if (code && !failed) {
+        committer_fail(c);
+        c->ops->failed(c->arg, code);
+        code = E_UNSURE;
+    }
+    (void)fault_hit(FAULT_commit_before_complete);
+
+    pthread_mutex_lock(&c->lock);
+    /* Before the completions, so that a client which has its answer finds itself counted and its
+     * bytes given back. */
+    atomic_fetch_sub(&c->unsynced_bytes, c->round.bytes);
+    c->stat.rounds += !failed;
+    if (code == E_OK)
+        c->stat.acked += c->round.count;
+    pthread_mutex_unlock(&c->lock);
+
+    for (size_t i = 0; i < c->round.count; i++)
+        c->round.entries[i].done(c->round.entries[i].arg, code);
+    c->round.count = 0;
+    c->round.bytes = 0;
+}
+
+/* Under the lock: waits for work. False: time to end. */
+static bool wait_for_work(struct committer *c)
+{
+    bool idle_called = false;
+
+    while (!c->waiting.count && !c->closing) {
+        c->asleep = true;
+        pthread_cond_broadcast(&c->settled);
+        if (idle_called || c->failed) {
+            pthread_cond_wait(&c->wake, &c->lock);
+        } else {
+            struct timespec until;
+
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_nsec += IDLE_MS * 1000000;
+            until.tv_sec += until.tv_nsec / 1000000000;
+            until.tv_nsec %= 1000000000;
+            if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0 && !c->waiting.count &&
+                !c->closing && !c->failed) {
+                c->asleep = false;
+                c->busy = true;
+                pthread_mutex_unlock(&c->lock);
+                c->ops->idle(c->arg);
+                idle_called = true;
+                pthread_mutex_lock(&c->lock);
+                c->busy = false;
+            }
+        }
+        c->asleep = false;
+    }
+    return c->waiting.count > 0;
+}
+
+static void *committer_main(void *arg)
+{
+    struct committer *c = arg;
+
+    pthread_mutex_lock(&c->lock);
+    while (wait_for_work(c)) {
+        struct queue empty = c->round;
+        bool failed = c->failed;
+
+        c->round = c->waiting;
+        c->waiting = empty;
+        c->busy = true;
+        pthread_mutex_unlock(&c->lock);
+        round_run(c, failed);
+        pthread_mutex_lock(&c->lock);
+        c->busy = false;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return NULL;
+}
+
+static void committer_free(struct committer *c)
+{
+    pthread_cond_destroy(&c->wake);
+    pthread_cond_destroy(&c->settled);
+    pthread_mutex_destroy(&c->lock);
+    mem_free(c->waiting.entries);
+    mem_free(c->round.entries);
+    mem_free(c);
+}
+
+int committer_new(struct ctx *ctx, const struct committer_ops *ops, void *arg,
+                  struct committer **out)
+{
+    struct committer *c = mem_zalloc(sizeof(*c));
+    pthread_condattr_t attr;
+
+    c->ops = ops;
+    c->arg = arg;
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->wake, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_cond_init(&c->settled, NULL);
+    if (pthread_create(&c->thread, NULL, committer_main, c) != 0) {
+        committer_free(c);
+        return fail(ctx, E_UNAVAILABLE, "The system gives no thread to commit writes with.");
+    }
+    *out = c;
+    return E_OK;
+}
+
+void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size)
+{
+    bool wake;
+
+    pthread_mutex_lock(&c->lock);
+    assert(!c->closing);
+    queue_add(&c->waiting, (struct entry){done, arg});
+    c->waiting.bytes += size;
+    atomic_fetch_add(&c->unsynced_bytes, size);
+    wake = c->asleep;
+    c->asleep = false; /* one signal is enough */
+    pthread_mutex_unlock(&c->lock);
+    if (wake)
+        pthread_cond_signal(&c->wake);
+}
+
+uint64_t committer_unsynced_bytes(struct committer *c)
+{
+    return atomic_load(&c->unsynced_bytes);
+}
+
+void committer_fail(struct committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->failed = true;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void committer_settle(struct committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    assert(c->failed);
+    while (c->waiting.count || c->busy)
+        pthread_cond_wait(&c->settled, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void committer_reset(struct committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    assert(!c->waiting.count && !c->busy);
+    c->failed = false;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void committer_stat(struct committer *c, struct committer_stat *out)
+{
+    pthread_mutex_lock(&c->lock);
+    *out = c->stat;
+    out->unsynced_bytes = atomic_load(&c->unsynced_bytes);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void committer_close(struct committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->closing = true;
+    pthread_cond_signal(&c->wake);
+    pthread_mutex_unlock(&c->lock);
+    pthread_join(c->thread, NULL);
+    assert(!c->waiting.count);
+    committer_free(c);
+}

@@ -1,0 +1,140 @@
+/* engine.c: the wrappers every call to an engine goes through. They hold the caller to the contract
+ * of engine.h by assertions, so that each engine need not. */
+#include "engine/engine.h"
+
+#include "base/buf.h"
+#include "engine/backends.h"
+
+#include <assert.h>
+#include <string.h>
+
+static const struct engine_ops *const engines[] = {&engine_mem, &engine_rocks};
+
+int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
+                struct engine **out)
+{
+    struct buf known;
+
+    *out = NULL;
+    for (size_t i = 0; i < PORT_COUNT(engines); i++) {
+        if (strcmp(engines[i]->name, name) == 0) {
+            TRY(engines[i]->open(c, conf, out));
+            assert(*out && (*out)->ops == engines[i]);
+            return E_OK;
+        }
+    }
+    buf_init(&known, &c->arena, 64);
+    for (size_t i = 0; i < PORT_COUNT(engines); i++) {
+        if (i)
+            buf_put(&known, ", ", 2);
+        buf_put_bytes(&known, bytes_str(engines[i]->name));
+    }
+    return fail(c, E_PARAMETER, "Unknown engine '%s'; known are: %.*s.", name,
+                BYTES_FMT(buf_bytes(&known)));
+}
+
+void engine_close(struct engine *e)
+{
+    if (e)
+        e->ops->close(e);
+}
+
+uint32_t engine_caps(const struct engine *e)
+{
+    return e->ops->caps;
+}
+
+/* Inside an assert only. */
+static PORT_UNUSED bool ranges_are_sane(const struct key_range *ranges, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (ranges[i].end.len && bytes_compare(ranges[i].start, ranges[i].end) > 0)
+            return false;
+    return true;
+}
+
+static PORT_UNUSED bool batch_is_sane(const struct batch *b)
+{
+    for (size_t i = 0; i < b->guard_count; i++)
+        if (!b->guards[i].key.len)
+            return false;
+    for (size_t i = 0; i < b->edit_count; i++)
+        if (!b->edits[i].key.len ||
+            (b->edits[i].type != EDIT_PUT && b->edits[i].type != EDIT_DELETE))
+            return false;
+    return true;
+}
+
+int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    assert(ranges_are_sane(p->ranges, p->range_count));
+    return e->ops->create(c, e, p);
+}
+
+int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    assert(p->id != PARTITION_SYSTEM);
+    assert(ranges_are_sane(p->ranges, p->range_count));
+    return e->ops->drop(c, e, p);
+}
+
+int engine_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 const struct partition_spec *left, const struct partition_spec *right)
+{
+    assert(ranges_are_sane(from->ranges, from->range_count));
+    assert(ranges_are_sane(left->ranges, left->range_count));
+    assert(ranges_are_sane(right->ranges, right->range_count));
+    return e->ops->split(c, e, from, left, right);
+}
+
+int engine_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    int code;
+
+    assert(g->key.len);
+    g->found = false;
+    g->value = BYTES_NONE;
+    g->code = E_OK;
+    code = e->ops->get(c, e, g);
+    /* After E_LATER the struct belongs to the completion, which may already have run. */
+    if (code != E_LATER)
+        g->code = code;
+    return code;
+}
+
+int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    int code;
+
+    assert(s->items_max >= 1);
+    assert(s->pages || !s->range_count);
+    assert(ranges_are_sane(s->ranges, s->range_count));
+    s->code = E_OK;
+    for (size_t i = 0; i < s->range_count; i++)
+        s->pages[i] = (struct page){0};
+    code = e->ops->scan(c, e, s);
+    if (code != E_LATER)
+        s->code = code;
+    return code;
+}
+
+void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                  void *arg)
+{
+    assert(done);
+    assert(batch_is_sane(b));
+    e->ops->apply(c, e, b, done, arg);
+}
+
+int engine_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
+                uint64_t *out)
+{
+    assert(ranges_are_sane(ranges, n));
+    return e->ops->size(c, e, ranges, n, out);
+}
+
+void engine_stat(struct engine *e, struct engine_stat *out)
+{
+    memset(out, 0, sizeof(*out));
+    e->ops->stat(e, out);
+}

@@ -1,0 +1,45 @@
+/* folder.h: the data folder of an engine that keeps files: who may use it, and of what format it
+ * is.
+ *
+ *     LOCK        held with flock() while a process has the folder open; its pid is in it
+ *     VERSION     the line "widerow data 1"
+ *     WATERMARK   see watermark.h
+ *     db/         the engine's own files
+ *     db.new/     the same while a new folder is being made
+ *
+ * A new folder is made in an order that a crash may cut anywhere: db.new, WATERMARK, VERSION, and
+ * db.new renamed to db. Until VERSION is there nothing was ever acknowledged, so an unfinished
+ * folder is simply made again; from then on everything must be there. */
+#ifndef ENGINE_FOLDER_H
+#define ENGINE_FOLDER_H
+
+#include "base/ctx.h"
+
+struct folder {
+    char *dir;
+    char *db, *db_new, *watermark, *version;
+    int lock_fd;
+    bool made; /* false: new or unfinished; db_new may hold remains */
+};
+
+/* Makes the folder if it is missing (its parent must exist), locks it and checks its VERSION.
+ * E_PARAMETER: no such parent, or not a folder. E_UNAVAILABLE: not writable. E_LOCKED: open in
+ * another process. E_FORMAT: of another format, or not a data folder. On success f must be closed.
+ */
+int folder_open(struct ctx *c, const char *dir, struct folder *f);
+
+/* Removes what an unfinished making left, but for db.new. */
+int folder_clear(struct ctx *c, struct folder *f);
+
+/* The engine has made db.new and WATERMARK: makes the folder a data folder. */
+int folder_finish(struct ctx *c, struct folder *f);
+
+/* Makes names in `dir` durable. */
+int folder_sync(struct ctx *c, const char *dir);
+
+/* Bytes that can still be written there; UINT64_MAX if the system does not tell. */
+uint64_t folder_free_bytes(const struct folder *f);
+
+void folder_close(struct folder *f);
+
+#endif

@@ -1,0 +1,1735 @@
+/* rocks.c: the engine on RocksDB; the only file that knows it.
+ *
+ * Writing. apply() appends to RocksDB's log without syncing (manual_wal_flush) and hands the
+ * completion to the committer (committer.c), which syncs for many at a time and then publishes a
+ * snapshot as the read view. Clients read through that view, so they never see what a power cut can
+ * take back; VIEW_LATEST reads past it.
+ *
+ * The gate. Unguarded batches append holding it shared, guarded ones exclusively, so that between
+ * checking guards and appending nothing changes. Nobody holds the gate while waiting for anything
+ * but RocksDB's own short locks.
+ *
+ * The slow lane. A caller of apply() must not sleep, so appends say no_slowdown. When RocksDB
+ * stalls (too many files to compact, say), the batch goes into a queue that the keeper thread works
+ * off in order, waiting as long as it takes, at most 2 s a batch. The contract that a LATEST read
+ * sees every earlier apply() must hold meanwhile, so as long as the lane is not empty all further
+ * batches and all LATEST reads queue up in it too. Writers look at the lane's length inside the
+ * gate; the keeper passes once through the exclusive gate before it begins, and from then on is the
+ * only one that writes. It may thus wait inside RocksDB without holding the gate.
+ *
+ * Failure. After a failed append or sync nobody knows what the log holds, so nothing more is
+ * acknowledged: the committer answers E_UNSURE to what is queued, apply() answers E_UNAVAILABLE (or
+ * E_NO_SPACE), and the keeper mends: it waits until nobody uses the database, closes it, looks at
+ * what the disk really holds, and opens it again, with a growing pause between tries. Reads go on
+ * from the old handle as long as it is open; RocksDB keeps reading after a failed write. While the
+ * disk is full no try is made, so that reads stay up.
+ *
+ * Opening. RocksDB's recovery drops the tail of a damaged log without a word, and opens an empty
+ * database when the log was deleted. So it is first opened read-only, which replays the log and
+ * changes nothing; if the latest sequence number found is below the watermark (watermark.h), the
+ * engine refuses. This needs all data in one column family: with several, the loss of one log can
+ * hide behind another.
+ *
+ * Handles and views are counted: a reader takes a reference under read_lock (a few nanoseconds) and
+ * whoever drops the last one frees. The packaged library asserts that no iterator or snapshot
+ * outlives its database. */
+#include "engine/backends.h"
+
+#include "base/buf.h"
+#include "base/fault.h"
+#include "engine/committer.h"
+#include "engine/folder.h"
+#include "engine/watermark.h"
+
+#include <assert.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+#define MEMORY_BYTES_DEFAULT (256 * MIB)
+#define MEMORY_BYTES_MIN (16 * MIB)
+#define UNSYNCED_BYTES_DEFAULT (128 * MIB)
+#define STALL_US_MAX 2000000
+#define STALL_POLL_US 2000
+#define PIN_BYTES_MIN 4096 /* smaller values are copied, so that a page is not pinned for them */
+#define READAHEAD_BYTES 262144 /* for pages at least this large */
+#define MEND_PAUSE_MS_MIN 100
+#define MEND_PAUSE_MS_MAX 30000
+#define MEND_FREE_BYTES_MIN (64 * MIB)
+#define DROP_KEYS_MAX 10000 /* deleted one by one; above, by a range tombstone and compaction */
+#define DROP_BATCH_KEYS 1000
+#define SIZE_WALK_MAX 50000 /* unflushed keys counted before the rest is estimated */
+#define READ_TIER_MEMTABLE 3
+
+/* An open database. */
+struct handle {
+    struct rocks *rocks;
+    rocksdb_t *db;
+    rocksdb_readoptions_t *latest;
+    atomic_uint refs;
+};
+
+/* A point in time that readers share. */
+struct view {
+    struct handle *handle;
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *options; /* at the snapshot */
+    uint64_t sequence;              /* everything up to it is in the view */
+    atomic_uint refs;
+};
+
+/* The block cache outlives a reopening, and every value that is pinned in it. */
+struct cache {
+    rocksdb_cache_t *lru;
+    atomic_uint refs;
+};
+
+/* A batch on its way into the log. */
+struct write {
+    const struct guard *guards;
+    size_t guard_count;
+    rocksdb_writebatch_t *edits; /* NULL: a barrier */
+    size_t size;                 /* bytes of edits */
+    apply_done done;
+    void *arg;
+};
+
+/* What waits in the slow lane: a write, or a LATEST read. */
+struct slow {
+    struct slow *next;
+    struct write write;
+    struct ctx *c; /* of the read */
+    struct get *get;
+    struct scan *scan;
+    int64_t since_us;
+};
+
+struct rocks {
+    struct engine base;
+    struct clock *clock;
+    struct log *log;
+    bool no_sync;
+    uint64_t memory_bytes;
+    uint64_t unsynced_bytes_max;
+    struct folder folder;
+    struct watermark watermark; /* the committer's, once that runs */
+    struct cache *cache;
+    rocksdb_options_t *options;
+    rocksdb_writeoptions_t *append_now, *append_waiting;
+    struct committer *committer;
+    pthread_rwlock_t gate;
+
+    pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
+    struct handle *handle;     /* NULL while the database is reopened */
+    struct view *view;
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t wake;  /* the keeper has something to do */
+    pthread_t keeper;
+    bool keeper_runs;
+    bool closing;
+    struct slow *lane, **lane_end;
+    atomic_uint lane_count; /* written under the lock, read without */
+    atomic_int failed;      /* 0, or what apply() answers; likewise */
+    char reason[160];
+    uint64_t stalls;
+
+    atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
+};
+
+/* ---- RocksDB's errors */
+
+static bool text_starts(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* The C API gives a status as text only. This is the one place that reads it. */
+static int status_code(const char *text)
+{
+    if (strstr(text, "No space left on device") || strstr(text, "Space limit reached"))
+        return E_NO_SPACE;
+    if (text_starts(text, "Corruption"))
+        return E_CORRUPT;
+    if (text_starts(text, "IO error")) {
+        if (strstr(text, "lock hold by") || strstr(text, "While lock file"))
+            return E_LOCKED;
+        /* RocksDB misses a file of its own. */
+        return strstr(text, "No such file or directory") ? E_CORRUPT : E_UNAVAILABLE;
+    }
+    if (text_starts(text, "Result incomplete") || text_starts(text, "Resource busy") ||
+        text_starts(text, "Operation timed out") || text_starts(text, "Operation failed"))
+        return E_BUSY;
+    if (text_starts(text, "Shutdown in progress"))
+        return E_UNAVAILABLE;
+    return E_INTERNAL;
+}
+
+/* Records RocksDB's error as the request's and frees its text. */
+static int status_fail(struct ctx *c, char *err)
+{
+    int code = status_code(err);
+
+    if (code == E_CORRUPT) {
+        log_error(c->log, "storage: damaged data: %s", err);
+        code = fail(c, code, "Stored data is damaged: %s", err);
+    } else {
+        code = fail(c, code, "Storage: %s", err);
+    }
+    rocksdb_free(err);
+    return code;
+}
+
+/* ---- handles and views */
+
+static void cache_unref(struct cache *cache)
+{
+    if (atomic_fetch_sub(&cache->refs, 1) != 1)
+        return;
+    rocksdb_cache_destroy(cache->lru);
+    mem_free(cache);
+}
+
+static struct handle *handle_new(struct rocks *r, rocksdb_t *db)
+{
+    struct handle *h = mem_zalloc(sizeof(*h));
+
+    h->rocks = r;
+    h->db = db;
+    h->latest = rocksdb_readoptions_create();
+    atomic_init(&h->refs, 1);
+    return h;
+}
+
+static void handle_unref(struct handle *h)
+{
+    if (!h || atomic_fetch_sub(&h->refs, 1) != 1)
+        return;
+    rocksdb_readoptions_destroy(h->latest);
+    rocksdb_close(h->db);
+    mem_free(h);
+}
+
+static struct view *view_new(struct handle *h)
+{
+    struct view *v = mem_zalloc(sizeof(*v));
+
+    atomic_fetch_add(&h->refs, 1);
+    v->handle = h;
+    /* First the number, then the snapshot: the view may show more than the number says, never
+     * less. */
+    v->sequence = rocksdb_get_latest_sequence_number(h->db);
+    v->snapshot = rocksdb_create_snapshot(h->db);
+    v->options = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_snapshot(v->options, v->snapshot);
+    atomic_init(&v->refs, 1);
+    return v;
+}
+
+static void view_unref(struct view *v)
+{
+    if (!v || atomic_fetch_sub(&v->refs, 1) != 1)
+        return;
+    rocksdb_readoptions_destroy(v->options);
+    rocksdb_release_snapshot(v->handle->db, v->snapshot);
+    handle_unref(v->handle);
+    mem_free(v);
+}
+
+/* What a read goes through. */
+struct entry {
+    struct handle *handle;
+    struct view *view; /* NULL: latest */
+};
+
+static int enter(struct ctx *c, struct rocks *r, enum engine_view view, struct entry *in)
+{
+    *in = (struct entry){0};
+    pthread_mutex_lock(&r->read_lock);
+    if (r->handle && view == VIEW_DURABLE) {
+        in->view = r->view;
+        in->handle = r->view->handle;
+        atomic_fetch_add(&r->view->refs, 1);
+    } else if (r->handle) {
+        in->handle = r->handle;
+        atomic_fetch_add(&r->handle->refs, 1);
+    }
+    pthread_mutex_unlock(&r->read_lock);
+    if (!in->handle)
+        return fail(c, E_UNAVAILABLE, "Storage is being reopened after a failure.");
+    return E_OK;
+}
+
+static void leave(struct entry *in)
+{
+    if (in->view)
+        view_unref(in->view);
+    else
+        handle_unref(in->handle);
+}
+
+static const rocksdb_readoptions_t *entry_options(const struct entry *in)
+{
+    return in->view ? in->view->options : in->handle->latest;
+}
+
+/* ---- failure */
+
+/* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
+static void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
+{
+    int none = 0;
+
+    pthread_mutex_lock(&r->lock);
+    if (atomic_compare_exchange_strong(&r->failed, &none,
+                                       code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE)) {
+        snprintf(r->reason, sizeof(r->reason), "%s: %s", what, text);
+        log_error(r->log, "storage: %s: %s; no write is acknowledged until it is open again", what,
+                  text);
+        pthread_cond_broadcast(&r->wake);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- appending */
+
+static int guard_check(struct rocks *r, const struct guard *g)
+{
+    struct handle *h = r->handle;
+    char *err = NULL;
+    rocksdb_pinnableslice_t *p = rocksdb_get_pinned(h->db, h->latest, g->key.ptr, g->key.len, &err);
+    int code = E_OK;
+
+    if (err) {
+        code = status_code(err);
+        log_error(r->log, "storage: cannot read for a guard: %s", err);
+        rocksdb_free(err);
+        return code;
+    }
+    if (!p)
+        return g->absent ? E_OK : E_GUARD;
+    if (g->absent) {
+        code = E_GUARD;
+    } else {
+        size_t len;
+        const char *value = rocksdb_pinnableslice_value(p, &len);
+
+        code = bytes_equal(bytes_of(value, len), g->value) ? E_OK : E_GUARD;
+    }
+    rocksdb_pinnableslice_destroy(p);
+    return code;
+}
+
+/* E_BUSY: RocksDB stalls, nothing happened. */
+static int log_append(struct rocks *r, const struct write *w, bool wait)
+{
+    char *err = NULL;
+    int code;
+
+    if (!wait && fault_hit(FAULT_rocks_stall))
+        return E_BUSY;
+    if (fault_hit(FAULT_rocks_before_append)) {
+        rocks_fail(r, E_UNAVAILABLE, "cannot write the log", "a fault was asked for");
+        return E_UNSURE;
+    }
+    rocksdb_write(r->handle->db, wait ? r->append_waiting : r->append_now, w->edits, &err);
+    if (!err) {
+        (void)fault_hit(FAULT_rocks_after_append);
+        return E_OK;
+    }
+    code = status_code(err);
+    if (code == E_UNAVAILABLE || code == E_CORRUPT || code == E_NO_SPACE) {
+        committer_fail(r->committer);
+        rocks_fail(r, code, "cannot write the log", err);
+        /* RocksDB refuses by itself after an earlier error, in the background say; but a record
+         * whose writing failed half way might be whole on disk, as far as we can know. A full disk
+         * is the exception: what did not fit is not there. */
+        code = code == E_NO_SPACE ? E_NO_SPACE : E_UNSURE;
+    } else if (code != E_BUSY) {
+        log_error(r->log, "storage: write refused: %s", err);
+    }
+    rocksdb_free(err);
+    return code;
+}
+
+/* Appends a write and hands it to the committer. The caller is alone with the log as far as the
+ * write needs it (see "The gate", "The slow lane"). E_BUSY: stalled, may be tried again; else an
+ * error, and nothing changed unless it is E_UNSURE. */
+static int append(struct rocks *r, const struct write *w, bool wait)
+{
+    int code;
+
+    if ((code = atomic_load(&r->failed)) != E_OK)
+        return code;
+    for (size_t i = 0; i < w->guard_count; i++)
+        if ((code = guard_check(r, &w->guards[i])) != E_OK)
+            return code;
+    if (w->edits && (code = log_append(r, w, wait)) != E_OK)
+        return code;
+    committer_add(r->committer, w->done, w->arg, w->size);
+    return E_OK;
+}
+
+static void slow_add(struct rocks *r, struct slow slow)
+{
+    struct slow *s = mem_alloc(sizeof(*s));
+
+    *s = slow;
+    s->next = NULL;
+    s->since_us = clock_mono_us(r->clock);
+    pthread_mutex_lock(&r->lock);
+    *r->lane_end = s;
+    r->lane_end = &s->next;
+    r->stalls += !s->get && !s->scan;
+    atomic_fetch_add(&r->lane_count, 1);
+    pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* True if readers already see all that was appended: a barrier need not wait for anything. */
+static bool all_durable(struct rocks *r)
+{
+    bool all;
+
+    pthread_mutex_lock(&r->read_lock);
+    all = !atomic_load(&r->failed) && r->view &&
+          r->view->sequence == rocksdb_get_latest_sequence_number(r->handle->db);
+    pthread_mutex_unlock(&r->read_lock);
+    return all;
+}
+
+/* Takes ownership of w->edits. */
+static void submit(struct rocks *r, const struct write *w)
+{
+    bool slow = false, at_once = false;
+    int code = E_OK;
+
+    if (w->size) {
+        uint64_t unsynced = committer_unsynced_bytes(r->committer);
+
+        /* One batch alone may be larger than the cap. */
+        if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
+            code = E_BUSY;
+    }
+    if (code == E_OK) {
+        if (w->guard_count)
+            pthread_rwlock_wrlock(&r->gate);
+        else
+            pthread_rwlock_rdlock(&r->gate);
+        slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
+        if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
+            at_once = true;
+        } else if (!slow) {
+            code = append(r, w, false);
+            slow = code == E_BUSY;
+        }
+        /* Inside the gate, so that nobody who comes after overtakes. */
+        if (slow)
+            slow_add(r, (struct slow){.write = *w});
+        pthread_rwlock_unlock(&r->gate);
+    }
+    if (slow)
+        return;
+    if (w->edits)
+        rocksdb_writebatch_destroy(w->edits);
+    if (at_once)
+        atomic_fetch_add(&r->acked_at_once, 1);
+    if (at_once || code != E_OK)
+        w->done(w->arg, code);
+}
+
+/* ---- the slow lane */
+
+static int get_now(struct ctx *c, struct rocks *r, struct get *g);
+static int scan_now(struct ctx *c, struct rocks *r, struct scan *s);
+
+static bool write_stopped(struct rocks *r)
+{
+    uint64_t stopped = 0;
+
+    if (fault_hit(FAULT_rocks_stall))
+        return true;
+    rocksdb_property_int(r->handle->db, "rocksdb.is-write-stopped", &stopped);
+    return stopped != 0;
+}
+
+static void sleep_us(int64_t us)
+{
+    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+
+    nanosleep(&ts, NULL);
+}
+
+static int slow_write(struct rocks *r, struct slow *s)
+{
+    for (;;) {
+        int code = append(r, &s->write, false);
+
+        if (code != E_BUSY)
+            return code;
+        if (clock_mono_us(r->clock) - s->since_us > STALL_US_MAX)
+            return E_BUSY;
+        /* A slowed-down RocksDB refuses no_slowdown for as long as the slowdown lasts, but takes a
+         * waiting write after a moment. A stopped one would not come back, so that is waited for
+         * here, where the time can be watched. */
+        if (!write_stopped(r))
+            return append(r, &s->write, true);
+        sleep_us(STALL_POLL_US);
+    }
+}
+
+/* True: the lane was empty for a moment after it, so that writers may have gone past. */
+static bool slow_run(struct rocks *r, struct slow *s)
+{
+    bool empty;
+
+    if (s->get) {
+        s->get->code = get_now(s->c, r, s->get);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        s->get->done(s->get);
+    } else if (s->scan) {
+        s->scan->code = scan_now(s->c, r, s->scan);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        s->scan->done(s->scan);
+    } else {
+        int code = slow_write(r, s);
+
+        if (s->write.edits)
+            rocksdb_writebatch_destroy(s->write.edits);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        if (code != E_OK)
+            s->write.done(s->write.arg, code);
+    }
+    return empty;
+}
+
+/* Works off the lane until it is empty. Only the keeper calls it. */
+static void lane_run(struct rocks *r)
+{
+    struct slow *s;
+    bool empty = false;
+
+    /* Whoever still saw an empty lane has appended when this returns. */
+    pthread_rwlock_wrlock(&r->gate);
+    pthread_rwlock_unlock(&r->gate);
+    while (!empty) {
+        pthread_mutex_lock(&r->lock);
+        s = r->lane;
+        if (s) {
+            r->lane = s->next;
+            if (!r->lane)
+                r->lane_end = &r->lane;
+        }
+        pthread_mutex_unlock(&r->lock);
+        if (!s)
+            return;
+        empty = slow_run(r, s);
+        mem_free(s);
+    }
+}
+
+/* ---- what the committer asks for */
+
+static void *commit_view_take(void *arg)
+{
+    struct rocks *r = arg;
+
+    if (rocksdb_get_latest_sequence_number(r->handle->db) == r->view->sequence)
+        return NULL;
+    return view_new(r->handle);
+}
+
+static int commit_sync(void *arg)
+{
+    struct rocks *r = arg;
+    char *err = NULL;
+    int code;
+
+    rocksdb_flush_wal(r->handle->db, !r->no_sync, &err);
+    if (!err)
+        return E_OK;
+    code = status_code(err);
+    rocks_fail(r, code, "cannot sync the log", err);
+    rocksdb_free(err);
+    return code;
+}
+
+static int commit_mark(void *arg, void *view)
+{
+    struct rocks *r = arg;
+    int error;
+
+    if (r->no_sync)
+        return E_OK; /* nothing is promised, so nothing is remembered */
+    error = watermark_write(&r->watermark, ((struct view *)view)->sequence);
+    if (!error)
+        return E_OK;
+    rocks_fail(r, E_UNAVAILABLE, "cannot write WATERMARK", strerror(error));
+    return E_UNAVAILABLE;
+}
+
+static void commit_publish(void *arg, void *view)
+{
+    struct rocks *r = arg;
+    struct view *old;
+
+    pthread_mutex_lock(&r->read_lock);
+    old = r->view;
+    r->view = view;
+    pthread_mutex_unlock(&r->read_lock);
+    view_unref(old);
+}
+
+static void commit_view_drop(void *arg, void *view)
+{
+    (void)arg;
+    view_unref(view);
+}
+
+static void commit_failed(void *arg, int code)
+{
+    /* The reason is recorded where it was seen; this is for faults asked for by a test. */
+    rocks_fail(arg, code, "cannot commit", err_info(code)->text);
+}
+
+static void commit_idle(void *arg)
+{
+    struct rocks *r = arg;
+    int error = watermark_sync(&r->watermark);
+
+    if (error) {
+        committer_fail(r->committer);
+        rocks_fail(r, E_UNAVAILABLE, "cannot sync WATERMARK", strerror(error));
+    }
+}
+
+static const struct committer_ops commit_ops = {
+    .view_take = commit_view_take,
+    .sync = commit_sync,
+    .mark = commit_mark,
+    .publish = commit_publish,
+    .view_drop = commit_view_drop,
+    .failed = commit_failed,
+    .idle = commit_idle,
+};
+
+/* ---- options */
+
+static uint64_t clamp(uint64_t n, uint64_t min, uint64_t max)
+{
+    return n < min ? min : n > max ? max : n;
+}
+
+static int open_files_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 4096;
+    return (int)clamp(limit.rlim_cur / 2, 64, 4096);
+}
+
+static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
+{
+    rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
+
+    rocksdb_block_based_options_set_block_cache(t, r->cache->lru);
+    rocksdb_block_based_options_set_block_size(t, 16384);
+    rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_whole_key_filtering(t, 1);
+    rocksdb_block_based_options_set_format_version(t, 5);
+    /* Indexes and filters count against the cache, so that memory stays inside memory_bytes. */
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(t, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(t, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(t, 1);
+    return t;
+}
+
+static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
+{
+    uint64_t buffers = memory_bytes / 4;
+
+    rocksdb_options_set_db_write_buffer_size(o, buffers);
+    rocksdb_options_set_write_buffer_size(o, clamp(buffers / 2, 2 * MIB, 64 * MIB));
+    rocksdb_options_set_max_write_buffer_number(o, 6);
+    /* Bounds how much log there is to replay, twice, when a database is opened. */
+    rocksdb_options_set_max_total_wal_size(o, clamp(2 * buffers, 16 * MIB, 256 * MIB));
+}
+
+static void set_files(rocksdb_options_t *o)
+{
+    rocksdb_options_set_compression(o, rocksdb_lz4_compression);
+    rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
+    rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
+    rocksdb_options_set_level0_stop_writes_trigger(o, 40);
+    rocksdb_options_set_max_background_jobs(o, 2);
+    rocksdb_options_set_max_open_files(o, open_files_max());
+    rocksdb_options_set_bytes_per_sync(o, MIB);
+    rocksdb_options_set_avoid_unnecessary_blocking_io(o, 1);
+    rocksdb_options_set_keep_log_file_num(o, 4);
+    rocksdb_options_set_max_log_file_size(o, 4 * MIB);
+    rocksdb_options_set_stats_dump_period_sec(o, 0);
+    rocksdb_options_set_stats_persist_period_sec(o, 0);
+}
+
+/* `verify_logs`: every synced log must be there and whole. */
+static int options_make(struct ctx *c, struct rocks *r, bool verify_logs)
+{
+    rocksdb_options_t *plain = rocksdb_options_create(), *o = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *t;
+    char *err = NULL;
+
+    /* What has no setter in C. */
+    rocksdb_get_options_from_string(plain,
+                                    verify_logs ? "track_and_verify_wals_in_manifest=true"
+                                                : "track_and_verify_wals_in_manifest=false",
+                                    o, &err);
+    rocksdb_options_destroy(plain);
+    if (err) {
+        rocksdb_options_destroy(o);
+        return status_fail(c, err);
+    }
+    rocksdb_options_set_paranoid_checks(o, 1);
+    rocksdb_options_set_wal_recovery_mode(o, rocksdb_point_in_time_recovery);
+    rocksdb_options_set_manual_wal_flush(o, 1);
+    set_memory(o, r->memory_bytes);
+    set_files(o);
+    t = table_options(r);
+    rocksdb_options_set_block_based_table_factory(o, t);
+    rocksdb_block_based_options_destroy(t);
+    if (r->options)
+        rocksdb_options_destroy(r->options);
+    r->options = o;
+    return E_OK;
+}
+
+/* ---- opening */
+
+/* The log files with their sizes, for a message. */
+static bytes log_names(struct ctx *c, struct rocks *r)
+{
+    struct buf b;
+    DIR *d = opendir(r->folder.db);
+    struct dirent *entry;
+
+    buf_init(&b, &c->arena, 64);
+    while (d && (entry = readdir(d))) {
+        size_t n = strlen(entry->d_name);
+        struct stat st;
+
+        if (n < 5 || strcmp(entry->d_name + n - 4, ".log") != 0 ||
+            fstatat(dirfd(d), entry->d_name, &st, 0) != 0)
+            continue;
+        buf_put_bytes(&b, arena_printf(&c->arena, "%s%s/%s (%lld bytes)", b.len ? ", " : "",
+                                       r->folder.db, entry->d_name, (long long)st.st_size));
+    }
+    if (d)
+        closedir(d);
+    return b.len ? buf_bytes(&b) : BYTES_LIT("no file at all");
+}
+
+/* A database that does not open, in words an operator can act on. `way_on`: going on with what is
+ * there can help. */
+static int open_fail(struct ctx *c, struct rocks *r, char *err, bool way_on)
+{
+    int code = status_code(err);
+
+    switch (code) {
+    case E_CORRUPT:
+        code = fail(
+            c, code, "The data in %s is damaged: %s. Restore a backup%s.", r->folder.dir, err,
+            way_on ? ", or start again with --accept-data-loss to go on with what is there" : "");
+        break;
+    case E_NO_SPACE:
+        code = fail(c, code, "The disk that holds %s is full: %s. Free some space and start again.",
+                    r->folder.dir, err);
+        break;
+    case E_LOCKED:
+        code =
+            fail(c, code, "The database in %s is open in another process: %s.", r->folder.dir, err);
+        break;
+    default:
+        code =
+            fail(c, E_UNAVAILABLE, "The database in %s cannot be opened: %s.", r->folder.dir, err);
+        break;
+    }
+    rocksdb_free(err);
+    return code;
+}
+
+/* Opens read-only, which replays the log without changing anything. */
+static int look(struct ctx *c, struct rocks *r, rocksdb_t **out)
+{
+    char *err = NULL;
+
+    *out = rocksdb_open_for_read_only(r->options, r->folder.db, 0, &err);
+    if (err)
+        return open_fail(c, r, err, strstr(err, "WAL") || strstr(err, ".log"));
+    return E_OK;
+}
+
+/* How far the log goes. */
+static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence)
+{
+    rocksdb_t *db;
+
+    TRY(look(c, r, &db));
+    *sequence = rocksdb_get_latest_sequence_number(db);
+    rocksdb_close(db);
+    return E_OK;
+}
+
+static int loss_fail(struct ctx *c, struct rocks *r, uint64_t sequence)
+{
+    uint64_t acked = r->watermark.sequence;
+
+    return fail(c, E_DATA_LOSS,
+                "Acknowledged writes are missing from %s: the log reaches sequence number %llu, "
+                "but writes up to %llu were acknowledged (%llu missing). Log files found: %.*s. "
+                "Restore a backup, or start again with --accept-data-loss to go on with what is "
+                "there (copy the folder first).",
+                r->folder.dir, (unsigned long long)sequence, (unsigned long long)acked,
+                (unsigned long long)(acked - sequence), BYTES_FMT(log_names(c, r)));
+}
+
+/* Opens the database if it holds all that was acknowledged. */
+static int db_open(struct ctx *c, struct rocks *r, struct handle **out)
+{
+    uint64_t seen, sequence;
+    char *err = NULL;
+    rocksdb_t *db;
+
+    if (fault_hit(FAULT_rocks_reopen))
+        return fail(c, E_UNAVAILABLE, "A fault was asked for.");
+    TRY(look_sequence(c, r, &seen));
+    if (seen < r->watermark.sequence)
+        return loss_fail(c, r, seen);
+    db = rocksdb_open(r->options, r->folder.db, &err);
+    if (err)
+        return open_fail(c, r, err, false);
+    sequence = rocksdb_get_latest_sequence_number(db);
+    if (sequence < r->watermark.sequence) {
+        /* The log was whole a moment ago: somebody else has been at it. */
+        rocksdb_close(db);
+        return loss_fail(c, r, sequence);
+    }
+    *out = handle_new(r, db);
+    return E_OK;
+}
+
+/* Makes what a new folder needs (folder.h has the order). */
+static int make_new(struct ctx *c, struct rocks *r)
+{
+    char *err = NULL;
+    rocksdb_t *db;
+
+    TRY(folder_clear(c, &r->folder));
+    rocksdb_destroy_db(r->options, r->folder.db_new, &err);
+    if (err)
+        return open_fail(c, r, err, false);
+    rocksdb_options_set_create_if_missing(r->options, 1);
+    db = rocksdb_open(r->options, r->folder.db_new, &err);
+    rocksdb_options_set_create_if_missing(r->options, 0);
+    if (err)
+        return open_fail(c, r, err, false);
+    rocksdb_close(db);
+    TRY(folder_sync(c, r->folder.db_new));
+    TRY(watermark_create(c, r->folder.watermark, 0));
+    return folder_finish(c, &r->folder);
+}
+
+/* The watermark after all is said: of what is really there. */
+static int accept_loss(struct ctx *c, struct rocks *r)
+{
+    uint64_t seen, before = 0;
+    bool known;
+
+    /* Once with, once without looking for logs that were synced but are gone. */
+    if (look_sequence(c, r, &seen) != E_OK) {
+        log_warn(r->log, "storage: %s; going on as told to", c->text);
+        ctx_clear(c);
+        TRY(options_make(c, r, false));
+        TRY(look_sequence(c, r, &seen));
+    }
+    known = watermark_open(c, r->folder.watermark, &r->watermark) == E_OK;
+    ctx_clear(c);
+    if (known) {
+        before = r->watermark.sequence;
+        if (before <= seen)
+            return E_OK;
+        watermark_close(&r->watermark);
+    }
+    TRY(folder_clear(c, &r->folder));
+    TRY(watermark_create(c, r->folder.watermark, seen));
+    TRY(folder_sync(c, r->folder.dir));
+    if (known)
+        log_warn(r->log,
+                 "storage: accepted the loss of acknowledged writes: sequence numbers %llu to %llu "
+                 "are gone",
+                 (unsigned long long)seen + 1, (unsigned long long)before);
+    else
+        log_warn(r->log,
+                 "storage: accepted that WATERMARK is unreadable: taking what was found, up to "
+                 "sequence number %llu",
+                 (unsigned long long)seen);
+    return watermark_open(c, r->folder.watermark, &r->watermark);
+}
+
+static int load_watermark(struct ctx *c, struct rocks *r)
+{
+    int code = watermark_open(c, r->folder.watermark, &r->watermark);
+    const char *why = c->text;
+
+    if (code != E_NOT_EXIST && code != E_CORRUPT)
+        return code;
+    ctx_clear(c);
+    return fail(c, E_CORRUPT,
+                "%s, so nobody can tell whether acknowledged writes are missing. Restore a backup, "
+                "or start again with --accept-data-loss to go on with what is there.",
+                why);
+}
+
+static void *keeper_main(void *arg);
+
+static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf *conf)
+{
+    TRY(folder_open(c, conf->dir, &r->folder));
+    TRY(options_make(c, r, true));
+    if (!r->folder.made)
+        TRY(make_new(c, r));
+    if (conf->accept_data_loss)
+        TRY(accept_loss(c, r));
+    else
+        TRY(load_watermark(c, r));
+    TRY(db_open(c, r, &r->handle));
+    r->view = view_new(r->handle);
+    TRY(committer_new(c, &commit_ops, r, &r->committer));
+    if (pthread_create(&r->keeper, NULL, keeper_main, r) != 0)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to keep the database with.");
+    r->keeper_runs = true;
+    return E_OK;
+}
+
+/* Frees what rocks_start() got, as far as it came. */
+static void rocks_free(struct rocks *r)
+{
+    if (r->keeper_runs) {
+        pthread_mutex_lock(&r->lock);
+        r->closing = true;
+        pthread_cond_broadcast(&r->wake);
+        pthread_mutex_unlock(&r->lock);
+        pthread_join(r->keeper, NULL);
+    }
+    if (r->committer)
+        committer_close(r->committer);
+    if (r->handle && !atomic_load(&r->failed)) {
+        char *err = NULL;
+
+        rocksdb_flush_wal(r->handle->db, 1, &err);
+        if (!err)
+            watermark_write(&r->watermark, rocksdb_get_latest_sequence_number(r->handle->db));
+        else
+            log_error(r->log, "storage: cannot sync the log at the end: %s", err);
+        rocksdb_free(err);
+    }
+    view_unref(r->view);
+    handle_unref(r->handle);
+    watermark_sync(&r->watermark);
+    watermark_close(&r->watermark);
+    folder_close(&r->folder);
+    if (r->options)
+        rocksdb_options_destroy(r->options);
+    rocksdb_writeoptions_destroy(r->append_now);
+    rocksdb_writeoptions_destroy(r->append_waiting);
+    cache_unref(r->cache);
+    pthread_rwlock_destroy(&r->gate);
+    pthread_mutex_destroy(&r->read_lock);
+    pthread_mutex_destroy(&r->lock);
+    pthread_cond_destroy(&r->wake);
+    mem_free(r);
+}
+
+static struct rocks *rocks_new(const struct engine_conf *conf)
+{
+    struct rocks *r = mem_zalloc(sizeof(*r));
+    rocksdb_lru_cache_options_t *lru = rocksdb_lru_cache_options_create();
+    pthread_rwlockattr_t gate;
+    pthread_condattr_t wake;
+
+    r->base.ops = &engine_rocks;
+    r->clock = conf->clock;
+    r->log = conf->log;
+    r->no_sync = conf->no_sync;
+    r->memory_bytes = conf->memory_bytes ? conf->memory_bytes : MEMORY_BYTES_DEFAULT;
+    r->memory_bytes = clamp(r->memory_bytes, MEMORY_BYTES_MIN, (uint64_t)1 << 40);
+    r->unsynced_bytes_max =
+        conf->unsynced_bytes_max ? conf->unsynced_bytes_max : UNSYNCED_BYTES_DEFAULT;
+    r->folder.lock_fd = -1;
+    r->watermark.fd = -1;
+    r->lane_end = &r->lane;
+    /* Else a stream of unguarded batches could keep a guarded one out for ever. */
+    pthread_rwlockattr_init(&gate);
+    pthread_rwlockattr_setkind_np(&gate, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+    pthread_rwlock_init(&r->gate, &gate);
+    pthread_rwlockattr_destroy(&gate);
+    pthread_mutex_init(&r->read_lock, NULL);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_condattr_init(&wake);
+    pthread_condattr_setclock(&wake, CLOCK_MONOTONIC);
+    pthread_cond_init(&r->wake, &wake);
+    pthread_condattr_destroy(&wake);
+    r->append_now = rocksdb_writeoptions_create();
+    rocksdb_writeoptions_set_no_slowdown(r->append_now, 1);
+    r->append_waiting = rocksdb_writeoptions_create();
+    r->cache = mem_zalloc(sizeof(*r->cache));
+    atomic_init(&r->cache->refs, 1);
+    rocksdb_lru_cache_options_set_capacity(lru, r->memory_bytes / 2);
+    r->cache->lru = rocksdb_cache_create_lru_opts(lru);
+    rocksdb_lru_cache_options_destroy(lru);
+    return r;
+}
+
+static int rocks_open(struct ctx *c, const struct engine_conf *conf, struct engine **out)
+{
+    struct rocks *r = rocks_new(conf);
+    int code = rocks_start(c, r, conf);
+
+    if (code != E_OK) {
+        rocks_free(r);
+        return code;
+    }
+    *out = &r->base;
+    return E_OK;
+}
+
+static void rocks_close(struct engine *e)
+{
+    rocks_free(PORT_CONTAINER(e, struct rocks, base));
+}
+
+/* ---- the keeper: the slow lane, and mending after a failure */
+
+/* Under the lock. False: the engine is being closed. */
+static bool keeper_pause(struct rocks *r, int ms)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!r->closing && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
+        ;
+    return !r->closing;
+}
+
+/* Takes the database away from readers and closes it. False: somebody reads on and on; they have it
+ * back. */
+static bool mend_close(struct rocks *r)
+{
+    struct handle *h;
+    struct view *v;
+    bool alone = false;
+
+    pthread_mutex_lock(&r->read_lock);
+    h = r->handle;
+    v = r->view;
+    r->handle = NULL;
+    r->view = NULL;
+    pthread_mutex_unlock(&r->read_lock);
+    if (!h)
+        return true;
+    /* Ours, and the view's reference to the handle. */
+    for (int ms = 0; ms < 2000 && !alone; ms++) {
+        alone = atomic_load(&v->refs) == 1 && atomic_load(&h->refs) == 2;
+        if (!alone)
+            sleep_us(1000);
+    }
+    if (alone) {
+        view_unref(v);
+        handle_unref(h);
+        return true;
+    }
+    pthread_mutex_lock(&r->read_lock);
+    r->handle = h;
+    r->view = v;
+    pthread_mutex_unlock(&r->read_lock);
+    return false;
+}
+
+static void mend_give(struct rocks *r, struct handle *h)
+{
+    struct view *v = view_new(h);
+
+    pthread_mutex_lock(&r->read_lock);
+    r->handle = h;
+    r->view = v;
+    pthread_mutex_unlock(&r->read_lock);
+}
+
+/* When the database does not open for writing (the disk is full, say), it may still for reading. */
+static void mend_open_for_reads(struct rocks *r)
+{
+    struct ctx c;
+    rocksdb_t *db;
+
+    ctx_init(&c, r->clock, r->log, NULL, 0);
+    if (look(&c, r, &db) == E_OK) {
+        if (rocksdb_get_latest_sequence_number(db) >= r->watermark.sequence)
+            mend_give(r, handle_new(r, db));
+        else
+            rocksdb_close(db);
+    }
+    ctx_release(&c);
+}
+
+static int mend_open(struct ctx *c, struct rocks *r)
+{
+    struct handle *h;
+    int code;
+
+    watermark_close(&r->watermark);
+    TRY(load_watermark(c, r));
+    code = db_open(c, r, &h);
+    if (code == E_OK)
+        mend_give(r, h);
+    else
+        mend_open_for_reads(r);
+    return code;
+}
+
+/* One try. */
+static bool mend_try(struct rocks *r)
+{
+    struct ctx c;
+    int code;
+
+    if (atomic_load(&r->failed) == E_NO_SPACE &&
+        folder_free_bytes(&r->folder) < MEND_FREE_BYTES_MIN)
+        return false;
+    if (!mend_close(r))
+        return false;
+    ctx_init(&c, r->clock, r->log, NULL, 0);
+    code = mend_open(&c, r);
+    if (code != E_OK) {
+        log_error(r->log, "storage: cannot be opened again yet: %s", c.text);
+        pthread_mutex_lock(&r->lock);
+        snprintf(r->reason, sizeof(r->reason), "%s", c.text);
+        pthread_mutex_unlock(&r->lock);
+    }
+    ctx_release(&c);
+    return code == E_OK;
+}
+
+static void mend(struct rocks *r)
+{
+    int pause_ms = MEND_PAUSE_MS_MIN;
+    bool closing;
+
+    committer_fail(r->committer);
+    lane_run(r); /* all get the failure's code */
+    committer_settle(r->committer);
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        closing = !keeper_pause(r, pause_ms);
+        pthread_mutex_unlock(&r->lock);
+        if (closing)
+            return;
+        if (mend_try(r))
+            break;
+        pause_ms = pause_ms * 2 > MEND_PAUSE_MS_MAX ? MEND_PAUSE_MS_MAX : pause_ms * 2;
+    }
+    committer_reset(r->committer);
+    pthread_mutex_lock(&r->lock);
+    atomic_store(&r->failed, 0);
+    r->reason[0] = 0;
+    pthread_mutex_unlock(&r->lock);
+    log_info(r->log, "storage: open again, writes go on");
+}
+
+static void *keeper_main(void *arg)
+{
+    struct rocks *r = arg;
+
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        bool failed = atomic_load(&r->failed) && !r->closing;
+
+        if (!failed && !r->lane && r->closing)
+            break;
+        if (!failed && !r->lane) {
+            pthread_cond_wait(&r->wake, &r->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&r->lock);
+        if (failed)
+            mend(r);
+        else
+            lane_run(r);
+        pthread_mutex_lock(&r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}
+
+/* ---- the calls */
+
+static int rocks_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    (void)c;
+    (void)e;
+    (void)p;
+    return E_OK; /* partitions are ranges of the one map */
+}
+
+static int rocks_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                       const struct partition_spec *left, const struct partition_spec *right)
+{
+    (void)c;
+    (void)e;
+    (void)from;
+    (void)left;
+    (void)right;
+    return E_OK;
+}
+
+/* A value that stays in the block cache until the request's arena goes. */
+struct pin {
+    rocksdb_pinnableslice_t *slice;
+    struct cache *cache;
+};
+
+static void pin_release(void *arg)
+{
+    struct pin *pin = arg;
+
+    rocksdb_pinnableslice_destroy(pin->slice);
+    cache_unref(pin->cache);
+}
+
+static int give_value(struct ctx *c, struct rocks *r, rocksdb_pinnableslice_t *slice, bytes *out)
+{
+    size_t len;
+    const char *value = rocksdb_pinnableslice_value(slice, &len);
+
+    if (len >= PIN_BYTES_MIN) {
+        struct pin *pin;
+
+        if (c->arena.cap && (len > c->arena.cap || c->arena.used > c->arena.cap - len)) {
+            rocksdb_pinnableslice_destroy(slice);
+            return fail_code(c, E_MEMORY);
+        }
+        pin = ARENA_NEW(&c->arena, struct pin);
+        pin->slice = slice;
+        pin->cache = r->cache;
+        atomic_fetch_add(&r->cache->refs, 1);
+        arena_on_release(&c->arena, pin_release, pin);
+        c->arena.used += len;
+        *out = bytes_of(value, len);
+        return E_OK;
+    }
+    *out = arena_copy(&c->arena, bytes_of(value, len));
+    rocksdb_pinnableslice_destroy(slice);
+    return E_OK;
+}
+
+static int get_now(struct ctx *c, struct rocks *r, struct get *g)
+{
+    rocksdb_pinnableslice_t *slice;
+    struct entry in;
+    char *err = NULL;
+    int code = E_OK;
+
+    TRY(enter(c, r, g->view, &in));
+    slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
+    if (err) {
+        code = status_fail(c, err);
+    } else if (slice) {
+        code = give_value(c, r, slice, &g->value);
+        g->found = code == E_OK;
+    }
+    leave(&in);
+    return code;
+}
+
+static int rocks_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+
+    if (g->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
+        slow_add(r, (struct slow){.c = c, .get = g});
+        return E_LATER;
+    }
+    return get_now(c, r, g);
+}
+
+static int page_add(struct ctx *c, struct page *page, size_t *capacity, bytes key, bytes value)
+{
+    uint8_t *copy;
+
+    if (page->count == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 16;
+        struct kv *items = arena_try_alloc(&c->arena, more * sizeof(*items));
+
+        if (!items)
+            return fail_code(c, E_MEMORY);
+        if (page->count)
+            memcpy(items, page->items, page->count * sizeof(*items));
+        page->items = items;
+        *capacity = more;
+    }
+    copy = arena_try_alloc(&c->arena, key.len + value.len);
+    if (!copy)
+        return fail_code(c, E_MEMORY);
+    memcpy(copy, key.ptr, key.len);
+    if (value.len)
+        memcpy(copy + key.len, value.ptr, value.len);
+    page->items[page->count++] =
+        (struct kv){bytes_of(copy, key.len), bytes_of(copy + key.len, value.len)};
+    page->bytes += key.len + value.len;
+    return E_OK;
+}
+
+static int scan_walk(struct ctx *c, const struct scan *s, rocksdb_iterator_t *it, struct page *page)
+{
+    size_t capacity = 0;
+
+    while (rocksdb_iter_valid(it)) {
+        bytes key, value;
+
+        if (page->count == s->items_max || (page->count && page->bytes > s->bytes_max)) {
+            page->more = true;
+            break;
+        }
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        value.ptr = rocksdb_iter_value(it, &value.len);
+        TRY(page_add(c, page, &capacity, key, value));
+        if (s->backward)
+            rocksdb_iter_prev(it);
+        else
+            rocksdb_iter_next(it);
+    }
+    return E_OK;
+}
+
+/* Options for one range. The bounds are not copied: the range must outlive the iterator. */
+static rocksdb_readoptions_t *range_options(const struct key_range *range,
+                                            const rocksdb_snapshot_t *snapshot)
+{
+    rocksdb_readoptions_t *o = rocksdb_readoptions_create();
+
+    rocksdb_readoptions_set_total_order_seek(o, 1);
+    if (snapshot)
+        rocksdb_readoptions_set_snapshot(o, snapshot);
+    if (range->start.len)
+        rocksdb_readoptions_set_iterate_lower_bound(o, range->start.ptr, range->start.len);
+    if (range->end.len)
+        rocksdb_readoptions_set_iterate_upper_bound(o, range->end.ptr, range->end.len);
+    return o;
+}
+
+static void seek_start(rocksdb_iterator_t *it, const struct key_range *range)
+{
+    if (range->start.len)
+        rocksdb_iter_seek(it, range->start.ptr, range->start.len);
+    else
+        rocksdb_iter_seek_to_first(it);
+}
+
+/* Records what stopped an iterator, if it was not the end. */
+static int iterator_end(struct ctx *c, rocksdb_iterator_t *it)
+{
+    char *err = NULL;
+
+    rocksdb_iter_get_error(it, &err);
+    return err ? status_fail(c, err) : E_OK;
+}
+
+static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,
+                      const struct scan *s, const struct key_range *range, struct page *page)
+{
+    rocksdb_readoptions_t *o = range_options(range, snapshot);
+    rocksdb_iterator_t *it;
+    int code;
+
+    if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
+        rocksdb_readoptions_set_readahead_size(o, READAHEAD_BYTES);
+    it = rocksdb_create_iterator(h->db, o);
+    if (s->backward)
+        rocksdb_iter_seek_to_last(it); /* heeds the upper bound */
+    else
+        seek_start(it, range);
+    code = scan_walk(c, s, it, page);
+    if (code == E_OK)
+        code = iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+static int scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+{
+    const rocksdb_snapshot_t *snapshot, *own = NULL;
+    struct entry in;
+    int code = E_OK;
+
+    TRY(enter(c, r, s->view, &in));
+    /* One iterator is one point in time by itself; several need a snapshot. */
+    if (!in.view && s->range_count > 1)
+        own = rocksdb_create_snapshot(in.handle->db);
+    snapshot = in.view ? in.view->snapshot : own;
+    for (size_t i = 0; i < s->range_count && code == E_OK; i++)
+        code = scan_range(c, in.handle, snapshot, s, &s->ranges[i], &s->pages[i]);
+    if (own)
+        rocksdb_release_snapshot(in.handle->db, own);
+    leave(&in);
+    return code;
+}
+
+static int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+
+    if (s->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
+        slow_add(r, (struct slow){.c = c, .scan = s});
+        return E_LATER;
+    }
+    return scan_now(c, r, s);
+}
+
+static void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                        void *arg)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct write w = {.guards = b->guards, .guard_count = b->guard_count, .done = done, .arg = arg};
+
+    (void)c;
+    if (b->edit_count) {
+        w.edits = rocksdb_writebatch_create();
+        for (size_t i = 0; i < b->edit_count; i++) {
+            const struct edit *edit = &b->edits[i];
+
+            if (edit->type == EDIT_PUT)
+                rocksdb_writebatch_put(w.edits, edit->key.ptr, edit->key.len,
+                                       edit->value.len ? edit->value.ptr : "", edit->value.len);
+            else
+                rocksdb_writebatch_delete(w.edits, edit->key.ptr, edit->key.len);
+        }
+        rocksdb_writebatch_data(w.edits, &w.size);
+    }
+    submit(r, &w);
+}
+
+/* ---- dropping */
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    bool called;
+    int code;
+};
+
+static void waiter_done(void *arg, int code)
+{
+    struct waiter *w = arg;
+
+    pthread_mutex_lock(&w->lock);
+    w->called = true;
+    w->code = code;
+    pthread_cond_signal(&w->done);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
+static int write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
+{
+    struct waiter waiter = {.code = E_OK};
+    struct write w = {.edits = edits, .done = waiter_done, .arg = &waiter};
+
+    pthread_mutex_init(&waiter.lock, NULL);
+    pthread_cond_init(&waiter.done, NULL);
+    if (edits)
+        rocksdb_writebatch_data(edits, &w.size);
+    submit(r, &w);
+    pthread_mutex_lock(&waiter.lock);
+    while (!waiter.called)
+        pthread_cond_wait(&waiter.done, &waiter.lock);
+    pthread_mutex_unlock(&waiter.lock);
+    pthread_mutex_destroy(&waiter.lock);
+    pthread_cond_destroy(&waiter.done);
+    return waiter.code;
+}
+
+/* The last key of the range; empty if there is none. */
+static int range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out)
+{
+    rocksdb_readoptions_t *o = range_options(range, NULL);
+    rocksdb_iterator_t *it = rocksdb_create_iterator(h->db, o);
+    int code;
+
+    *out = BYTES_NONE;
+    rocksdb_iter_seek_to_last(it);
+    if (rocksdb_iter_valid(it)) {
+        bytes key;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        *out = arena_copy(&c->arena, key);
+    }
+    code = iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+/* Deletes for the range's first DROP_BATCH_KEYS keys; *count tells how many there were. */
+static int range_deletes(struct ctx *c, struct handle *h, const struct key_range *range,
+                         rocksdb_writebatch_t *edits, size_t *count)
+{
+    rocksdb_readoptions_t *o = range_options(range, NULL);
+    rocksdb_iterator_t *it = rocksdb_create_iterator(h->db, o);
+    int code;
+
+    *count = 0;
+    for (seek_start(it, range); rocksdb_iter_valid(it) && *count < DROP_BATCH_KEYS;
+         rocksdb_iter_next(it)) {
+        bytes key;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        rocksdb_writebatch_delete(edits, key.ptr, key.len);
+        ++*count;
+    }
+    code = iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+/* A range of many keys: one tombstone, and a compaction that takes both away, since reads slow down
+ * with every range tombstone that lies about. */
+static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
+                     const struct key_range *range, bytes last)
+{
+    rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+    rocksdb_compactoptions_t *how;
+    uint8_t *end = arena_alloc(&c->arena, last.len + 1);
+    int code;
+
+    memcpy(end, last.ptr, last.len);
+    end[last.len] = 0; /* the least key behind the last */
+    rocksdb_writebatch_delete_range(edits, range->start.len ? range->start.ptr : "",
+                                    range->start.len, (const char *)end, last.len + 1);
+    /* Also moves the read view on, which would keep the keys alive. */
+    code = write_and_wait(r, edits);
+    if (code != E_OK)
+        return fail_code(c, code);
+    how = rocksdb_compactoptions_create();
+    rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+    rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, (const char *)end,
+                              last.len + 1);
+    rocksdb_compactoptions_destroy(how);
+    return E_OK;
+}
+
+static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
+                      const struct key_range *range)
+{
+    size_t count, total = 0;
+    char *err = NULL;
+    bytes last;
+    int code;
+
+    TRY(range_last(c, h, range, &last));
+    if (!last.len)
+        return E_OK;
+    /* Whole files go first. The end is inclusive in this call, hence the last key. */
+    rocksdb_delete_file_in_range(h->db, range->start.ptr, range->start.len, last.ptr, last.len,
+                                 &err);
+    if (err)
+        return status_fail(c, err);
+    do {
+        rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+
+        code = range_deletes(c, h, range, edits, &count);
+        if (code != E_OK || !count) {
+            rocksdb_writebatch_destroy(edits);
+            return code;
+        }
+        code = write_and_wait(r, edits);
+        if (code != E_OK)
+            return fail_code(c, code);
+        if (fault_hit(FAULT_drop_half))
+            return fail(c, E_UNAVAILABLE, "A fault was asked for.");
+        total += count;
+    } while (count == DROP_BATCH_KEYS && total < DROP_KEYS_MAX);
+    if (count < DROP_BATCH_KEYS)
+        return E_OK;
+    return drop_many(c, r, h, range, last);
+}
+
+static int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct entry in;
+    int code = E_OK;
+
+    TRY(enter(c, r, VIEW_LATEST, &in));
+    for (size_t i = 0; i < p->range_count && code == E_OK; i++)
+        code = drop_range(c, r, in.handle, &p->ranges[i]);
+    leave(&in);
+    return code;
+}
+
+/* ---- sizes and statistics */
+
+/* Where a key stands between first and last, 0 to 1, by its eight bytes behind what they share. */
+static double key_place(bytes key, bytes first, bytes last)
+{
+    size_t same = 0;
+    double place[3];
+    const bytes *const keys[3] = {&first, &key, &last};
+
+    while (same < first.len && same < last.len && bytes_u8(first)[same] == bytes_u8(last)[same])
+        same++;
+    for (int i = 0; i < 3; i++) {
+        uint64_t n = 0;
+
+        for (size_t j = same; j < same + 8; j++)
+            n = n << 8 | (j < keys[i]->len ? bytes_u8(*keys[i])[j] : 0);
+        place[i] = (double)n;
+    }
+    return place[2] > place[0] ? (place[1] - place[0]) / (place[2] - place[0]) : 1;
+}
+
+/* Bytes of the range that are only in write buffers: counted, and if there are very many, estimated
+ * from how far in the range the counting came. */
+static int size_unflushed(struct ctx *c, struct handle *h, const struct key_range *range,
+                          uint64_t *out)
+{
+    rocksdb_readoptions_t *o = range_options(range, NULL);
+    rocksdb_iterator_t *it;
+    bytes key = BYTES_NONE, first = BYTES_NONE, last;
+    size_t count = 0;
+    int code;
+
+    rocksdb_readoptions_set_read_tier(o, READ_TIER_MEMTABLE);
+    it = rocksdb_create_iterator(h->db, o);
+    *out = 0;
+    for (seek_start(it, range); rocksdb_iter_valid(it) && count < SIZE_WALK_MAX;
+         rocksdb_iter_next(it), count++) {
+        size_t value_len;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        if (!first.len)
+            first = arena_copy(&c->arena, key);
+        rocksdb_iter_value(it, &value_len);
+        *out += key.len + value_len;
+    }
+    if (rocksdb_iter_valid(it)) {
+        double place;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        key = arena_copy(&c->arena, key);
+        rocksdb_iter_seek_to_last(it);
+        if (rocksdb_iter_valid(it)) {
+            last.ptr = rocksdb_iter_key(it, &last.len);
+            place = key_place(key, first, last);
+            *out = (uint64_t)((double)*out / (place < 0.001 ? 0.001 : place));
+        }
+    }
+    code = iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+static uint64_t property(struct handle *h, const char *name)
+{
+    uint64_t n = 0;
+
+    return rocksdb_property_int(h->db, name, &n) == 0 ? n : 0;
+}
+
+static int size_range(struct ctx *c, struct handle *h, const struct key_range *range, uint64_t *out)
+{
+    uint64_t flushed = 0, unflushed, buffers = property(h, "rocksdb.cur-size-all-mem-tables");
+    const char *start = range->start.ptr, *end;
+    size_t end_len;
+    char *err = NULL;
+    bytes last = range->end;
+
+    if (!last.len)
+        TRY(range_last(c, h, range, &last)); /* its own bytes do not matter much */
+    end = last.ptr;
+    end_len = last.len;
+    if (last.len)
+        rocksdb_approximate_sizes(h->db, 1, &start, &range->start.len, &end, &end_len, &flushed,
+                                  &err);
+    if (err)
+        return status_fail(c, err);
+    TRY(size_unflushed(c, h, range, &unflushed));
+    *out = flushed + (unflushed < buffers ? unflushed : buffers);
+    return E_OK;
+}
+
+static int rocks_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
+                      uint64_t *out)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct entry in;
+    int code = E_OK;
+
+    TRY(enter(c, r, VIEW_LATEST, &in));
+    for (size_t i = 0; i < n && code == E_OK; i++)
+        code = size_range(c, in.handle, &ranges[i], &out[i]);
+    leave(&in);
+    return code;
+}
+
+static void rocks_stat(struct engine *e, struct engine_stat *out)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct committer_stat commits;
+    struct entry in;
+    struct ctx c;
+
+    committer_stat(r->committer, &commits);
+    out->syncs = commits.rounds;
+    out->acked = commits.acked + atomic_load(&r->acked_at_once);
+    out->unsynced_bytes = commits.unsynced_bytes;
+    pthread_mutex_lock(&r->lock);
+    out->writable = !atomic_load(&r->failed);
+    memcpy(out->reason, r->reason, sizeof(out->reason));
+    out->stalls = r->stalls;
+    pthread_mutex_unlock(&r->lock);
+    ctx_init(&c, r->clock, NULL, NULL, 0);
+    if (enter(&c, r, VIEW_LATEST, &in) == E_OK) {
+        out->bytes_stored = property(in.handle, "rocksdb.live-sst-files-size") +
+                            property(in.handle, "rocksdb.cur-size-all-mem-tables");
+        leave(&in);
+    }
+    ctx_release(&c);
+}
+
+const struct engine_ops engine_rocks = {
+    .name = "rocks",
+    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER,
+    .open = rocks_open,
+    .close = rocks_close,
+    .create = rocks_create,
+    .drop = rocks_drop,
+    .split = rocks_split,
+    .get = rocks_get,
+    .scan = rocks_scan,
+    .apply = rocks_apply,
+    .size = rocks_size,
+    .stat = rocks_stat,
+};

@@ -1,0 +1,642 @@
+/* Every source is first brought down to texts: for each setting one text and where it came from. A
+ * source writes only where no stronger one has written, so sources are read from the strongest to
+ * the weakest: flags, environment, file, defaults. Then the texts are parsed, and a message can say
+ * where the bad one stands. */
+#include "server/config.h"
+
+#include "base/buf.h"
+#include "base/ctx.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#define FILE_BYTES_MAX (1 << 20)
+#define SETS_MAX 256 /* limits set, over all sources */
+
+enum kind { KIND_TEXT, KIND_BOOL, KIND_SIZE, KIND_NUMBER };
+
+static const struct row {
+    const char *name;
+    enum kind kind;
+    int64_t least, most;
+    size_t offset;
+    const char *def, *value, *text;
+} rows[] = {
+#define TEXT KIND_TEXT, 0, 0
+#define BOOL KIND_BOOL, 0, 0
+#define SIZE KIND_SIZE, 0, 0
+#define NUMBER(least, most) KIND_NUMBER, least, most
+#define SETTING(name, kind, def, value, text)                                                      \
+    {#name, kind, offsetof(struct config, name), def, value, text},
+#include "server/setting.def"
+#undef SETTING
+#undef TEXT
+#undef BOOL
+#undef SIZE
+#undef NUMBER
+};
+
+#define ROWS PORT_COUNT(rows)
+
+/* One text and where it stands: "--http", "WIDEROW_HTTP", "widerow.conf line 3". */
+struct given {
+    const char *text;
+    const char *source;
+};
+
+struct load {
+    struct config *c;
+    struct given given[ROWS];
+    struct wr_setting sets[SETS_MAX]; /* the strongest first while sources are read */
+    const char *set_sources[SETS_MAX];
+    size_t set_count;
+    const char *config_file;
+    char *message;
+    size_t message_size;
+};
+
+static int refuse(struct load *l, const char *fmt, ...) PORT_PRINTF(2, 3);
+
+static int refuse(struct load *l, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(l->message, l->message_size, fmt, args);
+    va_end(args);
+    return E_PARAMETER;
+}
+
+/* ---- names ---- */
+
+static const struct row *row_find(const char *name)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+static bool is_limit(const char *name)
+{
+    const char *at;
+
+    for (size_t i = 0; (at = limits_name(i)); i++)
+        if (strcmp(at, name) == 0)
+            return true;
+    return false;
+}
+
+/* Edits (insert, delete, replace) that make b of a. Names longer than the row buffer are far from
+ * everything. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+
+    if (n >= PORT_COUNT(row) || strlen(a) >= PORT_COUNT(row))
+        return SIZE_MAX;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
+
+            diagonal = row[j];
+            row[j] = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            if (replace < row[j])
+                row[j] = replace;
+        }
+    }
+    return row[n];
+}
+
+static void nearer(const char *name, const char *candidate, size_t *best, const char **out)
+{
+    size_t d = edit_distance(name, candidate);
+
+    if (d < *best) {
+        *best = d;
+        *out = candidate;
+    }
+}
+
+/* The known name that was most likely meant; NULL: none is near. */
+static const char *name_nearest(const char *name, bool with_limits)
+{
+    size_t best = strlen(name) / 3 + 2;
+    const char *out = NULL, *at;
+
+    for (size_t i = 0; i < ROWS; i++)
+        nearer(name, rows[i].name, &best, &out);
+    for (size_t i = 0; with_limits && (at = limits_name(i)); i++)
+        nearer(name, at, &best, &out);
+    return out;
+}
+
+/* Writes a name with another letter for underscore (and in capitals). */
+static void name_spell(const char *name, char underscore, bool capitals, char *out, size_t size)
+{
+    size_t i;
+
+    for (i = 0; name[i] && i + 1 < size; i++) {
+        out[i] = name[i] == '_' ? underscore : name[i];
+        if (capitals && out[i] >= 'a' && out[i] <= 'z')
+            out[i] = (char)(out[i] - 'a' + 'A');
+    }
+    out[i] = 0;
+}
+
+static const char *copy(struct load *l, bytes b)
+{
+    return arena_printf(&l->c->arena, "%.*s", BYTES_FMT(b)).ptr;
+}
+
+static void give(struct load *l, const struct row *row, const char *text, const char *source)
+{
+    struct given *g = &l->given[row - rows];
+
+    if (!g->text)
+        *g = (struct given){text, source};
+}
+
+static int give_limit(struct load *l, const char *name, const char *text, const char *source)
+{
+    if (l->set_count == SETS_MAX)
+        return refuse(l, "%s: more than %d limits are set. Remove some.", source, SETS_MAX);
+    l->sets[l->set_count] = (struct wr_setting){name, text};
+    l->set_sources[l->set_count++] = source;
+    return E_OK;
+}
+
+/* ---- flags ---- */
+
+static int flag_unknown(struct load *l, const char *flag, const char *name)
+{
+    const char *near = name_nearest(name, true);
+    char spelt[64];
+
+    if (is_limit(name))
+        return refuse(l, "%s is a limit. Write --set %s=VALUE.", flag, name);
+    if (!near)
+        return refuse(l, "unknown flag %s. --help lists them all.", flag);
+    if (is_limit(near))
+        return refuse(l, "unknown flag %s. Did you mean --set %s=VALUE?", flag, near);
+    name_spell(near, '-', false, spelt, sizeof(spelt));
+    return refuse(l, "unknown flag %s. Did you mean --%s?", flag, spelt);
+}
+
+/* "NAME=VALUE" of --set; settings that are no limits may be set so too. */
+static int give_set(struct load *l, const char *text, const char *source)
+{
+    const char *equals = strchr(text, '=');
+    const char *name;
+    const struct row *row;
+
+    if (!equals || equals == text)
+        return refuse(l, "%s: '%s' is not NAME=VALUE. Write it like --set body_bytes_max=1000000.",
+                      source, text);
+    name = copy(l, bytes_of(text, (size_t)(equals - text)));
+    row = row_find(name);
+    if (row) {
+        give(l, row, equals + 1, source);
+        return E_OK;
+    }
+    if (!is_limit(name)) {
+        const char *near = name_nearest(name, true);
+
+        if (near)
+            return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
+        return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
+    }
+    return give_limit(l, name, equals + 1, source);
+}
+
+/* One flag at argv[*i]; moves *i past its value. The --set flags are kept for later, because of two
+ * the last must win while of two sources the first wins. */
+static int flag_load(struct load *l, int argc, char **argv, int *i, const char **sets,
+                     size_t *set_count)
+{
+    const char *arg = argv[*i], *equals = strchr(arg, '='), *value = NULL;
+    const char *flag = copy(l, bytes_of(arg, equals ? (size_t)(equals - arg) : strlen(arg)));
+    const struct row *row;
+    char name[64];
+
+    if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
+        l->c->action = CONFIG_HELP;
+        return E_OK;
+    }
+    if (strcmp(flag, "--version") == 0) {
+        l->c->action = CONFIG_VERSION;
+        return E_OK;
+    }
+    if (strncmp(flag, "--", 2) != 0 || !flag[2])
+        return refuse(l, "'%s' is not a flag. --help lists them all.", arg);
+    for (size_t k = 0; k < sizeof(name); k++) {
+        name[k] = (char)(flag[k + 2] == '-' ? '_' : flag[k + 2]);
+        if (!flag[k + 2])
+            break;
+    }
+    name[sizeof(name) - 1] = 0;
+    row = row_find(name);
+    if (!row && strcmp(name, "config") != 0 && strcmp(name, "set") != 0)
+        return flag_unknown(l, flag, name);
+    if (equals) {
+        value = equals + 1;
+    } else if (row && row->kind == KIND_BOOL) {
+        value = "true";
+    } else {
+        if (*i + 1 >= argc)
+            return refuse(l, "%s needs a value: %s %s.", flag, flag,
+                          row                           ? row->value
+                          : strcmp(name, "config") == 0 ? "FILE"
+                                                        : "NAME=VALUE");
+        value = argv[++*i];
+    }
+    if (row) {
+        l->given[row - rows] = (struct given){value, flag}; /* of two the last wins */
+    } else if (strcmp(name, "config") == 0) {
+        l->config_file = value;
+    } else {
+        if (*set_count == SETS_MAX)
+            return refuse(l, "--set: more than %d limits are set. Remove some.", SETS_MAX);
+        sets[(*set_count)++] = value;
+    }
+    return E_OK;
+}
+
+static int flags_load(struct load *l, int argc, char **argv)
+{
+    const char *sets[SETS_MAX];
+    size_t set_count = 0;
+
+    for (int i = 1; i < argc; i++) {
+        int code = flag_load(l, argc, argv, &i, sets, &set_count);
+
+        if (code || l->c->action != CONFIG_RUN)
+            return code;
+    }
+    while (set_count) {
+        int code = give_set(l, sets[--set_count], "--set");
+
+        if (code)
+            return code;
+    }
+    return E_OK;
+}
+
+/* ---- environment ---- */
+
+static const char *env_find(char **envp, const char *name)
+{
+    size_t n = strlen(name);
+
+    for (; envp && *envp; envp++)
+        if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
+            return *envp + n + 1;
+    return NULL;
+}
+
+/* An empty variable counts as not given: unset is hard to say in some start scripts. */
+static const char *env_value(char **envp, const char *name)
+{
+    const char *value = env_find(envp, name);
+
+    return value && value[0] ? value : NULL;
+}
+
+static int env_load(struct load *l, char **envp)
+{
+    struct config *c = l->c;
+    const char *value, *near;
+
+    for (size_t i = 0; i < ROWS; i++) {
+        char name[64] = "WIDEROW_";
+
+        name_spell(rows[i].name, '_', true, name + 8, sizeof(name) - 8);
+        value = env_value(envp, name);
+        if (value)
+            give(l, &rows[i], value, copy(l, bytes_str(name)));
+    }
+    if (!l->config_file)
+        l->config_file = env_value(envp, "WIDEROW_CONFIG");
+    value = env_value(envp, "WIDEROW_SET"); /* NAME=VALUE, or several with commas between */
+    for (size_t end = value ? strlen(value) : 0, from; end; end = from ? from - 1 : 0) {
+        int code;
+
+        for (from = end; from && value[from - 1] != ',';)
+            from--; /* from the back: of two the last wins */
+        code = give_set(l, copy(l, bytes_of(value + from, end - from)), "WIDEROW_SET");
+        if (code)
+            return code;
+    }
+    c->access_key_id = env_value(envp, "WIDEROW_ACCESS_KEY_ID");
+    c->access_key_secret = env_value(envp, "WIDEROW_ACCESS_KEY_SECRET");
+    if (!c->access_key_id == !c->access_key_secret)
+        return E_OK;
+    near = c->access_key_id ? "WIDEROW_ACCESS_KEY_SECRET" : "WIDEROW_ACCESS_KEY_ID";
+    return refuse(l, "%s is not set, its other half is. Set both or neither.", near);
+}
+
+/* ---- file ---- */
+
+static bytes trim(bytes b)
+{
+    const char *p = b.ptr;
+
+    while (b.len && strchr(" \t\r", p[b.len - 1]))
+        b.len--;
+    while (b.len && strchr(" \t", *p)) {
+        p++;
+        b.len--;
+    }
+    return bytes_of(p, b.len);
+}
+
+static int file_line(struct load *l, bytes line, int number, bool in_data)
+{
+    const char *source, *equals, *name, *value, *near;
+    const struct row *row;
+
+    line = trim(line);
+    if (!line.len || *(const char *)line.ptr == '#')
+        return E_OK;
+    source = arena_printf(&l->c->arena, "%s line %d", l->c->file, number).ptr;
+    equals = memchr(line.ptr, '=', line.len);
+    if (!equals)
+        return refuse(l, "%s: '%.*s' is not 'name = value'. Mend the line or put # in front.",
+                      source, BYTES_FMT(line));
+    name = copy(l, trim(bytes_of(line.ptr, (size_t)(equals - (const char *)line.ptr))));
+    value = copy(l, trim(bytes_skip(line, (size_t)(equals + 1 - (const char *)line.ptr))));
+    row = row_find(name);
+    if (row && in_data && strcmp(name, "data") == 0)
+        return refuse(l,
+                      "%s: 'data' cannot be set in the data folder itself. Say --data DIR, or give "
+                      "the file with --config FILE.",
+                      source);
+    if (row) {
+        give(l, row, value, source);
+        return E_OK;
+    }
+    if (is_limit(name))
+        return give_limit(l, name, value, source);
+    near = name_nearest(name, true);
+    if (near)
+        return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
+    return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
+}
+
+/* Keeps of two lines that set one thing the last, by reading the lines backwards: the first to give
+ * wins. */
+static int file_parse(struct load *l, bytes text, bool in_data)
+{
+    const char *start = text.ptr;
+    size_t end = text.len;
+    int number = 1, code;
+
+    for (size_t i = 0; i < text.len; i++)
+        number += start[i] == '\n';
+    for (;; number--) {
+        size_t from = end;
+
+        while (from && start[from - 1] != '\n')
+            from--;
+        code = file_line(l, bytes_of(start + from, end - from), number, in_data);
+        if (code || !from)
+            return code;
+        end = from - 1;
+    }
+}
+
+static int file_load(struct load *l)
+{
+    struct config *c = l->c;
+    bool in_data = !l->config_file;
+    const char *data = l->given[row_find("data") - rows].text;
+    char *text;
+    size_t n;
+    FILE *f;
+
+    c->file = l->config_file;
+    if (in_data)
+        c->file =
+            arena_printf(&c->arena, "%s/widerow.conf", data ? data : row_find("data")->def).ptr;
+    f = fopen(c->file, "r");
+    if (!f && errno == ENOENT && in_data) {
+        c->file = NULL;
+        return E_OK;
+    }
+    if (!f)
+        return refuse(l, "cannot read %s: %s. Check its name and who may read it.", c->file,
+                      strerror(errno));
+    text = arena_alloc(&c->arena, FILE_BYTES_MAX);
+    n = fread(text, 1, FILE_BYTES_MAX, f);
+    fclose(f);
+    if (n == FILE_BYTES_MAX)
+        return refuse(l, "%s is larger than 1 MiB. Is it the right file?", c->file);
+    if (memchr(text, 0, n))
+        return refuse(l, "%s is not a text file. Is it the right file?", c->file);
+    return file_parse(l, bytes_of(text, n), in_data);
+}
+
+/* ---- texts to values ---- */
+
+static bool parse_bool(const char *text, bool *out)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no",
+                                                                                "off", "0"};
+
+    for (size_t i = 0; i < PORT_COUNT(yes); i++) {
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
+            *out = strcasecmp(text, yes[i]) == 0;
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool parse_number(const char *text, const char **end, int64_t *out)
+{
+    char *stop;
+    long long v;
+
+    errno = 0;
+    v = strtoll(text, &stop, 10);
+    if (errno || stop == text || v < 0)
+        return false;
+    *out = v;
+    *end = stop;
+    return true;
+}
+
+/* "4096", "256M", "2G", "2GB", "2GiB": powers of 1024. */
+static bool parse_size(const char *text, uint64_t *out)
+{
+    static const char units[] = "KMGT";
+    const char *end, *unit;
+    int64_t v;
+    int shift = 0;
+
+    if (!parse_number(text, &end, &v))
+        return false;
+    unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
+    if (unit) {
+        shift = (int)(unit - units + 1) * 10;
+        end++;
+        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
+            end += strlen(end);
+    }
+    if (*end || v > INT64_MAX >> shift)
+        return false;
+    *out = (uint64_t)v << shift;
+    return true;
+}
+
+static int value_load(struct load *l, const struct row *row, const struct given *g)
+{
+    void *at = (char *)l->c + row->offset;
+    const char *end;
+
+    switch (row->kind) {
+    case KIND_TEXT:
+        *(const char **)at = g->text;
+        break;
+    case KIND_BOOL:
+        if (!parse_bool(g->text, at))
+            return refuse(l, "%s: '%s' is neither true nor false.", g->source, g->text);
+        break;
+    case KIND_SIZE:
+        if (!parse_size(g->text, at))
+            return refuse(l, "%s: '%s' is not a size. Write it like 256M or 2G.", g->source,
+                          g->text);
+        break;
+    case KIND_NUMBER:
+        if (!parse_number(g->text, &end, at) || *end || *(int64_t *)at < row->least ||
+            *(int64_t *)at > row->most)
+            return refuse(l, "%s: '%s' is not a whole number from %lld to %lld.", g->source,
+                          g->text, (long long)row->least, (long long)row->most);
+        break;
+    }
+    return E_OK;
+}
+
+static int limits_load(struct load *l)
+{
+    struct config *c = l->c;
+    struct wr_setting *settings = ARENA_ARRAY(&c->arena, struct wr_setting, l->set_count + 1);
+    char why[256];
+
+    limits_init(&c->limits, c->strict);
+    for (size_t i = l->set_count; i > 0; i--) {
+        const struct wr_setting *s = &l->sets[i - 1];
+
+        if (limits_set(&c->limits, s->name, s->value, why, sizeof(why)))
+            return refuse(l, "%s: %s.", l->set_sources[i - 1], why);
+        settings[c->setting_count++] = *s;
+    }
+    c->settings = settings;
+    return E_OK;
+}
+
+static int choices_check(struct load *l)
+{
+    struct config *c = l->c;
+    const char *const *at;
+    static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
+
+    if (strcmp(c->engine, "rocks") != 0 && strcmp(c->engine, "mem") != 0)
+        return refuse(l, "%s: there is no engine '%s'. Choose rocks or mem.",
+                      l->given[row_find("engine") - rows].source, c->engine);
+    for (at = levels; *at && strcmp(*at, c->log_level) != 0; at++)
+        ;
+    if (!*at)
+        return refuse(l, "%s: there is no log level '%s'. Choose error, warn, info or debug.",
+                      l->given[row_find("log_level") - rows].source, c->log_level);
+    if (strcmp(c->sql, "off") != 0)
+        return refuse(l, "%s: the SQL door is not built yet in this version. Leave it out.",
+                      l->given[row_find("sql") - rows].source);
+    if (strcmp(c->http, "off") == 0)
+        return refuse(l, "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
+                      l->given[row_find("http") - rows].source);
+    return E_OK;
+}
+
+static int load_all(struct load *l, int argc, char **argv, char **envp)
+{
+    int code = flags_load(l, argc, argv);
+
+    if (code || l->c->action != CONFIG_RUN)
+        return code;
+    if ((code = env_load(l, envp)) || (code = file_load(l)))
+        return code;
+    for (size_t i = 0; i < ROWS; i++) {
+        give(l, &rows[i], rows[i].def, "default");
+        if ((code = value_load(l, &rows[i], &l->given[i])))
+            return code;
+    }
+    if ((code = limits_load(l)))
+        return code;
+    return choices_check(l);
+}
+
+int config_load(struct config *c, int argc, char **argv, char **envp, char *message,
+                size_t message_size)
+{
+    struct load *l;
+
+    *c = (struct config){.action = CONFIG_RUN};
+    arena_init(&c->arena, NULL, 0);
+    l = ARENA_NEW(&c->arena, struct load);
+    l->c = c;
+    l->message = message;
+    l->message_size = message_size;
+    return load_all(l, argc, argv, envp);
+}
+
+void config_release(struct config *c)
+{
+    arena_release(&c->arena);
+}
+
+bytes config_help(struct arena *a)
+{
+    static const char head[] = "usage: widerowd [flags]\n\n"
+                               "A wide-column database server, compatible with Tablestore.\n\n";
+    static const char tail[] =
+        "  --config FILE           settings from FILE instead of DIR/widerow.conf\n"
+        "  --set NAME=VALUE        a limit, by name; may be given several times\n"
+        "  --version\n  --help\n\n"
+        "A setting NAME is also the environment variable WIDEROW_NAME and a line \"name = value\" "
+        "of\n"
+        "widerow.conf (capitals and underscores there). Flags win over the environment, that over "
+        "the\n"
+        "file. WIDEROW_ACCESS_KEY_ID and WIDEROW_ACCESS_KEY_SECRET add an access key.\n\nLimits:\n";
+    struct limits defaults;
+    struct buf b;
+
+    limits_init(&defaults, false);
+    buf_init(&b, a, 8192);
+    buf_put(&b, head, sizeof(head) - 1);
+    for (size_t i = 0; i < ROWS; i++) {
+        char flag[64], left[128];
+
+        name_spell(rows[i].name, '-', false, flag, sizeof(flag));
+        snprintf(left, sizeof(left), "--%s %s", flag, rows[i].value);
+        buf_put_bytes(&b, arena_printf(a, "  %-23s %s", left, rows[i].text));
+        if (rows[i].kind != KIND_BOOL && rows[i].def[0])
+            buf_put_bytes(&b, arena_printf(a, " [%s]", rows[i].def));
+        buf_put_u8(&b, '\n');
+    }
+    buf_put(&b, tail, sizeof(tail) - 1);
+#define LIMIT(name, def, strict, min, max, text)                                                   \
+    buf_put_bytes(&b,                                                                              \
+                  arena_printf(a, "  %-23s %s [%lld]\n", #name, text, (long long)defaults.name));
+#include "base/limit.def"
+#undef LIMIT
+    return buf_bytes(&b);
+}

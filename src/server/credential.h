@@ -1,0 +1,60 @@
+/* credential.h: who may ask: pairs of access key id and secret, each belonging to one instance.
+ *
+ * The pairs lie in the file `credentials` of the data folder (mode 0600), one line each: "instance
+ * access_key_id secret". A first start makes a pair. A pair from the environment is used for as
+ * long as the process runs, besides those of the file. Any thread may look one up at any time, also
+ * while the file is read again. Secrets are never logged. */
+#ifndef SERVER_CREDENTIAL_H
+#define SERVER_CREDENTIAL_H
+
+#include "base/log.h"
+#include "wire/sign.h"
+
+struct credential_set;
+
+struct credential {
+    const char *instance; /* in small letters */
+    const char *id;
+    const char *secret;
+    bool from_environment;
+    struct sign_key key;        /* of the secret */
+    struct credential_set *set; /* keeps it while anybody uses it */
+};
+
+struct credential_conf {
+    const char *dir;      /* the data folder, which must be there; NULL: nothing is read or written */
+    const char *instance; /* of a pair that is made, and of the environment's */
+    const char *id;       /* the environment's pair; both NULL: none */
+    const char *secret;
+    struct log *log;
+};
+
+struct credential_store;
+
+/* Reads the file; if there is none, makes it, with the environment's pair or a random one. On
+ * failure returns an error code, *out is NULL and `message` says in one line what is wrong and how
+ * to mend it. */
+int credential_store_open(const struct credential_conf *conf, struct credential_store **out,
+                          char *message, size_t message_size);
+/* Nothing may be held any more. NULL is allowed. */
+void credential_store_close(struct credential_store *s);
+
+/* Reads the file again. On failure what was known before stays. */
+int credential_store_reload(struct credential_store *s, char *message, size_t message_size);
+
+/* The pair of a key id, held until credential_release(); NULL: there is none. */
+const struct credential *credential_find(struct credential_store *s, bytes id);
+/* The pair to show to a new user: the environment's, else the file's first. Held likewise. */
+const struct credential *credential_first(struct credential_store *s);
+/* NULL is allowed. */
+void credential_release(const struct credential *c);
+
+/* The file's name; NULL: there is none. */
+const char *credential_file(const struct credential_store *s);
+/* True if this start made the file. */
+bool credential_made(const struct credential_store *s);
+
+/* True if two instance names are the same one; case does not count. */
+bool credential_instance_equal(const struct credential *c, bytes instance);
+
+#endif

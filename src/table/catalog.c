@@ -1,0 +1,716 @@
+/* catalog.c
+ *
+ * Stored under table 0 of the system partition:
+ *   kind 1, instance, name   a schema (schema.c)
+ *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop, ms
+ *   kind 3                   the lease of numbers: none at or above it was ever given out
+ *   kind 4                   the next table id
+ * A table's id is never used again, so a write that is still under way when its table is dropped lands where
+ * nobody looks and goes with the rest. */
+#include "table/catalog.h"
+
+#include "table/db.h"
+#include "table/key.h"
+#include "table/name.h"
+#include "table/wait.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#define BUCKETS 4096
+#define LEASE_US (3600ll * 1000000)   /* how far ahead numbers are reserved */
+#define DROP_GRACE_MS 60000           /* no request lives longer */
+
+enum catalog_kind {
+    CATALOG_TABLE = 1,
+    CATALOG_DROPPED = 2,
+    CATALOG_LEASE = 3,
+    CATALOG_NEXT_ID = 4,
+};
+
+struct catalog {
+    struct wr_db *db;
+    pthread_rwlock_t lock; /* over buckets and their tables' links */
+    struct table *buckets[BUCKETS];
+    uint32_t next_id;               /* under the catalog's latch */
+    _Atomic uint64_t number;        /* the last one given out */
+    _Atomic uint64_t lease;
+    int64_t rate_second;            /* under the catalog's latch: table operations in this second */
+    int64_t rate_count;
+};
+
+/* ---- keys --------------------------------------------------------------------------------------------------- */
+
+static struct buf catalog_key(struct arena *a, enum catalog_kind kind)
+{
+    struct buf b;
+
+    buf_init(&b, a, 64);
+    key_put_prefix(&b, 0, 0, (enum key_kind)kind);
+    return b;
+}
+
+static bytes table_key(struct arena *a, bytes instance, bytes name)
+{
+    struct buf b = catalog_key(a, CATALOG_TABLE);
+
+    key_put_text(&b, instance);
+    key_put_text(&b, name);
+    return buf_bytes(&b);
+}
+
+static bytes dropped_key(struct arena *a, uint32_t id)
+{
+    struct buf b = catalog_key(a, CATALOG_DROPPED);
+
+    store_u32_be(buf_reserve(&b, 4), id);
+    buf_commit(&b, 4);
+    return buf_bytes(&b);
+}
+
+static bytes plain_key(struct arena *a, enum catalog_kind kind)
+{
+    struct buf b = catalog_key(a, kind);
+
+    return buf_bytes(&b);
+}
+
+static bytes number_value(struct arena *a, uint64_t v)
+{
+    uint8_t *p = arena_alloc(a, 8);
+
+    store_u64(p, v);
+    return bytes_of(p, 8);
+}
+
+/* ---- the cache ---------------------------------------------------------------------------------------------- */
+
+static uint64_t name_hash(bytes instance, bytes name)
+{
+    return XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(instance.ptr, instance.len));
+}
+
+/* A table of its own memory from stored bytes, with one reference. */
+static int table_new(struct ctx *c, struct wr_db *db, bytes stored, struct table **out)
+{
+    struct table *t = mem_zalloc(sizeof(*t));
+
+    ctx_init(&t->ctx, &db->clock, &db->log, NULL, 0);
+    atomic_init(&t->refs, 1);
+    if (schema_decode(&t->ctx, stored, &t->schema)) {
+        int code = fail(c, t->ctx.code, "%s", t->ctx.text);
+
+        table_release(t);
+        return code;
+    }
+    atomic_init(&t->has_detached, t->schema.has_detached);
+    t->hash = name_hash(t->schema.instance, t->schema.d.table);
+    *out = t;
+    return E_OK;
+}
+
+struct table *table_ref(struct table *t)
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void table_release(struct table *t)
+{
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    ctx_release(&t->ctx);
+    mem_free(t);
+}
+
+static struct table **cache_at(struct catalog *cat, bytes instance, bytes name)
+{
+    uint64_t hash = name_hash(instance, name);
+    struct table **at = &cat->buckets[hash % BUCKETS];
+
+    while (*at && !((*at)->hash == hash && bytes_equal((*at)->schema.d.table, name) &&
+                    bytes_equal((*at)->schema.instance, instance)))
+        at = &(*at)->next;
+    return at;
+}
+
+/* Puts `t` (may be NULL) in place of the table of that name. Takes over the reference. */
+static void cache_publish(struct catalog *cat, bytes instance, bytes name, struct table *t)
+{
+    struct table **at, *old;
+
+    pthread_rwlock_wrlock(&cat->lock);
+    at = cache_at(cat, instance, name);
+    old = *at;
+    if (t) {
+        t->next = old ? old->next : NULL;
+        if (old && atomic_load(&old->has_detached))
+            atomic_store(&t->has_detached, true);
+        *at = t;
+    } else if (old) {
+        *at = old->next;
+    }
+    pthread_rwlock_unlock(&cat->lock);
+    table_release(old);
+}
+
+static struct table *cache_get(struct catalog *cat, bytes instance, bytes name)
+{
+    struct table *t;
+
+    pthread_rwlock_rdlock(&cat->lock);
+    t = *cache_at(cat, instance, name);
+    if (t)
+        table_ref(t);
+    pthread_rwlock_unlock(&cat->lock);
+    return t;
+}
+
+int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out)
+{
+    struct table *t = cache_get(cat, instance, name);
+
+    if (!t)
+        return fail_code(c, E_NOT_EXIST);
+    if (t->schema.d.status != WR_TABLE_ACTIVE) {
+        table_release(t);
+        return fail(c, E_NOT_READY, "The table is unloaded. Load it with LoadTable.");
+    }
+    *out = t;
+    return E_OK;
+}
+
+size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables)
+{
+    size_t n = 0, i = 0;
+
+    pthread_rwlock_rdlock(&cat->lock);
+    for (int b = 0; b < BUCKETS; b++)
+        for (struct table *t = cat->buckets[b]; t; t = t->next)
+            n++;
+    *tables = ARENA_ARRAY(a, struct table *, n);
+    for (int b = 0; b < BUCKETS; b++)
+        for (struct table *t = cat->buckets[b]; t; t = t->next)
+            (*tables)[i++] = table_ref(t);
+    pthread_rwlock_unlock(&cat->lock);
+    return n;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes **names)
+{
+    struct table **tables;
+    size_t all = catalog_all(cat, a, &tables), n = 0;
+
+    *names = ARENA_ARRAY(a, bytes, all);
+    for (size_t i = 0; i < all; i++) {
+        if (bytes_equal(tables[i]->schema.instance, instance))
+            (*names)[n++] = arena_copy(a, tables[i]->schema.d.table);
+        table_release(tables[i]);
+    }
+    if (n)
+        qsort(*names, n, sizeof(bytes), compare_names);
+    return n;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------------------ */
+
+uint64_t catalog_next_number(struct catalog *cat)
+{
+    uint64_t now = (uint64_t)clock_wall_us(&cat->db->clock);
+    uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), next;
+
+    do
+        next = last + 1 > now ? last + 1 : now;
+    while (!atomic_compare_exchange_weak(&cat->number, &last, next));
+    return next;
+}
+
+/* Reserves numbers up to an hour ahead; on a clean close exactly what was used. */
+static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
+{
+    struct edit edit = {EDIT_PUT, plain_key(&c->arena, CATALOG_LEASE), number_value(&c->arena, until)};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    int code = wait_apply(c, cat->db->engine, &batch);
+
+    if (code)
+        return fail(c, code, "The lease of row stamps could not be stored.");
+    atomic_store(&cat->lease, until);
+    return E_OK;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------------------- */
+
+static int load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
+{
+    struct get get = {.partition = PARTITION_SYSTEM, .key = plain_key(&c->arena, kind), .view = VIEW_LATEST};
+
+    TRY(wait_get(c, e, &get));
+    if (get.found && get.value.len != 8)
+        return fail(c, E_CORRUPT, "A number of the catalog is damaged.");
+    *out = get.found ? load_u64(get.value.ptr) : 0;
+    return E_OK;
+}
+
+static int load_tables(struct ctx *c, struct catalog *cat)
+{
+    struct key_range range = {plain_key(&c->arena, CATALOG_TABLE), plain_key(&c->arena, CATALOG_DROPPED)};
+    struct page page = {.more = true};
+
+    while (page.more) {
+        struct scan scan = {.partition = PARTITION_SYSTEM,
+                            .view = VIEW_LATEST,
+                            .ranges = &range,
+                            .range_count = 1,
+                            .items_max = 256,
+                            .bytes_max = 1 << 20,
+                            .pages = &page};
+
+        TRY(wait_scan(c, cat->db->engine, &scan));
+        for (size_t i = 0; i < page.count; i++) {
+            struct table *t;
+
+            TRY(table_new(c, cat->db, page.items[i].value, &t));
+            cache_publish(cat, t->schema.instance, t->schema.d.table, t);
+        }
+        if (page.count) {
+            struct buf next;
+
+            buf_init(&next, &c->arena, 0);
+            buf_put_bytes(&next, page.items[page.count - 1].key);
+            buf_put_u8(&next, 0);
+            range.start = buf_bytes(&next);
+        } else {
+            page.more = false;
+        }
+    }
+    return E_OK;
+}
+
+int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
+{
+    struct catalog *cat = mem_zalloc(sizeof(*cat));
+    uint64_t lease = 0, next_id = 0, now = (uint64_t)clock_wall_us(&db->clock);
+    int code;
+
+    cat->db = db;
+    pthread_rwlock_init(&cat->lock, NULL);
+    code = load_number(c, db->engine, CATALOG_LEASE, &lease);
+    if (!code)
+        code = load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);
+    if (!code)
+        code = load_tables(c, cat);
+    cat->next_id = next_id ? (uint32_t)next_id : 1;
+    atomic_store(&cat->number, lease > now ? lease : now);
+    if (!code)
+        code = lease_store(c, cat, atomic_load(&cat->number) + LEASE_US);
+    if (code) {
+        pthread_rwlock_destroy(&cat->lock);
+        for (int b = 0; b < BUCKETS; b++)
+            for (struct table *t = cat->buckets[b], *next; t; t = next) {
+                next = t->next;
+                table_release(t);
+            }
+        mem_free(cat);
+        return code;
+    }
+    *out = cat;
+    return E_OK;
+}
+
+void catalog_close(struct catalog *cat)
+{
+    struct ctx c;
+
+    if (!cat)
+        return;
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    lease_store(&c, cat, atomic_load(&cat->number) + 1);
+    ctx_release(&c);
+    for (int b = 0; b < BUCKETS; b++)
+        for (struct table *t = cat->buckets[b], *next; t; t = next) {
+            next = t->next;
+            table_release(t);
+        }
+    pthread_rwlock_destroy(&cat->lock);
+    mem_free(cat);
+}
+
+/* ---- table operations --------------------------------------------------------------------------------------- */
+
+/* One operation, from its turn at the latch to its answer. The latch is held until the change is durable and
+ * published, so the next operation sees it. */
+struct table_op {
+    struct latch latch;
+    struct call *call;
+    bytes name;
+    struct table *next; /* to publish; NULL: the table goes */
+    struct edit edits[3];
+};
+
+static int check_rate(struct call *call)
+{
+    struct catalog *cat = call->db->catalog;
+    int64_t second = call->now_ms / 1000, max = call->db->limits.table_ops_per_s_max;
+
+    if (!max)
+        return E_OK;
+    if (cat->rate_second != second) {
+        cat->rate_second = second;
+        cat->rate_count = 0;
+    }
+    if (cat->rate_count >= max)
+        return fail_code(&call->c, E_TOO_FREQUENT);
+    cat->rate_count++;
+    return E_OK;
+}
+
+static void op_edit(struct batch *b, struct table_op *op, enum edit_type type, bytes key, bytes value)
+{
+    op->edits[b->edit_count++] = (struct edit){type, key, value};
+    b->edits = op->edits;
+}
+
+/* Stores `s` under its name and makes the table to publish. */
+static int op_put(struct table_op *op, struct batch *b, const struct schema *s)
+{
+    struct ctx *c = &op->call->c;
+    struct buf stored;
+
+    buf_init(&stored, &c->arena, 512);
+    schema_encode(&stored, s);
+    TRY(table_new(c, op->call->db, buf_bytes(&stored), &op->next));
+    op_edit(b, op, EDIT_PUT, table_key(&c->arena, s->instance, s->d.table), buf_bytes(&stored));
+    return E_OK;
+}
+
+static int create_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    struct catalog *cat = call->db->catalog;
+    struct ctx *c = &call->c;
+    bytes *names;
+    uint32_t id = cat->next_id;
+
+    if (old)
+        return fail_code(c, E_EXIST);
+    if (catalog_list(cat, &c->arena, call->req->instance, &names) >=
+        (size_t)call->db->limits.tables_per_instance_max)
+        return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.",
+                    (int)call->db->limits.tables_per_instance_max);
+    TRY(op_put(op, b, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
+    op_edit(b, op, EDIT_PUT, plain_key(&c->arena, CATALOG_NEXT_ID), number_value(&c->arena, id + 1ull));
+    cat->next_id = id + 1; /* an id lost to a failed write is only a gap */
+    return E_OK;
+}
+
+static int delete_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct ctx *c = &op->call->c;
+
+    op_edit(b, op, EDIT_DELETE, table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
+    op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.id),
+            number_value(&c->arena, (uint64_t)op->call->now_ms));
+    return E_OK;
+}
+
+static int set_status(struct table_op *op, struct batch *b, struct table *old, enum wr_table_status status)
+{
+    struct schema s = old->schema;
+
+    s.version++;
+    s.d.status = status;
+    return op_put(op, b, &s);
+}
+
+static int change_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    const struct wr_request *req = call->req;
+    const struct limits *limits = &call->db->limits;
+    struct schema *s;
+
+    if (!old)
+        return fail_code(&call->c, E_NOT_EXIST);
+    switch (req->op) {
+    case WR_OP_DELETE_TABLE:
+        return delete_table(op, b, old);
+    case WR_OP_LOAD_TABLE:
+        return set_status(op, b, old, WR_TABLE_ACTIVE);
+    case WR_OP_UNLOAD_TABLE:
+        return set_status(op, b, old, WR_TABLE_INACTIVE);
+    case WR_OP_UPDATE_TABLE:
+        TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
+        break;
+    case WR_OP_ADD_DEFINED_COLUMN:
+        TRY(schema_add_defined(&call->c, limits, &old->schema, &req->add_defined_column, &s));
+        break;
+    default:
+        TRY(schema_delete_defined(&call->c, &old->schema, &req->delete_defined_column, &s));
+        break;
+    }
+    s->has_detached = atomic_load(&old->has_detached);
+    return op_put(op, b, s);
+}
+
+static void op_end(struct table_op *op, struct run_list *woken)
+{
+    struct call *call = op->call;
+
+    latch_pass(call->db->latches, &op->latch, woken);
+    call_finish(call);
+}
+
+static void op_done(void *arg, int code)
+{
+    struct table_op *op = arg;
+    struct call *call = op->call;
+    struct run_list woken = {0};
+
+    if (code) {
+        fail_code(&call->c, code);
+        table_release(op->next);
+    } else {
+        if (op->next)
+            schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
+        cache_publish(call->db->catalog, call->req->instance, op->name, op->next);
+    }
+    op_end(op, &woken);
+    latch_run(&woken);
+}
+
+static void op_run(struct latch *l, struct run_list *woken)
+{
+    struct table_op *op = PORT_CONTAINER(l, struct table_op, latch);
+    struct call *call = op->call;
+    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct table *old = cache_get(call->db->catalog, call->req->instance, op->name);
+    int code = check_rate(call);
+
+    if (!code)
+        code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, &batch, old)
+                                                   : change_table(op, &batch, old);
+    table_release(old);
+    if (code) {
+        op_end(op, woken);
+        return;
+    }
+    engine_apply(&call->c, call->db->engine, &batch, op_done, op);
+}
+
+static bytes request_table(const struct wr_request *req)
+{
+    switch (req->op) {
+    case WR_OP_CREATE_TABLE:
+        return req->create_table.table;
+    case WR_OP_UPDATE_TABLE:
+        return req->update_table.table;
+    case WR_OP_ADD_DEFINED_COLUMN:
+        return req->add_defined_column.table;
+    case WR_OP_DELETE_DEFINED_COLUMN:
+        return req->delete_defined_column.table;
+    default:
+        return req->describe_table.table; /* those that take only a name share its struct */
+    }
+}
+
+static void describe_table(struct call *call)
+{
+    struct table *t = cache_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
+
+    if (t) {
+        schema_describe(&call->c.arena, &t->schema, &call->reply.description);
+        table_release(t);
+    } else {
+        fail_code(&call->c, E_NOT_EXIST);
+    }
+    call_finish(call);
+}
+
+static void list_table(struct call *call)
+{
+    bytes *names;
+
+    call->reply.table_list.count = catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
+    call->reply.table_list.tables = names;
+    call_finish(call);
+}
+
+void catalog_exec(struct call *call)
+{
+    const struct wr_request *req = call->req;
+    struct run_list woken = {0};
+    struct table_op *op;
+    int code;
+
+    if (req->op == WR_OP_LIST_TABLE) {
+        list_table(call);
+        return;
+    }
+    code = name_check_table(&call->c, request_table(req));
+    if (!code && req->op == WR_OP_CREATE_TABLE)
+        code = schema_check_create(&call->c, &call->db->limits, &req->create_table);
+    if (code) {
+        call_finish(call);
+        return;
+    }
+    if (req->op == WR_OP_DESCRIBE_TABLE) {
+        describe_table(call);
+        return;
+    }
+    op = ARENA_NEW(&call->c.arena, struct table_op);
+    op->call = call;
+    op->name = request_table(req);
+    op->latch.key = BYTES_LIT("catalog");
+    op->latch.run = op_run;
+    if (latch_take(call->db->latches, &op->latch))
+        op_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+/* ---- detached data ------------------------------------------------------------------------------------------ */
+
+/* A table operation of our own: it has no call, so it carries its context itself. */
+struct mark_op {
+    struct latch latch;
+    struct ctx c;
+    struct wr_db *db;
+    struct table *table;
+    struct table *next;
+    struct edit edit;
+    void (*done)(void *arg, int code);
+    void *arg;
+};
+
+static void mark_end(struct mark_op *op, int code, struct run_list *woken)
+{
+    if (!code)
+        atomic_store(&op->table->has_detached, true);
+    latch_pass(op->db->latches, &op->latch, woken);
+    op->done(op->arg, code);
+    table_release(op->table);
+    ctx_release(&op->c);
+    mem_free(op);
+}
+
+static void mark_done(void *arg, int code)
+{
+    struct mark_op *op = arg;
+    struct run_list woken = {0};
+
+    if (code)
+        table_release(op->next);
+    else
+        cache_publish(op->db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
+    mark_end(op, code, &woken);
+    latch_run(&woken);
+}
+
+static void mark_run(struct latch *l, struct run_list *woken)
+{
+    struct mark_op *op = PORT_CONTAINER(l, struct mark_op, latch);
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &op->edit, .edit_count = 1};
+    const struct schema *mine = &op->table->schema;
+    struct table *now = cache_get(op->db->catalog, mine->instance, mine->d.table);
+    struct schema s;
+    struct buf stored;
+    int code;
+
+    /* Dropped or replaced meanwhile: what is written to the old table goes with it. */
+    if (!now || now->schema.id != mine->id || atomic_load(&now->has_detached)) {
+        table_release(now);
+        mark_end(op, E_OK, woken);
+        return;
+    }
+    s = now->schema;
+    s.version++;
+    s.has_detached = true;
+    buf_init(&stored, &op->c.arena, 512);
+    schema_encode(&stored, &s);
+    code = table_new(&op->c, op->db, buf_bytes(&stored), &op->next);
+    op->edit = (struct edit){EDIT_PUT, table_key(&op->c.arena, s.instance, s.d.table), buf_bytes(&stored)};
+    table_release(now);
+    if (code)
+        mark_end(op, code, woken);
+    else
+        engine_apply(&op->c, op->db->engine, &batch, mark_done, op);
+}
+
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code), void *arg)
+{
+    struct run_list woken = {0};
+    struct mark_op *op;
+
+    if (atomic_load(&t->has_detached)) {
+        done(arg, E_OK);
+        return;
+    }
+    op = mem_zalloc(sizeof(*op));
+    ctx_init(&op->c, &db->clock, &db->log, NULL, 0);
+    op->db = db;
+    op->table = table_ref(t);
+    op->done = done;
+    op->arg = arg;
+    op->latch.key = BYTES_LIT("catalog");
+    op->latch.run = mark_run;
+    if (latch_take(db->latches, &op->latch))
+        mark_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+/* ---- sweeping ----------------------------------------------------------------------------------------------- */
+
+static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key)
+{
+    uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
+    struct buf from, to;
+    struct key_range range;
+    struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
+    struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+
+    buf_init(&from, &c->arena, 8);
+    buf_init(&to, &c->arena, 8);
+    store_u32_be(buf_reserve(&from, 4), id);
+    buf_commit(&from, 4);
+    store_u32_be(buf_reserve(&to, 4), id + 1);
+    buf_commit(&to, 4);
+    range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+    TRY(engine_drop(c, db->engine, &spec));
+    return wait_apply(c, db->engine, &batch);
+}
+
+void catalog_sweep(struct wr_db *db, int64_t now_ms)
+{
+    struct catalog *cat = db->catalog;
+    struct ctx c;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 64,
+                        .bytes_max = 1 << 16,
+                        .pages = &page};
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    if (atomic_load(&cat->lease) < atomic_load(&cat->number) + LEASE_US / 2)
+        lease_store(&c, cat, atomic_load(&cat->number) + LEASE_US);
+    range = (struct key_range){plain_key(&c.arena, CATALOG_DROPPED), plain_key(&c.arena, CATALOG_LEASE)};
+    if (!wait_scan(&c, db->engine, &scan))
+        for (size_t i = 0; i < page.count; i++) {
+            struct kv *kv = &page.items[i];
+
+            if (kv->value.len == 8 && kv->key.len == KEY_PREFIX_BYTES + 4 &&
+                (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms && drop_table(&c, db, kv->key))
+                log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
+                         c.text ? c.text : "storage error");
+        }
+    ctx_release(&c);
+}

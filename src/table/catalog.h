@@ -1,0 +1,55 @@
+/* catalog.h: the tables of every instance: stored under table 0, all of them in memory.
+ *
+ * A request takes a reference to the table it works on and so sees one unchanging schema; a change publishes a new
+ * `struct table` under the same name. Table operations of the database run one after the other (a latch), row
+ * operations only look up. */
+#ifndef TABLE_CATALOG_H
+#define TABLE_CATALOG_H
+
+#include "table/schema.h"
+
+#include <stdatomic.h>
+
+struct catalog;
+struct wr_db;
+
+/* A published table. Everything but the counters is constant while a reference is held. */
+struct table {
+    _Atomic int refs;
+    struct ctx ctx; /* owns the schema's memory */
+    struct schema schema;
+    atomic_bool has_detached; /* as in the schema, but set ahead of it (catalog_mark_detached) */
+    struct table *next;       /* in its hash bucket */
+    uint64_t hash;
+};
+
+/* The cache, filled from storage. */
+int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
+void catalog_close(struct catalog *cat);
+
+/* A reference to the table, or E_NOT_EXIST. `name` was checked. */
+int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out);
+struct table *table_ref(struct table *t);
+void table_release(struct table *t);
+
+/* Names of one instance's tables, sorted, in the arena. */
+size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes **names);
+
+/* All tables, referenced, in the arena: for the sweeper. */
+size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables);
+
+/* A table operation (CreateTable to DeleteDefinedColumn): runs it and finishes the call. */
+struct call;
+void catalog_exec(struct call *call);
+
+/* Makes "this table has detached data" durable, then calls done(arg, code). At once if it is already. */
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code), void *arg);
+
+/* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached data,
+ * auto-increment keys. Near the microseconds of the clock. */
+uint64_t catalog_next_number(struct catalog *cat);
+
+/* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the sweeper. */
+void catalog_sweep(struct wr_db *db, int64_t now_ms);
+
+#endif

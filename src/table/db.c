@@ -1,0 +1,282 @@
+/* db.c: opening and closing a database, and a request's way through it. */
+#include "table/db.h"
+
+#include "base/rng.h"
+#include "table/sweep.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define MEMORY_DEFAULT (256ull << 20)
+
+#define VERSION "0.1.0"
+
+/* widerow.h lists the codes for callers, err.def says what they mean: they must be the same numbers. */
+#define SAME(name) _Static_assert((int)WR_E_##name == (int)E_##name, #name)
+SAME(PARAMETER);
+SAME(INVALID_PK);
+SAME(CONDITION);
+SAME(NOT_EXIST);
+SAME(EXIST);
+SAME(CONFLICT);
+SAME(NOT_READY);
+SAME(PARTITION);
+SAME(BUSY);
+SAME(QUOTA);
+SAME(TOO_FREQUENT);
+SAME(THROUGHPUT_TOO_OFTEN);
+SAME(CAPACITY);
+SAME(HOT_PARTITION);
+SAME(FORBIDDEN_CAPACITY);
+SAME(UNSUPPORTED);
+SAME(UNSURE);
+SAME(UNAVAILABLE);
+SAME(INTERNAL);
+SAME(CORRUPT);
+SAME(NO_SPACE);
+SAME(OUT_OF_RANGE);
+SAME(SESSION);
+SAME(AUTH);
+SAME(REQUEST_TIMEOUT);
+SAME(BODY_TOO_LARGE);
+SAME(METHOD);
+SAME(PERMISSION);
+SAME(FORMAT);
+SAME(LOCKED);
+SAME(DATA_LOSS);
+SAME(MEMORY);
+
+const char *wr_version(void)
+{
+    return VERSION;
+}
+
+const char *wr_error_name(int code)
+{
+    return err_info(code)->code;
+}
+
+int wr_error_status(int code)
+{
+    return err_info(code)->http_status;
+}
+
+int wr_error_applied(int code)
+{
+    return err_info(code)->applied;
+}
+
+/* ---- open and close ----------------------------------------------------------------------------------------- */
+
+static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
+{
+    char message[256];
+
+    limits_init(&db->limits, o->strict);
+    for (size_t i = 0; i < o->setting_count; i++)
+        if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message, sizeof(message)))
+            return fail(c, E_PARAMETER, "%s.", message);
+    return E_OK;
+}
+
+static void log_sink(void *arg, char level, const char *line)
+{
+    struct wr_db *db = arg;
+
+    db->log_fn(db->log_arg, level, line);
+}
+
+static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
+{
+    struct engine_conf conf = {.dir = o->dir ? o->dir : "",
+                               .memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT,
+                               .no_sync = o->no_sync,
+                               .accept_data_loss = o->accept_data_loss,
+                               .clock = &db->clock,
+                               .log = &db->log};
+
+    TRY(apply_settings(c, db, o));
+    TRY(engine_open(c, o->engine ? o->engine : "rocks", &conf, &db->engine));
+    db->caps = engine_caps(db->engine);
+    db->latches = latch_table_new();
+    TRY(catalog_open(c, db, &db->catalog));
+    db->sweeper = sweeper_start(db);
+    return E_OK;
+}
+
+int wr_open(const struct wr_options *options, struct wr_db **out, char *message, size_t message_size)
+{
+    struct wr_db *db = mem_zalloc(sizeof(*db));
+    struct ctx c;
+    int code;
+
+    *out = NULL;
+    clock_real_init(&db->clock);
+    db->log_fn = options->log;
+    db->log_arg = options->log_arg;
+    db->log = (struct log){.level = 'D', .sink = options->log ? log_sink : NULL, .arg = db, .clock = &db->clock};
+    if (!options->log)
+        db->log.level = 'I';
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    code = db_open(&c, db, options);
+    if (code) {
+        if (message && message_size)
+            snprintf(message, message_size, "%s", c.text ? c.text : err_info(code)->text);
+        wr_close(db);
+    } else {
+        *out = db;
+    }
+    ctx_release(&c);
+    return code;
+}
+
+void wr_close(struct wr_db *db)
+{
+    if (!db)
+        return;
+    sweeper_stop(db->sweeper);
+    while (atomic_load(&db->requests) > 0)
+        usleep(1000); /* at the end of a process's life a short nap does no harm */
+    catalog_close(db->catalog);
+    if (db->engine)
+        engine_close(db->engine);
+    latch_table_free(db->latches);
+    mem_free(db);
+}
+
+void wr_status(struct wr_db *db, struct wr_status *out)
+{
+    struct engine_stat s = {0};
+
+    engine_stat(db->engine, &s);
+    *out = (struct wr_status){.writable = s.writable,
+                              .syncs = s.syncs,
+                              .acknowledged = s.acked,
+                              .bytes_stored = s.bytes_stored};
+    snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
+}
+
+/* ---- requests ----------------------------------------------------------------------------------------------- */
+
+static struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
+{
+    struct call *call = mem_alloc(sizeof(*call));
+
+    call->reply = (struct wr_reply){.op = req->op, .message = ""};
+    ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
+    call->c.arena.cap = (size_t)db->limits.request_memory_max;
+    call->c.deadline_ms = req->deadline_ms;
+    call->db = db;
+    call->req = req;
+    call->done = done;
+    call->arg = arg;
+    call->now_ms = clock_wall_ms(&db->clock);
+    atomic_fetch_add(&db->requests, 1);
+    return call;
+}
+
+void call_finish(struct call *call)
+{
+    struct wr_db *db = call->db;
+
+    if (call->c.code) {
+        call->reply.code = call->c.code;
+        call->reply.message = call->c.text;
+        if (call->c.code == E_INTERNAL || call->c.code == E_CORRUPT)
+            log_error(&db->log, "request: %s at %s:%d", call->c.text, call->c.file, call->c.line);
+    }
+    call->done(call->arg, &call->reply);
+    atomic_fetch_sub(&db->requests, 1);
+}
+
+int call_check_deadline(struct call *call)
+{
+    if (call->c.deadline_ms && clock_mono_ms(&call->db->clock) > call->c.deadline_ms)
+        return fail_code(&call->c, E_BUSY);
+    return E_OK;
+}
+
+void wr_reply_free(struct wr_reply *reply)
+{
+    struct call *call;
+
+    if (!reply)
+        return;
+    call = PORT_CONTAINER(reply, struct call, reply);
+    ctx_release(&call->c);
+    mem_free(call);
+}
+
+void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
+{
+    struct call *call = call_new(db, request, done, arg);
+
+    switch (request->op) {
+    case WR_OP_GET_ROW:
+    case WR_OP_BATCH_GET_ROW:
+        read_exec(call);
+        return;
+    case WR_OP_GET_RANGE:
+    case WR_OP_BULK_EXPORT:
+        range_exec(call);
+        return;
+    case WR_OP_PUT_ROW:
+    case WR_OP_UPDATE_ROW:
+    case WR_OP_DELETE_ROW:
+    case WR_OP_BATCH_WRITE_ROW:
+    case WR_OP_BULK_IMPORT:
+        write_exec(call);
+        return;
+    case WR_OP_COMPUTE_SPLIT_POINTS:
+        split_exec(call);
+        return;
+    case WR_OP_CREATE_TABLE:
+    case WR_OP_LIST_TABLE:
+    case WR_OP_DESCRIBE_TABLE:
+    case WR_OP_UPDATE_TABLE:
+    case WR_OP_DELETE_TABLE:
+    case WR_OP_LOAD_TABLE:
+    case WR_OP_UNLOAD_TABLE:
+    case WR_OP_ADD_DEFINED_COLUMN:
+    case WR_OP_DELETE_DEFINED_COLUMN:
+        catalog_exec(call);
+        return;
+    case WR_OP_COUNT:
+        break;
+    }
+    fail_code(&call->c, E_UNSUPPORTED);
+    call_finish(call);
+}
+
+struct exec_wait {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    struct wr_reply *reply;
+};
+
+static void exec_done(void *arg, struct wr_reply *reply)
+{
+    struct exec_wait *w = arg;
+
+    pthread_mutex_lock(&w->lock);
+    w->reply = reply;
+    pthread_cond_signal(&w->woken);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request)
+{
+    struct exec_wait w = {.reply = NULL};
+
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.woken, NULL);
+    wr_submit(db, request, exec_done, &w);
+    pthread_mutex_lock(&w.lock);
+    while (!w.reply)
+        pthread_cond_wait(&w.woken, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    pthread_mutex_destroy(&w.lock);
+    pthread_cond_destroy(&w.woken);
+    return w.reply;
+}

@@ -1,0 +1,191 @@
+/* load.c
+ *
+ * A wide row is read range by range: one range for all cells, or one for each wanted column. Each page holds a
+ * bounded number of cells, so memory grows only with what the caller asked for. */
+#include "table/load.h"
+
+#include "table/key.h"
+
+#define PAGE_CELLS 4096
+#define PAGE_BYTES (1 << 20)
+
+enum { LOAD_START, LOAD_HEAD, LOAD_CELLS, LOAD_DONE };
+
+static bytes cell_bound(struct load *l, bytes column, bool with_column, bool past)
+{
+    struct buf b;
+
+    buf_init(&b, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len + column.len + 24);
+    key_put_prefix(&b, l->table->schema.id, 0, KIND_CELL);
+    buf_put_bytes(&b, l->cols);
+    if (with_column)
+        cell_put_key_column(&b, l->row.id, column);
+    else
+        cell_put_key_id(&b, l->row.id);
+    /* Every cell key goes on behind this prefix; no cell key's next byte is 0xFF repeated nine times. */
+    if (past)
+        for (int i = 0; i < 9; i++)
+            buf_put_u8(&b, 0xFF);
+    return buf_bytes(&b);
+}
+
+static void make_ranges(struct load *l)
+{
+    if (l->choose)
+        l->choose(l);
+    if (l->columns) {
+        l->ranges = ARENA_ARRAY(&l->c->arena, struct key_range, l->column_count);
+        for (size_t i = 0; i < l->column_count; i++) {
+            l->ranges[i].start = cell_bound(l, l->columns[i], true, false);
+            l->ranges[i].end = cell_bound(l, l->columns[i], true, true);
+        }
+        return;
+    }
+    l->column_count = 1;
+    l->ranges = ARENA_NEW(&l->c->arena, struct key_range);
+    if (l->after.ptr)
+        l->ranges->start = cell_bound(l, l->after, true, true);
+    else
+        l->ranges->start = cell_bound(l, l->start, l->start.ptr != NULL, false);
+    l->ranges->end = l->end.ptr ? cell_bound(l, l->end, true, false) : cell_bound(l, BYTES_NONE, false, true);
+}
+
+static int add_cell(struct load *l, const struct kv *kv)
+{
+    struct row *row = &l->row;
+    struct wr_cell *cell;
+    uint64_t id;
+    bytes name;
+    int64_t ts;
+
+    if (row->cell_count == l->capacity) {
+        size_t capacity = l->capacity ? l->capacity * 2 : 64;
+        struct wr_cell *cells = arena_try_alloc(&l->c->arena, sizeof(*cells) * capacity);
+
+        if (!cells)
+            return fail_code(l->c, E_MEMORY);
+        if (row->cell_count)
+            memcpy(cells, row->cells, sizeof(*cells) * row->cell_count);
+        row->cells = cells;
+        l->capacity = capacity;
+    }
+    TRY(cell_read_key(l->c, bytes_skip(kv->key, KEY_PREFIX_BYTES + l->cols.len), &id, &name, &ts));
+    cell = &row->cells[row->cell_count];
+    *cell = (struct wr_cell){0};
+    TRY(cell_decode(l->c, kv->value, cell));
+    cell->name = name;
+    cell->timestamp_ms = ts;
+    /* A column is never cut: the limit counts when the next one begins. */
+    if (l->bytes_max && l->loaded_bytes > l->bytes_max && row->cell_count &&
+        !bytes_equal(name, row->cells[row->cell_count - 1].name)) {
+        l->next = row->cells[row->cell_count - 1].name;
+        return E_OK;
+    }
+    row->cell_count++;
+    l->loaded_bytes += kv->key.len + kv->value.len;
+    return E_OK;
+}
+
+static int take_page(struct load *l)
+{
+    for (size_t i = 0; i < l->page.count && !l->next.ptr; i++)
+        TRY(add_cell(l, &l->page.items[i]));
+    if (l->c->arena.cap && l->c->arena.used > l->c->arena.cap)
+        return fail_code(l->c, E_MEMORY);
+    if (l->next.ptr) {
+        l->range_at = l->column_count;
+    } else if (l->page.more && l->page.count) {
+        struct buf after;
+
+        buf_init(&after, &l->c->arena, 0);
+        buf_put_bytes(&after, l->page.items[l->page.count - 1].key);
+        buf_put_u8(&after, 0);
+        l->ranges[l->range_at].start = buf_bytes(&after);
+    } else {
+        l->range_at++;
+    }
+    return E_OK;
+}
+
+static void get_done(struct get *g)
+{
+    struct load *l = PORT_CONTAINER(g, struct load, get);
+
+    l->done(l);
+}
+
+static void scan_done(struct scan *s)
+{
+    struct load *l = PORT_CONTAINER(s, struct load, scan);
+
+    l->done(l);
+}
+
+static int ask_head(struct load *l)
+{
+    struct buf key;
+
+    buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
+    key_put_prefix(&key, l->table->schema.id, 0, KIND_HEAD);
+    buf_put_bytes(&key, l->cols);
+    l->get = (struct get){
+        .partition = l->table->schema.id, .key = buf_bytes(&key), .view = l->view, .done = get_done};
+    l->state = LOAD_HEAD;
+    return engine_get(l->c, l->engine, &l->get);
+}
+
+static int ask_cells(struct load *l)
+{
+    l->scan = (struct scan){.partition = l->table->schema.id,
+                            .view = l->view,
+                            .ranges = &l->ranges[l->range_at],
+                            .range_count = 1,
+                            .items_max = PAGE_CELLS,
+                            .bytes_max = PAGE_BYTES,
+                            .pages = &l->page,
+                            .done = scan_done};
+    l->state = LOAD_CELLS;
+    return engine_scan(l->c, l->engine, &l->scan);
+}
+
+void load_from_head(struct load *l, const struct row *head)
+{
+    l->row = *head;
+    make_ranges(l);
+    l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
+}
+
+/* Takes what was asked for, if anything was; E_OK when the row is complete. */
+static int load_take(struct load *l)
+{
+    switch (l->state) {
+    case LOAD_HEAD:
+        if (l->get.code)
+            return fail(l->c, l->get.code, "%s", err_info(l->get.code)->text);
+        if (!l->get.found)
+            return E_OK;
+        TRY(row_decode(l->c, l->get.value, &l->row));
+        if (l->row.wide)
+            make_ranges(l);
+        break;
+    case LOAD_CELLS:
+        if (l->scan.code)
+            return fail(l->c, l->scan.code, "%s", err_info(l->scan.code)->text);
+        return take_page(l);
+    default:
+        break;
+    }
+    return E_OK;
+}
+
+int load_run(struct load *l)
+{
+    if (l->state == LOAD_START)
+        TRY(ask_head(l));
+    for (;;) {
+        TRY(load_take(l));
+        if (!l->row.wide || l->range_at >= l->column_count)
+            return E_OK;
+        TRY(ask_cells(l));
+    }
+}

@@ -1,0 +1,48 @@
+/* load.h: a row from the engine: its head, and of a wide row the cells that are wanted.
+ *
+ * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when calling load_run()
+ * again gives the answer. It uses the arena of the context it was begun with, from one thread at a time. */
+#ifndef TABLE_LOAD_H
+#define TABLE_LOAD_H
+
+#include "engine/engine.h"
+#include "table/catalog.h"
+#include "table/row.h"
+
+struct load {
+    struct ctx *c;
+    struct engine *engine;
+    const struct table *table;
+    bytes cols; /* the key columns, encoded */
+    enum engine_view view;
+    void (*done)(struct load *l);
+
+    /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL: open). The choice
+     * may be made in `choose`, called once when the row turned out to be wide. */
+    const bytes *columns;
+    size_t column_count;
+    bytes start, end;
+    bytes after;        /* go on behind the last cell of this column; ptr NULL: from the start */
+    size_t bytes_max;   /* stop after a column that passes it, and tell where in `next`; 0: read all */
+    void (*choose)(struct load *l);
+
+    struct row row;
+    bytes next; /* the last column read, if bytes_max cut the row; else ptr NULL */
+
+    /* Progress. */
+    int state;
+    struct get get;
+    struct scan scan;
+    struct key_range *ranges;
+    size_t range_at;
+    struct page page;
+    size_t loaded_bytes;
+    size_t capacity;
+};
+
+int load_run(struct load *l);
+
+/* Skips the head: the row is known to be wide with this head. */
+void load_from_head(struct load *l, const struct row *head);
+
+#endif

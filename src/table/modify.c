@@ -1,0 +1,675 @@
+#include "table/modify.h"
+
+#include "table/key.h"
+#include "table/meter.h"
+#include "table/name.h"
+#include "table/value.h"
+#include "table/visible.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- checks that need no table ------------------------------------------------------------------------------ */
+
+static int check_value(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
+{
+    const struct wr_value *v = &cell->value;
+
+    if (v->type == WR_NULL || v->type >= WR_INF_MIN)
+        return fail(c, E_PARAMETER, "%s is an invalid type for the attribute column.", value_type_name(v->type));
+    if ((v->type == WR_DOUBLE || v->type == WR_FLOAT) && !isfinite(v->real))
+        return fail(c, E_PARAMETER, "Value of column '%.*s' must be a finite number.", BYTES_FMT(cell->name));
+    if (!value_is_bytes(v->type))
+        return E_OK;
+    if (v->bytes.len > (size_t)limits->cell_bytes_max)
+        return fail(c, E_PARAMETER,
+                    "The length of attribute column: '%.*s' exceeds the MaxLength:%lld with CurrentLength:%zu.",
+                    BYTES_FMT(cell->name), (long long)limits->cell_bytes_max, v->bytes.len);
+    if (v->type == WR_VARCHAR && !bytes_is_utf8(v->bytes))
+        return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.", BYTES_FMT(cell->name));
+    return E_OK;
+}
+
+static int check_timestamp(struct ctx *c, const struct wr_cell *cell)
+{
+    if (cell->timestamp_ms != WR_TIMESTAMP_NONE &&
+        (cell->timestamp_ms < 0 || cell->timestamp_ms >= INT64_MAX / 1000))
+        return fail(c, E_PARAMETER, "Timestamp must be in range [0, INT64_MAX/1000).");
+    return E_OK;
+}
+
+static int check_update_cell(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
+{
+    switch (cell->op) {
+    case WR_CELL_PUT:
+        return check_value(c, limits, cell);
+    case WR_CELL_DELETE_ALL:
+        if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            return fail(c, E_PARAMETER, "Deleting all versions of column '%.*s' takes no timestamp.",
+                        BYTES_FMT(cell->name));
+        return E_OK;
+    case WR_CELL_DELETE_ONE:
+        if (cell->timestamp_ms == WR_TIMESTAMP_NONE)
+            return fail(c, E_PARAMETER, "Deleting one version of column '%.*s' needs its timestamp.",
+                        BYTES_FMT(cell->name));
+        return E_OK;
+    case WR_CELL_INCREMENT:
+        if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            return fail(c, E_PARAMETER, "Incrementing column '%.*s' takes no timestamp.", BYTES_FMT(cell->name));
+        if (cell->value.type != WR_BIGINT && cell->value.type != WR_DOUBLE)
+            return fail(c, E_PARAMETER, "Column '%.*s' can be incremented by a number only.", BYTES_FMT(cell->name));
+        return check_value(c, limits, cell);
+    }
+    return fail(c, E_PARAMETER, "Column '%.*s' has an unknown operation.", BYTES_FMT(cell->name));
+}
+
+static int check_cells(struct ctx *c, const struct limits *limits, const struct wr_row_change *change)
+{
+    const struct wr_row *row = &change->row;
+
+    if (row->cell_count > (size_t)limits->row_change_cells_max)
+        return fail(c, E_PARAMETER,
+                    "The number of attribute columns exceeds the limit, limit count: %d, column count: %zu.",
+                    (int)limits->row_change_cells_max, row->cell_count);
+    for (size_t i = 0; i < row->cell_count; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+
+        TRY(name_check_column(c, cell->name));
+        for (size_t k = 0; k < row->key.count; k++)
+            if (bytes_equal(cell->name, row->key.columns[k].name))
+                return fail(c, E_PARAMETER, "Duplicated attribute column name with primary key column: '%.*s'.",
+                            BYTES_FMT(cell->name));
+        if (change->type == WR_PUT && cell->op != WR_CELL_PUT)
+            return fail(c, E_PARAMETER, "OpType cannot be given for column name:'%.*s' in PutRow.",
+                        BYTES_FMT(cell->name));
+        TRY(check_timestamp(c, cell));
+        TRY(check_update_cell(c, limits, cell));
+    }
+    return E_OK;
+}
+
+/* A column that is incremented takes part in nothing else of the same request. */
+static int check_increments(struct ctx *c, const struct wr_row *row)
+{
+    for (size_t i = 0; i < row->cell_count; i++) {
+        if (row->cells[i].op != WR_CELL_INCREMENT)
+            continue;
+        for (size_t j = 0; j < row->cell_count; j++)
+            if (j != i && bytes_equal(row->cells[i].name, row->cells[j].name))
+                return fail(c, E_PARAMETER,
+                            "Column '%.*s' cannot be incremented and changed otherwise in one request.",
+                            BYTES_FMT(row->cells[i].name));
+    }
+    return E_OK;
+}
+
+static bool increments_column(const struct wr_row *row, bytes name)
+{
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (row->cells[i].op == WR_CELL_INCREMENT && bytes_equal(row->cells[i].name, name))
+            return true;
+    return false;
+}
+
+static int check_return(struct ctx *c, const struct wr_row_change *change)
+{
+    switch (change->return_type) {
+    case WR_RETURN_NONE:
+        return E_OK;
+    case WR_RETURN_KEY:
+        if (change->return_column_count)
+            return fail(c, E_PARAMETER, "Return columns can be named only with RT_AFTER_MODIFY.");
+        return E_OK;
+    case WR_RETURN_AFTER_MODIFY:
+        if (change->type != WR_UPDATE)
+            return fail(c, E_PARAMETER, "RT_AFTER_MODIFY is for UpdateRow only.");
+        for (size_t i = 0; i < change->return_column_count; i++)
+            if (!increments_column(&change->row, change->return_columns[i]))
+                return fail(c, E_PARAMETER, "Return column '%.*s' is not incremented by the request.",
+                            BYTES_FMT(change->return_columns[i]));
+        return E_OK;
+    }
+    return fail(c, E_PARAMETER, "Unknown return type.");
+}
+
+static const char *change_name(enum wr_change_type type)
+{
+    return type == WR_PUT ? "PutRow" : type == WR_UPDATE ? "UpdateRow" : "DeleteRow";
+}
+
+int modify_check_alone(struct ctx *c, const struct limits *limits, const struct wr_row_change *change, bool many)
+{
+    size_t size;
+
+    if (change->type != WR_PUT && change->type != WR_UPDATE && change->type != WR_DELETE)
+        return fail(c, E_PARAMETER, "Unknown type of row change.");
+    if (change->condition.existence < WR_IGNORE || change->condition.existence > WR_EXPECT_NOT_EXIST)
+        return fail(c, E_PARAMETER, "Unknown row existence expectation.");
+    /* A placeholder of an auto-increment column is legal in puts and updates; whether the column is one is for the
+     * table to say. */
+    TRY(key_check_alone(c, limits, &change->row.key, change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
+    TRY(check_cells(c, limits, change));
+    if (change->type == WR_UPDATE && change->row.cell_count == 0)
+        return fail(c, E_PARAMETER, "Attribute column is missing.");
+    if (change->type == WR_DELETE && change->row.cell_count)
+        return fail(c, E_PARAMETER, "Attribute columns cannot be given in DeleteRow.");
+    if (change->type == WR_UPDATE)
+        TRY(check_increments(c, &change->row));
+    TRY(check_return(c, change));
+    size = many ? 0 : meter_request_size(change);
+    if (size > (size_t)limits->row_change_bytes_max)
+        return fail(c, E_PARAMETER,
+                    "The total data size of %s request exceeds the limit, limit size: %lld, data size: %zu.",
+                    change_name(change->type), (long long)limits->row_change_bytes_max, size);
+    return E_OK;
+}
+
+/* ---- beginning ---------------------------------------------------------------------------------------------- */
+
+/* Deviation is counted in whole seconds, as the clients' documents do. */
+static int check_deviation(struct ctx *c, const struct modify *m)
+{
+    const struct wr_row *row = &m->change->row;
+    int64_t now_s = m->now_ms / 1000, d = m->table->schema.d.options.deviation_s;
+
+    for (size_t i = 0; i < row->cell_count; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+        int64_t s = cell->timestamp_ms / 1000;
+
+        if (cell->timestamp_ms == WR_TIMESTAMP_NONE || cell->op != WR_CELL_PUT)
+            continue;
+        if (s < now_s - d || s >= now_s + d)
+            return fail(c, E_PARAMETER, "Invalid timestamp. Cell:%.*s.", BYTES_FMT(cell->name));
+    }
+    return E_OK;
+}
+
+static const char *existence_name(enum wr_existence e)
+{
+    return e == WR_EXPECT_EXIST ? "EXPECT_EXIST" : "EXPECT_NOT_EXIST";
+}
+
+/* Replaces the placeholder of an auto-increment column by `number`. */
+static int generate_key(struct ctx *c, struct modify *m, uint64_t number)
+{
+    const struct wr_condition *cond = &m->change->condition;
+    struct wr_key_column *columns;
+
+    for (size_t i = 0; i < m->key.count; i++)
+        m->generated |= m->key.columns[i].value.type == WR_AUTO_INCREMENT;
+    if (!m->generated)
+        return E_OK;
+    if (cond->existence != WR_IGNORE)
+        return fail(c, E_PARAMETER, "Invalid expect:%s when modify row with pk auto increment",
+                    existence_name(cond->existence));
+    if (cond->column)
+        return fail(c, E_PARAMETER, "Can't set condition when modify row with pk auto increment");
+    columns = arena_alloc(&c->arena, sizeof(*columns) * m->key.count);
+    memcpy(columns, m->key.columns, sizeof(*columns) * m->key.count);
+    for (size_t i = 0; i < m->key.count; i++)
+        if (columns[i].value.type == WR_AUTO_INCREMENT)
+            columns[i].value = (struct wr_value){.type = WR_BIGINT, .integer = (int64_t)number};
+    m->key.columns = columns;
+    return E_OK;
+}
+
+int modify_begin(struct ctx *c, const struct limits *limits, struct table *table, const struct wr_row_change *change,
+                 int64_t now_ms, uint64_t number, struct modify *m)
+{
+    const struct wr_table_description *d = &table->schema.d;
+    struct buf cols;
+
+    *m = (struct modify){
+        .limits = limits, .table = table, .change = change, .now_ms = now_ms, .key = change->row.key, .stamp = number};
+    TRY(key_check(c, limits, d->key, d->key_count, &m->key, change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
+    if (change->type == WR_UPDATE && !d->options.allow_update)
+        return fail(c, E_PARAMETER, "UpdateRow is not allowed on a table whose option allow_update is false.");
+    TRY(check_deviation(c, m));
+    TRY(generate_key(c, m, number));
+    TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        m->increments |= change->row.cells[i].op == WR_CELL_INCREMENT;
+    buf_init(&cols, &c->arena, 64);
+    TRY(key_put_columns(c, &cols, d->key, m->key.columns, m->key.count));
+    m->cols = buf_bytes(&cols);
+    return E_OK;
+}
+
+static bool has_auto_increment(const struct table *t)
+{
+    for (size_t i = 0; i < t->schema.d.key_count; i++)
+        if (t->schema.d.key[i].auto_increment)
+            return true;
+    return false;
+}
+
+bool modify_needs_old(const struct modify *m)
+{
+    const struct wr_row_change *change = m->change;
+
+    if (m->generated)
+        return false;
+    return change->type == WR_UPDATE || change->condition.existence != WR_IGNORE || m->condition ||
+           atomic_load(&m->table->has_detached) || (change->type == WR_PUT && has_auto_increment(m->table));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+static size_t filter_columns(const struct wr_filter *f, bytes *out)
+{
+    size_t n = 0;
+
+    if (!f)
+        return 0;
+    if (f->type == WR_FILTER_COLUMN) {
+        if (out)
+            out[0] = f->column.column;
+        return 1;
+    }
+    if (f->type == WR_FILTER_COMPOSITE)
+        for (size_t i = 0; i < f->composite.sub_count; i++)
+            n += filter_columns(&f->composite.subs[i], out ? out + n : NULL);
+    return n;
+}
+
+const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count)
+{
+    const struct wr_row_change *change = m->change;
+    size_t cells = change->type == WR_UPDATE ? change->row.cell_count : 0;
+    size_t n = cells + filter_columns(change->condition.column, NULL), kept = 0;
+    bytes *names = ARENA_ARRAY(&c->arena, bytes, n);
+
+    *count = 0;
+    if (change->type == WR_UPDATE && m->table->schema.d.options.update_full_row)
+        return NULL;
+    for (size_t i = 0; i < cells; i++)
+        names[i] = change->row.cells[i].name;
+    filter_columns(change->condition.column, names + cells);
+    if (n)
+        qsort(names, n, sizeof(bytes), compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || !bytes_equal(names[i], names[i - 1]))
+            names[kept++] = names[i];
+    *count = kept;
+    return names;
+}
+
+/* ---- deciding ----------------------------------------------------------------------------------------------- */
+
+static int check_condition(struct ctx *c, struct modify *m, bool exists)
+{
+    const struct wr_condition *cond = &m->change->condition;
+    const struct row *old = &m->old;
+    struct wr_cell *seen;
+    size_t n = 0;
+
+    if (cond->existence != WR_IGNORE || m->condition)
+        m->read_units = meter_units(key_size(&m->key));
+    if ((cond->existence == WR_EXPECT_EXIST && !exists) || (cond->existence == WR_EXPECT_NOT_EXIST && exists))
+        goto failed;
+    if (!m->condition)
+        return E_OK;
+    seen = arena_alloc(&c->arena, sizeof(*seen) * (old->cell_count + 1));
+    if (exists)
+        n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count, seen);
+    if (filter_match(c, m->condition, &m->key, seen, n))
+        return E_OK;
+failed:
+    m->read_units = m->write_units = 1;
+    return fail_code(c, E_CONDITION);
+}
+
+/* The cells that an update works on: those of the old row, and behind them what the request puts. */
+struct working {
+    struct wr_cell *cells;
+    size_t count;
+};
+
+/* The newest visible version of a column, or NULL. Put cells at the end count too, so this looks at all. */
+static const struct wr_cell *newest(const struct modify *m, const struct working *w, bytes name)
+{
+    const struct wr_cell *best = NULL;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (bytes_equal(w->cells[i].name, name) &&
+            !visible_expired(&m->table->schema.d.options, w->cells[i].timestamp_ms, m->now_ms) &&
+            (!best || w->cells[i].timestamp_ms > best->timestamp_ms))
+            best = &w->cells[i];
+    return best;
+}
+
+static void remove_versions(struct working *w, bytes name, int64_t timestamp_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (!bytes_equal(w->cells[i].name, name) ||
+            (timestamp_ms != WR_TIMESTAMP_NONE && w->cells[i].timestamp_ms != timestamp_ms))
+            w->cells[n++] = w->cells[i];
+    w->count = n;
+}
+
+/* A stored cell: stamped and with its checksum. */
+static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value, int64_t timestamp_ms)
+{
+    struct wr_cell out = {.name = cell->name, .value = *value, .timestamp_ms = timestamp_ms, .crc8_known = true};
+
+    if (!cell->crc8_known || cell->op != WR_CELL_PUT)
+        out.crc8 = value_crc8(cell->name, value, timestamp_ms);
+    else if (cell->timestamp_ms == WR_TIMESTAMP_NONE)
+        out.crc8 = value_crc8_stamp(cell->crc8, timestamp_ms);
+    else
+        out.crc8 = cell->crc8;
+    return out;
+}
+
+static int increment(struct ctx *c, const struct modify *m, struct working *w, const struct wr_cell *cell, int64_t stamp)
+{
+    const struct wr_cell *old = newest(m, w, cell->name);
+    struct wr_value v = cell->value;
+
+    if (old && old->value.type != v.type)
+        return fail(c, E_PARAMETER, "Column '%.*s' is %s and cannot be incremented by %s.", BYTES_FMT(cell->name),
+                    value_type_name(old->value.type), value_type_name(v.type));
+    if (old && v.type == WR_BIGINT && __builtin_add_overflow(old->value.integer, v.integer, &v.integer))
+        return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
+    if (old && v.type == WR_DOUBLE) {
+        v.real += old->value.real;
+        if (!isfinite(v.real))
+            return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
+    }
+    if (old && old->timestamp_ms >= stamp)
+        stamp = old->timestamp_ms + (m->table->schema.d.options.max_versions > 1);
+    w->cells[w->count++] = stored_cell(cell, &v, stamp);
+    return E_OK;
+}
+
+/* The stamp for this request's cells without one: now, or so much later that updates which follow one another
+ * within a millisecond keep distinct versions (semantics, section 5). */
+static int64_t cell_stamp(const struct modify *m, const struct working *w)
+{
+    int64_t stamp = m->now_ms;
+
+    if (m->table->schema.d.options.max_versions <= 1)
+        return stamp;
+    for (size_t i = 0; i < m->change->row.cell_count; i++) {
+        const struct wr_cell *cell = &m->change->row.cells[i], *old;
+
+        if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            continue;
+        old = newest(m, w, cell->name);
+        if (old && old->timestamp_ms >= stamp && old->timestamp_ms < m->now_ms + 1000)
+            stamp = old->timestamp_ms + 1;
+    }
+    return stamp;
+}
+
+/* Drops what MaxVersions and TTL hide: it is at hand, so it need not be stored again. */
+static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
+{
+    return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
+}
+
+/* update_full_row: the newest version of every column the request does not touch is written again. */
+static void rewrite_untouched(const struct modify *m, struct working *w, size_t old_count, int64_t stamp)
+{
+    size_t n = w->count;
+
+    for (size_t i = 0; i < old_count && i < n; i++) {
+        struct wr_cell cell = w->cells[i];
+        bool touched = i > 0 && bytes_equal(cell.name, w->cells[i - 1].name);
+
+        for (size_t j = 0; j < m->change->row.cell_count; j++)
+            touched |= bytes_equal(m->change->row.cells[j].name, cell.name);
+        if (touched)
+            continue;
+        cell.crc8_known = false;
+        w->cells[w->count++] = stored_cell(&cell, &cell.value, stamp);
+    }
+}
+
+static int run_update(struct ctx *c, struct modify *m, bool exists)
+{
+    const struct wr_row *asked = &m->change->row;
+    const struct row *old = &m->old;
+    size_t old_count = exists ? old->cell_count : 0;
+    bool full = m->table->schema.d.options.update_full_row;
+    struct working w = {.count = old_count};
+    bool puts = false;
+    int64_t stamp;
+
+    w.cells = arena_alloc(&c->arena, sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
+    if (old_count)
+        memcpy(w.cells, old->cells, sizeof(*w.cells) * old_count);
+    stamp = cell_stamp(m, &w);
+    for (size_t i = 0; i < asked->cell_count; i++) {
+        const struct wr_cell *cell = &asked->cells[i];
+
+        puts |= cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
+        if (cell->op == WR_CELL_INCREMENT)
+            TRY(increment(c, m, &w, cell, stamp));
+        else if (cell->op == WR_CELL_PUT)
+            w.cells[w.count++] = stored_cell(
+                cell, &cell->value, cell->timestamp_ms == WR_TIMESTAMP_NONE ? stamp : cell->timestamp_ms);
+        else
+            remove_versions(&w, cell->name, cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms : WR_TIMESTAMP_NONE);
+    }
+    m->write_units = meter_units(
+        meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
+    if (!exists && !puts)
+        return E_OK; /* deletes alone make no row */
+    if (full && exists) {
+        m->read_units = meter_units(meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
+        rewrite_untouched(m, &w, old_count, stamp);
+    }
+    w.count = trim(m, w.cells, cells_sort(w.cells, w.count));
+    m->row = (struct row){.there = true,
+                          .wide = exists && old->wide,
+                          .id = exists && old->wide ? old->id : 0,
+                          .cells = w.cells,
+                          .cell_count = w.count};
+    m->changed = true;
+    return E_OK;
+}
+
+static void run_put(struct ctx *c, struct modify *m)
+{
+    const struct wr_row *asked = &m->change->row;
+    struct wr_cell *cells = arena_alloc(&c->arena, sizeof(*cells) * (asked->cell_count + 1));
+    size_t n;
+
+    for (size_t i = 0; i < asked->cell_count; i++) {
+        const struct wr_cell *cell = &asked->cells[i];
+
+        cells[i] = stored_cell(cell, &cell->value,
+                               cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->now_ms : cell->timestamp_ms);
+    }
+    n = cells_sort(cells, asked->cell_count);
+    m->row = (struct row){.there = true, .cells = cells, .cell_count = trim(m, cells, n)};
+    m->write_units = meter_units(
+        meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
+    m->changed = true;
+}
+
+static void run_delete(struct modify *m)
+{
+    m->write_units = meter_units(key_size(&m->key));
+    /* A blind delete does not know whether there is anything: it just deletes. */
+    m->changed = m->old.there || !modify_needs_old(m);
+}
+
+int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
+{
+    bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
+    size_t size;
+
+    m->read_units = m->write_units = 0;
+    m->changed = false;
+    m->row = (struct row){0};
+    TRY(check_condition(c, m, exists));
+    if (!m->generated && !exists && m->change->type != WR_DELETE && has_auto_increment(m->table))
+        return fail(c, E_PARAMETER,
+                    "A row with an auto-increment key is created with the placeholder, not with a value of one's own.");
+    if (m->change->type == WR_UPDATE)
+        TRY(run_update(c, m, exists));
+    else if (m->change->type == WR_PUT)
+        run_put(c, m);
+    else
+        run_delete(m);
+    if (!m->changed || !m->row.there)
+        return E_OK;
+    m->row.stamp = m->stamp;
+    m->row.marker_ms = m->now_ms;
+    size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
+    if (!m->row.wide && (m->row.cell_count > (size_t)m->limits->wide_row_cells ||
+                         size > (size_t)m->limits->wide_row_bytes)) {
+        m->row.wide = true;
+        m->row.id = new_id;
+    }
+    return E_OK;
+}
+
+bool modify_detaches(const struct modify *m)
+{
+    return m->changed && m->row.there && m->row.wide && !(m->old.wide && m->old.id == m->row.id);
+}
+
+/* ---- edits -------------------------------------------------------------------------------------------------- */
+
+void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
+{
+    if (e->count == e->capacity) {
+        size_t capacity = e->capacity ? e->capacity * 2 : 8;
+        struct edit *items = arena_alloc(e->arena, sizeof(*items) * capacity);
+
+        if (e->count)
+            memcpy(items, e->items, sizeof(*items) * e->count);
+        e->items = items;
+        e->capacity = capacity;
+    }
+    e->items[e->count++] = (struct edit){type, key, value};
+    e->bytes += key.len + value.len;
+}
+
+static bytes row_key(const struct modify *m, struct arena *a, enum key_kind kind, uint64_t id)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES + m->cols.len + 8);
+    key_put_prefix(&b, m->table->schema.id, 0, kind);
+    buf_put_bytes(&b, m->cols);
+    if (id)
+        cell_put_key_id(&b, id);
+    return buf_bytes(&b);
+}
+
+static void cell_edit(const struct modify *m, struct edits *e, enum edit_type type, uint64_t id,
+                      const struct wr_cell *cell)
+{
+    struct buf key, value;
+
+    buf_init(&key, e->arena, KEY_PREFIX_BYTES + m->cols.len + cell->name.len + 24);
+    key_put_prefix(&key, m->table->schema.id, 0, KIND_CELL);
+    buf_put_bytes(&key, m->cols);
+    cell_put_key(&key, id, cell->name, cell->timestamp_ms);
+    buf_init(&value, e->arena, 0);
+    if (type == EDIT_PUT)
+        cell_encode(&value, cell);
+    edits_add(e, type, buf_bytes(&key), buf_bytes(&value));
+}
+
+static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
+{
+    int r = bytes_compare(a->name, b->name);
+
+    if (r)
+        return r;
+    return a->timestamp_ms > b->timestamp_ms ? -1 : a->timestamp_ms < b->timestamp_ms;
+}
+
+static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
+{
+    return a->crc8 == b->crc8 && a->value.type == b->value.type && value_compare(&a->value, &b->value) == 0;
+}
+
+/* The cells of a wide row that differ between `old` (those stored) and `now`. Both sorted. */
+static void wide_edits(const struct modify *m, struct edits *e, const struct wr_cell *old, size_t old_count)
+{
+    const struct row *now = &m->row;
+    size_t i = 0, j = 0;
+
+    while (i < old_count || j < now->cell_count) {
+        int r = i == old_count ? 1 : j == now->cell_count ? -1 : compare_cells(&old[i], &now->cells[j]);
+
+        if (r < 0) {
+            cell_edit(m, e, EDIT_DELETE, now->id, &old[i++]);
+        } else if (r > 0) {
+            cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j++]);
+        } else {
+            if (!same_cell(&old[i], &now->cells[j]))
+                cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j]);
+            i++;
+            j++;
+        }
+    }
+}
+
+/* Detached data that nothing points to any more is noted in the same batch and swept later. */
+static void trash_edit(const struct modify *m, struct edits *e, uint64_t id)
+{
+    struct buf value;
+
+    buf_init(&value, e->arena, 9);
+    buf_put_u8(&value, 1);
+    buf_put_u64(&value, (uint64_t)m->now_ms);
+    edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_TRASH, id), buf_bytes(&value));
+}
+
+void modify_edits(const struct modify *m, struct edits *e)
+{
+    const struct row *old = &m->old, *now = &m->row;
+    struct buf head;
+    bool keeps;
+
+    if (!m->changed)
+        return;
+    keeps = now->there && now->wide && old->wide && old->id == now->id;
+    if (old->there && old->wide && !keeps)
+        trash_edit(m, e, old->id);
+    if (!now->there) {
+        edits_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_HEAD, 0), BYTES_NONE);
+        return;
+    }
+    buf_init(&head, e->arena, now->wide ? 40 : 256);
+    row_encode(&head, now);
+    edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));
+    if (now->wide)
+        wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
+}
+
+/* ---- the answer --------------------------------------------------------------------------------------------- */
+
+int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out)
+{
+    const struct wr_row_change *change = m->change;
+    struct wr_cell *cells;
+    size_t n = 0;
+
+    if (change->return_type == WR_RETURN_NONE)
+        return E_OK;
+    out->row.key = m->key;
+    if (change->return_type == WR_RETURN_KEY)
+        return E_OK;
+    cells = ARENA_ARRAY(&c->arena, struct wr_cell, change->return_column_count);
+    for (size_t i = 0; i < m->row.cell_count; i++)
+        for (size_t j = 0; j < change->return_column_count; j++)
+            if (bytes_equal(m->row.cells[i].name, change->return_columns[j]) &&
+                (n == 0 || !bytes_equal(cells[n - 1].name, m->row.cells[i].name)))
+                cells[n++] = m->row.cells[i];
+    out->row.cells = cells;
+    out->row.cell_count = n;
+    return E_OK;
+}

@@ -1,0 +1,365 @@
+/* range.c: GetRange and BulkExport.
+ *
+ * Heads are scanned page by page at the durable view; each head is a row, and a wide one has its wanted cells
+ * loaded. A page of the answer ends at the first of: the limit, the cap on scanned rows, the cap on scanned bytes.
+ * One head more than needed is always asked for, so that "next" names a row that is there, and is left out when
+ * there is none. */
+#include "table/db.h"
+#include "table/key.h"
+#include "table/load.h"
+#include "table/meter.h"
+#include "table/name.h"
+#include "table/visible.h"
+
+#define SCAN_ROWS 512
+#define SCAN_BYTES (1u << 20)
+
+struct range_op {
+    struct call *call;
+    struct table *table;
+    struct selection selection;
+    struct wr_read_options read; /* BulkExport makes its own */
+    bool backward;
+    bool export;
+    size_t limit; /* rows to return */
+
+    struct wr_row *rows;
+    size_t row_count, row_capacity;
+    size_t scanned;       /* rows */
+    size_t scanned_bytes; /* as capacity counts them */
+
+    struct key_range range;
+    struct scan scan;
+    struct page page;
+    size_t page_at;
+    bool scanning; /* the page was asked for and not taken yet */
+    bool scanned_all;
+
+    struct load load;
+    bool loading;
+    struct wr_key key; /* of the row being loaded */
+};
+
+static void walk(struct range_op *op);
+
+static void scan_done(struct scan *s)
+{
+    walk(PORT_CONTAINER(s, struct range_op, scan));
+}
+
+static void load_done(struct load *l)
+{
+    walk(PORT_CONTAINER(l, struct range_op, load));
+}
+
+/* ---- the walk ----------------------------------------------------------------------------------------------- */
+
+static bool page_full(const struct range_op *op)
+{
+    const struct limits *limits = &op->call->db->limits;
+
+    return op->row_count >= op->limit || op->scanned >= (size_t)limits->range_rows_max ||
+           op->scanned_bytes >= (size_t)limits->range_bytes_max;
+}
+
+static int next_page(struct range_op *op)
+{
+    const struct limits *limits = &op->call->db->limits;
+    size_t want = (size_t)limits->range_rows_max - op->scanned + 1;
+
+    if (!op->selection.filter && want > op->limit - op->row_count + 1)
+        want = op->limit - op->row_count + 1;
+    if (want > SCAN_ROWS)
+        want = SCAN_ROWS;
+    op->scan = (struct scan){.partition = op->table->schema.id,
+                             .view = VIEW_DURABLE,
+                             .ranges = &op->range,
+                             .range_count = 1,
+                             .backward = op->backward,
+                             .items_max = want,
+                             .bytes_max = SCAN_BYTES,
+                             .pages = &op->page,
+                             .done = scan_done};
+    op->page_at = 0;
+    op->scanning = true;
+    return engine_scan(&op->call->c, op->call->db->engine, &op->scan);
+}
+
+/* The range that is left behind the page just taken. */
+static void advance(struct range_op *op)
+{
+    bytes last = op->page.items[op->page.count - 1].key;
+    struct buf b;
+
+    if (op->backward) {
+        op->range.end = last;
+        return;
+    }
+    buf_init(&b, &op->call->c.arena, last.len + 1);
+    buf_put_bytes(&b, last);
+    buf_put_u8(&b, 0);
+    op->range.start = buf_bytes(&b);
+}
+
+static int read_key(struct range_op *op, bytes head_key, struct wr_key *out)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    struct ctx *c = &op->call->c;
+    struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
+    size_t used;
+
+    TRY(key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count, columns, &used));
+    /* Names in the schema go with the table, which an answer may outlive. */
+    for (size_t i = 0; i < d->key_count; i++)
+        columns[i].name = op->table->schema.d.key[i].name;
+    *out = (struct wr_key){columns, d->key_count};
+    return E_OK;
+}
+
+static struct wr_row *add_row(struct range_op *op)
+{
+    if (op->row_count == op->row_capacity) {
+        size_t capacity = op->row_capacity ? op->row_capacity * 2 : 64;
+        struct wr_row *rows = arena_alloc(&op->call->c.arena, sizeof(*rows) * capacity);
+
+        if (op->row_count)
+            memcpy(rows, op->rows, sizeof(*rows) * op->row_count);
+        op->rows = rows;
+        op->row_capacity = capacity;
+    }
+    return &op->rows[op->row_count];
+}
+
+static void load_start(struct range_op *op, bytes head_key, const struct row *head)
+{
+    op->load = (struct load){.c = &op->call->c,
+                             .engine = op->call->db->engine,
+                             .table = op->table,
+                             .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
+                             .view = VIEW_DURABLE,
+                             .done = load_done,
+                             .columns = op->selection.columns,
+                             .column_count = op->selection.column_count,
+                             .start = op->read.start_column,
+                             .end = op->read.end_column};
+    load_from_head(&op->load, head);
+    op->loading = true;
+}
+
+static int take_row(struct range_op *op, const struct kv *kv)
+{
+    struct ctx *c = &op->call->c;
+    struct row row = {0};
+    struct wr_row *out;
+    size_t size;
+
+    if (!op->loading) {
+        TRY(read_key(op, kv->key, &op->key));
+        TRY(row_decode(c, kv->value, &row));
+        if (row.wide)
+            load_start(op, kv->key, &row);
+    }
+    if (op->loading) {
+        TRY(load_run(&op->load));
+        op->loading = false;
+        row = op->load.row;
+    }
+    out = add_row(op);
+    selection_apply(c, &op->selection, &op->key, &row, out, &size);
+    op->row_count += out->key.count != 0;
+    op->scanned++;
+    op->scanned_bytes += size;
+    return E_OK;
+}
+
+static void op_finish(struct range_op *op, bool more, const struct wr_key *next);
+
+/* Takes the heads of the page that is there. E_OK: it is used up. */
+static int take_page(struct range_op *op, bool *full)
+{
+    for (; op->page_at < op->page.count; op->page_at++) {
+        const struct kv *kv = &op->page.items[op->page_at];
+
+        if (page_full(op)) {
+            *full = true;
+            return read_key(op, kv->key, &op->key);
+        }
+        TRY(take_row(op, kv));
+    }
+    return E_OK;
+}
+
+static int run(struct range_op *op, bool *full)
+{
+    for (;;) {
+        if (!op->scanning) {
+            int code = next_page(op);
+
+            if (code == E_LATER)
+                return code;
+            op->scan.code = code;
+        }
+        if (op->scan.code)
+            return fail(&op->call->c, op->scan.code, "%s", err_info(op->scan.code)->text);
+        TRY(take_page(op, full));
+        if (*full || !op->page.more || !op->page.count)
+            return E_OK;
+        if (op->call->c.arena.cap && op->call->c.arena.used > op->call->c.arena.cap)
+            return fail_code(&op->call->c, E_MEMORY);
+        advance(op);
+        op->scanning = false;
+    }
+}
+
+static void walk(struct range_op *op)
+{
+    bool full = false;
+    int code = run(op, &full);
+
+    if (code != E_LATER)
+        op_finish(op, full, &op->key);
+}
+
+/* ---- the end ------------------------------------------------------------------------------------------------ */
+
+/* Answers may outlive the table, so names in keys are copied once and shared by all rows. */
+static void own_names(struct range_op *op, struct wr_range_result *r)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    struct arena *a = &op->call->c.arena;
+    struct wr_key_schema *key = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
+
+    for (size_t i = 0; i < d->key_count; i++) {
+        key[i] = d->key[i];
+        key[i].name = arena_copy(a, d->key[i].name);
+    }
+    for (size_t i = 0; i < op->row_count; i++)
+        for (size_t k = 0; k < op->rows[i].key.count; k++)
+            ((struct wr_key_column *)op->rows[i].key.columns)[k].name = key[k].name;
+    for (size_t k = 0; k < r->next.count; k++)
+        ((struct wr_key_column *)r->next.columns)[k].name = key[k].name;
+    r->key = key;
+    r->key_count = d->key_count;
+}
+
+static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
+{
+    struct call *call = op->call;
+    struct wr_range_result *r = &call->reply.range;
+
+    if (!call->c.code) {
+        r->rows = op->rows;
+        r->row_count = op->row_count;
+        if (more)
+            r->next = *next;
+        if (op->export)
+            r->consumed.read_size = (int64_t)op->scanned_bytes;
+        else
+            r->consumed.read = meter_units(op->scanned_bytes);
+        own_names(op, r);
+    }
+    table_release(op->table);
+    call_finish(call);
+}
+
+/* ---- the beginning ------------------------------------------------------------------------------------------ */
+
+static bytes head_bound(struct ctx *c, const struct table *t, const struct wr_key *key, bool past)
+{
+    struct buf b;
+
+    buf_init(&b, &c->arena, 64);
+    key_put_prefix(&b, t->schema.id, 0, KIND_HEAD);
+    key_put_columns(c, &b, t->schema.d.key, key->columns, key->count);
+    if (past)
+        buf_put_u8(&b, 0);
+    return buf_bytes(&b);
+}
+
+static int check_bounds(struct call *call, struct table *t, const struct wr_key *start, const struct wr_key *end,
+                        bool backward)
+{
+    const struct wr_table_description *d = &t->schema.d;
+    struct ctx *c = &call->c;
+    int order;
+
+    TRY(key_check(c, &call->db->limits, d->key, d->key_count, start, KEY_BOUND));
+    TRY(key_check(c, &call->db->limits, d->key, d->key_count, end, KEY_BOUND));
+    order = key_compare(d->key, start, end);
+    if (!backward && order >= 0)
+        return fail(c, E_PARAMETER, "Begin key must less than end key in FORWARD");
+    if (backward && order <= 0)
+        return fail(c, E_PARAMETER, "Begin key must more than end key in BACKWARD");
+    return E_OK;
+}
+
+static int op_start(struct range_op *op, bytes table, const struct wr_key *start, const struct wr_key *end)
+{
+    struct call *call = op->call;
+    struct ctx *c = &call->c;
+    const struct wr_table_description *d;
+    int code;
+
+    TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
+    TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, table, &op->table));
+    d = &op->table->schema.d;
+    code = check_bounds(call, op->table, start, end, op->backward);
+    if (!code)
+        code = selection_init(c, &call->db->limits, &op->read, &d->options, d->key, d->key_count, call->now_ms,
+                              &op->selection);
+    if (code) {
+        table_release(op->table);
+        return code;
+    }
+    /* Backward the start is the upper end, and inclusive. */
+    op->range.start = op->backward ? head_bound(c, op->table, end, true) : head_bound(c, op->table, start, false);
+    op->range.end = op->backward ? head_bound(c, op->table, start, true) : head_bound(c, op->table, end, false);
+    walk(op);
+    return E_OK;
+}
+
+static int start_range(struct call *call, struct range_op *op)
+{
+    const struct wr_get_range *g = &call->req->get_range;
+    struct ctx *c = &call->c;
+
+    TRY(name_check_table(c, g->table));
+    TRY(selection_check_alone(c, &call->db->limits, &g->read, "No version condition is specified."));
+    if (g->has_limit && g->limit <= 0)
+        return fail(c, E_PARAMETER, "The limit must be greater than 0.");
+    op->read = g->read;
+    op->backward = g->backward;
+    op->limit = g->has_limit ? (size_t)g->limit : SIZE_MAX / 2;
+    return op_start(op, g->table, &g->start, &g->end);
+}
+
+static int start_export(struct call *call, struct range_op *op)
+{
+    const struct wr_bulk_export *e = &call->req->bulk_export;
+    struct ctx *c = &call->c;
+
+    TRY(name_check_table(c, e->table));
+    op->read = (struct wr_read_options){.columns = e->columns,
+                                        .column_count = e->column_count,
+                                        .has_max_versions = true,
+                                        .max_versions = 1,
+                                        .filter = e->filter};
+    TRY(selection_check_alone(c, &call->db->limits, &op->read, ""));
+    if (e->matrix && !e->column_count)
+        return fail(c, E_PARAMETER, "DBT_SIMPLE_ROW_MATRIX need at least one column to get.");
+    op->export = true;
+    op->limit = SIZE_MAX / 2;
+    return op_start(op, e->table, &e->start, &e->end);
+}
+
+void range_exec(struct call *call)
+{
+    struct range_op *op = ARENA_NEW(&call->c.arena, struct range_op);
+    int code;
+
+    op->call = call;
+    code = call->req->op == WR_OP_GET_RANGE ? start_range(call, op) : start_export(call, op);
+    if (code)
+        call_finish(call);
+}

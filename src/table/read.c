@@ -1,0 +1,240 @@
+/* read.c: GetRow and BatchGetRow.
+ *
+ * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its rows one after
+ * the other; a load that answers later resumes the walk where it is woken. */
+#include "table/db.h"
+#include "table/key.h"
+#include "table/load.h"
+#include "table/meter.h"
+#include "table/name.h"
+#include "table/visible.h"
+
+/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. */
+#define PIECE_BYTES (4u << 20)
+
+struct read_table {
+    struct table *table;
+    struct selection selection;
+};
+
+struct read_row {
+    const struct wr_key *key;
+    bytes token;
+    struct wr_row_result *result;
+    struct read_table *t;
+};
+
+struct read_op {
+    struct call *call;
+    struct read_table *tables;
+    size_t table_count;
+    struct read_row *rows;
+    size_t row_count, at;
+    struct load load;
+    bool loading;
+    bool single;
+};
+
+static void walk(struct read_op *op);
+
+static void load_done(struct load *l)
+{
+    walk(PORT_CONTAINER(l, struct read_op, load));
+}
+
+/* A token is the column to go on behind, after a version byte. */
+static int token_read(struct ctx *c, bytes token, bytes *after)
+{
+    *after = BYTES_NONE;
+    if (!token.len)
+        return E_OK;
+    if (bytes_u8(token)[0] != 1)
+        return fail(c, E_PARAMETER, "The token is invalid.");
+    *after = bytes_skip(token, 1);
+    return E_OK;
+}
+
+static bytes token_make(struct ctx *c, bytes column)
+{
+    struct buf b;
+
+    buf_init(&b, &c->arena, column.len + 1);
+    buf_put_u8(&b, 1);
+    buf_put_bytes(&b, column);
+    return buf_bytes(&b);
+}
+
+static int row_start(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+    const struct wr_table_description *d = &r->t->table->schema.d;
+    const struct selection *s = &r->t->selection;
+    struct buf cols;
+
+    TRY(key_check(c, &op->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
+    buf_init(&cols, &c->arena, 64);
+    TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
+    op->load = (struct load){.c = c,
+                             .engine = op->call->db->engine,
+                             .table = r->t->table,
+                             .cols = buf_bytes(&cols),
+                             .view = VIEW_DURABLE,
+                             .done = load_done,
+                             .columns = s->columns,
+                             .column_count = s->column_count,
+                             .start = s->read->start_column,
+                             .end = s->read->end_column,
+                             .bytes_max = s->filter ? 0 : PIECE_BYTES};
+    TRY(token_read(c, r->token, &op->load.after));
+    if (op->load.after.ptr)
+        op->load.columns = NULL; /* the selection still drops what is not wanted */
+    return E_OK;
+}
+
+static int row_read(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+    size_t size;
+
+    if (!op->loading) {
+        TRY(row_start(op, r));
+        op->loading = true;
+    }
+    TRY(load_run(&op->load));
+    selection_apply(c, &r->t->selection, r->key, &op->load.row, &r->result->row, &size);
+    if (op->load.next.ptr)
+        r->result->next_token = token_make(c, op->load.next);
+    r->result->consumed.read = meter_units(size);
+    return E_OK;
+}
+
+static void op_finish(struct read_op *op)
+{
+    for (size_t i = 0; i < op->table_count; i++)
+        table_release(op->tables[i].table);
+    call_finish(op->call);
+}
+
+static void walk(struct read_op *op)
+{
+    struct ctx *c = &op->call->c;
+
+    for (; op->at < op->row_count; op->at++) {
+        struct read_row *r = &op->rows[op->at];
+        int code = row_read(op, r);
+
+        if (code == E_LATER)
+            return;
+        op->loading = false;
+        if (code && !op->single) {
+            r->result->code = c->code;
+            r->result->message = c->text;
+            ctx_clear(c);
+        }
+    }
+    op_finish(op);
+}
+
+static int start_single(struct call *call)
+{
+    static const char missing[] = "No version condition is specified.";
+    const struct wr_get_row *g = &call->req->get_row;
+    const struct limits *limits = &call->db->limits;
+    struct ctx *c = &call->c;
+    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct table *t;
+
+    TRY(name_check_table(c, g->table));
+    TRY(selection_check_alone(c, limits, &g->read, missing));
+    TRY(key_check_alone(c, limits, &g->key, KEY_READ));
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t));
+    op->call = call;
+    op->single = true;
+    op->tables = ARENA_NEW(&c->arena, struct read_table);
+    op->tables->table = t;
+    op->table_count = 1;
+    if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key, t->schema.d.key_count,
+                       call->now_ms, &op->tables->selection)) {
+        table_release(t);
+        return c->code;
+    }
+    op->rows = ARENA_NEW(&c->arena, struct read_row);
+    *op->rows = (struct read_row){&g->key, g->token, &call->reply.row, op->tables};
+    op->row_count = 1;
+    walk(op);
+    return E_OK;
+}
+
+static int check_batch(struct call *call, const struct wr_batch_get_row *b)
+{
+    static const char missing[] = "No version condition is specified while querying row.";
+    const struct limits *limits = &call->db->limits;
+    struct ctx *c = &call->c;
+    size_t rows = 0;
+
+    if (!b->table_count)
+        return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
+    for (size_t i = 0; i < b->table_count; i++)
+        TRY(name_check_table(c, b->tables[i].table));
+    for (size_t i = 0; i < b->table_count; i++) {
+        TRY(selection_check_alone(c, limits, &b->tables[i].read, missing));
+        rows += b->tables[i].key_count;
+    }
+    if (rows > (size_t)limits->batch_get_rows_max)
+        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.", (int)limits->batch_get_rows_max);
+    for (size_t i = 0; i < b->table_count; i++)
+        for (size_t j = 0; j < b->tables[i].key_count; j++)
+            TRY(key_check_alone(c, limits, &b->tables[i].keys[j], KEY_READ));
+    return E_OK;
+}
+
+static int batch_table(struct call *call, struct read_op *op, const struct wr_table_get *g,
+                       struct wr_table_result *result)
+{
+    struct ctx *c = &call->c;
+    struct read_table *t = &op->tables[op->table_count];
+    struct wr_row_result *results = ARENA_ARRAY(&c->arena, struct wr_row_result, g->key_count);
+
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t->table));
+    op->table_count++;
+    TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options, t->table->schema.d.key,
+                       t->table->schema.d.key_count, call->now_ms, &t->selection));
+    *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
+    for (size_t i = 0; i < g->key_count; i++)
+        op->rows[op->row_count++] =
+            (struct read_row){&g->keys[i], g->tokens ? g->tokens[i] : BYTES_NONE, &results[i], t};
+    return E_OK;
+}
+
+static int start_batch(struct call *call)
+{
+    const struct wr_batch_get_row *b = &call->req->batch_get_row;
+    struct ctx *c = &call->c;
+    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct wr_table_result *results = ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
+    size_t rows = 0;
+
+    TRY(check_batch(call, b));
+    for (size_t i = 0; i < b->table_count; i++)
+        rows += b->tables[i].key_count;
+    op->call = call;
+    op->tables = ARENA_ARRAY(&c->arena, struct read_table, b->table_count);
+    op->rows = ARENA_ARRAY(&c->arena, struct read_row, rows);
+    for (size_t i = 0; i < b->table_count; i++)
+        if (batch_table(call, op, &b->tables[i], &results[i])) {
+            for (size_t j = 0; j < op->table_count; j++)
+                table_release(op->tables[j].table);
+            return c->code;
+        }
+    call->reply.batch = (struct wr_batch_result){results, b->table_count};
+    walk(op);
+    return E_OK;
+}
+
+void read_exec(struct call *call)
+{
+    int code = call->req->op == WR_OP_GET_ROW ? start_single(call) : start_batch(call);
+
+    if (code)
+        call_finish(call);
+}

@@ -1,0 +1,821 @@
+/* schema.c
+ *
+ * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload. Lists repeat their
+ * tag. A reader skips tags it does not know, so that fields can be added; what a reader must not skip gets a new
+ * version byte. */
+#include "table/schema.h"
+
+#include "table/key.h"
+#include "table/name.h"
+#include "table/value.h"
+
+#include <inttypes.h>
+
+#define SCHEMA_VERSION 1
+
+/* ---- checks ------------------------------------------------------------------------------------------------ */
+
+/* The name of a type in CreateTable's texts. */
+static const char *plain_type_name(enum wr_type type)
+{
+    const char *name = value_type_name(type);
+
+    return strncmp(name, "VT_", 3) == 0 ? name + 3 : name;
+}
+
+static int check_key_schema(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+{
+    size_t autos = 0;
+
+    if (t->key_count < 1 || t->key_count > (size_t)limits->key_columns_max ||
+        t->key_count > WR_KEY_COLUMNS_MAX)
+        return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %d].",
+                    (int)limits->key_columns_max);
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct wr_key_schema *k = &t->key[i];
+
+        TRY(name_check_column(c, k->name));
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(t->key[j].name, k->name))
+                return fail(c, E_PARAMETER, "Duplicated primary key name: '%.*s'.", BYTES_FMT(k->name));
+        if (!value_is_key_type(k->type))
+            return fail(c, E_PARAMETER, "%s is an invalid type for the primary key.",
+                        plain_type_name(k->type));
+        if (!k->auto_increment)
+            continue;
+        if (k->type != WR_BIGINT)
+            return fail(c, E_PARAMETER, "AUTO_INCREMENT primary key must be integer.");
+        if (++autos > 1)
+            return fail(c, E_PARAMETER, "AUTO_INCREMENT primary key count must <= 1.");
+    }
+    if (t->key[0].auto_increment)
+        return fail(c, E_PARAMETER, "First primary key can't be auto increment, table: %.*s.",
+                    BYTES_FMT(t->table));
+    return E_OK;
+}
+
+static bool key_has_name(const struct wr_key_schema *key, size_t count, bytes name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes_equal(key[i].name, name))
+            return true;
+    return false;
+}
+
+static int check_defined(struct ctx *c, const struct limits *limits, const struct wr_key_schema *key,
+                         size_t key_count, const struct wr_defined_column *defined, size_t count)
+{
+    if (count > (size_t)limits->defined_columns_max)
+        return fail(c, E_PARAMETER, "The number of defined columns must be in range: [0, %d].",
+                    (int)limits->defined_columns_max);
+    for (size_t i = 0; i < count; i++) {
+        TRY(name_check_column(c, defined[i].name));
+        if (key_has_name(key, key_count, defined[i].name))
+            return fail(c, E_PARAMETER, "Duplicated attribute column name with primary key column: '%.*s'.",
+                        BYTES_FMT(defined[i].name));
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(defined[j].name, defined[i].name))
+                return fail(c, E_PARAMETER, "Duplicated defined column name: '%.*s'.",
+                            BYTES_FMT(defined[i].name));
+    }
+    return E_OK;
+}
+
+static int check_options(struct ctx *c, const struct limits *limits, const struct wr_table_options *o)
+{
+    if (o->given & WR_HAS_TTL) {
+        if (o->ttl_s == 0 || o->ttl_s < -1)
+            return fail(c, E_PARAMETER, "TimeToLive cannot be 0 or less than -1.");
+        if (o->ttl_s != -1 && o->ttl_s < limits->ttl_seconds_min)
+            return fail(c, E_PARAMETER, "TimeToLive must be -1 or not less than %" PRId64 " seconds.",
+                        limits->ttl_seconds_min);
+    }
+    if ((o->given & WR_HAS_MAX_VERSIONS) && o->max_versions <= 0)
+        return fail(c, E_PARAMETER, "The maximum versions cannot be less than or equal to 0");
+    if ((o->given & WR_HAS_DEVIATION) && (o->deviation_s < 0 || o->deviation_s > INT64_MAX / 1000000))
+        return fail(c, E_PARAMETER, "The maximum deviation must be in range [0, INT64_MAX/1000000].");
+    return E_OK;
+}
+
+static int check_throughput(struct ctx *c, const struct limits *limits, const struct wr_throughput *t)
+{
+    if (t->has_read && (t->read < 0 || t->read > limits->reserved_cu_max))
+        return fail(c, E_PARAMETER, "The reserved read capacity unit must be in range: [0, %" PRId64 "].",
+                    limits->reserved_cu_max);
+    if (t->has_write && (t->write < 0 || t->write > limits->reserved_cu_max))
+        return fail(c, E_PARAMETER, "The reserved write capacity unit must be in range: [0, %" PRId64 "].",
+                    limits->reserved_cu_max);
+    return E_OK;
+}
+
+static int check_stream(struct ctx *c, const struct limits *limits, const struct wr_stream_spec *s)
+{
+    if (!s->given || !s->enable)
+        return E_OK;
+    if (!s->has_expiration)
+        return fail(c, E_PARAMETER, "The expiration time of the stream is missing.");
+    if (s->expiration_h <= 0 || s->expiration_h > limits->stream_hours_max)
+        return fail(c, E_PARAMETER, "The expiration time of the stream must be in range: [1, %" PRId64 "].",
+                    limits->stream_hours_max);
+    for (size_t i = 0; i < s->column_count; i++)
+        TRY(name_check_column(c, s->columns_to_get[i]));
+    return E_OK;
+}
+
+/* One end of a pre-split range; the outer ends are INF_MIN and INF_MAX. */
+static int check_split_value(struct ctx *c, const struct wr_key_schema *first, const struct wr_value *v)
+{
+    if (v->type != first->type)
+        return fail(c, E_PARAMETER, "The value type of partition does not match with primary key.");
+    if (v->type == WR_BIGINT && (v->integer == INT64_MIN || v->integer == INT64_MAX))
+        return fail(c, E_PARAMETER, "The value of partition range can not be INT64_MIN or INT64_MAX.");
+    if (!value_is_bytes(v->type))
+        return E_OK;
+    if (v->bytes.len == 0)
+        return fail(c, E_PARAMETER, "The value of partition range can not be empty %s.",
+                    v->type == WR_VARCHAR ? "string" : "binary");
+    if (v->bytes.len > 64)
+        return fail(c, E_PARAMETER, "The value of partition range exceeds the MaxLength:64 with CurrentLength:%zu.",
+                    v->bytes.len);
+    return E_OK;
+}
+
+static int check_partitions(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+{
+    if (t->partition_count > (size_t)limits->partitions_max)
+        return fail(c, E_PARAMETER, "The count of partitions cannot be greater than %" PRId64,
+                    limits->partitions_max);
+    for (size_t i = 0; i < t->partition_count; i++) {
+        const struct wr_partition_range *p = &t->partitions[i];
+        bool first = i == 0, last = i + 1 == t->partition_count;
+
+        if (first && p->begin.type != WR_INF_MIN)
+            return fail(c, E_PARAMETER, "The first partition must begin with INF_MIN.");
+        if (!first)
+            TRY(check_split_value(c, &t->key[0], &p->begin));
+        if (last && p->end.type != WR_INF_MAX)
+            return fail(c, E_PARAMETER, "The last partition must end with INF_MAX.");
+        if (!last)
+            TRY(check_split_value(c, &t->key[0], &p->end));
+        if (!first && value_compare(&p->begin, &t->partitions[i - 1].end) != 0)
+            return fail(c, E_PARAMETER, "The partitions must follow one another without a gap.");
+        if (!first && !last && value_compare(&p->begin, &p->end) >= 0)
+            return fail(c, E_PARAMETER, "The partitions must be in ascending order.");
+    }
+    return E_OK;
+}
+
+static bool defined_has_name(const struct wr_create_table *t, bytes name)
+{
+    for (size_t i = 0; i < t->defined_count; i++)
+        if (bytes_equal(t->defined[i].name, name))
+            return true;
+    return false;
+}
+
+static int check_index(struct ctx *c, const struct limits *limits, const struct wr_create_table *t,
+                       const struct wr_index_meta *ix)
+{
+    TRY(name_check_table(c, ix->name));
+    if (ix->key_column_count < 1 || ix->key_column_count > (size_t)limits->key_columns_max)
+        return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %d] in index.",
+                    (int)limits->key_columns_max);
+    if (ix->defined_column_count > (size_t)limits->defined_columns_max)
+        return fail(c, E_PARAMETER, "The number of attribute columns must be in range: [0, %d] in index.",
+                    (int)limits->defined_columns_max);
+    for (size_t i = 0; i < ix->key_column_count; i++)
+        if (!key_has_name(t->key, t->key_count, ix->key_columns[i]) &&
+            !defined_has_name(t, ix->key_columns[i]))
+            return fail(c, E_PARAMETER, "Index column '%.*s' is neither a primary key nor a defined column.",
+                        BYTES_FMT(ix->key_columns[i]));
+    for (size_t i = 0; i < ix->defined_column_count; i++)
+        if (!defined_has_name(t, ix->defined_columns[i]))
+            return fail(c, E_PARAMETER, "Index column '%.*s' is not a defined column.",
+                        BYTES_FMT(ix->defined_columns[i]));
+    return E_OK;
+}
+
+int schema_check_create(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+{
+    TRY(name_check_table(c, t->table));
+    TRY(check_key_schema(c, limits, t));
+    TRY(check_defined(c, limits, t->key, t->key_count, t->defined, t->defined_count));
+    if (!(t->options.given & WR_HAS_TTL))
+        return fail(c, E_PARAMETER, "Time-to-live is missing while creating table.");
+    if (!(t->options.given & WR_HAS_MAX_VERSIONS))
+        return fail(c, E_PARAMETER, "MaxVersions is missing while creating table.");
+    TRY(check_options(c, limits, &t->options));
+    TRY(check_throughput(c, limits, &t->reserved));
+    TRY(check_stream(c, limits, &t->stream));
+    TRY(check_partitions(c, limits, t));
+    if (t->index_count > (size_t)limits->indexes_max)
+        return fail(c, E_PARAMETER, "Number of index per table exceeds the quota:%" PRId64 ".",
+                    limits->indexes_max);
+    if (t->index_count && t->options.max_versions != 1)
+        return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
+    for (size_t i = 0; i < t->index_count; i++)
+        TRY(check_index(c, limits, t, &t->indexes[i]));
+    return E_OK;
+}
+
+/* ---- making and changing ------------------------------------------------------------------------------------ */
+
+static void options_merge(struct wr_table_options *to, const struct wr_table_options *from)
+{
+    if (from->given & WR_HAS_TTL)
+        to->ttl_s = from->ttl_s;
+    if (from->given & WR_HAS_MAX_VERSIONS)
+        to->max_versions = from->max_versions;
+    if (from->given & WR_HAS_DEVIATION)
+        to->deviation_s = from->deviation_s;
+    if (from->given & WR_HAS_ALLOW_UPDATE)
+        to->allow_update = from->allow_update;
+    if (from->given & WR_HAS_UPDATE_FULL_ROW)
+        to->update_full_row = from->update_full_row;
+}
+
+static void stream_switch(struct ctx *c, struct wr_table_description *d, const struct wr_stream_spec *s)
+{
+    if (!s->given)
+        return;
+    if (s->enable && !d->stream.enable) {
+        d->stream_enable_us = clock_wall_us(c->clock);
+        d->stream_id = arena_printf(&c->arena, "%.*s_%" PRId64, BYTES_FMT(d->table), d->stream_enable_us);
+    }
+    d->stream = *s;
+    if (!s->enable) {
+        d->stream = (struct wr_stream_spec){.given = true};
+        d->stream_id = BYTES_NONE;
+    }
+}
+
+struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance, const struct wr_create_table *t)
+{
+    struct schema *s = ARENA_NEW(&c->arena, struct schema);
+    struct wr_table_description *d = &s->d;
+    int64_t now_us = clock_wall_us(c->clock);
+    struct wr_value *splits;
+
+    s->id = id;
+    s->version = 1;
+    s->instance = instance;
+    d->table = t->table;
+    d->key = t->key;
+    d->key_count = t->key_count;
+    d->defined = t->defined;
+    d->defined_count = t->defined_count;
+    d->options = (struct wr_table_options){
+        .given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
+                 WR_HAS_UPDATE_FULL_ROW,
+        .ttl_s = -1,
+        .max_versions = 1,
+        .deviation_s = 86400,
+        .allow_update = true,
+    };
+    options_merge(&d->options, &t->options);
+    d->reserved = (struct wr_throughput){true, true, t->reserved.read, t->reserved.write};
+    d->last_increase_s = now_us / 1000000;
+    d->status = WR_TABLE_ACTIVE;
+    d->stream = (struct wr_stream_spec){.given = true};
+    stream_switch(c, d, &t->stream);
+    d->sse = t->sse;
+    d->indexes = t->indexes;
+    d->index_count = t->index_count;
+    d->split_count = t->partition_count ? t->partition_count - 1 : 0;
+    splits = ARENA_ARRAY(&c->arena, struct wr_value, d->split_count);
+    for (size_t i = 0; i < d->split_count; i++)
+        splits[i] = t->partitions[i].end;
+    d->splits = splits;
+    d->creation_us = now_us;
+    d->local_transactions = t->local_transactions;
+    return s;
+}
+
+static struct schema *schema_next(struct ctx *c, const struct schema *old)
+{
+    struct schema *s = ARENA_NEW(&c->arena, struct schema);
+
+    *s = *old;
+    s->version++;
+    return s;
+}
+
+static int update_throughput(struct ctx *c, const struct limits *limits, struct schema *s,
+                             const struct wr_throughput *t)
+{
+    struct wr_table_description *d = &s->d;
+    int64_t now_us = clock_wall_us(c->clock);
+    struct wr_throughput was = d->reserved;
+
+    if (!t->has_read && !t->has_write)
+        return fail(c, E_PARAMETER, "Neither read nor write capacity unit is specified.");
+    TRY(check_throughput(c, limits, t));
+    if (s->throughput_us && now_us - s->throughput_us < limits->throughput_change_s_min * 1000000)
+        return fail_code(c, E_THROUGHPUT_TOO_OFTEN);
+    if (t->has_read)
+        d->reserved.read = t->read;
+    if (t->has_write)
+        d->reserved.write = t->write;
+    if (d->reserved.read > was.read || d->reserved.write > was.write)
+        d->last_increase_s = now_us / 1000000;
+    if (d->reserved.read < was.read || d->reserved.write < was.write)
+        d->last_decrease_s = now_us / 1000000;
+    s->throughput_us = now_us;
+    return E_OK;
+}
+
+static int update_options(struct ctx *c, const struct limits *limits, struct schema *s,
+                          const struct wr_table_options *o)
+{
+    struct wr_table_description *d = &s->d;
+
+    TRY(check_options(c, limits, o));
+    if ((o->given & WR_HAS_UPDATE_FULL_ROW) && o->update_full_row != d->options.update_full_row)
+        return fail(c, E_PARAMETER, "The option updateFullRow cannot be changed after the table was created.");
+    options_merge(&d->options, o);
+    if (d->index_count == 0)
+        return E_OK;
+    if ((o->given & WR_HAS_MAX_VERSIONS) && o->max_versions != 1)
+        return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
+    if ((o->given & WR_HAS_TTL) && o->ttl_s != -1 && d->options.allow_update && !d->options.update_full_row)
+        return fail(c, E_PARAMETER,
+                    "The TTL of a table with secondary indexes can be changed only while allow_update is false.");
+    return E_OK;
+}
+
+int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,
+                  const struct wr_update_table *u, struct schema **out)
+{
+    struct schema *s = schema_next(c, old);
+
+    if (!u->has_reserved && !u->has_options && !u->stream.given)
+        return fail(c, E_PARAMETER,
+                    "At least one of reserved throughput, table options and stream must be specified.");
+    if (u->has_options)
+        TRY(update_options(c, limits, s, &u->options));
+    TRY(check_stream(c, limits, &u->stream));
+    if (u->has_reserved)
+        TRY(update_throughput(c, limits, s, &u->reserved));
+    stream_switch(c, &s->d, &u->stream);
+    *out = s;
+    return E_OK;
+}
+
+int schema_add_defined(struct ctx *c, const struct limits *limits, const struct schema *old,
+                       const struct wr_defined_columns *columns, struct schema **out)
+{
+    struct schema *s = schema_next(c, old);
+    size_t n = old->d.defined_count + columns->count;
+    struct wr_defined_column *all;
+
+    if (columns->count == 0)
+        return fail(c, E_PARAMETER, "No defined column is specified.");
+    if (columns->count > (size_t)limits->defined_columns_max)
+        n = columns->count; /* refused below, with that text */
+    all = ARENA_ARRAY(&c->arena, struct wr_defined_column, n);
+    if (n > columns->count && old->d.defined_count)
+        memcpy(all, old->d.defined, old->d.defined_count * sizeof(*all));
+    memcpy(all + (n - columns->count), columns->columns, columns->count * sizeof(*all));
+    TRY(check_defined(c, limits, old->d.key, old->d.key_count, all, n));
+    s->d.defined = all;
+    s->d.defined_count = n;
+    *out = s;
+    return E_OK;
+}
+
+static bool index_uses(const struct wr_index_meta *ix, bytes name)
+{
+    for (size_t i = 0; i < ix->key_column_count; i++)
+        if (bytes_equal(ix->key_columns[i], name))
+            return true;
+    for (size_t i = 0; i < ix->defined_column_count; i++)
+        if (bytes_equal(ix->defined_columns[i], name))
+            return true;
+    return false;
+}
+
+int schema_delete_defined(struct ctx *c, const struct schema *old, const struct wr_defined_columns *columns,
+                          struct schema **out)
+{
+    struct schema *s = schema_next(c, old);
+    struct wr_defined_column *left = ARENA_ARRAY(&c->arena, struct wr_defined_column, old->d.defined_count);
+    size_t n = 0, gone = 0;
+
+    if (columns->count == 0)
+        return fail(c, E_PARAMETER, "No defined column is specified.");
+    for (size_t i = 0; i < old->d.defined_count; i++) {
+        bool drop = false;
+
+        for (size_t j = 0; j < columns->count; j++)
+            drop |= bytes_equal(columns->columns[j].name, old->d.defined[i].name);
+        if (!drop) {
+            left[n++] = old->d.defined[i];
+            continue;
+        }
+        gone++;
+        for (size_t j = 0; j < old->d.index_count; j++)
+            if (index_uses(&old->d.indexes[j], old->d.defined[i].name))
+                return fail(c, E_PARAMETER, "Defined column '%.*s' is used by index '%.*s'.",
+                            BYTES_FMT(old->d.defined[i].name), BYTES_FMT(old->d.indexes[j].name));
+    }
+    if (gone != columns->count)
+        return fail(c, E_PARAMETER, "A column that is to be deleted is not a defined column of the table.");
+    s->d.defined = left;
+    s->d.defined_count = n;
+    *out = s;
+    return E_OK;
+}
+
+/* ---- stored bytes ------------------------------------------------------------------------------------------- */
+
+enum field {
+    F_ID = 1,
+    F_VERSION,
+    F_INSTANCE,
+    F_TABLE,
+    F_KEY,
+    F_DEFINED,
+    F_OPTIONS,
+    F_RESERVED,
+    F_STATUS,
+    F_STREAM,
+    F_SSE,
+    F_INDEX,
+    F_SPLIT,
+    F_CREATION,
+    F_LOCAL_TRANSACTIONS,
+    F_HAS_DETACHED,
+};
+
+static void put_text(struct buf *b, bytes text)
+{
+    buf_put_varint(b, text.len);
+    buf_put_bytes(b, text);
+}
+
+static bytes read_text(struct reader *r)
+{
+    uint64_t n = read_varint(r);
+
+    if (n > reader_left(r)) {
+        r->bad = true;
+        return BYTES_NONE;
+    }
+    return read_bytes(r, n);
+}
+
+static void put_number(struct buf *b, int64_t v)
+{
+    buf_put_varint(b, zigzag(v));
+}
+
+static int64_t read_number(struct reader *r)
+{
+    return unzigzag(read_varint(r));
+}
+
+/* Starts a field in a scratch buffer; field_end() writes tag, length and payload. */
+static struct buf field_begin(struct buf *b)
+{
+    struct buf f;
+
+    buf_init(&f, b->arena, 64);
+    return f;
+}
+
+static void field_end(struct buf *b, enum field tag, struct buf *f)
+{
+    buf_put_u8(b, (uint8_t)tag);
+    put_text(b, buf_bytes(f));
+}
+
+static void put_number_field(struct buf *b, enum field tag, int64_t v)
+{
+    struct buf f = field_begin(b);
+
+    put_number(&f, v);
+    field_end(b, tag, &f);
+}
+
+static void put_value(struct buf *b, const struct wr_value *v)
+{
+    buf_put_u8(b, (uint8_t)v->type);
+    if (value_is_bytes(v->type))
+        put_text(b, v->bytes);
+    else
+        buf_put_u64(b, (uint64_t)v->integer);
+}
+
+static struct wr_value read_value(struct reader *r)
+{
+    struct wr_value v = {.type = read_u8(r)};
+
+    if (value_is_bytes(v.type))
+        v.bytes = read_text(r);
+    else
+        v.integer = (int64_t)read_u64(r);
+    return v;
+}
+
+static void put_stream(struct buf *b, const struct wr_table_description *d)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_u8(&f, d->stream.enable);
+    put_number(&f, d->stream.expiration_h);
+    put_number(&f, d->stream_enable_us);
+    put_text(&f, d->stream_id);
+    buf_put_varint(&f, d->stream.column_count);
+    for (size_t i = 0; i < d->stream.column_count; i++)
+        put_text(&f, d->stream.columns_to_get[i]);
+    field_end(b, F_STREAM, &f);
+}
+
+static void put_names(struct buf *b, const bytes *names, size_t count)
+{
+    buf_put_varint(b, count);
+    for (size_t i = 0; i < count; i++)
+        put_text(b, names[i]);
+}
+
+void schema_encode(struct buf *b, const struct schema *s)
+{
+    const struct wr_table_description *d = &s->d;
+    struct buf f;
+
+    buf_put_u8(b, SCHEMA_VERSION);
+    put_number_field(b, F_ID, s->id);
+    put_number_field(b, F_VERSION, (int64_t)s->version);
+    buf_put_u8(b, F_INSTANCE);
+    put_text(b, s->instance);
+    buf_put_u8(b, F_TABLE);
+    put_text(b, d->table);
+    for (size_t i = 0; i < d->key_count; i++) {
+        f = field_begin(b);
+        put_text(&f, d->key[i].name);
+        buf_put_u8(&f, (uint8_t)d->key[i].type);
+        buf_put_varint(&f, d->key[i].length);
+        buf_put_u8(&f, (uint8_t)(d->key[i].descending | d->key[i].auto_increment << 1));
+        field_end(b, F_KEY, &f);
+    }
+    for (size_t i = 0; i < d->defined_count; i++) {
+        f = field_begin(b);
+        put_text(&f, d->defined[i].name);
+        buf_put_u8(&f, (uint8_t)d->defined[i].type);
+        field_end(b, F_DEFINED, &f);
+    }
+    f = field_begin(b);
+    put_number(&f, d->options.ttl_s);
+    put_number(&f, d->options.max_versions);
+    put_number(&f, d->options.deviation_s);
+    buf_put_u8(&f, (uint8_t)(d->options.allow_update | d->options.update_full_row << 1));
+    field_end(b, F_OPTIONS, &f);
+    f = field_begin(b);
+    put_number(&f, d->reserved.read);
+    put_number(&f, d->reserved.write);
+    put_number(&f, d->last_increase_s);
+    put_number(&f, d->last_decrease_s);
+    put_number(&f, s->throughput_us);
+    field_end(b, F_RESERVED, &f);
+    put_number_field(b, F_STATUS, d->status);
+    put_stream(b, d);
+    f = field_begin(b);
+    buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
+    put_number(&f, d->sse.key_type);
+    put_text(&f, d->sse.key_id);
+    put_text(&f, d->sse.role_arn);
+    field_end(b, F_SSE, &f);
+    for (size_t i = 0; i < d->index_count; i++) {
+        const struct wr_index_meta *ix = &d->indexes[i];
+
+        f = field_begin(b);
+        put_text(&f, ix->name);
+        put_names(&f, ix->key_columns, ix->key_column_count);
+        put_names(&f, ix->defined_columns, ix->defined_column_count);
+        put_number(&f, ix->update_mode);
+        put_number(&f, ix->type);
+        field_end(b, F_INDEX, &f);
+    }
+    for (size_t i = 0; i < d->split_count; i++) {
+        f = field_begin(b);
+        put_value(&f, &d->splits[i]);
+        field_end(b, F_SPLIT, &f);
+    }
+    put_number_field(b, F_CREATION, d->creation_us);
+    put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
+    put_number_field(b, F_HAS_DETACHED, s->has_detached);
+}
+
+/* Lists are counted first, so that their arrays can be made in one piece. */
+static void count_fields(struct reader r, size_t counts[256])
+{
+    memset(counts, 0, 256 * sizeof(*counts));
+    while (reader_left(&r) && !r.bad) {
+        counts[read_u8(&r)]++;
+        read_text(&r);
+    }
+}
+
+static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
+{
+    uint64_t n = read_varint(r);
+    bytes *names;
+
+    if (n > reader_left(r)) {
+        r->bad = true;
+        n = 0;
+    }
+    names = ARENA_ARRAY(&c->arena, bytes, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = read_text(r);
+    *count = n;
+    return names;
+}
+
+static void read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
+{
+    d->stream.given = true;
+    d->stream.enable = read_u8(r) != 0;
+    d->stream.has_expiration = d->stream.enable;
+    d->stream.expiration_h = (int32_t)read_number(r);
+    d->stream_enable_us = read_number(r);
+    d->stream_id = read_text(r);
+    d->stream.columns_to_get = read_names(c, r, &d->stream.column_count);
+}
+
+static void read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
+{
+    ix->name = read_text(r);
+    ix->key_columns = read_names(c, r, &ix->key_column_count);
+    ix->defined_columns = read_names(c, r, &ix->defined_column_count);
+    ix->update_mode = (int32_t)read_number(r);
+    ix->type = (int32_t)read_number(r);
+    ix->sync_phase = 2;
+}
+
+static void read_options(struct reader *r, struct wr_table_options *o)
+{
+    uint8_t flags;
+
+    o->given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE | WR_HAS_UPDATE_FULL_ROW;
+    o->ttl_s = (int32_t)read_number(r);
+    o->max_versions = (int32_t)read_number(r);
+    o->deviation_s = read_number(r);
+    flags = read_u8(r);
+    o->allow_update = flags & 1;
+    o->update_full_row = flags >> 1 & 1;
+}
+
+int schema_decode(struct ctx *c, bytes stored, struct schema *out)
+{
+    struct reader r = reader_of(arena_copy(&c->arena, stored));
+    uint8_t version = read_u8(&r);
+    size_t counts[256];
+    struct wr_key_schema *key;
+    struct wr_defined_column *defined;
+    struct wr_index_meta *indexes;
+    struct wr_value *splits;
+    struct wr_table_description *d = &out->d;
+
+    *out = (struct schema){0};
+    if (version != SCHEMA_VERSION && !r.bad)
+        return fail(c, E_FORMAT, "A stored table description has version %d; this server knows version %d.",
+                    version, SCHEMA_VERSION);
+    count_fields(r, counts);
+    d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
+    d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
+    d->indexes = indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, counts[F_INDEX]);
+    d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
+    while (reader_left(&r) && !r.bad) {
+        uint8_t tag = read_u8(&r), flags;
+        bytes payload = read_text(&r);
+        struct reader f = reader_of(payload);
+
+        switch (tag) {
+        case F_ID:
+            out->id = (uint32_t)read_number(&f);
+            break;
+        case F_VERSION:
+            out->version = (uint64_t)read_number(&f);
+            break;
+        case F_INSTANCE:
+            out->instance = payload;
+            break;
+        case F_TABLE:
+            d->table = payload;
+            break;
+        case F_KEY:
+            key->name = read_text(&f);
+            key->type = read_u8(&f);
+            key->length = (uint32_t)read_varint(&f);
+            flags = read_u8(&f);
+            key->descending = flags & 1;
+            key->auto_increment = flags >> 1 & 1;
+            key++;
+            d->key_count++;
+            break;
+        case F_DEFINED:
+            defined->name = read_text(&f);
+            defined->type = read_u8(&f);
+            defined++;
+            d->defined_count++;
+            break;
+        case F_OPTIONS:
+            read_options(&f, &d->options);
+            break;
+        case F_RESERVED:
+            d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+            d->reserved.read = (int32_t)read_number(&f);
+            d->reserved.write = (int32_t)read_number(&f);
+            d->last_increase_s = read_number(&f);
+            d->last_decrease_s = read_number(&f);
+            out->throughput_us = read_number(&f);
+            break;
+        case F_STATUS:
+            d->status = (enum wr_table_status)read_number(&f);
+            break;
+        case F_STREAM:
+            read_stream(c, &f, d);
+            break;
+        case F_SSE:
+            flags = read_u8(&f);
+            d->sse.given = flags & 1;
+            d->sse.enable = flags >> 1 & 1;
+            d->sse.key_type = (int32_t)read_number(&f);
+            d->sse.key_id = read_text(&f);
+            d->sse.role_arn = read_text(&f);
+            break;
+        case F_INDEX:
+            read_index(c, &f, indexes++);
+            d->index_count++;
+            break;
+        case F_SPLIT:
+            *splits++ = read_value(&f);
+            d->split_count++;
+            break;
+        case F_CREATION:
+            d->creation_us = read_number(&f);
+            break;
+        case F_LOCAL_TRANSACTIONS:
+            d->local_transactions = read_number(&f) != 0;
+            break;
+        case F_HAS_DETACHED:
+            out->has_detached = read_number(&f) != 0;
+            break;
+        default:
+            break; /* a field of a later version of Widerow */
+        }
+        r.bad |= f.bad;
+    }
+    if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0)
+        return fail(c, E_CORRUPT, "A stored table description is damaged.");
+    return E_OK;
+}
+
+/* ---- describing --------------------------------------------------------------------------------------------- */
+
+static const bytes *copy_names(struct arena *a, const bytes *names, size_t count)
+{
+    bytes *copy = ARENA_ARRAY(a, bytes, count);
+
+    for (size_t i = 0; i < count; i++)
+        copy[i] = arena_copy(a, names[i]);
+    return copy;
+}
+
+void schema_describe(struct arena *a, const struct schema *s, struct wr_table_description *out)
+{
+    const struct wr_table_description *d = &s->d;
+    struct wr_key_schema *key = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
+    struct wr_defined_column *defined = ARENA_ARRAY(a, struct wr_defined_column, d->defined_count);
+    struct wr_index_meta *indexes = ARENA_ARRAY(a, struct wr_index_meta, d->index_count);
+    struct wr_value *splits = ARENA_ARRAY(a, struct wr_value, d->split_count);
+
+    *out = *d;
+    out->table = arena_copy(a, d->table);
+    for (size_t i = 0; i < d->key_count; i++) {
+        key[i] = d->key[i];
+        key[i].name = arena_copy(a, d->key[i].name);
+    }
+    for (size_t i = 0; i < d->defined_count; i++) {
+        defined[i] = d->defined[i];
+        defined[i].name = arena_copy(a, d->defined[i].name);
+    }
+    for (size_t i = 0; i < d->index_count; i++) {
+        indexes[i] = d->indexes[i];
+        indexes[i].name = arena_copy(a, d->indexes[i].name);
+        indexes[i].key_columns = copy_names(a, d->indexes[i].key_columns, d->indexes[i].key_column_count);
+        indexes[i].defined_columns =
+            copy_names(a, d->indexes[i].defined_columns, d->indexes[i].defined_column_count);
+    }
+    for (size_t i = 0; i < d->split_count; i++)
+        splits[i] = value_copy(a, &d->splits[i]);
+    out->key = key;
+    out->defined = defined;
+    out->indexes = indexes;
+    out->splits = splits;
+    out->stream_id = arena_copy(a, d->stream_id);
+    out->stream.columns_to_get = copy_names(a, d->stream.columns_to_get, d->stream.column_count);
+    out->sse.key_id = arena_copy(a, d->sse.key_id);
+    out->sse.role_arn = arena_copy(a, d->sse.role_arn);
+}

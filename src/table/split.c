@@ -1,0 +1,221 @@
+/* split.c: ComputeSplitPointsBySize.
+ *
+ * The stored size of a key range can be asked of the engine, so the place where the table's first n bytes end is
+ * found by halving the range of keys as numbers, and then moved to the next row that is really there. */
+#include "table/db.h"
+#include "table/key.h"
+#include "table/meter.h"
+#include "table/name.h"
+#include "table/sweep.h"
+#include "table/wait.h"
+
+#include <inttypes.h>
+
+#define UNIT_BYTES_MIN (1 << 20)
+#define UNIT_BYTES_DEFAULT (100ll << 20)
+#define SPLITS_MAX 10000
+
+struct split_op {
+    struct job job;
+    struct call *call;
+    struct table *table;
+};
+
+/* Bytes stored for rows whose encoded key columns lie in [from, to); empty ends are open. */
+static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out)
+{
+    struct arena *a = &op->call->c.arena;
+    struct key_range ranges[2];
+    uint64_t sizes[2] = {0, 0};
+
+    for (int i = 0; i < 2; i++) {
+        enum key_kind kind = i ? KIND_CELL : KIND_HEAD;
+        struct buf start, end;
+
+        buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
+        key_put_prefix(&start, op->table->schema.id, 0, kind);
+        buf_put_bytes(&start, from);
+        buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
+        key_put_prefix(&end, op->table->schema.id, 0, to.len ? kind : kind + 1);
+        buf_put_bytes(&end, to);
+        ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    }
+    TRY(engine_size(&op->call->c, op->call->db->engine, ranges, 2, sizes));
+    *out = sizes[0] + sizes[1];
+    return E_OK;
+}
+
+/* The first row at or behind `cols`; found false: none. */
+static int first_row(struct split_op *op, bytes cols, bool backward, bool *found, bytes *out)
+{
+    struct arena *a = &op->call->c.arena;
+    struct buf start, end;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.partition = op->table->schema.id,
+                        .view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .backward = backward,
+                        .items_max = 1,
+                        .bytes_max = 1,
+                        .pages = &page};
+
+    buf_init(&start, a, KEY_PREFIX_BYTES + cols.len);
+    key_put_prefix(&start, op->table->schema.id, 0, KIND_HEAD);
+    buf_put_bytes(&start, cols);
+    buf_init(&end, a, KEY_PREFIX_BYTES);
+    key_put_prefix(&end, op->table->schema.id, 0, KIND_CELL);
+    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    TRY(wait_scan(&op->call->c, op->call->db->engine, &scan));
+    *found = page.count != 0;
+    if (*found)
+        *out = bytes_skip(page.items[0].key, KEY_PREFIX_BYTES);
+    return E_OK;
+}
+
+/* The eight bytes of `cols` behind a prefix of n bytes, as a number; missing bytes count as zero. */
+static uint64_t number_at(bytes cols, size_t n)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < 8; i++)
+        v = v << 8 | (n + i < cols.len ? bytes_u8(cols)[n + i] : 0);
+    return v;
+}
+
+static bytes key_with(struct arena *a, bytes cols, size_t prefix, uint64_t number)
+{
+    uint8_t *p = arena_alloc(a, prefix + 8);
+
+    memcpy(p, cols.ptr, prefix);
+    store_u64_be(p + prefix, number);
+    return bytes_of(p, prefix + 8);
+}
+
+static size_t common_prefix(bytes a, bytes b)
+{
+    size_t n = 0;
+
+    while (n < a.len && n < b.len && bytes_u8(a)[n] == bytes_u8(b)[n])
+        n++;
+    return n;
+}
+
+/* A key in [low, high] such that about `target` bytes lie between low and it. Each round halves the numbers that
+ * tell low and high apart; when eight bytes do not tell any more, the next eight do. */
+static int find_place(struct split_op *op, bytes low, bytes high, uint64_t target, bytes *out)
+{
+    struct arena *a = &op->call->c.arena;
+    bytes origin = low;
+
+    for (int round = 0; round < 96; round++) {
+        size_t prefix = common_prefix(low, high);
+        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
+        bytes middle;
+
+        if (h - l < 2)
+            break;
+        middle = key_with(a, low, prefix, l + (h - l) / 2);
+        TRY(size_between(op, origin, middle, &size));
+        if (size < target)
+            low = middle;
+        else
+            high = middle;
+    }
+    *out = high;
+    return E_OK;
+}
+
+static int add_point(struct split_op *op, bytes cols, struct wr_key *out)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    struct wr_key_column *columns = ARENA_ARRAY(&op->call->c.arena, struct wr_key_column, d->key_count);
+    size_t used;
+
+    TRY(key_read_columns(&op->call->c, cols, d->key, d->key_count, columns, &used));
+    for (size_t i = 0; i < d->key_count; i++)
+        columns[i].name = arena_copy(&op->call->c.arena, d->key[i].name);
+    *out = (struct wr_key){columns, d->key_count};
+    return E_OK;
+}
+
+static int compute(struct split_op *op)
+{
+    const struct wr_split_points *p = &op->call->req->compute_split_points;
+    uint64_t piece = (uint64_t)p->split_size * (uint64_t)(p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT);
+    struct wr_split_result *r = &op->call->reply.splits;
+    struct ctx *c = &op->call->c;
+    size_t max = p->has_limit && p->limit > 0 && p->limit < SPLITS_MAX ? (size_t)p->limit : SPLITS_MAX;
+    struct wr_key *points;
+    uint64_t total, left;
+    bytes low, high;
+    bool found;
+
+    TRY(size_between(op, BYTES_NONE, BYTES_NONE, &total));
+    TRY(first_row(op, BYTES_NONE, false, &found, &low));
+    if (found)
+        TRY(first_row(op, BYTES_NONE, true, &found, &high));
+    if (!found)
+        return E_OK;
+    if (total / piece < max)
+        max = total / piece;
+    points = ARENA_ARRAY(&c->arena, struct wr_key, max + 1);
+    for (left = total; r->point_count < max && left > piece; left -= piece) {
+        bytes place, row;
+
+        TRY(find_place(op, low, high, piece, &place));
+        TRY(first_row(op, place, false, &found, &row));
+        if (!found || bytes_compare(row, low) <= 0 || bytes_compare(row, high) >= 0)
+            break;
+        TRY(add_point(op, row, &points[r->point_count]));
+        r->point_count++;
+        low = row;
+    }
+    r->points = points;
+    return E_OK;
+}
+
+static void split_run(struct job *job)
+{
+    struct split_op *op = PORT_CONTAINER(job, struct split_op, job);
+    struct call *call = op->call;
+    struct wr_split_result *r = &call->reply.splits;
+    struct wr_table_description d;
+
+    if (!compute(op)) {
+        schema_describe(&call->c.arena, &op->table->schema, &d);
+        r->schema = d.key;
+        r->schema_count = d.key_count;
+        r->consumed.read = (int32_t)r->point_count + 1;
+    }
+    table_release(op->table);
+    call_finish(call);
+}
+
+static int start(struct call *call)
+{
+    const struct wr_split_points *p = &call->req->compute_split_points;
+    struct ctx *c = &call->c;
+    struct split_op *op;
+
+    TRY(name_check_table(c, p->table));
+    if (p->split_size <= 0)
+        return fail(c, E_PARAMETER, "The split_size should be greater than 0.");
+    if (p->has_unit && p->unit_bytes < UNIT_BYTES_MIN)
+        return fail(c, E_PARAMETER, "The split_size_unit_in_byte should be greater equal than: %d", UNIT_BYTES_MIN);
+    if (p->split_size > INT64_MAX / (p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT))
+        return fail(c, E_PARAMETER, "The split_size is too large.");
+    op = ARENA_NEW(&c->arena, struct split_op);
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, p->table, &op->table));
+    op->call = call;
+    op->job.run = split_run;
+    sweeper_submit(call->db->sweeper, &op->job);
+    return E_OK;
+}
+
+void split_exec(struct call *call)
+{
+    if (start(call))
+        call_finish(call);
+}

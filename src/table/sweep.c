@@ -1,0 +1,316 @@
+#include "table/sweep.h"
+
+#include "table/db.h"
+#include "table/key.h"
+#include "table/modify.h"
+#include "table/visible.h"
+#include "table/wait.h"
+
+#include <pthread.h>
+#include <time.h>
+
+#define SWEEP_EVERY_S 5
+#define TRASH_GRACE_MS 60000 /* a reader that saw the old head has finished by then */
+#define PAGE_ITEMS 512
+#define PAGE_BYTES (1u << 20)
+#define TTL_PAGES 64 /* of heads, for one table in one sweep */
+
+struct sweeper {
+    struct wr_db *db;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    struct job *head, *tail;
+    bool stop;
+};
+
+/* One table's sweep; everything of it lives in its own context. */
+struct sweep {
+    struct ctx c;
+    struct wr_db *db;
+    struct table *table;
+    int64_t now_ms;
+};
+
+static bytes kind_bound(struct sweep *s, enum key_kind kind)
+{
+    struct buf b;
+
+    buf_init(&b, &s->c.arena, KEY_PREFIX_BYTES);
+    key_put_prefix(&b, s->table->schema.id, 0, kind);
+    return buf_bytes(&b);
+}
+
+static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range, struct page *page)
+{
+    struct scan scan = {.partition = s->table->schema.id,
+                        .view = view,
+                        .ranges = range,
+                        .range_count = 1,
+                        .items_max = PAGE_ITEMS,
+                        .bytes_max = PAGE_BYTES,
+                        .pages = page};
+
+    return wait_scan(&s->c, s->db->engine, &scan);
+}
+
+static bytes key_after(struct arena *a, bytes key)
+{
+    struct buf b;
+
+    buf_init(&b, a, key.len + 1);
+    buf_put_bytes(&b, key);
+    buf_put_u8(&b, 0);
+    return buf_bytes(&b);
+}
+
+/* ---- trash -------------------------------------------------------------------------------------------------- */
+
+/* Removes the cells that a trash record names, and then the record. */
+static int empty_trash(struct sweep *s, bytes record_key)
+{
+    bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
+    struct buf start, end;
+    struct key_range range;
+    struct page page = {.more = true};
+
+    buf_init(&start, &s->c.arena, record_key.len);
+    key_put_prefix(&start, s->table->schema.id, 0, KIND_CELL);
+    buf_put_bytes(&start, rest); /* key columns and id, as in the cells' keys */
+    buf_init(&end, &s->c.arena, record_key.len + 9);
+    buf_put_bytes(&end, buf_bytes(&start));
+    for (int i = 0; i < 9; i++)
+        buf_put_u8(&end, 0xFF);
+    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    while (page.more) {
+        struct edits edits = {.arena = &s->c.arena};
+        struct batch batch = {.partition = s->table->schema.id};
+
+        TRY(read_page(s, VIEW_LATEST, &range, &page));
+        for (size_t i = 0; i < page.count; i++)
+            edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
+        if (!page.more)
+            edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
+        else
+            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
+        batch.edits = edits.items;
+        batch.edit_count = edits.count;
+        TRY(wait_apply(&s->c, s->db->engine, &batch));
+    }
+    return E_OK;
+}
+
+static int sweep_trash(struct sweep *s)
+{
+    struct key_range range = {kind_bound(s, KIND_TRASH), kind_bound(s, KIND_TRASH + 1)};
+    struct page page;
+
+    TRY(read_page(s, VIEW_DURABLE, &range, &page));
+    for (size_t i = 0; i < page.count; i++) {
+        struct kv *kv = &page.items[i];
+
+        if (kv->value.len == 9 && (int64_t)load_u64(bytes_u8(kv->value) + 1) + TRASH_GRACE_MS <= s->now_ms)
+            TRY(empty_trash(s, kv->key));
+    }
+    return E_OK;
+}
+
+/* ---- rows past their TTL ------------------------------------------------------------------------------------ */
+
+struct held {
+    struct latch latch;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool ours;
+};
+
+static void held_run(struct latch *l, struct run_list *woken)
+{
+    struct held *h = PORT_CONTAINER(l, struct held, latch);
+
+    (void)woken;
+    pthread_mutex_lock(&h->lock);
+    h->ours = true;
+    pthread_cond_signal(&h->woken);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void hold(struct sweep *s, struct held *h, bytes key)
+{
+    *h = (struct held){.latch = {.key = key, .run = held_run}};
+    pthread_mutex_init(&h->lock, NULL);
+    pthread_cond_init(&h->woken, NULL);
+    if (latch_take(s->db->latches, &h->latch))
+        return;
+    pthread_mutex_lock(&h->lock);
+    while (!h->ours)
+        pthread_cond_wait(&h->woken, &h->lock);
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void let_go(struct sweep *s, struct held *h)
+{
+    struct run_list woken = {0};
+
+    latch_pass(s->db->latches, &h->latch, &woken);
+    latch_run(&woken);
+    pthread_mutex_destroy(&h->lock);
+    pthread_cond_destroy(&h->woken);
+}
+
+/* Under the row's latch: still hidden? Then it goes. */
+static int remove_row(struct sweep *s, bytes head_key)
+{
+    struct get get = {.partition = s->table->schema.id, .key = head_key, .view = VIEW_LATEST};
+    struct modify m = {.table = s->table, .now_ms = s->now_ms, .changed = true};
+    struct edits edits = {.arena = &s->c.arena};
+    struct batch batch = {.partition = s->table->schema.id};
+
+    TRY(wait_get(&s->c, s->db->engine, &get));
+    if (!get.found)
+        return E_OK;
+    TRY(row_decode(&s->c, get.value, &m.old));
+    if (visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
+        return E_OK;
+    m.cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
+    modify_edits(&m, &edits);
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
+    return wait_apply(&s->c, s->db->engine, &batch);
+}
+
+static int sweep_ttl(struct sweep *s)
+{
+    struct key_range range = {kind_bound(s, KIND_HEAD), kind_bound(s, KIND_CELL)};
+    struct page page = {.more = true};
+
+    for (int n = 0; page.more && n < TTL_PAGES; n++) {
+        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        for (size_t i = 0; i < page.count; i++) {
+            struct row row;
+            struct held held;
+            int code;
+
+            TRY(row_decode(&s->c, page.items[i].value, &row));
+            /* Another second of patience keeps the sweeper behind every reader's clock. */
+            if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
+                continue;
+            hold(s, &held, page.items[i].key);
+            code = remove_row(s, page.items[i].key);
+            let_go(s, &held);
+            TRY(code);
+        }
+        if (page.count)
+            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
+        else
+            page.more = false;
+    }
+    return E_OK;
+}
+
+static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
+{
+    struct sweep s = {.db = db, .table = t, .now_ms = now_ms};
+    int code = E_OK;
+
+    ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
+    if (atomic_load(&t->has_detached))
+        code = sweep_trash(&s);
+    if (!code && t->schema.d.options.ttl_s != -1)
+        code = sweep_ttl(&s);
+    if (code)
+        log_warn(&db->log, "sweep: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
+                 s.c.text ? s.c.text : err_info(code)->text);
+    ctx_release(&s.c);
+}
+
+static void sweep_all(struct wr_db *db)
+{
+    int64_t now_ms = clock_wall_ms(&db->clock);
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+
+    catalog_sweep(db, now_ms);
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    n = catalog_all(db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++) {
+        sweep_table(db, tables[i], now_ms);
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+}
+
+/* ---- the thread --------------------------------------------------------------------------------------------- */
+
+static void *sweeper_main(void *arg)
+{
+    struct sweeper *s = arg;
+    struct timespec until;
+
+    pthread_mutex_lock(&s->lock);
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_sec += SWEEP_EVERY_S;
+    while (!s->stop || s->head) {
+        struct job *job = s->head;
+
+        if (job) {
+            s->head = job->next;
+            if (!s->head)
+                s->tail = NULL;
+            pthread_mutex_unlock(&s->lock);
+            job->run(job);
+            pthread_mutex_lock(&s->lock);
+        } else if (pthread_cond_timedwait(&s->woken, &s->lock, &until)) {
+            pthread_mutex_unlock(&s->lock);
+            sweep_all(s->db);
+            pthread_mutex_lock(&s->lock);
+            clock_gettime(CLOCK_MONOTONIC, &until);
+            until.tv_sec += SWEEP_EVERY_S;
+        }
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+struct sweeper *sweeper_start(struct wr_db *db)
+{
+    struct sweeper *s = mem_zalloc(sizeof(*s));
+    pthread_condattr_t attr;
+
+    s->db = db;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&s->woken, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_create(&s->thread, NULL, sweeper_main, s);
+    return s;
+}
+
+void sweeper_stop(struct sweeper *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_signal(&s->woken);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->thread, NULL);
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->woken);
+    mem_free(s);
+}
+
+void sweeper_submit(struct sweeper *s, struct job *job)
+{
+    job->next = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (s->tail)
+        s->tail->next = job;
+    else
+        s->head = job;
+    s->tail = job;
+    pthread_cond_signal(&s->woken);
+    pthread_mutex_unlock(&s->lock);
+}

@@ -1,0 +1,24 @@
+/* sweep.h: the database's own thread: jobs that may block, and in its idle time the removal of what nobody can
+ * see any more: dropped tables, detached data without a row, rows past their TTL.
+ *
+ * Nothing that a client sees depends on when any of this runs. */
+#ifndef TABLE_SWEEP_H
+#define TABLE_SWEEP_H
+
+#include "widerow.h"
+
+struct sweeper;
+
+struct sweeper *sweeper_start(struct wr_db *db);
+
+/* Runs the jobs that are queued, and stops. NULL is allowed. */
+void sweeper_stop(struct sweeper *s);
+
+/* Embedded in what is to run on the sweeper's thread, where engine calls may block. */
+struct job {
+    void (*run)(struct job *self);
+    struct job *next;
+};
+void sweeper_submit(struct sweeper *s, struct job *job);
+
+#endif

@@ -1,0 +1,99 @@
+#include "table/wait.h"
+
+#include <pthread.h>
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool done;
+    int code;
+};
+
+struct wait_get {
+    struct get get; /* first: the completion gets its address */
+    struct waiter w;
+};
+
+struct wait_scan {
+    struct scan scan;
+    struct waiter w;
+};
+
+static void waiter_init(struct waiter *w)
+{
+    *w = (struct waiter){.done = false};
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->woken, NULL);
+}
+
+static void waiter_wake(struct waiter *w, int code)
+{
+    pthread_mutex_lock(&w->lock);
+    w->done = true;
+    w->code = code;
+    pthread_cond_signal(&w->woken);
+    pthread_mutex_unlock(&w->lock);
+}
+
+static int waiter_wait(struct waiter *w)
+{
+    pthread_mutex_lock(&w->lock);
+    while (!w->done)
+        pthread_cond_wait(&w->woken, &w->lock);
+    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->woken);
+    return w->code;
+}
+
+static void get_done(struct get *g)
+{
+    waiter_wake(&PORT_CONTAINER(g, struct wait_get, get)->w, g->code);
+}
+
+int wait_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct wait_get wg = {.get = *g};
+    int code;
+
+    wg.get.done = get_done;
+    waiter_init(&wg.w);
+    code = engine_get(c, e, &wg.get);
+    if (code == E_LATER)
+        code = waiter_wait(&wg.w);
+    *g = wg.get;
+    return code;
+}
+
+static void scan_done(struct scan *s)
+{
+    waiter_wake(&PORT_CONTAINER(s, struct wait_scan, scan)->w, s->code);
+}
+
+int wait_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct wait_scan ws = {.scan = *s};
+    int code;
+
+    ws.scan.done = scan_done;
+    waiter_init(&ws.w);
+    code = engine_scan(c, e, &ws.scan);
+    if (code == E_LATER)
+        code = waiter_wait(&ws.w);
+    *s = ws.scan;
+    return code;
+}
+
+static void apply_wake(void *arg, int code)
+{
+    waiter_wake(arg, code);
+}
+
+int wait_apply(struct ctx *c, struct engine *e, const struct batch *b)
+{
+    struct waiter w;
+
+    waiter_init(&w);
+    engine_apply(c, e, b, apply_wake, &w);
+    return waiter_wait(&w);
+}

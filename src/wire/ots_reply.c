@@ -1,0 +1,346 @@
+/* Answers of row operations. They are the hot ones: sizes are computed first, so that each answer
+ * is one buffer into which the rows are written once. */
+#include "wire/matrix.h"
+#include "wire/ots_part.h"
+
+#include <string.h>
+
+#define FRAME_BYTES 64 /* more than an answer without its rows takes */
+
+/* The hint where a run of splits lies. There is one place, so it is any text of the usual form. */
+#define SPLIT_LOCATION "0123456789abcdef0123456789abcdef"
+
+/* ---- parts */
+
+void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes)
+{
+    size_t start = pb_open(b, field, 0), part = pb_open(b, 1, 0);
+
+    pb_put_int(b, 1, cu->read);
+    pb_put_int(b, 2, cu->write);
+    pb_close(b, part, 0);
+    if (sizes) {
+        part = pb_open(b, 2, 0);
+        pb_put_int(b, 1, cu->read_size);
+        pb_put_int(b, 2, cu->write_size);
+        pb_close(b, part, 0);
+    }
+    pb_close(b, start, 0);
+}
+
+/* Bytes of a buffer with this row alone; an absent row is no bytes at all. */
+static size_t row_bytes(const struct wr_row *row)
+{
+    return row->key.count ? PLAIN_HEADER_BYTES + plain_row_size(row, PLAIN_KEY_ALL) : 0;
+}
+
+/* The same row as a field; `n` is row_bytes(). */
+static void put_row(struct buf *b, unsigned field, const struct wr_row *row, size_t n)
+{
+    pb_put_head(b, field, n);
+    if (n == 0)
+        return;
+    plain_put_row(plain_put_header(buf_reserve(b, n)), row, PLAIN_KEY_ALL);
+    buf_commit(b, n);
+}
+
+static void put_key(struct buf *b, unsigned field, const struct wr_key *key)
+{
+    struct wr_row row = {.key = *key};
+
+    put_row(b, field, &row, row_bytes(&row));
+}
+
+/* ---- single rows */
+
+bytes ots_encode_get_row(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply)
+{
+    const struct wr_row_result *r = &reply->row;
+    size_t n = row_bytes(&r->row);
+    struct buf b;
+
+    (void)req;
+    buf_init(&b, &c->arena, n + r->next_token.len + FRAME_BYTES);
+    ots_put_consumed(&b, 1, &r->consumed, false);
+    put_row(&b, 2, &r->row, n);
+    if (r->next_token.len)
+        pb_put_bytes(&b, 3, r->next_token);
+    return buf_bytes(&b);
+}
+
+bytes ots_encode_put_row(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply)
+{
+    const struct wr_row_result *r = &reply->row;
+    size_t n = row_bytes(&r->row);
+    struct buf b;
+
+    (void)req;
+    buf_init(&b, &c->arena, n + FRAME_BYTES);
+    ots_put_consumed(&b, 1, &r->consumed, false);
+    if (n)
+        put_row(&b, 2, &r->row, n);
+    return buf_bytes(&b);
+}
+
+bytes ots_encode_update_row(struct ctx *c, const struct wr_request *req,
+                            const struct wr_reply *reply)
+{
+    return ots_encode_put_row(c, req, reply);
+}
+
+bytes ots_encode_delete_row(struct ctx *c, const struct wr_request *req,
+                            const struct wr_reply *reply)
+{
+    return ots_encode_put_row(c, req, reply);
+}
+
+/* ---- batches */
+
+/* Which fields a batch's rows have. */
+enum batch { BATCH_GET, BATCH_WRITE, BATCH_IMPORT };
+
+static const char *error_text(const struct wr_row_result *r)
+{
+    return r->message ? r->message : err_info(r->code)->text;
+}
+
+/* About the size of a row's message, exact enough to know how long its length will be. */
+static size_t result_guess(const struct wr_row_result *r)
+{
+    if (r->code)
+        return 10 + strlen(err_info(r->code)->code) + strlen(error_text(r));
+    return 14 + row_bytes(&r->row) + r->next_token.len;
+}
+
+static void put_error(struct buf *b, unsigned field, const struct wr_row_result *r)
+{
+    size_t start = pb_open(b, field, 0);
+
+    pb_put_bytes(b, 1, bytes_str(err_info(r->code)->code));
+    pb_put_bytes(b, 2, bytes_str(error_text(r)));
+    pb_close(b, start, 0);
+}
+
+static void put_result(struct buf *b, unsigned field, const struct wr_row_result *r,
+                       enum batch batch)
+{
+    size_t guess = result_guess(r), start = pb_open(b, field, guess), n;
+
+    pb_put_int(b, 1, r->code == 0);
+    if (r->code) {
+        put_error(b, 2, r);
+    } else {
+        n = batch == BATCH_IMPORT ? 0 : row_bytes(&r->row);
+        ots_put_consumed(b, 3, &r->consumed, batch == BATCH_IMPORT);
+        if (n || batch == BATCH_GET)
+            put_row(b, 4, &r->row, n);
+        if (batch == BATCH_GET && r->next_token.len)
+            pb_put_bytes(b, 5, r->next_token);
+    }
+    pb_close(b, start, guess);
+}
+
+static size_t table_guess(const struct wr_table_result *t)
+{
+    size_t n = t->table.len + 4;
+
+    for (size_t i = 0; i < t->row_count; i++)
+        n += result_guess(&t->rows[i]) + 4;
+    return n;
+}
+
+static void put_table(struct buf *b, const struct wr_table_result *t, enum batch batch)
+{
+    pb_put_bytes(b, 1, t->table);
+    for (size_t i = 0; i < t->row_count; i++)
+        put_result(b, 2, &t->rows[i], batch);
+}
+
+static bytes encode_batch(struct ctx *c, const struct wr_batch_result *r, enum batch batch)
+{
+    size_t n = FRAME_BYTES;
+    struct buf b;
+
+    for (size_t i = 0; i < r->table_count; i++)
+        n += table_guess(&r->tables[i]) + 8;
+    buf_init(&b, &c->arena, n);
+    for (size_t i = 0; i < r->table_count; i++) {
+        size_t guess = table_guess(&r->tables[i]), start = pb_open(&b, 1, guess);
+
+        put_table(&b, &r->tables[i], batch);
+        pb_close(&b, start, guess);
+    }
+    return buf_bytes(&b);
+}
+
+bytes ots_encode_batch_get_row(struct ctx *c, const struct wr_request *req,
+                               const struct wr_reply *reply)
+{
+    (void)req;
+    return encode_batch(c, &reply->batch, BATCH_GET);
+}
+
+bytes ots_encode_batch_write_row(struct ctx *c, const struct wr_request *req,
+                                 const struct wr_reply *reply)
+{
+    (void)req;
+    return encode_batch(c, &reply->batch, BATCH_WRITE);
+}
+
+bytes ots_encode_bulk_import(struct ctx *c, const struct wr_request *req,
+                             const struct wr_reply *reply)
+{
+    struct buf b;
+
+    if (reply->batch.table_count == 0) {
+        buf_init(&b, &c->arena, FRAME_BYTES);
+        pb_put_bytes(&b, 1, req->bulk_import.table.table);
+        return buf_bytes(&b);
+    }
+    buf_init(&b, &c->arena, table_guess(&reply->batch.tables[0]) + FRAME_BYTES);
+    put_table(&b, &reply->batch.tables[0], BATCH_IMPORT);
+    return buf_bytes(&b);
+}
+
+/* ---- ranges */
+
+static bool names_have(const bytes *names, size_t n, bytes name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes_equal(names[i], name))
+            return true;
+    return false;
+}
+
+/* The key columns that a GetRange wants back: all, or only those it named. */
+static uint32_t key_mask(const struct wr_get_range *r, const struct wr_range_result *result)
+{
+    uint32_t mask = 0;
+
+    if (!r->partial_keys || r->read.column_count == 0 || result->row_count == 0)
+        return PLAIN_KEY_ALL;
+    for (size_t i = 0; i < result->rows[0].key.count && i < 32; i++)
+        if (names_have(r->read.columns, r->read.column_count, result->rows[0].key.columns[i].name))
+            mask |= 1u << i;
+    return mask;
+}
+
+/* Rows behind one header; none are no bytes, unless the caller wants the header still. */
+static void put_rows(struct buf *b, unsigned field, const struct wr_range_result *r, size_t n,
+                     uint32_t mask)
+{
+    uint8_t *p;
+
+    pb_put_head(b, field, n);
+    if (n == 0)
+        return;
+    p = plain_put_header(buf_reserve(b, n));
+    for (size_t i = 0; i < r->row_count; i++)
+        p = plain_put_row(p, &r->rows[i], mask);
+    buf_commit(b, n);
+}
+
+static size_t rows_bytes(const struct wr_range_result *r, uint32_t mask)
+{
+    size_t n = PLAIN_HEADER_BYTES;
+
+    for (size_t i = 0; i < r->row_count; i++)
+        n += plain_row_size(&r->rows[i], mask);
+    return n;
+}
+
+bytes ots_encode_get_range(struct ctx *c, const struct wr_request *req,
+                           const struct wr_reply *reply)
+{
+    const struct wr_range_result *r = &reply->range;
+    uint32_t mask = key_mask(&req->get_range, r);
+    size_t n = r->row_count ? rows_bytes(r, mask) : 0;
+    struct wr_row next = {.key = r->next};
+    size_t next_bytes = row_bytes(&next);
+    struct buf b;
+
+    buf_init(&b, &c->arena, n + next_bytes + FRAME_BYTES);
+    ots_put_consumed(&b, 1, &r->consumed, false);
+    put_rows(&b, 2, r, n, mask);
+    if (next_bytes)
+        put_row(&b, 3, &next, next_bytes);
+    return buf_bytes(&b);
+}
+
+/* The fields of a matrix: key columns that were asked for in key order, then the other columns in
+ * the order asked. */
+static void matrix_fields_of(struct ctx *c, const struct wr_bulk_export *r,
+                             const struct wr_range_result *result, struct matrix_fields *out)
+{
+    bytes *keys = ARENA_ARRAY(&c->arena, bytes, result->key_count + r->column_count + 1);
+    bytes *columns = keys + result->key_count;
+    size_t whole = result->row_count ? result->rows[0].key.count : result->key_count;
+
+    *out = (struct matrix_fields){.keys = keys, .columns = columns};
+    for (size_t i = 0; i < result->key_count; i++)
+        if (names_have(r->columns, r->column_count, result->key[i].name))
+            keys[out->key_count++] = result->key[i].name;
+    for (size_t i = 0; i < r->column_count; i++)
+        if (!names_have(keys, out->key_count, r->columns[i]) &&
+            !names_have(columns, out->column_count, r->columns[i]))
+            columns[out->column_count++] = r->columns[i];
+    out->entire = out->key_count == whole;
+}
+
+bytes ots_encode_bulk_export(struct ctx *c, const struct wr_request *req,
+                             const struct wr_reply *reply)
+{
+    const struct wr_bulk_export *e = &req->bulk_export;
+    const struct wr_range_result *r = &reply->range;
+    struct matrix_fields fields;
+    bytes block = BYTES_NONE;
+    size_t n = 0;
+    struct buf b;
+
+    if (e->matrix) {
+        matrix_fields_of(c, e, r, &fields);
+        block = matrix_encode(c, &fields, r->rows, r->row_count);
+    } else {
+        n = rows_bytes(r, PLAIN_KEY_ALL);
+    }
+    buf_init(&b, &c->arena, n + block.len + FRAME_BYTES);
+    ots_put_consumed(&b, 1, &r->consumed, true);
+    if (e->matrix)
+        pb_put_bytes(&b, 2, block);
+    else
+        put_rows(&b, 2, r, n, PLAIN_KEY_ALL); /* a bare header if there are none */
+    if (r->next.count)
+        put_key(&b, 3, &r->next);
+    pb_put_int(&b, 4,
+               e->matrix ? OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX
+                         : OTS__DATA_BLOCK_TYPE__DBT_PLAIN_BUFFER);
+    return buf_bytes(&b);
+}
+
+/* ---- splits */
+
+bytes ots_encode_compute_split_points(struct ctx *c, const struct wr_request *req,
+                                      const struct wr_reply *reply)
+{
+    const struct wr_split_result *r = &reply->splits;
+    struct buf b;
+    size_t start;
+
+    (void)req;
+    buf_init(&b, &c->arena, FRAME_BYTES + r->point_count * 64);
+    ots_put_consumed(&b, 1, &r->consumed, false);
+    ots_put_keys(&b, 2, r->schema, r->schema_count);
+    for (size_t i = 0; i < r->point_count; i++) {
+        struct wr_key key = r->points[i];
+
+        while (key.count && key.columns[key.count - 1].value.type == WR_INF_MIN)
+            key.count--;
+        if (key.count)
+            put_key(&b, 3, &key);
+    }
+    start = pb_open(&b, 4, 0);
+    pb_put_bytes(&b, 1, BYTES_LIT(SPLIT_LOCATION));
+    pb_put_int(&b, 2, (int64_t)zigzag((int64_t)r->point_count + 1));
+    pb_close(&b, start, 0);
+    return buf_bytes(&b);
+}

@@ -1,0 +1,80 @@
+#include "wire/pb.h"
+
+enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+
+/* ---- reading */
+
+struct pb_memory {
+    struct arena *arena;
+    bool refused; /* the cap was reached */
+};
+
+static void *pb_alloc(void *arg, size_t size)
+{
+    struct pb_memory *memory = arg;
+    void *p = arena_try_alloc(memory->arena, size);
+
+    memory->refused |= !p;
+    return p;
+}
+
+static void pb_free(void *arg, void *ptr)
+{
+    (void)arg;
+    (void)ptr; /* it goes with the arena */
+}
+
+int pb_unpack(struct ctx *c, const ProtobufCMessageDescriptor *type, bytes in, const char *text,
+              const void **out)
+{
+    struct pb_memory memory = {.arena = &c->arena};
+    ProtobufCAllocator allocator = {pb_alloc, pb_free, &memory};
+
+    /* protobuf-c wants a pointer even for no bytes. */
+    *out = protobuf_c_message_unpack(type, &allocator, in.len, in.len ? in.ptr : "");
+    if (*out)
+        return 0;
+    return memory.refused ? fail_code(c, E_MEMORY) : fail(c, E_PARAMETER, "%s", text);
+}
+
+/* ---- writing */
+
+void pb_put_int(struct buf *b, unsigned field, int64_t v)
+{
+    buf_put_varint(b, field << 3 | WIRE_VARINT);
+    buf_put_varint(b, (uint64_t)v);
+}
+
+void pb_put_head(struct buf *b, unsigned field, size_t n)
+{
+    buf_put_varint(b, field << 3 | WIRE_BYTES);
+    buf_put_varint(b, n);
+}
+
+void pb_put_bytes(struct buf *b, unsigned field, bytes v)
+{
+    pb_put_head(b, field, v.len);
+    buf_put_bytes(b, v);
+}
+
+size_t pb_open(struct buf *b, unsigned field, size_t guess)
+{
+    pb_put_head(b, field, guess);
+    return b->len;
+}
+
+void pb_close(struct buf *b, size_t start, size_t guess)
+{
+    size_t n = b->len - start, had = pb_varint_size(guess), want = pb_varint_size(n), v = n;
+    uint8_t *p;
+
+    if (PORT_UNLIKELY(want > had))
+        buf_reserve(b, want - had);
+    if (PORT_UNLIKELY(want != had))
+        memmove(b->data + start + want - had, b->data + start, n);
+    /* Not by buf_put_varint(): it may make room, and with it forget what stands behind. */
+    for (p = b->data + start - had; v >= 0x80; v >>= 7)
+        *p++ = (uint8_t)v | 0x80;
+    *p = (uint8_t)v;
+    b->len = start - had + want + n;
+}

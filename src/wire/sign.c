@@ -1,0 +1,442 @@
+/* Signatures.
+ *
+ * The one-shot hash functions of OpenSSL are used, not EVP: HMAC over a 260-byte request from a
+ * prepared key takes 0.45 us with copied SHA_CTX, 1.0 us with copied EVP contexts and 4.9 us with
+ * HMAC() (OpenSSL 3.0, measured), and it happens twice for each request. OpenSSL 3 marks these
+ * functions as old, hence the line below. */
+#define OPENSSL_API_COMPAT 0x10100000L
+
+#include "wire/sign.h"
+
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/md5.h>
+#include <openssl/sha.h>
+
+#define BLOCK_BYTES 64 /* of SHA-1 and SHA-256 alike */
+
+/* ---- HMAC */
+
+/* The key as HMAC mixes it in: padded with zeros, or its hash if it is longer than a block. */
+static void pad_sha1(bytes secret, uint8_t pad[BLOCK_BYTES])
+{
+    memset(pad, 0, BLOCK_BYTES);
+    if (secret.len > BLOCK_BYTES)
+        SHA1(secret.ptr, secret.len, pad);
+    else if (secret.len)
+        memcpy(pad, secret.ptr, secret.len);
+}
+
+static void pad_sha256(bytes secret, uint8_t pad[BLOCK_BYTES])
+{
+    memset(pad, 0, BLOCK_BYTES);
+    if (secret.len > BLOCK_BYTES)
+        SHA256(secret.ptr, secret.len, pad);
+    else if (secret.len)
+        memcpy(pad, secret.ptr, secret.len);
+}
+
+static void pad_xor(uint8_t pad[BLOCK_BYTES], uint8_t with)
+{
+    for (int i = 0; i < BLOCK_BYTES; i++)
+        pad[i] ^= with;
+}
+
+void sign_key_init(struct sign_key *key, bytes secret)
+{
+    uint8_t pad[BLOCK_BYTES];
+
+    pad_sha1(secret, pad);
+    pad_xor(pad, 0x36);
+    SHA1_Init(&key->inner);
+    SHA1_Update(&key->inner, pad, BLOCK_BYTES);
+    pad_xor(pad, 0x36 ^ 0x5C);
+    SHA1_Init(&key->outer);
+    SHA1_Update(&key->outer, pad, BLOCK_BYTES);
+    OPENSSL_cleanse(pad, sizeof(pad));
+}
+
+/* Ends an HMAC whose inner hash has eaten the text. */
+static void finish_sha1(const struct sign_key *key, SHA_CTX *inner, char out[SIGN_SHA1_TEXT + 1])
+{
+    uint8_t sum[SHA_DIGEST_LENGTH];
+    SHA_CTX outer = key->outer;
+
+    SHA1_Final(sum, inner);
+    SHA1_Update(&outer, sum, sizeof(sum));
+    SHA1_Final(sum, &outer);
+    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+}
+
+void sign_text(const struct sign_key *key, bytes text, char out[SIGN_SHA1_TEXT + 1])
+{
+    SHA_CTX inner = key->inner;
+
+    SHA1_Update(&inner, text.ptr, text.len);
+    finish_sha1(key, &inner, out);
+}
+
+static void start_sha256(bytes secret, SHA256_CTX *inner, SHA256_CTX *outer)
+{
+    uint8_t pad[BLOCK_BYTES];
+
+    pad_sha256(secret, pad);
+    pad_xor(pad, 0x36);
+    SHA256_Init(inner);
+    SHA256_Update(inner, pad, BLOCK_BYTES);
+    pad_xor(pad, 0x36 ^ 0x5C);
+    SHA256_Init(outer);
+    SHA256_Update(outer, pad, BLOCK_BYTES);
+    OPENSSL_cleanse(pad, sizeof(pad));
+}
+
+static void finish_sha256(SHA256_CTX *inner, SHA256_CTX *outer, uint8_t sum[SHA256_DIGEST_LENGTH])
+{
+    SHA256_Final(sum, inner);
+    SHA256_Update(outer, sum, SHA256_DIGEST_LENGTH);
+    SHA256_Final(sum, outer);
+}
+
+/* sum = HMAC-SHA256(sum, text): one step of the V4 derivation. */
+static void derive(uint8_t sum[SHA256_DIGEST_LENGTH], bytes text)
+{
+    SHA256_CTX inner, outer;
+
+    start_sha256(bytes_of(sum, SHA256_DIGEST_LENGTH), &inner, &outer);
+    SHA256_Update(&inner, text.ptr, text.len);
+    finish_sha256(&inner, &outer, sum);
+}
+
+/* HMAC-SHA256("aliyun_v4" + secret, date). The key is hashed first if it is longer than a block, so
+ * the two parts are put together only as far as that needs. */
+static void derive_first(bytes secret, bytes date, uint8_t sum[SHA256_DIGEST_LENGTH])
+{
+    static const char prefix[] = "aliyun_v4";
+    const size_t n = sizeof(prefix) - 1;
+    uint8_t key[BLOCK_BYTES];
+    SHA256_CTX inner, outer;
+    size_t len = n + secret.len;
+
+    if (len > BLOCK_BYTES) {
+        SHA256_Init(&inner);
+        SHA256_Update(&inner, prefix, n);
+        SHA256_Update(&inner, secret.ptr, secret.len);
+        SHA256_Final(key, &inner);
+        len = SHA256_DIGEST_LENGTH;
+    } else {
+        memcpy(key, prefix, n);
+        if (secret.len)
+            memcpy(key + n, secret.ptr, secret.len);
+    }
+    start_sha256(bytes_of(key, len), &inner, &outer);
+    SHA256_Update(&inner, date.ptr, date.len);
+    finish_sha256(&inner, &outer, sum);
+    OPENSSL_cleanse(key, sizeof(key));
+}
+
+void sign_v4_key_init(struct sign_v4_key *key, bytes secret, bytes date, bytes region)
+{
+    uint8_t sum[SHA256_DIGEST_LENGTH];
+
+    derive_first(secret, date, sum);
+    derive(sum, region);
+    derive(sum, BYTES_LIT("ots"));
+    derive(sum, BYTES_LIT("aliyun_v4_request"));
+    EVP_EncodeBlock((unsigned char *)key->text, sum, sizeof(sum));
+    sign_key_init(&key->response, bytes_of(key->text, SIGN_SHA256_TEXT));
+    OPENSSL_cleanse(sum, sizeof(sum));
+}
+
+/* ---- the text to sign */
+
+/* Pieces are gathered, since a hash takes few large pieces faster than many small ones. */
+struct sink {
+    SHA_CTX *sha1; /* one of the two is set */
+    SHA256_CTX *sha256;
+    size_t len;
+    uint8_t data[512];
+};
+
+static void sink_update(struct sink *s, const void *ptr, size_t n)
+{
+    if (s->sha1)
+        SHA1_Update(s->sha1, ptr, n);
+    else
+        SHA256_Update(s->sha256, ptr, n);
+}
+
+static void sink_flush(struct sink *s)
+{
+    sink_update(s, s->data, s->len);
+    s->len = 0;
+}
+
+static void sink_put(struct sink *s, bytes b)
+{
+    if (b.len > sizeof(s->data) - s->len)
+        sink_flush(s);
+    if (b.len > sizeof(s->data)) {
+        sink_update(s, b.ptr, b.len);
+    } else if (b.len) {
+        memcpy(s->data + s->len, b.ptr, b.len);
+        s->len += b.len;
+    }
+}
+
+static uint8_t lower(uint8_t ch)
+{
+    return ch >= 'A' && ch <= 'Z' ? ch + ('a' - 'A') : ch;
+}
+
+static void sink_put_lower(struct sink *s, bytes b)
+{
+    for (size_t i = 0; i < b.len; i++) {
+        if (s->len == sizeof(s->data))
+            sink_flush(s);
+        s->data[s->len++] = lower(bytes_u8(b)[i]);
+    }
+}
+
+static bool is_space(uint8_t ch)
+{
+    return ch == ' ' || (ch >= '\t' && ch <= '\r');
+}
+
+static bytes trim(bytes b)
+{
+    while (b.len && is_space(bytes_u8(b)[0]))
+        b = bytes_skip(b, 1);
+    while (b.len && is_space(bytes_u8(b)[b.len - 1]))
+        b.len--;
+    return b;
+}
+
+/* Compares names without regard to case, `b` in lower case already or not. */
+static int name_compare(bytes a, bytes b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+
+    for (size_t i = 0; i < n; i++) {
+        int d = lower(bytes_u8(a)[i]) - lower(bytes_u8(b)[i]);
+
+        if (d)
+            return d;
+    }
+    return a.len < b.len ? -1 : a.len > b.len;
+}
+
+static bool name_counts(bytes name)
+{
+    bytes prefix = BYTES_LIT("x-ots-");
+
+    return name.len > prefix.len && name_compare(bytes_of(name.ptr, prefix.len), prefix) == 0 &&
+           name_compare(name, BYTES_LIT("x-ots-signature")) != 0 &&
+           name_compare(name, BYTES_LIT("x-ots-signaturev4")) != 0;
+}
+
+/* Feeds "name:value\n" for each header that counts, in the order of names. There are about ten, so
+ * they are sorted by insertion. */
+static bool sink_put_headers(struct sink *s, const struct sign_header *headers, size_t count)
+{
+    const struct sign_header *sorted[SIGN_HEADERS_MAX];
+    size_t n = 0, k;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!name_counts(headers[i].name))
+            continue;
+        if (n == SIGN_HEADERS_MAX)
+            return false;
+        for (k = n++; k && name_compare(headers[i].name, sorted[k - 1]->name) < 0; k--)
+            sorted[k] = sorted[k - 1];
+        sorted[k] = &headers[i];
+    }
+    for (k = 0; k < n; k++) {
+        sink_put_lower(s, sorted[k]->name);
+        sink_put(s, BYTES_LIT(":"));
+        sink_put(s, trim(sorted[k]->value));
+        sink_put(s, BYTES_LIT("\n"));
+    }
+    return true;
+}
+
+static bool sink_put_request(struct sink *s, bytes path, const struct sign_header *headers,
+                             size_t count)
+{
+    sink_put(s, path);
+    sink_put(s, BYTES_LIT("\nPOST\n\n")); /* the empty line is the query */
+    return sink_put_headers(s, headers, count);
+}
+
+bool sign_request(const struct sign_key *key, bytes path, const struct sign_header *headers,
+                  size_t count, char out[SIGN_SHA1_TEXT + 1])
+{
+    SHA_CTX inner = key->inner;
+    struct sink s;
+
+    s.sha1 = &inner;
+    s.len = 0;
+    out[0] = 0;
+    if (!sink_put_request(&s, path, headers, count))
+        return false;
+    sink_flush(&s);
+    finish_sha1(key, &inner, out);
+    return true;
+}
+
+bool sign_request_v4(const struct sign_v4_key *key, bytes path, const struct sign_header *headers,
+                     size_t count, char out[SIGN_SHA256_TEXT + 1])
+{
+    uint8_t sum[SHA256_DIGEST_LENGTH];
+    SHA256_CTX inner, outer;
+    struct sink s;
+
+    s.sha1 = NULL;
+    s.sha256 = &inner;
+    s.len = 0;
+    out[0] = 0;
+    start_sha256(bytes_of(key->text, SIGN_SHA256_TEXT), &inner, &outer);
+    if (!sink_put_request(&s, path, headers, count))
+        return false;
+    sink_put(&s, BYTES_LIT("ots"));
+    sink_flush(&s);
+    finish_sha256(&inner, &outer, sum);
+    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+    return true;
+}
+
+bool sign_response(const struct sign_key *key, bytes path, const struct sign_header *headers,
+                   size_t count, char out[SIGN_SHA1_TEXT + 1])
+{
+    SHA_CTX inner = key->inner;
+    struct sink s;
+
+    s.sha1 = &inner;
+    s.len = 0;
+    out[0] = 0;
+    if (!sink_put_headers(&s, headers, count))
+        return false;
+    sink_put(&s, path);
+    sink_flush(&s);
+    finish_sha1(key, &inner, out);
+    return true;
+}
+
+/* ---- digests */
+
+void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1])
+{
+    uint8_t sum[MD5_DIGEST_LENGTH];
+    MD5_CTX md5;
+
+    MD5_Init(&md5);
+    MD5_Update(&md5, body.ptr, body.len);
+    MD5_Final(sum, &md5);
+    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+}
+
+bool sign_equal(bytes a, bytes b)
+{
+    return a.len == b.len && CRYPTO_memcmp(a.ptr, b.ptr, a.len) == 0;
+}
+
+/* ---- dates */
+
+/* Days since 1970-01-01 of a day of the Gregorian calendar. Years are counted from March, so that
+ * the leap day is the last of its year; 400 years have 146097 days. */
+static int64_t days_of(int year, int month, int day)
+{
+    int y = month <= 2 ? year - 1 : year;
+    int era = y / 400, of_era = y % 400;
+    int of_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
+
+    return (int64_t)era * 146097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719468;
+}
+
+static int month_days(int year, int month)
+{
+    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+
+    return days[month - 1] + (month == 2 && leap);
+}
+
+/* n digits at p as a number; -1 if one of them is none. */
+static int digits(const char *p, int n)
+{
+    int v = 0;
+
+    for (; n; n--, p++) {
+        if (*p < '0' || *p > '9')
+            return -1;
+        v = v * 10 + (*p - '0');
+    }
+    return v;
+}
+
+/* The optional fraction and the Z. */
+static bool date_tail(const char *p, size_t n)
+{
+    if (n == 1)
+        return *p == 'Z';
+    return n >= 3 && n <= 11 && p[0] == '.' && digits(p + 1, (int)n - 2) >= 0 && p[n - 1] == 'Z';
+}
+
+bool sign_date_parse(bytes text, int64_t *seconds)
+{
+    static const char form[] = "0000-00-00T00:00:00";
+    const size_t n = sizeof(form) - 1;
+    const char *p = text.ptr;
+    int year, month, day, hour, minute, second;
+
+    if (text.len <= n || !date_tail(p + n, text.len - n))
+        return false;
+    for (size_t i = 0; i < n; i++)
+        if (form[i] != '0' && p[i] != form[i])
+            return false;
+    year = digits(p, 4);
+    month = digits(p + 5, 2);
+    day = digits(p + 8, 2);
+    hour = digits(p + 11, 2);
+    minute = digits(p + 14, 2);
+    second = digits(p + 17, 2);
+    if (year < 0 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) ||
+        hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
+        return false;
+    *seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    return true;
+}
+
+/* v as n digits, zeros in front. */
+static char *put_digits(char *p, int v, int n)
+{
+    for (int i = n - 1; i >= 0; i--, v /= 10)
+        p[i] = (char)('0' + v % 10);
+    return p + n;
+}
+
+void sign_date_format(int64_t wall_us, char out[SIGN_DATE_TEXT + 1])
+{
+    const int64_t last_ms = 253402300799999; /* the end of 9999 */
+    int64_t ms = wall_us < 0 ? 0 : wall_us / 1000 > last_ms ? last_ms : wall_us / 1000;
+    int day = (int)(ms / 86400000), rest = (int)(ms % 86400000);
+    int shifted = day + 719468, era = shifted / 146097, of_era = shifted % 146097;
+    int year_of_era = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    int of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    int mp = (5 * of_year + 2) / 153, month = mp < 10 ? mp + 3 : mp - 9;
+    char *p = put_digits(out, era * 400 + year_of_era + (month <= 2), 4);
+
+    *p++ = '-';
+    p = put_digits(p, month, 2);
+    *p++ = '-';
+    p = put_digits(p, of_year - (153 * mp + 2) / 5 + 1, 2);
+    *p++ = 'T';
+    p = put_digits(p, rest / 3600000, 2);
+    *p++ = ':';
+    p = put_digits(p, rest / 60000 % 60, 2);
+    *p++ = ':';
+    p = put_digits(p, rest / 1000 % 60, 2);
+    *p++ = '.';
+    p = put_digits(p, rest % 1000, 3);
+    *p++ = 'Z';
+    *p = 0;
+}

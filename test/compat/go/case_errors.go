@@ -1,0 +1,166 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/aliyun/aliyun-tablestore-go-sdk/common"
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+	"github.com/aliyun/aliyun-tablestore-go-sdk/tablestore/search"
+)
+
+var tableCallNames = []string{"GetRow", "PutRow", "UpdateRow", "DeleteRow", "GetRange",
+	"DescribeTable", "UpdateTable", "DeleteTable", "ComputeSplitPointsBySize"}
+
+// tableCalls are the calls that name one table, for an error that all of them share.
+func tableCalls(t *T, table string) map[string]func() error {
+	key := t.key(0)
+	return map[string]func() error{
+		"GetRow":    func() error { _, err := t.getRow(query(table, key)); return err },
+		"PutRow":    func() error { return t.write("put", table, key, ignore, nil) },
+		"UpdateRow": func() error { return t.write("update", table, key, ignore, nil) },
+		"DeleteRow": func() error { return t.write("delete", table, key, ignore, nil) },
+		"GetRange": func() error {
+			_, err := t.getRange(rangeQuery(table, pk("p", infMin, "n", infMin), pk("p", infMax, "n", infMax)))
+			return err
+		},
+		"DescribeTable": func() error {
+			_, err := t.client.DescribeTable(&ts.DescribeTableRequest{TableName: table})
+			return err
+		},
+		"UpdateTable": func() error {
+			_, err := t.client.UpdateTable(&ts.UpdateTableRequest{TableName: table, TableOption: ts.NewTableOption(-1, 2)})
+			return err
+		},
+		"DeleteTable": func() error {
+			_, err := t.client.DeleteTable(&ts.DeleteTableRequest{TableName: table})
+			return err
+		},
+		"ComputeSplitPointsBySize": func() error {
+			_, err := t.client.ComputeSplitPointsBySize(&ts.ComputeSplitPointsBySizeRequest{TableName: table, SplitSize: 1})
+			return err
+		},
+	}
+}
+
+func v4Client(secret string) *ts.TableStoreClient {
+	credentials := &common.DefaultCredentials{AccessKeyID: settings.id, AccessKeySecret: secret}
+	provider := common.CreateByCredentials(credentials, "cn-hangzhou")
+	return ts.NewClientWithCredentialsProvider(settings.endpoint, settings.instance, provider, config(3))
+}
+
+func errorCases(s *suite) {
+	for _, operation := range tableCallNames {
+		s.add("error: "+operation+" of a missing table", func(t *T) {
+			err := tableCalls(t, uniqueName())[operation]()
+			t.wantError(err, 404, "OTSObjectNotExist", "Requested table does not exist.")
+		})
+	}
+
+	s.add("error: a batch on a missing table", func(t *T) {
+		// Sources disagree whether the request or each row fails; the code is the same.
+		table := uniqueName()
+		wrote, err := t.batchWrite(putChange(table, t.key(0), c("v", 1)))
+		if err != nil {
+			t.refused(err, 404, "OTSObjectNotExist")
+		} else {
+			t.equal("row error", wrote.TableToRowsResult[table][0].Error.Code, "OTSObjectNotExist")
+		}
+		read, err := t.batchGet(multi(table, t.key(0)))
+		if err != nil {
+			t.refused(err, 404, "OTSObjectNotExist")
+		} else {
+			t.equal("row error", read.TableToRowsResult[table][0].Error.Code, "OTSObjectNotExist")
+		}
+	})
+
+	s.add("error: wrong secret", func(t *T) {
+		_, err := newClient(settings.id, settings.secret+"x").ListTable()
+		t.refused(err, 403, "OTSAuthFailed")
+	})
+
+	s.add("error: unknown access key", func(t *T) {
+		_, err := newClient("nobody", settings.secret).ListTable()
+		t.refused(err, 403, "OTSAuthFailed")
+	})
+
+	s.add("error: wrong secret with a body", func(t *T) {
+		client := newClient(settings.id, "wrong")
+		_, err := client.PutRow(&ts.PutRowRequest{PutRowChange: putChange(t.shared(1), t.key(0), c("v", 1))})
+		t.refused(err, 403, "OTSAuthFailed")
+		t.check(!present(t.get(t.shared(1), t.key(0))), "an unsigned write was applied")
+	})
+
+	s.add("signature: V4 credentials", func(t *T) {
+		client := v4Client(settings.secret)
+		_, err := client.PutRow(&ts.PutRowRequest{PutRowChange: putChange(t.shared(1), t.key(0), c("v", "v4"))})
+		t.must(err)
+		answer, err := client.GetRow(&ts.GetRowRequest{SingleRowQueryCriteria: query(t.shared(1), t.key(0))})
+		t.must(err)
+		t.wantCells("columns", answer, "v", "v4")
+	})
+
+	s.add("signature: V4 credentials with a wrong secret", func(t *T) {
+		_, err := v4Client("wrong").ListTable()
+		t.refused(err, 403, "OTSAuthFailed")
+	})
+
+	s.add("signature: extra x-ots headers are signed", func(t *T) {
+		request := &ts.GetRowRequest{SingleRowQueryCriteria: query(t.shared(1), t.key(0))}
+		request.SetTraceID("trace-of-" + runID)
+		extension := ts.RequestExtension{}
+		extension.SetTag("a tag with  spaces")
+		extension.SetPriority(ts.HIGH)
+		request.SetRequestExtension(extension)
+		_, err := t.client.GetRow(request)
+		t.must(err)
+	})
+
+	s.add("error: key of the wrong type", func(t *T) {
+		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "n", "text")))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.")
+		_, err = t.putRow(putChange(t.shared(1), pk("p", []byte("blob"), "n", 1)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.")
+	})
+
+	s.add("error: key of the wrong size", func(t *T) {
+		_, err := t.getRow(query(t.shared(1), pk("p", t.name)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.")
+		_, err = t.deleteRow(deleteChange(t.shared(1), pk("p", t.name, "n", 1, "extra", 1)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.")
+	})
+
+	s.add("error: key of the wrong name or order", func(t *T) {
+		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "other", 1)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: n.")
+		_, err = t.putRow(putChange(t.shared(1), pk("n", 1, "p", t.name)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: n, Meta: p.")
+	})
+
+	s.add("error: a refused request carries a request id", func(t *T) {
+		_, err := t.getRow(query(uniqueName(), t.key(0)))
+		t.equal("length of the request id", len(t.refused(err, 404, "OTSObjectNotExist").RequestId), 36)
+		t.equal("length of the request id of a success", len(t.get(t.shared(1), t.key(0)).RequestId), 36)
+	})
+
+	s.add("error: an operation that is not supported says so", func(t *T) {
+		start := time.Now()
+		request := &ts.SearchRequest{TableName: t.shared(1), IndexName: "none"}
+		request.SearchQuery = search.NewSearchQuery().SetQuery(&search.MatchAllQuery{})
+		_, err := t.client.Search(request)
+		refusal, answered := err.(*ts.OtsError)
+		t.check(answered, "expected an error of the server\n  actual   %v", err)
+		t.check(strings.Contains(refusal.Message, "Search"), "the message does not name the operation: %q", refusal.Message)
+		t.check(time.Since(start) < 5*time.Second, "the answer took %v", time.Since(start))
+	})
+
+	s.add("empty lists: search indexes and time-series tables", func(t *T) {
+		indexes, err := t.client.ListSearchIndex(&ts.ListSearchIndexRequest{TableName: t.shared(1)})
+		t.must(err)
+		t.equal("search indexes", len(indexes.IndexInfo), 0)
+		series := ts.NewTimeseriesClientWithConfig(settings.endpoint, settings.instance, settings.id, settings.secret, "", config(3), nil)
+		tables, err := series.ListTimeseriesTable()
+		t.must(err)
+		t.equal("time-series tables", len(tables.GetTimeseriesTableMeta()), 0)
+	})
+}

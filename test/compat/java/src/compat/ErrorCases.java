@@ -1,0 +1,96 @@
+package compat;
+
+import static compat.T.*;
+
+import com.alicloud.openservices.tablestore.SyncClient;
+import com.alicloud.openservices.tablestore.TableStoreException;
+import com.alicloud.openservices.tablestore.model.*;
+import com.alicloud.openservices.tablestore.model.search.ListSearchIndexRequest;
+import com.alicloud.openservices.tablestore.model.search.SearchQuery;
+import com.alicloud.openservices.tablestore.model.search.SearchRequest;
+import com.alicloud.openservices.tablestore.model.search.query.MatchAllQuery;
+import java.util.LinkedHashMap;
+import java.util.Map;
+
+/** Refusals. */
+final class ErrorCases {
+    /** The calls that name one table, for an error that all of them share. */
+    static Map<String, Call> tableCalls(T t, String table) {
+        PrimaryKey key = t.key(0);
+        Map<String, Call> calls = new LinkedHashMap<>();
+        calls.put("GetRow", () -> t.get(table, key));
+        calls.put("PutRow", () -> t.put(table, key, c("v", 1)));
+        calls.put("UpdateRow", () -> t.update(updateChange(table, key).put(c("v", 1))));
+        calls.put("DeleteRow", () -> t.delete(deleteChange(table, key)));
+        calls.put("GetRange", () -> t.getRange(range(table, pk("p", MIN, "n", MIN), pk("p", MAX, "n", MAX))));
+        calls.put("DescribeTable", () -> t.describe(table));
+        calls.put("DeleteTable", () -> t.client.deleteTable(new DeleteTableRequest(table)));
+        calls.put("UpdateTable", () -> {
+            UpdateTableRequest request = new UpdateTableRequest(table);
+            request.setTableOptionsForUpdate(new TableOptions(-1, 2));
+            t.client.updateTable(request);
+        });
+        calls.put("ComputeSplitPointsBySize", () -> t.client.computeSplitsBySize(new ComputeSplitsBySizeRequest(table, 1)));
+        return calls;
+    }
+
+    private static void authFails(SyncClient client) throws Exception {
+        try {
+            refused(403, "OTSAuthFailed", client::listTable);
+        } finally {
+            client.shutdown();
+        }
+    }
+
+    static void add(Suite s) {
+        s.add("error: missing table", t -> {
+            for (Map.Entry<String, Call> call : tableCalls(t, uniqueName()).entrySet()) {
+                error(404, "OTSObjectNotExist", "Requested table does not exist.", call.getValue());
+            }
+        });
+
+        s.add("error: wrong secret", t -> {
+            authFails(new SyncClient(Main.ENDPOINT, Main.KEY_ID, Main.SECRET + "x", Main.INSTANCE, Main.config()));
+        });
+
+        s.add("error: wrong secret with a V4 signature", t -> authFails(Main.v4Client(Main.config(), Main.SECRET + "x")));
+
+        s.add("error: unknown access key", t -> {
+            authFails(new SyncClient(Main.ENDPOINT, "nobody", Main.SECRET, Main.INSTANCE, Main.config()));
+        });
+
+        s.add("error: key of the wrong type, size, name or order", t -> {
+            String table = t.shared(1);
+            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", () -> t.get(table, pk("p", t.name, "n", "text")));
+            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.", () -> t.put(table, pk("p", new byte[1], "n", 1)));
+            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.", () -> t.get(table, pk("p", t.name)));
+            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.", () -> t.delete(deleteChange(table, pk("p", t.name, "n", 1, "x", 1))));
+            error(400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: n.", () -> t.get(table, pk("p", t.name, "other", 1)));
+            error(400, "OTSInvalidPK", "Validate PK name fail. Input: n, Meta: p.", () -> t.put(table, pk("n", 1, "p", t.name)));
+        });
+
+        s.add("error: request ids", t -> {
+            TableStoreException e = refused(404, "OTSObjectNotExist", () -> t.get(uniqueName(), t.key(0)));
+            equal("length of the id of a refusal", e.getRequestId().length(), 36);
+            equal("length of the id of a success", t.client.listTable().getRequestId().length(), 36);
+        });
+
+        s.add("error: an operation that is not supported says so", t -> {
+            SearchQuery query = new SearchQuery();
+            query.setQuery(new MatchAllQuery());
+            try {
+                t.client.search(new SearchRequest(t.shared(1), "none", query));
+                fail("expected an error of the server\n  actual   success");
+            } catch (TableStoreException e) {
+                check(e.getMessage().contains("Search"), "the message does not name the operation: " + e.getMessage());
+            }
+        });
+
+        s.add("empty lists: search indexes and time-series tables", t -> {
+            ListSearchIndexRequest request = new ListSearchIndexRequest();
+            request.setTableName(t.shared(1));
+            equal("search indexes", t.client.listSearchIndex(request).getIndexInfos().size(), 0);
+            equal("time-series tables", t.client.asTimeseriesClient().listTimeseriesTable().getTimeseriesTableNames().size(), 0);
+        });
+    }
+}

@@ -1,0 +1,234 @@
+#include "cli/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static struct clock clk;
+static struct ctx c;
+static struct plan plan;
+
+static int set_up(void **state)
+{
+    (void)state;
+    clock_real_init(&clk);
+    ctx_init(&c, &clk, NULL, NULL, 0);
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    ctx_release(&c);
+    return 0;
+}
+
+/* A record of the words in `text`; "''" stands for a quoted field with nothing in it. */
+static struct csv_record record(const char *text)
+{
+    struct csv_field *fields = ARENA_ARRAY(&c.arena, struct csv_field, 16);
+    struct csv_record r = {.fields = fields, .line = 7, .size = strlen(text)};
+
+    for (const char *p = text;;) {
+        size_t n = strcspn(p, ",");
+
+        fields[r.count].quoted = n == 2 && p[0] == '\'';
+        fields[r.count].text = bytes_of(p, fields[r.count].quoted ? 0 : n);
+        r.count++;
+        if (!p[n])
+            return r;
+        p += n + 1;
+    }
+}
+
+static int parse(const char *header, const char *keys, const char *columns)
+{
+    struct csv_record h = record(header);
+
+    ctx_clear(&c);
+    return plan_parse(&c, &plan, &h, keys, columns);
+}
+
+static void expect_failure(const char *part)
+{
+    assert_int_equal(c.code, WR_E_PARAMETER);
+    if (!strstr(c.text, part))
+        fail_msg("'%s' is not in '%s'", part, c.text);
+}
+
+static void expect_column(const struct plan_column *column, const char *name, enum wr_type type)
+{
+    assert_int_equal(column->name.len, strlen(name));
+    assert_memory_equal(column->name.ptr, name, strlen(name));
+    assert_int_equal(column->type, type);
+}
+
+static void test_words(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("a,b,c,d", "c:integer,a", "d:double"), 0);
+    assert_int_equal(plan.key_count, 2);
+    expect_column(&plan.keys[0], "c", WR_BIGINT);
+    assert_int_equal(plan.keys[0].field, 2);
+    expect_column(&plan.keys[1], "a", PLAN_TYPE_OPEN);
+    assert_int_equal(plan.column_count, 1);
+    expect_column(&plan.columns[0], "d", WR_DOUBLE);
+
+    assert_int_equal(parse("a,b,c,d", "c", NULL), 0);
+    assert_int_equal(plan.column_count, 3);
+
+    assert_true(parse("amount,b", "amuont", NULL) != 0);
+    expect_failure("did you mean 'amount'");
+    assert_true(parse("a,b", "a:double", NULL) != 0);
+    expect_failure("no type of a key column");
+    assert_true(parse("a,b", "a,a", NULL) != 0);
+    expect_failure("twice");
+    assert_true(parse("a,b", "a", "a") != 0);
+    expect_failure("key column too");
+    assert_true(parse("a,a", "a", NULL) != 0);
+    expect_failure("two columns 'a'");
+    assert_true(parse("a,,b", "a", NULL) != 0);
+    expect_failure("has no name");
+    assert_true(parse("a,b", "a:", NULL) != 0);
+    assert_true(parse("a,b", "a,", NULL) != 0);
+    assert_true(parse("a,b,c,d,e,f", "a,b,c,d,e,f", NULL) != 0);
+    expect_failure("at most 5");
+}
+
+static void test_schema(void **state)
+{
+    struct wr_key_schema schema[2] = {{.name = BYTES_LIT("a"), .type = WR_VARCHAR},
+                                      {.name = BYTES_LIT("b"), .type = WR_BIGINT}};
+
+    (void)state;
+    assert_int_equal(parse("x,b,a", NULL, NULL), 0);
+    assert_int_equal(plan_use_schema(&c, &plan, schema, 2), 0);
+    assert_int_equal(plan.key_count, 2);
+    expect_column(&plan.keys[0], "a", WR_VARCHAR);
+    assert_int_equal(plan.keys[0].field, 2);
+    assert_int_equal(plan.column_count, 1);
+    expect_column(&plan.columns[0], "x", PLAN_TYPE_OPEN);
+
+    assert_int_equal(parse("a,b", "a,b:string", NULL), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("is of type integer, not string");
+    assert_int_equal(parse("a,b", "b,a", NULL), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("key column 1 of the table is 'a', not 'b'");
+    assert_int_equal(parse("a,b", "a", NULL), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("--key names 1");
+    assert_int_equal(parse("a,c", NULL, NULL), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("no column 'b'");
+    assert_int_equal(parse("a,b,c", NULL, "b"), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("cannot be among --columns");
+    schema[1].auto_increment = true;
+    assert_int_equal(parse("a,b", NULL, NULL), 0);
+    assert_true(plan_use_schema(&c, &plan, schema, 2) != 0);
+    expect_failure("numbered by the server");
+}
+
+static void guess(const char *header, const char *keys, const char *first, const char *second)
+{
+    struct csv_record r;
+
+    assert_int_equal(parse(header, keys, NULL), 0);
+    r = record(first);
+    plan_guess(&plan, &r);
+    r = record(second);
+    plan_guess(&plan, &r);
+    plan_guess_end(&plan);
+}
+
+static void test_guess(void **state)
+{
+    (void)state;
+    guess("k,i,d,b,s,z,e,n", "k", "1,-5,1.5,true,x,007,,0", "2,,2e3,false,1,008,,0.5");
+    expect_column(&plan.keys[0], "k", WR_BIGINT);
+    expect_column(&plan.columns[0], "i", WR_BIGINT);
+    expect_column(&plan.columns[1], "d", WR_DOUBLE);
+    expect_column(&plan.columns[2], "b", WR_BOOLEAN);
+    expect_column(&plan.columns[3], "s", WR_VARCHAR);
+    expect_column(&plan.columns[4], "z", WR_VARCHAR);
+    expect_column(&plan.columns[5], "e", WR_VARCHAR);
+    expect_column(&plan.columns[6], "n", WR_DOUBLE);
+    guess("k", "k", "1.5", "2");
+    expect_column(&plan.keys[0], "k", WR_VARCHAR);
+    guess("k", "k", "9223372036854775807", "-9223372036854775808");
+    expect_column(&plan.keys[0], "k", WR_BIGINT);
+    guess("k", "k", "9223372036854775808", "1");
+    expect_column(&plan.keys[0], "k", WR_VARCHAR);
+}
+
+static void test_values(void **state)
+{
+    static const char *const no_integers[] = {"",   "-",  "1.0", "9223372036854775808",
+                                              "+1", " 1", "x",   "-9223372036854775809"};
+    static const char *const no_doubles[] = {"",      "nan",   "inf", "0x1p3",
+                                             "1e999", "1.5.2", " 1",  "-"};
+    struct wr_value v;
+
+    (void)state;
+    assert_true(plan_value(BYTES_LIT("-9223372036854775808"), WR_BIGINT, &v));
+    assert_true(v.integer == INT64_MIN);
+    assert_true(plan_value(BYTES_LIT("9223372036854775807"), WR_BIGINT, &v));
+    assert_true(v.integer == INT64_MAX);
+    assert_true(plan_value(BYTES_LIT("007"), WR_BIGINT, &v));
+    assert_int_equal(v.integer, 7);
+    for (size_t i = 0; i < PORT_COUNT(no_integers); i++)
+        assert_false(plan_value(bytes_str(no_integers[i]), WR_BIGINT, &v));
+    assert_true(plan_value(BYTES_LIT("-2.5e-3"), WR_DOUBLE, &v));
+    assert_true(v.real == -2.5e-3);
+    for (size_t i = 0; i < PORT_COUNT(no_doubles); i++)
+        assert_false(plan_value(bytes_str(no_doubles[i]), WR_DOUBLE, &v));
+    assert_true(plan_value(BYTES_LIT("true"), WR_BOOLEAN, &v) && v.boolean);
+    assert_true(plan_value(BYTES_LIT("false"), WR_BOOLEAN, &v) && !v.boolean);
+    assert_false(plan_value(BYTES_LIT("TRUE"), WR_BOOLEAN, &v));
+    assert_false(plan_value(BYTES_LIT("\xff"), WR_VARCHAR, &v));
+    assert_true(plan_value(BYTES_LIT("\xff"), WR_VARBINARY, &v));
+}
+
+static void test_rows(void **state)
+{
+    struct csv_record r = record("12,x,,''");
+    struct import_row *row;
+    char message[200];
+
+    (void)state;
+    assert_int_equal(parse("n,s,e,q", "s:string,n:integer", "e:string,q:string"), 0);
+    row = plan_row(&plan, &r, message, sizeof(message));
+    assert_non_null(row);
+    assert_int_equal(row->line, 7);
+    assert_int_equal(row->source_bytes, 8);
+    assert_int_equal(row->values[0].type, WR_VARCHAR);
+    assert_memory_equal(row->values[0].bytes.ptr, "x", 1);
+    assert_int_equal(row->values[1].integer, 12);
+    assert_int_equal(row->values[2].type, WR_NULL);
+    assert_int_equal(row->values[3].type, WR_VARCHAR);
+    assert_int_equal(row->values[3].bytes.len, 0);
+    assert_int_equal(row->bytes, 2 + 9 + 1);
+    mem_free(row);
+
+    r = record("12x,x,,");
+    assert_null(plan_row(&plan, &r, message, sizeof(message)));
+    assert_string_equal(message, "column n: '12x' is no integer");
+    r = record(",x,,");
+    assert_null(plan_row(&plan, &r, message, sizeof(message)));
+    r = record("1,x,");
+    assert_null(plan_row(&plan, &r, message, sizeof(message)));
+    assert_string_equal(message, "3 fields, the header has 4");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),  cmocka_unit_test(test_schema), cmocka_unit_test(test_guess),
+        cmocka_unit_test(test_values), cmocka_unit_test(test_rows),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}

@@ -1,0 +1,498 @@
+/* One suite, run on every engine that needs no cluster. */
+#include "bed.h"
+
+#include "base/fault.h"
+#include "base/rng.h"
+
+static const char *engine_name;
+
+static int setup(void **state)
+{
+    struct bed *b = mem_alloc(sizeof(*b));
+
+    bed_init(b);
+    bed_open(b, engine_name);
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    bed_release(*state);
+    mem_free(*state);
+    return 0;
+}
+
+static bool is_mem(void)
+{
+    return strcmp(engine_name, "mem") == 0;
+}
+
+/* Keys of one page, parted by blanks, and "+" if there is more. */
+static const char *page_text(struct bed *b, const struct page *p)
+{
+    bytes text = BYTES_LIT("");
+    size_t total = 0;
+
+    for (size_t i = 0; i < p->count; i++) {
+        text = arena_printf(&b->c.arena, "%.*s%s%.*s", BYTES_FMT(text), i ? " " : "",
+                            BYTES_FMT(p->items[i].key));
+        total += p->items[i].key.len + p->items[i].value.len;
+    }
+    assert_int_equal(p->bytes, total);
+    return arena_printf(&b->c.arena, "%.*s%s", BYTES_FMT(text), p->more ? "+" : "").ptr;
+}
+
+static const char *scan_text(struct bed *b, const char *start, const char *end, bool backward,
+                             size_t items_max, size_t bytes_max)
+{
+    struct key_range range = {bytes_str(start), bytes_str(end)};
+    struct page page;
+    struct scan s = {.ranges = &range,
+                     .range_count = 1,
+                     .backward = backward,
+                     .items_max = items_max,
+                     .bytes_max = bytes_max,
+                     .pages = &page};
+
+    assert_int_equal(engine_scan(&b->c, b->e, &s), E_OK);
+    return page_text(b, &page);
+}
+
+static void test_unknown_engine(void **state)
+{
+    struct bed *b = *state;
+    struct engine *e;
+
+    assert_int_equal(engine_open(&b->c, "stone", &b->conf, &e), E_PARAMETER);
+    assert_non_null(strstr(b->c.text, "mem"));
+    assert_non_null(strstr(b->c.text, "rocks"));
+    ctx_clear(&b->c);
+}
+
+static void test_get_put_delete(void **state)
+{
+    struct bed *b = *state;
+
+    bed_expect(b, "a", "-");
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    bed_expect(b, "a", "1");
+    assert_int_equal(bed_put(b, "a", "22"), E_OK);
+    bed_expect(b, "a", "22");
+    assert_string_equal(bed_get(b, "a", VIEW_LATEST), "22");
+    assert_int_equal(bed_put(b, "a", ""), E_OK);
+    bed_expect(b, "a", "");
+    assert_int_equal(bed_delete(b, "a"), E_OK);
+    bed_expect(b, "a", "-");
+    assert_int_equal(bed_delete(b, "a"), E_OK);
+}
+
+static void test_any_bytes(void **state)
+{
+    struct bed *b = *state;
+    static const char k0[] = {0}, k1[] = {0, 0}, k2[] = {0, 'a', 0}, k3[] = {'\xff', '\xff'};
+    const bytes keys[] = {{k0, 1}, {k1, 2}, {k2, 3}, {k3, 2}};
+    struct edit edits[4];
+    struct key_range all = {BYTES_NONE, BYTES_NONE};
+    struct page page;
+    struct scan s = {
+        .ranges = &all, .range_count = 1, .items_max = 10, .bytes_max = 100, .pages = &page};
+
+    for (int i = 0; i < 4; i++)
+        edits[i] = (struct edit){EDIT_PUT, keys[3 - i], keys[3 - i]};
+    assert_int_equal(bed_apply(b, &(struct batch){.edits = edits, .edit_count = 4}), E_OK);
+    for (int backward = 0; backward < 2; backward++) {
+        s.backward = backward;
+        assert_int_equal(engine_scan(&b->c, b->e, &s), E_OK);
+        assert_int_equal(page.count, 4);
+        assert_false(page.more);
+        for (int i = 0; i < 4; i++) {
+            assert_true(bytes_equal(page.items[i].key, keys[backward ? 3 - i : i]));
+            assert_true(bytes_equal(page.items[i].value, keys[backward ? 3 - i : i]));
+        }
+    }
+}
+
+static void test_big_value(void **state)
+{
+    struct bed *b = *state;
+    size_t size = 3 << 20;
+    char *value = mem_alloc(size);
+    struct edit edit = {EDIT_PUT, BYTES_LIT("big"), {value, size}};
+    struct get g = {.key = BYTES_LIT("big")};
+    struct ctx capped;
+
+    for (size_t i = 0; i < size; i++)
+        value[i] = (char)(i * 31 >> 3);
+    assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+    assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
+    assert_true(g.found && bytes_equal(g.value, edit.value));
+
+    ctx_init(&capped, &b->clock, NULL, NULL, 0);
+    capped.arena.cap = 1 << 20;
+    assert_int_equal(engine_get(&capped, b->e, &g), E_MEMORY);
+    ctx_release(&capped);
+    mem_free(value);
+}
+
+static void test_scan(void **state)
+{
+    struct bed *b = *state;
+
+    assert_string_equal(scan_text(b, "", "", false, 5, 1000), "");
+    assert_string_equal(scan_text(b, "", "", true, 5, 1000), "");
+    for (const char *k = "hdbfacge"; *k; k++) {
+        char key[2] = {*k, 0};
+
+        assert_int_equal(bed_put(b, key, "123456789"), E_OK); /* 10 bytes with the key */
+    }
+    assert_string_equal(scan_text(b, "", "", false, 100, 1000), "a b c d e f g h");
+    assert_string_equal(scan_text(b, "", "", true, 100, 1000), "h g f e d c b a");
+    assert_string_equal(scan_text(b, "b", "e", false, 100, 1000), "b c d");
+    assert_string_equal(scan_text(b, "b", "e", true, 100, 1000), "d c b");
+    assert_string_equal(scan_text(b, "bb", "dd", false, 100, 1000), "c d");
+    assert_string_equal(scan_text(b, "bb", "dd", true, 100, 1000), "d c");
+    assert_string_equal(scan_text(b, "f", "", false, 100, 1000), "f g h");
+    assert_string_equal(scan_text(b, "f", "", true, 100, 1000), "h g f");
+    assert_string_equal(scan_text(b, "", "c", true, 100, 1000), "b a");
+    assert_string_equal(scan_text(b, "c", "c", false, 100, 1000), "");
+    assert_string_equal(scan_text(b, "c", "c", true, 100, 1000), "");
+    assert_string_equal(scan_text(b, "x", "z", false, 100, 1000), "");
+    assert_string_equal(scan_text(b, "x", "z", true, 100, 1000), "");
+    /* caps */
+    assert_string_equal(scan_text(b, "b", "f", false, 2, 1000), "b c+");
+    assert_string_equal(scan_text(b, "b", "f", true, 2, 1000), "e d+");
+    assert_string_equal(scan_text(b, "b", "f", false, 4, 1000), "b c d e");
+    assert_string_equal(scan_text(b, "b", "f", false, 100, 0), "b+");
+    assert_string_equal(scan_text(b, "b", "f", false, 100, 10), "b c+");
+    assert_string_equal(scan_text(b, "b", "f", false, 100, 11), "b c+");
+    assert_string_equal(scan_text(b, "b", "f", true, 100, 19), "e d+");
+    assert_string_equal(scan_text(b, "b", "f", true, 100, 39), "e d c b");
+}
+
+static void test_scan_ranges(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range ranges[] = {
+        {BYTES_LIT("k2"), BYTES_LIT("k4")},
+        {BYTES_LIT("x"), BYTES_LIT("y")},
+        {BYTES_LIT("k0"), BYTES_LIT("k9")},
+    };
+    struct page pages[3];
+    struct scan s = {
+        .ranges = ranges, .range_count = 3, .items_max = 3, .bytes_max = 1000, .pages = pages};
+
+    for (int i = 0; i < 6; i++) {
+        char key[3] = {'k', (char)('0' + i), 0};
+
+        assert_int_equal(bed_put(b, key, "v"), E_OK);
+    }
+    for (int view = 0; view < 2; view++) {
+        s.view = view ? VIEW_LATEST : VIEW_DURABLE;
+        s.backward = false;
+        assert_int_equal(engine_scan(&b->c, b->e, &s), E_OK);
+        assert_string_equal(page_text(b, &pages[0]), "k2 k3");
+        assert_string_equal(page_text(b, &pages[1]), "");
+        assert_string_equal(page_text(b, &pages[2]), "k0 k1 k2+");
+        s.backward = true;
+        assert_int_equal(engine_scan(&b->c, b->e, &s), E_OK);
+        assert_string_equal(page_text(b, &pages[0]), "k3 k2");
+        assert_string_equal(page_text(b, &pages[1]), "");
+        assert_string_equal(page_text(b, &pages[2]), "k5 k4 k3+");
+    }
+}
+
+static void test_last_edit_wins(void **state)
+{
+    struct bed *b = *state;
+    const struct edit edits[] = {
+        {EDIT_PUT, BYTES_LIT("a"), BYTES_LIT("1")}, {EDIT_PUT, BYTES_LIT("a"), BYTES_LIT("2")},
+        {EDIT_PUT, BYTES_LIT("b"), BYTES_LIT("1")}, {EDIT_DELETE, BYTES_LIT("b"), BYTES_NONE},
+        {EDIT_DELETE, BYTES_LIT("c"), BYTES_NONE},  {EDIT_PUT, BYTES_LIT("c"), BYTES_LIT("3")},
+    };
+
+    assert_int_equal(bed_apply(b, &(struct batch){.edits = edits, .edit_count = 6}), E_OK);
+    bed_expect(b, "a", "2");
+    bed_expect(b, "b", "-");
+    bed_expect(b, "c", "3");
+}
+
+static int guarded(struct bed *b, const char *key, const char *value, const char *put)
+{
+    const struct guard guards[] = {
+        {BYTES_LIT("never"), BYTES_NONE, true},
+        {bytes_str(key), bytes_str(value ? value : ""), value == NULL},
+    };
+    const struct edit edits[] = {{EDIT_PUT, bytes_str(key), bytes_str(put)},
+                                 {EDIT_PUT, BYTES_LIT("side"), bytes_str(put)}};
+
+    return bed_apply(
+        b, &(struct batch){.guards = guards, .guard_count = 2, .edits = edits, .edit_count = 2});
+}
+
+static void test_guards(void **state)
+{
+    struct bed *b = *state;
+
+    assert_int_equal(guarded(b, "a", "x", "1"), E_GUARD);
+    bed_expect(b, "a", "-");
+    bed_expect(b, "side", "-");
+    assert_int_equal(guarded(b, "a", NULL, "1"), E_OK);
+    assert_int_equal(guarded(b, "a", NULL, "2"), E_GUARD);
+    assert_int_equal(guarded(b, "a", "11", "2"), E_GUARD);
+    assert_int_equal(guarded(b, "a", "", "2"), E_GUARD);
+    bed_expect(b, "side", "1");
+    assert_int_equal(guarded(b, "a", "1", ""), E_OK);
+    assert_int_equal(guarded(b, "a", "", "3"), E_OK); /* an empty value is a value */
+    bed_expect(b, "a", "3");
+}
+
+/* Guards alone, and a barrier behind what was written. */
+static void test_guards_without_edits(void **state)
+{
+    struct bed *b = *state;
+    struct guard g = {BYTES_LIT("a"), BYTES_LIT("1"), false};
+
+    assert_int_equal(bed_apply(b, &(struct batch){.guards = &g, .guard_count = 1}), E_GUARD);
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    assert_int_equal(bed_apply(b, &(struct batch){.guards = &g, .guard_count = 1}), E_OK);
+}
+
+struct counter {
+    struct bed *b;
+    int won;
+};
+
+/* Adds 1 to the number at "n" a hundred times, by read, guard and retry. */
+static void *count_up(void *arg)
+{
+    struct counter *t = arg;
+
+    for (int i = 0; i < 100;) {
+        struct ctx c;
+        struct get g = {.key = BYTES_LIT("n"), .view = VIEW_LATEST};
+        struct bed_wait w = BED_WAIT;
+        struct guard guard = {BYTES_LIT("n"), BYTES_NONE, false};
+        struct edit edit = {EDIT_PUT, BYTES_LIT("n"), BYTES_NONE};
+        struct batch batch = {.guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
+
+        ctx_init(&c, &t->b->clock, NULL, NULL, 0);
+        assert_int_equal(engine_get(&c, t->b->e, &g), E_OK);
+        guard.absent = !g.found;
+        guard.value = g.value;
+        edit.value = arena_printf(&c.arena, "%d",
+                                  atoi(arena_printf(&c.arena, "%.*s", BYTES_FMT(g.value)).ptr) + 1);
+        engine_apply(&c, t->b->e, &batch, bed_wait_done, &w);
+        if (bed_wait(&w) == E_OK) {
+            i++;
+            t->won++;
+        } else {
+            assert_int_equal(w.code, E_GUARD);
+        }
+        ctx_release(&c);
+    }
+    return NULL;
+}
+
+static void test_guards_race(void **state)
+{
+    struct bed *b = *state;
+    struct counter t[4] = {{b, 0}, {b, 0}, {b, 0}, {b, 0}};
+    pthread_t threads[4];
+
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, count_up, &t[i]);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], NULL);
+    bed_expect(b, "n", "400");
+}
+
+static void test_barrier(void **state)
+{
+    struct bed *b = *state;
+    struct bed_wait w[20], barrier = BED_WAIT;
+    struct engine_stat stat;
+
+    assert_int_equal(bed_barrier(b), E_OK);
+    for (int i = 0; i < 20; i++) {
+        struct edit edit = {EDIT_PUT, arena_printf(&b->c.arena, "k%02d", i), BYTES_LIT("v")};
+        struct batch *batch = ARENA_NEW(&b->c.arena, struct batch);
+
+        w[i] = (struct bed_wait)BED_WAIT;
+        batch->edits = memcpy(arena_alloc(&b->c.arena, sizeof(edit)), &edit, sizeof(edit));
+        batch->edit_count = 1;
+        engine_apply(&b->c, b->e, batch, bed_wait_done, &w[i]);
+        assert_string_equal(bed_get(b, arena_printf(&b->c.arena, "k%02d", i).ptr, VIEW_LATEST),
+                            "v");
+    }
+    engine_apply(&b->c, b->e, &(struct batch){0}, bed_wait_done, &barrier);
+    assert_int_equal(bed_wait(&barrier), E_OK);
+    bed_expect(b, "k00", "v");
+    bed_expect(b, "k19", "v");
+    for (int i = 0; i < 20; i++)
+        assert_int_equal(bed_wait(&w[i]), E_OK);
+    engine_stat(b->e, &stat);
+    assert_true(stat.writable);
+    assert_int_equal(stat.acked, 22);
+    assert_int_equal(stat.unsynced_bytes, 0);
+}
+
+static uint64_t size_of(struct bed *b, const char *start, const char *end)
+{
+    struct key_range range = {bytes_str(start), bytes_str(end)};
+    uint64_t size = 0;
+
+    assert_int_equal(engine_size(&b->c, b->e, &range, 1, &size), E_OK);
+    return size;
+}
+
+static void test_size(void **state)
+{
+    struct bed *b = *state;
+    uint64_t size;
+
+    assert_int_equal(size_of(b, "a", "b"), 0);
+    assert_int_equal(size_of(b, "", ""), 0);
+    bed_fill(b, "a", 0, 2000, 500);
+    bed_fill(b, "b", 0, 1000, 500);
+    size = size_of(b, "a", "b");
+    assert_in_range(size, 1000000 / 2, 1000000 * 2);
+    size = size_of(b, "b", "");
+    assert_in_range(size, 500000 / 2, 500000 * 2);
+    size = size_of(b, "a000500", "a000600");
+    assert_in_range(size, 50000 / 2, 50000 * 2);
+    assert_int_equal(size_of(b, "c", ""), 0);
+}
+
+static void test_drop(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range ranges[] = {{BYTES_LIT("b"), BYTES_LIT("c")},
+                                       {BYTES_LIT("e"), BYTES_NONE}};
+    const struct partition_spec p = {.id = 7, .ranges = ranges, .range_count = 2};
+
+    assert_int_equal(engine_create(&b->c, b->e, &p), E_OK);
+    assert_int_equal(bed_put(b, "az", "1"), E_OK);
+    assert_int_equal(bed_put(b, "c", "1"), E_OK);
+    assert_int_equal(bed_put(b, "f", "1"), E_OK);
+    bed_fill(b, "b", 0, 3000, 20);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+        assert_string_equal(scan_text(b, "", "", false, 100, 1000), "az c");
+    }
+    if (!is_mem()) {
+        bed_close(b);
+        bed_open(b, engine_name);
+        assert_string_equal(scan_text(b, "", "", false, 100, 1000), "az c");
+    }
+}
+
+/* Enough for whole files, a range tombstone and the compaction behind it. */
+static void test_drop_large(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range range = {BYTES_LIT("b"), BYTES_LIT("c")};
+    const struct partition_spec p = {.id = 7, .ranges = &range, .range_count = 1};
+
+    bed_fill(b, "a", 0, 100, 10);
+    bed_fill(b, "b", 0, 30000, 400);
+    bed_fill(b, "c", 0, 100, 10);
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    assert_string_equal(scan_text(b, "b", "c", false, 10, 1000), "");
+    assert_string_equal(scan_text(b, "a", "", false, 1, 1000), "a000000+");
+    bed_expect(b, "a000099", bed_get(b, "a000098", VIEW_DURABLE));
+    bed_expect(b, "c000000", bed_get(b, "c000099", VIEW_DURABLE));
+    assert_true(strlen(bed_get(b, "c000000", VIEW_DURABLE)) == 10);
+    assert_true(size_of(b, "b", "c") < 100000);
+}
+
+static void test_reopen(void **state)
+{
+    struct bed *b = *state;
+
+    if (is_mem())
+        skip();
+    bed_fill(b, "k", 0, 500, 100);
+    assert_int_equal(bed_delete(b, "k000007"), E_OK);
+    for (int i = 0; i < 3; i++) {
+        bed_close(b);
+        bed_open(b, engine_name);
+        assert_string_equal(scan_text(b, "k000005", "k000009", false, 100, 10000),
+                            "k000005 k000006 k000008");
+        assert_int_equal(bed_put(b, "n", "1"), E_OK);
+    }
+}
+
+/* Random batches against a plain array of what should be there. */
+static void test_random(void **state)
+{
+    struct bed *b = *state;
+    char model[64] = {0};
+    struct rng rng;
+
+    rng_init(&rng, 42);
+    for (int round = 0; round < 300; round++) {
+        struct edit edits[4];
+        struct batch batch = {.edits = edits, .edit_count = 1 + rng_below(&rng, 4)};
+        int low = (int)rng_below(&rng, 64), high = low + (int)rng_below(&rng, 65 - (uint64_t)low);
+        struct key_range range;
+        struct page page;
+        struct scan s = {.ranges = &range,
+                         .range_count = 1,
+                         .items_max = 100,
+                         .bytes_max = 10000,
+                         .pages = &page};
+        size_t at = 0;
+
+        for (size_t i = 0; i < batch.edit_count; i++) {
+            int k = (int)rng_below(&rng, 64);
+            bool put = rng_below(&rng, 3) > 0;
+
+            model[k] = put ? (char)('A' + rng_below(&rng, 26)) : 0;
+            edits[i] =
+                (struct edit){put ? EDIT_PUT : EDIT_DELETE, arena_printf(&b->c.arena, "%02d", k),
+                              arena_copy(&b->c.arena, bytes_of(&model[k], put ? 1 : 0))};
+        }
+        assert_int_equal(bed_apply(b, &batch), E_OK);
+        range.start = arena_printf(&b->c.arena, "%02d", low);
+        range.end = arena_printf(&b->c.arena, "%02d", high);
+        s.backward = rng_below(&rng, 2);
+        assert_int_equal(engine_scan(&b->c, b->e, &s), E_OK);
+        for (int i = low; i < high; i++) {
+            int k = s.backward ? high - 1 - (i - low) : i;
+
+            if (!model[k])
+                continue;
+            assert_true(at < page.count);
+            assert_int_equal(
+                atoi(arena_printf(&b->c.arena, "%.*s", BYTES_FMT(page.items[at].key)).ptr), k);
+            assert_int_equal(*bytes_u8(page.items[at].value), model[k]);
+            at++;
+        }
+        assert_int_equal(at, page.count);
+        bed_ctx_again(b);
+    }
+}
+
+int main(void)
+{
+    static const char *const names[] = {"mem", "rocks"};
+    int failed = 0;
+
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(test_unknown_engine), T(test_get_put_delete), T(test_any_bytes),
+        T(test_big_value),      T(test_scan),           T(test_scan_ranges),
+        T(test_last_edit_wins), T(test_guards),         T(test_guards_without_edits),
+        T(test_guards_race),    T(test_barrier),        T(test_size),
+        T(test_drop),           T(test_drop_large),     T(test_reopen),
+        T(test_random),
+    };
+#undef T
+
+    for (size_t i = 0; i < PORT_COUNT(names); i++) {
+        engine_name = names[i];
+        failed += cmocka_run_group_tests_name(names[i], tests, NULL, NULL);
+    }
+    return failed;
+}
