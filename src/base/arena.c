@@ -67,6 +67,10 @@ void *arena_alloc(struct arena *a, size_t size)
 {
     void *p;
 
+    /* Nothing gets a place of its own too, and a size that only an overflow can give must not wrap. */
+    size = size ? size : 1;
+    if (PORT_UNLIKELY(size > SIZE_MAX / 2))
+        mem_exhausted(size);
     size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
     if (PORT_UNLIKELY((size_t)(a->end - a->at) < size))
         arena_grow(a, size);
@@ -78,6 +82,8 @@ void *arena_alloc(struct arena *a, size_t size)
 
 void *arena_try_alloc(struct arena *a, size_t size)
 {
+    if (size > SIZE_MAX / 2)
+        return NULL;
     if (a->cap && (size > a->cap || a->used > a->cap - size))
         return NULL;
     return arena_alloc(a, size);

@@ -1,5 +1,6 @@
-/* CRC-8 is linear: the checksum of a byte is the xor of the checksums of its bits, and the checksum of a byte
- * that k zero bytes follow is one more table. Eight tables let eight bytes go in one step. */
+/* CRC-8 is linear: the checksum of a byte is the xor of the checksums of its bits, and the checksum
+ * of a byte that k zero bytes follow is one more table. Eight tables let eight bytes go in one
+ * step. */
 #include "base/crc8.h"
 
 #include "base/buf.h"

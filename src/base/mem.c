@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static PORT_NORETURN void out_of_memory(size_t size)
+void mem_exhausted(size_t size)
 {
     fprintf(stderr, "widerow: out of memory asking for %zu bytes\n", size);
     abort();
@@ -16,7 +16,7 @@ void *mem_alloc(size_t size)
     void *p = malloc(size ? size : 1);
 
     if (!p)
-        out_of_memory(size);
+        mem_exhausted(size);
     return p;
 }
 
@@ -25,7 +25,7 @@ void *mem_zalloc(size_t size)
     void *p = calloc(1, size ? size : 1);
 
     if (!p)
-        out_of_memory(size);
+        mem_exhausted(size);
     return p;
 }
 
@@ -34,7 +34,7 @@ void *mem_realloc(void *ptr, size_t size)
     void *p = realloc(ptr, size ? size : 1);
 
     if (!p)
-        out_of_memory(size);
+        mem_exhausted(size);
     return p;
 }
 

@@ -25,4 +25,7 @@ void *mem_realloc(void *ptr, size_t size); /* ptr may be NULL */
 void mem_free(void *ptr);                  /* ptr may be NULL */
 char *mem_strdup(const char *s);
 
+/* Ends the process: `size` bytes cannot be had. */
+PORT_NORETURN void mem_exhausted(size_t size);
+
 #endif

@@ -27,7 +27,7 @@ static bytes keep_text(struct target *t, const char *text)
 
 bool target_read_credentials(struct target *t, const char *dir)
 {
-    char line[512], instance[128], id[128], secret[128], path[4096];
+    char line[1024], instance[64], id[256], secret[512], path[4096];
     bool found = false;
     FILE *file;
 
@@ -37,7 +37,7 @@ bool target_read_credentials(struct target *t, const char *dir)
     if (!file)
         return false;
     while (!found && fgets(line, sizeof(line), file))
-        found = line[0] != '#' && sscanf(line, "%127s %127s %127s", instance, id, secret) == 3;
+        found = line[0] != '#' && sscanf(line, "%63s %255s %511s", instance, id, secret) == 3;
     fclose(file);
     if (!found)
         return false;

@@ -273,9 +273,10 @@ static void say_result(const struct import *im, uint64_t lines)
            progress_format_count(done, count), seconds,
            progress_format_count((uint64_t)((double)done / seconds), rate));
     if (errors)
-        printf(", %s lines not loaded", progress_format_count(errors, more));
+        printf(", %s %s not loaded", progress_format_count(errors, more),
+               errors == 1 ? "line" : "lines");
     if (lines > done + errors)
-        printf(", %s rows read and not acknowledged",
+        printf(", %s more read and not acknowledged",
                progress_format_count(lines - done - errors, more));
     printf("\n");
 }
@@ -333,17 +334,18 @@ static int open_acked(struct ctx *c, struct import *im)
 static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 {
     const struct import_options *o = im->options;
+    const char *path = cli->argv[0], *name = strcmp(path, "-") ? path : "standard input";
     struct csv_record header;
 
     TRY(open_acked(c, im));
-    TRY(source_open(c, im, cli->argv[0]));
+    TRY(source_open(c, im, path));
     switch (csv_next(&im->source.csv, &header)) {
     case CSV_RECORD:
         break;
     case CSV_END:
-        return fail(c, E_PARAMETER, "%s is empty; it needs a header line", cli->argv[0]);
+        return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
     default:
-        return fail(c, E_PARAMETER, "%s, line 1: %s", cli->argv[0], im->source.csv.message);
+        return fail(c, E_PARAMETER, "%s, line 1: %s", name, im->source.csv.message);
     }
     TRY(plan_parse(c, &im->plan, &header, o->key, o->columns));
     TRY(prepare_table(c, im));

@@ -195,7 +195,7 @@ static int mem_split(struct ctx *c, struct engine *e, const struct partition_spe
 /* A copy for the caller; the cap of its arena counts, since clients decide what is stored. */
 static int mem_copy(struct ctx *c, bytes from, bytes *out)
 {
-    void *p = arena_try_alloc(&c->arena, from.len);
+    void *p = arena_try_alloc(&c->arena, from.len ? from.len : 1);
 
     if (!p)
         return fail_code(c, E_MEMORY);
@@ -262,6 +262,8 @@ static int mem_scan_range(struct ctx *c, struct mem *m, const struct scan *s,
         count++;
         total += n->key.len + n->value.len;
     }
+    if (!count)
+        return E_OK;
     page->items = ARENA_ARRAY(&c->arena, struct kv, count);
     page->bytes = total;
     for (n = first; page->count < count; n = walk_next(m, n, s->backward)) {

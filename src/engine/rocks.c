@@ -737,17 +737,23 @@ static bytes log_names(struct ctx *c, struct rocks *r)
     return b.len ? buf_bytes(&b) : BYTES_LIT("no file at all");
 }
 
-/* A database that does not open, in words an operator can act on. `way_on`: going on with what is
- * there can help. */
-static int open_fail(struct ctx *c, struct rocks *r, char *err, bool way_on)
+/* A database that does not open, in words an operator can act on. Frees err. */
+static int open_fail(struct ctx *c, struct rocks *r, char *err)
 {
     int code = status_code(err);
+    char *manifest = strstr(err, " in file "), *table = strstr(err, ".ldb");
 
     switch (code) {
     case E_CORRUPT:
-        code = fail(
-            c, code, "The data in %s is damaged: %s. Restore a backup%s.", r->folder.dir, err,
-            way_on ? ", or start again with --accept-data-loss to go on with what is there" : "");
+        /* RocksDB adds the file that named the damaged one, which misleads. */
+        if (table)
+            memcpy(table, ".sst", 4); /* the name of old it tried last */
+        if (manifest && strstr(err, ".sst"))
+            *manifest = 0;
+        code = fail(c, code,
+                    "The data in %s is damaged: %s. Restore a backup, or start again with "
+                    "--accept-data-loss to go on with what can be read (copy the folder first).",
+                    r->folder.dir, err);
         break;
     case E_NO_SPACE:
         code = fail(c, code, "The disk that holds %s is full: %s. Free some space and start again.",
@@ -773,7 +779,7 @@ static int look(struct ctx *c, struct rocks *r, rocksdb_t **out)
 
     *out = rocksdb_open_for_read_only(r->options, r->folder.db, 0, &err);
     if (err)
-        return open_fail(c, r, err, strstr(err, "WAL") || strstr(err, ".log"));
+        return open_fail(c, r, err);
     return E_OK;
 }
 
@@ -815,7 +821,7 @@ static int db_open(struct ctx *c, struct rocks *r, struct handle **out)
         return loss_fail(c, r, seen);
     db = rocksdb_open(r->options, r->folder.db, &err);
     if (err)
-        return open_fail(c, r, err, false);
+        return open_fail(c, r, err);
     sequence = rocksdb_get_latest_sequence_number(db);
     if (sequence < r->watermark.sequence) {
         /* The log was whole a moment ago: somebody else has been at it. */
@@ -835,31 +841,54 @@ static int make_new(struct ctx *c, struct rocks *r)
     TRY(folder_clear(c, &r->folder));
     rocksdb_destroy_db(r->options, r->folder.db_new, &err);
     if (err)
-        return open_fail(c, r, err, false);
+        return open_fail(c, r, err);
     rocksdb_options_set_create_if_missing(r->options, 1);
     db = rocksdb_open(r->options, r->folder.db_new, &err);
     rocksdb_options_set_create_if_missing(r->options, 0);
     if (err)
-        return open_fail(c, r, err, false);
+        return open_fail(c, r, err);
     rocksdb_close(db);
     TRY(folder_sync(c, r->folder.db_new));
     TRY(watermark_create(c, r->folder.watermark, 0));
     return folder_finish(c, &r->folder);
 }
 
-/* The watermark after all is said: of what is really there. */
+/* Finds a way to open what is there, from the gentlest on. */
+static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
+{
+    struct stat st;
+    char *err = NULL;
+
+    if (look_sequence(c, r, seen) == E_OK)
+        return E_OK;
+    log_warn(r->log, "storage: %s", c->text);
+    ctx_clear(c);
+    if (stat(r->folder.db, &st) != 0)
+        return fail(c, E_CORRUPT,
+                    "%s is missing, and with it all data. Restore a backup, or begin with an empty "
+                    "data folder.",
+                    r->folder.db);
+    /* Logs that were synced may be gone. */
+    TRY(options_make(c, r, false));
+    if (look_sequence(c, r, seen) == E_OK)
+        return E_OK;
+    ctx_clear(c);
+    /* Collects every table file and log that can be read. Rows whose deletion was already forgotten
+     * come back if a file from before it still lies about, hence the last resort. */
+    log_warn(r->log, "storage: collecting what can be read; deleted rows may come back");
+    rocksdb_repair_db(r->options, r->folder.db, &err);
+    if (err)
+        return open_fail(c, r, err);
+    return look_sequence(c, r, seen);
+}
+
+/* Opens what is there, and lets the watermark be what is really found. */
 static int accept_loss(struct ctx *c, struct rocks *r)
 {
     uint64_t seen, before = 0;
     bool known;
 
-    /* Once with, once without looking for logs that were synced but are gone. */
-    if (look_sequence(c, r, &seen) != E_OK) {
-        log_warn(r->log, "storage: %s; going on as told to", c->text);
-        ctx_clear(c);
-        TRY(options_make(c, r, false));
-        TRY(look_sequence(c, r, &seen));
-    }
+    TRY(accept_damage(c, r, &seen));
     known = watermark_open(c, r->folder.watermark, &r->watermark) == E_OK;
     ctx_clear(c);
     if (known) {

@@ -19,25 +19,23 @@
 #include <unistd.h>
 
 #define FILE_BYTES_MAX (1 << 20)
-#define ID_BYTES_MAX 128
-#define SECRET_BYTES_MAX 256
 #define ID_BYTES 24
 #define SECRET_BYTES 40
 
 struct credential_set {
     atomic_int refs;
-    struct credential *pairs; /* sorted by id */
-    size_t count;
-    size_t first; /* index of the pair to show */
-    char *text;   /* what the pairs point into */
-    size_t text_size;
+    size_t count, capacity;
+    size_t first;              /* index of the pair to show */
+    struct credential pairs[]; /* sorted by id */
 };
 
 struct credential_store {
-    struct credential_conf conf;
+    struct credential_conf conf; /* after opening only `log` counts */
     char *file;
     bool made;
-    pthread_mutex_t lock; /* guards `set` */
+    bool has_own;          /* `own` counts */
+    struct credential own; /* not of the file: the environment's, or without a file a random one */
+    pthread_mutex_t lock;  /* guards `set` */
     struct credential_set *set;
 };
 
@@ -55,14 +53,20 @@ static int refuse(char *message, size_t size, const char *fmt, ...)
 
 /* ---- sets ---- */
 
+static struct credential_set *set_new(size_t capacity)
+{
+    struct credential_set *set = mem_zalloc(sizeof(*set) + capacity * sizeof(set->pairs[0]));
+
+    atomic_init(&set->refs, 1);
+    set->capacity = capacity;
+    return set;
+}
+
 static void set_drop(struct credential_set *set)
 {
     if (!set || atomic_fetch_sub(&set->refs, 1) != 1)
         return;
-    OPENSSL_cleanse(set->pairs, set->count * sizeof(*set->pairs));
-    OPENSSL_cleanse(set->text, set->text_size);
-    mem_free(set->pairs);
-    mem_free(set->text);
+    OPENSSL_cleanse(set->pairs, set->capacity * sizeof(set->pairs[0]));
     mem_free(set);
 }
 
@@ -96,13 +100,18 @@ static bool is_letter(char c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static char letter_small(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
 /* Semantics, section 1: 3 to 16 bytes of letters, digits and hyphens, a letter first and no hyphen
  * last. The cloud's list of words that must not occur is not ours. */
 static const char *instance_fault(const char *s)
 {
     size_t n = strlen(s);
 
-    if (n < 3 || n > 16)
+    if (n < 3 || n > CREDENTIAL_INSTANCE_MAX)
         return "it must have 3 to 16 characters";
     if (!is_letter(s[0]) || s[n - 1] == '-')
         return "it must start with a letter and not end with a hyphen";
@@ -120,7 +129,7 @@ static bool id_is_valid(const char *s)
     for (; *s; s++)
         if (!is_letter(*s) && !(*s >= '0' && *s <= '9') && !strchr("+./_-", *s))
             return false;
-    return n >= 1 && n <= ID_BYTES_MAX;
+    return n >= 1 && n <= CREDENTIAL_ID_MAX;
 }
 
 static bool secret_is_valid(const char *s)
@@ -130,12 +139,12 @@ static bool secret_is_valid(const char *s)
     for (; *s; s++)
         if (*s <= ' ' || *s > '~')
             return false;
-    return n >= 1 && n <= SECRET_BYTES_MAX;
+    return n >= 1 && n <= CREDENTIAL_SECRET_MAX;
 }
 
-/* `where` names the place in messages; the secret is never in one. */
-static int pair_check(const char *where, char *instance, const char *id, const char *secret,
-                      char *message, size_t size)
+/* Checks a pair and fills *out. `where` names the place in messages; the secret is never in one. */
+static int pair_fill(const char *where, const char *instance, const char *id, const char *secret,
+                     struct credential *out, char *message, size_t size)
 {
     const char *fault = instance_fault(instance);
 
@@ -144,30 +153,26 @@ static int pair_check(const char *where, char *instance, const char *id, const c
     if (!id_is_valid(id))
         return refuse(message, size,
                       "%s: '%s' is no access key id: up to %d letters, digits and + . / _ - only.",
-                      where, id, ID_BYTES_MAX);
+                      where, id, CREDENTIAL_ID_MAX);
     if (!secret_is_valid(secret))
         return refuse(message, size,
                       "%s: the secret is not 1 to %d printable characters without spaces.", where,
-                      SECRET_BYTES_MAX);
-    for (; *instance; instance++)
-        if (*instance >= 'A' && *instance <= 'Z')
-            *instance = (char)(*instance | 0x20);
+                      CREDENTIAL_SECRET_MAX);
+    *out = (struct credential){.set = NULL};
+    for (size_t i = 0; instance[i]; i++)
+        out->instance[i] = letter_small(instance[i]);
+    strcpy(out->id, id);
+    strcpy(out->secret, secret);
+    sign_key_init(&out->key, bytes_str(secret));
     return E_OK;
 }
 
 /* ---- reading ---- */
 
-static void set_add(struct credential_set *set, const char *instance, const char *id,
-                    const char *secret, bool from_environment)
+static void set_add(struct credential_set *set, const struct credential *pair)
 {
-    struct credential *p = &set->pairs[set->count++];
-
-    *p = (struct credential){.instance = instance,
-                             .id = id,
-                             .secret = secret,
-                             .from_environment = from_environment,
-                             .set = set};
-    sign_key_init(&p->key, bytes_str(secret));
+    set->pairs[set->count] = *pair;
+    set->pairs[set->count++].set = set;
 }
 
 /* Cuts the next word out of *at; NULL: the line has no more. */
@@ -186,9 +191,10 @@ static int set_read_line(struct credential_store *s, struct credential_set *set,
                          int number, char *message, size_t size)
 {
     char *instance, *id, *secret, *at = line, where[512];
-    int code;
+    struct credential pair;
 
-    if (line[strspn(line, " \t\r")] == '#' || !(instance = word(&at)))
+    instance = word(&at);
+    if (!instance || instance[0] == '#')
         return E_OK;
     snprintf(where, sizeof(where), "%s line %d", s->file, number);
     id = word(&at);
@@ -197,87 +203,49 @@ static int set_read_line(struct credential_store *s, struct credential_set *set,
         return refuse(message, size,
                       "%s: not \"instance access_key_id secret\". Mend the line or remove it.",
                       where);
-    code = pair_check(where, instance, id, secret, message, size);
-    if (!code)
-        set_add(set, instance, id, secret, false);
-    return code;
+    TRY(pair_fill(where, instance, id, secret, &pair, message, size));
+    for (size_t i = 0; i < set->count; i++)
+        if (strcmp(set->pairs[i].id, id) == 0)
+            return refuse(message, size, "%s: access key id '%s' stands twice. Remove one.", where,
+                          id);
+    set_add(set, &pair);
+    return E_OK;
 }
 
-/* The file's text, ended by a NUL, in set->text with room for the environment's pair behind it. No
- * file: an empty text. */
-static int set_read_file(struct credential_store *s, struct credential_set *set, char *message,
-                         size_t size)
+/* The file's text with a NUL behind it; the caller frees it. */
+static int file_read(struct credential_store *s, char **out, char *message, size_t size)
 {
-    FILE *f = s->file ? fopen(s->file, "r") : NULL;
+    FILE *f = fopen(s->file, "r");
     struct stat st;
     size_t n;
 
-    if (s->file && !f)
+    if (!f)
         return refuse(message, size, "cannot read %s: %s. Check who owns it.", s->file,
                       strerror(errno));
-    set->text_size = 1 + 64 + ID_BYTES_MAX + SECRET_BYTES_MAX;
-    if (!f) {
-        set->text = mem_zalloc(set->text_size);
-        return E_OK;
-    }
     if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
         fclose(f);
-        return refuse(message, size, "%s is not a file of at most 1 MiB. Put it right or remove it.",
-                      s->file);
+        return refuse(message, size,
+                      "%s is not a file of at most 1 MiB. Put it right or remove it.", s->file);
     }
     if (st.st_mode & 077)
         log_warn(s->conf.log, "credentials: others may read %s; run chmod 600 on it", s->file);
-    set->text_size += (size_t)st.st_size;
-    set->text = mem_zalloc(set->text_size);
-    n = fread(set->text, 1, (size_t)st.st_size, f);
+    *out = mem_zalloc((size_t)st.st_size + 1);
+    n = fread(*out, 1, (size_t)st.st_size, f);
     fclose(f);
-    set->text[n] = 0;
+    (*out)[n] = 0;
     return E_OK;
 }
 
-/* A pair of the environment wins over one of the file with the same id. */
-static int set_add_environment(struct credential_store *s, struct credential_set *set,
-                               char *message, size_t size)
+static int set_read_lines(struct credential_store *s, struct credential_set *set, char *text,
+                          char *message, size_t size)
 {
-    char *instance = set->text + set->text_size - 64 - ID_BYTES_MAX - SECRET_BYTES_MAX;
-    char *id = instance + 32, *secret = id + ID_BYTES_MAX + 1;
-    int code;
+    int number = 1;
 
-    if (!s->conf.id)
-        return E_OK;
-    if (strlen(s->conf.instance) > 31 || strlen(s->conf.id) > ID_BYTES_MAX ||
-        strlen(s->conf.secret) > SECRET_BYTES_MAX)
-        return refuse(message, size,
-                      "the environment's instance, access key id or secret is too long (16, %d, %d "
-                      "bytes).",
-                      ID_BYTES_MAX, SECRET_BYTES_MAX);
-    strcpy(instance, s->conf.instance);
-    strcpy(id, s->conf.id);
-    strcpy(secret, s->conf.secret);
-    code = pair_check("the environment", instance, id, secret, message, size);
-    if (code)
-        return code;
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->pairs[i].id, id) == 0)
-            set->pairs[i] = set->pairs[--set->count];
-    set_add(set, instance, id, secret, true);
-    return E_OK;
-}
-
-static int set_sort(struct credential_store *s, struct credential_set *set, char *message,
-                    size_t size)
-{
-    char first[ID_BYTES_MAX + 1] = "";
-
-    if (set->count)
-        strcpy(first, set->pairs[s->conf.id ? set->count - 1 : 0].id);
-    qsort(set->pairs, set->count, sizeof(*set->pairs), pair_compare);
-    for (size_t i = 0; i < set->count; i++) {
-        if (i && strcmp(set->pairs[i - 1].id, set->pairs[i].id) == 0)
-            return refuse(message, size, "%s: access key id '%s' stands twice. Remove one.",
-                          s->file, set->pairs[i].id);
-        if (strcmp(set->pairs[i].id, first) == 0)
-            set->first = i;
+    for (char *line = text, *next; *line; line = next, number++) {
+        next = line + strcspn(line, "\n");
+        if (*next)
+            *next++ = 0;
+        TRY(set_read_line(s, set, line, number, message, size));
     }
     if (!set->count)
         return refuse(message, size,
@@ -285,43 +253,57 @@ static int set_sort(struct credential_store *s, struct credential_set *set, char
     return E_OK;
 }
 
-static int set_fill(struct credential_store *s, struct credential_set *set, char *message,
-                    size_t size)
+/* The file's pairs and our own, which wins over one of the file with the same id. */
+static void set_finish(struct credential_store *s, struct credential_set *set)
 {
-    int code = set_read_file(s, set, message, size), number = 1;
-    size_t lines = 2;
+    char first[CREDENTIAL_ID_MAX + 1];
 
-    if (code)
-        return code;
-    for (const char *p = set->text; *p; p++)
-        lines += *p == '\n';
-    set->pairs = mem_zalloc(lines * sizeof(*set->pairs));
-    for (char *line = set->text, *next; *line; line = next, number++) {
-        next = line + strcspn(line, "\n");
-        if (*next)
-            *next++ = 0;
-        if ((code = set_read_line(s, set, line, number, message, size)))
-            return code;
-    }
-    if ((code = set_add_environment(s, set, message, size)))
-        return code;
-    return set_sort(s, set, message, size);
+    for (size_t i = 0; s->has_own && i < set->count; i++)
+        if (strcmp(set->pairs[i].id, s->own.id) == 0)
+            set->pairs[i] = set->pairs[--set->count];
+    if (s->has_own)
+        set_add(set, &s->own);
+    strcpy(first, s->has_own ? s->own.id : set->pairs[0].id);
+    qsort(set->pairs, set->count, sizeof(set->pairs[0]), pair_compare);
+    while (strcmp(set->pairs[set->first].id, first) != 0)
+        set->first++;
 }
 
-int credential_store_reload(struct credential_store *s, char *message, size_t message_size)
+static int set_read(struct credential_store *s, struct credential_set **out, char *message,
+                    size_t size)
 {
-    struct credential_set *set = mem_zalloc(sizeof(*set)), *old;
-    int code;
+    struct credential_set *set;
+    size_t lines = 2, bytes_read;
+    char *text;
+    int code = E_OK;
 
-    atomic_init(&set->refs, 1);
-    set->text = mem_zalloc(1);
-    mem_free(set->text);
-    set->text = NULL;
-    code = set_fill(s, set, message, message_size);
+    if (!s->file) {
+        *out = set_new(1);
+        set_finish(s, *out);
+        return E_OK;
+    }
+    TRY(file_read(s, &text, message, size));
+    bytes_read = strlen(text);
+    for (const char *p = text; *p; p++)
+        lines += *p == '\n';
+    set = set_new(lines);
+    code = set_read_lines(s, set, text, message, size);
+    OPENSSL_cleanse(text, bytes_read);
+    mem_free(text);
     if (code) {
         set_drop(set);
         return code;
     }
+    set_finish(s, set);
+    *out = set;
+    return E_OK;
+}
+
+int credential_store_reload(struct credential_store *s, char *message, size_t message_size)
+{
+    struct credential_set *set, *old;
+
+    TRY(set_read(s, &set, message, message_size));
     pthread_mutex_lock(&s->lock);
     old = s->set;
     s->set = set;
@@ -368,66 +350,69 @@ static int file_write(const char *file, const char *text, char *message, size_t 
     return E_OK;
 }
 
-static int file_make(struct credential_store *s, char *message, size_t size)
+static int pair_random(struct credential_store *s, struct credential *out, char *message,
+                       size_t size)
 {
-    char id[ID_BYTES + 1], secret[SECRET_BYTES + 1], text[1024];
-    char instance[32] = "";
+    char id[ID_BYTES + 1], secret[SECRET_BYTES + 1];
     int code;
 
     random_text(id, ID_BYTES);
     random_text(secret, SECRET_BYTES);
-    if (strlen(s->conf.instance) < sizeof(instance))
-        strcpy(instance, s->conf.instance);
-    code = pair_check("the first access key", instance, s->conf.id ? s->conf.id : id,
-                      s->conf.secret ? s->conf.secret : secret, message, size);
-    if (code)
-        return code;
-    snprintf(text, sizeof(text), "# instance access_key_id secret\n%s %s %s\n", instance,
-             s->conf.id ? s->conf.id : id, s->conf.secret ? s->conf.secret : secret);
+    code = pair_fill("--instance", s->conf.instance, id, secret, out, message, size);
+    OPENSSL_cleanse(secret, sizeof(secret));
+    return code;
+}
+
+static int file_make(struct credential_store *s, char *message, size_t size)
+{
+    struct credential made = s->own;
+    char text[CREDENTIAL_INSTANCE_MAX + CREDENTIAL_ID_MAX + CREDENTIAL_SECRET_MAX + 64];
+    int code;
+
+    if (!s->has_own)
+        TRY(pair_random(s, &made, message, size));
+    snprintf(text, sizeof(text), "# instance access_key_id secret\n%s %s %s\n", made.instance,
+             made.id, made.secret);
     code = file_write(s->file, text, message, size);
     OPENSSL_cleanse(text, sizeof(text));
-    OPENSSL_cleanse(secret, sizeof(secret));
+    OPENSSL_cleanse(&made, sizeof(made));
     s->made = !code;
     return code;
 }
 
-/* Without a data folder a pair is made for this start only, by way of the environment's. */
-static void pair_make(struct credential_store *s)
+/* Finds the pairs: our own, then those of the file, which is made if it is missing. */
+static int store_fill(struct credential_store *s, char *message, size_t size)
 {
-    char *id = mem_alloc(ID_BYTES + 1 + SECRET_BYTES + 1), *secret = id + ID_BYTES + 1;
-
-    random_text(id, ID_BYTES);
-    random_text(secret, SECRET_BYTES);
-    s->conf.id = id;
-    s->conf.secret = secret;
-    s->made = true;
+    if (s->conf.id) {
+        TRY(pair_fill("the environment's access key", s->conf.instance, s->conf.id, s->conf.secret,
+                      &s->own, message, size));
+        s->has_own = true;
+    }
+    if (!s->file && !s->has_own) {
+        TRY(pair_random(s, &s->own, message, size));
+        s->has_own = s->made = true;
+    }
+    if (s->file && access(s->file, F_OK) && errno == ENOENT)
+        TRY(file_make(s, message, size));
+    return credential_store_reload(s, message, size);
 }
 
 int credential_store_open(const struct credential_conf *conf, struct credential_store **out,
                           char *message, size_t message_size)
 {
     struct credential_store *s = mem_zalloc(sizeof(*s));
-    int code = E_OK;
+    int code;
 
     *out = NULL;
     s->conf = *conf;
-    s->conf.instance = mem_strdup(conf->instance);
-    s->conf.id = conf->id ? mem_strdup(conf->id) : NULL;
-    s->conf.secret = conf->id ? mem_strdup(conf->secret) : NULL;
-    s->conf.dir = NULL;
     pthread_mutex_init(&s->lock, NULL);
     if (conf->dir) {
         size_t size = strlen(conf->dir) + sizeof("/credentials");
 
         s->file = mem_alloc(size);
         snprintf(s->file, size, "%s/credentials", conf->dir);
-        if (access(s->file, F_OK) && errno == ENOENT)
-            code = file_make(s, message, message_size);
-    } else if (!conf->id) {
-        pair_make(s);
     }
-    if (!code)
-        code = credential_store_reload(s, message, message_size);
+    code = store_fill(s, message, message_size);
     if (code) {
         credential_store_close(s);
         return code;
@@ -442,8 +427,8 @@ void credential_store_close(struct credential_store *s)
         return;
     set_drop(s->set);
     pthread_mutex_destroy(&s->lock);
+    OPENSSL_cleanse(&s->own, sizeof(s->own));
     mem_free(s->file);
-    mem_free((char *)(uintptr_t)s->conf.instance);
     mem_free(s);
 }
 
@@ -494,11 +479,8 @@ bool credential_instance_equal(const struct credential *c, bytes instance)
 
     if (strlen(c->instance) != instance.len)
         return false;
-    for (size_t i = 0; i < instance.len; i++) {
-        char small = p[i] >= 'A' && p[i] <= 'Z' ? (char)(p[i] | 0x20) : p[i];
-
-        if (small != c->instance[i])
+    for (size_t i = 0; i < instance.len; i++)
+        if (letter_small(p[i]) != c->instance[i])
             return false;
-    }
     return true;
 }

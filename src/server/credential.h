@@ -10,23 +10,26 @@
 #include "base/log.h"
 #include "wire/sign.h"
 
+#define CREDENTIAL_INSTANCE_MAX 16
+#define CREDENTIAL_ID_MAX 128
+#define CREDENTIAL_SECRET_MAX 256
+
 struct credential_set;
 
 struct credential {
-    const char *instance; /* in small letters */
-    const char *id;
-    const char *secret;
-    bool from_environment;
+    char instance[CREDENTIAL_INSTANCE_MAX + 1]; /* in small letters */
+    char id[CREDENTIAL_ID_MAX + 1];
+    char secret[CREDENTIAL_SECRET_MAX + 1];
     struct sign_key key;        /* of the secret */
     struct credential_set *set; /* keeps it while anybody uses it */
 };
 
 struct credential_conf {
-    const char *dir;      /* the data folder, which must be there; NULL: nothing is read or written */
+    const char *dir; /* the data folder, which must be there; NULL: nothing is read or written */
     const char *instance; /* of a pair that is made, and of the environment's */
     const char *id;       /* the environment's pair; both NULL: none */
     const char *secret;
-    struct log *log;
+    struct log *log; /* used as long as the store; the texts above only while opening */
 };
 
 struct credential_store;
@@ -44,7 +47,8 @@ int credential_store_reload(struct credential_store *s, char *message, size_t me
 
 /* The pair of a key id, held until credential_release(); NULL: there is none. */
 const struct credential *credential_find(struct credential_store *s, bytes id);
-/* The pair to show to a new user: the environment's, else the file's first. Held likewise. */
+/* The pair to show to a new user: the environment's or the one just made, else the file's
+ * first. Held likewise. */
 const struct credential *credential_first(struct credential_store *s);
 /* NULL is allowed. */
 void credential_release(const struct credential *c);

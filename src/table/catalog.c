@@ -2,11 +2,10 @@
  *
  * Stored under table 0 of the system partition:
  *   kind 1, instance, name   a schema (schema.c)
- *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop, ms
- *   kind 3                   the lease of numbers: none at or above it was ever given out
- *   kind 4                   the next table id
- * A table's id is never used again, so a write that is still under way when its table is dropped lands where
- * nobody looks and goes with the rest. */
+ *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop,
+ * ms kind 3                   the lease of numbers: none at or above it was ever given out kind 4
+ * the next table id A table's id is never used again, so a write that is still under way when its
+ * table is dropped lands where nobody looks and goes with the rest. */
 #include "table/catalog.h"
 
 #include "table/db.h"
@@ -19,8 +18,8 @@
 #include <xxhash.h>
 
 #define BUCKETS 4096
-#define LEASE_US (3600ll * 1000000)   /* how far ahead numbers are reserved */
-#define DROP_GRACE_MS 60000           /* no request lives longer */
+#define LEASE_US (3600ll * 1000000) /* how far ahead numbers are reserved */
+#define DROP_GRACE_MS 60000         /* no request lives longer */
 
 enum catalog_kind {
     CATALOG_TABLE = 1,
@@ -33,14 +32,16 @@ struct catalog {
     struct wr_db *db;
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[BUCKETS];
-    uint32_t next_id;               /* under the catalog's latch */
-    _Atomic uint64_t number;        /* the last one given out */
+    uint32_t next_id;        /* under the catalog's latch */
+    _Atomic uint64_t number; /* the last one given out */
     _Atomic uint64_t lease;
-    int64_t rate_second;            /* under the catalog's latch: table operations in this second */
+    int64_t rate_second; /* under the catalog's latch: table operations in this second */
     int64_t rate_count;
 };
 
-/* ---- keys --------------------------------------------------------------------------------------------------- */
+/* ---- keys
+ * ---------------------------------------------------------------------------------------------------
+ */
 
 static struct buf catalog_key(struct arena *a, enum catalog_kind kind)
 {
@@ -84,7 +85,8 @@ static bytes number_value(struct arena *a, uint64_t v)
     return bytes_of(p, 8);
 }
 
-/* ---- the cache ---------------------------------------------------------------------------------------------- */
+/* ---- the cache
+ * ---------------------------------------------------------------------------------------------- */
 
 static uint64_t name_hash(bytes instance, bytes name)
 {
@@ -218,7 +220,9 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
     return n;
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------------------ */
+/* ---- numbers
+ * ------------------------------------------------------------------------------------------------
+ */
 
 uint64_t catalog_next_number(struct catalog *cat)
 {
@@ -234,7 +238,8 @@ uint64_t catalog_next_number(struct catalog *cat)
 /* Reserves numbers up to an hour ahead; on a clean close exactly what was used. */
 static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
 {
-    struct edit edit = {EDIT_PUT, plain_key(&c->arena, CATALOG_LEASE), number_value(&c->arena, until)};
+    struct edit edit = {EDIT_PUT, plain_key(&c->arena, CATALOG_LEASE),
+                        number_value(&c->arena, until)};
     struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
     int code = wait_apply(c, cat->db->engine, &batch);
 
@@ -244,11 +249,13 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
     return E_OK;
 }
 
-/* ---- open and close ----------------------------------------------------------------------------------------- */
+/* ---- open and close
+ * ----------------------------------------------------------------------------------------- */
 
 static int load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
 {
-    struct get get = {.partition = PARTITION_SYSTEM, .key = plain_key(&c->arena, kind), .view = VIEW_LATEST};
+    struct get get = {
+        .partition = PARTITION_SYSTEM, .key = plain_key(&c->arena, kind), .view = VIEW_LATEST};
 
     TRY(wait_get(c, e, &get));
     if (get.found && get.value.len != 8)
@@ -259,7 +266,8 @@ static int load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, 
 
 static int load_tables(struct ctx *c, struct catalog *cat)
 {
-    struct key_range range = {plain_key(&c->arena, CATALOG_TABLE), plain_key(&c->arena, CATALOG_DROPPED)};
+    struct key_range range = {plain_key(&c->arena, CATALOG_TABLE),
+                              plain_key(&c->arena, CATALOG_DROPPED)};
     struct page page = {.more = true};
 
     while (page.more) {
@@ -341,10 +349,11 @@ void catalog_close(struct catalog *cat)
     mem_free(cat);
 }
 
-/* ---- table operations --------------------------------------------------------------------------------------- */
+/* ---- table operations
+ * --------------------------------------------------------------------------------------- */
 
-/* One operation, from its turn at the latch to its answer. The latch is held until the change is durable and
- * published, so the next operation sees it. */
+/* One operation, from its turn at the latch to its answer. The latch is held until the change is
+ * durable and published, so the next operation sees it. */
 struct table_op {
     struct latch latch;
     struct call *call;
@@ -370,7 +379,8 @@ static int check_rate(struct call *call)
     return E_OK;
 }
 
-static void op_edit(struct batch *b, struct table_op *op, enum edit_type type, bytes key, bytes value)
+static void op_edit(struct batch *b, struct table_op *op, enum edit_type type, bytes key,
+                    bytes value)
 {
     op->edits[b->edit_count++] = (struct edit){type, key, value};
     b->edits = op->edits;
@@ -404,7 +414,8 @@ static int create_table(struct table_op *op, struct batch *b, struct table *old)
         return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.",
                     (int)call->db->limits.tables_per_instance_max);
     TRY(op_put(op, b, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
-    op_edit(b, op, EDIT_PUT, plain_key(&c->arena, CATALOG_NEXT_ID), number_value(&c->arena, id + 1ull));
+    op_edit(b, op, EDIT_PUT, plain_key(&c->arena, CATALOG_NEXT_ID),
+            number_value(&c->arena, id + 1ull));
     cat->next_id = id + 1; /* an id lost to a failed write is only a gap */
     return E_OK;
 }
@@ -413,13 +424,15 @@ static int delete_table(struct table_op *op, struct batch *b, struct table *old)
 {
     struct ctx *c = &op->call->c;
 
-    op_edit(b, op, EDIT_DELETE, table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
+    op_edit(b, op, EDIT_DELETE, table_key(&c->arena, old->schema.instance, old->schema.d.table),
+            BYTES_NONE);
     op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.id),
             number_value(&c->arena, (uint64_t)op->call->now_ms));
     return E_OK;
 }
 
-static int set_status(struct table_op *op, struct batch *b, struct table *old, enum wr_table_status status)
+static int set_status(struct table_op *op, struct batch *b, struct table *old,
+                      enum wr_table_status status)
 {
     struct schema s = old->schema;
 
@@ -521,7 +534,8 @@ static bytes request_table(const struct wr_request *req)
 
 static void describe_table(struct call *call)
 {
-    struct table *t = cache_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
+    struct table *t =
+        cache_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
 
     if (t) {
         schema_describe(&call->c.arena, &t->schema, &call->reply.description);
@@ -536,7 +550,8 @@ static void list_table(struct call *call)
 {
     bytes *names;
 
-    call->reply.table_list.count = catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
+    call->reply.table_list.count =
+        catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
     call->reply.table_list.tables = names;
     call_finish(call);
 }
@@ -573,7 +588,8 @@ void catalog_exec(struct call *call)
     latch_run(&woken);
 }
 
-/* ---- detached data ------------------------------------------------------------------------------------------ */
+/* ---- detached data
+ * ------------------------------------------------------------------------------------------ */
 
 /* A table operation of our own: it has no call, so it carries its context itself. */
 struct mark_op {
@@ -606,7 +622,8 @@ static void mark_done(void *arg, int code)
     if (code)
         table_release(op->next);
     else
-        cache_publish(op->db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
+        cache_publish(op->db->catalog, op->next->schema.instance, op->next->schema.d.table,
+                      op->next);
     mark_end(op, code, &woken);
     latch_run(&woken);
 }
@@ -633,7 +650,8 @@ static void mark_run(struct latch *l, struct run_list *woken)
     buf_init(&stored, &op->c.arena, 512);
     schema_encode(&stored, &s);
     code = table_new(&op->c, op->db, buf_bytes(&stored), &op->next);
-    op->edit = (struct edit){EDIT_PUT, table_key(&op->c.arena, s.instance, s.d.table), buf_bytes(&stored)};
+    op->edit =
+        (struct edit){EDIT_PUT, table_key(&op->c.arena, s.instance, s.d.table), buf_bytes(&stored)};
     table_release(now);
     if (code)
         mark_end(op, code, woken);
@@ -641,7 +659,8 @@ static void mark_run(struct latch *l, struct run_list *woken)
         engine_apply(&op->c, op->db->engine, &batch, mark_done, op);
 }
 
-void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code), void *arg)
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                           void *arg)
 {
     struct run_list woken = {0};
     struct mark_op *op;
@@ -663,7 +682,9 @@ void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void 
     latch_run(&woken);
 }
 
-/* ---- sweeping ----------------------------------------------------------------------------------------------- */
+/* ---- sweeping
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key)
 {
@@ -702,13 +723,15 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (atomic_load(&cat->lease) < atomic_load(&cat->number) + LEASE_US / 2)
         lease_store(&c, cat, atomic_load(&cat->number) + LEASE_US);
-    range = (struct key_range){plain_key(&c.arena, CATALOG_DROPPED), plain_key(&c.arena, CATALOG_LEASE)};
+    range = (struct key_range){plain_key(&c.arena, CATALOG_DROPPED),
+                               plain_key(&c.arena, CATALOG_LEASE)};
     if (!wait_scan(&c, db->engine, &scan))
         for (size_t i = 0; i < page.count; i++) {
             struct kv *kv = &page.items[i];
 
             if (kv->value.len == 8 && kv->key.len == KEY_PREFIX_BYTES + 4 &&
-                (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms && drop_table(&c, db, kv->key))
+                (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms &&
+                drop_table(&c, db, kv->key))
                 log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                          c.text ? c.text : "storage error");
         }

@@ -1,8 +1,8 @@
 /* catalog.h: the tables of every instance: stored under table 0, all of them in memory.
  *
- * A request takes a reference to the table it works on and so sees one unchanging schema; a change publishes a new
- * `struct table` under the same name. Table operations of the database run one after the other (a latch), row
- * operations only look up. */
+ * A request takes a reference to the table it works on and so sees one unchanging schema; a change
+ * publishes a new `struct table` under the same name. Table operations of the database run one
+ * after the other (a latch), row operations only look up. */
 #ifndef TABLE_CATALOG_H
 #define TABLE_CATALOG_H
 
@@ -28,7 +28,8 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
 void catalog_close(struct catalog *cat);
 
 /* A reference to the table, or E_NOT_EXIST. `name` was checked. */
-int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out);
+int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
+                 struct table **out);
 struct table *table_ref(struct table *t);
 void table_release(struct table *t);
 
@@ -42,14 +43,17 @@ size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables)
 struct call;
 void catalog_exec(struct call *call);
 
-/* Makes "this table has detached data" durable, then calls done(arg, code). At once if it is already. */
-void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code), void *arg);
+/* Makes "this table has detached data" durable, then calls done(arg, code). At once if it is
+ * already. */
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                           void *arg);
 
-/* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached data,
- * auto-increment keys. Near the microseconds of the clock. */
+/* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached
+ * data, auto-increment keys. Near the microseconds of the clock. */
 uint64_t catalog_next_number(struct catalog *cat);
 
-/* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the sweeper. */
+/* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the
+ * sweeper. */
 void catalog_sweep(struct wr_db *db, int64_t now_ms);
 
 #endif

@@ -12,7 +12,8 @@
 
 #define VERSION "0.1.0"
 
-/* widerow.h lists the codes for callers, err.def says what they mean: they must be the same numbers. */
+/* widerow.h lists the codes for callers, err.def says what they mean: they must be the same
+ * numbers. */
 #define SAME(name) _Static_assert((int)WR_E_##name == (int)E_##name, #name)
 SAME(PARAMETER);
 SAME(INVALID_PK);
@@ -67,7 +68,8 @@ int wr_error_applied(int code)
     return err_info(code)->applied;
 }
 
-/* ---- open and close ----------------------------------------------------------------------------------------- */
+/* ---- open and close
+ * ----------------------------------------------------------------------------------------- */
 
 static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
@@ -75,7 +77,8 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
 
     limits_init(&db->limits, o->strict);
     for (size_t i = 0; i < o->setting_count; i++)
-        if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message, sizeof(message)))
+        if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
+                       sizeof(message)))
             return fail(c, E_PARAMETER, "%s.", message);
     return E_OK;
 }
@@ -105,7 +108,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     return E_OK;
 }
 
-int wr_open(const struct wr_options *options, struct wr_db **out, char *message, size_t message_size)
+int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
+            size_t message_size)
 {
     struct wr_db *db = mem_zalloc(sizeof(*db));
     struct ctx c;
@@ -115,7 +119,8 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     clock_real_init(&db->clock);
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
-    db->log = (struct log){.level = 'D', .sink = options->log ? log_sink : NULL, .arg = db, .clock = &db->clock};
+    db->log = (struct log){
+        .level = 'D', .sink = options->log ? log_sink : NULL, .arg = db, .clock = &db->clock};
     if (!options->log)
         db->log.level = 'I';
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
@@ -157,9 +162,12 @@ void wr_status(struct wr_db *db, struct wr_status *out)
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
 }
 
-/* ---- requests ----------------------------------------------------------------------------------------------- */
+/* ---- requests
+ * -----------------------------------------------------------------------------------------------
+ */
 
-static struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
+static struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done,
+                             void *arg)
 {
     struct call *call = mem_alloc(sizeof(*call));
 

@@ -39,17 +39,17 @@ struct call {
     _Alignas(16) uint8_t first[4096]; /* the arena's first bytes */
 };
 
-/* Sends the reply: the code and text in call->c if that failed, else what stands in call->reply. Nothing of the
- * call may be touched afterwards. */
+/* Sends the reply: the code and text in call->c if that failed, else what stands in call->reply.
+ * Nothing of the call may be touched afterwards. */
 void call_finish(struct call *call);
 
 /* E_BUSY when the request's deadline has passed. */
 int call_check_deadline(struct call *call);
 
 /* Each runs one family of operations and finishes the call, now or later. */
-void write_exec(struct call *call);      /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
-void read_exec(struct call *call);       /* GetRow, BatchGetRow */
-void range_exec(struct call *call);      /* GetRange, BulkExport */
-void split_exec(struct call *call);      /* ComputeSplitPointsBySize */
+void write_exec(struct call *call); /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
+void read_exec(struct call *call);  /* GetRow, BatchGetRow */
+void range_exec(struct call *call); /* GetRange, BulkExport */
+void split_exec(struct call *call); /* ComputeSplitPointsBySize */
 
 #endif

@@ -482,3 +482,14 @@ size_t key_size(const struct wr_key *key)
         size += key->columns[i].name.len + value_size(&key->columns[i].value);
     return size;
 }
+
+struct wr_key key_copy(struct arena *a, const struct wr_key *key)
+{
+    struct wr_key_column *columns = arena_alloc(a, sizeof(*columns) * (key->count + 1));
+
+    for (size_t i = 0; i < key->count; i++) {
+        columns[i].name = arena_copy(a, key->columns[i].name);
+        columns[i].value = value_copy(a, &key->columns[i].value);
+    }
+    return (struct wr_key){columns, key->count};
+}

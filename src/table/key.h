@@ -69,4 +69,7 @@ int key_compare(const struct wr_key_schema *schema, const struct wr_key *a, cons
 /* Names and values as capacity counts them (semantics, section 7). */
 size_t key_size(const struct wr_key *key);
 
+/* A copy whose names and values live in the arena: replies outlive requests and tables. */
+struct wr_key key_copy(struct arena *a, const struct wr_key *key);
+
 #endif

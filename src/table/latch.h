@@ -1,9 +1,10 @@
 /* latch.h: one queue per row, so that read-decide-write of a row happens one at a time.
  *
- * Who waits is a continuation, never a sleeping thread: latch_take() either gives the latch at once or queues the
- * waiter, whose `run` is called later, with the latch held, by the thread that passed it on. Woken waiters are put
- * on a run list and called from latch_run(), never from inside latch_pass(): a hot row with a thousand waiters must
- * not become a thousand nested calls. Any thread may call anything. */
+ * Who waits is a continuation, never a sleeping thread: latch_take() either gives the latch at once
+ * or queues the waiter, whose `run` is called later, with the latch held, by the thread that passed
+ * it on. Woken waiters are put on a run list and called from latch_run(), never from inside
+ * latch_pass(): a hot row with a thousand waiters must not become a thousand nested calls. Any
+ * thread may call anything. */
 #ifndef TABLE_LATCH_H
 #define TABLE_LATCH_H
 
@@ -20,7 +21,8 @@ struct latch {
     uint64_t hash;
     struct latch *chain;       /* holders of one hash bucket */
     struct latch *head, *tail; /* of a holder: who waits, in order */
-    struct latch *next;        /* of a waiter: the one behind it; of a woken one: the next in the run list */
+    struct latch
+        *next; /* of a waiter: the one behind it; of a woken one: the next in the run list */
 };
 
 /* Waiters that hold their latch now and are to be run. */

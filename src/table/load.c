@@ -1,7 +1,7 @@
 /* load.c
  *
- * A wide row is read range by range: one range for all cells, or one for each wanted column. Each page holds a
- * bounded number of cells, so memory grows only with what the caller asked for. */
+ * A wide row is read range by range: one range for all cells, or one for each wanted column. Each
+ * page holds a bounded number of cells, so memory grows only with what the caller asked for. */
 #include "table/load.h"
 
 #include "table/key.h"
@@ -22,7 +22,8 @@ static bytes cell_bound(struct load *l, bytes column, bool with_column, bool pas
         cell_put_key_column(&b, l->row.id, column);
     else
         cell_put_key_id(&b, l->row.id);
-    /* Every cell key goes on behind this prefix; no cell key's next byte is 0xFF repeated nine times. */
+    /* Every cell key goes on behind this prefix; no cell key's next byte is 0xFF repeated nine
+     * times. */
     if (past)
         for (int i = 0; i < 9; i++)
             buf_put_u8(&b, 0xFF);
@@ -47,7 +48,8 @@ static void make_ranges(struct load *l)
         l->ranges->start = cell_bound(l, l->after, true, true);
     else
         l->ranges->start = cell_bound(l, l->start, l->start.ptr != NULL, false);
-    l->ranges->end = l->end.ptr ? cell_bound(l, l->end, true, false) : cell_bound(l, BYTES_NONE, false, true);
+    l->ranges->end =
+        l->end.ptr ? cell_bound(l, l->end, true, false) : cell_bound(l, BYTES_NONE, false, true);
 }
 
 static int add_cell(struct load *l, const struct kv *kv)
@@ -128,8 +130,10 @@ static int ask_head(struct load *l)
     buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
     key_put_prefix(&key, l->table->schema.id, 0, KIND_HEAD);
     buf_put_bytes(&key, l->cols);
-    l->get = (struct get){
-        .partition = l->table->schema.id, .key = buf_bytes(&key), .view = l->view, .done = get_done};
+    l->get = (struct get){.partition = l->table->schema.id,
+                          .key = buf_bytes(&key),
+                          .view = l->view,
+                          .done = get_done};
     l->state = LOAD_HEAD;
     return engine_get(l->c, l->engine, &l->get);
 }

@@ -1,7 +1,8 @@
 /* load.h: a row from the engine: its head, and of a wide row the cells that are wanted.
  *
- * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when calling load_run()
- * again gives the answer. It uses the arena of the context it was begun with, from one thread at a time. */
+ * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
+ * calling load_run() again gives the answer. It uses the arena of the context it was begun with,
+ * from one thread at a time. */
 #ifndef TABLE_LOAD_H
 #define TABLE_LOAD_H
 
@@ -17,13 +18,14 @@ struct load {
     enum engine_view view;
     void (*done)(struct load *l);
 
-    /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL: open). The choice
-     * may be made in `choose`, called once when the row turned out to be wide. */
+    /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL:
+     * open). The choice may be made in `choose`, called once when the row turned out to be wide. */
     const bytes *columns;
     size_t column_count;
     bytes start, end;
-    bytes after;        /* go on behind the last cell of this column; ptr NULL: from the start */
-    size_t bytes_max;   /* stop after a column that passes it, and tell where in `next`; 0: read all */
+    bytes after; /* go on behind the last cell of this column; ptr NULL: from the start */
+    size_t
+        bytes_max; /* stop after a column that passes it, and tell where in `next`; 0: read all */
     void (*choose)(struct load *l);
 
     struct row row;

@@ -15,8 +15,8 @@ static size_t stamp_size(const struct wr_table_options *o)
     return o->max_versions > 1 || o->ttl_s != -1 ? 8 : 0;
 }
 
-size_t meter_row_size(const struct wr_table_options *o, const struct wr_key *key, const struct wr_cell *cells,
-                      size_t count)
+size_t meter_row_size(const struct wr_table_options *o, const struct wr_key *key,
+                      const struct wr_cell *cells, size_t count)
 {
     size_t size = key_size(key) + count * stamp_size(o);
 
@@ -25,8 +25,8 @@ size_t meter_row_size(const struct wr_table_options *o, const struct wr_key *key
     return size;
 }
 
-size_t meter_change_size(const struct wr_table_options *o, const struct wr_key *key, const struct wr_cell *cells,
-                         size_t count)
+size_t meter_change_size(const struct wr_table_options *o, const struct wr_key *key,
+                         const struct wr_cell *cells, size_t count)
 {
     size_t size = key_size(key);
 

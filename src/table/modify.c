@@ -9,24 +9,29 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- checks that need no table ------------------------------------------------------------------------------ */
+/* ---- checks that need no table
+ * ------------------------------------------------------------------------------ */
 
 static int check_value(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
 {
     const struct wr_value *v = &cell->value;
 
     if (v->type == WR_NULL || v->type >= WR_INF_MIN)
-        return fail(c, E_PARAMETER, "%s is an invalid type for the attribute column.", value_type_name(v->type));
+        return fail(c, E_PARAMETER, "%s is an invalid type for the attribute column.",
+                    value_type_name(v->type));
     if ((v->type == WR_DOUBLE || v->type == WR_FLOAT) && !isfinite(v->real))
-        return fail(c, E_PARAMETER, "Value of column '%.*s' must be a finite number.", BYTES_FMT(cell->name));
+        return fail(c, E_PARAMETER, "Value of column '%.*s' must be a finite number.",
+                    BYTES_FMT(cell->name));
     if (!value_is_bytes(v->type))
         return E_OK;
     if (v->bytes.len > (size_t)limits->cell_bytes_max)
         return fail(c, E_PARAMETER,
-                    "The length of attribute column: '%.*s' exceeds the MaxLength:%lld with CurrentLength:%zu.",
+                    "The length of attribute column: '%.*s' exceeds the MaxLength:%lld with "
+                    "CurrentLength:%zu.",
                     BYTES_FMT(cell->name), (long long)limits->cell_bytes_max, v->bytes.len);
     if (v->type == WR_VARCHAR && !bytes_is_utf8(v->bytes))
-        return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.", BYTES_FMT(cell->name));
+        return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.",
+                    BYTES_FMT(cell->name));
     return E_OK;
 }
 
@@ -45,31 +50,37 @@ static int check_update_cell(struct ctx *c, const struct limits *limits, const s
         return check_value(c, limits, cell);
     case WR_CELL_DELETE_ALL:
         if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
-            return fail(c, E_PARAMETER, "Deleting all versions of column '%.*s' takes no timestamp.",
+            return fail(c, E_PARAMETER,
+                        "Deleting all versions of column '%.*s' takes no timestamp.",
                         BYTES_FMT(cell->name));
         return E_OK;
     case WR_CELL_DELETE_ONE:
         if (cell->timestamp_ms == WR_TIMESTAMP_NONE)
-            return fail(c, E_PARAMETER, "Deleting one version of column '%.*s' needs its timestamp.",
+            return fail(c, E_PARAMETER,
+                        "Deleting one version of column '%.*s' needs its timestamp.",
                         BYTES_FMT(cell->name));
         return E_OK;
     case WR_CELL_INCREMENT:
         if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
-            return fail(c, E_PARAMETER, "Incrementing column '%.*s' takes no timestamp.", BYTES_FMT(cell->name));
+            return fail(c, E_PARAMETER, "Incrementing column '%.*s' takes no timestamp.",
+                        BYTES_FMT(cell->name));
         if (cell->value.type != WR_BIGINT && cell->value.type != WR_DOUBLE)
-            return fail(c, E_PARAMETER, "Column '%.*s' can be incremented by a number only.", BYTES_FMT(cell->name));
+            return fail(c, E_PARAMETER, "Column '%.*s' can be incremented by a number only.",
+                        BYTES_FMT(cell->name));
         return check_value(c, limits, cell);
     }
     return fail(c, E_PARAMETER, "Column '%.*s' has an unknown operation.", BYTES_FMT(cell->name));
 }
 
-static int check_cells(struct ctx *c, const struct limits *limits, const struct wr_row_change *change)
+static int check_cells(struct ctx *c, const struct limits *limits,
+                       const struct wr_row_change *change)
 {
     const struct wr_row *row = &change->row;
 
     if (row->cell_count > (size_t)limits->row_change_cells_max)
         return fail(c, E_PARAMETER,
-                    "The number of attribute columns exceeds the limit, limit count: %d, column count: %zu.",
+                    "The number of attribute columns exceeds the limit, limit count: %d, column "
+                    "count: %zu.",
                     (int)limits->row_change_cells_max, row->cell_count);
     for (size_t i = 0; i < row->cell_count; i++) {
         const struct wr_cell *cell = &row->cells[i];
@@ -77,7 +88,8 @@ static int check_cells(struct ctx *c, const struct limits *limits, const struct 
         TRY(name_check_column(c, cell->name));
         for (size_t k = 0; k < row->key.count; k++)
             if (bytes_equal(cell->name, row->key.columns[k].name))
-                return fail(c, E_PARAMETER, "Duplicated attribute column name with primary key column: '%.*s'.",
+                return fail(c, E_PARAMETER,
+                            "Duplicated attribute column name with primary key column: '%.*s'.",
                             BYTES_FMT(cell->name));
         if (change->type == WR_PUT && cell->op != WR_CELL_PUT)
             return fail(c, E_PARAMETER, "OpType cannot be given for column name:'%.*s' in PutRow.",
@@ -96,9 +108,10 @@ static int check_increments(struct ctx *c, const struct wr_row *row)
             continue;
         for (size_t j = 0; j < row->cell_count; j++)
             if (j != i && bytes_equal(row->cells[i].name, row->cells[j].name))
-                return fail(c, E_PARAMETER,
-                            "Column '%.*s' cannot be incremented and changed otherwise in one request.",
-                            BYTES_FMT(row->cells[i].name));
+                return fail(
+                    c, E_PARAMETER,
+                    "Column '%.*s' cannot be incremented and changed otherwise in one request.",
+                    BYTES_FMT(row->cells[i].name));
     }
     return E_OK;
 }
@@ -125,7 +138,8 @@ static int check_return(struct ctx *c, const struct wr_row_change *change)
             return fail(c, E_PARAMETER, "RT_AFTER_MODIFY is for UpdateRow only.");
         for (size_t i = 0; i < change->return_column_count; i++)
             if (!increments_column(&change->row, change->return_columns[i]))
-                return fail(c, E_PARAMETER, "Return column '%.*s' is not incremented by the request.",
+                return fail(c, E_PARAMETER,
+                            "Return column '%.*s' is not incremented by the request.",
                             BYTES_FMT(change->return_columns[i]));
         return E_OK;
     }
@@ -137,17 +151,20 @@ static const char *change_name(enum wr_change_type type)
     return type == WR_PUT ? "PutRow" : type == WR_UPDATE ? "UpdateRow" : "DeleteRow";
 }
 
-int modify_check_alone(struct ctx *c, const struct limits *limits, const struct wr_row_change *change, bool many)
+int modify_check_alone(struct ctx *c, const struct limits *limits,
+                       const struct wr_row_change *change, bool many)
 {
     size_t size;
 
     if (change->type != WR_PUT && change->type != WR_UPDATE && change->type != WR_DELETE)
         return fail(c, E_PARAMETER, "Unknown type of row change.");
-    if (change->condition.existence < WR_IGNORE || change->condition.existence > WR_EXPECT_NOT_EXIST)
+    if (change->condition.existence < WR_IGNORE ||
+        change->condition.existence > WR_EXPECT_NOT_EXIST)
         return fail(c, E_PARAMETER, "Unknown row existence expectation.");
-    /* A placeholder of an auto-increment column is legal in puts and updates; whether the column is one is for the
-     * table to say. */
-    TRY(key_check_alone(c, limits, &change->row.key, change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
+    /* A placeholder of an auto-increment column is legal in puts and updates; whether the column is
+     * one is for the table to say. */
+    TRY(key_check_alone(c, limits, &change->row.key,
+                        change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
     TRY(check_cells(c, limits, change));
     if (change->type == WR_UPDATE && change->row.cell_count == 0)
         return fail(c, E_PARAMETER, "Attribute column is missing.");
@@ -159,12 +176,14 @@ int modify_check_alone(struct ctx *c, const struct limits *limits, const struct 
     size = many ? 0 : meter_request_size(change);
     if (size > (size_t)limits->row_change_bytes_max)
         return fail(c, E_PARAMETER,
-                    "The total data size of %s request exceeds the limit, limit size: %lld, data size: %zu.",
+                    "The total data size of %s request exceeds the limit, limit size: %lld, data "
+                    "size: %zu.",
                     change_name(change->type), (long long)limits->row_change_bytes_max, size);
     return E_OK;
 }
 
-/* ---- beginning ---------------------------------------------------------------------------------------------- */
+/* ---- beginning
+ * ---------------------------------------------------------------------------------------------- */
 
 /* Deviation is counted in whole seconds, as the clients' documents do. */
 static int check_deviation(struct ctx *c, const struct modify *m)
@@ -213,17 +232,24 @@ static int generate_key(struct ctx *c, struct modify *m, uint64_t number)
     return E_OK;
 }
 
-int modify_begin(struct ctx *c, const struct limits *limits, struct table *table, const struct wr_row_change *change,
-                 int64_t now_ms, uint64_t number, struct modify *m)
+int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+                 const struct wr_row_change *change, int64_t now_ms, uint64_t number,
+                 struct modify *m)
 {
     const struct wr_table_description *d = &table->schema.d;
     struct buf cols;
 
-    *m = (struct modify){
-        .limits = limits, .table = table, .change = change, .now_ms = now_ms, .key = change->row.key, .stamp = number};
-    TRY(key_check(c, limits, d->key, d->key_count, &m->key, change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
+    *m = (struct modify){.limits = limits,
+                         .table = table,
+                         .change = change,
+                         .now_ms = now_ms,
+                         .key = change->row.key,
+                         .stamp = number};
+    TRY(key_check(c, limits, d->key, d->key_count, &m->key,
+                  change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
     if (change->type == WR_UPDATE && !d->options.allow_update)
-        return fail(c, E_PARAMETER, "UpdateRow is not allowed on a table whose option allow_update is false.");
+        return fail(c, E_PARAMETER,
+                    "UpdateRow is not allowed on a table whose option allow_update is false.");
     TRY(check_deviation(c, m));
     TRY(generate_key(c, m, number));
     TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));
@@ -250,7 +276,8 @@ bool modify_needs_old(const struct modify *m)
     if (m->generated)
         return false;
     return change->type == WR_UPDATE || change->condition.existence != WR_IGNORE || m->condition ||
-           atomic_load(&m->table->has_detached) || (change->type == WR_PUT && has_auto_increment(m->table));
+           atomic_load(&m->table->has_detached) ||
+           (change->type == WR_PUT && has_auto_increment(m->table));
 }
 
 static int compare_names(const void *a, const void *b)
@@ -297,7 +324,9 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     return names;
 }
 
-/* ---- deciding ----------------------------------------------------------------------------------------------- */
+/* ---- deciding
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static int check_condition(struct ctx *c, struct modify *m, bool exists)
 {
@@ -308,27 +337,33 @@ static int check_condition(struct ctx *c, struct modify *m, bool exists)
 
     if (cond->existence != WR_IGNORE || m->condition)
         m->read_units = meter_units(key_size(&m->key));
-    if ((cond->existence == WR_EXPECT_EXIST && !exists) || (cond->existence == WR_EXPECT_NOT_EXIST && exists))
+    if ((cond->existence == WR_EXPECT_EXIST && !exists) ||
+        (cond->existence == WR_EXPECT_NOT_EXIST && exists))
         goto failed;
     if (!m->condition)
         return E_OK;
     seen = arena_alloc(&c->arena, sizeof(*seen) * (old->cell_count + 1));
     if (exists)
-        n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count, seen);
+        n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count,
+                          seen);
     if (filter_match(c, m->condition, &m->key, seen, n))
         return E_OK;
+    if (c->code) /* a regular expression that took too long */
+        return c->code;
 failed:
     m->read_units = m->write_units = 1;
     return fail_code(c, E_CONDITION);
 }
 
-/* The cells that an update works on: those of the old row, and behind them what the request puts. */
+/* The cells that an update works on: those of the old row, and behind them what the request puts.
+ */
 struct working {
     struct wr_cell *cells;
     size_t count;
 };
 
-/* The newest visible version of a column, or NULL. Put cells at the end count too, so this looks at all. */
+/* The newest visible version of a column, or NULL. Put cells at the end count too, so this looks at
+ * all. */
 static const struct wr_cell *newest(const struct modify *m, const struct working *w, bytes name)
 {
     const struct wr_cell *best = NULL;
@@ -353,9 +388,11 @@ static void remove_versions(struct working *w, bytes name, int64_t timestamp_ms)
 }
 
 /* A stored cell: stamped and with its checksum. */
-static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value, int64_t timestamp_ms)
+static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value,
+                                  int64_t timestamp_ms)
 {
-    struct wr_cell out = {.name = cell->name, .value = *value, .timestamp_ms = timestamp_ms, .crc8_known = true};
+    struct wr_cell out = {
+        .name = cell->name, .value = *value, .timestamp_ms = timestamp_ms, .crc8_known = true};
 
     if (!cell->crc8_known || cell->op != WR_CELL_PUT)
         out.crc8 = value_crc8(cell->name, value, timestamp_ms);
@@ -366,20 +403,24 @@ static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_va
     return out;
 }
 
-static int increment(struct ctx *c, const struct modify *m, struct working *w, const struct wr_cell *cell, int64_t stamp)
+static int increment(struct ctx *c, const struct modify *m, struct working *w,
+                     const struct wr_cell *cell, int64_t stamp)
 {
     const struct wr_cell *old = newest(m, w, cell->name);
     struct wr_value v = cell->value;
 
     if (old && old->value.type != v.type)
-        return fail(c, E_PARAMETER, "Column '%.*s' is %s and cannot be incremented by %s.", BYTES_FMT(cell->name),
-                    value_type_name(old->value.type), value_type_name(v.type));
-    if (old && v.type == WR_BIGINT && __builtin_add_overflow(old->value.integer, v.integer, &v.integer))
+        return fail(c, E_PARAMETER, "Column '%.*s' is %s and cannot be incremented by %s.",
+                    BYTES_FMT(cell->name), value_type_name(old->value.type),
+                    value_type_name(v.type));
+    if (old && v.type == WR_BIGINT &&
+        __builtin_add_overflow(old->value.integer, v.integer, &v.integer))
         return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
     if (old && v.type == WR_DOUBLE) {
         v.real += old->value.real;
         if (!isfinite(v.real))
-            return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
+            return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.",
+                        BYTES_FMT(cell->name));
     }
     if (old && old->timestamp_ms >= stamp)
         stamp = old->timestamp_ms + (m->table->schema.d.options.max_versions > 1);
@@ -387,8 +428,8 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w, c
     return E_OK;
 }
 
-/* The stamp for this request's cells without one: now, or so much later that updates which follow one another
- * within a millisecond keep distinct versions (semantics, section 5). */
+/* The stamp for this request's cells without one: now, or so much later that updates which follow
+ * one another within a millisecond keep distinct versions (semantics, section 5). */
 static int64_t cell_stamp(const struct modify *m, const struct working *w)
 {
     int64_t stamp = m->now_ms;
@@ -413,8 +454,10 @@ static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
     return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
 }
 
-/* update_full_row: the newest version of every column the request does not touch is written again. */
-static void rewrite_untouched(const struct modify *m, struct working *w, size_t old_count, int64_t stamp)
+/* update_full_row: the newest version of every column the request does not touch is written again.
+ */
+static void rewrite_untouched(const struct modify *m, struct working *w, size_t old_count,
+                              int64_t stamp)
 {
     size_t n = w->count;
 
@@ -441,7 +484,8 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     bool puts = false;
     int64_t stamp;
 
-    w.cells = arena_alloc(&c->arena, sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
+    w.cells = arena_alloc(&c->arena,
+                          sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
     if (old_count)
         memcpy(w.cells, old->cells, sizeof(*w.cells) * old_count);
     stamp = cell_stamp(m, &w);
@@ -452,17 +496,21 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
         if (cell->op == WR_CELL_INCREMENT)
             TRY(increment(c, m, &w, cell, stamp));
         else if (cell->op == WR_CELL_PUT)
-            w.cells[w.count++] = stored_cell(
-                cell, &cell->value, cell->timestamp_ms == WR_TIMESTAMP_NONE ? stamp : cell->timestamp_ms);
+            w.cells[w.count++] =
+                stored_cell(cell, &cell->value,
+                            cell->timestamp_ms == WR_TIMESTAMP_NONE ? stamp : cell->timestamp_ms);
         else
-            remove_versions(&w, cell->name, cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms : WR_TIMESTAMP_NONE);
+            remove_versions(&w, cell->name,
+                            cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms
+                                                           : WR_TIMESTAMP_NONE);
     }
     m->write_units = meter_units(
         meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
     if (!exists && !puts)
         return E_OK; /* deletes alone make no row */
     if (full && exists) {
-        m->read_units = meter_units(meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
+        m->read_units = meter_units(
+            meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
         rewrite_untouched(m, &w, old_count, stamp);
     }
     w.count = trim(m, w.cells, cells_sort(w.cells, w.count));
@@ -484,8 +532,9 @@ static void run_put(struct ctx *c, struct modify *m)
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
 
-        cells[i] = stored_cell(cell, &cell->value,
-                               cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->now_ms : cell->timestamp_ms);
+        cells[i] =
+            stored_cell(cell, &cell->value,
+                        cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->now_ms : cell->timestamp_ms);
     }
     n = cells_sort(cells, asked->cell_count);
     m->row = (struct row){.there = true, .cells = cells, .cell_count = trim(m, cells, n)};
@@ -512,7 +561,8 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
     TRY(check_condition(c, m, exists));
     if (!m->generated && !exists && m->change->type != WR_DELETE && has_auto_increment(m->table))
         return fail(c, E_PARAMETER,
-                    "A row with an auto-increment key is created with the placeholder, not with a value of one's own.");
+                    "A row with an auto-increment key is created with the placeholder, not with a "
+                    "value of one's own.");
     if (m->change->type == WR_UPDATE)
         TRY(run_update(c, m, exists));
     else if (m->change->type == WR_PUT)
@@ -537,7 +587,9 @@ bool modify_detaches(const struct modify *m)
     return m->changed && m->row.there && m->row.wide && !(m->old.wide && m->old.id == m->row.id);
 }
 
-/* ---- edits -------------------------------------------------------------------------------------------------- */
+/* ---- edits
+ * --------------------------------------------------------------------------------------------------
+ */
 
 void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
 {
@@ -592,17 +644,21 @@ static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
 
 static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
 {
-    return a->crc8 == b->crc8 && a->value.type == b->value.type && value_compare(&a->value, &b->value) == 0;
+    return a->crc8 == b->crc8 && a->value.type == b->value.type &&
+           value_compare(&a->value, &b->value) == 0;
 }
 
 /* The cells of a wide row that differ between `old` (those stored) and `now`. Both sorted. */
-static void wide_edits(const struct modify *m, struct edits *e, const struct wr_cell *old, size_t old_count)
+static void wide_edits(const struct modify *m, struct edits *e, const struct wr_cell *old,
+                       size_t old_count)
 {
     const struct row *now = &m->row;
     size_t i = 0, j = 0;
 
     while (i < old_count || j < now->cell_count) {
-        int r = i == old_count ? 1 : j == now->cell_count ? -1 : compare_cells(&old[i], &now->cells[j]);
+        int r = i == old_count         ? 1
+                : j == now->cell_count ? -1
+                                       : compare_cells(&old[i], &now->cells[j]);
 
         if (r < 0) {
             cell_edit(m, e, EDIT_DELETE, now->id, &old[i++]);
@@ -650,7 +706,17 @@ void modify_edits(const struct modify *m, struct edits *e)
         wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
 }
 
-/* ---- the answer --------------------------------------------------------------------------------------------- */
+/* ---- the answer
+ * --------------------------------------------------------------------------------------------- */
+
+static struct wr_cell cell_copy(struct arena *a, const struct wr_cell *cell)
+{
+    struct wr_cell copy = *cell;
+
+    copy.name = arena_copy(a, cell->name);
+    copy.value = value_copy(a, &cell->value);
+    return copy;
+}
 
 int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out)
 {
@@ -660,7 +726,7 @@ int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *o
 
     if (change->return_type == WR_RETURN_NONE)
         return E_OK;
-    out->row.key = m->key;
+    out->row.key = key_copy(&c->arena, &m->key);
     if (change->return_type == WR_RETURN_KEY)
         return E_OK;
     cells = ARENA_ARRAY(&c->arena, struct wr_cell, change->return_column_count);
@@ -668,7 +734,7 @@ int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *o
         for (size_t j = 0; j < change->return_column_count; j++)
             if (bytes_equal(m->row.cells[i].name, change->return_columns[j]) &&
                 (n == 0 || !bytes_equal(cells[n - 1].name, m->row.cells[i].name)))
-                cells[n++] = m->row.cells[i];
+                cells[n++] = cell_copy(&c->arena, &m->row.cells[i]);
     out->row.cells = cells;
     out->row.cell_count = n;
     return E_OK;

@@ -1,7 +1,8 @@
-/* modify.h: one row change: the old row and what is asked give the new row and the edits that store it.
+/* modify.h: one row change: the old row and what is asked give the new row and the edits that store
+ * it.
  *
- * Nothing here touches storage or locks. write.c loads the old row under its latch, calls modify_run(), and applies
- * the edits. Rules: semantics, sections 5 and 6. */
+ * Nothing here touches storage or locks. write.c loads the old row under its latch, calls
+ * modify_run(), and applies the edits. Rules: semantics, sections 5 and 6. */
 #ifndef TABLE_MODIFY_H
 #define TABLE_MODIFY_H
 
@@ -11,9 +12,10 @@
 #include "table/filter.h"
 #include "table/row.h"
 
-/* Checks that need no table; in a batch their failure fails the whole request. `many` is true inside batches:
- * the size of one row is then not bounded by itself. */
-int modify_check_alone(struct ctx *c, const struct limits *limits, const struct wr_row_change *change, bool many);
+/* Checks that need no table; in a batch their failure fails the whole request. `many` is true
+ * inside batches: the size of one row is then not bounded by itself. */
+int modify_check_alone(struct ctx *c, const struct limits *limits,
+                       const struct wr_row_change *change, bool many);
 
 /* One change on its way. */
 struct modify {
@@ -23,39 +25,43 @@ struct modify {
     int64_t now_ms;
 
     /* modify_begin() */
-    struct wr_key key;      /* the change's key, with a chosen value for an auto-increment column */
+    struct wr_key key; /* the change's key, with a chosen value for an auto-increment column */
     struct filter *condition;
-    bool increments;        /* some cell is an increment */
-    bool generated;         /* the key was generated: no such row can be there */
-    bytes cols;             /* the key columns, encoded */
-    uint64_t stamp;         /* of this write */
+    bool increments; /* some cell is an increment */
+    bool generated;  /* the key was generated: no such row can be there */
+    bytes cols;      /* the key columns, encoded */
+    uint64_t stamp;  /* of this write */
 
-    /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of the columns
-     * that modify_columns() names. */
+    /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of
+     * the columns that modify_columns() names. */
     struct row old;
 
     /* modify_run() */
-    struct row row; /* what will be stored; `there` false: the row goes. Of a wide row only the touched cells */
+    struct row row; /* what will be stored; `there` false: the row goes. Of a wide row only the
+                       touched cells */
     bool changed;   /* false: nothing to store */
     int32_t read_units, write_units;
 };
 
-/* Checks the change against its table and prepares it: key, condition, deviation, allow_update. `number` gives an
- * auto-increment value and the stamp. Row-level errors. */
-int modify_begin(struct ctx *c, const struct limits *limits, struct table *table, const struct wr_row_change *change,
-                 int64_t now_ms, uint64_t number, struct modify *m);
+/* Checks the change against its table and prepares it: key, condition, deviation, allow_update.
+ * `number` gives an auto-increment value and the stamp. Row-level errors. */
+int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+                 const struct wr_row_change *change, int64_t now_ms, uint64_t number,
+                 struct modify *m);
 
 /* True unless the change is a blind put or delete of a row that surely lies in one piece. */
 bool modify_needs_old(const struct modify *m);
 
-/* The columns of a wide row that the change reads or writes, sorted, without duplicates; NULL means all of them,
- * 0 with a non-NULL result means none. */
+/* The columns of a wide row that the change reads or writes, sorted, without duplicates; NULL means
+ * all of them, 0 with a non-NULL result means none. */
 const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count);
 
-/* Decides. E_CONDITION, E_PARAMETER: nothing changes. `new_id` is used if the row has to become a wide one. */
+/* Decides. E_CONDITION, E_PARAMETER: nothing changes. `new_id` is used if the row has to become a
+ * wide one. */
 int modify_run(struct ctx *c, struct modify *m, uint64_t new_id);
 
-/* True if storing m->row makes or replaces detached data, so that the table's flag must be set before. */
+/* True if storing m->row makes or replaces detached data, so that the table's flag must be set
+ * before. */
 bool modify_detaches(const struct modify *m);
 
 /* The list that edits are collected in. */

@@ -1,9 +1,9 @@
 /* range.c: GetRange and BulkExport.
  *
- * Heads are scanned page by page at the durable view; each head is a row, and a wide one has its wanted cells
- * loaded. A page of the answer ends at the first of: the limit, the cap on scanned rows, the cap on scanned bytes.
- * One head more than needed is always asked for, so that "next" names a row that is there, and is left out when
- * there is none. */
+ * Heads are scanned page by page at the durable view; each head is a row, and a wide one has its
+ * wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on scanned
+ * rows, the cap on scanned bytes. One head more than needed is always asked for, so that "next"
+ * names a row that is there, and is left out when there is none. */
 #include "table/db.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -52,7 +52,9 @@ static void load_done(struct load *l)
     walk(PORT_CONTAINER(l, struct range_op, load));
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -----------------------------------------------------------------------------------------------
+ */
 
 static bool page_full(const struct range_op *op)
 {
@@ -108,7 +110,8 @@ static int read_key(struct range_op *op, bytes head_key, struct wr_key *out)
     struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
     size_t used;
 
-    TRY(key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count, columns, &used));
+    TRY(key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count, columns,
+                         &used));
     /* Names in the schema go with the table, which an answer may outlive. */
     for (size_t i = 0; i < d->key_count; i++)
         columns[i].name = op->table->schema.d.key[i].name;
@@ -166,6 +169,8 @@ static int take_row(struct range_op *op, const struct kv *kv)
     }
     out = add_row(op);
     selection_apply(c, &op->selection, &op->key, &row, out, &size);
+    if (c->code) /* a regular expression that took too long */
+        return c->code;
     op->row_count += out->key.count != 0;
     op->scanned++;
     op->scanned_bytes += size;
@@ -220,7 +225,9 @@ static void walk(struct range_op *op)
         op_finish(op, full, &op->key);
 }
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* Answers may outlive the table, so names in keys are copied once and shared by all rows. */
 static void own_names(struct range_op *op, struct wr_range_result *r)
@@ -242,6 +249,26 @@ static void own_names(struct range_op *op, struct wr_range_result *r)
     r->key_count = d->key_count;
 }
 
+/* return_entire_primary_keys = false: only the key columns that the read names. An answer's row must have a key,
+ * so where none is named all stay. */
+static void cut_keys(struct range_op *op)
+{
+    for (size_t i = 0; i < op->row_count; i++) {
+        struct wr_key *key = &op->rows[i].key;
+        struct wr_key_column *columns = (struct wr_key_column *)key->columns;
+        size_t n = 0;
+
+        for (size_t k = 0; k < key->count; k++)
+            for (size_t j = 0; j < op->read.column_count; j++)
+                if (bytes_equal(columns[k].name, op->read.columns[j])) {
+                    columns[n++] = columns[k];
+                    break;
+                }
+        if (n)
+            key->count = n;
+    }
+}
+
 static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
 {
     struct call *call = op->call;
@@ -257,12 +284,15 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
         else
             r->consumed.read = meter_units(op->scanned_bytes);
         own_names(op, r);
+        if (!op->export && call->req->get_range.partial_keys)
+            cut_keys(op);
     }
     table_release(op->table);
     call_finish(call);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------------ */
+/* ---- the beginning
+ * ------------------------------------------------------------------------------------------ */
 
 static bytes head_bound(struct ctx *c, const struct table *t, const struct wr_key *key, bool past)
 {
@@ -276,8 +306,8 @@ static bytes head_bound(struct ctx *c, const struct table *t, const struct wr_ke
     return buf_bytes(&b);
 }
 
-static int check_bounds(struct call *call, struct table *t, const struct wr_key *start, const struct wr_key *end,
-                        bool backward)
+static int check_bounds(struct call *call, struct table *t, const struct wr_key *start,
+                        const struct wr_key *end, bool backward)
 {
     const struct wr_table_description *d = &t->schema.d;
     struct ctx *c = &call->c;
@@ -293,7 +323,8 @@ static int check_bounds(struct call *call, struct table *t, const struct wr_key 
     return E_OK;
 }
 
-static int op_start(struct range_op *op, bytes table, const struct wr_key *start, const struct wr_key *end)
+static int op_start(struct range_op *op, bytes table, const struct wr_key *start,
+                    const struct wr_key *end)
 {
     struct call *call = op->call;
     struct ctx *c = &call->c;
@@ -306,15 +337,17 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     d = &op->table->schema.d;
     code = check_bounds(call, op->table, start, end, op->backward);
     if (!code)
-        code = selection_init(c, &call->db->limits, &op->read, &d->options, d->key, d->key_count, call->now_ms,
-                              &op->selection);
+        code = selection_init(c, &call->db->limits, &op->read, &d->options, d->key, d->key_count,
+                              call->now_ms, &op->selection);
     if (code) {
         table_release(op->table);
         return code;
     }
     /* Backward the start is the upper end, and inclusive. */
-    op->range.start = op->backward ? head_bound(c, op->table, end, true) : head_bound(c, op->table, start, false);
-    op->range.end = op->backward ? head_bound(c, op->table, start, true) : head_bound(c, op->table, end, false);
+    op->range.start =
+        op->backward ? head_bound(c, op->table, end, true) : head_bound(c, op->table, start, false);
+    op->range.end =
+        op->backward ? head_bound(c, op->table, start, true) : head_bound(c, op->table, end, false);
     walk(op);
     return E_OK;
 }
@@ -325,7 +358,8 @@ static int start_range(struct call *call, struct range_op *op)
     struct ctx *c = &call->c;
 
     TRY(name_check_table(c, g->table));
-    TRY(selection_check_alone(c, &call->db->limits, &g->read, "No version condition is specified."));
+    TRY(selection_check_alone(c, &call->db->limits, &g->read,
+                              "No version condition is specified."));
     if (g->has_limit && g->limit <= 0)
         return fail(c, E_PARAMETER, "The limit must be greater than 0.");
     op->read = g->read;

@@ -1,7 +1,7 @@
 /* read.c: GetRow and BatchGetRow.
  *
- * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its rows one after
- * the other; a load that answers later resumes the walk where it is woken. */
+ * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
+ * rows one after the other; a load that answers later resumes the walk where it is woken. */
 #include "table/db.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -102,6 +102,10 @@ static int row_read(struct read_op *op, struct read_row *r)
     }
     TRY(load_run(&op->load));
     selection_apply(c, &r->t->selection, r->key, &op->load.row, &r->result->row, &size);
+    if (c->code) /* a regular expression that took too long */
+        return c->code;
+    if (r->result->row.key.count)
+        r->result->row.key = key_copy(&c->arena, r->key);
     if (op->load.next.ptr)
         r->result->next_token = token_make(c, op->load.next);
     r->result->consumed.read = meter_units(size);
@@ -153,8 +157,8 @@ static int start_single(struct call *call)
     op->tables = ARENA_NEW(&c->arena, struct read_table);
     op->tables->table = t;
     op->table_count = 1;
-    if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key, t->schema.d.key_count,
-                       call->now_ms, &op->tables->selection)) {
+    if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key,
+                       t->schema.d.key_count, call->now_ms, &op->tables->selection)) {
         table_release(t);
         return c->code;
     }
@@ -181,7 +185,8 @@ static int check_batch(struct call *call, const struct wr_batch_get_row *b)
         rows += b->tables[i].key_count;
     }
     if (rows > (size_t)limits->batch_get_rows_max)
-        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.", (int)limits->batch_get_rows_max);
+        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
+                    (int)limits->batch_get_rows_max);
     for (size_t i = 0; i < b->table_count; i++)
         for (size_t j = 0; j < b->tables[i].key_count; j++)
             TRY(key_check_alone(c, limits, &b->tables[i].keys[j], KEY_READ));
@@ -197,8 +202,9 @@ static int batch_table(struct call *call, struct read_op *op, const struct wr_ta
 
     TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t->table));
     op->table_count++;
-    TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options, t->table->schema.d.key,
-                       t->table->schema.d.key_count, call->now_ms, &t->selection));
+    TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options,
+                       t->table->schema.d.key, t->table->schema.d.key_count, call->now_ms,
+                       &t->selection));
     *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
     for (size_t i = 0; i < g->key_count; i++)
         op->rows[op->row_count++] =
@@ -211,7 +217,8 @@ static int start_batch(struct call *call)
     const struct wr_batch_get_row *b = &call->req->batch_get_row;
     struct ctx *c = &call->c;
     struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
-    struct wr_table_result *results = ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
+    struct wr_table_result *results =
+        ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
     size_t rows = 0;
 
     TRY(check_batch(call, b));

@@ -1,8 +1,8 @@
 /* schema.c
  *
- * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload. Lists repeat their
- * tag. A reader skips tags it does not know, so that fields can be added; what a reader must not skip gets a new
- * version byte. */
+ * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload.
+ * Lists repeat their tag. A reader skips tags it does not know, so that fields can be added; what a
+ * reader must not skip gets a new version byte. */
 #include "table/schema.h"
 
 #include "table/key.h"
@@ -13,7 +13,9 @@
 
 #define SCHEMA_VERSION 1
 
-/* ---- checks ------------------------------------------------------------------------------------------------ */
+/* ---- checks
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* The name of a type in CreateTable's texts. */
 static const char *plain_type_name(enum wr_type type)
@@ -23,7 +25,8 @@ static const char *plain_type_name(enum wr_type type)
     return strncmp(name, "VT_", 3) == 0 ? name + 3 : name;
 }
 
-static int check_key_schema(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+static int check_key_schema(struct ctx *c, const struct limits *limits,
+                            const struct wr_create_table *t)
 {
     size_t autos = 0;
 
@@ -37,7 +40,8 @@ static int check_key_schema(struct ctx *c, const struct limits *limits, const st
         TRY(name_check_column(c, k->name));
         for (size_t j = 0; j < i; j++)
             if (bytes_equal(t->key[j].name, k->name))
-                return fail(c, E_PARAMETER, "Duplicated primary key name: '%.*s'.", BYTES_FMT(k->name));
+                return fail(c, E_PARAMETER, "Duplicated primary key name: '%.*s'.",
+                            BYTES_FMT(k->name));
         if (!value_is_key_type(k->type))
             return fail(c, E_PARAMETER, "%s is an invalid type for the primary key.",
                         plain_type_name(k->type));
@@ -62,8 +66,9 @@ static bool key_has_name(const struct wr_key_schema *key, size_t count, bytes na
     return false;
 }
 
-static int check_defined(struct ctx *c, const struct limits *limits, const struct wr_key_schema *key,
-                         size_t key_count, const struct wr_defined_column *defined, size_t count)
+static int check_defined(struct ctx *c, const struct limits *limits,
+                         const struct wr_key_schema *key, size_t key_count,
+                         const struct wr_defined_column *defined, size_t count)
 {
     if (count > (size_t)limits->defined_columns_max)
         return fail(c, E_PARAMETER, "The number of defined columns must be in range: [0, %d].",
@@ -71,7 +76,8 @@ static int check_defined(struct ctx *c, const struct limits *limits, const struc
     for (size_t i = 0; i < count; i++) {
         TRY(name_check_column(c, defined[i].name));
         if (key_has_name(key, key_count, defined[i].name))
-            return fail(c, E_PARAMETER, "Duplicated attribute column name with primary key column: '%.*s'.",
+            return fail(c, E_PARAMETER,
+                        "Duplicated attribute column name with primary key column: '%.*s'.",
                         BYTES_FMT(defined[i].name));
         for (size_t j = 0; j < i; j++)
             if (bytes_equal(defined[j].name, defined[i].name))
@@ -81,29 +87,36 @@ static int check_defined(struct ctx *c, const struct limits *limits, const struc
     return E_OK;
 }
 
-static int check_options(struct ctx *c, const struct limits *limits, const struct wr_table_options *o)
+static int check_options(struct ctx *c, const struct limits *limits,
+                         const struct wr_table_options *o)
 {
     if (o->given & WR_HAS_TTL) {
         if (o->ttl_s == 0 || o->ttl_s < -1)
             return fail(c, E_PARAMETER, "TimeToLive cannot be 0 or less than -1.");
         if (o->ttl_s != -1 && o->ttl_s < limits->ttl_seconds_min)
-            return fail(c, E_PARAMETER, "TimeToLive must be -1 or not less than %" PRId64 " seconds.",
+            return fail(c, E_PARAMETER,
+                        "TimeToLive must be -1 or not less than %" PRId64 " seconds.",
                         limits->ttl_seconds_min);
     }
     if ((o->given & WR_HAS_MAX_VERSIONS) && o->max_versions <= 0)
         return fail(c, E_PARAMETER, "The maximum versions cannot be less than or equal to 0");
-    if ((o->given & WR_HAS_DEVIATION) && (o->deviation_s < 0 || o->deviation_s > INT64_MAX / 1000000))
-        return fail(c, E_PARAMETER, "The maximum deviation must be in range [0, INT64_MAX/1000000].");
+    if ((o->given & WR_HAS_DEVIATION) &&
+        (o->deviation_s < 0 || o->deviation_s > INT64_MAX / 1000000))
+        return fail(c, E_PARAMETER,
+                    "The maximum deviation must be in range [0, INT64_MAX/1000000].");
     return E_OK;
 }
 
-static int check_throughput(struct ctx *c, const struct limits *limits, const struct wr_throughput *t)
+static int check_throughput(struct ctx *c, const struct limits *limits,
+                            const struct wr_throughput *t)
 {
     if (t->has_read && (t->read < 0 || t->read > limits->reserved_cu_max))
-        return fail(c, E_PARAMETER, "The reserved read capacity unit must be in range: [0, %" PRId64 "].",
+        return fail(c, E_PARAMETER,
+                    "The reserved read capacity unit must be in range: [0, %" PRId64 "].",
                     limits->reserved_cu_max);
     if (t->has_write && (t->write < 0 || t->write > limits->reserved_cu_max))
-        return fail(c, E_PARAMETER, "The reserved write capacity unit must be in range: [0, %" PRId64 "].",
+        return fail(c, E_PARAMETER,
+                    "The reserved write capacity unit must be in range: [0, %" PRId64 "].",
                     limits->reserved_cu_max);
     return E_OK;
 }
@@ -115,7 +128,8 @@ static int check_stream(struct ctx *c, const struct limits *limits, const struct
     if (!s->has_expiration)
         return fail(c, E_PARAMETER, "The expiration time of the stream is missing.");
     if (s->expiration_h <= 0 || s->expiration_h > limits->stream_hours_max)
-        return fail(c, E_PARAMETER, "The expiration time of the stream must be in range: [1, %" PRId64 "].",
+        return fail(c, E_PARAMETER,
+                    "The expiration time of the stream must be in range: [1, %" PRId64 "].",
                     limits->stream_hours_max);
     for (size_t i = 0; i < s->column_count; i++)
         TRY(name_check_column(c, s->columns_to_get[i]));
@@ -123,24 +137,28 @@ static int check_stream(struct ctx *c, const struct limits *limits, const struct
 }
 
 /* One end of a pre-split range; the outer ends are INF_MIN and INF_MAX. */
-static int check_split_value(struct ctx *c, const struct wr_key_schema *first, const struct wr_value *v)
+static int check_split_value(struct ctx *c, const struct wr_key_schema *first,
+                             const struct wr_value *v)
 {
     if (v->type != first->type)
         return fail(c, E_PARAMETER, "The value type of partition does not match with primary key.");
     if (v->type == WR_BIGINT && (v->integer == INT64_MIN || v->integer == INT64_MAX))
-        return fail(c, E_PARAMETER, "The value of partition range can not be INT64_MIN or INT64_MAX.");
+        return fail(c, E_PARAMETER,
+                    "The value of partition range can not be INT64_MIN or INT64_MAX.");
     if (!value_is_bytes(v->type))
         return E_OK;
     if (v->bytes.len == 0)
         return fail(c, E_PARAMETER, "The value of partition range can not be empty %s.",
                     v->type == WR_VARCHAR ? "string" : "binary");
     if (v->bytes.len > 64)
-        return fail(c, E_PARAMETER, "The value of partition range exceeds the MaxLength:64 with CurrentLength:%zu.",
+        return fail(c, E_PARAMETER,
+                    "The value of partition range exceeds the MaxLength:64 with CurrentLength:%zu.",
                     v->bytes.len);
     return E_OK;
 }
 
-static int check_partitions(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+static int check_partitions(struct ctx *c, const struct limits *limits,
+                            const struct wr_create_table *t)
 {
     if (t->partition_count > (size_t)limits->partitions_max)
         return fail(c, E_PARAMETER, "The count of partitions cannot be greater than %" PRId64,
@@ -178,15 +196,18 @@ static int check_index(struct ctx *c, const struct limits *limits, const struct 
 {
     TRY(name_check_table(c, ix->name));
     if (ix->key_column_count < 1 || ix->key_column_count > (size_t)limits->key_columns_max)
-        return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %d] in index.",
+        return fail(c, E_PARAMETER,
+                    "The number of primary key columns must be in range: [1, %d] in index.",
                     (int)limits->key_columns_max);
     if (ix->defined_column_count > (size_t)limits->defined_columns_max)
-        return fail(c, E_PARAMETER, "The number of attribute columns must be in range: [0, %d] in index.",
+        return fail(c, E_PARAMETER,
+                    "The number of attribute columns must be in range: [0, %d] in index.",
                     (int)limits->defined_columns_max);
     for (size_t i = 0; i < ix->key_column_count; i++)
         if (!key_has_name(t->key, t->key_count, ix->key_columns[i]) &&
             !defined_has_name(t, ix->key_columns[i]))
-            return fail(c, E_PARAMETER, "Index column '%.*s' is neither a primary key nor a defined column.",
+            return fail(c, E_PARAMETER,
+                        "Index column '%.*s' is neither a primary key nor a defined column.",
                         BYTES_FMT(ix->key_columns[i]));
     for (size_t i = 0; i < ix->defined_column_count; i++)
         if (!defined_has_name(t, ix->defined_columns[i]))
@@ -218,7 +239,8 @@ int schema_check_create(struct ctx *c, const struct limits *limits, const struct
     return E_OK;
 }
 
-/* ---- making and changing ------------------------------------------------------------------------------------ */
+/* ---- making and changing
+ * ------------------------------------------------------------------------------------ */
 
 static void options_merge(struct wr_table_options *to, const struct wr_table_options *from)
 {
@@ -234,13 +256,15 @@ static void options_merge(struct wr_table_options *to, const struct wr_table_opt
         to->update_full_row = from->update_full_row;
 }
 
-static void stream_switch(struct ctx *c, struct wr_table_description *d, const struct wr_stream_spec *s)
+static void stream_switch(struct ctx *c, struct wr_table_description *d,
+                          const struct wr_stream_spec *s)
 {
     if (!s->given)
         return;
     if (s->enable && !d->stream.enable) {
         d->stream_enable_us = clock_wall_us(c->clock);
-        d->stream_id = arena_printf(&c->arena, "%.*s_%" PRId64, BYTES_FMT(d->table), d->stream_enable_us);
+        d->stream_id =
+            arena_printf(&c->arena, "%.*s_%" PRId64, BYTES_FMT(d->table), d->stream_enable_us);
     }
     d->stream = *s;
     if (!s->enable) {
@@ -249,7 +273,8 @@ static void stream_switch(struct ctx *c, struct wr_table_description *d, const s
     }
 }
 
-struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance, const struct wr_create_table *t)
+struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
+                                  const struct wr_create_table *t)
 {
     struct schema *s = ARENA_NEW(&c->arena, struct schema);
     struct wr_table_description *d = &s->d;
@@ -331,15 +356,18 @@ static int update_options(struct ctx *c, const struct limits *limits, struct sch
 
     TRY(check_options(c, limits, o));
     if ((o->given & WR_HAS_UPDATE_FULL_ROW) && o->update_full_row != d->options.update_full_row)
-        return fail(c, E_PARAMETER, "The option updateFullRow cannot be changed after the table was created.");
+        return fail(c, E_PARAMETER,
+                    "The option updateFullRow cannot be changed after the table was created.");
     options_merge(&d->options, o);
     if (d->index_count == 0)
         return E_OK;
     if ((o->given & WR_HAS_MAX_VERSIONS) && o->max_versions != 1)
         return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
-    if ((o->given & WR_HAS_TTL) && o->ttl_s != -1 && d->options.allow_update && !d->options.update_full_row)
+    if ((o->given & WR_HAS_TTL) && o->ttl_s != -1 && d->options.allow_update &&
+        !d->options.update_full_row)
         return fail(c, E_PARAMETER,
-                    "The TTL of a table with secondary indexes can be changed only while allow_update is false.");
+                    "The TTL of a table with secondary indexes can be changed only while "
+                    "allow_update is false.");
     return E_OK;
 }
 
@@ -349,8 +377,9 @@ int schema_update(struct ctx *c, const struct limits *limits, const struct schem
     struct schema *s = schema_next(c, old);
 
     if (!u->has_reserved && !u->has_options && !u->stream.given)
-        return fail(c, E_PARAMETER,
-                    "At least one of reserved throughput, table options and stream must be specified.");
+        return fail(
+            c, E_PARAMETER,
+            "At least one of reserved throughput, table options and stream must be specified.");
     if (u->has_options)
         TRY(update_options(c, limits, s, &u->options));
     TRY(check_stream(c, limits, &u->stream));
@@ -394,11 +423,12 @@ static bool index_uses(const struct wr_index_meta *ix, bytes name)
     return false;
 }
 
-int schema_delete_defined(struct ctx *c, const struct schema *old, const struct wr_defined_columns *columns,
-                          struct schema **out)
+int schema_delete_defined(struct ctx *c, const struct schema *old,
+                          const struct wr_defined_columns *columns, struct schema **out)
 {
     struct schema *s = schema_next(c, old);
-    struct wr_defined_column *left = ARENA_ARRAY(&c->arena, struct wr_defined_column, old->d.defined_count);
+    struct wr_defined_column *left =
+        ARENA_ARRAY(&c->arena, struct wr_defined_column, old->d.defined_count);
     size_t n = 0, gone = 0;
 
     if (columns->count == 0)
@@ -419,14 +449,16 @@ int schema_delete_defined(struct ctx *c, const struct schema *old, const struct 
                             BYTES_FMT(old->d.defined[i].name), BYTES_FMT(old->d.indexes[j].name));
     }
     if (gone != columns->count)
-        return fail(c, E_PARAMETER, "A column that is to be deleted is not a defined column of the table.");
+        return fail(c, E_PARAMETER,
+                    "A column that is to be deleted is not a defined column of the table.");
     s->d.defined = left;
     s->d.defined_count = n;
     *out = s;
     return E_OK;
 }
 
-/* ---- stored bytes ------------------------------------------------------------------------------------------- */
+/* ---- stored bytes
+ * ------------------------------------------------------------------------------------------- */
 
 enum field {
     F_ID = 1,
@@ -657,7 +689,8 @@ static void read_options(struct reader *r, struct wr_table_options *o)
 {
     uint8_t flags;
 
-    o->given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE | WR_HAS_UPDATE_FULL_ROW;
+    o->given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
+               WR_HAS_UPDATE_FULL_ROW;
     o->ttl_s = (int32_t)read_number(r);
     o->max_versions = (int32_t)read_number(r);
     o->deviation_s = read_number(r);
@@ -679,7 +712,8 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
 
     *out = (struct schema){0};
     if (version != SCHEMA_VERSION && !r.bad)
-        return fail(c, E_FORMAT, "A stored table description has version %d; this server knows version %d.",
+        return fail(c, E_FORMAT,
+                    "A stored table description has version %d; this server knows version %d.",
                     version, SCHEMA_VERSION);
     count_fields(r, counts);
     d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
@@ -772,7 +806,8 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     return E_OK;
 }
 
-/* ---- describing --------------------------------------------------------------------------------------------- */
+/* ---- describing
+ * --------------------------------------------------------------------------------------------- */
 
 static const bytes *copy_names(struct arena *a, const bytes *names, size_t count)
 {
@@ -804,7 +839,8 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
     for (size_t i = 0; i < d->index_count; i++) {
         indexes[i] = d->indexes[i];
         indexes[i].name = arena_copy(a, d->indexes[i].name);
-        indexes[i].key_columns = copy_names(a, d->indexes[i].key_columns, d->indexes[i].key_column_count);
+        indexes[i].key_columns =
+            copy_names(a, d->indexes[i].key_columns, d->indexes[i].key_column_count);
         indexes[i].defined_columns =
             copy_names(a, d->indexes[i].defined_columns, d->indexes[i].defined_column_count);
     }

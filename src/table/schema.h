@@ -1,4 +1,5 @@
-/* schema.h: a table's description: what is checked when it is made or changed, and its stored bytes. */
+/* schema.h: a table's description: what is checked when it is made or changed, and its stored
+ * bytes. */
 #ifndef TABLE_SCHEMA_H
 #define TABLE_SCHEMA_H
 
@@ -10,18 +11,20 @@
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
     uint32_t id;
-    uint64_t version;      /* grows with every change */
+    uint64_t version; /* grows with every change */
     bytes instance;
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
-    bool has_detached;     /* sticky: some row was once stored apart from its head */
+    bool has_detached;             /* sticky: some row was once stored apart from its head */
     int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
 };
 
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
-int schema_check_create(struct ctx *c, const struct limits *limits, const struct wr_create_table *t);
+int schema_check_create(struct ctx *c, const struct limits *limits,
+                        const struct wr_create_table *t);
 
 /* A schema from a checked request, in the arena of c: defaults filled in, first version. */
-struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance, const struct wr_create_table *t);
+struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
+                                  const struct wr_create_table *t);
 
 /* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,
@@ -30,8 +33,8 @@ int schema_update(struct ctx *c, const struct limits *limits, const struct schem
 /* Adds or removes defined columns. */
 int schema_add_defined(struct ctx *c, const struct limits *limits, const struct schema *old,
                        const struct wr_defined_columns *columns, struct schema **out);
-int schema_delete_defined(struct ctx *c, const struct schema *old, const struct wr_defined_columns *columns,
-                          struct schema **out);
+int schema_delete_defined(struct ctx *c, const struct schema *old,
+                          const struct wr_defined_columns *columns, struct schema **out);
 
 /* Stored bytes and back; texts of a decoded schema live in the arena of c. E_CORRUPT, E_FORMAT. */
 void schema_encode(struct buf *b, const struct schema *s);

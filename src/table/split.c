@@ -1,7 +1,8 @@
 /* split.c: ComputeSplitPointsBySize.
  *
- * The stored size of a key range can be asked of the engine, so the place where the table's first n bytes end is
- * found by halving the range of keys as numbers, and then moved to the next row that is really there. */
+ * The stored size of a key range can be asked of the engine, so the place where the table's first n
+ * bytes end is found by halving the range of keys as numbers, and then moved to the next row that
+ * is really there. */
 #include "table/db.h"
 #include "table/key.h"
 #include "table/meter.h"
@@ -74,7 +75,8 @@ static int first_row(struct split_op *op, bytes cols, bool backward, bool *found
     return E_OK;
 }
 
-/* The eight bytes of `cols` behind a prefix of n bytes, as a number; missing bytes count as zero. */
+/* The eight bytes of `cols` behind a prefix of n bytes, as a number; missing bytes count as zero.
+ */
 static uint64_t number_at(bytes cols, size_t n)
 {
     uint64_t v = 0;
@@ -102,8 +104,9 @@ static size_t common_prefix(bytes a, bytes b)
     return n;
 }
 
-/* A key in [low, high] such that about `target` bytes lie between low and it. Each round halves the numbers that
- * tell low and high apart; when eight bytes do not tell any more, the next eight do. */
+/* A key in [low, high] such that about `target` bytes lie between low and it. Each round halves the
+ * numbers that tell low and high apart; when eight bytes do not tell any more, the next eight do.
+ */
 static int find_place(struct split_op *op, bytes low, bytes high, uint64_t target, bytes *out)
 {
     struct arena *a = &op->call->c.arena;
@@ -130,7 +133,8 @@ static int find_place(struct split_op *op, bytes low, bytes high, uint64_t targe
 static int add_point(struct split_op *op, bytes cols, struct wr_key *out)
 {
     const struct wr_table_description *d = &op->table->schema.d;
-    struct wr_key_column *columns = ARENA_ARRAY(&op->call->c.arena, struct wr_key_column, d->key_count);
+    struct wr_key_column *columns =
+        ARENA_ARRAY(&op->call->c.arena, struct wr_key_column, d->key_count);
     size_t used;
 
     TRY(key_read_columns(&op->call->c, cols, d->key, d->key_count, columns, &used));
@@ -143,10 +147,12 @@ static int add_point(struct split_op *op, bytes cols, struct wr_key *out)
 static int compute(struct split_op *op)
 {
     const struct wr_split_points *p = &op->call->req->compute_split_points;
-    uint64_t piece = (uint64_t)p->split_size * (uint64_t)(p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT);
+    uint64_t piece =
+        (uint64_t)p->split_size * (uint64_t)(p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT);
     struct wr_split_result *r = &op->call->reply.splits;
     struct ctx *c = &op->call->c;
-    size_t max = p->has_limit && p->limit > 0 && p->limit < SPLITS_MAX ? (size_t)p->limit : SPLITS_MAX;
+    size_t max =
+        p->has_limit && p->limit > 0 && p->limit < SPLITS_MAX ? (size_t)p->limit : SPLITS_MAX;
     struct wr_key *points;
     uint64_t total, left;
     bytes low, high;
@@ -203,7 +209,8 @@ static int start(struct call *call)
     if (p->split_size <= 0)
         return fail(c, E_PARAMETER, "The split_size should be greater than 0.");
     if (p->has_unit && p->unit_bytes < UNIT_BYTES_MIN)
-        return fail(c, E_PARAMETER, "The split_size_unit_in_byte should be greater equal than: %d", UNIT_BYTES_MIN);
+        return fail(c, E_PARAMETER, "The split_size_unit_in_byte should be greater equal than: %d",
+                    UNIT_BYTES_MIN);
     if (p->split_size > INT64_MAX / (p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT))
         return fail(c, E_PARAMETER, "The split_size is too large.");
     op = ARENA_NEW(&c->arena, struct split_op);

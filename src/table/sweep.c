@@ -41,7 +41,8 @@ static bytes kind_bound(struct sweep *s, enum key_kind kind)
     return buf_bytes(&b);
 }
 
-static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range, struct page *page)
+static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
+                     struct page *page)
 {
     struct scan scan = {.partition = s->table->schema.id,
                         .view = view,
@@ -64,7 +65,9 @@ static bytes key_after(struct arena *a, bytes key)
     return buf_bytes(&b);
 }
 
-/* ---- trash -------------------------------------------------------------------------------------------------- */
+/* ---- trash
+ * --------------------------------------------------------------------------------------------------
+ */
 
 /* Removes the cells that a trash record names, and then the record. */
 static int empty_trash(struct sweep *s, bytes record_key)
@@ -109,13 +112,15 @@ static int sweep_trash(struct sweep *s)
     for (size_t i = 0; i < page.count; i++) {
         struct kv *kv = &page.items[i];
 
-        if (kv->value.len == 9 && (int64_t)load_u64(bytes_u8(kv->value) + 1) + TRASH_GRACE_MS <= s->now_ms)
+        if (kv->value.len == 9 &&
+            (int64_t)load_u64(bytes_u8(kv->value) + 1) + TRASH_GRACE_MS <= s->now_ms)
             TRY(empty_trash(s, kv->key));
     }
     return E_OK;
 }
 
-/* ---- rows past their TTL ------------------------------------------------------------------------------------ */
+/* ---- rows past their TTL
+ * ------------------------------------------------------------------------------------ */
 
 struct held {
     struct latch latch;
@@ -241,7 +246,8 @@ static void sweep_all(struct wr_db *db)
     ctx_release(&c);
 }
 
-/* ---- the thread --------------------------------------------------------------------------------------------- */
+/* ---- the thread
+ * --------------------------------------------------------------------------------------------- */
 
 static void *sweeper_main(void *arg)
 {

@@ -1,5 +1,5 @@
-/* sweep.h: the database's own thread: jobs that may block, and in its idle time the removal of what nobody can
- * see any more: dropped tables, detached data without a row, rows past their TTL.
+/* sweep.h: the database's own thread: jobs that may block, and in its idle time the removal of what
+ * nobody can see any more: dropped tables, detached data without a row, rows past their TTL.
  *
  * Nothing that a client sees depends on when any of this runs. */
 #ifndef TABLE_SWEEP_H

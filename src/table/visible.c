@@ -13,14 +13,15 @@ bool visible_expired(const struct wr_table_options *o, int64_t timestamp_ms, int
     return o->ttl_s != -1 && timestamp_ms / 1000 + o->ttl_s <= now_ms / 1000;
 }
 
-size_t visible_cells(const struct wr_table_options *o, int64_t now_ms, const struct wr_cell *cells, size_t count,
-                     struct wr_cell *out)
+size_t visible_cells(const struct wr_table_options *o, int64_t now_ms, const struct wr_cell *cells,
+                     size_t count, struct wr_cell *out)
 {
     size_t n = 0, versions = 0;
 
     for (size_t i = 0; i < count; i++) {
         versions = i && bytes_equal(cells[i].name, cells[i - 1].name) ? versions + 1 : 1;
-        if (versions <= (size_t)o->max_versions && !visible_expired(o, cells[i].timestamp_ms, now_ms))
+        if (versions <= (size_t)o->max_versions &&
+            !visible_expired(o, cells[i].timestamp_ms, now_ms))
             out[n++] = cells[i];
     }
     return n;
@@ -35,16 +36,18 @@ bool visible_row(const struct wr_table_options *o, int64_t now_ms, const struct 
     for (size_t i = 0; i < row->cell_count; i++)
         if (!visible_expired(o, row->cells[i].timestamp_ms, now_ms))
             return true;
-    /* Of a wide row not all cells need be loaded, so its marker decides, which every write of it renews. */
+    /* Of a wide row not all cells need be loaded, so its marker decides, which every write of it
+     * renews. */
     return (row->wide || row->cell_count == 0) && !visible_expired(o, row->marker_ms, now_ms);
 }
 
-int selection_check_alone(struct ctx *c, const struct limits *limits, const struct wr_read_options *read,
-                          const char *missing)
+int selection_check_alone(struct ctx *c, const struct limits *limits,
+                          const struct wr_read_options *read, const char *missing)
 {
     if (read->column_count > (size_t)limits->columns_to_get_max)
         return fail(c, E_PARAMETER,
-                    "The number of columns from the request exceeds the limit, limit count: %d, column count: %zu.",
+                    "The number of columns from the request exceeds the limit, limit count: %d, "
+                    "column count: %zu.",
                     (int)limits->columns_to_get_max, read->column_count);
     for (size_t i = 0; i < read->column_count; i++)
         TRY(name_check_column(c, read->columns[i]));
@@ -53,11 +56,14 @@ int selection_check_alone(struct ctx *c, const struct limits *limits, const stru
     if (read->has_max_versions && read->max_versions <= 0)
         return fail(c, E_PARAMETER, "The maximum versions cannot be less than or equal to 0");
     if (read->has_specific && (read->has_start || read->has_end))
-        return fail(c, E_PARAMETER, "Specific tiemstamp and time range cannot be given at the same time.");
+        return fail(c, E_PARAMETER,
+                    "Specific tiemstamp and time range cannot be given at the same time.");
     if (read->has_start != read->has_end)
         return fail(c, E_PARAMETER, "Start and end time must be given at the same time.");
-    if (read->has_start && (read->start_ms < 0 || read->end_ms < 0 || read->start_ms >= read->end_ms))
-        return fail(c, E_PARAMETER, "The start time must be less than the end time, and neither may be negative.");
+    if (read->has_start &&
+        (read->start_ms < 0 || read->end_ms < 0 || read->start_ms >= read->end_ms))
+        return fail(c, E_PARAMETER,
+                    "The start time must be less than the end time, and neither may be negative.");
     if (read->has_specific && read->specific_ms < 0)
         return fail(c, E_PARAMETER, "Timestamp must be in range [0, INT64_MAX/1000).");
     return E_OK;
@@ -77,8 +83,8 @@ static bool is_key_column(const struct wr_key_schema *key, size_t key_count, byt
 }
 
 int selection_init(struct ctx *c, const struct limits *limits, const struct wr_read_options *read,
-                   const struct wr_table_options *table, const struct wr_key_schema *key, size_t key_count,
-                   int64_t now_ms, struct selection *out)
+                   const struct wr_table_options *table, const struct wr_key_schema *key,
+                   size_t key_count, int64_t now_ms, struct selection *out)
 {
     size_t n = 0;
 
@@ -105,7 +111,8 @@ bool selection_wants(const struct selection *s, bytes name)
 {
     const struct wr_read_options *r = s->read;
 
-    if (s->columns && !(s->column_count && bsearch(&name, s->columns, s->column_count, sizeof(bytes), compare_names)))
+    if (s->columns && !(s->column_count &&
+                        bsearch(&name, s->columns, s->column_count, sizeof(bytes), compare_names)))
         return false;
     if (r->start_column.ptr && bytes_compare(name, r->start_column) < 0)
         return false;
@@ -134,8 +141,8 @@ static size_t cut_versions(const struct wr_read_options *r, struct wr_cell *cell
     return n;
 }
 
-void selection_apply(struct ctx *c, const struct selection *s, const struct wr_key *key, const struct row *row,
-                     struct wr_row *out, size_t *size)
+void selection_apply(struct ctx *c, const struct selection *s, const struct wr_key *key,
+                     const struct row *row, struct wr_row *out, size_t *size)
 {
     struct wr_cell *cells;
     size_t n = 0;

@@ -1,20 +1,21 @@
 /* write.c: row changes from request to engine.
  *
- * A request is a walk over its rows, in order. For each row the walk takes the row's latch, loads the old row if
- * the change needs it, decides (modify.c), and adds the edits to the pending group. A group is one engine batch:
- * when it ends, the walk applies it and passes its latches on, without waiting for the sync. The request is
- * answered when the last group is durable.
+ * A request is a walk over its rows, in order. For each row the walk takes the row's latch, loads
+ * the old row if the change needs it, decides (modify.c), and adds the edits to the pending group.
+ * A group is one engine batch: when it ends, the walk applies it and passes its latches on, without
+ * waiting for the sync. The request is answered when the last group is durable.
  *
- *   - A walk holds latches only of its pending group, and never while it waits for another: before it waits it
- *     ends the group. So walks cannot wait for one another in a circle. The rows of an atomic batch must be held
- *     together: they are taken in the order of their keys, with nothing else held, which has no circle either.
- *   - A row that stands in the request twice finds its own latch taken, ends the group, and goes on: that is how
- *     the second change sees the first.
- *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like a success:
- *     what it was decided on may not be durable yet.
- *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine (E_LATER), or
- *     while the table's flag is made durable, and goes on where it is woken. Whoever parks returns at once and
- *     touches nothing of the walk again. */
+ *   - A walk holds latches only of its pending group, and never while it waits for another: before
+ * it waits it ends the group. So walks cannot wait for one another in a circle. The rows of an
+ * atomic batch must be held together: they are taken in the order of their keys, with nothing else
+ * held, which has no circle either.
+ *   - A row that stands in the request twice finds its own latch taken, ends the group, and goes
+ * on: that is how the second change sees the first.
+ *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
+ * a success: what it was decided on may not be durable yet.
+ *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
+ * (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
+ * parks returns at once and touches nothing of the walk again. */
 #include "table/db.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -40,7 +41,7 @@ struct write_row {
     struct load load;
     struct latch latch;
     bool latched;
-    bool begun;   /* checked against its table; m is filled in */
+    bool begun; /* checked against its table; m is filled in */
     bool loading;
     bool decided; /* its outcome rests on stored data */
 };
@@ -70,7 +71,7 @@ struct write_op {
     struct edits edits;
     bool needs_barrier; /* the pending group has an outcome that rests on unsynced data */
 
-    size_t *order;      /* atomic: the rows of the current table by key, first of equals only */
+    size_t *order; /* atomic: the rows of the current table by key, first of equals only */
     size_t order_count, order_at;
 
     _Atomic size_t open; /* groups under way, and one for the walk itself */
@@ -78,7 +79,9 @@ struct write_op {
 
 static void walk(struct write_op *op, struct run_list *woken);
 
-/* ---- the end ------------------------------------------------------------------------------------------------ */
+/* ---- the end
+ * ------------------------------------------------------------------------------------------------
+ */
 
 /* BulkImport counts names and values alone, as in a table that keeps one version for ever. */
 static const struct wr_table_options bulk_options = {.ttl_s = -1, .max_versions = 1};
@@ -91,8 +94,9 @@ static void count_bulk(struct write_op *op)
 
         r->result->consumed = (struct wr_capacity){0};
         if (!r->result->code)
-            r->result->consumed.write_size = (int64_t)meter_row_size(
-                &bulk_options, &r->change->row.key, r->change->row.cells, r->change->row.cell_count);
+            r->result->consumed.write_size =
+                (int64_t)meter_row_size(&bulk_options, &r->change->row.key, r->change->row.cells,
+                                        r->change->row.cell_count);
     }
 }
 
@@ -139,7 +143,9 @@ static void row_set(struct write_row *r, int code, const char *message)
     r->result->row = (struct wr_row){.key = {.count = 0}};
 }
 
-/* ---- groups ------------------------------------------------------------------------------------------------- */
+/* ---- groups
+ * -------------------------------------------------------------------------------------------------
+ */
 
 static void group_done(void *arg, int code)
 {
@@ -183,7 +189,9 @@ static void group_end(struct write_op *op, struct run_list *woken)
     op->group_first = op->at;
 }
 
-/* ---- one row ------------------------------------------------------------------------------------------------ */
+/* ---- one row
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static void resume(struct write_op *op)
 {
@@ -243,7 +251,8 @@ static int row_decide(struct write_op *op, struct write_row *r)
         return c->code;
     TRY(call_check_deadline(op->call));
     TRY(row_load(op, r));
-    TRY(modify_run(c, &r->m, r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
+    TRY(modify_run(c, &r->m,
+                   r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
     if (modify_detaches(&r->m) && !atomic_load(&r->m.table->has_detached)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
         r->begun = true;
@@ -259,7 +268,8 @@ static void row_accept(struct write_op *op, struct write_row *r)
     r->result->consumed.read = r->m.read_units;
     r->result->consumed.write = r->m.write_units;
     modify_edits(&r->m, &op->edits);
-    op->needs_barrier = true; /* also a change of nothing was decided on what may not be durable yet */
+    op->needs_barrier =
+        true; /* also a change of nothing was decided on what may not be durable yet */
 }
 
 /* Checks the row against its table; its own failure, the others go on. */
@@ -270,8 +280,8 @@ static bool row_begin(struct write_op *op, struct write_row *r)
     if (r->begun)
         return r->result->code == 0;
     r->begun = true;
-    if (modify_begin(&call->c, &call->db->limits, op->tables[r->table_at].table, r->change, call->now_ms,
-                     catalog_next_number(call->db->catalog), &r->m)) {
+    if (modify_begin(&call->c, &call->db->limits, op->tables[r->table_at].table, r->change,
+                     call->now_ms, catalog_next_number(call->db->catalog), &r->m)) {
         row_fail(&call->c, r);
         return false;
     }
@@ -299,7 +309,9 @@ static void latch_prepare(struct write_op *op, struct write_row *r)
     r->latch.run = latch_woken;
 }
 
-/* ---- the walk ----------------------------------------------------------------------------------------------- */
+/* ---- the walk
+ * -----------------------------------------------------------------------------------------------
+ */
 
 /* True: latched. False: parked. */
 static bool row_latch(struct write_op *op, struct write_row *r, struct run_list *woken)
@@ -326,7 +338,8 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         int code;
 
         if (op->at > op->group_first &&
-            (op->edits.bytes > GROUP_BYTES_MAX || (!one_map && r->table_at != op->rows[op->group_first].table_at)))
+            (op->edits.bytes > GROUP_BYTES_MAX ||
+             (!one_map && r->table_at != op->rows[op->group_first].table_at)))
             group_end(op, woken);
         if (!row_begin(op, r))
             continue;
@@ -346,7 +359,8 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
     op_release(op);
 }
 
-/* ---- atomic batches ----------------------------------------------------------------------------------------- */
+/* ---- atomic batches
+ * ----------------------------------------------------------------------------------------- */
 
 static int compare_latch(const void *a, const void *b, void *rows)
 {
@@ -374,14 +388,16 @@ static int check_scope(struct write_op *op, const struct write_table *t)
         bytes a = value_text(&c->arena, first), b = value_text(&c->arena, v);
 
         if (!bytes_equal(a, b))
-            return fail(c, E_OUT_OF_RANGE, "Data out of scope of atomic. Atomic PartKey:%.*s. Data PartKey:%.*s",
+            return fail(c, E_OUT_OF_RANGE,
+                        "Data out of scope of atomic. Atomic PartKey:%.*s. Data PartKey:%.*s",
                         BYTES_FMT(a), BYTES_FMT(b));
     }
     return E_OK;
 }
 
 /* Every row of the table fails like the first that did. */
-static void table_fail(struct write_op *op, const struct write_table *t, int code, const char *message)
+static void table_fail(struct write_op *op, const struct write_table *t, int code,
+                       const char *message)
 {
     for (size_t i = t->first; i < t->end; i++)
         if (!op->rows[i].result->code)
@@ -428,7 +444,8 @@ static bool table_latch(struct write_op *op)
     for (; op->order_at < op->order_count; op->order_at++) {
         struct write_row *r = &op->rows[op->order[op->order_at]];
 
-        if (op->order_at && bytes_equal(r->latch.key, op->rows[op->order[op->order_at - 1]].latch.key))
+        if (op->order_at &&
+            bytes_equal(r->latch.key, op->rows[op->order[op->order_at - 1]].latch.key))
             continue;
         if (r->latched)
             continue;
@@ -439,13 +456,14 @@ static bool table_latch(struct write_op *op)
     return true;
 }
 
-/* A change of a row that the batch changed before sees that change, which is stored nowhere yet. Both would be
- * edits of one key in one batch, of which the last wins; for a wide row the edits differ by cells, so the second
- * is refused. */
+/* A change of a row that the batch changed before sees that change, which is stored nowhere yet.
+ * Both would be edits of one key in one batch, of which the last wins; for a wide row the edits
+ * differ by cells, so the second is refused. */
 static int row_chain(struct write_op *op, struct write_row *r, const struct write_row *before)
 {
     if (before->m.row.wide || before->m.old.wide)
-        return fail(&op->call->c, E_PARAMETER, "A wide row can be changed only once in an atomic batch.");
+        return fail(&op->call->c, E_PARAMETER,
+                    "A wide row can be changed only once in an atomic batch.");
     r->m.old = before->m.changed ? before->m.row : before->m.old;
     r->loading = true; /* nothing to load any more */
     r->decided = true;
@@ -499,7 +517,8 @@ static void walk(struct write_op *op, struct run_list *woken)
         walk_rows(op, woken);
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------------------ */
+/* ---- the beginning
+ * ------------------------------------------------------------------------------------------ */
 
 static void op_start(struct write_op *op)
 {
@@ -518,7 +537,8 @@ static struct write_op *op_new(struct call *call, size_t table_count, size_t row
     return op;
 }
 
-static void op_add_row(struct write_op *op, const struct wr_row_change *change, struct wr_row_result *result)
+static void op_add_row(struct write_op *op, const struct wr_row_change *change,
+                       struct wr_row_result *result)
 {
     struct write_row *r = &op->rows[op->row_count++];
 
@@ -535,9 +555,13 @@ static const char *change_name(enum wr_op op)
 
 static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
 {
-    enum wr_change_type want = op == WR_OP_PUT_ROW ? WR_PUT : op == WR_OP_UPDATE_ROW ? WR_UPDATE : WR_DELETE;
+    enum wr_change_type want = op == WR_OP_PUT_ROW      ? WR_PUT
+                               : op == WR_OP_UPDATE_ROW ? WR_UPDATE
+                                                        : WR_DELETE;
 
-    return type == want ? E_OK : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
+    return type == want
+               ? E_OK
+               : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
 }
 
 static int start_single(struct call *call)
@@ -558,7 +582,9 @@ static int start_single(struct call *call)
     return E_OK;
 }
 
-/* ---- batches ------------------------------------------------------------------------------------------------ */
+/* ---- batches
+ * ------------------------------------------------------------------------------------------------
+ */
 
 static int check_batch_tables(struct call *call, const struct wr_table_write *tables, size_t count)
 {
@@ -569,10 +595,12 @@ static int check_batch_tables(struct call *call, const struct wr_table_write *ta
     for (size_t i = 0; i < count; i++) {
         TRY(name_check_table(c, tables[i].table));
         if (!tables[i].change_count)
-            return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.", BYTES_FMT(tables[i].table));
+            return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.",
+                        BYTES_FMT(tables[i].table));
         for (size_t j = 0; j < i; j++)
             if (bytes_equal(tables[i].table, tables[j].table))
-                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.", BYTES_FMT(tables[i].table));
+                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
+                            BYTES_FMT(tables[i].table));
     }
     return E_OK;
 }
@@ -594,7 +622,8 @@ static int check_batch_rows(struct call *call, const struct wr_table_write *tabl
         }
     if (size > (size_t)limits->batch_write_bytes_max)
         return fail(&call->c, E_PARAMETER,
-                    "The total data size of BatchWriteRow request exceeds the limit, limit size: %lld, data size: %zu.",
+                    "The total data size of BatchWriteRow request exceeds the limit, limit size: "
+                    "%lld, data size: %zu.",
                     (long long)limits->batch_write_bytes_max, size);
     return E_OK;
 }
@@ -622,7 +651,8 @@ static bool has_increment(const struct wr_row_change *change)
     return false;
 }
 
-/* A row may stand in a batch more than once, but not with a condition or an increment (semantics, section 6). */
+/* A row may stand in a batch more than once, but not with a condition or an increment (semantics,
+ * section 6). */
 static int check_repeated(struct call *call, const struct wr_table_write *t)
 {
     struct ctx *c = &call->c;
@@ -636,18 +666,21 @@ static int check_repeated(struct call *call, const struct wr_table_write *t)
             if (!call->db->limits.repeated_rows)
                 return fail(c, E_PARAMETER, "Repeated rows are not supported in BatchModify.");
             if (a->condition.existence != WR_IGNORE || b->condition.existence != WR_IGNORE)
-                return fail(c, E_PARAMETER,
-                            "Repeated rows do not support row exist expectation check in BatchModify.");
+                return fail(
+                    c, E_PARAMETER,
+                    "Repeated rows do not support row exist expectation check in BatchModify.");
             if (a->condition.column || b->condition.column)
-                return fail(c, E_PARAMETER, "Repeated rows do not support row condition check in BatchModify.");
+                return fail(c, E_PARAMETER,
+                            "Repeated rows do not support row condition check in BatchModify.");
             if (has_increment(a) || has_increment(b))
-                return fail(c, E_PARAMETER, "Repeated rows do not support atomic increment in BatchModify.");
+                return fail(c, E_PARAMETER,
+                            "Repeated rows do not support atomic increment in BatchModify.");
         }
     return E_OK;
 }
 
-static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables, size_t count,
-                                            struct wr_table_result **out)
+static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables,
+                                            size_t count, struct wr_table_result **out)
 {
     struct wr_batch_result *b = &call->reply.batch;
     struct wr_table_result *results = ARENA_ARRAY(&call->c.arena, struct wr_table_result, count);
@@ -669,7 +702,8 @@ static void release_tables(struct write_op *op)
         table_release(op->tables[i].table);
 }
 
-static int start_batch(struct call *call, const struct wr_table_write *tables, size_t count, bool atomic)
+static int start_batch(struct call *call, const struct wr_table_write *tables, size_t count,
+                       bool atomic)
 {
     struct ctx *c = &call->c;
     struct wr_table_result *results;
@@ -707,7 +741,8 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
     return E_OK;
 }
 
-/* ---- BulkImport --------------------------------------------------------------------------------------------- */
+/* ---- BulkImport
+ * --------------------------------------------------------------------------------------------- */
 
 static bool defined_type(const struct table *t, bytes name, enum wr_type *type)
 {
@@ -720,20 +755,24 @@ static bool defined_type(const struct table *t, bytes name, enum wr_type *type)
 }
 
 /* A cell of a defined column has that column's type; the row fails by itself otherwise. */
-static int check_defined_types(struct ctx *c, const struct table *t, const struct wr_row_change *change)
+static int check_defined_types(struct ctx *c, const struct table *t,
+                               const struct wr_row_change *change)
 {
     for (size_t i = 0; i < change->row.cell_count; i++) {
         const struct wr_cell *cell = &change->row.cells[i];
         enum wr_type type;
 
-        if (cell->op == WR_CELL_PUT && defined_type(t, cell->name, &type) && type != cell->value.type)
+        if (cell->op == WR_CELL_PUT && defined_type(t, cell->name, &type) &&
+            type != cell->value.type)
             return fail(c, E_PARAMETER, "Invalid column type for column %.*s expect %s actual %s",
-                        BYTES_FMT(cell->name), value_type_name(type), value_type_name(cell->value.type));
+                        BYTES_FMT(cell->name), value_type_name(type),
+                        value_type_name(cell->value.type));
     }
     return E_OK;
 }
 
-/* BulkImport: no conditions; a missing table fails every row instead of the request; cost is counted in bytes. */
+/* BulkImport: no conditions; a missing table fails every row instead of the request; cost is
+ * counted in bytes. */
 static int start_bulk(struct call *call)
 {
     const struct wr_table_write *t = &call->req->bulk_import.table;

@@ -698,6 +698,23 @@ static void test_size(void **state)
     assert_int_equal(key_size(&key), 3 + 8 + 3 + 3 + 3);
 }
 
+static void test_copy(void **state)
+{
+    char name[] = "PK3", value[] = "xyz";
+    struct wr_key_column k = {.name = bytes_str(name), .value = text(WR_VARCHAR, value)};
+    struct wr_key key = {&k, 1}, copy;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    copy = key_copy(&a, &key);
+    name[0] = value[0] = '-';
+    assert_int_equal(copy.count, 1);
+    assert_true(bytes_equal(copy.columns[0].name, BYTES_LIT("PK3")));
+    assert_true(bytes_equal(copy.columns[0].value.bytes, BYTES_LIT("xyz")));
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -713,6 +730,7 @@ int main(void)
         cmocka_unit_test(test_check_alone),
         cmocka_unit_test(test_check_lengths_of_columns),
         cmocka_unit_test(test_size),
+        cmocka_unit_test(test_copy),
     };
 
     return cmocka_run_group_tests_name("key", tests, setup, NULL);

@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <setjmp.h>
 #include <cmocka.h>
+#undef fail /* ctx.h has its own */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,7 +78,10 @@ static inline void show_cell(struct buf *b, const struct wr_cell *cell)
 {
     bool has_value = cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
 
-    show_f(b, " %s%.*s", cell->op == WR_CELL_INCREMENT ? "+" : has_value ? "" : "-",
+    show_f(b, " %s%.*s",
+           cell->op == WR_CELL_INCREMENT ? "+"
+           : has_value                   ? ""
+                                         : "-",
            BYTES_FMT(cell->name));
     if (has_value) {
         show_f(b, "=");
@@ -104,8 +108,8 @@ static inline void show_names(struct buf *b, const char *label, const bytes *nam
 
 static inline void show_filter(struct buf *b, const struct wr_filter *f)
 {
-    static const char *const comparators[] = {"?", "==", "!=", ">", ">=", "<", "<=", "exist",
-                                              "missing"};
+    static const char *const comparators[] = {
+        "?", "==", "!=", ">", ">=", "<", "<=", "exist", "missing"};
     static const char *const combinators[] = {"?", "NOT", "AND", "OR"};
 
     if (f->type == WR_FILTER_PAGE) {

@@ -77,7 +77,8 @@ static inline bytes vector(struct vectors *v, const char *name)
         v->list[i].used = true;
         return v->list[i].data;
     }
-    fail_msg("no vector %s", name);
+    print_error("no vector %s\n", name);
+    _fail(__FILE__, __LINE__);
     return BYTES_NONE;
 }
 

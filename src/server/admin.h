@@ -1,0 +1,25 @@
+/* admin.h: the operator's port: is it alive, is it ready, what does it do.
+ *
+ *   /healthz   200 as long as the process answers
+ *   /readyz    200 if writes are served, else 503 and the reason
+ *   /metrics   counters in the Prometheus text format
+ *
+ * No secret and no row is shown here, and nothing can be changed. */
+#ifndef SERVER_ADMIN_H
+#define SERVER_ADMIN_H
+
+#include "net/http.h"
+#include "server/stat.h"
+
+struct admin {
+    struct wr_db *db;
+    struct server_stat *stat;
+    struct http *door; /* whose connections are counted; set before the port opens */
+    struct clock *clock;
+    int64_t start_us; /* monotonic */
+};
+
+/* http_conf.on_request, with the admin as `arg`. */
+void admin_on_request(void *arg, struct http_request *r);
+
+#endif

@@ -1,0 +1,410 @@
+/* One request is one `struct op` in the arena of its HTTP request:
+ *
+ *   op_on_request  loop thread   route and admit; refuse, or submit to the database
+ *   op_done        any thread    keeps the reply, wakes the loop thread
+ *   op_finish      loop thread   encodes the reply, signs, answers
+ *
+ * so neither the committer's thread nor an engine's ever encodes or signs. If the client has gone
+ * meanwhile, op_finish never comes; what the op holds is let go by a hook of the arena.
+ *
+ * Checks are made in this order, and the first that fails is what the client hears: size of the
+ * body, method, operation, headers present, API version, access key, date, signature, digest,
+ * instance, then the body itself. Who is asking is looked up before any of them, so that refusals
+ * can be signed too: an SDK that cannot verify a refusal hides its text from the user. */
+#include "server/op.h"
+
+#include "wire/ots.h"
+#include "wire/zip.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define API_VERSION "2015-12-31"
+#define DATE_SKEW_S (15 * 60)
+#define COMPRESS_BYTES_MIN 1024 /* smaller answers are not worth it */
+#define UUID_TEXT 36
+#define HEADERS_OUT 8
+
+struct op {
+    struct op_door *door;
+    struct http_request *r;
+    enum ots_route route;
+    enum wr_op op;                 /* OTS_ROUTE_OP only */
+    const struct credential *cred; /* NULL: not known */
+    const struct sign_key *answer_key;
+    struct sign_v4_key v4;
+    bool compress; /* the client understands a compressed answer */
+    struct wr_request request;
+    struct wr_reply *reply;
+    char id[UUID_TEXT + 1];
+    char date[SIGN_DATE_TEXT + 1];
+    char digest[SIGN_MD5_TEXT + 1];
+    struct http_header out[HEADERS_OUT];
+    size_t out_count;
+};
+
+static void op_release(void *arg)
+{
+    struct op *op = arg;
+
+    credential_release(op->cred);
+    wr_reply_free(op->reply);
+}
+
+/* A random (version 4) UUID that nobody sees twice: the n-th of the sequence a secret seed starts.
+ */
+static void uuid_format(struct op_door *d, char out[UUID_TEXT + 1])
+{
+    struct rng rng;
+    uint64_t a, b;
+
+    rng_init(&rng, d->seed ^ atomic_fetch_add_explicit(&d->number, 1, memory_order_relaxed) *
+                                 0xD1342543DE82EF95ull);
+    a = (rng_next(&rng) & ~0xF000ull) | 0x4000;
+    b = (rng_next(&rng) & ~(3ull << 62)) | 1ull << 63;
+    snprintf(out, UUID_TEXT + 1, "%08x-%04x-%04x-%04x-%012" PRIx64, (unsigned)(a >> 32),
+             (unsigned)(a >> 16 & 0xFFFF), (unsigned)(a & 0xFFFF), (unsigned)(b >> 48),
+             b & 0xFFFFFFFFFFFFull);
+}
+
+static struct op *op_new(struct op_door *door, struct http_request *r)
+{
+    struct op *op = ARENA_NEW(&r->ctx.arena, struct op);
+
+    op->door = door;
+    op->r = r;
+    op->op = WR_OP_COUNT;
+    op->route = ots_op_find(r->path, &op->op);
+    op->cred = credential_find(door->credentials, http_header(r, "x-ots-accesskeyid"));
+    op->answer_key = op->cred ? &op->cred->key : NULL;
+    uuid_format(door, op->id);
+    arena_on_release(&r->ctx.arena, op_release, op);
+    return op;
+}
+
+/* ---- admission ---- */
+
+/* For messages: bytes from outside, cut short and without anything unprintable. */
+static const char *shown(struct ctx *c, bytes b)
+{
+    size_t n = b.len < 100 ? b.len : 100;
+    char *out = arena_alloc(&c->arena, n + 1);
+
+    for (size_t i = 0; i < n; i++)
+        out[i] = (char)(bytes_u8(b)[i] >= ' ' && bytes_u8(b)[i] <= '~' ? bytes_u8(b)[i] : '?');
+    out[n] = 0;
+    return out;
+}
+
+static int check_operation(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+    bytes path = op->r->path;
+    const char *name = shown(c, path.len ? bytes_skip(path, 1) : path);
+
+    if (op->route == OTS_ROUTE_UNKNOWN)
+        return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s'.", name);
+    if (op->route == OTS_ROUTE_UNSUPPORTED)
+        return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s' (not in Widerow %s).", name,
+                    wr_version());
+    return E_OK;
+}
+
+static int check_headers(struct op *op)
+{
+    static const char *const required[] = {"x-ots-apiversion", "x-ots-accesskeyid",
+                                           "x-ots-instancename", "x-ots-date", "x-ots-contentmd5"};
+    struct http_request *r = op->r;
+
+    for (size_t i = 0; i < PORT_COUNT(required); i++)
+        if (!http_header(r, required[i]).ptr)
+            return fail(&r->ctx, E_PARAMETER, "Missing header: %s.", required[i]);
+    if (!http_header(r, "x-ots-signature").ptr && !http_header(r, "x-ots-signaturev4").ptr)
+        return fail(&r->ctx, E_PARAMETER, "Missing header: x-ots-signature.");
+    return E_OK;
+}
+
+static int check_version(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+    bytes version = http_header(op->r, "x-ots-apiversion");
+
+    if (bytes_equal(version, BYTES_LIT(API_VERSION)))
+        return E_OK;
+    if (bytes_equal(version, BYTES_LIT("2014-08-08")))
+        return fail(c, E_PARAMETER,
+                    "API version 2014-08-08 is not supported, only " API_VERSION
+                    ". Upgrade the client: for Python the package tablestore 4.0 or newer instead "
+                    "of ots2, for Java the artifact tablestore 4.0 or newer instead of ots-public; "
+                    "with other clients set the API version (x-ots-apiversion) to " API_VERSION
+                    ".");
+    return fail(c, E_PARAMETER,
+                "API version '%s' is not supported. Set the client's API version "
+                "(x-ots-apiversion) to " API_VERSION ", or use a current SDK.",
+                shown(c, version));
+}
+
+static int check_date(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+    bytes date = http_header(op->r, "x-ots-date");
+    int64_t seconds, now = clock_wall_us(op->door->clock) / 1000000;
+
+    if (!sign_date_parse(date, &seconds))
+        return fail(c, E_PARAMETER, "Invalid date format: %s.", shown(c, date));
+    if (seconds < now - DATE_SKEW_S || seconds > now + DATE_SKEW_S)
+        return fail(
+            c, E_AUTH,
+            "Mismatch between system time and x-ots-date: %s. Set the client's clock right.",
+            shown(c, date));
+    return E_OK;
+}
+
+/* V4: the key is that of one day and region, also for the answer. */
+static int check_signature_v4(struct op *op, const struct sign_header *headers, size_t n)
+{
+    struct http_request *r = op->r;
+    bytes day = http_header(r, "x-ots-signdate"), region = http_header(r, "x-ots-signregion");
+    char expected[SIGN_SHA256_TEXT + 1];
+
+    if (!day.ptr)
+        return fail(&r->ctx, E_PARAMETER, "Missing header: x-ots-signdate.");
+    if (!region.ptr)
+        return fail(&r->ctx, E_PARAMETER, "Missing header: x-ots-signregion.");
+    sign_v4_key_init(&op->v4, bytes_str(op->cred->secret), day, region);
+    op->answer_key = &op->v4.response;
+    if (!sign_request_v4(&op->v4, r->path, headers, n, expected) ||
+        !sign_equal(bytes_str(expected), http_header(r, "x-ots-signaturev4")))
+        return fail(&r->ctx, E_AUTH, "Signature mismatch.");
+    return E_OK;
+}
+
+static int check_signature(struct op *op)
+{
+    struct http_request *r = op->r;
+    struct sign_header *headers = ARENA_ARRAY(&r->ctx.arena, struct sign_header, r->header_count);
+    char expected[SIGN_SHA1_TEXT + 1];
+    size_t n = 0;
+
+    for (size_t i = 0; i < r->header_count; i++)
+        if (bytes_starts(r->headers[i].name, BYTES_LIT("x-ots-")))
+            headers[n++] = (struct sign_header){r->headers[i].name, r->headers[i].value};
+    if (!http_header(r, "x-ots-signature").ptr)
+        return check_signature_v4(op, headers, n);
+    if (!sign_request(&op->cred->key, r->path, headers, n, expected) ||
+        !sign_equal(bytes_str(expected), http_header(r, "x-ots-signature")))
+        return fail(&r->ctx, E_AUTH, "Signature mismatch.");
+    return E_OK;
+}
+
+static int check_digest(struct op *op)
+{
+    char expected[SIGN_MD5_TEXT + 1];
+
+    sign_md5(op->r->body, expected);
+    if (!bytes_equal(bytes_str(expected), http_header(op->r, "x-ots-contentmd5")))
+        return fail(&op->r->ctx, E_AUTH,
+                    "Mismatch between MD5 value of request body and x-ots-contentmd5 in header.");
+    return E_OK;
+}
+
+/* Who asks, and for what; the body has not been looked at. */
+static int op_admit(struct op *op)
+{
+    struct http_request *r = op->r;
+    struct ctx *c = &r->ctx;
+
+    if (r->fault)
+        return fail_code(c, E_BODY_TOO_LARGE);
+    if (!bytes_equal(r->method, BYTES_LIT("POST")))
+        return fail_code(c, E_METHOD);
+    TRY(check_operation(op));
+    TRY(check_headers(op));
+    TRY(check_version(op));
+    if (!op->cred)
+        return fail(c, E_AUTH, "The AccessKeyID does not exist.");
+    TRY(check_date(op));
+    TRY(check_signature(op));
+    TRY(check_digest(op));
+    if (!credential_instance_equal(op->cred, http_header(r, "x-ots-instancename")))
+        return fail(c, E_AUTH, "The instance '%s' does not belong to this AccessKeyID.",
+                    shown(c, http_header(r, "x-ots-instancename")));
+    op->compress =
+        bytes_equal(http_header(r, "x-ots-response-compress-type"), BYTES_LIT("deflate"));
+    return E_OK;
+}
+
+/* The body as the client meant it. */
+static int op_inflate(struct op *op, bytes *body)
+{
+    struct http_request *r = op->r;
+    struct ctx *c = &r->ctx;
+    bytes type = http_header(r, "x-ots-request-compress-type");
+    bytes size_text = http_header(r, "x-ots-request-compress-size");
+    unsigned long long size = size_text.ptr ? strtoull(size_text.ptr, NULL, 10) : 0;
+
+    *body = r->body;
+    if (!type.ptr)
+        return E_OK;
+    if (!bytes_equal(type, BYTES_LIT("deflate")))
+        return fail(c, E_PARAMETER, "Unsupported x-ots-request-compress-type: '%s'.",
+                    shown(c, type));
+    if (size > (uint64_t)op->door->limits->body_bytes_max)
+        return fail_code(c, E_BODY_TOO_LARGE);
+    stat_add(&op->door->stat->compressed_in, 1);
+    TRY(zip_inflate(c, r->body, (size_t)size, (size_t)op->door->limits->body_bytes_max, body));
+    if (size_text.ptr && body->len != size)
+        return fail(c, E_PARAMETER,
+                    "x-ots-request-compress-size is %llu but the body has %zu bytes.", size,
+                    body->len);
+    return E_OK;
+}
+
+/* ---- answering ---- */
+
+static void op_header(struct op *op, bytes name, const char *value)
+{
+    op->out[op->out_count++] = (struct http_header){name, bytes_str(value)};
+}
+
+/* The headers SDKs check, in the order of their names, and the signature over them. */
+static void op_sign(struct op *op, bytes body, size_t raw_size)
+{
+    struct arena *a = &op->r->ctx.arena;
+    struct sign_header signed_headers[HEADERS_OUT];
+    char signature[SIGN_SHA1_TEXT + 1];
+
+    (void)body;
+    sign_date_format(clock_wall_us(op->door->clock), op->date);
+    op_header(op, BYTES_LIT("x-ots-contentmd5"), op->digest);
+    op_header(op, BYTES_LIT("x-ots-contenttype"), "protocol buffer");
+    op_header(op, BYTES_LIT("x-ots-date"), op->date);
+    op_header(op, BYTES_LIT("x-ots-requestid"), op->id);
+    if (raw_size) {
+        op_header(op, BYTES_LIT("x-ots-response-compress-size"),
+                  arena_printf(a, "%zu", raw_size).ptr);
+        op_header(op, BYTES_LIT("x-ots-response-compress-type"), "deflate");
+    }
+    if (!op->answer_key)
+        return;
+    for (size_t i = 0; i < op->out_count; i++)
+        signed_headers[i] = (struct sign_header){op->out[i].name, op->out[i].value};
+    sign_response(op->answer_key, op->r->path, signed_headers, op->out_count, signature);
+    op_header(op, BYTES_LIT("Authorization"),
+              arena_printf(a, "OTS %s:%s", op->cred->id, signature).ptr);
+}
+
+static const char *op_label(const struct op *op)
+{
+    return op->route == OTS_ROUTE_OP ? ots_op_name(op->op) : "-";
+}
+
+static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_t us)
+{
+    struct op_door *d = op->door;
+    struct http_request *r = op->r;
+    const char *name = code ? err_info(code)->code : "OK";
+    bytes line;
+
+    if (d->slow_ms && us >= d->slow_ms * 1000) {
+        stat_add(&d->stat->slow, 1);
+        log_warn(d->log, "slow: %s took %" PRId64 " ms status=%d code=%s in=%zu out=%zu id=%s",
+                 op_label(op), us / 1000, status, name, r->body.len, out_bytes, op->id);
+    }
+    if (d->access_fd < 0)
+        return;
+    line = arena_printf(
+        &r->ctx.arena, "%s %.*s %s %s %d %s us=%" PRId64 " in=%zu out=%zu key=%s id=%s\n", op->date,
+        BYTES_FMT(http_peer(r)), shown(&r->ctx, r->method), shown(&r->ctx, r->path), status, name,
+        us, r->body.len, out_bytes, op->cred ? op->cred->id : "-", op->id);
+    (void)!write(d->access_fd, line.ptr, line.len); /* one call: lines of two threads do not mix */
+}
+
+/* The last step; the op and its request must not be touched afterwards. */
+static void op_answer(struct op *op, int code, bytes body)
+{
+    struct http_request *r = op->r;
+    struct op_door *d = op->door;
+    int status = err_info(code)->http_status;
+    bytes sent = body;
+    size_t raw_size = 0;
+    int64_t us;
+
+    sign_md5(body, op->digest);
+    if (op->compress && body.len >= COMPRESS_BYTES_MIN && zip_deflate(&r->ctx, body, &sent) == 0) {
+        raw_size = body.len;
+        stat_add(&d->stat->compressed_out, 1);
+    }
+    op_sign(op, sent, raw_size);
+    if (code == E_METHOD)
+        op_header(op, BYTES_LIT("Allow"), "POST");
+    us = clock_mono_us(d->clock) - r->start_us;
+    stat_request(d->stat, op->route == OTS_ROUTE_OP ? (size_t)op->op : STAT_OP_OTHER, code, us);
+    stat_add(&d->stat->body_bytes_in, r->body.len);
+    stat_add(&d->stat->body_bytes_out, sent.len);
+    op_log(op, status, code, sent.len, us);
+    http_reply(r, status, op->out, op->out_count, sent);
+}
+
+/* Answers with the failure that the context recorded. */
+static void op_refuse(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+    const char *code = err_info(c->code)->code;
+
+    if (c->code == E_INTERNAL)
+        log_error(op->door->log, "op: %s at %s:%d id=%s", c->text, c->file, c->line, op->id);
+    else
+        log_debug(op->door->log, "op: %s refused: %s %s id=%s", op_label(op), code, c->text,
+                  op->id);
+    op_answer(op, c->code, ots_encode_error(c, code, c->text));
+}
+
+static void op_finish(void *arg, struct http_request *r)
+{
+    struct op *op = arg;
+
+    op_answer(op, op->reply->code, ots_encode(&r->ctx, &op->request, op->reply));
+}
+
+static void op_done(void *arg, struct wr_reply *reply)
+{
+    struct op *op = arg;
+
+    op->reply = reply;
+    http_resume(op->r, op_finish, op);
+}
+
+static int op_decode(struct op *op)
+{
+    bytes body;
+
+    TRY(op_inflate(op, &body));
+    TRY(ots_decode(&op->r->ctx, op->op, body, &op->request));
+    op->request.instance = bytes_str(op->cred->instance);
+    op->request.deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
+    return E_OK;
+}
+
+void op_on_request(void *arg, struct http_request *r)
+{
+    struct op *op = op_new(arg, r);
+
+    if (op_admit(op))
+        op_refuse(op);
+    else if (op->route == OTS_ROUTE_EMPTY)
+        op_answer(op, E_OK, bytes_of("", 0));
+    else if (op_decode(op))
+        op_refuse(op);
+    else
+        wr_submit(op->door->db, &op->request, op_done, op);
+}
+
+bytes op_late_body(struct ctx *c)
+{
+    const struct err_info *e = err_info(E_REQUEST_TIMEOUT);
+
+    return ots_encode_error(c, e->code, e->text);
+}

@@ -1,0 +1,36 @@
+/* op.h: the Tablestore door: an HTTP request becomes a request of widerow.h, its reply an answer.
+ *
+ * Route by path, admit (headers, date, signature, digest, instance), decode, submit, encode, sign.
+ * Every answer carries the headers that SDKs check, and is signed if the access key is known. */
+#ifndef SERVER_OP_H
+#define SERVER_OP_H
+
+#include "base/limit.h"
+#include "base/rng.h"
+#include "net/http.h"
+#include "server/credential.h"
+#include "server/stat.h"
+#include "widerow.h"
+
+struct op_door {
+    struct wr_db *db;
+    struct credential_store *credentials;
+    struct server_stat *stat;
+    const struct limits *limits;
+    struct clock *clock;
+    struct log *log;
+    int64_t op_timeout_ms; /* given to the database as deadline */
+    int64_t slow_ms;       /* requests that take longer are logged; 0: none */
+    int access_fd;         /* one line a request is written here; -1: no */
+    uint64_t seed;         /* of request ids; from rng_secret() */
+    atomic_ullong number;  /* of the next request */
+};
+
+/* http_conf.on_request, with the door as `arg`. All members must be set and stay until the HTTP
+ * server is closed. */
+void op_on_request(void *arg, struct http_request *r);
+
+/* The body of the 408 answer, in the arena of `c`. */
+bytes op_late_body(struct ctx *c);
+
+#endif

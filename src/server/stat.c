@@ -1,0 +1,111 @@
+#include "server/stat.h"
+
+#include "wire/ots.h"
+
+#include <stdio.h>
+
+/* Upper ends of the buckets, microseconds, and as Prometheus writes them in seconds. */
+static const struct {
+    int64_t us;
+    const char *seconds;
+} buckets[STAT_BUCKETS] = {
+    {50, "0.00005"},  {100, "0.0001"},  {250, "0.00025"},    {500, "0.0005"},  {1000, "0.001"},
+    {2500, "0.0025"}, {5000, "0.005"},  {10000, "0.01"},     {25000, "0.025"}, {50000, "0.05"},
+    {100000, "0.1"},  {250000, "0.25"}, {500000, "0.5"},     {1000000, "1"},   {2500000, "2.5"},
+    {5000000, "5"},   {10000000, "10"}, {INT64_MAX, "+Inf"},
+};
+
+void stat_request(struct server_stat *s, size_t op, int code, int64_t us)
+{
+    struct stat_op *o = &s->ops[op];
+    size_t i = 0;
+
+    while (us > buckets[i].us)
+        i++;
+    stat_add(&o->requests, 1);
+    stat_add(&o->latency_us, us > 0 ? (uint64_t)us : 0);
+    stat_add(&o->buckets[i], 1);
+    if (code) {
+        stat_add(&o->errors, 1);
+        stat_add(&s->errors[code > 0 && code < E_COUNT ? code : E_INTERNAL], 1);
+    }
+}
+
+static void put(struct buf *out, const char *fmt, ...) PORT_PRINTF(2, 3);
+
+static void put(struct buf *out, const char *fmt, ...)
+{
+    char line[512];
+    va_list args;
+    int n;
+
+    va_start(args, fmt);
+    n = vsnprintf(line, sizeof(line), fmt, args);
+    va_end(args);
+    buf_put(out, line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1);
+}
+
+static void put_head(struct buf *out, const char *name, const char *type, const char *help)
+{
+    put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+void stat_format_one(struct buf *out, const char *name, const char *type, const char *help,
+                     uint64_t value)
+{
+    put_head(out, name, type, help);
+    put(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static const char *op_label(size_t op)
+{
+    return op < WR_OP_COUNT ? ots_op_name((enum wr_op)op) : "other";
+}
+
+static uint64_t get(atomic_ullong *counter)
+{
+    return atomic_load_explicit(counter, memory_order_relaxed);
+}
+
+/* Operations that were never asked for are left out: a page should be short. */
+static void put_latency(struct buf *out, struct stat_op *o, const char *op)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < STAT_BUCKETS; i++) {
+        sum += get(&o->buckets[i]);
+        put(out, "widerow_request_seconds_bucket{op=\"%s\",le=\"%s\"} %llu\n", op,
+            buckets[i].seconds, (unsigned long long)sum);
+    }
+    put(out, "widerow_request_seconds_sum{op=\"%s\"} %.6f\n", op,
+        (double)get(&o->latency_us) / 1e6);
+    put(out, "widerow_request_seconds_count{op=\"%s\"} %llu\n", op, (unsigned long long)sum);
+}
+
+void stat_format(struct server_stat *s, struct buf *out)
+{
+    put_head(out, "widerow_requests_total", "counter", "Requests answered.");
+    for (size_t i = 0; i < STAT_OPS; i++)
+        if (get(&s->ops[i].requests))
+            put(out, "widerow_requests_total{op=\"%s\"} %llu\n", op_label(i),
+                (unsigned long long)get(&s->ops[i].requests));
+    put_head(out, "widerow_request_errors_total", "counter", "Requests answered with an error.");
+    for (size_t i = 0; i < STAT_OPS; i++)
+        if (get(&s->ops[i].requests))
+            put(out, "widerow_request_errors_total{op=\"%s\"} %llu\n", op_label(i),
+                (unsigned long long)get(&s->ops[i].errors));
+    put_head(out, "widerow_errors_total", "counter", "Errors by kind.");
+    for (int i = 1; i < E_COUNT; i++)
+        if (get(&s->errors[i]))
+            put(out, "widerow_errors_total{kind=\"%s\",code=\"%s\"} %llu\n", err_info(i)->name,
+                err_info(i)->code, (unsigned long long)get(&s->errors[i]));
+    put_head(out, "widerow_request_seconds", "histogram",
+             "Time from the request line to the answer.");
+    for (size_t i = 0; i < STAT_OPS; i++)
+        if (get(&s->ops[i].requests))
+            put_latency(out, &s->ops[i], op_label(i));
+#define STAT(name, text)                                                                           \
+    stat_format_one(out, "widerow_" #name "_total", "counter", text, get(&s->name));
+#include "server/stat.def"
+#undef STAT
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# Runs the test suites and prints what each took against its time budget.
+#
+#   test/run.sh [SUITE …]     all of the tier, or only those named
+#   BUILD=build               the build folder to test        SAN=…  its sanitizers, if any
+#   TIER=short|nightly        how much of each
+#   WIDEROW_CACHE=DIR         where SDKs are installed once and kept between runs
+#
+# Every suite ends with a line `name: N passed, N failed, N skipped`. The last line of this script adds them up.
+set -u
+cd "$(dirname "$0")/.."
+export BUILD=${BUILD:-build} TIER=${TIER:-short} SAN=${SAN:-}
+export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=1} UBSAN_OPTIONS=print_stacktrace=1
+mkdir -p "$WIDEROW_CACHE"
+work=$(mktemp -d)
+trap 'stop_server; rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0
+report=()
+
+# suite NAME BUDGET_SECONDS COMMAND…: runs it, keeps its output, adds its counts up.
+suite() {
+    local name=$1 budget=$2 log="$work/$1.log" start=$SECONDS line p=0 f=0 s=0 took
+    shift 2
+    [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $name "* ]] || return 0
+    echo "== $name"
+    "$@" >"$log" 2>&1
+    local code=$?
+    took=$((SECONDS - start))
+    line=$(grep -E '^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
+    if [ -n "$line" ]; then
+        read -r p f s < <(sed -E 's/.*: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped/\1 \2 \3/' <<<"$line")
+        [ $code -eq 0 ] || [ "$f" -gt 0 ] || f=1
+    else
+        f=1
+        echo "   $name printed no counts; exit code $code"
+    fi
+    if [ "$f" -gt 0 ]; then tail -n 60 "$log"; fi
+    grep -E '^SKIPPED' "$log"
+    if [ "${CI:-}" = true ] && [ "$s" -gt 0 ]; then
+        echo "   skipping is not allowed in CI"
+        f=$((f + s)) s=0
+    fi
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+    local over=
+    [ $took -le "$budget" ] || over="  OVER BUDGET"
+    report+=("$(printf '%-22s %6d passed %4d failed %4d skipped %5d s of %4d s%s' "$name" "$p" "$f" "$s" "$took" "$budget" "$over")")
+    echo "   ${report[-1]}"
+}
+
+# One program a unit test file; cmocka counts.
+unit() {
+    local p=0 f=0 t out n
+    for t in $(find "$BUILD/test" -name '*_test' -type f | sort); do
+        if ! out=$(timeout 300 "$t" 2>&1); then
+            echo "$out" | tail -n 40
+            echo "FAILED: $t"
+            n=$(grep -oE '\[  FAILED  \] [0-9]+ test' <<<"$out" | grep -oE '[0-9]+' | tail -n 1)
+            f=$((f + ${n:-1}))
+        fi
+        n=$(grep -oE '\[  PASSED  \] [0-9]+ test' <<<"$out" | grep -oE '[0-9]+' | tail -n 1)
+        p=$((p + ${n:-0}))
+    done
+    echo "unit: $p passed, $f failed, 0 skipped"
+    [ $f -eq 0 ]
+}
+
+server_pid=
+stop_server() {
+    [ -n "$server_pid" ] || return 0
+    kill -TERM "$server_pid" 2>/dev/null
+    wait "$server_pid"
+    local code=$?
+    server_pid=
+    return $code
+}
+
+# A server for the SDK suites, with the cloud's pacing of table operations off.
+start_server() {
+    local dir="$work/server"
+    rm -rf "$dir" "$work/port"
+    export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
+    "$BUILD/widerowd" --data "$dir" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
+        --set table_ops_per_s_max=0 --set throughput_change_s_min=0 --set tables_per_instance_max=1000 \
+        --set ttl_seconds_min=1 >"$work/server.log" 2>&1 &
+    server_pid=$!
+    for _ in $(seq 200); do
+        [ -s "$work/port" ] && break
+        kill -0 $server_pid 2>/dev/null || { cat "$work/server.log"; return 1; }
+        sleep 0.05
+    done
+    WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
+    export WIDEROW_ENDPOINT
+}
+
+compat() {
+    start_server || return 1
+    "test/compat/$1/run.sh"
+    local code=$?
+    stop_server || { echo "the server did not end cleanly"; tail -n 40 "$work/server.log"; code=1; }
+    grep -aE 'ERROR: (Address|Leak)Sanitizer|runtime error' "$work/server.log" && code=1
+    return $code
+}
+
+only=("$@")
+nightly=$([ "$TIER" = nightly ] && echo yes)
+suite tidy 60 tools/tidy.sh
+suite unit 180 unit
+for engine in mem rocks; do
+    for door in library http; do
+        suite "spec-$engine-$door" 60 "$BUILD/test/spec_runner" --engine $engine --door $door \
+            --widerowd "$BUILD/widerowd" test/spec/*.spec
+    done
+done
+suite spec-wide 60 "$BUILD/test/spec_runner" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
+suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
+suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops
+suite crash $([ "$nightly" ] && echo 1800 || echo 120) test/crash/run.sh
+for language in node python go java campus; do
+    suite compat-$language 180 compat $language
+done
+
+echo
+printf '%s\n' "${report[@]}"
+echo "in all $SECONDS s"
+echo "$passed passed, $failed failed, $skipped skipped"
+[ $failed -eq 0 ]

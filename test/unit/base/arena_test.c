@@ -1,0 +1,139 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#undef fail /* ctx.h has one of another meaning */
+
+#include "base/arena.h"
+
+static int calls[3], call_count;
+
+static void note_call(void *arg)
+{
+    calls[call_count++] = *(int *)arg;
+}
+
+static void test_memory_is_aligned_and_apart(void **state)
+{
+    uint8_t first[100], *pieces[400];
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    for (size_t i = 0; i < PORT_COUNT(pieces); i++) {
+        pieces[i] = arena_alloc(&a, 1 + i * 7);
+        assert_int_equal((uintptr_t)pieces[i] % 16, 0);
+        memset(pieces[i], (int)i, 1 + i * 7);
+    }
+    for (size_t i = 0; i < PORT_COUNT(pieces); i++)
+        assert_true(pieces[i][0] == (uint8_t)i && pieces[i][i * 7] == (uint8_t)i);
+    assert_true(a.used >= 7 * 400 * 399 / 2);
+    arena_release(&a);
+}
+
+/* The caller's own memory serves first and is not freed. */
+static void test_first_block(void **state)
+{
+    _Alignas(16) uint8_t first[64];
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    assert_ptr_equal(arena_alloc(&a, 48), first);
+    assert_ptr_equal(arena_alloc(&a, 16), first + 48);
+    assert_null(a.blocks);
+    arena_alloc(&a, 1);
+    assert_non_null(a.blocks);
+    arena_release(&a);
+    arena_init(&a, first + 1, 3); /* too small to hold anything aligned */
+    assert_non_null(arena_alloc(&a, 1));
+    arena_release(&a);
+}
+
+static void test_large_pieces(void **state)
+{
+    struct arena a;
+    uint8_t *p;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    p = arena_zalloc(&a, 5 << 20);
+    assert_int_equal(p[0] | p[(5 << 20) - 1], 0);
+    assert_non_null(arena_alloc(&a, 10));
+    arena_release(&a);
+}
+
+static void test_cap(void **state)
+{
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    assert_non_null(arena_try_alloc(&a, 1 << 20));
+    a.cap = a.used + 1000;
+    assert_null(arena_try_alloc(&a, 1001));
+    assert_null(arena_try_alloc(&a, SIZE_MAX));
+    assert_non_null(arena_try_alloc(&a, 900));
+    assert_null(arena_try_alloc(&a, 900));
+    assert_non_null(arena_alloc(&a, 5000)); /* does not look at the cap */
+    assert_null(arena_try_alloc(&a, 1));
+    arena_release(&a);
+}
+
+static void test_hooks_run_newest_first(void **state)
+{
+    static int numbers[3] = {1, 2, 3};
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    for (int i = 0; i < 3; i++) {
+        int *in_arena = arena_alloc(&a, sizeof(int)); /* still there when the hook runs */
+
+        *in_arena = numbers[i];
+        arena_on_release(&a, note_call, in_arena);
+    }
+    arena_release(&a);
+    assert_int_equal(call_count, 3);
+    assert_int_equal(calls[0], 3);
+    assert_int_equal(calls[2], 1);
+    arena_release(&a); /* nothing is left */
+    assert_int_equal(call_count, 3);
+}
+
+static void test_copies(void **state)
+{
+    char s[] = "abc";
+    struct arena a;
+    bytes copy, empty, text;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    copy = arena_copy(&a, bytes_str(s));
+    s[0] = 'x';
+    assert_true(bytes_equal(copy, BYTES_LIT("abc")));
+    empty = arena_copy(&a, BYTES_NONE);
+    assert_non_null(empty.ptr);
+    assert_int_equal(empty.len, 0);
+    text = arena_printf(&a, "%s-%d", "abc", 7);
+    assert_int_equal(text.len, 5);
+    assert_string_equal(text.ptr, "abc-7");
+    arena_release(&a);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_memory_is_aligned_and_apart),
+        cmocka_unit_test(test_first_block),
+        cmocka_unit_test(test_large_pieces),
+        cmocka_unit_test(test_cap),
+        cmocka_unit_test(test_hooks_run_newest_first),
+        cmocka_unit_test(test_copies),
+    };
+
+    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
+}

@@ -1,0 +1,556 @@
+/* Damage to the files of the RocksDB engine: it must be refused with a text that helps, or be
+ * harmless, which means that all acknowledged data are there. Never may a read give a wrong answer.
+ */
+#include "bed.h"
+
+#include "base/fault.h"
+#include "base/rng.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define ROWS 300
+#define VALUE_BYTES 120
+
+/* The folder all damage is done to copies of: half of the rows in a table file, half in the live
+ * log. */
+static char original[64];
+static char original_log[300], original_table[300], original_manifest[300];
+
+static bytes row_value(struct ctx *c, int i)
+{
+    struct rng rng;
+    char *v = arena_alloc(&c->arena, VALUE_BYTES);
+
+    rng_init(&rng, (uint64_t)i);
+    for (int j = 0; j < VALUE_BYTES; j++)
+        v[j] = (char)('a' + rng_below(&rng, 26));
+    return bytes_of(v, VALUE_BYTES);
+}
+
+static void put_rows(struct bed *b, int from, int to)
+{
+    for (int i = from; i < to; i++) {
+        struct edit edit = {EDIT_PUT, arena_printf(&b->c.arena, "row%04d", i), row_value(&b->c, i)};
+
+        assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+    }
+}
+
+/* The newest file of `dir`/db whose name starts or ends so. */
+static void find_file(const char *dir, const char *head, const char *tail, char *out, size_t size)
+{
+    char path[100];
+    struct dirent *entry;
+    DIR *d;
+
+    snprintf(path, sizeof(path), "%s/db", dir);
+    d = opendir(path);
+    assert_non_null(d);
+    out[0] = 0;
+    while ((entry = readdir(d))) {
+        size_t n = strlen(entry->d_name), t = strlen(tail);
+        char name[300];
+
+        if (strncmp(entry->d_name, head, strlen(head)) != 0 || n < t ||
+            strcmp(entry->d_name + n - t, tail) != 0)
+            continue;
+        snprintf(name, sizeof(name), "db/%s", entry->d_name);
+        if (strcmp(name, out) > 0)
+            snprintf(out, size, "%s", name);
+    }
+    closedir(d);
+    assert_true(out[0]);
+}
+
+static int make_original(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    bed_open(&b, "rocks");
+    put_rows(&b, 0, ROWS / 2);
+    bed_close(&b);
+    bed_open(&b, "rocks"); /* recovery turns the log into a table file */
+    put_rows(&b, ROWS / 2, ROWS);
+    bed_close(&b);
+    snprintf(original, sizeof(original), "%s", b.dir);
+    find_file(original, "", ".log", original_log, sizeof(original_log));
+    find_file(original, "", ".sst", original_table, sizeof(original_table));
+    find_file(original, "MANIFEST", "", original_manifest, sizeof(original_manifest));
+    ctx_release(&b.c);
+    return 0;
+}
+
+static int remove_original(void **state)
+{
+    (void)state;
+    bed_remove(original);
+    return 0;
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static char block[1 << 16];
+    int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ssize_t n;
+
+    assert_true(in >= 0 && out >= 0);
+    while ((n = read(in, block, sizeof(block))) > 0)
+        assert_int_equal(write(out, block, (size_t)n), n);
+    close(in);
+    close(out);
+}
+
+static void copy_dir(const char *from, const char *to)
+{
+    struct dirent *entry;
+    DIR *d = opendir(from);
+
+    assert_non_null(d);
+    mkdir(to, 0700);
+    while ((entry = readdir(d))) {
+        char source[400], target[400];
+        struct stat st;
+
+        if (entry->d_name[0] == '.' || strncmp(entry->d_name, "LOG", 3) == 0)
+            continue;
+        snprintf(source, sizeof(source), "%s/%s", from, entry->d_name);
+        snprintf(target, sizeof(target), "%s/%s", to, entry->d_name);
+        stat(source, &st);
+        if (S_ISDIR(st.st_mode))
+            copy_dir(source, target);
+        else
+            copy_file(source, target);
+    }
+    closedir(d);
+}
+
+static void bed_init_copy(struct bed *b)
+{
+    bed_init(b);
+    copy_dir(original, b->dir);
+}
+
+static const char *path_of(struct bed *b, const char *name)
+{
+    return arena_printf(&b->c.arena, "%s/%s", b->dir, name).ptr;
+}
+
+static off_t file_size(struct bed *b, const char *name)
+{
+    struct stat st;
+
+    assert_int_equal(stat(path_of(b, name), &st), 0);
+    return st.st_size;
+}
+
+static void flip_bit(struct bed *b, const char *name, off_t at, int bit)
+{
+    int fd = open(path_of(b, name), O_RDWR);
+    uint8_t byte;
+
+    assert_true(fd >= 0);
+    assert_int_equal(pread(fd, &byte, 1, at), 1);
+    byte ^= (uint8_t)(1 << bit);
+    assert_int_equal(pwrite(fd, &byte, 1, at), 1);
+    close(fd);
+}
+
+/* Reads every row by get and by scan. The number of reads that met damage; a wrong answer fails the
+ * test. */
+static int check_rows(struct bed *b)
+{
+    struct key_range all = {BYTES_LIT("row"), BYTES_LIT("rox")};
+    struct page page;
+    struct scan s = {.ranges = &all,
+                     .range_count = 1,
+                     .items_max = ROWS + 1,
+                     .bytes_max = SIZE_MAX,
+                     .pages = &page};
+    int damaged = 0, code;
+
+    for (int i = 0; i < ROWS; i++) {
+        struct get g = {.key = arena_printf(&b->c.arena, "row%04d", i)};
+
+        code = engine_get(&b->c, b->e, &g);
+        if (code == E_CORRUPT) {
+            damaged++;
+            continue;
+        }
+        assert_int_equal(code, E_OK);
+        assert_true(g.found);
+        assert_true(bytes_equal(g.value, row_value(&b->c, i)));
+    }
+    code = engine_scan(&b->c, b->e, &s);
+    if (code == E_CORRUPT)
+        return damaged + 1;
+    assert_int_equal(code, E_OK);
+    assert_int_equal(page.count, ROWS);
+    for (int i = 0; i < ROWS; i++)
+        assert_true(bytes_equal(page.items[i].value, row_value(&b->c, i)));
+    return damaged;
+}
+
+struct tally {
+    int refused, harmless, noticed;
+};
+
+/* Opens the damaged copy. What a refusal says must name the folder and a way on. */
+static void try_damaged(struct bed *b, struct tally *t, const char *what)
+{
+    char name[100];
+    int code;
+
+    snprintf(name, sizeof(name), "%s", what); /* it may live in the arena */
+    code = bed_try_open(b, "rocks");
+
+    if (code == E_OK) {
+        if (check_rows(b))
+            t->noticed++;
+        else
+            t->harmless++;
+    } else {
+        if (getenv("WR_SHOW"))
+            print_message("%s: %s: %s\n", name, err_info(code)->name, b->c.text);
+        assert_true(code == E_CORRUPT || code == E_DATA_LOSS || code == E_FORMAT);
+        assert_non_null(strstr(b->c.text, b->dir));
+        assert_true(strstr(b->c.text, "Restore a backup") || strstr(b->c.text, "Use the release"));
+        t->refused++;
+    }
+    bed_release(b);
+}
+
+static struct tally flip_many(const char *name, int count)
+{
+    struct tally t = {0};
+    struct rng rng;
+
+    rng_init(&rng, 7);
+    for (int i = 0; i < count; i++) {
+        struct bed b;
+        off_t size, at;
+
+        bed_init_copy(&b);
+        size = file_size(&b, name);
+        at = count >= size ? i % size : (off_t)((double)i / count * (double)size);
+        flip_bit(&b, name, at, (int)rng_below(&rng, 8));
+        try_damaged(&b, &t, arena_printf(&b.c.arena, "%s at %ld", name, (long)at).ptr);
+    }
+    print_message("%s: %d refused, %d noticed on reading, %d harmless\n", name, t.refused,
+                  t.noticed, t.harmless);
+    return t;
+}
+
+static void test_undamaged(void **state)
+{
+    struct bed b;
+    struct tally t = {0};
+
+    (void)state;
+    bed_init_copy(&b);
+    try_damaged(&b, &t, "nothing");
+    assert_int_equal(t.harmless, 1);
+}
+
+static void test_log_flipped(void **state)
+{
+    struct tally t = flip_many(original_log, 40);
+
+    (void)state;
+    assert_int_equal(t.noticed, 0);
+    assert_true(t.refused >= 38);
+}
+
+static void test_log_cut(void **state)
+{
+    struct tally t = {0};
+
+    (void)state;
+    for (int i = 0; i < 10; i++) {
+        struct bed b;
+
+        bed_init_copy(&b);
+        assert_int_equal(truncate(path_of(&b, original_log), file_size(&b, original_log) * i / 10),
+                         0);
+        try_damaged(&b, &t, "log cut");
+    }
+    assert_int_equal(t.refused, 10);
+}
+
+static void test_log_deleted(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init_copy(&b);
+    assert_int_equal(unlink(path_of(&b, original_log)), 0);
+    assert_int_equal(bed_try_open(&b, "rocks"), E_DATA_LOSS);
+    assert_non_null(strstr(b.c.text, "150 missing"));
+    assert_non_null(strstr(b.c.text, "--accept-data-loss"));
+    bed_release(&b);
+}
+
+static void test_manifest_flipped(void **state)
+{
+    (void)state;
+    assert_int_equal(flip_many(original_manifest, 40).noticed, 0);
+}
+
+static void test_current_flipped(void **state)
+{
+    (void)state;
+    assert_int_equal(flip_many("db/CURRENT", 16).noticed, 0);
+}
+
+static void test_table_flipped(void **state)
+{
+    (void)state;
+    flip_many(original_table, 40);
+}
+
+static void test_files_deleted(void **state)
+{
+    const char *const names[] = {original_manifest, original_table, "db/CURRENT", "WATERMARK",
+                                 "VERSION"};
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(names); i++) {
+        struct bed b;
+        struct tally t = {0};
+
+        bed_init_copy(&b);
+        assert_int_equal(unlink(path_of(&b, names[i])), 0);
+        try_damaged(&b, &t, names[i]);
+        assert_int_equal(t.refused, 1);
+    }
+}
+
+/* A table file that is gone, and nothing to restore: the rest is still to be had. */
+static void test_accept_lost_table(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init_copy(&b);
+    unlink(path_of(&b, original_table));
+    b.conf.accept_data_loss = true;
+    bed_open(&b, "rocks");
+    bed_expect(&b, "row0000", "-");
+    assert_string_not_equal(bed_get(&b, "row0299", VIEW_DURABLE), "-");
+    bed_release(&b);
+}
+
+static void test_whole_database_deleted(void **state)
+{
+    struct bed b;
+    struct tally t = {0};
+
+    (void)state;
+    bed_init_copy(&b);
+    bed_remove(path_of(&b, "db"));
+    try_damaged(&b, &t, "db deleted");
+    assert_int_equal(t.refused, 1);
+}
+
+static void test_watermark_damaged(void **state)
+{
+    struct bed b;
+    struct tally t = {0};
+
+    (void)state;
+    /* One slot: the other speaks. */
+    for (int slot = 0; slot < 2; slot++) {
+        bed_init_copy(&b);
+        flip_bit(&b, "WATERMARK", slot * 4096 + 26, 3);
+        try_damaged(&b, &t, "one slot");
+    }
+    assert_int_equal(t.harmless, 2);
+    bed_init_copy(&b);
+    flip_bit(&b, "WATERMARK", 26, 3);
+    flip_bit(&b, "WATERMARK", 4096, 3);
+    try_damaged(&b, &t, "both slots");
+    bed_init_copy(&b);
+    assert_int_equal(truncate(path_of(&b, "WATERMARK"), 0), 0);
+    try_damaged(&b, &t, "empty watermark");
+    assert_int_equal(t.refused, 2);
+}
+
+static void test_version_other(void **state)
+{
+    struct bed b;
+    FILE *f;
+
+    (void)state;
+    bed_init_copy(&b);
+    f = fopen(path_of(&b, "VERSION"), "w");
+    fputs("widerow data 2\n", f);
+    fclose(f);
+    assert_int_equal(bed_try_open(&b, "rocks"), E_FORMAT);
+    assert_non_null(strstr(b.c.text, "'widerow data 2'"));
+    assert_non_null(strstr(b.c.text, "'widerow data 1'"));
+    bed_release(&b);
+}
+
+/* The loss is accepted once; then the database is as good as any. */
+static void accept_and_go_on(struct bed *b, const char *word)
+{
+    b->conf.accept_data_loss = true;
+    bed_open(b, "rocks");
+    assert_non_null(strstr(b->logged, word));
+    assert_int_equal(bed_put(b, "more", "1"), E_OK);
+    bed_close(b);
+    b->conf.accept_data_loss = false;
+    bed_open(b, "rocks");
+    bed_expect(b, "more", "1");
+    assert_string_not_equal(bed_get(b, "row0000", VIEW_DURABLE), "-");
+    bed_release(b);
+}
+
+static void test_accept_loss(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init_copy(&b);
+    flip_bit(&b, original_log, file_size(&b, original_log) / 2, 0);
+    assert_int_equal(bed_try_open(&b, "rocks"), E_DATA_LOSS);
+    accept_and_go_on(&b, "accepted the loss");
+
+    bed_init_copy(&b);
+    unlink(path_of(&b, original_log));
+    accept_and_go_on(&b, "accepted the loss");
+
+    bed_init_copy(&b);
+    unlink(path_of(&b, "WATERMARK"));
+    accept_and_go_on(&b, "WATERMARK is unreadable");
+
+    bed_init_copy(&b);
+    unlink(path_of(&b, original_manifest));
+    accept_and_go_on(&b, "collecting what can be read");
+
+    bed_init_copy(&b);
+    unlink(path_of(&b, "db/CURRENT"));
+    accept_and_go_on(&b, "collecting what can be read");
+}
+
+/* ---- the folder */
+
+static void test_folder_refused(void **state)
+{
+    struct bed b;
+    char path[100];
+
+    (void)state;
+    bed_init(&b);
+    snprintf(path, sizeof(path), "%s/not/there", b.dir);
+    b.conf.dir = path;
+    assert_int_equal(bed_try_open(&b, "rocks"), E_PARAMETER);
+    assert_non_null(strstr(b.c.text, "mkdir -p"));
+    assert_null(strchr(b.c.text, '\n'));
+
+    snprintf(path, sizeof(path), "%s/file", b.dir);
+    fclose(fopen(path, "w"));
+    assert_int_equal(bed_try_open(&b, "rocks"), E_PARAMETER);
+    assert_non_null(strstr(b.c.text, "is a file"));
+    snprintf(path, sizeof(path), "%s/file/below", b.dir);
+    assert_int_equal(bed_try_open(&b, "rocks"), E_PARAMETER);
+
+    b.conf.dir = b.dir; /* holds "file" */
+    assert_int_equal(bed_try_open(&b, "rocks"), E_FORMAT);
+    assert_non_null(strstr(b.c.text, "'file'"));
+
+    b.conf.dir = "/proc";
+    assert_int_not_equal(bed_try_open(&b, "rocks"), E_OK);
+    b.conf.dir = "";
+    assert_int_equal(bed_try_open(&b, "rocks"), E_PARAMETER);
+    bed_release(&b);
+}
+
+static void test_folder_unwritable(void **state)
+{
+    struct bed b;
+    int status;
+    pid_t child;
+
+    (void)state;
+    if (geteuid() != 0)
+        skip();
+    bed_init(&b);
+    child = fork(); /* another user, which nothing stops from looking */
+    if (child == 0) {
+        if (setuid(65534) != 0)
+            _exit(9);
+        b.conf.dir = "/usr";
+        if (bed_try_open(&b, "rocks") != E_UNAVAILABLE || !strstr(b.c.text, "chown"))
+            _exit(1);
+        b.conf.dir = "/usr/widerow";
+        _exit(bed_try_open(&b, "rocks") == E_UNAVAILABLE && strstr(b.c.text, "chown") ? 0 : 2);
+    }
+    waitpid(child, &status, 0);
+    assert_int_equal(status, 0);
+    bed_release(&b);
+}
+
+static void test_folder_locked(void **state)
+{
+    struct bed b;
+    struct engine *second;
+    char pid[32];
+
+    (void)state;
+    bed_init(&b);
+    bed_open(&b, "rocks");
+    assert_int_equal(engine_open(&b.c, "rocks", &b.conf, &second), E_LOCKED);
+    snprintf(pid, sizeof(pid), "pid %d", (int)getpid());
+    assert_non_null(strstr(b.c.text, pid));
+    bed_release(&b);
+}
+
+/* A crash while a folder is being made, at each step: the next start finishes it. */
+static void test_folder_half_made(void **state)
+{
+    struct bed b;
+
+    (void)state;
+    bed_init(&b);
+    mkdir(path_of(&b, "db.new"), 0700);
+    bed_open(&b, "rocks");
+    bed_release(&b);
+
+    bed_init(&b);
+    mkdir(path_of(&b, "db.new"), 0700);
+    fclose(fopen(path_of(&b, "WATERMARK"), "w"));
+    bed_open(&b, "rocks");
+    bed_release(&b);
+
+    bed_init(&b);
+    fault_arm("folder_half_made:error:1"); /* VERSION is there, db.new not yet renamed */
+    assert_int_equal(bed_try_open(&b, "rocks"), E_UNAVAILABLE);
+    fault_arm(NULL);
+    bed_open(&b, "rocks");
+    assert_int_equal(bed_put(&b, "a", "1"), E_OK);
+    bed_release(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_folder_unwritable), /* forks, so before any thread */
+        cmocka_unit_test(test_undamaged),         cmocka_unit_test(test_log_flipped),
+        cmocka_unit_test(test_log_cut),           cmocka_unit_test(test_log_deleted),
+        cmocka_unit_test(test_manifest_flipped),  cmocka_unit_test(test_current_flipped),
+        cmocka_unit_test(test_table_flipped),     cmocka_unit_test(test_files_deleted),
+        cmocka_unit_test(test_accept_lost_table), cmocka_unit_test(test_whole_database_deleted),
+        cmocka_unit_test(test_watermark_damaged), cmocka_unit_test(test_version_other),
+        cmocka_unit_test(test_accept_loss),       cmocka_unit_test(test_folder_refused),
+        cmocka_unit_test(test_folder_locked),     cmocka_unit_test(test_folder_half_made),
+    };
+
+    return cmocka_run_group_tests(tests, make_original, remove_original);
+}

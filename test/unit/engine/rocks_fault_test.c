@@ -1,0 +1,450 @@
+/* The RocksDB engine when something goes wrong while it runs: failed appends and syncs, stalls, and
+ * the process dying at each step of a commit. Run with "child DIR", this program is the process
+ * that dies. */
+#include "bed.h"
+
+#include "base/fault.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#ifdef WR_FAULTS
+
+static int setup(void **state)
+{
+    struct bed *b = mem_alloc(sizeof(*b));
+
+    bed_init(b);
+    bed_open(b, "rocks");
+    *state = b;
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    fault_arm(NULL);
+    bed_release(*state);
+    mem_free(*state);
+    return 0;
+}
+
+static void pause_ms(int ms)
+{
+    struct timespec ts = {ms / 1000, (long)(ms % 1000) * 1000000};
+
+    nanosleep(&ts, NULL);
+}
+
+static void wait_writable(struct bed *b)
+{
+    struct engine_stat stat;
+
+    for (int i = 0; i < 500; i++) {
+        engine_stat(b->e, &stat);
+        if (stat.writable)
+            return;
+        pause_ms(10);
+    }
+    print_error("%s\n", stat.reason);
+    assert_true(stat.writable);
+}
+
+/* A failure of the given step: unsure, then refused, reads go on, then all is well again. */
+static void check_failure(struct bed *b, const char *fault)
+{
+    struct engine_stat stat;
+    const char *unsure;
+
+    assert_int_equal(bed_put(b, "before", "1"), E_OK);
+    assert_true(fault_arm(fault));
+    assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
+    engine_stat(b->e, &stat);
+    assert_false(stat.writable);
+    assert_true(stat.reason[0]);
+    assert_int_equal(bed_put(b, "refused", "1"), E_UNAVAILABLE);
+    assert_int_equal(bed_barrier(b), E_UNAVAILABLE);
+    bed_expect(b, "before", "1");
+    bed_expect(b, "refused", "-");
+    wait_writable(b);
+    bed_expect(b, "before", "1");
+    bed_expect(b, "refused", "-");
+    unsure = bed_get(b, "unsure", VIEW_DURABLE);
+    assert_true(strcmp(unsure, "1") == 0 || strcmp(unsure, "-") == 0);
+    assert_int_equal(bed_put(b, "after", unsure), E_OK);
+    bed_close(b);
+    bed_open(b, "rocks");
+    /* What has been read once stays. */
+    bed_expect(b, "unsure", bed_get(b, "after", VIEW_DURABLE));
+    bed_expect(b, "before", "1");
+}
+
+static void test_append_fails(void **state)
+{
+    check_failure(*state, "rocks_before_append:error:1");
+}
+
+static void test_sync_fails(void **state)
+{
+    check_failure(*state, "commit_before_sync:error:1");
+}
+
+static void test_watermark_fails(void **state)
+{
+    check_failure(*state, "commit_after_sync_before_watermark:error:1");
+}
+
+static void test_publish_fails(void **state)
+{
+    check_failure(*state, "commit_after_watermark_before_publish:error:1");
+}
+
+/* Several tries are needed; meanwhile reads are answered. */
+static void test_reopen_fails(void **state)
+{
+    struct bed *b = *state;
+
+    assert_int_equal(bed_put(b, "before", "1"), E_OK);
+    assert_true(fault_arm("commit_before_sync:error:1,rocks_reopen:error:1+"));
+    assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
+    while (fault_passes(FAULT_rocks_reopen) < 2)
+        pause_ms(10);
+    for (int i = 0; strcmp(bed_get(b, "before", VIEW_DURABLE), "1") != 0; i++) {
+        assert_true(i < 100);
+        pause_ms(10);
+        bed_ctx_again(b);
+    }
+    assert_int_equal(bed_put(b, "refused", "1"), E_UNAVAILABLE);
+    fault_arm(NULL);
+    wait_writable(b);
+    assert_int_equal(bed_put(b, "after", "1"), E_OK);
+    bed_expect(b, "after", "1");
+    bed_expect(b, "refused", "-");
+}
+
+/* A page that somebody still holds does not keep the database from being reopened. */
+static void test_reopen_with_pinned_value(void **state)
+{
+    struct bed *b = *state;
+    struct get g = {.key = BYTES_LIT("big")};
+    struct ctx holder;
+    char *big = mem_alloc(100000);
+    struct edit edit = {EDIT_PUT, BYTES_LIT("big"), {big, 100000}};
+
+    memset(big, 'x', 100000);
+    assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+    bed_close(b);
+    bed_open(b, "rocks"); /* now it is in a table file, and pages of it in the cache */
+    ctx_init(&holder, &b->clock, &b->log, NULL, 0);
+    assert_int_equal(engine_get(&holder, b->e, &g), E_OK);
+    fault_arm("commit_before_sync:error:1");
+    assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
+    wait_writable(b);
+    bed_close(b);
+    assert_int_equal(g.value.len, 100000);
+    assert_memory_equal(g.value.ptr, big, 100000);
+    ctx_release(&holder);
+    mem_free(big);
+}
+
+/* ---- stalls */
+
+struct later {
+    struct get g;
+    struct bed_wait w;
+};
+
+static void later_done(struct get *g)
+{
+    bed_wait_done(&PORT_CONTAINER(g, struct later, g)->w, g->code);
+}
+
+static void test_stall(void **state)
+{
+    struct bed *b = *state;
+    const struct edit one = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("1")};
+    const struct edit two = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("2")};
+    const struct batch first = {.edits = &one, .edit_count = 1};
+    const struct guard guard = {BYTES_LIT("k"), BYTES_LIT("1"), false};
+    const struct batch second = {
+        .guards = &guard, .guard_count = 1, .edits = &two, .edit_count = 1};
+    struct bed_wait w1 = BED_WAIT, w2 = BED_WAIT, w3 = BED_WAIT;
+    struct later between = {{.key = BYTES_LIT("k"), .view = VIEW_LATEST}, BED_WAIT};
+    struct engine_stat stat;
+    struct ctx c;
+
+    ctx_init(&c, &b->clock, &b->log, NULL, 0);
+    fault_arm("rocks_stall:error:1+");
+    engine_apply(&b->c, b->e, &first, bed_wait_done, &w1);
+    between.g.done = later_done;
+    assert_int_equal(engine_get(&c, b->e, &between.g), E_LATER);
+    engine_apply(&b->c, b->e, &second, bed_wait_done, &w2);
+    engine_apply(&b->c, b->e, &(struct batch){0}, bed_wait_done, &w3);
+    bed_expect(b, "k", "-"); /* readers never wait */
+    pause_ms(20);
+    assert_false(w1.called || w2.called || w3.called || between.w.called);
+    fault_arm(NULL);
+    assert_int_equal(bed_wait(&w1), E_OK);
+    assert_int_equal(bed_wait(&between.w), E_OK);
+    assert_true(between.g.found && bytes_equal(between.g.value, BYTES_LIT("1")));
+    assert_int_equal(bed_wait(&w2), E_OK);
+    assert_int_equal(bed_wait(&w3), E_OK);
+    bed_expect(b, "k", "2");
+    engine_stat(b->e, &stat);
+    assert_int_equal(stat.stalls, 3);
+    ctx_release(&c);
+}
+
+static void test_stall_lasts(void **state)
+{
+    struct bed *b = *state;
+    int64_t since = clock_mono_ms(&b->clock);
+
+    fault_arm("rocks_stall:error:1+");
+    assert_int_equal(bed_put(b, "k", "1"), E_BUSY);
+    assert_in_range(clock_mono_ms(&b->clock) - since, 1900, 5000);
+    fault_arm(NULL);
+    bed_expect(b, "k", "-");
+    assert_int_equal(bed_put(b, "k", "2"), E_OK);
+    bed_expect(b, "k", "2");
+}
+
+/* ---- the cap on what is not synced */
+
+struct burst {
+    pthread_mutex_t lock;
+    int ok, busy, other;
+};
+
+static void burst_done(void *arg, int code)
+{
+    struct burst *t = arg;
+
+    pthread_mutex_lock(&t->lock);
+    *(code == E_OK ? &t->ok : code == E_BUSY ? &t->busy : &t->other) += 1;
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void test_unsynced_cap(void **state)
+{
+    struct bed *b = *state;
+    struct burst t = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    static char value[4000];
+    struct edit edit = {EDIT_PUT, BYTES_LIT("k"), {value, sizeof(value)}};
+    struct batch batch = {.edits = &edit, .edit_count = 1};
+
+    bed_close(b);
+    b->conf.unsynced_bytes_max = 10000;
+    bed_open(b, "rocks");
+    for (int i = 0; i < 500; i++)
+        engine_apply(&b->c, b->e, &batch, burst_done, &t);
+    while (bed_barrier(b) != E_OK)
+        ;
+    bed_close(b); /* all completions have run */
+    assert_true(t.ok > 0 && t.busy > 0);
+    assert_int_equal(t.ok + t.busy, 500);
+    b->conf.unsynced_bytes_max = 0;
+}
+
+static void test_no_sync(void **state)
+{
+    struct bed *b = *state;
+
+    bed_close(b);
+    b->conf.no_sync = true;
+    bed_open(b, "rocks");
+    assert_int_equal(bed_put(b, "k", "1"), E_OK);
+    bed_expect(b, "k", "1");
+    bed_close(b);
+    b->conf.no_sync = false;
+    bed_open(b, "rocks");
+    bed_expect(b, "k", "1");
+}
+
+static void test_drop_fails_half_way(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range range = {BYTES_LIT("k"), BYTES_LIT("l")};
+    const struct partition_spec p = {.id = 9, .ranges = &range, .range_count = 1};
+
+    bed_fill(b, "k", 0, 2500, 10);
+    fault_arm("drop_half:error:1");
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_UNAVAILABLE);
+    fault_arm(NULL);
+    bed_close(b);
+    bed_open(b, "rocks");
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    bed_expect(b, "k000000", "-");
+    bed_expect(b, "k002499", "-");
+}
+
+/* ---- the process dies */
+
+struct sent {
+    struct edit edits[2];
+    struct batch batch;
+    char key[2][16];
+    int n;
+};
+
+static void sent_done(void *arg, int code)
+{
+    struct sent *s = arg;
+    char line[16];
+    int n = snprintf(line, sizeof(line), "%d\n", s->n);
+
+    if (code == E_OK && write(STDOUT_FILENO, line, (size_t)n) != n)
+        _exit(3);
+}
+
+/* Writes pairs of rows, at most 16 batches in flight, telling each acknowledged number. */
+static int child_main(const char *dir)
+{
+    enum { ROUND = 16, ROUNDS = 200 };
+    static struct sent sent[ROUND];
+    struct bed b;
+
+    memset(&b, 0, sizeof(b));
+    clock_real_init(&b.clock);
+    b.conf = (struct engine_conf){.dir = dir, .memory_bytes = 16 << 20, .clock = &b.clock};
+    bed_ctx(&b);
+    if (engine_open(&b.c, "rocks", &b.conf, &b.e) != E_OK)
+        return 2;
+    for (int i = 0; i < ROUND * ROUNDS; i++) {
+        struct sent *s = &sent[i % ROUND];
+
+        s->n = i;
+        for (int j = 0; j < 2; j++) {
+            snprintf(s->key[j], sizeof(s->key[j]), "%c%06d", 'a' + j, i);
+            s->edits[j] = (struct edit){EDIT_PUT, bytes_str(s->key[j]), bytes_str(s->key[j])};
+        }
+        s->batch = (struct batch){.edits = s->edits, .edit_count = 2};
+        engine_apply(&b.c, b.e, &s->batch, sent_done, s);
+        if (i % ROUND == ROUND - 1)
+            bed_barrier(&b);
+    }
+    engine_close(b.e);
+    return 0;
+}
+
+/* Runs the child until it dies (by the fault, or killed after `kill_ms`). Returns the count of
+ * acknowledged numbers and marks them. */
+static int run_child(struct bed *b, const char *fault, int kill_ms, bool *acked, int max)
+{
+    int pipes[2], count = 0, n, status;
+    FILE *f;
+    pid_t child;
+
+    assert_int_equal(pipe(pipes), 0);
+    child = fork();
+    if (child == 0) {
+        int null = open("/dev/null", O_WRONLY);
+
+        dup2(pipes[1], STDOUT_FILENO);
+        dup2(null, STDERR_FILENO);
+        close(pipes[0]);
+        close(pipes[1]);
+        if (fault)
+            setenv("WR_FAULT", fault, 1);
+        execl("/proc/self/exe", "rocks_fault_test", "child", b->dir, (char *)NULL);
+        _exit(4);
+    }
+    close(pipes[1]);
+    if (kill_ms) {
+        pause_ms(kill_ms);
+        kill(child, SIGKILL);
+    }
+    f = fdopen(pipes[0], "r");
+    while (fscanf(f, "%d", &n) == 1) {
+        assert_in_range(n, 0, max - 1);
+        acked[n] = true;
+        count++;
+    }
+    fclose(f);
+    waitpid(child, &status, 0);
+    assert_true(WIFSIGNALED(status));
+    return count;
+}
+
+static void check_child(const char *fault, int kill_ms)
+{
+    enum { MAX = 16 * 200 };
+    static bool acked[MAX];
+    struct bed b;
+    int count;
+
+    memset(acked, 0, sizeof(acked));
+    bed_init(&b);
+    count = run_child(&b, fault, kill_ms, acked, MAX);
+    bed_open(&b, "rocks");
+    for (int i = 0; i < MAX; i++) {
+        char key[2][16];
+        bool found[2];
+
+        for (int j = 0; j < 2; j++) {
+            snprintf(key[j], sizeof(key[j]), "%c%06d", 'a' + j, i);
+            found[j] = strcmp(bed_get(&b, key[j], VIEW_DURABLE), key[j]) == 0;
+        }
+        assert_true(found[0] == found[1]);
+        if (acked[i])
+            assert_true(found[0]);
+        bed_ctx_again(&b);
+    }
+    print_message("%s: %d acknowledged, all there\n", fault ? fault : "kill", count);
+    bed_release(&b);
+}
+
+static void test_crash(void **state)
+{
+    static const char *const faults[] = {
+        "rocks_before_append:crash:500",
+        "rocks_after_append:crash:500",
+        "commit_before_sync:crash:20",
+        "commit_after_sync_before_watermark:crash:20",
+        "commit_after_watermark_before_publish:crash:20",
+        "commit_before_complete:crash:20",
+        "folder_half_made:crash:1",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(faults); i++)
+        check_child(faults[i], 0);
+    for (int i = 0; i < 5; i++)
+        check_child(NULL, 60 + i * 20);
+}
+
+int main(int argc, char **argv)
+{
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_crash),
+        T(test_append_fails),
+        T(test_sync_fails),
+        T(test_watermark_fails),
+        T(test_publish_fails),
+        T(test_reopen_fails),
+        T(test_reopen_with_pinned_value),
+        T(test_stall),
+        T(test_stall_lasts),
+        T(test_unsynced_cap),
+        T(test_no_sync),
+        T(test_drop_fails_half_way),
+    };
+#undef T
+
+    if (argc == 3 && strcmp(argv[1], "child") == 0)
+        return child_main(argv[2]);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+#else
+
+int main(void)
+{
+    print_message("built without faults\n");
+    return 0;
+}
+
+#endif

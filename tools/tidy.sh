@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# House rules that a compiler does not check. Prints each breach with its place; ends with a line of counts.
+set -u
+shopt -s lastpipe # so that rule() counts in this shell
+cd "$(dirname "$0")/.."
+passed=0 failed=0
+
+# rule NAME: reads breaches from standard input.
+rule() {
+    local found
+    found=$(cat)
+    if [ -z "$found" ]; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'tidy: %s\n%s\n' "$1" "$found"
+    fi
+}
+
+sources=$(git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h')
+
+# Includes go one way. "folder: what it may include".
+direction() {
+    local allowed folder
+    while IFS=: read -r folder allowed; do
+        grep -nHE '^#include "' src/"$folder"/*.[ch] 2>/dev/null |
+            grep -vE "#include \"($allowed)" | sed 's/^/  /'
+    done <<'RULES'
+base:base/
+engine:base/|engine/
+table:base/|engine/engine\.h|table/|widerow\.h
+wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
+net:base/|net/
+server:base/|wire/|net/|server/|widerow\.h|op\.def
+cli:base/|wire/|cli/|widerow\.h|op\.def
+RULES
+}
+direction | rule "includes against the direction base <- engine <- table <- wire, net <- server, cli"
+
+grep -nE '\b(malloc|calloc|realloc|free|strdup)\(' $(grep -v 'base/mem.c' <<<"$sources") |
+    grep -vE '_free\(|^\S+:\s*(/?\*|//)|\.free|->free|[a-z]_(malloc|free)\(|\* ' | rule "memory goes through mem_alloc() and mem_free() (base/port.h)"
+grep -nE '\b(strcpy|strcat|sprintf|gets|strtok|atoi|rand|localtime|gmtime|asctime)\(' $sources | rule "banned calls"
+grep -nE 'assert\([^=!<>]*(\+\+|--|[^=!<>]=[^=])' $sources | rule "asserts without side effects"
+git ls-files -co --exclude-standard 'src/*' | grep -E '/utils?\.' | rule "no file called util"
+grep -rniE 'rocksdb' src --include='*.[ch]' --include='*.def' -l | grep -vE 'src/engine/' | sed 's/^/  /' | rule "only src/engine knows an engine by name"
+
+# Every header compiles alone.
+headers() {
+    local h
+    for h in $(grep '\.h$' <<<"$sources"); do
+        ${CC:-gcc} -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -I"${BUILD:-build}/gen" -fsyntax-only -x c "$h" 2>&1 | grep -E 'error' | sed 's/^/  /'
+    done
+}
+headers | rule "headers compile alone"
+
+if command -v clang-format >/dev/null; then
+    clang-format --dry-run $sources 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c | sed 's/^/  /' | rule "clang-format"
+fi
+echo "tidy: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
