@@ -274,7 +274,7 @@ static int set_read(struct credential_store *s, struct credential_set **out, cha
 {
     struct credential_set *set;
     size_t lines = 2, bytes_read;
-    char *text;
+    char *text = NULL;
     int code = E_OK;
 
     if (!s->file) {

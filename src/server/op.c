@@ -64,9 +64,9 @@ static void uuid_format(struct op_door *d, char out[UUID_TEXT + 1])
                                  0xD1342543DE82EF95ull);
     a = (rng_next(&rng) & ~0xF000ull) | 0x4000;
     b = (rng_next(&rng) & ~(3ull << 62)) | 1ull << 63;
-    snprintf(out, UUID_TEXT + 1, "%08x-%04x-%04x-%04x-%012" PRIx64, (unsigned)(a >> 32),
+    snprintf(out, UUID_TEXT + 1, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(a >> 32),
              (unsigned)(a >> 16 & 0xFFFF), (unsigned)(a & 0xFFFF), (unsigned)(b >> 48),
-             b & 0xFFFFFFFFFFFFull);
+             (unsigned long long)(b & 0xFFFFFFFFFFFF));
 }
 
 static struct op *op_new(struct op_door *door, struct http_request *r)
@@ -269,14 +269,14 @@ static void op_header(struct op *op, bytes name, const char *value)
     op->out[op->out_count++] = (struct http_header){name, bytes_str(value)};
 }
 
-/* The headers SDKs check, in the order of their names, and the signature over them. */
-static void op_sign(struct op *op, bytes body, size_t raw_size)
+/* The headers SDKs check, and the signature over them. `raw_size`: of the body before it was
+ * compressed; 0: it is not. */
+static void op_sign(struct op *op, size_t raw_size)
 {
     struct arena *a = &op->r->ctx.arena;
     struct sign_header signed_headers[HEADERS_OUT];
     char signature[SIGN_SHA1_TEXT + 1];
 
-    (void)body;
     sign_date_format(clock_wall_us(op->door->clock), op->date);
     op_header(op, BYTES_LIT("x-ots-contentmd5"), op->digest);
     op_header(op, BYTES_LIT("x-ots-contenttype"), "protocol buffer");
@@ -337,7 +337,7 @@ static void op_answer(struct op *op, int code, bytes body)
         raw_size = body.len;
         stat_add(&d->stat->compressed_out, 1);
     }
-    op_sign(op, sent, raw_size);
+    op_sign(op, raw_size);
     if (code == E_METHOD)
         op_header(op, BYTES_LIT("Allow"), "POST");
     us = clock_mono_us(d->clock) - r->start_us;

@@ -211,7 +211,10 @@ static bytes trim(bytes b)
     return b;
 }
 
-/* Compares names without regard to case, `b` in lower case already or not. */
+/* Of x-ots-, which all names that count begin with. */
+#define PREFIX_BYTES 6
+
+/* Compares names without regard to case. */
 static int name_compare(bytes a, bytes b)
 {
     size_t n = a.len < b.len ? a.len : b.len;
@@ -225,13 +228,23 @@ static int name_compare(bytes a, bytes b)
     return a.len < b.len ? -1 : a.len > b.len;
 }
 
+static bool name_is(bytes name, bytes other)
+{
+    return name.len == other.len && name_compare(name, other) == 0;
+}
+
 static bool name_counts(bytes name)
 {
-    bytes prefix = BYTES_LIT("x-ots-");
+    return name.len > PREFIX_BYTES &&
+           name_is(bytes_of(name.ptr, PREFIX_BYTES), BYTES_LIT("x-ots-")) &&
+           !name_is(name, BYTES_LIT("x-ots-signature")) &&
+           !name_is(name, BYTES_LIT("x-ots-signaturev4"));
+}
 
-    return name.len > prefix.len && name_compare(bytes_of(name.ptr, prefix.len), prefix) == 0 &&
-           name_compare(name, BYTES_LIT("x-ots-signature")) != 0 &&
-           name_compare(name, BYTES_LIT("x-ots-signaturev4")) != 0;
+/* Whether one header comes before another; both names count. */
+static bool header_before(const struct sign_header *a, const struct sign_header *b)
+{
+    return name_compare(bytes_skip(a->name, PREFIX_BYTES), bytes_skip(b->name, PREFIX_BYTES)) < 0;
 }
 
 /* Feeds "name:value\n" for each header that counts, in the order of names. There are about ten, so
@@ -246,7 +259,7 @@ static bool sink_put_headers(struct sink *s, const struct sign_header *headers, 
             continue;
         if (n == SIGN_HEADERS_MAX)
             return false;
-        for (k = n++; k && name_compare(headers[i].name, sorted[k - 1]->name) < 0; k--)
+        for (k = n++; k && header_before(&headers[i], sorted[k - 1]); k--)
             sorted[k] = sorted[k - 1];
         sorted[k] = &headers[i];
     }

@@ -1,0 +1,384 @@
+/* widerowd: from the command line to a running server, and down again.
+ *
+ * Started in this order: settings, database, access keys, HTTP door, admin port; then the port file
+ * and the banner say that it is ready. Stopped in the reverse order: the doors first, so that
+ * requests under way get their answers, the database last. The main thread only waits for signals;
+ * all others have them blocked. */
+#include "net/http.h"
+#include "server/admin.h"
+#include "server/config.h"
+#include "server/credential.h"
+#include "server/op.h"
+#include "server/stat.h"
+#include "widerow.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#define EXIT_START 1 /* could not start */
+#define EXIT_USAGE 2 /* bad flags or settings */
+#define GRACE_MS 10000
+
+extern char **environ;
+
+struct server {
+    struct config config;
+    struct clock clock;
+    struct log log;
+    struct server_stat stat;
+    struct op_door door;
+    struct admin admin_page;
+    struct wr_db *db;
+    struct credential_store *credentials;
+    struct http *http;
+    struct http *admin;
+    struct ctx ctx; /* memory that lives as long as the server */
+    char message[1024];
+};
+
+/* ---- starting ---- */
+
+static int refuse(struct server *s)
+{
+    fprintf(stderr, "widerowd: %s\n", s->message);
+    return EXIT_START;
+}
+
+/* The database hands over whole lines of every level. */
+static void on_db_log(void *arg, char level, const char *line)
+{
+    static const char levels[] = "EWID";
+    struct log *log = arg;
+
+    if (strchr(levels, level) <= strchr(levels, log->level))
+        fprintf(stderr, "%s\n", line);
+}
+
+static void raise_open_files(struct server *s)
+{
+    struct rlimit r;
+    rlim_t want = (rlim_t)s->config.connections + 1000; /* the engine's files besides */
+
+    if (getrlimit(RLIMIT_NOFILE, &r))
+        return;
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+    if (r.rlim_max != RLIM_INFINITY && r.rlim_max < want)
+        log_warn(&s->log, "server: only %llu files may be open, fewer than %lld connections need",
+                 (unsigned long long)r.rlim_max, (long long)s->config.connections);
+}
+
+static int access_log_open(struct server *s)
+{
+    const char *file = s->config.access_log;
+
+    s->door.access_fd = -1;
+    if (strcmp(file, "off") == 0)
+        return 0;
+    s->door.access_fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    if (s->door.access_fd >= 0)
+        return 0;
+    snprintf(s->message, sizeof(s->message),
+             "cannot write %s: %s. Give another file with --access-log FILE.", file,
+             strerror(errno));
+    return refuse(s);
+}
+
+/* The same descriptor on a new file, for log rotation. */
+static void access_log_reopen(struct server *s)
+{
+    int fd;
+
+    if (s->door.access_fd < 0)
+        return;
+    fd = open(s->config.access_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    if (fd < 0 || dup3(fd, s->door.access_fd, O_CLOEXEC) < 0)
+        log_error(&s->log, "server: cannot reopen %s: %s", s->config.access_log, strerror(errno));
+    if (fd >= 0)
+        close(fd);
+}
+
+static int db_open(struct server *s)
+{
+    struct config *c = &s->config;
+    struct wr_options options = {.engine = c->engine,
+                                 .dir = c->data,
+                                 .no_sync = c->no_sync,
+                                 .accept_data_loss = c->accept_data_loss,
+                                 .strict = c->strict,
+                                 .memory_bytes = c->memory,
+                                 .settings = c->settings,
+                                 .setting_count = c->setting_count,
+                                 .log = on_db_log,
+                                 .log_arg = &s->log};
+
+    if (wr_open(&options, &s->db, s->message, sizeof(s->message)))
+        return refuse(s);
+    return 0;
+}
+
+static int credentials_open(struct server *s)
+{
+    struct config *c = &s->config;
+    struct credential_conf conf = {.dir = strcmp(c->engine, "mem") == 0 ? NULL : c->data,
+                                   .instance = c->instance,
+                                   .id = c->access_key_id,
+                                   .secret = c->access_key_secret,
+                                   .log = &s->log};
+
+    if (credential_store_open(&conf, &s->credentials, s->message, sizeof(s->message)))
+        return refuse(s);
+    return 0;
+}
+
+static int door_open(struct server *s)
+{
+    struct config *c = &s->config;
+    struct http_conf conf = {.address = c->http,
+                             .setting = "--http",
+                             .threads = (int)c->threads,
+                             .connections_max = (int)c->connections,
+                             .request_timeout_ms = (int)c->request_timeout * 1000,
+                             .body_bytes_max = (size_t)c->limits.body_bytes_max,
+                             .request_memory_max = (size_t)c->limits.request_memory_max,
+                             .late_body = op_late_body(&s->ctx),
+                             .clock = &s->clock,
+                             .log = &s->log,
+                             .on_request = op_on_request,
+                             .arg = &s->door};
+
+    s->door.db = s->db;
+    s->door.credentials = s->credentials;
+    s->door.stat = &s->stat;
+    s->door.limits = &c->limits;
+    s->door.clock = &s->clock;
+    s->door.log = &s->log;
+    s->door.op_timeout_ms = c->op_timeout * 1000;
+    s->door.slow_ms = c->slow;
+    rng_secret(&s->door.seed, sizeof(s->door.seed));
+    if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
+        return refuse(s);
+    return 0;
+}
+
+static int admin_open(struct server *s)
+{
+    struct http_conf conf = {.address = s->config.admin,
+                             .setting = "--admin",
+                             .threads = 1,
+                             .connections_max = 100,
+                             .body_bytes_max = 4096,
+                             .clock = &s->clock,
+                             .log = &s->log,
+                             .on_request = admin_on_request,
+                             .arg = &s->admin_page};
+
+    if (strcmp(s->config.admin, "off") == 0)
+        return 0;
+    s->admin_page.db = s->db;
+    s->admin_page.stat = &s->stat;
+    s->admin_page.door = s->http;
+    s->admin_page.clock = &s->clock;
+    s->admin_page.start_us = clock_mono_us(&s->clock);
+    if (http_open(&conf, &s->admin, s->message, sizeof(s->message)))
+        return refuse(s);
+    return 0;
+}
+
+/* Written under another name first: who sees the file sees all of it. */
+static int port_file_write(struct server *s)
+{
+    const char *file = s->config.port_file;
+    const char *temporary;
+    FILE *f;
+
+    if (!file[0])
+        return 0;
+    temporary = arena_printf(&s->ctx.arena, "%s.new", file).ptr;
+    f = fopen(temporary, "w");
+    if (f) {
+        fprintf(f, "http=%s\n", http_address(s->http));
+        if (s->admin)
+            fprintf(f, "admin=%s\n", http_address(s->admin));
+        if (fclose(f) == 0 && rename(temporary, file) == 0)
+            return 0;
+    }
+    snprintf(s->message, sizeof(s->message),
+             "cannot write %s: %s. Give another file with --port-file FILE.", file,
+             strerror(errno));
+    return refuse(s);
+}
+
+/* ---- the banner ---- */
+
+/* Where a client on this machine reaches an address that may be a wildcard. */
+static const char *reachable(struct server *s, const char *address)
+{
+    if (strncmp(address, "0.0.0.0:", 8) == 0)
+        return arena_printf(&s->ctx.arena, "127.0.0.1:%s", address + 8).ptr;
+    if (strncmp(address, "[::]:", 5) == 0)
+        return arena_printf(&s->ctx.arena, "[::1]:%s", address + 5).ptr;
+    return address;
+}
+
+static void snippets_print(const char *endpoint, const struct credential *c)
+{
+    printf("\nPython (pip install tablestore):\n\n"
+           "  from tablestore import OTSClient\n"
+           "  client = OTSClient('http://%s', '%s', '%s', '%s')\n"
+           "  print(client.list_table())\n",
+           endpoint, c->id, c->secret, c->instance);
+    printf("\nNode.js (npm install tablestore):\n\n"
+           "  const TableStore = require('tablestore');\n"
+           "  const client = new TableStore.Client({\n"
+           "    endpoint: 'http://%s', instancename: '%s',\n"
+           "    accessKeyId: '%s', secretAccessKey: '%s' });\n"
+           "  client.listTable({}, (err, data) => console.log(err || data.table_names));\n\n",
+           endpoint, c->instance, c->id, c->secret);
+}
+
+/* The secret is shown to a person at a terminal, and on the start that made it; a log that collects
+ * the output of later starts does not get it. */
+static void banner_print(struct server *s)
+{
+    const struct config *config = &s->config;
+    const struct credential *c = credential_first(s->credentials);
+    const char *endpoint = reachable(s, http_address(s->http));
+    const char *file = credential_file(s->credentials);
+    bool show =
+        isatty(STDOUT_FILENO) || (credential_made(s->credentials) && !config->access_key_id);
+
+    printf("Widerow %s is ready.\n\n", wr_version());
+    printf("  endpoint  http://%s\n", endpoint);
+    printf("  instance  %s\n", c->instance);
+    printf("  key id    %s\n", c->id);
+    if (show)
+        printf("  secret    %s\n", c->secret);
+    if (file)
+        printf("  keys      %s%s\n", file, show ? "" : " (the secret is there)");
+    if (strcmp(config->engine, "mem") == 0)
+        printf("  data      in memory only; it goes when the server stops\n");
+    else
+        printf("  data      %s%s\n", config->data,
+               config->no_sync ? " (no sync: a power cut loses the newest writes)" : "");
+    if (s->admin)
+        printf("  metrics   http://%s/metrics\n", reachable(s, http_address(s->admin)));
+    if (show)
+        snippets_print(endpoint, c);
+    fflush(stdout);
+    credential_release(c);
+}
+
+/* ---- running ---- */
+
+static void signals_block(sigset_t *set)
+{
+    signal(SIGPIPE, SIG_IGN);
+    sigemptyset(set);
+    sigaddset(set, SIGTERM);
+    sigaddset(set, SIGINT);
+    sigaddset(set, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, set, NULL);
+}
+
+static void on_hangup(struct server *s)
+{
+    access_log_reopen(s);
+    if (credential_store_reload(s->credentials, s->message, sizeof(s->message)))
+        log_error(&s->log, "server: the access keys stay as they are: %s", s->message);
+    else
+        log_info(&s->log, "server: access keys read again");
+}
+
+static void signals_wait(struct server *s, const sigset_t *set)
+{
+    int signal_number;
+
+    for (;;) {
+        if (sigwait(set, &signal_number))
+            continue;
+        if (signal_number != SIGHUP)
+            break;
+        on_hangup(s);
+    }
+    log_info(&s->log, "server: stopping (%s)", strsignal(signal_number));
+    /* A second one ends the process at once; what was acknowledged is safe all the same. */
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, set, NULL);
+}
+
+static int server_start(struct server *s)
+{
+    int code;
+
+    if (s->config.port_file[0])
+        unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
+    if ((code = access_log_open(s)) || (code = db_open(s)) || (code = credentials_open(s)) ||
+        (code = door_open(s)) || (code = admin_open(s)))
+        return code;
+    return port_file_write(s);
+}
+
+static void server_stop(struct server *s)
+{
+    http_close(s->admin, 0);
+    http_close(s->http, GRACE_MS);
+    wr_close(s->db);
+    credential_store_close(s->credentials);
+    if (s->door.access_fd >= 0)
+        close(s->door.access_fd);
+    if (s->http && s->config.port_file[0])
+        unlink(s->config.port_file);
+}
+
+static int server_run(struct server *s)
+{
+    sigset_t signals;
+    int code;
+
+    clock_real_init(&s->clock);
+    s->log = (struct log){.level = (char)(s->config.log_level[0] - 'a' + 'A'), .clock = &s->clock};
+    ctx_init(&s->ctx, &s->clock, &s->log, NULL, 0);
+    signals_block(&signals);
+    raise_open_files(s);
+    code = server_start(s);
+    if (code == 0) {
+        banner_print(s);
+        signals_wait(s, &signals);
+    }
+    server_stop(s);
+    if (code == 0)
+        log_info(&s->log, "server: stopped");
+    ctx_release(&s->ctx);
+    return code;
+}
+
+int main(int argc, char **argv)
+{
+    struct server *s = mem_zalloc(sizeof(*s));
+    bytes help;
+    int code;
+
+    if (config_load(&s->config, argc, argv, environ, s->message, sizeof(s->message))) {
+        refuse(s);
+        code = EXIT_USAGE;
+    } else if (s->config.action == CONFIG_HELP) {
+        help = config_help(&s->config.arena);
+        code = fwrite(help.ptr, 1, help.len, stdout) != help.len;
+    } else if (s->config.action == CONFIG_VERSION) {
+        code = printf("widerowd %s\n", wr_version()) < 0;
+    } else {
+        code = server_run(s);
+    }
+    config_release(&s->config);
+    mem_free(s);
+    return code;
+}

@@ -1,0 +1,356 @@
+/* schema_codec.c: a table description as stored bytes.
+ *
+ * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload.
+ * Lists repeat their tag. A reader skips tags it does not know, so that fields can be added; what a
+ * reader must not skip gets a new version byte. */
+#include "table/schema.h"
+
+#include "table/value.h"
+
+#define SCHEMA_VERSION 1
+
+enum field {
+    F_ID = 1,
+    F_VERSION,
+    F_INSTANCE,
+    F_TABLE,
+    F_KEY,
+    F_DEFINED,
+    F_OPTIONS,
+    F_RESERVED,
+    F_STATUS,
+    F_STREAM,
+    F_SSE,
+    F_INDEX,
+    F_SPLIT,
+    F_CREATION,
+    F_LOCAL_TRANSACTIONS,
+    F_HAS_DETACHED,
+};
+
+static void put_text(struct buf *b, bytes text)
+{
+    buf_put_varint(b, text.len);
+    buf_put_bytes(b, text);
+}
+
+static bytes read_text(struct reader *r)
+{
+    uint64_t n = read_varint(r);
+
+    if (n > reader_left(r)) {
+        r->bad = true;
+        return BYTES_NONE;
+    }
+    return read_bytes(r, n);
+}
+
+static void put_number(struct buf *b, int64_t v)
+{
+    buf_put_varint(b, zigzag(v));
+}
+
+static int64_t read_number(struct reader *r)
+{
+    return unzigzag(read_varint(r));
+}
+
+/* Starts a field in a scratch buffer; field_end() writes tag, length and payload. */
+static struct buf field_begin(struct buf *b)
+{
+    struct buf f;
+
+    buf_init(&f, b->arena, 64);
+    return f;
+}
+
+static void field_end(struct buf *b, enum field tag, struct buf *f)
+{
+    buf_put_u8(b, (uint8_t)tag);
+    put_text(b, buf_bytes(f));
+}
+
+static void put_number_field(struct buf *b, enum field tag, int64_t v)
+{
+    struct buf f = field_begin(b);
+
+    put_number(&f, v);
+    field_end(b, tag, &f);
+}
+
+static void put_value(struct buf *b, const struct wr_value *v)
+{
+    buf_put_u8(b, (uint8_t)v->type);
+    if (value_is_bytes(v->type))
+        put_text(b, v->bytes);
+    else
+        buf_put_u64(b, (uint64_t)v->integer);
+}
+
+static struct wr_value read_value(struct reader *r)
+{
+    struct wr_value v = {.type = read_u8(r)};
+
+    if (value_is_bytes(v.type))
+        v.bytes = read_text(r);
+    else
+        v.integer = (int64_t)read_u64(r);
+    return v;
+}
+
+static void put_stream(struct buf *b, const struct wr_table_description *d)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_u8(&f, d->stream.enable);
+    put_number(&f, d->stream.expiration_h);
+    put_number(&f, d->stream_enable_us);
+    put_text(&f, d->stream_id);
+    buf_put_varint(&f, d->stream.column_count);
+    for (size_t i = 0; i < d->stream.column_count; i++)
+        put_text(&f, d->stream.columns_to_get[i]);
+    field_end(b, F_STREAM, &f);
+}
+
+static void put_names(struct buf *b, const bytes *names, size_t count)
+{
+    buf_put_varint(b, count);
+    for (size_t i = 0; i < count; i++)
+        put_text(b, names[i]);
+}
+
+void schema_encode(struct buf *b, const struct schema *s)
+{
+    const struct wr_table_description *d = &s->d;
+    struct buf f;
+
+    buf_put_u8(b, SCHEMA_VERSION);
+    put_number_field(b, F_ID, s->id);
+    put_number_field(b, F_VERSION, (int64_t)s->version);
+    buf_put_u8(b, F_INSTANCE);
+    put_text(b, s->instance);
+    buf_put_u8(b, F_TABLE);
+    put_text(b, d->table);
+    for (size_t i = 0; i < d->key_count; i++) {
+        f = field_begin(b);
+        put_text(&f, d->key[i].name);
+        buf_put_u8(&f, (uint8_t)d->key[i].type);
+        buf_put_varint(&f, d->key[i].length);
+        buf_put_u8(&f, (uint8_t)(d->key[i].descending | d->key[i].auto_increment << 1));
+        field_end(b, F_KEY, &f);
+    }
+    for (size_t i = 0; i < d->defined_count; i++) {
+        f = field_begin(b);
+        put_text(&f, d->defined[i].name);
+        buf_put_u8(&f, (uint8_t)d->defined[i].type);
+        field_end(b, F_DEFINED, &f);
+    }
+    f = field_begin(b);
+    put_number(&f, d->options.ttl_s);
+    put_number(&f, d->options.max_versions);
+    put_number(&f, d->options.deviation_s);
+    buf_put_u8(&f, (uint8_t)(d->options.allow_update | d->options.update_full_row << 1));
+    field_end(b, F_OPTIONS, &f);
+    f = field_begin(b);
+    put_number(&f, d->reserved.read);
+    put_number(&f, d->reserved.write);
+    put_number(&f, d->last_increase_s);
+    put_number(&f, d->last_decrease_s);
+    put_number(&f, s->throughput_us);
+    field_end(b, F_RESERVED, &f);
+    put_number_field(b, F_STATUS, d->status);
+    put_stream(b, d);
+    f = field_begin(b);
+    buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
+    put_number(&f, d->sse.key_type);
+    put_text(&f, d->sse.key_id);
+    put_text(&f, d->sse.role_arn);
+    field_end(b, F_SSE, &f);
+    for (size_t i = 0; i < d->index_count; i++) {
+        const struct wr_index_meta *ix = &d->indexes[i];
+
+        f = field_begin(b);
+        put_text(&f, ix->name);
+        put_names(&f, ix->key_columns, ix->key_column_count);
+        put_names(&f, ix->defined_columns, ix->defined_column_count);
+        put_number(&f, ix->update_mode);
+        put_number(&f, ix->type);
+        field_end(b, F_INDEX, &f);
+    }
+    for (size_t i = 0; i < d->split_count; i++) {
+        f = field_begin(b);
+        put_value(&f, &d->splits[i]);
+        field_end(b, F_SPLIT, &f);
+    }
+    put_number_field(b, F_CREATION, d->creation_us);
+    put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
+    put_number_field(b, F_HAS_DETACHED, s->has_detached);
+}
+
+/* Lists are counted first, so that their arrays can be made in one piece. */
+static void count_fields(struct reader r, size_t counts[256])
+{
+    memset(counts, 0, 256 * sizeof(*counts));
+    while (reader_left(&r) && !r.bad) {
+        counts[read_u8(&r)]++;
+        read_text(&r);
+    }
+}
+
+static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
+{
+    uint64_t n = read_varint(r);
+    bytes *names;
+
+    if (n > reader_left(r)) {
+        r->bad = true;
+        n = 0;
+    }
+    names = ARENA_ARRAY(&c->arena, bytes, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = read_text(r);
+    *count = n;
+    return names;
+}
+
+static void read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
+{
+    d->stream.given = true;
+    d->stream.enable = read_u8(r) != 0;
+    d->stream.has_expiration = d->stream.enable;
+    d->stream.expiration_h = (int32_t)read_number(r);
+    d->stream_enable_us = read_number(r);
+    d->stream_id = read_text(r);
+    d->stream.columns_to_get = read_names(c, r, &d->stream.column_count);
+}
+
+static void read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
+{
+    ix->name = read_text(r);
+    ix->key_columns = read_names(c, r, &ix->key_column_count);
+    ix->defined_columns = read_names(c, r, &ix->defined_column_count);
+    ix->update_mode = (int32_t)read_number(r);
+    ix->type = (int32_t)read_number(r);
+    ix->sync_phase = 2;
+}
+
+static void read_options(struct reader *r, struct wr_table_options *o)
+{
+    uint8_t flags;
+
+    o->given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
+               WR_HAS_UPDATE_FULL_ROW;
+    o->ttl_s = (int32_t)read_number(r);
+    o->max_versions = (int32_t)read_number(r);
+    o->deviation_s = read_number(r);
+    flags = read_u8(r);
+    o->allow_update = flags & 1;
+    o->update_full_row = flags >> 1 & 1;
+}
+
+int schema_decode(struct ctx *c, bytes stored, struct schema *out)
+{
+    struct reader r = reader_of(arena_copy(&c->arena, stored));
+    uint8_t version = read_u8(&r);
+    size_t counts[256];
+    struct wr_key_schema *key;
+    struct wr_defined_column *defined;
+    struct wr_index_meta *indexes;
+    struct wr_value *splits;
+    struct wr_table_description *d = &out->d;
+
+    *out = (struct schema){0};
+    if (version != SCHEMA_VERSION && !r.bad)
+        return fail(c, E_FORMAT,
+                    "A stored table description has version %d; this server knows version %d.",
+                    version, SCHEMA_VERSION);
+    count_fields(r, counts);
+    d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
+    d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
+    d->indexes = indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, counts[F_INDEX]);
+    d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
+    while (reader_left(&r) && !r.bad) {
+        uint8_t tag = read_u8(&r), flags;
+        bytes payload = read_text(&r);
+        struct reader f = reader_of(payload);
+
+        switch (tag) {
+        case F_ID:
+            out->id = (uint32_t)read_number(&f);
+            break;
+        case F_VERSION:
+            out->version = (uint64_t)read_number(&f);
+            break;
+        case F_INSTANCE:
+            out->instance = payload;
+            break;
+        case F_TABLE:
+            d->table = payload;
+            break;
+        case F_KEY:
+            key->name = read_text(&f);
+            key->type = read_u8(&f);
+            key->length = (uint32_t)read_varint(&f);
+            flags = read_u8(&f);
+            key->descending = flags & 1;
+            key->auto_increment = flags >> 1 & 1;
+            key++;
+            d->key_count++;
+            break;
+        case F_DEFINED:
+            defined->name = read_text(&f);
+            defined->type = read_u8(&f);
+            defined++;
+            d->defined_count++;
+            break;
+        case F_OPTIONS:
+            read_options(&f, &d->options);
+            break;
+        case F_RESERVED:
+            d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+            d->reserved.read = (int32_t)read_number(&f);
+            d->reserved.write = (int32_t)read_number(&f);
+            d->last_increase_s = read_number(&f);
+            d->last_decrease_s = read_number(&f);
+            out->throughput_us = read_number(&f);
+            break;
+        case F_STATUS:
+            d->status = (enum wr_table_status)read_number(&f);
+            break;
+        case F_STREAM:
+            read_stream(c, &f, d);
+            break;
+        case F_SSE:
+            flags = read_u8(&f);
+            d->sse.given = flags & 1;
+            d->sse.enable = flags >> 1 & 1;
+            d->sse.key_type = (int32_t)read_number(&f);
+            d->sse.key_id = read_text(&f);
+            d->sse.role_arn = read_text(&f);
+            break;
+        case F_INDEX:
+            read_index(c, &f, indexes++);
+            d->index_count++;
+            break;
+        case F_SPLIT:
+            *splits++ = read_value(&f);
+            d->split_count++;
+            break;
+        case F_CREATION:
+            d->creation_us = read_number(&f);
+            break;
+        case F_LOCAL_TRANSACTIONS:
+            d->local_transactions = read_number(&f) != 0;
+            break;
+        case F_HAS_DETACHED:
+            out->has_detached = read_number(&f) != 0;
+            break;
+        default:
+            break; /* a field of a later version of Widerow */
+        }
+        r.bad |= f.bad;
+    }
+    if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0)
+        return fail(c, E_CORRUPT, "A stored table description is damaged.");
+    return E_OK;
+}

@@ -1,0 +1,92 @@
+/* oracle.h: what the database ought to answer: the semantics done a second time, naively, on plain
+ * lists in memory.
+ *
+ * Written from the data-model reference ("semantics, section N") and sharing no code with src/table.
+ * Nothing here is fast, stored or concurrent: one oracle belongs to one thread.
+ *
+ * Two things an oracle cannot know: the stamp a server gives a cell, and the value it chooses for
+ * an auto-increment column. Such cells and keys are "open" until the oracle is shown what a read
+ * gives (oracle_learn(), oracle_learn_key()); until then open stamps are above all others of their
+ * column. Time passes only between requests, and no cell may come within an hour of its end of
+ * life: whoever makes the requests sees to that. */
+#ifndef MODEL_ORACLE_H
+#define MODEL_ORACLE_H
+
+#include "base/arena.h"
+#include "base/limit.h"
+#include "widerow.h"
+
+#define ORACLE_KEY_MAX 4
+
+/* In an expected answer: any stamp within the call's time. */
+#define ORACLE_STAMP_OPEN WR_TIMESTAMP_NONE
+
+struct oracle_cell {
+    struct wr_cell cell; /* name and value are the oracle's own memory; timestamp_ms always set */
+    bool open;           /* timestamp_ms only gives the order */
+    int32_t open_change; /* which row change wrote it: open cells of one have one stamp */
+};
+
+struct oracle_row {
+    struct wr_key_column key[ORACLE_KEY_MAX]; /* names are the schema's, bytes the row's own */
+    bool key_open;                            /* the auto-increment value is made up */
+    bool unsure;                              /* holds open cells */
+    struct oracle_cell *cells;                /* by name, within a name newest first */
+    size_t count, capacity;
+};
+
+struct oracle_table {
+    bytes name;
+    struct wr_key_schema key[ORACLE_KEY_MAX];
+    size_t key_count;
+    int auto_column; /* -1: none */
+    struct wr_table_options options;
+    struct oracle_row **rows; /* in key order */
+    size_t row_count, row_capacity;
+    struct oracle_issued *issued; /* auto-increment values given so far */
+    struct arena arena;           /* name and schema */
+    struct oracle_table *next;
+};
+
+struct oracle {
+    struct limits limits;
+    bytes instance;
+    struct oracle_table *tables;
+    int64_t now_ms;      /* of the request being answered */
+    int64_t next_open;   /* the next made-up stamp */
+    int32_t next_change; /* numbers row changes */
+    char complaint[512]; /* what is wrong in an answer that no expected answer can express */
+};
+
+struct oracle *oracle_new(const struct limits *limits, bytes instance);
+void oracle_free(struct oracle *o);
+
+struct oracle_table *oracle_find(struct oracle *o, bytes name);
+
+/* The answer `req` ought to get, and its effect on the oracle. `actual` is what the database said;
+ * only auto-increment values are taken from it. Results live in the arena or in the oracle until
+ * its next call. Messages are not predicted. If `o->complaint` is not empty, `actual` is wrong
+ * whatever `expected` says. */
+void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
+                   int64_t now_ms, struct arena *a, struct wr_reply *expected);
+
+/* Shows what a full read of an existing row with open cells gave; stamps must lie in [sent_ms,
+ * answered_ms], or just above the newest stamp the column had, or the one written before.
+ * False: it is not the row expected; the complaint says why. */
+bool oracle_learn(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
+                  const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms);
+
+/* Shows the value that was chosen for a row with an open key. */
+bool oracle_learn_key(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
+                      int64_t value);
+
+/* Compares two keys of one schema, INF_MIN and INF_MAX at the ends. */
+int oracle_key_compare(const struct wr_key_column *a, const struct wr_key_column *b, size_t count);
+
+/* The row, or NULL. */
+struct oracle_row *oracle_row_find(struct oracle_table *t, const struct wr_key_column *key);
+
+/* The checksum of a cell as PlainBuffer counts it, timestamp included. */
+uint8_t oracle_crc8(const struct wr_cell *cell);
+
+#endif
