@@ -1,4 +1,11 @@
-/* HTTP on libmicrohttpd: epoll, a pool of loop threads, suspend and resume.
+/* HTTP on libmicrohttpd: epoll, a few loop threads, suspend and resume.
+ *
+ * Loops. Each loop thread runs one instance of the library, on its own epoll set and a duplicate of
+ * the one listening socket. The library could make such threads itself, but then every resume of a
+ * connection costs a wake-up of its thread (measured on 2 cores: parked requests 24,000/s, with
+ * wake-ups in groups see doc/decisions). So a loop waits for the library's epoll set and for its
+ * own bell: whoever has an answer puts the request on the loop's list and rings only if the list
+ * was empty; the loop takes the whole list at once.
  *
  * One request is one `struct exchange`. Its life, all on the connection's loop thread:
  *
@@ -13,9 +20,11 @@
  *   PARKED     it returned without an answer and the connection is suspended
  *   READY      an answer or a continuation has been left for the loop thread
  *
- * The loop thread suspends first and then tries RUNNING -> PARKED; http_reply() and http_resume()
- * leave their gift and exchange READY for the old step. Whoever finds the other's mark resumes the
- * connection, so it happens exactly once, and a handler that answers at once never suspends.
+ * When the handler has returned, the loop thread tries RUNNING -> PARKED and suspends; http_reply()
+ * and http_resume() leave their gift and exchange READY for the old step. Whoever finds the other's
+ * mark goes on: the loop thread at once, the other by way of the loop's list. So a connection is
+ * resumed exactly once, and one whose handler answers at once is never suspended. Only its loop
+ * thread ever suspends or resumes a connection.
  *
  * Memory. An exchange is one block: the struct and the first bytes of its arena. It is held by the
  * request (until on_completed) and by the answer whose body lies in it (until the library lets the
@@ -43,14 +52,18 @@
 #include <arpa/inet.h>
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/tcp.h>
 #include <microhttpd.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -64,8 +77,22 @@
 enum phase { IDLE, READING, HANDLING, SENDING, LATE };
 enum step { RUNNING, PARKED, READY };
 
+struct exchange;
+
+struct loop {
+    struct http *http;
+    struct MHD_Daemon *daemon;
+    int epoll_fd; /* the library's */
+    int bell_fd;  /* readable: the list is not empty, or `stopping` or `quit` was set */
+    _Atomic(struct exchange *) ready; /* parked requests to resume, newest first */
+    bool quiesced;                    /* the loop thread's own */
+    bool running;                     /* the thread was started */
+    pthread_t thread;
+};
+
 struct conn {
     struct http *http;
+    struct loop *loop;
     struct conn *prev, *next;
     int fd;
     atomic_int phase;      /* enum phase */
@@ -90,7 +117,8 @@ struct exchange {
     size_t body_len, body_capacity;
     uint64_t dropped;
     struct http_header *headers;
-    atomic_int step; /* enum step */
+    atomic_int step;             /* enum step */
+    struct exchange *next_ready; /* in the loop's list */
     /* The gift: either `next`, or with `replied` the answer. */
     http_fn *next;
     void *next_arg;
@@ -103,8 +131,7 @@ struct exchange {
 
 struct http {
     struct http_conf conf;
-    struct MHD_Daemon *daemon;
-    int listen_fd;
+    struct loop *loops; /* conf.threads of them */
     char address[80];
     atomic_bool stopping;  /* answers say Connection: close */
     atomic_bool closed;    /* no handler is called any more */
@@ -115,6 +142,7 @@ struct http {
     struct conn *conns;
     uint64_t conn_count;
     bool quit;
+    atomic_bool loops_quit;
     pthread_cond_t wake;
     pthread_t watch;
 };
@@ -139,11 +167,13 @@ static bool conn_move(struct conn *c, int from, int to)
     return atomic_compare_exchange_strong(&c->phase, &from, to);
 }
 
-static void conn_opened(struct http *h, struct MHD_Connection *connection, void **socket_context)
+static void conn_opened(struct loop *l, struct MHD_Connection *connection, void **socket_context)
 {
+    struct http *h = l->http;
     struct conn *c = mem_zalloc(sizeof(*c));
 
     c->http = h;
+    c->loop = l;
     c->fd = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
     c->seen_requests = UINT32_MAX;
     atomic_init(&c->phase, IDLE);
@@ -178,7 +208,7 @@ static void on_connection(void *cls, struct MHD_Connection *connection, void **s
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
         conn_opened(cls, connection, socket_context);
     else if (*socket_context)
-        conn_closed(cls, *socket_context);
+        conn_closed(((struct loop *)cls)->http, *socket_context);
 }
 
 /* ---- the watch ---- */
@@ -458,12 +488,10 @@ static enum MHD_Result exchange_run(struct exchange *x)
         atomic_store(&x->step, RUNNING);
         x->next = NULL;
         fn(x->next_arg, &x->super);
-        if (atomic_load(&x->step) == READY)
-            continue;
-        MHD_suspend_connection(x->connection);
-        if (!atomic_compare_exchange_strong(&x->step, &step, PARKED))
-            MHD_resume_connection(x->connection);
-        return MHD_YES;
+        if (atomic_compare_exchange_strong(&x->step, &step, PARKED)) {
+            MHD_suspend_connection(x->connection);
+            return MHD_YES;
+        }
     }
     return exchange_answer(x);
 }
@@ -555,12 +583,26 @@ static void on_completed(void *cls, struct MHD_Connection *connection, void **re
 
 /* ---- what handlers call ---- */
 
+static void loop_ring(struct loop *l)
+{
+    (void)!write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t));
+}
+
+/* Once PARKED was found the connection stays suspended, and the exchange in place, until the loop
+ * thread has taken it from the list. */
 static void exchange_ready(struct exchange *x)
 {
-    struct MHD_Connection *connection = x->connection;
+    struct loop *l = x->conn->loop;
+    struct exchange *head;
 
-    if (atomic_exchange(&x->step, READY) == PARKED)
-        MHD_resume_connection(connection);
+    if (atomic_exchange(&x->step, READY) != PARKED)
+        return;
+    head = atomic_load(&l->ready);
+    do
+        x->next_ready = head;
+    while (!atomic_compare_exchange_weak(&l->ready, &head, x));
+    if (!head)
+        loop_ring(l);
 }
 
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
@@ -753,66 +795,180 @@ static void conf_defaults(struct http_conf *conf)
         conf->request_memory_max = (size_t)256 << 20;
 }
 
-static struct MHD_Daemon *daemon_start(struct http *h)
+static struct MHD_Daemon *daemon_start(struct loop *l, int listen_fd)
 {
+    struct http *h = l->http;
     const struct http_conf *conf = &h->conf;
-    struct MHD_OptionItem pool[2] = {{MHD_OPTION_END, 0, NULL}, {MHD_OPTION_END, 0, NULL}};
+    unsigned connections = (unsigned)((conf->connections_max + conf->threads - 1) / conf->threads);
 
-    /* The library ignores a pool of one with a warning. */
-    if (conf->threads > 1)
-        pool[0] = (struct MHD_OptionItem){MHD_OPTION_THREAD_POOL_SIZE, conf->threads, NULL};
-    return MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL, NULL,
-        on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, (void *)h,
-        MHD_OPTION_LISTEN_SOCKET, h->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-        (unsigned)conf->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
-        (unsigned)conf->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-        (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection, (void *)h,
-        MHD_OPTION_URI_LOG_CALLBACK, on_line, (void *)h, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
-        (void *)h, MHD_OPTION_ARRAY, pool, MHD_OPTION_END);
+    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
+                            NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log,
+                            (void *)h, MHD_OPTION_LISTEN_SOCKET, listen_fd,
+                            MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+                            (unsigned)conf->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
+                            (void *)l, MHD_OPTION_URI_LOG_CALLBACK, on_line, (void *)h,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)h, MHD_OPTION_END);
+}
+
+/* ---- loops ---- */
+
+/* Resumes what has been answered, oldest first. */
+static void loop_take_ready(struct loop *l)
+{
+    struct exchange *x = atomic_exchange(&l->ready, NULL), *oldest = NULL, *next;
+
+    for (; x; x = next) {
+        next = x->next_ready;
+        x->next_ready = oldest;
+        oldest = x;
+    }
+    for (x = oldest; x; x = next) {
+        next = x->next_ready;
+        MHD_resume_connection(x->connection);
+    }
+}
+
+/* Milliseconds until the library has something to do by itself; -1: nothing. */
+static int loop_timeout_ms(struct loop *l)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+
+    if (MHD_get_timeout(l->daemon, &ms) != MHD_YES)
+        return -1;
+    return ms < 60000 ? (int)ms : 60000;
+}
+
+static void loop_quiesce(struct loop *l)
+{
+    MHD_socket fd = MHD_quiesce_daemon(l->daemon);
+
+    if (fd != MHD_INVALID_SOCKET)
+        close(fd);
+    l->quiesced = true;
+}
+
+static void *loop_main(void *arg)
+{
+    struct loop *l = arg;
+    struct pollfd fds[2] = {{.fd = l->epoll_fd, .events = POLLIN},
+                            {.fd = l->bell_fd, .events = POLLIN}};
+    uint64_t rung;
+    sigset_t pipe_signal;
+
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL); /* lost clients show as errors of send() */
+    while (!atomic_load(&l->http->loops_quit)) {
+        poll(fds, 2, loop_timeout_ms(l));
+        if (fds[1].revents)
+            (void)!read(l->bell_fd, &rung, sizeof(rung));
+        if (atomic_load_explicit(&l->http->stopping, memory_order_relaxed) && !l->quiesced)
+            loop_quiesce(l);
+        loop_take_ready(l);
+        MHD_run(l->daemon);
+    }
+    return NULL;
+}
+
+static bool loop_start(struct loop *l, int listen_fd)
+{
+    int fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+
+    l->bell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+    if (fd < 0 || l->bell_fd < 0)
+        return false;
+    l->daemon = daemon_start(l, fd);
+    if (!l->daemon) {
+        close(fd);
+        return false;
+    }
+    l->epoll_fd = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+    l->running = pthread_create(&l->thread, NULL, loop_main, l) == 0;
+    return l->running;
+}
+
+/* Joins and frees what loop_start() made, all of it or a part. */
+static void loops_stop(struct http *h)
+{
+    atomic_store(&h->loops_quit, true);
+    for (int i = 0; i < h->conf.threads; i++) {
+        struct loop *l = &h->loops[i];
+
+        if (l->running) {
+            loop_ring(l);
+            pthread_join(l->thread, NULL);
+        }
+        if (l->daemon)
+            MHD_stop_daemon(l->daemon);
+        if (l->bell_fd > 0)
+            close(l->bell_fd);
+    }
 }
 
 static void http_free(struct http *h)
 {
     pthread_cond_destroy(&h->wake);
     pthread_mutex_destroy(&h->lock);
+    mem_free(h->loops);
     mem_free(h);
 }
 
-int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size)
+static struct http *http_new(const struct http_conf *conf)
 {
     struct http *h = mem_zalloc(sizeof(*h));
-    struct sockaddr_storage sa;
-    socklen_t size = sizeof(sa);
     pthread_condattr_t monotonic;
 
-    *out = NULL;
     h->conf = *conf;
     conf_defaults(&h->conf);
+    h->loops = mem_zalloc((size_t)h->conf.threads * sizeof(*h->loops));
     pthread_mutex_init(&h->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&h->wake, &monotonic);
     pthread_condattr_destroy(&monotonic);
-    h->listen_fd = address_listen(&h->conf, message, message_size);
-    if (h->listen_fd < 0) {
-        http_free(h);
-        return E_UNAVAILABLE;
-    }
-    memset(&sa, 0, sizeof(sa));
-    getsockname(h->listen_fd, (struct sockaddr *)&sa, &size);
+    return h;
+}
+
+static bool http_start(struct http *h, int listen_fd)
+{
+    struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
+    socklen_t size = sizeof(sa);
+
+    getsockname(listen_fd, (struct sockaddr *)&sa, &size);
     address_format((struct sockaddr *)&sa, h->address, sizeof(h->address));
-    h->daemon = daemon_start(h);
-    if (!h->daemon) {
-        snprintf(message, message_size,
-                 "cannot start the HTTP loop on %s: %s. Check the limits on threads and open files "
-                 "(ulimit -u, ulimit -n).",
-                 h->address, strerror(errno));
-        close(h->listen_fd);
+    for (int i = 0; i < h->conf.threads; i++) {
+        h->loops[i].http = h;
+        if (!loop_start(&h->loops[i], listen_fd))
+            return false;
+    }
+    return pthread_create(&h->watch, NULL, watch_main, h) == 0;
+}
+
+int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size)
+{
+    struct http *h = http_new(conf);
+    int listen_fd = address_listen(&h->conf, message, message_size);
+    bool started;
+
+    *out = NULL;
+    if (listen_fd < 0) {
         http_free(h);
         return E_UNAVAILABLE;
     }
-    pthread_create(&h->watch, NULL, watch_main, h);
+    started = http_start(h, listen_fd);
+    if (!started)
+        snprintf(
+            message, message_size,
+            "cannot start the HTTP loops on %s: %s. Check the limits on threads and open files "
+            "(ulimit -u, ulimit -n).",
+            h->address, strerror(errno));
+    close(listen_fd); /* the loops have their own */
+    if (!started) {
+        loops_stop(h);
+        http_free(h);
+        return E_UNAVAILABLE;
+    }
     *out = h;
     return E_OK;
 }
@@ -824,22 +980,20 @@ static void pause_ms(int ms)
 
 void http_close(struct http *h, int grace_ms)
 {
-    MHD_socket listening;
     int64_t end;
 
     if (!h)
         return;
     atomic_store(&h->stopping, true);
-    listening = MHD_quiesce_daemon(h->daemon);
+    for (int i = 0; i < h->conf.threads; i++)
+        loop_ring(&h->loops[i]); /* each stops accepting */
     end = now_ms(h) + grace_ms;
     while (atomic_load(&h->active) && now_ms(h) < end)
         pause_ms(2);
     atomic_store(&h->closed, true);
     while (atomic_load(&h->pending)) /* the library must not be stopped while one is suspended */
         pause_ms(2);
-    MHD_stop_daemon(h->daemon);
-    if (listening != MHD_INVALID_SOCKET)
-        close(listening);
+    loops_stop(h);
     pthread_mutex_lock(&h->lock);
     h->quit = true;
     pthread_cond_signal(&h->wake);

@@ -434,8 +434,6 @@ int plain_decode_change(struct ctx *c, bytes in, enum wr_change_type type, struc
     TRY(decode_one(c, in, out, &deleted));
     if (type == WR_DELETE && !deleted)
         return fail(c, E_PARAMETER, "Invalid delete row request: missing delete marker.");
-    if (type == WR_DELETE && out->cell_count)
-        return fail(c, E_PARAMETER, "Invalid delete row request: cells are not allowed.");
     if (type != WR_DELETE && deleted)
         return fail(c, E_PARAMETER, "Invalid row: unexpected delete marker.");
     return 0;

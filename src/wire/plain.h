@@ -37,9 +37,9 @@ enum plain_type plain_type_of(enum wr_type type);
 /* Reads a buffer of one row that has a key only. A key without columns is passed on. */
 int plain_decode_key(struct ctx *c, bytes in, struct wr_key *out);
 
-/* Reads a buffer of one row change. With WR_PUT and WR_UPDATE cells keep their order and what they
- * ask for; puts have crc8 set and known. With WR_DELETE the delete marker must be there and cells
- * must not. */
+/* Reads a buffer of one row change. Cells keep their order and what they ask for; puts have crc8
+ * set and known. The delete marker must be there with WR_DELETE and only then; cells that stand
+ * beside it are passed on. */
 int plain_decode_change(struct ctx *c, bytes in, enum wr_change_type type, struct wr_row *out);
 
 /* Reads any number of rows behind one header, as answers hold them; 0 bytes are no rows. Cells are

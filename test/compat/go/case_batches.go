@@ -93,7 +93,7 @@ func batchCases(s *suite) {
 	s.add("batch: get of a wrong key fails alone", func(t *T) {
 		table := t.shared(1)
 		t.put(table, t.key(1), c("v", 1))
-		answer, err := t.batchGet(multi(table, t.key(1), pk("p", "x", "n", "text")))
+		answer, err := t.batchGet(multi(table, t.key(1), pk("p", "x", "q", "text")))
 		t.must(err)
 		rows := answer.TableToRowsResult[table]
 		t.check(rows[0].IsSucceed, "first row: %+v", rows[0].Error)

@@ -34,7 +34,7 @@ func columnCases(s *suite) {
 
 	s.add("columns: key columns come back as key only", func(t *T) {
 		table, key := abc(t)
-		answer := t.columns(table, key, "p", "n", "b")
+		answer := t.columns(table, key, "p", "q", "b")
 		t.equal("key", keyValues(&answer.PrimaryKey), values(t.name, 0))
 		t.wantCells("columns", answer, "b", 2)
 	})

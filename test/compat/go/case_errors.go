@@ -21,7 +21,7 @@ func tableCalls(t *T, table string) map[string]func() error {
 		"UpdateRow": func() error { return t.write("update", table, key, ignore, nil) },
 		"DeleteRow": func() error { return t.write("delete", table, key, ignore, nil) },
 		"GetRange": func() error {
-			_, err := t.getRange(rangeQuery(table, pk("p", infMin, "n", infMin), pk("p", infMax, "n", infMax)))
+			_, err := t.getRange(rangeQuery(table, pk("p", infMin, "q", infMin), pk("p", infMax, "q", infMax)))
 			return err
 		},
 		"DescribeTable": func() error {
@@ -117,24 +117,24 @@ func errorCases(s *suite) {
 	})
 
 	s.add("error: key of the wrong type", func(t *T) {
-		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "n", "text")))
+		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "q", "text")))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.")
-		_, err = t.putRow(putChange(t.shared(1), pk("p", []byte("blob"), "n", 1)))
+		_, err = t.putRow(putChange(t.shared(1), pk("p", []byte("blob"), "q", 1)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.")
 	})
 
 	s.add("error: key of the wrong size", func(t *T) {
 		_, err := t.getRow(query(t.shared(1), pk("p", t.name)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.")
-		_, err = t.deleteRow(deleteChange(t.shared(1), pk("p", t.name, "n", 1, "extra", 1)))
+		_, err = t.deleteRow(deleteChange(t.shared(1), pk("p", t.name, "q", 1, "extra", 1)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.")
 	})
 
 	s.add("error: key of the wrong name or order", func(t *T) {
 		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "other", 1)))
-		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: n.")
-		_, err = t.putRow(putChange(t.shared(1), pk("n", 1, "p", t.name)))
-		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: n, Meta: p.")
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: q.")
+		_, err = t.putRow(putChange(t.shared(1), pk("q", 1, "p", t.name)))
+		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: q, Meta: p.")
 	})
 
 	s.add("error: a refused request carries a request id", func(t *T) {

@@ -102,8 +102,8 @@ func filterCases(s *suite) {
 
 	s.add("filter: on a key column", func(t *T) {
 		t.put(t.shared(1), t.key(5), c("v", 1))
-		t.wantPasses("5 = 5", true, t.key(5), single("n", ts.CT_EQUAL, 5))
-		t.wantPasses("5 > 5", false, t.key(5), single("n", ts.CT_GREATER_THAN, 5))
+		t.wantPasses("5 = 5", true, t.key(5), single("q", ts.CT_EQUAL, 5))
+		t.wantPasses("5 > 5", false, t.key(5), single("q", ts.CT_GREATER_THAN, 5))
 	})
 
 	s.add("filter: a range skips rows and reads on", func(t *T) {

@@ -113,16 +113,16 @@ func rangeCases(s *suite) {
 	s.add("range: two key columns sort column by column", func(t *T) {
 		table := t.shared(1)
 		for _, n := range []int{2, -1, 0, 1} {
-			t.put(table, pk("p", t.name+"/a", "n", n), c("v", n))
-			t.put(table, pk("p", t.name+"/b", "n", n), c("v", n+10))
+			t.put(table, pk("p", t.name+"/a", "q", n), c("v", n))
+			t.put(table, pk("p", t.name+"/b", "q", n), c("v", n+10))
 		}
-		rows, _ := t.readAll(rangeQuery(table, pk("p", t.name+"/a", "n", infMin), pk("p", t.name+"/b", "n", infMax)))
+		rows, _ := t.readAll(rangeQuery(table, pk("p", t.name+"/a", "q", infMin), pk("p", t.name+"/b", "q", infMax)))
 		var got []any
 		for _, row := range rows {
 			got = append(got, row.Columns[0].Value)
 		}
 		t.equal("rows", got, values(-1, 0, 1, 2, 9, 10, 11, 12))
-		rows, _ = t.readAll(rangeQuery(table, pk("p", t.name+"/a", "n", 1), pk("p", t.name+"/b", "n", 0)))
+		rows, _ = t.readAll(rangeQuery(table, pk("p", t.name+"/a", "q", 1), pk("p", t.name+"/b", "q", 0)))
 		t.equal("rows between two full keys", len(rows), 3)
 	})
 

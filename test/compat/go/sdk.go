@@ -133,13 +133,13 @@ func (t *T) dropTables() {
 }
 
 // shared is a table that many cases use, each under its own partition key: fewer table operations.
-// Its key is "p" STRING, "n" INTEGER.
+// Its key is "p" STRING, "q" INTEGER.
 func (t *T) shared(maxVersions int) string {
 	if name, ok := sharedTables[maxVersions]; ok {
 		return name
 	}
 	name := uniqueName()
-	_, err := t.client.CreateTable(createRequest(name, maxVersions, keyColumn{"p", text, false}, keyColumn{"n", integer, false}))
+	_, err := t.client.CreateTable(createRequest(name, maxVersions, keyColumn{"p", text, false}, keyColumn{"q", integer, false}))
 	t.must(err)
 	sharedTables[maxVersions] = name
 	return name
@@ -152,7 +152,7 @@ func dropShared(client *ts.TableStoreClient) {
 }
 
 // key is the n-th key of this case in a shared table.
-func (t *T) key(n int) *ts.PrimaryKey { return pk("p", t.name, "n", n) }
+func (t *T) key(n int) *ts.PrimaryKey { return pk("p", t.name, "q", n) }
 
 func (t *T) describe(table string) *ts.DescribeTableResponse {
 	answer, err := t.client.DescribeTable(&ts.DescribeTableRequest{TableName: table})

@@ -3,6 +3,7 @@
  * look closer), and what is accepted must hold together. */
 #include "vectors.h"
 
+#include "base/rng.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
 #include "wire/ots_client.h"
@@ -237,6 +238,41 @@ static void test_turned_bits(void **state)
     }
 }
 
+/* Several bytes changed at random, some of them to what tags and lengths are made of. */
+static bytes damage(bytes v, struct rng *r)
+{
+    uint8_t *copy = mem_alloc(v.len);
+
+    memcpy(copy, v.ptr, v.len);
+    for (uint64_t n = 1 + rng_below(r, 6); n; n--) {
+        uint64_t small = rng_below(r, 14), any = rng_next(r);
+
+        copy[rng_below(r, v.len)] = (uint8_t)(rng_below(r, 2) ? small : any);
+    }
+    return bytes_of(copy, v.len - rng_below(r, v.len / 8 + 1));
+}
+
+static void test_random_damage(void **state)
+{
+    const char *rounds = getenv("WIRE_DAMAGE_ROUNDS"); /* more of it by hand */
+    struct rng r;
+
+    (void)state;
+    rng_init(&r, 1);
+    for (int round = rounds ? atoi(rounds) : 100; round; round--) {
+        for (size_t i = 0; i < vectors.count; i++) {
+            int d = decoder_of(vectors.list[i].name);
+            bytes damaged;
+
+            if (d < 0 || vectors.list[i].data.len == 0)
+                continue;
+            damaged = damage(vectors.list[i].data, &r);
+            decode(d, damaged);
+            mem_free((void *)(uintptr_t)damaged.ptr);
+        }
+    }
+}
+
 /* ---- too much */
 
 static void fill(struct buf *b, bytes unit, size_t total)
@@ -334,6 +370,7 @@ int main(void)
         cmocka_unit_test(test_own_decoder_takes_all_cuts),
         cmocka_unit_test(test_cut_rows_are_refused),
         cmocka_unit_test(test_turned_bits),
+        cmocka_unit_test(test_random_damage),
         cmocka_unit_test(test_memory_is_bounded),
         cmocka_unit_test(test_filters_are_bounded),
     };

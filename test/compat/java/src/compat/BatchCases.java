@@ -65,7 +65,7 @@ final class BatchCases {
 
         s.add("batch: get of a wrong key fails alone", t -> {
             t.put(t.shared(1), t.key(1), c("v", 1));
-            List<BatchGetRowResponse.RowResult> rows = t.batchGet(multi(t.shared(1), t.key(1), pk("p", "x", "n", "text"))).getBatchGetRowResult(t.shared(1));
+            List<BatchGetRowResponse.RowResult> rows = t.batchGet(multi(t.shared(1), t.key(1), pk("p", "x", "q", "text"))).getBatchGetRowResult(t.shared(1));
             check(rows.get(0).isSucceed(), "the good row failed");
             rowError("OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", rows.get(1).getError());
         });

@@ -22,7 +22,7 @@ final class ErrorCases {
         calls.put("PutRow", () -> t.put(table, key, c("v", 1)));
         calls.put("UpdateRow", () -> t.update(updateChange(table, key).put(c("v", 1))));
         calls.put("DeleteRow", () -> t.delete(deleteChange(table, key)));
-        calls.put("GetRange", () -> t.getRange(range(table, pk("p", MIN, "n", MIN), pk("p", MAX, "n", MAX))));
+        calls.put("GetRange", () -> t.getRange(range(table, pk("p", MIN, "q", MIN), pk("p", MAX, "q", MAX))));
         calls.put("DescribeTable", () -> t.describe(table));
         calls.put("DeleteTable", () -> t.client.deleteTable(new DeleteTableRequest(table)));
         calls.put("UpdateTable", () -> {
@@ -61,12 +61,12 @@ final class ErrorCases {
 
         s.add("error: key of the wrong type, size, name or order", t -> {
             String table = t.shared(1);
-            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", () -> t.get(table, pk("p", t.name, "n", "text")));
-            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.", () -> t.put(table, pk("p", new byte[1], "n", 1)));
+            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", () -> t.get(table, pk("p", t.name, "q", "text")));
+            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.", () -> t.put(table, pk("p", new byte[1], "q", 1)));
             error(400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.", () -> t.get(table, pk("p", t.name)));
-            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.", () -> t.delete(deleteChange(table, pk("p", t.name, "n", 1, "x", 1))));
-            error(400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: n.", () -> t.get(table, pk("p", t.name, "other", 1)));
-            error(400, "OTSInvalidPK", "Validate PK name fail. Input: n, Meta: p.", () -> t.put(table, pk("n", 1, "p", t.name)));
+            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.", () -> t.delete(deleteChange(table, pk("p", t.name, "q", 1, "x", 1))));
+            error(400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: q.", () -> t.get(table, pk("p", t.name, "other", 1)));
+            error(400, "OTSInvalidPK", "Validate PK name fail. Input: q, Meta: p.", () -> t.put(table, pk("q", 1, "p", t.name)));
         });
 
         s.add("error: request ids", t -> {

@@ -68,7 +68,7 @@ final class RuleCases {
 
         s.add("batch rule: infinities are no keys", t -> {
             for (PrimaryKeyValue infinity : new PrimaryKeyValue[] {MIN, MAX}) {
-                PrimaryKey key = pk("p", t.name, "n", infinity);
+                PrimaryKey key = pk("p", t.name, "q", infinity);
                 String message = (infinity == MIN ? "VT_INF_MIN" : "VT_INF_MAX") + " is an invalid type for the primary key.";
                 invalid(message, () -> t.get(t.shared(1), key));
                 invalid(message, () -> t.put(t.shared(1), key, c("v", 1)));

@@ -217,18 +217,18 @@ final class T {
         return table(key("pk", PrimaryKeyType.INTEGER));
     }
 
-    /** A table that many cases use, each under its own partition key. Its key is "p" STRING, "n" INTEGER. */
+    /** A table that many cases use, each under its own partition key. Its key is "p" STRING, "q" INTEGER. */
     String shared(int maxVersions) {
         return SHARED.computeIfAbsent(maxVersions, versions -> {
             String table = uniqueName();
-            client.createTable(createRequest(table, versions, key("p", PrimaryKeyType.STRING), key("n", PrimaryKeyType.INTEGER)));
+            client.createTable(createRequest(table, versions, key("p", PrimaryKeyType.STRING), key("q", PrimaryKeyType.INTEGER)));
             return table;
         });
     }
 
     /** The n-th key of this case in a shared table. */
     PrimaryKey key(int n) {
-        return pk("p", name, "n", n);
+        return pk("p", name, "q", n);
     }
 
     void dropTables() {

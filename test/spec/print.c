@@ -1,0 +1,440 @@
+/* print.c: replies in the language of the scripts. */
+#include "spec.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+struct printer {
+    struct script *s;
+    struct buf b;
+};
+
+static void put(struct printer *p, const char *fmt, ...) PORT_PRINTF(2, 3);
+static void put(struct printer *p, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    buf_put_bytes(&p->b, arena_vprintf(p->b.arena, fmt, args));
+    va_end(args);
+}
+
+/* ---- values */
+
+static void put_quoted(struct printer *p, bytes text)
+{
+    buf_put_u8(&p->b, '"');
+    for (size_t i = 0; i < text.len; i++) {
+        uint8_t ch = bytes_u8(text)[i];
+
+        if (ch == '"' || ch == '\\') {
+            buf_put_u8(&p->b, '\\');
+            buf_put_u8(&p->b, ch);
+        } else if (ch < 0x20 || ch == 0x7f) {
+            put(p, "\\x%02x", ch);
+        } else {
+            buf_put_u8(&p->b, ch);
+        }
+    }
+    buf_put_u8(&p->b, '"');
+}
+
+/* Words that mean something in an expectation; columns of these names are written as texts. */
+static bool is_reserved(bytes name)
+{
+    static const char *const words[] = {"cu", "size", "next", "token", "row", "rows", "no", "count"};
+
+    for (size_t i = 0; i < PORT_COUNT(words); i++)
+        if (bytes_equal(name, bytes_str(words[i])))
+            return true;
+    return false;
+}
+
+static void put_name(struct printer *p, bytes name)
+{
+    bool bare = name.len > 0 && !isdigit(*bytes_u8(name)) && !is_reserved(name);
+
+    for (size_t i = 0; i < name.len; i++)
+        bare &= isalnum(bytes_u8(name)[i]) || bytes_u8(name)[i] == '_';
+    if (bare)
+        put(p, "%.*s", BYTES_FMT(name));
+    else
+        put_quoted(p, name);
+}
+
+static void put_real(struct printer *p, double v)
+{
+    bytes text = arena_printf(p->b.arena, "%.17g", v);
+
+    for (int digits = 1; digits < 17; digits++) {
+        bytes shorter = arena_printf(p->b.arena, "%.*g", digits, v);
+
+        if (strtod(shorter.ptr, NULL) == v) {
+            text = shorter;
+            break;
+        }
+    }
+    put(p, "%.*s", BYTES_FMT(text));
+    if (!memchr(text.ptr, '.', text.len) && !memchr(text.ptr, 'e', text.len))
+        put(p, ".0");
+}
+
+static const char *type_word(enum wr_type type)
+{
+    switch (type) {
+    case WR_BIGINT:
+        return "integer";
+    case WR_VARCHAR:
+        return "string";
+    case WR_VARBINARY:
+        return "binary";
+    case WR_DOUBLE:
+        return "double";
+    case WR_BOOLEAN:
+        return "boolean";
+    case WR_TINYINT:
+        return "tinyint";
+    case WR_SMALLINT:
+        return "smallint";
+    case WR_INTEGER:
+        return "int";
+    case WR_UBIGINT:
+        return "ubigint";
+    case WR_FLOAT:
+        return "float";
+    case WR_DECIMAL:
+        return "decimal";
+    case WR_CHAR:
+        return "char";
+    case WR_BINARY:
+        return "fixed";
+    case WR_DATE:
+        return "date";
+    case WR_TIME:
+        return "time";
+    case WR_TIMESTAMP:
+        return "timestamp";
+    case WR_JSON:
+        return "json";
+    default:
+        return "unknown";
+    }
+}
+
+static void put_value(struct printer *p, const struct wr_value *v)
+{
+    switch (v->type) {
+    case WR_NULL:
+        put(p, "null");
+        return;
+    case WR_INF_MIN:
+        put(p, "min");
+        return;
+    case WR_INF_MAX:
+        put(p, "max");
+        return;
+    case WR_AUTO_INCREMENT:
+        put(p, "auto");
+        return;
+    case WR_BOOLEAN:
+        put(p, v->boolean ? "true" : "false");
+        return;
+    case WR_BIGINT:
+        put(p, "%" PRId64, v->integer);
+        return;
+    case WR_DOUBLE:
+        put_real(p, v->real);
+        return;
+    case WR_VARBINARY:
+        put(p, "b");
+        put_quoted(p, v->bytes);
+        return;
+    case WR_VARCHAR:
+        put_quoted(p, v->bytes);
+        return;
+    default:
+        break;
+    }
+    put(p, "%s(", type_word(v->type));
+    if (v->type == WR_FLOAT)
+        put_real(p, v->real);
+    else if (v->type == WR_UBIGINT)
+        put(p, "%" PRIu64, v->uinteger);
+    else if (v->type == WR_DECIMAL || v->type == WR_CHAR || v->type == WR_JSON || v->type == WR_BINARY)
+        put_quoted(p, v->bytes);
+    else
+        put(p, "%" PRId64, v->integer);
+    put(p, ")");
+}
+
+static void put_key(struct printer *p, const struct wr_key *key)
+{
+    put(p, "(");
+    for (size_t i = 0; i < key->count; i++) {
+        if (i)
+            put(p, " ");
+        put_name(p, key->columns[i].name);
+        put(p, "=");
+        put_value(p, &key->columns[i].value);
+    }
+    put(p, ")");
+}
+
+static void put_row(struct printer *p, const struct wr_row *row)
+{
+    put_key(p, &row->key);
+    for (size_t i = 0; i < row->cell_count; i++) {
+        put(p, " ");
+        put_name(p, row->cells[i].name);
+        put(p, "=");
+        put_value(p, &row->cells[i].value);
+        put(p, "@%" PRId64, row->cells[i].timestamp_ms);
+    }
+}
+
+static void put_capacity(struct printer *p, const struct wr_capacity *c)
+{
+    put(p, " cu=%d,%d", c->read, c->write);
+    if (c->read_size || c->write_size)
+        put(p, " size=%" PRId64 ",%" PRId64, c->read_size, c->write_size);
+}
+
+/* ---- errors */
+
+int error_of_name(bytes name)
+{
+    for (int i = 0; i < E_COUNT; i++)
+        if (bytes_equal(name, bytes_str(err_info(i)->name)))
+            return i;
+    return -1;
+}
+
+static void put_error(struct printer *p, int code, const char *message)
+{
+    put(p, "%s ", err_info(code)->name);
+    put_quoted(p, bytes_str(message ? message : ""));
+}
+
+/* ---- rows and batches */
+
+static void put_result(struct printer *p, const struct wr_row_result *r, bool read)
+{
+    if (r->code) {
+        put_error(p, r->code, r->message);
+    } else if (!read) {
+        put(p, "ok");
+        if (r->row.key.count) {
+            put(p, " ");
+            put_row(p, &r->row);
+        }
+    } else if (r->row.key.count) {
+        put(p, "row ");
+        put_row(p, &r->row);
+    } else {
+        put(p, "no row");
+    }
+    if (r->next_token.ptr) {
+        put(p, " token=");
+        put_quoted(p, r->next_token);
+    }
+    put_capacity(p, &r->consumed);
+}
+
+static void put_batch(struct printer *p, const struct wr_batch_result *b, bool read, bool brief)
+{
+    bool ok = brief, first = true;
+
+    for (size_t i = 0; i < b->table_count; i++)
+        for (size_t j = 0; j < b->tables[i].row_count; j++)
+            ok &= !b->tables[i].rows[j].code;
+    put(p, ok ? "ok" : "each");
+    for (size_t i = 0; i < b->table_count && !ok; i++)
+        for (size_t j = 0; j < b->tables[i].row_count; j++) {
+            put(p, first ? " " : " | ");
+            first = false;
+            put_result(p, &b->tables[i].rows[j], read);
+        }
+}
+
+static void put_range(struct printer *p, const struct wr_range_result *r, bool brief)
+{
+    put(p, brief ? "ok" : "rows");
+    for (size_t i = 0; i < r->row_count && !brief; i++) {
+        put(p, " ");
+        put_row(p, &r->rows[i]);
+    }
+    if (r->next.count && !brief) {
+        put(p, " next ");
+        put_key(p, &r->next);
+    }
+    put_capacity(p, &r->consumed);
+}
+
+/* ---- tables */
+
+static void put_names(struct printer *p, const bytes *names, size_t count)
+{
+    put(p, "(");
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            put(p, " ");
+        put_name(p, names[i]);
+    }
+    put(p, ")");
+}
+
+static void put_schema(struct printer *p, const struct wr_key_schema *key, size_t count)
+{
+    put(p, "(");
+    for (size_t i = 0; i < count; i++) {
+        put_name(p, key[i].name);
+        put(p, ":%s%s%s ", type_word(key[i].type), key[i].auto_increment ? ":auto" : "",
+            key[i].descending ? ":desc" : "");
+    }
+    put(p, ")");
+}
+
+static void put_stream(struct printer *p, const struct wr_table_description *d)
+{
+    if (d->stream.enable)
+        put(p, " stream=%d", d->stream.expiration_h);
+    else
+        put(p, " stream=off");
+    put(p, " stream_columns=");
+    put_names(p, d->stream.columns_to_get, d->stream.column_count);
+    put(p, " stream_id=");
+    put_quoted(p, d->stream_id);
+    put(p, " stream_enabled=%" PRId64, d->stream_enable_us);
+}
+
+static void put_indexes(struct printer *p, const struct wr_table_description *d)
+{
+    for (size_t i = 0; i < d->index_count; i++) {
+        const struct wr_index_meta *ix = &d->indexes[i];
+
+        put(p, " index%zu=(", i);
+        put_name(p, ix->name);
+        put(p, " ");
+        put_names(p, ix->key_columns, ix->key_column_count);
+        put(p, " ");
+        put_names(p, ix->defined_columns, ix->defined_column_count);
+        put(p, "%s)", ix->type ? " local" : "");
+    }
+}
+
+static void put_description(struct printer *p, const struct wr_table_description *d)
+{
+    static const char *const states[] = {"NONE",    "ACTIVE",    "INACTIVE",
+                                         "LOADING", "UNLOADING", "UPDATING"};
+
+    put(p, "table name=");
+    put_quoted(p, d->table);
+    put(p, " key=");
+    put_schema(p, d->key, d->key_count);
+    put(p, " defined=(");
+    for (size_t i = 0; i < d->defined_count; i++) {
+        put_name(p, d->defined[i].name);
+        put(p, ":%s ", type_word(d->defined[i].type));
+    }
+    put(p, ") ttl=%d versions=%d deviation=%" PRId64 " allow_update=%s update_full_row=%s",
+        d->options.ttl_s, d->options.max_versions, d->options.deviation_s,
+        d->options.allow_update ? "true" : "false", d->options.update_full_row ? "true" : "false");
+    put(p, " read=%d write=%d increased=%" PRId64 " decreased=%" PRId64, d->reserved.read,
+        d->reserved.write, d->last_increase_s, d->last_decrease_s);
+    put(p, " status=%s", (unsigned)d->status < PORT_COUNT(states) ? states[d->status] : "?");
+    put_stream(p, d);
+    put(p, " splits=(");
+    for (size_t i = 0; i < d->split_count; i++) {
+        put_value(p, &d->splits[i]);
+        put(p, " ");
+    }
+    put(p, ")");
+    if (d->sse.given && d->sse.enable)
+        put(p, " sse_key=%d", d->sse.key_type);
+    put_indexes(p, d);
+    put(p, " created=%" PRId64, d->creation_us);
+    put(p, " local_transactions=%s", d->local_transactions ? "true" : "false");
+}
+
+static void put_splits(struct printer *p, const struct wr_split_result *r)
+{
+    put(p, "splits count=%zu", r->point_count);
+    for (size_t i = 0; i < r->point_count; i++) {
+        put(p, " ");
+        put_key(p, &r->points[i]);
+    }
+    put_capacity(p, &r->consumed);
+}
+
+/* ---- all of it */
+
+static bool has_punct(const struct tokens *t, const char *what)
+{
+    for (size_t i = 0; i < t->count; i++)
+        if (t->items[i].kind == TOKEN_PUNCT && token_is(&t->items[i], what))
+            return true;
+    return false;
+}
+
+static void put_success(struct printer *p, const struct wr_request *req, const struct wr_reply *r,
+                        bool brief)
+{
+    switch (req->op) {
+    case WR_OP_LIST_TABLE:
+        put(p, "tables ");
+        put_names(p, r->table_list.tables, r->table_list.count);
+        return;
+    case WR_OP_DESCRIBE_TABLE:
+    case WR_OP_UPDATE_TABLE:
+        if (brief)
+            put(p, "ok");
+        else
+            put_description(p, &r->description);
+        return;
+    case WR_OP_GET_ROW:
+        if (!brief) {
+            put_result(p, &r->row, true);
+            return;
+        }
+        put(p, "ok");
+        put_capacity(p, &r->row.consumed);
+        return;
+    case WR_OP_PUT_ROW:
+    case WR_OP_UPDATE_ROW:
+    case WR_OP_DELETE_ROW:
+        put_result(p, &r->row, false);
+        return;
+    case WR_OP_BATCH_GET_ROW:
+        put_batch(p, &r->batch, true, brief);
+        return;
+    case WR_OP_BATCH_WRITE_ROW:
+    case WR_OP_BULK_IMPORT:
+        put_batch(p, &r->batch, false, brief);
+        return;
+    case WR_OP_GET_RANGE:
+    case WR_OP_BULK_EXPORT:
+        put_range(p, &r->range, brief);
+        return;
+    case WR_OP_COMPUTE_SPLIT_POINTS:
+        put_splits(p, &r->splits);
+        return;
+    default:
+        put(p, "ok");
+        return;
+    }
+}
+
+bytes print_answer(struct script *s, const struct wr_request *req, const struct answer *a,
+                   const struct tokens *expected)
+{
+    struct printer p = {.s = s};
+    bool brief = expected->count && token_is(&expected->items[0], "ok") && !has_punct(expected, "(");
+
+    buf_init(&p.b, &s->c.arena, 256);
+    if (a->reply.code)
+        put_error(&p, a->reply.code, a->reply.message);
+    else
+        put_success(&p, req, &a->reply, brief);
+    return buf_bytes(&p.b);
+}
