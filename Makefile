@@ -88,6 +88,17 @@ $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(filter-out %/main.o
 
 unit: $(UNIT)
 
+# Larger test programs: every .c of their folder, and the library.
+tests: unit $(BUILD)/test/spec_runner $(BUILD)/test/model
+
+$(BUILD)/test/spec_runner: $(wildcard test/spec/*.c test/spec/*.h) $(WIRE_O) $(LIB_O)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIBS_CLI) $(LIBS_LIB)
+
+$(BUILD)/test/model: $(wildcard test/model/*.c test/model/*.h) $(LIB_O)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIBS_LIB)
+
 deps:
 	@tools/deps.sh $(DEPS_BUILD)
 
@@ -99,14 +110,14 @@ run: deps
 	@exec $(BUILD)/widerowd --data data
 
 test: deps-test
-	@$(MAKE) --no-print-directory -j2 all unit
+	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) SAN=$(SAN) test/run.sh
 
 check: unit
 	@BUILD=$(BUILD) test/run.sh unit
 
 nightly: deps-test
-	@$(MAKE) --no-print-directory -j2 all unit
+	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) TIER=nightly test/run.sh
 
 tidy:
@@ -117,5 +128,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit deps deps-test run test check nightly tidy clean
+.PHONY: all unit tests deps deps-test run test check nightly tidy clean
 .SECONDARY:

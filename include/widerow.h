@@ -449,7 +449,7 @@ struct wr_get_range {
     int32_t limit; /* rows returned */
     struct wr_read_options read;
     struct wr_bytes token;
-    bool partial_keys;           /* return only the key columns named in read.columns */
+    bool partial_keys;           /* a door sends only the key columns named in read.columns */
     struct wr_bytes transaction; /* ptr NULL: none */
 };
 

@@ -5,6 +5,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define EXIT_USAGE 2
 
@@ -90,6 +92,19 @@ static int run_connected(struct ctx *c, const struct command *cmd, struct cli *c
     return code;
 }
 
+/* What could not be written is worth a message, unless it went to a program that has seen enough
+ * (`scan | head`). */
+static int output_failed(struct ctx *c, int code)
+{
+    struct stat st;
+
+    if (code)
+        return code;
+    if (fstat(STDOUT_FILENO, &st) == 0 && S_ISFIFO(st.st_mode))
+        return E_NO_SPACE;
+    return fail(c, E_NO_SPACE, "cannot write the output: %s", strerror(errno));
+}
+
 static int run_command(const struct command *cmd, struct cli *cli, void *options)
 {
     struct clock clock;
@@ -103,9 +118,9 @@ static int run_command(const struct command *cmd, struct cli *cli, void *options
     if (cmd->run_connected)
         signal(SIGPIPE, SIG_IGN);
     code = cmd->run ? cmd->run(&c, cli, options) : run_connected(&c, cmd, cli, options);
-    if (fflush(stdout) != 0 && code == 0)
-        code = fail(&c, E_NO_SPACE, "cannot write the output: %s", strerror(errno));
-    if (code)
+    if (fflush(stdout) != 0 || ferror(stdout))
+        code = output_failed(&c, code);
+    if (c.code)
         fprintf(stderr, "widerow %s: %s\n", cmd->name, c.text);
     ctx_release(&c);
     return code ? EXIT_FAILURE : EXIT_SUCCESS;

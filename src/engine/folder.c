@@ -267,13 +267,15 @@ int folder_finish(struct ctx *c, struct folder *f)
     return E_OK;
 }
 
-uint64_t folder_free_bytes(const struct folder *f)
+bool folder_space(const struct folder *f, uint64_t *left, uint64_t *total)
 {
     struct statvfs st;
 
-    if (statvfs(f->dir, &st) != 0)
-        return UINT64_MAX;
-    return (uint64_t)st.f_bavail * st.f_frsize;
+    if (statvfs(f->dir, &st) != 0 || !st.f_blocks)
+        return false;
+    *left = (uint64_t)st.f_bavail * st.f_frsize;
+    *total = (uint64_t)st.f_blocks * st.f_frsize;
+    return true;
 }
 
 void folder_close(struct folder *f)

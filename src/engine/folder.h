@@ -37,8 +37,9 @@ int folder_finish(struct ctx *c, struct folder *f);
 /* Makes names in `dir` durable. */
 int folder_sync(struct ctx *c, const char *dir);
 
-/* Bytes that can still be written there; UINT64_MAX if the system does not tell. */
-uint64_t folder_free_bytes(const struct folder *f);
+/* Bytes that can still be written there and bytes the file system has in all. False if the system
+ * does not tell. */
+bool folder_space(const struct folder *f, uint64_t *left, uint64_t *total);
 
 void folder_close(struct folder *f);
 

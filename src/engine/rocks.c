@@ -24,6 +24,10 @@
  * from the old handle as long as it is open; RocksDB keeps reading after a failed write. While the
  * disk is full no try is made, so that reads stay up.
  *
+ * A disk that is nearly full. It is better not to come that far: with little space left, apply()
+ * answers E_NO_SPACE beforehand to all but deletions, so that what is there stays open, compaction
+ * has room to make room, and nothing needs mending.
+ *
  * Opening. RocksDB's recovery drops the tail of a damaged log without a word, and opens an empty
  * database when the log was deleted. So it is first opened read-only, which replays the log and
  * changes nothing; if the latest sequence number found is below the watermark (watermark.h), the
@@ -63,11 +67,13 @@
 #define READAHEAD_BYTES 262144 /* for pages at least this large */
 #define MEND_PAUSE_MS_MIN 100
 #define MEND_PAUSE_MS_MAX 30000
-#define MEND_FREE_BYTES_MIN (64 * MIB)
+#define SPACE_CHECK_US 100000
 #define DROP_KEYS_MAX 10000 /* deleted one by one; above, by a range tombstone and compaction */
 #define DROP_BATCH_KEYS 1000
 #define SIZE_WALK_MAX 50000 /* unflushed keys counted before the rest is estimated */
+/* Values of enums that RocksDB's C header takes but does not name. */
 #define READ_TIER_MEMTABLE 3
+#define INFO_LOG_OFF 6
 
 /* An open database. */
 struct handle {
@@ -98,6 +104,7 @@ struct write {
     size_t guard_count;
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
+    bool deletes;                /* and nothing else */
     apply_done done;
     void *arg;
 };
@@ -143,7 +150,14 @@ struct rocks {
     uint64_t stalls;
 
     atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
+    atomic_llong space_checked_us;
+    atomic_bool space_short;
 };
+
+static uint64_t clamp(uint64_t n, uint64_t min, uint64_t max)
+{
+    return n < min ? min : n > max ? max : n;
+}
 
 /* ---- RocksDB's errors */
 
@@ -291,12 +305,45 @@ static void rocks_fail(struct rocks *r, int code, const char *what, const char *
     pthread_mutex_lock(&r->lock);
     if (atomic_compare_exchange_strong(&r->failed, &none,
                                        code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE)) {
-        snprintf(r->reason, sizeof(r->reason), "%s: %s", what, text);
+        snprintf(r->reason, sizeof(r->reason), "%s%s: %s",
+                 code == E_NO_SPACE ? "the disk is full (writes go on by themselves when it has "
+                                      "space again): "
+                                    : "",
+                 what, text);
         log_error(r->log, "storage: %s: %s; no write is acknowledged until it is open again", what,
                   text);
         pthread_cond_broadcast(&r->wake);
     }
     pthread_mutex_unlock(&r->lock);
+}
+
+/* ---- the disk */
+
+/* What must stay free: room for the write buffers of a moment and for a compaction to begin with.
+ */
+static bool space_is_short(struct rocks *r)
+{
+    uint64_t left, total;
+
+    if (fault_hit(FAULT_rocks_disk_full))
+        return true;
+    return folder_space(&r->folder, &left, &total) && left < clamp(total / 50, 16 * MIB, 256 * MIB);
+}
+
+/* The same, asking the system only now and then. */
+static bool space_short(struct rocks *r)
+{
+    long long now = clock_mono_us(r->clock), checked = atomic_load(&r->space_checked_us);
+    bool is;
+
+    if (now - checked < SPACE_CHECK_US ||
+        !atomic_compare_exchange_strong(&r->space_checked_us, &checked, now))
+        return atomic_load(&r->space_short);
+    is = space_is_short(r);
+    if (atomic_exchange(&r->space_short, is) != is)
+        log_warn(r->log, is ? "storage: the disk is nearly full: only deletions are accepted"
+                            : "storage: there is space again");
+    return is;
 }
 
 /* ---- appending */
@@ -418,6 +465,8 @@ static void submit(struct rocks *r, const struct write *w)
         /* One batch alone may be larger than the cap. */
         if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
             code = E_BUSY;
+        else if (!w->deletes && space_short(r))
+            code = E_NO_SPACE;
     }
     if (code == E_OK) {
         if (w->guard_count)
@@ -547,19 +596,34 @@ static void *commit_view_take(void *arg)
     return view_new(r->handle);
 }
 
-static int commit_sync(void *arg)
+/* Hands the log's buffer to the system (sync 0) or also syncs it. */
+static int log_flush(struct rocks *r, bool sync)
 {
-    struct rocks *r = arg;
     char *err = NULL;
     int code;
 
-    rocksdb_flush_wal(r->handle->db, !r->no_sync, &err);
+    rocksdb_flush_wal(r->handle->db, sync, &err);
     if (!err)
         return E_OK;
     code = status_code(err);
     rocks_fail(r, code, "cannot sync the log", err);
     rocksdb_free(err);
     return code;
+}
+
+/* In two steps. A writer that waits inside RocksDB while the log's buffer is being written out, and
+ * that fails, runs into an assertion of the packaged library. So that is done with all writers kept
+ * out, who would have had to wait for it anyway; if it fails they are told at the gate. What is
+ * left to write in the second step is next to nothing, and the sync proper keeps nobody out. */
+static int commit_sync(void *arg)
+{
+    struct rocks *r = arg;
+    int code;
+
+    pthread_rwlock_wrlock(&r->gate);
+    code = log_flush(r, false);
+    pthread_rwlock_unlock(&r->gate);
+    return code == E_OK && !r->no_sync ? log_flush(r, true) : code;
 }
 
 static int commit_mark(void *arg, void *view)
@@ -623,11 +687,6 @@ static const struct committer_ops commit_ops = {
 
 /* ---- options */
 
-static uint64_t clamp(uint64_t n, uint64_t min, uint64_t max)
-{
-    return n < min ? min : n > max ? max : n;
-}
-
 static int open_files_max(void)
 {
     struct rlimit limit;
@@ -675,8 +734,10 @@ static void set_files(rocksdb_options_t *o)
     rocksdb_options_set_max_open_files(o, open_files_max());
     rocksdb_options_set_bytes_per_sync(o, MIB);
     rocksdb_options_set_avoid_unnecessary_blocking_io(o, 1);
-    rocksdb_options_set_keep_log_file_num(o, 4);
-    rocksdb_options_set_max_log_file_size(o, 4 * MIB);
+    /* RocksDB's own diary would be the death of us: when the disk is full its first failed line is
+     * followed by a failed assertion at the second. Nothing is at or above this level. */
+    rocksdb_options_set_info_log_level(o, INFO_LOG_OFF);
+    rocksdb_options_set_keep_log_file_num(o, 1);
     rocksdb_options_set_stats_dump_period_sec(o, 0);
     rocksdb_options_set_stats_persist_period_sec(o, 0);
 }
@@ -1142,8 +1203,7 @@ static bool mend_try(struct rocks *r)
     struct ctx c;
     int code;
 
-    if (atomic_load(&r->failed) == E_NO_SPACE &&
-        folder_free_bytes(&r->folder) < MEND_FREE_BYTES_MIN)
+    if (atomic_load(&r->failed) == E_NO_SPACE && space_is_short(r))
         return false;
     if (!mend_close(r))
         return false;
@@ -1444,9 +1504,11 @@ static void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, 
     (void)c;
     if (b->edit_count) {
         w.edits = rocksdb_writebatch_create();
+        w.deletes = true;
         for (size_t i = 0; i < b->edit_count; i++) {
             const struct edit *edit = &b->edits[i];
 
+            w.deletes &= edit->type == EDIT_DELETE;
             if (edit->type == EDIT_PUT)
                 rocksdb_writebatch_put(w.edits, edit->key.ptr, edit->key.len,
                                        edit->value.len ? edit->value.ptr : "", edit->value.len);
@@ -1482,7 +1544,7 @@ static void waiter_done(void *arg, int code)
 static int write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
 {
     struct waiter waiter = {.code = E_OK};
-    struct write w = {.edits = edits, .done = waiter_done, .arg = &waiter};
+    struct write w = {.edits = edits, .deletes = true, .done = waiter_done, .arg = &waiter};
 
     pthread_mutex_init(&waiter.lock, NULL);
     pthread_cond_init(&waiter.done, NULL);
@@ -1739,6 +1801,11 @@ static void rocks_stat(struct engine *e, struct engine_stat *out)
     memcpy(out->reason, r->reason, sizeof(out->reason));
     out->stalls = r->stalls;
     pthread_mutex_unlock(&r->lock);
+    if (out->writable && space_short(r)) {
+        out->writable = false;
+        snprintf(out->reason, sizeof(out->reason),
+                 "the disk is nearly full: only deletions are accepted until it has space again");
+    }
     ctx_init(&c, r->clock, NULL, NULL, 0);
     if (enter(&c, r, VIEW_LATEST, &in) == E_OK) {
         out->bytes_stored = property(in.handle, "rocksdb.live-sst-files-size") +

@@ -2,17 +2,19 @@
  *
  * Loops. Each loop thread runs one instance of the library, on its own epoll set and a duplicate of
  * the one listening socket. The library could make such threads itself, but then every resume of a
- * connection costs a wake-up of its thread (measured on 2 cores: parked requests 24,000/s, with
- * wake-ups in groups see doc/decisions). So a loop waits for the library's epoll set and for its
- * own bell: whoever has an answer puts the request on the loop's list and rings only if the list
- * was empty; the loop takes the whole list at once.
+ * connection is a system call in the thread that resumes (a committer's, say) and a wake-up of the
+ * loop. So a loop waits for the library's epoll set and for its own bell: whoever has an answer
+ * puts the request on the loop's list and rings only if the list was empty; the loop takes the
+ * whole list at once. (Measured on 2 busy cores, 256 connections, 200-byte bodies, answers from
+ * another thread: 26 to 29 us of processor time a request against 29 to 34 with the library's
+ * threads, and that difference is taken off the committer.)
  *
  * One request is one `struct exchange`. Its life, all on the connection's loop thread:
  *
- *   on_line()      the request line is there; the connection's phase becomes READING
- *   on_access()    first call: headers; next calls: pieces of the body; last call: the body is
- * whole exchange_run() calls the handler, then whatever continuation it asked for, until it has
- * replied on_completed() the answer is sent or the connection lost
+ *   - on_line(): the request line is there; the connection's phase becomes READING
+ *   - on_access(), first call: headers; next calls: pieces of the body; last: the body is whole
+ *   - exchange_run(): calls the handler, then what continuations it asks for, until it replies
+ *   - on_completed(): the answer is sent, or the connection lost
  *
  * Parking. The handler may answer later and from another thread, so both sides meet in `step`:
  *
@@ -69,8 +71,9 @@
 #include <unistd.h>
 
 #define EXCHANGE_BYTES 8192 /* struct and first arena block */
-#define CONNECTION_BYTES                                                                           \
-    16384 /* the library's buffer for headers and a piece of body; cleared for each request */
+/* The library's buffer for headers and a piece of body. It clears it for each request, so a larger
+ * one makes small requests slower. */
+#define CONNECTION_BYTES 16384
 #define DRAIN_BYTES_MAX ((uint64_t)64 << 20) /* read and dropped so that a 413 arrives */
 #define HEADERS_MAX 100
 

@@ -1,8 +1,8 @@
 /* One request is one `struct op` in the arena of its HTTP request:
  *
- *   op_on_request  loop thread   route and admit; refuse, or submit to the database
- *   op_done        any thread    keeps the reply, wakes the loop thread
- *   op_finish      loop thread   encodes the reply, signs, answers
+ *   - op_on_request, on a loop thread: route and admit; refuse, or submit to the database
+ *   - op_done, on any thread: keeps the reply, wakes the loop thread
+ *   - op_finish, on the loop thread: encodes the reply, signs, answers
  *
  * so neither the committer's thread nor an engine's ever encodes or signs. If the client has gone
  * meanwhile, op_finish never comes; what the op holds is let go by a hook of the arena.

@@ -249,26 +249,6 @@ static void own_names(struct range_op *op, struct wr_range_result *r)
     r->key_count = d->key_count;
 }
 
-/* return_entire_primary_keys = false: only the key columns that the read names. An answer's row must have a key,
- * so where none is named all stay. */
-static void cut_keys(struct range_op *op)
-{
-    for (size_t i = 0; i < op->row_count; i++) {
-        struct wr_key *key = &op->rows[i].key;
-        struct wr_key_column *columns = (struct wr_key_column *)key->columns;
-        size_t n = 0;
-
-        for (size_t k = 0; k < key->count; k++)
-            for (size_t j = 0; j < op->read.column_count; j++)
-                if (bytes_equal(columns[k].name, op->read.columns[j])) {
-                    columns[n++] = columns[k];
-                    break;
-                }
-        if (n)
-            key->count = n;
-    }
-}
-
 static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
 {
     struct call *call = op->call;
@@ -284,8 +264,6 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
         else
             r->consumed.read = meter_units(op->scanned_bytes);
         own_names(op, r);
-        if (!op->export && call->req->get_range.partial_keys)
-            cut_keys(op);
     }
     table_release(op->table);
     call_finish(call);

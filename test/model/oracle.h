@@ -31,6 +31,7 @@ struct oracle_row {
     struct wr_key_column key[ORACLE_KEY_MAX]; /* names are the schema's, bytes the row's own */
     bool key_open;                            /* the auto-increment value is made up */
     bool unsure;                              /* holds open cells */
+    int64_t newest_ms;                        /* the highest stamp it is known to have had */
     struct oracle_cell *cells;                /* by name, within a name newest first */
     size_t count, capacity;
 };
@@ -86,7 +87,7 @@ int oracle_key_compare(const struct wr_key_column *a, const struct wr_key_column
 /* The row, or NULL. */
 struct oracle_row *oracle_row_find(struct oracle_table *t, const struct wr_key_column *key);
 
-/* The checksum of a cell as PlainBuffer counts it, timestamp included. */
+/* The checksum of a cell as PlainBuffer counts it, with the timestamp if there is one. */
 uint8_t oracle_crc8(const struct wr_cell *cell);
 
 #endif

@@ -100,8 +100,6 @@ static void read_row(const struct oracle_table *t, const struct wr_read_options 
         if (page)
             count = cut_page(page, cells, count);
     }
-    for (size_t i = 0; i < count; i++)
-        cells[i].crc8 = oracle_crc8(&cells[i]);
     key = ARENA_ARRAY(a, struct wr_key_column, t->key_count);
     for (size_t i = 0; i < t->key_count; i++)
         if (!partial || names_column(read, t->key[i].name))

@@ -119,6 +119,7 @@ struct oracle_row *oracle_row_dup(const struct oracle_table *t, const struct ora
 
     row->key_open = old->key_open;
     row->unsure = old->unsure;
+    row->newest_ms = old->newest_ms;
     for (size_t i = 0; i < old->count; i++)
         oracle_cell_put(row, &old->cells[i].cell, old->cells[i].cell.timestamp_ms,
                         old->cells[i].open, old->cells[i].open_change);
@@ -221,6 +222,8 @@ void oracle_cell_put(struct oracle_row *row, const struct wr_cell *cell, int64_t
     c->cell.value = oracle_value_dup(&cell->value);
     c->cell.timestamp_ms = timestamp_ms;
     row->count++;
+    if (!open && timestamp_ms > row->newest_ms)
+        row->newest_ms = timestamp_ms;
     row->unsure = row->unsure || open;
 }
 

@@ -58,10 +58,23 @@ static bool same_word(bytes a, bytes b)
            strcmp(err_info(x)->code, err_info(y)->code) == 0;
 }
 
+static bool is_constant(const struct token *t)
+{
+    static const char *const words[] = {"true", "false", "null", "min", "max", "auto"};
+
+    for (size_t i = 0; i < PORT_COUNT(words); i++)
+        if (bytes_equal(t->text, bytes_str(words[i])))
+            return true;
+    return false;
+}
+
 static bool same_token(struct script *s, const struct token *e, const struct token *a)
 {
     struct wr_value x, y;
 
+    /* A name may be written either way. */
+    if ((e->kind == TOKEN_TEXT && a->kind == TOKEN_WORD) || (e->kind == TOKEN_WORD && a->kind == TOKEN_TEXT))
+        return bytes_equal(e->text, a->text) && !is_constant(a);
     if (e->kind != a->kind)
         return false;
     if (e->kind == TOKEN_NUMBER) {

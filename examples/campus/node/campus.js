@@ -24,7 +24,7 @@ function readRecords(file) {
 }
 
 // Key order: column by column, numbers as numbers, text byte by byte.
-function inOrderOf(records, key) {
+function inOrderOf({ key }, records) {
   return records.slice().sort((a, b) => {
     const column = key.find((name) => a[name] !== b[name]);
     return column === undefined ? 0 : a[column] < b[column] ? -1 : 1;
@@ -56,8 +56,7 @@ async function check(what, run) {
 }
 
 // The whole table, cut into ranges of the first key column that are read at the same time.
-async function wholeTable(table, records, ranges) {
-  const sorted = inOrderOf(records, table.key);
+async function wholeTable(table, sorted, ranges) {
   const column = table.key[0];
   const parts = [];
   for (let start = 0; start < sorted.length;) {
@@ -74,37 +73,52 @@ async function wholeTable(table, records, ranges) {
   return (await Promise.all(parts)).reduce((sum, count) => sum + count, 0);
 }
 
-// All records with one value in a column: { value: [records] }, in the table's order.
-function groupBy(column, sorted) {
+// The records of each value of the first key column: [[value, records], ...].
+function groupByFirstColumn(table, sorted) {
   const groups = new Map();
   for (const record of sorted) {
-    if (!groups.has(record[column])) groups.set(record[column], []);
-    groups.get(record[column]).push(record);
+    const value = record[table.key[0]];
+    if (!groups.has(value)) groups.set(value, []);
+    groups.get(value).push(record);
   }
-  return groups;
+  return [...groups];
 }
 
-// For up to `groups` values of the first key column, its rows: all of them, or the newest `limit` from the end.
-async function byFirstColumn(table, records, { groups, backward = false, limit = Infinity }) {
-  const all = [...groupBy(table.key[0], inOrderOf(records, table.key))];
-  const step = Math.max(1, Math.floor(all.length / groups));
-  let count = 0;
-  for (const [value, expected] of all.filter((_, i) => i % step === 0)) {
-    if (backward) expected.reverse();
-    count += await compare(table, { first: [value], last: [value], backward, limit }, expected.slice(0, limit));
+// All rows of a value of the first key column; of at most `count` values, spread over the table.
+async function someValues(table, sorted, count) {
+  const groups = groupByFirstColumn(table, sorted);
+  const step = Math.ceil(groups.length / count);
+  let rows = 0;
+  for (let i = 0; i < groups.length; i += step) {
+    const [value, expected] = groups[i];
+    rows += await compare(table, { first: [value], last: [value] }, expected);
   }
-  return count;
+  return rows;
+}
+
+// The newest `limit` rows of every value of the first key column, newest first.
+async function newestFirst(table, sorted, limit) {
+  let rows = 0;
+  for (const [value, expected] of groupByFirstColumn(table, sorted)) {
+    const newest = expected.slice(-limit).reverse();
+    rows += await compare(table, { first: [value], last: [value], backward: true, limit }, newest);
+  }
+  return rows;
 }
 
 async function main() {
   const records = readRecords(process.argv[2]);
-  await check('by card, the whole table in ranges of CardID', () => wholeTable(CARDS, records, 8));
-  await check('by card, all purchases of one card', () => byFirstColumn(CARDS, records, { groups: 100 }));
-  await check('by device, the whole table in ranges of DeviceID', () => wholeTable(DEVICES, records, 8));
-  await check('by device, the 100 newest of each, newest first',
-    () => byFirstColumn(DEVICES, records, { groups: Infinity, backward: true, limit: 100 }));
-  await check('by seller, the 1,000 newest of each, newest first',
-    () => byFirstColumn(SELLERS, records, { groups: Infinity, backward: true, limit: 1000 }));
+
+  const byCard = inOrderOf(CARDS, records);
+  await check('by card, the whole table in ranges of CardID', () => wholeTable(CARDS, byCard, 8));
+  await check('by card, all purchases of one card', () => someValues(CARDS, byCard, 100));
+
+  const byDevice = inOrderOf(DEVICES, records);
+  await check('by device, the whole table in ranges of DeviceID', () => wholeTable(DEVICES, byDevice, 8));
+  await check('by device, the 100 newest of each, newest first', () => newestFirst(DEVICES, byDevice, 100));
+
+  const bySeller = inOrderOf(SELLERS, records);
+  await check('by seller, the 1,000 newest of each, newest first', () => newestFirst(SELLERS, bySeller, 1000));
 }
 
 main().catch((err) => report('reading the tables back', err.message));

@@ -72,7 +72,7 @@ async function main() {
     for (const row of rows) console.log(`  ${row.Key}`);
     const order = rows.map((row) => row.OrderNumber);
     const right = String(order) === String(table.order) && rows.every((row) => row.Key === table.key(row));
-    report(`small table, ${table.what}`, right ? null : `order ${order}, not ${table.order}`);
+    report(`small table, ${table.what}`, right ? '' : `order ${order}, not ${table.order}`);
   }
 }
 

@@ -14,7 +14,8 @@ function connect() {
   let [instance, id, secret] = [env.WIDEROW_INSTANCE, env.WIDEROW_ACCESS_KEY_ID, env.WIDEROW_ACCESS_KEY_SECRET];
   if (!id) {
     const file = path.join(env.WIDEROW_DATA || 'data', 'credentials');
-    [instance, id, secret] = fs.readFileSync(file, 'utf8').trim().split(/\s+/);
+    const lines = fs.readFileSync(file, 'utf8').split('\n').filter((line) => !line.startsWith('#'));
+    [instance, id, secret] = lines[0].split(' ');
   }
   return new TableStore.Client({
     endpoint: env.WIDEROW_ENDPOINT || 'http://127.0.0.1:8600',
@@ -63,7 +64,8 @@ async function* readRange(client, tableName, keyColumns, { first = [], last = []
 const prefix = process.env.CAMPUS_PREFIX || 'campus';
 
 // Prints "ok" or "FAIL" for one check; a failed one makes the program's exit code 1.
-function report(what, problem) {
+function report(what, problem = '') {
+  problem = problem.replace(/[^ -~]+/g, ' ').trim(); // the SDK's messages are the bytes that the server sent
   console.log(problem ? `FAIL ${what}: ${problem}` : `ok   ${what}`);
   if (problem) process.exitCode = 1;
 }

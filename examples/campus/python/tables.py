@@ -18,7 +18,8 @@ def connect():
                                     env['WIDEROW_ACCESS_KEY_SECRET'])
     else:
         with open(os.path.join(env.get('WIDEROW_DATA', 'data'), 'credentials')) as file:
-            instance, key_id, secret = file.readline().split()
+            lines = [line for line in file if not line.startswith('#')]
+        instance, key_id, secret = lines[0].split()
     endpoint = env.get('WIDEROW_ENDPOINT', 'http://127.0.0.1:8600')
     return ts.OTSClient(endpoint, key_id, secret, instance)
 

@@ -248,6 +248,30 @@ static void test_unsynced_cap(void **state)
     b->conf.unsynced_bytes_max = 0;
 }
 
+static void test_disk_nearly_full(void **state)
+{
+    struct bed *b = *state;
+    struct engine_stat stat;
+
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    assert_int_equal(bed_put(b, "b", "1"), E_OK);
+    fault_arm("rocks_disk_full:error:1+");
+    pause_ms(110); /* it looks every 100 ms */
+    assert_int_equal(bed_put(b, "c", "1"), E_NO_SPACE);
+    assert_int_equal(bed_delete(b, "a"), E_OK);
+    assert_int_equal(bed_barrier(b), E_OK);
+    engine_stat(b->e, &stat);
+    assert_false(stat.writable);
+    assert_non_null(strstr(stat.reason, "nearly full"));
+    bed_expect(b, "a", "-");
+    bed_expect(b, "b", "1");
+    bed_expect(b, "c", "-");
+    fault_arm(NULL);
+    pause_ms(110);
+    assert_int_equal(bed_put(b, "c", "1"), E_OK);
+    wait_writable(b);
+}
+
 static void test_no_sync(void **state)
 {
     struct bed *b = *state;
@@ -429,6 +453,7 @@ int main(int argc, char **argv)
         T(test_stall),
         T(test_stall_lasts),
         T(test_unsynced_cap),
+        T(test_disk_nearly_full),
         T(test_no_sync),
         T(test_drop_fails_half_way),
     };

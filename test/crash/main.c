@@ -1,0 +1,202 @@
+/* main.c: crash PART [flags]: runs one part of the crash tests and prints a line of counts. */
+#include "door.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
+
+void crash_case_begin(struct crash *run)
+{
+    run->broken = false;
+}
+
+bool crash_case_end(struct crash *run)
+{
+    bool ok = !run->broken;
+
+    run->passed += ok;
+    run->failed += !ok;
+    run->broken = false;
+    return ok;
+}
+
+void crash_problem(struct crash *run, const char *fmt, ...)
+{
+    va_list args;
+
+    pthread_mutex_lock(&print_lock);
+    run->broken = true;
+    printf("FAILED: ");
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    printf("\n");
+    fflush(stdout);
+    pthread_mutex_unlock(&print_lock);
+}
+
+void crash_give_up(struct crash *run, const char *fmt, ...)
+{
+    va_list args;
+
+    printf("FAILED: ");
+    va_start(args, fmt);
+    vprintf(fmt, args);
+    va_end(args);
+    printf("\nseed %llu\ncrash: %d passed, %d failed, %d skipped\n", (unsigned long long)run->seed,
+           run->passed, run->failed + 1, run->skipped);
+    fflush(stdout);
+    _exit(1);
+}
+
+void crash_sleep_us(int64_t us)
+{
+    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+
+    while (nanosleep(&ts, &ts) != 0 && errno == EINTR)
+        ;
+}
+
+int64_t crash_between(struct rng *rng, int64_t from, int64_t to)
+{
+    return from + (int64_t)rng_below(rng, (uint64_t)(to - from + 1));
+}
+
+void crash_times_add(struct crash_times *t, int64_t us)
+{
+    if (t->count == t->capacity) {
+        t->capacity = t->capacity ? 2 * t->capacity : 64;
+        t->us = mem_realloc(t->us, (size_t)t->capacity * sizeof(*t->us));
+    }
+    t->us[t->count++] = us;
+}
+
+static int time_compare(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+void crash_times_print(struct crash_times *t, const char *what)
+{
+    if (t->count) {
+        qsort(t->us, (size_t)t->count, sizeof(*t->us), time_compare);
+        printf("  %s: median %.0f ms, 99 %% %.0f ms, max %.0f ms, %d measured\n", what,
+               (double)t->us[t->count / 2] / 1e3, (double)t->us[t->count * 99 / 100] / 1e3,
+               (double)t->us[t->count - 1] / 1e3, t->count);
+    }
+    mem_free(t->us);
+    *t = (struct crash_times){0};
+}
+
+/* A free port below those that the system gives to outgoing connections: a client that connects
+ * while no server listens could else be given the very port it calls, and talk to itself. */
+static int port_choose(struct rng *rng)
+{
+    for (;;) {
+        int port = (int)crash_between(rng, 15000, 30000), one = 1, result;
+        int fd = socket(AF_INET, SOCK_STREAM, 0);
+        struct sockaddr_in address = {.sin_family = AF_INET,
+                                      .sin_port = htons((uint16_t)port),
+                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        result = bind(fd, (struct sockaddr *)&address, sizeof(address));
+        close(fd);
+        if (result == 0)
+            return port;
+    }
+}
+
+static const struct part {
+    const char *name;
+    void (*run)(struct crash *run);
+} parts[] = {
+    {"import", import_part}, {"kill", kill_part},   {"points", points_part},
+    {"damage", damage_part}, {"power", power_part},
+};
+
+static int usage(void)
+{
+    fprintf(stderr,
+            "usage: crash import|kill|points|damage|power --widerowd FILE --widerow FILE\n"
+            "             [--recorder FILE] [--work DIR] [--seed N] [--nightly] [--count N]\n"
+            "             [--no-sync]\n");
+    return 2;
+}
+
+static bool parse(struct crash *run, int argc, char **argv)
+{
+    for (int i = 2; i < argc; i++) {
+        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
+
+        if (strcmp(argv[i], "--nightly") == 0) {
+            run->nightly = true;
+            continue;
+        }
+        if (strcmp(argv[i], "--no-sync") == 0) {
+            run->no_sync = true;
+            continue;
+        }
+        if (!value)
+            return false;
+        if (strcmp(argv[i], "--widerowd") == 0)
+            run->widerowd = value;
+        else if (strcmp(argv[i], "--widerow") == 0)
+            run->widerow = value;
+        else if (strcmp(argv[i], "--recorder") == 0)
+            run->recorder = value;
+        else if (strcmp(argv[i], "--work") == 0)
+            snprintf(run->work, sizeof(run->work), "%s", value);
+        else if (strcmp(argv[i], "--seed") == 0)
+            run->seed = strtoull(value, NULL, 10);
+        else if (strcmp(argv[i], "--count") == 0)
+            run->count = (int)strtol(value, NULL, 10);
+        else
+            return false;
+        i++;
+    }
+    return run->widerowd && run->widerow && run->work[0];
+}
+
+int main(int argc, char **argv)
+{
+    struct crash run = {0};
+    const struct part *part = NULL;
+    int64_t start_us;
+
+    clock_real_init(&run.clock);
+    run.seed = (uint64_t)clock_wall_us(&run.clock) % 1000000000;
+    for (size_t i = 0; argc > 1 && i < PORT_COUNT(parts); i++)
+        if (strcmp(parts[i].name, argv[1]) == 0)
+            part = &parts[i];
+    if (!part || !parse(&run, argc, argv))
+        return usage();
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGPIPE, SIG_IGN);
+    curl_global_init(CURL_GLOBAL_ALL);
+    rng_init(&run.rng, run.seed);
+    run.port = port_choose(&run.rng);
+    setenv("WIDEROW_INSTANCE", DOOR_INSTANCE, 1);
+    setenv("WIDEROW_ACCESS_KEY_ID", DOOR_KEY_ID, 1);
+    setenv("WIDEROW_ACCESS_KEY_SECRET", DOOR_KEY_SECRET, 1);
+    unsetenv("WR_FAULT");
+    start_us = clock_mono_us(&run.clock);
+    printf("%s: seed %llu\n", part->name, (unsigned long long)run.seed);
+    part->run(&run);
+    printf("  %.1f s\n", (double)(clock_mono_us(&run.clock) - start_us) / 1e6);
+    printf("%s: %d passed, %d failed, %d skipped\n", part->name, run.passed, run.failed,
+           run.skipped);
+    return run.failed ? 1 : 0;
+}

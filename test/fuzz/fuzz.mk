@@ -1,0 +1,41 @@
+# The fuzz program: every part of the server but the embedded engine and the sockets, compiled once with clang.
+#
+#   make -f test/fuzz/fuzz.mk BUILD=build
+
+BUILD ?= build
+OUT := $(BUILD)/fuzz
+CC := clang
+SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
+CPPFLAGS := -Iinclude -Isrc -I$(OUT)/gen -D_GNU_SOURCE -DWR_FAULTS -MMD -MP
+CFLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow $(SANITIZE)
+LIBS := -lprotobuf-c -lcrypto -lz -lxxhash -lpcre2-8 -lm -pthread
+
+SRC := $(wildcard src/base/*.c src/table/*.c src/wire/*.c) src/engine/engine.c src/engine/mem.c \
+	src/server/op.c src/server/config.c src/server/credential.c src/server/stat.c
+PROTO := $(wildcard src/wire/proto/*.proto)
+GEN := $(PROTO:src/wire/proto/%.proto=$(OUT)/gen/%.pb-c.c)
+OBJ := $(SRC:src/%.c=$(OUT)/obj/%.o) $(GEN:.c=.o)
+TEST := $(patsubst test/fuzz/%.c,$(OUT)/obj/fuzz/%.o,$(wildcard test/fuzz/*.c))
+
+$(OUT)/fuzz: $(OBJ) $(TEST)
+	$(CC) -fsanitize=fuzzer $(SANITIZE) -o $@ $^ $(LIBS)
+
+# Only what is tested is watched for new paths, not the tests.
+$(OUT)/obj/%.o: src/%.c | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+$(OUT)/obj/fuzz/%.o: test/fuzz/%.c | $(GEN)
+	@mkdir -p $(@D)
+	$(CC) $(CPPFLAGS) -Itest/fuzz $(CFLAGS) -c -o $@ $<
+
+$(OUT)/gen/%.pb-c.c: src/wire/proto/%.proto
+	@mkdir -p $(@D)
+	protoc-c --proto_path=src/wire/proto --c_out=$(OUT)/gen $<
+
+$(OUT)/gen/%.pb-c.o: $(OUT)/gen/%.pb-c.c
+	$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -fsanitize=fuzzer-no-link -c -o $@ $<
+
+-include $(wildcard $(OUT)/obj/*/*.d $(OUT)/gen/*.d)
+
+.SECONDARY:

@@ -1,0 +1,380 @@
+/* Requests against a database that lives through many inputs: the body alone (one target an
+ * operation), and whole HTTP requests without sockets. */
+#include "fuzz.h"
+
+#include "net/http.h"
+#include "server/op.h"
+#include "wire/ots.h"
+#include "wire/ots_client.h"
+#include "wire/sign.h"
+
+#include "engine/engine.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define DB_INPUTS_MAX 500 /* inputs between two fresh databases, which bounds their memory */
+#define INSTANCE "test"
+#define KEY_ID "test-id"
+#define KEY_SECRET "test-secret"
+
+/* The embedded engine is not linked: the fuzzer opens the one in memory only. */
+extern const struct engine_ops engine_rocks;
+const struct engine_ops engine_rocks = {.name = "rocks"};
+
+/* ---- the database */
+
+static struct wr_db *db;
+static int db_inputs;
+
+static void on_log(void *arg, char level, const char *line)
+{
+    (void)arg;
+    if (level == 'E')
+        fprintf(stderr, "%s\n", line);
+}
+
+static void db_ask(const struct wr_request *req)
+{
+    struct wr_reply *reply = wr_exec(db, req);
+
+    if (reply->code)
+        fprintf(stderr, "setting up: %s\n", reply->message);
+    CHECK(reply->code == 0);
+    wr_reply_free(reply);
+}
+
+/* "t1", the table of the wire vectors, and "t2" with three key columns, one of them automatic. */
+static void tables_make(void)
+{
+    static const struct wr_key_schema key1[] = {{.name = {"pk0", 3}, .type = WR_BIGINT}};
+    static const struct wr_key_schema key2[] = {
+        {.name = {"pk0", 3}, .type = WR_VARCHAR},
+        {.name = {"pk1", 3}, .type = WR_VARBINARY},
+        {.name = {"pk2", 3}, .type = WR_BIGINT, .auto_increment = true}};
+    struct wr_request req = {.op = WR_OP_CREATE_TABLE, .instance = BYTES_LIT(INSTANCE)};
+
+    req.create_table = (struct wr_create_table){
+        .table = BYTES_LIT("t1"),
+        .key = key1,
+        .key_count = 1,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 3}};
+    db_ask(&req);
+    req.create_table.table = BYTES_LIT("t2");
+    req.create_table.key = key2;
+    req.create_table.key_count = 3;
+    db_ask(&req);
+}
+
+/* Rows 1 to 8 of t1; those with an even key are wide. */
+static void rows_make(void)
+{
+    static const char *const names[] = {"a", "age", "b", "c", "cnt", "d"};
+
+    for (int i = 1; i <= 8; i++) {
+        struct wr_key_column key = {BYTES_LIT("pk0"), {.type = WR_BIGINT, .integer = i}};
+        struct wr_cell cells[6] = {{.op = WR_CELL_PUT}};
+        size_t n = i % 2 ? 3 : 6;
+        struct wr_request req = {.op = WR_OP_PUT_ROW, .instance = BYTES_LIT(INSTANCE)};
+
+        for (size_t k = 0; k < n; k++) {
+            cells[k] = (struct wr_cell){.name = bytes_str(names[k]),
+                                        .timestamp_ms = WR_TIMESTAMP_NONE,
+                                        .value = {.type = WR_BIGINT, .integer = i}};
+            if (k == 3)
+                cells[k].value = (struct wr_value){.type = WR_VARCHAR, .bytes = BYTES_LIT("t1:7,")};
+        }
+        req.put_row = (struct wr_row_change){
+            .type = WR_PUT, .table = BYTES_LIT("t1"), .row = {{&key, 1}, cells, n}};
+        db_ask(&req);
+    }
+}
+
+static void db_close(void)
+{
+    wr_close(db);
+    db = NULL;
+}
+
+/* Small limits, so that small inputs reach them. */
+static void db_open(void)
+{
+    static const struct wr_setting settings[] = {
+        {"table_ops_per_s_max", "0"},   {"throughput_change_s_min", "0"},
+        {"ttl_seconds_min", "1"},       {"wide_row_cells", "4"},
+        {"wide_row_bytes", "1024"},     {"range_rows_max", "7"},
+        {"range_bytes_max", "1024"},    {"request_memory_max", "16777216"},
+        {"cell_bytes_max", "2048"},     {"row_change_bytes_max", "8192"},
+        {"row_change_cells_max", "32"}, {"batch_write_bytes_max", "16384"}};
+    struct wr_options options = {.engine = "mem",
+                                 .settings = settings,
+                                 .setting_count = PORT_COUNT(settings),
+                                 .log = on_log};
+    char message[256];
+    static bool hooked;
+
+    if (wr_open(&options, &db, message, sizeof(message)))
+        fuzz_broken(__FILE__, __LINE__, message);
+    tables_make();
+    rows_make();
+    if (!hooked)
+        atexit(db_close);
+    hooked = true;
+}
+
+static void db_need(void)
+{
+    if (db && ++db_inputs >= DB_INPUTS_MAX)
+        db_close();
+    if (!db) {
+        db_inputs = 0;
+        db_open();
+    }
+}
+
+/* ---- bodies */
+
+/* Codes that no request to a healthy database may get. */
+static void code_check(int code, const char *message)
+{
+    bool ours = code == E_INTERNAL || code == E_CORRUPT || code == E_FORMAT || code == E_UNSURE ||
+                code == E_UNAVAILABLE || code == E_DATA_LOSS;
+
+    if (ours || code < 0 || code >= E_COUNT)
+        fprintf(stderr, "code %d: %s\n", code, message);
+    CHECK(!ours && code >= 0 && code < E_COUNT);
+    CHECK(!code || message);
+}
+
+static void batch_check(const struct wr_batch_result *batch)
+{
+    for (size_t i = 0; i < batch->table_count; i++)
+        for (size_t k = 0; k < batch->tables[i].row_count; k++)
+            code_check(batch->tables[i].rows[k].code, batch->tables[i].rows[k].message);
+}
+
+/* What the client's half makes of a request must ask for the same thing. */
+static void request_again(struct ctx *c, const struct wr_request *req)
+{
+    bytes first = ots_encode_request(c, req);
+    struct wr_request again;
+
+    CHECK(ots_decode(c, req->op, first, &again) == 0);
+    CHECK(bytes_equal(first, ots_encode_request(c, &again)));
+}
+
+static void request_run(struct ctx *c, struct wr_request *req)
+{
+    struct wr_reply *reply, seen;
+    bytes body;
+
+    req->instance = BYTES_LIT(INSTANCE);
+    db_need();
+    reply = wr_exec(db, req);
+    code_check(reply->code, reply->message);
+    if (reply->code == 0 && (req->op == WR_OP_BATCH_GET_ROW || req->op == WR_OP_BATCH_WRITE_ROW ||
+                             req->op == WR_OP_BULK_IMPORT))
+        batch_check(&reply->batch);
+    body = ots_encode(c, req, reply);
+    CHECK(body.ptr);
+    if (reply->code == 0)
+        CHECK(ots_decode_reply(c, req->op, body, &seen) == 0);
+    wr_reply_free(reply);
+}
+
+static void request_fuzz(enum wr_op op, bytes body)
+{
+    struct wr_request req;
+    struct ctx c;
+
+    fuzz_ctx(&c);
+    if (fuzz_decoded(&c, ots_decode(&c, op, body, &req))) {
+        request_again(&c, &req);
+        request_run(&c, &req);
+    }
+    ctx_release(&c);
+}
+
+#define OP(constant, member, wire, stem, class)                                                    \
+    void fuzz_##member(bytes in)                                                                   \
+    {                                                                                              \
+        request_fuzz(WR_OP_##constant, in);                                                        \
+    }
+#include "op.def"
+
+/* ---- HTTP: net/http.c's part is played here */
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    http_fn *resume; /* what the request goes on with */
+    void *arg;
+    int status; /* 0: not answered yet */
+} wait_for = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL, 0};
+
+void http_resume(struct http_request *r, http_fn *fn, void *arg)
+{
+    (void)r;
+    pthread_mutex_lock(&wait_for.lock);
+    wait_for.resume = fn;
+    wait_for.arg = arg;
+    pthread_cond_signal(&wait_for.woken);
+    pthread_mutex_unlock(&wait_for.lock);
+}
+
+void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
+                bytes body)
+{
+    struct ctx c;
+    bytes code, message;
+
+    (void)r;
+    CHECK(wait_for.status == 0);
+    wait_for.status = status;
+    for (size_t i = 0; i < n; i++) {
+        CHECK(headers[i].name.len && ((const char *)headers[i].name.ptr)[headers[i].name.len] == 0);
+        CHECK(((const char *)headers[i].value.ptr)[headers[i].value.len] == 0);
+        CHECK(!memchr(headers[i].value.ptr, '\n', headers[i].value.len));
+    }
+    CHECK(body.ptr && status >= 200 && status != 500 && status < 600);
+    for (size_t i = 0; i < n; i++)
+        if (bytes_equal(headers[i].name, BYTES_LIT("x-ots-response-compress-type")))
+            return;
+    if (status == 200)
+        return;
+    fuzz_ctx(&c);
+    CHECK(ots_decode_error(&c, body, &code, &message) == 0);
+    CHECK(code.len && message.len);
+    ctx_release(&c);
+}
+
+bytes http_header(const struct http_request *r, const char *name)
+{
+    for (size_t i = 0; i < r->header_count; i++)
+        if (bytes_equal(r->headers[i].name, bytes_str(name)))
+            return r->headers[i].value;
+    return BYTES_NONE;
+}
+
+bytes http_peer(struct http_request *r)
+{
+    (void)r;
+    return BYTES_LIT("127.0.0.1:1");
+}
+
+static struct op_door *door_open(void)
+{
+    static struct op_door door;
+    static struct clock clock;
+    static struct limits limits;
+    static struct log log;
+    static struct server_stat stat;
+    struct credential_conf conf = {
+        .instance = INSTANCE, .id = KEY_ID, .secret = KEY_SECRET, .log = &log};
+    char message[256];
+
+    door.db = db;
+    if (door.credentials)
+        return &door;
+    clock_set_init(&clock, 1700000000000000);
+    limits_init(&limits, false);
+    limits.body_bytes_max = 1 << 16;
+    log = (struct log){.level = 'E', .clock = &clock};
+    CHECK(credential_store_open(&conf, &door.credentials, message, sizeof(message)) == 0);
+    door.stat = &stat;
+    door.limits = &limits;
+    door.clock = &clock;
+    door.log = &log;
+    door.op_timeout_ms = 0;
+    door.access_fd = -1;
+    return &door;
+}
+
+#define HEADERS_IN 80
+
+struct in_headers {
+    struct http_header list[HEADERS_IN];
+    size_t count;
+};
+
+/* Values from outside have no NUL and end with one that is not counted, as the transport has it. */
+static void header_add(struct arena *a, struct in_headers *h, bytes name, bytes value)
+{
+    if (h->count < HEADERS_IN)
+        h->list[h->count++] = (struct http_header){arena_printf(a, "%.*s", BYTES_FMT(name)),
+                                                   arena_printf(a, "%.*s", BYTES_FMT(value))};
+}
+
+/* Lines "name: value". */
+static void headers_split(struct arena *a, struct in_headers *h, bytes text)
+{
+    while (text.len) {
+        const char *p = text.ptr, *end = memchr(p, '\n', text.len), *colon;
+        size_t n = end ? (size_t)(end - p) : text.len;
+
+        colon = memchr(p, ':', n);
+        if (colon && colon + 2 <= p + n)
+            header_add(a, h, bytes_of(p, (size_t)(colon - p)),
+                       bytes_of(colon + 2, n - (size_t)(colon + 2 - p)));
+        text = bytes_skip(text, end ? n + 1 : n);
+    }
+}
+
+/* What a real client would add: digest, instance, key, date and signature. */
+static void headers_sign(struct arena *a, struct in_headers *h, bytes path, bytes body)
+{
+    struct sign_header list[HEADERS_IN];
+    char digest[SIGN_MD5_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+    struct sign_key key;
+    size_t n = 0;
+
+    sign_md5(body, digest);
+    header_add(a, h, BYTES_LIT("x-ots-apiversion"), BYTES_LIT("2015-12-31"));
+    header_add(a, h, BYTES_LIT("x-ots-accesskeyid"), BYTES_LIT(KEY_ID));
+    header_add(a, h, BYTES_LIT("x-ots-instancename"), BYTES_LIT(INSTANCE));
+    header_add(a, h, BYTES_LIT("x-ots-date"), BYTES_LIT("2023-11-14T22:13:20.000Z"));
+    header_add(a, h, BYTES_LIT("x-ots-contentmd5"), bytes_str(digest));
+    for (size_t i = 0; i < h->count; i++)
+        if (bytes_starts(h->list[i].name, BYTES_LIT("x-ots-")))
+            list[n++] = (struct sign_header){h->list[i].name, h->list[i].value};
+    sign_key_init(&key, BYTES_LIT(KEY_SECRET));
+    if (sign_request(&key, path, list, n, signature))
+        header_add(a, h, BYTES_LIT("x-ots-signature"), bytes_str(signature));
+}
+
+enum { HTTP_UNSIGNED = 1, HTTP_TOO_LARGE = 2 };
+
+/* 1: path, 2: headers as lines, 3: body, 4: flags, 5: method (POST if it is not there). */
+void fuzz_http(bytes in)
+{
+    uint64_t flags = fuzz_number(in, 4);
+    struct in_headers headers = {.count = 0};
+    struct http_request r = {.start_us = 1};
+    http_fn *resume;
+
+    db_need();
+    fuzz_ctx(&r.ctx);
+    r.method = fuzz_part(in, 5).ptr ? fuzz_part(in, 5) : BYTES_LIT("POST");
+    r.path = arena_copy(&r.ctx.arena, fuzz_part(in, 1));
+    r.body = flags & HTTP_TOO_LARGE ? BYTES_NONE : arena_copy(&r.ctx.arena, fuzz_part(in, 3));
+    r.fault = flags & HTTP_TOO_LARGE ? 413 : 0;
+    headers_split(&r.ctx.arena, &headers, fuzz_part(in, 2));
+    if (!(flags & HTTP_UNSIGNED))
+        headers_sign(&r.ctx.arena, &headers, r.path, r.body);
+    r.headers = headers.list;
+    r.header_count = headers.count;
+    wait_for.status = 0;
+    wait_for.resume = NULL;
+    op_on_request(door_open(), &r);
+    if (!wait_for.status) {
+        pthread_mutex_lock(&wait_for.lock);
+        while (!wait_for.resume)
+            pthread_cond_wait(&wait_for.woken, &wait_for.lock);
+        resume = wait_for.resume;
+        pthread_mutex_unlock(&wait_for.lock);
+        resume(wait_for.arg, &r);
+    }
+    CHECK(wait_for.status);
+    ctx_release(&r.ctx);
+}

@@ -1,0 +1,472 @@
+/* door_http.c: through a running widerowd, signed like a client.
+ *
+ * Whatever a script expects, every answer is also held against the protocol: status and code agree
+ * with err.def, the five headers are there, the digest is that of the body, the signature is right. */
+#include "door.h"
+
+#include "wire/ots_client.h"
+#include "wire/sign.h"
+
+#include <ctype.h>
+#include <curl/curl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY_ID "spec-key"
+#define SECRET "spec-secret"
+#define INSTANCE "spec"
+#define HEADERS_MAX 32
+#define START_MS_MAX 10000
+
+struct http {
+    struct door base;
+    pid_t pid;
+    CURL *curl;
+    char address[64]; /* of the HTTP door */
+    struct sign_key key;
+};
+
+/* One exchange. Names and values live in the arena. */
+struct exchange {
+    struct ctx *c;
+    const char *method;
+    bytes path;
+    bytes body;
+    struct sign_header sent[HEADERS_MAX];
+    size_t sent_count;
+    struct sign_header got[HEADERS_MAX];
+    size_t got_count;
+    struct buf answer;
+    int status;
+};
+
+/* ---- headers */
+
+static void send_header(struct exchange *x, const char *name, bytes value)
+{
+    for (size_t i = 0; i < x->sent_count; i++)
+        if (bytes_equal(x->sent[i].name, bytes_str(name))) {
+            x->sent[i].value = value;
+            return;
+        }
+    if (x->sent_count < HEADERS_MAX)
+        x->sent[x->sent_count++] = (struct sign_header){arena_copy(&x->c->arena, bytes_str(name)), value};
+}
+
+static void drop_header(struct exchange *x, bytes name)
+{
+    for (size_t i = 0; i < x->sent_count; i++)
+        if (bytes_equal(x->sent[i].name, name)) {
+            x->sent[i] = x->sent[--x->sent_count];
+            return;
+        }
+}
+
+static bytes got_header(const struct exchange *x, const char *name)
+{
+    for (size_t i = 0; i < x->got_count; i++)
+        if (bytes_equal(x->got[i].name, bytes_str(name)))
+            return x->got[i].value;
+    return BYTES_NONE;
+}
+
+static bytes date_text(struct arena *a, int64_t shift_s)
+{
+    char text[SIGN_DATE_TEXT + 1];
+
+    sign_date_format(((int64_t)time(NULL) + shift_s) * 1000000, text);
+    return arena_copy(a, bytes_str(text));
+}
+
+static void usual_headers(struct exchange *x)
+{
+    char md5[SIGN_MD5_TEXT + 1];
+
+    sign_md5(x->body, md5);
+    send_header(x, "x-ots-date", date_text(&x->c->arena, 0));
+    send_header(x, "x-ots-apiversion", BYTES_LIT("2015-12-31"));
+    send_header(x, "x-ots-accesskeyid", BYTES_LIT(KEY_ID));
+    send_header(x, "x-ots-instancename", BYTES_LIT(INSTANCE));
+    send_header(x, "x-ots-contentmd5", arena_copy(&x->c->arena, bytes_str(md5)));
+}
+
+static void add_signature(struct exchange *x, const struct sign_key *key)
+{
+    char text[SIGN_SHA1_TEXT + 1];
+
+    sign_request(key, x->path, x->sent, x->sent_count, text);
+    send_header(x, "x-ots-signature", arena_copy(&x->c->arena, bytes_str(text)));
+}
+
+/* ---- libcurl */
+
+static size_t on_body(char *data, size_t size, size_t n, void *arg)
+{
+    struct exchange *x = arg;
+
+    buf_put(&x->answer, data, size * n);
+    return size * n;
+}
+
+static size_t on_header(char *data, size_t size, size_t n, void *arg)
+{
+    struct exchange *x = arg;
+    size_t len = size * n;
+    char *colon = memchr(data, ':', len);
+    bytes name, value;
+
+    if (!colon || x->got_count == HEADERS_MAX)
+        return len;
+    name = arena_copy(&x->c->arena, bytes_of(data, (size_t)(colon - data)));
+    for (size_t i = 0; i < name.len; i++)
+        ((char *)name.ptr)[i] = (char)tolower(((const char *)name.ptr)[i]);
+    value = bytes_of(colon + 1, len - name.len - 1);
+    while (value.len && isspace(*bytes_u8(value)))
+        value = bytes_skip(value, 1);
+    while (value.len && isspace(bytes_u8(value)[value.len - 1]))
+        value.len--;
+    x->got[x->got_count++] = (struct sign_header){name, arena_copy(&x->c->arena, value)};
+    return len;
+}
+
+static void perform(struct http *h, struct exchange *x)
+{
+    struct curl_slist *list = NULL;
+    bytes url = arena_printf(&x->c->arena, "http://%s%.*s", h->address, BYTES_FMT(x->path));
+    long status = 0;
+    CURLcode code;
+
+    list = curl_slist_append(list, "Expect:");
+    list = curl_slist_append(list, "Content-Type:");
+    for (size_t i = 0; i < x->sent_count; i++)
+        list = curl_slist_append(list, arena_printf(&x->c->arena, "%.*s: %.*s", BYTES_FMT(x->sent[i].name),
+                                                    BYTES_FMT(x->sent[i].value))
+                                           .ptr);
+    buf_init(&x->answer, &x->c->arena, 1024);
+    curl_easy_reset(h->curl);
+    curl_easy_setopt(h->curl, CURLOPT_URL, url.ptr);
+    curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, list);
+    curl_easy_setopt(h->curl, CURLOPT_TIMEOUT, 60L);
+    curl_easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(h->curl, CURLOPT_WRITEDATA, x);
+    curl_easy_setopt(h->curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, x);
+    if (strcmp(x->method, "GET") == 0) {
+        curl_easy_setopt(h->curl, CURLOPT_HTTPGET, 1L);
+    } else {
+        curl_easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)x->body.len);
+        curl_easy_setopt(h->curl, CURLOPT_POSTFIELDS, x->body.len ? x->body.ptr : "");
+        if (strcmp(x->method, "POST") != 0)
+            curl_easy_setopt(h->curl, CURLOPT_CUSTOMREQUEST, x->method);
+    }
+    code = curl_easy_perform(h->curl);
+    curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+    curl_slist_free_all(list);
+    x->status = (int)status;
+    if (code && !status) {
+        fprintf(stderr, "spec: %.*s: %s\n", BYTES_FMT(x->path), curl_easy_strerror(code));
+        x->status = -1;
+    }
+}
+
+/* ---- what every answer must be */
+
+static const char *check_signature(const struct http *h, const struct exchange *x)
+{
+    static const char *const names[] = {"x-ots-contenttype", "x-ots-requestid", "x-ots-date",
+                                        "x-ots-contentmd5"};
+    char md5[SIGN_MD5_TEXT + 1], sum[SIGN_SHA1_TEXT + 1], want[128];
+    int64_t seconds;
+
+    for (size_t i = 0; i < PORT_COUNT(names); i++)
+        if (!got_header(x, names[i]).ptr)
+            return arena_printf(&x->c->arena, "the answer has no header %s", names[i]).ptr;
+    if (got_header(x, "x-ots-requestid").len != 36)
+        return "the answer's x-ots-requestid is not 36 characters long";
+    if (!sign_date_parse(got_header(x, "x-ots-date"), &seconds) ||
+        llabs(seconds - (int64_t)time(NULL)) > 60)
+        return "the answer's x-ots-date is not the time";
+    sign_md5(buf_bytes(&x->answer), md5);
+    if (!bytes_equal(got_header(x, "x-ots-contentmd5"), bytes_str(md5)))
+        return "the answer's x-ots-contentmd5 is not that of its body";
+    if (!got_header(x, "authorization").ptr)
+        return "the answer is not signed";
+    sign_response(&h->key, x->path, x->got, x->got_count, sum);
+    snprintf(want, sizeof(want), "OTS " KEY_ID ":%s", sum);
+    if (!bytes_equal(got_header(x, "authorization"), bytes_str(want)))
+        return "the answer's signature is wrong";
+    return NULL;
+}
+
+static void read_error(struct exchange *x, struct answer *out)
+{
+    bytes code, message;
+
+    if (ots_decode_error(x->c, buf_bytes(&x->answer), &code, &message)) {
+        out->fault = "the body of the error does not parse";
+        ctx_clear(x->c);
+        out->reply.code = E_INTERNAL;
+        return;
+    }
+    out->reply.code = ots_error_of(code);
+    out->reply.message = arena_printf(&x->c->arena, "%.*s", BYTES_FMT(message)).ptr;
+    out->code_name = arena_printf(&x->c->arena, "%.*s", BYTES_FMT(code)).ptr;
+}
+
+static void read_answer(const struct http *h, struct exchange *x, enum wr_op op, struct answer *out)
+{
+    *out = (struct answer){.status = x->status, .code_name = "", .reply = {.op = op, .message = ""}};
+    out->fault = x->status < 0 ? "the server did not answer" : check_signature(h, x);
+    if (x->status < 0) {
+        out->reply.code = E_INTERNAL;
+    } else if (x->status != 200) {
+        read_error(x, out);
+        if (!out->fault && out->status != wr_error_status(out->reply.code))
+            out->fault = arena_printf(&x->c->arena, "HTTP status %d does not go with %s", out->status,
+                                      out->code_name)
+                             .ptr;
+    } else if (ots_decode_reply(x->c, op, buf_bytes(&x->answer), &out->reply)) {
+        out->fault = arena_printf(&x->c->arena, "the answer does not parse: %s", x->c->text).ptr;
+        ctx_clear(x->c);
+    }
+}
+
+static void http_exec(struct door *d, struct ctx *c, const struct wr_request *req,
+                      struct answer *out)
+{
+    struct http *h = PORT_CONTAINER(d, struct http, base);
+    struct exchange *x = ARENA_NEW(&c->arena, struct exchange);
+
+    x->c = c;
+    x->method = "POST";
+    x->path = bytes_str(ots_client_path(req->op));
+    x->body = ots_encode_request(c, req);
+    usual_headers(x);
+    add_signature(x, &h->key);
+    perform(h, x);
+    read_answer(h, x, req->op, out);
+}
+
+/* ---- raw requests */
+
+/* Inverts the byte at `offset` of the row in the body; below zero it counts from the body's end. */
+static void corrupt(struct script *s, bytes *body, int64_t offset)
+{
+    uint8_t *p = (uint8_t *)arena_copy(&s->c.arena, *body).ptr;
+    size_t at = 0;
+
+    if (offset < 0) {
+        at = body->len + (size_t)offset;
+    } else {
+        while (at + 4 <= body->len && memcmp(p + at, "\x75\0\0\0", 4) != 0)
+            at++;
+        at += (size_t)offset;
+    }
+    if (at >= body->len)
+        script_die(s, "nothing to corrupt at %d", (int)offset);
+    p[at] ^= 0xff;
+    *body = bytes_of(p, body->len);
+}
+
+/* Cuts the body `n` bytes before its end. */
+struct raw {
+    struct exchange x;
+    struct sign_key key;
+    bytes drops[8];
+    size_t drop_count;
+    bool has_corrupt, unsigned_;
+    int64_t corrupt_at, cut;
+    bytes date;
+    bytes late_name[8], late_value[8];
+    size_t late_count;
+};
+
+static void raw_option(struct cursor *p, struct raw *r)
+{
+    struct arena *a = &p->s->c.arena;
+
+    if (take(p, "method")) {
+        r->x.method = arena_printf(a, "%.*s", BYTES_FMT(parse_name(p))).ptr;
+    } else if (take(p, "without")) {
+        r->drops[r->drop_count++] = parse_name(p);
+    } else if (take(p, "header")) {
+        r->late_name[r->late_count] = parse_name(p);
+        expect(p, "=");
+        r->late_value[r->late_count++] = parse_name(p);
+    } else if (take(p, "secret")) {
+        sign_key_init(&r->key, parse_name(p));
+    } else if (take(p, "clock")) {
+        r->date = date_text(a, parse_number(p));
+    } else if (take(p, "body")) {
+        r->x.body = parse_value(p).bytes;
+    } else if (take(p, "corrupt")) {
+        r->has_corrupt = true;
+        r->corrupt_at = parse_number(p);
+    } else if (take(p, "cut")) {
+        r->cut = parse_number(p);
+    } else if (take(p, "unsigned")) {
+        r->unsigned_ = true;
+    } else {
+        script_die(p->s, "no such part of an HTTP request: '%.*s'", BYTES_FMT(p->at->text));
+    }
+}
+
+static void raw_send(struct http *h, struct script *s, struct raw *r)
+{
+    struct exchange *x = &r->x;
+
+    if (r->has_corrupt)
+        corrupt(s, &x->body, r->corrupt_at);
+    if (r->cut)
+        x->body.len -= (size_t)r->cut;
+    usual_headers(x);
+    if (r->date.ptr)
+        send_header(x, "x-ots-date", r->date);
+    for (size_t i = 0; i < r->late_count; i++)
+        send_header(x, arena_printf(&s->c.arena, "%.*s", BYTES_FMT(r->late_name[i])).ptr,
+                    r->late_value[i]);
+    for (size_t i = 0; i < r->drop_count; i++)
+        drop_header(x, r->drops[i]);
+    if (!r->unsigned_)
+        add_signature(x, &r->key);
+    perform(h, x);
+}
+
+void door_http_raw(struct door *d, struct cursor *p, bytes *out)
+{
+    struct http *h = PORT_CONTAINER(d, struct http, base);
+    struct raw *r = ARENA_NEW(&p->s->c.arena, struct raw);
+    struct exchange *x = &r->x;
+    struct answer a = {.code_name = ""};
+    struct wr_request req;
+    const char *fault;
+
+    x->c = &p->s->c;
+    x->method = "POST";
+    r->key = h->key;
+    if (p->at->kind == TOKEN_TEXT)
+        x->path = parse_name(p);
+    while (p->at->kind != TOKEN_END && !token_is(p->at, "of") && !token_is(p->at, "->"))
+        raw_option(p, r);
+    if (take(p, "of")) {
+        if (!parse_request(p, &req))
+            script_die(p->s, "no such request: '%.*s'", BYTES_FMT(p->at->text));
+        x->body = ots_encode_request(x->c, &req);
+        if (!x->path.ptr)
+            x->path = bytes_str(ots_client_path(req.op));
+    }
+    raw_send(h, p->s, r);
+    fault = x->status < 0 ? "no answer" : check_signature(h, x);
+    if (x->status < 0) {
+        *out = BYTES_LIT("no answer");
+        return;
+    }
+    if (x->status != 200)
+        read_error(x, &a);
+    *out = arena_printf(&x->c->arena, "%d %s", x->status, x->status == 200 ? "ok" : err_info(a.reply.code)->name);
+    if (x->status != 200)
+        *out = arena_printf(&x->c->arena, "%.*s \"%s\"", BYTES_FMT(*out), a.reply.message);
+    /* Who is not known cannot be given a signature. */
+    if (a.fault || (fault && !(a.reply.code == E_AUTH && strcmp(fault, "the answer is not signed") == 0)))
+        *out = arena_printf(&x->c->arena, "%.*s fault \"%s\"", BYTES_FMT(*out), a.fault ? a.fault : fault);
+}
+
+/* ---- the server */
+
+static void http_close(struct door *d)
+{
+    struct http *h = PORT_CONTAINER(d, struct http, base);
+    int status = 0;
+
+    if (h->curl)
+        curl_easy_cleanup(h->curl);
+    if (h->pid > 0) {
+        kill(h->pid, SIGTERM);
+        waitpid(h->pid, &status, 0);
+        if (status)
+            fprintf(stderr, "spec: the server ended with status %d\n", status);
+    }
+    mem_free(h);
+}
+
+static void run_server(const struct door_conf *conf, const char *port_file)
+{
+    const char *argv[64] = {conf->widerowd, "--data",  conf->dir, "--engine",    conf->engine,
+                            "--http",       "127.0.0.1:0", "--sql",   "off",         "--admin",
+                            "off",          "--instance",  INSTANCE,  "--log-level", "error",
+                            "--port-file",  port_file};
+    char sets[20][128];
+    size_t n = 17;
+
+    if (conf->strict)
+        argv[n++] = "--strict";
+    for (size_t i = 0; i < conf->setting_count && i < PORT_COUNT(sets); i++) {
+        snprintf(sets[i], sizeof(sets[i]), "%s=%s", conf->settings[i].name, conf->settings[i].value);
+        argv[n++] = "--set";
+        argv[n++] = sets[i];
+    }
+    setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
+    setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (!freopen("/dev/null", "w", stdout)) /* it says hello there */
+        _exit(127);
+    execv(conf->widerowd, (char *const *)argv);
+    fprintf(stderr, "spec: %s cannot be run\n", conf->widerowd);
+    _exit(127);
+}
+
+/* Waits for the line http=ADDRESS of the port file. */
+static bool wait_ready(struct http *h, const char *port_file)
+{
+    for (int ms = 0; ms < START_MS_MAX; ms += 5) {
+        FILE *f = fopen(port_file, "r");
+        char line[128];
+        int status;
+
+        while (f && fgets(line, sizeof(line), f))
+            if (strncmp(line, "http=", 5) == 0 && strchr(line, '\n')) {
+                *strchr(line, '\n') = 0;
+                snprintf(h->address, sizeof(h->address), "%.60s", line + 5);
+            }
+        if (f)
+            fclose(f);
+        if (h->address[0])
+            return true;
+        if (waitpid(h->pid, &status, WNOHANG) == h->pid) {
+            h->pid = 0;
+            return false;
+        }
+        usleep(5000);
+    }
+    return false;
+}
+
+struct door *door_http_open(const struct door_conf *conf, char *message, size_t size)
+{
+    static const struct door_ops ops = {http_exec, http_close};
+    struct http *h = mem_zalloc(sizeof(*h));
+    char port_file[512];
+
+    h->base.ops = &ops;
+    sign_key_init(&h->key, BYTES_LIT(SECRET));
+    snprintf(port_file, sizeof(port_file), "%s/ports", conf->dir);
+    unlink(port_file);
+    fflush(NULL);
+    h->pid = fork();
+    if (h->pid == 0)
+        run_server(conf, port_file);
+    if (!wait_ready(h, port_file)) {
+        snprintf(message, size, "%s did not get ready", conf->widerowd);
+        http_close(&h->base);
+        return NULL;
+    }
+    h->curl = curl_easy_init();
+    return &h->base;
+}

@@ -1,0 +1,793 @@
+/* runner.c: runs spec scripts. README.md in this folder describes them and how to call this.
+ *
+ * A file opens a database of its own, with the settings it asks for. Its cases run one after the
+ * other on it; each begins with the file's own statements before the first case, and its tables are
+ * dropped when it is over. */
+#include "door.h"
+
+#include "table/value.h"
+#include "wire/sign.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LINES_MAX 20000
+#define SETTINGS_MAX 16
+#define SHOWN_MAX 1500
+
+/* One statement: a line and the indented lines below it. */
+struct statement {
+    char *text;
+    int line;
+};
+
+struct runner {
+    struct door_conf conf;
+    const char *door_name;
+    bool http;
+    bool verbose;
+    bool every_code;
+    const char *only; /* a part of the names of the cases to run; NULL: all */
+    struct wr_setting always[SETTINGS_MAX];
+    size_t always_count;
+    struct wr_setting settings[SETTINGS_MAX * 2];
+    char dir[256];
+
+    struct door *door;
+    struct statement *statements;
+    size_t statement_count;
+    int passed, failed, skipped;
+    bool given[E_COUNT];
+};
+
+/* ---- what scripts need */
+
+void script_die(const struct script *s, const char *fmt, ...)
+{
+    va_list args;
+
+    fprintf(stderr, "%s:%d: ", s->file, s->line);
+    va_start(args, fmt);
+    vfprintf(stderr, fmt, args);
+    va_end(args);
+    fprintf(stderr, "\n");
+    exit(2);
+}
+
+const struct wr_value *script_get(const struct script *s, bytes name)
+{
+    for (size_t i = 0; i < s->variable_count; i++)
+        if (bytes_equal(s->variables[i].name, name))
+            return &s->variables[i].value;
+    return NULL;
+}
+
+void script_set(struct script *s, bytes name, const struct wr_value *v)
+{
+    struct wr_value *old = (struct wr_value *)(uintptr_t)script_get(s, name);
+
+    if (old) {
+        *old = *v;
+        return;
+    }
+    if (s->variable_count == VARIABLES_MAX)
+        script_die(s, "more than %d variables", VARIABLES_MAX);
+    s->variables[s->variable_count].name = name;
+    s->variables[s->variable_count++].value = *v;
+}
+
+void answer_release(struct answer *a)
+{
+    wr_reply_free(a->owned);
+}
+
+static int64_t wall_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- one statement */
+
+enum outcome { PASSED, FAILED, SKIPPED };
+
+/* A case under way. */
+struct run {
+    struct runner *r;
+    struct script s;
+    struct clock clock;
+    bool brief; /* say nothing of failures */
+};
+
+static void show(const char *what, const char *text, size_t len)
+{
+    printf("    %-8s ", what);
+    for (size_t i = 0; i < len && i < SHOWN_MAX; i++)
+        putchar(text[i] == '\n' ? ' ' : text[i]);
+    printf("%s\n", len > SHOWN_MAX ? " ..." : "");
+}
+
+static enum outcome failure(struct run *run, const char *text, const struct token *arrow,
+                            bytes actual)
+{
+    const char *expected = strstr(text, "->");
+
+    (void)arrow;
+    if (run->brief)
+        return FAILED;
+    printf("%s:%d: failed\n", run->s.file, run->s.line);
+    show("request", text, expected ? (size_t)(expected - text) : strlen(text));
+    if (expected)
+        show("expected", expected + 2, strlen(expected + 2));
+    show("actual", actual.ptr, actual.len);
+    return FAILED;
+}
+
+/* The tokens behind the arrow; none means "ok". */
+static struct tokens expectation(struct cursor *p)
+{
+    static const struct token ok[] = {{TOKEN_WORD, {"ok", 2}}, {TOKEN_END, {NULL, 0}}};
+    struct tokens t = {ok, 1};
+
+    if (p->at->kind == TOKEN_END)
+        return t;
+    expect(p, "->");
+    t = (struct tokens){p->at, 0};
+    while (t.items[t.count].kind != TOKEN_END)
+        t.count++;
+    return t;
+}
+
+/* Every cell that comes back carries its own checksum. */
+static const char *check_cells(const struct wr_row *row)
+{
+    for (size_t i = 0; i < row->cell_count; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+
+        if (cell->crc8 != value_crc8(cell->name, &cell->value, cell->timestamp_ms))
+            return "a cell came back with a wrong checksum";
+    }
+    return NULL;
+}
+
+static const char *check_answer(const struct wr_request *req, const struct answer *a)
+{
+    const char *fault = a->fault;
+
+    if (fault || a->reply.code)
+        return fault;
+    if (req->op == WR_OP_GET_ROW)
+        return check_cells(&a->reply.row.row);
+    if (req->op == WR_OP_GET_RANGE)
+        for (size_t i = 0; i < a->reply.range.row_count && !fault; i++)
+            fault = check_cells(&a->reply.range.rows[i]);
+    return fault;
+}
+
+static void note_codes(struct runner *r, const struct tokens *expected)
+{
+    for (size_t i = 0; i < expected->count; i++) {
+        int code = expected->items[i].kind == TOKEN_WORD ? error_of_name(expected->items[i].text) : -1;
+
+        if (code > 0)
+            r->given[code] = true;
+    }
+}
+
+static enum outcome run_request(struct run *run, struct cursor *p, const struct wr_request *req,
+                                const char *text)
+{
+    struct script *s = &run->s;
+    struct tokens expected = expectation(p), actual;
+    struct answer a;
+    const char *fault;
+    bytes printed;
+    bool same;
+
+    door_exec(run->r->door, &s->c, req, &a);
+    printed = arena_copy(&s->c.arena, print_answer(s, req, &a, &expected));
+    fault = check_answer(req, &a);
+    if (fault) {
+        printed = arena_printf(&s->c.arena, "%s: %.*s", fault, BYTES_FMT(printed));
+        answer_release(&a);
+        return failure(run, text, NULL, printed);
+    }
+    answer_release(&a);
+    actual = lex(s, printed);
+    same = token_is(&expected.items[0], "table") ? match_items(s, &expected, &actual)
+                                                 : match(s, &expected, &actual);
+    if (!same)
+        return failure(run, text, NULL, printed);
+    note_codes(run->r, &expected);
+    return PASSED;
+}
+
+/* fill t (pk=1..5000) a=1: rows in batches as large as they may be. */
+static enum outcome run_fill(struct run *run, struct cursor *p, const char *text)
+{
+    struct script *s = &run->s;
+    struct wr_table_write t;
+    size_t count;
+    const struct wr_row_change *changes = parse_fill(p, &t.table, &count);
+
+    for (size_t at = 0; at < count; at += t.change_count) {
+        struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW, .instance = BYTES_LIT("spec")};
+        size_t size = 0, n = 0;
+        struct answer a;
+        bool ok;
+
+        for (; n < 200 && at + n < count && (n == 0 || size < 2000000); n++)
+            for (size_t k = 0; k < changes[at].row.cell_count; k++)
+                size += 32 + changes[at].row.cells[k].value.bytes.len *
+                                 (value_is_bytes(changes[at].row.cells[k].value.type) != 0);
+        t.changes = changes + at;
+        t.change_count = n;
+        req.batch_write_row = (struct wr_batch_write_row){.tables = &t, .table_count = 1};
+        door_exec(run->r->door, &s->c, &req, &a);
+        ok = !a.reply.code && !a.fault;
+        for (size_t i = 0; ok && i < n; i++)
+            ok = !a.reply.batch.tables[0].rows[i].code;
+        answer_release(&a);
+        if (!ok)
+            return failure(run, text, NULL, BYTES_LIT("a batch failed"));
+    }
+    return PASSED;
+}
+
+/* drain <range or scan>: all pages to the end; gives "count=N pages=M cu=R". */
+static enum outcome run_drain(struct run *run, struct cursor *p, const char *text)
+{
+    struct script *s = &run->s;
+    struct wr_request req;
+    struct tokens expected, actual;
+    size_t rows = 0, pages = 0, units = 0;
+    bytes printed;
+
+    if (!parse_request(p, &req) || req.op != WR_OP_GET_RANGE)
+        script_die(s, "drain is followed by a range or a scan");
+    expected = expectation(p);
+    for (bool more = true; more && pages < 100000; pages++) {
+        struct answer a;
+
+        door_exec(run->r->door, &s->c, &req, &a);
+        if (a.reply.code || a.fault) {
+            printed = arena_printf(&s->c.arena, "%s %s", a.fault ? a.fault : "", a.reply.message);
+            answer_release(&a);
+            return failure(run, text, NULL, printed);
+        }
+        rows += a.reply.range.row_count;
+        units += (size_t)a.reply.range.consumed.read;
+        more = a.reply.range.next.count != 0;
+        if (more) {
+            struct wr_key_column *next =
+                ARENA_ARRAY(&s->c.arena, struct wr_key_column, a.reply.range.next.count);
+
+            for (size_t i = 0; i < a.reply.range.next.count; i++) {
+                next[i].name = arena_copy(&s->c.arena, a.reply.range.next.columns[i].name);
+                next[i].value = value_copy(&s->c.arena, &a.reply.range.next.columns[i].value);
+            }
+            req.get_range.start = (struct wr_key){next, a.reply.range.next.count};
+        }
+        answer_release(&a);
+    }
+    printed = arena_printf(&s->c.arena, "drained rows=%zu pages=%zu units=%zu", rows, pages, units);
+    actual = lex(s, printed);
+    return match_items(s, &expected, &actual) ? PASSED : failure(run, text, NULL, printed);
+}
+
+/* check $a < $b */
+static enum outcome run_check(struct run *run, struct cursor *p, const char *text)
+{
+    struct wr_value a = parse_value(p), b;
+    const struct token *op = p->at++;
+    bool ok;
+    int r;
+
+    b = parse_value(p);
+    if (a.type != b.type)
+        return failure(run, text, NULL, BYTES_LIT("two types"));
+    r = value_compare(&a, &b);
+    ok = token_is(op, "=")    ? r == 0
+         : token_is(op, "!=") ? r != 0
+         : token_is(op, "<")  ? r < 0
+         : token_is(op, "<=") ? r <= 0
+         : token_is(op, ">")  ? r > 0
+                              : r >= 0;
+    if (ok)
+        return PASSED;
+    return failure(run, text, NULL,
+                   arena_printf(&run->s.c.arena, "%" PRId64 " and %" PRId64, a.integer, b.integer));
+}
+
+static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
+{
+    struct script *s = &run->s;
+    struct tokens expected, actual;
+    bytes printed;
+
+    if (!run->r->http)
+        return SKIPPED;
+    door_http_raw(run->r->door, p, &printed);
+    expected = expectation(p);
+    actual = lex(s, printed);
+    if (!match(s, &expected, &actual))
+        return failure(run, text, NULL, printed);
+    note_codes(run->r, &expected);
+    return PASSED;
+}
+
+static void open_door(struct runner *r);
+
+static enum outcome run_restart(struct run *run)
+{
+    struct runner *r = run->r;
+
+    if (strcmp(r->conf.engine, "mem") == 0)
+        return SKIPPED;
+    door_close(r->door);
+    r->door = NULL;
+    open_door(r);
+    return PASSED;
+}
+
+static bool only_here(struct run *run, struct cursor *p)
+{
+    bool here = false;
+
+    while (p->at->kind == TOKEN_WORD) {
+        here |= token_is(p->at, run->r->conf.engine) || token_is(p->at, run->r->door_name);
+        p->at++;
+    }
+    return here;
+}
+
+static enum outcome run_statement(struct run *run, const struct statement *st)
+{
+    struct script *s = &run->s;
+    struct wr_request req;
+    struct tokens t;
+    struct cursor p;
+
+    s->line = st->line;
+    t = lex(s, bytes_str(st->text));
+    p = (struct cursor){s, t.items};
+    if (take(&p, "only"))
+        return only_here(run, &p) ? PASSED : SKIPPED;
+    if (take(&p, "known"))
+        return PASSED;
+    if (take(&p, "sleep")) {
+        /* "sleep second": to the beginning of the next second of the clock. */
+        if (take(&p, "second"))
+            usleep((useconds_t)(1010 - wall_ms() % 1000) * 1000);
+        else
+            usleep((useconds_t)parse_number(&p) * 1000);
+        return PASSED;
+    }
+    if (take(&p, "now")) {
+        s->now_ms = wall_ms();
+        return PASSED;
+    }
+    if (take(&p, "let")) {
+        bytes name = parse_name(&p);
+        struct wr_value v;
+
+        expect(&p, "=");
+        if (token_is(p.at, "now"))
+            v = (struct wr_value){.type = WR_BIGINT, .integer = parse_time(&p)};
+        else
+            v = parse_value(&p);
+        script_set(s, name, &v);
+        return PASSED;
+    }
+    if (take(&p, "restart"))
+        return run_restart(run);
+    if (take(&p, "check"))
+        return run_check(run, &p, st->text);
+    if (take(&p, "fill"))
+        return run_fill(run, &p, st->text);
+    if (take(&p, "drain"))
+        return run_drain(run, &p, st->text);
+    if (take(&p, "http"))
+        return run_raw(run, &p, st->text);
+    if (!parse_request(&p, &req))
+        script_die(s, "no such statement: '%.*s'", BYTES_FMT(p.at->text));
+    return run_request(run, &p, &req, st->text);
+}
+
+/* ---- one case */
+
+static bool exec_retry(struct run *run, const struct wr_request *req, struct answer *a)
+{
+    for (int i = 0; i < 30; i++) {
+        door_exec(run->r->door, &run->s.c, req, a);
+        if (a->reply.code != E_TOO_FREQUENT && a->reply.code != E_QUOTA)
+            return true;
+        answer_release(a);
+        usleep(100000);
+    }
+    return false;
+}
+
+static void drop_tables(struct run *run)
+{
+    struct wr_request list = {.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("spec")};
+    struct answer tables, dropped;
+
+    if (!exec_retry(run, &list, &tables))
+        return;
+    for (size_t i = 0; !tables.reply.code && i < tables.reply.table_list.count; i++) {
+        struct wr_request drop = {.op = WR_OP_DELETE_TABLE, .instance = BYTES_LIT("spec")};
+
+        drop.delete_table.table = tables.reply.table_list.tables[i];
+        if (exec_retry(run, &drop, &dropped))
+            answer_release(&dropped);
+    }
+    answer_release(&tables);
+}
+
+static bool starts(const struct statement *st, const char *word)
+{
+    size_t n = strlen(word);
+
+    return strncmp(st->text, word, n) == 0 && (isspace((unsigned char)st->text[n]) || !st->text[n]);
+}
+
+/* The statements before the first case, and then those of [from, to). */
+static enum outcome run_body(struct run *run, size_t setup, size_t from, size_t to)
+{
+    for (size_t i = setup; i < run->r->statement_count && !starts(&run->r->statements[i], "case"); i++) {
+        enum outcome o = run_statement(run, &run->r->statements[i]);
+
+        if (o != PASSED)
+            return o;
+    }
+    for (size_t i = from; i < to; i++) {
+        enum outcome o = run_statement(run, &run->r->statements[i]);
+
+        if (o != PASSED)
+            return o;
+    }
+    return PASSED;
+}
+
+static void run_case(struct runner *r, const char *file, size_t setup, size_t from, size_t to)
+{
+    const struct statement *name = &r->statements[from];
+    struct run *run = mem_zalloc(sizeof(*run));
+    const char *known = NULL;
+    enum outcome o;
+
+    if (r->only && !strstr(name->text, r->only)) {
+        mem_free(run);
+        return;
+    }
+    for (size_t i = from + 1; i < to; i++)
+        if (starts(&r->statements[i], "known"))
+            known = r->statements[i].text + 5;
+    run->r = r;
+    run->brief = known != NULL;
+    run->s.file = file;
+    run->s.now_ms = wall_ms();
+    clock_real_init(&run->clock);
+    ctx_init(&run->s.c, &run->clock, NULL, NULL, 0);
+    o = run_body(run, setup, from + 1, to);
+    drop_tables(run);
+    if (known && o == FAILED) {
+        printf("%s:%d: known:%s\n", file, name->line, known);
+        o = SKIPPED;
+    } else if (known && o == PASSED) {
+        printf("%s:%d: passes now, so the mark can go:%s\n", file, name->line, known);
+        o = FAILED;
+    } else if (o == FAILED) {
+        printf("    in %s\n", name->text);
+    }
+    if (r->verbose)
+        printf("%s:%d: %s %s\n", file, name->line, o == PASSED ? "passed" : o == FAILED ? "FAILED" : "skipped", name->text);
+    r->passed += o == PASSED;
+    r->failed += o == FAILED;
+    r->skipped += o == SKIPPED;
+    ctx_release(&run->s.c);
+    mem_free(run);
+}
+
+/* ---- one file */
+
+static char *file_read(const char *name)
+{
+    FILE *f = fopen(name, "r");
+    char *text;
+    long size;
+
+    if (!f) {
+        fprintf(stderr, "%s: %s\n", name, strerror(errno));
+        exit(2);
+    }
+    fseek(f, 0, SEEK_END);
+    size = ftell(f);
+    rewind(f);
+    text = mem_zalloc((size_t)size + 1);
+    if (fread(text, 1, (size_t)size, f) != (size_t)size)
+        text[0] = 0;
+    fclose(f);
+    return text;
+}
+
+/* Cuts the text into statements, in place. */
+static void file_cut(struct runner *r, char *text)
+{
+    bool open = false;
+    int line = 1;
+
+    r->statement_count = 0;
+    for (char *p = text; *p; line++) {
+        char *end = strchr(p, '\n'), *next = end ? end + 1 : p + strlen(p);
+
+        if (*p == ' ' || *p == '\t') {
+            /* Belongs to the statement above: the newline between them stays. */
+            if (!open) {
+                fprintf(stderr, "line %d is indented, but no statement stands right above it\n", line);
+                exit(2);
+            }
+            p[-1] = '\n';
+        } else if (*p != '\n' && *p != '#') {
+            if (r->statement_count == LINES_MAX) {
+                fprintf(stderr, "a file of more than %d statements\n", LINES_MAX);
+                exit(2);
+            }
+            r->statements[r->statement_count++] = (struct statement){p, line};
+        }
+        open = *p != '\n' && *p != '#';
+        if (end)
+            *end = 0;
+        p = next;
+    }
+}
+
+static void folder_empty(const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *e;
+
+    while (d && (e = readdir(d))) {
+        char path[600];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (unlink(path)) {
+            folder_empty(path);
+            rmdir(path);
+        }
+    }
+    if (d)
+        closedir(d);
+}
+
+static void open_door(struct runner *r)
+{
+    char message[300] = "";
+
+    r->door = r->http ? door_http_open(&r->conf, message, sizeof(message))
+                      : door_library_open(&r->conf, message, sizeof(message));
+    if (!r->door) {
+        fprintf(stderr, "spec: %s\n", message);
+        exit(2);
+    }
+}
+
+/* "set name=value" and "strict" at the head of the file. Returns where its statements begin. */
+static size_t read_settings(struct runner *r)
+{
+    size_t n = 0, i = 0;
+
+    r->conf.strict = false;
+    /* Every case makes tables; the file that is about this limit sets it. */
+    r->settings[n++] = (struct wr_setting){"table_ops_per_s_max", "0"};
+    for (; i < r->statement_count; i++) {
+        char *at = r->statements[i].text + 4;
+
+        if (starts(&r->statements[i], "strict")) {
+            r->conf.strict = true;
+            continue;
+        }
+        if (!starts(&r->statements[i], "set") || n == SETTINGS_MAX)
+            break;
+        r->settings[n].name = at;
+        at = strchr(at, '=');
+        if (!at)
+            break;
+        *at = 0;
+        r->settings[n++].value = at + 1;
+    }
+    for (size_t k = 0; k < r->always_count; k++)
+        r->settings[n++] = r->always[k];
+    r->conf.settings = r->settings;
+    r->conf.setting_count = n;
+    return i;
+}
+
+static void run_file(struct runner *r, const char *file)
+{
+    char *text = file_read(file);
+    size_t setup;
+    int64_t start = wall_ms();
+
+    file_cut(r, text);
+    setup = read_settings(r);
+    folder_empty(r->dir);
+    open_door(r);
+    for (size_t i = setup; i < r->statement_count; i++) {
+        size_t end = i + 1;
+
+        if (!starts(&r->statements[i], "case"))
+            continue;
+        while (end < r->statement_count && !starts(&r->statements[end], "case"))
+            end++;
+        run_case(r, file, setup, i, end);
+    }
+    door_close(r->door);
+    r->door = NULL;
+    if (r->verbose)
+        printf("%s: %" PRId64 " ms\n", file, wall_ms() - start);
+    fflush(stdout);
+    mem_free(text);
+}
+
+/* ---- codes */
+
+/* Codes that no script can make a door give, and why. Through the library those of the HTTP door
+ * cannot be given either. */
+static const char *why_not_given(int code, bool http)
+{
+    switch (code) {
+    case E_CONFLICT:
+        return "rows wait their turn; comes with local transactions";
+    case E_PARTITION:
+        return "no partition moves on one machine";
+    case E_CAPACITY:
+    case E_HOT_PARTITION:
+        return "throughput is counted, not enforced";
+    case E_FORBIDDEN_CAPACITY:
+        return "every instance may reserve throughput";
+    case E_UNSURE:
+    case E_UNAVAILABLE:
+    case E_NO_SPACE:
+        return "needs a failing disk: test/fault";
+    case E_INTERNAL:
+    case E_CORRUPT:
+    case E_FORMAT:
+        return "needs damaged data: test/crash";
+    case E_LOCKED:
+    case E_DATA_LOSS:
+        return "given when the database is opened, not to a request: test/crash";
+    case E_SESSION:
+        return "comes with local transactions";
+    case E_BUSY:
+        return "needs overload or a deadline: test/unit";
+    case E_REQUEST_TIMEOUT:
+        return "takes the whole request_timeout: test/unit/net";
+    case E_PERMISSION:
+        return "there are no policies";
+    case E_AUTH:
+    case E_BODY_TOO_LARGE:
+    case E_METHOD:
+    case E_UNSUPPORTED:
+        return http ? NULL : "the HTTP door's";
+    default:
+        return NULL;
+    }
+}
+
+static bool report_codes(const struct runner *r)
+{
+    bool all = true;
+
+    for (int i = 1; i < E_COUNT; i++) {
+        const char *why = why_not_given(i, r->http);
+
+        if (r->given[i] && why)
+            printf("code %s is given, although: %s\n", err_info(i)->name, why);
+        if (r->given[i])
+            continue;
+        printf("code %s was never given%s%s\n", err_info(i)->name, why ? ": " : "", why ? why : "");
+        all &= why != NULL;
+    }
+    return all;
+}
+
+/* ---- the command line */
+
+static void usage(void)
+{
+    fprintf(stderr, "spec_runner --engine mem|rocks --door library|http [--widerowd PATH] [--set NAME=VALUE]...\n"
+                    "            [--case PART-OF-NAME] [--every-code] [--verbose] FILE.spec...\n");
+    exit(2);
+}
+
+static void add_setting(struct runner *r, char *text)
+{
+    char *at = strchr(text, '=');
+
+    if (!at || r->always_count == SETTINGS_MAX)
+        usage();
+    *at = 0;
+    r->always[r->always_count++] = (struct wr_setting){text, at + 1};
+}
+
+/* Returns the index of the first file. */
+static int read_flags(struct runner *r, int argc, char **argv)
+{
+    int i = 1;
+
+    for (; i < argc && strncmp(argv[i], "--", 2) == 0; i++) {
+        const char *flag = argv[i] + 2;
+
+        if (strcmp(flag, "verbose") == 0) {
+            r->verbose = true;
+            continue;
+        }
+        if (strcmp(flag, "every-code") == 0) {
+            r->every_code = true;
+            continue;
+        }
+        if (++i == argc)
+            usage();
+        if (strcmp(flag, "engine") == 0)
+            r->conf.engine = argv[i];
+        else if (strcmp(flag, "door") == 0)
+            r->door_name = argv[i];
+        else if (strcmp(flag, "widerowd") == 0)
+            r->conf.widerowd = argv[i];
+        else if (strcmp(flag, "case") == 0)
+            r->only = argv[i];
+        else if (strcmp(flag, "set") == 0)
+            add_setting(r, argv[i]);
+        else
+            usage();
+    }
+    r->http = strcmp(r->door_name, "http") == 0;
+    if (i == argc || (!r->http && strcmp(r->door_name, "library") != 0))
+        usage();
+    return i;
+}
+
+int main(int argc, char **argv)
+{
+    struct runner *r = mem_zalloc(sizeof(*r));
+    const char *tmp = getenv("TMPDIR");
+    bool ok;
+    int i;
+
+    r->conf.engine = "mem";
+    r->conf.widerowd = "build/widerowd";
+    r->door_name = "library";
+    i = read_flags(r, argc, argv);
+    snprintf(r->dir, sizeof(r->dir), "%s/widerow-spec-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(r->dir)) {
+        fprintf(stderr, "spec: %s: %s\n", r->dir, strerror(errno));
+        return 2;
+    }
+    r->conf.dir = r->dir;
+    r->statements = mem_zalloc(sizeof(*r->statements) * LINES_MAX);
+    for (; i < argc; i++)
+        run_file(r, argv[i]);
+    folder_empty(r->dir);
+    rmdir(r->dir);
+    ok = r->failed == 0;
+    if (r->every_code)
+        ok &= report_codes(r);
+    printf("spec-%s-%s: %d passed, %d failed, %d skipped\n", r->conf.engine, r->door_name, r->passed,
+           r->failed, r->skipped);
+    mem_free(r->statements);
+    mem_free(r);
+    return ok ? 0 : 1;
+}
