@@ -70,7 +70,8 @@
 #define SPACE_CHECK_US 100000
 #define DROP_KEYS_MAX 10000 /* deleted one by one; above, by a range tombstone and compaction */
 #define DROP_BATCH_KEYS 1000
-#define SIZE_WALK_MAX 50000 /* unflushed keys counted before the rest is estimated */
+#define CLOSE_FLUSH_BYTES (8 * MIB)
+#define SIZE_WALK_MAX 20000 /* unflushed keys counted before the rest is estimated */
 /* Values of enums that RocksDB's C header takes but does not name. */
 #define READ_TIER_MEMTABLE 3
 #define INFO_LOG_OFF 6
@@ -230,6 +231,13 @@ static void handle_unref(struct handle *h)
     rocksdb_readoptions_destroy(h->latest);
     rocksdb_close(h->db);
     mem_free(h);
+}
+
+static uint64_t property(struct handle *h, const char *name)
+{
+    uint64_t n = 0;
+
+    return rocksdb_property_int(h->db, name, &n) == 0 ? n : 0;
 }
 
 static struct view *view_new(struct handle *h)
@@ -502,12 +510,7 @@ static int scan_now(struct ctx *c, struct rocks *r, struct scan *s);
 
 static bool write_stopped(struct rocks *r)
 {
-    uint64_t stopped = 0;
-
-    if (fault_hit(FAULT_rocks_stall))
-        return true;
-    rocksdb_property_int(r->handle->db, "rocksdb.is-write-stopped", &stopped);
-    return stopped != 0;
+    return fault_hit(FAULT_rocks_stall) || property(r->handle, "rocksdb.is-write-stopped");
 }
 
 static void sleep_us(int64_t us)
@@ -1009,6 +1012,27 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     return E_OK;
 }
 
+/* All that was appended becomes durable, and the watermark says so. */
+static void close_log(struct rocks *r)
+{
+    char *err = NULL;
+
+    rocksdb_flush_wal(r->handle->db, 1, &err);
+    if (!err) {
+        watermark_write(&r->watermark, rocksdb_get_latest_sequence_number(r->handle->db));
+        /* A long log would be replayed twice at the next start. */
+        if (property(r->handle, "rocksdb.cur-size-all-mem-tables") > CLOSE_FLUSH_BYTES) {
+            rocksdb_flushoptions_t *o = rocksdb_flushoptions_create();
+
+            rocksdb_flush(r->handle->db, o, &err);
+            rocksdb_flushoptions_destroy(o);
+        }
+    }
+    if (err)
+        log_error(r->log, "storage: cannot bring the log to an end: %s", err);
+    rocksdb_free(err);
+}
+
 /* Frees what rocks_start() got, as far as it came. */
 static void rocks_free(struct rocks *r)
 {
@@ -1021,16 +1045,8 @@ static void rocks_free(struct rocks *r)
     }
     if (r->committer)
         committer_close(r->committer);
-    if (r->handle && !atomic_load(&r->failed)) {
-        char *err = NULL;
-
-        rocksdb_flush_wal(r->handle->db, 1, &err);
-        if (!err)
-            watermark_write(&r->watermark, rocksdb_get_latest_sequence_number(r->handle->db));
-        else
-            log_error(r->log, "storage: cannot sync the log at the end: %s", err);
-        rocksdb_free(err);
-    }
+    if (r->handle && !atomic_load(&r->failed))
+        close_log(r);
     view_unref(r->view);
     handle_unref(r->handle);
     watermark_sync(&r->watermark);
@@ -1740,13 +1756,6 @@ static int size_unflushed(struct ctx *c, struct handle *h, const struct key_rang
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);
     return code;
-}
-
-static uint64_t property(struct handle *h, const char *name)
-{
-    uint64_t n = 0;
-
-    return rocksdb_property_int(h->db, name, &n) == 0 ? n : 0;
 }
 
 static int size_range(struct ctx *c, struct handle *h, const struct key_range *range, uint64_t *out)

@@ -76,6 +76,9 @@
 #define CONNECTION_BYTES 16384
 #define DRAIN_BYTES_MAX ((uint64_t)64 << 20) /* read and dropped so that a 413 arrives */
 #define HEADERS_MAX 100
+/* A server that closes waits for so long without a request: clients that had their last answer
+ * before it said Connection: close may have sent another request. */
+#define QUIET_MS 30
 
 enum phase { IDLE, READING, HANDLING, SENDING, LATE };
 enum step { RUNNING, PARKED, READY };
@@ -991,8 +994,11 @@ void http_close(struct http *h, int grace_ms)
     for (int i = 0; i < h->conf.threads; i++)
         loop_ring(&h->loops[i]); /* each stops accepting */
     end = now_ms(h) + grace_ms;
-    while (atomic_load(&h->active) && now_ms(h) < end)
+    for (int quiet_ms = 0; quiet_ms < QUIET_MS && now_ms(h) < end; quiet_ms += 2) {
         pause_ms(2);
+        if (atomic_load(&h->active))
+            quiet_ms = 0;
+    }
     atomic_store(&h->closed, true);
     while (atomic_load(&h->pending)) /* the library must not be stopped while one is suspended */
         pause_ms(2);

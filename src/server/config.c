@@ -14,7 +14,8 @@
 #include <strings.h>
 
 #define FILE_BYTES_MAX (1 << 20)
-#define SETS_MAX 256 /* limits set, over all sources */
+#define HELP_WIDTH 27 /* of the flags */
+#define SETS_MAX 256  /* limits set, over all sources */
 
 enum kind { KIND_TEXT, KIND_BOOL, KIND_SIZE, KIND_NUMBER };
 
@@ -608,8 +609,8 @@ bytes config_help(struct arena *a)
     static const char head[] = "usage: widerowd [flags]\n\n"
                                "A wide-column database server, compatible with Tablestore.\n\n";
     static const char tail[] =
-        "  --config FILE           settings from FILE instead of DIR/widerow.conf\n"
-        "  --set NAME=VALUE        a limit, by name; may be given several times\n"
+        "  --config FILE                settings from FILE instead of DIR/widerow.conf\n"
+        "  --set NAME=VALUE             a limit, by name; may be given several times\n"
         "  --version\n  --help\n\n"
         "A setting NAME is also the environment variable WIDEROW_NAME and a line \"name = value\" "
         "of\n"
@@ -627,7 +628,11 @@ bytes config_help(struct arena *a)
 
         name_spell(rows[i].name, '-', false, flag, sizeof(flag));
         snprintf(left, sizeof(left), "--%s %s", flag, rows[i].value);
-        buf_put_bytes(&b, arena_printf(a, "  %-23s %s", left, rows[i].text));
+        if (strlen(left) > HELP_WIDTH)
+            buf_put_bytes(&b, arena_printf(a, "  %s\n  %-*s", left, HELP_WIDTH, ""));
+        else
+            buf_put_bytes(&b, arena_printf(a, "  %-*s", HELP_WIDTH, left));
+        buf_put_bytes(&b, arena_printf(a, "  %s", rows[i].text));
         if (rows[i].kind != KIND_BOOL && rows[i].def[0])
             buf_put_bytes(&b, arena_printf(a, " [%s]", rows[i].def));
         buf_put_u8(&b, '\n');
@@ -635,7 +640,7 @@ bytes config_help(struct arena *a)
     buf_put(&b, tail, sizeof(tail) - 1);
 #define LIMIT(name, def, strict, min, max, text)                                                   \
     buf_put_bytes(&b,                                                                              \
-                  arena_printf(a, "  %-23s %s [%lld]\n", #name, text, (long long)defaults.name));
+                  arena_printf(a, "  %-27s  %s [%lld]\n", #name, text, (long long)defaults.name));
 #include "base/limit.def"
 #undef LIMIT
     return buf_bytes(&b);

@@ -346,7 +346,7 @@ static int check_condition(struct ctx *c, struct modify *m, bool exists)
     if (exists)
         n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count,
                           seen);
-    if (filter_match(c, m->condition, &m->key, seen, n))
+    if (filter_match(c, m->condition, exists ? &m->key : NULL, seen, n))
         return E_OK;
     if (c->code) /* a regular expression that took too long */
         return c->code;

@@ -229,9 +229,8 @@ static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
     ctx_release(&s.c);
 }
 
-static void sweep_all(struct wr_db *db)
+void sweep_run(struct wr_db *db, int64_t now_ms)
 {
-    int64_t now_ms = clock_wall_ms(&db->clock);
     struct table **tables;
     struct ctx c;
     size_t n;
@@ -269,7 +268,7 @@ static void *sweeper_main(void *arg)
             pthread_mutex_lock(&s->lock);
         } else if (pthread_cond_timedwait(&s->woken, &s->lock, &until)) {
             pthread_mutex_unlock(&s->lock);
-            sweep_all(s->db);
+            sweep_run(s->db, clock_wall_ms(&s->db->clock));
             pthread_mutex_lock(&s->lock);
             clock_gettime(CLOCK_MONOTONIC, &until);
             until.tv_sec += SWEEP_EVERY_S;

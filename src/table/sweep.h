@@ -21,4 +21,8 @@ struct job {
 };
 void sweeper_submit(struct sweeper *s, struct job *job);
 
+/* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's own
+ * thread does one every few seconds. */
+void sweep_run(struct wr_db *db, int64_t now_ms);
+
 #endif

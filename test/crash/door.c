@@ -36,13 +36,18 @@ int door_exec(struct door *d, const struct wr_request *request, struct wr_reply 
     return d->client->ops->exec(&d->c, d->client, &sent, out);
 }
 
+bool door_gone(const struct door *d)
+{
+    const char *text = d->c.text ? d->c.text : "";
+
+    return strncmp(text, "cannot reach", 12) == 0 || strncmp(text, "no answer from", 14) == 0;
+}
+
 /* A connection that could not be made counts too: libcurl sends a request again by itself when an
  * old connection breaks, and the failure we see is the second one's. */
 bool door_unsure(const struct door *d, int code)
 {
-    if (code == WR_E_UNAVAILABLE)
-        return d->c.text && strncmp(d->c.text, "cannot reach", 12) == 0;
-    return wr_error_applied(code) < 0;
+    return wr_error_applied(code) < 0 || (code && door_gone(d));
 }
 
 int door_create_table(struct door *d, const char *table, const char *const *keys, size_t key_count)

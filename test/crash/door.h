@@ -29,6 +29,9 @@ int door_exec(struct door *d, const struct wr_request *request, struct wr_reply 
 /* True if the failure of the last request leaves open whether it was applied. */
 bool door_unsure(const struct door *d, int code);
 
+/* True if the last request failed because nobody answers any more. */
+bool door_gone(const struct door *d);
+
 /* A table whose key columns are all integers; there may be one already. */
 int door_create_table(struct door *d, const char *table, const char *const *keys, size_t key_count);
 

@@ -78,7 +78,7 @@ bytes fuzz_part(bytes in, unsigned number)
     while (r.at < r.end && part_next(&r, &n, &content, &value))
         if (n == number && content.ptr)
             return content;
-    return BYTES_NONE;
+    return BYTES_LIT("");
 }
 
 uint64_t fuzz_number(bytes in, unsigned number)

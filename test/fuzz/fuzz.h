@@ -30,7 +30,8 @@ void fuzz_ctx(struct ctx *c);
  * succeeded. Forgets the failure. */
 bool fuzz_decoded(struct ctx *c, int code);
 
-/* The first part of that number: bytes, or a number. ptr NULL and 0 if it is not there. */
+/* The first part of that number: bytes, or a number. Empty (ptr is never NULL) and 0 if it is not
+ * there. */
 bytes fuzz_part(bytes in, unsigned number);
 uint64_t fuzz_number(bytes in, unsigned number);
 

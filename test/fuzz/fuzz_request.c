@@ -355,7 +355,7 @@ void fuzz_http(bytes in)
 
     db_need();
     fuzz_ctx(&r.ctx);
-    r.method = fuzz_part(in, 5).ptr ? fuzz_part(in, 5) : BYTES_LIT("POST");
+    r.method = fuzz_part(in, 5).len ? fuzz_part(in, 5) : BYTES_LIT("POST");
     r.path = arena_copy(&r.ctx.arena, fuzz_part(in, 1));
     r.body = flags & HTTP_TOO_LARGE ? BYTES_NONE : arena_copy(&r.ctx.arena, fuzz_part(in, 3));
     r.fault = flags & HTTP_TOO_LARGE ? 413 : 0;

@@ -392,7 +392,7 @@ static void table_op(struct generator *g, struct oracle_table *t, int number,
 
     if (!t || kind < 5) {
         generator_create(g, g->a, number, out);
-    } else if (kind < 12) {
+    } else if (kind < 20) {
         out->op = WR_OP_DELETE_TABLE;
         out->delete_table.table = arena_copy(g->a, t->name);
     } else if (kind < 50) {
@@ -414,11 +414,10 @@ void generator_next(struct generator *g, struct arena *a, struct wr_request *out
     g->a = a;
     *out = (struct wr_request){.instance = g->o->instance};
     t = pick_table(g, &number);
-    if (g->thread < 0 && (!t || kind < 8 || !t->options.allow_update))
-        if (!t || kind < 8 || gen_chance(g, 3)) {
-            table_op(g, t, number, out);
-            return;
-        }
+    if (g->thread < 0 && (!t || kind < 8 || (!t->options.allow_update && gen_chance(g, 3)))) {
+        table_op(g, t, number, out);
+        return;
+    }
     if (kind < 420)
         write_one(g, t, out);
     else if (kind < 540)

@@ -114,6 +114,8 @@ static void bad_cell(struct generator *g, const struct oracle_table *t, struct w
         cell->timestamp_ms = WR_TIMESTAMP_NONE;
         return;
     case 8:
+        if (gen_stamped(t))
+            return;
         cell->op = WR_CELL_INCREMENT;
         cell->timestamp_ms = WR_TIMESTAMP_NONE;
         cell->value = gen_value(g);

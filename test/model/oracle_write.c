@@ -12,7 +12,7 @@ struct step {
     const struct wr_row_result *actual; /* NULL: the whole request failed */
     struct arena *a;
     struct wr_key_column key[ORACLE_KEY_MAX]; /* with a chosen auto-increment value */
-    bool key_open;
+    bool key_open; /* the value was not told */
     struct oracle_row *old; /* NULL: absent */
     struct oracle_row *row; /* what becomes of it, owned here; NULL: no row */
     int64_t stamp;          /* of cells without one */
@@ -175,7 +175,8 @@ static void meter(struct step *s)
             size += oracle_value_size(&c->value) + (versioned ? 8 : 0);
     }
     s->result->consumed.write = oracle_units(size);
-    if (change->condition.existence != WR_IGNORE || change->condition.column || increments(change))
+    /* An increment is charged as any update. */
+    if (change->condition.existence != WR_IGNORE || change->condition.column)
         s->result->consumed.read = oracle_units(key);
 }
 
@@ -415,6 +416,9 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
         run_one(o, t, probe.change, probe.actual, a, &rows[i]);
         code = rows[i].code;
     }
+    for (size_t i = t->row_count; code && i-- > 0;)
+        if (t->rows[i]->key_open)
+            oracle_row_remove(t, t->rows[i]->key);
     for (size_t i = w->change_count; i-- > 0;) {
         if (code && undo[i].used) {
             oracle_row_remove(t, undo[i].key);
@@ -505,13 +509,11 @@ static bool complain(struct oracle *o, const char *what)
 bool oracle_learn(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
                   const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms)
 {
-    int64_t high = answered_ms, stamps = 0;
+    int64_t high = answered_ms > row->newest_ms ? answered_ms : row->newest_ms;
 
     (void)t;
     for (size_t i = 0; i < row->count; i++)
-        stamps += row->cells[i].open;
-    if (row->newest_ms + stamps > high)
-        high = row->newest_ms + stamps;
+        high += row->cells[i].open; /* each may have been put above the one before */
     if (actual->cell_count != row->count)
         return complain(o, "another number of cells");
     for (size_t i = 0; i < row->count; i++) {

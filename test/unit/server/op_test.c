@@ -479,7 +479,7 @@ static void test_v4(void **state)
 static void test_compression(void **state)
 {
     struct wr_request r = {.op = WR_OP_DESCRIBE_TABLE};
-    char name[32];
+    char name[64];
     bytes raw, packed;
     struct call c;
 

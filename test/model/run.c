@@ -1,0 +1,337 @@
+/* run.c: a database and an oracle side by side. */
+#include "run.h"
+
+#include "compare.h"
+#include "show.h"
+
+#include <ftw.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define INSTANCE bytes_str("model")
+
+int64_t run_now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- open and close ---- */
+
+static const struct wr_setting wide_settings[] = {{"wide_row_cells", "4"},
+                                                  {"wide_row_bytes", "1024"}};
+static const struct wr_setting tight_settings[] = {
+    {"cell_bytes_max", "3000"},         {"row_change_cells_max", "6"},
+    {"columns_to_get_max", "12"},       {"batch_get_rows_max", "10"},
+    {"batch_write_rows_max", "11"},     {"row_change_bytes_max", "3500"},
+    {"batch_write_bytes_max", "8000"},  {"range_rows_max", "7"},
+    {"range_bytes_max", "3000"},        {"filters_max", "20"}};
+
+static size_t settings(const struct run_conf *conf, struct wr_setting *out)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; conf->wide && i < PORT_COUNT(wide_settings); i++)
+        out[n++] = wide_settings[i];
+    for (size_t i = 0; conf->tight && i < PORT_COUNT(tight_settings); i++)
+        out[n++] = tight_settings[i];
+    return n;
+}
+
+static void quiet(void *arg, char level, const char *line)
+{
+    (void)arg;
+    if (level == 'E')
+        fprintf(stderr, "%s\n", line);
+}
+
+static bool open_db(struct run *r)
+{
+    struct wr_setting list[16];
+    struct wr_options o = {.engine = r->conf.engine,
+                           .dir = r->dir[0] ? r->dir : NULL,
+                           .no_sync = r->conf.no_sync,
+                           .memory_bytes = 32 << 20,
+                           .settings = list,
+                           .setting_count = settings(&r->conf, list),
+                           .log = quiet};
+
+    return wr_open(&o, &r->db, r->why, sizeof(r->why)) == WR_OK;
+}
+
+void run_open(struct run *r, const struct run_conf *conf)
+{
+    struct wr_setting list[16];
+    const char *parent = getenv("TMPDIR");
+    char message[200];
+    size_t n;
+
+    *r = (struct run){.conf = *conf};
+    limits_init(&r->limits, false);
+    n = settings(conf, list);
+    for (size_t i = 0; i < n; i++)
+        limits_set(&r->limits, list[i].name, list[i].value, message, sizeof(message));
+    if (strcmp(conf->engine, "mem") != 0) {
+        snprintf(r->dir, sizeof(r->dir), "%s/widerow-model-XXXXXX", parent ? parent : "/tmp");
+        if (!mkdtemp(r->dir)) {
+            perror(r->dir);
+            exit(2);
+        }
+    }
+    if (!open_db(r)) {
+        fprintf(stderr, "cannot open: %s\n", r->why);
+        exit(2);
+    }
+    r->o = oracle_new(&r->limits, INSTANCE);
+}
+
+void run_share(struct run *r, const struct run *owner)
+{
+    *r = (struct run){.conf = owner->conf, .limits = owner->limits, .db = owner->db};
+    r->shared = true;
+    r->o = oracle_new(&r->limits, INSTANCE);
+}
+
+static int remove_one(const char *path, const struct stat *s, int type, struct FTW *ftw)
+{
+    (void)s;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+void run_close(struct run *r)
+{
+    oracle_free(r->o);
+    if (r->shared)
+        return;
+    wr_close(r->db);
+    if (r->dir[0])
+        nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+bool run_reopen(struct run *r)
+{
+    if (!r->dir[0])
+        return true;
+    wr_close(r->db);
+    return open_db(r);
+}
+
+/* ---- a request ---- */
+
+static void report_difference(const struct run *r, FILE *out, const struct wr_request *req,
+                              const struct wr_reply *expected, const struct wr_reply *actual)
+{
+    if (!out)
+        return;
+    fprintf(out, "difference: %s\nrequest:\n", r->why);
+    show_request(out, req);
+    fputs("expected:\n", out);
+    show_reply(out, expected);
+    fputs("actual:\n", out);
+    show_reply(out, actual);
+}
+
+/* One exchange. *reply is the caller's to free, also at a difference. */
+static bool exchange(struct run *r, const struct wr_request *req, struct arena *a,
+                     struct wr_reply **reply, FILE *report)
+{
+    struct wr_reply expected;
+    int64_t now_ms = run_now_ms();
+    bool same;
+
+    *reply = wr_exec(r->db, req);
+    oracle_answer(r->o, req, *reply, now_ms, a, &expected);
+    same = compare_replies(&expected, *reply, r->why, sizeof(r->why));
+    if (same && r->o->complaint[0]) {
+        snprintf(r->why, sizeof(r->why), "%s", r->o->complaint);
+        same = false;
+    }
+    if (!same)
+        report_difference(r, report, req, &expected, *reply);
+    return same;
+}
+
+/* ---- what an answer left open ---- */
+
+static bool fail_probe(struct run *r, FILE *report, const char *what, const struct wr_row *row)
+{
+    snprintf(r->why, sizeof(r->why), "%s", what);
+    if (report) {
+        fprintf(report, "difference in what the write left: %s\n", what);
+        show_row(report, row);
+        fputc('\n', report);
+    }
+    return false;
+}
+
+/* Reads a row with open stamps in full. */
+static bool probe_row(struct run *r, struct oracle_table *t, struct oracle_row *row,
+                      const int64_t times[2], FILE *report)
+{
+    struct wr_request req = {.op = WR_OP_GET_ROW, .instance = r->o->instance};
+    struct wr_reply *reply;
+    struct arena a;
+    bool good;
+
+    req.get_row = (struct wr_get_row){.table = t->name,
+                                      .key = {row->key, t->key_count},
+                                      .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    arena_init(&a, NULL, 0);
+    good = exchange(r, &req, &a, &reply, report);
+    if (good && !oracle_learn(r->o, t, row, &reply->row.row, times[0], times[1]))
+        good = fail_probe(r, report, r->o->complaint, &reply->row.row);
+    wr_reply_free(reply);
+    arena_release(&a);
+    return good;
+}
+
+/* True if the oracle has the row. */
+static bool is_known(struct oracle_table *t, const struct wr_row *row)
+{
+    return row->key.count == t->key_count && oracle_row_find(t, row->key.columns) != NULL;
+}
+
+/* Finds the row whose auto-increment value was not told: the one that was not there before. */
+static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *row, FILE *report)
+{
+    struct wr_key_column start[ORACLE_KEY_MAX], end[ORACLE_KEY_MAX];
+    struct wr_request req = {.op = WR_OP_GET_RANGE, .instance = r->o->instance};
+    struct wr_get_range *g = &req.get_range;
+    struct wr_reply *reply = NULL;
+    bool found = false, more = true;
+    int64_t value = 0;
+
+    for (size_t i = 0; i < t->key_count; i++) {
+        start[i] = end[i] = row->key[i];
+        if ((int)i >= t->auto_column) {
+            start[i].value = (struct wr_value){.type = WR_INF_MIN};
+            end[i].value = (struct wr_value){.type = WR_INF_MAX};
+        }
+    }
+    *g = (struct wr_get_range){.table = t->name,
+                               .start = {start, t->key_count},
+                               .end = {end, t->key_count},
+                               .read = {.has_max_versions = true, .max_versions = 1}};
+    while (more && !found) {
+        struct wr_reply *last = reply;
+
+        reply = wr_exec(r->db, &req);
+        wr_reply_free(last);
+        if (reply->code)
+            break;
+        for (size_t i = 0; i < reply->range.row_count && !found; i++)
+            if (!is_known(t, &reply->range.rows[i])) {
+                value = reply->range.rows[i].key.columns[t->auto_column].value.integer;
+                found = true;
+            }
+        more = reply->range.next.count > 0;
+        g->start = reply->range.next;
+    }
+    wr_reply_free(reply);
+    if (!found)
+        return fail_probe(r, report, "a row with a generated key is not to be found",
+                          &(struct wr_row){0});
+    if (!oracle_learn_key(r->o, t, row, value))
+        return fail_probe(r, report, r->o->complaint, &(struct wr_row){0});
+    return true;
+}
+
+static bool probe_table(struct run *r, bytes name, const int64_t times[2], FILE *report)
+{
+    struct oracle_table *t = oracle_find(r->o, name);
+
+    for (size_t i = 0; t && i < t->row_count; i++)
+        if (t->rows[i]->key_open) {
+            if (!probe_key(r, t, t->rows[i], report))
+                return false;
+            i = (size_t)-1; /* the order has changed */
+        }
+    for (size_t i = 0; t && i < t->row_count; i++)
+        if (t->rows[i]->unsure && !probe_row(r, t, t->rows[i], times, report))
+            return false;
+    return true;
+}
+
+static bool probe(struct run *r, const struct wr_request *req, const int64_t times[2], FILE *report)
+{
+    switch (req->op) {
+    case WR_OP_PUT_ROW:
+    case WR_OP_UPDATE_ROW:
+        return probe_table(r, req->put_row.table, times, report);
+    case WR_OP_BATCH_WRITE_ROW:
+        for (size_t i = 0; i < req->batch_write_row.table_count; i++)
+            if (!probe_table(r, req->batch_write_row.tables[i].table, times, report))
+                return false;
+        return true;
+    default:
+        return true;
+    }
+}
+
+bool run_request(struct run *r, const struct wr_request *req, FILE *report)
+{
+    int64_t times[2] = {run_now_ms(), 0};
+    struct wr_reply *reply;
+    struct arena a;
+    bool good;
+
+    arena_init(&a, NULL, 0);
+    good = exchange(r, req, &a, &reply, report);
+    wr_reply_free(reply);
+    arena_release(&a);
+    times[1] = run_now_ms();
+    if (good && !probe(r, req, times, report)) {
+        good = false;
+        if (report) {
+            fputs("after:\n", report);
+            show_request(report, req);
+        }
+    }
+    r->passed += good;
+    return good;
+}
+
+static bool check_table(struct run *r, struct oracle_table *t, FILE *report)
+{
+    struct wr_key_column start[ORACLE_KEY_MAX], end[ORACLE_KEY_MAX];
+    struct wr_request req = {.op = WR_OP_GET_RANGE, .instance = r->o->instance};
+    struct wr_get_range *g = &req.get_range;
+    struct wr_reply *reply = NULL;
+    bool good = true, more = true;
+
+    for (size_t i = 0; i < t->key_count; i++) {
+        start[i] = (struct wr_key_column){t->key[i].name, {.type = WR_INF_MIN}};
+        end[i] = (struct wr_key_column){t->key[i].name, {.type = WR_INF_MAX}};
+    }
+    *g = (struct wr_get_range){.table = t->name,
+                               .start = {start, t->key_count},
+                               .end = {end, t->key_count},
+                               .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    while (good && more) {
+        struct wr_reply *last = reply;
+        struct arena a;
+
+        arena_init(&a, NULL, 0);
+        good = exchange(r, &req, &a, &reply, report);
+        wr_reply_free(last);
+        more = good && reply->range.next.count > 0;
+        if (more)
+            g->start = reply->range.next;
+        arena_release(&a);
+    }
+    wr_reply_free(reply);
+    return good;
+}
+
+bool run_check_all(struct run *r, FILE *report)
+{
+    for (struct oracle_table *t = r->o->tables; t; t = t->next)
+        if (!check_table(r, t, report))
+            return false;
+    return true;
+}

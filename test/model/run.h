@@ -1,0 +1,46 @@
+/* run.h: a database and an oracle side by side, request by request. */
+#ifndef MODEL_RUN_H
+#define MODEL_RUN_H
+
+#include "oracle.h"
+
+#include <stdio.h>
+
+struct run_conf {
+    const char *engine; /* "mem" or "rocks" */
+    bool no_sync;
+    bool wide;  /* rows of more than 4 cells or 1 KiB are stored cell by cell */
+    bool tight; /* small limits, so that requests reach them */
+};
+
+/* One database and one oracle; one thread at a time. */
+struct run {
+    struct run_conf conf;
+    struct limits limits;
+    char dir[256]; /* of the rocks engine; "" else */
+    struct wr_db *db;
+    bool shared; /* db belongs to another run */
+    struct oracle *o;
+    uint64_t passed; /* answers that were compared and equal, probes not counted */
+    char why[1024];  /* the first difference */
+};
+
+/* A fresh database; ends the process with a message if it cannot be had. */
+void run_open(struct run *r, const struct run_conf *conf);
+/* A further oracle on the same database, for another thread. */
+void run_share(struct run *r, const struct run *owner);
+void run_close(struct run *r);
+
+/* Closes and opens the database again. False: `why` says what went wrong. */
+bool run_reopen(struct run *r);
+
+/* Sends the request, compares the answer, looks at what the answer left open. False at a
+ * difference; then the request, both answers and `why` go to `report` unless that is NULL. */
+bool run_request(struct run *r, const struct wr_request *req, FILE *report);
+
+/* Reads every table from end to end. Only sound when no other thread writes. */
+bool run_check_all(struct run *r, FILE *report);
+
+int64_t run_now_ms(void);
+
+#endif

@@ -1,0 +1,242 @@
+/* The database from inside: what survives a reopening, and what the sweeper removes. */
+#include "table/db.h"
+
+#include "table/key.h"
+#include "table/sweep.h"
+#include "table/wait.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#undef fail /* the name is ctx.h's in this house */
+
+#define MINUTE_MS 60000
+
+struct bed {
+    char dir[64];
+    struct wr_db *db;
+};
+
+static void bed_open(struct bed *b)
+{
+    struct wr_setting settings[] = {
+        {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
+    struct wr_options o = {
+        .dir = b->dir, .settings = settings, .setting_count = PORT_COUNT(settings)};
+    char message[256] = "";
+
+    wr_open(&o, &b->db, message, sizeof(message));
+    assert_string_equal(message, "");
+}
+
+static int bed_set_up(void **state)
+{
+    struct bed *b = mem_zalloc(sizeof(*b));
+
+    snprintf(b->dir, sizeof(b->dir), "/tmp/widerow-db-XXXXXX");
+    assert_non_null(mkdtemp(b->dir));
+    bed_open(b);
+    *state = b;
+    return 0;
+}
+
+static int bed_tear_down(void **state)
+{
+    struct bed *b = *state;
+    char command[96];
+
+    wr_close(b->db);
+    snprintf(command, sizeof(command), "rm -rf %s", b->dir);
+    assert_int_equal(system(command), 0);
+    mem_free(b);
+    return 0;
+}
+
+static int run(struct bed *b, struct wr_request *req)
+{
+    struct wr_reply *reply;
+    int code;
+
+    req->instance = BYTES_LIT("test");
+    reply = wr_exec(b->db, req);
+    code = reply->code;
+    wr_reply_free(reply);
+    return code;
+}
+
+static void create(struct bed *b, const char *name, int ttl_s)
+{
+    struct wr_key_schema key = {.name = BYTES_LIT("pk"), .type = WR_BIGINT};
+    struct wr_request req = {.op = WR_OP_CREATE_TABLE};
+
+    req.create_table = (struct wr_create_table){
+        .table = bytes_str(name),
+        .key = &key,
+        .key_count = 1,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = ttl_s, .max_versions = 1}};
+    assert_int_equal(run(b, &req), 0);
+}
+
+static void put(struct bed *b, const char *table, int64_t pk, size_t cell_count)
+{
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = pk}};
+    struct wr_cell cells[26];
+    struct wr_request req = {.op = WR_OP_PUT_ROW};
+    static const char names[] = "abcdefghijklmnopqrstuvwxyz";
+
+    for (size_t i = 0; i < cell_count; i++)
+        cells[i] = (struct wr_cell){.name = bytes_of(&names[i], 1),
+                                    .value = {.type = WR_BIGINT, .integer = (int64_t)i},
+                                    .timestamp_ms = WR_TIMESTAMP_NONE};
+    req.put_row = (struct wr_row_change){
+        .type = WR_PUT, .table = bytes_str(table), .row = {{&column, 1}, cells, cell_count}};
+    assert_int_equal(run(b, &req), 0);
+}
+
+/* Stored keys of one kind, of all tables but the catalog, or of one table. */
+static size_t count_keys(struct bed *b, uint32_t table, enum key_kind kind)
+{
+    struct ctx c;
+    struct buf start, end;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 100000,
+                        .bytes_max = 1 << 24,
+                        .pages = &page};
+
+    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
+    buf_init(&start, &c.arena, 8);
+    key_put_prefix(&start, table, 0, kind);
+    buf_init(&end, &c.arena, 8);
+    key_put_prefix(&end, table, 0, kind + 1);
+    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    assert_int_equal(wait_scan(&c, b->db->engine, &scan), 0);
+    ctx_release(&c);
+    return page.count;
+}
+
+static void tables_survive_and_ids_are_new(void **state)
+{
+    struct bed *b = *state;
+    struct wr_request req = {.op = WR_OP_DELETE_TABLE};
+    struct wr_reply *reply;
+    uint64_t number = catalog_next_number(b->db->catalog);
+
+    create(b, "a", -1);
+    create(b, "b", -1);
+    put(b, "b", 1, 2);
+    req.delete_table.table = BYTES_LIT("a");
+    assert_int_equal(run(b, &req), 0);
+    wr_close(b->db);
+    bed_open(b);
+    create(b, "c", -1);
+    put(b, "c", 1, 2);
+    assert_int_equal(count_keys(b, 2, KIND_HEAD), 1);
+    assert_int_equal(count_keys(b, 3, KIND_HEAD), 1); /* id 1 is never used again */
+    assert_true(catalog_next_number(b->db->catalog) > number);
+    req = (struct wr_request){.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("test")};
+    reply = wr_exec(b->db, &req);
+    assert_int_equal(reply->table_list.count, 2);
+    wr_reply_free(reply);
+}
+
+static void numbers_rise_although_the_clock_goes_back(void **state)
+{
+    struct bed *b = *state;
+    uint64_t last = catalog_next_number(b->db->catalog);
+
+    for (int i = 0; i < 3; i++) {
+        uint64_t next;
+
+        /* What a process would find whose clock lies an hour behind the one before. */
+        wr_close(b->db);
+        bed_open(b);
+        clock_set_init(&b->db->clock, clock_wall_us(&b->db->clock) - 3600ll * 1000000);
+        next = catalog_next_number(b->db->catalog);
+        assert_true(next > last);
+        last = next;
+        clock_real_init(&b->db->clock);
+    }
+}
+
+static void replaced_wide_rows_leave_nothing(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_ms = clock_wall_ms(&b->db->clock);
+
+    create(b, "t", -1);
+    put(b, "t", 1, 2);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 0); /* small: all in the head */
+    put(b, "t", 1, 10);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 10);
+    put(b, "t", 1, 20);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 30); /* the old cells wait for their readers */
+    assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
+    sweep_run(b->db, now_ms);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 30);
+    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 20);
+    assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
+    put(b, "t", 1, 1); /* and back to a small row, over a reopening */
+    wr_close(b->db);
+    bed_open(b);
+    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 1);
+}
+
+static void dropped_tables_leave_nothing(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_ms = clock_wall_ms(&b->db->clock);
+    struct wr_request req = {.op = WR_OP_DELETE_TABLE};
+
+    create(b, "t", -1);
+    for (int64_t i = 0; i < 100; i++)
+        put(b, "t", i, i % 2 ? 2 : 10);
+    req.delete_table.table = BYTES_LIT("t");
+    assert_int_equal(run(b, &req), 0);
+    create(b, "t", -1);
+    put(b, "t", 1, 2);
+    sweep_run(b->db, now_ms);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 100);
+    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
+    assert_int_equal(count_keys(b, 2, KIND_HEAD), 1);
+}
+
+static void expired_rows_are_removed(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_ms = clock_wall_ms(&b->db->clock);
+
+    create(b, "t", 60);
+    for (int64_t i = 0; i < 10; i++)
+        put(b, "t", i, i % 2 ? 2 : 10);
+    sweep_run(b->db, now_ms + 30 * 1000);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 10);
+    sweep_run(b->db, now_ms + 3 * MINUTE_MS);
+    sweep_run(b->db,
+              now_ms +
+                  6 * MINUTE_MS); /* what the rows leave behind is trash, with a grace of its own */
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(tables_survive_and_ids_are_new),   TEST(numbers_rise_although_the_clock_goes_back),
+        TEST(replaced_wide_rows_leave_nothing), TEST(dropped_tables_leave_nothing),
+        TEST(expired_rows_are_removed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
