@@ -122,7 +122,10 @@ struct reader {
 
 static inline struct reader reader_of(bytes b)
 {
-    return (struct reader){b.ptr, (const uint8_t *)b.ptr + b.len, false};
+    const uint8_t *at =
+        b.ptr ? b.ptr : (const void *)""; /* nothing may be added to NULL, not even 0 */
+
+    return (struct reader){at, at + b.len, false};
 }
 
 static inline size_t reader_left(const struct reader *r)

@@ -11,8 +11,9 @@
  * E_LATER and call `done` exactly once, later, from a thread of the engine. Writes (apply) always
  * call `done` exactly once, possibly before they return. A completion must not block; it may call
  * the engine again. The structs passed in and all they point to must stay as they are until the
- * answer is there. Results live in the arena of `c`. No iterator outlives a call: scan() gives one
- * bounded page, and the caller goes on from its last key.
+ * answer is there. Results live in the arena of `c`; they may be pinned in a cache, so release the
+ * arena soon (it may outlive the engine). No iterator outlives a call: scan() gives one bounded
+ * page, and the caller goes on from its last key. apply() does not touch `c` after it has returned.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -21,7 +22,10 @@
  *
  * Outcome of apply: E_OK, it is durable; E_GUARD, a guard failed and nothing changed; E_UNSURE, the
  * answer was lost and it may or may not have happened; any other error, nothing changed. A
- * retryable "not now" is E_BUSY.
+ * retryable "not now" is E_BUSY (stalled, or too much unsynced); E_NO_SPACE, the disk is (nearly)
+ * full, when batches of deletions alone are still taken; E_UNAVAILABLE, writes are refused until
+ * storage that failed is open again. After E_UNSURE storage may go back to what the disk holds, and
+ * a batch that was seen at VIEW_LATEST may be gone.
  *
  * Any thread may call anything at any time between open and close, except create, drop and split of
  * one and the same partition, which the caller keeps apart. */
@@ -130,10 +134,10 @@ struct partition_spec {
 };
 
 struct engine_conf {
-    const char *dir;       /* "" for engines without a folder */
-    uint64_t memory_bytes; /* caches and write buffers together */
-    bool no_sync;          /* complete writes without syncing */
-    bool accept_data_loss;
+    const char *dir;             /* "" for engines without a folder */
+    uint64_t memory_bytes;       /* caches and write buffers together; 0: 256 MiB */
+    bool no_sync;                /* complete writes without syncing */
+    bool accept_data_loss;       /* open what is left though acknowledged writes are missing */
     uint64_t unsynced_bytes_max; /* apply answers E_BUSY past it; 0: 128 MiB */
     struct clock *clock;
     struct log *log;
@@ -161,8 +165,9 @@ struct engine_ops {
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
     void (*close)(struct engine *e);
     int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p);
-    /* Removes the partition and every key in its ranges; may take long, may be called again after a
-     * crash. */
+    /* Removes the partition and every key in its ranges, durably; may take long, may be called
+     * again after a crash. Sleeps: not for a loop thread or a completion. Nobody else may write
+     * there. E_BUSY, E_UNAVAILABLE, E_UNSURE: call again. */
     int (*drop)(struct ctx *c, struct engine *e, const struct partition_spec *p);
     /* Makes `left` and `right` out of `from`; their ranges together are those of `from`. */
     int (*split)(struct ctx *c, struct engine *e, const struct partition_spec *from,

@@ -806,7 +806,10 @@ static int open_fail(struct ctx *c, struct rocks *r, char *err)
 {
     int code = status_code(err);
     char *manifest = strstr(err, " in file "), *table = strstr(err, ".ldb");
+    size_t len = strlen(err);
 
+    while (len && err[len - 1] == '.') /* ours comes behind */
+        err[--len] = 0;
     switch (code) {
     case E_CORRUPT:
         /* RocksDB adds the file that named the damaged one, which misleads. */
@@ -917,6 +920,19 @@ static int make_new(struct ctx *c, struct rocks *r)
     return folder_finish(c, &r->folder);
 }
 
+/* Opens and closes, to see how far the data go after recovery has dropped what it must. */
+static int open_once(struct ctx *c, struct rocks *r, uint64_t *sequence)
+{
+    char *err = NULL;
+    rocksdb_t *db = rocksdb_open(r->options, r->folder.db, &err);
+
+    if (err)
+        return open_fail(c, r, err);
+    *sequence = rocksdb_get_latest_sequence_number(db);
+    rocksdb_close(db);
+    return E_OK;
+}
+
 /* Finds a way to open what is there, from the gentlest on. */
 static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
 {
@@ -925,17 +941,18 @@ static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
 
     if (look_sequence(c, r, seen) == E_OK)
         return E_OK;
-    log_warn(r->log, "storage: %s", c->text);
+    log_warn(r->log, "storage: told to go on in spite of this: %s", c->text);
     ctx_clear(c);
     if (stat(r->folder.db, &st) != 0)
         return fail(c, E_CORRUPT,
                     "%s is missing, and with it all data. Restore a backup, or begin with an empty "
                     "data folder.",
                     r->folder.db);
-    /* Logs that were synced may be gone. */
+    /* A log that was synced may be gone, so do without looking for those. Not read-only: RocksDB
+     * then forgets which logs there should be, which the packaged library asserts it can. */
     TRY(options_make(c, r, false));
-    if (look_sequence(c, r, seen) == E_OK)
-        return E_OK;
+    if (open_once(c, r, seen) == E_OK)
+        return options_make(c, r, true);
     ctx_clear(c);
     /* Collects every table file and log that can be read. Rows whose deletion was already forgotten
      * come back if a file from before it still lies about, hence the last resort. */
@@ -943,7 +960,8 @@ static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
     rocksdb_repair_db(r->options, r->folder.db, &err);
     if (err)
         return open_fail(c, r, err);
-    return look_sequence(c, r, seen);
+    TRY(open_once(c, r, seen));
+    return options_make(c, r, true);
 }
 
 /* Opens what is there, and lets the watermark be what is really found. */

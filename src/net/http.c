@@ -91,6 +91,7 @@ struct loop {
     int epoll_fd; /* the library's */
     int bell_fd;  /* readable: the list is not empty, or `stopping` or `quit` was set */
     _Atomic(struct exchange *) ready; /* parked requests to resume, newest first */
+    atomic_int ringers;               /* threads inside exchange_ready(), which use this struct */
     bool quiesced;                    /* the loop thread's own */
     bool running;                     /* the thread was started */
     pthread_t thread;
@@ -548,6 +549,10 @@ static enum MHD_Result on_access(void *cls, struct MHD_Connection *connection, c
             return MHD_NO; /* too late */
         return exchange_refused_early(x) ? exchange_begin(x) : MHD_YES;
     }
+    if (x->answered) { /* early: what still arrives of the body is not wanted */
+        *upload_data_size = 0;
+        return MHD_YES;
+    }
     if (x->begun)
         return exchange_run(x);
     if (*upload_data_size) {
@@ -594,21 +599,27 @@ static void loop_ring(struct loop *l)
     (void)!write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t));
 }
 
-/* Once PARKED was found the connection stays suspended, and the exchange in place, until the loop
- * thread has taken it from the list. */
-static void exchange_ready(struct exchange *x)
+/* Puts a parked exchange on its loop's list. It stays in place, and its connection suspended, until
+ * the loop thread has taken it from there; then both may go at any moment. */
+static void loop_put_ready(struct loop *l, struct exchange *x)
 {
-    struct loop *l = x->conn->loop;
-    struct exchange *head;
+    struct exchange *head = atomic_load(&l->ready);
 
-    if (atomic_exchange(&x->step, READY) != PARKED)
-        return;
-    head = atomic_load(&l->ready);
     do
         x->next_ready = head;
     while (!atomic_compare_exchange_weak(&l->ready, &head, x));
     if (!head)
         loop_ring(l);
+}
+
+static void exchange_ready(struct exchange *x)
+{
+    struct loop *l = x->conn->loop;
+
+    atomic_fetch_add(&l->ringers, 1); /* http_close() must not free the loop while it is rung */
+    if (atomic_exchange(&x->step, READY) == PARKED)
+        loop_put_ready(l, x);
+    atomic_fetch_sub(&l->ringers, 1);
 }
 
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
@@ -1002,6 +1013,9 @@ void http_close(struct http *h, int grace_ms)
     atomic_store(&h->closed, true);
     while (atomic_load(&h->pending)) /* the library must not be stopped while one is suspended */
         pause_ms(2);
+    for (int i = 0; i < h->conf.threads; i++)
+        while (atomic_load(&h->loops[i].ringers))
+            pause_ms(1);
     loops_stop(h);
     pthread_mutex_lock(&h->lock);
     h->quit = true;

@@ -6,8 +6,10 @@
  * then the connection is parked and costs nothing.
  *
  * Ownership. A request, its arena and all views in it live until the answer has been sent, or the
- * connection was lost; both happen after http_reply(). So the answer's headers and body may lie in
- * the request's arena (or be held by a hook of it), and nothing is copied.
+ * connection turned out to be lost; neither is before http_reply() or http_resume() was called. So
+ * the answer's headers and body may lie in the request's arena (or be held by a hook of it), and
+ * nothing is copied. A client that has gone is noticed late or not at all: a continuation given to
+ * http_resume() may then never run, and hooks of the arena are the one sure end of a request.
  *
  * Bounds. A body past `body_bytes_max` is not kept: the request is handed over without it and with
  * `fault` set to 413, so that the handler words the refusal. A request that is not complete within

@@ -68,6 +68,9 @@ static int refuse(struct load *l, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(l->message, l->message_size, fmt, args);
     va_end(args);
+    for (char *p = l->message; l->message_size && *p; p++)
+        if (*p == '\n' || *p == '\r')
+            *p = ' '; /* the message is one line, whatever it quotes */
     return E_PARAMETER;
 }
 

@@ -161,8 +161,8 @@ static int pair_fill(const char *where, const char *instance, const char *id, co
     *out = (struct credential){.set = NULL};
     for (size_t i = 0; instance[i]; i++)
         out->instance[i] = letter_small(instance[i]);
-    strcpy(out->id, id);
-    strcpy(out->secret, secret);
+    memcpy(out->id, id, strlen(id) + 1);
+    memcpy(out->secret, secret, strlen(secret) + 1);
     sign_key_init(&out->key, bytes_str(secret));
     return E_OK;
 }
@@ -263,7 +263,7 @@ static void set_finish(struct credential_store *s, struct credential_set *set)
             set->pairs[i] = set->pairs[--set->count];
     if (s->has_own)
         set_add(set, &s->own);
-    strcpy(first, s->has_own ? s->own.id : set->pairs[0].id);
+    memcpy(first, s->has_own ? s->own.id : set->pairs[0].id, sizeof(first));
     qsort(set->pairs, set->count, sizeof(set->pairs[0]), pair_compare);
     while (strcmp(set->pairs[set->first].id, first) != 0)
         set->first++;

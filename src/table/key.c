@@ -294,20 +294,28 @@ static bytes read_decimal(struct ctx *c, struct reader *r, uint8_t flip, int sca
     return r->bad ? BYTES_NONE : decimal_format(&c->arena, &d, scale);
 }
 
+/* The lowest `width` bytes. */
+static uint64_t narrow(uint64_t bits, size_t width)
+{
+    return width < 8 ? bits & ((1ull << 8 * width) - 1) : bits;
+}
+
 static void read_number(struct reader *r, enum wr_type type, uint8_t flip, struct wr_value *out)
 {
     size_t width = value_width(type);
     bytes payload = read_bytes(r, width);
-    uint64_t bits = 0;
+    uint64_t bits = 0, stored;
 
     if (r->bad)
         return;
     for (size_t i = 0; i < width; i++)
         bits = bits << 8 | (bytes_u8(payload)[i] ^ flip);
+    stored = bits;
     bits = unordered_bits(type, bits, width);
-    if (width < 8)
-        bits &= (1ull << 8 * width) - 1;
-    r->bad |= !value_from_bits(type, bits, out);
+    bits = narrow(bits, width);
+    /* Some bits are no value, and of some values only one form is ever written. */
+    r->bad |=
+        !value_from_bits(type, bits, out) || narrow(ordered_bits(out, width), width) != stored;
 }
 
 static void read_value(struct ctx *c, struct reader *r, const struct wr_key_schema *schema,
@@ -324,6 +332,8 @@ static void read_value(struct ctx *c, struct reader *r, const struct wr_key_sche
         out->bytes = read_text(c, r, flip);
     else
         read_number(r, schema->type, flip, out);
+    if ((schema->type == WR_CHAR || schema->type == WR_BINARY) && schema->length)
+        r->bad |= out->bytes.len != schema->length; /* they are padded */
 }
 
 int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,

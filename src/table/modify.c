@@ -154,6 +154,7 @@ static const char *change_name(enum wr_change_type type)
 int modify_check_alone(struct ctx *c, const struct limits *limits,
                        const struct wr_row_change *change, bool many)
 {
+    struct filter *condition;
     size_t size;
 
     if (change->type != WR_PUT && change->type != WR_UPDATE && change->type != WR_DELETE)
@@ -173,6 +174,7 @@ int modify_check_alone(struct ctx *c, const struct limits *limits,
     if (change->type == WR_UPDATE)
         TRY(check_increments(c, &change->row));
     TRY(check_return(c, change));
+    TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &condition));
     size = many ? 0 : meter_request_size(change);
     if (size > (size_t)limits->row_change_bytes_max)
         return fail(c, E_PARAMETER,
@@ -416,8 +418,8 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
     if (old && v.type == WR_BIGINT &&
         __builtin_add_overflow(old->value.integer, v.integer, &v.integer))
         return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
-    if (old && v.type == WR_DOUBLE) {
-        v.real += old->value.real;
+    if (v.type == WR_DOUBLE) {
+        v.real += old ? old->value.real : 0.0; /* 0.0, not -0.0, where there was nothing */
         if (!isfinite(v.real))
             return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.",
                         BYTES_FMT(cell->name));
@@ -448,7 +450,8 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
     return stamp;
 }
 
-/* Drops what MaxVersions and TTL hide: it is at hand, so it need not be stored again. */
+/* Drops what MaxVersions and TTL hide: it is at hand, so it need not be stored again. A row that is
+ * written with cells of which none is left has expired as it was written, and is not there. */
 static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
 {
     return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
@@ -483,6 +486,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     struct working w = {.count = old_count};
     bool puts = false;
     int64_t stamp;
+    size_t n;
 
     w.cells = arena_alloc(&c->arena,
                           sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
@@ -513,8 +517,9 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
             meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
         rewrite_untouched(m, &w, old_count, stamp);
     }
-    w.count = trim(m, w.cells, cells_sort(w.cells, w.count));
-    m->row = (struct row){.there = true,
+    n = cells_sort(w.cells, w.count);
+    w.count = trim(m, w.cells, n);
+    m->row = (struct row){.there = w.count || !n || !puts || (exists && old->wide),
                           .wide = exists && old->wide,
                           .id = exists && old->wide ? old->id : 0,
                           .cells = w.cells,
@@ -537,7 +542,8 @@ static void run_put(struct ctx *c, struct modify *m)
                         cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->now_ms : cell->timestamp_ms);
     }
     n = cells_sort(cells, asked->cell_count);
-    m->row = (struct row){.there = true, .cells = cells, .cell_count = trim(m, cells, n)};
+    m->row = (struct row){.cells = cells, .cell_count = trim(m, cells, n)};
+    m->row.there = m->row.cell_count || !n;
     m->write_units = meter_units(
         meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
     m->changed = true;
@@ -550,6 +556,31 @@ static void run_delete(struct modify *m)
     m->changed = m->old.there || !modify_needs_old(m);
 }
 
+/* A row without cells lives from its last write. A wide row's marker stands for cells that are not
+ * loaded: it is not below the newest of them, so that no row is swept that has a cell to show. */
+static int64_t row_marker(const struct modify *m)
+{
+    int64_t marker = m->old.wide && m->old.id == m->row.id ? m->old.marker_ms : 0;
+
+    if (!m->row.wide)
+        return m->now_ms;
+    for (size_t i = 0; i < m->row.cell_count; i++)
+        if (m->row.cells[i].timestamp_ms > marker)
+            marker = m->row.cells[i].timestamp_ms;
+    return marker;
+}
+
+/* False if the change leaves an absent row absent. */
+static bool creates_row(const struct wr_row_change *change)
+{
+    bool puts = change->type == WR_PUT;
+
+    for (size_t i = 0; change->type == WR_UPDATE && i < change->row.cell_count; i++)
+        puts |= change->row.cells[i].op == WR_CELL_PUT ||
+                change->row.cells[i].op == WR_CELL_INCREMENT;
+    return puts;
+}
+
 int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
 {
     bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
@@ -559,7 +590,7 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
     m->changed = false;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));
-    if (!m->generated && !exists && m->change->type != WR_DELETE && has_auto_increment(m->table))
+    if (!m->generated && !exists && creates_row(m->change) && has_auto_increment(m->table))
         return fail(c, E_PARAMETER,
                     "A row with an auto-increment key is created with the placeholder, not with a "
                     "value of one's own.");
@@ -572,13 +603,13 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
     if (!m->changed || !m->row.there)
         return E_OK;
     m->row.stamp = m->stamp;
-    m->row.marker_ms = m->now_ms;
     size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
     if (!m->row.wide && (m->row.cell_count > (size_t)m->limits->wide_row_cells ||
                          size > (size_t)m->limits->wide_row_bytes)) {
         m->row.wide = true;
         m->row.id = new_id;
     }
+    m->row.marker_ms = row_marker(m);
     return E_OK;
 }
 

@@ -220,6 +220,16 @@ int workload_compare(struct workload *w, const struct picture *p, const char *wh
 
 /* ---- against the past */
 
+/* A row that an unanswered request is about may be as that request would leave it. */
+static bool row_maybe(const struct writer *me, int id, const struct state *found)
+{
+    for (int i = 0; i < me->maybe_count; i++)
+        for (int j = 0; j < me->maybes[i].count; j++)
+            if (me->maybes[i].ids[j] == id && state_equal(&me->maybes[i].after[j], found))
+                return true;
+    return false;
+}
+
 /* Replays the changes of one writer and looks for the newest moment at which every row is as in the
  * picture. Returns how many acknowledged operations came after it; -1: there is no such moment. */
 static int writer_moment(struct writer *me, const struct picture *p)
@@ -227,17 +237,22 @@ static int writer_moment(struct writer *me, const struct picture *p)
     const struct state *found = p->states[me->owner];
     struct state now[KEYS] = {0};
     int differ = 0, moment = -1, last = 0;
+    bool skip[KEYS];
 
-    for (int id = 0; id < KEYS; id++)
-        differ += state_present(&found[id]);
+    for (int id = 0; id < KEYS; id++) {
+        skip[id] = row_maybe(me, id, &found[id]);
+        differ += !skip[id] && state_present(&found[id]);
+    }
     if (!differ)
         moment = 0;
     for (int i = 0; i < me->change_count; i++) {
         const struct change *change = &me->changes[i];
 
-        differ -= !state_equal(&now[change->id], &found[change->id]);
+        if (!skip[change->id])
+            differ -= !state_equal(&now[change->id], &found[change->id]);
         now[change->id] = change->after;
-        differ += !state_equal(&now[change->id], &found[change->id]);
+        if (!skip[change->id])
+            differ += !state_equal(&now[change->id], &found[change->id]);
         last = change->op;
         if (!differ)
             moment = last;
@@ -260,7 +275,7 @@ bool workload_is_prefix(struct workload *w, const struct picture *p, int *lost)
 
 static bool row_was(const struct writer *me, int id, const struct state *found)
 {
-    if (!state_present(found))
+    if (!state_present(found) || row_maybe(me, id, found))
         return true;
     for (int i = 0; i < me->change_count; i++)
         if (me->changes[i].id == id && state_equal(&me->changes[i].after, found))

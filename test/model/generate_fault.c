@@ -122,7 +122,7 @@ static void bad_cell(struct generator *g, const struct oracle_table *t, struct w
         return;
     case 9:
         cell->op = WR_CELL_INCREMENT;
-        cell->timestamp_ms = gen_stamp(g, t);
+        cell->timestamp_ms = gen_stamp(g, t, true);
         cell->value = gen_value_of(g, WR_BIGINT);
         return;
     default:

@@ -14,7 +14,7 @@ bytes gen_column(struct generator *g);
 struct wr_value gen_value(struct generator *g);
 struct wr_value gen_value_of(struct generator *g, enum wr_type type);
 /* A stamp that is far from expiry, legal or not by the table's deviation. */
-int64_t gen_stamp(struct generator *g, const struct oracle_table *t);
+int64_t gen_stamp(struct generator *g, const struct oracle_table *t, bool update);
 /* A stamp that some cell of the table may have. */
 int64_t gen_known_stamp(struct generator *g, const struct oracle_table *t);
 /* True if every cell of the table brings its own stamp, also ones in the future. */

@@ -92,11 +92,13 @@ bool gen_stamped(const struct oracle_table *t)
     return last == '4' || last == '5';
 }
 
-int64_t gen_stamp(struct generator *g, const struct oracle_table *t)
+int64_t gen_stamp(struct generator *g, const struct oracle_table *t, bool update)
 {
     bool narrow = t->options.deviation_s < 10 * 86400 && !gen_chance(g, 3);
     int64_t days = narrow ? 0 : (int64_t)gen_below(g, 5), step = (int64_t)gen_below(g, 3);
 
+    if (update && g->wide && t->options.ttl_s >= 0 && days * 86400 + 43200 > t->options.ttl_s)
+        days = 0;
     if (gen_stamped(t) && gen_chance(g, 40))
         return g->start_ms + HALF_DAY_MS + days % 2 * 2 * HALF_DAY_MS + step;
     return g->start_ms - HALF_DAY_MS - days * 2 * HALF_DAY_MS + step;
@@ -116,5 +118,5 @@ int64_t gen_known_stamp(struct generator *g, const struct oracle_table *t)
 {
     const struct wr_cell *c = gen_chance(g, 70) ? gen_known_cell(g, t) : NULL;
 
-    return c ? c->timestamp_ms : gen_stamp(g, t);
+    return c ? c->timestamp_ms : gen_stamp(g, t, false);
 }

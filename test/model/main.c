@@ -164,7 +164,7 @@ static uint64_t round_run(const struct conf *conf, uint64_t seed, uint64_t ops, 
     FILE *out = open_memstream(&text, &text_size);
 
     run_open(&r.run, &rc);
-    generator_init(&r.gen, seed, r.run.o, r.start_ms, -1);
+    generator_init(&r.gen, seed, r.run.o, r.start_ms, -1, rc.wide);
     arena_init(&r.arena, NULL, 0);
     r.requests = mem_alloc((ops + 1) * sizeof(*r.requests));
     while (r.count < ops && !*failed)
@@ -235,11 +235,12 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
     uint64_t passed = 0;
 
     run_open(&r.run, &rc);
-    generator_init(&r.gen, seed, r.run.o, r.start_ms, -1);
+    generator_init(&r.gen, seed, r.run.o, r.start_ms, -1, rc.wide);
     arena_init(&r.arena, NULL, 0);
     for (int i = 0; i < conf->threads; i++) {
         run_share(&workers[i].run, &r.run);
-        generator_init(&workers[i].gen, seed * 1000 + (uint64_t)i, workers[i].run.o, r.start_ms, i);
+        generator_init(&workers[i].gen, seed * 1000 + (uint64_t)i, workers[i].run.o, r.start_ms, i,
+                       rc.wide);
         workers[i].ops = ops / (uint64_t)conf->threads;
     }
     make_tables(&r, workers, conf->threads);

@@ -20,6 +20,8 @@
 
 /* In an expected answer: any stamp within the call's time. */
 #define ORACLE_STAMP_OPEN WR_TIMESTAMP_NONE
+/* In expected capacity, as read units: nothing is expected. */
+#define ORACLE_ANY (-1)
 
 struct oracle_cell {
     struct wr_cell cell; /* name and value are the oracle's own memory; timestamp_ms always set */

@@ -33,7 +33,7 @@ int oracle_check_column_name(bytes name)
 int oracle_check_key_alone(const struct oracle *o, const struct wr_key *key,
                            enum oracle_key_use use)
 {
-    if (key->count > (size_t)o->limits.key_columns_max)
+    if (key->count < 1 || key->count > (size_t)o->limits.key_columns_max)
         return WR_E_PARAMETER;
     for (size_t i = 0; i < key->count; i++) {
         const struct wr_value *v = &key->columns[i].value;
@@ -58,10 +58,8 @@ int oracle_check_key_alone(const struct oracle *o, const struct wr_key *key,
             if (v->bytes.len > (size_t)o->limits.key_value_bytes_max)
                 return WR_E_PARAMETER;
             break;
-        case WR_BIGINT:
+        default: /* whether the type fits is for the table to say */
             break;
-        default:
-            return WR_E_PARAMETER;
         }
     }
     return WR_OK;
@@ -116,13 +114,16 @@ static int check_cell(const struct oracle *o, const struct wr_row_change *change
 
     if (oracle_check_column_name(cell->name))
         return WR_E_PARAMETER;
+    for (size_t i = 0; i < change->row.key.count; i++)
+        if (bytes_equal(cell->name, change->row.key.columns[i].name))
+            return WR_E_PARAMETER;
     if (change->type == WR_PUT && cell->op != WR_CELL_PUT)
         return WR_E_PARAMETER;
     if (has_value && check_value(o, &cell->value))
         return WR_E_PARAMETER;
     if (stamped && (cell->timestamp_ms < 0 || cell->timestamp_ms >= STAMP_END))
         return WR_E_PARAMETER;
-    if (cell->op == WR_CELL_DELETE_ONE && !stamped)
+    if ((cell->op == WR_CELL_DELETE_ONE && !stamped) || (cell->op == WR_CELL_DELETE_ALL && stamped))
         return WR_E_PARAMETER;
     if (cell->op == WR_CELL_INCREMENT) {
         if (stamped || (cell->value.type != WR_BIGINT && cell->value.type != WR_DOUBLE))
@@ -168,7 +169,8 @@ size_t oracle_change_size(const struct wr_row_change *change)
 int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change *change,
                               bool many)
 {
-    int code = oracle_check_key_alone(o, &change->row.key, ORACLE_KEY_WRITE);
+    int code = oracle_check_key_alone(
+        o, &change->row.key, change->type == WR_DELETE ? ORACLE_KEY_READ : ORACLE_KEY_WRITE);
 
     if (code)
         return code;
@@ -208,9 +210,6 @@ int oracle_check_change(const struct oracle *o, const struct oracle_table *t,
         const struct wr_cell *c = &change->row.cells[i];
         int64_t second = c->timestamp_ms / 1000, now = o->now_ms / 1000;
 
-        for (size_t k = 0; k < t->key_count; k++)
-            if (bytes_equal(c->name, t->key[k].name))
-                return WR_E_PARAMETER;
         if (c->op == WR_CELL_PUT && c->timestamp_ms != WR_TIMESTAMP_NONE &&
             (second < now - t->options.deviation_s || second >= now + t->options.deviation_s))
             return WR_E_PARAMETER;
@@ -232,6 +231,11 @@ int oracle_check_read_alone(const struct oracle *o, const struct wr_read_options
     if (!range && !read->has_specific && !read->has_max_versions)
         return WR_E_PARAMETER;
     if (read->has_start != read->has_end || (range && read->has_specific))
+        return WR_E_PARAMETER;
+    if (read->has_start &&
+        (read->start_ms < 0 || read->end_ms < 0 || read->start_ms >= read->end_ms))
+        return WR_E_PARAMETER;
+    if (read->has_specific && read->specific_ms < 0)
         return WR_E_PARAMETER;
     if (read->has_max_versions && read->max_versions <= 0)
         return WR_E_PARAMETER;

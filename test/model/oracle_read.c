@@ -1,4 +1,5 @@
-/* oracle_read.c: GetRow, BatchGetRow and GetRange (semantics, sections 5 and 6). */
+/* oracle_read.c: GetRow, BatchGetRow and GetRange (semantics, sections 5 and 6). partial_keys is the
+ * doors' affair and changes nothing here. */
 #include "oracle_part.h"
 
 static bool names_key(const struct oracle_table *t, bytes name)
@@ -24,30 +25,44 @@ static bool in_time(const struct wr_read_options *read, int64_t ts)
     return !read->has_start || (ts >= read->start_ms && ts < read->end_ms);
 }
 
-/* The cells that the read asks for, filters aside. */
-static size_t choose(const struct wr_read_options *read, const struct oracle_row *row,
-                     struct wr_cell *out)
+/* The cells of the columns that the read asks for: what filters look at. */
+static size_t choose_columns(const struct wr_read_options *read, const struct oracle_row *row,
+                             struct wr_cell *out)
 {
     size_t n = 0;
-    int32_t versions = 0;
-    bytes last = BYTES_NONE;
 
     for (size_t i = 0; i < row->count; i++) {
         const struct wr_cell *c = &row->cells[i].cell;
 
-        if (!names_column(read, c->name) || !in_time(read, c->timestamp_ms))
+        if (!names_column(read, c->name))
             continue;
         if (read->start_column.ptr && bytes_compare(c->name, read->start_column) < 0)
             continue;
         if (read->end_column.ptr && bytes_compare(c->name, read->end_column) >= 0)
             continue;
-        versions = last.ptr && bytes_equal(last, c->name) ? versions + 1 : 1;
-        last = c->name;
-        if (read->has_max_versions && versions > read->max_versions)
-            continue;
         out[n] = *c;
-        out[n].timestamp_ms = row->cells[i].open ? ORACLE_STAMP_OPEN : c->timestamp_ms;
+        if (row->cells[i].open)
+            out[n].timestamp_ms = ORACLE_STAMP_OPEN;
         n++;
+    }
+    return n;
+}
+
+/* Of those the versions that it asks for. */
+static size_t choose_versions(const struct wr_read_options *read, struct wr_cell *cells,
+                              size_t count)
+{
+    size_t n = 0;
+    int32_t versions = 0;
+    bytes last = BYTES_NONE;
+
+    for (size_t i = 0; i < count; i++) {
+        if (!in_time(read, cells[i].timestamp_ms))
+            continue;
+        versions = last.ptr && bytes_equal(last, cells[i].name) ? versions + 1 : 1;
+        last = cells[i].name;
+        if (!read->has_max_versions || versions <= read->max_versions)
+            cells[n++] = cells[i];
     }
     return n;
 }
@@ -71,21 +86,25 @@ static size_t cut_page(const struct wr_page_filter *page, struct wr_cell *cells,
 
 /* The row as this read gives it, and what of it counts as read. `row` NULL: absent. */
 static void read_row(const struct oracle_table *t, const struct wr_read_options *read,
-                     const struct oracle_row *row, bool partial, struct arena *a,
+                     const struct oracle_row *row, struct arena *a,
                      struct wr_row *out, size_t *size)
 {
     bool versioned = t->options.max_versions > 1 || t->options.ttl_s >= 0, key_named = false;
+    bool passes;
     struct wr_cell *cells;
     struct wr_key_column *key;
     const struct wr_page_filter *page;
-    size_t count, key_count = 0;
+    size_t count;
 
     *out = (struct wr_row){0};
     *size = 0;
     if (!row)
         return;
     cells = ARENA_ARRAY(a, struct wr_cell, row->count + 1);
-    count = choose(read, row, cells);
+    count = choose_columns(read, row, cells);
+    passes = !read->filter ||
+             oracle_filter_match(read->filter, row->key, t->key_count, cells, count);
+    count = choose_versions(read, cells, count);
     *size = oracle_key_size(row->key, t->key_count);
     for (size_t i = 0; i < count; i++)
         *size += cells[i].name.len + oracle_value_size(&cells[i].value) + (versioned ? 8 : 0);
@@ -93,18 +112,15 @@ static void read_row(const struct oracle_table *t, const struct wr_read_options 
         key_named = key_named || names_key(t, read->columns[i]);
     if (read->column_count && !count && !key_named)
         return;
-    if (read->filter) {
-        if (!oracle_filter_match(read->filter, row->key, t->key_count, cells, count))
-            return;
-        page = oracle_filter_page(read->filter);
-        if (page)
-            count = cut_page(page, cells, count);
-    }
+    if (!passes)
+        return;
+    page = read->filter ? oracle_filter_page(read->filter) : NULL;
+    if (page)
+        count = cut_page(page, cells, count);
     key = ARENA_ARRAY(a, struct wr_key_column, t->key_count);
     for (size_t i = 0; i < t->key_count; i++)
-        if (!partial || names_column(read, t->key[i].name))
-            key[key_count++] = row->key[i];
-    *out = (struct wr_row){.key = {key, key_count}, .cells = cells, .cell_count = count};
+        key[i] = row->key[i];
+    *out = (struct wr_row){.key = {key, t->key_count}, .cells = cells, .cell_count = count};
 }
 
 static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *a,
@@ -124,7 +140,7 @@ static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *
     expected->code = t ? oracle_check_key(t, &g->key, ORACLE_KEY_READ) : WR_E_NOT_EXIST;
     if (expected->code)
         return;
-    read_row(t, &g->read, oracle_row_find(t, g->key.columns), false, a, &expected->row.row, &size);
+    read_row(t, &g->read, oracle_row_find(t, g->key.columns), a, &expected->row.row, &size);
     expected->row.consumed.read = oracle_units(size);
 }
 
@@ -174,7 +190,7 @@ static void batch_get(struct oracle *o, const struct wr_batch_get_row *b, struct
             rows[k].code = oracle_check_key(t, &g->keys[k], ORACLE_KEY_READ);
             if (rows[k].code)
                 continue;
-            read_row(t, &g->read, oracle_row_find(t, g->keys[k].columns), false, a, &rows[k].row,
+            read_row(t, &g->read, oracle_row_find(t, g->keys[k].columns), a, &rows[k].row,
                      &size);
             rows[k].consumed.read = oracle_units(size);
         }
@@ -243,7 +259,7 @@ static void get_range(struct oracle *o, const struct wr_get_range *g, struct are
             expected->range.next = (struct wr_key){row->key, t->key_count};
             break;
         }
-        read_row(t, &g->read, row, g->partial_keys, a, &rows[n], &size);
+        read_row(t, &g->read, row, a, &rows[n], &size);
         scanned++;
         total += size;
         n += rows[n].key.count > 0;

@@ -68,7 +68,7 @@ static void resolve_key(struct step *s)
         return;
     s->key[at].value = (struct wr_value){.type = WR_BIGINT, .integer = INT64_MAX - 1000};
     s->key_open = true;
-    if (s->change->return_type == WR_RETURN_KEY && s->actual && s->actual->code == WR_OK &&
+    if (s->change->return_type != WR_RETURN_NONE && s->actual && s->actual->code == WR_OK &&
         s->actual->row.key.count == s->t->key_count &&
         s->actual->row.key.columns[at].value.type == WR_BIGINT) {
         s->key[at].value = s->actual->row.key.columns[at].value;
@@ -429,9 +429,8 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
         if (undo[i].row)
             oracle_row_free(t, undo[i].row);
         if (code) {
-            rows[i] = (struct wr_row_result){.code = code};
-            if (code == WR_E_CONDITION)
-                rows[i].consumed = (struct wr_capacity){.read = 1, .write = 1};
+            /* What rows cost that fail for another's sake is nowhere said. */
+            rows[i] = (struct wr_row_result){.code = code, .consumed = {.read = ORACLE_ANY}};
         }
     }
 }

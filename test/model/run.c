@@ -21,6 +21,7 @@ int64_t run_now_ms(void)
 
 /* ---- open and close ---- */
 
+static const struct wr_setting common_settings[] = {{"table_ops_per_s_max", "0"}};
 static const struct wr_setting wide_settings[] = {{"wide_row_cells", "4"},
                                                   {"wide_row_bytes", "1024"}};
 static const struct wr_setting tight_settings[] = {
@@ -34,6 +35,8 @@ static size_t settings(const struct run_conf *conf, struct wr_setting *out)
 {
     size_t n = 0;
 
+    for (size_t i = 0; i < PORT_COUNT(common_settings); i++)
+        out[n++] = common_settings[i];
     for (size_t i = 0; conf->wide && i < PORT_COUNT(wide_settings); i++)
         out[n++] = wide_settings[i];
     for (size_t i = 0; conf->tight && i < PORT_COUNT(tight_settings); i++)

@@ -1,7 +1,8 @@
 /* door_http.c: through a running widerowd, signed like a client.
  *
  * Whatever a script expects, every answer is also held against the protocol: status and code agree
- * with err.def, the five headers are there, the digest is that of the body, the signature is right. */
+ * with err.def, the five headers are there, the digest is that of the body, the signature is right.
+ */
 #include "door.h"
 
 #include "wire/ots_client.h"
@@ -56,7 +57,8 @@ static void send_header(struct exchange *x, const char *name, bytes value)
             return;
         }
     if (x->sent_count < HEADERS_MAX)
-        x->sent[x->sent_count++] = (struct sign_header){arena_copy(&x->c->arena, bytes_str(name)), value};
+        x->sent[x->sent_count++] =
+            (struct sign_header){arena_copy(&x->c->arena, bytes_str(name)), value};
 }
 
 static void drop_header(struct exchange *x, bytes name)
@@ -145,7 +147,8 @@ static void perform(struct http *h, struct exchange *x)
     list = curl_slist_append(list, "Expect:");
     list = curl_slist_append(list, "Content-Type:");
     for (size_t i = 0; i < x->sent_count; i++)
-        list = curl_slist_append(list, arena_printf(&x->c->arena, "%.*s: %.*s", BYTES_FMT(x->sent[i].name),
+        list = curl_slist_append(list, arena_printf(&x->c->arena, "%.*s: %.*s",
+                                                    BYTES_FMT(x->sent[i].name),
                                                     BYTES_FMT(x->sent[i].value))
                                            .ptr);
     buf_init(&x->answer, &x->c->arena, 1024);
@@ -222,15 +225,16 @@ static void read_error(struct exchange *x, struct answer *out)
 
 static void read_answer(const struct http *h, struct exchange *x, enum wr_op op, struct answer *out)
 {
-    *out = (struct answer){.status = x->status, .code_name = "", .reply = {.op = op, .message = ""}};
+    *out =
+        (struct answer){.status = x->status, .code_name = "", .reply = {.op = op, .message = ""}};
     out->fault = x->status < 0 ? "the server did not answer" : check_signature(h, x);
     if (x->status < 0) {
         out->reply.code = E_INTERNAL;
     } else if (x->status != 200) {
         read_error(x, out);
         if (!out->fault && out->status != wr_error_status(out->reply.code))
-            out->fault = arena_printf(&x->c->arena, "HTTP status %d does not go with %s", out->status,
-                                      out->code_name)
+            out->fault = arena_printf(&x->c->arena, "HTTP status %d does not go with %s",
+                                      out->status, out->code_name)
                              .ptr;
     } else if (ots_decode_reply(x->c, op, buf_bytes(&x->answer), &out->reply)) {
         out->fault = arena_printf(&x->c->arena, "the answer does not parse: %s", x->c->text).ptr;
@@ -370,12 +374,15 @@ void door_http_raw(struct door *d, struct cursor *p, bytes *out)
     }
     if (x->status != 200)
         read_error(x, &a);
-    *out = arena_printf(&x->c->arena, "%d %s", x->status, x->status == 200 ? "ok" : err_info(a.reply.code)->name);
+    *out = arena_printf(&x->c->arena, "%d %s", x->status,
+                        x->status == 200 ? "ok" : err_info(a.reply.code)->name);
     if (x->status != 200)
         *out = arena_printf(&x->c->arena, "%.*s \"%s\"", BYTES_FMT(*out), a.reply.message);
     /* Who is not known cannot be given a signature. */
-    if (a.fault || (fault && !(a.reply.code == E_AUTH && strcmp(fault, "the answer is not signed") == 0)))
-        *out = arena_printf(&x->c->arena, "%.*s fault \"%s\"", BYTES_FMT(*out), a.fault ? a.fault : fault);
+    if (a.fault ||
+        (fault && !(a.reply.code == E_AUTH && strcmp(fault, "the answer is not signed") == 0)))
+        *out = arena_printf(&x->c->arena, "%.*s fault \"%s\"", BYTES_FMT(*out),
+                            a.fault ? a.fault : fault);
 }
 
 /* ---- the server */
@@ -398,7 +405,7 @@ static void http_close(struct door *d)
 
 static void run_server(const struct door_conf *conf, const char *port_file)
 {
-    const char *argv[64] = {conf->widerowd, "--data",  conf->dir, "--engine",    conf->engine,
+    const char *argv[64] = {conf->widerowd, "--data",      conf->dir, "--engine",    conf->engine,
                             "--http",       "127.0.0.1:0", "--sql",   "off",         "--admin",
                             "off",          "--instance",  INSTANCE,  "--log-level", "error",
                             "--port-file",  port_file};
@@ -408,7 +415,8 @@ static void run_server(const struct door_conf *conf, const char *port_file)
     if (conf->strict)
         argv[n++] = "--strict";
     for (size_t i = 0; i < conf->setting_count && i < PORT_COUNT(sets); i++) {
-        snprintf(sets[i], sizeof(sets[i]), "%s=%s", conf->settings[i].name, conf->settings[i].value);
+        snprintf(sets[i], sizeof(sets[i]), "%s=%s", conf->settings[i].name,
+                 conf->settings[i].value);
         argv[n++] = "--set";
         argv[n++] = sets[i];
     }

@@ -67,7 +67,8 @@ static const char *number_end(const char *p, const char *end)
         for (p++; p < end && isdigit((unsigned char)*p);)
             p++;
     if (p < end && *p == 'e' &&
-        (isdigit((unsigned char)p[1]) || ((p[1] == '-' || p[1] == '+') && isdigit((unsigned char)p[2]))))
+        (isdigit((unsigned char)p[1]) ||
+         ((p[1] == '-' || p[1] == '+') && isdigit((unsigned char)p[2]))))
         for (p += 2; p < end && isdigit((unsigned char)*p);)
             p++;
     return p;
@@ -142,5 +143,6 @@ struct tokens lex(struct script *s, bytes text)
 
 bool token_is(const struct token *t, const char *word)
 {
-    return (t->kind == TOKEN_WORD || t->kind == TOKEN_PUNCT) && bytes_equal(t->text, bytes_str(word));
+    return (t->kind == TOKEN_WORD || t->kind == TOKEN_PUNCT) &&
+           bytes_equal(t->text, bytes_str(word));
 }

@@ -73,7 +73,8 @@ static bool same_token(struct script *s, const struct token *e, const struct tok
     struct wr_value x, y;
 
     /* A name may be written either way. */
-    if ((e->kind == TOKEN_TEXT && a->kind == TOKEN_WORD) || (e->kind == TOKEN_WORD && a->kind == TOKEN_TEXT))
+    if ((e->kind == TOKEN_TEXT && a->kind == TOKEN_WORD) ||
+        (e->kind == TOKEN_WORD && a->kind == TOKEN_TEXT))
         return bytes_equal(e->text, a->text) && !is_constant(a);
     if (e->kind != a->kind)
         return false;

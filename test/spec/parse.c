@@ -23,7 +23,8 @@ bool parse_list(struct cursor *p, bytes **out, size_t *count)
             expect(p, "]");
         }
         for (int64_t i = 0; i < times && n < LIST_MAX; i++)
-            names[n++] = numbered ? arena_printf(&p->s->c.arena, "%.*s%" PRId64, BYTES_FMT(name), i) : name;
+            names[n++] =
+                numbered ? arena_printf(&p->s->c.arena, "%.*s%" PRId64, BYTES_FMT(name), i) : name;
     }
     *out = names;
     *count = n;
@@ -52,11 +53,11 @@ enum wr_type parse_type(struct cursor *p)
     static const struct {
         const char *name;
         enum wr_type type;
-    } types[] = {{"integer", WR_BIGINT},      {"string", WR_VARCHAR},    {"binary", WR_VARBINARY},
-                 {"double", WR_DOUBLE},       {"boolean", WR_BOOLEAN},   {"tinyint", WR_TINYINT},
-                 {"smallint", WR_SMALLINT},   {"int", WR_INTEGER},       {"ubigint", WR_UBIGINT},
-                 {"float", WR_FLOAT},         {"decimal", WR_DECIMAL},   {"char", WR_CHAR},
-                 {"fixed", WR_BINARY},        {"date", WR_DATE},         {"time", WR_TIME},
+    } types[] = {{"integer", WR_BIGINT},      {"string", WR_VARCHAR},  {"binary", WR_VARBINARY},
+                 {"double", WR_DOUBLE},       {"boolean", WR_BOOLEAN}, {"tinyint", WR_TINYINT},
+                 {"smallint", WR_SMALLINT},   {"int", WR_INTEGER},     {"ubigint", WR_UBIGINT},
+                 {"float", WR_FLOAT},         {"decimal", WR_DECIMAL}, {"char", WR_CHAR},
+                 {"fixed", WR_BINARY},        {"date", WR_DATE},       {"time", WR_TIME},
                  {"timestamp", WR_TIMESTAMP}, {"json", WR_JSON}};
 
     for (size_t i = 0; i < PORT_COUNT(types); i++)
@@ -117,7 +118,8 @@ static void parse_defined(struct cursor *p, const struct wr_defined_column **out
             type = parse_type(p);
         for (int64_t i = 0; i < times && n < 256; i++)
             defined[n++] = (struct wr_defined_column){
-                numbered ? arena_printf(&p->s->c.arena, "%.*s%" PRId64, BYTES_FMT(name), i) : name, type};
+                numbered ? arena_printf(&p->s->c.arena, "%.*s%" PRId64, BYTES_FMT(name), i) : name,
+                type};
     }
     *out = defined;
     *count = n;
@@ -152,7 +154,8 @@ static void parse_partitions(struct cursor *p, bool splits, const struct wr_part
 /* index=(name (key columns) (attribute columns) [local]) */
 static void parse_index(struct cursor *p, struct wr_create_table *t)
 {
-    struct wr_index_meta *all = ARENA_ARRAY(&p->s->c.arena, struct wr_index_meta, t->index_count + 1);
+    struct wr_index_meta *all =
+        ARENA_ARRAY(&p->s->c.arena, struct wr_index_meta, t->index_count + 1);
     struct wr_index_meta *ix = &all[t->index_count];
 
     if (t->index_count)
@@ -277,7 +280,8 @@ static void parse_create(struct cursor *p, struct wr_request *out)
         else if (take_option(p, "index"))
             parse_index(p, t);
         else if (take_option(p, "sse_key"))
-            t->sse = (struct wr_sse_spec){true, true, (int32_t)parse_number(p), BYTES_NONE, BYTES_NONE};
+            t->sse =
+                (struct wr_sse_spec){true, true, (int32_t)parse_number(p), BYTES_NONE, BYTES_NONE};
         else if (take(p, "local_transactions"))
             t->local_transactions = true;
         else

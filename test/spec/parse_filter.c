@@ -13,8 +13,8 @@ static enum wr_comparator parse_comparator(struct cursor *p)
     static const struct {
         const char *name;
         enum wr_comparator comparator;
-    } all[] = {{"=", WR_EQUAL},          {"!=", WR_NOT_EQUAL},   {">", WR_GREATER_THAN},
-               {">=", WR_GREATER_EQUAL}, {"<", WR_LESS_THAN},    {"<=", WR_LESS_EQUAL},
+    } all[] = {{"=", WR_EQUAL},          {"!=", WR_NOT_EQUAL},     {">", WR_GREATER_THAN},
+               {">=", WR_GREATER_EQUAL}, {"<", WR_LESS_THAN},      {"<=", WR_LESS_EQUAL},
                {"exists", WR_EXIST},     {"missing", WR_NOT_EXIST}};
 
     for (size_t i = 0; i < PORT_COUNT(all); i++)

@@ -207,7 +207,8 @@ static size_t parse_groups(struct cursor *p, const struct wr_table_write **out)
     size_t count = 0;
 
     while (take(p, "in")) {
-        struct wr_row_change *changes = ARENA_ARRAY(&p->s->c.arena, struct wr_row_change, CHANGES_MAX);
+        struct wr_row_change *changes =
+            ARENA_ARRAY(&p->s->c.arena, struct wr_row_change, CHANGES_MAX);
         enum wr_change_type type;
         size_t n = 0;
 

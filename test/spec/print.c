@@ -43,7 +43,8 @@ static void put_quoted(struct printer *p, bytes text)
 /* Words that mean something in an expectation; columns of these names are written as texts. */
 static bool is_reserved(bytes name)
 {
-    static const char *const words[] = {"cu", "size", "next", "token", "row", "rows", "no", "count"};
+    static const char *const words[] = {"cu",  "size", "next", "token",
+                                        "row", "rows", "no",   "count"};
 
     for (size_t i = 0; i < PORT_COUNT(words); i++)
         if (bytes_equal(name, bytes_str(words[i])))
@@ -161,7 +162,8 @@ static void put_value(struct printer *p, const struct wr_value *v)
         put_real(p, v->real);
     else if (v->type == WR_UBIGINT)
         put(p, "%" PRIu64, v->uinteger);
-    else if (v->type == WR_DECIMAL || v->type == WR_CHAR || v->type == WR_JSON || v->type == WR_BINARY)
+    else if (v->type == WR_DECIMAL || v->type == WR_CHAR || v->type == WR_JSON ||
+             v->type == WR_BINARY)
         put_quoted(p, v->bytes);
     else
         put(p, "%" PRId64, v->integer);
@@ -429,7 +431,8 @@ bytes print_answer(struct script *s, const struct wr_request *req, const struct 
                    const struct tokens *expected)
 {
     struct printer p = {.s = s};
-    bool brief = expected->count && token_is(&expected->items[0], "ok") && !has_punct(expected, "(");
+    bool brief =
+        expected->count && token_is(&expected->items[0], "ok") && !has_punct(expected, "(");
 
     buf_init(&p.b, &s->c.arena, 256);
     if (a->reply.code)

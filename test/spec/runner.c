@@ -176,7 +176,8 @@ static const char *check_answer(const struct wr_request *req, const struct answe
 static void note_codes(struct runner *r, const struct tokens *expected)
 {
     for (size_t i = 0; i < expected->count; i++) {
-        int code = expected->items[i].kind == TOKEN_WORD ? error_of_name(expected->items[i].text) : -1;
+        int code =
+            expected->items[i].kind == TOKEN_WORD ? error_of_name(expected->items[i].text) : -1;
 
         if (code > 0)
             r->given[code] = true;
@@ -444,7 +445,8 @@ static bool starts(const struct statement *st, const char *word)
 /* The statements before the first case, and then those of [from, to). */
 static enum outcome run_body(struct run *run, size_t setup, size_t from, size_t to)
 {
-    for (size_t i = setup; i < run->r->statement_count && !starts(&run->r->statements[i], "case"); i++) {
+    for (size_t i = setup; i < run->r->statement_count && !starts(&run->r->statements[i], "case");
+         i++) {
         enum outcome o = run_statement(run, &run->r->statements[i]);
 
         if (o != PASSED)
@@ -491,7 +493,11 @@ static void run_case(struct runner *r, const char *file, size_t setup, size_t fr
         printf("    in %s\n", name->text);
     }
     if (r->verbose)
-        printf("%s:%d: %s %s\n", file, name->line, o == PASSED ? "passed" : o == FAILED ? "FAILED" : "skipped", name->text);
+        printf("%s:%d: %s %s\n", file, name->line,
+               o == PASSED   ? "passed"
+               : o == FAILED ? "FAILED"
+                             : "skipped",
+               name->text);
     r->passed += o == PASSED;
     r->failed += o == FAILED;
     r->skipped += o == SKIPPED;
@@ -534,7 +540,8 @@ static void file_cut(struct runner *r, char *text)
         if (*p == ' ' || *p == '\t') {
             /* Belongs to the statement above: the newline between them stays. */
             if (!open) {
-                fprintf(stderr, "line %d is indented, but no statement stands right above it\n", line);
+                fprintf(stderr, "line %d is indented, but no statement stands right above it\n",
+                        line);
                 exit(2);
             }
             p[-1] = '\n';
@@ -708,7 +715,8 @@ static bool report_codes(const struct runner *r)
 
 static void usage(void)
 {
-    fprintf(stderr, "spec_runner --engine mem|rocks --door library|http [--widerowd PATH] [--set NAME=VALUE]...\n"
+    fprintf(stderr, "spec_runner --engine mem|rocks --door library|http [--widerowd PATH] [--set "
+                    "NAME=VALUE]...\n"
                     "            [--case PART-OF-NAME] [--every-code] [--verbose] FILE.spec...\n");
     exit(2);
 }
@@ -785,8 +793,8 @@ int main(int argc, char **argv)
     ok = r->failed == 0;
     if (r->every_code)
         ok &= report_codes(r);
-    printf("spec-%s-%s: %d passed, %d failed, %d skipped\n", r->conf.engine, r->door_name, r->passed,
-           r->failed, r->skipped);
+    printf("spec-%s-%s: %d passed, %d failed, %d skipped\n", r->conf.engine, r->door_name,
+           r->passed, r->failed, r->skipped);
     mem_free(r->statements);
     mem_free(r);
     return ok ? 0 : 1;

@@ -64,8 +64,8 @@ struct cursor {
     const struct token *at;
 };
 
-bool take(struct cursor *p, const char *word);    /* goes past it if it is there */
-void expect(struct cursor *p, const char *word);  /* or the script is wrong */
+bool take(struct cursor *p, const char *word);   /* goes past it if it is there */
+void expect(struct cursor *p, const char *word); /* or the script is wrong */
 int64_t parse_number(struct cursor *p);
 int64_t parse_time(struct cursor *p); /* milliseconds: 1000, now, now-10s, $v+1 */
 bytes parse_name(struct cursor *p);

@@ -1,7 +1,6 @@
 /* One suite, run on every engine that needs no cluster. */
 #include "bed.h"
 
-#include "base/fault.h"
 #include "base/rng.h"
 
 static const char *engine_name;

@@ -529,6 +529,7 @@ static void test_folder_half_made(void **state)
     bed_open(&b, "rocks");
     bed_release(&b);
 
+#ifdef WR_FAULTS
     bed_init(&b);
     fault_arm("folder_half_made:error:1"); /* VERSION is there, db.new not yet renamed */
     assert_int_equal(bed_try_open(&b, "rocks"), E_UNAVAILABLE);
@@ -536,6 +537,7 @@ static void test_folder_half_made(void **state)
     bed_open(&b, "rocks");
     assert_int_equal(bed_put(&b, "a", "1"), E_OK);
     bed_release(&b);
+#endif
 }
 
 int main(void)

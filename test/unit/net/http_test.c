@@ -416,6 +416,21 @@ static void test_expect_continue(void **state)
     close(fd);
 }
 
+/* A body too long even to be dropped is refused while it is still coming. */
+static void test_endless_body(void **state)
+{
+    static const char head[] = "POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 200000000\r\n\r\n";
+    int fd = dial(*state);
+    char piece[4096] = "", answer[1024] = "";
+
+    send(fd, head, strlen(head), MSG_NOSIGNAL);
+    for (int i = 0; i < 10; i++)
+        send(fd, piece, sizeof(piece), MSG_NOSIGNAL);
+    assert_true(recv(fd, answer, sizeof(answer) - 1, 0) > 0);
+    assert_memory_equal(answer, "HTTP/1.1 413 ", 13);
+    close(fd);
+}
+
 /* Clients that go away at every stage leave nothing behind. */
 static void test_clients_that_go_away(void **state)
 {
@@ -570,6 +585,7 @@ int main(void)
         cmocka_unit_test(test_drips_are_cut),
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_expect_continue),
+        cmocka_unit_test(test_endless_body),
         cmocka_unit_test(test_clients_that_go_away),
         cmocka_unit_test(test_pipelined_requests),
         cmocka_unit_test(test_many_connections),

@@ -1,0 +1,284 @@
+/* points.c: every named fault point of base/fault.def ends the process, several times each, and
+ * everything acknowledged is there after the next start. A point that is never hit fails the test,
+ * so that none can be forgotten.
+ *
+ * A point is looked for in stages, each of which brings the server through other code. The stages
+ * of a point that the common order would find late are listed; a new point needs no entry. */
+#include "server.h"
+#include "workload.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define HITS_SHORT 3
+#define HITS_NIGHTLY 20
+#define STAGE_MS 3000
+#define JUNK_ROWS 200
+
+#ifdef WR_FAULTS
+
+enum stage {
+    STAGE_BUSY,  /* some random pass of the point while writers work */
+    STAGE_FIRST, /* its first pass: at the start, or when a table is dropped */
+    STAGE_MEND,  /* its second pass, after a failed sync has made the engine reopen its files */
+    STAGE_NEW,   /* its first pass in a folder that is being made */
+    STAGE_COUNT
+};
+
+static const char *const names[] = {
+#define FAULT(name) #name,
+#include "base/fault.def"
+#undef FAULT
+};
+
+static const struct hint {
+    const char *name;
+    enum stage stages[2];
+} hints[] = {
+    {"rocks_reopen", {STAGE_FIRST, STAGE_MEND}},
+    {"drop_half", {STAGE_FIRST, STAGE_FIRST}},
+    {"folder_half_made", {STAGE_NEW, STAGE_NEW}},
+};
+
+struct points {
+    struct crash *run;
+    struct server server;
+    struct workload *workload;
+    struct picture *picture;
+    char dir[256];
+    int folders; /* made so far */
+    int hits;
+    struct crash_times ready;
+};
+
+/* ---- work for the server */
+
+/* A new folder, and a book that knows it is empty. */
+static void new_folder(struct points *t)
+{
+    if (t->workload)
+        workload_free(t->workload);
+    t->workload = workload_new(t->run);
+    snprintf(t->dir, sizeof(t->dir), "%s/points-%d", t->run->work, ++t->folders);
+    server_init(&t->server, t->run, t->dir);
+}
+
+static int table_drop(struct door *d, const char *table)
+{
+    struct wr_request request = {.op = WR_OP_DELETE_TABLE,
+                                 .delete_table = {.table = bytes_str(table)}};
+    struct wr_reply reply;
+
+    door_clear(d);
+    return door_exec(d, &request, &reply);
+}
+
+static const char *const junk_keys[1] = {"id"};
+
+static int junk_fill(struct door *d)
+{
+    struct wr_row_change changes[JUNK_ROWS] = {0};
+    struct wr_key_column keys[JUNK_ROWS];
+    struct wr_cell cell = {.name = BYTES_LIT("v"),
+                           .value = {.type = WR_BIGINT, .integer = 1},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_table_write table = {
+        .table = BYTES_LIT("junk"), .changes = changes, .change_count = JUNK_ROWS};
+    struct wr_request request = {.op = WR_OP_BATCH_WRITE_ROW,
+                                 .batch_write_row = {.tables = &table, .table_count = 1}};
+    struct wr_reply reply;
+
+    for (int i = 0; i < JUNK_ROWS; i++) {
+        keys[i] = (struct wr_key_column){bytes_str(junk_keys[0]),
+                                         {.type = WR_BIGINT, .integer = i}};
+        changes[i] =
+            (struct wr_row_change){.type = WR_PUT, .row = {{&keys[i], 1}, &cell, 1}};
+    }
+    door_clear(d);
+    return door_exec(d, &request, &reply);
+}
+
+static bool count_row(void *arg, const struct wr_row *row)
+{
+    (void)row;
+    ++*(int *)arg;
+    return true;
+}
+
+/* Makes a table, fills it, drops it, until the server goes or time is over. */
+static void junk_until(struct points *t, int64_t until_ms)
+{
+    struct door d;
+
+    door_open(&d, t->run);
+    while (!server_ended(&t->server) && clock_mono_ms(&t->run->clock) < until_ms) {
+        if (door_create_table(&d, "junk", junk_keys, 1) || junk_fill(&d) ||
+            table_drop(&d, "junk"))
+            crash_sleep_us(5000);
+        crash_sleep_us(20000);
+    }
+    door_close(&d);
+}
+
+/* A table that was dropped and made again is empty, wherever the drop was cut. */
+static void junk_check(struct points *t, const char *where)
+{
+    struct door d;
+    int rows = 0, code;
+
+    door_open(&d, t->run);
+    code = table_drop(&d, "junk");
+    if (code == 0 || code == WR_E_NOT_EXIST)
+        code = door_create_table(&d, "junk", junk_keys, 1);
+    if (code == 0)
+        code = door_scan(&d, "junk", junk_keys, 1, INT64_MIN, INT64_MAX, count_row, &rows);
+    if (code || rows)
+        crash_problem(t->run, "%s: a table made again has %d rows of the dropped one (%s)", where,
+                      rows, code ? d.c.text : "read");
+    table_drop(&d, "junk");
+    door_close(&d);
+}
+
+/* ---- one crash */
+
+static bool hit(struct points *t, const char *name)
+{
+    char *text = server_output(&t->server), want[100];
+    bool found;
+
+    snprintf(want, sizeof(want), "fault: crash at %s\n", name);
+    found = strstr(text, want) != NULL;
+    mem_free(text);
+    return found;
+}
+
+static void fault_text(struct points *t, enum stage stage, const char *name, char *out, size_t size)
+{
+    struct rng *rng = &t->run->rng;
+
+    if (stage == STAGE_BUSY)
+        snprintf(out, size, "%s:crash:%lld", name, (long long)crash_between(rng, 1, 60));
+    else if (stage == STAGE_MEND)
+        snprintf(out, size, "commit_before_sync:error:%lld,%s:crash:2",
+                 (long long)crash_between(rng, 5, 40), name);
+    else
+        snprintf(out, size, "%s:crash:1", name);
+}
+
+/* Runs a stage with the point armed. True if the process ended there. */
+static bool stage_run(struct points *t, enum stage stage, const char *name)
+{
+    char fault[200];
+    bool working = false;
+
+    if (stage == STAGE_NEW)
+        new_folder(t);
+    fault_text(t, stage, name, fault, sizeof(fault));
+    t->server.fault = fault;
+    server_start(&t->server);
+    t->server.fault = NULL;
+    if (server_wait_ready(&t->server) && workload_create(t->workload)) {
+        working = true;
+        workload_start(t->workload);
+        junk_until(t, clock_mono_ms(&t->run->clock) + STAGE_MS);
+    }
+    if (!server_ended(&t->server)) {
+        server_kill(&t->server);
+        if (working)
+            workload_stop(t->workload);
+        return false;
+    }
+    if (working)
+        workload_stop(t->workload);
+    return hit(t, name);
+}
+
+static void recover(struct points *t, const char *where)
+{
+    char *text;
+
+    server_start(&t->server);
+    if (!server_wait_ready(&t->server)) {
+        text = server_output(&t->server);
+        crash_problem(t->run, "%s: the server does not start: %s", where, text);
+        mem_free(text);
+        return;
+    }
+    crash_times_add(&t->ready, t->server.ready_us);
+    if (!workload_create(t->workload))
+        return;
+    if (workload_look(t->workload, t->picture))
+        crash_problem(t->run, "%s: the rows cannot be read", where);
+    workload_compare(t->workload, t->picture, where, true);
+    if (workload_follow(t->workload, where, true))
+        crash_problem(t->run, "%s: the chains cannot be read", where);
+    junk_check(t, where);
+    server_kill(&t->server);
+}
+
+/* The stage to try first, and the one after it. */
+static enum stage stage_of(const char *name, int hits, int attempt)
+{
+    for (size_t i = 0; i < PORT_COUNT(hints); i++)
+        if (strcmp(hints[i].name, name) == 0 && attempt < 2)
+            return hints[i].stages[(hits + attempt) % 2];
+    return (enum stage)(attempt % STAGE_COUNT);
+}
+
+static void one_point(struct points *t, const char *name, int wanted)
+{
+    int hits = 0, attempts = 0, settled = -1;
+    char where[100];
+
+    crash_case_begin(t->run);
+    while (hits < wanted && attempts < STAGE_COUNT) {
+        enum stage stage = settled >= 0 ? (enum stage)settled : stage_of(name, hits, attempts);
+
+        snprintf(where, sizeof(where), "%s, stage %d", name, (int)stage);
+        if (stage_run(t, stage, name)) {
+            hits++;
+            /* A stage beyond the first that worked is the one to stay with. */
+            settled = attempts > 1 ? (int)stage : -1;
+            attempts = attempts > 1 ? attempts : 0;
+        } else {
+            attempts++;
+            settled = -1;
+        }
+        recover(t, where);
+    }
+    if (hits < wanted)
+        crash_problem(t->run, "%s was hit %d times, not %d", name, hits, wanted);
+    t->hits += hits;
+    if (!crash_case_end(t->run))
+        new_folder(t);
+}
+
+void points_part(struct crash *run)
+{
+    struct points t = {.run = run};
+    int wanted = run->count ? run->count : run->nightly ? HITS_NIGHTLY : HITS_SHORT;
+
+    t.picture = mem_alloc(sizeof(*t.picture));
+    new_folder(&t);
+    for (size_t i = 0; i < PORT_COUNT(names); i++)
+        one_point(&t, names[i], wanted);
+    server_kill(&t.server);
+    printf("  %zu points, %d crashes\n", PORT_COUNT(names), t.hits);
+    crash_times_print(&t.ready, "ready again");
+    workload_free(t.workload);
+    mem_free(t.picture);
+}
+
+#else
+
+void points_part(struct crash *run)
+{
+    printf("SKIPPED points: fault points are not built in\n");
+    run->skipped++;
+}
+
+#endif
