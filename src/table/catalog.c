@@ -286,16 +286,10 @@ static int load_tables(struct ctx *c, struct catalog *cat)
             TRY(table_new(c, cat->db, page.items[i].value, &t));
             cache_publish(cat, t->schema.instance, t->schema.d.table, t);
         }
-        if (page.count) {
-            struct buf next;
-
-            buf_init(&next, &c->arena, 0);
-            buf_put_bytes(&next, page.items[page.count - 1].key);
-            buf_put_u8(&next, 0);
-            range.start = buf_bytes(&next);
-        } else {
+        if (page.count)
+            range.start = key_after(&c->arena, page.items[page.count - 1].key);
+        else
             page.more = false;
-        }
     }
     return E_OK;
 }

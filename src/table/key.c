@@ -503,3 +503,12 @@ struct wr_key key_copy(struct arena *a, const struct wr_key *key)
     }
     return (struct wr_key){columns, key->count};
 }
+
+bytes key_after(struct arena *a, bytes key)
+{
+    uint8_t *p = arena_alloc(a, key.len + 1);
+
+    memcpy(p, key.ptr, key.len);
+    p[key.len] = 0;
+    return bytes_of(p, key.len + 1);
+}

@@ -69,6 +69,9 @@ int key_compare(const struct wr_key_schema *schema, const struct wr_key *a, cons
 /* Names and values as capacity counts them (semantics, section 7). */
 size_t key_size(const struct wr_key *key);
 
+/* The smallest key behind `key`: where a walk goes on after it. In the arena. */
+bytes key_after(struct arena *a, bytes key);
+
 /* A copy whose names and values live in the arena: replies outlive requests and tables. */
 struct wr_key key_copy(struct arena *a, const struct wr_key *key);
 

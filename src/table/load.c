@@ -97,12 +97,8 @@ static int take_page(struct load *l)
     if (l->next.ptr) {
         l->range_at = l->column_count;
     } else if (l->page.more && l->page.count) {
-        struct buf after;
-
-        buf_init(&after, &l->c->arena, 0);
-        buf_put_bytes(&after, l->page.items[l->page.count - 1].key);
-        buf_put_u8(&after, 0);
-        l->ranges[l->range_at].start = buf_bytes(&after);
+        l->ranges[l->range_at].start =
+            key_after(&l->c->arena, l->page.items[l->page.count - 1].key);
     } else {
         l->range_at++;
     }

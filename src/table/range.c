@@ -91,16 +91,11 @@ static int next_page(struct range_op *op)
 static void advance(struct range_op *op)
 {
     bytes last = op->page.items[op->page.count - 1].key;
-    struct buf b;
 
-    if (op->backward) {
+    if (op->backward)
         op->range.end = last;
-        return;
-    }
-    buf_init(&b, &op->call->c.arena, last.len + 1);
-    buf_put_bytes(&b, last);
-    buf_put_u8(&b, 0);
-    op->range.start = buf_bytes(&b);
+    else
+        op->range.start = key_after(&op->call->c.arena, last);
 }
 
 static int read_key(struct range_op *op, bytes head_key, struct wr_key *out)

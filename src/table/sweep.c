@@ -55,16 +55,6 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
     return wait_scan(&s->c, s->db->engine, &scan);
 }
 
-static bytes key_after(struct arena *a, bytes key)
-{
-    struct buf b;
-
-    buf_init(&b, a, key.len + 1);
-    buf_put_bytes(&b, key);
-    buf_put_u8(&b, 0);
-    return buf_bytes(&b);
-}
-
 /* ---- trash
  * --------------------------------------------------------------------------------------------------
  */

@@ -30,7 +30,9 @@ static struct oracle_table *pick_table(struct generator *g, int *number)
 
 /* ---- row changes ---- */
 
-static struct wr_cell cell(struct generator *g, const struct oracle_table *t, bool put)
+/* In a batch an earlier change may make the very version that a later one deletes; so only old
+ * versions are deleted there (`many`). */
+static struct wr_cell cell(struct generator *g, const struct oracle_table *t, bool put, bool many)
 {
     struct wr_cell c = {.name = gen_column(g), .timestamp_ms = WR_TIMESTAMP_NONE};
     const struct wr_cell *known = gen_chance(g, 60) ? gen_known_cell(g, t) : NULL;
@@ -43,6 +45,8 @@ static struct wr_cell cell(struct generator *g, const struct oracle_table *t, bo
     } else if (kind >= 70) {
         c.op = WR_CELL_DELETE_ONE;
         c.timestamp_ms = known ? known->timestamp_ms : gen_known_stamp(g, t);
+        if (many && c.timestamp_ms > g->start_ms - 1000)
+            c.timestamp_ms = gen_stamp(g, t, true);
     } else if (kind >= 55 && !gen_stamped(t)) {
         c.op = WR_CELL_INCREMENT;
         c.value = gen_value_of(g, known && known->value.type == WR_DOUBLE ? WR_DOUBLE : WR_BIGINT);
@@ -135,7 +139,7 @@ static struct wr_row_change change(struct generator *g, const struct oracle_tabl
     if (type == WR_UPDATE && count == 0)
         count = 1;
     for (size_t i = 0; i < count; i++)
-        cells[i] = cell(g, t, type == WR_PUT || (placeholder && i == 0));
+        cells[i] = cell(g, t, type == WR_PUT || (placeholder && i == 0), many);
     part_cells(g, cells, &count);
     if (type == WR_UPDATE && !placeholder)
         rewrite_version(g, oracle_find(g->o, t->name), &c.row.key, cells, &count);

@@ -71,7 +71,7 @@ static void bad_key(struct generator *g, struct wr_key *key, bool bound)
         break;
     case 6:
         if (c[i].value.type == WR_BIGINT)
-            c[i].value.type = WR_DOUBLE;
+            c[i].value = (struct wr_value){.type = WR_DOUBLE, .real = 1.5};
         else if (c[i].value.type == WR_VARCHAR || c[i].value.type == WR_VARBINARY)
             c[i].value.bytes = long_bytes(g, 1025);
         break;

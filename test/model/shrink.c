@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* How many requests it takes to see a difference; 0: none shows. */
+/* How many requests it takes to see a difference, a last look at all tables included; 0: none
+ * shows. */
 static size_t fails_at(const struct run_conf *conf, const struct wr_request **requests, size_t count)
 {
     struct run r;
@@ -15,6 +16,8 @@ static size_t fails_at(const struct run_conf *conf, const struct wr_request **re
     for (size_t i = 0; i < count && !at; i++)
         if (!run_request(&r, requests[i], NULL))
             at = i + 1;
+    if (!at && !run_check_all(&r, NULL))
+        at = count;
     run_close(&r);
     return at;
 }
