@@ -4,6 +4,7 @@
 #   test/run.sh [SUITE …]     all of the tier, or only those named
 #   BUILD=build               the build folder to test        SAN=…  its sanitizers, if any
 #   TIER=short|nightly        how much of each
+#   RESULTS=DIR               keeps each suite's output there
 #   WIDEROW_CACHE=DIR         where SDKs are installed once and kept between runs
 #
 # Every suite ends with a line `name: N passed, N failed, N skipped`. The last line of this script adds them up.
@@ -26,6 +27,7 @@ suite() {
     echo "== $name"
     "$@" >"$log" 2>&1
     local code=$?
+    [ -z "${RESULTS:-}" ] || { mkdir -p "$RESULTS" && cp "$log" "$RESULTS/"; }
     took=$((SECONDS - start))
     line=$(grep -E '^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
     if [ -n "$line" ]; then

@@ -78,13 +78,11 @@ int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
     return e->ops->drop(c, e, p);
 }
 
-int engine_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 const struct partition_spec *left, const struct partition_spec *right)
+int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 size_t from_count, const struct partition_spec *to, size_t to_count)
 {
-    assert(ranges_are_sane(from->ranges, from->range_count));
-    assert(ranges_are_sane(left->ranges, left->range_count));
-    assert(ranges_are_sane(right->ranges, right->range_count));
-    return e->ops->split(c, e, from, left, right);
+    assert(from_count && to_count);
+    return e->ops->recut(c, e, from, from_count, to, to_count);
 }
 
 int engine_get(struct ctx *c, struct engine *e, struct get *g)
@@ -126,11 +124,10 @@ void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_
     e->ops->apply(c, e, b, done, arg);
 }
 
-int engine_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
-                uint64_t *out)
+int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)
 {
-    assert(ranges_are_sane(ranges, n));
-    return e->ops->size(c, e, ranges, n, out);
+    assert(ranges_are_sane(p->ranges, p->range_count));
+    return e->ops->size(c, e, p, out);
 }
 
 void engine_stat(struct engine *e, struct engine_stat *out)

@@ -7,13 +7,18 @@
  * touches one partition and lands whole or not at all. On an engine with ENGINE_ONE_MAP a partition
  * is only a range of the one map, splitting moves no byte, and a batch may touch any keys.
  *
- * Completion. Reads (get, scan, size) either answer at once and return E_OK or an error, or return
+ * Completion. Reads (get, scan) either answer at once and return E_OK or an error, or return
  * E_LATER and call `done` exactly once, later, from a thread of the engine. Writes (apply) always
  * call `done` exactly once, possibly before they return. A completion must not block; it may call
  * the engine again. The structs passed in and all they point to must stay as they are until the
  * answer is there. Results live in the arena of `c`; they may be pinned in a cache, so release the
  * arena soon (it may outlive the engine). No iterator outlives a call: scan() gives one bounded
- * page, and the caller goes on from its last key. apply() does not touch `c` after it has returned.
+ * page, and the caller goes on from its last key.
+ *
+ * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
+ * one read under way for a context. apply() uses it only until it returns, so there may be many;
+ * what fails later comes as a code without a text. open, close, create, drop, recut and size may
+ * block: they are never called from a loop thread or a completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -21,13 +26,15 @@
  * with E_OK.
  *
  * Outcome of apply: E_OK, it is durable; E_GUARD, a guard failed and nothing changed; E_UNSURE, the
- * answer was lost and it may or may not have happened; any other error, nothing changed. A
+ * answer was lost and it may or may not have happened, or may happen yet; any other error, nothing
+ * changed (never E_INTERNAL, which tells a client "maybe"). E_PARTITION, from reads too: this is no
+ * longer the partition of those keys, look it up again. A
  * retryable "not now" is E_BUSY (stalled, or too much unsynced); E_NO_SPACE, the disk is (nearly)
  * full, when batches of deletions alone are still taken; E_UNAVAILABLE, writes are refused until
  * storage that failed is open again. After E_UNSURE storage may go back to what the disk holds, and
  * a batch that was seen at VIEW_LATEST may be gone.
  *
- * Any thread may call anything at any time between open and close, except create, drop and split of
+ * Any thread may call anything at any time between open and close, except create, drop and recut of
  * one and the same partition, which the caller keeps apart. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
@@ -114,8 +121,8 @@ struct edit {
 };
 
 /* Guards and edits that land together or not at all. Edits count in order: the last one to a key
- * wins. A batch without edits is a barrier: done() is called when all that was applied before is
- * durable. */
+ * wins. A batch without edits is a barrier, which may carry guards on what was read: done() is
+ * called when all that was applied before is durable. */
 struct batch {
     partition_id partition;
     const struct guard *guards;
@@ -169,16 +176,18 @@ struct engine_ops {
      * again after a crash. Sleeps: not for a loop thread or a completion. Nobody else may write
      * there. E_BUSY, E_UNAVAILABLE, E_UNSURE: call again. */
     int (*drop)(struct ctx *c, struct engine *e, const struct partition_spec *p);
-    /* Makes `left` and `right` out of `from`; their ranges together are those of `from`. */
-    int (*split)(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 const struct partition_spec *left, const struct partition_spec *right);
+    /* Makes the partitions `to` out of the partitions `from`, which are retired: a split (1 to n)
+     * or a merge (n to 1). The ranges of both sides together are the same; no key changes. May be
+     * called again with the same arguments after a crash, by any process. */
+    int (*recut)(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 size_t from_count, const struct partition_spec *to, size_t to_count);
     int (*get)(struct ctx *c, struct engine *e, struct get *g);
     int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
     void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg);
-    /* Approximate stored bytes of each range, write buffers included. */
-    int (*size)(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
-                uint64_t *out);
+    /* Approximate stored bytes in the ranges of `p`, write buffers included; they may be parts of
+     * the partition's. */
+    int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
     void (*stat)(struct engine *e, struct engine_stat *out);
 };
 
@@ -190,14 +199,13 @@ void engine_close(struct engine *e);
 uint32_t engine_caps(const struct engine *e);
 int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
-int engine_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 const struct partition_spec *left, const struct partition_spec *right);
+int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                 size_t from_count, const struct partition_spec *to, size_t to_count);
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg);
-int engine_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
-                uint64_t *out);
+int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
 
 #endif

@@ -181,15 +181,16 @@ static int mem_drop(struct ctx *c, struct engine *e, const struct partition_spec
     return E_OK;
 }
 
-static int mem_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                     const struct partition_spec *left, const struct partition_spec *right)
+static int mem_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                     size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     (void)c;
     (void)e;
     (void)from;
-    (void)left;
-    (void)right;
-    return E_OK;
+    (void)from_count;
+    (void)to;
+    (void)to_count;
+    return E_OK; /* partitions are ranges of the one map */
 }
 
 /* A copy for the caller; the cap of its arena counts, since clients decide what is stored. */
@@ -320,19 +321,17 @@ static void mem_apply(struct ctx *c, struct engine *e, const struct batch *b, ap
     done(arg, ok ? E_OK : E_GUARD);
 }
 
-static int mem_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
-                    uint64_t *out)
+static int mem_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)
 {
     struct mem *m = PORT_CONTAINER(e, struct mem, base);
 
     (void)c;
+    *out = 0;
     pthread_mutex_lock(&m->lock);
-    for (size_t i = 0; i < n; i++) {
-        out[i] = 0;
-        for (struct node *at = mem_seek(m, ranges[i].start, NULL);
-             at && in_range(at->key, &ranges[i]); at = at->next[0])
-            out[i] += at->key.len + at->value.len;
-    }
+    for (size_t i = 0; i < p->range_count; i++)
+        for (struct node *at = mem_seek(m, p->ranges[i].start, NULL);
+             at && in_range(at->key, &p->ranges[i]); at = at->next[0])
+            *out += at->key.len + at->value.len;
     pthread_mutex_unlock(&m->lock);
     return E_OK;
 }
@@ -355,7 +354,7 @@ const struct engine_ops engine_mem = {
     .close = mem_close,
     .create = mem_create,
     .drop = mem_drop,
-    .split = mem_split,
+    .recut = mem_recut,
     .get = mem_get,
     .scan = mem_scan,
     .apply = mem_apply,

@@ -1314,15 +1314,16 @@ static int rocks_create(struct ctx *c, struct engine *e, const struct partition_
     return E_OK; /* partitions are ranges of the one map */
 }
 
-static int rocks_split(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                       const struct partition_spec *left, const struct partition_spec *right)
+static int rocks_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                       size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     (void)c;
     (void)e;
     (void)from;
-    (void)left;
-    (void)right;
-    return E_OK;
+    (void)from_count;
+    (void)to;
+    (void)to_count;
+    return E_OK; /* partitions are ranges of the one map */
 }
 
 /* A value that stays in the block cache until the request's arena goes. */
@@ -1798,16 +1799,21 @@ static int size_range(struct ctx *c, struct handle *h, const struct key_range *r
     return E_OK;
 }
 
-static int rocks_size(struct ctx *c, struct engine *e, const struct key_range *ranges, size_t n,
+static int rocks_size(struct ctx *c, struct engine *e, const struct partition_spec *p,
                       uint64_t *out)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     struct entry in;
     int code = E_OK;
 
+    *out = 0;
     TRY(enter(c, r, VIEW_LATEST, &in));
-    for (size_t i = 0; i < n && code == E_OK; i++)
-        code = size_range(c, in.handle, &ranges[i], &out[i]);
+    for (size_t i = 0; i < p->range_count && code == E_OK; i++) {
+        uint64_t in_range = 0;
+
+        code = size_range(c, in.handle, &p->ranges[i], &in_range);
+        *out += in_range;
+    }
     leave(&in);
     return code;
 }
@@ -1849,7 +1855,7 @@ const struct engine_ops engine_rocks = {
     .close = rocks_close,
     .create = rocks_create,
     .drop = rocks_drop,
-    .split = rocks_split,
+    .recut = rocks_recut,
     .get = rocks_get,
     .scan = rocks_scan,
     .apply = rocks_apply,

@@ -50,6 +50,9 @@ static void make_ranges(struct load *l)
         l->ranges->start = cell_bound(l, l->start, l->start.ptr != NULL, false);
     l->ranges->end =
         l->end.ptr ? cell_bound(l, l->end, true, false) : cell_bound(l, BYTES_NONE, false, true);
+    /* The client chose both bounds: there may be nothing between them. */
+    if (bytes_compare(l->ranges->start, l->ranges->end) >= 0)
+        l->column_count = 0;
 }
 
 static int add_cell(struct load *l, const struct kv *kv)

@@ -441,7 +441,8 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
     for (size_t i = 0; i < m->change->row.cell_count; i++) {
         const struct wr_cell *cell = &m->change->row.cells[i], *old;
 
-        if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
+        if ((cell->op != WR_CELL_PUT && cell->op != WR_CELL_INCREMENT) ||
+            cell->timestamp_ms != WR_TIMESTAMP_NONE)
             continue;
         old = newest(m, w, cell->name);
         if (old && old->timestamp_ms >= stamp && old->timestamp_ms < m->now_ms + 1000)
@@ -483,15 +484,16 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     const struct row *old = &m->old;
     size_t old_count = exists ? old->cell_count : 0;
     bool full = m->table->schema.d.options.update_full_row;
-    struct working w = {.count = old_count};
+    struct working w;
     bool puts = false;
     int64_t stamp;
-    size_t n;
+    size_t visible_count, n;
 
     w.cells = arena_alloc(&c->arena,
                           sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
-    if (old_count)
-        memcpy(w.cells, old->cells, sizeof(*w.cells) * old_count);
+    /* What is hidden is gone: deleting a newer version must not bring it back. */
+    w.count = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old_count, w.cells);
+    visible_count = w.count;
     stamp = cell_stamp(m, &w);
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
@@ -515,7 +517,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     if (full && exists) {
         m->read_units = meter_units(
             meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
-        rewrite_untouched(m, &w, old_count, stamp);
+        rewrite_untouched(m, &w, visible_count, stamp);
     }
     n = cells_sort(w.cells, w.count);
     w.count = trim(m, w.cells, n);
@@ -562,7 +564,7 @@ static int64_t row_marker(const struct modify *m)
 {
     int64_t marker = m->old.wide && m->old.id == m->row.id ? m->old.marker_ms : 0;
 
-    if (!m->row.wide)
+    if (!m->row.wide || (m->row.cell_count == 0 && marker == 0)) /* wide by its key alone */
         return m->now_ms;
     for (size_t i = 0; i < m->row.cell_count; i++)
         if (m->row.cells[i].timestamp_ms > marker)

@@ -133,6 +133,7 @@ static void walk(struct read_op *op)
         if (code && !op->single) {
             r->result->code = c->code;
             r->result->message = c->text;
+            r->result->consumed.read = err_info(code)->http_status < 500; /* section 7 */
             ctx_clear(c);
         }
     }

@@ -27,7 +27,8 @@ static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out
 {
     struct arena *a = &op->call->c.arena;
     struct key_range ranges[2];
-    uint64_t sizes[2] = {0, 0};
+    struct partition_spec spec = {
+        .id = op->table->schema.id, .ranges = ranges, .range_count = PORT_COUNT(ranges)};
 
     for (int i = 0; i < 2; i++) {
         enum key_kind kind = i ? KIND_CELL : KIND_HEAD;
@@ -41,9 +42,7 @@ static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out
         buf_put_bytes(&end, to);
         ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     }
-    TRY(engine_size(&op->call->c, op->call->db->engine, ranges, 2, sizes));
-    *out = sizes[0] + sizes[1];
-    return E_OK;
+    return engine_size(&op->call->c, op->call->db->engine, &spec, out);
 }
 
 /* The first row at or behind `cols`; found false: none. */

@@ -126,13 +126,16 @@ static void op_release(struct write_op *op)
         op_finish(op);
 }
 
-/* Moves the context's failure into a row's result. */
+/* Moves the context's failure into a row's result. What a failed condition costs was counted; any
+ * other fault of the client's costs one unit (semantics, section 7), one of ours nothing. */
 static void row_fail(struct ctx *c, struct write_row *r)
 {
+    bool fault = c->code != E_CONDITION && err_info(c->code)->http_status < 500;
+
     r->result->code = c->code;
     r->result->message = c->text;
-    r->result->consumed.read = r->m.read_units;
-    r->result->consumed.write = r->m.write_units;
+    r->result->consumed.read = fault ? r->change->type == WR_UPDATE : r->m.read_units;
+    r->result->consumed.write = fault ? 1 : r->m.write_units;
     ctx_clear(c);
 }
 

@@ -67,26 +67,34 @@ static int get(struct door *d, int64_t owner, int64_t id, struct wr_reply *reply
     return door_exec(d, &request, reply);
 }
 
-/* One by one, since a scan met damage. */
-static void look_singly(struct door *d, struct picture *p)
+/* Reads one row into the picture. True if that met damage; any other error is a wrong answer. */
+static bool look_single(struct door *d, struct picture *p, int64_t owner, int64_t id)
 {
     struct look look = {p, &d->c.arena};
     struct wr_reply reply;
+    int code = get(d, owner, id, &reply);
 
-    for (int i = 0; i < OWNERS; i++) {
-        for (int id = 0; id < KEYS; id++) {
-            p->unknown[i][id] = get(d, i, id, &reply) != 0;
-            p->unknown_count += p->unknown[i][id];
-            if (!p->unknown[i][id] && reply.row.row.key.count)
-                look_row(&look, &reply.row.row);
-        }
+    if (code == 0 && reply.row.row.key.count)
+        look_row(&look, &reply.row.row);
+    if (code == WR_E_NOT_EXIST) {
+        p->no_table = true;
+        return false;
     }
-    for (int i = 0; i < COUNTERS; i++) {
-        p->counter_unknown[i] = get(d, COUNTER_OWNER, i, &reply) != 0;
-        p->unknown_count += p->counter_unknown[i];
-        if (!p->counter_unknown[i] && reply.row.row.key.count)
-            look_row(&look, &reply.row.row);
-    }
+    if (code && code != WR_E_INTERNAL && !p->foreign++)
+        crash_problem(p->run, "reading row (%lld, %lld): %s", (long long)owner, (long long)id,
+                      d->c.text);
+    p->unknown_count += code != 0;
+    return code != 0;
+}
+
+/* One by one, since a scan met damage. */
+static void look_singly(struct door *d, struct picture *p)
+{
+    for (int i = 0; i < OWNERS; i++)
+        for (int id = 0; id < KEYS; id++)
+            p->unknown[i][id] = look_single(d, p, i, id);
+    for (int i = 0; i < COUNTERS; i++)
+        p->counter_unknown[i] = look_single(d, p, COUNTER_OWNER, i);
 }
 
 int workload_look(struct workload *w, struct picture *p)
@@ -209,6 +217,10 @@ int workload_compare(struct workload *w, const struct picture *p, const char *wh
 {
     int wrong = p->torn + p->foreign;
 
+    if (p->no_table) {
+        crash_problem(w->run, "%s: the table is gone", where);
+        return wrong + 1;
+    }
     for (int i = 0; i < OWNERS; i++)
         wrong += compare_writer(&w->writers[i], p, where);
     for (int i = 0; i < COUNTERS; i++)

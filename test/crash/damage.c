@@ -27,7 +27,7 @@
 enum left {
     LEFT_ALL,    /* everything */
     LEFT_PREFIX, /* what each writer had written up to some moment */
-    LEFT_PAST,   /* rows as they were once: a table file may be gone */
+    LEFT_PAST,   /* rows as they were once, or none: a table file may be gone */
     LEFT_NONE,   /* nothing can be accepted; the server still refuses */
 };
 
@@ -137,9 +137,6 @@ static bool check_served(struct damage *t, const char *what)
         mem_free(text);
         return false;
     }
-    if (code && !t->picture->unknown_count)
-        /* The scan met a damaged block in which no row is, or in which all are outdated. */
-        ;
     wrong = workload_compare(t->base->workload, t->picture, what, false);
     t->wrong += wrong;
     if (workload_follow(t->base->workload, what, true))

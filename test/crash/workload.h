@@ -85,6 +85,7 @@ struct picture {
     bool unknown[OWNERS][KEYS]; /* reading it gave an error */
     int64_t counters[COUNTERS];
     bool counter_unknown[COUNTERS];
+    bool no_table; /* a row's table does not exist */
     int unknown_count;
     int torn, foreign; /* rows that are wrong in themselves */
     struct crash *run;

@@ -141,7 +141,7 @@ static struct wr_row_change change(struct generator *g, const struct oracle_tabl
     for (size_t i = 0; i < count; i++)
         cells[i] = cell(g, t, type == WR_PUT || (placeholder && i == 0), many);
     part_cells(g, cells, &count);
-    if (type == WR_UPDATE && !placeholder)
+    if (type == WR_UPDATE && !placeholder && !many)
         rewrite_version(g, oracle_find(g->o, t->name), &c.row.key, cells, &count);
     c.row.cells = cells;
     c.row.cell_count = count;

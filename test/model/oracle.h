@@ -47,6 +47,7 @@ struct oracle_table {
     struct oracle_row **rows; /* in key order */
     size_t row_count, row_capacity;
     struct oracle_issued *issued; /* auto-increment values given so far */
+    bool ghosts; /* rows went when the TTL was lowered: the database may still step over them */
     struct arena arena;           /* name and schema */
     struct oracle_table *next;
 };
@@ -58,6 +59,7 @@ struct oracle {
     int64_t now_ms;      /* of the request being answered */
     int64_t next_open;   /* the next made-up stamp */
     int32_t next_change; /* numbers row changes */
+    int32_t changes;     /* row changes in the last request that wrote */
     char complaint[512]; /* what is wrong in an answer that no expected answer can express */
 };
 
@@ -67,7 +69,8 @@ void oracle_free(struct oracle *o);
 struct oracle_table *oracle_find(struct oracle *o, bytes name);
 
 /* The answer `req` ought to get, and its effect on the oracle. `actual` is what the database said;
- * only auto-increment values are taken from it. Results live in the arena or in the oracle until
+ * only auto-increment values are taken from it, and
+ * where a page ends that steps over rows whose TTL has passed. Results live in the arena or in the oracle until
  * its next call. Messages are not predicted. If `o->complaint` is not empty, `actual` is wrong
  * whatever `expected` says. */
 void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
@@ -76,8 +79,7 @@ void oracle_answer(struct oracle *o, const struct wr_request *req, const struct 
 /* Shows what a full read of an existing row with open cells gave; stamps must lie in [sent_ms,
  * answered_ms], or just above the newest stamp the column had, or the one written before.
  * False: it is not the row expected; the complaint says why. */
-bool oracle_learn(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
-                  const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms);
+bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms);
 
 /* Shows the value that was chosen for a row with an open key. */
 bool oracle_learn_key(struct oracle *o, struct oracle_table *t, struct oracle_row *row,

@@ -67,8 +67,8 @@ const struct wr_page_filter *oracle_filter_page(const struct wr_filter *f);
 
 void oracle_table_op(struct oracle *o, const struct wr_request *req, struct arena *a,
                      struct wr_reply *expected); /* oracle_table.c */
-void oracle_read_op(struct oracle *o, const struct wr_request *req, struct arena *a,
-                    struct wr_reply *expected); /* oracle_read.c */
+void oracle_read_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
+                    struct arena *a, struct wr_reply *expected); /* oracle_read.c */
 void oracle_write_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
                      struct arena *a, struct wr_reply *expected); /* oracle_write.c */
 

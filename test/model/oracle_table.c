@@ -116,8 +116,10 @@ static int update(struct oracle *o, const struct wr_update_table *u, struct wr_r
     if (u->options.given & WR_HAS_ALLOW_UPDATE)
         t->options.allow_update = u->options.allow_update;
     for (size_t i = t->row_count; i-- > 0;)
-        if (!oracle_row_trim(t, t->rows[i], o->now_ms))
+        if (!oracle_row_trim(t, t->rows[i], o->now_ms)) {
             oracle_row_remove(t, t->rows[i]->key);
+            t->ghosts = true;
+        }
     describe(t, &expected->description);
     return WR_OK;
 }

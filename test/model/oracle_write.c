@@ -390,21 +390,12 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
     struct undo *undo = ARENA_ARRAY(a, struct undo, w->change_count);
     int code = WR_OK;
 
-    for (size_t i = 1; i < w->change_count && !code; i++) {
-        const struct wr_key *k = &w->changes[i].row.key, *first = &w->changes[0].row.key;
-
-        if (!oracle_check_key(t, k, ORACLE_KEY_WRITE) &&
-            !oracle_check_key(t, first, ORACLE_KEY_WRITE) &&
-            oracle_key_compare(k->columns, first->columns, 1) != 0)
-            code = WR_E_OUT_OF_RANGE;
-    }
-    for (size_t i = 0; i < w->change_count && !code; i++) {
-        struct step probe = {.o = o, .t = t, .change = &w->changes[i], .a = a, .result = &rows[i]};
-
+    for (size_t i = 0; i < w->change_count && !code; i++)
         code = oracle_check_change(o, t, &w->changes[i]);
-        if (code)
-            break;
-        probe.actual = actual ? &actual[i] : NULL;
+    for (size_t i = 1; i < w->change_count && !code; i++)
+        if (oracle_key_compare(w->changes[i].row.key.columns, w->changes[0].row.key.columns, 1))
+            code = WR_E_OUT_OF_RANGE;
+    for (size_t i = 0; i < w->change_count && !code; i++) {
         for (size_t k = 0; k < t->key_count; k++)
             undo[i].key[k] = w->changes[i].row.key.columns[k];
         if (!is_placeholder(&w->changes[i].row.key)) {
@@ -413,7 +404,7 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
             undo[i].row = old ? oracle_row_dup(t, old) : NULL;
             undo[i].used = true;
         }
-        run_one(o, t, probe.change, probe.actual, a, &rows[i]);
+        run_one(o, t, &w->changes[i], actual ? &actual[i] : NULL, a, &rows[i]);
         code = rows[i].code;
     }
     for (size_t i = t->row_count; code && i-- > 0;)
@@ -467,10 +458,13 @@ static void batch(struct oracle *o, const struct wr_batch_write_row *b,
 void oracle_write_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
                      struct arena *a, struct wr_reply *expected)
 {
+    int32_t before = o->next_change;
+
     if (req->op == WR_OP_BATCH_WRITE_ROW)
         batch(o, &req->batch_write_row, actual, a, expected);
     else
         single(o, req, actual, a, expected);
+    o->changes = o->next_change - before;
 }
 
 void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
@@ -483,7 +477,7 @@ void oracle_answer(struct oracle *o, const struct wr_request *req, const struct 
     case WR_OP_GET_ROW:
     case WR_OP_BATCH_GET_ROW:
     case WR_OP_GET_RANGE:
-        oracle_read_op(o, req, a, expected);
+        oracle_read_op(o, req, actual, a, expected);
         return;
     case WR_OP_PUT_ROW:
     case WR_OP_UPDATE_ROW:
@@ -505,14 +499,11 @@ static bool complain(struct oracle *o, const char *what)
     return false;
 }
 
-bool oracle_learn(struct oracle *o, struct oracle_table *t, struct oracle_row *row,
-                  const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms)
+bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms)
 {
     int64_t high = answered_ms > row->newest_ms ? answered_ms : row->newest_ms;
 
-    (void)t;
-    for (size_t i = 0; i < row->count; i++)
-        high += row->cells[i].open; /* each may have been put above the one before */
+    high += o->changes; /* each may have been put above the one before */
     if (actual->cell_count != row->count)
         return complain(o, "another number of cells");
     for (size_t i = 0; i < row->count; i++) {

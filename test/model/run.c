@@ -126,6 +126,42 @@ bool run_reopen(struct run *r)
 
 /* ---- a request ---- */
 
+/* The whole row as the database has it now. */
+static void report_row(const struct run *r, FILE *out, bytes table, const struct wr_key *key)
+{
+    struct wr_request req = {.op = WR_OP_GET_ROW, .instance = r->o->instance};
+    struct wr_reply *reply;
+
+    req.get_row = (struct wr_get_row){.table = table,
+                                      .key = *key,
+                                      .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    reply = wr_exec(r->db, &req);
+    fputs("  ", out);
+    if (reply->code)
+        fprintf(out, "code %d", reply->code);
+    else
+        show_row(out, &reply->row.row);
+    fputc('\n', out);
+    wr_reply_free(reply);
+}
+
+static void report_rows(const struct run *r, FILE *out, const struct wr_request *req)
+{
+    fputs("rows now:\n", out);
+    if (req->op == WR_OP_PUT_ROW || req->op == WR_OP_UPDATE_ROW || req->op == WR_OP_DELETE_ROW)
+        report_row(r, out, req->put_row.table, &req->put_row.row.key);
+    if (req->op == WR_OP_GET_ROW)
+        report_row(r, out, req->get_row.table, &req->get_row.key);
+    for (size_t i = 0; req->op == WR_OP_BATCH_WRITE_ROW && i < req->batch_write_row.table_count; i++)
+        for (size_t k = 0; k < req->batch_write_row.tables[i].change_count; k++)
+            report_row(r, out, req->batch_write_row.tables[i].table,
+                       &req->batch_write_row.tables[i].changes[k].row.key);
+    for (size_t i = 0; req->op == WR_OP_BATCH_GET_ROW && i < req->batch_get_row.table_count; i++)
+        for (size_t k = 0; k < req->batch_get_row.tables[i].key_count; k++)
+            report_row(r, out, req->batch_get_row.tables[i].table,
+                       &req->batch_get_row.tables[i].keys[k]);
+}
+
 static void report_difference(const struct run *r, FILE *out, const struct wr_request *req,
                               const struct wr_reply *expected, const struct wr_reply *actual)
 {
@@ -137,6 +173,7 @@ static void report_difference(const struct run *r, FILE *out, const struct wr_re
     show_reply(out, expected);
     fputs("actual:\n", out);
     show_reply(out, actual);
+    report_rows(r, out, req);
 }
 
 /* One exchange. *reply is the caller's to free, also at a difference. */
@@ -186,7 +223,7 @@ static bool probe_row(struct run *r, struct oracle_table *t, struct oracle_row *
                                       .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
     arena_init(&a, NULL, 0);
     good = exchange(r, &req, &a, &reply, report);
-    if (good && !oracle_learn(r->o, t, row, &reply->row.row, times[0], times[1]))
+    if (good && !oracle_learn(r->o, row, &reply->row.row, times[0], times[1]))
         good = fail_probe(r, report, r->o->complaint, &reply->row.row);
     wr_reply_free(reply);
     arena_release(&a);

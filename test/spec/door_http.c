@@ -70,6 +70,14 @@ static void drop_header(struct exchange *x, bytes name)
         }
 }
 
+static bytes sent_header(const struct exchange *x, const char *name)
+{
+    for (size_t i = 0; i < x->sent_count; i++)
+        if (bytes_equal(x->sent[i].name, bytes_str(name)))
+            return x->sent[i].value;
+    return BYTES_NONE;
+}
+
 static bytes got_header(const struct exchange *x, const char *name)
 {
     for (size_t i = 0; i < x->got_count; i++)
@@ -297,7 +305,9 @@ static void raw_option(struct cursor *p, struct raw *r)
     struct arena *a = &p->s->c.arena;
 
     if (take(p, "method")) {
-        r->x.method = arena_printf(a, "%.*s", BYTES_FMT(parse_name(p))).ptr;
+        bytes name = parse_name(p);
+
+        r->x.method = arena_printf(a, "%.*s", BYTES_FMT(name)).ptr;
     } else if (take(p, "without")) {
         r->drops[r->drop_count++] = parse_name(p);
     } else if (take(p, "header")) {
@@ -379,8 +389,8 @@ void door_http_raw(struct door *d, struct cursor *p, bytes *out)
     if (x->status != 200)
         *out = arena_printf(&x->c->arena, "%.*s \"%s\"", BYTES_FMT(*out), a.reply.message);
     /* Who is not known cannot be given a signature. */
-    if (a.fault ||
-        (fault && !(a.reply.code == E_AUTH && strcmp(fault, "the answer is not signed") == 0)))
+    if (a.fault || (fault && !(strcmp(fault, "the answer is not signed") == 0 &&
+                               !bytes_equal(sent_header(x, "x-ots-accesskeyid"), BYTES_LIT(KEY_ID)))))
         *out = arena_printf(&x->c->arena, "%.*s fault \"%s\"", BYTES_FMT(*out),
                             a.fault ? a.fault : fault);
 }

@@ -384,8 +384,9 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
 {
     switch (req->op) {
     case WR_OP_LIST_TABLE:
-        put(p, "tables ");
-        put_names(p, r->table_list.tables, r->table_list.count);
+        put(p, brief ? "ok" : "tables ");
+        if (!brief)
+            put_names(p, r->table_list.tables, r->table_list.count);
         return;
     case WR_OP_DESCRIBE_TABLE:
     case WR_OP_UPDATE_TABLE:
@@ -419,7 +420,10 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
         put_range(p, &r->range, brief);
         return;
     case WR_OP_COMPUTE_SPLIT_POINTS:
-        put_splits(p, &r->splits);
+        if (brief)
+            put(p, "ok");
+        else
+            put_splits(p, &r->splits);
         return;
     default:
         put(p, "ok");

@@ -341,7 +341,10 @@ static uint64_t size_of(struct bed *b, const char *start, const char *end)
     struct key_range range = {bytes_str(start), bytes_str(end)};
     uint64_t size = 0;
 
-    assert_int_equal(engine_size(&b->c, b->e, &range, 1, &size), E_OK);
+    assert_int_equal(engine_size(&b->c, b->e,
+                                 &(struct partition_spec){.ranges = &range, .range_count = 1},
+                                 &size),
+                     E_OK);
     return size;
 }
 

@@ -1,0 +1,184 @@
+#include "hostile.h"
+
+#include "base/ctx.h"
+#include "wire/ots_client.h"
+#include "wire/sign.h"
+
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#define KEY_ID "test-id"
+#define KEY_SECRET "test-secret"
+
+int64_t now_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* ---- requests */
+
+static bytes head_format(struct door *d, const char *path, const char *digest, uint64_t length)
+{
+    struct clock clock;
+    struct sign_key key;
+    char date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+
+    clock_real_init(&clock);
+    sign_date_format(clock_wall_us(&clock), date);
+    sign_key_init(&key, BYTES_LIT(KEY_SECRET));
+    struct sign_header headers[] = {{BYTES_LIT("x-ots-apiversion"), BYTES_LIT("2015-12-31")},
+                                    {BYTES_LIT("x-ots-accesskeyid"), BYTES_LIT(KEY_ID)},
+                                    {BYTES_LIT("x-ots-instancename"), BYTES_LIT("test")},
+                                    {BYTES_LIT("x-ots-date"), bytes_str(date)},
+                                    {BYTES_LIT("x-ots-contentmd5"), bytes_str(digest)}};
+    sign_request(&key, bytes_str(path), headers, 5, signature);
+    return arena_printf(&d->arena,
+                        "POST %s HTTP/1.1\r\nHost: localhost\r\nx-ots-apiversion: 2015-12-31\r\n"
+                        "x-ots-accesskeyid: " KEY_ID "\r\nx-ots-instancename: test\r\n"
+                        "x-ots-date: %s\r\nx-ots-contentmd5: %s\r\nx-ots-signature: %s\r\n"
+                        "Content-Length: %llu\r\n\r\n",
+                        path, date, digest, signature, (unsigned long long)length);
+}
+
+bytes door_request(struct door *d, const struct wr_request *req)
+{
+    struct ctx c;
+    char digest[SIGN_MD5_TEXT + 1];
+    bytes body, head;
+    uint8_t *out;
+
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    body = ots_encode_request(&c, req);
+    sign_md5(body, digest);
+    head = head_format(d, ots_client_path(req->op), digest, body.len);
+    out = arena_alloc(&d->arena, head.len + body.len);
+    memcpy(out, head.ptr, head.len);
+    if (body.len)
+        memcpy(out + head.len, body.ptr, body.len);
+    ctx_release(&c);
+    return bytes_of(out, head.len + body.len);
+}
+
+bytes door_head(struct door *d, uint64_t content_length)
+{
+    return head_format(d, "/PutRow", "1B2M2Y8AsgTpgAmy7PhCfg==", content_length);
+}
+
+/* ---- sockets */
+
+int door_connect(const struct door *d, bool blocking)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | (blocking ? 0 : SOCK_NONBLOCK), 0), one = 1;
+    struct timeval patience = {.tv_sec = 20};
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    if (blocking)
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
+    if (connect(fd, (const struct sockaddr *)&d->address, sizeof(d->address)) &&
+        errno != EINPROGRESS) {
+        close(fd);
+        return -1;
+    }
+    return fd;
+}
+
+static bool send_all(int fd, bytes b)
+{
+    while (b.len) {
+        ssize_t n = send(fd, b.ptr, b.len, MSG_NOSIGNAL);
+
+        if (n <= 0)
+            return false;
+        b = bytes_skip(b, (size_t)n);
+    }
+    return true;
+}
+
+/* How many bytes an answer has whose head ends at `body`; 0 if it says none. */
+static size_t answer_size(const char *text, const char *body)
+{
+    const char *length = strcasestr(text, "\r\nContent-Length:");
+
+    return (size_t)(body - text) + (length && length < body ? strtoul(length + 17, NULL, 10) : 0);
+}
+
+int door_ask(int fd, bytes request, char *text, size_t text_size)
+{
+    char buffer[16384];
+    size_t got = 0, want = 0, kept;
+    int status = -1;
+
+    if (!send_all(fd, request))
+        return -1;
+    while (!want || got < want) {
+        size_t at = want ? 0 : got; /* the head is kept whole, the body is not */
+        ssize_t n = recv(fd, buffer + at, sizeof(buffer) - 1 - at, 0);
+        const char *body;
+
+        if (n <= 0)
+            return -1;
+        got += (size_t)n;
+        if (want)
+            continue;
+        buffer[got] = 0;
+        body = strstr(buffer, "\r\n\r\n");
+        if (!body && got == sizeof(buffer) - 1)
+            return -1;
+        if (!body)
+            continue;
+        status = atoi(buffer + 9);
+        want = answer_size(buffer, body + 4);
+        kept = got < text_size ? got : text_size - 1;
+        if (text)
+            memcpy(text, buffer, kept);
+        if (text)
+            text[kept] = 0;
+    }
+    return status;
+}
+
+/* ---- the process */
+
+long door_memory_kib(const struct door *d)
+{
+    char name[64], line[256];
+    long kib = -1;
+    FILE *f;
+
+    snprintf(name, sizeof(name), "/proc/%d/status", d->pid);
+    f = fopen(name, "r");
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "VmRSS: %ld", &kib) == 1)
+            break;
+    if (f)
+        fclose(f);
+    return kib;
+}
+
+int door_files(const struct door *d)
+{
+    char name[64];
+    int n = 0;
+    DIR *dir;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd", d->pid);
+    dir = opendir(name);
+    while (dir && readdir(dir))
+        n++;
+    if (dir)
+        closedir(dir);
+    return n - 2;
+}

@@ -1,0 +1,143 @@
+/* Good clients: a few threads that send signed requests one after the other, one write for every
+ * 15 reads. */
+#include "hostile.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#define CLIENTS 8
+#define ROWS 256
+#define VALUE_BYTES 4000
+
+static char value[VALUE_BYTES];
+static bytes gets[ROWS], puts_[ROWS];
+
+static struct wr_request request_of(enum wr_op op, struct wr_key_column *key, struct wr_cell *cell)
+{
+    struct wr_request req = {.op = op};
+
+    if (op == WR_OP_GET_ROW) {
+        req.get_row.table = BYTES_LIT("hostile");
+        req.get_row.key = (struct wr_key){key, 1};
+        req.get_row.read.has_max_versions = true;
+        req.get_row.read.max_versions = 1;
+    } else {
+        req.put_row.type = WR_PUT;
+        req.put_row.table = BYTES_LIT("hostile");
+        req.put_row.row = (struct wr_row){{key, 1}, cell, 1};
+    }
+    return req;
+}
+
+static bool table_make(struct door *d)
+{
+    static const struct wr_key_schema key = {.name = {"k", 1}, .type = WR_BIGINT};
+    struct wr_request req = {.op = WR_OP_CREATE_TABLE};
+    int fd = door_connect(d, true), status;
+
+    req.create_table = (struct wr_create_table){
+        .table = BYTES_LIT("hostile"),
+        .key = &key,
+        .key_count = 1,
+        .reserved = {.has_read = true, .has_write = true},
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
+    status = fd < 0 ? -1 : door_ask(fd, door_request(d, &req), NULL, 0);
+    close(fd);
+    return status == 200;
+}
+
+bool good_prepare(struct door *d)
+{
+    bool well = table_make(d);
+    int fd = door_connect(d, true);
+
+    memset(value, 'v', sizeof(value));
+    for (int i = 0; i < ROWS && well; i++) {
+        struct wr_key_column key = {BYTES_LIT("k"), {.type = WR_BIGINT, .integer = i}};
+        struct wr_cell cell = {.name = BYTES_LIT("c"), .timestamp_ms = WR_TIMESTAMP_NONE};
+        struct wr_request req;
+
+        cell.value = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_of(value, VALUE_BYTES)};
+        req = request_of(WR_OP_PUT_ROW, &key, &cell);
+        puts_[i] = door_request(d, &req);
+        req = request_of(WR_OP_GET_ROW, &key, &cell);
+        gets[i] = door_request(d, &req);
+        well = door_ask(fd, puts_[i], NULL, 0) == 200;
+    }
+    close(fd);
+    return well;
+}
+
+bytes good_long_request(struct door *d)
+{
+    struct wr_key_column from = {BYTES_LIT("k"), {.type = WR_INF_MIN}};
+    struct wr_key_column to = {BYTES_LIT("k"), {.type = WR_INF_MAX}};
+    struct wr_request req = {.op = WR_OP_GET_RANGE};
+
+    req.get_range =
+        (struct wr_get_range){.table = BYTES_LIT("hostile"), .start = {&from, 1}, .end = {&to, 1}};
+    req.get_range.read.has_max_versions = true;
+    req.get_range.read.max_versions = 1;
+    return door_request(d, &req);
+}
+
+/* ---- running */
+
+struct client {
+    struct door *door;
+    pthread_t thread;
+    int64_t end_ms;
+    int number;
+    long answered, failed, slowest_ms;
+};
+
+static void *client_run(void *arg)
+{
+    struct client *c = arg;
+    int fd = door_connect(c->door, true);
+    int64_t before = now_ms(), after;
+
+    for (int i = c->number * 31; before < c->end_ms; i++) {
+        bytes request = i % 16 ? gets[i % ROWS] : puts_[i % ROWS];
+        int status = fd < 0 ? -1 : door_ask(fd, request, NULL, 0);
+
+        after = now_ms();
+        if (after - before > c->slowest_ms)
+            c->slowest_ms = after - before;
+        before = after;
+        if (status == 200)
+            c->answered++;
+        else
+            c->failed++;
+        if (status < 0) {
+            close(fd);
+            fd = door_connect(c->door, true);
+        }
+    }
+    close(fd);
+    return NULL;
+}
+
+struct good good_run(struct door *d, int milliseconds)
+{
+    struct client clients[CLIENTS] = {{.door = NULL}};
+    struct good sum = {0};
+    int64_t start = now_ms();
+    long answered = 0;
+
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct client){.door = d, .end_ms = start + milliseconds, .number = i};
+        pthread_create(&clients[i].thread, NULL, client_run, &clients[i]);
+    }
+    for (int i = 0; i < CLIENTS; i++) {
+        pthread_join(clients[i].thread, NULL);
+        answered += clients[i].answered;
+        sum.failed += clients[i].failed;
+        if (clients[i].slowest_ms > sum.slowest_ms)
+            sum.slowest_ms = clients[i].slowest_ms;
+    }
+    sum.per_s = (double)answered * 1000 / (double)(now_ms() - start);
+    return sum;
+}

@@ -1,0 +1,85 @@
+/* hostile.h: clients of a running server, good ones and bad ones. */
+#ifndef HOSTILE_H
+#define HOSTILE_H
+
+#include "base/arena.h"
+#include "widerow.h"
+
+#include <netinet/in.h>
+
+/* ---- the server (door.c) */
+
+struct door {
+    struct sockaddr_in address;
+    int pid;
+    int request_timeout_ms;
+    struct arena arena; /* of the requests made below */
+};
+
+int64_t now_ms(void);
+
+/* A whole HTTP request with signature. */
+bytes door_request(struct door *d, const struct wr_request *req);
+
+/* The same head with another length announced and without the body. */
+bytes door_head(struct door *d, uint64_t content_length);
+
+/* A connected socket, -1 if there is none to have. */
+int door_connect(const struct door *d, bool blocking);
+
+/* Sends a request on a blocking socket and reads the whole answer; the status, or -1 if the
+ * connection broke. `text` (NULL: not wanted) gets what fits of the answer, with a NUL. */
+int door_ask(int fd, bytes request, char *text, size_t text_size);
+
+/* Resident memory in KiB, and open files, of the server. */
+long door_memory_kib(const struct door *d);
+int door_files(const struct door *d);
+
+/* ---- good clients (good.c) */
+
+struct good {
+    double per_s; /* requests answered with 200 */
+    long failed;  /* other answers and broken connections */
+    long slowest_ms;
+};
+
+/* Makes the table and its rows. False if the server does not want to. */
+bool good_prepare(struct door *d);
+
+/* Runs the clients for so long. */
+struct good good_run(struct door *d, int milliseconds);
+
+/* A request whose answer is long: all rows of the table. */
+bytes good_long_request(struct door *d);
+
+/* ---- bad clients (attack.c) */
+
+enum attack_kind {
+    DRIP_LINE,   /* a request line, byte by byte */
+    DRIP_HEADER, /* headers without end, byte by byte */
+    DRIP_BODY,   /* a body, byte by byte */
+    STALL_BODY,  /* all of a body but its last byte */
+    HUGE_BODY,   /* announces a body far too large and sends it */
+    ENDLESS,     /* a chunked body without end */
+    GARBAGE,     /* bytes that are no HTTP */
+    NEVER_READ,  /* asks for long answers and reads none */
+    ATTACK_KINDS
+};
+
+struct attack_stat {
+    long opened;     /* connections made */
+    long closed;     /* by the server */
+    long overdue;    /* open although the deadline was well past */
+    long longest_ms; /* from the first byte to the server's closing */
+    long answers[6]; /* by hundreds of the status: 2xx is [2] */
+    long expected;   /* answers with the status that this kind deserves */
+};
+
+extern const char *const attack_names[ATTACK_KINDS];
+
+/* Starts a thread that keeps `count` connections open, and stops it, closing them all. */
+struct attack;
+struct attack *attack_start(struct door *d, int count);
+void attack_stop(struct attack *a, struct attack_stat out[ATTACK_KINDS]);
+
+#endif

@@ -1,0 +1,251 @@
+/* Good clients against a server that a thousand bad ones work on.
+ *
+ *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S [--count N] [--seconds N]
+ *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S --limit CONNECTIONS
+ *
+ * The second form is for a server that was started with that few connections. */
+#include "hostile.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define KEEP_PERCENT 90
+#define ROUNDS_MAX 3
+
+static int passed, failed;
+
+static void check(bool holds, const char *what)
+{
+    printf("%-6s %s\n", holds ? "ok" : "FAILED", what);
+    *(holds ? &passed : &failed) += 1;
+}
+
+/* ---- throughput */
+
+static void good_print(const char *when, const struct good *g)
+{
+    printf("  good clients %-7s %8.0f requests/s, %ld failed, slowest %ld ms\n", when, g->per_s,
+           g->failed, g->slowest_ms);
+}
+
+static void attack_print(const struct attack_stat *stats)
+{
+    printf("  %-12s %7s %7s %8s %10s %6s %6s %6s\n", "bad clients", "opened", "closed", "overdue",
+           "longest ms", "2xx", "4xx", "5xx");
+    for (int i = 0; i < ATTACK_KINDS; i++)
+        printf("  %-12s %7ld %7ld %8ld %10ld %6ld %6ld %6ld\n", attack_names[i], stats[i].opened,
+               stats[i].closed, stats[i].overdue, stats[i].longest_ms, stats[i].answers[2],
+               stats[i].answers[4], stats[i].answers[5]);
+}
+
+/* One round: alone, under attack, alone again. The machine may have other work that comes and goes,
+ * so a round is repeated if the two times alone differ as much as the attack may cost. */
+static double round_run(struct door *d, int count, int seconds, struct attack_stat *stats,
+                        long *good_failed)
+{
+    struct good before = good_run(d, seconds * 300), under, after;
+    struct attack *a = attack_start(d, count);
+
+    usleep(1500000); /* until all have connected */
+    under = good_run(d, seconds * 1000);
+    attack_stop(a, stats);
+    usleep(300000);
+    after = good_run(d, seconds * 300);
+    good_print("before", &before);
+    good_print("under", &under);
+    good_print("after", &after);
+    *good_failed += before.failed + under.failed + after.failed;
+    return 100 * under.per_s / (before.per_s > 0 ? before.per_s : 1);
+}
+
+static void check_throughput(struct door *d, int count, int seconds, struct attack_stat *stats)
+{
+    double percent = 0;
+    long lost = 0;
+    char text[128];
+
+    for (int i = 0; i < ROUNDS_MAX && percent < KEEP_PERCENT; i++) {
+        percent = round_run(d, count, seconds, stats, &lost);
+        printf("  round %d: %.1f %% kept\n", i + 1, percent);
+    }
+    snprintf(text, sizeof(text), "%d bad clients leave %.1f %% of the throughput (at least %d)",
+             count, percent, KEEP_PERCENT);
+    check(percent >= KEEP_PERCENT, text);
+    check(lost == 0, "no good request failed");
+}
+
+/* ---- what became of the bad ones */
+
+static void check_deadlines(const struct door *d, const struct attack_stat *stats)
+{
+    char text[160];
+
+    for (int i = 0; i < ATTACK_KINDS; i++) {
+        if (i == NEVER_READ)
+            continue;
+        snprintf(text, sizeof(text), "%s: closed within the deadline (%d ms; longest %ld ms)",
+                 attack_names[i], d->request_timeout_ms, stats[i].longest_ms);
+        check(stats[i].closed > 0 && stats[i].overdue == 0, text);
+        snprintf(text, sizeof(text),
+                 "%s: the right status (%ld of %ld answers), none of it 2xx or 5xx",
+                 attack_names[i], stats[i].expected,
+                 stats[i].answers[2] + stats[i].answers[4] + stats[i].answers[5]);
+        check(stats[i].expected > 0 && stats[i].answers[2] + stats[i].answers[5] == 0, text);
+    }
+}
+
+static void check_rest(struct door *d, long memory_kib, int files)
+{
+    int64_t end = now_ms() + 12000;
+    char text[160];
+    long memory;
+    int open;
+
+    do {
+        usleep(250000);
+        memory = door_memory_kib(d);
+        open = door_files(d);
+    } while (now_ms() < end && (open > files + 2 || memory > memory_kib * 3 / 2 + 32768));
+    snprintf(text, sizeof(text), "open files return to normal: %d before, %d after", files, open);
+    check(open <= files + 2, text);
+    snprintf(text, sizeof(text), "memory returns to normal: %ld MiB before, %ld MiB after",
+             memory_kib / 1024, memory / 1024);
+    check(memory <= memory_kib * 3 / 2 + 32768, text);
+}
+
+/* ---- single errors */
+
+static void check_answer(struct door *d, bytes request, int status, const char *code,
+                         const char *what)
+{
+    char answer[4096] = "", text[200];
+    int fd = door_connect(d, true), got = door_ask(fd, request, answer, sizeof(answer));
+    const char *end = strstr(answer, "\r\n\r\n");
+
+    snprintf(text, sizeof(text), "%s: %d%s%s (got %d)", what, status, code ? " " : "",
+             code ? code : "", got);
+    check(got == status && (!code || (end && strstr(end + 4, code))), text);
+    close(fd);
+}
+
+static void check_errors(struct door *d)
+{
+    static char large[70000];
+    bytes head;
+    uint8_t *whole;
+
+    check_answer(d, door_head(d, 1 << 30), 413, "OTSRequestBodyTooLarge",
+                 "a body of 1 GiB announced");
+    head = door_head(d, 6 << 20);
+    whole = arena_zalloc(&d->arena, head.len + (6 << 20));
+    memcpy(whole, head.ptr, head.len);
+    check_answer(d, bytes_of(whole, head.len + (6 << 20)), 413, "OTSRequestBodyTooLarge",
+                 "a body of 6 MiB sent");
+    memset(large, 'a', sizeof(large));
+    memcpy(large, "POST /GetRow HTTP/1.1\r\nX-A: ", 28);
+    check_answer(d, bytes_of(large, sizeof(large)), 431, NULL, "a header of 70 kB");
+    memcpy(large, "POST /aaaaaaaaaaaaaaaaaaaaaa", 28);
+    check_answer(d, bytes_of(large, sizeof(large)), 414, NULL, "a path of 70 kB");
+    check_answer(d, BYTES_LIT("GET /GetRow HTTP/1.1\r\nHost: x\r\n\r\n"), 405,
+                 "OTSMethodNotAllowed", "GET");
+    check_answer(d, BYTES_LIT("POST /GetRow HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n"), 400,
+                 NULL, "a length that is no number");
+    check_answer(d, BYTES_LIT("\r\n\r\nnonsense\r\n\r\n"), 400, NULL, "no HTTP at all");
+}
+
+/* ---- a server with few connections */
+
+static void check_limit(struct door *d, int limit)
+{
+    struct timeval short_wait = {.tv_usec = 300000};
+    int fds[256], answered = 0, late = 0, n = limit + 10;
+    bytes request = door_head(d, 0);
+    char text[128];
+
+    for (int i = 0; i < n; i++) {
+        fds[i] = door_connect(d, true);
+        setsockopt(fds[i], SOL_SOCKET, SO_RCVTIMEO, &short_wait, sizeof(short_wait));
+        answered += door_ask(fds[i], request, NULL, 0) > 0;
+    }
+    snprintf(text, sizeof(text), "of %d connections %d are served, the others wait (limit %d)", n,
+             answered, limit);
+    check(answered <= limit && answered >= limit - 2, text);
+    for (int i = 0; i < limit; i++)
+        close(fds[i]);
+    usleep(300000);
+    for (int i = limit; i < n; i++) {
+        char byte;
+
+        late += recv(fds[i], &byte, 1, 0) == 1; /* the request was sent above */
+        close(fds[i]);
+    }
+    snprintf(text, sizeof(text), "the %d that waited are served once others have gone (%d)",
+             n - limit, late);
+    check(late == n - limit, text);
+}
+
+static bool address_parse(const char *text, struct sockaddr_in *out)
+{
+    char host[64];
+    int port;
+
+    *out = (struct sockaddr_in){.sin_family = AF_INET};
+    if (sscanf(text, "%63[0-9.]:%d", host, &port) != 2)
+        return false;
+    out->sin_port = htons((uint16_t)port);
+    return inet_pton(AF_INET, host, &out->sin_addr) == 1;
+}
+
+static void files_allow(void)
+{
+    struct rlimit r;
+
+    getrlimit(RLIMIT_NOFILE, &r);
+    r.rlim_cur = r.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &r);
+}
+
+int main(int argc, char **argv)
+{
+    struct attack_stat stats[ATTACK_KINDS];
+    struct door d = {.pid = 0};
+    int count = 1000, seconds = 8, limit = 0, files;
+    long memory_kib;
+
+    if (argc < 4 || !address_parse(argv[1], &d.address)) {
+        fprintf(stderr, "usage: hostile ADDR:PORT PID REQUEST_TIMEOUT_S [--count N] [--seconds N] "
+                        "[--limit CONNECTIONS]\n");
+        return 2;
+    }
+    d.pid = atoi(argv[2]);
+    d.request_timeout_ms = atoi(argv[3]) * 1000;
+    for (int i = 4; i + 1 < argc; i += 2)
+        *(strcmp(argv[i], "--count") == 0     ? &count
+          : strcmp(argv[i], "--seconds") == 0 ? &seconds
+                                              : &limit) = atoi(argv[i + 1]);
+    setvbuf(stdout, NULL, _IOLBF, 0);
+    signal(SIGPIPE, SIG_IGN);
+    files_allow();
+    arena_init(&d.arena, NULL, 0);
+    if (limit) {
+        check_limit(&d, limit);
+    } else {
+        check(good_prepare(&d), "the table is made");
+        good_run(&d, 500);
+        memory_kib = door_memory_kib(&d);
+        files = door_files(&d);
+        check_throughput(&d, count, seconds, stats);
+        attack_print(stats);
+        check_deadlines(&d, stats);
+        check_errors(&d);
+        check_rest(&d, memory_kib, files);
+    }
+    arena_release(&d.arena);
+    printf("counts: %d passed, %d failed, 0 skipped\n", passed, failed);
+    return failed != 0;
+}

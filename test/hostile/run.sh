@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# A thousand bad clients against a server: do the good ones notice, and do the bad ones get what they deserve?
+#
+#   test/hostile/run.sh [--seconds N]     BUILD=build  TIER=short|nightly
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build} TIER=${TIER:-short}
+seconds=$([ "$TIER" = nightly ] && echo 60 || echo 7)
+[ "${1:-}" != --seconds ] || seconds=$2
+work=$(mktemp -d)
+pid=
+trap '[ -z "$pid" ] || kill "$pid" 2>/dev/null; rm -rf "$work"' EXIT
+passed=0 failed=0
+
+# start FLAG…: a server on a free port; sets pid and address.
+start() {
+    rm -f "$work/port"
+    WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test "$BUILD/widerowd" \
+        --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" "$@" >"$work/log" 2>&1 &
+    pid=$!
+    for _ in $(seq 200); do
+        [ -s "$work/port" ] && break
+        sleep 0.05
+    done
+    address=$(sed -n 's/^http=//p' "$work/port")
+    [ -n "$address" ] || cat "$work/log"
+}
+
+stop() {
+    kill -TERM "$pid"
+    wait "$pid"
+    local code=$?
+    pid=
+    if [ $code -eq 0 ] && ! grep -aE 'ERROR: (Address|Leak)Sanitizer|runtime error' "$work/log"; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED the server ended with $code"
+        tail -n 20 "$work/log"
+        failed=$((failed + 1))
+    fi
+}
+
+# hostile ARG…: runs the program and adds its counts up.
+hostile() {
+    local p=0 f=1
+    "$BUILD/test/hostile" "$address" "$pid" "$@" | tee "$work/out" | grep -v '^counts:'
+    read -r p f < <(sed -nE 's/^counts: ([0-9]+) passed, ([0-9]+) failed.*/\1 \2/p' "$work/out")
+    passed=$((passed + p)) failed=$((failed + f))
+}
+
+if ! make -s -f test/hostile/hostile.mk BUILD="$BUILD" SAN="${SAN:-}" >"$work/make" 2>&1; then
+    tail -n 20 "$work/make"
+    echo "hostile: 0 passed, 1 failed, 0 skipped"
+    exit 1
+fi
+start --request-timeout 3
+hostile 3 --seconds "$seconds"
+stop
+start --request-timeout 3 --connections 32
+hostile 3 --limit 32
+stop
+echo "hostile: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
