@@ -119,9 +119,10 @@ ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops
 suite crash $([ "$nightly" ] && echo 1800 || echo 120) test/crash/run.sh
-for language in node python go java campus; do
+for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language
 done
+suite compatibility 10 tools/compatibility.sh --check "$work"
 
 echo
 printf '%s\n' "${report[@]}"

@@ -47,9 +47,16 @@
  * moves the same way, and gives the connection up when it loses), writes the 408 itself, since the
  * library can answer only between reading headers and body or after the body, and shuts the socket
  * down. The descriptor cannot be reused meanwhile: the library closes it only after on_connection()
- * has taken the connection off the list, under the same lock. (Under TLS the raw 408 would have to
- * be left out.) */
+ * has taken the connection off the list, under the same lock. Under TLS the 408 is left out: it
+ * would stand unencrypted among encrypted bytes.
+ *
+ * Certificates. An instance of the library reads its certificate once. So new files mean new loops:
+ * they are started on the same listening socket, and the old ones are retired: they accept no more,
+ * close each connection with its next answer, and end with their last connection. They are freed
+ * when the next retire, or with the server. */
 #include "net/http.h"
+
+#include "net/tls.h"
 
 #include <arpa/inet.h>
 #include <assert.h>
@@ -76,6 +83,8 @@
 #define CONNECTION_BYTES 16384
 #define DRAIN_BYTES_MAX ((uint64_t)64 << 20) /* read and dropped so that a 413 arrives */
 #define HEADERS_MAX 100
+/* What has been the common ground of current clients for years. */
+#define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
 /* A server that closes waits for so long without a request: clients that had their last answer
  * before it said Connection: close may have sent another request. */
 #define QUIET_MS 30
@@ -86,12 +95,15 @@ enum step { RUNNING, PARKED, READY };
 struct exchange;
 
 struct loop {
+    struct loop *next;
     struct http *http;
     struct MHD_Daemon *daemon;
     int epoll_fd; /* the library's */
     int bell_fd;  /* readable: the list is not empty, or `stopping` or `quit` was set */
     _Atomic(struct exchange *) ready; /* parked requests to resume, newest first */
     atomic_int ringers;               /* threads inside exchange_ready(), which use this struct */
+    atomic_bool retired;              /* accept no more, end with the last connection */
+    atomic_bool ended;                /* so it has */
     bool quiesced;                    /* the loop thread's own */
     bool running;                     /* the thread was started */
     pthread_t thread;
@@ -138,7 +150,9 @@ struct exchange {
 
 struct http {
     struct http_conf conf;
-    struct loop *loops; /* conf.threads of them */
+    struct loop *loops; /* the newest first: conf.threads of them, then retired ones */
+    int listen_fd;      /* the loops have duplicates; -1: none */
+    struct tls_pair tls;
     char address[80];
     atomic_bool stopping;  /* answers say Connection: close */
     atomic_bool closed;    /* no handler is called any more */
@@ -229,7 +243,7 @@ static void conn_cut(struct conn *c, int from, bool say)
     if (!conn_move(c, from, LATE))
         return;
     atomic_fetch_add(&h->late, 1);
-    if (say) {
+    if (say && !h->conf.tls_cert) {
         n = snprintf(
             answer, sizeof(answer),
             "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
@@ -379,6 +393,7 @@ static struct exchange *exchange_new(struct http *h, struct MHD_Connection *conn
     x->refs = 1;
     r->method = bytes_str(method);
     r->path = bytes_str(url);
+    r->query = MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, NULL, NULL) > 0;
     r->peer = peer ? peer->client_addr : NULL;
     r->start_us = clock_mono_us(h->conf.clock);
     if (headers > HEADERS_MAX)
@@ -476,7 +491,7 @@ static enum MHD_Result exchange_answer(struct exchange *x)
             log_error(h->conf.log, "http: header %s cannot be sent",
                       (const char *)x->out[i].name.ptr);
     }
-    if (atomic_load_explicit(&h->stopping, memory_order_relaxed))
+    if (atomic_load_explicit(&h->stopping, memory_order_relaxed) || x->conn->loop->quiesced)
         MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     atomic_store(&x->conn->since_ms, now_ms(h));
     conn_move(x->conn, HANDLING, SENDING);
@@ -812,20 +827,37 @@ static void conf_defaults(struct http_conf *conf)
         conf->request_memory_max = (size_t)256 << 20;
 }
 
+/* The path stays as it was sent. */
+static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *text)
+{
+    (void)cls;
+    (void)connection;
+    return strlen(text);
+}
+
 static struct MHD_Daemon *daemon_start(struct loop *l, int listen_fd)
 {
     struct http *h = l->http;
     const struct http_conf *conf = &h->conf;
     unsigned connections = (unsigned)((conf->connections_max + conf->threads - 1) / conf->threads);
+    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, h->tls.cert},
+                                   {MHD_OPTION_HTTPS_MEM_KEY, 0, h->tls.key},
+                                   {MHD_OPTION_HTTPS_PRIORITIES, 0, (char[]){TLS_PRIORITIES}},
+                                   {MHD_OPTION_END, 0, NULL}};
+    struct MHD_OptionItem *options = conf->tls_cert ? tls : &tls[PORT_COUNT(tls) - 1];
 
-    return MHD_start_daemon(MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG, 0, NULL,
-                            NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log,
+    if (conf->tls_cert)
+        flags |= MHD_USE_TLS;
+    return MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log,
                             (void *)h, MHD_OPTION_LISTEN_SOCKET, listen_fd,
                             MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
                             (unsigned)conf->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
                             (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
                             (void *)l, MHD_OPTION_URI_LOG_CALLBACK, on_line, (void *)h,
-                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)h, MHD_OPTION_END);
+                            MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, NULL,
+                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)h, MHD_OPTION_ARRAY,
+                            options, MHD_OPTION_END);
 }
 
 /* ---- loops ---- */
@@ -865,6 +897,14 @@ static void loop_quiesce(struct loop *l)
     l->quiesced = true;
 }
 
+static bool loop_is_empty(struct loop *l)
+{
+    const union MHD_DaemonInfo *info =
+        MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+
+    return !info || info->num_connections == 0;
+}
+
 static void *loop_main(void *arg)
 {
     struct loop *l = arg;
@@ -880,17 +920,22 @@ static void *loop_main(void *arg)
         poll(fds, 2, loop_timeout_ms(l));
         if (fds[1].revents)
             (void)!read(l->bell_fd, &rung, sizeof(rung));
-        if (atomic_load_explicit(&l->http->stopping, memory_order_relaxed) && !l->quiesced)
+        if ((atomic_load_explicit(&l->http->stopping, memory_order_relaxed) ||
+             atomic_load_explicit(&l->retired, memory_order_relaxed)) &&
+            !l->quiesced)
             loop_quiesce(l);
         loop_take_ready(l);
         MHD_run(l->daemon);
+        if (atomic_load_explicit(&l->retired, memory_order_relaxed) && loop_is_empty(l))
+            break;
     }
+    atomic_store(&l->ended, true);
     return NULL;
 }
 
-static bool loop_start(struct loop *l, int listen_fd)
+static bool loop_start(struct loop *l)
 {
-    int fd = fcntl(listen_fd, F_DUPFD_CLOEXEC, 0);
+    int fd = fcntl(l->http->listen_fd, F_DUPFD_CLOEXEC, 0);
 
     l->bell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
     if (fd < 0 || l->bell_fd < 0)
@@ -906,28 +951,67 @@ static bool loop_start(struct loop *l, int listen_fd)
 }
 
 /* Joins and frees what loop_start() made, all of it or a part. */
-static void loops_stop(struct http *h)
+static void loop_free(struct loop *l)
 {
-    atomic_store(&h->loops_quit, true);
-    for (int i = 0; i < h->conf.threads; i++) {
-        struct loop *l = &h->loops[i];
-
-        if (l->running) {
-            loop_ring(l);
-            pthread_join(l->thread, NULL);
-        }
-        if (l->daemon)
-            MHD_stop_daemon(l->daemon);
-        if (l->bell_fd > 0)
-            close(l->bell_fd);
+    if (l->running) {
+        loop_ring(l);
+        pthread_join(l->thread, NULL);
     }
+    if (l->daemon)
+        MHD_stop_daemon(l->daemon);
+    while (atomic_load(&l->ringers))
+        pause_ms(1);
+    if (l->bell_fd > 0)
+        close(l->bell_fd);
+    mem_free(l);
+}
+
+/* All loops from *at on, or of them only those that have ended. */
+static void loops_free(struct loop **at, bool all)
+{
+    while (*at) {
+        struct loop *l = *at;
+
+        if (all || atomic_load(&l->ended)) {
+            *at = l->next;
+            loop_free(l);
+        } else {
+            at = &l->next;
+        }
+    }
+}
+
+/* Adds conf.threads loops, or none. */
+static bool loops_start(struct http *h)
+{
+    struct loop *before = h->loops, *l;
+
+    for (int i = 0; i < h->conf.threads; i++) {
+        l = mem_zalloc(sizeof(*l));
+        l->http = h;
+        l->next = h->loops;
+        h->loops = l;
+        if (loop_start(l))
+            continue;
+        for (l = h->loops; l != before; l = l->next)
+            atomic_store(&l->retired, true);
+        while (h->loops != before) {
+            l = h->loops;
+            h->loops = l->next;
+            loop_free(l);
+        }
+        return false;
+    }
+    return true;
 }
 
 static void http_free(struct http *h)
 {
     pthread_cond_destroy(&h->wake);
     pthread_mutex_destroy(&h->lock);
-    mem_free(h->loops);
+    tls_pair_release(&h->tls);
+    if (h->listen_fd >= 0)
+        close(h->listen_fd);
     mem_free(h);
 }
 
@@ -938,7 +1022,7 @@ static struct http *http_new(const struct http_conf *conf)
 
     h->conf = *conf;
     conf_defaults(&h->conf);
-    h->loops = mem_zalloc((size_t)h->conf.threads * sizeof(*h->loops));
+    h->listen_fd = -1;
     pthread_mutex_init(&h->lock, NULL);
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -947,19 +1031,14 @@ static struct http *http_new(const struct http_conf *conf)
     return h;
 }
 
-static bool http_start(struct http *h, int listen_fd)
+static bool http_start(struct http *h)
 {
     struct sockaddr_storage sa = {.ss_family = AF_UNSPEC};
     socklen_t size = sizeof(sa);
 
-    getsockname(listen_fd, (struct sockaddr *)&sa, &size);
+    getsockname(h->listen_fd, (struct sockaddr *)&sa, &size);
     address_format((struct sockaddr *)&sa, h->address, sizeof(h->address));
-    for (int i = 0; i < h->conf.threads; i++) {
-        h->loops[i].http = h;
-        if (!loop_start(&h->loops[i], listen_fd))
-            return false;
-    }
-    return pthread_create(&h->watch, NULL, watch_main, h) == 0;
+    return loops_start(h) && pthread_create(&h->watch, NULL, watch_main, h) == 0;
 }
 
 int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size)

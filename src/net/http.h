@@ -14,7 +14,9 @@
  * Bounds. A body past `body_bytes_max` is not kept: the request is handed over without it and with
  * `fault` set to 413, so that the handler words the refusal. A request that is not complete within
  * `request_timeout_ms` of its first byte is refused with 408 and its connection closed, however
- * busily its client drips bytes; a client that does not take its answer is dropped too. */
+ * busily its client drips bytes; a client that does not take its answer is dropped too. (With TLS
+ * such a connection is closed without the 408, and one that has not sent its first request within
+ * that time of its handshake too.) */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 
@@ -31,7 +33,8 @@ struct http_header {
 struct http_request {
     struct ctx ctx; /* arena capped at request_memory_max; no deadline set */
     bytes method;
-    bytes path; /* percent-decoded, without the query */
+    bytes path; /* as it was sent, without the query: what has to be decoded is another path */
+    bool query; /* there was a query with something in it */
     const struct http_header *headers;
     size_t header_count;
     bytes body;
@@ -55,6 +58,8 @@ struct http_conf {
     size_t body_bytes_max;  /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
     bytes late_body;           /* body of the 408 answer; must live as long as the server */
+    const char *tls_cert;      /* PEM files, read at once and by http_reload(); NULL or "": no TLS */
+    const char *tls_key;
     struct clock *clock;
     struct log *log; /* may be NULL */
     http_fn *on_request;
@@ -64,6 +69,11 @@ struct http_conf {
 /* Listens and starts the loop threads. On failure returns an error code, *out is NULL and `message`
  * holds one line that says what is wrong and how to mend it. */
 int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size);
+
+/* Reads the certificate files again. New connections get what stands there now, those that are open
+ * end after the answer to their next request. On failure, with its line in `message`, or if nothing
+ * has changed, all stays as it is. Only the thread that opened the server may call this. */
+int http_reload(struct http *h, char *message, size_t message_size);
 
 /* Stops accepting, lets requests under way finish (those whose handler has not answered without
  * limit, sending for `grace_ms`), closes all connections, frees. NULL is allowed. */

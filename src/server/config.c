@@ -567,7 +567,11 @@ static int choices_check(struct load *l)
     if (strcmp(c->http, "off") == 0)
         return refuse(l, "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
                       l->given[row_find("http") - rows].source);
-    return E_OK;
+    if (!c->tls_cert[0] == !c->tls_key[0])
+        return E_OK;
+    return refuse(l, "%s is given without %s. TLS needs both: the certificate and its key.",
+                  l->given[row_find(c->tls_cert[0] ? "tls_cert" : "tls_key") - rows].source,
+                  c->tls_cert[0] ? "--tls-key" : "--tls-cert");
 }
 
 static int load_all(struct load *l, int argc, char **argv, char **envp)

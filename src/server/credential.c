@@ -26,6 +26,7 @@ struct credential_set {
     atomic_int refs;
     size_t count, capacity;
     size_t first;              /* index of the pair to show */
+    struct arena arena;        /* of the grants */
     struct credential pairs[]; /* sorted by id */
 };
 
@@ -59,6 +60,7 @@ static struct credential_set *set_new(size_t capacity)
 
     atomic_init(&set->refs, 1);
     set->capacity = capacity;
+    arena_init(&set->arena, NULL, 0);
     return set;
 }
 
@@ -67,6 +69,7 @@ static void set_drop(struct credential_set *set)
     if (!set || atomic_fetch_sub(&set->refs, 1) != 1)
         return;
     OPENSSL_cleanse(set->pairs, set->capacity * sizeof(set->pairs[0]));
+    arena_release(&set->arena);
     mem_free(set);
 }
 
@@ -142,7 +145,7 @@ static bool secret_is_valid(const char *s)
     return n >= 1 && n <= CREDENTIAL_SECRET_MAX;
 }
 
-/* Checks a pair and fills *out. `where` names the place in messages; the secret is never in one. */
+/* Checks a pair and fills *out; it may do everything. `where` names the place in messages; the secret is never in one. */
 static int pair_fill(const char *where, const char *instance, const char *id, const char *secret,
                      struct credential *out, char *message, size_t size)
 {
@@ -158,7 +161,7 @@ static int pair_fill(const char *where, const char *instance, const char *id, co
         return refuse(message, size,
                       "%s: the secret is not 1 to %d printable characters without spaces.", where,
                       CREDENTIAL_SECRET_MAX);
-    *out = (struct credential){.set = NULL};
+    *out = (struct credential){.grants = grants_all()};
     for (size_t i = 0; instance[i]; i++)
         out->instance[i] = letter_small(instance[i]);
     memcpy(out->id, id, strlen(id) + 1);
@@ -190,7 +193,7 @@ static char *word(char **at)
 static int set_read_line(struct credential_store *s, struct credential_set *set, char *line,
                          int number, char *message, size_t size)
 {
-    char *instance, *id, *secret, *at = line, where[512];
+    char *instance, *id, *secret, *grants, *at = line, where[512], why[256];
     struct credential pair;
 
     instance = word(&at);
@@ -199,15 +202,19 @@ static int set_read_line(struct credential_store *s, struct credential_set *set,
     snprintf(where, sizeof(where), "%s line %d", s->file, number);
     id = word(&at);
     secret = word(&at);
+    grants = word(&at);
     if (!id || !secret || word(&at))
         return refuse(message, size,
-                      "%s: not \"instance access_key_id secret\". Mend the line or remove it.",
+                      "%s: not \"instance access_key_id secret [grants]\". Mend the line or remove "
+                      "it.",
                       where);
     TRY(pair_fill(where, instance, id, secret, &pair, message, size));
     for (size_t i = 0; i < set->count; i++)
         if (strcmp(set->pairs[i].id, id) == 0)
             return refuse(message, size, "%s: access key id '%s' stands twice. Remove one.", where,
                           id);
+    if (grants && grants_parse(&set->arena, bytes_str(grants), &pair.grants, why, sizeof(why)))
+        return refuse(message, size, "%s: %s", where, why);
     set_add(set, &pair);
     return E_OK;
 }
@@ -327,6 +334,22 @@ static void random_text(char *out, size_t n)
     out[n] = 0;
 }
 
+/* What a new file says about itself. */
+static const char file_head[] =
+    "# Access keys, one a line: instance access_key_id secret [grants]\n"
+    "#\n"
+    "# grants say what the key may do; without them it may do everything:\n"
+    "#   rw          read and write every table\n"
+    "#   ro          read every table\n"
+    "#   rw:cards*   read and write the tables whose names start with cards\n"
+    "#   ro:logs     read the table logs\n"
+    "# Several go with commas: ro,rw:cards*,orders* reads everything and writes tables that start\n"
+    "# with cards or orders. A key may do what any one of its grants allows. Creating, updating and\n"
+    "# deleting a table needs rw on it.\n"
+    "#\n"
+    "# After a change, send the server SIGHUP; a file with a mistake is not taken, and the log says\n"
+    "# why.\n";
+
 /* Writes a new file whole or not at all, readable by its owner only from the first byte. */
 static int file_write(const char *file, const char *text, char *message, size_t size)
 {
@@ -366,13 +389,13 @@ static int pair_random(struct credential_store *s, struct credential *out, char 
 static int file_make(struct credential_store *s, char *message, size_t size)
 {
     struct credential made = s->own;
-    char text[CREDENTIAL_INSTANCE_MAX + CREDENTIAL_ID_MAX + CREDENTIAL_SECRET_MAX + 64];
+    char text[sizeof(file_head) + sizeof(made.instance) + sizeof(made.id) + sizeof(made.secret) +
+              8];
     int code;
 
     if (!s->has_own)
         TRY(pair_random(s, &made, message, size));
-    snprintf(text, sizeof(text), "# instance access_key_id secret\n%s %s %s\n", made.instance,
-             made.id, made.secret);
+    snprintf(text, sizeof(text), "%s%s %s %s\n", file_head, made.instance, made.id, made.secret);
     code = file_write(s->file, text, message, size);
     OPENSSL_cleanse(text, sizeof(text));
     OPENSSL_cleanse(&made, sizeof(made));

@@ -1,13 +1,16 @@
 /* credential.h: who may ask: pairs of access key id and secret, each belonging to one instance.
  *
  * The pairs lie in the file `credentials` of the data folder (mode 0600), one line each: "instance
- * access_key_id secret". A first start makes a pair. A pair from the environment is used for as
- * long as the process runs, besides those of the file. Any thread may look one up at any time, also
- * while the file is read again. Secrets are never logged. */
+ * access_key_id secret", and perhaps what the key may do (grant.h), which is everything if nothing
+ * is said. A first start makes a pair. A pair from the environment may do everything and is used
+ * for as long as the process runs, besides those of the file and instead of one with the same id.
+ * Any thread may look one up at any time, also while the file is read again. Secrets are never
+ * logged. */
 #ifndef SERVER_CREDENTIAL_H
 #define SERVER_CREDENTIAL_H
 
 #include "base/log.h"
+#include "server/grant.h"
 #include "wire/sign.h"
 
 #define CREDENTIAL_INSTANCE_MAX 16
@@ -21,6 +24,7 @@ struct credential {
     char id[CREDENTIAL_ID_MAX + 1];
     char secret[CREDENTIAL_SECRET_MAX + 1];
     struct sign_key key;        /* of the secret */
+    struct grants grants;
     struct credential_set *set; /* keeps it while anybody uses it */
 };
 

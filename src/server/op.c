@@ -8,8 +8,9 @@
  * meanwhile, op_finish never comes; what the op holds is let go by a hook of the arena.
  *
  * Checks are made in this order, and the first that fails is what the client hears: size of the
- * body, method, operation, headers present, API version, access key, date, signature, digest,
- * instance, then the body itself. Who is asking is looked up before any of them, so that refusals
+ * body, method, operation, headers present and none twice, API version, access key, date,
+ * signature, digest, instance, room for one more request, the body itself, what the access key may
+ * do. Who is asking is looked up before any of them, so that refusals
  * can be signed too: an SDK that cannot verify a refusal hides its text from the user. */
 #include "server/op.h"
 
@@ -36,6 +37,7 @@ struct op {
     const struct sign_key *answer_key;
     struct sign_v4_key v4;
     bool compress; /* the client understands a compressed answer */
+    bool counted;  /* in door->requests */
     struct wr_request request;
     struct wr_reply *reply;
     char id[UUID_TEXT + 1];
@@ -45,10 +47,20 @@ struct op {
     size_t out_count;
 };
 
+/* A request is under way until its answer is handed over, or it goes without one. A client that is
+ * slow to take its answer does not count: nothing waits behind it. */
+static void op_leave(struct op *op)
+{
+    if (op->counted)
+        atomic_fetch_sub_explicit(&op->door->requests, 1, memory_order_relaxed);
+    op->counted = false;
+}
+
 static void op_release(void *arg)
 {
     struct op *op = arg;
 
+    op_leave(op);
     credential_release(op->cred);
     wr_reply_free(op->reply);
 }
@@ -109,6 +121,24 @@ static int check_operation(struct op *op)
     if (op->route == OTS_ROUTE_UNSUPPORTED)
         return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s' (not in Widerow %s).", name,
                     wr_version());
+    if (op->r->query)
+        return fail(c, E_PARAMETER, "The path has a query, which no signature covers.");
+    return E_OK;
+}
+
+/* The protocol signs each of its headers once; a second one could be read for the first. */
+static int check_duplicates(struct http_request *r)
+{
+    const struct http_header *h = r->headers;
+
+    for (size_t i = 0; i < r->header_count; i++) {
+        if (!bytes_starts(h[i].name, BYTES_LIT("x-ots-")))
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (bytes_equal(h[i].name, h[k].name))
+                return fail(&r->ctx, E_PARAMETER, "Duplicate header: %s.",
+                            shown(&r->ctx, h[i].name));
+    }
     return E_OK;
 }
 
@@ -123,7 +153,7 @@ static int check_headers(struct op *op)
             return fail(&r->ctx, E_PARAMETER, "Missing header: %s.", required[i]);
     if (!http_header(r, "x-ots-signature").ptr && !http_header(r, "x-ots-signaturev4").ptr)
         return fail(&r->ctx, E_PARAMETER, "Missing header: x-ots-signature.");
-    return E_OK;
+    return check_duplicates(r);
 }
 
 static int check_version(struct op *op)
@@ -204,7 +234,7 @@ static int check_digest(struct op *op)
     char expected[SIGN_MD5_TEXT + 1];
 
     sign_md5(op->r->body, expected);
-    if (!bytes_equal(bytes_str(expected), http_header(op->r, "x-ots-contentmd5")))
+    if (!sign_equal(bytes_str(expected), http_header(op->r, "x-ots-contentmd5")))
         return fail(&op->r->ctx, E_AUTH,
                     "Mismatch between MD5 value of request body and x-ots-contentmd5 in header.");
     return E_OK;
@@ -234,6 +264,20 @@ static int op_admit(struct op *op)
     op->compress =
         bytes_equal(http_header(r, "x-ots-response-compress-type"), BYTES_LIT("deflate"));
     return E_OK;
+}
+
+/* Whether there is room for one more. It is asked once the client is known to be one, so that
+ * strangers can neither fill the server nor learn how full it is, and before the work begins. */
+static int op_enter(struct op *op)
+{
+    struct op_door *d = op->door;
+
+    op->counted = true;
+    if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) < d->requests_max)
+        return E_OK;
+    op_leave(op);
+    return fail(&op->r->ctx, E_BUSY, "Server is busy: %" PRId64 " requests are under way.",
+                d->requests_max);
 }
 
 /* The body as the client meant it. */
@@ -340,6 +384,7 @@ static void op_answer(struct op *op, int code, bytes body)
     op_sign(op, raw_size);
     if (code == E_METHOD)
         op_header(op, BYTES_LIT("Allow"), "POST");
+    op_leave(op);
     us = clock_mono_us(d->clock) - r->start_us;
     stat_request(d->stat, op->route == OTS_ROUTE_OP ? (size_t)op->op : STAT_OP_OTHER, code, us);
     stat_add(&d->stat->body_bytes_in, r->body.len);
@@ -365,8 +410,11 @@ static void op_refuse(struct op *op)
 static void op_finish(void *arg, struct http_request *r)
 {
     struct op *op = arg;
+    struct wr_reply reply = *op->reply;
 
-    op_answer(op, op->reply->code, ots_encode(&r->ctx, &op->request, op->reply));
+    if (reply.code == E_OK && op->op == WR_OP_LIST_TABLE)
+        reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
+    op_answer(op, reply.code, ots_encode(&r->ctx, &op->request, &reply));
 }
 
 static void op_done(void *arg, struct wr_reply *reply)
@@ -383,6 +431,7 @@ static int op_decode(struct op *op)
 
     TRY(op_inflate(op, &body));
     TRY(ots_decode(&op->r->ctx, op->op, body, &op->request));
+    TRY(grants_check(&op->r->ctx, &op->cred->grants, &op->request));
     op->request.instance = bytes_str(op->cred->instance);
     op->request.deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
     return E_OK;
@@ -396,7 +445,7 @@ void op_on_request(void *arg, struct http_request *r)
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)
         op_answer(op, E_OK, bytes_of("", 0));
-    else if (op_decode(op))
+    else if (op_enter(op) || op_decode(op))
         op_refuse(op);
     else
         wr_submit(op->door->db, &op->request, op_done, op);

@@ -216,10 +216,45 @@ void wr_reply_free(struct wr_reply *reply)
     mem_free(call);
 }
 
+/* There are no local transactions yet: no id is one that was given out, and a request that names
+ * one must not run outside of it. */
+static int check_transaction(struct call *call)
+{
+    const struct wr_request *req = call->req;
+    bytes id = BYTES_NONE;
+
+    switch (req->op) {
+    case WR_OP_GET_ROW:
+        id = req->get_row.transaction;
+        break;
+    case WR_OP_GET_RANGE:
+        id = req->get_range.transaction;
+        break;
+    case WR_OP_PUT_ROW:
+    case WR_OP_UPDATE_ROW:
+    case WR_OP_DELETE_ROW:
+        id = req->put_row.transaction; /* the three share their struct */
+        break;
+    case WR_OP_BATCH_WRITE_ROW:
+        id = req->batch_write_row.transaction;
+        break;
+    default:
+        break;
+    }
+    if (!id.ptr)
+        return E_OK;
+    return id.len ? fail_code(&call->c, E_SESSION)
+                  : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
+}
+
 void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
 {
     struct call *call = call_new(db, request, done, arg);
 
+    if (check_transaction(call)) {
+        call_finish(call);
+        return;
+    }
     switch (request->op) {
     case WR_OP_GET_ROW:
     case WR_OP_BATCH_GET_ROW:

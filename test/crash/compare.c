@@ -203,7 +203,8 @@ static void settle(struct workload *w, const struct picture *p)
             for (int j = 0; j < me->maybes[m].count; j++) {
                 int id = me->maybes[m].ids[j];
 
-                me->states[id] = p->states[i][id];
+                if (!state_equal(&me->states[id], &p->states[i][id]))
+                    workload_keep(me, id, &p->states[i][id]);
                 me->in_doubt[id] = false;
             }
         me->maybe_count = 0;
@@ -242,47 +243,81 @@ static bool row_maybe(const struct writer *me, int id, const struct state *found
     return false;
 }
 
-/* Replays the changes of one writer and looks for the newest moment at which every row is as in the
- * picture. Returns how many acknowledged operations came after it; -1: there is no such moment. */
-static int writer_moment(struct writer *me, const struct picture *p)
+/* Replays the changes of one writer and looks for the newest moment, with at least `needed` changes,
+ * at which every row is as in the picture. Returns how many changes came after it; -1: there is no
+ * such moment. */
+static int writer_moment(struct writer *me, const struct picture *p, int needed)
 {
     const struct state *found = p->states[me->owner];
     struct state now[KEYS] = {0};
-    int differ = 0, moment = -1, last = 0;
+    int differ = 0, moment = -1;
     bool skip[KEYS];
 
     for (int id = 0; id < KEYS; id++) {
         skip[id] = row_maybe(me, id, &found[id]);
         differ += !skip[id] && state_present(&found[id]);
     }
-    if (!differ)
-        moment = 0;
-    for (int i = 0; i < me->change_count; i++) {
+    for (int i = 0; i <= me->change_count; i++) {
         const struct change *change = &me->changes[i];
 
+        if (!differ && i >= needed)
+            moment = i;
+        if (i == me->change_count)
+            break;
         if (!skip[change->id])
             differ -= !state_equal(&now[change->id], &found[change->id]);
         now[change->id] = change->after;
         if (!skip[change->id])
             differ += !state_equal(&now[change->id], &found[change->id]);
-        last = change->op;
-        if (!differ)
-            moment = last;
     }
-    return moment < 0 ? -1 : last - moment;
+    return moment < 0 ? -1 : me->change_count - moment;
 }
 
 bool workload_is_prefix(struct workload *w, const struct picture *p, int *lost)
 {
     *lost = 0;
     for (int i = 0; i < OWNERS; i++) {
-        int n = writer_moment(&w->writers[i], p);
+        int n = writer_moment(&w->writers[i], p, 0);
 
         if (n < 0)
             return false;
         *lost += n;
     }
     return p->torn + p->foreign == 0;
+}
+
+static bool counter_fits(struct workload *w, const struct picture *p, int which, int64_t position)
+{
+    int64_t low = 0, seen = 0;
+
+    for (int i = 0; i < OWNERS; i++) {
+        const struct writer *me = &w->writers[i];
+
+        for (int j = 0; j < me->news_count && me->news[j].position <= position; j++) {
+            if (me->news[j].which != which)
+                continue;
+            low += !me->news[j].seen;
+            seen = me->news[j].seen > seen ? me->news[j].seen : seen;
+        }
+    }
+    return p->counters[which] >= low && p->counters[which] >= seen;
+}
+
+bool workload_is_prefix_from(struct workload *w, const struct picture *p, int64_t position)
+{
+    for (int i = 0; i < OWNERS; i++) {
+        struct writer *me = &w->writers[i];
+        int needed = 0;
+
+        while (needed < me->change_count && me->changes[needed].position <= position)
+            needed++;
+        if (writer_moment(me, p, needed) < 0)
+            return false;
+    }
+    for (int i = 0; i < COUNTERS; i++)
+        if (!counter_fits(w, p, i, position))
+            return false;
+    return p->torn + p->foreign == 0 && !p->no_table;
 }
 
 static bool row_was(const struct writer *me, int id, const struct state *found)

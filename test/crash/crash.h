@@ -15,24 +15,25 @@
 
 struct crash {
     const char *widerowd, *widerow; /* the programs under test */
-    const char *recorder;           /* the preloaded library of the power test */
+    const char *preload;            /* preload/preload.c, built */
     char work[200];                 /* a folder of our own */
     uint64_t seed;
     bool nightly;
-    bool no_sync; /* start the servers of the power test with --no-sync */
     int count;    /* kills, flips, states of a part; 0: what the tier says */
     int port;     /* all servers listen on it, one after the other */
     struct clock clock;
     struct rng rng; /* the main thread's */
     int passed, failed, skipped;
-    bool broken; /* a problem since crash_case_begin() */
+    bool broken;  /* a problem since crash_case_begin() ... */
+    int problems; /* ... and how many */
+    bool quiet;  /* problems are wanted: do not print them */
 };
 
 /* A case is passed if no problem was reported between begin and end. */
 void crash_case_begin(struct crash *run);
 bool crash_case_end(struct crash *run);
 
-/* Prints a line that begins with FAILED. Any thread. */
+/* Prints a line that begins with FAILED; the first few of a case. Any thread. */
 void crash_problem(struct crash *run, const char *fmt, ...) PORT_PRINTF(2, 3);
 
 /* Cannot go on: prints and ends the program. */

@@ -13,11 +13,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#define PROBLEMS_SHOWN 6
+
 static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
 
 void crash_case_begin(struct crash *run)
 {
     run->broken = false;
+    run->problems = 0;
 }
 
 bool crash_case_end(struct crash *run)
@@ -36,6 +39,10 @@ void crash_problem(struct crash *run, const char *fmt, ...)
 
     pthread_mutex_lock(&print_lock);
     run->broken = true;
+    if (run->quiet || ++run->problems > PROBLEMS_SHOWN) {
+        pthread_mutex_unlock(&print_lock);
+        return;
+    }
     printf("FAILED: ");
     va_start(args, fmt);
     vprintf(fmt, args);
@@ -131,8 +138,7 @@ static int usage(void)
 {
     fprintf(stderr,
             "usage: crash import|kill|points|damage|power --widerowd FILE --widerow FILE\n"
-            "             [--recorder FILE] [--work DIR] [--seed N] [--nightly] [--count N]\n"
-            "             [--no-sync]\n");
+            "             --work DIR [--preload FILE] [--seed N] [--nightly] [--count N]\n");
     return 2;
 }
 
@@ -145,18 +151,14 @@ static bool parse(struct crash *run, int argc, char **argv)
             run->nightly = true;
             continue;
         }
-        if (strcmp(argv[i], "--no-sync") == 0) {
-            run->no_sync = true;
-            continue;
-        }
         if (!value)
             return false;
         if (strcmp(argv[i], "--widerowd") == 0)
             run->widerowd = value;
         else if (strcmp(argv[i], "--widerow") == 0)
             run->widerow = value;
-        else if (strcmp(argv[i], "--recorder") == 0)
-            run->recorder = value;
+        else if (strcmp(argv[i], "--preload") == 0)
+            run->preload = value;
         else if (strcmp(argv[i], "--work") == 0)
             snprintf(run->work, sizeof(run->work), "%s", value);
         else if (strcmp(argv[i], "--seed") == 0)

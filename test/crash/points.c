@@ -17,6 +17,8 @@
 #define HITS_SHORT 3
 #define HITS_NIGHTLY 20
 #define STAGE_MS 3000
+#define SWEEP_MS 8000 /* the sweeper wakes up every 5 s */
+#define LATER_S "120"
 #define JUNK_ROWS 200
 
 #ifdef WR_FAULTS
@@ -26,6 +28,7 @@ enum stage {
     STAGE_FIRST, /* its first pass: at the start, or when a table is dropped */
     STAGE_MEND,  /* its second pass, after a failed sync has made the engine reopen its files */
     STAGE_NEW,   /* its first pass in a folder that is being made */
+    STAGE_LATER, /* its first pass two minutes after a table was dropped, when that is swept up */
     STAGE_COUNT
 };
 
@@ -40,7 +43,7 @@ static const struct hint {
     enum stage stages[2];
 } hints[] = {
     {"rocks_reopen", {STAGE_FIRST, STAGE_MEND}},
-    {"drop_half", {STAGE_FIRST, STAGE_FIRST}},
+    {"drop_half", {STAGE_LATER, STAGE_LATER}},
     {"folder_half_made", {STAGE_NEW, STAGE_NEW}},
 };
 
@@ -143,6 +146,26 @@ static void junk_check(struct points *t, const char *where)
     door_close(&d);
 }
 
+/* Leaves a table that was filled and dropped. */
+static bool junk_leave(struct points *t)
+{
+    struct door d;
+    int code;
+
+    server_start(&t->server);
+    if (!server_wait_ready(&t->server))
+        return false;
+    door_open(&d, t->run);
+    code = door_create_table(&d, "junk", junk_keys, 1);
+    if (!code)
+        code = junk_fill(&d);
+    if (!code)
+        code = table_drop(&d, "junk");
+    door_close(&d);
+    server_kill(&t->server);
+    return code == 0;
+}
+
 /* ---- one crash */
 
 static bool hit(struct points *t, const char *name)
@@ -169,7 +192,8 @@ static void fault_text(struct points *t, enum stage stage, const char *name, cha
         snprintf(out, size, "%s:crash:1", name);
 }
 
-/* Runs a stage with the point armed. True if the process ended there. */
+/* Runs a stage with the point armed. True if the process ended there. While the clock is shifted
+ * nobody writes: cells stamped so would hide the updates that follow. */
 static bool stage_run(struct points *t, enum stage stage, const char *name)
 {
     char fault[200];
@@ -177,11 +201,16 @@ static bool stage_run(struct points *t, enum stage stage, const char *name)
 
     if (stage == STAGE_NEW)
         new_folder(t);
+    if (stage == STAGE_LATER && !junk_leave(t))
+        return false;
     fault_text(t, stage, name, fault, sizeof(fault));
     t->server.fault = fault;
+    t->server.clock_shift_s = stage == STAGE_LATER ? LATER_S : NULL;
     server_start(&t->server);
-    t->server.fault = NULL;
-    if (server_wait_ready(&t->server) && workload_create(t->workload)) {
+    t->server.fault = t->server.clock_shift_s = NULL;
+    if (stage == STAGE_LATER && server_wait_ready(&t->server)) {
+        server_wait_end(&t->server, SWEEP_MS);
+    } else if (server_wait_ready(&t->server) && workload_create(t->workload)) {
         working = true;
         workload_start(t->workload);
         junk_until(t, clock_mono_ms(&t->run->clock) + STAGE_MS);

@@ -15,7 +15,7 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(import kill points damage power)
 for part in "${parts[@]}"; do
     mkdir "$work/$part"
-    args=("$part" --widerowd "$BUILD/widerowd" --widerow "$BUILD/widerow" --recorder "$BUILD/test/crash_preload.so"
+    args=("$part" --widerowd "$BUILD/widerowd" --widerow "$BUILD/widerow" --preload "$BUILD/test/crash_preload.so"
         --work "$work/$part")
     [ -z "${SEED:-}" ] || args+=(--seed "$SEED")
     [ "$TIER" != nightly ] || args+=(--nightly)

@@ -24,14 +24,17 @@ void server_init(struct server *s, struct crash *run, const char *dir)
     snprintf(s->log_file, sizeof(s->log_file), "%s/server.log", run->work);
 }
 
-/* The environment and three more; made before fork(), after which nothing may allocate. */
+/* The environment and some more; made before fork(), after which nothing may allocate. */
 static char **environment_make(const struct server *s, char *texts, size_t size)
 {
+    bool preload = s->record_file || s->clock_shift_s;
+    const char *more[][2] = {{"WR_FAULT", s->fault},
+                             {"LD_PRELOAD", preload ? s->run->preload : NULL},
+                             {"CRASH_RECORD", s->record_file},
+                             {"CRASH_RECORD_DIR", s->record_file ? s->dir : NULL},
+                             {"CRASH_CLOCK_SHIFT_S", s->clock_shift_s}};
     size_t n = 0, used = 0;
     char **env;
-    const char *more[][2] = {{"WR_FAULT", s->fault},
-                             {"LD_PRELOAD", s->preload},
-                             {"CRASH_RECORD", s->preload_log}};
 
     while (environ[n])
         n++;

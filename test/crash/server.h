@@ -12,8 +12,8 @@ struct server {
     struct crash *run;
     const char *dir;   /* its data folder */
     const char *fault; /* WR_FAULT; NULL: none */
-    const char *preload;
-    const char *preload_log; /* CRASH_RECORD; goes with preload */
+    const char *record_file;             /* what it does to its files goes there; NULL: nowhere */
+    const char *clock_shift_s;           /* its time of day is so much later; NULL: not */
     const char *flags[SERVER_FLAGS_MAX]; /* more flags, up to a NULL */
     pid_t pid;                           /* 0: does not run */
     int status;                          /* waitpid()'s, once it has ended */

@@ -2,6 +2,7 @@
 #include "workload.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 
 const char *const workload_row_keys[2] = {"owner", "id"};
 const char *const workload_chain_keys[3] = {"epoch", "owner", "key"};
@@ -13,6 +14,7 @@ struct workload *workload_new(struct crash *run)
     struct workload *w = mem_zalloc(sizeof(*w));
 
     w->run = run;
+    w->record_fd = -1;
     for (int i = 0; i < OWNERS; i++) {
         w->writers[i].w = w;
         w->writers[i].owner = i;
@@ -23,8 +25,10 @@ struct workload *workload_new(struct crash *run)
 
 void workload_free(struct workload *w)
 {
-    for (int i = 0; i < OWNERS; i++)
+    for (int i = 0; i < OWNERS; i++) {
         mem_free(w->writers[i].changes);
+        mem_free(w->writers[i].news);
+    }
     mem_free(w);
 }
 
@@ -45,7 +49,16 @@ bool workload_create(struct workload *w)
 
 /* ---- book-keeping */
 
-static void keep(struct writer *me, int id, const struct state *after)
+/* How far the record of the server's doings has grown: whatever led to an answer that is here stands
+ * before it. */
+static int64_t position(const struct workload *w)
+{
+    struct stat st;
+
+    return w->record_fd >= 0 && fstat(w->record_fd, &st) == 0 ? (int64_t)st.st_size : 0;
+}
+
+void workload_keep(struct writer *me, int id, const struct state *after)
 {
     me->states[id] = *after;
     if (!me->w->keep_history)
@@ -55,7 +68,18 @@ static void keep(struct writer *me, int id, const struct state *after)
         me->changes =
             mem_realloc(me->changes, (size_t)me->change_capacity * sizeof(*me->changes));
     }
-    me->changes[me->change_count++] = (struct change){me->op_count, id, *after};
+    me->changes[me->change_count++] = (struct change){me->op_count, id, *after, position(me->w)};
+}
+
+static void keep_news(struct writer *me, int which, int64_t seen)
+{
+    if (!me->w->keep_history)
+        return;
+    if (me->news_count == me->news_capacity) {
+        me->news_capacity = me->news_capacity ? 2 * me->news_capacity : 256;
+        me->news = mem_realloc(me->news, (size_t)me->news_capacity * sizeof(*me->news));
+    }
+    me->news[me->news_count++] = (struct counter_news){which, position(me->w), seen};
 }
 
 static void doubt(struct writer *me, const struct maybe *m)
@@ -270,7 +294,7 @@ static bool send_single(struct writer *me)
     me->op_count++;
     if (code == 0 && p.applies) {
         me->acked++;
-        keep(me, p.id, &p.after);
+        workload_keep(me, p.id, &p.after);
         return true;
     }
     if (code == WR_E_CONDITION && !p.applies) {
@@ -301,7 +325,7 @@ static bool settle_batch(struct writer *me, const struct plan *plans, int n,
 {
     for (int i = 0; i < n; i++) {
         if (results[i].code == 0) {
-            keep(me, plans[i].id, &plans[i].after);
+            workload_keep(me, plans[i].id, &plans[i].after);
         } else if (wr_error_applied(results[i].code) < 0) {
             struct maybe m = {.count = 1, .ids = {plans[i].id}, .after = {plans[i].after}};
 
@@ -370,6 +394,7 @@ static bool send_counter(struct writer *me)
     if (code == 0) {
         me->acked++;
         me->counter_acked[which]++;
+        keep_news(me, which, 0);
         return true;
     }
     if (door_unsure(&me->door, code)) {
@@ -481,8 +506,10 @@ static bool read_counter(struct writer *me)
                       (long long)me->counter_seen[which], (long long)n->value.integer);
         return false;
     }
-    if (n)
+    if (n) {
         me->counter_seen[which] = n->value.integer;
+        keep_news(me, which, n->value.integer);
+    }
     return true;
 }
 
@@ -507,8 +534,7 @@ static void *writer_main(void *arg)
     struct writer *me = arg;
 
     while (!atomic_load(&me->w->stop) && step(me))
-        if (me->w->slow)
-            crash_sleep_us(2000);
+        ;
     return NULL;
 }
 

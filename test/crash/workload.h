@@ -44,6 +44,14 @@ struct link {
 struct change {
     int op, id;
     struct state after;
+    int64_t position; /* of w->record_fd when the answer had come */
+};
+
+/* Something that was learned about a counter. */
+struct counter_news {
+    int which;
+    int64_t position;
+    int64_t seen; /* read so; 0: one more increment was acknowledged */
 };
 
 struct writer {
@@ -66,6 +74,8 @@ struct writer {
     int64_t chain_maybes;    /* in all */
     struct change *changes;  /* if w->keep_history */
     int change_count, change_capacity, op_count;
+    struct counter_news *news; /* likewise */
+    int news_count, news_capacity;
     uint64_t acked, unsure, refused; /* requests */
 };
 
@@ -73,7 +83,7 @@ struct workload {
     struct crash *run;
     int64_t epoch; /* counts lives of the server, from 1 */
     bool keep_history;
-    bool slow; /* pause between requests */
+    int record_fd; /* a file that grows with what the server does (power.c); -1: none */
     atomic_bool stop;
     int64_t counter_base[COUNTERS];
     struct writer writers[OWNERS];
@@ -116,12 +126,19 @@ int workload_compare(struct workload *w, const struct picture *p, const char *wh
  * report of how many acknowledged changes that takes back goes into *lost. */
 bool workload_is_prefix(struct workload *w, const struct picture *p, int *lost);
 
+/* True if for each writer the rows are as they were at some moment after all that was answered when
+ * w->record_fd stood at `position`, and the counters fit, too. */
+bool workload_is_prefix_from(struct workload *w, const struct picture *p, int64_t position);
+
 /* True if each row is as it was at some moment of the past. */
 bool workload_is_past(struct workload *w, const struct picture *p);
 
 /* Follows the chains of the epoch that was killed, or, whole, of all. Returns a code if they cannot
  * be read; reports problems of what is missing. */
 int workload_follow(struct workload *w, const char *where, bool whole);
+
+/* Writes a change into the book. */
+void workload_keep(struct writer *me, int id, const struct state *after);
 
 uint64_t workload_acked(const struct workload *w);
 uint64_t workload_unsure(const struct workload *w);

@@ -203,7 +203,7 @@ static void *attack_run(void *arg)
 
 /* ---- all of them */
 
-struct attack *attack_start(struct door *d, int count)
+struct attack *attack_start(struct door *d, int count, const char *only)
 {
     struct attack *a = calloc(1, sizeof(*a));
     int64_t now = now_ms();
@@ -220,7 +220,9 @@ struct attack *attack_start(struct door *d, int count)
     for (size_t k = 0; k < sizeof(a->piece); k++)
         a->piece[k] = (uint8_t)rng_next(&a->rng);
     for (int kind = 0; kind < ATTACK_KINDS; kind++)
-        for (int k = 0; k < kinds[kind].share * count / 1000 && i < count; k++)
+        for (int k = 0; k < kinds[kind].share * count / 1000 && i < count &&
+                        (!only || strcmp(only, attack_names[kind]) == 0);
+             k++)
             a->bads[i++] = (struct bad){.kind = (enum attack_kind)kind,
                                         .fd = -1,
                                         .next_ms = now + (int64_t)rng_below(&a->rng, 1000)};

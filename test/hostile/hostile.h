@@ -77,9 +77,10 @@ struct attack_stat {
 
 extern const char *const attack_names[ATTACK_KINDS];
 
-/* Starts a thread that keeps `count` connections open, and stops it, closing them all. */
+/* Starts a thread that keeps `count` connections open, of all kinds or of the one named `only`; and
+ * stops it, closing them all. */
 struct attack;
-struct attack *attack_start(struct door *d, int count);
+struct attack *attack_start(struct door *d, int count, const char *only);
 void attack_stop(struct attack *a, struct attack_stat out[ATTACK_KINDS]);
 
 #endif

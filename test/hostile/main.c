@@ -18,6 +18,7 @@
 #define ROUNDS_MAX 3
 
 static int passed, failed;
+static const char *only; /* the one kind of bad client to run; NULL: all */
 
 static void check(bool holds, const char *what)
 {
@@ -49,7 +50,7 @@ static double round_run(struct door *d, int count, int seconds, struct attack_st
                         long *good_failed)
 {
     struct good before = good_run(d, seconds * 300), under, after;
-    struct attack *a = attack_start(d, count);
+    struct attack *a = attack_start(d, count, only);
 
     usleep(1500000); /* until all have connected */
     under = good_run(d, seconds * 1000);
@@ -86,7 +87,7 @@ static void check_deadlines(const struct door *d, const struct attack_stat *stat
     char text[160];
 
     for (int i = 0; i < ATTACK_KINDS; i++) {
-        if (i == NEVER_READ)
+        if (i == NEVER_READ || (only && strcmp(only, attack_names[i]) != 0))
             continue;
         snprintf(text, sizeof(text), "%s: closed within the deadline (%d ms; longest %ld ms)",
                  attack_names[i], d->request_timeout_ms, stats[i].longest_ms);
@@ -225,9 +226,12 @@ int main(int argc, char **argv)
     d.pid = atoi(argv[2]);
     d.request_timeout_ms = atoi(argv[3]) * 1000;
     for (int i = 4; i + 1 < argc; i += 2)
-        *(strcmp(argv[i], "--count") == 0     ? &count
-          : strcmp(argv[i], "--seconds") == 0 ? &seconds
-                                              : &limit) = atoi(argv[i + 1]);
+        if (strcmp(argv[i], "--only") == 0)
+            only = argv[i + 1];
+        else
+            *(strcmp(argv[i], "--count") == 0     ? &count
+              : strcmp(argv[i], "--seconds") == 0 ? &seconds
+                                                  : &limit) = atoi(argv[i + 1]);
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
     files_allow();

@@ -4,7 +4,7 @@
 static struct wr_filter column_filter(struct generator *g, const struct oracle_table *t)
 {
     static const bytes patterns[] = {{"([0-9]+)", 8},    {"a(b*)", 5},     {"^([a-z]+)1", 10},
-                                     {"=(-?[0-9.]+)$", 13}, {"(-?[0-9.]+)", 11}, {"^(.*)$", 6}};
+                                     {"=(-?[0-9.]+)$", 13}, {"(-?[0-9.]+)", 11}, {"^([^,]*)$", 9}};
     static const enum wr_type casts[] = {WR_BIGINT, WR_DOUBLE, WR_VARCHAR};
     const struct wr_cell *known = gen_chance(g, 70) ? gen_known_cell(g, t) : NULL;
     struct wr_filter f = {.type = WR_FILTER_COLUMN};

@@ -29,6 +29,8 @@ struct conf {
     bool wide; /* in every round */
     bool no_sync;
     int threads;
+    bool show_mix;
+    struct run_mix *mix; /* of all rounds */
 };
 
 /* One round's requests, kept for shrinking. */
@@ -132,6 +134,28 @@ static void report(struct round *r, const char *text)
     printf("written to %s\n", path);
 }
 
+static void mix_join(const struct conf *conf, const struct run_mix *mix)
+{
+    for (int op = 0; op < WR_OP_COUNT; op++)
+        for (size_t code = 0; code < PORT_COUNT(mix->count[0]); code++)
+            conf->mix->count[op][code] += mix->count[op][code];
+}
+
+static void mix_show(const struct run_mix *mix)
+{
+    static const char *const names[] = {
+#define X(name, member, type, reply, reply_type) #name,
+        WR_OP_MAP(X)
+#undef X
+    };
+
+    for (int op = 0; op < WR_OP_COUNT; op++)
+        for (size_t code = 0; code < PORT_COUNT(mix->count[0]); code++)
+            if (mix->count[op][code])
+                printf("%-16s %-28s %" PRIu64 "\n", names[op],
+                       code ? wr_error_name((int)code) : "ok", mix->count[op][code]);
+}
+
 /* ---- a round ---- */
 
 static bool round_step(struct round *r, FILE *text)
@@ -175,6 +199,7 @@ static uint64_t round_run(const struct conf *conf, uint64_t seed, uint64_t ops, 
     if (*failed)
         report(&r, text);
     passed = r.run.passed;
+    mix_join(conf, &r.run.mix);
     run_close(&r.run);
     arena_release(&r.arena);
     mem_free(r.requests);
@@ -253,6 +278,7 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
                    workers[i].text);
         *failed = *failed || workers[i].failed;
         passed += workers[i].run.passed;
+        mix_join(conf, &workers[i].run.mix);
         run_close(&workers[i].run);
         free(workers[i].text);
     }
@@ -266,7 +292,8 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 
 static void usage(void)
 {
-    fputs("model [--engine mem|rocks] [--seed S] [--ops N] [--wide] [--no-sync] [--threads N]\n",
+    fputs("model [--engine mem|rocks] [--seed S] [--ops N] [--wide] [--no-sync] [--threads N]\n"
+          "      [--mix]   shows how often which answer came\n",
           stderr);
     exit(2);
 }
@@ -286,6 +313,10 @@ static struct conf parse(int argc, char **argv)
         }
         if (!strcmp(name, "--no-sync")) {
             conf.no_sync = true;
+            continue;
+        }
+        if (!strcmp(name, "--mix")) {
+            conf.show_mix = true;
             continue;
         }
         if (!value)
@@ -310,10 +341,12 @@ static struct conf parse(int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct conf conf = parse(argc, argv);
+    struct run_mix mix = {0};
     int64_t start_ms = run_now_ms(), spent_ms;
     uint64_t passed = 0;
     bool failed = false;
 
+    conf.mix = &mix;
     printf("seed %" PRIu64 "\n", conf.seed);
     fflush(stdout);
     for (uint64_t done = 0, i = 0; done < conf.ops && !failed; i++) {
@@ -324,6 +357,8 @@ int main(int argc, char **argv)
         done += ops;
     }
     spent_ms = run_now_ms() - start_ms;
+    if (conf.show_mix)
+        mix_show(&mix);
     printf("%" PRIu64 " operations in %.1f s, %.0f a second\n", passed, (double)spent_ms / 1000,
            (double)passed * 1000 / (double)(spent_ms > 0 ? spent_ms : 1));
     printf("model-%s: %" PRIu64 " passed, %d failed, 0 skipped\n", conf.engine, passed, failed);

@@ -34,7 +34,9 @@ static int check_column(const struct oracle *o, const struct wr_column_filter *f
 
     if (oracle_check_column_name(f->column))
         return WR_E_PARAMETER;
-    if ((f->value.type == WR_VARCHAR || f->value.type == WR_VARBINARY) &&
+    /* Of EXIST and NOT_EXIST the value means nothing. */
+    if (f->comparator <= WR_LESS_EQUAL &&
+        (f->value.type == WR_VARCHAR || f->value.type == WR_VARBINARY) &&
         f->value.bytes.len > (size_t)o->limits.cell_bytes_max)
         return WR_E_PARAMETER;
     if (!f->regex.ptr)

@@ -8,10 +8,12 @@ static bool is_bytes(enum wr_type type)
     return type == WR_VARCHAR || type == WR_VARBINARY;
 }
 
+/* With a closing NUL that is not counted: regexec() is watched for one. */
 static bytes bytes_dup(bytes b)
 {
     uint8_t *p = mem_alloc(b.len + 1);
 
+    p[b.len] = 0;
     if (b.len)
         memcpy(p, b.ptr, b.len);
     return bytes_of(p, b.len);

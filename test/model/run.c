@@ -313,6 +313,17 @@ static bool probe(struct run *r, const struct wr_request *req, const int64_t tim
     }
 }
 
+static void mix_add(struct run_mix *mix, const struct wr_reply *reply)
+{
+    bool batch = reply->op == WR_OP_BATCH_GET_ROW || reply->op == WR_OP_BATCH_WRITE_ROW;
+
+    if (reply->code || !batch)
+        mix->count[reply->op][reply->code]++;
+    for (size_t i = 0; !reply->code && batch && i < reply->batch.table_count; i++)
+        for (size_t k = 0; k < reply->batch.tables[i].row_count; k++)
+            mix->count[reply->op][reply->batch.tables[i].rows[k].code]++;
+}
+
 bool run_request(struct run *r, const struct wr_request *req, FILE *report)
 {
     int64_t times[2] = {run_now_ms(), 0};
@@ -322,6 +333,7 @@ bool run_request(struct run *r, const struct wr_request *req, FILE *report)
 
     arena_init(&a, NULL, 0);
     good = exchange(r, req, &a, &reply, report);
+    mix_add(&r->mix, reply);
     wr_reply_free(reply);
     arena_release(&a);
     times[1] = run_now_ms();

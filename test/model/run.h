@@ -6,6 +6,11 @@
 
 #include <stdio.h>
 
+/* How often which code came, by operation: row results of batches count under the batch. */
+struct run_mix {
+    uint64_t count[WR_OP_COUNT][40];
+};
+
 struct run_conf {
     const char *engine; /* "mem" or "rocks" */
     bool no_sync;
@@ -22,6 +27,7 @@ struct run {
     bool shared; /* db belongs to another run */
     struct oracle *o;
     uint64_t passed; /* answers that were compared and equal, probes not counted */
+    struct run_mix mix;
     char why[1024];  /* the first difference */
 };
 

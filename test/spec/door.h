@@ -11,6 +11,7 @@ struct door_conf {
     const struct wr_setting *settings;
     size_t setting_count;
     bool strict;
+    const char *server_flag; /* one more flag of the server's, "--name=value"; NULL: none */
 };
 
 struct door;

@@ -7,7 +7,9 @@
 
 #include "wire/ots_client.h"
 #include "wire/sign.h"
+#include "wire/zip.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <curl/curl.h>
 #include <signal.h>
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -189,7 +192,7 @@ static void perform(struct http *h, struct exchange *x)
 
 /* ---- what every answer must be */
 
-static const char *check_signature(const struct http *h, const struct exchange *x)
+static const char *check_signature(const struct sign_key *key, const struct exchange *x)
 {
     static const char *const names[] = {"x-ots-contenttype", "x-ots-requestid", "x-ots-date",
                                         "x-ots-contentmd5"};
@@ -209,7 +212,7 @@ static const char *check_signature(const struct http *h, const struct exchange *
         return "the answer's x-ots-contentmd5 is not that of its body";
     if (!got_header(x, "authorization").ptr)
         return "the answer is not signed";
-    sign_response(&h->key, x->path, x->got, x->got_count, sum);
+    sign_response(key, x->path, x->got, x->got_count, sum);
     snprintf(want, sizeof(want), "OTS " KEY_ID ":%s", sum);
     if (!bytes_equal(got_header(x, "authorization"), bytes_str(want)))
         return "the answer's signature is wrong";
@@ -235,7 +238,7 @@ static void read_answer(const struct http *h, struct exchange *x, enum wr_op op,
 {
     *out =
         (struct answer){.status = x->status, .code_name = "", .reply = {.op = op, .message = ""}};
-    out->fault = x->status < 0 ? "the server did not answer" : check_signature(h, x);
+    out->fault = x->status < 0 ? "the server did not answer" : check_signature(&h->key, x);
     if (x->status < 0) {
         out->reply.code = E_INTERNAL;
     } else if (x->status != 200) {
@@ -287,13 +290,13 @@ static void corrupt(struct script *s, bytes *body, int64_t offset)
     *body = bytes_of(p, body->len);
 }
 
-/* Cuts the body `n` bytes before its end. */
+/* One raw request as the script describes it. */
 struct raw {
     struct exchange x;
     struct sign_key key;
     bytes drops[8];
     size_t drop_count;
-    bool has_corrupt, unsigned_;
+    bool has_corrupt, unsigned_, deflate, v4, drip;
     int64_t corrupt_at, cut;
     bytes date;
     bytes late_name[8], late_value[8];
@@ -327,9 +330,92 @@ static void raw_option(struct cursor *p, struct raw *r)
         r->cut = parse_number(p);
     } else if (take(p, "unsigned")) {
         r->unsigned_ = true;
+    } else if (take(p, "deflate")) {
+        r->deflate = true;
+    } else if (take(p, "v4")) {
+        r->v4 = true;
+    } else if (take(p, "drip")) {
+        r->drip = true;
     } else {
         script_die(p->s, "no such part of an HTTP request: '%.*s'", BYTES_FMT(p->at->text));
     }
+}
+
+/* Compresses the body and says so. */
+static void deflate(struct exchange *x)
+{
+    bytes body;
+
+    send_header(x, "x-ots-request-compress-type", BYTES_LIT("deflate"));
+    send_header(x, "x-ots-request-compress-size",
+                arena_printf(&x->c->arena, "%zu", x->body.len));
+    if (zip_deflate(x->c, x->body, &body) == 0)
+        x->body = body;
+}
+
+/* Signs as the V4 clients do; the answer's key goes to *answer. */
+static void add_signature_v4(struct exchange *x, struct sign_key *answer)
+{
+    char day[16], sum[SIGN_SHA256_TEXT + 1];
+    struct sign_v4_key key;
+    time_t now = time(NULL);
+    struct tm tm;
+
+    strftime(day, sizeof(day), "%Y%m%d", gmtime_r(&now, &tm));
+    send_header(x, "x-ots-signdate", arena_copy(&x->c->arena, bytes_str(day)));
+    send_header(x, "x-ots-signregion", BYTES_LIT("here"));
+    sign_v4_key_init(&key, BYTES_LIT(SECRET), bytes_str(day), BYTES_LIT("here"));
+    sign_request_v4(&key, x->path, x->sent, x->sent_count, sum);
+    send_header(x, "x-ots-signaturev4", arena_copy(&x->c->arena, bytes_str(sum)));
+    *answer = key.response;
+}
+
+/* Reads an answer from a bare socket. */
+static void drip_read(int fd, struct exchange *x)
+{
+    char text[8192];
+    size_t n = 0;
+    ssize_t got;
+    char *line;
+
+    while (n < sizeof(text) - 1 && (got = read(fd, text + n, sizeof(text) - 1 - n)) > 0)
+        n += (size_t)got;
+    text[n] = 0;
+    line = strstr(text, "\r\n\r\n");
+    if (sscanf(text, "HTTP/1.1 %d", &x->status) != 1 || !line)
+        return;
+    buf_put(&x->answer, line + 4, n - (size_t)(line + 4 - text));
+    line[2] = 0;
+    for (line = text; (line = strstr(line, "\r\n")); line += 2) {
+        char *end = strstr(line + 2, "\r\n");
+
+        on_header(line + 2, 1, end ? (size_t)(end - line - 2) : strlen(line + 2), x);
+    }
+}
+
+/* Sends the headers and the first byte of ten, and then waits for what the server does. */
+static void drip(const struct http *h, struct exchange *x)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET};
+    struct buf b;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+    buf_init(&b, &x->c->arena, 512);
+    buf_init(&x->answer, &x->c->arena, 512);
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    to.sin_port = htons((uint16_t)atoi(strchr(h->address, ':') + 1));
+    buf_put_bytes(&b, arena_printf(&x->c->arena, "POST %.*s HTTP/1.1\r\nHost: x\r\n"
+                                                 "Connection: close\r\nContent-Length: 10\r\n",
+                                   BYTES_FMT(x->path)));
+    for (size_t i = 0; i < x->sent_count; i++)
+        buf_put_bytes(&b, arena_printf(&x->c->arena, "%.*s: %.*s\r\n", BYTES_FMT(x->sent[i].name),
+                                       BYTES_FMT(x->sent[i].value)));
+    buf_put_bytes(&b, BYTES_LIT("\r\nx"));
+    x->status = -1;
+    if (connect(fd, (struct sockaddr *)&to, sizeof(to)) == 0 &&
+        write(fd, b.data, b.len) == (ssize_t)b.len)
+        drip_read(fd, x);
+    close(fd);
 }
 
 static void raw_send(struct http *h, struct script *s, struct raw *r)
@@ -338,6 +424,8 @@ static void raw_send(struct http *h, struct script *s, struct raw *r)
 
     if (r->has_corrupt)
         corrupt(s, &x->body, r->corrupt_at);
+    if (r->deflate)
+        deflate(x);
     if (r->cut)
         x->body.len -= (size_t)r->cut;
     usual_headers(x);
@@ -348,9 +436,14 @@ static void raw_send(struct http *h, struct script *s, struct raw *r)
                     r->late_value[i]);
     for (size_t i = 0; i < r->drop_count; i++)
         drop_header(x, r->drops[i]);
-    if (!r->unsigned_)
+    if (r->v4)
+        add_signature_v4(x, &r->key);
+    else if (!r->unsigned_)
         add_signature(x, &r->key);
-    perform(h, x);
+    if (r->drip)
+        drip(h, x);
+    else
+        perform(h, x);
 }
 
 void door_http_raw(struct door *d, struct cursor *p, bytes *out)
@@ -377,7 +470,7 @@ void door_http_raw(struct door *d, struct cursor *p, bytes *out)
             x->path = bytes_str(ots_client_path(req.op));
     }
     raw_send(h, p->s, r);
-    fault = x->status < 0 ? "no answer" : check_signature(h, x);
+    fault = x->status < 0 ? "no answer" : check_signature(r->v4 ? &r->key : &h->key, x);
     if (x->status < 0) {
         *out = BYTES_LIT("no answer");
         return;
@@ -424,6 +517,8 @@ static void run_server(const struct door_conf *conf, const char *port_file)
 
     if (conf->strict)
         argv[n++] = "--strict";
+    if (conf->server_flag)
+        argv[n++] = conf->server_flag;
     for (size_t i = 0; i < conf->setting_count && i < PORT_COUNT(sets); i++) {
         snprintf(sets[i], sizeof(sets[i]), "%s=%s", conf->settings[i].name,
                  conf->settings[i].value);

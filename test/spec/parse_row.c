@@ -29,6 +29,8 @@ static bool at_cell(const struct cursor *p)
 
     if (token_is(p->at, "-") || token_is(p->at, "--"))
         return true;
+    if (token_is(p->at, "transaction")) /* the words of a request are no columns */
+        return false;
     if (p->at->kind != TOKEN_WORD && p->at->kind != TOKEN_TEXT)
         return false;
     for (size_t i = 0; i < PORT_COUNT(behind); i++)
@@ -195,7 +197,7 @@ static bool parse_single_change(struct cursor *p, struct wr_request *out)
     table = parse_name(p);
     parse_change(p, type, &out->put_row, 1);
     out->put_row.table = table;
-    if (take(p, "transaction"))
+    if (take_option(p, "transaction"))
         out->put_row.transaction = parse_value(p).bytes;
     return true;
 }
@@ -425,6 +427,8 @@ static void parse_batch_write(struct cursor *p, struct wr_request *out)
 
     out->op = WR_OP_BATCH_WRITE_ROW;
     w->atomic = take(p, "atomic");
+    if (take_option(p, "transaction"))
+        w->transaction = parse_value(p).bytes;
     w->table_count = parse_groups(p, &w->tables);
 }
 

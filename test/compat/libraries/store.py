@@ -84,8 +84,13 @@ class Store(fixture.Case):
         found = [name for name in store.list_namespaces() if name.startswith('/'.join(self.here))]
         self.assertEqual(found, ['/'.join(self.here + (name,)) for name in ('one', 'two')])
 
-    def test_clear_of_an_empty_namespace(self):
-        store.clear('/'.join(self.here))
+    def test_clear_is_broken_in_the_library(self):
+        # it takes its text apart letter by letter, and deletes in the namespace 'c/l/e/a/r'
+        store.clear('clear')
+        store.put(('clear',), 'k', {'a': 1})
+        store.clear('clear')
+        self.assertEqual(store.get(('clear',), 'k'), {'a': 1})
+        self.assertEqual(list(store.yield_keys(('c', 'l', 'e', 'a', 'r'))), [(('c', 'l', 'e', 'a', 'r'), 'k')])
 
     def test_batch(self):
         store.put(self.here, 'old', {'a': 1})

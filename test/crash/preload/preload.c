@@ -110,7 +110,7 @@ static int open_recorded(int (*real)(const char *, int, ...), const char *path, 
         if ((flags & O_TRUNC) && changes)
             what |= RECORD_EMPTIED;
         if (changes || (existed && S_ISDIR(st.st_mode))) {
-            handles[fd] = ++handle_last;
+            handles[fd] = (uint64_t)getpid() << 32 | ++handle_last;
             record(RECORD_OPEN, handles[fd], what, path, strlen(path));
         }
     }

@@ -1,0 +1,137 @@
+/* The TLS library reads the texts for itself, but says of a bad one only that it is bad; so they are
+ * read here first. The server has libcrypto anyhow, for signatures. */
+#include "net/tls.h"
+
+#include "base/err.h"
+
+#include <errno.h>
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/sha.h>
+#include <openssl/x509.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define FILE_BYTES_MAX (1 << 20)
+
+struct check {
+    const char *cert_file, *key_file;
+    char *message;
+    size_t size;
+};
+
+static int refuse(struct check *c, const char *fmt, ...) PORT_PRINTF(2, 3);
+
+static int refuse(struct check *c, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(c->message, c->size, fmt, args);
+    va_end(args);
+    return E_PARAMETER;
+}
+
+static void text_free(char *text)
+{
+    if (text)
+        OPENSSL_cleanse(text, strlen(text));
+    mem_free(text);
+}
+
+static int text_load(struct check *c, const char *file, char **out)
+{
+    FILE *f = fopen(file, "r");
+    struct stat st;
+    size_t n;
+
+    if (!f)
+        return refuse(c, "cannot read %s: %s. Check its name and who may read it.", file,
+                      strerror(errno));
+    if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
+        fclose(f);
+        return refuse(c, "%s is not a file of at most 1 MiB. Is it the right file?", file);
+    }
+    *out = mem_zalloc((size_t)st.st_size + 1);
+    n = fread(*out, 1, (size_t)st.st_size, f);
+    fclose(f);
+    (*out)[n] = 0;
+    return E_OK;
+}
+
+/* An encrypted key is refused instead of asked for at the terminal. */
+static int no_pass_phrase(char *buffer, int size, int writing, void *arg)
+{
+    (void)buffer;
+    (void)size;
+    (void)writing;
+    (void)arg;
+    return -1;
+}
+
+static BIO *text_bio(const char *text)
+{
+    return BIO_new_mem_buf(text, (int)strlen(text)); /* at most FILE_BYTES_MAX */
+}
+
+static int pair_check(struct check *c, const struct tls_pair *p)
+{
+    BIO *cert_bio = text_bio(p->cert), *key_bio = text_bio(p->key);
+    X509 *cert = PEM_read_bio_X509(cert_bio, NULL, no_pass_phrase, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, no_pass_phrase, NULL);
+    int code = E_OK;
+
+    if (!cert)
+        code = refuse(c, "%s holds no certificate in PEM form. Is it the right file?",
+                      c->cert_file);
+    else if (!key)
+        code = refuse(c,
+                      "%s holds no private key in PEM form without a pass phrase. Is it the right "
+                      "file?",
+                      c->key_file);
+    else if (X509_check_private_key(cert, key) != 1)
+        code = refuse(c, "%s is not the key of the first certificate in %s. Give files of one pair.",
+                      c->key_file, c->cert_file);
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    BIO_free(key_bio);
+    BIO_free(cert_bio);
+    ERR_clear_error();
+    return code;
+}
+
+static void pair_sum(struct tls_pair *p)
+{
+    SHA256_CTX sha;
+
+    SHA256_Init(&sha);
+    SHA256_Update(&sha, p->cert, strlen(p->cert) + 1);
+    SHA256_Update(&sha, p->key, strlen(p->key));
+    SHA256_Final(p->sum, &sha);
+}
+
+int tls_pair_load(const char *cert_file, const char *key_file, struct tls_pair *out, char *message,
+                  size_t message_size)
+{
+    struct check c = {cert_file, key_file, message, message_size};
+    int code;
+
+    *out = (struct tls_pair){.cert = NULL};
+    if ((code = text_load(&c, cert_file, &out->cert)) ||
+        (code = text_load(&c, key_file, &out->key)) || (code = pair_check(&c, out))) {
+        tls_pair_release(out);
+        return code;
+    }
+    pair_sum(out);
+    return E_OK;
+}
+
+void tls_pair_release(struct tls_pair *p)
+{
+    text_free(p->cert);
+    text_free(p->key);
+    *p = (struct tls_pair){.cert = NULL};
+}
