@@ -39,8 +39,8 @@ suite() {
     fi
     if [ "$f" -gt 0 ]; then tail -n 60 "$log"; fi
     grep -E '^SKIPPED' "$log"
-    if [ "${CI:-}" = true ] && [ "$s" -gt 0 ]; then
-        echo "   skipping is not allowed in CI"
+    if [ "${CI:-}" = true ] && [ "$s" -gt 0 ] && [[ $name != spec-* ]]; then
+        echo "   skipping is not allowed in CI" # a spec case for another door is none
         f=$((f + s)) s=0
     fi
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))

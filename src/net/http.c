@@ -82,6 +82,10 @@
  * one makes small requests slower. */
 #define CONNECTION_BYTES 16384
 #define DRAIN_BYTES_MAX ((uint64_t)64 << 20) /* read and dropped so that a 413 arrives */
+/* Of an answer, so much may lie in the kernel before it can be sent. The kernel would take 4 MB for
+ * each client that does not read, and a few hundred of those slow down every socket of the machine.
+ */
+#define UNSENT_BYTES_MAX (256 << 10)
 #define HEADERS_MAX 100
 /* What has been the common ground of current clients for years. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
@@ -746,11 +750,13 @@ static const char *bind_advice(int error)
 
 static int listen_on(const struct addrinfo *at)
 {
-    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1;
+    int fd = socket(at->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0), one = 1,
+        unsent = UNSENT_BYTES_MAX;
 
     if (fd < 0)
         return -1;
     setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent)); /* inherited */
     if (bind(fd, at->ai_addr, at->ai_addrlen) || listen(fd, 1024)) {
         int error = errno;
 
@@ -809,6 +815,8 @@ static void on_library_log(void *cls, const char *fmt, va_list args)
 
 static void conf_defaults(struct http_conf *conf)
 {
+    if (conf->tls_cert && !conf->tls_cert[0])
+        conf->tls_cert = NULL;
     if (!conf->setting)
         conf->setting = "address";
     if (!conf->threads)
@@ -849,15 +857,14 @@ static struct MHD_Daemon *daemon_start(struct loop *l, int listen_fd)
 
     if (conf->tls_cert)
         flags |= MHD_USE_TLS;
-    return MHD_start_daemon(flags, 0, NULL, NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log,
-                            (void *)h, MHD_OPTION_LISTEN_SOCKET, listen_fd,
-                            MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
-                            (unsigned)conf->idle_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
-                            (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, on_connection,
-                            (void *)l, MHD_OPTION_URI_LOG_CALLBACK, on_line, (void *)h,
-                            MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, NULL,
-                            MHD_OPTION_NOTIFY_COMPLETED, on_completed, (void *)h, MHD_OPTION_ARRAY,
-                            options, MHD_OPTION_END);
+    return MHD_start_daemon(
+        flags, 0, NULL, NULL, on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log, (void *)h,
+        MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT, connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)conf->idle_timeout_s,
+        MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
+        on_connection, (void *)l, MHD_OPTION_URI_LOG_CALLBACK, on_line, (void *)h,
+        MHD_OPTION_UNESCAPE_CALLBACK, on_unescape, NULL, MHD_OPTION_NOTIFY_COMPLETED, on_completed,
+        (void *)h, MHD_OPTION_ARRAY, options, MHD_OPTION_END);
 }
 
 /* ---- loops ---- */
@@ -950,29 +957,60 @@ static bool loop_start(struct loop *l)
     return l->running;
 }
 
-/* Joins and frees what loop_start() made, all of it or a part. */
+static void pause_ms(int ms)
+{
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
+
+/* Waits for the loop's end; frees what loop_start() made, all of it or a part. */
 static void loop_free(struct loop *l)
 {
     if (l->running) {
         loop_ring(l);
         pthread_join(l->thread, NULL);
     }
-    if (l->daemon)
-        MHD_stop_daemon(l->daemon);
     while (atomic_load(&l->ringers))
         pause_ms(1);
+    if (l->daemon)
+        MHD_stop_daemon(l->daemon);
     if (l->bell_fd > 0)
         close(l->bell_fd);
     mem_free(l);
 }
 
-/* All loops from *at on, or of them only those that have ended. */
-static void loops_free(struct loop **at, bool all)
+/* Adds conf.threads loops. False: not all of them could be started. */
+static bool loops_start(struct http *h)
 {
-    while (*at) {
+    for (int i = 0; i < h->conf.threads; i++) {
+        struct loop *l = mem_zalloc(sizeof(*l));
+
+        l->http = h;
+        l->next = h->loops;
+        h->loops = l;
+        if (!loop_start(l)) {
+            atomic_store(&l->ended, true);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* From `l` up to and without `end`. */
+static void loops_retire(struct loop *l, const struct loop *end)
+{
+    for (; l != end; l = l->next) {
+        atomic_store(&l->retired, true);
+        if (l->running)
+            loop_ring(l);
+    }
+}
+
+static void loops_free_ended(struct http *h)
+{
+    for (struct loop **at = &h->loops; *at;) {
         struct loop *l = *at;
 
-        if (all || atomic_load(&l->ended)) {
+        if (atomic_load(&l->ended)) {
             *at = l->next;
             loop_free(l);
         } else {
@@ -981,28 +1019,15 @@ static void loops_free(struct loop **at, bool all)
     }
 }
 
-/* Adds conf.threads loops, or none. */
-static bool loops_start(struct http *h)
+static void loops_stop(struct http *h)
 {
-    struct loop *before = h->loops, *l;
+    struct loop *l;
 
-    for (int i = 0; i < h->conf.threads; i++) {
-        l = mem_zalloc(sizeof(*l));
-        l->http = h;
-        l->next = h->loops;
-        h->loops = l;
-        if (loop_start(l))
-            continue;
-        for (l = h->loops; l != before; l = l->next)
-            atomic_store(&l->retired, true);
-        while (h->loops != before) {
-            l = h->loops;
-            h->loops = l->next;
-            loop_free(l);
-        }
-        return false;
+    atomic_store(&h->loops_quit, true);
+    while ((l = h->loops)) {
+        h->loops = l->next;
+        loop_free(l);
     }
-    return true;
 }
 
 static void http_free(struct http *h)
@@ -1041,37 +1066,75 @@ static bool http_start(struct http *h)
     return loops_start(h) && pthread_create(&h->watch, NULL, watch_main, h) == 0;
 }
 
+/* The second half of opening: with listening socket and certificate at hand. */
+static int http_run(struct http *h, char *message, size_t message_size)
+{
+    if (http_start(h))
+        return E_OK;
+    snprintf(message, message_size,
+             "cannot start the HTTP loops on %s: %s. Check the limits on threads and open files "
+             "(ulimit -u, ulimit -n).",
+             h->address, strerror(errno));
+    loops_stop(h);
+    return E_UNAVAILABLE;
+}
+
+static int tls_load(struct http *h, struct tls_pair *out, char *message, size_t message_size)
+{
+    if (MHD_is_feature_supported(MHD_FEATURE_TLS) == MHD_YES)
+        return tls_pair_load(h->conf.tls_cert, h->conf.tls_key, out, message, message_size);
+    snprintf(message, message_size,
+             "this build of libmicrohttpd has no TLS. Install one with GnuTLS, or put a proxy in "
+             "front.");
+    return E_UNSUPPORTED;
+}
+
 int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size)
 {
     struct http *h = http_new(conf);
-    int listen_fd = address_listen(&h->conf, message, message_size);
-    bool started;
+    int code = E_OK;
 
     *out = NULL;
-    if (listen_fd < 0) {
-        http_free(h);
-        return E_UNAVAILABLE;
+    if (h->conf.tls_cert)
+        code = tls_load(h, &h->tls, message, message_size);
+    if (!code) {
+        h->listen_fd = address_listen(&h->conf, message, message_size);
+        code = h->listen_fd < 0 ? E_UNAVAILABLE : http_run(h, message, message_size);
     }
-    started = http_start(h, listen_fd);
-    if (!started)
-        snprintf(
-            message, message_size,
-            "cannot start the HTTP loops on %s: %s. Check the limits on threads and open files "
-            "(ulimit -u, ulimit -n).",
-            h->address, strerror(errno));
-    close(listen_fd); /* the loops have their own */
-    if (!started) {
-        loops_stop(h);
+    if (code) {
         http_free(h);
-        return E_UNAVAILABLE;
+        return code;
     }
     *out = h;
     return E_OK;
 }
 
-static void pause_ms(int ms)
+int http_reload(struct http *h, char *message, size_t message_size)
 {
-    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+    struct loop *before;
+    struct tls_pair pair, old = h->tls;
+
+    loops_free_ended(h);
+    before = h->loops;
+    if (!h->conf.tls_cert)
+        return E_OK;
+    TRY(tls_load(h, &pair, message, message_size));
+    if (tls_pair_equal(&pair, &old)) {
+        tls_pair_release(&pair);
+        return E_OK;
+    }
+    h->tls = pair;
+    if (!loops_start(h)) {
+        snprintf(message, message_size, "cannot start loops for the new certificate in %s.",
+                 h->conf.tls_cert);
+        loops_retire(h->loops, before);
+        h->tls = old;
+        tls_pair_release(&pair);
+        return E_UNAVAILABLE;
+    }
+    loops_retire(before, NULL);
+    tls_pair_release(&old);
+    return E_OK;
 }
 
 void http_close(struct http *h, int grace_ms)
@@ -1081,8 +1144,10 @@ void http_close(struct http *h, int grace_ms)
     if (!h)
         return;
     atomic_store(&h->stopping, true);
-    for (int i = 0; i < h->conf.threads; i++)
-        loop_ring(&h->loops[i]); /* each stops accepting */
+    for (struct loop *l = h->loops; l; l = l->next)
+        loop_ring(l); /* each stops accepting */
+    close(h->listen_fd);
+    h->listen_fd = -1;
     end = now_ms(h) + grace_ms;
     for (int quiet_ms = 0; quiet_ms < QUIET_MS && now_ms(h) < end; quiet_ms += 2) {
         pause_ms(2);
@@ -1092,8 +1157,8 @@ void http_close(struct http *h, int grace_ms)
     atomic_store(&h->closed, true);
     while (atomic_load(&h->pending)) /* the library must not be stopped while one is suspended */
         pause_ms(2);
-    for (int i = 0; i < h->conf.threads; i++)
-        while (atomic_load(&h->loops[i].ringers))
+    for (struct loop *l = h->loops; l; l = l->next)
+        while (atomic_load(&l->ringers))
             pause_ms(1);
     loops_stop(h);
     pthread_mutex_lock(&h->lock);

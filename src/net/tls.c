@@ -1,5 +1,5 @@
-/* The TLS library reads the texts for itself, but says of a bad one only that it is bad; so they are
- * read here first. The server has libcrypto anyhow, for signatures. */
+/* The TLS library reads the texts for itself, but says of a bad one only that it is bad; so they
+ * are read here first. The server has libcrypto anyhow, for signatures. */
 #include "net/tls.h"
 
 #include "base/err.h"
@@ -8,7 +8,6 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/sha.h>
 #include <openssl/x509.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -85,32 +84,23 @@ static int pair_check(struct check *c, const struct tls_pair *p)
     int code = E_OK;
 
     if (!cert)
-        code = refuse(c, "%s holds no certificate in PEM form. Is it the right file?",
-                      c->cert_file);
+        code =
+            refuse(c, "%s holds no certificate in PEM form. Is it the right file?", c->cert_file);
     else if (!key)
         code = refuse(c,
                       "%s holds no private key in PEM form without a pass phrase. Is it the right "
                       "file?",
                       c->key_file);
     else if (X509_check_private_key(cert, key) != 1)
-        code = refuse(c, "%s is not the key of the first certificate in %s. Give files of one pair.",
-                      c->key_file, c->cert_file);
+        code =
+            refuse(c, "%s is not the key of the first certificate in %s. Give files of one pair.",
+                   c->key_file, c->cert_file);
     EVP_PKEY_free(key);
     X509_free(cert);
     BIO_free(key_bio);
     BIO_free(cert_bio);
     ERR_clear_error();
     return code;
-}
-
-static void pair_sum(struct tls_pair *p)
-{
-    SHA256_CTX sha;
-
-    SHA256_Init(&sha);
-    SHA256_Update(&sha, p->cert, strlen(p->cert) + 1);
-    SHA256_Update(&sha, p->key, strlen(p->key));
-    SHA256_Final(p->sum, &sha);
 }
 
 int tls_pair_load(const char *cert_file, const char *key_file, struct tls_pair *out, char *message,
@@ -125,8 +115,12 @@ int tls_pair_load(const char *cert_file, const char *key_file, struct tls_pair *
         tls_pair_release(out);
         return code;
     }
-    pair_sum(out);
     return E_OK;
+}
+
+bool tls_pair_equal(const struct tls_pair *a, const struct tls_pair *b)
+{
+    return strcmp(a->cert, b->cert) == 0 && strcmp(a->key, b->key) == 0;
 }
 
 void tls_pair_release(struct tls_pair *p)

@@ -145,7 +145,8 @@ static bool secret_is_valid(const char *s)
     return n >= 1 && n <= CREDENTIAL_SECRET_MAX;
 }
 
-/* Checks a pair and fills *out; it may do everything. `where` names the place in messages; the secret is never in one. */
+/* Checks a pair and fills *out; it may do everything. `where` names the place in messages; the
+ * secret is never in one. */
 static int pair_fill(const char *where, const char *instance, const char *id, const char *secret,
                      struct credential *out, char *message, size_t size)
 {
@@ -344,10 +345,12 @@ static const char file_head[] =
     "#   rw:cards*   read and write the tables whose names start with cards\n"
     "#   ro:logs     read the table logs\n"
     "# Several go with commas: ro,rw:cards*,orders* reads everything and writes tables that start\n"
-    "# with cards or orders. A key may do what any one of its grants allows. Creating, updating and\n"
+    "# with cards or orders. A key may do what any one of its grants allows. Creating, updating "
+    "and\n"
     "# deleting a table needs rw on it.\n"
     "#\n"
-    "# After a change, send the server SIGHUP; a file with a mistake is not taken, and the log says\n"
+    "# After a change, send the server SIGHUP; a file with a mistake is not taken, and the log "
+    "says\n"
     "# why.\n";
 
 /* Writes a new file whole or not at all, readable by its owner only from the first byte. */
@@ -389,8 +392,8 @@ static int pair_random(struct credential_store *s, struct credential *out, char 
 static int file_make(struct credential_store *s, char *message, size_t size)
 {
     struct credential made = s->own;
-    char text[sizeof(file_head) + sizeof(made.instance) + sizeof(made.id) + sizeof(made.secret) +
-              8];
+    char
+        text[sizeof(file_head) + sizeof(made.instance) + sizeof(made.id) + sizeof(made.secret) + 8];
     int code;
 
     if (!s->has_own)

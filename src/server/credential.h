@@ -23,7 +23,7 @@ struct credential {
     char instance[CREDENTIAL_INSTANCE_MAX + 1]; /* in small letters */
     char id[CREDENTIAL_ID_MAX + 1];
     char secret[CREDENTIAL_SECRET_MAX + 1];
-    struct sign_key key;        /* of the secret */
+    struct sign_key key; /* of the secret */
     struct grants grants;
     struct credential_set *set; /* keeps it while anybody uses it */
 };

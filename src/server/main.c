@@ -149,6 +149,8 @@ static int door_open(struct server *s)
                              .body_bytes_max = (size_t)c->limits.body_bytes_max,
                              .request_memory_max = (size_t)c->limits.request_memory_max,
                              .late_body = op_late_body(&s->ctx),
+                             .tls_cert = c->tls_cert,
+                             .tls_key = c->tls_key,
                              .clock = &s->clock,
                              .log = &s->log,
                              .on_request = op_on_request,
@@ -161,6 +163,7 @@ static int door_open(struct server *s)
     s->door.clock = &s->clock;
     s->door.log = &s->log;
     s->door.op_timeout_ms = c->op_timeout * 1000;
+    s->door.requests_max = c->requests;
     s->door.slow_ms = c->slow;
     rng_secret(&s->door.seed, sizeof(s->door.seed));
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
@@ -228,17 +231,18 @@ static const char *reachable(struct server *s, const char *address)
     return address;
 }
 
+/* `endpoint` begins with its scheme. */
 static void snippets_print(const char *endpoint, const struct credential *c)
 {
     printf("\nPython (pip install tablestore):\n\n"
            "  from tablestore import OTSClient\n"
-           "  client = OTSClient('http://%s', '%s', '%s', '%s')\n"
+           "  client = OTSClient('%s', '%s', '%s', '%s')\n"
            "  print(client.list_table())\n",
            endpoint, c->id, c->secret, c->instance);
     printf("\nNode.js (npm install tablestore):\n\n"
            "  const TableStore = require('tablestore');\n"
            "  const client = new TableStore.Client({\n"
-           "    endpoint: 'http://%s', instancename: '%s',\n"
+           "    endpoint: '%s', instancename: '%s',\n"
            "    accessKeyId: '%s', secretAccessKey: '%s' });\n"
            "  client.listTable({}, (err, data) => console.log(err || data.table_names));\n\n",
            endpoint, c->instance, c->id, c->secret);
@@ -250,13 +254,16 @@ static void banner_print(struct server *s)
 {
     const struct config *config = &s->config;
     const struct credential *c = credential_first(s->credentials);
-    const char *endpoint = reachable(s, http_address(s->http));
+    const char *endpoint =
+        arena_printf(&s->ctx.arena, "http%s://%s", config->tls_cert[0] ? "s" : "",
+                     reachable(s, http_address(s->http)))
+            .ptr;
     const char *file = credential_file(s->credentials);
     bool show =
         isatty(STDOUT_FILENO) || (credential_made(s->credentials) && !config->access_key_id);
 
     printf("Widerow %s is ready.\n\n", wr_version());
-    printf("  endpoint  http://%s\n", endpoint);
+    printf("  endpoint  %s\n", endpoint);
     printf("  instance  %s\n", c->instance);
     printf("  key id    %s\n", c->id);
     if (show)
@@ -295,6 +302,12 @@ static void on_hangup(struct server *s)
         log_error(&s->log, "server: the access keys stay as they are: %s", s->message);
     else
         log_info(&s->log, "server: access keys read again");
+    if (!s->config.tls_cert[0])
+        return;
+    if (http_reload(s->http, s->message, sizeof(s->message)))
+        log_error(&s->log, "server: the certificate stays as it is: %s", s->message);
+    else
+        log_info(&s->log, "server: certificate read again");
 }
 
 static void signals_wait(struct server *s, const sigset_t *set)

@@ -153,6 +153,10 @@ static int check_headers(struct op *op)
             return fail(&r->ctx, E_PARAMETER, "Missing header: %s.", required[i]);
     if (!http_header(r, "x-ots-signature").ptr && !http_header(r, "x-ots-signaturev4").ptr)
         return fail(&r->ctx, E_PARAMETER, "Missing header: x-ots-signature.");
+    if (http_header(r, "x-ots-signature").ptr && http_header(r, "x-ots-signaturev4").ptr)
+        return fail(&r->ctx, E_PARAMETER,
+                    "Both x-ots-signature and x-ots-signaturev4 are there, of which one would go "
+                    "unchecked.");
     return check_duplicates(r);
 }
 
@@ -273,7 +277,8 @@ static int op_enter(struct op *op)
     struct op_door *d = op->door;
 
     op->counted = true;
-    if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) < d->requests_max)
+    if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) < d->requests_max ||
+        !d->requests_max)
         return E_OK;
     op_leave(op);
     return fail(&op->r->ctx, E_BUSY, "Server is busy: %" PRId64 " requests are under way.",

@@ -1,7 +1,8 @@
 /* op.h: the Tablestore door: an HTTP request becomes a request of widerow.h, its reply an answer.
  *
  * Route by path, admit (headers, date, signature, digest, instance, room), decode, check what the
- * access key may do (grant.h), submit, encode, sign. Every answer carries the headers that SDKs check, and is signed if the access key is known. */
+ * access key may do (grant.h), submit, encode, sign. Every answer carries the headers that SDKs
+ * check, and is signed if the access key is known. */
 #ifndef SERVER_OP_H
 #define SERVER_OP_H
 
@@ -20,7 +21,7 @@ struct op_door {
     struct clock *clock;
     struct log *log;
     int64_t op_timeout_ms; /* given to the database as deadline */
-    int64_t requests_max;  /* under way at a time; more are answered with OTSServerBusy at once */
+    int64_t requests_max;  /* under way at a time, 0: any number; more get OTSServerBusy at once */
     atomic_llong requests; /* under way: admitted, and not yet answered */
     int64_t slow_ms;       /* requests that take longer are logged; 0: none */
     int access_fd;         /* one line a request is written here; -1: no */

@@ -39,9 +39,7 @@ struct catalog {
     int64_t rate_count;
 };
 
-/* ---- keys
- * ---------------------------------------------------------------------------------------------------
- */
+/* ---- keys ---- */
 
 static struct buf catalog_key(struct arena *a, enum catalog_kind kind)
 {
@@ -85,8 +83,7 @@ static bytes number_value(struct arena *a, uint64_t v)
     return bytes_of(p, 8);
 }
 
-/* ---- the cache
- * ---------------------------------------------------------------------------------------------- */
+/* ---- the cache ---- */
 
 static uint64_t name_hash(bytes instance, bytes name)
 {
@@ -220,9 +217,7 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
     return n;
 }
 
-/* ---- numbers
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- numbers ---- */
 
 uint64_t catalog_next_number(struct catalog *cat)
 {
@@ -249,8 +244,7 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
     return E_OK;
 }
 
-/* ---- open and close
- * ----------------------------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 static int load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
 {
@@ -343,8 +337,7 @@ void catalog_close(struct catalog *cat)
     mem_free(cat);
 }
 
-/* ---- table operations
- * --------------------------------------------------------------------------------------- */
+/* ---- table operations ---- */
 
 /* One operation, from its turn at the latch to its answer. The latch is held until the change is
  * durable and published, so the next operation sees it. */
@@ -582,8 +575,7 @@ void catalog_exec(struct call *call)
     latch_run(&woken);
 }
 
-/* ---- detached data
- * ------------------------------------------------------------------------------------------ */
+/* ---- detached data ---- */
 
 /* A table operation of our own: it has no call, so it carries its context itself. */
 struct mark_op {
@@ -676,9 +668,7 @@ void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void 
     latch_run(&woken);
 }
 
-/* ---- sweeping
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- sweeping ---- */
 
 static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key)
 {

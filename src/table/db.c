@@ -68,8 +68,7 @@ int wr_error_applied(int code)
     return err_info(code)->applied;
 }
 
-/* ---- open and close
- * ----------------------------------------------------------------------------------------- */
+/* ---- open and close ---- */
 
 static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
@@ -162,9 +161,7 @@ void wr_status(struct wr_db *db, struct wr_status *out)
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
 }
 
-/* ---- requests
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- requests ---- */
 
 static struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done,
                              void *arg)

@@ -9,8 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* ---- checks that need no table
- * ------------------------------------------------------------------------------ */
+/* ---- checks that need no table ---- */
 
 static int check_value(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
 {
@@ -184,8 +183,7 @@ int modify_check_alone(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
-/* ---- beginning
- * ---------------------------------------------------------------------------------------------- */
+/* ---- beginning ---- */
 
 /* Deviation is counted in whole seconds, as the clients' documents do. */
 static int check_deviation(struct ctx *c, const struct modify *m)
@@ -326,9 +324,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     return names;
 }
 
-/* ---- deciding
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- deciding ---- */
 
 static int check_condition(struct ctx *c, struct modify *m, bool exists)
 {
@@ -578,8 +574,8 @@ static bool creates_row(const struct wr_row_change *change)
     bool puts = change->type == WR_PUT;
 
     for (size_t i = 0; change->type == WR_UPDATE && i < change->row.cell_count; i++)
-        puts |= change->row.cells[i].op == WR_CELL_PUT ||
-                change->row.cells[i].op == WR_CELL_INCREMENT;
+        puts |=
+            change->row.cells[i].op == WR_CELL_PUT || change->row.cells[i].op == WR_CELL_INCREMENT;
     return puts;
 }
 
@@ -620,9 +616,7 @@ bool modify_detaches(const struct modify *m)
     return m->changed && m->row.there && m->row.wide && !(m->old.wide && m->old.id == m->row.id);
 }
 
-/* ---- edits
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- edits ---- */
 
 void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
 {
@@ -739,8 +733,7 @@ void modify_edits(const struct modify *m, struct edits *e)
         wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
 }
 
-/* ---- the answer
- * --------------------------------------------------------------------------------------------- */
+/* ---- the answer ---- */
 
 static struct wr_cell cell_copy(struct arena *a, const struct wr_cell *cell)
 {

@@ -52,9 +52,7 @@ static void load_done(struct load *l)
     walk(PORT_CONTAINER(l, struct range_op, load));
 }
 
-/* ---- the walk
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---- */
 
 static bool page_full(const struct range_op *op)
 {
@@ -220,9 +218,7 @@ static void walk(struct range_op *op)
         op_finish(op, full, &op->key);
 }
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 /* Answers may outlive the table, so names in keys are copied once and shared by all rows. */
 static void own_names(struct range_op *op, struct wr_range_result *r)
@@ -264,8 +260,7 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     call_finish(call);
 }
 
-/* ---- the beginning
- * ------------------------------------------------------------------------------------------ */
+/* ---- the beginning ---- */
 
 static bytes head_bound(struct ctx *c, const struct table *t, const struct wr_key *key, bool past)
 {

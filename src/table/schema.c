@@ -7,9 +7,7 @@
 
 #include <inttypes.h>
 
-/* ---- checks
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- checks ---- */
 
 /* The name of a type in CreateTable's texts. */
 static const char *plain_type_name(enum wr_type type)
@@ -233,8 +231,7 @@ int schema_check_create(struct ctx *c, const struct limits *limits, const struct
     return E_OK;
 }
 
-/* ---- making and changing
- * ------------------------------------------------------------------------------------ */
+/* ---- making and changing ---- */
 
 static void options_merge(struct wr_table_options *to, const struct wr_table_options *from)
 {
@@ -451,8 +448,7 @@ int schema_delete_defined(struct ctx *c, const struct schema *old,
     return E_OK;
 }
 
-/* ---- describing
- * --------------------------------------------------------------------------------------------- */
+/* ---- describing ---- */
 
 static const bytes *copy_names(struct arena *a, const bytes *names, size_t count)
 {

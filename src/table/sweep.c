@@ -55,9 +55,7 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
     return wait_scan(&s->c, s->db->engine, &scan);
 }
 
-/* ---- trash
- * --------------------------------------------------------------------------------------------------
- */
+/* ---- trash ---- */
 
 /* Removes the cells that a trash record names, and then the record. */
 static int empty_trash(struct sweep *s, bytes record_key)
@@ -109,8 +107,7 @@ static int sweep_trash(struct sweep *s)
     return E_OK;
 }
 
-/* ---- rows past their TTL
- * ------------------------------------------------------------------------------------ */
+/* ---- rows past their TTL ---- */
 
 struct held {
     struct latch latch;
@@ -235,8 +232,7 @@ void sweep_run(struct wr_db *db, int64_t now_ms)
     ctx_release(&c);
 }
 
-/* ---- the thread
- * --------------------------------------------------------------------------------------------- */
+/* ---- the thread ---- */
 
 static void *sweeper_main(void *arg)
 {

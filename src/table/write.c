@@ -6,16 +6,16 @@
  * waiting for the sync. The request is answered when the last group is durable.
  *
  *   - A walk holds latches only of its pending group, and never while it waits for another: before
- * it waits it ends the group. So walks cannot wait for one another in a circle. The rows of an
- * atomic batch must be held together: they are taken in the order of their keys, with nothing else
- * held, which has no circle either.
+ *     it waits it ends the group. So walks cannot wait for one another in a circle. The rows of an
+ *     atomic batch must be held together: they are taken in the order of their keys, with nothing
+ *     else held, which has no circle either.
  *   - A row that stands in the request twice finds its own latch taken, ends the group, and goes
- * on: that is how the second change sees the first.
+ *     on: that is how the second change sees the first.
  *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
- * a success: what it was decided on may not be durable yet.
+ *     a success: what it was decided on may not be durable yet.
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
- * (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
- * parks returns at once and touches nothing of the walk again. */
+ *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
+ *     parks returns at once and touches nothing of the walk again. */
 #include "table/db.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -79,9 +79,7 @@ struct write_op {
 
 static void walk(struct write_op *op, struct run_list *woken);
 
-/* ---- the end
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- the end ---- */
 
 /* BulkImport counts names and values alone, as in a table that keeps one version for ever. */
 static const struct wr_table_options bulk_options = {.ttl_s = -1, .max_versions = 1};
@@ -146,9 +144,7 @@ static void row_set(struct write_row *r, int code, const char *message)
     r->result->row = (struct wr_row){.key = {.count = 0}};
 }
 
-/* ---- groups
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- groups ---- */
 
 static void group_done(void *arg, int code)
 {
@@ -192,9 +188,7 @@ static void group_end(struct write_op *op, struct run_list *woken)
     op->group_first = op->at;
 }
 
-/* ---- one row
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- one row ---- */
 
 static void resume(struct write_op *op)
 {
@@ -312,9 +306,7 @@ static void latch_prepare(struct write_op *op, struct write_row *r)
     r->latch.run = latch_woken;
 }
 
-/* ---- the walk
- * -----------------------------------------------------------------------------------------------
- */
+/* ---- the walk ---- */
 
 /* True: latched. False: parked. */
 static bool row_latch(struct write_op *op, struct write_row *r, struct run_list *woken)
@@ -362,8 +354,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
     op_release(op);
 }
 
-/* ---- atomic batches
- * ----------------------------------------------------------------------------------------- */
+/* ---- atomic batches ---- */
 
 static int compare_latch(const void *a, const void *b, void *rows)
 {
@@ -520,8 +511,7 @@ static void walk(struct write_op *op, struct run_list *woken)
         walk_rows(op, woken);
 }
 
-/* ---- the beginning
- * ------------------------------------------------------------------------------------------ */
+/* ---- the beginning ---- */
 
 static void op_start(struct write_op *op)
 {
@@ -585,9 +575,7 @@ static int start_single(struct call *call)
     return E_OK;
 }
 
-/* ---- batches
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- batches ---- */
 
 static int check_batch_tables(struct call *call, const struct wr_table_write *tables, size_t count)
 {
@@ -744,8 +732,7 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
     return E_OK;
 }
 
-/* ---- BulkImport
- * --------------------------------------------------------------------------------------------- */
+/* ---- BulkImport ---- */
 
 static bool defined_type(const struct table *t, bytes name, enum wr_type *type)
 {

@@ -57,11 +57,11 @@ static int get(struct door *d, int64_t owner, int64_t id, struct wr_reply *reply
     struct wr_key_column key[2] = {
         {bytes_str(workload_row_keys[0]), {.type = WR_BIGINT, .integer = owner}},
         {bytes_str(workload_row_keys[1]), {.type = WR_BIGINT, .integer = id}}};
-    struct wr_request request = {.op = WR_OP_GET_ROW,
-                                 .get_row = {.table = BYTES_LIT("rows"),
-                                             .key = {key, 2},
-                                             .read = {.max_versions = 1,
-                                                      .has_max_versions = true}}};
+    struct wr_request request = {
+        .op = WR_OP_GET_ROW,
+        .get_row = {.table = BYTES_LIT("rows"),
+                    .key = {key, 2},
+                    .read = {.max_versions = 1, .has_max_versions = true}}};
 
     door_clear(d);
     return door_exec(d, &request, reply);
@@ -189,8 +189,7 @@ static int compare_counter(struct workload *w, int which, const struct picture *
     if (p->counter_unknown[which] || (found >= low && found <= high && found >= seen))
         return 0;
     crash_problem(w->run, "%s: counter %d is %lld, acknowledged %lld, at most %lld, seen %lld",
-                  where, which, (long long)found, (long long)low, (long long)high,
-                  (long long)seen);
+                  where, which, (long long)found, (long long)low, (long long)high, (long long)seen);
     return 1;
 }
 
@@ -243,9 +242,9 @@ static bool row_maybe(const struct writer *me, int id, const struct state *found
     return false;
 }
 
-/* Replays the changes of one writer and looks for the newest moment, with at least `needed` changes,
- * at which every row is as in the picture. Returns how many changes came after it; -1: there is no
- * such moment. */
+/* Replays the changes of one writer and looks for the newest moment, with at least `needed`
+ * changes, at which every row is as in the picture. Returns how many changes came after it; -1:
+ * there is no such moment. */
 static int writer_moment(struct writer *me, const struct picture *p, int needed)
 {
     const struct state *found = p->states[me->owner];

@@ -19,14 +19,14 @@ struct crash {
     char work[200];                 /* a folder of our own */
     uint64_t seed;
     bool nightly;
-    int count;    /* kills, flips, states of a part; 0: what the tier says */
-    int port;     /* all servers listen on it, one after the other */
+    int count; /* kills, flips, states of a part; 0: what the tier says */
+    int port;  /* all servers listen on it, one after the other */
     struct clock clock;
     struct rng rng; /* the main thread's */
     int passed, failed, skipped;
     bool broken;  /* a problem since crash_case_begin() ... */
     int problems; /* ... and how many */
-    bool quiet;  /* problems are wanted: do not print them */
+    bool quiet;   /* problems are wanted: do not print them */
 };
 
 /* A case is passed if no problem was reported between begin and end. */

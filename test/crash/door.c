@@ -55,13 +55,12 @@ int door_create_table(struct door *d, const char *table, const char *const *keys
     struct wr_key_schema schema[WR_KEY_COLUMNS_MAX] = {0};
     struct wr_request request = {
         .op = WR_OP_CREATE_TABLE,
-        .create_table = {.table = bytes_str(table),
-                         .key = schema,
-                         .key_count = key_count,
-                         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS,
-                                     .ttl_s = -1,
-                                     .max_versions = 1},
-                         .reserved = {.has_read = true, .has_write = true}}};
+        .create_table = {
+            .table = bytes_str(table),
+            .key = schema,
+            .key_count = key_count,
+            .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
+            .reserved = {.has_read = true, .has_write = true}}};
     struct wr_reply reply;
     int code;
 
@@ -94,12 +93,12 @@ int door_scan(struct door *d, const char *table, const char *const *keys, size_t
               int64_t from, int64_t to, door_row_fn *fn, void *arg)
 {
     struct position start, end;
-    struct wr_request request = {.op = WR_OP_GET_RANGE,
-                                 .get_range = {.table = bytes_str(table),
-                                               .start = {start.columns, key_count},
-                                               .end = {end.columns, key_count},
-                                               .read = {.max_versions = 1,
-                                                        .has_max_versions = true}}};
+    struct wr_request request = {
+        .op = WR_OP_GET_RANGE,
+        .get_range = {.table = bytes_str(table),
+                      .start = {start.columns, key_count},
+                      .end = {end.columns, key_count},
+                      .read = {.max_versions = 1, .has_max_versions = true}}};
     struct wr_reply reply;
 
     for (size_t i = 0; i < key_count; i++) {

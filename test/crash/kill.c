@@ -69,8 +69,7 @@ static bool one_kill(struct kills *k, int i)
     workload_start(k->workload);
     crash_sleep_us(crash_between(&k->run->rng, 1000, 250000));
     if (server_ended(&k->server))
-        crash_problem(k->run, "%s: the server ended by itself, status %d", where,
-                      k->server.status);
+        crash_problem(k->run, "%s: the server ended by itself, status %d", where, k->server.status);
     server_kill(&k->server);
     k->killed++;
     workload_stop(k->workload);

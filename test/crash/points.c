@@ -96,10 +96,9 @@ static int junk_fill(struct door *d)
     struct wr_reply reply;
 
     for (int i = 0; i < JUNK_ROWS; i++) {
-        keys[i] = (struct wr_key_column){bytes_str(junk_keys[0]),
-                                         {.type = WR_BIGINT, .integer = i}};
-        changes[i] =
-            (struct wr_row_change){.type = WR_PUT, .row = {{&keys[i], 1}, &cell, 1}};
+        keys[i] =
+            (struct wr_key_column){bytes_str(junk_keys[0]), {.type = WR_BIGINT, .integer = i}};
+        changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {{&keys[i], 1}, &cell, 1}};
     }
     door_clear(d);
     return door_exec(d, &request, &reply);
@@ -119,8 +118,7 @@ static void junk_until(struct points *t, int64_t until_ms)
 
     door_open(&d, t->run);
     while (!server_ended(&t->server) && clock_mono_ms(&t->run->clock) < until_ms) {
-        if (door_create_table(&d, "junk", junk_keys, 1) || junk_fill(&d) ||
-            table_drop(&d, "junk"))
+        if (door_create_table(&d, "junk", junk_keys, 1) || junk_fill(&d) || table_drop(&d, "junk"))
             crash_sleep_us(5000);
         crash_sleep_us(20000);
     }

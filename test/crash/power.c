@@ -7,8 +7,8 @@
  *   - a write is there if a sync of its file began after it and ended before the cut; else any part
  *     of it may be there, in units of 512 bytes, whatever became of others;
  *   - a file's size may have grown without the bytes, which read as zeros then;
- *   - a name that was made, changed or removed is so if its folder was synced after it; of the other
- *     changes in that folder the first few are there, as file systems that keep a journal do it.
+ *   - a name that was made, changed or removed is so if its folder was synced after it; of the
+ * other changes in that folder the first few are there, as file systems that keep a journal do it.
  *
  * To show that the test can fail, it is run on a server that does not sync, where it must. */
 #include "preload/record.h"
@@ -98,7 +98,7 @@ struct power {
     uint64_t *ends;              /* where each event ends */
     uint32_t *types;
     int events;
-    uint64_t seed_of_state;
+    int unsynced; /* states whose cut found something not synced */
     struct crash_times ready;
 };
 
@@ -446,6 +446,17 @@ static void names_lucky(struct replay *r, struct names *out, struct rng *rng)
     }
 }
 
+static bool replay_unsynced(const struct replay *r)
+{
+    for (int i = 0; i < r->inode_count; i++)
+        if (r->inodes[i].durable < r->inodes[i].count)
+            return true;
+    for (int i = 0; i < r->name_count; i++)
+        if (!r->name_ops[i].durable)
+            return true;
+    return false;
+}
+
 /* Puts a state of the disk at the cut into t->dir. */
 static void disk_make(struct power *t, uint64_t cut, uint64_t seed)
 {
@@ -460,6 +471,7 @@ static void disk_make(struct power *t, uint64_t cut, uint64_t seed)
     snprintf(db, sizeof(db), "%s/db", t->dir);
     mkdir(db, 0700);
     names_lucky(&r, &names, &rng);
+    t->unsynced += replay_unsynced(&r);
     for (int i = 0; i < names.count; i++)
         inode_write(&r, &r.inodes[names.all[i].inode], names.all[i].path, &rng);
     mem_free(names.all);
@@ -616,11 +628,13 @@ void power_part(struct crash *run)
     snprintf(t.base, sizeof(t.base), "%s/base", run->work);
     snprintf(t.record_file, sizeof(t.record_file), "%s/record", run->work);
     bad = states_run(&t, count, false);
-    printf("  %d states of the disk, %d lost something\n", count, bad);
+    printf("  %d states of the disk, %d of them with unsynced changes, %d lost something\n", count,
+           t.unsynced, bad);
     crash_times_print(&t.ready, "ready again");
     run->quiet = true;
     bad = states_run(&t, STATES_NO_SYNC, true);
     run->quiet = false;
+    printf("  without syncs: %s\n", bad ? "a loss was found, as it must be" : "no loss was found");
     crash_case_begin(run);
     if (!bad)
         crash_problem(run, "a server that does not sync passes: the test shows nothing");

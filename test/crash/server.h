@@ -10,8 +10,8 @@
 
 struct server {
     struct crash *run;
-    const char *dir;   /* its data folder */
-    const char *fault; /* WR_FAULT; NULL: none */
+    const char *dir;                     /* its data folder */
+    const char *fault;                   /* WR_FAULT; NULL: none */
     const char *record_file;             /* what it does to its files goes there; NULL: nowhere */
     const char *clock_shift_s;           /* its time of day is so much later; NULL: not */
     const char *flags[SERVER_FLAGS_MAX]; /* more flags, up to a NULL */
@@ -26,7 +26,8 @@ void server_init(struct server *s, struct crash *run, const char *dir);
 
 void server_start(struct server *s);
 
-/* Waits until it is ready. False: it ended instead, or was not ready in 30 s (it is killed then). */
+/* Waits until it is ready. False: it ended instead, or was not ready in 30 s (it is killed then).
+ */
 bool server_wait_ready(struct server *s);
 
 /* True if it runs no more; s->status tells how it ended. */

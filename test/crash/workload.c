@@ -49,8 +49,8 @@ bool workload_create(struct workload *w)
 
 /* ---- book-keeping */
 
-/* How far the record of the server's doings has grown: whatever led to an answer that is here stands
- * before it. */
+/* How far the record of the server's doings has grown: whatever led to an answer that is here
+ * stands before it. */
 static int64_t position(const struct workload *w)
 {
     struct stat st;
@@ -65,8 +65,7 @@ void workload_keep(struct writer *me, int id, const struct state *after)
         return;
     if (me->change_count == me->change_capacity) {
         me->change_capacity = me->change_capacity ? 2 * me->change_capacity : 256;
-        me->changes =
-            mem_realloc(me->changes, (size_t)me->change_capacity * sizeof(*me->changes));
+        me->changes = mem_realloc(me->changes, (size_t)me->change_capacity * sizeof(*me->changes));
     }
     me->changes[me->change_count++] = (struct change){me->op_count, id, *after, position(me->w)};
 }
@@ -461,11 +460,11 @@ static bool send_link(struct writer *me)
 static bool read_own(struct writer *me)
 {
     int id = choose_key(me), code;
-    struct wr_request request = {.op = WR_OP_GET_ROW,
-                                 .get_row = {.table = BYTES_LIT("rows"),
-                                             .key = row_key(&me->door.c.arena, me->owner, id),
-                                             .read = {.max_versions = 1,
-                                                      .has_max_versions = true}}};
+    struct wr_request request = {
+        .op = WR_OP_GET_ROW,
+        .get_row = {.table = BYTES_LIT("rows"),
+                    .key = row_key(&me->door.c.arena, me->owner, id),
+                    .read = {.max_versions = 1, .has_max_versions = true}}};
     const char *why = "it is another state";
     struct wr_reply reply;
     struct state s;

@@ -67,9 +67,9 @@ struct writer {
     int maybe_count;
     int64_t counter_acked[COUNTERS], counter_maybe[COUNTERS]; /* since the last comparison */
     int64_t counter_seen[COUNTERS];                           /* the most ever read */
-    struct link head;       /* the last acknowledged insert */
-    int64_t chain_acked;    /* in this epoch */
-    int64_t chain_total;    /* in all */
+    struct link head;                                         /* the last acknowledged insert */
+    int64_t chain_acked;                                      /* in this epoch */
+    int64_t chain_total;                                      /* in all */
     struct link chain_maybe; /* epoch 0: none; a writer ends after one */
     int64_t chain_maybes;    /* in all */
     struct change *changes;  /* if w->keep_history */

@@ -11,7 +11,7 @@ CFLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow $(SANIT
 LIBS := -lprotobuf-c -lcrypto -lz -lxxhash -lpcre2-8 -lm -pthread
 
 SRC := $(wildcard src/base/*.c src/table/*.c src/wire/*.c) src/engine/engine.c src/engine/mem.c \
-	src/server/op.c src/server/config.c src/server/credential.c src/server/stat.c
+	$(filter-out %/main.c %/admin.c,$(wildcard src/server/*.c))
 PROTO := $(wildcard src/wire/proto/*.proto)
 GEN := $(PROTO:src/wire/proto/%.proto=$(OUT)/gen/%.pb-c.c)
 OBJ := $(SRC:src/%.c=$(OUT)/obj/%.o) $(GEN:.c=.o)

@@ -52,7 +52,7 @@ static double round_run(struct door *d, int count, int seconds, struct attack_st
     struct good before = good_run(d, seconds * 300), under, after;
     struct attack *a = attack_start(d, count, only);
 
-    usleep(1500000); /* until all have connected */
+    usleep(2500000); /* until all have connected and long answers are made */
     under = good_run(d, seconds * 1000);
     attack_stop(a, stats);
     usleep(300000);

@@ -85,6 +85,10 @@ static bool same_result(const struct verdict *v, const struct wr_row_result *e,
     if (e->consumed.read != a->consumed.read || e->consumed.write != a->consumed.write)
         return differ(v, "capacity (%d, %d) expected, (%d, %d) came", e->consumed.read,
                       e->consumed.write, a->consumed.read, a->consumed.write);
+    if (e->consumed.read_size != a->consumed.read_size ||
+        e->consumed.write_size != a->consumed.write_size)
+        return differ(v, "%lld bytes written expected, %lld came",
+                      (long long)e->consumed.write_size, (long long)a->consumed.write_size);
     if (a->next_token.ptr)
         return differ(v, "a token without need");
     return e->code || same_row(v, &e->row, &a->row);
@@ -125,6 +129,9 @@ static bool same_range(const struct verdict *v, const struct wr_range_result *e,
     }
     if (e->consumed.read != a->consumed.read || a->consumed.write)
         return differ(v, "capacity %d expected, %d came", e->consumed.read, a->consumed.read);
+    if (e->consumed.read_size != a->consumed.read_size)
+        return differ(v, "%lld bytes read expected, %lld came", (long long)e->consumed.read_size,
+                      (long long)a->consumed.read_size);
     if (!same_key(&e->next, &a->next))
         return differ(v, "another next key");
     return true;
@@ -182,8 +189,10 @@ bool compare_replies(const struct wr_reply *e, const struct wr_reply *a, char *w
         return same_result(&v, &e->row, &a->row);
     case WR_OP_BATCH_GET_ROW:
     case WR_OP_BATCH_WRITE_ROW:
+    case WR_OP_BULK_IMPORT:
         return same_batch(&v, &e->batch, &a->batch);
     case WR_OP_GET_RANGE:
+    case WR_OP_BULK_EXPORT:
         return same_range(&v, &e->range, &a->range);
     case WR_OP_DESCRIBE_TABLE:
     case WR_OP_UPDATE_TABLE:

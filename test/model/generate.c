@@ -203,10 +203,10 @@ static void calm_repeated(struct generator *g, struct wr_row_change *c, size_t c
             for (size_t n = 0; n < c[k].row.cell_count; n++)
                 if (others[n].op == WR_CELL_INCREMENT)
                     others[n].op = WR_CELL_PUT;
-            c[i].return_type = c[i].return_type == WR_RETURN_AFTER_MODIFY ? WR_RETURN_NONE
-                                                                         : c[i].return_type;
-            c[k].return_type = c[k].return_type == WR_RETURN_AFTER_MODIFY ? WR_RETURN_NONE
-                                                                         : c[k].return_type;
+            c[i].return_type =
+                c[i].return_type == WR_RETURN_AFTER_MODIFY ? WR_RETURN_NONE : c[i].return_type;
+            c[k].return_type =
+                c[k].return_type == WR_RETURN_AFTER_MODIFY ? WR_RETURN_NONE : c[k].return_type;
             c[i].return_column_count = c[k].return_column_count = 0;
         }
 }
@@ -236,8 +236,7 @@ static struct wr_table_write table_write(struct generator *g, const struct oracl
         c[i] = change(g, t, change_type(g), true);
         c[i].table = BYTES_NONE;
         if (atomic && i > 0 && !gen_chance(g, 3))
-            ((struct wr_key_column *)(uintptr_t)c[i].row.key.columns)[0] =
-                c[0].row.key.columns[0];
+            ((struct wr_key_column *)(uintptr_t)c[i].row.key.columns)[0] = c[0].row.key.columns[0];
         if (atomic && !gen_chance(g, 20))
             c[i].condition = (struct wr_condition){0};
     }
@@ -279,6 +278,27 @@ static void write_batch(struct generator *g, struct wr_request *out)
     out->batch_write_row.table_count = n;
 }
 
+/* Rows without conditions; what the placeholder would make is nowhere told, so it is left out. */
+static void bulk_import(struct generator *g, const struct oracle_table *t, struct wr_request *out)
+{
+    size_t count = 1 + gen_below(g, 6), n = 0;
+    struct wr_row_change *c = ARENA_ARRAY(g->a, struct wr_row_change, count);
+
+    for (size_t i = 0; i < count; i++) {
+        c[n] = change(g, t, change_type(g), true);
+        c[n].table = BYTES_NONE;
+        c[n].condition = (struct wr_condition){0};
+        c[n].return_type = WR_RETURN_NONE;
+        c[n].return_column_count = 0;
+        if (t->auto_column < 0 ||
+            c[n].row.key.columns[t->auto_column].value.type != WR_AUTO_INCREMENT)
+            n++;
+    }
+    calm_repeated(g, c, n);
+    out->op = WR_OP_BULK_IMPORT;
+    out->bulk_import.table = (struct wr_table_write){arena_copy(g->a, t->name), c, n};
+}
+
 /* ---- reads ---- */
 
 static void read_columns(struct generator *g, const struct oracle_table *t,
@@ -294,8 +314,7 @@ static void read_columns(struct generator *g, const struct oracle_table *t,
     r->column_count = count;
 }
 
-static void read_times(struct generator *g, const struct oracle_table *t,
-                       struct wr_read_options *r)
+static void read_times(struct generator *g, const struct oracle_table *t, struct wr_read_options *r)
 {
     int64_t a = gen_known_stamp(g, t), b = gen_known_stamp(g, t) + (int64_t)gen_below(g, 2);
 
@@ -379,6 +398,23 @@ static void get_range(struct generator *g, const struct oracle_table *t, struct 
         for (size_t k = 0; k < t->key_count; k++)
             if (bytes_equal(r->read.columns[i], t->key[k].name))
                 r->partial_keys = r->partial_keys || gen_chance(g, 50);
+}
+
+static void bulk_export(struct generator *g, const struct oracle_table *t, struct wr_request *out)
+{
+    struct wr_bulk_export *e = &out->bulk_export;
+    struct wr_read_options r = {0};
+
+    out->op = WR_OP_BULK_EXPORT;
+    e->table = arena_copy(g->a, t->name);
+    gen_bounds(g, t, false, &e->start, &e->end);
+    if (gen_chance(g, 60))
+        read_columns(g, t, &r);
+    e->columns = r.columns;
+    e->column_count = r.column_count;
+    e->matrix = gen_chance(g, 40);
+    if (gen_chance(g, 25))
+        e->filter = gen_filter(g, t, false);
 }
 
 /* ---- tables ---- */
@@ -475,14 +511,18 @@ void generator_next(struct generator *g, struct arena *a, struct wr_request *out
     }
     if (kind < 420)
         write_one(g, t, out);
-    else if (kind < 540)
+    else if (kind < 520)
         write_batch(g, out);
+    else if (kind < 545)
+        bulk_import(g, t, out);
     else if (kind < 720)
         get_row(g, t, out);
     else if (kind < 800)
         batch_get(g, out);
-    else
+    else if (kind < 970)
         get_range(g, t, out);
+    else
+        bulk_export(g, t, out);
     if (gen_chance(g, 6))
         gen_fault(g, t, out);
 }

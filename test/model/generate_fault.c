@@ -57,7 +57,8 @@ static void bad_key(struct generator *g, struct wr_key *key, bool bound)
         c[i].name = bytes_of("other", 5);
         break;
     case 3:
-        c[i].value = (struct wr_value){.type = c[i].value.type == WR_BIGINT ? WR_VARCHAR : WR_BIGINT};
+        c[i].value =
+            (struct wr_value){.type = c[i].value.type == WR_BIGINT ? WR_VARCHAR : WR_BIGINT};
         break;
     case 4: {
         struct wr_key_column swap = c[0];
@@ -95,7 +96,8 @@ static void bad_cell(struct generator *g, const struct oracle_table *t, struct w
         cell->name = t->key[gen_below(g, t->key_count)].name;
         return;
     case 2:
-        cell->value = (struct wr_value){.type = WR_DOUBLE, .real = gen_chance(g, 50) ? NAN : INFINITY};
+        cell->value =
+            (struct wr_value){.type = WR_DOUBLE, .real = gen_chance(g, 50) ? NAN : INFINITY};
         return;
     case 3:
         cell->value = (struct wr_value){.type = WR_VARCHAR, .bytes = {"\xc3", 1}};
@@ -126,10 +128,11 @@ static void bad_cell(struct generator *g, const struct oracle_table *t, struct w
         cell->value = gen_value_of(g, WR_BIGINT);
         return;
     default:
-        cell->value = (struct wr_value){.type = WR_VARBINARY,
-                                        .bytes = long_bytes(g, (size_t)g->o->limits.cell_bytes_max < 9000
-                                                                   ? (size_t)g->o->limits.cell_bytes_max + 1
-                                                                   : 9)};
+        cell->value =
+            (struct wr_value){.type = WR_VARBINARY,
+                              .bytes = long_bytes(g, (size_t)g->o->limits.cell_bytes_max < 9000
+                                                         ? (size_t)g->o->limits.cell_bytes_max + 1
+                                                         : 9)};
         return;
     }
 }
@@ -334,6 +337,19 @@ void gen_fault(struct generator *g, const struct oracle_table *t, struct wr_requ
             req->get_range.table = bad_table(g, &missing);
         else
             bad_range(g, t, &req->get_range);
+        return;
+    case WR_OP_BULK_EXPORT:
+        if (gen_chance(g, 20))
+            req->bulk_export.table = bad_table(g, &missing);
+        else
+            bad_key(g, gen_chance(g, 50) ? &req->bulk_export.start : &req->bulk_export.end, true);
+        return;
+    case WR_OP_BULK_IMPORT:
+        if (gen_chance(g, 30) || !req->bulk_import.table.change_count)
+            req->bulk_import.table.table = bad_table(g, &missing);
+        else
+            bad_key(g, &MUTABLE(struct wr_row_change, req->bulk_import.table.changes)[0].row.key,
+                    false);
         return;
     case WR_OP_BATCH_WRITE_ROW:
         bad_batch_write(g, t, &req->batch_write_row);

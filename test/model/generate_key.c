@@ -15,8 +15,8 @@ static struct wr_value integer_key(struct generator *g, size_t column)
 
 static struct wr_value text_key(struct generator *g, enum wr_type type, size_t column)
 {
-    static const bytes texts[] = {{"", 0},    {"a", 1},  {"a\0", 2},      {"a\0b", 3},
-                                  {"ab", 2},  {"b", 1},  {"\xc3\xa9", 2}, {"a\x01", 2}};
+    static const bytes texts[] = {{"", 0},   {"a", 1}, {"a\0", 2},      {"a\0b", 3},
+                                  {"ab", 2}, {"b", 1}, {"\xc3\xa9", 2}, {"a\x01", 2}};
     static const bytes blobs[] = {{"", 0},       {"\0", 1},       {"\0\0", 2}, {"\0\xff", 2},
                                   {"\xff\0", 2}, {"\xff\xff", 2}, {"\1", 1},   {"\xff", 1}};
     const bytes *pool = type == WR_VARCHAR ? texts : blobs;
@@ -67,10 +67,10 @@ struct wr_key gen_key(struct generator *g, const struct oracle_table *t, bool wr
                       bool *placeholder)
 {
     bool known = t->row_count && gen_chance(g, 55);
-    struct wr_key_column *key =
-        copy_key(g, t, known ? t->rows[gen_below(g, t->row_count)] : NULL);
+    struct wr_key_column *key = copy_key(g, t, known ? t->rows[gen_below(g, t->row_count)] : NULL);
 
-    *placeholder = write && t->auto_column >= 0 && t->row_count < 200 && (!known || gen_chance(g, 20));
+    *placeholder =
+        write && t->auto_column >= 0 && t->row_count < 200 && (!known || gen_chance(g, 20));
     if (*placeholder)
         key[t->auto_column].value = (struct wr_value){.type = WR_AUTO_INCREMENT};
     return (struct wr_key){key, t->key_count};
@@ -94,8 +94,7 @@ static struct wr_value edge(struct generator *g, const struct oracle_table *t, b
 static struct wr_key_column *bound(struct generator *g, const struct oracle_table *t, bool high)
 {
     bool known = t->row_count && gen_chance(g, 60);
-    struct wr_key_column *key =
-        copy_key(g, t, known ? t->rows[gen_below(g, t->row_count)] : NULL);
+    struct wr_key_column *key = copy_key(g, t, known ? t->rows[gen_below(g, t->row_count)] : NULL);
     size_t from = gen_chance(g, 40) ? 0 : gen_below(g, t->key_count + 1);
 
     for (size_t i = from; i < t->key_count; i++) {

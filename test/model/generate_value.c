@@ -18,8 +18,9 @@ size_t gen_below(struct generator *g, size_t n)
 bytes gen_column(struct generator *g)
 {
     static const bytes names[] = {
-        {"a", 1},   {"b", 1},      {"c", 1},         {"a\0b", 3},     {"ab", 2},
-        {"B c", 3}, {"\xc3\xa9", 2}, {"a\x01\xc2\x80", 4}, {"$.:'/\\\n", 7}, {"column", 6}};
+        {"a", 1},         {"b", 1},     {"c", 1},        {"a\0b", 3},
+        {"ab", 2},        {"B c", 3},   {"\xc3\xa9", 2}, {"a\x01\xc2\x80", 4},
+        {"$.:'/\\\n", 7}, {"column", 6}};
 
     return names[gen_below(g, PORT_COUNT(names))];
 }
@@ -36,10 +37,11 @@ static bytes long_text(struct generator *g, bool binary)
 
 static bytes text(struct generator *g)
 {
-    static const bytes texts[] = {{"", 0},         {"a", 1},           {"abc12def", 8},
-                                  {"-7.5", 4},     {"12", 2},          {"x\0y", 3},
-                                  {"\xc3\xa9", 2}, {"k=99;v=1.25", 11}, {"aab", 3},
-                                  {"99999999999999999999", 20}};
+    static const bytes texts[] = {{"", 0},         {"a", 1},
+                                  {"abc12def", 8}, {"-7.5", 4},
+                                  {"12", 2},       {"x\0y", 3},
+                                  {"\xc3\xa9", 2}, {"k=99;v=1.25", 11},
+                                  {"aab", 3},      {"99999999999999999999", 20}};
 
     return gen_chance(g, 8) ? long_text(g, false) : texts[gen_below(g, PORT_COUNT(texts))];
 }
@@ -79,7 +81,7 @@ struct wr_value gen_value_of(struct generator *g, enum wr_type type)
 
 struct wr_value gen_value(struct generator *g)
 {
-    static const enum wr_type types[] = {WR_BIGINT, WR_BIGINT,  WR_DOUBLE,
+    static const enum wr_type types[] = {WR_BIGINT,  WR_BIGINT,  WR_DOUBLE,
                                          WR_BOOLEAN, WR_VARCHAR, WR_VARBINARY};
 
     return gen_value_of(g, types[gen_below(g, PORT_COUNT(types))]);

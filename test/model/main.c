@@ -69,6 +69,10 @@ static bytes table_of(const struct wr_request *req)
         return req->update_table.table;
     case WR_OP_GET_RANGE:
         return req->get_range.table;
+    case WR_OP_BULK_EXPORT:
+        return req->bulk_export.table;
+    case WR_OP_BULK_IMPORT:
+        return req->bulk_import.table.table;
     case WR_OP_GET_ROW:
         return req->get_row.table;
     case WR_OP_PUT_ROW:
@@ -100,8 +104,8 @@ static void write_found(struct round *r, FILE *out, const char *text)
     struct run_conf conf = run_conf_of(r->conf, r->seed);
     size_t n = keep_table(r->requests, r->count);
 
-    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s\n",
-            r->conf->engine, r->seed, r->count, r->conf->wide ? " --wide" : "",
+    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s\n", r->conf->engine,
+            r->seed, r->count, r->conf->wide ? " --wide" : "",
             r->conf->no_sync ? " --no-sync" : "");
     fprintf(out, "settings:%s%s\n\n%s\n", conf.wide ? " wide" : "", conf.tight ? " tight" : "",
             text);

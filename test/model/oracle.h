@@ -1,8 +1,8 @@
 /* oracle.h: what the database ought to answer: the semantics done a second time, naively, on plain
  * lists in memory.
  *
- * Written from the data-model reference ("semantics, section N") and sharing no code with src/table.
- * Nothing here is fast, stored or concurrent: one oracle belongs to one thread.
+ * Written from the data-model reference ("semantics, section N") and sharing no code with
+ * src/table. Nothing here is fast, stored or concurrent: one oracle belongs to one thread.
  *
  * Two things an oracle cannot know: the stamp a server gives a cell, and the value it chooses for
  * an auto-increment column. Such cells and keys are "open" until the oracle is shown what a read
@@ -48,7 +48,7 @@ struct oracle_table {
     size_t row_count, row_capacity;
     struct oracle_issued *issued; /* auto-increment values given so far */
     bool ghosts; /* rows went when the TTL was lowered: the database may still step over them */
-    struct arena arena;           /* name and schema */
+    struct arena arena; /* name and schema */
     struct oracle_table *next;
 };
 
@@ -70,16 +70,17 @@ struct oracle_table *oracle_find(struct oracle *o, bytes name);
 
 /* The answer `req` ought to get, and its effect on the oracle. `actual` is what the database said;
  * only auto-increment values are taken from it, and
- * where a page ends that steps over rows whose TTL has passed. Results live in the arena or in the oracle until
- * its next call. Messages are not predicted. If `o->complaint` is not empty, `actual` is wrong
- * whatever `expected` says. */
+ * where a page ends that steps over rows whose TTL has passed. Results live in the arena or in the
+ * oracle until its next call. Messages are not predicted. If `o->complaint` is not empty, `actual`
+ * is wrong whatever `expected` says. */
 void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
                    int64_t now_ms, struct arena *a, struct wr_reply *expected);
 
 /* Shows what a full read of an existing row with open cells gave; stamps must lie in [sent_ms,
  * answered_ms], or just above the newest stamp the column had, or the one written before.
  * False: it is not the row expected; the complaint says why. */
-bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms);
+bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual,
+                  int64_t sent_ms, int64_t answered_ms);
 
 /* Shows the value that was chosen for a row with an open key. */
 bool oracle_learn_key(struct oracle *o, struct oracle_table *t, struct oracle_row *row,

@@ -166,8 +166,7 @@ size_t oracle_change_size(const struct wr_row_change *change)
     return size;
 }
 
-int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change *change,
-                              bool many)
+int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change *change, bool many)
 {
     int code = oracle_check_key_alone(
         o, &change->row.key, change->type == WR_DELETE ? ORACLE_KEY_READ : ORACLE_KEY_WRITE);
@@ -200,9 +199,8 @@ int oracle_check_change(const struct oracle *o, const struct oracle_table *t,
 
     if (code)
         return code;
-    if (placeholder &&
-        (change->condition.existence != WR_IGNORE || change->condition.column ||
-         change->type == WR_DELETE))
+    if (placeholder && (change->condition.existence != WR_IGNORE || change->condition.column ||
+                        change->type == WR_DELETE))
         return WR_E_PARAMETER;
     if (change->type == WR_UPDATE && !t->options.allow_update)
         return WR_E_PARAMETER;
@@ -239,5 +237,10 @@ int oracle_check_read_alone(const struct oracle *o, const struct wr_read_options
         return WR_E_PARAMETER;
     if (read->has_max_versions && read->max_versions <= 0)
         return WR_E_PARAMETER;
+    return WR_OK;
+}
+
+int oracle_check_read_filter(const struct oracle *o, const struct wr_read_options *read)
+{
     return read->filter ? oracle_check_filter(o, read->filter, false) : WR_OK;
 }

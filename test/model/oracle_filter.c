@@ -1,5 +1,6 @@
-/* oracle_filter.c: filters and conditions, tried the plain way (wire reference, section 5.2). Regular
- * expressions go through the C library's; generated ones stay within what both dialects share. */
+/* oracle_filter.c: filters and conditions, tried the plain way (wire reference, section 5.2).
+ * Regular expressions go through the C library's; generated ones stay within what both dialects
+ * share. */
 #include "oracle_part.h"
 
 #include <errno.h>

@@ -51,6 +51,9 @@ int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change
 int oracle_check_change(const struct oracle *o, const struct oracle_table *t,
                         const struct wr_row_change *change);
 int oracle_check_read_alone(const struct oracle *o, const struct wr_read_options *read);
+/* Behind the check that the table is there, though it needs none: the sources leave the order open.
+ */
+int oracle_check_read_filter(const struct oracle *o, const struct wr_read_options *read);
 /* Names and values and 8 for each stamp: what limits on requests count. */
 size_t oracle_change_size(const struct wr_row_change *change);
 

@@ -1,5 +1,5 @@
-/* oracle_read.c: GetRow, BatchGetRow and GetRange (semantics, sections 5 and 6). partial_keys is the
- * doors' affair and changes nothing here. */
+/* oracle_read.c: GetRow, BatchGetRow, GetRange and BulkExport (semantics, sections 5 and 6).
+ * partial_keys is the doors' affair and changes nothing here. */
 #include "oracle_part.h"
 
 static bool names_key(const struct oracle_table *t, bytes name)
@@ -86,8 +86,8 @@ static size_t cut_page(const struct wr_page_filter *page, struct wr_cell *cells,
 
 /* The row as this read gives it, and what of it counts as read. `row` NULL: absent. */
 static void read_row(const struct oracle_table *t, const struct wr_read_options *read,
-                     const struct oracle_row *row, struct arena *a,
-                     struct wr_row *out, size_t *size)
+                     const struct oracle_row *row, struct arena *a, struct wr_row *out,
+                     size_t *size)
 {
     bool versioned = t->options.max_versions > 1 || t->options.ttl_s >= 0, key_named = false;
     bool passes;
@@ -102,8 +102,8 @@ static void read_row(const struct oracle_table *t, const struct wr_read_options 
         return;
     cells = ARENA_ARRAY(a, struct wr_cell, row->count + 1);
     count = choose_columns(read, row, cells);
-    passes = !read->filter ||
-             oracle_filter_match(read->filter, row->key, t->key_count, cells, count);
+    passes =
+        !read->filter || oracle_filter_match(read->filter, row->key, t->key_count, cells, count);
     count = choose_versions(read, cells, count);
     *size = oracle_key_size(row->key, t->key_count);
     for (size_t i = 0; i < count; i++)
@@ -137,7 +137,9 @@ static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *
     if (expected->code)
         return;
     t = oracle_find(o, g->table);
-    expected->code = t ? oracle_check_key(t, &g->key, ORACLE_KEY_READ) : WR_E_NOT_EXIST;
+    expected->code = t ? oracle_check_read_filter(o, &g->read) : WR_E_NOT_EXIST;
+    if (!expected->code)
+        expected->code = oracle_check_key(t, &g->key, ORACLE_KEY_READ);
     if (expected->code)
         return;
     read_row(t, &g->read, oracle_row_find(t, g->key.columns), a, &expected->row.row, &size);
@@ -167,6 +169,9 @@ static int check_batch(struct oracle *o, const struct wr_batch_get_row *b)
     for (size_t i = 0; i < b->table_count; i++)
         if (!oracle_find(o, b->tables[i].table))
             return WR_E_NOT_EXIST;
+    for (size_t i = 0; i < b->table_count; i++)
+        if (oracle_check_read_filter(o, &b->tables[i].read))
+            return WR_E_PARAMETER;
     return WR_OK;
 }
 
@@ -190,8 +195,7 @@ static void batch_get(struct oracle *o, const struct wr_batch_get_row *b, struct
             rows[k].code = oracle_check_key(t, &g->keys[k], ORACLE_KEY_READ);
             if (rows[k].code)
                 continue;
-            read_row(t, &g->read, oracle_row_find(t, g->keys[k].columns), a, &rows[k].row,
-                     &size);
+            read_row(t, &g->read, oracle_row_find(t, g->keys[k].columns), a, &rows[k].row, &size);
             rows[k].consumed.read = oracle_units(size);
         }
         tables[i] = (struct wr_table_result){g->table, rows, g->key_count};
@@ -218,6 +222,9 @@ static int check_range(struct oracle *o, const struct wr_get_range *g, struct or
     *t = oracle_find(o, g->table);
     if (!*t)
         return WR_E_NOT_EXIST;
+    code = oracle_check_read_filter(o, &g->read);
+    if (code)
+        return code;
     code = oracle_check_key(*t, &g->start, ORACLE_KEY_BOUND);
     if (!code)
         code = oracle_check_key(*t, &g->end, ORACLE_KEY_BOUND);
@@ -249,8 +256,8 @@ static bool ends_at_ghost(const struct oracle_table *t, const struct wr_get_rang
     return row && g->backward ? d >= 0 : d <= 0;
 }
 
-static void get_range(struct oracle *o, const struct wr_get_range *g,
-                      const struct wr_reply *actual, struct arena *a, struct wr_reply *expected)
+static void get_range(struct oracle *o, const struct wr_get_range *g, const struct wr_reply *actual,
+                      struct arena *a, struct wr_reply *expected)
 {
     static const struct wr_key none = {0};
     const struct wr_key *next = actual->code ? &none : &actual->range.next;
@@ -288,6 +295,28 @@ static void get_range(struct oracle *o, const struct wr_get_range *g,
     expected->range.rows = rows;
     expected->range.row_count = n;
     expected->range.consumed.read = oracle_units(total);
+    expected->range.consumed.read_size = expected->op == WR_OP_BULK_EXPORT ? (int64_t)total : 0;
+}
+
+/* A GetRange that costs bytes instead of units. */
+static void bulk_export(struct oracle *o, const struct wr_bulk_export *e,
+                        const struct wr_reply *actual, struct arena *a, struct wr_reply *expected)
+{
+    struct wr_get_range g = {.table = e->table,
+                             .start = e->start,
+                             .end = e->end,
+                             .read = {.columns = e->columns,
+                                      .column_count = e->column_count,
+                                      .has_max_versions = true,
+                                      .max_versions = 1,
+                                      .filter = e->filter}};
+    int code = oracle_check_table_name(e->table);
+
+    if (!code && e->matrix && !e->column_count)
+        expected->code = WR_E_PARAMETER;
+    else
+        get_range(o, &g, actual, a, expected);
+    expected->range.consumed.read = 0;
 }
 
 void oracle_read_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
@@ -297,6 +326,8 @@ void oracle_read_op(struct oracle *o, const struct wr_request *req, const struct
         get_row(o, &req->get_row, a, expected);
     else if (req->op == WR_OP_BATCH_GET_ROW)
         batch_get(o, &req->batch_get_row, a, expected);
+    else if (req->op == WR_OP_BULK_EXPORT)
+        bulk_export(o, &req->bulk_export, actual, a, expected);
     else
         get_range(o, &req->get_range, actual, a, expected);
 }

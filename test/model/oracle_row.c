@@ -248,8 +248,7 @@ bool oracle_row_trim(const struct oracle_table *t, struct oracle_row *row, int64
     int32_t versions = 0;
 
     for (size_t i = 0; i < row->count;) {
-        bool same =
-            i > 0 && bytes_equal(row->cells[i - 1].cell.name, row->cells[i].cell.name);
+        bool same = i > 0 && bytes_equal(row->cells[i - 1].cell.name, row->cells[i].cell.name);
 
         versions = same ? versions + 1 : 1;
         if (versions > t->options.max_versions)

@@ -1,4 +1,5 @@
-/* oracle_write.c: PutRow, UpdateRow, DeleteRow and BatchWriteRow (semantics, section 6). */
+/* oracle_write.c: PutRow, UpdateRow, DeleteRow, BatchWriteRow and BulkImport (semantics, section 6;
+ * wire reference, section 8). */
 #include "oracle_part.h"
 
 #include <math.h>
@@ -12,10 +13,10 @@ struct step {
     const struct wr_row_result *actual; /* NULL: the whole request failed */
     struct arena *a;
     struct wr_key_column key[ORACLE_KEY_MAX]; /* with a chosen auto-increment value */
-    bool key_open; /* the value was not told */
-    struct oracle_row *old; /* NULL: absent */
-    struct oracle_row *row; /* what becomes of it, owned here; NULL: no row */
-    int64_t stamp;          /* of cells without one */
+    bool key_open;                            /* the value was not told */
+    struct oracle_row *old;                   /* NULL: absent */
+    struct oracle_row *row;                   /* what becomes of it, owned here; NULL: no row */
+    int64_t stamp;                            /* of cells without one */
     int32_t number;
     struct wr_row_result *result;
 };
@@ -276,8 +277,7 @@ static void run_one(struct oracle *o, struct oracle_table *t, const struct wr_ro
                     const struct wr_row_result *actual, struct arena *a,
                     struct wr_row_result *result)
 {
-    struct step s = {
-        .o = o, .t = t, .change = change, .actual = actual, .a = a, .result = result};
+    struct step s = {.o = o, .t = t, .change = change, .actual = actual, .a = a, .result = result};
 
     result->code = step_run(&s);
     if (!result->code)
@@ -407,6 +407,10 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
         run_one(o, t, &w->changes[i], actual ? &actual[i] : NULL, a, &rows[i]);
         code = rows[i].code;
     }
+    /* Which of several failures is told is open; the rows are not bound to be tried in order. */
+    if ((code == WR_E_PARAMETER || code == WR_E_CONDITION) && actual &&
+        (actual[0].code == WR_E_PARAMETER || actual[0].code == WR_E_CONDITION))
+        code = actual[0].code;
     for (size_t i = t->row_count; code && i-- > 0;)
         if (t->rows[i]->key_open)
             oracle_row_remove(t, t->rows[i]->key);
@@ -455,6 +459,59 @@ static void batch(struct oracle *o, const struct wr_batch_write_row *b,
     expected->batch = (struct wr_batch_result){tables, b->table_count};
 }
 
+/* ---- BulkImport ---- */
+
+static int check_bulk(struct oracle *o, const struct wr_table_write *w)
+{
+    size_t size = 0;
+
+    if (oracle_check_table_name(w->table) || !w->change_count ||
+        w->change_count > (size_t)o->limits.batch_write_rows_max)
+        return WR_E_PARAMETER;
+    for (size_t i = 0; i < w->change_count; i++) {
+        if (oracle_check_change_alone(o, &w->changes[i], true))
+            return WR_E_PARAMETER;
+        size += oracle_change_size(&w->changes[i]);
+    }
+    return size > (size_t)o->limits.batch_write_bytes_max ? WR_E_PARAMETER : WR_OK;
+}
+
+/* Costs no units; what counts is names and values. */
+static struct wr_capacity bulk_cost(const struct wr_row_change *c)
+{
+    size_t size = oracle_key_size(c->row.key.columns, c->row.key.count);
+
+    for (size_t i = 0; i < c->row.cell_count; i++)
+        size += c->row.cells[i].name.len + oracle_value_size(&c->row.cells[i].value);
+    return (struct wr_capacity){.write_size = (int64_t)size};
+}
+
+static void bulk(struct oracle *o, const struct wr_table_write *w, const struct wr_reply *actual,
+                 struct arena *a, struct wr_reply *expected)
+{
+    struct oracle_table *t = oracle_find(o, w->table);
+    struct wr_table_result *table = ARENA_NEW(a, struct wr_table_result);
+    struct wr_row_result *rows = ARENA_ARRAY(a, struct wr_row_result, w->change_count);
+
+    expected->code = check_bulk(o, w);
+    if (expected->code)
+        return;
+    for (size_t i = 0; i < w->change_count; i++) {
+        bool answered = !actual->code && actual->batch.table_count == 1 &&
+                        actual->batch.tables[0].row_count == w->change_count;
+
+        if (t)
+            run_one(o, t, &w->changes[i], answered ? &actual->batch.tables[0].rows[i] : NULL, a,
+                    &rows[i]);
+        else
+            rows[i].code = WR_E_NOT_EXIST;
+        if (!rows[i].code)
+            rows[i].consumed = bulk_cost(&w->changes[i]);
+    }
+    *table = (struct wr_table_result){w->table, rows, w->change_count};
+    expected->batch = (struct wr_batch_result){table, 1};
+}
+
 void oracle_write_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
                      struct arena *a, struct wr_reply *expected)
 {
@@ -462,6 +519,8 @@ void oracle_write_op(struct oracle *o, const struct wr_request *req, const struc
 
     if (req->op == WR_OP_BATCH_WRITE_ROW)
         batch(o, &req->batch_write_row, actual, a, expected);
+    else if (req->op == WR_OP_BULK_IMPORT)
+        bulk(o, &req->bulk_import.table, actual, a, expected);
     else
         single(o, req, actual, a, expected);
     o->changes = o->next_change - before;
@@ -477,12 +536,14 @@ void oracle_answer(struct oracle *o, const struct wr_request *req, const struct 
     case WR_OP_GET_ROW:
     case WR_OP_BATCH_GET_ROW:
     case WR_OP_GET_RANGE:
+    case WR_OP_BULK_EXPORT:
         oracle_read_op(o, req, actual, a, expected);
         return;
     case WR_OP_PUT_ROW:
     case WR_OP_UPDATE_ROW:
     case WR_OP_DELETE_ROW:
     case WR_OP_BATCH_WRITE_ROW:
+    case WR_OP_BULK_IMPORT:
         oracle_write_op(o, req, actual, a, expected);
         return;
     default:
@@ -499,7 +560,8 @@ static bool complain(struct oracle *o, const char *what)
     return false;
 }
 
-bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual, int64_t sent_ms, int64_t answered_ms)
+bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row *actual,
+                  int64_t sent_ms, int64_t answered_ms)
 {
     int64_t high = answered_ms > row->newest_ms ? answered_ms : row->newest_ms;
 

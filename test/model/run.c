@@ -25,11 +25,11 @@ static const struct wr_setting common_settings[] = {{"table_ops_per_s_max", "0"}
 static const struct wr_setting wide_settings[] = {{"wide_row_cells", "4"},
                                                   {"wide_row_bytes", "1024"}};
 static const struct wr_setting tight_settings[] = {
-    {"cell_bytes_max", "3000"},         {"row_change_cells_max", "6"},
-    {"columns_to_get_max", "12"},       {"batch_get_rows_max", "10"},
-    {"batch_write_rows_max", "11"},     {"row_change_bytes_max", "3500"},
-    {"batch_write_bytes_max", "8000"},  {"range_rows_max", "7"},
-    {"range_bytes_max", "3000"},        {"filters_max", "20"}};
+    {"cell_bytes_max", "3000"},        {"row_change_cells_max", "6"},
+    {"columns_to_get_max", "12"},      {"batch_get_rows_max", "10"},
+    {"batch_write_rows_max", "11"},    {"row_change_bytes_max", "3500"},
+    {"batch_write_bytes_max", "8000"}, {"range_rows_max", "7"},
+    {"range_bytes_max", "3000"},       {"filters_max", "20"}};
 
 static size_t settings(const struct run_conf *conf, struct wr_setting *out)
 {
@@ -132,9 +132,8 @@ static void report_row(const struct run *r, FILE *out, bytes table, const struct
     struct wr_request req = {.op = WR_OP_GET_ROW, .instance = r->o->instance};
     struct wr_reply *reply;
 
-    req.get_row = (struct wr_get_row){.table = table,
-                                      .key = *key,
-                                      .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    req.get_row = (struct wr_get_row){
+        .table = table, .key = *key, .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
     reply = wr_exec(r->db, &req);
     fputs("  ", out);
     if (reply->code)
@@ -152,7 +151,8 @@ static void report_rows(const struct run *r, FILE *out, const struct wr_request 
         report_row(r, out, req->put_row.table, &req->put_row.row.key);
     if (req->op == WR_OP_GET_ROW)
         report_row(r, out, req->get_row.table, &req->get_row.key);
-    for (size_t i = 0; req->op == WR_OP_BATCH_WRITE_ROW && i < req->batch_write_row.table_count; i++)
+    for (size_t i = 0; req->op == WR_OP_BATCH_WRITE_ROW && i < req->batch_write_row.table_count;
+         i++)
         for (size_t k = 0; k < req->batch_write_row.tables[i].change_count; k++)
             report_row(r, out, req->batch_write_row.tables[i].table,
                        &req->batch_write_row.tables[i].changes[k].row.key);
@@ -218,9 +218,10 @@ static bool probe_row(struct run *r, struct oracle_table *t, struct oracle_row *
     struct arena a;
     bool good;
 
-    req.get_row = (struct wr_get_row){.table = t->name,
-                                      .key = {row->key, t->key_count},
-                                      .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    req.get_row =
+        (struct wr_get_row){.table = t->name,
+                            .key = {row->key, t->key_count},
+                            .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
     arena_init(&a, NULL, 0);
     good = exchange(r, &req, &a, &reply, report);
     if (good && !oracle_learn(r->o, row, &reply->row.row, times[0], times[1]))
@@ -303,6 +304,8 @@ static bool probe(struct run *r, const struct wr_request *req, const int64_t tim
     case WR_OP_PUT_ROW:
     case WR_OP_UPDATE_ROW:
         return probe_table(r, req->put_row.table, times, report);
+    case WR_OP_BULK_IMPORT:
+        return probe_table(r, req->bulk_import.table.table, times, report);
     case WR_OP_BATCH_WRITE_ROW:
         for (size_t i = 0; i < req->batch_write_row.table_count; i++)
             if (!probe_table(r, req->batch_write_row.tables[i].table, times, report))
@@ -315,7 +318,8 @@ static bool probe(struct run *r, const struct wr_request *req, const int64_t tim
 
 static void mix_add(struct run_mix *mix, const struct wr_reply *reply)
 {
-    bool batch = reply->op == WR_OP_BATCH_GET_ROW || reply->op == WR_OP_BATCH_WRITE_ROW;
+    bool batch = reply->op == WR_OP_BATCH_GET_ROW || reply->op == WR_OP_BATCH_WRITE_ROW ||
+                 reply->op == WR_OP_BULK_IMPORT;
 
     if (reply->code || !batch)
         mix->count[reply->op][reply->code]++;

@@ -28,7 +28,7 @@ struct run {
     struct oracle *o;
     uint64_t passed; /* answers that were compared and equal, probes not counted */
     struct run_mix mix;
-    char why[1024];  /* the first difference */
+    char why[1024]; /* the first difference */
 };
 
 /* A fresh database; ends the process with a message if it cannot be had. */

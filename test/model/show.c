@@ -252,6 +252,32 @@ static void show_batch_write(FILE *out, const struct wr_batch_write_row *b)
     }
 }
 
+static void show_bulk(FILE *out, const struct wr_table_write *w)
+{
+    fputs("BulkImport ", out);
+    show_bytes(out, w->table);
+    fputc('\n', out);
+    for (size_t k = 0; k < w->change_count; k++)
+        show_change(out, &w->changes[k]);
+}
+
+static void show_export(FILE *out, const struct wr_bulk_export *e)
+{
+    fputs("BulkExport ", out);
+    show_bytes(out, e->table);
+    fputs("\n  ", out);
+    show_key(out, &e->start);
+    fputs("\n  ", out);
+    show_key(out, &e->end);
+    fputs(e->matrix ? "\n  matrix" : "\n ", out);
+    show_names(out, "columns", e->columns, e->column_count);
+    if (e->filter) {
+        fputs(" filter ", out);
+        show_filter(out, e->filter);
+    }
+    fputc('\n', out);
+}
+
 void show_request(FILE *out, const struct wr_request *req)
 {
     switch (req->op) {
@@ -295,6 +321,12 @@ void show_request(FILE *out, const struct wr_request *req)
     case WR_OP_GET_RANGE:
         show_range(out, &req->get_range);
         return;
+    case WR_OP_BULK_IMPORT:
+        show_bulk(out, &req->bulk_import.table);
+        return;
+    case WR_OP_BULK_EXPORT:
+        show_export(out, &req->bulk_export);
+        return;
     default:
         fprintf(out, "operation %d\n", req->op);
         return;
@@ -323,11 +355,13 @@ void show_reply(FILE *out, const struct wr_reply *r)
         return;
     case WR_OP_BATCH_GET_ROW:
     case WR_OP_BATCH_WRITE_ROW:
+    case WR_OP_BULK_IMPORT:
         for (size_t i = 0; i < r->batch.table_count; i++)
             for (size_t k = 0; k < r->batch.tables[i].row_count; k++)
                 show_result(out, &r->batch.tables[i].rows[k]);
         return;
     case WR_OP_GET_RANGE:
+    case WR_OP_BULK_EXPORT:
         fprintf(out, "  cu %d, next ", r->range.consumed.read);
         show_key(out, &r->range.next);
         fputc('\n', out);

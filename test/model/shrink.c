@@ -5,39 +5,40 @@
 
 #include <stdlib.h>
 
-/* How many requests it takes to see a difference, a last look at all tables included; 0: none
- * shows. */
-static size_t fails_at(const struct run_conf *conf, const struct wr_request **requests, size_t count)
+/* True if the last request, or a last look at all tables, shows a difference and no request before
+ * does: another one would be another fault. */
+static bool fails(const struct run_conf *conf, const struct wr_request **requests, size_t count)
 {
     struct run r;
-    size_t at = 0;
+    size_t i = 0;
+    bool same = true;
 
     run_open(&r, conf);
-    for (size_t i = 0; i < count && !at; i++)
-        if (!run_request(&r, requests[i], NULL))
-            at = i + 1;
-    if (!at && !run_check_all(&r, NULL))
-        at = count;
+    while (i < count && same)
+        same = run_request(&r, requests[i++], NULL);
+    if (same)
+        same = run_check_all(&r, NULL);
     run_close(&r);
-    return at;
+    return !same && i == count;
 }
 
 /* Leaves out [from, to). True if the rest still fails; then `requests` is the rest. */
 static bool try_without(const struct run_conf *conf, const struct wr_request **requests,
                         size_t *count, size_t from, size_t to)
 {
-    size_t n = *count - (to - from), at;
+    size_t n = *count - (to - from);
+    bool failed;
     const struct wr_request **rest = mem_alloc((n + 1) * sizeof(*rest));
 
     memcpy(rest, requests, from * sizeof(*rest));
     memcpy(rest + from, requests + to, (*count - to) * sizeof(*rest));
-    at = fails_at(conf, rest, n);
-    if (at) {
-        memcpy(requests, rest, at * sizeof(*rest));
-        *count = at;
+    failed = fails(conf, rest, n);
+    if (failed) {
+        memcpy(requests, rest, n * sizeof(*rest));
+        *count = n;
     }
     mem_free(rest);
-    return at > 0;
+    return failed;
 }
 
 size_t shrink(const struct run_conf *conf, const struct wr_request **requests, size_t count,
@@ -45,7 +46,8 @@ size_t shrink(const struct run_conf *conf, const struct wr_request **requests, s
 {
     int64_t stop_ms = run_now_ms() + budget_s * 1000LL;
 
-    count = fails_at(conf, requests, count);
+    if (!fails(conf, requests, count))
+        return 0;
     for (size_t step = count / 2; step > 0; step /= 2)
         for (size_t end = count; end > 1;) {
             size_t to = end < count ? end : count - 1, from = to > step ? to - step : 0;

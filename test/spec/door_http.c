@@ -347,8 +347,7 @@ static void deflate(struct exchange *x)
     bytes body;
 
     send_header(x, "x-ots-request-compress-type", BYTES_LIT("deflate"));
-    send_header(x, "x-ots-request-compress-size",
-                arena_printf(&x->c->arena, "%zu", x->body.len));
+    send_header(x, "x-ots-request-compress-size", arena_printf(&x->c->arena, "%zu", x->body.len));
     if (zip_deflate(x->c, x->body, &body) == 0)
         x->body = body;
 }
@@ -404,8 +403,9 @@ static void drip(const struct http *h, struct exchange *x)
     buf_init(&x->answer, &x->c->arena, 512);
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     to.sin_port = htons((uint16_t)atoi(strchr(h->address, ':') + 1));
-    buf_put_bytes(&b, arena_printf(&x->c->arena, "POST %.*s HTTP/1.1\r\nHost: x\r\n"
-                                                 "Connection: close\r\nContent-Length: 10\r\n",
+    buf_put_bytes(&b, arena_printf(&x->c->arena,
+                                   "POST %.*s HTTP/1.1\r\nHost: x\r\n"
+                                   "Connection: close\r\nContent-Length: 10\r\n",
                                    BYTES_FMT(x->path)));
     for (size_t i = 0; i < x->sent_count; i++)
         buf_put_bytes(&b, arena_printf(&x->c->arena, "%.*s: %.*s\r\n", BYTES_FMT(x->sent[i].name),
@@ -482,8 +482,9 @@ void door_http_raw(struct door *d, struct cursor *p, bytes *out)
     if (x->status != 200)
         *out = arena_printf(&x->c->arena, "%.*s \"%s\"", BYTES_FMT(*out), a.reply.message);
     /* Who is not known cannot be given a signature. */
-    if (a.fault || (fault && !(strcmp(fault, "the answer is not signed") == 0 &&
-                               !bytes_equal(sent_header(x, "x-ots-accesskeyid"), BYTES_LIT(KEY_ID)))))
+    if (a.fault ||
+        (fault && !(strcmp(fault, "the answer is not signed") == 0 &&
+                    !bytes_equal(sent_header(x, "x-ots-accesskeyid"), BYTES_LIT(KEY_ID)))))
         *out = arena_printf(&x->c->arena, "%.*s fault \"%s\"", BYTES_FMT(*out),
                             a.fault ? a.fault : fault);
 }

@@ -615,7 +615,8 @@ static void open_door(struct runner *r)
     }
 }
 
-/* "set name=value", "strict" and "server --flag=value" at the head of the file. Returns where its statements begin. */
+/* "set name=value", "strict" and "server --flag=value" at the head of the file. Returns where its
+ * statements begin. */
 static size_t read_settings(struct runner *r)
 {
     size_t n = 0, i = 0;

@@ -45,8 +45,8 @@ __attribute__((constructor)) static void begin(void)
     if (!file || !record_dir)
         return;
     record_dir_len = strlen(record_dir);
-    record_fd = (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC,
-                             0600);
+    record_fd =
+        (int)syscall(SYS_openat, AT_FDCWD, file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     /* A number that no descriptor of the server will be mistaken for. */
     if (record_fd >= 0) {
         int high = fcntl(record_fd, F_DUPFD_CLOEXEC, 900);

@@ -1,0 +1,369 @@
+/* main.c: runs scenarios, checks their histories, and checks that the checker finds planted bugs.
+ *
+ * Why strict linearizability is asked for: a write is answered after the view that readers use
+ * shows it, and views only go forward. A read during a write that is not answered yet shows either
+ * the view before or the one after; once one reader has seen the one after, all later ones do. So
+ * nothing can go back, and the histories (which hold many reads during each write) must bear it
+ * out. A write without an answer may land at any time after its call, or never.
+ *
+ * A page of GetRange is one point in time for rows that are stored whole; that is the engine's
+ * promise (ENGINE_ONE_MAP), the reference gives none. Rows stored cell by cell are each read for
+ * themselves. */
+#include "bug.h"
+#include "check.h"
+
+#include "base/fault.h"
+
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUG_REQUESTS 2500
+#define BUG_TRIES 3
+
+struct run {
+    uint64_t seed;
+    const char *widerowd;
+    const char *work; /* folder */
+    const char *only; /* part of the names to run; NULL: all */
+    int rounds;
+    double scale;
+    int passed, failed, skipped;
+    size_t requests, operations;
+};
+
+struct scenario {
+    const char *name;
+    size_t requests;
+    int groups;
+    bool http, wide, fresh;
+    void (*disturb)(struct workload *w);
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void sleep_ms(int ms)
+{
+    struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+
+    nanosleep(&t, NULL);
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static void remove_folder(const char *dir)
+{
+    nftw(dir, remove_one, 32, FTW_DEPTH | FTW_PHYS);
+}
+
+/* ---- histories */
+
+/* All operations of a group, in the order of their calls. */
+struct group_ops {
+    struct op *ops;
+    size_t count;
+};
+
+static int compare_calls(const void *a, const void *b)
+{
+    const struct op *x = a, *y = b;
+
+    if (x->call_ns != y->call_ns)
+        return x->call_ns < y->call_ns ? -1 : 1;
+    return x->client - y->client;
+}
+
+static void collect(const struct workload *w, int group, struct group_ops *out)
+{
+    *out = (struct group_ops){0};
+    for (int i = 0; i < w->conf.clients; i++)
+        for (size_t j = 0; j < w->workers[i].op_count; j++)
+            out->count += w->workers[i].ops[j].group == group;
+    out->ops = mem_alloc((out->count + 1) * sizeof(*out->ops));
+    out->count = 0;
+    for (int i = 0; i < w->conf.clients; i++)
+        for (size_t j = 0; j < w->workers[i].op_count; j++)
+            if (w->workers[i].ops[j].group == group)
+                out->ops[out->count++] = w->workers[i].ops[j];
+    qsort(out->ops, out->count, sizeof(*out->ops), compare_calls);
+    for (size_t i = 0; i < out->count; i++)
+        out->ops[i].id = (uint32_t)i;
+}
+
+struct tally {
+    size_t requests, operations, unanswered, configs;
+    int violations, undecided;
+};
+
+/* Checks every group; with `explain` the first violation is printed. */
+static void check_all(const struct workload *w, bool explain, struct tally *t)
+{
+    *t = (struct tally){0};
+    for (int i = 0; i < w->conf.clients; i++)
+        t->requests += w->workers[i].requests;
+    for (int g = 0; g < w->conf.groups; g++) {
+        struct group_ops h;
+        struct result r;
+
+        collect(w, g, &h);
+        check_history(h.ops, h.count, &r);
+        t->operations += h.count;
+        t->configs += r.configs;
+        for (size_t i = 0; i < h.count; i++)
+            t->unanswered += h.ops[i].outcome == MAYBE;
+        t->violations += r.verdict == VIOLATION;
+        t->undecided += r.verdict == UNDECIDED;
+        if (explain && r.verdict == VIOLATION && t->violations == 1)
+            check_explain(h.ops, h.count, &r);
+        if (explain && r.verdict == UNDECIDED)
+            printf("    group %d: no verdict after %zu configs\n", g, r.configs);
+        mem_free(h.ops);
+    }
+}
+
+static const char *problem_of(const struct workload *w)
+{
+    for (int i = 0; i < w->conf.clients; i++)
+        if (w->workers[i].problem[0])
+            return w->workers[i].problem;
+    return NULL;
+}
+
+/* ---- disturbances */
+
+static void kill_now_and_then(struct workload *w)
+{
+    long long all = atomic_load(&w->left);
+
+    for (int i = 1; i <= 4 && !atomic_load(&w->stop); i++) {
+        while (!atomic_load(&w->stop) && atomic_load(&w->left) > all - all * i / 5)
+            sleep_ms(2);
+        if (atomic_load(&w->stop))
+            return;
+        w->disturbances++;
+        if (!server_restart(w->server)) {
+            fprintf(stderr, "linear: the server did not come back\n");
+            atomic_store(&w->left, 0);
+            return;
+        }
+    }
+}
+
+/* Commits that fail before or after the sync; storage is reopened after each. */
+static void fail_commits(struct workload *w)
+{
+#ifdef WR_FAULTS
+    static const char *const faults[] = {"commit_before_sync:error:3",
+                                         "commit_after_sync_before_watermark:error:3",
+                                         "commit_after_watermark_before_publish:error:3"};
+    long long all = atomic_load(&w->left);
+
+    for (int i = 1; i <= 6 && !atomic_load(&w->stop); i++) {
+        while (!atomic_load(&w->stop) && atomic_load(&w->left) > all - all * i / 7)
+            sleep_ms(2);
+        fault_arm(faults[i % 3]);
+        w->disturbances++;
+        sleep_ms(100);
+    }
+    fault_arm(NULL);
+#else
+    (void)w;
+#endif
+}
+
+/* ---- scenarios */
+
+static const struct scenario scenarios[] = {
+    {"library, rows stored whole", 80000, 24, .http = false},
+    {"library, rows stored cell by cell", 50000, 24, .wide = true},
+    {"library, two hot groups", 10000, 2, .http = false},
+    {"library, commits that fail", 10000, 24, .disturb = fail_commits},
+    {"HTTP, rows stored whole", 34000, 24, .http = true},
+    {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true},
+    {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then},
+};
+
+static bool wanted(const struct run *r, const char *name)
+{
+    return !r->only || strstr(name, r->only);
+}
+
+static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed)
+{
+    struct workload *w = mem_zalloc(sizeof(*w));
+    struct server *s = mem_zalloc(sizeof(*s));
+    struct workload_conf conf = {.table = "linear",
+                                 .seed = seed,
+                                 .clients = CLIENTS_MAX,
+                                 .groups = sc->groups,
+                                 .requests = (size_t)((double)sc->requests * r->scale),
+                                 .range_is_atomic = !sc->wide,
+                                 .fresh = sc->fresh,
+                                 .disturb = sc->disturb};
+    struct target_spec spec = {
+        .http = sc->http, .engine = "rocks", .widerowd = r->widerowd, .wide = sc->wide};
+    double begin = seconds(), ran;
+    struct tally t = {0};
+    char dir[512];
+    bool ok;
+
+    snprintf(dir, sizeof(dir), "%s/data", r->work);
+    remove_folder(dir);
+    spec.dir = dir;
+    if (sc->disturb == fail_commits)
+        setenv("LINEAR_QUIET", "1", 1); /* failures are what it asks for */
+    ok = server_open(s, &spec) && workload_run(w, s, &conf);
+    ran = seconds() - begin;
+    if (ok) {
+        check_all(w, true, &t);
+        if (problem_of(w))
+            printf("    %s\n", problem_of(w));
+        ok = !t.violations && !t.undecided && !problem_of(w) && t.requests >= conf.requests &&
+             (!sc->disturb || w->disturbances);
+    }
+    printf("%-36s %8zu requests %8zu operations %5zu unanswered %8zu configs %6.1f s + %5.1f s  "
+           "%s\n",
+           sc->name, t.requests, t.operations, t.unanswered, t.configs, ran,
+           seconds() - begin - ran, ok ? "ok" : "FAILED");
+    fflush(stdout);
+    unsetenv("LINEAR_QUIET");
+    r->requests += t.requests;
+    r->operations += t.operations;
+    server_close(s);
+    workload_release(w);
+    mem_free(w);
+    mem_free(s);
+    remove_folder(dir);
+    return ok;
+}
+
+static void run_scenarios(struct run *r)
+{
+    for (size_t i = 0; i < PORT_COUNT(scenarios); i++) {
+        bool ok = true;
+
+        if (!wanted(r, scenarios[i].name))
+            continue;
+#ifndef WR_FAULTS
+        if (scenarios[i].disturb == fail_commits) {
+            printf("SKIPPED: %s: built without fault points\n", scenarios[i].name);
+            r->skipped++;
+            continue;
+        }
+#endif
+        for (int round = 0; round < r->rounds && ok; round++)
+            ok = run_scenario(r, &scenarios[i], r->seed + (uint64_t)round * 7919);
+        r->passed += ok;
+        r->failed += !ok;
+    }
+}
+
+/* ---- planted bugs */
+
+static bool find_bug(struct run *r, struct server *s, int bug, int try, size_t *strikes)
+{
+    struct workload *w = mem_zalloc(sizeof(*w));
+    struct workload_conf conf = {.clients = 16,
+                                 .groups = 4,
+                                 .requests = BUG_REQUESTS,
+                                 .range_is_atomic = true,
+                                 .seed = r->seed + (uint64_t)try * 31};
+    struct tally t = {0};
+    char table[32];
+    bool found;
+
+    snprintf(table, sizeof(table), "bug_%d_%d", bug + 1, try);
+    conf.table = table;
+    conf.saboteur = saboteur_new(bug);
+    found = workload_run(w, s, &conf);
+    if (found) {
+        check_all(w, getenv("LINEAR_SHOW_BUGS"), &t);
+        if (problem_of(w))
+            printf("    %s\n", problem_of(w));
+        found = t.violations && !problem_of(w);
+    }
+    *strikes += saboteur_strikes(conf.saboteur);
+    saboteur_free(conf.saboteur);
+    workload_release(w);
+    mem_free(w);
+    r->operations += bug == BUG_NONE ? t.operations : 0;
+    return found;
+}
+
+static void run_bugs(struct run *r)
+{
+    struct target_spec spec = {.engine = "mem", .dir = ""};
+    struct server *s = mem_zalloc(sizeof(*s));
+    bool ok = server_open(s, &spec);
+
+    printf("\n%-44s %8s  %s\n", "planted bug", "strikes", "");
+    for (int bug = BUG_NONE; ok && bug < bug_count(); bug++) {
+        size_t strikes = 0;
+        bool found = false, good;
+
+        if (r->only && !strstr(bug_name(bug), r->only))
+            continue;
+        for (int try = 0; try < (bug == BUG_NONE ? 1 : BUG_TRIES) && !found; try++)
+            found = find_bug(r, s, bug, try, &strikes);
+        good = found == (bug != BUG_NONE);
+        printf("%-44s %8zu  %s%s\n", bug_name(bug), strikes, found ? "found" : "nothing found",
+               good ? "" : "  FAILED");
+        fflush(stdout);
+        r->passed += good;
+        r->failed += !good;
+    }
+    r->failed += !ok;
+    server_close(s);
+    mem_free(s);
+}
+
+int main(int argc, char **argv)
+{
+    struct run r = {.seed = 0, .widerowd = "build/widerowd", .rounds = 1, .scale = 1};
+    double begin = seconds();
+    char work[] = "/tmp/widerow-linear.XXXXXX";
+
+    rng_secret(&r.seed, 4);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--seed") == 0)
+            r.seed = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--widerowd") == 0)
+            r.widerowd = argv[i + 1];
+        else if (strcmp(argv[i], "--rounds") == 0)
+            r.rounds = (int)strtol(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--scale") == 0)
+            r.scale = strtod(argv[i + 1], NULL);
+        else if (strcmp(argv[i], "--only") == 0)
+            r.only = argv[i + 1];
+        else {
+            fprintf(stderr, "usage: linear [--seed N] [--widerowd PATH] [--rounds N] [--scale X] "
+                            "[--only PART-OF-A-NAME]\n");
+            return 2;
+        }
+    }
+    if (!mkdtemp(work))
+        return 2;
+    r.work = work;
+    printf("linear: seed %llu, %d clients\n", (unsigned long long)r.seed, CLIENTS_MAX);
+    run_scenarios(&r);
+    run_bugs(&r);
+    remove_folder(work);
+    printf("\n%zu requests, %zu operations checked, %.1f s\n", r.requests, r.operations,
+           seconds() - begin);
+    printf("linear: %d passed, %d failed, %d skipped\n", r.passed, r.failed, r.skipped);
+    return r.failed != 0;
+}

@@ -1,0 +1,151 @@
+#include "target.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define INSTANCE "linear"
+#define KEY_ID "linear-key"
+#define SECRET "linear-secret"
+#define START_MS_MAX 20000
+
+static const struct wr_setting settings[] = {
+    {"table_ops_per_s_max", "0"}, {"wide_row_cells", "1"}, /* the second only if wide */
+};
+
+static void say_errors(void *arg, char level, const char *line)
+{
+    (void)arg;
+    if (level == 'E' && !getenv("LINEAR_QUIET"))
+        fprintf(stderr, "%s\n", line);
+}
+
+static bool open_library(struct server *s)
+{
+    struct wr_options o = {.engine = s->spec.engine,
+                           .dir = s->spec.dir,
+                           .no_sync = s->spec.no_sync,
+                           .settings = settings,
+                           .setting_count = s->spec.wide ? 2 : 1,
+                           .log = say_errors};
+    char message[512];
+
+    if (wr_open(&o, &s->target.db, message, sizeof(message))) {
+        fprintf(stderr, "linear: %s\n", message);
+        return false;
+    }
+    return true;
+}
+
+static void run_server(const struct server *s, const char *port_file)
+{
+    const char *argv[] = {s->spec.widerowd,
+                          "--data",
+                          s->spec.dir,
+                          "--engine",
+                          s->spec.engine,
+                          "--http",
+                          s->address,
+                          "--sql",
+                          "off",
+                          "--admin",
+                          "off",
+                          "--instance",
+                          INSTANCE,
+                          "--log-level",
+                          "error",
+                          "--port-file",
+                          port_file,
+                          "--set",
+                          "table_ops_per_s_max=0",
+                          s->spec.wide ? "--set" : NULL,
+                          "wide_row_cells=1",
+                          NULL};
+
+    setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
+    setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* no server outlives a test that died */
+    if (!freopen("/dev/null", "w", stdout))
+        _exit(127);
+    execv(s->spec.widerowd, (char *const *)argv);
+    _exit(127);
+}
+
+static bool read_address(struct server *s, const char *port_file)
+{
+    FILE *f = fopen(port_file, "r");
+    char line[128];
+    bool found = false;
+
+    while (f && fgets(line, sizeof(line), f))
+        if (sscanf(line, "http=%63s", s->address) == 1 && strchr(line, '\n'))
+            found = true;
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static bool start_server(struct server *s)
+{
+    char port_file[512];
+
+    snprintf(port_file, sizeof(port_file), "%s.ports", s->spec.dir);
+    unlink(port_file);
+    fflush(NULL);
+    s->pid = fork();
+    if (s->pid == 0)
+        run_server(s, port_file);
+    for (int ms = 0; ms < START_MS_MAX; ms += 2) {
+        if (read_address(s, port_file)) {
+            unlink(port_file);
+            snprintf(s->endpoint, sizeof(s->endpoint), "http://%s", s->address);
+            return true;
+        }
+        if (waitpid(s->pid, NULL, WNOHANG) == s->pid) {
+            s->pid = 0;
+            break;
+        }
+        usleep(2000);
+    }
+    fprintf(stderr, "linear: %s did not get ready\n", s->spec.widerowd);
+    return false;
+}
+
+static void kill_server(struct server *s, int signal)
+{
+    if (s->pid <= 0)
+        return;
+    kill(s->pid, signal);
+    waitpid(s->pid, NULL, 0);
+    s->pid = 0;
+}
+
+bool server_open(struct server *s, const struct target_spec *spec)
+{
+    *s = (struct server){.spec = *spec, .address = "127.0.0.1:0"};
+    clock_real_init(&s->clock);
+    arena_init(&s->target.arena, NULL, 0);
+    s->target.instance = BYTES_LIT(INSTANCE);
+    s->target.key_id = BYTES_LIT(KEY_ID);
+    s->target.key_secret = BYTES_LIT(SECRET);
+    atomic_store(&s->target.reached, true);
+    if (!spec->http)
+        return open_library(s);
+    s->target.endpoint = s->endpoint;
+    return start_server(s);
+}
+
+bool server_restart(struct server *s)
+{
+    kill_server(s, SIGKILL);
+    return start_server(s);
+}
+
+void server_close(struct server *s)
+{
+    kill_server(s, SIGTERM);
+    target_release(&s->target);
+}

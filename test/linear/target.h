@@ -1,0 +1,33 @@
+/* target.h: the database under test, in this process or behind widerowd's HTTP port. */
+#ifndef LINEAR_TARGET_H
+#define LINEAR_TARGET_H
+
+#include "cli/client.h"
+
+#include <sys/types.h>
+
+struct target_spec {
+    bool http;
+    const char *engine; /* "rocks" or "mem" */
+    const char *widerowd;
+    const char *dir; /* empty and ours; the same again after a restart */
+    bool wide;       /* every row with two cells or more is stored cell by cell */
+    bool no_sync;    /* in this process only */
+};
+
+struct server {
+    struct target target; /* for client_open() */
+    struct target_spec spec;
+    struct clock clock;
+    pid_t pid;
+    char address[64];
+    char endpoint[80];
+};
+
+/* False, with a line on stderr, if it does not start. */
+bool server_open(struct server *s, const struct target_spec *spec);
+/* kill -9 and a start on the same address. Clients go on using s->target. */
+bool server_restart(struct server *s);
+void server_close(struct server *s);
+
+#endif

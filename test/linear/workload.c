@@ -1,0 +1,611 @@
+#include "workload.h"
+
+#include "bug.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const char *const names[COLUMNS] = {"v", "w", "n"};
+
+static int64_t now_ns(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int32_t workload_value(struct workload *w)
+{
+    return atomic_fetch_add(&w->next_value, 1) + 1;
+}
+
+/* ---- what to do next */
+
+static struct op *plan_add(struct plan *p, uint8_t type, int group, int row)
+{
+    struct op *o = &p->ops[p->count++];
+
+    *o = (struct op){.type = type,
+                     .group = (uint16_t)group,
+                     .rows = (uint8_t)(1u << row),
+                     .columns = ALL_COLUMNS};
+    return o;
+}
+
+static uint8_t choose_columns(struct rng *r)
+{
+    static const uint8_t choices[] = {ALL_COLUMNS, ALL_COLUMNS, 1, 2, 4, 3, 3, 6};
+
+    return choices[rng_below(r, sizeof(choices))];
+}
+
+static void set_value(struct worker *k, struct change *c)
+{
+    c->sets |= 3;
+    c->column[COLUMN_V] = c->column[COLUMN_W] = workload_value(k->w);
+}
+
+/* A change of one row, to `c`. */
+static void choose_change(struct worker *k, int group, int row, struct change *c)
+{
+    struct rng *r = &k->rng;
+    uint64_t what = rng_below(r, 100);
+    bool compares = rng_below(r, 100) < 45;
+
+    *c = (struct change){.row = (uint8_t)row, .type = CHANGE_UPDATE};
+    if (what < 25) {
+        c->type = CHANGE_PUT;
+        set_value(k, c);
+        if (rng_below(r, 3) == 0) {
+            c->sets |= 1u << COLUMN_N;
+            c->column[COLUMN_N] = (int32_t)rng_below(r, 1000) * 1000;
+        }
+        c->existence = compares ? EXIST_ANY : (uint8_t)rng_below(r, 3);
+    } else if (what < 55) {
+        set_value(k, c);
+        c->existence = compares || rng_below(r, 4) ? EXIST_ANY : EXIST_YES;
+    } else if (what < 80) {
+        c->increments = true;
+        c->delta = 1 + (int32_t)rng_below(r, 9);
+        compares = compares && rng_below(r, 3) == 0;
+    } else if (what < 86) {
+        c->removes = rng_below(r, 2) ? 1u << COLUMN_N : 3;
+    } else {
+        c->type = CHANGE_DELETE;
+        c->existence = rng_below(r, 4) ? EXIST_ANY : EXIST_YES;
+    }
+    if (compares) {
+        int32_t v = atomic_load(&k->w->recent[group][row]);
+
+        c->compares = v != 0;
+        c->expect = v;
+    }
+}
+
+static enum plan_kind choose_kind(struct rng *r)
+{
+    uint64_t what = rng_below(r, 100);
+
+    return what < 33   ? PLAN_GET
+           : what < 40 ? PLAN_BATCH_GET
+           : what < 48 ? PLAN_RANGE
+           : what < 80 ? PLAN_CHANGE
+           : what < 88 ? PLAN_BATCH_WRITE
+                       : PLAN_ATOMIC;
+}
+
+static void plan_atomic(struct worker *k, struct plan *p, int group)
+{
+    int count = 2 + (int)rng_below(&k->rng, GROUP_ROWS - 1), first;
+    struct op *o = plan_add(p, OP_WRITE, group, 0);
+
+    first = (int)rng_below(&k->rng, GROUP_ROWS);
+    o->rows = 0;
+    o->change_count = (uint8_t)count;
+    for (int i = 0; i < count; i++) {
+        int row = (first + i) % GROUP_ROWS;
+
+        choose_change(k, group, row, &o->changes[i]);
+        /* One condition is enough for most, else hardly any batch would succeed. */
+        if (i && rng_below(&k->rng, 4)) {
+            o->changes[i].existence = EXIST_ANY;
+            o->changes[i].compares = false;
+        }
+        o->rows |= (uint8_t)(1u << row);
+    }
+}
+
+static void plan_make(struct worker *k, struct plan *p)
+{
+    struct rng *r = &k->rng;
+    int groups = k->w->conf.groups, count;
+    int group = (int)rng_below(r, (uint64_t)groups), row = (int)rng_below(r, GROUP_ROWS);
+    uint8_t columns = choose_columns(r);
+
+    p->kind = choose_kind(r);
+    p->count = 0;
+    if (p->kind <= PLAN_RANGE && k->last.count && rng_below(r, 3) == 0) {
+        group = k->last.ops[0].group;
+        row = k->last.ops[0].changes[0].row;
+    }
+    switch (p->kind) {
+    case PLAN_GET:
+        plan_add(p, OP_READ, group, row)->columns = columns;
+        break;
+    case PLAN_RANGE:
+        p->backward = rng_below(r, 2);
+        plan_add(p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
+        break;
+    case PLAN_BATCH_GET:
+        count = 2 + (int)rng_below(r, PLAN_OPS - 1);
+        for (int i = 0; i < count; i++)
+            plan_add(p, OP_READ, i ? (int)rng_below(r, (uint64_t)groups) : group,
+                     i ? (int)rng_below(r, GROUP_ROWS) : row)
+                ->columns = columns;
+        break;
+    case PLAN_CHANGE: {
+        struct op *o = plan_add(p, OP_WRITE, group, row);
+
+        o->change_count = 1;
+        choose_change(k, group, row, &o->changes[0]);
+        o->returned = o->changes[0].increments && rng_below(r, 2);
+        k->last = *p;
+        break;
+    }
+    case PLAN_BATCH_WRITE:
+        /* Different rows: a row that stands twice may have neither condition nor increment. */
+        count = 2 + (int)rng_below(r, GROUP_ROWS - 1);
+        for (int i = 0; i < count; i++) {
+            int at = (row + i) % GROUP_ROWS, in = (group + i * (int)rng_below(r, 2)) % groups;
+            struct op *o = plan_add(p, OP_WRITE, in, at);
+
+            o->change_count = 1;
+            choose_change(k, in, at, &o->changes[0]);
+        }
+        break;
+    default:
+        plan_atomic(k, p, group);
+        break;
+    }
+}
+
+/* ---- the model's terms to widerow.h */
+
+static const struct wr_key *make_key(struct arena *a, int group, int row)
+{
+    struct wr_key_column *c = ARENA_ARRAY(a, struct wr_key_column, 2);
+    struct wr_key *key = ARENA_NEW(a, struct wr_key);
+
+    c[0] = (struct wr_key_column){BYTES_LIT("g"), {.type = WR_BIGINT, .integer = group}};
+    c[1] = (struct wr_key_column){BYTES_LIT("r"), {.type = WR_BIGINT, .integer = row}};
+    if (row < 0)
+        c[1].value.type = WR_INF_MIN;
+    if (row >= GROUP_ROWS)
+        c[1].value.type = WR_INF_MAX;
+    *key = (struct wr_key){c, 2};
+    return key;
+}
+
+static void make_read(struct arena *a, uint8_t columns, struct wr_read_options *out)
+{
+    bytes *list = ARENA_ARRAY(a, bytes, COLUMNS);
+
+    *out = (struct wr_read_options){.has_max_versions = true, .max_versions = 1};
+    if (columns == ALL_COLUMNS)
+        return;
+    out->columns = list;
+    for (int i = 0; i < COLUMNS; i++)
+        if (columns & 1u << i)
+            list[out->column_count++] = bytes_str(names[i]);
+}
+
+static void make_cells(struct arena *a, const struct change *c, struct wr_row *row)
+{
+    struct wr_cell *cells = ARENA_ARRAY(a, struct wr_cell, COLUMNS + 1);
+
+    row->cells = cells;
+    for (int i = 0; i < COLUMNS; i++) {
+        struct wr_cell cell = {.name = bytes_str(names[i]),
+                               .timestamp_ms = WR_TIMESTAMP_NONE,
+                               .value = {.type = WR_BIGINT}};
+
+        if (c->sets & 1u << i)
+            cell.value.integer = c->column[i];
+        else if (c->removes & 1u << i)
+            cell.op = WR_CELL_DELETE_ALL;
+        else if (i == COLUMN_N && c->increments) {
+            cell.op = WR_CELL_INCREMENT;
+            cell.value.integer = c->delta;
+        } else
+            continue;
+        if (c->type != CHANGE_DELETE)
+            cells[row->cell_count++] = cell;
+    }
+}
+
+static void make_change(struct worker *k, struct arena *a, const struct op *o,
+                        const struct change *c, struct wr_row_change *out)
+{
+    static const enum wr_change_type types[] = {WR_PUT, WR_UPDATE, WR_DELETE};
+
+    *out = (struct wr_row_change){.type = types[c->type], .table = bytes_str(k->w->conf.table)};
+    out->row.key = *make_key(a, o->group, c->row);
+    make_cells(a, c, &out->row);
+    out->condition.existence = (enum wr_existence)c->existence;
+    if (c->compares) {
+        struct wr_filter *f = ARENA_NEW(a, struct wr_filter);
+
+        f->type = WR_FILTER_COLUMN;
+        f->column = (struct wr_column_filter){.comparator = WR_EQUAL,
+                                              .column = bytes_str(names[COLUMN_V]),
+                                              .value = {.type = WR_BIGINT, .integer = c->expect},
+                                              .filter_if_missing = true,
+                                              .latest_version_only = true};
+        out->condition.column = f;
+    }
+    if (o->returned) {
+        bytes *list = ARENA_NEW(a, bytes);
+
+        *list = bytes_str(names[COLUMN_N]);
+        out->return_type = WR_RETURN_AFTER_MODIFY;
+        out->return_columns = list;
+        out->return_column_count = 1;
+    }
+}
+
+static void make_batch(struct worker *k, struct arena *a, const struct plan *p,
+                       struct wr_request *req)
+{
+    struct wr_row_change *changes = ARENA_ARRAY(a, struct wr_row_change, PLAN_OPS);
+    struct wr_table_write *t = ARENA_NEW(a, struct wr_table_write);
+
+    *t = (struct wr_table_write){.table = bytes_str(k->w->conf.table), .changes = changes};
+    for (int i = 0; i < p->count; i++)
+        for (int j = 0; j < p->ops[i].change_count; j++)
+            make_change(k, a, &p->ops[i], &p->ops[i].changes[j], &changes[t->change_count++]);
+    req->op = WR_OP_BATCH_WRITE_ROW;
+    req->batch_write_row = (struct wr_batch_write_row){
+        .tables = t, .table_count = 1, .atomic = p->kind == PLAN_ATOMIC};
+}
+
+static void make_batch_get(struct worker *k, struct arena *a, const struct plan *p,
+                           struct wr_request *req)
+{
+    struct wr_table_get *t = ARENA_NEW(a, struct wr_table_get);
+    struct wr_key *keys = ARENA_ARRAY(a, struct wr_key, PLAN_OPS);
+
+    for (int i = 0; i < p->count; i++)
+        keys[i] = *make_key(a, p->ops[i].group, __builtin_ctz(p->ops[i].rows));
+    *t = (struct wr_table_get){
+        .table = bytes_str(k->w->conf.table), .keys = keys, .key_count = (size_t)p->count};
+    make_read(a, p->ops[0].columns, &t->read);
+    req->op = WR_OP_BATCH_GET_ROW;
+    req->batch_get_row = (struct wr_batch_get_row){t, 1};
+}
+
+static void make_request(struct worker *k, struct arena *a, const struct plan *p,
+                         struct wr_request *req)
+{
+    static const enum wr_op ops[] = {WR_OP_PUT_ROW, WR_OP_UPDATE_ROW, WR_OP_DELETE_ROW};
+    const struct op *o = &p->ops[0];
+    bytes table = bytes_str(k->w->conf.table);
+
+    switch (p->kind) {
+    case PLAN_GET:
+        req->op = WR_OP_GET_ROW;
+        req->get_row = (struct wr_get_row){
+            .table = table, .key = *make_key(a, o->group, __builtin_ctz(o->rows))};
+        make_read(a, o->columns, &req->get_row.read);
+        break;
+    case PLAN_RANGE:
+        req->op = WR_OP_GET_RANGE;
+        req->get_range = (struct wr_get_range){
+            .table = table,
+            .start = *make_key(a, o->group, p->backward ? GROUP_ROWS : -1),
+            .end = *make_key(a, o->group, p->backward ? -1 : GROUP_ROWS),
+            .backward = p->backward};
+        make_read(a, o->columns, &req->get_range.read);
+        break;
+    case PLAN_CHANGE:
+        req->op = ops[o->changes[0].type];
+        make_change(k, a, o, &o->changes[0], &req->put_row);
+        break;
+    case PLAN_BATCH_GET:
+        make_batch_get(k, a, p, req);
+        break;
+    default:
+        make_batch(k, a, p, req);
+        break;
+    }
+}
+
+/* ---- and back */
+
+static void problem(struct worker *k, const char *what, int code, const char *message)
+{
+    if (!k->problem[0])
+        snprintf(k->problem, sizeof(k->problem), "%s (%s: %s)", what, wr_error_name(code),
+                 message ? message : "");
+}
+
+static void read_row(struct worker *k, const struct wr_row *row, struct row_state *out)
+{
+    *out = (struct row_state){.has = row->key.count ? ROW_EXISTS : 0};
+    for (size_t i = 0; i < row->cell_count; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+        int at = 0;
+
+        while (at < COLUMNS && !bytes_equal(cell->name, bytes_str(names[at])))
+            at++;
+        if (at == COLUMNS || cell->value.type != WR_BIGINT || out->has & 1u << at) {
+            problem(k, "a cell that was never written", 0, "");
+            return;
+        }
+        out->has |= 1u << at;
+        out->column[at] = (int32_t)cell->value.integer;
+    }
+}
+
+static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const char *message)
+{
+    if (code == WR_OK)
+        return DONE;
+    if (code == WR_E_CONDITION && o->type == OP_WRITE)
+        return REFUSED;
+    if (wr_error_status(code) / 100 == 4)
+        problem(k, "a request was refused that is correct", code, message);
+    if (o->type == OP_READ)
+        return NOTHING;
+    return wr_error_applied(code) == 0 ? NOTHING : MAYBE;
+}
+
+static void read_page(struct worker *k, const struct wr_range_result *r, struct op *o)
+{
+    if (r->next.count || r->row_count > GROUP_ROWS)
+        problem(k, "a page did not hold the whole group", 0, "");
+    for (size_t i = 0; i < r->row_count; i++) {
+        int64_t at = r->rows[i].key.columns[1].value.integer;
+
+        if (r->rows[i].key.columns[0].value.integer != o->group || at < 0 || at >= GROUP_ROWS ||
+            o->seen[at].has)
+            problem(k, "a page held a row that is not in the range, or one twice", 0, "");
+        else
+            read_row(k, &r->rows[i], &o->seen[at]);
+    }
+}
+
+static void read_batch(struct worker *k, const struct plan *p, const struct wr_batch_result *b,
+                       struct op *ops)
+{
+    const struct wr_table_result *t = b->tables;
+    size_t want = p->kind == PLAN_ATOMIC ? ops[0].change_count : (size_t)p->count;
+
+    if (b->table_count != 1 || t->row_count != want) {
+        problem(k, "a batch was not answered row by row", 0, "");
+        return;
+    }
+    for (size_t i = 0; i < want; i++) {
+        struct op *o = &ops[p->kind == PLAN_ATOMIC ? 0 : i];
+        uint8_t outcome = outcome_of(k, o, t->rows[i].code, t->rows[i].message);
+
+        if (p->kind == PLAN_ATOMIC && i && outcome != o->outcome)
+            problem(k, "rows of an atomic batch ended differently", t->rows[i].code,
+                    t->rows[i].message);
+        o->outcome = outcome;
+        if (outcome == DONE && o->type == OP_READ)
+            read_row(k, &t->rows[i].row, &o->seen[__builtin_ctz(o->rows)]);
+    }
+}
+
+static void read_reply(struct worker *k, struct plan *p, const struct wr_reply *reply)
+{
+    struct op *o = &p->ops[0];
+
+    switch (p->kind) {
+    case PLAN_GET:
+        read_row(k, &reply->row.row, &o->seen[__builtin_ctz(o->rows)]);
+        break;
+    case PLAN_RANGE:
+        read_page(k, &reply->range, o);
+        break;
+    case PLAN_CHANGE:
+        if (!o->returned)
+            break;
+        if (reply->row.row.cell_count == 1)
+            o->returned_n = (int32_t)reply->row.row.cells[0].value.integer;
+        else
+            problem(k, "an increment did not tell its sum", 0, "");
+        break;
+    default:
+        read_batch(k, p, &reply->batch, p->ops);
+        break;
+    }
+}
+
+void plan_issue(struct worker *k, struct plan *p)
+{
+    struct wr_request req = {0};
+    struct wr_reply reply;
+    struct ctx c;
+    int code;
+
+    ctx_init(&c, &k->w->server->clock, NULL, NULL, 0);
+    make_request(k, &c.arena, p, &req);
+    if (k->w->conf.fresh) {
+        client_close(k->client);
+        client_open(&c, &k->w->server->target, &k->client);
+        k->client->retry_ms = 0;
+    }
+    code = client_exec(&c, k->client, &req, &reply);
+    for (int i = 0; i < p->count; i++) {
+        p->ops[i].outcome = outcome_of(k, &p->ops[i], code, c.text);
+        if (p->ops[i].outcome != DONE)
+            p->ops[i].returned = false;
+        if (p->ops[i].type == OP_READ)
+            memset(p->ops[i].seen, 0, sizeof(p->ops[i].seen));
+    }
+    if (code == 0)
+        read_reply(k, p, &reply);
+    ctx_release(&c);
+}
+
+/* ---- a client */
+
+static void record(struct worker *k, const struct op *o)
+{
+    if (o->outcome == NOTHING)
+        return;
+    if (k->op_count == k->op_capacity) {
+        k->op_capacity = k->op_capacity ? k->op_capacity * 2 : 1024;
+        k->ops = mem_realloc(k->ops, k->op_capacity * sizeof(*k->ops));
+    }
+    k->ops[k->op_count] = *o;
+    k->ops[k->op_count++].client = (uint16_t)k->number;
+}
+
+/* A page that is not one point in time is as many reads. */
+static void record_page(struct worker *k, const struct op *o)
+{
+    for (int i = 0; i < GROUP_ROWS; i++) {
+        struct op row;
+
+        if (model_project(o, (uint8_t)(1u << i), &row))
+            record(k, &row);
+    }
+}
+
+static void note_recent(struct workload *w, const struct op *o)
+{
+    if (o->type == OP_READ) {
+        for (int i = 0; i < GROUP_ROWS; i++)
+            if (o->rows & 1u << i && o->seen[i].has & 1)
+                atomic_store(&w->recent[o->group][i], o->seen[i].column[COLUMN_V]);
+        return;
+    }
+    for (int i = 0; i < o->change_count && o->outcome == DONE; i++)
+        if (o->changes[i].sets & 1)
+            atomic_store(&w->recent[o->group][o->changes[i].row],
+                         o->changes[i].column[COLUMN_V]);
+}
+
+static void run_plan(struct worker *k, struct plan *p)
+{
+    int64_t call_ns = now_ns(), return_ns;
+
+    if (k->w->conf.saboteur)
+        bug_issue(k->w->conf.saboteur, k, p);
+    else
+        plan_issue(k, p);
+    return_ns = now_ns();
+    for (int i = 0; i < p->count; i++) {
+        struct op *o = &p->ops[i];
+
+        o->call_ns = call_ns;
+        o->return_ns = o->outcome == MAYBE ? NEVER : return_ns;
+        note_recent(k->w, o);
+        if (p->kind == PLAN_RANGE && !k->w->conf.range_is_atomic)
+            record_page(k, o);
+        else
+            record(k, o);
+    }
+    k->requests++;
+}
+
+static void *worker_main(void *arg)
+{
+    struct worker *k = arg;
+
+    while (!k->problem[0] && atomic_fetch_sub(&k->w->left, 1) > 0) {
+        struct plan p;
+        bool unanswered = false;
+
+        plan_make(k, &p);
+        run_plan(k, &p);
+        for (int i = 0; i < p.count; i++)
+            unanswered |= p.ops[i].outcome == MAYBE || p.ops[i].outcome == NOTHING;
+        if (unanswered && !k->w->conf.saboteur) {
+            struct timespec pause = {0, 5000000};
+
+            nanosleep(&pause, NULL);
+        }
+    }
+    return NULL;
+}
+
+static void *disturb_main(void *arg)
+{
+    struct workload *w = arg;
+
+    w->conf.disturb(w);
+    return NULL;
+}
+
+static bool create_table(struct workload *w)
+{
+    struct wr_key_schema key[] = {{.name = BYTES_LIT("g"), .type = WR_BIGINT},
+                                  {.name = BYTES_LIT("r"), .type = WR_BIGINT}};
+    struct wr_request req = {.op = WR_OP_CREATE_TABLE};
+    struct wr_reply reply;
+    struct ctx c;
+    int code;
+
+    req.create_table = (struct wr_create_table){
+        .table = bytes_str(w->conf.table),
+        .key = key,
+        .key_count = 2,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
+        .reserved = {.has_read = true, .has_write = true}};
+    ctx_init(&c, &w->server->clock, NULL, NULL, 0);
+    code = client_exec(&c, w->workers[0].client, &req, &reply);
+    if (code)
+        fprintf(stderr, "linear: no table: %s\n", c.text);
+    ctx_release(&c);
+    return code == 0;
+}
+
+bool workload_run(struct workload *w, struct server *s, const struct workload_conf *conf)
+{
+    pthread_t disturber;
+    struct ctx c;
+    bool ok = true;
+
+    memset(w, 0, sizeof(*w));
+    w->conf = *conf;
+    w->server = s;
+    atomic_store(&w->left, (long long)conf->requests);
+    ctx_init(&c, &s->clock, NULL, NULL, 0);
+    for (int i = 0; i < conf->clients && ok; i++) {
+        struct worker *k = &w->workers[i];
+
+        k->w = w;
+        k->number = i;
+        rng_init(&k->rng, conf->seed * 1000003 + (uint64_t)i);
+        ok = client_open(&c, &s->target, &k->client) == 0;
+        if (ok)
+            k->client->retry_ms = 0;
+    }
+    ctx_release(&c);
+    if (!ok || !create_table(w))
+        return false;
+    for (int i = 0; i < conf->clients; i++)
+        pthread_create(&w->workers[i].thread, NULL, worker_main, &w->workers[i]);
+    if (conf->disturb)
+        pthread_create(&disturber, NULL, disturb_main, w);
+    for (int i = 0; i < conf->clients; i++)
+        pthread_join(w->workers[i].thread, NULL);
+    atomic_store(&w->stop, true);
+    if (conf->disturb)
+        pthread_join(disturber, NULL);
+    return true;
+}
+
+void workload_release(struct workload *w)
+{
+    for (int i = 0; i < CLIENTS_MAX; i++) {
+        client_close(w->workers[i].client);
+        mem_free(w->workers[i].ops);
+    }
+    memset(w, 0, sizeof(*w));
+}

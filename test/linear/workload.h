@@ -1,0 +1,90 @@
+/* workload.h: clients that make requests of a few hot rows and record what they saw.
+ *
+ * A plan is one request in the terms of the model; issuing it fills in how its operations ended. A
+ * saboteur (bug.h) may stand between a client and the database. */
+#ifndef LINEAR_WORKLOAD_H
+#define LINEAR_WORKLOAD_H
+
+#include "model.h"
+#include "target.h"
+
+#include <pthread.h>
+
+#define CLIENTS_MAX 32
+#define GROUPS_MAX 64
+#define PLAN_OPS 6
+
+enum plan_kind {
+    PLAN_GET,
+    PLAN_BATCH_GET,   /* rows read each for itself */
+    PLAN_RANGE,       /* all rows of a group, forward or backward */
+    PLAN_CHANGE,      /* PutRow, UpdateRow or DeleteRow */
+    PLAN_BATCH_WRITE, /* rows changed each for itself */
+    PLAN_ATOMIC,      /* one operation with several changes */
+    PLAN_KINDS,
+};
+
+struct plan {
+    enum plan_kind kind;
+    struct op ops[PLAN_OPS];
+    int count;
+    bool backward;
+};
+
+struct workload;
+struct saboteur;
+
+struct worker {
+    struct workload *w;
+    struct client *client;
+    struct rng rng;
+    int number;
+    pthread_t thread;
+    struct op *ops;
+    size_t op_count, op_capacity;
+    size_t requests;
+    struct plan last; /* the last change of one row */
+    char problem[300]; /* an answer that no correct server gives */
+    /* The saboteur's. */
+    struct plan deferred;
+    bool has_deferred;
+    struct row_state old_row;
+    bool has_old_row;
+    uint16_t old_group;
+    uint8_t old_at;
+    struct op *fake;
+};
+
+struct workload_conf {
+    const char *table;
+    uint64_t seed;
+    int clients, groups;
+    size_t requests;
+    bool range_is_atomic; /* a range page is one point in time; else each row for itself */
+    bool fresh;           /* a connection for each request, so that nothing is sent twice */
+    struct saboteur *saboteur;
+    /* Disturbs the run from a thread of its own until it returns or *stop is true. */
+    void (*disturb)(struct workload *w);
+};
+
+struct workload {
+    struct workload_conf conf;
+    struct server *server;
+    struct worker workers[CLIENTS_MAX];
+    atomic_llong left;   /* requests */
+    atomic_int next_value;
+    atomic_bool stop;
+    _Atomic int32_t recent[GROUPS_MAX][GROUP_ROWS]; /* a v that was seen there lately */
+    size_t disturbances;
+};
+
+/* Creates the table and runs. False, with a line on stderr: it could not. */
+bool workload_run(struct workload *w, struct server *s, const struct workload_conf *conf);
+void workload_release(struct workload *w);
+
+/* Sends a plan to the database and fills in how it ended. */
+void plan_issue(struct worker *k, struct plan *p);
+
+int32_t workload_value(struct workload *w);
+
+#endif

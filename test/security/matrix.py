@@ -1,0 +1,119 @@
+"""Instance x operation x key x table: every answer is compared with what the grants say."""
+import pathlib
+import re
+import time
+
+from client import BODIES, Connection, Key, batch, field, fields, in_batch, row, snapshot
+
+INSTANCES = ("north", "south", "west")
+GRANTS = {"all": "", "reader": "ro", "cards": "rw:cards*,orders", "mixed": "ro:logs*,rw:orders"}
+TABLES = ("cards_a", "logs_a", "orders", "other")
+OP_DEF = (pathlib.Path(__file__).resolve().parents[2] / "src/op.def").read_text()
+OPS = re.findall(r'^OP\(\w+, \w+, "(\w+)", \w+, (\w+)\)', OP_DEF, re.M)
+EMPTY = re.findall(r'^OP_EMPTY\("(\w+)"\)', OP_DEF, re.M)
+NONE = re.findall(r'^OP_NONE\("(\w+)"\)', OP_DEF, re.M)
+READS = ("GetRow", "BatchGetRow", "GetRange", "BulkExport")
+ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "DeleteDefinedColumn", "DeleteTable")
+
+
+def make_keys():
+    return [Key(i, f"{i}-{name}", f"secret+of/{i}+{name}+4711", g) for i in INSTANCES for name, g in GRANTS.items()]
+
+
+def mark(instance):
+    return f"row-of-{instance}"
+
+
+def writes(op, kind):
+    return kind == "WRITE" or (kind == "TABLE" and op not in ("ListTable", "DescribeTable"))
+
+
+def fill(c, keys):
+    for key in (k for k in keys if k.id.endswith("-all")):
+        for table in TABLES:
+            assert c.call(key, "CreateTable", BODIES["CreateTable"](table, "")).status == 200
+            kept = field(1, table) + field(2, row("kept", [("v", mark(key.instance))])) + field(3, field(1, 0))
+            assert c.call(key, "PutRow", kept).status == 200
+
+
+def two_tables(op, one, other, text):
+    if op == "BatchGetRow":
+        return BODIES[op](one, text) + BODIES[op](other, text)
+    return batch(one, in_batch(1, text)) + batch(other, in_batch(1, text))
+
+
+def refusals(t, c, keys):
+    """All that no grant covers, and every key at every instance that is not its own."""
+    n = 0
+    for key in keys:
+        for instance in INSTANCES:
+            for op, kind in OPS:
+                for table in TABLES:
+                    own = instance == key.instance
+                    if own and (op == "ListTable" or key.allows(table, writes(op, kind))):
+                        continue
+                    answer = c.call(key, op, BODIES[op](table, "crossed"), instance=instance)
+                    code, text = answer.error()
+                    named = not own or (f" {op} " in text and f"'{table}'" in text)
+                    wanted = "OTSNoPermissionAccess" if own else "OTSAuthFailed"
+                    ok = answer.status == 403 and code == wanted and named and answer.signed_by(key)
+                    t.check(ok, f"matrix: {key.id} at {instance}, {op} {table}: {answer.status} {code} {text}")
+                    n += 1
+        for op in ("BatchGetRow", "BatchWriteRow"):
+            for one, other in ((a, b) for a in TABLES for b in TABLES if a != b):
+                if all(key.allows(x, op == "BatchWriteRow") for x in (one, other)):
+                    continue
+                answer = c.call(key, op, two_tables(op, one, other, "crossed"))
+                ok = answer.status == 403 and answer.error()[0] == "OTSNoPermissionAccess"
+                t.check(ok, f"matrix: {key.id}, {op} {one}+{other}: {answer.status}")
+                n += 1
+    return n
+
+
+def listed(c, key):
+    return sorted(name.decode() for _, name in fields(c.call(key, "ListTable", b"").body))
+
+
+def allowed(t, c, key):
+    """All that the key's grants cover, which must work and show the own instance's rows only."""
+    n = 0
+    others = [mark(i).encode() for i in INSTANCES if i != key.instance]
+    seen = [table for table in TABLES if key.allows(table, False)]
+    t.check(listed(c, key) == sorted(seen), f"matrix: {key.id} lists {seen}")
+    ordered = [o for o in OPS if o[0] != "DeleteTable"] + [o for o in OPS if o[0] == "DeleteTable"]
+    for table in TABLES:
+        for op, kind in ordered:
+            name = table + "_new" if op in ON_NEW else table
+            if op == "ListTable" or not key.allows(name, writes(op, kind)):
+                continue
+            answer = c.call(key, op, BODIES[op](name, f"by-{key.id}"))
+            own = op not in READS or mark(key.instance).encode() in answer.body
+            ok = answer.status == 200 and own and not any(m in answer.body for m in others)
+            t.check(ok and answer.signed_by(key), f"matrix: {key.id}, {op} {name}: {answer.status} {answer.error()}")
+            n += 1
+    for op in EMPTY:
+        t.check(c.call(key, op, b"").status == 200, f"matrix: {key.id}, {op}")
+    for op in NONE:
+        t.check(c.call(key, op, b"").error()[0] == "OTSUnsupportOperation", f"matrix: {key.id}, {op}")
+    return n + len(EMPTY) + len(NONE)
+
+
+def run(t, server, keys):
+    for op, _ in OPS:
+        t.check(op in BODIES, f"matrix: client.py knows a request for {op}")
+    start = time.time()
+    c = Connection(server.address)
+    fill(c, keys)
+    admins = [k for k in keys if k.id.endswith("-all")]
+    before = {k.instance: snapshot(c, k) for k in admins}
+    refused = refusals(t, c, keys)
+    for k in admins:
+        t.check(snapshot(c, k) == before[k.instance], f"matrix: refused requests changed nothing in {k.instance}")
+    served = 0
+    for key in keys:
+        before = {k.instance: snapshot(c, k) for k in admins}
+        served += allowed(t, c, key)
+        for k in admins:
+            if k.instance != key.instance:
+                t.check(snapshot(c, k) == before[k.instance], f"matrix: {key.id} changed nothing in {k.instance}")
+    t.figure(f"matrix: {refused} requests refused, {served} served, in {time.time() - start:.1f} s")
