@@ -691,8 +691,26 @@ struct wr_status {
     uint64_t syncs;        /* log syncs */
     uint64_t acknowledged; /* writes answered */
     uint64_t bytes_stored; /* approximate */
+    uint64_t scrub_bytes;  /* of keys and values that the scrub has verified */
+    uint64_t scrub_errors; /* places where it found damage; each pass finds them again */
+    uint64_t scrub_passes; /* that came to their end */
+    int64_t scrub_last_s;  /* when the last one did, UTC seconds; 0: none yet */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
+
+/* Makes `dir` (missing or empty, its parent there) a data folder with everything as of one moment
+ * between call and return: every write that was answered before is in it, and every row and atomic
+ * batch whole. Requests go on meanwhile. On the data's own file system large files are linked, not
+ * copied. Durable on return; after a failure nothing is left there. Blocks, may take long; any
+ * thread. On failure `message` (if not NULL) holds one line. Errors: WR_E_PARAMETER (the folder),
+ * WR_E_UNSUPPORTED ("mem"), WR_E_NO_SPACE, WR_E_UNAVAILABLE, WR_E_CORRUPT. */
+WR_API int wr_backup(struct wr_db *db, const char *dir, char *message, size_t message_size);
+
+/* Copies the backup into `dir` (missing or empty), reading every block of the copy and comparing it
+ * with its checksum; wr_open() opens it then. `dir` NULL: verifies the backup itself and changes
+ * nothing. The backup must not be open anywhere. Errors as of wr_backup(), and WR_E_FORMAT (not a
+ * backup), WR_E_DATA_LOSS (not complete), WR_E_LOCKED. */
+WR_API int wr_restore(const char *backup, const char *dir, char *message, size_t message_size);
 
 /* "0.1.0" */
 WR_API const char *wr_version(void);

@@ -110,7 +110,7 @@ suite tidy 60 tools/tidy.sh
 suite unit 180 unit
 for engine in mem rocks; do
     for door in library http; do
-        suite "spec-$engine-$door" 60 "$BUILD/test/spec_runner" --engine $engine --door $door \
+        suite "spec-$engine-$door" 60 "$BUILD/test/spec_runner" --engine $engine --door $door --every-code \
             --widerowd "$BUILD/widerowd" test/spec/*.spec
     done
 done

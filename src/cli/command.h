@@ -36,5 +36,8 @@ extern const struct command command_scan;
 extern const struct command command_tables;
 extern const struct command command_describe;
 extern const struct command command_drop;
+extern const struct command command_backup;
+extern const struct command command_restore;
+extern const struct command command_digest;
 
 #endif

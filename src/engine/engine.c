@@ -10,16 +10,13 @@
 
 static const struct engine_ops *const engines[] = {&engine_mem, &engine_rocks};
 
-int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
-                struct engine **out)
+static int engine_find(struct ctx *c, const char *name, const struct engine_ops **out)
 {
     struct buf known;
 
-    *out = NULL;
     for (size_t i = 0; i < PORT_COUNT(engines); i++) {
         if (strcmp(engines[i]->name, name) == 0) {
-            TRY(engines[i]->open(c, conf, out));
-            assert(*out && (*out)->ops == engines[i]);
+            *out = engines[i];
             return E_OK;
         }
     }
@@ -31,6 +28,18 @@ int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
     }
     return fail(c, E_PARAMETER, "Unknown engine '%s'; known are: %.*s.", name,
                 BYTES_FMT(buf_bytes(&known)));
+}
+
+int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
+                struct engine **out)
+{
+    const struct engine_ops *ops;
+
+    *out = NULL;
+    TRY(engine_find(c, name, &ops));
+    TRY(ops->open(c, conf, out));
+    assert(*out && (*out)->ops == ops);
+    return E_OK;
 }
 
 void engine_close(struct engine *e)
@@ -134,4 +143,38 @@ void engine_stat(struct engine *e, struct engine_stat *out)
 {
     memset(out, 0, sizeof(*out));
     e->ops->stat(e, out);
+}
+
+static int no_files(struct ctx *c, const struct engine_ops *ops)
+{
+    return fail(c, E_UNSUPPORTED, "The engine '%s' keeps no files.", ops->name);
+}
+
+int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir)
+{
+    if (!(e->ops->caps & ENGINE_FILES))
+        return no_files(c, e->ops);
+    return e->ops->checkpoint(c, e, dir);
+}
+
+int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s)
+{
+    s->bytes = 0;
+    s->ended = false;
+    s->damage = NULL;
+    s->range = (struct key_range){BYTES_NONE, BYTES_NONE};
+    if (!(e->ops->caps & ENGINE_FILES))
+        return no_files(c, e->ops);
+    return e->ops->scrub(c, e, s);
+}
+
+int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,
+                   const char *from)
+{
+    const struct engine_ops *ops;
+
+    TRY(engine_find(c, name, &ops));
+    if (!(ops->caps & ENGINE_FILES))
+        return no_files(c, ops);
+    return ops->restore(c, conf, from);
 }

@@ -17,8 +17,9 @@
  *
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
  * one read under way for a context. apply() uses it only until it returns, so there may be many;
- * what fails later comes as a code without a text. open, close, create, drop, recut and size may
- * block: they are never called from a loop thread or a completion.
+ * what fails later comes as a code without a text. open, close, create, drop, recut, size,
+ * checkpoint, scrub and restore may block: they are never called from a loop thread or a
+ * completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -54,6 +55,7 @@ enum engine_view {
 enum engine_caps {
     ENGINE_ONE_MAP = 1,     /* one map: any batch is atomic, partitions are ranges only */
     ENGINE_SOLE_WRITER = 2, /* no other process writes: latches suffice, guards may be left out */
+    ENGINE_FILES = 4,       /* keeps a folder of files: checkpoint, scrub and restore work */
 };
 
 /* [start, end); end empty: to the end of the map. */
@@ -160,6 +162,15 @@ struct engine_stat {
     uint64_t stalls;       /* applies that had to wait for the engine */
 };
 
+/* One step of a pass over everything that is stored. */
+struct scrub {
+    uint64_t bytes_max;     /* in: stop after about so many */
+    uint64_t bytes;         /* of keys and values that were verified */
+    bool ended;             /* the pass came to its end; the next step begins another one */
+    const char *damage;     /* NULL, or one line: which file, what is wrong with it */
+    struct key_range range; /* with damage: the keys it may affect, which were skipped */
+};
+
 struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
 };
@@ -189,6 +200,22 @@ struct engine_ops {
      * the partition's. */
     int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
     void (*stat)(struct engine *e, struct engine_stat *out);
+
+    /* The rest only with ENGINE_FILES. */
+
+    /* Makes `dir` (missing or empty; its parent exists) a folder that open() takes, with all data
+     * as of one moment between call and return: whole batches, among them all whose done() was
+     * called before. Durable on return; after a failure nothing is left, and what a crash leaves is
+     * refused by open(). E_PARAMETER: not a folder to write into. */
+    int (*checkpoint)(struct ctx *c, struct engine *e, const char *dir);
+    /* Verifies a piece of what is stored against its checksums, from the medium as far as the
+     * system allows it. One thread at a time. Damage that is found is no failure of the call; any
+     * error ends the pass. E_BUSY: not now. */
+    int (*scrub)(struct ctx *c, struct engine *e, struct scrub *s);
+    /* Makes conf->dir (as for checkpoint) a copy of the folder `from`, which is not open anywhere,
+     * once every block of the copy has been verified. conf->dir "": only verifies `from`.
+     * E_CORRUPT, E_DATA_LOSS: damaged, or not complete. */
+    int (*restore)(struct ctx *c, const struct engine_conf *conf, const char *from);
 };
 
 /* Opens the engine of that name ("rocks", "mem"). Unknown: E_PARAMETER with a text that lists the
@@ -207,5 +234,10 @@ void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
+/* E_UNSUPPORTED without ENGINE_FILES. */
+int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
+int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);
+int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,
+                   const char *from);
 
 #endif

@@ -172,13 +172,14 @@ static int check_unmade(struct ctx *c, struct folder *f)
     return code;
 }
 
-static int check_version(struct ctx *c, struct folder *f)
+/* `mend`: an unmade folder is fine, and the last step of its making is done. */
+static int check_version(struct ctx *c, struct folder *f, bool mend)
 {
     char text[64] = "";
     int fd = open(f->version, O_RDONLY | O_CLOEXEC);
     ssize_t n;
 
-    if (fd < 0 && errno == ENOENT)
+    if (fd < 0 && errno == ENOENT && mend)
         return check_unmade(c, f);
     if (fd < 0)
         return path_fail(c, errno, "open", f->version);
@@ -197,12 +198,22 @@ static int check_version(struct ctx *c, struct folder *f)
     }
     f->made = true;
     /* The last step of folder_finish(), if a crash came before it. */
-    if (!path_exists(f->db) && path_exists(f->db_new)) {
+    if (mend && !path_exists(f->db) && path_exists(f->db_new)) {
         if (rename(f->db_new, f->db) != 0)
             return path_fail(c, errno, "rename", f->db_new);
         return folder_sync(c, f->dir);
     }
     return E_OK;
+}
+
+static void set_paths(struct folder *f, const char *dir)
+{
+    *f = (struct folder){.lock_fd = -1};
+    f->dir = mem_strdup(dir);
+    f->db = path_join(dir, "db");
+    f->db_new = path_join(dir, "db.new");
+    f->watermark = path_join(dir, "WATERMARK");
+    f->version = path_join(dir, "VERSION");
 }
 
 int folder_open(struct ctx *c, const char *dir, struct folder *f)
@@ -213,17 +224,96 @@ int folder_open(struct ctx *c, const char *dir, struct folder *f)
     if (!*dir)
         return fail(c, E_PARAMETER, "The data folder's name is empty.");
     TRY(make_dir(c, dir));
-    f->dir = mem_strdup(dir);
-    f->db = path_join(dir, "db");
-    f->db_new = path_join(dir, "db.new");
-    f->watermark = path_join(dir, "WATERMARK");
-    f->version = path_join(dir, "VERSION");
+    set_paths(f, dir);
     code = lock(c, f);
     if (code == E_OK)
-        code = check_version(c, f);
+        code = check_version(c, f, true);
     if (code != E_OK)
         folder_close(f);
     return code;
+}
+
+/* A backup may lie where nothing can be written, or never have been opened. */
+static int lock_source(struct ctx *c, struct folder *f)
+{
+    char *path = path_join(f->dir, "LOCK");
+    int code = E_OK;
+
+    f->lock_fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (f->lock_fd < 0 && errno != ENOENT)
+        code = path_fail(c, errno, "open", path);
+    else if (f->lock_fd >= 0 && flock(f->lock_fd, LOCK_SH | LOCK_NB) != 0)
+        code = fail(c, E_LOCKED,
+                    "The data folder %s is open in another process. A folder in use is copied with "
+                    "'widerow backup'.",
+                    f->dir);
+    mem_free(path);
+    return code;
+}
+
+int folder_open_source(struct ctx *c, const char *dir, struct folder *f)
+{
+    int code;
+
+    set_paths(f, dir);
+    if (!path_exists(f->version))
+        code =
+            fail(c, E_FORMAT,
+                 "%s is not a whole backup: it has no VERSION file, which is written last.", dir);
+    else
+        code = check_version(c, f, false);
+    if (code == E_OK)
+        code = lock_source(c, f);
+    if (code != E_OK)
+        folder_close(f);
+    return code;
+}
+
+/* What a new file system brings along does not count. */
+static int check_empty(struct ctx *c, const char *dir)
+{
+    DIR *d = opendir(dir);
+    struct dirent *entry;
+    int code = E_OK;
+
+    if (!d)
+        return path_fail(c, errno, "read", dir);
+    while (code == E_OK && (entry = readdir(d))) {
+        const char *name = entry->d_name;
+
+        if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, "lost+found") != 0)
+            code = fail(c, E_PARAMETER,
+                        "The folder %s is not empty: it holds '%s'. Nothing is overwritten; give "
+                        "an empty folder, or one that does not exist yet.",
+                        dir, name);
+    }
+    closedir(d);
+    return code;
+}
+
+int folder_open_target(struct ctx *c, const char *dir, struct folder *f, bool *made_dir)
+{
+    *made_dir = !path_exists(dir);
+    if (*dir)
+        TRY(make_dir(c, dir));
+    if (*dir && !*made_dir)
+        TRY(check_empty(c, dir));
+    return folder_open(c, dir, f);
+}
+
+void folder_abandon(struct folder *f, bool made_dir)
+{
+    char *lock_path = path_join(f->dir, "LOCK"), *version_new = path_join(f->dir, "VERSION.new");
+
+    unlink(version_new);
+    unlink(f->version);
+    unlink(f->watermark);
+    unlink(lock_path);
+    if (made_dir)
+        rmdir(f->dir);
+    mem_free(version_new);
+    mem_free(lock_path);
+    folder_close(f);
 }
 
 int folder_clear(struct ctx *c, struct folder *f)
@@ -246,7 +336,7 @@ static int write_version(struct ctx *c, const char *path)
     return error ? path_fail(c, error, "write", path) : E_OK;
 }
 
-int folder_finish(struct ctx *c, struct folder *f)
+int folder_stamp(struct ctx *c, struct folder *f)
 {
     char *version_new = path_join(f->dir, "VERSION.new");
     int code = folder_sync(c, f->dir);
@@ -257,7 +347,12 @@ int folder_finish(struct ctx *c, struct folder *f)
         code = path_fail(c, errno, "rename", version_new);
     mem_free(version_new);
     TRY(code);
-    TRY(folder_sync(c, f->dir));
+    return folder_sync(c, f->dir);
+}
+
+int folder_finish(struct ctx *c, struct folder *f)
+{
+    TRY(folder_stamp(c, f));
     if (fault_hit(FAULT_folder_half_made))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
     if (rename(f->db_new, f->db) != 0)

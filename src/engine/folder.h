@@ -6,6 +6,7 @@
  *     WATERMARK   see watermark.h
  *     db/         the engine's own files
  *     db.new/     the same while a new folder is being made
+ *     scrub/      links to the files that are being verified; of no value
  *
  * A new folder is made in an order that a crash may cut anywhere: db.new, WATERMARK, VERSION, and
  * db.new renamed to db. Until VERSION is there nothing was ever acknowledged, so an unfinished
@@ -27,6 +28,21 @@ struct folder {
  * another process. E_FORMAT: of another format, or not a data folder. On success f must be closed.
  */
 int folder_open(struct ctx *c, const char *dir, struct folder *f);
+
+/* Opens a data folder for reading alone, without making or changing anything there. E_FORMAT: no
+ * VERSION, or of another format; E_LOCKED: open in another process; E_UNAVAILABLE. */
+int folder_open_source(struct ctx *c, const char *dir, struct folder *f);
+
+/* Makes `dir`, if it is missing, and sees to it that it is empty, then opens it. E_PARAMETER with
+ * the way out. *made_dir tells whether the folder was not there. */
+int folder_open_target(struct ctx *c, const char *dir, struct folder *f, bool *made_dir);
+
+/* Makes the names in the folder durable, then writes VERSION: with this it is a data folder. */
+int folder_stamp(struct ctx *c, struct folder *f);
+
+/* Removes the remains of a folder that was opened as a target and could not be filled, also the
+ * folder itself if `made_dir`; closes f. */
+void folder_abandon(struct folder *f, bool made_dir);
 
 /* Removes what an unfinished making left, but for db.new. */
 int folder_clear(struct ctx *c, struct folder *f);

@@ -34,6 +34,16 @@
  * engine refuses. This needs all data in one column family: with several, the loss of one log can
  * hide behind another.
  *
+ * Copies. A backup is RocksDB's checkpoint: table files linked (or copied, to another disk), the
+ * log copied, as of one moment, without keeping writers out. VERSION and a WATERMARK that says how
+ * far the copy goes are written behind it, so that a copy which is not whole is refused.
+ *
+ * Verifying. The database's own reads come from caches, so the scrub makes a checkpoint for itself
+ * (links in scrub/) and reads all of it through a second, read-only handle without a block cache
+ * and around the system's. Every ten minutes it takes a new one, so that files which compaction has
+ * done with are not kept from being removed for longer. The checkpoint flushes the write buffer;
+ * else the second handle would replay the log into memory.
+ *
  * Handles and views are counted: a reader takes a reference under read_lock (a few nanoseconds) and
  * whoever drops the last one frees. The packaged library asserts that no iterator or snapshot
  * outlives its database. */
@@ -42,11 +52,13 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "engine/committer.h"
+#include "engine/files.h"
 #include "engine/folder.h"
 #include "engine/watermark.h"
 
 #include <assert.h>
 #include <dirent.h>
+#include <errno.h>
 #include <pthread.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
@@ -71,6 +83,8 @@
 #define DROP_KEYS_MAX 10000 /* deleted one by one; above, by a range tombstone and compaction */
 #define DROP_BATCH_KEYS 1000
 #define CLOSE_FLUSH_BYTES (8 * MIB)
+#define SCRUB_SLICE_US (600 * (int64_t)1000000) /* one checkpoint's life */
+#define SCRUB_OPEN_FILES 64
 #define SIZE_WALK_MAX 20000 /* unflushed keys counted before the rest is estimated */
 /* Values of enums that RocksDB's C header takes but does not name. */
 #define READ_TIER_MEMTABLE 3
@@ -120,6 +134,24 @@ struct slow {
     int64_t since_us;
 };
 
+/* A second look at a database's files, past all caches. */
+struct look {
+    rocksdb_options_t *options;
+    rocksdb_t *db;
+    rocksdb_readoptions_t *read;
+    rocksdb_iterator_t *it;
+};
+
+/* The scrub's place; its one thread's. */
+struct scrub_state {
+    struct look look; /* db NULL: none is open */
+    char *dir;
+    int64_t since_us;
+    void *key; /* go on from here; NULL: from the first key */
+    size_t key_len;
+    bool cached; /* the file system does not do without its cache */
+};
+
 struct rocks {
     struct engine base;
     struct clock *clock;
@@ -149,6 +181,8 @@ struct rocks {
     atomic_int failed;      /* 0, or what apply() answers; likewise */
     char reason[160];
     uint64_t stalls;
+
+    struct scrub_state scrub;
 
     atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
     atomic_llong space_checked_us;
@@ -1051,6 +1085,8 @@ static void close_log(struct rocks *r)
     rocksdb_free(err);
 }
 
+static void scrub_close(struct rocks *r);
+
 /* Frees what rocks_start() got, as far as it came. */
 static void rocks_free(struct rocks *r)
 {
@@ -1063,6 +1099,8 @@ static void rocks_free(struct rocks *r)
     }
     if (r->committer)
         committer_close(r->committer);
+    scrub_close(r);
+    mem_free(r->scrub.key);
     if (r->handle && !atomic_load(&r->failed))
         close_log(r);
     view_unref(r->view);
@@ -1848,9 +1886,407 @@ static void rocks_stat(struct engine *e, struct engine_stat *out)
     ctx_release(&c);
 }
 
+/* ---- looking at files past the caches */
+
+/* A look that was not opened, or only half, is fine. */
+static void look_close(struct look *l)
+{
+    if (l->it)
+        rocksdb_iter_destroy(l->it);
+    if (l->read)
+        rocksdb_readoptions_destroy(l->read);
+    if (l->db)
+        rocksdb_close(l->db);
+    if (l->options)
+        rocksdb_options_destroy(l->options);
+    *l = (struct look){0};
+}
+
+static rocksdb_options_t *look_options(bool cached, char **err)
+{
+    rocksdb_options_t *plain = rocksdb_options_create(), *o = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
+
+    rocksdb_get_options_from_string(plain, "track_and_verify_wals_in_manifest=true", o, err);
+    rocksdb_options_destroy(plain);
+    rocksdb_block_based_options_set_no_block_cache(t, 1);
+    rocksdb_options_set_block_based_table_factory(o, t);
+    rocksdb_block_based_options_destroy(t);
+    rocksdb_options_set_paranoid_checks(o, 1);
+    rocksdb_options_set_wal_recovery_mode(o, rocksdb_point_in_time_recovery);
+    rocksdb_options_set_use_direct_reads(o, !cached);
+    rocksdb_options_set_max_open_files(o, SCRUB_OPEN_FILES);
+    rocksdb_options_set_info_log_level(o, INFO_LOG_OFF);
+    rocksdb_options_set_keep_log_file_num(o, 1);
+    rocksdb_options_set_stats_dump_period_sec(o, 0);
+    rocksdb_options_set_stats_persist_period_sec(o, 0);
+    return o;
+}
+
+/* Opens the database in `dir` read-only. False with *err set; the look is then closed. */
+static bool look_open(const char *dir, bool cached, struct look *l, char **err)
+{
+    *err = NULL;
+    *l = (struct look){.options = look_options(cached, err)};
+    if (!*err)
+        l->db = rocksdb_open_for_read_only(l->options, dir, 0, err);
+    if (*err) {
+        look_close(l);
+        return false;
+    }
+    l->read = rocksdb_readoptions_create();
+    rocksdb_readoptions_set_verify_checksums(l->read, 1);
+    rocksdb_readoptions_set_fill_cache(l->read, 0);
+    rocksdb_readoptions_set_total_order_seek(l->read, 1);
+    rocksdb_readoptions_set_readahead_size(l->read, READAHEAD_BYTES);
+    l->it = rocksdb_create_iterator(l->db, l->read);
+    return true;
+}
+
+static bytes look_key(const struct look *l)
+{
+    bytes key;
+
+    key.ptr = rocksdb_iter_key(l->it, &key.len);
+    return key;
+}
+
+static void look_seek(struct look *l, bytes key)
+{
+    if (key.len)
+        rocksdb_iter_seek(l->it, key.ptr, key.len);
+    else
+        rocksdb_iter_seek_to_first(l->it);
+}
+
+/* Reads on until about bytes_max, the end, or an error in *err. */
+static void look_read(struct look *l, uint64_t bytes_max, uint64_t *done, char **err)
+{
+    uint64_t n = 0;
+
+    for (; rocksdb_iter_valid(l->it) && n < bytes_max; rocksdb_iter_next(l->it)) {
+        size_t value_len;
+
+        (void)rocksdb_iter_value(l->it, &value_len);
+        n += look_key(l).len + value_len;
+    }
+    *done = n;
+    *err = NULL;
+    if (!rocksdb_iter_valid(l->it))
+        rocksdb_iter_get_error(l->it, err);
+}
+
+/* The name of the table file that an error text of RocksDB is about ("000012.sst"), in the arena;
+ * empty if it names none. */
+static bytes table_named(struct ctx *c, const char *text)
+{
+    const char *end = strstr(text, ".sst"), *start = end;
+
+    while (start > text && start[-1] >= '0' && start[-1] <= '9')
+        start--;
+    if (start == end)
+        return BYTES_NONE;
+    return arena_printf(&c->arena, "%.*s", (int)(end + 4 - start), start);
+}
+
+/* ---- copies */
+
+/* RocksDB's own copy of the database as of now. */
+static int checkpoint_make(struct ctx *c, struct rocks *r, const char *dir, uint64_t *durable)
+{
+    rocksdb_checkpoint_t *checkpoint;
+    struct entry in;
+    char *err = NULL;
+
+    TRY(enter(c, r, VIEW_DURABLE, &in));
+    *durable = in.view->sequence;
+    checkpoint = rocksdb_checkpoint_object_create(in.handle->db, &err);
+    if (!err) {
+        rocksdb_checkpoint_create(checkpoint, dir, 0, &err);
+        rocksdb_checkpoint_object_destroy(checkpoint);
+    }
+    leave(&in);
+    return err ? status_fail(c, err) : E_OK;
+}
+
+/* How far the copy in `dir` goes: at least as far as what was acknowledged when it was begun. */
+static int checkpoint_check(struct ctx *c, const char *dir, uint64_t durable, uint64_t *sequence)
+{
+    struct look l;
+    char *err;
+
+    if (!look_open(dir, true, &l, &err))
+        return status_fail(c, err);
+    *sequence = rocksdb_get_latest_sequence_number(l.db);
+    look_close(&l);
+    if (*sequence < durable)
+        return fail(c, E_INTERNAL,
+                    "The copy in %s goes to sequence number %llu, but %llu were acknowledged.", dir,
+                    (unsigned long long)*sequence, (unsigned long long)durable);
+    return E_OK;
+}
+
+static int checkpoint_fill(struct ctx *c, struct rocks *r, struct folder *f)
+{
+    uint64_t durable, sequence = 0;
+
+    TRY(checkpoint_make(c, r, f->db, &durable));
+    TRY(checkpoint_check(c, f->db, durable, &sequence));
+    TRY(files_sync(c, f->db));
+    TRY(watermark_create(c, f->watermark, sequence));
+    return folder_stamp(c, f);
+}
+
+static int rocks_checkpoint(struct ctx *c, struct engine *e, const char *dir)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct folder f;
+    bool made_dir;
+    int code = atomic_load(&r->failed);
+
+    if (code)
+        return fail(c, code, "Storage is not writable now: try again when it is.");
+    TRY(folder_open_target(c, dir, &f, &made_dir));
+    code = checkpoint_fill(c, r, &f);
+    if (code) {
+        files_remove(
+            arena_printf(&c->arena, "%s.tmp", f.db).ptr); /* RocksDB's, before it is done */
+        files_remove(f.db);
+        folder_abandon(&f, made_dir);
+    } else {
+        folder_close(&f);
+    }
+    return code;
+}
+
+/* Verifies the database in `db`, which is the folder's or a copy of it, up to the watermark. */
+static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
+{
+    struct watermark w;
+    struct look l;
+    uint64_t sequence = 0, done;
+    char *err;
+    bytes table;
+
+    if (watermark_open(c, f->watermark, &w) != E_OK) {
+        const char *why = c->text;
+
+        ctx_clear(c);
+        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
+    }
+    watermark_close(&w);
+    if (look_open(db, true, &l, &err)) {
+        sequence = rocksdb_get_latest_sequence_number(l.db);
+        look_seek(&l, BYTES_NONE);
+        look_read(&l, UINT64_MAX, &done, &err);
+        look_close(&l);
+    }
+    if (err) {
+        int code = status_code(err);
+
+        table = table_named(c, err);
+        fail(c, code == E_BUSY || code == E_NO_SPACE ? code : E_CORRUPT,
+             "The backup %s is damaged%s%.*s: %s", f->dir, table.len ? ", in db/" : "",
+             BYTES_FMT(table), err);
+        rocksdb_free(err);
+        return c->code;
+    }
+    if (sequence < w.sequence)
+        return fail(c, E_DATA_LOSS,
+                    "The backup %s is not complete: it reaches sequence number %llu of %llu.",
+                    f->dir, (unsigned long long)sequence, (unsigned long long)w.sequence);
+    return E_OK;
+}
+
+/* RocksDB's lock and diary are of no use in a copy. */
+static bool copy_wanted(const char *name)
+{
+    return strcmp(name, "LOCK") != 0 && !text_starts(name, "LOG");
+}
+
+static int restore_fill(struct ctx *c, const struct folder *from, struct folder *to,
+                        const char *db_copy)
+{
+    struct watermark w;
+    int code = watermark_open(c, from->watermark, &w);
+
+    if (code) {
+        const char *why = c->text;
+
+        ctx_clear(c);
+        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", from->dir, why);
+    }
+    watermark_close(&w);
+    TRY(files_copy(c, from->db, db_copy, copy_wanted));
+    TRY(folder_verify(c, from, db_copy));
+    TRY(watermark_create(c, to->watermark, w.sequence));
+    if (rename(db_copy, to->db) != 0)
+        return fail(c, E_UNAVAILABLE, "Cannot rename %s: %s.", db_copy, strerror(errno));
+    return folder_stamp(c, to);
+}
+
+static int rocks_restore(struct ctx *c, const struct engine_conf *conf, const char *dir)
+{
+    struct folder from, to;
+    const char *db_copy;
+    bool made_dir;
+    int code;
+
+    TRY(folder_open_source(c, dir, &from));
+    if (!*conf->dir) {
+        code = folder_verify(c, &from, from.db);
+    } else {
+        code = folder_open_target(c, conf->dir, &to, &made_dir);
+        if (code == E_OK) {
+            /* A name that folder_open() does not know, so that half a copy is refused. */
+            db_copy = arena_printf(&c->arena, "%s.copy", to.db).ptr;
+            code = restore_fill(c, &from, &to, db_copy);
+            if (code) {
+                files_remove(db_copy);
+                files_remove(to.db);
+                folder_abandon(&to, made_dir);
+            } else {
+                folder_close(&to);
+            }
+        }
+    }
+    folder_close(&from);
+    return code;
+}
+
+/* ---- the scrub */
+
+static void scrub_close(struct rocks *r)
+{
+    look_close(&r->scrub.look);
+    if (r->scrub.dir)
+        files_remove(r->scrub.dir);
+    mem_free(r->scrub.dir);
+    r->scrub.dir = NULL;
+}
+
+static void scrub_key_set(struct scrub_state *s, bytes key)
+{
+    mem_free(s->key);
+    s->key = NULL;
+    s->key_len = key.len;
+    if (key.len) {
+        s->key = mem_alloc(key.len);
+        memcpy(s->key, key.ptr, key.len);
+    }
+}
+
+static bytes scrub_key(const struct scrub_state *s)
+{
+    return bytes_of(s->key, s->key_len);
+}
+
+/* The keys of a table file, the end exclusive; all from `at` on if it is not known. */
+static struct key_range table_range(struct ctx *c, const struct look *l, bytes table, bytes at)
+{
+    struct key_range range = {arena_copy(&c->arena, at), BYTES_NONE};
+    const rocksdb_livefiles_t *files = l->db && table.len ? rocksdb_livefiles(l->db) : NULL;
+    int n = files ? rocksdb_livefiles_count(files) : 0;
+
+    for (int i = 0; i < n; i++) {
+        const char *name = rocksdb_livefiles_name(files, i);
+        bytes key;
+        char *end;
+
+        if (!strstr(name, table.ptr))
+            continue;
+        key.ptr = rocksdb_livefiles_smallestkey(files, i, &key.len);
+        range.start = arena_copy(&c->arena, key);
+        key.ptr = rocksdb_livefiles_largestkey(files, i, &key.len);
+        end = arena_zalloc(&c->arena, key.len + 1); /* the least key behind the largest */
+        memcpy(end, key.ptr, key.len);
+        range.end = bytes_of(end, key.len + 1);
+    }
+    if (files)
+        rocksdb_livefiles_destroy(files);
+    return range;
+}
+
+/* An error while reading files: damage to report, or a failure of another kind. Frees err. */
+static int scrub_error(struct ctx *c, struct rocks *r, struct scrub *s, char *err)
+{
+    int code = status_code(err);
+    bytes table = table_named(c, err);
+
+    /* What the medium refuses to give counts as damage too. */
+    if (code != E_CORRUPT && !(code == E_UNAVAILABLE && table.len))
+        return status_fail(c, err);
+    s->damage = arena_printf(&c->arena, "%s/%.*s: %s", r->folder.db, BYTES_FMT(table), err).ptr;
+    rocksdb_free(err);
+    s->range = table_range(c, &r->scrub.look, table, scrub_key(&r->scrub));
+    s->ended = !s->range.end.len || bytes_compare(s->range.end, scrub_key(&r->scrub)) <= 0;
+    scrub_key_set(&r->scrub, s->range.end);
+    if (r->scrub.look.it)
+        look_seek(&r->scrub.look, s->range.end);
+    return E_OK;
+}
+
+/* Takes links to the files as they are now. */
+static int scrub_open(struct ctx *c, struct rocks *r, struct scrub *s)
+{
+    struct scrub_state *state = &r->scrub;
+    uint64_t durable;
+    char *err;
+
+    if (atomic_load(&r->failed) || space_short(r))
+        return fail(c, E_BUSY, "Storage is not writable now.");
+    state->dir = mem_strdup(arena_printf(&c->arena, "%s/scrub", r->folder.dir).ptr);
+    files_remove(arena_printf(&c->arena, "%s.tmp", state->dir).ptr);
+    files_remove(state->dir);
+    TRY(checkpoint_make(c, r, state->dir, &durable));
+    state->since_us = clock_mono_us(r->clock);
+    if (!look_open(state->dir, state->cached, &state->look, &err)) {
+        if (!state->cached && (strstr(err, "Invalid argument") || strstr(err, "Direct I/O"))) {
+            rocksdb_free(err);
+            state->cached = true;
+            scrub_close(r);
+            return scrub_open(c, r, s);
+        }
+        return scrub_error(c, r, s, err);
+    }
+    look_seek(&state->look, scrub_key(state));
+    return E_OK;
+}
+
+static int scrub_step(struct ctx *c, struct rocks *r, struct scrub *s)
+{
+    struct scrub_state *state = &r->scrub;
+    char *err;
+
+    if (!state->look.db) {
+        TRY(scrub_open(c, r, s));
+        if (s->damage)
+            return E_OK;
+    }
+    look_read(&state->look, s->bytes_max, &s->bytes, &err);
+    if (err)
+        return scrub_error(c, r, s, err);
+    s->ended = !rocksdb_iter_valid(state->look.it);
+    if (!s->ended)
+        scrub_key_set(state, look_key(&state->look));
+    return E_OK;
+}
+
+static int rocks_scrub(struct ctx *c, struct engine *e, struct scrub *s)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    int code = scrub_step(c, r, s);
+
+    if (code || s->ended)
+        scrub_key_set(&r->scrub, BYTES_NONE);
+    if (code || s->ended || clock_mono_us(r->clock) - r->scrub.since_us > SCRUB_SLICE_US)
+        scrub_close(r);
+    return code;
+}
+
 const struct engine_ops engine_rocks = {
     .name = "rocks",
-    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER,
+    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES,
     .open = rocks_open,
     .close = rocks_close,
     .create = rocks_create,
@@ -1861,4 +2297,7 @@ const struct engine_ops engine_rocks = {
     .apply = rocks_apply,
     .size = rocks_size,
     .stat = rocks_stat,
+    .checkpoint = rocks_checkpoint,
+    .scrub = rocks_scrub,
+    .restore = rocks_restore,
 };

@@ -76,6 +76,8 @@ int watermark_open(struct ctx *c, const char *path, struct watermark *w)
     ssize_t n;
 
     *w = (struct watermark){.fd = open(path, O_RDWR | O_CLOEXEC), .clock = c->clock};
+    if (w->fd < 0 && (errno == EACCES || errno == EROFS)) /* a backup that is only looked at */
+        w->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (w->fd < 0 && errno == ENOENT)
         return fail(c, E_NOT_EXIST, "%s is missing", path);
     if (w->fd < 0)

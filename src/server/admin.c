@@ -1,5 +1,7 @@
 #include "server/admin.h"
 
+#include <pthread.h>
+
 static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
 };
@@ -37,6 +39,15 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     db.acknowledged);
     stat_format_one(&b, "widerow_stored_bytes", "gauge", "Bytes stored, approximately.",
                     db.bytes_stored);
+    stat_format_one(&b, "widerow_scrubbed_bytes_total", "counter",
+                    "Keys and values verified by the scrub, in bytes.", db.scrub_bytes);
+    stat_format_one(&b, "widerow_scrub_errors_total", "counter",
+                    "Damaged places found by the scrub, again in every pass.", db.scrub_errors);
+    stat_format_one(&b, "widerow_scrub_passes_total", "counter",
+                    "Passes of the scrub over everything.", db.scrub_passes);
+    stat_format_one(&b, "widerow_scrub_last_pass_seconds", "gauge",
+                    "When the last pass ended, in seconds since 1970; 0: none yet.",
+                    (uint64_t)db.scrub_last_s);
     stat_format_one(&b, "widerow_connections", "gauge", "Open client connections.",
                     http.connections);
     stat_format_one(&b, "widerow_connections_total", "counter", "Connections accepted.",
@@ -49,11 +60,56 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     answer(r, 200, buf_bytes(&b));
 }
 
+/* On a thread of its own: it takes as long as the disk needs. */
+static void *backup_main(void *arg)
+{
+    struct http_request *r = arg;
+    struct admin *a = r->user;
+    const char *dir = arena_printf(&r->ctx.arena, "%.*s", BYTES_FMT(r->body)).ptr;
+    char message[1024] = "";
+    int code = wr_backup(a->db, dir, message, sizeof(message));
+
+    atomic_store(&a->backing_up, false);
+    if (code)
+        answer(r, wr_error_status(code), arena_printf(&r->ctx.arena, "%s\n", message));
+    else
+        answer(r, 200, BYTES_LIT("done\n"));
+    return NULL;
+}
+
+static void start_backup(struct admin *a, struct http_request *r)
+{
+    bool free_now = false;
+    pthread_t thread;
+
+    if (!bytes_equal(r->method, BYTES_LIT("POST"))) {
+        answer(r, 405, BYTES_LIT("only POST\n"));
+    } else if (!bytes_equal(http_header(r, "x-widerow-admin"), BYTES_LIT("backup"))) {
+        answer(r, 403, BYTES_LIT("The header 'X-Widerow-Admin: backup' is missing.\n"));
+    } else if (!r->body.len || *(const char *)r->body.ptr != '/' ||
+               memchr(r->body.ptr, 0, r->body.len)) {
+        answer(r, 400, BYTES_LIT("The body is to be the whole path of a new folder.\n"));
+    } else if (!atomic_compare_exchange_strong(&a->backing_up, &free_now, true)) {
+        answer(r, 503, BYTES_LIT("Another backup is under way; try again when it is done.\n"));
+    } else {
+        r->user = a;
+        if (pthread_create(&thread, NULL, backup_main, r) == 0) {
+            pthread_detach(thread);
+            return;
+        }
+        atomic_store(&a->backing_up, false);
+        answer(r, 503, BYTES_LIT("The system gives no thread for it; try again.\n"));
+    }
+}
+
 void admin_on_request(void *arg, struct http_request *r)
 {
     struct admin *a = arg;
 
-    if (!bytes_equal(r->method, BYTES_LIT("GET")) && !bytes_equal(r->method, BYTES_LIT("HEAD")))
+    if (bytes_equal(r->path, BYTES_LIT("/backup")))
+        start_backup(a, r);
+    else if (!bytes_equal(r->method, BYTES_LIT("GET")) &&
+             !bytes_equal(r->method, BYTES_LIT("HEAD")))
         answer(r, 405, BYTES_LIT("only GET\n"));
     else if (bytes_equal(r->path, BYTES_LIT("/healthz")))
         answer(r, 200, BYTES_LIT("ok\n"));
@@ -62,5 +118,5 @@ void admin_on_request(void *arg, struct http_request *r)
     else if (bytes_equal(r->path, BYTES_LIT("/metrics")))
         answer_metrics(a, r);
     else
-        answer(r, 404, BYTES_LIT("There are /healthz, /readyz and /metrics.\n"));
+        answer(r, 404, BYTES_LIT("There are /healthz, /readyz, /metrics and (POST) /backup.\n"));
 }

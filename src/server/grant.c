@@ -122,10 +122,12 @@ static bool op_writes(enum wr_op op)
 /* A name that no table can have is not quoted: it may be any bytes. */
 static int check_table(struct ctx *c, const struct grants *g, enum wr_op op, bytes table)
 {
+    bytes quoted = is_name(table) ? table : BYTES_LIT("");
+
     if (grants_allow(g, table, op_writes(op)))
         return E_OK;
     return fail(c, E_PERMISSION, "The access key has no permission for %s on table '%.*s'.",
-                ots_op_name(op), is_name(table) ? (int)table.len : 0, (const char *)table.ptr);
+                ots_op_name(op), BYTES_FMT(quoted));
 }
 
 /* An index is read like a table of its own, so making one needs leave for its name too. */

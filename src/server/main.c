@@ -28,6 +28,11 @@
 
 extern char **environ;
 
+/* Read by jemalloc: the memory that a burst took goes back to the system although no request may
+ * follow that would give it back in passing. */
+extern const char *malloc_conf;
+__attribute__((visibility("default"))) const char *malloc_conf = "background_thread:true";
+
 struct server {
     struct config config;
     struct clock clock;

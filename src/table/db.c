@@ -2,6 +2,7 @@
 #include "table/db.h"
 
 #include "base/rng.h"
+#include "table/scrub.h"
 #include "table/sweep.h"
 
 #include <pthread.h>
@@ -104,6 +105,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->latches = latch_table_new();
     TRY(catalog_open(c, db, &db->catalog));
     db->sweeper = sweeper_start(db);
+    db->scrubber = scrubber_start(db);
     return E_OK;
 }
 
@@ -139,6 +141,7 @@ void wr_close(struct wr_db *db)
 {
     if (!db)
         return;
+    scrubber_stop(db->scrubber);
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
@@ -159,6 +162,7 @@ void wr_status(struct wr_db *db, struct wr_status *out)
                               .acknowledged = s.acked,
                               .bytes_stored = s.bytes_stored};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
+    scrubber_stat(db->scrubber, out);
 }
 
 /* ---- requests ---- */

@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+struct scrubber;
 struct sweeper;
 
 struct wr_db {
@@ -22,6 +23,7 @@ struct wr_db {
     struct latch_table *latches;
     struct catalog *catalog;
     struct sweeper *sweeper;
+    struct scrubber *scrubber; /* NULL: no scrub */
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic int64_t requests; /* under way; wr_close() waits for none */

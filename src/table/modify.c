@@ -310,7 +310,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     bytes *names = ARENA_ARRAY(&c->arena, bytes, n);
 
     *count = 0;
-    if (change->type == WR_UPDATE && m->table->schema.d.options.update_full_row)
+    if (m->whole || (change->type == WR_UPDATE && m->table->schema.d.options.update_full_row))
         return NULL;
     for (size_t i = 0; i < cells; i++)
         names[i] = change->row.cells[i].name;

@@ -44,6 +44,12 @@ struct write_row {
     bool begun; /* checked against its table; m is filled in */
     bool loading;
     bool decided; /* its outcome rests on stored data */
+
+    /* Atomic batches, where a row may stand more than once. */
+    struct write_row *before; /* the change of the same row that this one builds on */
+    bool superseded;          /* another change builds on this one: that one makes the edits */
+    struct row stored;        /* the row before the first of these changes */
+    bool any_changed;         /* this change or one before it has something to store */
 };
 
 struct write_table {
@@ -233,7 +239,8 @@ static int row_load(struct write_op *op, struct write_row *r)
                                 .done = load_done,
                                 .choose = choose_columns};
     }
-    TRY(load_run(&r->load));
+    if (!r->before)
+        TRY(load_run(&r->load));
     r->m.old = r->load.row;
     r->decided = true;
     return E_OK;
@@ -264,9 +271,8 @@ static void row_accept(struct write_op *op, struct write_row *r)
     r->decided = true;
     r->result->consumed.read = r->m.read_units;
     r->result->consumed.write = r->m.write_units;
-    modify_edits(&r->m, &op->edits);
-    op->needs_barrier =
-        true; /* also a change of nothing was decided on what may not be durable yet */
+    /* Also a change of nothing was decided on what may not be durable yet. */
+    op->needs_barrier = true;
 }
 
 /* Checks the row against its table; its own failure, the others go on. */
@@ -348,6 +354,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             op->needs_barrier |= r->decided;
         } else {
             row_accept(op, r);
+            modify_edits(&r->m, &op->edits);
         }
     }
     group_end(op, woken);
@@ -396,7 +403,19 @@ static void table_fail(struct write_op *op, const struct write_table *t, int cod
     for (size_t i = t->first; i < t->end; i++)
         if (!op->rows[i].result->code)
             row_set(&op->rows[i], code, message);
-    op->edits.count = 0;
+}
+
+/* Links changes of one row: each builds on the one before. */
+static void table_link(struct write_op *op, const struct write_table *t)
+{
+    for (size_t i = t->first; i < t->end; i++)
+        for (size_t j = i; j-- > t->first;)
+            if (bytes_equal(op->rows[i].latch.key, op->rows[j].latch.key)) {
+                op->rows[i].before = &op->rows[j];
+                op->rows[j].superseded = true;
+                op->rows[j].m.whole = op->rows[i].m.whole = true;
+                break;
+            }
 }
 
 static bool table_begin(struct write_op *op, struct write_table *t)
@@ -419,17 +438,9 @@ static bool table_begin(struct write_op *op, struct write_table *t)
         latch_prepare(op, &op->rows[i]);
         op->order[op->order_count++] = i;
     }
+    table_link(op, t);
     qsort_r(op->order, op->order_count, sizeof(size_t), compare_latch, op->rows);
     return true;
-}
-
-/* The row before r in the batch with the same key, whose new state r starts from. */
-static struct write_row *row_before(struct write_op *op, struct write_table *t, struct write_row *r)
-{
-    for (struct write_row *p = r; p-- > &op->rows[t->first];)
-        if (bytes_equal(p->latch.key, r->latch.key))
-            return p;
-    return NULL;
 }
 
 /* Takes the latches of op->order, one after the other. False: parked. */
@@ -450,19 +461,37 @@ static bool table_latch(struct write_op *op)
     return true;
 }
 
-/* A change of a row that the batch changed before sees that change, which is stored nowhere yet.
- * Both would be edits of one key in one batch, of which the last wins; for a wide row the edits
- * differ by cells, so the second is refused. */
-static int row_chain(struct write_op *op, struct write_row *r, const struct write_row *before)
+/* Decides a change of an atomic batch on the state that the batch itself has made so far. */
+static int row_decide_linked(struct write_op *op, struct write_row *r)
 {
-    if (before->m.row.wide || before->m.old.wide)
-        return fail(&op->call->c, E_PARAMETER,
-                    "A wide row can be changed only once in an atomic batch.");
-    r->m.old = before->m.changed ? before->m.row : before->m.old;
-    r->loading = true; /* nothing to load any more */
-    r->decided = true;
-    TRY(modify_run(&op->call->c, &r->m, catalog_next_number(op->call->db->catalog)));
-    return modify_result(&op->call->c, &r->m, r->result);
+    struct modify *m = &r->m;
+
+    if (r->before) {
+        r->loading = r->decided = true;
+        r->load.row = r->before->m.row;
+    }
+    TRY(row_decide(op, r));
+    r->stored = r->before ? r->before->stored : m->old;
+    r->any_changed = m->changed || (r->before && r->before->any_changed);
+    if (!m->changed)
+        m->row = m->old;
+    return E_OK;
+}
+
+/* The edits of a whole table: of each row one set, from what is stored to what the last change
+ * made. */
+static void table_edits(struct write_op *op, const struct write_table *t)
+{
+    for (size_t i = t->first; i < t->end; i++) {
+        struct write_row *r = &op->rows[i];
+        struct modify m = r->m;
+
+        if (r->superseded)
+            continue;
+        m.old = r->stored;
+        m.changed = r->any_changed;
+        modify_edits(&m, &op->edits);
+    }
 }
 
 static void walk_atomic(struct write_op *op, struct run_list *woken)
@@ -482,8 +511,8 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
         if (!table_latch(op))
             return;
         for (; op->at < t->end; op->at++) {
-            struct write_row *r = &op->rows[op->at], *before = row_before(op, t, r);
-            int code = before ? row_chain(op, r, before) : row_decide(op, r);
+            struct write_row *r = &op->rows[op->at];
+            int code = row_decide_linked(op, r);
 
             if (code == E_LATER)
                 return;
@@ -496,6 +525,8 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
             }
             row_accept(op, r);
         }
+        if (op->at == t->end)
+            table_edits(op, t);
         op->at = t->end;
         op->order = NULL;
         group_end(op, woken);

@@ -457,6 +457,16 @@ static const struct tree_file *choose_file(struct damage *t, enum left *left)
     return tree_find(&t->base->tree, kinds[kind].head, kinds[kind].tail);
 }
 
+/* A damaged list of tables can only be restored. */
+static bool offers_accept(struct damage *t)
+{
+    char *text = server_output(&t->server);
+    bool offers = strstr(text, ACCEPT) != NULL;
+
+    mem_free(text);
+    return offers;
+}
+
 static void run_flip(struct damage *t, int i)
 {
     const struct tree_file *f;
@@ -472,7 +482,7 @@ static void run_flip(struct damage *t, int i)
     snprintf(what, sizeof(what), "flip %d: bit %d of byte %lld of %s (%s)", i, bit, (long long)at,
              f->name, t->base == &t->bases[1] ? "killed" : "stopped");
     file_flip_bit(t->run, t->dir, f->name, at, bit);
-    if (judge(t, what, ACCEPT) && i % ACCEPT_EVERY == 0)
+    if (judge(t, what, "Restore") && i % ACCEPT_EVERY == 0 && offers_accept(t))
         accept(t, what, left);
     crash_case_end(t->run);
 }

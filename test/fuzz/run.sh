@@ -62,7 +62,8 @@ if [ "$merge" ]; then
     exit 0
 fi
 
-# The time is spread evenly: what a target leaves over from its last second goes to those behind it.
+# The time is spread evenly; what is left over of a second goes to the targets behind. A run of a target begins with
+# all kept inputs.
 passed=0 failed=0 left=0
 echo "fuzz: seed $seed, ${#targets[@]} targets, $total s"
 for target in "${targets[@]}"; do
@@ -70,22 +71,17 @@ for target in "${targets[@]}"; do
     left=$((left + each))
     spend=$((left / 1000))
     left=$((left - spend * 1000))
-    for input in $here/found/"$target"-*; do
-        [ -e "$input" ] || continue
-        fuzz "$target" "$input" >"$log" 2>&1 && continue
-        echo "$input breaks it still:"
-        grep -aE 'ERROR|SUMMARY|runtime error|does not hold' "$log" | head -n 4
-        bad=yes
-    done
     mkdir -p "$out/seen/$target" $here/corpus/"$target"
+    mkdir -p "$work/found-$target"
+    cp $here/found/"$target"-* "$work/found-$target" 2>/dev/null
     # The short tier starts from the kept inputs alone and so costs the same each time.
     new=$([ "$TIER" = nightly ] && echo "$out/seen/$target" || mktemp -d "$work/new.XXXX")
     if ! fuzz "$target" -seed="$seed" -max_total_time=$((spend > 0 ? spend : 1)) -print_final_stats=1 "$new" \
-        $here/corpus/"$target" >"$log" 2>&1; then
+        $here/corpus/"$target" "$work/found-$target" >"$log" 2>&1; then
         bad=yes
         grep -aE 'ERROR|SUMMARY|runtime error|does not hold|^code' "$log" | head -n 6
         for input in "$work/$target"-*; do
-            [ -e "$input" ] || continue
+            [ -f "$input" ] || continue
             name=$target-$(sha1sum <"$input" | cut -c1-12)
             mv "$input" "$here/found/$name"
             echo "kept as $here/found/$name"

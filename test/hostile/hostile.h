@@ -66,6 +66,8 @@ enum attack_kind {
     ATTACK_KINDS
 };
 
+#define ATTACK_ANSWER_MS 120000 /* the server waits so long for a client to take its answer */
+
 struct attack_stat {
     long opened;     /* connections made */
     long closed;     /* by the server */

@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build} TIER=${TIER:-short}
-seconds=$([ "$TIER" = nightly ] && echo 60 || echo 7)
+seconds=$([ "$TIER" = nightly ] && echo 130 || echo 6)
 [ "${1:-}" != --seconds ] || seconds=$2
 work=$(mktemp -d)
 pid=

@@ -95,6 +95,16 @@ static bool no_space(void)
 
 /* ---- opening and closing */
 
+/* A file that is emptied has new contents; what an earlier sync lost of the old is no matter. */
+static void forget_lost(const char *path)
+{
+    int count = atomic_load(&control->lost_count);
+
+    for (int i = 0; i < count && i < IO_LOST_MAX; i++)
+        if (strcmp(control->lost[i].path, path) == 0)
+            control->lost[i].to = control->lost[i].from;
+}
+
 typedef int open_fn(const char *, int, ...);
 
 static int open_tracked(open_fn *real, const char *path, int flags, mode_t mode)
@@ -116,6 +126,8 @@ static int open_tracked(open_fn *real, const char *path, int flags, mode_t mode)
     if (n > 8 && strcmp(path + n - 8, "/CURRENT") == 0 && atomic_load(&control->fired_us))
         atomic_compare_exchange_strong(&control->reopened_us, &none, now_us());
     fd = real(path, flags, mode);
+    if (fd >= 0 && (flags & O_TRUNC))
+        forget_lost(path);
     if (fd >= 0 && fd < FDS && n < IO_PATH_MAX) {
         memcpy(files[fd].path, path, n + 1);
         files[fd].synced = fstat(fd, &st) == 0 ? st.st_size : 0;

@@ -12,6 +12,8 @@
  *     wherever a later order would place it, here is as good.
  *   - Only operations that touch a common row, in a chain up to the one whose answer is due, need
  *     to happen before it: others may as well happen later.
+ *   - A value is written once, so it cannot come back: a write that ends a value which somebody has
+ *     yet to see cannot happen now. This finds most wrong choices at once, not at the next read.
  *   - The order of trying: first the operation itself, then what makes it fit, then writes that
  *     were answered, and last those that may never have happened.
  *
@@ -25,7 +27,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define CONFIGS_MAX (24u << 20) /* 400 MB of hashes */
+#define CONFIGS_MAX (8u << 20) /* 256 MB of hashes at most */
 #define STARTS_MAX 64
 #define SHOWN_MAX 120
 
@@ -45,6 +47,11 @@ struct history {
     size_t event_count;
     uint32_t *pending; /* pool */
     bool too_wide;
+    uint32_t *call_event, *return_event; /* of each operation */
+    /* Who sees the value first_value + i: observers[observer_at[i]] up to [observer_at[i + 1]]. */
+    int32_t first_value;
+    size_t value_count;
+    uint32_t *observer_at, *observers;
 };
 
 static int compare_events(const void *a, const void *b)
@@ -94,6 +101,50 @@ static void history_slots(struct history *h)
     }
 }
 
+/* The values that an operation must have found, in columns v and w. */
+static size_t values_seen(const struct op *o, int32_t *out)
+{
+    size_t n = 0;
+
+    if (o->type == OP_READ) {
+        for (int i = 0; i < GROUP_ROWS; i++)
+            for (int k = COLUMN_V; k <= COLUMN_W; k++)
+                if (o->rows & 1u << i && o->seen[i].has & 1u << k)
+                    out[n++] = o->seen[i].column[k];
+        return n;
+    }
+    for (int i = 0; i < o->change_count && o->outcome == DONE; i++)
+        if (o->changes[i].compares)
+            out[n++] = o->changes[i].expect;
+    return n;
+}
+
+static void history_observers(struct history *h, size_t count)
+{
+    int32_t seen[GROUP_ROWS * 2], lowest = INT32_MAX, highest = INT32_MIN;
+    size_t total = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t n = values_seen(&h->ops[i], seen); n--; total++) {
+            lowest = seen[n] < lowest ? seen[n] : lowest;
+            highest = seen[n] > highest ? seen[n] : highest;
+        }
+    if (!total)
+        return;
+    h->first_value = lowest;
+    h->value_count = (size_t)((int64_t)highest - lowest + 1);
+    h->observer_at = mem_zalloc((h->value_count + 2) * sizeof(*h->observer_at));
+    h->observers = mem_alloc(total * sizeof(*h->observers));
+    for (size_t i = 0; i < count; i++)
+        for (size_t n = values_seen(&h->ops[i], seen); n--;)
+            h->observer_at[seen[n] - lowest + 2]++;
+    for (size_t i = 2; i < h->value_count + 2; i++)
+        h->observer_at[i] += h->observer_at[i - 1];
+    for (size_t i = 0; i < count; i++)
+        for (size_t n = values_seen(&h->ops[i], seen); n--;)
+            h->observers[h->observer_at[seen[n] - lowest + 1]++] = (uint32_t)i;
+}
+
 static void history_init(struct history *h, const struct op *ops, size_t count)
 {
     *h = (struct history){.ops = ops};
@@ -106,7 +157,13 @@ static void history_init(struct history *h, const struct op *ops, size_t count)
                 (struct event){.ns = ops[i].return_ns, .op = (uint32_t)i, .is_return = true};
     }
     qsort(h->events, h->event_count, sizeof(*h->events), compare_events);
+    h->call_event = mem_zalloc((count + 1) * sizeof(*h->call_event));
+    h->return_event = mem_alloc((count + 1) * sizeof(*h->return_event));
+    memset(h->return_event, 0xFF, (count + 1) * sizeof(*h->return_event));
+    for (size_t e = 0; e < h->event_count; e++)
+        (h->events[e].is_return ? h->return_event : h->call_event)[h->events[e].op] = (uint32_t)e;
     history_slots(h);
+    history_observers(h, count);
 }
 
 static void history_release(struct history *h)
@@ -114,6 +171,10 @@ static void history_release(struct history *h)
     mem_free(h->slots);
     mem_free(h->events);
     mem_free(h->pending);
+    mem_free(h->call_event);
+    mem_free(h->return_event);
+    mem_free(h->observer_at);
+    mem_free(h->observers);
 }
 
 /* ---- what has been seen */
@@ -306,6 +367,38 @@ static void go_on(struct search *s, size_t event, struct config *c)
     find_choices(s, f);
 }
 
+/* True if somebody has yet to see this value, `event` being the next to come. */
+static bool still_wanted(const struct history *h, const struct config *c, size_t event,
+                         int32_t value)
+{
+    int64_t at = (int64_t)value - h->first_value;
+
+    if (!h->value_count || at < 0 || at >= (int64_t)h->value_count)
+        return false;
+    for (uint32_t i = h->observer_at[at]; i < h->observer_at[at + 1]; i++) {
+        uint32_t o = h->observers[i];
+
+        if (h->call_event[o] > event)
+            return true;
+        if (h->return_event[o] >= event && !has_happened(c, h->slots[o]))
+            return true;
+    }
+    return false;
+}
+
+static bool ends_wanted_value(const struct history *h, const struct config *c, size_t event,
+                              const struct state *before)
+{
+    for (int i = 0; i < GROUP_ROWS; i++) {
+        const struct row_state *a = &before->rows[i], *b = &c->state.rows[i];
+
+        if (a->has & 1 && a->column[COLUMN_V] != b->column[COLUMN_V] &&
+            still_wanted(h, c, event, a->column[COLUMN_V]))
+            return true;
+    }
+    return false;
+}
+
 static void make_happen(struct search *s, struct frame *f, uint32_t op)
 {
     struct config c = f->config;
@@ -313,7 +406,8 @@ static void make_happen(struct search *s, struct frame *f, uint32_t op)
 
     model_step(&s->h->ops[op], &f->config.state, &c.state);
     c.happened[slot / 64] |= 1ull << slot % 64;
-    go_on(s, f->event, &c);
+    if (!ends_wanted_value(s->h, &c, f->event, &f->config.state))
+        go_on(s, f->event, &c);
 }
 
 /* From any of the starts at event `begin`. With ends_max the whole tree is walked. */

@@ -1,8 +1,8 @@
 /* generate.c: which request comes next, and its parts.
  *
  * Left out where rows are stored cell by cell, because the database is known to behave otherwise
- * there and the reference does not decide: an atomic batch that changes a row twice; updates with
- * cells that have expired before they are written; a TTL that is lowered. */
+ * there and the reference does not decide: updates with cells that have expired before they are
+ * written, and a TTL that is lowered. */
 #include "generate_part.h"
 
 #include <stdio.h>
@@ -211,21 +211,6 @@ static void calm_repeated(struct generator *g, struct wr_row_change *c, size_t c
         }
 }
 
-static size_t drop_repeated(struct wr_row_change *c, size_t count)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        bool again = false;
-
-        for (size_t k = 0; k < n; k++)
-            again = again || same_key(&c[k].row.key, &c[i].row.key);
-        if (!again)
-            c[n++] = c[i];
-    }
-    return n;
-}
-
 static struct wr_table_write table_write(struct generator *g, const struct oracle_table *t,
                                          bool atomic)
 {
@@ -241,8 +226,6 @@ static struct wr_table_write table_write(struct generator *g, const struct oracl
             c[i].condition = (struct wr_condition){0};
     }
     calm_repeated(g, c, count);
-    if (atomic && g->wide)
-        count = drop_repeated(c, count);
     return (struct wr_table_write){arena_copy(g->a, t->name), c, count};
 }
 

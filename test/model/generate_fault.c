@@ -254,8 +254,6 @@ static void bad_batch_write(struct generator *g, const struct oracle_table *t,
         w[b->table_count - 1].table = bad_table(g, &missing);
         return;
     case 4: {
-        if (b->atomic && g->wide)
-            return;
         size_t n = (size_t)g->o->limits.batch_write_rows_max + gen_below(g, 2);
         struct wr_row_change *c = ARENA_ARRAY(g->a, struct wr_row_change, n);
 

@@ -85,7 +85,8 @@ static bytes table_of(const struct wr_request *req)
 }
 
 /* Those that have to do with the table of the last one, batches included. */
-static size_t keep_table(const struct wr_request **requests, size_t count)
+static size_t keep_table(const struct wr_request **requests, size_t count,
+                         const struct wr_request **out)
 {
     bytes table = table_of(requests[count - 1]);
     size_t n = 0;
@@ -94,7 +95,7 @@ static size_t keep_table(const struct wr_request **requests, size_t count)
         bytes other = table_of(requests[i]);
 
         if (!table.ptr || !other.ptr || bytes_equal(table, other))
-            requests[n++] = requests[i];
+            out[n++] = requests[i];
     }
     return n;
 }
@@ -102,21 +103,26 @@ static size_t keep_table(const struct wr_request **requests, size_t count)
 static void write_found(struct round *r, FILE *out, const char *text)
 {
     struct run_conf conf = run_conf_of(r->conf, r->seed);
-    size_t n = keep_table(r->requests, r->count);
+    const struct wr_request **kept = mem_alloc((r->count + 1) * sizeof(*kept));
+    size_t n = keep_table(r->requests, r->count, kept);
 
     fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s\n", r->conf->engine,
             r->seed, r->count, r->conf->wide ? " --wide" : "",
             r->conf->no_sync ? " --no-sync" : "");
     fprintf(out, "settings:%s%s\n\n%s\n", conf.wide ? " wide" : "", conf.tight ? " tight" : "",
             text);
-    n = shrink(&conf, r->requests, n, SHRINK_S);
-    if (!n) {
-        fputs("Does not show again on a fresh database.\n", out);
-        return;
+    n = shrink(&conf, kept, n, SHRINK_S);
+    if (!n) { /* it was seen by a last look, and at another table */
+        memcpy(kept, r->requests, r->count * sizeof(*kept));
+        n = shrink(&conf, kept, r->count, SHRINK_S);
     }
-    fprintf(out, "%zu requests that show a difference:\n\n", n);
+    if (n)
+        fprintf(out, "%zu requests that show a difference:\n\n", n);
+    else
+        fputs("Does not show again on a fresh database.\n", out);
     for (size_t i = 0; i < n; i++)
-        show_request(out, r->requests[i]);
+        show_request(out, kept[i]);
+    mem_free(kept);
 }
 
 static void report(struct round *r, const char *text)

@@ -181,6 +181,9 @@ static void test_wrong_flags(void **state)
     REFUSED("no log level", (char *)NULL, "--log-level", "loud");
     REFUSED("not built yet", (char *)NULL, "--sql", "127.0.0.1:33060");
     REFUSED("cannot be off", (char *)NULL, "--http", "off");
+    REFUSED("--tls-cert is given without --tls-key", (char *)NULL, "--tls-cert", "c.pem");
+    REFUSED("WIDEROW_TLS_KEY is given without --tls-cert", "WIDEROW_TLS_KEY=k.pem", "--strict");
+    REFUSED("whole number from 1 to 1000000", (char *)NULL, "--requests", "0");
     REFUSED("WIDEROW_THREADS: 'x'", "WIDEROW_THREADS=x", "--strict");
     REFUSED("WIDEROW_ACCESS_KEY_SECRET is not set", "WIDEROW_ACCESS_KEY_ID=x", "--strict");
     REFUSED("WIDEROW_SET: unknown setting", "WIDEROW_SET=abc=1", "--strict");

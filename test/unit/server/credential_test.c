@@ -177,8 +177,11 @@ static void test_refused(void **state)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"abc id", "line 1: not \"instance access_key_id secret\""},
-        {"abc id verysecret more", "line 1: not \"instance"},
+        {"abc id", "line 1: not \"instance access_key_id secret [grants]\""},
+        {"abc id verysecret rw more", "line 1: not \"instance"},
+        {"abc id verysecret more", "line 1: 'more' is no grant"},
+        {"\nabc id verysecret rw:a,ro:", "line 2: 'ro:' is no grant"},
+        {"\n\nabc id verysecret rw:a, ro:b", "line 3: not \"instance"},
         {"\nab id verysecret", "line 2: 'ab' is no instance name"},
         {"abcdefghijklmnopq id verysecret", "3 to 16 characters"},
         {"1abc id verysecret", "start with a letter"},
@@ -203,6 +206,45 @@ static void test_refused(void **state)
     write_file("abc id verysecret", 0600);
     assert_int_equal(open_store(&s, "i d", "x"), E_PARAMETER);
     assert_int_equal(open_store(&s, "id2", ""), E_PARAMETER);
+}
+
+static void check_grants(struct credential_store *s, const char *id, bool reads, bool writes)
+{
+    const struct credential *c = credential_find(s, bytes_str(id));
+
+    assert_non_null(c);
+    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), false), reads);
+    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), true), writes);
+    credential_release(c);
+}
+
+static void test_grants(void **state)
+{
+    struct credential_store *s;
+    const struct credential *held;
+
+    (void)state;
+    write_file("abc all x\nabc full x rw\nabc reader x ro\nabc cards x rw:cards*,orders*\t\r\n"
+               "abc logs x ro:logs\nabc env x ro\n",
+               0600);
+    assert_int_equal(open_store(&s, "env", "env-secret"), 0);
+    check_grants(s, "all", true, true);
+    check_grants(s, "full", true, true);
+    check_grants(s, "reader", true, false);
+    check_grants(s, "cards", true, true);
+    check_grants(s, "logs", false, false);
+    check_grants(s, "env", true, true); /* the environment's own */
+    held = credential_find(s, BYTES_LIT("cards"));
+    write_file("abc cards x ro:cards_1\n", 0600);
+    assert_int_equal(credential_store_reload(s, message, sizeof(message)), 0);
+    check_grants(s, "cards", true, false);
+    assert_true(grants_allow(&held->grants, BYTES_LIT("orders"), true)); /* still whole */
+    credential_release(held);
+    write_file("abc cards x rw\nabc other x rx\n", 0600);
+    assert_int_equal(credential_store_reload(s, message, sizeof(message)), E_PARAMETER);
+    assert_non_null(strstr(message, "line 2: 'rx' is no grant"));
+    check_grants(s, "cards", true, false);
+    credential_store_close(s);
 }
 
 static void test_open_file_warns(void **state)
@@ -244,6 +286,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_environment, setup, teardown),
         cmocka_unit_test_setup_teardown(test_many_pairs_and_reload, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_grants, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open_file_warns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_folder, setup, teardown),
     };

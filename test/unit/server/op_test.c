@@ -544,6 +544,81 @@ static void test_late_body(void **state)
     assert_string_equal(text(code), "OTSRequestTimeout");
 }
 
+static void test_duplicate_headers(void **state)
+{
+    struct call c = call_of("/ListTable", BYTES_LIT(""));
+    char signature[SIGN_SHA1_TEXT + 1];
+
+    (void)state;
+    c.headers[c.count++] = (struct sign_header){BYTES_LIT("X-OTS-InstanceName"), BYTES_LIT("main")};
+    check_refused_signed(&c, 400, "OTSParameterInvalid", "Duplicate header: x-ots-instancename.");
+    c = call_of("/ListTable", BYTES_LIT(""));
+    call_sign(&c);
+    snprintf(signature, sizeof(signature), "%s", text(c.headers[c.count - 1].value));
+    c.headers[c.count++] = (struct sign_header){BYTES_LIT("x-ots-signature"), bytes_str(signature)};
+    check_refused(&c, 400, "OTSParameterInvalid", "Duplicate header: x-ots-signature.");
+    c = call_of("/ListTable", BYTES_LIT(""));
+    call_sign(&c);
+    call_set(&c, "x-ots-signaturev4", "x");
+    check_refused(&c, 400, "OTSParameterInvalid", "Both x-ots-signature and");
+    c = call_of("/ListTable", BYTES_LIT(""));
+    call_set(&c, "x-other", "1");
+    c.headers[c.count++] = (struct sign_header){BYTES_LIT("x-other"), BYTES_LIT("2")};
+    call_sign(&c);
+    call_send(&c);
+    assert_int_equal(c.status, 200); /* not ours */
+}
+
+/* What is signed is the path as it was sent; what only means the same is refused. */
+static void test_paths(void **state)
+{
+    static const struct {
+        const char *path, *code, *says;
+    } cases[] = {
+        {"/ListTable?a=b", "OTSParameterInvalid", "has a query"},
+        {"/ListTable?a", "OTSParameterInvalid", "has a query"},
+        {"/List%54able", "OTSUnsupportOperation", "'List%54able'"},
+        {"/ListTable%00", "OTSUnsupportOperation", "'ListTable%00'"},
+        {"/ListTable/", "OTSUnsupportOperation", "'ListTable/'"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(cases); i++) {
+        struct call c = call_of("/ListTable", BYTES_LIT(""));
+
+        call_sign(&c);
+        c.path = cases[i].path;
+        check_refused(&c, 400, cases[i].code, cases[i].says);
+    }
+}
+
+static void test_busy(void **state)
+{
+    struct call c = call_of("/ListTable", BYTES_LIT(""));
+
+    (void)state;
+    t.door.requests_max = 3;
+    atomic_store(&t.door.requests, 3);
+    check_refused_signed(&c, 503, "OTSServerBusy", "3 requests are under way");
+    c = call_of("/ListTable", BYTES_LIT("")); /* a stranger does not learn it */
+    c.secret = "wrong";
+    call_sign(&c);
+    check_refused(&c, 403, "OTSAuthFailed", "Signature mismatch");
+    assert_int_equal(atomic_load(&t.door.requests), 3);
+    atomic_store(&t.door.requests, 2);
+    for (int i = 0; i < 5; i++) {
+        c = call_of("/ListTable", BYTES_LIT(""));
+        call_sign(&c);
+        call_send(&c);
+        assert_int_equal(c.status, 200);
+    }
+    c = call_of("/GetRow", BYTES_LIT("\xFF")); /* one that does not get far leaves too */
+    check_refused_signed(&c, 400, "OTSParameterInvalid", "");
+    assert_int_equal(atomic_load(&t.door.requests), 2);
+    t.door.requests_max = 0;
+    atomic_store(&t.door.requests, 0);
+}
+
 static void test_counters(void **state)
 {
     struct buf b;
@@ -574,6 +649,9 @@ int main(void)
         cmocka_unit_test(test_compression),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_late_body),
+        cmocka_unit_test(test_duplicate_headers),
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_busy),
         cmocka_unit_test(test_counters),
     };
 
