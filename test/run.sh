@@ -117,7 +117,8 @@ done
 suite spec-wide 60 "$BUILD/test/spec_runner" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
-suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops
+suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
+suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
 suite crash $([ "$nightly" ] && echo 1800 || echo 120) test/crash/run.sh
 for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language

@@ -58,8 +58,9 @@ struct http_conf {
     size_t body_bytes_max;  /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
     bytes late_body;           /* body of the 408 answer; must live as long as the server */
-    const char *tls_cert; /* PEM files, read at once and by http_reload(); NULL or "": no TLS */
-    const char *tls_key;
+    /* Names of PEM files, read at once and by http_reload(), so they must live as long as the
+     * server. NULL or "": no TLS. */
+    const char *tls_cert, *tls_key;
     struct clock *clock;
     struct log *log; /* may be NULL */
     http_fn *on_request;

@@ -9,6 +9,8 @@
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build} TIER=${TIER:-short}
+# Some servers run with a preloaded library, which then comes before the sanitizer's.
+export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 work=$(mktemp -d "${CRASH_DIR:-${TMPDIR:-/tmp}}/widerow-crash.XXXXXX")
 passed=0 failed=0 skipped=0
 parts=("$@")

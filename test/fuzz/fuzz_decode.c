@@ -4,6 +4,7 @@
 
 #include "base/limit.h"
 #include "server/config.h"
+#include "server/grant.h"
 #include "table/filter.h"
 #include "table/key.h"
 #include "table/row.h"
@@ -370,4 +371,24 @@ void fuzz_config(bytes in)
     config_release(&config);
     arena_release(&a);
     close(fd);
+}
+
+/* 1: the grants of an access key, 2: a table. */
+void fuzz_grant(bytes in)
+{
+    char why[256] = "";
+    struct grants grants;
+    struct arena a;
+    int code;
+
+    arena_init(&a, NULL, 0);
+    code = grants_parse(&a, fuzz_part(in, 1), &grants, why, sizeof(why));
+    CHECK(code == 0 || (code == E_PARAMETER && why[0]));
+    if (code == 0) {
+        /* Whoever may write a table may read it. */
+        bool write = grants_allow(&grants, fuzz_part(in, 2), true);
+
+        CHECK(!write || grants_allow(&grants, fuzz_part(in, 2), false));
+    }
+    arena_release(&a);
 }

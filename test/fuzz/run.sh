@@ -52,12 +52,15 @@ if [ "$merge" ]; then
     for target in "${targets[@]}"; do
         mkdir -p "$out/seen/$target" $here/corpus/"$target" "$work/$target"
         fuzz "$target" -merge=1 -max_len=2048 "$work/$target" $here/corpus/"$target" "$out/seen/$target" >/dev/null 2>&1
-        # The smallest of those that reach something new; the rest is found again soon.
+        # Too many to keep: a few of every size, and the rest is found again soon.
         rm -f $here/corpus/"$target"/*
-        ls -Sr "$work/$target" | head -n "${KEEP:-18}" | while read -r name; do
-            cp "$work/$target/$name" "$here/corpus/$target/${name:0:16}"
-        done
+        ls -Sr "$work/$target" | awk -v keep="${KEEP:-10}" '{ name[NR] = $0 }
+            END { step = NR > keep ? NR / keep : 1; for (i = 1; i <= NR; i += step) print name[int(i)] }' |
+            while read -r name; do
+                cp "$work/$target/$name" "$here/corpus/$target/${name:0:16}"
+            done
     done
+    $here/seed.py
     echo "$(find $here/corpus -type f | wc -l) files, $(du -sb $here/corpus | cut -f1) bytes"
     exit 0
 fi

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes first inputs for every fuzz target from the golden files, under corpus/<target>/.
+"""Makes first inputs for every fuzz target, under corpus/<target>/: from the golden files, and some made by hand.
 
-Run it when a target is new; then fuzz and minimise (run.sh --merge). Inputs it made before are left as they are.
+`run.sh --merge` runs it too, so these inputs always stay. Names are hashes, so nothing is made twice.
 """
 import hashlib
 import pathlib
+import struct
 import zlib
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -40,6 +41,56 @@ def add(target, content):
     folder = CORPUS / target
     folder.mkdir(parents=True, exist_ok=True)
     (folder / hashlib.sha1(content).hexdigest()[:16]).write_bytes(content)
+
+
+# ---- PlainBuffer
+
+
+def crc8(data, crc=0):
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc << 1 & 0xFF ^ (7 if crc & 0x80 else 0)
+    return crc
+
+
+def sized(data):
+    return struct.pack("<I", len(data)) + data
+
+
+def bare(value):
+    if value is None:
+        return b"\x0b"  # choose one for me
+    if isinstance(value, bool):
+        return bytes([2, value])
+    if isinstance(value, int):
+        return struct.pack("<Bq", 0, value)
+    if isinstance(value, float):
+        return struct.pack("<Bd", 1, value)
+    return (b"\3" if isinstance(value, str) else b"\7") + sized(value.encode() if isinstance(value, str) else value)
+
+
+def cell(name, value, op=None, stamp=None):
+    name, data = name.encode(), b"" if op in (1, 3) else bare(value)
+    out = b"\3\4" + sized(name) + (b"\5" + sized(data) if data else b"")
+    out += bytes([6, op]) if op else b""
+    time = struct.pack("<q", stamp) if stamp is not None else b""
+    crc = crc8(bytes([op]) if op else b"", crc8(name + data + time))
+    return out + (b"\7" + time if time else b"") + bytes([10, crc]), crc
+
+
+def row(key, cells=(), delete=False):
+    keys, cells = [cell(*c) for c in key], [cell(*c) for c in cells]
+    out = b"\x75\0\0\0\1" + b"".join(c for c, _ in keys)
+    out += b"\2" + b"".join(c for c, _ in cells) if cells else b""
+    crc = crc8(bytes(c for _, c in keys + cells))
+    return out + (b"\x08" if delete else b"") + bytes([9, crc8(bytes([delete]), crc)])
+
+
+def column_filter(name, value, comparator=1, missing=0, latest=1, regex=None, cast=None):
+    rule = part(6, part(1, regex) + part(2, cast)) if regex else b""
+    body = part(1, comparator) + part(2, name) + part(3, bare(value)) + part(4, missing) + part(5, latest) + rule
+    return part(1, 1) + part(2, body)
 
 
 def vectors():
@@ -107,6 +158,36 @@ def seed_requests():
     add("http", part(1, b"/ListTable") + part(2, v4) + part(4, 1))
 
 
+def seed_rows():
+    """Row operations on both tables of fuzz_request.c; t1's rows with an even key are wide."""
+    key1, wide = [("pk0", 3)], [("pk0", 4)]
+    key2 = [("pk0", "p"), ("pk1", b"\0q")]
+    t1, t2, any_row = part(1, b"t1"), part(1, b"t2"), part(3, part(1, 0))
+    add("put_row", t2 + part(2, row(key2 + [("pk2", None)], [("c", 1.5), ("d", True), ("e", b"x" * 20)])) + any_row
+        + part(4, part(1, 1)))
+    add("put_row", t1 + part(2, row(wide, [("c%d" % i, "v" * i) for i in range(9)])) + any_row)
+    change = [("cnt", 5, 4), ("a", 0, 1), ("age", 0, 3, 1000), ("n", "text", None, 1700000000000)]
+    for key in (key1, wide, [("pk0", 99)]):
+        add("update_row", t1 + part(2, row(key, change)) + any_row + part(4, part(1, 2) + part(2, b"cnt")))
+        condition = part(3, part(1, 1) + part(2, column_filter(b"a", 3)))
+        add("delete_row", t1 + part(2, row(key, delete=True)) + condition)
+    for extra in (b"", part(10, b"\1a"), part(8, b"b") + part(9, b"d"), part(4, part(3, 1000)), part(3, b"c") + part(3, b"a"),
+                  part(7, part(1, 3) + part(2, part(1, 1) + part(2, 2)))):
+        add("get_row", t1 + part(2, row(wide)) + part(5, 3) + extra)
+        add("batch_get_row", part(1, t1 + part(2, row(wide)) + part(2, row(key1)) + part(3, b"\1a") + part(3, b"") + part(6, 1))
+            + part(1, t2 + part(2, row(key2 + [("pk2", 1)])) + part(6, 2)))
+    double = column_filter(b"c", 6.5, 3, regex=b"t1:([0-9.]+),", cast=1)
+    tree = part(1, 2) + part(2, part(1, 3) + part(2, double) + part(2, part(1, 2) + part(2, part(1, 1) + part(2, double))))
+    rows = row(key1, [("c", "t1:7.25,", None, 5), ("c", "x", None, 4), ("d", 1, None, 4)])
+    add("filter", part(1, double) + part(2, rows))
+    add("filter", part(1, tree) + part(2, rows))
+    meta = part(1, part(1, b"t3") + part(2, part(1, b"a") + part(2, 2)))
+    bounds = [b"\x09", bare("h"), bare("q"), b"\x0a"]
+    add("create_table", meta + part(2, part(1, part(1, 0) + part(2, 0))) + part(3, part(1, 2**64 - 1) + part(2, 2))
+        + b"".join(part(4, part(1, a) + part(2, b)) for a, b in zip(bounds, bounds[1:])))
+    add("compute_split_points", t1 + part(2, 1) + part(3, 1) + part(4, 5))
+
+
 def seed_stored():
     types = {"boolean": 1, "tinyint": 2, "smallint": 3, "integer": 4, "bigint": 5, "ubigint": 6, "float": 7, "double": 8,
              "decimal": 9, "varchar": 10, "char": 11, "binary": 12, "varbinary": 13, "date": 14, "time": 15, "timestamp": 16}
@@ -134,10 +215,13 @@ def seed_rest():
     add("config", part(1, b"strict = yes\nfilters_max = 7\nengine = mem\n") + part(2, b"--set\0filters_max=5\0"))
     add("config", part(1, b"htp = 1\n") + part(3, b"WIDEROW_THREADS=3\0WIDEROW_SET=filters_max=3,regex_bytes_max=9\0"))
     add("config", part(2, b"--help\0"))
+    for text in (b"rw", b"ro:logs,cards*", b"ro,rw:cards*,orders", b"rw:"):
+        add("grant", part(1, text) + part(2, b"cards1"))
     add("config", part(3, b"WIDEROW_ACCESS_KEY_ID=a\0WIDEROW_ACCESS_KEY_SECRET=b\0WIDEROW_NO_SYNC=off\0"))
 
 
 seed_vectors()
 seed_requests()
+seed_rows()
 seed_stored()
 seed_rest()

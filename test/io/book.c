@@ -249,8 +249,8 @@ static void read_one(struct book *b, struct door *d)
     if (took_us > SLOW_US)
         crash_problem(b->run, "a read took %lld ms", (long long)took_us / 1000);
     if (code) {
-        if (!door_gone(d))
-            atomic_fetch_add(&b->reads_refused, 1);
+        if (!door_gone(d) && atomic_fetch_add(&b->reads_refused, 1) == 0)
+            snprintf(b->read_refusal, sizeof(b->read_refusal), "%s", d->c.text ? d->c.text : "");
         return;
     }
     v = version_of(b, &d->c.arena, &reply.row.row, owner, id);
@@ -283,7 +283,7 @@ void book_start(struct book *b)
     b->acked = b->refused = b->unsure = b->reads = b->reads_refused = b->gone = 0;
     b->first_refused_us = b->first_refused_after_us = b->last_acked_us = 0;
     b->slowest_refusal_us = b->slowest_write_us = b->slowest_read_us = 0;
-    b->refusal[0] = 0;
+    b->refusal[0] = b->read_refusal[0] = 0;
     rng_init(&b->reader_rng, rng_next(&b->run->rng));
     for (int i = 0; i < BOOK_WRITERS; i++) {
         b->writers[i].ack_count = 0;
@@ -303,34 +303,45 @@ void book_stop(struct book *b)
     pthread_join(b->reader, NULL);
 }
 
-int book_delete_half(struct book *b)
+/* True: it is deleted for sure. */
+static bool delete_row(struct book *b, struct door *d, int owner, int id, int64_t ms_max)
+{
+    struct book_row *row = &b->writers[owner - 1].rows[id];
+    int64_t until_ms = clock_mono_ms(&b->run->clock) + ms_max;
+    int code;
+
+    atomic_store(&row->floor, 0);
+    atomic_store(&row->seen, 0);
+    while ((code = delete (d, owner, id)) != 0) {
+        if (door_unsure(d, code))
+            note_maybe(row, -1);
+        if (clock_mono_ms(&b->run->clock) >= until_ms)
+            return false;
+        crash_sleep_us(REFUSED_PAUSE_US);
+    }
+    row->acked = 0;
+    row->maybe_count = 0;
+    return true;
+}
+
+void book_delete_half(struct book *b, int64_t ms_max, int *deleted, int *refused)
 {
     struct door d;
-    int failed = 0;
 
     door_open(&d, b->run);
     for (int i = 0; i < BOOK_WRITERS; i++) {
         for (int id = 0; id < b->row_count; id += 2) {
             struct book_row *row = &b->writers[i].rows[id];
-            int code;
 
             if (!row->acked && !row->maybe_count)
                 continue;
-            atomic_store(&row->floor, 0);
-            atomic_store(&row->seen, 0);
-            code = delete (&d, i + 1, id);
-            if (code == 0) {
-                row->acked = 0;
-                row->maybe_count = 0;
-            } else {
-                failed++;
-                if (door_unsure(&d, code))
-                    note_maybe(row, -1);
-            }
+            if (delete_row(b, &d, i + 1, id, ms_max))
+                ++*deleted;
+            else
+                ++*refused;
         }
     }
     door_close(&d);
-    return failed;
 }
 
 /* ---- checking */

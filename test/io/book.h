@@ -55,7 +55,8 @@ struct book {
     atomic_llong first_refused_us, first_refused_after_us; /* when, and how long it took */
     atomic_llong last_acked_us;
     atomic_llong slowest_refusal_us, slowest_write_us, slowest_read_us;
-    char refusal[120]; /* the text of the first */
+    char refusal[120];      /* the text of the first */
+    char read_refusal[120]; /* likewise */
 };
 
 struct book *book_new(struct crash *run, int row_count, size_t bytes_min, size_t bytes_max);
@@ -71,9 +72,9 @@ bool book_create_table(struct book *b);
 void book_start(struct book *b);
 void book_stop(struct book *b);
 
-/* Deletes every second row, from this thread, while nobody works. Returns how many deletions were
- * refused. */
-int book_delete_half(struct book *b);
+/* Deletes every second row, from this thread, while nobody works. Tries each for `ms_max` at most.
+ * Counts in *deleted and *refused. */
+void book_delete_half(struct book *b, int64_t ms_max, int *deleted, int *refused);
 
 /* Reads all and reports each difference as a problem. What is found becomes the truth. */
 void book_check(struct book *b, const char *where);

@@ -24,6 +24,7 @@
 #define WORKERS 4
 #define NTH_SHORT 12
 #define NTH_NIGHTLY 200
+#define NTH_WITH_ALL 40 /* up to here with all errors of the call */
 #define ROWS 40
 #define TEMPLATE_ACKS 200
 #define FIRE_MS_MAX 12000    /* for the occurrence to come; else there are no more */
@@ -348,9 +349,8 @@ static bool run_case(struct nth *n, const struct instance *in)
     if (io_start(io)) {
         if (in->combo->when == SERVING)
             arm(n, in);
-        if (in->combo->when == MAKING)
-            fired = fired_us(n) != 0;
-        else
+        fired = fired_us(n) != 0;
+        if (in->combo->when == SERVING || (in->combo->when == STARTING && fired))
             fired = work(n, in);
         if (fired)
             finish(n, in);
@@ -377,12 +377,28 @@ static void keep_folder(struct nth *n, int i)
     rename(n->io->server.log_file, kept);
 }
 
+/* Late occurrences come with one of the errors of their call only, in turn. */
+static bool is_thinned(int which, int nth)
+{
+    int same = 0, place = 0;
+
+    for (int i = 0; i < (int)PORT_COUNT(combos); i++) {
+        if (combos[i].call != combos[which].call || combos[i].when != combos[which].when ||
+            combos[i].sticky != combos[which].sticky)
+            continue;
+        place += i < which;
+        same++;
+    }
+    return nth > NTH_WITH_ALL && nth % same != place;
+}
+
 static void take_case(struct nth *n, int which, int nth)
 {
     struct instance in = {.combo = &combos[which], .tally = &n->shared->tallies[which], .nth = nth};
     uint64_t chance = rng_below(&n->io->run.rng, 4);
 
-    if (!wanted(&n->io->run, in.combo) || atomic_load(&in.tally->exhausted))
+    if (!wanted(&n->io->run, in.combo) || atomic_load(&in.tally->exhausted) ||
+        is_thinned(which, nth))
         return;
     in.kill_at_once = chance == 0 && in.combo->when == SERVING;
     in.stop_cleanly = chance == 1;

@@ -330,7 +330,8 @@ EXPORT int fdatasync(int fd)
 EXPORT int sync_file_range(int fd, off64_t from, off64_t n, unsigned flags)
 {
     struct file *f = file_of(fd);
-    int error = f ? trouble(IO_sync_file_range, f->path) : 0;
+    /* Without flags it does nothing but tell whether there is such a call, and cannot fail. */
+    int error = f && flags ? trouble(IO_sync_file_range, f->path) : 0;
 
     if (error) {
         errno = error;

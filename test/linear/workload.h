@@ -43,6 +43,7 @@ struct worker {
     struct op *ops;
     size_t op_count, op_capacity;
     size_t requests;
+    int64_t answer_ns; /* when the last answer came */
     struct plan last; /* the last change of one row */
     char problem[300]; /* an answer that no correct server gives */
     /* The saboteur's. */
