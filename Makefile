@@ -88,16 +88,27 @@ $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(filter-out %/main.o
 
 unit: $(UNIT)
 
-# Larger test programs: every .c of their folder, and the library.
-tests: unit $(BUILD)/test/spec_runner $(BUILD)/test/model
+# Larger test programs: every .c of their folder, with the library, the wire layer and the client.
+TEST_PROGRAMS := spec model crash linear hostile backup io
+TEST_O := $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(CLI_O))
 
-$(BUILD)/test/spec_runner: $(wildcard test/spec/*.c test/spec/*.h) $(WIRE_O) $(LIB_O)
-	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIBS_CLI) $(LIBS_LIB)
+define TEST_PROGRAM
+$(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildcard test/$(1)/*.h) $(TEST_O)
+	@mkdir -p $$(@D)
+	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $(LIBS_CLI) $(LIBS_LIB)
+endef
+$(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
-$(BUILD)/test/model: $(wildcard test/model/*.c test/model/*.h) $(LIB_O)
+# What is loaded in front of the server's own libc calls; never with sanitizers.
+PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so
+
+$(BUILD)/test/crash_preload.so: test/crash/preload/preload.c test/crash/preload/record.h
+$(BUILD)/test/io_preload.so: test/io/preload.c
+$(PRELOADS):
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(LIBS_LIB)
+	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -o $@ $< -ldl
+
+tests: unit $(addprefix $(BUILD)/test/,$(TEST_PROGRAMS)) $(PRELOADS)
 
 deps:
 	@tools/deps.sh $(DEPS_BUILD)

@@ -110,16 +110,20 @@ suite tidy 60 tools/tidy.sh
 suite unit 180 unit
 for engine in mem rocks; do
     for door in library http; do
-        suite "spec-$engine-$door" 60 "$BUILD/test/spec_runner" --engine $engine --door $door --every-code \
+        suite "spec-$engine-$door" 60 "$BUILD/test/spec" --engine $engine --door $door --every-code \
             --widerowd "$BUILD/widerowd" test/spec/*.spec
     done
 done
-suite spec-wide 60 "$BUILD/test/spec_runner" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+suite spec-wide 60 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
-suite crash $([ "$nightly" ] && echo 1800 || echo 120) test/crash/run.sh
+suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
+suite backup 90 test/backup/run.sh
+suite security 60 test/security/run.sh
+suite hostile 90 test/hostile/run.sh
+suite fuzz $([ "$nightly" ] && echo 1500 || echo 240) test/fuzz/run.sh
 for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language
 done

@@ -67,7 +67,8 @@ void *arena_alloc(struct arena *a, size_t size)
 {
     void *p;
 
-    /* Nothing gets a place of its own too, and a size that only an overflow can give must not wrap. */
+    /* Nothing gets a place of its own too, and a size that only an overflow can give must not wrap.
+     */
     size = size ? size : 1;
     if (PORT_UNLIKELY(size > SIZE_MAX / 2))
         mem_exhausted(size);

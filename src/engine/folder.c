@@ -151,7 +151,8 @@ static int check_unmade(struct ctx *c, struct folder *f)
         const char *name = entry->d_name;
 
         if (name[0] == '.' || strcmp(name, "LOCK") == 0 || strcmp(name, "lost+found") == 0 ||
-            strcmp(name, "db.new") == 0 || ends_with(name, ".conf"))
+            strcmp(name, "db.new") == 0 || strcmp(name, "credentials") == 0 ||
+            ends_with(name, ".conf"))
             continue;
         if (begun && (strcmp(name, "WATERMARK") == 0 || strcmp(name, "VERSION.new") == 0))
             continue;

@@ -1980,13 +1980,34 @@ static void look_read(struct look *l, uint64_t bytes_max, uint64_t *done, char *
  * empty if it names none. */
 static bytes table_named(struct ctx *c, const char *text)
 {
-    const char *end = strstr(text, ".sst"), *start = end;
+    const char *end = strstr(text, ".sst"), *start;
 
+    if (!end)
+        end = strstr(text, ".ldb"); /* the name of old, which it tries last */
+    if (!end)
+        return BYTES_NONE;
+    start = end;
     while (start > text && start[-1] >= '0' && start[-1] <= '9')
         start--;
     if (start == end)
         return BYTES_NONE;
-    return arena_printf(&c->arena, "%.*s", (int)(end + 4 - start), start);
+    return arena_printf(&c->arena, "%.*s.sst", (int)(end - start), start);
+}
+
+/* An error text with the folder's path in place of that of the copy that was looked at. */
+static const char *text_moved(struct ctx *c, const char *text, const char *copy, const char *folder)
+{
+    struct buf b;
+    const char *at;
+
+    buf_init(&b, &c->arena, 256);
+    while ((at = strstr(text, copy))) {
+        buf_put(&b, text, (size_t)(at - text));
+        buf_put_bytes(&b, bytes_str(folder));
+        text = at + strlen(copy);
+    }
+    buf_put(&b, text, strlen(text) + 1);
+    return buf_bytes(&b).ptr;
 }
 
 /* ---- copies */
@@ -2087,7 +2108,7 @@ static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
         table = table_named(c, err);
         fail(c, code == E_BUSY || code == E_NO_SPACE ? code : E_CORRUPT,
              "The backup %s is damaged%s%.*s: %s", f->dir, table.len ? ", in db/" : "",
-             BYTES_FMT(table), err);
+             BYTES_FMT(table), text_moved(c, err, db, f->db));
         rocksdb_free(err);
         return c->code;
     }
@@ -2216,7 +2237,9 @@ static int scrub_error(struct ctx *c, struct rocks *r, struct scrub *s, char *er
     /* What the medium refuses to give counts as damage too. */
     if (code != E_CORRUPT && !(code == E_UNAVAILABLE && table.len))
         return status_fail(c, err);
-    s->damage = arena_printf(&c->arena, "%s/%.*s: %s", r->folder.db, BYTES_FMT(table), err).ptr;
+    s->damage = arena_printf(&c->arena, "%s/%.*s: %s", r->folder.db, BYTES_FMT(table),
+                             text_moved(c, err, r->scrub.dir, r->folder.db))
+                    .ptr;
     rocksdb_free(err);
     s->range = table_range(c, &r->scrub.look, table, scrub_key(&r->scrub));
     s->ended = !s->range.end.len || bytes_compare(s->range.end, scrub_key(&r->scrub)) <= 0;

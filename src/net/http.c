@@ -109,6 +109,7 @@ struct loop {
     atomic_bool retired;              /* accept no more, end with the last connection */
     atomic_bool ended;                /* so it has */
     bool quiesced;                    /* the loop thread's own */
+    bool closed_some;                 /* the loop thread's own: the last run closed a connection */
     bool running;                     /* the thread was started */
     pthread_t thread;
 };
@@ -230,10 +231,15 @@ static void conn_closed(struct http *h, struct conn *c)
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        conn_opened(cls, connection, socket_context);
-    else if (*socket_context)
-        conn_closed(((struct loop *)cls)->http, *socket_context);
+    struct loop *l = cls;
+
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        conn_opened(l, connection, socket_context);
+        return;
+    }
+    l->closed_some = true;
+    if (*socket_context)
+        conn_closed(l->http, *socket_context);
 }
 
 /* ---- the watch ---- */
@@ -932,7 +938,13 @@ static void *loop_main(void *arg)
             !l->quiesced)
             loop_quiesce(l);
         loop_take_ready(l);
-        MHD_run(l->daemon);
+        /* At its connection limit the library stops to watch the listening socket, and a run that
+         * closes connections does not take it up again: only the next one does, which might never
+         * come. */
+        do {
+            l->closed_some = false;
+            MHD_run(l->daemon);
+        } while (l->closed_some);
         if (atomic_load_explicit(&l->retired, memory_order_relaxed) && loop_is_empty(l))
             break;
     }

@@ -427,13 +427,14 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
 }
 
 /* The stamp for this request's cells without one: now, or so much later that updates which follow
- * one another within a millisecond keep distinct versions (semantics, section 5). */
+ * one another within a millisecond keep distinct versions (semantics, section 5). "Now" was taken
+ * when the request came; who came later may have had the latch first, and this update must not
+ * vanish below that one: then it takes its stamp. */
 static int64_t cell_stamp(const struct modify *m, const struct working *w)
 {
+    bool distinct = m->table->schema.d.options.max_versions > 1;
     int64_t stamp = m->now_ms;
 
-    if (m->table->schema.d.options.max_versions <= 1)
-        return stamp;
     for (size_t i = 0; i < m->change->row.cell_count; i++) {
         const struct wr_cell *cell = &m->change->row.cells[i], *old;
 
@@ -442,7 +443,7 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
             continue;
         old = newest(m, w, cell->name);
         if (old && old->timestamp_ms >= stamp && old->timestamp_ms < m->now_ms + 1000)
-            stamp = old->timestamp_ms + 1;
+            stamp = old->timestamp_ms + distinct;
     }
     return stamp;
 }

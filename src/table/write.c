@@ -517,9 +517,11 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
             if (code == E_LATER)
                 return;
             if (code) {
-                r->decided = true;
                 row_fail(c, r);
                 table_fail(op, t, r->result->code, r->result->message);
+                /* The others failed by what was seen here, so they are as unsure as this one. */
+                for (size_t i = t->first; i < t->end; i++)
+                    op->rows[i].decided = true;
                 op->needs_barrier = true;
                 break;
             }

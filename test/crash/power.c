@@ -362,7 +362,8 @@ static void content_put(struct content *c, uint64_t at, const uint8_t *data, uin
 {
     if (at + n > c->size)
         content_size(c, at + n);
-    memcpy(c->data + at, data, n);
+    if (n)
+        memcpy(c->data + at, data, n);
 }
 
 /* Some of a write, by sectors of the disk. */

@@ -6,6 +6,8 @@
 #define TABLE "io"
 #define REFUSED_PAUSE_US 3000
 #define READER_PAUSE_US 3000
+#define CHECK_PAUSE_US 100000
+#define CHECK_TRIES_MAX 50
 #define SLOW_US 8000000 /* a request that takes longer counts as hanging */
 
 static const char *const keys[2] = {"owner", "id"};
@@ -169,6 +171,8 @@ static void note_failure(struct book *b, struct door *d, int code, int64_t sent_
     if (code != WR_E_BUSY && code != WR_E_UNAVAILABLE && code != WR_E_UNSURE)
         crash_problem(b->run, "a write failed with a code that is not for trying again: %s",
                       d->c.text);
+    if (code == WR_E_BUSY)
+        atomic_fetch_add(&b->busy, 1);
     raise(&b->slowest_refusal_us, took_us);
     if (atomic_compare_exchange_strong(&b->first_refused_us, &none, sent_us + took_us)) {
         atomic_store(&b->first_refused_after_us, took_us);
@@ -253,6 +257,9 @@ static void read_one(struct book *b, struct door *d)
             snprintf(b->read_refusal, sizeof(b->read_refusal), "%s", d->c.text ? d->c.text : "");
         return;
     }
+    if (b->read_us)
+        raise(&b->longest_unread_us, sent_us + took_us - b->read_us);
+    b->read_us = sent_us + took_us;
     v = version_of(b, &d->c.arena, &reply.row.row, owner, id);
     if (v < 0)
         crash_problem(b->run, "a read showed row (%d, %d) torn", owner, id);
@@ -280,9 +287,10 @@ static void *reader_main(void *arg)
 void book_start(struct book *b)
 {
     atomic_store(&b->stop, false);
-    b->acked = b->refused = b->unsure = b->reads = b->reads_refused = b->gone = 0;
+    b->acked = b->refused = b->busy = b->unsure = b->reads = b->reads_refused = b->gone = 0;
     b->first_refused_us = b->first_refused_after_us = b->last_acked_us = 0;
     b->slowest_refusal_us = b->slowest_write_us = b->slowest_read_us = 0;
+    b->read_us = b->longest_unread_us = 0;
     b->refusal[0] = b->read_refusal[0] = 0;
     rng_init(&b->reader_rng, rng_next(&b->run->rng));
     for (int i = 0; i < BOOK_WRITERS; i++) {
@@ -402,11 +410,14 @@ void book_check(struct book *b, const char *where)
 {
     struct found f = {.b = b};
     struct door d;
-    int code;
+    int code, tries = 0;
 
     f.versions = mem_zalloc((size_t)(BOOK_WRITERS * b->row_count) * sizeof(*f.versions));
     door_open(&d, b->run);
-    code = door_scan(&d, TABLE, keys, 2, 0, INT64_MAX, on_row, &f);
+    do /* storage may just be reopening */
+        code = door_scan(&d, TABLE, keys, 2, 0, INT64_MAX, on_row, &f);
+    while (code && wr_error_applied(code) == 0 && ++tries < CHECK_TRIES_MAX &&
+           (crash_sleep_us(CHECK_PAUSE_US), true));
     if (code)
         crash_problem(b->run, "%s: the rows cannot be read: %s", where, d.c.text);
     for (int i = 0; !code && i < BOOK_WRITERS * b->row_count; i++)

@@ -51,9 +51,11 @@ struct book {
     struct rng reader_rng;
     struct book_writer writers[BOOK_WRITERS];
     /* Since book_start(). */
-    atomic_int acked, refused, unsure, reads, reads_refused, gone;
+    atomic_int acked, refused, busy, unsure, reads, reads_refused, gone;
     atomic_llong first_refused_us, first_refused_after_us; /* when, and how long it took */
     atomic_llong last_acked_us;
+    int64_t read_us;                /* the reader's: its last good read */
+    atomic_llong longest_unread_us; /* between two good reads */
     atomic_llong slowest_refusal_us, slowest_write_us, slowest_read_us;
     char refusal[120];      /* the text of the first */
     char read_refusal[120]; /* likewise */

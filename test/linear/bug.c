@@ -520,8 +520,7 @@ static bool increment_lost(struct saboteur *s, struct worker *k, struct plan *p)
         return false;
     row = look(k, o->group, row_of(o));
     pause_us(1500);
-    c = (struct change){
-        .row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
+    c = (struct change){.row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
     c.column[COLUMN_N] = row.column[COLUMN_N] + o->changes[0].delta;
     answer(o, change_alone(k, o->group, &c));
     o->returned_n = c.column[COLUMN_N];
@@ -531,8 +530,7 @@ static bool increment_lost(struct saboteur *s, struct worker *k, struct plan *p)
 static bool increment_from_zero(struct saboteur *s, struct worker *k, struct plan *p)
 {
     struct op *o = &p->ops[0];
-    struct change c = {
-        .row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
+    struct change c = {.row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
 
     if (!is_increment(p) || !strikes(s, k, 5))
         return false;

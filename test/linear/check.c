@@ -30,6 +30,7 @@
 #define CONFIGS_MAX (8u << 20) /* 256 MB of hashes at most */
 #define STARTS_MAX 64
 #define SHOWN_MAX 120
+#define CONTEXT 24 /* operations before the one that cannot be */
 
 /* ---- events */
 
@@ -230,7 +231,6 @@ struct search {
     size_t frame_count, frame_capacity;
     uint32_t *choices;
     size_t choice_count, choice_capacity;
-    size_t deepest;
     bool reached; /* the end */
     /* If wanted: all configs at the end. */
     struct config *ends;
@@ -349,8 +349,6 @@ static void go_on(struct search *s, size_t event, struct config *c)
             break;
         c->happened[slot / 64] &= ~(1ull << slot % 64);
     }
-    if (event > s->deepest)
-        s->deepest = event;
     if (!seen_add(&s->seen, event, c))
         return;
     if (event >= s->end) {
@@ -417,7 +415,6 @@ static enum verdict search_run(struct search *s, size_t begin, const struct conf
     size_t next_start = 0;
 
     s->seen = (struct seen){mem_zalloc(1024 * sizeof(XXH128_hash_t)), 1024, 0};
-    s->deepest = begin;
     while (!s->reached || s->ends_max) {
         struct frame *f;
 
@@ -465,10 +462,6 @@ static void check_from(const struct op *ops, size_t count, const struct config *
         s.end = h.event_count;
         out->verdict = search_run(&s, 0, starts, start_count);
         out->configs = s.seen.count;
-        if (out->verdict == VIOLATION) {
-            out->stuck = &ops[h.events[s.deepest].op];
-            out->stuck_ns = h.events[s.deepest].ns;
-        }
         search_release(&s);
     }
     history_release(&h);
@@ -607,27 +600,86 @@ static void print_writers(const struct op *all, size_t count, const struct op *s
         }
 }
 
-void check_explain(const struct op *ops, size_t count, const struct result *r)
+static int compare_times(const void *a, const void *b)
 {
-    struct op *h = mem_alloc((count + 1) * sizeof(*h));
-    struct config *starts = mem_zalloc((STARTS_MAX + 1) * sizeof(*starts));
-    size_t n = 0, start_count = 1, before;
-    int64_t zero_ns = NEVER;
-    uint8_t rows = 0;
-    char text[600];
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The first answer up to which the history already cannot be explained. The search itself may have
+ * stuck earlier, since it looks ahead for who sees a value. */
+static int64_t first_violation(const struct op *ops, size_t count, uint8_t rows, struct op *h)
+{
+    int64_t *times = mem_alloc((count + 1) * sizeof(*times)), found = NEVER;
+    struct config start = {0};
+    size_t n = 0, low = 0, high;
 
     for (size_t i = 0; i < count; i++)
-        zero_ns = ops[i].call_ns < zero_ns ? ops[i].call_ns : zero_ns;
-    for (int i = 0; i < GROUP_ROWS && !rows; i++)
-        if (r->stuck->rows & 1u << i) {
-            n = cut(ops, count, (uint8_t)(1u << i), r->stuck_ns, h);
-            rows = violates(h, n, starts, 1) ? (uint8_t)(1u << i) : 0;
-        }
-    if (!rows) {
-        rows = (1u << GROUP_ROWS) - 1;
-        n = cut(ops, count, rows, r->stuck_ns, h);
+        if (ops[i].return_ns != NEVER && ops[i].rows & rows)
+            times[n++] = ops[i].return_ns;
+    qsort(times, n, sizeof(*times), compare_times);
+    for (high = n; low < high;) {
+        size_t middle = (low + high) / 2;
+
+        if (violates(h, cut(ops, count, rows, times[middle], h), &start, 1))
+            high = middle;
+        else
+            low = middle + 1;
     }
-    for (before = quiet_before(h, n); before; before = quiet_before(h, before)) {
+    if (low < n)
+        found = times[low];
+    mem_free(times);
+    return found;
+}
+
+static void print_history(const struct op *h, size_t n, const struct config *starts,
+                          size_t start_count, uint8_t rows, int64_t zero_ns)
+{
+    int64_t last_ns = 0;
+    char text[600];
+
+    for (size_t i = 0; i < start_count && i < 8; i++)
+        printf("    state %s\n", model_print_state(&starts[i].state, rows, text, sizeof(text)));
+    for (size_t i = 0; i < n; i++)
+        if (h[i].return_ns != NEVER && h[i].return_ns > last_ns)
+            last_ns = h[i].return_ns;
+    for (size_t i = 0; i < n && i < SHOWN_MAX; i++)
+        printf("    %s%s\n", model_print_op(&h[i], zero_ns, text, sizeof(text)),
+               h[i].return_ns == last_ns ? "   <-- cannot be" : "");
+    if (n > SHOWN_MAX)
+        printf("    ... and %zu more\n", n - SHOWN_MAX);
+}
+
+/* The rows to show: one that alone violates, else all. */
+static uint8_t choose_rows(const struct op *ops, size_t count, struct op *h, int64_t *until_ns)
+{
+    for (int i = 0; i < GROUP_ROWS; i++) {
+        *until_ns = first_violation(ops, count, (uint8_t)(1u << i), h);
+        if (*until_ns != NEVER)
+            return (uint8_t)(1u << i);
+    }
+    *until_ns = first_violation(ops, count, (1u << GROUP_ROWS) - 1, h);
+    return (1u << GROUP_ROWS) - 1;
+}
+
+void check_explain(const struct op *ops, size_t count)
+{
+    struct op *h = mem_alloc((count + 1) * sizeof(*h)), last = {.type = OP_WRITE};
+    struct config *starts = mem_zalloc((STARTS_MAX + 1) * sizeof(*starts));
+    size_t n, start_count = 1, before;
+    int64_t zero_ns = NEVER, until_ns;
+    uint8_t rows = choose_rows(ops, count, h, &until_ns);
+
+    n = cut(ops, count, rows, until_ns, h);
+    for (size_t i = 0; i < count; i++)
+        zero_ns = ops[i].call_ns < zero_ns ? ops[i].call_ns : zero_ns;
+    for (size_t i = 0; i < n; i++)
+        if (h[i].return_ns == until_ns)
+            last = h[i];
+    /* Some context is worth more than the shortest proof. */
+    for (before = quiet_before(h, n > CONTEXT ? n - CONTEXT : 0); before;
+         before = quiet_before(h, before)) {
         if (!all_ends(h, before, starts, &start_count))
             continue;
         memmove(h, h + before, (n - before) * sizeof(*h));
@@ -639,17 +691,10 @@ void check_explain(const struct op *ops, size_t count, const struct result *r)
         start_count = 1;
     }
     n = shrink(h, n, starts, start_count);
-    printf("    no order explains these %zu operations of group %d (cut from %zu)", n,
-           ops[0].group, count);
-    printf(start_count > 1 ? ", from any of these states:\n" : ", from this state:\n");
-    for (size_t i = 0; i < start_count && i < 8; i++)
-        printf("    state %s\n", model_print_state(&starts[i].state, rows, text, sizeof(text)));
-    for (size_t i = 0; i < n && i < SHOWN_MAX; i++)
-        printf("    %s%s\n", model_print_op(&h[i], zero_ns, text, sizeof(text)),
-               h[i].id == r->stuck->id ? "   <-- stuck here" : "");
-    if (n > SHOWN_MAX)
-        printf("    ... and %zu more\n", n - SHOWN_MAX);
-    print_writers(ops, count, r->stuck);
+    printf("    no order explains these %zu operations of group %d (cut from %zu), from %s:\n", n,
+           ops[0].group, count, start_count > 1 ? "any of these states" : "this state");
+    print_history(h, n, starts, start_count, rows, zero_ns);
+    print_writers(ops, count, &last);
     mem_free(starts);
     mem_free(h);
 }

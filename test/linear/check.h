@@ -23,17 +23,16 @@ enum verdict {
 
 struct result {
     enum verdict verdict;
-    size_t configs;   /* looked at */
-    const struct op *stuck; /* VIOLATION: whose answer nothing that was tried could explain */
-    int64_t stuck_ns;       /* and when it came */
+    size_t configs; /* looked at */
 };
 
 /* The operations of one group, in any order; NOTHING is not among them. */
 void check_history(const struct op *ops, size_t count, struct result *out);
 
-/* The shortest history that still cannot be explained, made from one that cannot: cut to one row if
- * that row alone shows it, cut off at a moment when nothing was under way (with all the states that
- * could be reached by then), without the reads that do not matter. Prints it. */
-void check_explain(const struct op *ops, size_t count, const struct result *r);
+/* Prints a short history that cannot be explained, made from one that cannot: cut to one row if
+ * that row alone shows it, to the first answer that makes it impossible, cut off at a moment when
+ * nothing was under way (with all the states that could be reached by then), without the reads that
+ * do not matter. */
+void check_explain(const struct op *ops, size_t count);
 
 #endif

@@ -128,7 +128,7 @@ static void check_all(const struct workload *w, bool explain, struct tally *t)
         t->violations += r.verdict == VIOLATION;
         t->undecided += r.verdict == UNDECIDED;
         if (explain && r.verdict == VIOLATION && t->violations == 1)
-            check_explain(h.ops, h.count, &r);
+            check_explain(h.ops, h.count);
         if (explain && r.verdict == UNDECIDED)
             printf("    group %d: no verdict after %zu configs\n", g, r.configs);
         mem_free(h.ops);

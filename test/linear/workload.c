@@ -295,17 +295,17 @@ static void make_request(struct worker *k, struct arena *a, const struct plan *p
     switch (p->kind) {
     case PLAN_GET:
         req->op = WR_OP_GET_ROW;
-        req->get_row = (struct wr_get_row){
-            .table = table, .key = *make_key(a, o->group, __builtin_ctz(o->rows))};
+        req->get_row = (struct wr_get_row){.table = table,
+                                           .key = *make_key(a, o->group, __builtin_ctz(o->rows))};
         make_read(a, o->columns, &req->get_row.read);
         break;
     case PLAN_RANGE:
         req->op = WR_OP_GET_RANGE;
-        req->get_range = (struct wr_get_range){
-            .table = table,
-            .start = *make_key(a, o->group, p->backward ? GROUP_ROWS : -1),
-            .end = *make_key(a, o->group, p->backward ? -1 : GROUP_ROWS),
-            .backward = p->backward};
+        req->get_range =
+            (struct wr_get_range){.table = table,
+                                  .start = *make_key(a, o->group, p->backward ? GROUP_ROWS : -1),
+                                  .end = *make_key(a, o->group, p->backward ? -1 : GROUP_ROWS),
+                                  .backward = p->backward};
         make_read(a, o->columns, &req->get_range.read);
         break;
     case PLAN_CHANGE:
@@ -540,8 +540,7 @@ static void note_recent(struct workload *w, const struct op *o)
     }
     for (int i = 0; i < o->change_count && o->outcome == DONE; i++)
         if (o->changes[i].sets & 1)
-            atomic_store(&w->recent[o->group][o->changes[i].row],
-                         o->changes[i].column[COLUMN_V]);
+            atomic_store(&w->recent[o->group][o->changes[i].row], o->changes[i].column[COLUMN_V]);
 }
 
 static void run_plan(struct worker *k, struct plan *p)

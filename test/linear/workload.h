@@ -44,7 +44,7 @@ struct worker {
     size_t op_count, op_capacity;
     size_t requests;
     int64_t answer_ns; /* when the last answer came */
-    struct plan last; /* the last change of one row */
+    struct plan last;  /* the last change of one row */
     char problem[300]; /* an answer that no correct server gives */
     /* The saboteur's. */
     struct plan deferred;
@@ -72,7 +72,7 @@ struct workload {
     struct workload_conf conf;
     struct server *server;
     struct worker workers[CLIENTS_MAX];
-    atomic_llong left;   /* requests */
+    atomic_llong left; /* requests */
     atomic_int next_value;
     atomic_bool stop;
     _Atomic int32_t recent[GROUPS_MAX][GROUP_ROWS]; /* a v that was seen there lately */

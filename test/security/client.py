@@ -110,10 +110,11 @@ def throughput(read):
     return field(1, field(1, read) + field(2, 0))
 
 
+KEY_COLUMN = field(2, field(1, "k") + field(2, 2))
 FOREVER = field(1, 2**64 - 1) + field(2, 1)
 
 BODIES = {
-    "CreateTable": lambda t, m: field(1, field(1, t) + field(2, field(1, "k") + field(2, 2))) + field(2, throughput(0)) + field(3, FOREVER),
+    "CreateTable": lambda t, m: field(1, field(1, t) + KEY_COLUMN) + field(2, throughput(0)) + field(3, FOREVER),
     "ListTable": lambda t, m: b"",
     "DescribeTable": lambda t, m: field(1, t),
     "UpdateTable": lambda t, m: field(1, t) + field(3, field(2, 3)),

@@ -1,4 +1,5 @@
 """A widerowd of a test: started, asked to read its files again, stopped; its output and access log are kept."""
+import atexit
 import os
 import pathlib
 import signal
@@ -23,6 +24,7 @@ class Server:
         environment = {k: v for k, v in os.environ.items() if not k.startswith("WIDEROW_")}
         with open(self.log, "wb") as log:
             self.process = subprocess.Popen([*command, *flags], stdout=log, stderr=log, env=environment)
+        atexit.register(self.process.kill)
         until = time.time() + 20
         while not port.exists():
             if self.process.poll() is not None or time.time() > until:

@@ -741,7 +741,7 @@ static bool report_codes(const struct runner *r)
 
 static void usage(void)
 {
-    fprintf(stderr, "spec_runner --engine mem|rocks --door library|http [--widerowd PATH] [--set "
+    fprintf(stderr, "spec --engine mem|rocks --door library|http [--widerowd PATH] [--set "
                     "NAME=VALUE]...\n"
                     "            [--case PART-OF-NAME] [--every-code] [--verbose] FILE.spec...\n");
     exit(2);
