@@ -663,6 +663,15 @@ static int commit_sync(void *arg)
     return code == E_OK && !r->no_sync ? log_flush(r, true) : code;
 }
 
+/* Remembers how far acknowledgements go, and the MANIFEST that lists their
+ * table files. */
+static int mark(struct rocks *r, uint64_t sequence)
+{
+    int error = manifest_follow(r->folder.db, &r->watermark.manifest);
+
+    return error ? error : watermark_write(&r->watermark, sequence);
+}
+
 static int commit_mark(void *arg, void *view)
 {
     struct rocks *r = arg;
@@ -670,7 +679,7 @@ static int commit_mark(void *arg, void *view)
 
     if (r->no_sync)
         return E_OK; /* nothing is promised, so nothing is remembered */
-    error = watermark_write(&r->watermark, ((struct view *)view)->sequence);
+    error = mark(r, ((struct view *)view)->sequence);
     if (!error)
         return E_OK;
     rocks_fail(r, E_UNAVAILABLE, "cannot write WATERMARK", strerror(error));
@@ -704,8 +713,15 @@ static void commit_failed(void *arg, int code)
 static void commit_idle(void *arg)
 {
     struct rocks *r = arg;
-    int error = watermark_sync(&r->watermark);
+    struct manifest before, *manifest = &r->watermark.manifest;
+    int error;
 
+    before = *manifest;
+    error = manifest_follow(r->folder.db, manifest);
+    if (!error && (manifest->number != before.number || manifest->size != before.size))
+        error = watermark_write(&r->watermark, r->watermark.sequence);
+    if (!error)
+        error = watermark_sync(&r->watermark);
     if (error) {
         committer_fail(r->committer);
         rocks_fail(r, E_UNAVAILABLE, "cannot sync WATERMARK", strerror(error));
@@ -888,7 +904,17 @@ static int look(struct ctx *c, struct rocks *r, rocksdb_t **out)
 static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence)
 {
     rocksdb_t *db;
+    const char *why;
 
+    if (manifest_check(c, r->folder.db, &r->watermark.manifest) != E_OK) {
+        why = c->text;
+        ctx_clear(c);
+        return fail(c, E_CORRUPT,
+                    "The data in %s is damaged: %s. Restore a backup, or start again with "
+                    "--accept-data-loss to go on with what can be read (copy the folder "
+                    "first).",
+                    r->folder.dir, why);
+    }
     TRY(look(c, r, &db));
     *sequence = rocksdb_get_latest_sequence_number(db);
     rocksdb_close(db);
@@ -914,6 +940,7 @@ static int db_open(struct ctx *c, struct rocks *r, struct handle **out)
     uint64_t seen, sequence;
     char *err = NULL;
     rocksdb_t *db;
+    int error;
 
     if (fault_hit(FAULT_rocks_reopen))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
@@ -928,6 +955,11 @@ static int db_open(struct ctx *c, struct rocks *r, struct handle **out)
         /* The log was whole a moment ago: somebody else has been at it. */
         rocksdb_close(db);
         return loss_fail(c, r, sequence);
+    }
+    /* Each opening makes a new MANIFEST. */
+    if ((error = mark(r, r->watermark.sequence)) != 0) {
+        rocksdb_close(db);
+        return fail(c, E_UNAVAILABLE, "Cannot write %s: %s.", r->folder.watermark, strerror(error));
     }
     *out = handle_new(r, db);
     return E_OK;
@@ -985,9 +1017,11 @@ static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
     /* A log that was synced may be gone, so do without looking for those. Not read-only: RocksDB
      * then forgets which logs there should be, which the packaged library asserts it can. */
     TRY(options_make(c, r, false));
-    if (open_once(c, r, seen) == E_OK)
+    if (manifest_check(c, r->folder.db, &r->watermark.manifest) == E_OK &&
+        open_once(c, r, seen) == E_OK)
         return options_make(c, r, true);
     ctx_clear(c);
+    r->watermark.manifest = (struct manifest){0};
     /* Collects every table file and log that can be read. Rows whose deletion was already forgotten
      * come back if a file from before it still lies about, hence the last resort. */
     log_warn(r->log, "storage: collecting what can be read; deleted rows may come back");
@@ -1004,9 +1038,9 @@ static int accept_loss(struct ctx *c, struct rocks *r)
     uint64_t seen, before = 0;
     bool known;
 
-    TRY(accept_damage(c, r, &seen));
     known = watermark_open(c, r->folder.watermark, &r->watermark) == E_OK;
     ctx_clear(c);
+    TRY(accept_damage(c, r, &seen));
     if (known) {
         before = r->watermark.sequence;
         if (before <= seen)
@@ -1044,10 +1078,13 @@ static int load_watermark(struct ctx *c, struct rocks *r)
 }
 
 static void *keeper_main(void *arg);
+static void scrub_close(struct rocks *r);
+static void scrub_clear(struct ctx *c, struct rocks *r);
 
 static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf *conf)
 {
     TRY(folder_open(c, conf->dir, &r->folder));
+    scrub_clear(c, r);
     TRY(options_make(c, r, true));
     if (!r->folder.made)
         TRY(make_new(c, r));
@@ -1071,21 +1108,20 @@ static void close_log(struct rocks *r)
 
     rocksdb_flush_wal(r->handle->db, 1, &err);
     if (!err) {
-        watermark_write(&r->watermark, rocksdb_get_latest_sequence_number(r->handle->db));
+        mark(r, rocksdb_get_latest_sequence_number(r->handle->db));
         /* A long log would be replayed twice at the next start. */
         if (property(r->handle, "rocksdb.cur-size-all-mem-tables") > CLOSE_FLUSH_BYTES) {
             rocksdb_flushoptions_t *o = rocksdb_flushoptions_create();
 
             rocksdb_flush(r->handle->db, o, &err);
             rocksdb_flushoptions_destroy(o);
+            mark(r, r->watermark.sequence);
         }
     }
     if (err)
         log_error(r->log, "storage: cannot bring the log to an end: %s", err);
     rocksdb_free(err);
 }
-
-static void scrub_close(struct rocks *r);
 
 /* Frees what rocks_start() got, as far as it came. */
 static void rocks_free(struct rocks *r)
@@ -2177,6 +2213,13 @@ static int rocks_restore(struct ctx *c, const struct engine_conf *conf, const ch
 
 /* ---- the scrub */
 
+/* What a crash has left of the links. */
+static void scrub_clear(struct ctx *c, struct rocks *r)
+{
+    files_remove(arena_printf(&c->arena, "%s/scrub.tmp", r->folder.dir).ptr);
+    files_remove(arena_printf(&c->arena, "%s/scrub", r->folder.dir).ptr);
+}
+
 static void scrub_close(struct rocks *r)
 {
     look_close(&r->scrub.look);
@@ -2259,8 +2302,7 @@ static int scrub_open(struct ctx *c, struct rocks *r, struct scrub *s)
     if (atomic_load(&r->failed) || space_short(r))
         return fail(c, E_BUSY, "Storage is not writable now.");
     state->dir = mem_strdup(arena_printf(&c->arena, "%s/scrub", r->folder.dir).ptr);
-    files_remove(arena_printf(&c->arena, "%s.tmp", state->dir).ptr);
-    files_remove(state->dir);
+    scrub_clear(c, r);
     TRY(checkpoint_make(c, r, state->dir, &durable));
     state->since_us = clock_mono_us(r->clock);
     if (!look_open(state->dir, state->cached, &state->look, &err)) {

@@ -10,31 +10,38 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#define SLOT_BYTES 40
+#define SLOT_BYTES 56
 #define SLOT_STEP 4096
 #define FILE_BYTES (2 * SLOT_STEP)
-#define SLOT_VERSION 1
+#define SLOT_VERSION 2
 #define SYNC_US 100000
 
 static const char slot_magic[8] = "WRWATERM";
 
-static void slot_encode(uint8_t *slot, uint64_t counter, uint64_t sequence)
+static void slot_encode(uint8_t *slot, const struct watermark *w)
 {
     memcpy(slot, slot_magic, 8);
     store_u32(slot + 8, SLOT_VERSION);
     store_u32(slot + 12, 0);
-    store_u64(slot + 16, counter);
-    store_u64(slot + 24, sequence);
-    store_u64(slot + 32, XXH3_64bits(slot, 32));
+    store_u64(slot + 16, w->counter);
+    store_u64(slot + 24, w->sequence);
+    store_u64(slot + 32, w->manifest.number);
+    store_u64(slot + 40, w->manifest.size);
+    store_u64(slot + 48, XXH3_64bits(slot, 48));
 }
 
-static bool slot_decode(const uint8_t *slot, uint64_t *counter, uint64_t *sequence)
+/* Takes the slot over if it is valid and newer than what w has. */
+static bool slot_decode(const uint8_t *slot, struct watermark *w)
 {
     if (memcmp(slot, slot_magic, 8) != 0 || load_u32(slot + 8) != SLOT_VERSION ||
-        load_u64(slot + 32) != XXH3_64bits(slot, 32))
+        load_u64(slot + 48) != XXH3_64bits(slot, 48))
         return false;
-    *counter = load_u64(slot + 16);
-    *sequence = load_u64(slot + 24);
+    if (load_u64(slot + 16) >= w->counter) {
+        w->counter = load_u64(slot + 16);
+        w->sequence = load_u64(slot + 24);
+        w->manifest.number = load_u64(slot + 32);
+        w->manifest.size = load_u64(slot + 40);
+    }
     return true;
 }
 
@@ -55,8 +62,8 @@ int watermark_create(struct ctx *c, const char *path, uint64_t sequence)
 
     if (fd < 0)
         return fail(c, E_UNAVAILABLE, "Cannot make %s: %s.", path, strerror(errno));
-    slot_encode(all, 1, sequence);
-    slot_encode(all + SLOT_STEP, 2, sequence);
+    slot_encode(all, &(struct watermark){.counter = 1, .sequence = sequence});
+    slot_encode(all + SLOT_STEP, &(struct watermark){.counter = 2, .sequence = sequence});
     error = write_at(fd, all, sizeof(all), 0);
     if (!error && fsync(fd) != 0)
         error = errno;
@@ -71,7 +78,6 @@ int watermark_create(struct ctx *c, const char *path, uint64_t sequence)
 int watermark_open(struct ctx *c, const char *path, struct watermark *w)
 {
     uint8_t all[FILE_BYTES] = {0};
-    uint64_t counter, sequence;
     bool found = false;
     ssize_t n;
 
@@ -89,15 +95,8 @@ int watermark_open(struct ctx *c, const char *path, struct watermark *w)
         watermark_close(w);
         return fail(c, E_UNAVAILABLE, "Cannot read %s: %s.", path, strerror(error));
     }
-    for (int i = 0; i < 2; i++) {
-        if (!slot_decode(all + i * SLOT_STEP, &counter, &sequence))
-            continue;
-        if (!found || counter > w->counter) {
-            w->counter = counter;
-            w->sequence = sequence;
-        }
-        found = true;
-    }
+    for (int i = 0; i < 2; i++)
+        found = slot_decode(all + i * SLOT_STEP, w) || found;
     if (!found) {
         watermark_close(w);
         return fail(c, E_CORRUPT, "%s is damaged: neither of its two slots is valid", path);
@@ -107,16 +106,17 @@ int watermark_open(struct ctx *c, const char *path, struct watermark *w)
 
 int watermark_write(struct watermark *w, uint64_t sequence)
 {
+    struct watermark next = *w;
     uint8_t slot[SLOT_BYTES];
-    uint64_t counter = w->counter + 1;
     int error;
 
-    slot_encode(slot, counter, sequence);
-    error = write_at(w->fd, slot, sizeof(slot), (off_t)(counter % 2 ? 0 : SLOT_STEP));
+    next.counter++;
+    next.sequence = sequence;
+    slot_encode(slot, &next);
+    error = write_at(w->fd, slot, sizeof(slot), (off_t)(next.counter % 2 ? 0 : SLOT_STEP));
     if (error)
         return error;
-    w->counter = counter;
-    w->sequence = sequence;
+    *w = next;
     w->dirty = true;
     if (clock_mono_us(w->clock) - w->synced_us >= SYNC_US)
         return watermark_sync(w);

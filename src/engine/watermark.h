@@ -9,13 +9,15 @@
 #define ENGINE_WATERMARK_H
 
 #include "base/ctx.h"
+#include "engine/manifest.h"
 
 struct watermark {
     int fd;
-    uint64_t counter;  /* of the slot written last */
-    uint64_t sequence; /* in that slot */
-    int64_t synced_us; /* clock_mono_us() of the last fdatasync */
-    bool dirty;        /* written since then */
+    uint64_t counter;         /* of the slot written last */
+    uint64_t sequence;        /* in that slot */
+    struct manifest manifest; /* likewise; what the next write is to say */
+    int64_t synced_us;        /* clock_mono_us() of the last fdatasync */
+    bool dirty;               /* written since then */
     struct clock *clock;
 };
 
@@ -27,8 +29,8 @@ int watermark_create(struct ctx *c, const char *path, uint64_t sequence);
  * both with a text that names the file. On success w is open and must be closed. */
 int watermark_open(struct ctx *c, const char *path, struct watermark *w);
 
-/* Writes `sequence` into the older slot. Syncs it if the last time was 100 ms ago: what can be lost
- * is the newest 100 ms of this number, never of the data. Returns 0 or errno. */
+/* Writes `sequence` and w->manifest into the older slot. Syncs it if the last time was 100 ms ago:
+ * what can be lost is the newest 100 ms of this number, never of the data. Returns 0 or errno. */
 int watermark_write(struct watermark *w, uint64_t sequence);
 
 /* Syncs what has been written. Returns 0 or errno. */

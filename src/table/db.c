@@ -90,6 +90,20 @@ static void log_sink(void *arg, char level, const char *line)
     db->log_fn(db->log_arg, level, line);
 }
 
+/* Without its tables a database is of no use, though the engine opens with a damaged block in it.
+ */
+static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options *o)
+{
+    int code = catalog_open(c, db, &db->catalog);
+    const char *why = c->text;
+
+    if (code != E_CORRUPT)
+        return code;
+    ctx_clear(c);
+    return fail(c, code, "The list of tables in %s cannot be read: %s. Restore a backup.",
+                o->dir ? o->dir : "the data folder", why);
+}
+
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     struct engine_conf conf = {.dir = o->dir ? o->dir : "",
@@ -103,7 +117,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(engine_open(c, o->engine ? o->engine : "rocks", &conf, &db->engine));
     db->caps = engine_caps(db->engine);
     db->latches = latch_table_new();
-    TRY(catalog_open(c, db, &db->catalog));
+    TRY(catalog_read(c, db, o));
     db->sweeper = sweeper_start(db);
     db->scrubber = scrubber_start(db);
     return E_OK;

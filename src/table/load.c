@@ -1,13 +1,16 @@
 /* load.c
  *
- * A wide row is read range by range: one range for all cells, or one for each wanted column. Each
- * page holds a bounded number of cells, so memory grows only with what the caller asked for. */
+ * A wide row is read by ranges: one range for all cells, or one for each wanted column, up to
+ * SCAN_RANGES of them in one scan. Each page holds a bounded number of cells, so memory grows only
+ * with what the caller asked for. What one scan reads is one point in time; a row that takes
+ * several (many cells, large ones, many columns) may change between them. */
 #include "table/load.h"
 
 #include "table/key.h"
 
 #define PAGE_CELLS 4096
 #define PAGE_BYTES (1 << 20)
+#define SCAN_RANGES 64 /* columns asked for at once: each may hold a large value */
 
 enum { LOAD_START, LOAD_HEAD, LOAD_CELLS, LOAD_DONE };
 
@@ -91,20 +94,27 @@ static int add_cell(struct load *l, const struct kv *kv)
     return E_OK;
 }
 
-static int take_page(struct load *l)
+/* Takes the pages of the scan, one a range, up to the first range that goes on. */
+static int take_pages(struct load *l)
 {
-    for (size_t i = 0; i < l->page.count && !l->next.ptr; i++)
-        TRY(add_cell(l, &l->page.items[i]));
+    bool whole = true;
+
+    for (size_t p = 0; p < l->scan.range_count && whole && !l->next.ptr; p++) {
+        const struct page *page = &l->pages[p];
+
+        for (size_t i = 0; i < page->count && !l->next.ptr; i++)
+            TRY(add_cell(l, &page->items[i]));
+        whole = !page->more || !page->count;
+        if (whole)
+            l->range_at++;
+        else
+            l->ranges[l->range_at].start =
+                key_after(&l->c->arena, page->items[page->count - 1].key);
+    }
     if (l->c->arena.cap && l->c->arena.used > l->c->arena.cap)
         return fail_code(l->c, E_MEMORY);
-    if (l->next.ptr) {
+    if (l->next.ptr)
         l->range_at = l->column_count;
-    } else if (l->page.more && l->page.count) {
-        l->ranges[l->range_at].start =
-            key_after(&l->c->arena, l->page.items[l->page.count - 1].key);
-    } else {
-        l->range_at++;
-    }
     return E_OK;
 }
 
@@ -137,16 +147,21 @@ static int ask_head(struct load *l)
     return engine_get(l->c, l->engine, &l->get);
 }
 
+/* The wanted columns in one scan, which is one point in time: an update of two columns is seen
+ * whole or not at all. */
 static int ask_cells(struct load *l)
 {
+    size_t left = l->column_count - l->range_at;
+
     l->scan = (struct scan){.partition = l->table->schema.id,
                             .view = l->view,
                             .ranges = &l->ranges[l->range_at],
-                            .range_count = 1,
+                            .range_count = left < SCAN_RANGES ? left : SCAN_RANGES,
                             .items_max = PAGE_CELLS,
                             .bytes_max = PAGE_BYTES,
-                            .pages = &l->page,
                             .done = scan_done};
+    l->pages = ARENA_ARRAY(&l->c->arena, struct page, l->scan.range_count);
+    l->scan.pages = l->pages;
     l->state = LOAD_CELLS;
     return engine_scan(l->c, l->engine, &l->scan);
 }
@@ -174,7 +189,7 @@ static int load_take(struct load *l)
     case LOAD_CELLS:
         if (l->scan.code)
             return fail(l->c, l->scan.code, "%s", err_info(l->scan.code)->text);
-        return take_page(l);
+        return take_pages(l);
     default:
         break;
     }

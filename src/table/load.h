@@ -37,7 +37,7 @@ struct load {
     struct scan scan;
     struct key_range *ranges;
     size_t range_at;
-    struct page page;
+    struct page *pages; /* of the scan, one a range */
     size_t loaded_bytes;
     size_t capacity;
 };

@@ -168,6 +168,41 @@ long door_memory_kib(const struct door *d)
     return kib;
 }
 
+/* User and system time of a process from its stat file. */
+static double process_ms(int pid)
+{
+    char name[64], line[1024];
+    unsigned long user = 0, kernel = 0;
+    FILE *f;
+
+    snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+    f = fopen(name, "r");
+    if (f && fgets(line, sizeof(line), f) && strrchr(line, ')'))
+        sscanf(strrchr(line, ')') + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+               &user, &kernel);
+    if (f)
+        fclose(f);
+    return (double)(user + kernel) * 1000 / (double)sysconf(_SC_CLK_TCK);
+}
+
+struct door_time door_time(const struct door *d)
+{
+    double v[8] = {0}, tick = 1000 / (double)sysconf(_SC_CLK_TCK);
+    FILE *f = fopen("/proc/stat", "r");
+    struct door_time t = {0};
+
+    /* user, nice, system, idle, iowait, irq, softirq, steal */
+    if (f && fscanf(f, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &v[0], &v[1], &v[2], &v[3], &v[4],
+                    &v[5], &v[6], &v[7]) == 8)
+        for (int i = 0; i < 8; i++)
+            t.all += v[i] * tick;
+    if (f)
+        fclose(f);
+    t.ours = process_ms(d->pid) + process_ms(getpid());
+    t.others = t.all - (v[3] + v[4]) * tick - t.ours;
+    return t;
+}
+
 int door_files(const struct door *d)
 {
     char name[64];

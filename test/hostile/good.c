@@ -124,6 +124,7 @@ struct good good_run(struct door *d, int milliseconds)
 {
     struct client clients[CLIENTS] = {{.door = NULL}};
     struct good sum = {0};
+    struct door_time from = door_time(d), to;
     int64_t start = now_ms();
     long answered = 0;
 
@@ -138,6 +139,9 @@ struct good good_run(struct door *d, int milliseconds)
         if (clients[i].slowest_ms > sum.slowest_ms)
             sum.slowest_ms = clients[i].slowest_ms;
     }
+    to = door_time(d);
+    sum.per_cpu_s = (double)answered * 1000 / (to.ours - from.ours + 1);
+    sum.others = (to.others - from.others) / (to.all - from.all + 1);
     sum.per_s = (double)answered * 1000 / (double)(now_ms() - start);
     return sum;
 }

@@ -35,12 +35,21 @@ int door_ask(int fd, bytes request, char *text, size_t text_size);
 long door_memory_kib(const struct door *d);
 int door_files(const struct door *d);
 
+/* Processor time in milliseconds: of the server and this program, of everything else on the
+ * machine, and all there was, idle included. */
+struct door_time {
+    double ours, others, all;
+};
+struct door_time door_time(const struct door *d);
+
 /* ---- good clients (good.c) */
 
 struct good {
     double per_s; /* requests answered with 200 */
     long failed;  /* other answers and broken connections */
     long slowest_ms;
+    double per_cpu_s; /* requests for each second of processor time of the server and its clients */
+    double others;    /* the share of the processors that went to other programs, 0 to 1 */
 };
 
 /* Makes the table and its rows. False if the server does not want to. */
@@ -75,6 +84,7 @@ struct attack_stat {
     long longest_ms; /* from the first byte to the server's closing */
     long answers[6]; /* by hundreds of the status: 2xx is [2] */
     long expected;   /* answers with the status that this kind deserves */
+    long lag_ms;     /* the longest time for which the attack itself got no processor */
 };
 
 extern const char *const attack_names[ATTACK_KINDS];

@@ -51,7 +51,7 @@ static const struct combo {
     {IO_write, ENOSPC, SERVING, true, false},
     {IO_pwrite, EIO, SERVING, true, false},
     {IO_open, EMFILE, SERVING, true, false},
-    {IO_fallocate, ENOSPC, SERVING, true, false},
+    {IO_fallocate, ENOSPC, SERVING, false, false},
     {IO_fdatasync, EIO, SERVING, true, true},
     {IO_write, EIO, STARTING, true, false},
     {IO_open, EMFILE, STARTING, true, false},

@@ -27,7 +27,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-#define CONFIGS_MAX (8u << 20) /* 256 MB of hashes at most */
+#define CONFIGS_MAX (4u << 20) /* 128 MB of hashes at most */
 #define STARTS_MAX 64
 #define SHOWN_MAX 120
 #define CONTEXT 24 /* operations before the one that cannot be */
@@ -269,7 +269,9 @@ static void choice_add(struct search *s, uint32_t op)
     s->choices[s->choice_count++] = op;
 }
 
-/* Rows that a chain of operations under way links with those of `o`. */
+/* Rows that a chain of operations under way links with those of the one due. Reads of several rows
+ * are links too: one may have to see a row before the due operation changes it, and another row
+ * after somebody else did. */
 static uint8_t linked_rows(const struct history *h, const struct event *ev, const struct config *c)
 {
     uint8_t rows = h->ops[ev->op].rows, before;
@@ -279,8 +281,7 @@ static uint8_t linked_rows(const struct history *h, const struct event *ev, cons
         for (uint32_t i = 0; i < ev->pending_count; i++) {
             uint32_t p = h->pending[ev->pending_at + i];
 
-            if (!has_happened(c, h->slots[p]) && !changes_nothing(&h->ops[p]) &&
-                h->ops[p].rows & rows)
+            if (!has_happened(c, h->slots[p]) && h->ops[p].rows & rows)
                 rows |= h->ops[p].rows;
         }
     } while (rows != before);

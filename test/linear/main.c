@@ -190,9 +190,9 @@ static void fail_commits(struct workload *w)
 static const struct scenario scenarios[] = {
     {"library, rows stored whole", 80000, 24, .http = false},
     {"library, rows stored cell by cell", 50000, 24, .wide = true},
-    {"library, two hot groups", 10000, 2, .http = false},
+    {"library, eight hot groups", 20000, 8, .http = false},
     {"library, commits that fail", 10000, 24, .disturb = fail_commits},
-    {"HTTP, rows stored whole", 34000, 24, .http = true},
+    {"HTTP, rows stored whole", 30000, 24, .http = true},
     {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then},
 };

@@ -111,7 +111,7 @@ static void test_damaged_slot(void **state)
     newest = w.counter % 2 ? 0 : 4096;
     watermark_close(&w);
     assert_int_equal(sequence_there(f), 20);
-    for (int i = 0; i < 40; i++) {
+    for (int i = 0; i < 56; i++) {
         flip(f, newest + i);
         assert_int_equal(sequence_there(f), 10);
         flip(f, newest + i);
@@ -140,7 +140,7 @@ static void test_cut_short(void **state)
     assert_int_equal(watermark_create(&f->c, f->path, 3), E_OK);
     assert_int_equal(truncate(f->path, 4096 + 20), 0);
     assert_int_equal(sequence_there(f), 3);
-    assert_int_equal(truncate(f->path, 39), 0);
+    assert_int_equal(truncate(f->path, 55), 0);
     assert_int_equal(open_code(f, &w), E_CORRUPT);
     assert_int_equal(truncate(f->path, 0), 0);
     assert_int_equal(open_code(f, &w), E_CORRUPT);
@@ -173,23 +173,25 @@ static void test_sync_paced(void **state)
 /* The bytes on disk, as doc/format.md has them. */
 static void test_golden(void **state)
 {
-    static const uint8_t golden[40] = {
+    static const uint8_t golden[56] = {
         'W',  'R',  'W',  'A',  'T',  'E',  'R',  'M',
-        1,    0,    0,    0,    0,    0,    0,    0,    /* magic, version, 0 */
+        2,    0,    0,    0,    0,    0,    0,    0,    /* magic, version, 0 */
         2,    0,    0,    0,    0,    0,    0,    0,    /* counter */
         0xF0, 0xDE, 0xBC, 0x9A, 0x78, 0x56, 0x34, 0x12, /* sequence number */
-        0x72, 0x18, 0x0e, 0x31, 0x58, 0x28, 0xb7, 0x8d, /* checksum */
+        0,    0,    0,    0,    0,    0,    0,    0,    /* MANIFEST: not known */
+        0,    0,    0,    0,    0,    0,    0,    0,    /* its size */
+        0x03, 0xe3, 0xd4, 0x7e, 0x9f, 0x5f, 0xa8, 0x38, /* checksum */
     };
     struct file *f = *state;
-    uint8_t slot[40];
+    uint8_t slot[56];
     int fd;
 
     assert_int_equal(watermark_create(&f->c, f->path, 0x123456789ABCDEF0), E_OK);
     fd = open(f->path, O_RDONLY);
-    assert_int_equal(pread(fd, slot, sizeof(slot), 4096), 40);
+    assert_int_equal(pread(fd, slot, sizeof(slot), 4096), 56);
     assert_int_equal(lseek(fd, 0, SEEK_END), 8192);
     close(fd);
-    assert_memory_equal(slot, golden, 40);
+    assert_memory_equal(slot, golden, 56);
 }
 
 int main(void)

@@ -1,0 +1,134 @@
+/* manifest.c: only the outer form of the file is read. It is that of RocksDB's
+ * logs: blocks of 32 KiB with records that begin with a checksum (4 bytes), a
+ * length (2) and a type (1); a record does not cross a block, and less than a
+ * header at the end of a block is padding. */
+#include "engine/manifest.h"
+
+#include "base/buf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BLOCK_BYTES 32768
+#define HEADER_BYTES 7
+#define PATH_BYTES_MAX 4096
+
+/* The number of the MANIFEST that CURRENT names; 0: it names none. */
+static uint64_t current_number(const char *db)
+{
+    char path[PATH_BYTES_MAX], text[64] = "";
+    ssize_t n = -1;
+    int fd = -1;
+
+    if (snprintf(path, sizeof(path), "%s/CURRENT", db) < (int)sizeof(path))
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0) {
+        n = pread(fd, text, sizeof(text) - 1, 0);
+        close(fd);
+    }
+    return n > 9 && strncmp(text, "MANIFEST-", 9) == 0 ? strtoull(text + 9, NULL, 10) : 0;
+}
+
+static bool file_path(const char *db, uint64_t number, char path[PATH_BYTES_MAX])
+{
+    return snprintf(path, PATH_BYTES_MAX, "%s/MANIFEST-%06llu", db, (unsigned long long)number) <
+           PATH_BYTES_MAX;
+}
+
+/* Syncs the file and says how long it is. */
+static int sync_size(const char *path, uint64_t *size)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), error = 0;
+    struct stat st;
+
+    if (fd < 0)
+        return errno;
+    /* First the size: what comes after it need not be durable. */
+    if (fstat(fd, &st) != 0 || fdatasync(fd) != 0)
+        error = errno;
+    close(fd);
+    *size = (uint64_t)st.st_size;
+    return error;
+}
+
+int manifest_follow(const char *db, struct manifest *m)
+{
+    char path[PATH_BYTES_MAX];
+    struct manifest now;
+    struct stat st;
+
+    /* Nearly always: the same file, no longer than before. */
+    if (m->number && file_path(db, m->number, path) && stat(path, &st) == 0 &&
+        (uint64_t)st.st_size == m->size)
+        return 0;
+    now.number = current_number(db);
+    if (!now.number || !file_path(db, now.number, path))
+        return 0;
+    int error = sync_size(path, &now.size);
+
+    /* Replaced by the next one between two calls: that one is for the next time.
+     */
+    if (error == ENOENT)
+        return 0;
+    if (!error)
+        *m = now;
+    return error;
+}
+
+/* Where the last whole record ends. */
+static uint64_t whole_bytes(int fd)
+{
+    uint8_t header[HEADER_BYTES];
+    struct stat st;
+    uint64_t at = 0, end = 0, size;
+
+    if (fstat(fd, &st) != 0)
+        return 0;
+    size = (uint64_t)st.st_size;
+    for (;;) {
+        uint64_t left = BLOCK_BYTES - at % BLOCK_BYTES, length;
+
+        if (left < HEADER_BYTES) {
+            at += left;
+            continue;
+        }
+        if (at + HEADER_BYTES > size || pread(fd, header, HEADER_BYTES, (off_t)at) != HEADER_BYTES)
+            return end;
+        length = HEADER_BYTES + ((uint64_t)header[4] | (uint64_t)header[5] << 8);
+        if (length > left || at + length > size)
+            return end;
+        end = at += length;
+    }
+}
+
+int manifest_check(struct ctx *c, const char *db, const struct manifest *known)
+{
+    uint64_t number = current_number(db), whole;
+    char path[PATH_BYTES_MAX];
+    int fd;
+
+    if (!known->number || !number || !file_path(db, number, path))
+        return E_OK;
+    if (number < known->number)
+        return fail(c, E_CORRUPT,
+                    "%s/CURRENT names MANIFEST-%06llu, but MANIFEST-%06llu was in "
+                    "use already",
+                    db, (unsigned long long)number, (unsigned long long)known->number);
+    if (number > known->number)
+        return E_OK; /* made at the last start, which ended before it could be
+                        remembered */
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return E_OK;
+    whole = whole_bytes(fd);
+    close(fd);
+    if (whole >= known->size)
+        return E_OK;
+    return fail(c, E_CORRUPT, "%s can be read up to byte %llu only, but had %llu bytes", path,
+                (unsigned long long)whole, (unsigned long long)known->size);
+}
