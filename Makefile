@@ -18,7 +18,7 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-de
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev libjansson-dev \
 	libcurl4-openssl-dev libjemalloc-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
-	npm golang-go default-jdk-headless maven universal-ctags
+	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
 
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -MMD -MP
@@ -98,6 +98,9 @@ $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildca
 	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $(LIBS_CLI) $(LIBS_LIB)
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
+
+# It starts and asks servers as the crash tests do.
+$(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
 PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so

@@ -2083,6 +2083,26 @@ static int checkpoint_check(struct ctx *c, const char *dir, uint64_t durable, ui
     return E_OK;
 }
 
+/* The copy's own watermark: how far it goes, and its MANIFEST. */
+static int checkpoint_mark(struct ctx *c, const struct folder *f, uint64_t sequence)
+{
+    struct watermark w;
+    int error;
+
+    TRY(watermark_create(c, f->watermark, sequence));
+    TRY(watermark_open(c, f->watermark, &w));
+    error = manifest_follow(f->db, &w.manifest);
+    if (!error)
+        error = watermark_write(&w, sequence);
+    if (!error)
+        error = watermark_sync(&w);
+    watermark_close(&w);
+    if (error)
+        return fail(c, error == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "Cannot write %s: %s.",
+                    f->watermark, strerror(error));
+    return E_OK;
+}
+
 static int checkpoint_fill(struct ctx *c, struct rocks *r, struct folder *f)
 {
     uint64_t durable, sequence = 0;
@@ -2090,7 +2110,7 @@ static int checkpoint_fill(struct ctx *c, struct rocks *r, struct folder *f)
     TRY(checkpoint_make(c, r, f->db, &durable));
     TRY(checkpoint_check(c, f->db, durable, &sequence));
     TRY(files_sync(c, f->db));
-    TRY(watermark_create(c, f->watermark, sequence));
+    TRY(checkpoint_mark(c, f, sequence));
     return folder_stamp(c, f);
 }
 
@@ -2132,6 +2152,12 @@ static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
         return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
     }
     watermark_close(&w);
+    if (manifest_check(c, db, &w.manifest) != E_OK) {
+        const char *why = text_moved(c, c->text, db, f->db);
+
+        ctx_clear(c);
+        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
+    }
     if (look_open(db, true, &l, &err)) {
         sequence = rocksdb_get_latest_sequence_number(l.db);
         look_seek(&l, BYTES_NONE);
@@ -2176,9 +2202,9 @@ static int restore_fill(struct ctx *c, const struct folder *from, struct folder 
     watermark_close(&w);
     TRY(files_copy(c, from->db, db_copy, copy_wanted));
     TRY(folder_verify(c, from, db_copy));
-    TRY(watermark_create(c, to->watermark, w.sequence));
     if (rename(db_copy, to->db) != 0)
         return fail(c, E_UNAVAILABLE, "Cannot rename %s: %s.", db_copy, strerror(errno));
+    TRY(checkpoint_mark(c, to, w.sequence));
     return folder_stamp(c, to);
 }
 
