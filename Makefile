@@ -20,6 +20,10 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-de
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
 
+# V=1 shows the commands.
+Q := $(if $(V),,@)
+SAY := @$(if $(V),:,printf '  %s %s\n')
+
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
 CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -MMD -MP
 CFLAGS := -std=c11 -O2 -g -fno-omit-frame-pointer -fPIC -fvisibility=hidden $(WARN)
@@ -52,39 +56,45 @@ BIN := $(BUILD)/widerowd $(BUILD)/widerow
 all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
 
 $(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(ALLOC)
+	$(SAY) LD $@
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(ALLOC)
 
 $(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
-	$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
+	$(SAY) LD $@
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
 
 # The static library is one object whose hidden names are made local, so that a program which embeds it can use
 # any name but wr_*.
 $(BUILD)/libwiderow.a: $(LIB_O)
 	@rm -f $@
-	$(CC) -r -nostdlib -o $(BUILD)/libwiderow.o $^
-	objcopy --localize-hidden $(BUILD)/libwiderow.o
-	ar rcs $@ $(BUILD)/libwiderow.o
+	$(Q)$(CC) -r -nostdlib -o $(BUILD)/libwiderow.o $^
+	$(Q)objcopy --localize-hidden $(BUILD)/libwiderow.o
+	$(Q)ar rcs $@ $(BUILD)/libwiderow.o
 
 $(BUILD)/libwiderow.so: $(LIB_O)
-	$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS_LIB)
+	$(SAY) LD $@
+	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS_LIB)
 
 $(BUILD)/obj/%.o: src/%.c | $(GEN_C)
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(SAY) CC $<
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
 
 $(BUILD)/gen/%.pb-c.c: src/wire/proto/%.proto
 	@mkdir -p $(@D)
-	protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
+	$(Q)protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
 
 $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
-	$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
+	$(SAY) CC $<
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
 
 # Unit tests: test/unit/ mirrors src/, one program a file.
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*/*_test.c))
 
 $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB)
+	$(SAY) LD $@
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB)
 
 unit: $(UNIT)
 
@@ -95,11 +105,13 @@ TEST_O := $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(CLI_O))
 define TEST_PROGRAM
 $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildcard test/$(1)/*.h) $(TEST_O)
 	@mkdir -p $$(@D)
-	$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $(LIBS_CLI) $(LIBS_LIB)
+	$$(SAY) LD $$@
+	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $$(LIBS_CLI) $$(LIBS_LIB)
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
 # It starts and asks servers as the crash tests do.
+$(BUILD)/test/io: CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
@@ -109,7 +121,8 @@ $(BUILD)/test/crash_preload.so: test/crash/preload/preload.c test/crash/preload/
 $(BUILD)/test/io_preload.so: test/io/preload.c
 $(PRELOADS):
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -o $@ $< -ldl
+	$(SAY) LD $@
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -o $@ $< -ldl
 
 tests: unit $(addprefix $(BUILD)/test/,$(TEST_PROGRAMS)) $(PRELOADS)
 
