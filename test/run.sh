@@ -120,6 +120,7 @@ suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
 suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
+suite linear $([ "$nightly" ] && echo 900 || echo 90) test/linear/run.sh
 suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
 suite backup 90 test/backup/run.sh
 suite security 60 test/security/run.sh

@@ -20,6 +20,7 @@ struct http_client {
     CURL *curl;
     struct sign_key key;
     char error[CURL_ERROR_SIZE];
+    bool reused; /* a connection may be kept from the request before */
 };
 
 /* What comes back; in the arena of one request. */
@@ -131,13 +132,17 @@ static int http_post(struct ctx *c, struct http_client *h, const char *path, byt
     if (result == CURLE_OK) {
         curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, status);
         atomic_store(&h->base.target->reached, true);
+        h->reused = true;
         return 0;
     }
     if (!h->error[0])
         snprintf(h->error, sizeof(h->error), "%s", curl_easy_strerror(result));
-    if (result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST)
+    /* libcurl sends a request again by itself when a kept connection turns out to be dead; if it
+     * then cannot connect, the first try may have arrived all the same. */
+    if (!h->reused && (result == CURLE_COULDNT_CONNECT || result == CURLE_COULDNT_RESOLVE_HOST))
         return fail(c, WR_E_UNAVAILABLE, "cannot reach %s (%s); is widerowd running there?",
                     endpoint, h->error);
+    h->reused = false;
     return fail(c, WR_E_UNSURE, "no answer from %s: %s", endpoint, h->error);
 }
 
