@@ -8,7 +8,7 @@
  * table is dropped lands where nobody looks and goes with the rest. */
 #include "table/catalog.h"
 
-#include "table/db.h"
+#include "table/call.h"
 #include "table/key.h"
 #include "table/name.h"
 #include "table/wait.h"

@@ -1,4 +1,4 @@
-/* db.h: an open database from inside, and the requests under way in it. */
+/* db.h: an open database from inside. */
 #ifndef TABLE_DB_H
 #define TABLE_DB_H
 
@@ -29,26 +29,9 @@ struct wr_db {
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
 };
 
-/* A request under way. Its context owns the reply and everything behind it. */
-struct call {
-    struct wr_reply reply; /* what the caller sees; wr_reply_free() finds the call around it */
-    struct ctx c;
-    struct wr_db *db;
-    const struct wr_request *req;
-    wr_done_fn *done;
-    void *arg;
-    int64_t now_ms; /* wall clock at the start: all rules about time use this one reading */
-    _Alignas(16) uint8_t first[4096]; /* the arena's first bytes */
-};
+struct call;
 
-/* Sends the reply: the code and text in call->c if that failed, else what stands in call->reply.
- * Nothing of the call may be touched afterwards. */
-void call_finish(struct call *call);
-
-/* E_BUSY when the request's deadline has passed. */
-int call_check_deadline(struct call *call);
-
-/* Each runs one family of operations and finishes the call, now or later. */
+/* Each runs one family of operations and finishes the call (call.h), now or later. */
 void write_exec(struct call *call); /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
 void read_exec(struct call *call);  /* GetRow, BatchGetRow */
 void range_exec(struct call *call); /* GetRange, BulkExport */

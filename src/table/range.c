@@ -4,7 +4,7 @@
  * wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on scanned
  * rows, the cap on scanned bytes. One head more than needed is always asked for, so that "next"
  * names a row that is there, and is left out when there is none. */
-#include "table/db.h"
+#include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
 #include "table/meter.h"

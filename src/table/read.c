@@ -2,7 +2,7 @@
  *
  * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
  * rows one after the other; a load that answers later resumes the walk where it is woken. */
-#include "table/db.h"
+#include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
 #include "table/meter.h"

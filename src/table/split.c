@@ -3,7 +3,7 @@
  * The stored size of a key range can be asked of the engine, so the place where the table's first n
  * bytes end is found by halving the range of keys as numbers, and then moved to the next row that
  * is really there. */
-#include "table/db.h"
+#include "table/call.h"
 #include "table/key.h"
 #include "table/meter.h"
 #include "table/name.h"

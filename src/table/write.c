@@ -16,7 +16,7 @@
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
-#include "table/db.h"
+#include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
 #include "table/meter.h"

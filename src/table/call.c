@@ -1,0 +1,50 @@
+#include "table/call.h"
+
+struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
+{
+    struct call *call = mem_alloc(sizeof(*call));
+
+    call->reply = (struct wr_reply){.op = req->op, .message = ""};
+    ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
+    call->c.arena.cap = (size_t)db->limits.request_memory_max;
+    call->c.deadline_ms = req->deadline_ms;
+    call->db = db;
+    call->req = req;
+    call->done = done;
+    call->arg = arg;
+    call->now_ms = clock_wall_ms(&db->clock);
+    atomic_fetch_add(&db->requests, 1);
+    return call;
+}
+
+void call_finish(struct call *call)
+{
+    struct wr_db *db = call->db;
+
+    if (call->c.code) {
+        call->reply.code = call->c.code;
+        call->reply.message = call->c.text;
+        if (call->c.code == E_INTERNAL || call->c.code == E_CORRUPT)
+            log_error(&db->log, "request: %s at %s:%d", call->c.text, call->c.file, call->c.line);
+    }
+    call->done(call->arg, &call->reply);
+    atomic_fetch_sub(&db->requests, 1);
+}
+
+int call_check_deadline(struct call *call)
+{
+    if (call->c.deadline_ms && clock_mono_ms(&call->db->clock) > call->c.deadline_ms)
+        return fail_code(&call->c, E_BUSY);
+    return E_OK;
+}
+
+void wr_reply_free(struct wr_reply *reply)
+{
+    struct call *call;
+
+    if (!reply)
+        return;
+    call = PORT_CONTAINER(reply, struct call, reply);
+    ctx_release(&call->c);
+    mem_free(call);
+}
