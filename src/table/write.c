@@ -659,7 +659,9 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
     for (size_t i = 0; i < a->count; i++) {
         const struct wr_value *x = &a->columns[i].value, *y = &b->columns[i].value;
 
-        if (x->type != y->type || x->type == WR_AUTO_INCREMENT)
+        /* A key with a wrong name is no row at all; it fails by itself later. */
+        if (!bytes_equal(a->columns[i].name, b->columns[i].name) || x->type != y->type ||
+            x->type == WR_AUTO_INCREMENT)
             return false;
         if (x->type == WR_BIGINT ? x->integer != y->integer : !bytes_equal(x->bytes, y->bytes))
             return false;
