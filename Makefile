@@ -19,6 +19,7 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-de
 	libcurl4-openssl-dev libjemalloc-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
+DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -147,6 +148,19 @@ nightly: deps-test
 	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) TIER=nightly test/run.sh
 
+# Ceilings to measure against: one program a file.
+BENCH := $(BUILD)/bench/raw_rocks $(BUILD)/bench/echo
+
+$(BENCH): $(BUILD)/bench/%: bench/%.c
+	@mkdir -p $(@D)
+	$(SAY) LD $@
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -pthread -o $@ $< -lrocksdb -lmicrohttpd -ljemalloc
+
+bench bench-quick: deps
+	@tools/deps.sh $(DEPS_BENCH)
+	@$(MAKE) --no-print-directory -j2 all $(BENCH)
+	@BUILD=$(BUILD) bench/run.sh $(if $(filter bench,$@),full,quick)
+
 tidy:
 	@tools/tidy.sh
 
@@ -155,5 +169,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit tests deps deps-test run test check nightly tidy clean
+.PHONY: all unit tests bench bench-quick deps deps-test run test check nightly tidy clean
 .SECONDARY:

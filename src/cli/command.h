@@ -39,5 +39,6 @@ extern const struct command command_drop;
 extern const struct command command_backup;
 extern const struct command command_restore;
 extern const struct command command_digest;
+extern const struct command command_bench;
 
 #endif
