@@ -103,8 +103,14 @@ static bool step(struct scrubber *s, int64_t rate, bool *ended)
         atomic_fetch_add(&s->errors, 1);
         report(s, &c, &scrub);
     }
-    if (code)
+    if (code == E_CORRUPT) {
+        /* A compaction came upon it while the pass was prepared. */
+        atomic_fetch_add(&s->errors, 1);
+        log_error(&db->log, "scrub: damaged: %s; restore a backup",
+                  c.text ? c.text : err_info(code)->text);
+    } else if (code) {
         log_warn(&db->log, "scrub: put off: %s", c.text ? c.text : err_info(code)->text);
+    }
     ctx_release(&c);
     *ended = code || scrub.ended;
     if (!code && scrub.ended) {

@@ -203,8 +203,13 @@ done
 took=$((($(date +%s%N) - begin) / 1000000))
 line=$(grep -a 'E scrub: damaged' "$work/log" | head -n 1)
 grep -q "$(basename "$file")" <<<"$line" && pass "found and named after $took ms" || fault "not found: $(cat "$work/log")"
-grep -q "table 'seq'\|table 'batch'\|table 'first'\|table 'second'" <<<"$line" && pass "the table is named" ||
-    fault "no table is named"
+# A compaction may come upon the block first: then the file is named, but nobody has looked which tables it holds.
+if grep -q 'it holds keys' <<<"$line"; then
+    grep -q "table 'seq'\|table 'batch'\|table 'first'\|table 'second'" <<<"$line" && pass "the table is named" ||
+        fault "no table is named"
+else
+    grep -q 'restore a backup' <<<"$line" && pass "the way on is named" || fault "no way on is named"
+fi
 echo "    $line"
 [ "$(metric widerow_scrub_errors_total)" -ge 1 ] && pass "counted" || fault "not counted"
 works "the server goes on" "$widerow" describe seq
