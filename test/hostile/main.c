@@ -16,7 +16,8 @@
 
 #define KEEP_PERCENT 90
 #define ROUNDS_MAX 3
-#define OTHERS_MAX 0.1 /* of the processors, by other programs */
+#define OTHERS_MAX 0.1 /* of the processors, by other programs; above it the machine is busy */
+#define KEEP_PERCENT_BUSY 50 /* where no round had a free machine, more cannot be told apart */
 
 static int passed, failed;
 static const char *only; /* the one kind of bad client to run; NULL: all */
@@ -53,7 +54,7 @@ static void attack_print(const struct attack_stat *stats)
  * compared; then it is requests for each second of processor time, which is what limits the
  * throughput of a machine that is free. */
 static double round_run(struct door *d, int count, int seconds, struct attack_stat *stats,
-                        long *good_failed)
+                        long *good_failed, bool *free_machine)
 {
     struct good before = good_run(d, seconds * 300), under, after;
     struct attack *a = attack_start(d, count, only);
@@ -73,6 +74,7 @@ static double round_run(struct door *d, int count, int seconds, struct attack_st
     others = before.others > under.others ? before.others : under.others;
     printf("  kept: %.1f %% of the requests a second, %.1f %% of those a processor second\n", kept,
            kept_cpu);
+    *free_machine |= others <= OTHERS_MAX;
     return others > OTHERS_MAX && kept_cpu > kept ? kept_cpu : kept;
 }
 
@@ -80,13 +82,17 @@ static void check_throughput(struct door *d, int count, int seconds, struct atta
 {
     double percent = 0;
     long lost = 0;
-    char text[128];
+    bool free_machine = false;
+    char text[160];
+    int least;
 
     for (int i = 0; i < ROUNDS_MAX && percent < KEEP_PERCENT; i++)
-        percent = round_run(d, count, seconds, stats, &lost);
-    snprintf(text, sizeof(text), "%d bad clients leave %.1f %% of the throughput (at least %d)",
-             count, percent, KEEP_PERCENT);
-    check(percent >= KEEP_PERCENT, text);
+        percent = round_run(d, count, seconds, stats, &lost, &free_machine);
+    least = free_machine ? KEEP_PERCENT : KEEP_PERCENT_BUSY;
+    snprintf(text, sizeof(text), "%d bad clients leave %.1f %% of the throughput (at least %d%s)",
+             count, percent, least,
+             free_machine ? "" : ": other programs kept the machine busy, so no more can be told");
+    check(percent >= least, text);
     check(lost == 0, "no good request failed");
 }
 
