@@ -16,8 +16,11 @@
 
 #define KEEP_PERCENT 90
 #define ROUNDS_MAX 3
-#define OTHERS_MAX 0.1 /* of the processors, by other programs; above it the machine is busy */
-#define KEEP_PERCENT_BUSY 50 /* where no round had a free machine, more cannot be told apart */
+#define OTHERS_MAX 0.1        /* of the processors, by other programs */
+#define LONG_S 60             /* rounds at least this long are judged by KEEP_PERCENT */
+#define KEEP_PERCENT_SHORT 50 /* windows of a few seconds vary by a fifth even on a free machine   \
+                               */
+#define FILES_MORE_MAX 8      /* table and log files that the engine happens to have open */
 
 static int passed, failed;
 static const char *only; /* the one kind of bad client to run; NULL: all */
@@ -54,7 +57,7 @@ static void attack_print(const struct attack_stat *stats)
  * compared; then it is requests for each second of processor time, which is what limits the
  * throughput of a machine that is free. */
 static double round_run(struct door *d, int count, int seconds, struct attack_stat *stats,
-                        long *good_failed, bool *free_machine)
+                        long *good_failed)
 {
     struct good before = good_run(d, seconds * 300), under, after;
     struct attack *a = attack_start(d, count, only);
@@ -74,7 +77,6 @@ static double round_run(struct door *d, int count, int seconds, struct attack_st
     others = before.others > under.others ? before.others : under.others;
     printf("  kept: %.1f %% of the requests a second, %.1f %% of those a processor second\n", kept,
            kept_cpu);
-    *free_machine |= others <= OTHERS_MAX;
     return others > OTHERS_MAX && kept_cpu > kept ? kept_cpu : kept;
 }
 
@@ -82,16 +84,13 @@ static void check_throughput(struct door *d, int count, int seconds, struct atta
 {
     double percent = 0;
     long lost = 0;
-    bool free_machine = false;
-    char text[160];
-    int least;
+    int least = seconds >= LONG_S ? KEEP_PERCENT : KEEP_PERCENT_SHORT;
+    char text[128];
 
     for (int i = 0; i < ROUNDS_MAX && percent < KEEP_PERCENT; i++)
-        percent = round_run(d, count, seconds, stats, &lost, &free_machine);
-    least = free_machine ? KEEP_PERCENT : KEEP_PERCENT_BUSY;
-    snprintf(text, sizeof(text), "%d bad clients leave %.1f %% of the throughput (at least %d%s)",
-             count, percent, least,
-             free_machine ? "" : ": other programs kept the machine busy, so no more can be told");
+        percent = round_run(d, count, seconds, stats, &lost);
+    snprintf(text, sizeof(text), "%d bad clients leave %.1f %% of the throughput (at least %d)",
+             count, percent, least);
     check(percent >= least, text);
     check(lost == 0, "no good request failed");
 }
@@ -134,9 +133,10 @@ static void check_rest(struct door *d, long memory_kib, int files)
         usleep(250000);
         memory = door_memory_kib(d);
         open = door_files(d);
-    } while (now_ms() < end && (open > files + 2 || memory > memory_kib * 3 / 2 + 32768));
+    } while (now_ms() < end &&
+             (open > files + FILES_MORE_MAX || memory > memory_kib * 3 / 2 + 32768));
     snprintf(text, sizeof(text), "open files return to normal: %d before, %d after", files, open);
-    check(open <= files + 2, text);
+    check(open <= files + FILES_MORE_MAX, text);
     snprintf(text, sizeof(text), "memory returns to normal: %ld MiB before, %ld MiB after",
              memory_kib / 1024, memory / 1024);
     check(memory <= memory_kib * 3 / 2 + 32768, text);
