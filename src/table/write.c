@@ -259,7 +259,6 @@ static int row_decide(struct write_op *op, struct write_row *r)
                    r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
     if (modify_detaches(&r->m) && !atomic_load(&r->m.table->has_detached)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
-        r->begun = true;
         catalog_mark_detached(op->call->db, op->tables[r->table_at].table, mark_done, r);
         return E_LATER;
     }

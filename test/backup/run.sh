@@ -82,7 +82,7 @@ flip() { # FILE OFFSET BIT
 random() { echo $(((RANDOM << 15 | RANDOM) % $1)); }
 
 echo "seed $SEED"
-if ! make -s -f test/backup/backup.mk BUILD="$BUILD" SAN="${SAN:-}" >"$work/make" 2>&1; then
+if ! make -s BUILD="$BUILD" SAN="${SAN:-}" "$BUILD/test/backup" >"$work/make" 2>&1; then
     tail -n 20 "$work/make"
     echo "backup: 0 passed, 1 failed, 0 skipped"
     exit 1

@@ -48,7 +48,7 @@ hostile() {
     passed=$((passed + p)) failed=$((failed + f))
 }
 
-if ! make -s -f test/hostile/hostile.mk BUILD="$BUILD" SAN="${SAN:-}" >"$work/make" 2>&1; then
+if ! make -s BUILD="$BUILD" SAN="${SAN:-}" "$BUILD/test/hostile" >"$work/make" 2>&1; then
     tail -n 20 "$work/make"
     echo "hostile: 0 passed, 1 failed, 0 skipped"
     exit 1

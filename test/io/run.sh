@@ -16,19 +16,10 @@ parts=("$@")
 [ ${#parts[@]} -gt 0 ] || parts=(full nth storm)
 
 program=$BUILD/test/io preload=$BUILD/test/io_preload.so
-# The Makefile makes both, with `make tests`; without it, here.
-if [ ! -x "$program" ] || [ ! -e "$preload" ]; then
-    program=$work/io preload=$work/io_preload.so
-    flags=(-std=c11 -O2 -g -D_GNU_SOURCE -pthread)
-    if ! gcc "${flags[@]}" -fPIC -shared -o "$preload" test/io/preload.c ||
-        ! gcc "${flags[@]}" -Iinclude -Isrc -I"$BUILD/gen" -Itest/crash -o "$program" \
-            test/io/{main,io,book,full,nth,storm}.c test/crash/{server,door,tree}.c \
-            $(ls "$BUILD"/obj/cli/*.o | grep -v '/main\.o$') "$BUILD"/obj/{wire,base,engine,table}/*.o "$BUILD"/gen/*.o \
-            -lcurl -lprotobuf-c -lcrypto -lz -lrocksdb -lxxhash -lpcre2-8 -lm; then
-        echo "FAILED: the test does not build"
-        echo "io: 0 passed, 1 failed, 0 skipped"
-        exit 1
-    fi
+if ! make -s BUILD="$BUILD" SAN="${SAN:-}" "$program" "$preload"; then
+    echo "FAILED: the test does not build"
+    echo "io: 0 passed, 1 failed, 0 skipped"
+    exit 1
 fi
 
 # A file system needs a right to mount; a namespace of one's own gives it to many.
