@@ -37,6 +37,7 @@ struct http_request {
     bool query; /* there was a query with something in it */
     const struct http_header *headers;
     size_t header_count;
+    uint64_t length; /* of the body as announced; HTTP_LENGTH_UNKNOWN: it comes in chunks */
     bytes body;
     int fault;        /* 0, or the status that says why the body is missing: 413 */
     int64_t start_us; /* monotonic: when the first line had arrived */
@@ -47,6 +48,32 @@ struct http_request {
 /* Runs on a loop thread; must not block. */
 typedef void http_fn(void *arg, struct http_request *r);
 
+/* ---- streams ---- */
+
+/* Takes a piece of a request's body, on the loop thread; returns how many bytes of it were taken.
+ * Fewer than it has: "later". Then the connection is parked, and so the client slowed down, until
+ * http_more() from any thread (it may come before this call has returned); the rest is offered
+ * again. An empty piece is the end of the body and comes once; from then on the request is answered
+ * like any other, at once or later.
+ *
+ * A refusal may be given with http_reply() at any call, or while parked, instead of http_more(); no
+ * piece comes after it. Between a call that took everything and the next call the request may go
+ * without another word (the client left or was too slow, the server closes): the hooks of its arena
+ * run on the loop thread and are the place to undo what was begun. While the consumer has said
+ * "later" and has not called http_more() the request stays, whatever becomes of its client. */
+typedef size_t http_sink_fn(void *arg, struct http_request *r, bytes piece);
+
+/* Writes the next bytes of an answer's body, at most `size` of them, on the loop thread; returns
+ * how many. `offset` counts from the first byte of this answer's body and grows by what was
+ * returned. 0: "later", go on with http_more(), as above. HTTP_BROKEN: the rest cannot be had; the
+ * connection is cut, so that the client sees that the answer is not whole. The request goes (the
+ * hooks of its arena run) when the last byte has been sent or the client is lost, never while the
+ * source has said "later" and not called http_more(). */
+typedef ptrdiff_t http_source_fn(void *arg, struct http_request *r, uint64_t offset, uint8_t *to,
+                                 size_t size);
+#define HTTP_BROKEN (-1)
+#define HTTP_LENGTH_UNKNOWN UINT64_MAX
+
 struct http_conf {
     const char *address;    /* "127.0.0.1:8600", "[::1]:8600", "localhost:0"; port 0: a free one */
     const char *setting;    /* how the operator names the address, for messages: "--http" */
@@ -54,8 +81,11 @@ struct http_conf {
     int connections_max;    /* 0: 10000. Past it new connections wait in the listen queue */
     int idle_timeout_s;     /* keep-alive connections without a request; 0: 75 */
     int request_timeout_ms; /* from the first byte to the full body; 0: 30000 */
-    int answer_timeout_ms;  /* from the answer's first byte to its last; 0: 120000 */
-    size_t body_bytes_max;  /* 0: 5 MiB */
+    /* Bodies and answers that are streamed have no such end. Their client must move so many bytes a
+     * second, on average over a request_timeout_ms in which it was waited for; 0: 16 KiB. */
+    size_t stream_pace;
+    int answer_timeout_ms;     /* from the answer's first byte to its last; 0: 120000 */
+    size_t body_bytes_max;     /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
     bytes late_body;           /* body of the 408 answer; must live as long as the server */
     /* Names of PEM files, read at once and by http_reload(), so they must live as long as the
@@ -63,6 +93,11 @@ struct http_conf {
     const char *tls_cert, *tls_key;
     struct clock *clock;
     struct log *log; /* may be NULL */
+    /* NULL, or called when the headers are in and nothing of the body is. It may refuse with
+     * http_reply(), so that the body is never kept; or take the body in pieces with http_receive();
+     * or set r->user and leave it at that: then the body is collected and on_request called. It
+     * cannot park the request. */
+    http_fn *on_head;
     http_fn *on_request;
     void *arg;
 };
@@ -93,6 +128,17 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
  * thread that calls this (encoding on a committer's thread, say). From any thread; instead of
  * http_reply(), which fn then calls; may be used again from there. */
 void http_resume(struct http_request *r, http_fn *fn, void *arg);
+
+/* Called by on_head: the body goes to sink(arg, r, piece), is not kept and may have any length. No
+ * on_request is called for this request. */
+void http_receive(struct http_request *r, http_sink_fn *sink, void *arg);
+
+/* A sink or source that has said "later" can go on. From any thread, once each time. */
+void http_more(struct http_request *r);
+
+/* Like http_reply(), with a body of `length` bytes that source(arg, r, ...) gives. */
+void http_reply_stream(struct http_request *r, int status, const struct http_header *headers,
+                       size_t n, uint64_t length, http_source_fn *source, void *arg);
 
 /* The first header of that lower-case name; ptr NULL: there is none. */
 bytes http_header(const struct http_request *r, const char *name);
