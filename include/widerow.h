@@ -230,6 +230,7 @@ enum {
     WR_HAS_DEVIATION = 4,
     WR_HAS_ALLOW_UPDATE = 8,
     WR_HAS_UPDATE_FULL_ROW = 16,
+    WR_HAS_CELL_BYTES = 32, /* in replies: only if the table has a limit of its own */
 };
 
 struct wr_table_options {
@@ -239,6 +240,7 @@ struct wr_table_options {
     int64_t deviation_s;
     bool allow_update;
     bool update_full_row;
+    int64_t cell_bytes_max; /* of one attribute value, up to 64 MiB; 0: the server's limit counts */
 };
 
 /* Reserved throughput in capacity units a second. */

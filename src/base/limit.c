@@ -56,3 +56,22 @@ const char *limits_set(struct limits *l, const char *name, const char *value, ch
     snprintf(message, size, "%s: no such setting", name);
     return message;
 }
+
+static void at_least(int64_t *limit, int64_t value)
+{
+    if (*limit < value)
+        *limit = value;
+}
+
+void limits_lift(struct limits *l, int64_t cell_bytes)
+{
+    int64_t row = cell_bytes + LIMIT_CELL_USUAL;
+
+    if (cell_bytes <= LIMIT_CELL_USUAL)
+        return;
+    at_least(&l->cell_bytes_max, cell_bytes);
+    at_least(&l->row_change_bytes_max, row);
+    at_least(&l->batch_write_bytes_max, row);
+    at_least(&l->body_bytes_max, row + (1 << 20));
+    at_least(&l->request_memory_max, 8 * row);
+}

@@ -19,6 +19,13 @@ void limits_init(struct limits *l, bool strict);
 const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
                        size_t size);
 
+/* What a cell of `cell_bytes` needs where that is more than the usual 2 MiB: the limits on a row, a
+ * batch, a body, a page and a request's memory rise with it, so that the one setting suffices.
+ * Smaller cells change nothing. */
+#define LIMIT_CELL_USUAL ((int64_t)2 << 20)
+#define LIMIT_CELL_MOST ((int64_t)64 << 20) /* that one request may carry */
+void limits_lift(struct limits *l, int64_t cell_bytes);
+
 /* The i-th name, NULL past the last: for "did you mean" and the documentation. */
 const char *limits_name(size_t i);
 

@@ -543,6 +543,7 @@ static int limits_load(struct load *l)
             return refuse(l, "%s: %s.", l->set_sources[i - 1], why);
         settings[c->setting_count++] = *s;
     }
+    limits_lift(&c->limits, c->limits.cell_bytes_max);
     c->settings = settings;
     return E_OK;
 }

@@ -139,6 +139,8 @@ static void cache_publish(struct catalog *cat, bytes instance, bytes name, struc
 {
     struct table **at, *old;
 
+    if (t && t->schema.d.options.cell_bytes_max > cat->db->limits.cell_bytes_max)
+        atomic_store(&cat->db->has_lifted, true);
     pthread_rwlock_wrlock(&cat->lock);
     at = cache_at(cat, instance, name);
     old = *at;

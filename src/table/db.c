@@ -80,6 +80,9 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
         if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
                        sizeof(message)))
             return fail(c, E_PARAMETER, "%s.", message);
+    limits_lift(&db->limits, db->limits.cell_bytes_max);
+    db->lifted = db->limits;
+    limits_lift(&db->lifted, LIMIT_CELL_MOST);
     return E_OK;
 }
 

@@ -18,6 +18,8 @@ struct wr_db {
     struct clock clock;
     struct log log;
     struct limits limits;
+    struct limits lifted;   /* the same with cells as large as any table may allow */
+    atomic_bool has_lifted; /* some table allows larger cells than `limits` */
     struct engine *engine;
     uint32_t caps; /* the engine's */
     struct latch_table *latches;
@@ -28,6 +30,13 @@ struct wr_db {
     void *log_arg;
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
 };
+
+/* The limits on what comes in, as long as its table is not known: the largest that any table
+ * allows. The table's own are checked when it is (modify_begin). */
+static inline const struct limits *db_limits(const struct wr_db *db)
+{
+    return atomic_load_explicit(&db->has_lifted, memory_order_relaxed) ? &db->lifted : &db->limits;
+}
 
 struct call;
 

@@ -11,6 +11,18 @@
 
 /* ---- checks that need no table ---- */
 
+static int check_length(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
+{
+    const struct wr_value *v = &cell->value;
+
+    if (!value_is_bytes(v->type) || v->bytes.len <= (size_t)limits->cell_bytes_max)
+        return E_OK;
+    return fail(c, E_PARAMETER,
+                "The length of attribute column: '%.*s' exceeds the MaxLength:%lld with "
+                "CurrentLength:%zu.",
+                BYTES_FMT(cell->name), (long long)limits->cell_bytes_max, v->bytes.len);
+}
+
 static int check_value(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
 {
     const struct wr_value *v = &cell->value;
@@ -23,11 +35,7 @@ static int check_value(struct ctx *c, const struct limits *limits, const struct 
                     BYTES_FMT(cell->name));
     if (!value_is_bytes(v->type))
         return E_OK;
-    if (v->bytes.len > (size_t)limits->cell_bytes_max)
-        return fail(c, E_PARAMETER,
-                    "The length of attribute column: '%.*s' exceeds the MaxLength:%lld with "
-                    "CurrentLength:%zu.",
-                    BYTES_FMT(cell->name), (long long)limits->cell_bytes_max, v->bytes.len);
+    TRY(check_length(c, limits, cell));
     if (v->type == WR_VARCHAR && !bytes_is_utf8(v->bytes))
         return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.",
                     BYTES_FMT(cell->name));
@@ -150,11 +158,23 @@ static const char *change_name(enum wr_change_type type)
     return type == WR_PUT ? "PutRow" : type == WR_UPDATE ? "UpdateRow" : "DeleteRow";
 }
 
+static int check_size(struct ctx *c, const struct limits *limits,
+                      const struct wr_row_change *change)
+{
+    size_t size = meter_request_size(change);
+
+    if (size <= (size_t)limits->row_change_bytes_max)
+        return E_OK;
+    return fail(c, E_PARAMETER,
+                "The total data size of %s request exceeds the limit, limit size: %lld, data "
+                "size: %zu.",
+                change_name(change->type), (long long)limits->row_change_bytes_max, size);
+}
+
 int modify_check_alone(struct ctx *c, const struct limits *limits,
                        const struct wr_row_change *change, bool many)
 {
     struct filter *condition;
-    size_t size;
 
     if (change->type != WR_PUT && change->type != WR_UPDATE && change->type != WR_DELETE)
         return fail(c, E_PARAMETER, "Unknown type of row change.");
@@ -174,13 +194,7 @@ int modify_check_alone(struct ctx *c, const struct limits *limits,
         TRY(check_increments(c, &change->row));
     TRY(check_return(c, change));
     TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &condition));
-    size = many ? 0 : meter_request_size(change);
-    if (size > (size_t)limits->row_change_bytes_max)
-        return fail(c, E_PARAMETER,
-                    "The total data size of %s request exceeds the limit, limit size: %lld, data "
-                    "size: %zu.",
-                    change_name(change->type), (long long)limits->row_change_bytes_max, size);
-    return E_OK;
+    return many ? E_OK : check_size(c, limits, change);
 }
 
 /* ---- beginning ---- */
@@ -201,6 +215,21 @@ static int check_deviation(struct ctx *c, const struct modify *m)
             return fail(c, E_PARAMETER, "Invalid timestamp. Cell:%.*s.", BYTES_FMT(cell->name));
     }
     return E_OK;
+}
+
+int modify_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
+                       const struct wr_row_change *change, bool many)
+{
+    int64_t own = table->schema.d.options.cell_bytes_max;
+    struct limits l = *limits;
+
+    if (own)
+        l.cell_bytes_max = own;
+    limits_lift(&l, l.cell_bytes_max);
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        if (change->row.cells[i].op == WR_CELL_PUT)
+            TRY(check_length(c, &l, &change->row.cells[i]));
+    return many ? E_OK : check_size(c, &l, change);
 }
 
 static const char *existence_name(enum wr_existence e)

@@ -17,6 +17,11 @@
 int modify_check_alone(struct ctx *c, const struct limits *limits,
                        const struct wr_row_change *change, bool many);
 
+/* What modify_check_alone() could not say without the table: its own limit on cells, and what
+ * follows from it. `limits` are the server's. */
+int modify_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
+                       const struct wr_row_change *change, bool many);
+
 /* One change on its way. */
 struct modify {
     const struct limits *limits;

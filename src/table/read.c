@@ -9,9 +9,6 @@
 #include "table/name.h"
 #include "table/visible.h"
 
-/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. */
-#define PIECE_BYTES (4u << 20)
-
 struct read_table {
     struct table *table;
     struct selection selection;
@@ -64,6 +61,15 @@ static bytes token_make(struct ctx *c, bytes column)
     return buf_bytes(&b);
 }
 
+/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. */
+static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
+{
+    struct limits l = op->call->db->limits;
+
+    limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
+    return (size_t)l.row_change_bytes_max;
+}
+
 static int row_start(struct read_op *op, struct read_row *r)
 {
     struct ctx *c = &op->call->c;
@@ -84,7 +90,7 @@ static int row_start(struct read_op *op, struct read_row *r)
                              .column_count = s->column_count,
                              .start = s->read->start_column,
                              .end = s->read->end_column,
-                             .bytes_max = s->filter ? 0 : PIECE_BYTES};
+                             .bytes_max = s->filter ? 0 : piece_bytes(op, r)};
     TRY(token_read(c, r->token, &op->load.after));
     if (op->load.after.ptr)
         op->load.columns = NULL; /* the selection still drops what is not wanted */

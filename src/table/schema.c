@@ -96,6 +96,12 @@ static int check_options(struct ctx *c, const struct limits *limits,
         (o->deviation_s < 0 || o->deviation_s > INT64_MAX / 1000000))
         return fail(c, E_PARAMETER,
                     "The maximum deviation must be in range [0, INT64_MAX/1000000].");
+    if ((o->given & WR_HAS_CELL_BYTES) &&
+        (o->cell_bytes_max < 0 || o->cell_bytes_max > LIMIT_CELL_MOST))
+        return fail(c, E_PARAMETER,
+                    "cell_bytes_max must be 0 (the server's limit) or 1 to %" PRId64
+                    " bytes; larger values are put and got as streams (PutCell, GetCell).",
+                    LIMIT_CELL_MOST);
     return E_OK;
 }
 
@@ -245,6 +251,11 @@ static void options_merge(struct wr_table_options *to, const struct wr_table_opt
         to->allow_update = from->allow_update;
     if (from->given & WR_HAS_UPDATE_FULL_ROW)
         to->update_full_row = from->update_full_row;
+    if (from->given & WR_HAS_CELL_BYTES) {
+        to->cell_bytes_max = from->cell_bytes_max;
+        to->given &= ~(uint32_t)WR_HAS_CELL_BYTES;
+        to->given |= from->cell_bytes_max ? WR_HAS_CELL_BYTES : 0;
+    }
 }
 
 static void stream_switch(struct ctx *c, struct wr_table_description *d,

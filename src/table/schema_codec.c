@@ -26,6 +26,7 @@ enum field {
     F_CREATION,
     F_LOCAL_TRANSACTIONS,
     F_HAS_DETACHED,
+    F_CELL_BYTES = 32,
 };
 
 static void put_text(struct buf *b, bytes text)
@@ -185,6 +186,8 @@ void schema_encode(struct buf *b, const struct schema *s)
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
     put_number_field(b, F_HAS_DETACHED, s->has_detached);
+    if (d->options.cell_bytes_max)
+        put_number_field(b, F_CELL_BYTES, d->options.cell_bytes_max);
 }
 
 /* Lists are counted first, so that their arrays can be made in one piece. */
@@ -238,8 +241,8 @@ static void read_options(struct reader *r, struct wr_table_options *o)
 {
     uint8_t flags;
 
-    o->given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
-               WR_HAS_UPDATE_FULL_ROW;
+    o->given |= WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
+                WR_HAS_UPDATE_FULL_ROW;
     o->ttl_s = (int32_t)read_number(r);
     o->max_versions = (int32_t)read_number(r);
     o->deviation_s = read_number(r);
@@ -344,6 +347,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             break;
         case F_HAS_DETACHED:
             out->has_detached = read_number(&f) != 0;
+            break;
+        case F_CELL_BYTES:
+            d->options.cell_bytes_max = read_number(&f);
+            d->options.given |= WR_HAS_CELL_BYTES;
             break;
         default:
             break; /* a field of a later version of Widerow */

@@ -274,6 +274,18 @@ static void row_accept(struct write_op *op, struct write_row *r)
     op->needs_barrier = true;
 }
 
+static int check_table(struct write_op *op, struct write_row *r)
+{
+    struct wr_db *db = op->call->db;
+    const struct table *t = op->tables[r->table_at].table;
+    enum wr_op asked = op->call->req->op;
+
+    if (!t->schema.d.options.cell_bytes_max && db_limits(db) == &db->limits)
+        return E_OK;
+    return modify_check_table(&op->call->c, &db->limits, t, r->change,
+                              asked == WR_OP_BATCH_WRITE_ROW || asked == WR_OP_BULK_IMPORT);
+}
+
 /* Checks the row against its table; its own failure, the others go on. */
 static bool row_begin(struct write_op *op, struct write_row *r)
 {
@@ -282,7 +294,8 @@ static bool row_begin(struct write_op *op, struct write_row *r)
     if (r->begun)
         return r->result->code == 0;
     r->begun = true;
-    if (modify_begin(&call->c, &call->db->limits, op->tables[r->table_at].table, r->change,
+    if (check_table(op, r) ||
+        modify_begin(&call->c, &call->db->limits, op->tables[r->table_at].table, r->change,
                      call->now_ms, catalog_next_number(call->db->catalog), &r->m)) {
         row_fail(&call->c, r);
         return false;
@@ -598,7 +611,7 @@ static int start_single(struct call *call)
 
     TRY(check_type(c, call->req->op, change->type));
     TRY(name_check_table(c, change->table));
-    TRY(modify_check_alone(c, &call->db->limits, change, false));
+    TRY(modify_check_alone(c, db_limits(call->db), change, false));
     TRY(catalog_find(c, call->db->catalog, call->req->instance, change->table, &t));
     op = op_new(call, 1, 1);
     op->tables[op->table_count++] = (struct write_table){t, 0, 1};
@@ -630,7 +643,7 @@ static int check_batch_tables(struct call *call, const struct wr_table_write *ta
 
 static int check_batch_rows(struct call *call, const struct wr_table_write *tables, size_t count)
 {
-    const struct limits *limits = &call->db->limits;
+    const struct limits *limits = db_limits(call->db);
     size_t rows = 0, size = 0;
 
     for (size_t i = 0; i < count; i++)

@@ -147,12 +147,14 @@ void ots_read_options(const Ots__TableOptions *from, struct wr_table_options *ou
                  (from->has_max_versions ? WR_HAS_MAX_VERSIONS : 0u) |
                  (from->has_deviation_cell_version_in_sec ? WR_HAS_DEVIATION : 0u) |
                  (from->has_allow_update ? WR_HAS_ALLOW_UPDATE : 0u) |
-                 (from->has_update_full_row ? WR_HAS_UPDATE_FULL_ROW : 0u),
+                 (from->has_update_full_row ? WR_HAS_UPDATE_FULL_ROW : 0u) |
+                 (from->has_cell_bytes_max ? WR_HAS_CELL_BYTES : 0u),
         .ttl_s = from->time_to_live,
         .max_versions = from->max_versions,
         .deviation_s = from->deviation_cell_version_in_sec,
         .allow_update = from->allow_update,
         .update_full_row = from->update_full_row,
+        .cell_bytes_max = from->cell_bytes_max,
     };
 }
 
@@ -375,6 +377,8 @@ void ots_put_options(struct buf *b, unsigned field, const struct wr_table_option
         pb_put_int(b, 6, o->allow_update);
     if (o->given & WR_HAS_UPDATE_FULL_ROW)
         pb_put_int(b, 7, o->update_full_row);
+    if (o->given & WR_HAS_CELL_BYTES)
+        pb_put_int(b, 1000, o->cell_bytes_max);
     pb_close(b, start, 0);
 }
 

@@ -193,7 +193,8 @@ static bool parse_option(struct cursor *p, struct wr_table_options *o)
                    {"versions", WR_HAS_MAX_VERSIONS},
                    {"deviation", WR_HAS_DEVIATION},
                    {"allow_update", WR_HAS_ALLOW_UPDATE},
-                   {"update_full_row", WR_HAS_UPDATE_FULL_ROW}};
+                   {"update_full_row", WR_HAS_UPDATE_FULL_ROW},
+                   {"cell_bytes_max", WR_HAS_CELL_BYTES}};
 
     for (size_t i = 0; i < PORT_COUNT(options); i++) {
         if (!token_is(p->at, options[i].name) || !token_is(p->at + 1, "="))
@@ -210,6 +211,8 @@ static bool parse_option(struct cursor *p, struct wr_table_options *o)
             o->deviation_s = parse_number(p);
         else if (options[i].bit == WR_HAS_ALLOW_UPDATE)
             o->allow_update = parse_bool(p);
+        else if (options[i].bit == WR_HAS_CELL_BYTES)
+            o->cell_bytes_max = parse_number(p);
         else
             o->update_full_row = parse_bool(p);
         return true;

@@ -342,6 +342,8 @@ static void put_description(struct printer *p, const struct wr_table_description
     put(p, ") ttl=%d versions=%d deviation=%" PRId64 " allow_update=%s update_full_row=%s",
         d->options.ttl_s, d->options.max_versions, d->options.deviation_s,
         d->options.allow_update ? "true" : "false", d->options.update_full_row ? "true" : "false");
+    if (d->options.given & WR_HAS_CELL_BYTES)
+        put(p, " cell_bytes_max=%" PRId64, d->options.cell_bytes_max);
     put(p, " read=%d write=%d increased=%" PRId64 " decreased=%" PRId64, d->reserved.read,
         d->reserved.write, d->last_increase_s, d->last_decrease_s);
     put(p, " status=%s", (unsigned)d->status < PORT_COUNT(states) ? states[d->status] : "?");
