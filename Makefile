@@ -11,7 +11,7 @@
 
 SAN ?=
 comma := ,
-BUILD := build$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+BUILD := build$(if $(RELEASE),-release)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 CC := gcc
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-dev \

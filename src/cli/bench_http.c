@@ -6,16 +6,14 @@
  * count. */
 #include "cli/bench_door.h"
 
-#include "base/buf.h"
+#include "cli/bench_post.h"
 #include "wire/ots_client.h"
-#include "wire/sign.h"
 
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -24,7 +22,6 @@
 #define CHECK_EVERY 64
 #define SILENCE_US (30 * 1000000LL) /* without any answer, with requests under way */
 #define FIRST_IN_BYTES 16384
-#define HEAD_BYTES_MAX 1024 /* of a request's head */
 #define ANSWER_BYTES_MAX (64u << 20)
 #define EVENTS 64
 
@@ -39,8 +36,8 @@ struct conn {
     bool wants_out;       /* epoll was asked to say when more can be sent */
     struct space in, out; /* the answer so far; the request */
     size_t sent;          /* of `out` */
-    size_t head, body;    /* bytes of the answer, once its head is complete; else 0 */
-    int status;
+    bool headed;          /* the answer's head is complete, and `answer` filled */
+    struct bench_answer answer;
     enum wr_op op;
     struct bench_job job;
 };
@@ -49,7 +46,7 @@ struct door {
     struct ctx *c;
     struct bench_load *load;
     const struct target *target;
-    struct sign_key key;
+    struct bench_post *posts[WR_OP_COUNT]; /* made when first needed */
     char host[256], port[16];
     struct conn *conns;
     struct conn **idle; /* a stack */
@@ -153,40 +150,42 @@ static int conn_flush(struct door *d, struct conn *conn)
     return 0;
 }
 
-/* Head and body into conn->out. */
-static void write_request(struct door *d, struct conn *conn, bytes path, bytes body)
+/* The form of requests of this operation; NULL with the reason recorded. */
+static struct bench_post *post_of(struct door *d, enum wr_op op)
 {
     const struct target *t = d->target;
-    char md5[SIGN_MD5_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
-    struct sign_header headers[] = {
-        {BYTES_LIT("x-ots-accesskeyid"), t->key_id},
-        {BYTES_LIT("x-ots-apiversion"), BYTES_LIT("2015-12-31")},
-        {BYTES_LIT("x-ots-contentmd5"), {md5, SIGN_MD5_TEXT}},
-        {BYTES_LIT("x-ots-date"), {d->date, SIGN_DATE_TEXT}},
-        {BYTES_LIT("x-ots-instancename"), t->instance},
-    };
-    size_t room = HEAD_BYTES_MAX + t->key_id.len + t->instance.len;
-    int head;
+    char host[sizeof(d->host) + sizeof(d->port)];
+    struct bench_post_conf conf = {.host = host,
+                                   .path = ots_client_path(op),
+                                   .instance = t->instance,
+                                   .key_id = t->key_id,
+                                   .key_secret = t->key_secret};
 
-    sign_md5(body, md5);
-    sign_request(&d->key, path, headers, PORT_COUNT(headers), signature);
+    if (d->posts[op])
+        return d->posts[op];
+    snprintf(host, sizeof(host), "%s:%s", d->host, d->port);
+    d->posts[op] = mem_zalloc(sizeof(*d->posts[op]));
+    if (bench_post_init(d->posts[op], &conf))
+        return d->posts[op];
+    fail(d->c, WR_E_PARAMETER, "the names of instance and access key are too long");
+    return NULL;
+}
+
+/* Head and body into conn->out. */
+static void write_request(struct door *d, struct conn *conn, struct bench_post *post, bytes body)
+{
     conn->out.len = conn->sent = 0;
-    space_reserve(&conn->out, room + body.len);
-    head = snprintf(conn->out.data, room,
-                    "POST %.*s HTTP/1.1\r\nHost: %s:%s\r\nContent-Length: %zu\r\n"
-                    "x-ots-accesskeyid: %.*s\r\nx-ots-apiversion: 2015-12-31\r\n"
-                    "x-ots-contentmd5: %s\r\nx-ots-date: %s\r\nx-ots-instancename: %.*s\r\n"
-                    "x-ots-signature: %s\r\n\r\n",
-                    BYTES_FMT(path), d->host, d->port, body.len, BYTES_FMT(t->key_id), md5, d->date,
-                    BYTES_FMT(t->instance), signature);
-    conn->out.len = (size_t)head;
-    memcpy(conn->out.data + conn->out.len, body.ptr ? body.ptr : "", body.len);
-    conn->out.len += body.len;
+    space_reserve(&conn->out, post->head_len + body.len);
+    bench_post_write(post, d->date, body, conn->out.data);
+    if (body.len)
+        memcpy(conn->out.data + post->head_len, body.ptr, body.len);
+    conn->out.len = post->head_len + body.len;
 }
 
 static int conn_send(struct door *d, struct conn *conn, int64_t now_us)
 {
     struct wr_request request;
+    struct bench_post *post;
     struct ctx c;
 
     if (!d->date_us || now_us - d->date_us > 1000000) {
@@ -196,52 +195,28 @@ static int conn_send(struct door *d, struct conn *conn, int64_t now_us)
     ctx_init(&c, d->c->clock, NULL, d->scratch, sizeof(d->scratch));
     bench_load_request(d->load, &conn->job, &c, &request);
     conn->op = request.op;
-    write_request(d, conn, bytes_str(ots_client_path(request.op)),
-                  ots_encode_request(&c, &request));
+    post = post_of(d, request.op);
+    if (post)
+        write_request(d, conn, post, ots_encode_request(&c, &request));
     ctx_release(&c);
-    conn->in.len = conn->head = conn->body = 0;
-    return conn_flush(d, conn);
+    conn->in.len = 0;
+    conn->headed = false;
+    return post ? conn_flush(d, conn) : d->c->code;
 }
 
 /* ---- answers */
 
-/* The value of a header, or nothing. The head ends with a NUL. */
-static bytes find_header(const char *head, const char *name)
-{
-    size_t len = strlen(name);
-    const char *line = strchr(head, '\n');
-
-    for (; line; line = strchr(line, '\n')) {
-        line++;
-        if (strncasecmp(line, name, len) == 0 && line[len] == ':') {
-            line += len + 1;
-            line += strspn(line, " ");
-            return bytes_of(line, strcspn(line, "\r\n"));
-        }
-    }
-    return BYTES_NONE;
-}
-
-/* True once the answer's head is there; its sizes and status are then set. */
+/* Sets `headed` once the answer's head is there. */
 static int read_head(struct door *d, struct conn *conn)
 {
-    char *end;
-    bytes length;
+    enum bench_answer_found found = bench_answer_read(&conn->answer, conn->in.data, conn->in.len);
 
-    conn->in.data[conn->in.len] = 0;
-    end = strstr(conn->in.data, "\r\n\r\n");
-    if (!end)
-        return 0;
-    end[2] = 0;
-    length = find_header(conn->in.data, "Content-Length");
-    if (strncmp(conn->in.data, "HTTP/1.1 ", 9) != 0 || !length.ptr)
+    if (found == ANSWER_STRANGE)
         return fail(d->c, WR_E_UNSURE, "%s does not answer as a Widerow server does",
                     d->target->endpoint);
-    conn->status = (int)strtol(conn->in.data + 9, NULL, 10);
-    conn->body = strtoul(length.ptr, NULL, 10);
-    conn->head = (size_t)(end + 4 - conn->in.data);
-    if (conn->body > ANSWER_BYTES_MAX)
-        return fail(d->c, WR_E_UNSURE, "an answer of %zu bytes", conn->body);
+    conn->headed = found == ANSWER_WHOLE;
+    if (conn->headed && conn->answer.body > ANSWER_BYTES_MAX)
+        return fail(d->c, WR_E_UNSURE, "an answer of %zu bytes", conn->answer.body);
     return 0;
 }
 
@@ -254,13 +229,15 @@ static int check_answer(struct door *d, const struct conn *conn, bytes body)
     int code;
 
     sign_md5(body, md5);
-    if (!bytes_equal(find_header(conn->in.data, "x-ots-contentmd5"), bytes_str(md5)))
+    if (!bytes_equal(bench_answer_header(conn->in.data, conn->answer.head, "x-ots-contentmd5"),
+                     bytes_str(md5)))
         return fail(d->c, WR_E_UNSURE, "an answer was damaged on its way (digest mismatch)");
     ctx_init(&c, d->c->clock, NULL, d->scratch, sizeof(d->scratch));
     code = ots_decode_reply(&c, conn->op, body, &reply);
     if (code)
         code = fail(d->c, code, "%s", c.text);
-    else if (conn->op == WR_OP_GET_ROW && reply.row.row.cell_count != BENCH_COLUMNS)
+    else if (conn->op == WR_OP_GET_ROW &&
+             reply.row.row.cell_count != bench_load_cells(d->load, &conn->job))
         code = fail(d->c, WR_E_CONDITION,
                     "a record is missing or of another shape; `widerow drop` the table");
     else if (conn->op == WR_OP_GET_RANGE && reply.range.row_count)
@@ -285,7 +262,7 @@ static int read_error(struct door *d, const struct conn *conn, bytes body, int *
     ctx_init(&c, d->c->clock, NULL, d->scratch, sizeof(d->scratch));
     if (ots_decode_error(&c, body, &name, &text))
         result = fail(d->c, WR_E_UNSURE, "an answer with HTTP status %d and no Tablestore error",
-                      conn->status);
+                      conn->answer.status);
     else if (*code = ots_error_of(name), !client_may_retry(*code, true))
         result = fail(d->c, *code, "%.*s: %.*s", BYTES_FMT(name), BYTES_FMT(text));
     ctx_release(&c);
@@ -296,9 +273,9 @@ static uint64_t rows_of(const struct door *d, const struct conn *conn)
 {
     switch (conn->op) {
     case WR_OP_BATCH_WRITE_ROW:
-        return d->load->conf.records < BENCH_BATCH_ROWS ? d->load->conf.records : BENCH_BATCH_ROWS;
+        return bench_batch_rows(&d->load->conf);
     case WR_OP_GET_RANGE:
-        return d->row_bytes > 0 ? (uint64_t)((double)conn->body / d->row_bytes + 0.5) : 0;
+        return d->row_bytes > 0 ? (uint64_t)((double)conn->answer.body / d->row_bytes + 0.5) : 0;
     default:
         return 1;
     }
@@ -307,12 +284,12 @@ static uint64_t rows_of(const struct door *d, const struct conn *conn)
 /* A whole answer is there. */
 static int finish(struct door *d, struct conn *conn)
 {
-    bytes body = bytes_of(conn->in.data + conn->head, conn->body);
+    bytes body = bytes_of(conn->in.data + conn->answer.head, conn->answer.body);
     int64_t now_us = clock_mono_us(d->c->clock);
     int code = 0;
 
     d->heard_us = now_us;
-    if (conn->status != 200)
+    if (conn->answer.status != 200)
         TRY(read_error(d, conn, body, &code));
     else if (d->answers++ % CHECK_EVERY == 0)
         TRY(check_answer(d, conn, body));
@@ -324,10 +301,11 @@ static int finish(struct door *d, struct conn *conn)
 
 static int conn_read(struct door *d, struct conn *conn)
 {
-    size_t want = conn->head ? conn->head + conn->body - conn->in.len : FIRST_IN_BYTES;
+    const struct bench_answer *a = &conn->answer;
+    size_t want = conn->headed ? a->head + a->body - conn->in.len : FIRST_IN_BYTES;
     ssize_t n;
 
-    space_reserve(&conn->in, want + 1);
+    space_reserve(&conn->in, want);
     n = recv(conn->fd, conn->in.data + conn->in.len, want, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
@@ -335,9 +313,9 @@ static int conn_read(struct door *d, struct conn *conn)
         return fail(d->c, WR_E_UNSURE, "the server closed a connection%s%s", n ? ": " : "",
                     n ? strerror(errno) : "");
     conn->in.len += (size_t)n;
-    if (!conn->head)
+    if (!conn->headed)
         TRY(read_head(d, conn));
-    if (conn->head && conn->in.len >= conn->head + conn->body)
+    if (conn->headed && conn->in.len >= a->head + a->body)
         return finish(d, conn);
     return 0;
 }
@@ -400,7 +378,6 @@ int bench_run_http(struct ctx *c, struct bench_load *l, const struct target *t)
     for (size_t i = 0; i < d->conn_count; i++)
         d->conns[i].fd = -1;
     d->epoll = epoll_create1(EPOLL_CLOEXEC);
-    sign_key_init(&d->key, t->key_secret);
     code = parse_endpoint(d);
     if (code == 0)
         code = open_all(d);
@@ -408,6 +385,8 @@ int bench_run_http(struct ctx *c, struct bench_load *l, const struct target *t)
         code = run(d);
     bench_load_end(l);
     close_all(d);
+    for (int op = 0; op < WR_OP_COUNT; op++)
+        mem_free(d->posts[op]);
     mem_free(d->idle);
     mem_free(d->conns);
     mem_free(d);

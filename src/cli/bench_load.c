@@ -11,29 +11,92 @@
 /* ---- workloads */
 
 static const struct bench_mix mixes[] = {
-    {"read", "GetRow", {[BENCH_READ] = 100}, BENCH_UNIFORM},
-    {"write", "PutRow over records that are there", {[BENCH_WRITE] = 100}, BENCH_UNIFORM},
-    {"insert", "PutRow of new records", {[BENCH_INSERT] = 100}, BENCH_UNIFORM},
-    {"range", "GetRange, full pages", {[BENCH_PAGE] = 100}, BENCH_UNIFORM},
-    {"batch", "BatchWriteRow of 200 records", {[BENCH_BATCH] = 100}, BENCH_UNIFORM},
-    {"hot", "increments of one row", {[BENCH_INCREMENT] = 100}, BENCH_UNIFORM},
-    {"ycsb-a", "half reads, half updates", {[BENCH_READ] = 50, [BENCH_UPDATE] = 50}, BENCH_ZIPFIAN},
-    {"ycsb-b", "95 % reads, 5 % updates", {[BENCH_READ] = 95, [BENCH_UPDATE] = 5}, BENCH_ZIPFIAN},
-    {"ycsb-c", "reads", {[BENCH_READ] = 100}, BENCH_ZIPFIAN},
+    {"read", "GetRow", {[BENCH_READ] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"write",
+     "PutRow over records that are there",
+     {[BENCH_WRITE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"insert", "PutRow of new records", {[BENCH_INSERT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"range", "GetRange, full pages", {[BENCH_PAGE] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"batch",
+     "BatchWriteRow of 200 records",
+     {[BENCH_BATCH] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"hot", "increments of one row", {[BENCH_INCREMENT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"ycsb-a",
+     "half reads, half updates",
+     {[BENCH_READ] = 50, [BENCH_UPDATE] = 50},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-b",
+     "95 % reads, 5 % updates",
+     {[BENCH_READ] = 95, [BENCH_UPDATE] = 5},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-c", "reads", {[BENCH_READ] = 100}, BENCH_ZIPFIAN, BENCH_NEEDS_RECORDS},
     {"ycsb-d",
      "95 % reads of what is new, 5 % inserts",
      {[BENCH_READ] = 95, [BENCH_INSERT] = 5},
-     BENCH_LATEST},
+     BENCH_LATEST,
+     BENCH_NEEDS_RECORDS},
     {"ycsb-e",
      "95 % ranges of up to 100 records, 5 % inserts",
      {[BENCH_SCAN] = 95, [BENCH_INSERT] = 5},
-     BENCH_ZIPFIAN},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
     {"ycsb-f",
      "half reads, half reads followed by an update",
      {[BENCH_READ] = 50, [BENCH_MODIFY] = 50},
-     BENCH_ZIPFIAN},
-    {"load", "BatchWriteRow of the records in order", {[BENCH_LOAD] = 100}, BENCH_UNIFORM},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"narrow-read",
+     "GetRow of one column of one 10-column row",
+     {[BENCH_NARROW_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"narrow-update",
+     "UpdateRow of one column of one 10-column row",
+     {[BENCH_NARROW_UPDATE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"wide-read",
+     "GetRow of one column of one row of --wide-columns",
+     {[BENCH_WIDE_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_WIDE},
+    {"wide-update",
+     "UpdateRow of one column of that row",
+     {[BENCH_WIDE_UPDATE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_WIDE},
+    {"cell-read",
+     "GetRow of one cell of --cell-bytes",
+     {[BENCH_CELL_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_CELLS},
+    {"cell-write",
+     "PutRow of one cell of --cell-bytes",
+     {[BENCH_CELL_WRITE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_CELLS},
+    {"load", "only load the records", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
 };
+
+/* By what they load; not to be asked for by name. */
+static const struct bench_mix loaders[] = {
+    [BENCH_NEEDS_RECORDS] = {"load", "", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    [BENCH_NEEDS_WIDE] =
+        {"wide-load", "", {[BENCH_WIDE_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_WIDE},
+    [BENCH_NEEDS_CELLS] =
+        {"cell-load", "", {[BENCH_CELL_WRITE] = 100}, BENCH_UNIFORM, BENCH_NEEDS_CELLS},
+};
+
+const struct bench_mix *bench_mix_loader(enum bench_needs needs)
+{
+    return &loaders[needs];
+}
 
 const struct bench_mix *bench_mix_find(const char *name)
 {
@@ -46,10 +109,23 @@ const struct bench_mix *bench_mix_find(const char *name)
 const char *bench_kind_name(enum bench_kind kind)
 {
     static const char *const names[BENCH_KINDS] = {
-        [BENCH_READ] = "read",     [BENCH_UPDATE] = "update", [BENCH_WRITE] = "write",
-        [BENCH_INSERT] = "insert", [BENCH_SCAN] = "scan",     [BENCH_MODIFY] = "modify",
-        [BENCH_PAGE] = "page",     [BENCH_BATCH] = "batch",   [BENCH_LOAD] = "load",
+        [BENCH_READ] = "read",
+        [BENCH_UPDATE] = "update",
+        [BENCH_WRITE] = "write",
+        [BENCH_INSERT] = "insert",
+        [BENCH_SCAN] = "scan",
+        [BENCH_MODIFY] = "modify",
+        [BENCH_PAGE] = "page",
+        [BENCH_BATCH] = "batch",
+        [BENCH_LOAD] = "load",
         [BENCH_INCREMENT] = "hot",
+        [BENCH_WIDE_READ] = "wide-read",
+        [BENCH_WIDE_UPDATE] = "wide-update",
+        [BENCH_WIDE_LOAD] = "wide-load",
+        [BENCH_NARROW_READ] = "narrow-read",
+        [BENCH_NARROW_UPDATE] = "narrow-update",
+        [BENCH_CELL_READ] = "cell-read",
+        [BENCH_CELL_WRITE] = "cell-write",
     };
 
     return names[kind];
@@ -115,8 +191,11 @@ void bench_load_init(struct bench_load *l, const struct bench_conf *conf, struct
 {
     *l = (struct bench_load){.conf = *conf, .clock = clock};
     rng_init(&l->rng, (uint64_t)clock_wall_us(clock));
-    l->text = mem_alloc(TEXT_BYTES);
-    for (size_t i = 0; i < TEXT_BYTES; i++)
+    l->text_bytes = TEXT_BYTES + conf->column_bytes;
+    if (conf->mix->needs == BENCH_NEEDS_CELLS)
+        l->text_bytes += conf->cell_bytes;
+    l->text = mem_alloc(l->text_bytes);
+    for (size_t i = 0; i < l->text_bytes; i++)
         l->text[i] = (char)('a' + rng_below(&l->rng, 26));
     if (conf->choice != BENCH_UNIFORM)
         zipf_init(&l->zipf, conf->records);
@@ -180,7 +259,15 @@ bool bench_load_next(struct bench_load *l, int64_t now_us, struct bench_job *job
     if (job->kind == BENCH_INSERT)
         job->record = conf->records + l->inserts++;
     else if (job->kind == BENCH_LOAD)
-        job->record = l->started * BENCH_BATCH_ROWS;
+        job->record = l->started * bench_batch_rows(conf);
+    else if (job->kind == BENCH_WIDE_LOAD)
+        job->record = l->started * BENCH_WIDE_STEP;
+    else if (job->kind == BENCH_WIDE_READ || job->kind == BENCH_WIDE_UPDATE)
+        job->record = rng_below(&l->rng, conf->wide_columns);
+    else if (job->kind == BENCH_CELL_WRITE)
+        job->record = l->started % BENCH_CELLS;
+    else if (job->kind == BENCH_CELL_READ)
+        job->record = rng_below(&l->rng, BENCH_CELLS);
     else
         job->record = choose_record(l);
     job->limit = 1 + (uint32_t)rng_below(&l->rng, SCAN_ROWS_MAX);
@@ -245,33 +332,81 @@ static struct wr_key key_of_record(const struct bench_load *l, struct ctx *c, ui
     return key_of(c, record < records ? record : record - records + l->insert_first);
 }
 
-static bytes column_name(unsigned i)
+/* "field" and a number. */
+static bytes column_name(struct ctx *c, uint64_t number)
 {
-    static const char names[BENCH_COLUMNS][6] = {"field0", "field1", "field2", "field3", "field4",
-                                                 "field5", "field6", "field7", "field8", "field9"};
+    char digits[20], *text;
+    size_t n = 0;
 
-    return bytes_of(names[i], sizeof(names[i]));
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while (number /= 10);
+    text = arena_alloc(&c->arena, 5 + n);
+    memcpy(text, "field", 5);
+    for (size_t i = 0; i < n; i++)
+        text[5 + i] = digits[n - 1 - i];
+    return bytes_of(text, 5 + n);
 }
 
-static void fill_cell(struct bench_load *l, struct wr_cell *cell, unsigned column)
+static void fill_text(struct bench_load *l, struct wr_cell *cell, bytes name, size_t size)
 {
-    size_t at = rng_below(&l->rng, TEXT_BYTES - BENCH_COLUMN_BYTES);
+    size_t at = rng_below(&l->rng, l->text_bytes - size + 1);
 
-    *cell = (struct wr_cell){.name = column_name(column), .timestamp_ms = WR_TIMESTAMP_NONE};
+    *cell = (struct wr_cell){.name = name, .timestamp_ms = WR_TIMESTAMP_NONE};
     cell->value.type = WR_VARCHAR;
-    cell->value.bytes = bytes_of(l->text + at, BENCH_COLUMN_BYTES);
+    cell->value.bytes = bytes_of(l->text + at, size);
+}
+
+static void fill_cell(struct bench_load *l, struct ctx *c, struct wr_cell *cell, uint64_t column)
+{
+    fill_text(l, cell, column_name(c, column), l->conf.column_bytes);
 }
 
 /* All columns of a record. */
 static void fill_put(struct bench_load *l, struct ctx *c, uint64_t record,
                      struct wr_row_change *out)
 {
-    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, BENCH_COLUMNS);
+    uint32_t count = l->conf.columns;
+    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, count);
 
-    for (unsigned i = 0; i < BENCH_COLUMNS; i++)
-        fill_cell(l, &cells[i], i);
+    for (uint32_t i = 0; i < count; i++)
+        fill_cell(l, c, &cells[i], i);
     *out = (struct wr_row_change){.type = WR_PUT, .table = l->conf.table};
-    out->row = (struct wr_row){key_of_record(l, c, record), cells, BENCH_COLUMNS};
+    out->row = (struct wr_row){key_of_record(l, c, record), cells, count};
+}
+
+static struct wr_key wide_key(struct ctx *c)
+{
+    return key_of_text(c, BYTES_LIT("wide"));
+}
+
+static struct wr_key cell_key(struct ctx *c, uint64_t number)
+{
+    return key_of_text(c, arena_printf(&c->arena, "cell%llu", (unsigned long long)number));
+}
+
+/* Some columns of the wide row. */
+static void fill_wide(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                      struct wr_row_change *out)
+{
+    uint64_t left = l->conf.wide_columns - job->record;
+    size_t count = left < BENCH_WIDE_STEP ? (size_t)left : BENCH_WIDE_STEP;
+    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, count);
+
+    for (size_t i = 0; i < count; i++)
+        fill_cell(l, c, &cells[i], job->record + i);
+    *out = (struct wr_row_change){.type = WR_UPDATE, .table = l->conf.table};
+    out->row = (struct wr_row){wide_key(c), cells, count};
+}
+
+static void fill_big_cell(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                          struct wr_row_change *out)
+{
+    struct wr_cell *cell = ARENA_NEW(&c->arena, struct wr_cell);
+
+    fill_text(l, cell, BYTES_LIT("data"), l->conf.cell_bytes);
+    *out = (struct wr_row_change){.type = WR_PUT, .table = l->conf.table};
+    out->row = (struct wr_row){cell_key(c, job->record), cell, 1};
 }
 
 static void fill_update(struct bench_load *l, const struct bench_job *job, struct ctx *c,
@@ -285,20 +420,31 @@ static void fill_update(struct bench_load *l, const struct bench_job *job, struc
         cell->timestamp_ms = WR_TIMESTAMP_NONE;
         cell->value = (struct wr_value){.type = WR_BIGINT, .integer = 1};
         out->row.key = key_of_text(c, BYTES_LIT("hot"));
+    } else if (job->kind == BENCH_WIDE_UPDATE) {
+        fill_cell(l, c, cell, job->record);
+        out->row.key = wide_key(c);
     } else {
-        fill_cell(l, cell, (unsigned)rng_below(&l->rng, BENCH_COLUMNS));
-        out->row.key = key_of_record(l, c, job->record);
+        fill_cell(l, c, cell, rng_below(&l->rng, l->conf.columns));
+        out->row.key = key_of_record(l, c, job->kind == BENCH_NARROW_UPDATE ? 0 : job->record);
     }
     out->row.cells = cell;
     out->row.cell_count = 1;
+}
+
+uint64_t bench_batch_rows(const struct bench_conf *conf)
+{
+    uint64_t rows = BENCH_BATCH_BYTES / ((uint64_t)conf->columns * conf->column_bytes + 1) + 1;
+
+    rows = rows < BENCH_BATCH_ROWS ? rows : BENCH_BATCH_ROWS;
+    return rows < conf->records ? rows : conf->records;
 }
 
 static void fill_batch(struct bench_load *l, const struct bench_job *job, struct ctx *c,
                        struct wr_batch_write_row *out)
 {
     struct wr_table_write *table = ARENA_NEW(&c->arena, struct wr_table_write);
-    struct wr_row_change *changes = ARENA_ARRAY(&c->arena, struct wr_row_change, BENCH_BATCH_ROWS);
-    uint64_t count = l->conf.records < BENCH_BATCH_ROWS ? l->conf.records : BENCH_BATCH_ROWS;
+    uint64_t count = bench_batch_rows(&l->conf);
+    struct wr_row_change *changes = ARENA_ARRAY(&c->arena, struct wr_row_change, count);
     uint64_t first = job->record, n = 0;
 
     /* A batch names a row once: records in a run, from anywhere; at the end it begins earlier. */
@@ -332,10 +478,22 @@ static void fill_get(bytes table, struct wr_key key, struct wr_get_row *out)
     out->read.max_versions = 1;
 }
 
+static void fill_get_column(bytes table, struct wr_key key, bytes column, struct ctx *c,
+                            struct wr_get_row *out)
+{
+    bytes *name = ARENA_NEW(&c->arena, bytes);
+
+    *name = column;
+    fill_get(table, key, out);
+    out->read.columns = name;
+    out->read.column_count = 1;
+}
+
 void bench_load_request(struct bench_load *l, const struct bench_job *job, struct ctx *c,
                         struct wr_request *out)
 {
     enum bench_kind kind = job->kind;
+    bytes table = l->conf.table;
 
     *out = (struct wr_request){0};
     if (kind == BENCH_MODIFY)
@@ -343,7 +501,7 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
     switch (kind) {
     case BENCH_READ:
         out->op = WR_OP_GET_ROW;
-        fill_get(l->conf.table, key_of_record(l, c, job->record), &out->get_row);
+        fill_get(table, key_of_record(l, c, job->record), &out->get_row);
         break;
     case BENCH_WRITE:
     case BENCH_INSERT:
@@ -352,8 +510,31 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
         break;
     case BENCH_UPDATE:
     case BENCH_INCREMENT:
+    case BENCH_WIDE_UPDATE:
+    case BENCH_NARROW_UPDATE:
         out->op = WR_OP_UPDATE_ROW;
         fill_update(l, job, c, &out->update_row);
+        break;
+    case BENCH_WIDE_LOAD:
+        out->op = WR_OP_UPDATE_ROW;
+        fill_wide(l, job, c, &out->update_row);
+        break;
+    case BENCH_WIDE_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get_column(table, wide_key(c), column_name(c, job->record), c, &out->get_row);
+        break;
+    case BENCH_NARROW_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get_column(table, key_of(c, 0), column_name(c, rng_below(&l->rng, l->conf.columns)), c,
+                        &out->get_row);
+        break;
+    case BENCH_CELL_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get(table, cell_key(c, job->record), &out->get_row);
+        break;
+    case BENCH_CELL_WRITE:
+        out->op = WR_OP_PUT_ROW;
+        fill_big_cell(l, job, c, &out->put_row);
         break;
     case BENCH_SCAN:
     case BENCH_PAGE:
@@ -388,8 +569,49 @@ void bench_table_request(bytes table, struct ctx *c, struct wr_request *out)
     create->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
 }
 
-void bench_record_request(bytes table, uint64_t record, struct ctx *c, struct wr_request *out)
+void bench_probe_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out)
 {
     *out = (struct wr_request){.op = WR_OP_GET_ROW};
-    fill_get(table, key_of(c, record), &out->get_row);
+    switch (conf->mix->needs) {
+    case BENCH_NEEDS_RECORDS:
+        fill_get(conf->table, key_of(c, conf->records - 1), &out->get_row);
+        break;
+    case BENCH_NEEDS_WIDE:
+        fill_get_column(conf->table, wide_key(c), column_name(c, conf->wide_columns - 1), c,
+                        &out->get_row);
+        break;
+    case BENCH_NEEDS_CELLS:
+        fill_get(conf->table, cell_key(c, BENCH_CELLS - 1), &out->get_row);
+        break;
+    }
+}
+
+uint64_t bench_loader_ops(const struct bench_conf *conf)
+{
+    uint64_t rows = bench_batch_rows(conf);
+
+    switch (conf->mix->needs) {
+    case BENCH_NEEDS_WIDE:
+        return (conf->wide_columns + BENCH_WIDE_STEP - 1) / BENCH_WIDE_STEP;
+    case BENCH_NEEDS_CELLS:
+        return BENCH_CELLS;
+    case BENCH_NEEDS_RECORDS:
+        break;
+    }
+    return (conf->records + rows - 1) / rows;
+}
+
+size_t bench_load_cells(const struct bench_load *l, const struct bench_job *job)
+{
+    switch (job->kind) {
+    case BENCH_READ:
+    case BENCH_MODIFY:
+        return l->conf.columns;
+    case BENCH_WIDE_READ:
+    case BENCH_NARROW_READ:
+    case BENCH_CELL_READ:
+        return 1;
+    default:
+        return 0;
+    }
 }

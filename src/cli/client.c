@@ -49,12 +49,18 @@ bool target_read_credentials(struct target *t, const char *dir)
 
 static int target_open_dir(struct ctx *c, const struct target_conf *conf, struct target *t)
 {
-    struct wr_options options = {.dir = conf->dir};
+    struct wr_options options = {.dir = conf->dir, .engine = conf->engine};
     const char *instance = first_of(conf->instance, "WIDEROW_INSTANCE");
+    bool mem = conf->engine && strcmp(conf->engine, "mem") == 0;
     char message[512] = "";
     int code;
 
-    if (!target_read_credentials(t, conf->dir) || instance)
+    if (mem && conf->dir)
+        return fail(c, E_PARAMETER, "--engine mem has no folder: leave --dir out");
+    if (!mem && !conf->dir)
+        return fail(c, E_PARAMETER,
+                    "which database in this process? Give --dir DIR, or --engine mem");
+    if (mem || !target_read_credentials(t, conf->dir) || instance)
         t->instance = keep_text(t, instance ? instance : INSTANCE_DEFAULT);
     code = wr_open(&options, &t->db, message, sizeof(message));
     atomic_store(&t->reached, true);
@@ -90,13 +96,17 @@ static int target_find_keys(struct ctx *c, const struct target_conf *conf, struc
 int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
 {
     const char *endpoint = first_of(conf->endpoint, "WIDEROW_ENDPOINT");
+    bool embedded = conf->dir || conf->engine || conf->embedded;
     size_t len;
 
     *t = (struct target){0};
     arena_init(&t->arena, NULL, 0);
-    if (conf->dir && conf->endpoint)
-        return fail(c, E_PARAMETER, "--dir and --endpoint exclude each other");
-    if (conf->dir)
+    if (embedded && conf->endpoint)
+        return fail(c, E_PARAMETER, "%s and --endpoint exclude each other",
+                    conf->dir        ? "--dir"
+                    : conf->embedded ? "--embedded"
+                                     : "--engine");
+    if (embedded)
         return target_open_dir(c, conf, t);
     if (!endpoint)
         endpoint = ENDPOINT_DEFAULT;

@@ -18,8 +18,10 @@ struct target_conf {
     const char *instance;
     const char *key_id;
     const char *key_secret;
-    const char *data; /* the folder whose credentials file is read when no key is given */
-    const char *dir;  /* a data folder to open in this process */
+    const char *data;   /* the folder whose credentials file is read when no key is given */
+    const char *dir;    /* a data folder to open in this process */
+    const char *engine; /* of the database in this process: "rocks" (default) or "mem" */
+    bool embedded;      /* a database in this process is meant, whichever */
 };
 
 struct target {

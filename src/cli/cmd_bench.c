@@ -13,6 +13,7 @@ struct bench_options {
     const char *table;
     const char *keys;
     uint64_t records, seconds, ops, connections, rate;
+    uint64_t fields, field_bytes, wide_columns, cell_bytes;
     bool json, quiet;
 };
 
@@ -22,8 +23,16 @@ struct bench_options {
     }
 
 static const struct option_row bench_rows[] = {
-    ROW("records", "N", "rows of 10 columns of 100 bytes (default 100000); loaded if missing",
+    ROW("records", "N", "rows of --fields columns (default 100000); loaded if missing",
         OPTION_COUNT, records, 1, 1000000000),
+    ROW("fields", "N", "columns of a record (default 10)", OPTION_COUNT, fields, 1,
+        BENCH_COLUMNS_MAX),
+    ROW("field-bytes", "N", "bytes of each (default 100)", OPTION_COUNT, field_bytes, 1,
+        BENCH_COLUMN_BYTES_MAX),
+    ROW("wide-columns", "N", "columns of the wide row (default 100000)", OPTION_COUNT, wide_columns,
+        1, 10000000),
+    ROW("cell-bytes", "N", "bytes of a big cell (default 1048576)", OPTION_COUNT, cell_bytes, 1,
+        64u << 20),
     ROW("seconds", "S", "how long (default 10)", OPTION_COUNT, seconds, 1, 86400),
     ROW("ops", "N", "how many requests, however long it takes", OPTION_COUNT, ops, 1, UINT64_MAX),
     ROW("connections", "N", "requests under way at a time (default 64)", OPTION_COUNT, connections,
@@ -42,8 +51,14 @@ static const struct option_row bench_rows[] = {
 
 static void bench_defaults(void *options)
 {
-    *(struct bench_options *)options = (struct bench_options){
-        .table = "bench", .records = 100000, .seconds = 10, .connections = 64};
+    *(struct bench_options *)options = (struct bench_options){.table = "bench",
+                                                              .records = 100000,
+                                                              .fields = BENCH_COLUMNS,
+                                                              .field_bytes = BENCH_COLUMN_BYTES,
+                                                              .wide_columns = 100000,
+                                                              .cell_bytes = 1 << 20,
+                                                              .seconds = 10,
+                                                              .connections = 64};
 }
 
 static int run_load(struct ctx *c, struct bench_load *l, const struct target *t)
@@ -53,40 +68,40 @@ static int run_load(struct ctx *c, struct bench_load *l, const struct target *t)
 
 /* ---- before the run */
 
-static int load_records(struct ctx *c, const struct bench_conf *conf, const struct target *t,
-                        bool json)
+static int load(struct ctx *c, const struct bench_conf *conf, const struct target *t, bool json)
 {
     struct bench_load *l = mem_alloc(sizeof(*l));
-    struct bench_conf load = *conf;
+    struct bench_conf loading = *conf;
     double seconds;
     int code;
 
-    load.mix = bench_mix_find("load");
-    load.choice = BENCH_UNIFORM;
-    load.ops = (conf->records + BENCH_BATCH_ROWS - 1) / BENCH_BATCH_ROWS;
-    load.rate = 0;
-    load.connections = LOAD_CONNECTIONS;
-    bench_load_init(l, &load, c->clock);
+    loading.ops = bench_loader_ops(conf);
+    loading.mix = bench_mix_loader(conf->mix->needs);
+    loading.choice = BENCH_UNIFORM;
+    loading.rate = 0;
+    loading.connections = LOAD_CONNECTIONS;
+    bench_load_init(l, &loading, c->clock);
     code = run_load(c, l, t);
     seconds = (double)(l->end_us - l->start_us + 1) / 1e6;
     if (code == 0 && l->errors)
-        code = fail(c, WR_E_BUSY, "%llu batches of the load were refused; run it again",
+        code = fail(c, WR_E_BUSY, "%llu requests of the load were refused; run it again",
                     (unsigned long long)l->errors);
-    if (code == 0 && !json)
+    if (code == 0 && !json && conf->mix->needs == BENCH_NEEDS_RECORDS)
         printf("loaded %llu records in %.1f s\n", (unsigned long long)conf->records, seconds);
     bench_load_release(l);
     mem_free(l);
     return code;
 }
 
-/* Makes the table if there is none, and loads it unless its last record is there. */
+/* Loads what the workload needs unless the last of it is there. Makes the table if there is none.
+ */
 static int prepare(struct ctx *c, struct client *cl, const struct bench_conf *conf, bool json)
 {
     struct wr_request request;
     struct wr_reply reply;
     int code;
 
-    bench_record_request(conf->table, conf->records - 1, c, &request);
+    bench_probe_request(conf, c, &request);
     code = client_exec(c, cl, &request, &reply);
     if (code == WR_E_NOT_EXIST) {
         ctx_clear(c);
@@ -94,10 +109,10 @@ static int prepare(struct ctx *c, struct client *cl, const struct bench_conf *co
         TRY(client_exec(c, cl, &request, &reply));
     } else if (code) {
         return code;
-    } else if (reply.row.row.key.count) {
+    } else if (reply.row.row.key.count && reply.row.row.cell_count) {
         return 0;
     }
-    return load_records(c, conf, cl->target, json);
+    return load(c, conf, cl->target, json);
 }
 
 /* ---- the result */
@@ -107,7 +122,7 @@ static void print_latency(const char *name, const struct bench_hist *h)
     char count[PROGRESS_TEXT];
 
     if (h->count)
-        printf("%-8s %14s %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f\n", name,
+        printf("%-13s %14s %9.3f %9.3f %9.3f %9.3f %9.3f %9.3f\n", name,
                progress_format_count(h->count, count), (double)h->sum_us / (double)h->count / 1e3,
                (double)bench_hist_at(h, 0.5) / 1e3, (double)bench_hist_at(h, 0.9) / 1e3,
                (double)bench_hist_at(h, 0.99) / 1e3, (double)bench_hist_at(h, 0.999) / 1e3,
@@ -127,7 +142,7 @@ static void print_text(const struct bench_load *l, double seconds, double cpu_us
     if (l->conf.rate)
         printf("asked for %llu requests/s; %llu that were due were never started\n",
                (unsigned long long)l->conf.rate, (unsigned long long)l->late);
-    printf("%-8s %14s %9s %9s %9s %9s %9s %9s ms\n", "", "count", "mean", "p50", "p90", "p99",
+    printf("%-13s %14s %9s %9s %9s %9s %9s %9s ms\n", "", "count", "mean", "p50", "p90", "p99",
            "p99.9", "max");
     for (int k = 0; k < BENCH_KINDS; k++)
         print_latency(bench_kind_name((enum bench_kind)k), &l->hist[k]);
@@ -170,6 +185,10 @@ static int read_conf(struct ctx *c, const char *workload, const struct bench_opt
     *out = (struct bench_conf){.mix = bench_mix_find(workload),
                                .table = bytes_str(o->table),
                                .records = o->records,
+                               .columns = (uint32_t)o->fields,
+                               .column_bytes = (uint32_t)o->field_bytes,
+                               .wide_columns = (uint32_t)o->wide_columns,
+                               .cell_bytes = (uint32_t)o->cell_bytes,
                                .ops = o->ops,
                                .seconds = o->seconds,
                                .connections = o->connections,
@@ -177,6 +196,10 @@ static int read_conf(struct ctx *c, const char *workload, const struct bench_opt
                                .progress = !o->quiet && isatty(STDERR_FILENO)};
     if (!out->mix)
         return fail(c, WR_E_PARAMETER, "no workload '%s'; --help lists them", workload);
+    if (o->fields * o->field_bytes > BENCH_ROW_BYTES_MAX)
+        return fail(c, WR_E_PARAMETER, "a record of %llu x %llu bytes is over %u",
+                    (unsigned long long)o->fields, (unsigned long long)o->field_bytes,
+                    BENCH_ROW_BYTES_MAX);
     out->choice = out->mix->choice;
     if (o->keys && strcmp(o->keys, "uniform") == 0)
         out->choice = BENCH_UNIFORM;
@@ -233,6 +256,9 @@ const struct command command_bench = {
             "  batch    BatchWriteRow of 200 records\n"
             "  hot      increments of one row\n"
             "  load     only load the records\n"
+            "  narrow-read, narrow-update   one column of one record\n"
+            "  wide-read, wide-update       one column of one row of --wide-columns\n"
+            "  cell-read, cell-write        a row with one cell of --cell-bytes\n"
             "  ycsb-a   half reads, half updates of one column (zipfian)\n"
             "  ycsb-b   95 % reads, 5 % updates (zipfian)\n"
             "  ycsb-c   reads (zipfian)\n"

@@ -32,6 +32,12 @@ static const struct option_row connection_rows[] = {
      OPTION_TEXT, offsetof(struct target_conf, data), 0, 0},
     {"dir", "DIR", "no server: open the data folder DIR in this process", OPTION_TEXT,
      offsetof(struct target_conf, dir), 0, 0},
+    {"embedded", NULL, "no server: a database in this process, in --dir or in memory", OPTION_FLAG,
+     offsetof(struct target_conf, embedded), 0, 0},
+    {"engine", "rocks|mem",
+     "of the database in this process (default rocks); mem needs no folder and ends with the "
+     "command",
+     OPTION_TEXT, offsetof(struct target_conf, engine), 0, 0},
     {0},
 };
 
