@@ -1,6 +1,7 @@
 #include "cli/loader.h"
 
 #include "base/buf.h"
+#include "base/thread.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -257,7 +258,7 @@ int loader_start(struct ctx *c, struct loader *l)
     pthread_mutex_init(&l->mutex, NULL);
     l->threads = mem_alloc(sizeof(*l->threads) * wanted);
     for (l->worker_count = 0; l->worker_count < wanted; l->worker_count++)
-        if (pthread_create(&l->threads[l->worker_count], NULL, worker_run, l) != 0)
+        if (!thread_start(&l->threads[l->worker_count], "wr-loader", worker_run, l))
             break;
     if (l->worker_count == wanted)
         return 0;

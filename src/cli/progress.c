@@ -1,5 +1,7 @@
 #include "cli/progress.h"
 
+#include "base/thread.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +123,7 @@ void progress_start(struct progress *p, struct clock *clock, uint64_t total_byte
     p->start_us = clock_mono_us(clock);
     pthread_mutex_init(&p->mutex, NULL);
     pthread_cond_init(&p->wake, NULL);
-    p->ended = quiet || pthread_create(&p->thread, NULL, progress_run, p) != 0;
+    p->ended = quiet || !thread_start(&p->thread, "wr-progress", progress_run, p);
 }
 
 void progress_end(struct progress *p)

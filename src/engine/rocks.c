@@ -51,6 +51,7 @@
 
 #include "base/buf.h"
 #include "base/fault.h"
+#include "base/thread.h"
 #include "engine/committer.h"
 #include "engine/files.h"
 #include "engine/folder.h"
@@ -59,7 +60,6 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
-#include <pthread.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -1095,7 +1095,7 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     TRY(db_open(c, r, &r->handle));
     r->view = view_new(r->handle);
     TRY(committer_new(c, &commit_ops, r, &r->committer));
-    if (pthread_create(&r->keeper, NULL, keeper_main, r) != 0)
+    if (!thread_start(&r->keeper, "wr-keeper", keeper_main, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to keep the database with.");
     r->keeper_runs = true;
     return E_OK;

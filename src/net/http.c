@@ -56,6 +56,7 @@
  * when the next retire, or with the server. */
 #include "net/http.h"
 
+#include "base/thread.h"
 #include "net/tls.h"
 
 #include <arpa/inet.h>
@@ -67,7 +68,6 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <poll.h>
-#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -965,7 +965,7 @@ static bool loop_start(struct loop *l)
         return false;
     }
     l->epoll_fd = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
-    l->running = pthread_create(&l->thread, NULL, loop_main, l) == 0;
+    l->running = thread_start(&l->thread, "wr-loop", loop_main, l);
     return l->running;
 }
 
@@ -1075,7 +1075,7 @@ static bool http_start(struct http *h)
 
     getsockname(h->listen_fd, (struct sockaddr *)&sa, &size);
     address_format((struct sockaddr *)&sa, h->address, sizeof(h->address));
-    return loops_start(h) && pthread_create(&h->watch, NULL, watch_main, h) == 0;
+    return loops_start(h) && thread_start(&h->watch, "wr-watch", watch_main, h);
 }
 
 /* The second half of opening: with listening socket and certificate at hand. */

@@ -1,6 +1,6 @@
 #include "server/admin.h"
 
-#include <pthread.h>
+#include "base/thread.h"
 
 static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
@@ -93,7 +93,7 @@ static void start_backup(struct admin *a, struct http_request *r)
         answer(r, 503, BYTES_LIT("Another backup is under way; try again when it is done.\n"));
     } else {
         r->user = a;
-        if (pthread_create(&thread, NULL, backup_main, r) == 0) {
+        if (thread_start(&thread, "wr-backup", backup_main, r)) {
             pthread_detach(thread);
             return;
         }

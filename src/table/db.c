@@ -122,6 +122,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->latches = latch_table_new();
     TRY(catalog_read(c, db, o));
     db->sweeper = sweeper_start(db);
+    if (!db->sweeper)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
     db->scrubber = scrubber_start(db);
     return E_OK;
 }

@@ -1,9 +1,9 @@
 #include "table/scrub.h"
 
+#include "base/thread.h"
 #include "table/db.h"
 #include "table/key.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <time.h>
 
@@ -160,7 +160,7 @@ struct scrubber *scrubber_start(struct wr_db *db)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->woken, &attr);
     pthread_condattr_destroy(&attr);
-    if (pthread_create(&s->thread, NULL, scrubber_main, s) == 0)
+    if (thread_start(&s->thread, "wr-scrubber", scrubber_main, s))
         return s;
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");
     pthread_mutex_destroy(&s->lock);

@@ -1,12 +1,12 @@
 #include "table/sweep.h"
 
+#include "base/thread.h"
 #include "table/db.h"
 #include "table/key.h"
 #include "table/modify.h"
 #include "table/visible.h"
 #include "table/wait.h"
 
-#include <pthread.h>
 #include <time.h>
 
 #define SWEEP_EVERY_S 5
@@ -275,8 +275,12 @@ struct sweeper *sweeper_start(struct wr_db *db)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->woken, &attr);
     pthread_condattr_destroy(&attr);
-    pthread_create(&s->thread, NULL, sweeper_main, s);
-    return s;
+    if (thread_start(&s->thread, "wr-sweeper", sweeper_main, s))
+        return s;
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->woken);
+    mem_free(s);
+    return NULL;
 }
 
 void sweeper_stop(struct sweeper *s)

@@ -9,6 +9,7 @@
 
 struct sweeper;
 
+/* NULL: the system gives no thread. */
 struct sweeper *sweeper_start(struct wr_db *db);
 
 /* Runs the jobs that are queued, and stops. NULL is allowed. */

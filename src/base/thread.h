@@ -1,0 +1,11 @@
+/* thread.h: threads with a name, as `top -H` and profilers show it. */
+#ifndef BASE_THREAD_H
+#define BASE_THREAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+/* Starts a thread that is to be joined. `name`: at most 15 bytes. False: the system gives none. */
+bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), void *arg);
+
+#endif
