@@ -18,6 +18,35 @@ static const struct limit_row {
 #undef LIMIT
 };
 
+/* Values that have a name. */
+static const struct {
+    const char *limit, *word;
+    int64_t value;
+} words[] = {
+    {"enforce_throughput", "off", 0},
+    {"enforce_throughput", "reserved", 1},
+    {"enforce_throughput", "partition", 2},
+};
+
+static bool limit_word(const char *name, const char *value, long long *out)
+{
+    for (size_t i = 0; i < PORT_COUNT(words); i++)
+        if (strcmp(words[i].limit, name) == 0 && strcmp(words[i].word, value) == 0) {
+            *out = words[i].value;
+            return true;
+        }
+    return false;
+}
+
+static bool limit_number(const struct limit_row *row, const char *value, long long *out)
+{
+    char *end;
+
+    errno = 0;
+    *out = strtoll(value, &end, 10);
+    return !errno && end != value && !*end && *out >= row->min && *out <= row->max;
+}
+
 static int64_t *limit_at(struct limits *l, const struct limit_row *row)
 {
     return (int64_t *)((char *)l + row->offset);
@@ -38,14 +67,11 @@ const char *limits_set(struct limits *l, const char *name, const char *value, ch
                        size_t size)
 {
     for (size_t i = 0; i < PORT_COUNT(rows); i++) {
-        char *end;
         long long v;
 
         if (strcmp(rows[i].name, name) != 0)
             continue;
-        errno = 0;
-        v = strtoll(value, &end, 10);
-        if (errno || end == value || *end || v < rows[i].min || v > rows[i].max) {
+        if (!limit_word(name, value, &v) && !limit_number(&rows[i], value, &v)) {
             snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
                      (long long)rows[i].min, (long long)rows[i].max);
             return message;

@@ -29,6 +29,15 @@ void *mem_zalloc(size_t size)
     return p;
 }
 
+void *mem_alloc_aligned(size_t alignment, size_t size)
+{
+    void *p = aligned_alloc(alignment, size);
+
+    if (!p)
+        mem_exhausted(size);
+    return p;
+}
+
 void *mem_realloc(void *ptr, size_t size)
 {
     void *p = realloc(ptr, size ? size : 1);

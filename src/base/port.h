@@ -19,10 +19,11 @@
 /* Memory for long-lived things; what belongs to a request comes from its arena. They never return
  * NULL: when memory runs out the process ends with a message (sizes from outside are checked
  * against limits first). */
-void *mem_alloc(size_t size);              /* not cleared */
-void *mem_zalloc(size_t size);             /* cleared */
-void *mem_realloc(void *ptr, size_t size); /* ptr may be NULL */
-void mem_free(void *ptr);                  /* ptr may be NULL */
+void *mem_alloc(size_t size);                           /* not cleared */
+void *mem_zalloc(size_t size);                          /* cleared */
+void *mem_alloc_aligned(size_t alignment, size_t size); /* `size` a multiple of `alignment` */
+void *mem_realloc(void *ptr, size_t size);              /* ptr may be NULL */
+void mem_free(void *ptr);                               /* ptr may be NULL */
 char *mem_strdup(const char *s);
 
 /* Ends the process: `size` bytes cannot be had. */

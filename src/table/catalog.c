@@ -103,6 +103,8 @@ static int table_new(struct ctx *c, struct wr_db *db, bytes stored, struct table
         table_release(t);
         return code;
     }
+    partition_map_init(&t->partitions, &t->ctx.arena, &t->schema);
+    t->traffic = traffic_new();
     atomic_init(&t->has_detached, t->schema.has_detached);
     t->hash = name_hash(t->schema.instance, t->schema.d.table);
     *out = t;
@@ -119,6 +121,8 @@ void table_release(struct table *t)
 {
     if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
         return;
+    partition_map_release(&t->partitions);
+    traffic_release(t->traffic);
     ctx_release(&t->ctx);
     mem_free(t);
 }
@@ -134,6 +138,18 @@ static struct table **cache_at(struct catalog *cat, bytes instance, bytes name)
     return at;
 }
 
+/* `t` follows `old`: what requests count goes on where it was. */
+static void table_follow(struct table *t, struct table *old)
+{
+    if (atomic_load(&old->has_detached))
+        atomic_store(&t->has_detached, true);
+    if (old->schema.id != t->schema.id)
+        return;
+    traffic_release(t->traffic);
+    t->traffic = traffic_ref(old->traffic);
+    partition_map_adopt(&t->partitions, &old->partitions, t->traffic);
+}
+
 /* Puts `t` (may be NULL) in place of the table of that name. Takes over the reference. */
 static void cache_publish(struct catalog *cat, bytes instance, bytes name, struct table *t)
 {
@@ -146,8 +162,8 @@ static void cache_publish(struct catalog *cat, bytes instance, bytes name, struc
     old = *at;
     if (t) {
         t->next = old ? old->next : NULL;
-        if (old && atomic_load(&old->has_detached))
-            atomic_store(&t->has_detached, true);
+        if (old)
+            table_follow(t, old);
         *at = t;
     } else if (old) {
         *at = old->next;

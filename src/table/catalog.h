@@ -6,6 +6,7 @@
 #ifndef TABLE_CATALOG_H
 #define TABLE_CATALOG_H
 
+#include "table/partition.h"
 #include "table/schema.h"
 
 #include <stdatomic.h>
@@ -18,6 +19,8 @@ struct table {
     _Atomic int refs;
     struct ctx ctx; /* owns the schema's memory */
     struct schema schema;
+    struct partition_map partitions;
+    struct traffic *traffic;
     atomic_bool has_detached; /* as in the schema, but set ahead of it (catalog_mark_detached) */
     struct table *next;       /* in its hash bucket */
     uint64_t hash;

@@ -354,6 +354,13 @@ int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *s
 
 /* ---- checks */
 
+bool key_starts_with_value(bytes encoded)
+{
+    uint8_t tag = encoded.len ? *bytes_u8(encoded) : TAG_INF_MIN;
+
+    return tag != TAG_INF_MIN && tag != TAG_INF_MAX;
+}
+
 static int check_placeholder(struct ctx *c, enum wr_type type, enum key_use use)
 {
     if (type == WR_AUTO_INCREMENT && use != KEY_WRITE)

@@ -19,6 +19,7 @@ enum key_kind {
     KIND_CHUNK = 3,  /* a piece of a big cell */
     KIND_CHANGE = 4, /* a change record */
     KIND_TRASH = 5,  /* detached data to remove */
+    KIND_LAST = KIND_TRASH,
 };
 
 #define KEY_PREFIX_BYTES 6
@@ -37,6 +38,9 @@ int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *sc
  * is how many bytes they took (what follows belongs to a cell key). Damaged bytes: E_CORRUPT. */
 int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
                      struct wr_key_column *out, size_t *used);
+
+/* False for a bound whose first column is INF_MIN or INF_MAX, and for no bytes at all. */
+bool key_starts_with_value(bytes encoded);
 
 /* Appends one text so that it sorts bytewise, prefix first, and its end can be found; and reads it
  * back into the arena of c. Used for texts and bytes in keys and for column names in cell keys. */

@@ -4,6 +4,7 @@
  * wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on scanned
  * rows, the cap on scanned bytes. One head more than needed is always asked for, so that "next"
  * names a row that is there, and is left out when there is none. */
+#include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -38,6 +39,10 @@ struct range_op {
     struct load load;
     bool loading;
     struct wr_key key; /* of the row being loaded */
+
+    struct access access; /* of the partition that the walk is in */
+    size_t noted, noted_bytes;
+    int32_t noted_units;
 };
 
 static void walk(struct range_op *op);
@@ -50,6 +55,46 @@ static void scan_done(struct scan *s)
 static void load_done(struct load *l)
 {
     walk(PORT_CONTAINER(l, struct range_op, load));
+}
+
+/* ---- partitions ---- */
+
+/* What was read in this partition; of the units, which are rounded up for the whole page, its part.
+ */
+static void note_partition(struct range_op *op)
+{
+    int32_t units = meter_units(op->scanned_bytes);
+    struct access *a = &op->access;
+
+    if (op->call->c.code)
+        units = op->noted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
+    a->reads = (uint32_t)(op->scanned - op->noted);
+    a->read_bytes = op->scanned_bytes - op->noted_bytes;
+    a->read_units = units - op->noted_units;
+    access_note(a);
+    op->noted = op->scanned;
+    op->noted_bytes = op->scanned_bytes;
+    op->noted_units = units;
+}
+
+/* The walk is at this head key: the partition it lies in is asked, when it is another one. */
+static int enter_partition(struct range_op *op, bytes key)
+{
+    uint8_t bucket = bytes_u8(key)[4];
+    bytes cols = bytes_skip(key, KEY_PREFIX_BYTES);
+    struct partition *p = partition_find(&op->table->partitions, bucket, cols);
+
+    if (p == op->access.partition)
+        return E_OK;
+    if (op->access.partition)
+        note_partition(op);
+    op->access = (struct access){.db = op->call->db,
+                                 .c = &op->call->c,
+                                 .table = op->table,
+                                 .bucket = bucket,
+                                 .cols = cols,
+                                 .partition = p};
+    return access_admit(&op->access, PARTITION_READ);
 }
 
 /* ---- the walk ---- */
@@ -172,16 +217,31 @@ static int take_row(struct range_op *op, const struct kv *kv)
 
 static void op_finish(struct range_op *op, bool more, const struct wr_key *next);
 
+/* Does the answer end before this row? A partition that has no throughput left ends it, too; only
+ * the first one fails the request. */
+static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
+{
+    struct ctx *c = &op->call->c;
+
+    *full = page_full(op);
+    if (*full || op->loading || !enter_partition(op, kv->key))
+        return E_OK;
+    if (!op->scanned)
+        return c->code;
+    ctx_clear(c);
+    *full = true;
+    return E_OK;
+}
+
 /* Takes the heads of the page that is there. E_OK: it is used up. */
 static int take_page(struct range_op *op, bool *full)
 {
     for (; op->page_at < op->page.count; op->page_at++) {
         const struct kv *kv = &op->page.items[op->page_at];
 
-        if (page_full(op)) {
-            *full = true;
+        TRY(row_fits(op, kv, full));
+        if (*full)
             return read_key(op, kv->key, &op->key);
-        }
         TRY(take_row(op, kv));
     }
     return E_OK;
@@ -245,6 +305,8 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     struct call *call = op->call;
     struct wr_range_result *r = &call->reply.range;
 
+    if (op->access.partition)
+        note_partition(op);
     if (!call->c.code) {
         r->rows = op->rows;
         r->row_count = op->row_count;
@@ -316,6 +378,10 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
         op->backward ? head_bound(c, op->table, end, true) : head_bound(c, op->table, start, false);
     op->range.end =
         op->backward ? head_bound(c, op->table, start, true) : head_bound(c, op->table, end, false);
+    if (enter_partition(op, op->backward ? op->range.end : op->range.start)) {
+        op_finish(op, false, NULL);
+        return E_OK;
+    }
     walk(op);
     return E_OK;
 }

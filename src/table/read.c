@@ -2,6 +2,7 @@
  *
  * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
  * rows one after the other; a load that answers later resumes the walk where it is woken. */
+#include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -27,6 +28,7 @@ struct read_op {
     size_t table_count;
     struct read_row *rows;
     size_t row_count, at;
+    struct access access; /* of the row at */
     struct load load;
     bool loading;
     bool single;
@@ -80,6 +82,8 @@ static int row_start(struct read_op *op, struct read_row *r)
     TRY(key_check(c, &op->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
     buf_init(&cols, &c->arena, 64);
     TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
+    op->access.cols = buf_bytes(&cols);
+    TRY(access_admit(&op->access, PARTITION_READ));
     op->load = (struct load){.c = c,
                              .engine = op->call->db->engine,
                              .table = r->t->table,
@@ -103,6 +107,7 @@ static int row_read(struct read_op *op, struct read_row *r)
     size_t size;
 
     if (!op->loading) {
+        op->access = (struct access){.db = op->call->db, .c = c, .table = r->t->table, .reads = 1};
         TRY(row_start(op, r));
         op->loading = true;
     }
@@ -115,6 +120,7 @@ static int row_read(struct read_op *op, struct read_row *r)
     if (op->load.next.ptr)
         r->result->next_token = token_make(c, op->load.next);
     r->result->consumed.read = meter_units(size);
+    op->access.read_bytes = size;
     return E_OK;
 }
 
@@ -136,12 +142,15 @@ static void walk(struct read_op *op)
         if (code == E_LATER)
             return;
         op->loading = false;
+        if (code) /* section 7 */
+            r->result->consumed.read = err_info(code)->http_status < 500 && !op->access.refused;
         if (code && !op->single) {
             r->result->code = c->code;
             r->result->message = c->text;
-            r->result->consumed.read = err_info(code)->http_status < 500; /* section 7 */
             ctx_clear(c);
         }
+        op->access.read_units = r->result->consumed.read;
+        access_note(&op->access);
     }
     op_finish(op);
 }

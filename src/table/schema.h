@@ -8,6 +8,14 @@
 #include "base/limit.h"
 #include "widerow.h"
 
+/* One of the ranges a table is cut into (partition.h). */
+struct schema_partition {
+    uint64_t id;
+    bytes start; /* bucket and encoded partition key; empty: the first partition */
+    int64_t created_us;
+    uint64_t bytes; /* stored when it was made, about */
+};
+
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
     uint32_t id;
@@ -16,6 +24,9 @@ struct schema {
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
     bool has_detached;             /* sticky: some row was once stored apart from its head */
     int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
+    /* Sorted by start, at least one. d.splits are their starts but for the first. */
+    const struct schema_partition *partitions;
+    size_t partition_count;
 };
 
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
@@ -25,6 +36,15 @@ int schema_check_create(struct ctx *c, const struct limits *limits,
 /* A schema from a checked request, in the arena of c: defaults filled in, first version. */
 struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
                                   const struct wr_create_table *t);
+
+/* The table cut at other places: `partitions` (sorted, the first one's start empty) are the new
+ * ones. *out lives in the arena of c and shares texts with `old`. */
+int schema_recut(struct ctx *c, const struct schema *old, const struct schema_partition *partitions,
+                 size_t count, struct schema **out);
+
+/* Makes s->partitions out of s->d.splits, as a new table has them; and the other way round. */
+int schema_partitions_init(struct ctx *c, struct schema *s);
+int schema_splits_init(struct ctx *c, struct schema *s);
 
 /* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,

@@ -27,6 +27,7 @@ enum field {
     F_LOCAL_TRANSACTIONS,
     F_HAS_DETACHED,
     F_CELL_BYTES = 32,
+    F_PARTITION = 40,
 };
 
 static void put_text(struct buf *b, bytes text)
@@ -77,15 +78,6 @@ static void put_number_field(struct buf *b, enum field tag, int64_t v)
 
     put_number(&f, v);
     field_end(b, tag, &f);
-}
-
-static void put_value(struct buf *b, const struct wr_value *v)
-{
-    buf_put_u8(b, (uint8_t)v->type);
-    if (value_is_bytes(v->type))
-        put_text(b, v->bytes);
-    else
-        buf_put_u64(b, (uint64_t)v->integer);
 }
 
 static struct wr_value read_value(struct reader *r)
@@ -178,10 +170,14 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number(&f, ix->type);
         field_end(b, F_INDEX, &f);
     }
-    for (size_t i = 0; i < d->split_count; i++) {
+    /* A table in one piece needs no list. */
+    for (size_t i = 0; s->partition_count > 1 && i < s->partition_count; i++) {
         f = field_begin(b);
-        put_value(&f, &d->splits[i]);
-        field_end(b, F_SPLIT, &f);
+        buf_put_varint(&f, s->partitions[i].id);
+        put_text(&f, s->partitions[i].start);
+        put_number(&f, s->partitions[i].created_us);
+        buf_put_varint(&f, s->partitions[i].bytes);
+        field_end(b, F_PARTITION, &f);
     }
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
@@ -251,6 +247,28 @@ static void read_options(struct reader *r, struct wr_table_options *o)
     o->update_full_row = flags >> 1 & 1;
 }
 
+static struct schema_partition read_partition(struct reader *r)
+{
+    struct schema_partition p = {.id = read_varint(r)};
+
+    p.start = read_text(r);
+    p.created_us = read_number(r);
+    p.bytes = read_varint(r);
+    return p;
+}
+
+/* Partitions in order, the first one open; tables from before there was a list have splits. */
+static int read_cuts(struct ctx *c, struct schema *s)
+{
+    if (!s->partition_count)
+        return schema_partitions_init(c, s);
+    for (size_t i = 0; i < s->partition_count; i++)
+        if (i ? bytes_compare(s->partitions[i - 1].start, s->partitions[i].start) >= 0
+              : s->partitions[i].start.len != 0)
+            return fail(c, E_CORRUPT, "A stored table description has partitions out of order.");
+    return schema_splits_init(c, s);
+}
+
 int schema_decode(struct ctx *c, bytes stored, struct schema *out)
 {
     struct reader r = reader_of(arena_copy(&c->arena, stored));
@@ -260,6 +278,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     struct wr_defined_column *defined;
     struct wr_index_meta *indexes;
     struct wr_value *splits;
+    struct schema_partition *partitions;
     struct wr_table_description *d = &out->d;
 
     *out = (struct schema){0};
@@ -272,6 +291,8 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
     d->indexes = indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, counts[F_INDEX]);
     d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
+    partitions = ARENA_ARRAY(&c->arena, struct schema_partition, counts[F_PARTITION]);
+    out->partitions = partitions;
     while (reader_left(&r) && !r.bad) {
         uint8_t tag = read_u8(&r), flags;
         bytes payload = read_text(&r);
@@ -339,6 +360,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             *splits++ = read_value(&f);
             d->split_count++;
             break;
+        case F_PARTITION:
+            *partitions++ = read_partition(&f);
+            out->partition_count++;
+            break;
         case F_CREATION:
             d->creation_us = read_number(&f);
             break;
@@ -359,5 +384,5 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     }
     if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0)
         return fail(c, E_CORRUPT, "A stored table description is damaged.");
-    return E_OK;
+    return read_cuts(c, out);
 }

@@ -16,6 +16,7 @@
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
+#include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
@@ -38,6 +39,7 @@ struct write_row {
     struct wr_row_result *result;
     size_t table_at; /* in the request */
     struct modify m;
+    struct access access;
     struct load load;
     struct latch latch;
     bool latched;
@@ -104,12 +106,30 @@ static void count_bulk(struct write_op *op)
     }
 }
 
+static void note_rows(struct write_op *op)
+{
+    for (size_t i = 0; i < op->row_count; i++) {
+        struct write_row *r = &op->rows[i];
+
+        if (err_info(r->result->code)->http_status < 500) { /* ours costs nothing */
+            r->access.read_units = r->result->consumed.read;
+            r->access.write_units = r->result->consumed.write;
+        }
+        if (r->access.partition && !r->result->code)
+            r->access.write_bytes =
+                meter_change_size(&r->m.table->schema.d.options, &r->m.key, r->change->row.cells,
+                                  r->change->row.cell_count);
+        access_note(&r->access);
+    }
+}
+
 static void op_finish(struct write_op *op)
 {
     struct call *call = op->call;
     bool single = call->req->op == WR_OP_PUT_ROW || call->req->op == WR_OP_UPDATE_ROW ||
                   call->req->op == WR_OP_DELETE_ROW;
 
+    note_rows(op);
     for (size_t i = 0; i < op->table_count; i++)
         table_release(op->tables[i].table);
     if (call->req->op == WR_OP_BULK_IMPORT)
@@ -134,7 +154,8 @@ static void op_release(struct write_op *op)
  * other fault of the client's costs one unit (semantics, section 7), one of ours nothing. */
 static void row_fail(struct ctx *c, struct write_row *r)
 {
-    bool fault = c->code != E_CONDITION && err_info(c->code)->http_status < 500;
+    bool fault =
+        c->code != E_CONDITION && err_info(c->code)->http_status < 500 && !r->access.refused;
 
     r->result->code = c->code;
     r->result->message = c->text;
@@ -286,7 +307,21 @@ static int check_table(struct write_op *op, struct write_row *r)
                               asked == WR_OP_BATCH_WRITE_ROW || asked == WR_OP_BULK_IMPORT);
 }
 
-/* Checks the row against its table; its own failure, the others go on. */
+/* Checks the row against its table, and asks its partition. */
+static int row_check(struct write_op *op, struct write_row *r)
+{
+    struct call *call = op->call;
+    struct table *t = op->tables[r->table_at].table;
+
+    TRY(check_table(op, r));
+    TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
+                     catalog_next_number(call->db->catalog), &r->m));
+    r->access =
+        (struct access){.db = call->db, .c = &call->c, .table = t, .cols = r->m.cols, .writes = 1};
+    return access_admit(&r->access, PARTITION_WRITE);
+}
+
+/* Its own failure, the others go on. */
 static bool row_begin(struct write_op *op, struct write_row *r)
 {
     struct call *call = op->call;
@@ -294,9 +329,7 @@ static bool row_begin(struct write_op *op, struct write_row *r)
     if (r->begun)
         return r->result->code == 0;
     r->begun = true;
-    if (check_table(op, r) ||
-        modify_begin(&call->c, &call->db->limits, op->tables[r->table_at].table, r->change,
-                     call->now_ms, catalog_next_number(call->db->catalog), &r->m)) {
+    if (row_check(op, r)) {
         row_fail(&call->c, r);
         return false;
     }

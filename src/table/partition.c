@@ -1,0 +1,251 @@
+#include "table/partition.h"
+
+#include "table/key.h"
+
+/* ---- one partition ---- */
+
+static struct partition *partition_new(const struct schema_partition *s)
+{
+    struct partition *p = mem_alloc_aligned(64, sizeof(*p));
+
+    memset(p, 0, sizeof(*p));
+    atomic_init(&p->refs, 1);
+    p->id = s->id;
+    p->created_us = s->created_us;
+    atomic_init(&p->bytes, s->bytes);
+    pthread_mutex_init(&p->sample_lock, NULL);
+    return p;
+}
+
+struct partition *partition_ref(struct partition *p)
+{
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return p;
+}
+
+void partition_release(struct partition *p)
+{
+    if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (unsigned i = 0; p->samples && i < PARTITION_SAMPLES; i++)
+        mem_free(p->samples[i].ptr);
+    mem_free(p->samples);
+    pthread_mutex_destroy(&p->sample_lock);
+    mem_free(p);
+}
+
+struct partition_counts partition_counts(const struct partition *p)
+{
+    struct partition_counts sum = {0};
+
+    for (int i = 0; i < PARTITION_SHARDS; i++) {
+#define X(name) sum.name += atomic_load_explicit(&p->shards[i].name, memory_order_relaxed);
+        PARTITION_COUNTERS(X)
+#undef X
+    }
+    return sum;
+}
+
+/* ---- the map ---- */
+
+void partition_map_init(struct partition_map *m, struct arena *a, const struct schema *s)
+{
+    m->count = s->partition_count;
+    m->at = ARENA_ARRAY(a, struct partition_at, m->count);
+    for (size_t i = 0; i < m->count; i++)
+        m->at[i] = (struct partition_at){s->partitions[i].start, partition_new(&s->partitions[i])};
+}
+
+void partition_map_release(struct partition_map *m)
+{
+    for (size_t i = 0; i < m->count; i++)
+        partition_release(m->at[i].partition);
+    m->count = 0;
+}
+
+int partition_compare(uint8_t bucket, bytes cols, bytes bound)
+{
+    if (!bound.len)
+        return 1;
+    if (bucket != *bytes_u8(bound))
+        return bucket < *bytes_u8(bound) ? -1 : 1;
+    return bytes_compare(cols, bytes_skip(bound, 1));
+}
+
+size_t partition_index(const struct partition_map *m, uint8_t bucket, bytes cols)
+{
+    size_t low = 0, high = m->count;
+
+    while (high - low > 1) {
+        size_t middle = low + (high - low) / 2;
+
+        if (partition_compare(bucket, cols, m->at[middle].start) >= 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- what the engine calls a partition ---- */
+
+static bytes place(struct arena *a, uint32_t table, int bucket, int kind, bytes cols)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES + cols.len);
+    if (bucket > UINT8_MAX) {
+        table++;
+        bucket = -1;
+    }
+    key_put_prefix(&b, table, bucket < 0 ? 0 : (uint8_t)bucket, kind < 0 ? 0 : (enum key_kind)kind);
+    buf_put_bytes(&b, cols);
+    if (bucket < 0)
+        return bytes_of(b.data, 4);
+    return kind < 0 ? bytes_of(b.data, 5) : buf_bytes(&b);
+}
+
+static void add_range(struct partition_spec *s, bytes start, bytes end)
+{
+    struct key_range *ranges = (struct key_range *)s->ranges;
+
+    ranges[s->range_count++] = (struct key_range){start, end};
+}
+
+struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_id id, bytes start,
+                                     bytes end)
+{
+    struct partition_spec s = {.id = id,
+                               .ranges = ARENA_ARRAY(a, struct key_range, 2 * KIND_LAST + 1)};
+    int first = start.len ? *bytes_u8(start) : 0, last = end.len ? *bytes_u8(end) : UINT8_MAX + 1;
+    bytes from = start.len ? bytes_skip(start, 1) : BYTES_NONE;
+    bytes to = end.len ? bytes_skip(end, 1) : BYTES_NONE;
+
+    /* The bucket that the lower bound cuts, kind by kind; whole buckets are one range. */
+    if (from.len || first == last)
+        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
+            add_range(&s, place(a, table, first, kind, from),
+                      first == last ? place(a, table, last, kind, to)
+                                    : place(a, table, first, kind + 1, BYTES_NONE));
+    if (from.len || first == last)
+        first++;
+    if (first < last)
+        add_range(&s, place(a, table, first, -1, BYTES_NONE),
+                  place(a, table, last, -1, BYTES_NONE));
+    if (first <= last && to.len)
+        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
+            add_range(&s, place(a, table, last, kind, BYTES_NONE), place(a, table, last, kind, to));
+    return s;
+}
+
+/* ---- a table's traffic ---- */
+
+struct traffic *traffic_new(void)
+{
+    struct traffic *t = mem_zalloc(sizeof(*t));
+
+    atomic_init(&t->refs, 1);
+    pthread_mutex_init(&t->lock, NULL);
+    return t;
+}
+
+struct traffic *traffic_ref(struct traffic *t)
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void traffic_release(struct traffic *t)
+{
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (struct partition *p = t->retired, *next; p; p = next) {
+        next = p->next_folded;
+        partition_release(p);
+    }
+    pthread_mutex_destroy(&t->lock);
+    mem_free(t);
+}
+
+static void add_counts(struct partition_counts *to, const struct partition_counts *from)
+{
+#define X(name) to->name += from->name;
+    PARTITION_COUNTERS(X)
+#undef X
+}
+
+/* Both maps are sorted by start, and a partition that stays keeps its start. */
+void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
+                         struct traffic *t)
+{
+    size_t i = 0;
+
+    pthread_mutex_lock(&t->lock);
+    for (size_t j = 0; j < old->count; j++) {
+        struct partition *p = old->at[j].partition;
+
+        while (i < m->count && bytes_compare(m->at[i].start, old->at[j].start) < 0)
+            i++;
+        if (i < m->count && m->at[i].partition->id == p->id) {
+            partition_release(m->at[i].partition);
+            m->at[i].partition = partition_ref(p);
+        } else {
+            p->next_folded = t->retired;
+            t->retired = partition_ref(p);
+        }
+    }
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Retired partitions that no request holds any more are added up and go. */
+static void fold(struct traffic *t)
+{
+    for (struct partition **at = &t->retired; *at;) {
+        struct partition *p = *at;
+        struct partition_counts counts = partition_counts(p);
+
+        if (atomic_load(&p->refs) > 1) {
+            at = &p->next_folded;
+            continue;
+        }
+        add_counts(&t->counts, &counts);
+        for (int way = 0; way < PARTITION_WAYS; way++) {
+            t->additional[way] += atomic_load(&p->balance.additional[way]);
+            t->wasted[way] += atomic_load(&p->balance.wasted[way]);
+        }
+        *at = p->next_folded;
+        partition_release(p);
+    }
+}
+
+static void add_partition(struct traffic_sum *sum, const struct partition *p)
+{
+    struct partition_counts counts = partition_counts(p);
+
+    add_counts(&sum->counts, &counts);
+    for (int way = 0; way < PARTITION_WAYS; way++) {
+        sum->additional[way] += atomic_load(&p->balance.additional[way]);
+        sum->wasted[way] += atomic_load(&p->balance.wasted[way]);
+    }
+}
+
+void traffic_sum(struct traffic *t, const struct partition_map *m, struct traffic_sum *out)
+{
+    *out = (struct traffic_sum){0};
+    pthread_mutex_lock(&t->lock);
+    fold(t);
+    out->counts = t->counts;
+    memcpy(out->additional, t->additional, sizeof(out->additional));
+    memcpy(out->wasted, t->wasted, sizeof(out->wasted));
+    for (const struct partition *p = t->retired; p; p = p->next_folded)
+        add_partition(out, p);
+    pthread_mutex_unlock(&t->lock);
+    for (size_t i = 0; i < m->count; i++) {
+        const struct partition *p = m->at[i].partition;
+
+        add_partition(out, p);
+        out->bytes += atomic_load(&p->bytes);
+        for (int way = 0; way < PARTITION_WAYS; way++)
+            out->rate[way] += atomic_load(&p->balance.rate[way]);
+    }
+}

@@ -1,0 +1,154 @@
+/* partition.h: the ranges a table is cut into, and what each is asked for.
+ *
+ * A partition is a half-open range of (bucket, partition-key value) pairs, so the rows of one value
+ * are always in one partition. Its lower bound is written as
+ *     bucket (1 byte) | the first key column, encoded as in keys
+ * and is empty for the first partition of a table; the upper bound is the next one's lower bound.
+ *
+ * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map,
+ * which shares the partitions that stayed. What a partition counts is sharded, so that counting
+ * takes no lock. */
+#ifndef TABLE_PARTITION_H
+#define TABLE_PARTITION_H
+
+#include "engine/engine.h"
+#include "table/schema.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What is counted at each access, since the partition was made or the database was opened. */
+#define PARTITION_COUNTERS(X)                                                                      \
+    X(reads)                                                                                       \
+    X(writes)                                                                                      \
+    X(read_units)                                                                                  \
+    X(write_units)                                                                                 \
+    X(read_bytes)                                                                                  \
+    X(write_bytes)                                                                                 \
+    X(refused)
+
+struct partition_counts {
+#define X(name) uint64_t name;
+    PARTITION_COUNTERS(X)
+#undef X
+};
+
+struct partition_shard {
+#define X(name) _Alignas(8) atomic_ullong name;
+    PARTITION_COUNTERS(X)
+#undef X
+    atomic_ullong notes; /* accesses noted: every so manieth one is sampled */
+};
+
+#define PARTITION_SHARDS 4
+#define PARTITION_SAMPLES 128
+
+enum { PARTITION_READ, PARTITION_WRITE, PARTITION_WAYS };
+
+/* Against what is reserved, second by second: what went above it, and what was not used. */
+struct partition_balance {
+    atomic_ullong additional[PARTITION_WAYS];
+    atomic_ullong wasted[PARTITION_WAYS];
+    atomic_ullong rate[PARTITION_WAYS]; /* units in the last second that was looked at */
+};
+
+/* Shared by all maps that hold it, from when it is first published to the end of the last request
+ * that looked it up. */
+struct partition {
+    _Alignas(64) struct partition_shard shards[PARTITION_SHARDS];
+    atomic_int refs;
+    partition_id id;
+    int64_t created_us;
+    _Atomic int64_t
+        spent_us[PARTITION_WAYS]; /* the allowance is used up to this moment (access.c) */
+    atomic_ullong bytes;          /* stored, as last measured */
+    struct partition_balance balance;
+
+    /* The newest sampled partition keys, as bounds. */
+    pthread_mutex_t sample_lock; /* only tried, never waited for, by who serves requests */
+    struct sample {
+        uint8_t *ptr;
+        size_t len, capacity;
+    } * samples; /* NULL until the first one */
+    unsigned sample_next, sample_count;
+
+    /* Only the balancer's thread (balance.c). */
+    struct partition_counts seen;  /* at its last look */
+    uint64_t measured_at;          /* write_bytes when `bytes` was measured */
+    int64_t measured_us;           /* monotonic clock; 0: never */
+    int64_t hot_us, idle_us;       /* since when; 0: is not */
+    uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
+    struct partition *next_folded; /* in traffic.retired */
+};
+
+struct partition_at {
+    bytes start;
+    struct partition *partition;
+};
+
+struct partition_map {
+    size_t count; /* at least 1 */
+    struct partition_at *at;
+};
+
+/* A table's partitions as its schema lists them, in the arena; every partition is new. */
+void partition_map_init(struct partition_map *m, struct arena *a, const struct schema *s);
+void partition_map_release(struct partition_map *m);
+
+/* The partition of a row, by halving; `cols` are its encoded key columns. */
+size_t partition_index(const struct partition_map *m, uint8_t bucket, bytes cols);
+static inline struct partition *partition_find(const struct partition_map *m, uint8_t bucket,
+                                               bytes cols)
+{
+    return m->at[m->count == 1 ? 0 : partition_index(m, bucket, cols)].partition;
+}
+
+/* The upper bound of partition i; empty: open. */
+static inline bytes partition_end(const struct partition_map *m, size_t i)
+{
+    return i + 1 < m->count ? m->at[i + 1].start : BYTES_NONE;
+}
+
+/* Below, at or above zero: the row against a bound. An empty bound is below every row. */
+int partition_compare(uint8_t bucket, bytes cols, bytes bound);
+
+struct partition *partition_ref(struct partition *p);
+void partition_release(struct partition *p);
+
+/* The sum over the shards. */
+struct partition_counts partition_counts(const struct partition *p);
+
+/* What the engine calls partition `id` of table `table`: all keys from bound to bound, of every
+ * kind. In the arena. */
+struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_id id, bytes start,
+                                     bytes end);
+
+/* ---- what a table is asked for, whatever its partitions */
+
+/* One a table, shared by all that were published under one id. */
+struct traffic {
+    atomic_int refs;
+    pthread_mutex_t lock;
+    struct partition *retired;      /* referenced: requests may still count there */
+    struct partition_counts counts; /* of those that are gone for good */
+    uint64_t additional[PARTITION_WAYS], wasted[PARTITION_WAYS];
+};
+
+struct traffic *traffic_new(void);
+struct traffic *traffic_ref(struct traffic *t);
+void traffic_release(struct traffic *t);
+
+/* The map that follows `old`: partitions with the same id are taken over from it, the others of
+ * `old` retire into `t`. `m` is not published yet. */
+void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
+                         struct traffic *t);
+
+/* The counts of the table, partitions that are no more included. */
+struct traffic_sum {
+    struct partition_counts counts;
+    uint64_t additional[PARTITION_WAYS], wasted[PARTITION_WAYS], rate[PARTITION_WAYS];
+    uint64_t bytes;
+};
+void traffic_sum(struct traffic *t, const struct partition_map *m, struct traffic_sum *out);
+
+#endif
