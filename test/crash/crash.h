@@ -60,5 +60,6 @@ void kill_part(struct crash *run);
 void points_part(struct crash *run);
 void damage_part(struct crash *run);
 void power_part(struct crash *run);
+void recovery_part(struct crash *run);
 
 #endif

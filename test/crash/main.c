@@ -131,13 +131,13 @@ static const struct part {
     void (*run)(struct crash *run);
 } parts[] = {
     {"import", import_part}, {"kill", kill_part},   {"points", points_part},
-    {"damage", damage_part}, {"power", power_part},
+    {"damage", damage_part}, {"power", power_part}, {"recovery", recovery_part},
 };
 
 static int usage(void)
 {
     fprintf(stderr,
-            "usage: crash import|kill|points|damage|power --widerowd FILE --widerow FILE\n"
+            "usage: crash import|kill|points|damage|power|recovery --widerowd FILE --widerow FILE\n"
             "             --work DIR [--preload FILE] [--seed N] [--nightly] [--count N]\n");
     return 2;
 }

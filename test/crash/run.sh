@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Kills servers and damages their files; everything acknowledged must be there all the same.
 #
-#   test/crash/run.sh [PART …]   import, kill, points, damage, power; all of them if none is named
+#   test/crash/run.sh [PART …]   import, kill, points, damage, power, recovery; all of them if none is named
 #   BUILD=build                  the build folder to test
 #   TIER=short|nightly           how much of each
 #   SEED=N                       repeats a run's random choices (printed by each part)
@@ -14,7 +14,7 @@ export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 work=$(mktemp -d "${CRASH_DIR:-${TMPDIR:-/tmp}}/widerow-crash.XXXXXX")
 passed=0 failed=0 skipped=0
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(import kill points damage power)
+[ ${#parts[@]} -gt 0 ] || parts=(import kill points damage power recovery)
 for part in "${parts[@]}"; do
     mkdir "$work/$part"
     args=("$part" --widerowd "$BUILD/widerowd" --widerow "$BUILD/widerow" --preload "$BUILD/test/crash_preload.so"
