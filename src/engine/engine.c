@@ -87,6 +87,37 @@ int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
     return e->ops->drop(c, e, p);
 }
 
+int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    assert(p->id != PARTITION_SYSTEM);
+    assert(ranges_are_sane(p->ranges, p->range_count));
+    return e->ops->erase(c, e, p);
+}
+
+int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
+{
+    assert(partition != PARTITION_SYSTEM);
+    *out = NULL;
+    return e->ops->bulk(c, e, partition, out);
+}
+
+int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value)
+{
+    assert(key.len);
+    return b->ops->put(c, b, key, value);
+}
+
+int bulk_finish(struct ctx *c, struct bulk *b)
+{
+    return b->ops->finish(c, b);
+}
+
+void bulk_close(struct bulk *b)
+{
+    if (b)
+        b->ops->close(b);
+}
+
 int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count)
 {

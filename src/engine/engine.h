@@ -17,9 +17,9 @@
  *
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
  * one read under way for a context. apply() uses it only until it returns, so there may be many;
- * what fails later comes as a code without a text. open, close, create, drop, recut, size,
- * checkpoint, scrub and restore may block: they are never called from a loop thread or a
- * completion.
+ * what fails later comes as a code without a text. open, close, create, drop, recut, erase, size,
+ * bulk and what it gives, checkpoint, scrub and restore may block: they are never called from a
+ * loop thread or a completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -68,6 +68,7 @@ struct get {
     partition_id partition;
     bytes key;
     enum engine_view view;
+    bool once;                   /* a large value that is not soon read again: past the cache */
     void (*done)(struct get *g); /* used only after E_LATER */
     int code;                    /* set before done() */
     bool found;
@@ -171,6 +172,23 @@ struct scrub {
     struct key_range range; /* with damage: the keys it may affect, which were skipped */
 };
 
+/* Many large values on their way into the map, past the log where the engine can. One thread at a
+ * time; each call may block. Embedded in the engine's own struct. */
+struct bulk {
+    const struct bulk_ops *ops;
+};
+
+struct bulk_ops {
+    /* Keys ascend, and none of them was ever in the map or will be written by anybody else. Readers
+     * may see them from now on, or only after finish(). E_NO_SPACE, E_UNAVAILABLE: give it up. */
+    int (*put)(struct ctx *c, struct bulk *b, bytes key, bytes value);
+    /* All of it is durable and seen by every view on E_OK, also by those that are older. After an
+     * error any part of it may be there. */
+    int (*finish)(struct ctx *c, struct bulk *b);
+    /* Frees. What was not finished may stay in the map until erase() removes it. */
+    void (*close)(struct bulk *b);
+};
+
 struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
 };
@@ -192,6 +210,10 @@ struct engine_ops {
      * called again with the same arguments after a crash, by any process. */
     int (*recut)(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count);
+    /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and
+     * frees their space soon. Nobody reads or writes there any more. Else like drop(). */
+    int (*erase)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
     int (*get)(struct ctx *c, struct engine *e, struct get *g);
     int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
     void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
@@ -228,6 +250,11 @@ int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count);
+int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value);
+int bulk_finish(struct ctx *c, struct bulk *b);
+void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,

@@ -6,6 +6,7 @@
  *     WATERMARK   see watermark.h
  *     db/         the engine's own files
  *     db.new/     the same while a new folder is being made
+ *     bulk/       table files that are being written; of no value until db/ takes them over
  *     scrub/      links to the files that are being verified; of no value
  *
  * A new folder is made in an order that a crash may cut anywhere: db.new, WATERMARK, VERSION, and

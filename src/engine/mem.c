@@ -193,6 +193,51 @@ static int mem_recut(struct ctx *c, struct engine *e, const struct partition_spe
     return E_OK; /* partitions are ranges of the one map */
 }
 
+/* ---- bulk: as good as plain puts here */
+
+struct mem_bulk {
+    struct bulk base;
+    struct mem *mem;
+};
+
+static int mem_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes value)
+{
+    struct mem *m = PORT_CONTAINER(bulk, struct mem_bulk, base)->mem;
+
+    (void)c;
+    pthread_mutex_lock(&m->lock);
+    mem_put(m, key, value);
+    pthread_mutex_unlock(&m->lock);
+    return E_OK;
+}
+
+static int mem_bulk_finish(struct ctx *c, struct bulk *bulk)
+{
+    (void)c;
+    (void)bulk;
+    return E_OK;
+}
+
+static void mem_bulk_close(struct bulk *bulk)
+{
+    mem_free(PORT_CONTAINER(bulk, struct mem_bulk, base));
+}
+
+static const struct bulk_ops mem_bulk_ops = {
+    .put = mem_bulk_put, .finish = mem_bulk_finish, .close = mem_bulk_close};
+
+static int mem_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
+{
+    struct mem_bulk *b = mem_zalloc(sizeof(*b));
+
+    (void)c;
+    (void)partition;
+    b->base.ops = &mem_bulk_ops;
+    b->mem = PORT_CONTAINER(e, struct mem, base);
+    *out = &b->base;
+    return E_OK;
+}
+
 /* A copy for the caller; the cap of its arena counts, since clients decide what is stored. */
 static int mem_copy(struct ctx *c, bytes from, bytes *out)
 {
@@ -355,6 +400,8 @@ const struct engine_ops engine_mem = {
     .create = mem_create,
     .drop = mem_drop,
     .recut = mem_recut,
+    .erase = mem_drop,
+    .bulk = mem_bulk,
     .get = mem_get,
     .scan = mem_scan,
     .apply = mem_apply,

@@ -44,6 +44,15 @@
  * done with are not kept from being removed for longer. The checkpoint flushes the write buffer;
  * else the second handle would replay the log into memory.
  *
+ * Bulk. Large values go into table files of their own in bulk/, which are then taken over into the
+ * database with their place in the MANIFEST synced, and never see the log. A file is taken over
+ * only without a sequence number of its own: its keys count as older than everything, which is
+ * right for keys that never were there, and it may be seen through older views. The point of it is
+ * the watermark. Were a sequence number given to the file, the MANIFEST would carry it, and after a
+ * crash the database would claim to go so far although the log in front of it had lost acknowledged
+ * writes; the check at opening would see nothing. (allow_global_seqno is off, so RocksDB refuses
+ * rather than give one.) What a crash leaves in bulk/ is removed at opening.
+ *
  * Handles and views are counted: a reader takes a reference under read_lock (a few nanoseconds) and
  * whoever drops the last one frees. The packaged library asserts that no iterator or snapshot
  * outlives its database. */
@@ -60,6 +69,7 @@
 #include <assert.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -67,6 +77,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #define MIB ((uint64_t)1 << 20)
 
@@ -85,7 +96,10 @@
 #define CLOSE_FLUSH_BYTES (8 * MIB)
 #define SCRUB_SLICE_US (600 * (int64_t)1000000) /* one checkpoint's life */
 #define SCRUB_OPEN_FILES 64
-#define SIZE_WALK_MAX 20000 /* unflushed keys counted before the rest is estimated */
+#define BULK_FILE_BYTES (128 * MIB)
+#define BULK_PUSH_BYTES (4 * MIB)
+#define ERASE_COMPACT_BYTES (8 * MIB) /* left behind in files shared with others */
+#define SIZE_WALK_MAX 20000           /* unflushed keys counted before the rest is estimated */
 /* Values of enums that RocksDB's C header takes but does not name. */
 #define READ_TIER_MEMTABLE 3
 #define INFO_LOG_OFF 6
@@ -183,6 +197,7 @@ struct rocks {
     uint64_t stalls;
 
     struct scrub_state scrub;
+    atomic_ullong bulk_files; /* made so far: their names */
 
     atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
     atomic_llong space_checked_us;
@@ -541,6 +556,8 @@ static void submit(struct rocks *r, const struct write *w)
 
 static int get_now(struct ctx *c, struct rocks *r, struct get *g);
 static int scan_now(struct ctx *c, struct rocks *r, struct scan *s);
+static rocksdb_readoptions_t *range_options(const struct key_range *range,
+                                            const rocksdb_snapshot_t *snapshot);
 
 static bool write_stopped(struct rocks *r)
 {
@@ -1080,11 +1097,13 @@ static int load_watermark(struct ctx *c, struct rocks *r)
 static void *keeper_main(void *arg);
 static void scrub_close(struct rocks *r);
 static void scrub_clear(struct ctx *c, struct rocks *r);
+static void bulk_clear(struct ctx *c, struct rocks *r);
 
 static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf *conf)
 {
     TRY(folder_open(c, conf->dir, &r->folder));
     scrub_clear(c, r);
+    bulk_clear(c, r);
     TRY(options_make(c, r, true));
     if (!r->folder.made)
         TRY(make_new(c, r));
@@ -1448,7 +1467,16 @@ static int get_now(struct ctx *c, struct rocks *r, struct get *g)
     int code = E_OK;
 
     TRY(enter(c, r, g->view, &in));
-    slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
+    if (g->once) {
+        rocksdb_readoptions_t *o = range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
+                                                 in.view ? in.view->snapshot : NULL);
+
+        rocksdb_readoptions_set_fill_cache(o, 0);
+        slice = rocksdb_get_pinned(in.handle->db, o, g->key.ptr, g->key.len, &err);
+        rocksdb_readoptions_destroy(o);
+    } else {
+        slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
+    }
     if (err) {
         code = status_fail(c, err);
     } else if (slice) {
@@ -1775,6 +1803,9 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
     return drop_many(c, r, h, range, last);
 }
 
+static int rocks_size(struct ctx *c, struct engine *e, const struct partition_spec *p,
+                      uint64_t *out);
+
 static int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
@@ -1786,6 +1817,233 @@ static int rocks_drop(struct ctx *c, struct engine *e, const struct partition_sp
         code = drop_range(c, r, in.handle, &p->ranges[i]);
     leave(&in);
     return code;
+}
+
+/* Like drop, and the space of large values that stood in shared files comes back too. */
+static int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    uint64_t before, after;
+
+    TRY(rocks_size(c, e, p, &before));
+    TRY(rocks_drop(c, e, p));
+    TRY(rocks_size(c, e, p, &after));
+    if (after < ERASE_COMPACT_BYTES || after > before)
+        return E_OK;
+    for (size_t i = 0; i < p->range_count; i++) {
+        rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
+        struct entry in;
+        int code = enter(c, r, VIEW_LATEST, &in);
+
+        rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+        if (code == E_OK) {
+            rocksdb_compact_range_opt(in.handle->db, how, p->ranges[i].start.ptr,
+                                      p->ranges[i].start.len, p->ranges[i].end.ptr,
+                                      p->ranges[i].end.len);
+            leave(&in);
+        }
+        rocksdb_compactoptions_destroy(how);
+        TRY(code);
+    }
+    return E_OK;
+}
+
+/* ---- bulk */
+
+struct bulk_file {
+    struct bulk_file *next;
+    char *path;
+};
+
+struct rocks_bulk {
+    struct bulk base;
+    struct rocks *rocks;
+    rocksdb_options_t *options;
+    rocksdb_envoptions_t *env;
+    rocksdb_sstfilewriter_t *writer; /* NULL: no file is open */
+    struct bulk_file *files;         /* the newest, which may be open, first */
+    int fd;                          /* of the open file, to push it to the disk */
+    uint64_t size, pushed;           /* of the open file */
+};
+
+static char *bulk_dir(struct arena *a, struct rocks *r)
+{
+    return (char *)arena_printf(a, "%s/bulk", r->folder.dir).ptr;
+}
+
+/* What a crash has left. */
+static void bulk_clear(struct ctx *c, struct rocks *r)
+{
+    files_remove(bulk_dir(&c->arena, r));
+}
+
+static int bulk_status(struct ctx *c, const char *what, char *err)
+{
+    int code = status_code(err);
+
+    code = fail(c, code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE, "Storage cannot %s: %s", what,
+                err);
+    rocksdb_free(err);
+    return code;
+}
+
+static int bulk_file_open(struct ctx *c, struct rocks_bulk *b)
+{
+    struct rocks *r = b->rocks;
+    struct bulk_file *file;
+    char *err = NULL;
+
+    if (mkdir(bulk_dir(&c->arena, r), 0700) != 0 && errno != EEXIST)
+        return fail(c, errno == ENOSPC ? E_NO_SPACE : E_UNAVAILABLE, "Cannot make %s: %s.",
+                    bulk_dir(&c->arena, r), strerror(errno));
+    file = mem_zalloc(sizeof(*file));
+    file->path = mem_strdup(arena_printf(&c->arena, "%s/%06llu.sst", bulk_dir(&c->arena, r),
+                                         (unsigned long long)atomic_fetch_add(&r->bulk_files, 1))
+                                .ptr);
+    file->next = b->files;
+    b->files = file;
+    b->size = b->pushed = 0;
+    b->writer = rocksdb_sstfilewriter_create(b->env, b->options);
+    rocksdb_sstfilewriter_open(b->writer, file->path, &err);
+    if (err)
+        return bulk_status(c, "begin a file", err);
+    b->fd = open(file->path, O_RDONLY | O_CLOEXEC);
+    return E_OK;
+}
+
+static void bulk_writer_free(struct rocks_bulk *b)
+{
+    if (b->writer)
+        rocksdb_sstfilewriter_destroy(b->writer);
+    b->writer = NULL;
+    if (b->fd >= 0)
+        close(b->fd);
+    b->fd = -1;
+}
+
+/* The file is whole and on the medium. */
+static int bulk_file_end(struct ctx *c, struct rocks_bulk *b)
+{
+    char *err = NULL;
+
+    rocksdb_sstfilewriter_finish(b->writer, &err);
+    bulk_writer_free(b);
+    return err ? bulk_status(c, "end a file", err) : E_OK;
+}
+
+static int rocks_bulk_put(struct ctx *c, struct bulk *bulk, bytes key, bytes value)
+{
+    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+    char *err = NULL;
+    int code = atomic_load(&b->rocks->failed);
+
+    if (code)
+        return fail_code(c, code);
+    if (space_short(b->rocks))
+        return fail_code(c, E_NO_SPACE);
+    if (b->writer && b->size >= BULK_FILE_BYTES)
+        TRY(bulk_file_end(c, b));
+    if (!b->writer)
+        TRY(bulk_file_open(c, b));
+    rocksdb_sstfilewriter_put(b->writer, key.ptr, key.len, value.len ? value.ptr : "", value.len,
+                              &err);
+    if (err)
+        return bulk_status(c, "write a file", err);
+    b->size += key.len + value.len;
+    /* The disk is to be busy while more comes in, and not only when the file ends. */
+    if (b->fd >= 0 && b->size - b->pushed >= BULK_PUSH_BYTES) {
+        sync_file_range(b->fd, 0, 0, SYNC_FILE_RANGE_WRITE);
+        b->pushed = b->size;
+    }
+    return E_OK;
+}
+
+static int bulk_take_over(struct ctx *c, struct rocks_bulk *b, const char *const *paths, size_t n)
+{
+    rocksdb_ingestexternalfileoptions_t *how = rocksdb_ingestexternalfileoptions_create();
+    struct entry in;
+    char *err = NULL;
+    int code = enter(c, b->rocks, VIEW_LATEST, &in);
+
+    if (code == E_OK) {
+        rocksdb_ingestexternalfileoptions_set_move_files(how, 1);
+        rocksdb_ingestexternalfileoptions_set_snapshot_consistency(how, 0);
+        rocksdb_ingestexternalfileoptions_set_allow_global_seqno(how, 0);
+        rocksdb_ingestexternalfileoptions_set_allow_blocking_flush(how, 0);
+        rocksdb_ingest_external_file(in.handle->db, paths, n, how, &err);
+        leave(&in);
+    }
+    rocksdb_ingestexternalfileoptions_destroy(how);
+    return err ? bulk_status(c, "take over a file", err) : code;
+}
+
+static int rocks_bulk_finish(struct ctx *c, struct bulk *bulk)
+{
+    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+    const char **paths;
+    size_t n = 0;
+    int code = atomic_load(&b->rocks->failed);
+
+    if (code)
+        return fail_code(c, code);
+    if (b->writer)
+        TRY(bulk_file_end(c, b));
+    for (struct bulk_file *file = b->files; file; file = file->next)
+        n++;
+    if (!n)
+        return E_OK;
+    paths = ARENA_ARRAY(&c->arena, const char *, n);
+    for (struct bulk_file *file = b->files; file; file = file->next)
+        paths[--n] = file->path;
+    for (struct bulk_file *file = b->files; file; file = file->next)
+        n++;
+    if (fault_hit(FAULT_bulk_before_ingest))
+        return fail(c, E_UNAVAILABLE, "A fault was asked for.");
+    TRY(bulk_take_over(c, b, paths, n));
+    (void)fault_hit(FAULT_bulk_after_ingest);
+    return E_OK;
+}
+
+static void rocks_bulk_close(struct bulk *bulk)
+{
+    struct rocks_bulk *b = PORT_CONTAINER(bulk, struct rocks_bulk, base);
+    struct bulk_file *next;
+
+    bulk_writer_free(b);
+    for (struct bulk_file *file = b->files; file; file = next) {
+        next = file->next;
+        unlink(file->path); /* gone already if it was taken over */
+        mem_free(file->path);
+        mem_free(file);
+    }
+    rocksdb_envoptions_destroy(b->env);
+    rocksdb_options_destroy(b->options);
+    mem_free(b);
+}
+
+static const struct bulk_ops rocks_bulk_ops = {
+    .put = rocks_bulk_put, .finish = rocks_bulk_finish, .close = rocks_bulk_close};
+
+static int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct rocks_bulk *b;
+    int code = atomic_load(&r->failed);
+
+    (void)partition;
+    if (code)
+        return fail_code(c, code);
+    b = mem_zalloc(sizeof(*b));
+    b->base.ops = &rocks_bulk_ops;
+    b->rocks = r;
+    b->fd = -1;
+    b->env = rocksdb_envoptions_create();
+    b->options = rocksdb_options_create_copy(r->options);
+    /* Large values are mostly packed already; compaction packs them if it pays. */
+    rocksdb_options_set_compression(b->options, rocksdb_no_compression);
+    rocksdb_options_set_bottommost_compression(b->options, rocksdb_no_compression);
+    *out = &b->base;
+    return E_OK;
 }
 
 /* ---- sizes and statistics */
@@ -2383,6 +2641,8 @@ const struct engine_ops engine_rocks = {
     .create = rocks_create,
     .drop = rocks_drop,
     .recut = rocks_recut,
+    .erase = rocks_erase,
+    .bulk = rocks_bulk,
     .get = rocks_get,
     .scan = rocks_scan,
     .apply = rocks_apply,
