@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #define ENDPOINT_DEFAULT "http://127.0.0.1:8600"
 #define DATA_DEFAULT "data"
@@ -96,6 +97,7 @@ static int target_find_keys(struct ctx *c, const struct target_conf *conf, struc
 int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
 {
     const char *endpoint = first_of(conf->endpoint, "WIDEROW_ENDPOINT");
+    const char *ca_file = first_of(conf->ca_file, "WIDEROW_CA_FILE");
     bool embedded = conf->dir || conf->engine || conf->embedded;
     size_t len;
 
@@ -116,6 +118,12 @@ int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
     for (len = strlen(endpoint); endpoint[len - 1] == '/'; len--)
         ;
     t->endpoint = arena_printf(&t->arena, "%.*s", (int)len, endpoint).ptr;
+    if (ca_file) {
+        if (access(ca_file, R_OK) != 0)
+            return fail(c, E_PARAMETER, "cannot read the certificates in %s: %s", ca_file,
+                        strerror(errno));
+        t->ca_file = arena_printf(&t->arena, "%s", ca_file).ptr;
+    }
     return target_find_keys(c, conf, t);
 }
 

@@ -18,15 +18,17 @@ struct target_conf {
     const char *instance;
     const char *key_id;
     const char *key_secret;
-    const char *data;   /* the folder whose credentials file is read when no key is given */
-    const char *dir;    /* a data folder to open in this process */
-    const char *engine; /* of the database in this process: "rocks" (default) or "mem" */
-    bool embedded;      /* a database in this process is meant, whichever */
+    const char *data;    /* the folder whose credentials file is read when no key is given */
+    const char *ca_file; /* certificates to trust, PEM */
+    const char *dir;     /* a data folder to open in this process */
+    const char *engine;  /* of the database in this process: "rocks" (default) or "mem" */
+    bool embedded;       /* a database in this process is meant, whichever */
 };
 
 struct target {
     bytes instance;
     const char *endpoint; /* without a slash at the end; NULL: the database below */
+    const char *ca_file;  /* NULL: the system's certificates */
     bytes key_id, key_secret;
     struct wr_db *db;
     atomic_bool reached; /* some request was answered: a server is there, or was */

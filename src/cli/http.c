@@ -232,6 +232,8 @@ int client_open_http(struct ctx *c, struct target *t, struct client **out)
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, CONNECT_TIMEOUT_MS);
     curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, REQUEST_TIMEOUT_MS);
+    if (t->ca_file)
+        curl_easy_setopt(curl, CURLOPT_CAINFO, t->ca_file);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);

@@ -30,6 +30,9 @@ static const struct option_row connection_rows[] = {
      "the server's data folder: instance and key from its credentials file when none "
      "are given (default data)",
      OPTION_TEXT, offsetof(struct target_conf, data), 0, 0},
+    {"ca-file", "FILE",
+     "for https: the certificates to trust, PEM, instead of the system's (WIDEROW_CA_FILE)",
+     OPTION_TEXT, offsetof(struct target_conf, ca_file), 0, 0},
     {"dir", "DIR", "no server: open the data folder DIR in this process", OPTION_TEXT,
      offsetof(struct target_conf, dir), 0, 0},
     {"embedded", NULL, "no server: a database in this process, in --dir or in memory", OPTION_FLAG,

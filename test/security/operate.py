@@ -8,7 +8,7 @@ import threading
 import time
 
 from client import BODIES, Connection, Key, field, row, signature, base_headers
-from server import Server, refused_start
+from server import COMMAND, Server, refused_start
 
 # ---- keys
 
@@ -237,6 +237,21 @@ def tls_sdk(t, server, cert, key):
     t.check("sdk ['load', 'sdk']" in done.stdout, f"TLS: the Python SDK works: {done.stdout} {done.stderr[-800:]}")
 
 
+def tls_command(t, server, cert, other, key):
+    """The command line trusts the certificates it is given, and no others."""
+    names = {"WIDEROW_ACCESS_KEY_ID": key.id, "WIDEROW_ACCESS_KEY_SECRET": key.secret, "WIDEROW_INSTANCE": key.instance}
+
+    def tables(*args, **more):
+        return subprocess.run([COMMAND, "tables", "--endpoint", f"https://{server.address}", *map(str, args)],
+                              capture_output=True, text=True, timeout=60, env={**os.environ, **names, **more})
+
+    for done in (tables("--ca-file", cert), tables(WIDEROW_CA_FILE=str(cert))):
+        t.check(done.returncode == 0 and "load" in done.stdout, f"TLS: the command line works: {done.stderr}")
+    for args, says in (((), "certificate"), (("--ca-file", other), "certificate"), (("--ca-file", "none.pem"), "none.pem")):
+        done = tables(*args)
+        t.check(done.returncode != 0 and says in done.stderr, f"TLS: the command line, {args}: {done.stderr}")
+
+
 def tls(t, folder):
     cert, cert_key = certificate(folder, "first")
     second, second_key = certificate(folder, "second", ("rsa:2048",))
@@ -260,6 +275,7 @@ def tls(t, folder):
     t.check(bad.status == 403, "TLS: signatures count all the same")
     tls_strangers(t, server, context, key)
     tls_sdk(t, server, cert, key)
+    tls_command(t, server, cert, second, key)
     load = Load(server.address, [key], context=context)
     for name, (new, new_key) in (("second", (second, second_key)), ("first", (cert, cert_key))) * 3:
         used.write_bytes(new.read_bytes())

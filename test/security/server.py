@@ -7,6 +7,7 @@ import subprocess
 import time
 
 BINARY = os.path.join(os.environ.get("BUILD", "build"), "widerowd")
+COMMAND = os.path.join(os.environ.get("BUILD", "build"), "widerow")
 
 
 class Server:
