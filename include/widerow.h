@@ -306,6 +306,8 @@ struct wr_create_table {
     const struct wr_index_meta *indexes;
     size_t index_count;
     bool local_transactions;
+    struct wr_bytes layout; /* how the keys are laid out ("hash:16"; src/table/layout.h has the
+                               forms); ptr NULL: "plain" */
 };
 
 struct wr_update_table {
@@ -356,6 +358,7 @@ struct wr_table_description {
     size_t split_count;
     int64_t creation_us; /* UTC microseconds */
     bool local_transactions;
+    struct wr_bytes layout; /* as in wr_create_table */
 };
 
 struct wr_table_list {

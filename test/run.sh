@@ -115,6 +115,20 @@ for engine in mem rocks; do
     done
 done
 suite spec-wide 60 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+# Every key layout answers like the plain one.
+spread() {
+    local name=$1 layout=$2
+    shift 2
+    suite "$name" 60 "$BUILD/test/spec" --layout "$layout" "$@" --widerowd "$BUILD/widerowd" test/spec/*.spec
+}
+spread spec-hash hash:16 --engine mem --door library
+spread spec-reverse reverse:256 --engine mem --door library
+spread spec-time time:pk/10:7 --engine mem --door library
+spread spec-random random:16 --engine mem --door library
+spread spec-splice splice:2 --engine mem --door library
+spread spec-splice-hash splice:2+hash:5 --engine mem --door library
+spread spec-hash-wide hash:16 --engine mem --door library --set wide_row_cells=2
+spread spec-hash-http hash:16 --engine rocks --door http
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops

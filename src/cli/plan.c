@@ -27,6 +27,16 @@ const char *plan_type_name(enum wr_type type)
     return "unknown";
 }
 
+bool plan_type_parse(bytes name, enum wr_type *out)
+{
+    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+        if (bytes_equal(name, bytes_str(type_names[i].name))) {
+            *out = type_names[i].type;
+            return true;
+        }
+    return false;
+}
+
 /* ---- values */
 
 static bool text_to_integer(bytes text, int64_t *out)

@@ -63,6 +63,9 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
 /* "integer", "string", "binary", "double", "boolean". */
 const char *plan_type_name(enum wr_type type);
 
+/* Back from these names. False: it is none. */
+bool plan_type_parse(bytes name, enum wr_type *out);
+
 /* A value read from text, of the types above. Texts and binaries are views of `text`. False: the
  * text is none such. */
 bool plan_value(bytes text, enum wr_type type, struct wr_value *out);

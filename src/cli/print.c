@@ -140,5 +140,6 @@ void print_table(const struct wr_table_description *t)
     else
         printf("time to live     %d s\n", t->options.ttl_s);
     printf("versions kept    %d\n", t->options.max_versions);
+    printf("layout           %.*s\n", BYTES_FMT(t->layout));
     printf("partitions       %zu\n", t->split_count + 1);
 }

@@ -431,7 +431,7 @@ static int delete_table(struct table_op *op, struct batch *b, struct table *old)
 
     op_edit(b, op, EDIT_DELETE, table_key(&c->arena, old->schema.instance, old->schema.d.table),
             BYTES_NONE);
-    op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.id),
+    op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.place.id),
             number_value(&c->arena, (uint64_t)op->call->now_ms));
     return E_OK;
 }

@@ -352,6 +352,85 @@ int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *s
     return 0;
 }
 
+/* ---- parts of an encoded key
+ *
+ * These are called with what key_put_columns() wrote; damaged bytes give lengths within `encoded`.
+ */
+
+/* A DECIMAL behind its tag. */
+static size_t decimal_length(const uint8_t *p, size_t len, uint8_t flip)
+{
+    uint8_t sign = len ? p[0] ^ flip : DECIMAL_ZERO, end;
+    size_t n = 2;
+
+    if (sign == DECIMAL_ZERO)
+        return 1;
+    end = sign == DECIMAL_NEGATIVE ? (uint8_t)~flip : flip;
+    while (n < len && p[n] != end)
+        n++;
+    return n + 1;
+}
+
+/* A text behind its tag. */
+static size_t text_length(const uint8_t *p, size_t len, uint8_t flip)
+{
+    const uint8_t *end = p + len, *stop = p;
+
+    while (stop < end && (stop = memchr(stop, flip, (size_t)(end - stop)))) {
+        if (stop + 1 < end && (stop[1] ^ flip) == TEXT_END)
+            return (size_t)(stop - p) + 2;
+        stop += 2;
+    }
+    return len;
+}
+
+static size_t column_length(const struct wr_key_schema *schema, const uint8_t *p, size_t len)
+{
+    uint8_t flip = schema->descending ? 0xFF : 0;
+    size_t n = value_width(schema->type);
+
+    if (len == 0)
+        return 0;
+    if (schema->type == WR_DECIMAL)
+        n = decimal_length(p + 1, len - 1, flip);
+    else if (value_is_bytes(schema->type))
+        n = text_length(p + 1, len - 1, flip);
+    return n + 1 < len ? n + 1 : len;
+}
+
+size_t key_columns_length(const struct wr_key_schema *schema, bytes encoded, size_t count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n += column_length(&schema[i], bytes_u8(encoded) + n, encoded.len - n);
+    return n;
+}
+
+bytes key_column_bytes(const struct wr_key_schema *schema, bytes encoded, size_t at)
+{
+    bytes rest = bytes_skip(encoded, key_columns_length(schema, encoded, at));
+
+    rest.len = column_length(&schema[at], rest.ptr, rest.len);
+    return rest;
+}
+
+int64_t key_column_integer(const struct wr_key_schema *schema, bytes column)
+{
+    size_t width = value_width(schema->type);
+    uint8_t flip = schema->descending ? 0xFF : 0;
+    uint64_t bits = 0;
+
+    if (column.len != width + 1)
+        return 0;
+    for (size_t i = 1; i <= width; i++)
+        bits = bits << 8 | (bytes_u8(column)[i] ^ flip);
+    if (schema->type == WR_UBIGINT)
+        return (int64_t)bits;
+    bits = (bits ^ top_bit(width)) << (64 - 8 * width);
+    return (int64_t)bits >> (64 - 8 * width);
+}
+
 /* ---- checks */
 
 bool key_starts_with_value(bytes encoded)

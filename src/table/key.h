@@ -42,6 +42,14 @@ int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *s
 /* False for a bound whose first column is INF_MIN or INF_MAX, and for no bytes at all. */
 bool key_starts_with_value(bytes encoded);
 
+/* How many bytes the first `count` columns of an encoded key take. */
+size_t key_columns_length(const struct wr_key_schema *schema, bytes encoded, size_t count);
+
+/* The bytes of one column, its tag included; and the number in them, if the column is an integer, a
+ * date or a time (UBIGINT above INT64_MAX wraps round). */
+bytes key_column_bytes(const struct wr_key_schema *schema, bytes encoded, size_t at);
+int64_t key_column_integer(const struct wr_key_schema *schema, bytes column);
+
 /* Appends one text so that it sorts bytewise, prefix first, and its end can be found; and reads it
  * back into the arena of c. Used for texts and bytes in keys and for column names in cell keys. */
 void key_put_text(struct buf *b, bytes text);

@@ -19,8 +19,7 @@ static bytes cell_bound(struct load *l, bytes column, bool with_column, bool pas
     struct buf b;
 
     buf_init(&b, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len + column.len + 24);
-    key_put_prefix(&b, l->table->schema.id, 0, KIND_CELL);
-    buf_put_bytes(&b, l->cols);
+    layout_put_key(&b, &l->table->schema.place, KIND_CELL, l->cols);
     if (with_column)
         cell_put_key_column(&b, l->row.id, column);
     else
@@ -137,9 +136,8 @@ static int ask_head(struct load *l)
     struct buf key;
 
     buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
-    key_put_prefix(&key, l->table->schema.id, 0, KIND_HEAD);
-    buf_put_bytes(&key, l->cols);
-    l->get = (struct get){.partition = l->table->schema.id,
+    layout_put_key(&key, &l->table->schema.place, KIND_HEAD, l->cols);
+    l->get = (struct get){.partition = l->table->schema.place.id,
                           .key = buf_bytes(&key),
                           .view = l->view,
                           .done = get_done};
@@ -153,7 +151,7 @@ static int ask_cells(struct load *l)
 {
     size_t left = l->column_count - l->range_at;
 
-    l->scan = (struct scan){.partition = l->table->schema.id,
+    l->scan = (struct scan){.partition = l->table->schema.place.id,
                             .view = l->view,
                             .ranges = &l->ranges[l->range_at],
                             .range_count = left < SCAN_RANGES ? left : SCAN_RANGES,

@@ -668,8 +668,7 @@ static bytes row_key(const struct modify *m, struct arena *a, enum key_kind kind
     struct buf b;
 
     buf_init(&b, a, KEY_PREFIX_BYTES + m->cols.len + 8);
-    key_put_prefix(&b, m->table->schema.id, 0, kind);
-    buf_put_bytes(&b, m->cols);
+    layout_put_key(&b, &m->table->schema.place, kind, m->cols);
     if (id)
         cell_put_key_id(&b, id);
     return buf_bytes(&b);
@@ -681,8 +680,7 @@ static void cell_edit(const struct modify *m, struct edits *e, enum edit_type ty
     struct buf key, value;
 
     buf_init(&key, e->arena, KEY_PREFIX_BYTES + m->cols.len + cell->name.len + 24);
-    key_put_prefix(&key, m->table->schema.id, 0, KIND_CELL);
-    buf_put_bytes(&key, m->cols);
+    layout_put_key(&key, &m->table->schema.place, KIND_CELL, m->cols);
     cell_put_key(&key, id, cell->name, cell->timestamp_ms);
     buf_init(&value, e->arena, 0);
     if (type == EDIT_PUT)

@@ -1,19 +1,17 @@
 /* range.c: GetRange and BulkExport.
  *
- * Heads are scanned page by page at the durable view; each head is a row, and a wide one has its
- * wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on scanned
- * rows, the cap on scanned bytes. One head more than needed is always asked for, so that "next"
- * names a row that is there, and is left out when there is none. */
+ * Heads are read at the durable view, in logical order (merge.h); each head is a row, and a wide
+ * one has its wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on
+ * scanned rows, the cap on scanned bytes. One head more than needed is always asked for, so that
+ * "next" names a row that is there, and is left out when there is none. */
 #include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
 #include "table/load.h"
+#include "table/merge.h"
 #include "table/meter.h"
 #include "table/name.h"
 #include "table/visible.h"
-
-#define SCAN_ROWS 512
-#define SCAN_BYTES (1u << 20)
 
 struct range_op {
     struct call *call;
@@ -29,12 +27,7 @@ struct range_op {
     size_t scanned;       /* rows */
     size_t scanned_bytes; /* as capacity counts them */
 
-    struct key_range range;
-    struct scan scan;
-    struct page page;
-    size_t page_at;
-    bool scanning; /* the page was asked for and not taken yet */
-    bool scanned_all;
+    struct merge merge;
 
     struct load load;
     bool loading;
@@ -47,9 +40,9 @@ struct range_op {
 
 static void walk(struct range_op *op);
 
-static void scan_done(struct scan *s)
+static void merge_done(struct merge *m)
 {
-    walk(PORT_CONTAINER(s, struct range_op, scan));
+    walk(PORT_CONTAINER(m, struct range_op, merge));
 }
 
 static void load_done(struct load *l)
@@ -107,38 +100,18 @@ static bool page_full(const struct range_op *op)
            op->scanned_bytes >= (size_t)limits->range_bytes_max;
 }
 
-static int next_page(struct range_op *op)
+/* The next head; NULL: there is none. One more than will be taken is asked for. */
+static int next_head(struct range_op *op, const struct kv **out)
 {
     const struct limits *limits = &op->call->db->limits;
-    size_t want = (size_t)limits->range_rows_max - op->scanned + 1;
+    size_t rows = (size_t)limits->range_rows_max - op->scanned + 1;
+    size_t left = op->scanned_bytes < (size_t)limits->range_bytes_max
+                      ? (size_t)limits->range_bytes_max - op->scanned_bytes
+                      : 0;
 
-    if (!op->selection.filter && want > op->limit - op->row_count + 1)
-        want = op->limit - op->row_count + 1;
-    if (want > SCAN_ROWS)
-        want = SCAN_ROWS;
-    op->scan = (struct scan){.partition = op->table->schema.id,
-                             .view = VIEW_DURABLE,
-                             .ranges = &op->range,
-                             .range_count = 1,
-                             .backward = op->backward,
-                             .items_max = want,
-                             .bytes_max = SCAN_BYTES,
-                             .pages = &op->page,
-                             .done = scan_done};
-    op->page_at = 0;
-    op->scanning = true;
-    return engine_scan(&op->call->c, op->call->db->engine, &op->scan);
-}
-
-/* The range that is left behind the page just taken. */
-static void advance(struct range_op *op)
-{
-    bytes last = op->page.items[op->page.count - 1].key;
-
-    if (op->backward)
-        op->range.end = last;
-    else
-        op->range.start = key_after(&op->call->c.arena, last);
+    if (!op->selection.filter && rows > op->limit - op->row_count + 1)
+        rows = op->limit - op->row_count + 1;
+    return merge_peek(&op->merge, rows, left, out);
 }
 
 static int read_key(struct range_op *op, bytes head_key, struct wr_key *out)
@@ -233,39 +206,20 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
     return E_OK;
 }
 
-/* Takes the heads of the page that is there. E_OK: it is used up. */
-static int take_page(struct range_op *op, bool *full)
-{
-    for (; op->page_at < op->page.count; op->page_at++) {
-        const struct kv *kv = &op->page.items[op->page_at];
-
-        TRY(row_fits(op, kv, full));
-        if (*full)
-            return read_key(op, kv->key, &op->key);
-        TRY(take_row(op, kv));
-    }
-    return E_OK;
-}
-
+/* *full: there are more rows, and op->key is the next one. */
 static int run(struct range_op *op, bool *full)
 {
     for (;;) {
-        if (!op->scanning) {
-            int code = next_page(op);
+        const struct kv *head;
 
-            if (code == E_LATER)
-                return code;
-            op->scan.code = code;
-        }
-        if (op->scan.code)
-            return fail(&op->call->c, op->scan.code, "%s", err_info(op->scan.code)->text);
-        TRY(take_page(op, full));
-        if (*full || !op->page.more || !op->page.count)
+        TRY(next_head(op, &head));
+        if (!head)
             return E_OK;
-        if (op->call->c.arena.cap && op->call->c.arena.used > op->call->c.arena.cap)
-            return fail_code(&op->call->c, E_MEMORY);
-        advance(op);
-        op->scanning = false;
+        TRY(row_fits(op, head, full));
+        if (*full)
+            return read_key(op, head->key, &op->key);
+        TRY(take_row(op, head));
+        merge_pop(&op->merge);
     }
 }
 
@@ -324,18 +278,6 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
 
 /* ---- the beginning ---- */
 
-static bytes head_bound(struct ctx *c, const struct table *t, const struct wr_key *key, bool past)
-{
-    struct buf b;
-
-    buf_init(&b, &c->arena, 64);
-    key_put_prefix(&b, t->schema.id, 0, KIND_HEAD);
-    key_put_columns(c, &b, t->schema.d.key, key->columns, key->count);
-    if (past)
-        buf_put_u8(&b, 0);
-    return buf_bytes(&b);
-}
-
 static int check_bounds(struct call *call, struct table *t, const struct wr_key *start,
                         const struct wr_key *end, bool backward)
 {
@@ -373,12 +315,15 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
         table_release(op->table);
         return code;
     }
-    /* Backward the start is the upper end, and inclusive. */
-    op->range.start =
-        op->backward ? head_bound(c, op->table, end, true) : head_bound(c, op->table, start, false);
-    op->range.end =
-        op->backward ? head_bound(c, op->table, start, true) : head_bound(c, op->table, end, false);
-    if (enter_partition(op, op->backward ? op->range.end : op->range.start)) {
+    op->merge = (struct merge){.c = c,
+                               .engine = call->db->engine,
+                               .partition = op->table->schema.place.id,
+                               .view = VIEW_DURABLE,
+                               .backward = op->backward,
+                               .done = merge_done};
+    merge_start(&op->merge, &op->table->schema.place, start, end);
+    if (enter_partition(op, op->backward ? op->merge.streams->range.end
+                                         : op->merge.streams->range.start)) {
         op_finish(op, false, NULL);
         return E_OK;
     }

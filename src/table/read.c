@@ -83,6 +83,7 @@ static int row_start(struct read_op *op, struct read_row *r)
     buf_init(&cols, &c->arena, 64);
     TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
     op->access.cols = buf_bytes(&cols);
+    op->access.bucket = layout_bucket(&r->t->table->schema.place, op->access.cols);
     TRY(access_admit(&op->access, PARTITION_READ));
     op->load = (struct load){.c = c,
                              .engine = op->call->db->engine,

@@ -216,6 +216,8 @@ static int check_index(struct ctx *c, const struct limits *limits, const struct 
 
 int schema_check_create(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
 {
+    struct layout layout;
+
     TRY(name_check_table(c, t->table));
     TRY(check_key_schema(c, limits, t));
     TRY(check_defined(c, limits, t->key, t->key_count, t->defined, t->defined_count));
@@ -234,7 +236,7 @@ int schema_check_create(struct ctx *c, const struct limits *limits, const struct
         return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
     for (size_t i = 0; i < t->index_count; i++)
         TRY(check_index(c, limits, t, &t->indexes[i]));
-    return E_OK;
+    return layout_parse(c, t->layout, t->key, t->key_count, &layout);
 }
 
 /* ---- making and changing ---- */
@@ -349,6 +351,8 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
     struct wr_value *splits;
 
     s->id = id;
+    s->place = (struct place){.id = id, .key = t->key, .key_count = t->key_count};
+    layout_parse(c, t->layout, t->key, t->key_count, &s->place.layout);
     s->version = 1;
     s->instance = instance;
     d->table = t->table;
@@ -525,6 +529,16 @@ int schema_delete_defined(struct ctx *c, const struct schema *old,
     return E_OK;
 }
 
+bytes schema_latch_key(struct arena *a, const struct schema *s, bytes cols)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES + cols.len);
+    key_put_prefix(&b, s->id, 0, KIND_HEAD);
+    buf_put_bytes(&b, cols);
+    return buf_bytes(&b);
+}
+
 /* ---- describing ---- */
 
 static const bytes *copy_names(struct arena *a, const bytes *names, size_t count)
@@ -546,6 +560,7 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
 
     *out = *d;
     out->table = arena_copy(a, d->table);
+    out->layout = layout_format(a, &s->place.layout, d->key);
     for (size_t i = 0; i < d->key_count; i++) {
         key[i] = d->key[i];
         key[i].name = arena_copy(a, d->key[i].name);

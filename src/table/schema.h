@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/ctx.h"
 #include "base/limit.h"
+#include "table/layout.h"
 #include "widerow.h"
 
 /* One of the ranges a table is cut into (partition.h). */
@@ -18,8 +19,9 @@ struct schema_partition {
 
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
-    uint32_t id;
-    uint64_t version; /* grows with every change */
+    uint32_t id;        /* of the table, for ever; names its rows' latches */
+    struct place place; /* where its rows are stored; place.id is `id` until the table is rekeyed */
+    uint64_t version;   /* grows with every change */
     bytes instance;
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
     bool has_detached;             /* sticky: some row was once stored apart from its head */
@@ -55,6 +57,10 @@ int schema_add_defined(struct ctx *c, const struct limits *limits, const struct 
                        const struct wr_defined_columns *columns, struct schema **out);
 int schema_delete_defined(struct ctx *c, const struct schema *old,
                           const struct wr_defined_columns *columns, struct schema **out);
+
+/* What names a row's latch, whatever place the row is stored at. `cols`: its key columns, encoded.
+ */
+bytes schema_latch_key(struct arena *a, const struct schema *s, bytes cols);
 
 /* Stored bytes and back; texts of a decoded schema live in the arena of c. E_CORRUPT, E_FORMAT. */
 void schema_encode(struct buf *b, const struct schema *s);

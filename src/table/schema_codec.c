@@ -7,7 +7,10 @@
 
 #include "table/value.h"
 
-#define SCHEMA_VERSION 1
+/* Version 2 is for tables that a server without key layouts must not touch; all else is written as
+ * version 1. */
+#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION_PLAIN 1
 
 enum field {
     F_ID = 1,
@@ -26,6 +29,8 @@ enum field {
     F_CREATION,
     F_LOCAL_TRANSACTIONS,
     F_HAS_DETACHED,
+    F_LAYOUT,   /* text; left out: plain */
+    F_PLACE_ID, /* left out: the table's id */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
 };
@@ -112,12 +117,19 @@ static void put_names(struct buf *b, const bytes *names, size_t count)
         put_text(b, names[i]);
 }
 
+static bool is_plain(const struct schema *s)
+{
+    const struct layout *l = &s->place.layout;
+
+    return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id;
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     const struct wr_table_description *d = &s->d;
     struct buf f;
 
-    buf_put_u8(b, SCHEMA_VERSION);
+    buf_put_u8(b, is_plain(s) ? SCHEMA_VERSION_PLAIN : SCHEMA_VERSION);
     put_number_field(b, F_ID, s->id);
     put_number_field(b, F_VERSION, (int64_t)s->version);
     buf_put_u8(b, F_INSTANCE);
@@ -184,6 +196,11 @@ void schema_encode(struct buf *b, const struct schema *s)
     put_number_field(b, F_HAS_DETACHED, s->has_detached);
     if (d->options.cell_bytes_max)
         put_number_field(b, F_CELL_BYTES, d->options.cell_bytes_max);
+    if (is_plain(s))
+        return;
+    buf_put_u8(b, F_LAYOUT);
+    put_text(b, layout_format(b->arena, &s->place.layout, d->key));
+    put_number_field(b, F_PLACE_ID, s->place.id);
 }
 
 /* Lists are counted first, so that their arrays can be made in one piece. */
@@ -280,9 +297,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     struct wr_value *splits;
     struct schema_partition *partitions;
     struct wr_table_description *d = &out->d;
+    bytes layout = BYTES_NONE;
 
     *out = (struct schema){0};
-    if (version != SCHEMA_VERSION && !r.bad)
+    if (version != SCHEMA_VERSION && version != SCHEMA_VERSION_PLAIN && !r.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
                     version, SCHEMA_VERSION);
@@ -377,6 +395,12 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->options.cell_bytes_max = read_number(&f);
             d->options.given |= WR_HAS_CELL_BYTES;
             break;
+        case F_LAYOUT:
+            layout = payload;
+            break;
+        case F_PLACE_ID:
+            out->place.id = (uint32_t)read_number(&f);
+            break;
         default:
             break; /* a field of a later version of Widerow */
         }
@@ -384,5 +408,13 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     }
     if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0)
         return fail(c, E_CORRUPT, "A stored table description is damaged.");
+    out->place.key = d->key;
+    out->place.key_count = d->key_count;
+    if (!out->place.id)
+        out->place.id = out->id;
+    if (layout_parse(c, layout, d->key, d->key_count, &out->place.layout)) {
+        ctx_clear(c);
+        return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
+    }
     return read_cuts(c, out);
 }

@@ -26,51 +26,65 @@ struct split_op {
 static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out)
 {
     struct arena *a = &op->call->c.arena;
-    struct key_range ranges[2];
-    struct partition_spec spec = {
-        .id = op->table->schema.id, .ranges = ranges, .range_count = PORT_COUNT(ranges)};
+    const struct place *p = &op->table->schema.place;
+    size_t buckets = p->layout.buckets;
+    struct key_range *ranges = ARENA_ARRAY(a, struct key_range, 2 * buckets);
+    struct partition_spec spec = {.id = p->id, .ranges = ranges, .range_count = 2 * buckets};
 
-    for (int i = 0; i < 2; i++) {
-        enum key_kind kind = i ? KIND_CELL : KIND_HEAD;
+    for (size_t i = 0; i < 2 * buckets; i++) {
+        enum key_kind kind = i % 2 ? KIND_CELL : KIND_HEAD;
         struct buf start, end;
 
         buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
-        key_put_prefix(&start, op->table->schema.id, 0, kind);
+        key_put_prefix(&start, p->id, (uint8_t)(i / 2), kind);
         buf_put_bytes(&start, from);
         buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
-        key_put_prefix(&end, op->table->schema.id, 0, to.len ? kind : kind + 1);
+        key_put_prefix(&end, p->id, (uint8_t)(i / 2), to.len ? kind : kind + 1);
         buf_put_bytes(&end, to);
         ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     }
     return engine_size(&op->call->c, op->call->db->engine, &spec, out);
 }
 
-/* The first row at or behind `cols`; found false: none. */
+/* The first row at or behind `cols` or, backward, the last one; found false: none. */
 static int first_row(struct split_op *op, bytes cols, bool backward, bool *found, bytes *out)
 {
     struct arena *a = &op->call->c.arena;
-    struct buf start, end;
-    struct key_range range;
-    struct page page = {0};
-    struct scan scan = {.partition = op->table->schema.id,
+    const struct place *p = &op->table->schema.place;
+    size_t buckets = p->layout.buckets;
+    struct key_range *ranges = ARENA_ARRAY(a, struct key_range, buckets);
+    struct page *pages = ARENA_ARRAY(a, struct page, buckets);
+    struct scan scan = {.partition = p->id,
                         .view = VIEW_DURABLE,
-                        .ranges = &range,
-                        .range_count = 1,
+                        .ranges = ranges,
+                        .range_count = buckets,
                         .backward = backward,
                         .items_max = 1,
                         .bytes_max = 1,
-                        .pages = &page};
+                        .pages = pages};
 
-    buf_init(&start, a, KEY_PREFIX_BYTES + cols.len);
-    key_put_prefix(&start, op->table->schema.id, 0, KIND_HEAD);
-    buf_put_bytes(&start, cols);
-    buf_init(&end, a, KEY_PREFIX_BYTES);
-    key_put_prefix(&end, op->table->schema.id, 0, KIND_CELL);
-    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    for (size_t i = 0; i < buckets; i++) {
+        struct buf start, end;
+
+        buf_init(&start, a, KEY_PREFIX_BYTES + cols.len);
+        key_put_prefix(&start, p->id, (uint8_t)i, KIND_HEAD);
+        buf_put_bytes(&start, cols);
+        buf_init(&end, a, KEY_PREFIX_BYTES);
+        key_put_prefix(&end, p->id, (uint8_t)i, KIND_CELL);
+        ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    }
     TRY(wait_scan(&op->call->c, op->call->db->engine, &scan));
-    *found = page.count != 0;
-    if (*found)
-        *out = bytes_skip(page.items[0].key, KEY_PREFIX_BYTES);
+    *found = false;
+    for (size_t i = 0; i < buckets; i++) {
+        bytes row;
+
+        if (!pages[i].count)
+            continue;
+        row = bytes_skip(pages[i].items[0].key, KEY_PREFIX_BYTES);
+        if (!*found || (bytes_compare(row, *out) < 0) != backward)
+            *out = row;
+        *found = true;
+    }
     return E_OK;
 }
 

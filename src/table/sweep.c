@@ -32,19 +32,22 @@ struct sweep {
     int64_t now_ms;
 };
 
-static bytes kind_bound(struct sweep *s, enum key_kind kind)
+/* All keys of one kind in one bucket. */
+static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind kind)
 {
-    struct buf b;
+    struct buf from, to;
 
-    buf_init(&b, &s->c.arena, KEY_PREFIX_BYTES);
-    key_put_prefix(&b, s->table->schema.id, 0, kind);
-    return buf_bytes(&b);
+    buf_init(&from, &s->c.arena, KEY_PREFIX_BYTES);
+    key_put_prefix(&from, s->table->schema.place.id, (uint8_t)bucket, kind);
+    buf_init(&to, &s->c.arena, KEY_PREFIX_BYTES);
+    key_put_prefix(&to, s->table->schema.place.id, (uint8_t)bucket, kind + 1);
+    return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
 }
 
 static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
                      struct page *page)
 {
-    struct scan scan = {.partition = s->table->schema.id,
+    struct scan scan = {.partition = s->table->schema.place.id,
                         .view = view,
                         .ranges = range,
                         .range_count = 1,
@@ -66,8 +69,8 @@ static int empty_trash(struct sweep *s, bytes record_key)
     struct page page = {.more = true};
 
     buf_init(&start, &s->c.arena, record_key.len);
-    key_put_prefix(&start, s->table->schema.id, 0, KIND_CELL);
-    buf_put_bytes(&start, rest); /* key columns and id, as in the cells' keys */
+    /* Key columns and id, as in the cells' keys; the id takes no part in choosing the bucket. */
+    layout_put_key(&start, &s->table->schema.place, KIND_CELL, rest);
     buf_init(&end, &s->c.arena, record_key.len + 9);
     buf_put_bytes(&end, buf_bytes(&start));
     for (int i = 0; i < 9; i++)
@@ -75,7 +78,7 @@ static int empty_trash(struct sweep *s, bytes record_key)
     range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     while (page.more) {
         struct edits edits = {.arena = &s->c.arena};
-        struct batch batch = {.partition = s->table->schema.id};
+        struct batch batch = {.partition = s->table->schema.place.id};
 
         TRY(read_page(s, VIEW_LATEST, &range, &page));
         for (size_t i = 0; i < page.count; i++)
@@ -91,9 +94,9 @@ static int empty_trash(struct sweep *s, bytes record_key)
     return E_OK;
 }
 
-static int sweep_trash(struct sweep *s)
+static int sweep_trash(struct sweep *s, size_t bucket)
 {
-    struct key_range range = {kind_bound(s, KIND_TRASH), kind_bound(s, KIND_TRASH + 1)};
+    struct key_range range = kind_range(s, bucket, KIND_TRASH);
     struct page page;
 
     TRY(read_page(s, VIEW_DURABLE, &range, &page));
@@ -153,10 +156,10 @@ static void let_go(struct sweep *s, struct held *h)
 /* Under the row's latch: still hidden? Then it goes. */
 static int remove_row(struct sweep *s, bytes head_key)
 {
-    struct get get = {.partition = s->table->schema.id, .key = head_key, .view = VIEW_LATEST};
+    struct get get = {.partition = s->table->schema.place.id, .key = head_key, .view = VIEW_LATEST};
     struct modify m = {.table = s->table, .now_ms = s->now_ms, .changed = true};
     struct edits edits = {.arena = &s->c.arena};
-    struct batch batch = {.partition = s->table->schema.id};
+    struct batch batch = {.partition = s->table->schema.place.id};
 
     TRY(wait_get(&s->c, s->db->engine, &get));
     if (!get.found)
@@ -171,12 +174,13 @@ static int remove_row(struct sweep *s, bytes head_key)
     return wait_apply(&s->c, s->db->engine, &batch);
 }
 
-static int sweep_ttl(struct sweep *s)
+static int sweep_ttl(struct sweep *s, size_t bucket)
 {
-    struct key_range range = {kind_bound(s, KIND_HEAD), kind_bound(s, KIND_CELL)};
+    struct key_range range = kind_range(s, bucket, KIND_HEAD);
     struct page page = {.more = true};
+    size_t pages = TTL_PAGES / s->table->schema.place.layout.buckets + 1;
 
-    for (int n = 0; page.more && n < TTL_PAGES; n++) {
+    for (size_t n = 0; page.more && n < pages; n++) {
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         for (size_t i = 0; i < page.count; i++) {
             struct row row;
@@ -187,7 +191,9 @@ static int sweep_ttl(struct sweep *s)
             /* Another second of patience keeps the sweeper behind every reader's clock. */
             if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
                 continue;
-            hold(s, &held, page.items[i].key);
+            hold(s, &held,
+                 schema_latch_key(&s->c.arena, &s->table->schema,
+                                  bytes_skip(page.items[i].key, KEY_PREFIX_BYTES)));
             code = remove_row(s, page.items[i].key);
             let_go(s, &held);
             TRY(code);
@@ -206,10 +212,12 @@ static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
     int code = E_OK;
 
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
-    if (atomic_load(&t->has_detached))
-        code = sweep_trash(&s);
-    if (!code && t->schema.d.options.ttl_s != -1)
-        code = sweep_ttl(&s);
+    for (size_t bucket = 0; !code && bucket < t->schema.place.layout.buckets; bucket++) {
+        if (atomic_load(&t->has_detached))
+            code = sweep_trash(&s, bucket);
+        if (!code && t->schema.d.options.ttl_s != -1)
+            code = sweep_ttl(&s, bucket);
+    }
     if (code)
         log_warn(&db->log, "sweep: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  s.c.text ? s.c.text : err_info(code)->text);

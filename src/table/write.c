@@ -201,7 +201,7 @@ static void group_end(struct write_op *op, struct run_list *woken)
         g->end = op->at;
         g->batch.edits = op->edits.items;
         g->batch.edit_count = op->edits.count;
-        g->batch.partition = op->tables[op->rows[op->group_first].table_at].table->schema.id;
+        g->batch.partition = op->tables[op->rows[op->group_first].table_at].table->schema.place.id;
         atomic_fetch_add(&op->open, 1);
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
     }
@@ -316,8 +316,12 @@ static int row_check(struct write_op *op, struct write_row *r)
     TRY(check_table(op, r));
     TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
                      catalog_next_number(call->db->catalog), &r->m));
-    r->access =
-        (struct access){.db = call->db, .c = &call->c, .table = t, .cols = r->m.cols, .writes = 1};
+    r->access = (struct access){.db = call->db,
+                                .c = &call->c,
+                                .table = t,
+                                .bucket = layout_bucket(&t->schema.place, r->m.cols),
+                                .cols = r->m.cols,
+                                .writes = 1};
     return access_admit(&r->access, PARTITION_WRITE);
 }
 
@@ -346,14 +350,9 @@ static void latch_woken(struct latch *l, struct run_list *woken)
 
 static void latch_prepare(struct write_op *op, struct write_row *r)
 {
-    struct buf key;
-
     if (r->latch.key.ptr)
         return;
-    buf_init(&key, &op->call->c.arena, KEY_PREFIX_BYTES + r->m.cols.len);
-    key_put_prefix(&key, r->m.table->schema.id, 0, KIND_HEAD);
-    buf_put_bytes(&key, r->m.cols);
-    r->latch.key = buf_bytes(&key);
+    r->latch.key = schema_latch_key(&op->call->c.arena, &r->m.table->schema, r->m.cols);
     r->latch.run = latch_woken;
 }
 
@@ -423,20 +422,31 @@ static bytes value_text(struct arena *a, const struct wr_value *v)
     return v->type == WR_BIGINT ? arena_printf(a, "%" PRId64, v->integer) : v->bytes;
 }
 
+static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_t columns)
+{
+    bytes text = value_text(a, &key->columns[0].value);
+
+    for (size_t i = 1; i < columns; i++)
+        text = arena_printf(a, "%.*s,%.*s", BYTES_FMT(text),
+                            BYTES_FMT(value_text(a, &key->columns[i].value)));
+    return text;
+}
+
 /* All rows of an atomic batch share the partition key; else every one fails. */
 static int check_scope(struct write_op *op, const struct write_table *t)
 {
-    struct ctx *c = &op->call->c;
-    const struct wr_value *first = &op->rows[t->first].m.key.columns[0].value;
+    const struct place *p = &op->tables[op->rows[t->first].table_at].table->schema.place;
+    struct arena *a = &op->call->c.arena;
+    struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.splice};
 
     for (size_t i = t->first + 1; i < t->end; i++) {
-        const struct wr_value *v = &op->rows[i].m.key.columns[0].value;
-        bytes a = value_text(&c->arena, first), b = value_text(&c->arena, v);
+        struct wr_key key = {op->rows[i].m.key.columns, p->layout.splice};
 
-        if (!bytes_equal(a, b))
-            return fail(c, E_OUT_OF_RANGE,
+        if (key_compare(p->key, &first, &key) != 0)
+            return fail(&op->call->c, E_OUT_OF_RANGE,
                         "Data out of scope of atomic. Atomic PartKey:%.*s. Data PartKey:%.*s",
-                        BYTES_FMT(a), BYTES_FMT(b));
+                        BYTES_FMT(partition_key_text(a, &first, first.count)),
+                        BYTES_FMT(partition_key_text(a, &key, key.count)));
     }
     return E_OK;
 }

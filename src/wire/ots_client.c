@@ -68,6 +68,8 @@ static void ask_create_table(struct buf *b, const struct wr_request *req)
     ots_put_indexes(b, 7, t->indexes, t->index_count);
     if (t->local_transactions)
         pb_put_int(b, 8, 1);
+    if (t->layout.ptr)
+        pb_put_bytes(b, OTS_FIELD_OWN, t->layout);
 }
 
 static void ask_list_table(struct buf *b, const struct wr_request *req)

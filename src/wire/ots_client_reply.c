@@ -96,6 +96,7 @@ static int read_describe_table(struct ctx *c, bytes body, struct wr_reply *out)
     d->status = (enum wr_table_status)m->table_status;
     d->table = pb_view(meta->table_name);
     d->creation_us = m->creation_time;
+    d->layout = m->has_layout ? pb_view(m->layout) : BYTES_LIT("plain");
     read_throughput_now(m->reserved_throughput_details, d);
     ots_read_options(m->table_options, &d->options);
     if (m->sse_details)

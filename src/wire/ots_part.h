@@ -18,6 +18,10 @@
 #include "filter.pb-c.h"
 #include "ots.pb-c.h"
 
+/* The first field number of our own in messages of the protocol; clients that do not know a field
+ * pass over it. */
+#define OTS_FIELD_OWN 1000
+
 /* A message that was read becomes the member of `out` that its operation has; the members of a
  * reply become the body of a 200 answer. One pair for each operation. */
 #define OP(constant, member, wire, stem, class)                                                    \

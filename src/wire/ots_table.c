@@ -89,6 +89,7 @@ int ots_read_keys(struct ctx *c, size_t n, Ots__PrimaryKeySchema **from,
             return ots_fail_parse(c);
         keys[i].auto_increment =
             from[i]->has_option && from[i]->option == OTS__PRIMARY_KEY_OPTION__PKO_AUTO_INCREMENT;
+        keys[i].descending = from[i]->has_descending && from[i]->descending;
     }
     *out = keys;
     *count = n;
@@ -216,6 +217,7 @@ int ots_decode_create_table(struct ctx *c, const void *message, struct wr_reques
 
     t->table = pb_view(meta->table_name);
     t->local_transactions = m->has_enable_local_txn && m->enable_local_txn;
+    t->layout = m->has_layout ? pb_view(m->layout) : BYTES_NONE;
     read_throughput(m->reserved_throughput, &t->reserved);
     if (m->table_options)
         ots_read_options(m->table_options, &t->options);
@@ -330,6 +332,8 @@ void ots_put_keys(struct buf *b, unsigned field, const struct wr_key_schema *key
         pb_put_int(b, 2, ots_key_type(keys[i].type));
         if (keys[i].auto_increment)
             pb_put_int(b, 3, OTS__PRIMARY_KEY_OPTION__PKO_AUTO_INCREMENT);
+        if (keys[i].descending)
+            pb_put_int(b, OTS_FIELD_OWN, 1);
         pb_close(b, start, 0);
     }
 }
@@ -496,6 +500,8 @@ bytes ots_encode_describe_table(struct ctx *c, const struct wr_request *req,
     ots_put_indexes(&b, 8, d->indexes, d->index_count);
     if (d->creation_us)
         pb_put_int(&b, 9, d->creation_us);
+    if (d->layout.len && !bytes_equal(d->layout, BYTES_LIT("plain")))
+        pb_put_bytes(&b, OTS_FIELD_OWN, d->layout);
     return buf_bytes(&b);
 }
 

@@ -285,6 +285,8 @@ static void parse_create(struct cursor *p, struct wr_request *out)
         else if (take_option(p, "sse_key"))
             t->sse =
                 (struct wr_sse_spec){true, true, (int32_t)parse_number(p), BYTES_NONE, BYTES_NONE};
+        else if (take_option(p, "layout"))
+            t->layout = parse_name(p);
         else if (take(p, "local_transactions"))
             t->local_transactions = true;
         else

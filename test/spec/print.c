@@ -359,6 +359,8 @@ static void put_description(struct printer *p, const struct wr_table_description
     put_indexes(p, d);
     put(p, " created=%" PRId64, d->creation_us);
     put(p, " local_transactions=%s", d->local_transactions ? "true" : "false");
+    put(p, " layout=");
+    put_quoted(p, d->layout);
 }
 
 static void put_splits(struct printer *p, const struct wr_split_result *r)

@@ -34,7 +34,8 @@ struct runner {
     bool http;
     bool verbose;
     bool every_code;
-    const char *only; /* a part of the names of the cases to run; NULL: all */
+    const char *only;   /* a part of the names of the cases to run; NULL: all */
+    const char *layout; /* of tables that name none themselves; NULL: plain */
     struct wr_setting always[SETTINGS_MAX];
     size_t always_count;
     struct wr_setting settings[SETTINGS_MAX * 2];
@@ -44,6 +45,7 @@ struct runner {
     struct statement *statements;
     size_t statement_count;
     int passed, failed, skipped;
+    int laid_out; /* tables that got `layout` */
     bool given[E_COUNT];
 };
 
@@ -184,7 +186,26 @@ static void note_codes(struct runner *r, const struct tokens *expected)
     }
 }
 
-static enum outcome run_request(struct run *run, struct cursor *p, const struct wr_request *req,
+/* Executes; a table gets the layout of the whole run, if it names none and its key fits. */
+static void exec(struct run *run, struct wr_request *req, struct answer *a)
+{
+    const char *layout = run->r->layout;
+
+    if (!layout || req->op != WR_OP_CREATE_TABLE || req->create_table.layout.ptr) {
+        door_exec(run->r->door, &run->s.c, req, a);
+        return;
+    }
+    req->create_table.layout = bytes_str(layout);
+    door_exec(run->r->door, &run->s.c, req, a);
+    run->r->laid_out += a->reply.code == 0;
+    if (a->reply.code != E_PARAMETER || !strstr(a->reply.message, "key layout"))
+        return;
+    answer_release(a);
+    req->create_table.layout = BYTES_NONE;
+    door_exec(run->r->door, &run->s.c, req, a);
+}
+
+static enum outcome run_request(struct run *run, struct cursor *p, struct wr_request *req,
                                 const char *text)
 {
     struct script *s = &run->s;
@@ -194,7 +215,7 @@ static enum outcome run_request(struct run *run, struct cursor *p, const struct 
     bytes printed;
     bool same;
 
-    door_exec(run->r->door, &s->c, req, &a);
+    exec(run, req, &a);
     printed = arena_copy(&s->c.arena, print_answer(s, req, &a, &expected));
     fault = check_answer(req, &a);
     if (fault) {
@@ -369,6 +390,15 @@ static bool only_here(struct run *run, struct cursor *p)
     return here;
 }
 
+/* "unless splice": skips the case when the run's layout has this part. */
+static enum outcome run_unless(struct run *run, struct cursor *p)
+{
+    bytes word = parse_name(p);
+    const char *layout = run->r->layout ? run->r->layout : "";
+
+    return memmem(layout, strlen(layout), word.ptr, word.len) ? SKIPPED : PASSED;
+}
+
 static enum outcome run_statement(struct run *run, const struct statement *st)
 {
     struct script *s = &run->s;
@@ -382,6 +412,8 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
     p = (struct cursor){s, t.items};
     if (take(&p, "only"))
         return only_here(run, &p) ? PASSED : SKIPPED;
+    if (take(&p, "unless"))
+        return run_unless(run, &p);
     if (take(&p, "known"))
         return PASSED;
     if (take(&p, "sleep")) {
@@ -743,7 +775,8 @@ static void usage(void)
 {
     fprintf(stderr, "spec --engine mem|rocks --door library|http [--widerowd PATH] [--set "
                     "NAME=VALUE]...\n"
-                    "            [--case PART-OF-NAME] [--every-code] [--verbose] FILE.spec...\n");
+                    "            [--layout LAYOUT] [--case PART-OF-NAME] [--every-code] "
+                    "[--verbose] FILE.spec...\n");
     exit(2);
 }
 
@@ -783,6 +816,8 @@ static int read_flags(struct runner *r, int argc, char **argv)
             r->conf.widerowd = argv[i];
         else if (strcmp(flag, "case") == 0)
             r->only = argv[i];
+        else if (strcmp(flag, "layout") == 0)
+            r->layout = argv[i];
         else if (strcmp(flag, "set") == 0)
             add_setting(r, argv[i]);
         else
@@ -817,6 +852,10 @@ int main(int argc, char **argv)
     folder_empty(r->dir);
     rmdir(r->dir);
     ok = r->failed == 0;
+    if (r->layout && !r->laid_out) {
+        printf("no table got the layout %s\n", r->layout);
+        ok = false;
+    }
     if (r->every_code)
         ok &= report_codes(r);
     printf("spec-%s-%s: %d passed, %d failed, %d skipped\n", r->conf.engine, r->door_name,

@@ -243,6 +243,8 @@ static inline void show_create(struct buf *b, const struct wr_create_table *t)
     }
     if (t->local_transactions)
         show_f(b, " txn");
+    if (t->layout.ptr)
+        show_f(b, " layout=%.*s", BYTES_FMT(t->layout));
 }
 
 static inline void show_writes(struct buf *b, const struct wr_table_write *t)

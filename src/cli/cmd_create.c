@@ -1,0 +1,168 @@
+/* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
+#include "cli/command.h"
+#include "cli/plan.h"
+
+#define DEFINED_MAX 256
+
+struct create_options {
+    const char *key;
+    const char *columns;
+    const char *layout;
+    uint64_t ttl_s; /* 0: for ever */
+    uint64_t versions;
+    bool if_missing;
+};
+
+static const struct option_row create_rows[] = {
+    {"key", "LIST", "key columns in order, NAME:TYPE with :desc or :auto behind it, and commas",
+     OPTION_TEXT, offsetof(struct create_options, key), 0, 0},
+    {"columns", "LIST", "defined columns, NAME:TYPE and commas", OPTION_TEXT,
+     offsetof(struct create_options, columns), 0, 0},
+    {"layout", "LAYOUT", "how keys are spread (default plain)", OPTION_TEXT,
+     offsetof(struct create_options, layout), 0, 0},
+    {"ttl", "SECONDS", "age at which cells vanish (default never)", OPTION_COUNT,
+     offsetof(struct create_options, ttl_s), 1, INT32_MAX},
+    {"versions", "N", "versions kept of each cell (default 1)", OPTION_COUNT,
+     offsetof(struct create_options, versions), 1, INT32_MAX},
+    {"if-missing", NULL, "a table that is there already is no error", OPTION_FLAG,
+     offsetof(struct create_options, if_missing), 0, 0},
+    {0},
+};
+
+static void create_defaults(void *options)
+{
+    ((struct create_options *)options)->versions = 1;
+}
+
+/* Cuts off what stands in front of `mark`; `list` ptr NULL: that was the last. */
+static bytes next_part(bytes *list, char mark)
+{
+    const char *at = list->len ? memchr(list->ptr, mark, list->len) : NULL;
+    bytes part = *list;
+
+    *list = BYTES_NONE;
+    if (!at)
+        return part;
+    *list = bytes_skip(part, (size_t)(at - (const char *)part.ptr) + 1);
+    part.len = (size_t)(at - (const char *)part.ptr);
+    return part;
+}
+
+/* NAME:TYPE; *rest is what stands behind. */
+static int parse_column(struct ctx *c, bytes word, bytes *name, enum wr_type *type, bytes *rest)
+{
+    bytes whole = word;
+
+    *name = next_part(&word, ':');
+    if (!name->len || !word.ptr)
+        return fail(c, E_PARAMETER, "'%.*s' is no column: NAME:TYPE is wanted", BYTES_FMT(whole));
+    if (!plan_type_parse(next_part(&word, ':'), type))
+        return fail(c, E_PARAMETER,
+                    "the type of column '%.*s' is none of integer, string, binary, double and "
+                    "boolean",
+                    BYTES_FMT(*name));
+    *rest = word;
+    return 0;
+}
+
+static int parse_key(struct ctx *c, const char *text, struct wr_key_schema *key, size_t *count)
+{
+    bytes list = bytes_str(text);
+
+    while (list.ptr) {
+        bytes word = next_part(&list, ',');
+        struct wr_key_schema *k = &key[*count];
+
+        if ((*count)++ == WR_KEY_COLUMNS_MAX)
+            return fail(c, E_PARAMETER, "a key has at most %d columns", WR_KEY_COLUMNS_MAX);
+        TRY(parse_column(c, word, &k->name, &k->type, &word));
+        if (k->type == WR_DOUBLE || k->type == WR_BOOLEAN)
+            return fail(c, E_PARAMETER,
+                        "the type of key column '%.*s' is none of integer, string and binary",
+                        BYTES_FMT(k->name));
+        while (word.ptr) {
+            bytes flag = next_part(&word, ':');
+
+            if (bytes_equal(flag, BYTES_LIT("desc")))
+                k->descending = true;
+            else if (bytes_equal(flag, BYTES_LIT("auto")))
+                k->auto_increment = true;
+            else
+                return fail(c, E_PARAMETER, "behind a key column's type stands desc or auto");
+        }
+    }
+    return 0;
+}
+
+static int parse_defined(struct ctx *c, const char *text, struct wr_defined_column *columns,
+                         size_t *count)
+{
+    bytes list = text ? bytes_str(text) : BYTES_NONE, rest;
+
+    while (list.ptr) {
+        bytes word = next_part(&list, ',');
+        struct wr_defined_column *d = &columns[*count];
+
+        if ((*count)++ == DEFINED_MAX)
+            return fail(c, E_PARAMETER, "more than %d columns", DEFINED_MAX);
+        TRY(parse_column(c, word, &d->name, &d->type, &rest));
+    }
+    return 0;
+}
+
+static int create(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    const struct create_options *o = options;
+    struct wr_key_schema key[WR_KEY_COLUMNS_MAX + 1] = {0};
+    struct wr_defined_column *defined =
+        ARENA_ARRAY(&c->arena, struct wr_defined_column, DEFINED_MAX + 1);
+    struct wr_request request = {
+        .op = WR_OP_CREATE_TABLE,
+        .create_table = {.table = bytes_str(cli->argv[0]),
+                         .key = key,
+                         .defined = defined,
+                         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS,
+                                     .ttl_s = o->ttl_s ? (int32_t)o->ttl_s : -1,
+                                     .max_versions = (int32_t)o->versions},
+                         .reserved = {.has_read = true, .has_write = true},
+                         .layout = o->layout ? bytes_str(o->layout) : BYTES_NONE}};
+    struct wr_create_table *t = &request.create_table;
+    struct wr_reply reply;
+    int code;
+
+    if (!o->key)
+        return fail(c, E_PARAMETER,
+                    "--key says which columns are the key, as in "
+                    "--key 'user:string,at:integer'");
+    TRY(parse_key(c, o->key, key, &t->key_count));
+    TRY(parse_defined(c, o->columns, defined, &t->defined_count));
+    code = client_exec(c, cl, &request, &reply);
+    if (code != WR_E_EXIST || !o->if_missing)
+        return code;
+    ctx_clear(c);
+    return 0;
+}
+
+const struct command command_create = {
+    .name = "create",
+    .args = "TABLE --key NAME:TYPE,...",
+    .summary = "make a table",
+    .text = "Types are integer, string and binary; for --columns also double and boolean.\n\n"
+            "A layout spreads keys that would all go to one place, while clients go on using the "
+            "same key:\n"
+            "  plain                one place, in key order\n"
+            "  hash:N               N buckets by a hash of the partition key; suits most keys\n"
+            "  reverse:N            by the end of the key (user0001, user0002, ...)\n"
+            "  time:COLUMN/WIDTH:N  by a time in the key: COLUMN / WIDTH modulo N\n"
+            "  random:N             as hash, but rows of one partition key spread too\n"
+            "  splice:K             the first K key columns together are the partition key;\n"
+            "                       atomic batches then are for rows with all K alike\n"
+            "splice:K+hash:N and the like join two. Ranges over spread keys come back in key "
+            "order.",
+    .options = create_rows,
+    .options_size = sizeof(struct create_options),
+    .defaults = create_defaults,
+    .argc_min = 1,
+    .argc_max = 1,
+    .run_connected = create,
+};
