@@ -11,12 +11,17 @@
  * nothing is copied. A client that has gone is noticed late or not at all: a continuation given to
  * http_resume() may then never run, and hooks of the arena are the one sure end of a request.
  *
- * Bounds. A body past `body_bytes_max` is not kept: the request is handed over without it and with
- * `fault` set to 413, so that the handler words the refusal. A request that is not complete within
- * `request_timeout_ms` of its first byte is refused with 408 and its connection closed, however
- * busily its client drips bytes; a client that does not take its answer is dropped too. (With TLS
- * such a connection is closed without the 408, and one that has not sent its first request within
- * that time of its handshake too.) */
+ * Bounds. A body past `body_bytes_max`, or one that does not fit beside those of other requests
+ * (`body_memory_max`), is not kept: as soon as that is known, from the announced length if there is
+ * one, the request is handed over without it and with `fault` set to 413 or 503, so that the
+ * handler words the refusal. A request that is not complete within `request_timeout_ms` of its
+ * first byte, however busily its client drips bytes, is handed over with `fault` 408; if not even
+ * its headers were complete it has no method, path or headers. A request with a fault must be
+ * answered before the handler returns. If much of the body is still to come the connection is
+ * closed after the answer. A client that does not take its answer is dropped too: it must take
+ * `stream_pace` bytes a second. (With TLS a connection that is late, or refused in the midst of its
+ * body, is closed without an answer, and one that has not sent its first request within that time
+ * of its handshake too.) */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 
@@ -39,7 +44,7 @@ struct http_request {
     size_t header_count;
     uint64_t length; /* of the body as announced; HTTP_LENGTH_UNKNOWN: it comes in chunks */
     bytes body;
-    int fault;        /* 0, or the status that says why the body is missing: 413 */
+    int fault;        /* 0, or the status that says why the request is not whole: 408, 413, 503 */
     int64_t start_us; /* monotonic: when the first line had arrived */
     const struct sockaddr *peer;
     void *user; /* the handler's own; NULL at first */
@@ -81,13 +86,14 @@ struct http_conf {
     int connections_max;    /* 0: 10000. Past it new connections wait in the listen queue */
     int idle_timeout_s;     /* keep-alive connections without a request; 0: 75 */
     int request_timeout_ms; /* from the first byte to the full body; 0: 30000 */
-    /* Bodies and answers that are streamed have no such end. Their client must move so many bytes a
-     * second, on average over a request_timeout_ms in which it was waited for; 0: 16 KiB. */
+    /* Bodies that are streamed have no such end. Their clients, and those that take an answer, must
+     * move so many bytes a second, on average over a request_timeout_ms in which they were waited
+     * for; 0: 16 KiB. */
     size_t stream_pace;
     int answer_timeout_ms;     /* from the answer's first byte to its last; 0: 120000 */
     size_t body_bytes_max;     /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
-    bytes late_body;           /* body of the 408 answer; must live as long as the server */
+    size_t body_memory_max;    /* of all collected bodies together; 0: 256 MiB */
     /* Names of PEM files, read at once and by http_reload(), so they must live as long as the
      * server. NULL or "": no TLS. */
     const char *tls_cert, *tls_key;
@@ -150,6 +156,7 @@ struct http_stat {
     uint64_t connections; /* open now */
     uint64_t accepted;    /* since start */
     uint64_t late;        /* requests and answers cut off by their deadline */
+    uint64_t body_bytes;  /* of collected bodies, past the first 4 KiB of each */
     uint64_t active;      /* requests between their last byte and the end of their answer */
 };
 void http_stat(struct http *h, struct http_stat *out);

@@ -153,11 +153,13 @@ static int door_open(struct server *s)
                              .request_timeout_ms = (int)c->request_timeout * 1000,
                              .body_bytes_max = (size_t)c->limits.body_bytes_max,
                              .request_memory_max = (size_t)c->limits.request_memory_max,
-                             .late_body = op_late_body(&s->ctx),
+                             .body_memory_max = (size_t)c->body_memory,
+                             .stream_pace = (size_t)c->stream_pace,
                              .tls_cert = c->tls_cert,
                              .tls_key = c->tls_key,
                              .clock = &s->clock,
                              .log = &s->log,
+                             .on_head = op_on_head,
                              .on_request = op_on_request,
                              .arg = &s->door};
 

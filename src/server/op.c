@@ -1,17 +1,19 @@
 /* One request is one `struct op` in the arena of its HTTP request:
  *
- *   - op_on_request, on a loop thread: route and admit; refuse, or submit to the database
+ *   - op_on_head, on a loop thread, before the body is read: route and admit, or refuse
+ *   - op_on_request, on a loop thread: refuse after all, or submit to the database
  *   - op_done, on any thread: keeps the reply, wakes the loop thread
  *   - op_finish, on the loop thread: encodes the reply, signs, answers
  *
  * so neither the committer's thread nor an engine's ever encodes or signs. If the client has gone
  * meanwhile, op_finish never comes; what the op holds is let go by a hook of the arena.
  *
- * Checks are made in this order, and the first that fails is what the client hears: size of the
- * body, method, operation, headers present and none twice, API version, access key, date,
- * signature, digest, instance, room for one more request, the body itself, what the access key may
- * do. Who is asking is looked up before any of them, so that refusals
- * can be signed too: an SDK that cannot verify a refusal hides its text from the user. */
+ * Checks are made in this order, and the first that fails is what the client hears. From the
+ * headers alone, so that strangers cannot make the server keep a body: size of the body, method,
+ * operation, headers present and none twice, API version, access key, date, signature, instance.
+ * Then, with the body: digest, room for one more request, the body itself, what the access key may
+ * do. Who is asking is looked up before any of them, so that refusals can be signed too: an SDK
+ * that cannot verify a refusal hides its text from the user. */
 #include "server/op.h"
 
 #include "wire/ots.h"
@@ -244,14 +246,34 @@ static int check_digest(struct op *op)
     return E_OK;
 }
 
-/* Who asks, and for what; the body has not been looked at. */
+/* What the transport found wrong. */
+static int op_fault(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+
+    if (op->r->fault == 408)
+        return fail_code(c, E_REQUEST_TIMEOUT);
+    if (op->r->fault == 503)
+        return fail(c, E_BUSY, "Server is busy: the bodies of other requests fill its memory.");
+    return fail_code(c, E_BODY_TOO_LARGE);
+}
+
+static int check_length(struct op *op)
+{
+    struct http_request *r = op->r;
+
+    if (r->length != HTTP_LENGTH_UNKNOWN && r->length > (uint64_t)op->door->limits->body_bytes_max)
+        return fail_code(&r->ctx, E_BODY_TOO_LARGE);
+    return E_OK;
+}
+
+/* Who asks, and for what; by the headers alone. */
 static int op_admit(struct op *op)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;
 
-    if (r->fault)
-        return fail_code(c, E_BODY_TOO_LARGE);
+    TRY(check_length(op));
     if (!bytes_equal(r->method, BYTES_LIT("POST")))
         return fail_code(c, E_METHOD);
     TRY(check_operation(op));
@@ -261,7 +283,6 @@ static int op_admit(struct op *op)
         return fail(c, E_AUTH, "The AccessKeyID does not exist.");
     TRY(check_date(op));
     TRY(check_signature(op));
-    TRY(check_digest(op));
     if (!credential_instance_equal(op->cred, http_header(r, "x-ots-instancename")))
         return fail(c, E_AUTH, "The instance '%s' does not belong to this AccessKeyID.",
                     shown(c, http_header(r, "x-ots-instancename")));
@@ -350,6 +371,12 @@ static const char *op_label(const struct op *op)
     return op->route == OTS_ROUTE_OP ? ots_op_name(op->op) : "-";
 }
 
+/* For the log: what a request that never was whole has not. */
+static const char *shown_or_dash(struct ctx *c, bytes b)
+{
+    return b.len ? shown(c, b) : "-";
+}
+
 static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_t us)
 {
     struct op_door *d = op->door;
@@ -366,8 +393,8 @@ static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_
         return;
     line = arena_printf(
         &r->ctx.arena, "%s %.*s %s %s %d %s us=%" PRId64 " in=%zu out=%zu key=%s id=%s\n", op->date,
-        BYTES_FMT(http_peer(r)), shown(&r->ctx, r->method), shown(&r->ctx, r->path), status, name,
-        us, r->body.len, out_bytes, op->cred ? op->cred->id : "-", op->id);
+        BYTES_FMT(http_peer(r)), shown_or_dash(&r->ctx, r->method), shown_or_dash(&r->ctx, r->path),
+        status, name, us, r->body.len, out_bytes, op->cred ? op->cred->id : "-", op->id);
     (void)!write(d->access_fd, line.ptr, line.len); /* one call: lines of two threads do not mix */
 }
 
@@ -442,11 +469,22 @@ static int op_decode(struct op *op)
     return E_OK;
 }
 
-void op_on_request(void *arg, struct http_request *r)
+void op_on_head(void *arg, struct http_request *r)
 {
     struct op *op = op_new(arg, r);
 
+    r->user = op;
     if (op_admit(op))
+        op_refuse(op);
+}
+
+void op_on_request(void *arg, struct http_request *r)
+{
+    struct op *op = r->user ? r->user : op_new(arg, r);
+
+    if (r->fault ? op_fault(op) : !r->user && op_admit(op))
+        op_refuse(op);
+    else if (check_digest(op))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)
         op_answer(op, E_OK, bytes_of("", 0));
@@ -454,11 +492,4 @@ void op_on_request(void *arg, struct http_request *r)
         op_refuse(op);
     else
         wr_submit(op->door->db, &op->request, op_done, op);
-}
-
-bytes op_late_body(struct ctx *c)
-{
-    const struct err_info *e = err_info(E_REQUEST_TIMEOUT);
-
-    return ots_encode_error(c, e->code, e->text);
 }

@@ -29,11 +29,10 @@ struct op_door {
     atomic_ullong number;  /* of the next request */
 };
 
-/* http_conf.on_request, with the door as `arg`. All members must be set and stay until the HTTP
+/* http_conf.on_head and on_request, with the door as `arg`. Without the first, the second makes all
+ * checks. All members must be set and stay until the HTTP
  * server is closed. */
+void op_on_head(void *arg, struct http_request *r);
 void op_on_request(void *arg, struct http_request *r);
-
-/* The body of the 408 answer, in the arena of `c`. */
-bytes op_late_body(struct ctx *c);
 
 #endif

@@ -7,11 +7,13 @@
 #include "wire/zip.h"
 
 #include <curl/curl.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>
+#include <sys/socket.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -41,6 +43,8 @@ static int setup(void **state)
                              .body_bytes_max = BODY_MAX,
                              .clock = &t.clock,
                              .log = &t.log,
+                             .request_timeout_ms = 1000,
+                             .on_head = op_on_head,
                              .on_request = op_on_request,
                              .arg = &t.door};
     char message[256] = "";
@@ -88,6 +92,7 @@ struct call {
     bytes body;
     const char *secret;
     bool v4;
+    bool stalls;                             /* sends nothing of the body */
     struct sign_header headers[HEADERS_MAX]; /* signed in the end */
     size_t count;
     /* The answer. */
@@ -175,6 +180,41 @@ static void call_sign(struct call *c)
     }
 }
 
+/* Sends the headers, and nothing of the body; reads until the server closes. */
+static void call_stall(struct call *c)
+{
+    int port = atoi(strrchr(http_address(t.http), ':') + 1), fd = socket(AF_INET, SOCK_STREAM, 0);
+    struct sockaddr_in sa = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    char *line, *end, *rest = NULL;
+    struct buf b;
+    ssize_t n;
+
+    assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+    buf_init(&b, &t.ctx.arena, 4096);
+    buf_put_bytes(&b,
+                  arena_printf(&t.ctx.arena, "%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: %zu\r\n",
+                               c->method, c->path, c->body.len));
+    for (size_t i = 0; i < c->count; i++)
+        buf_put_bytes(&b, arena_printf(&t.ctx.arena, "%s: %s\r\n", text(c->headers[i].name),
+                                       text(c->headers[i].value)));
+    buf_put(&b, "\r\n", 2);
+    assert_int_equal(send(fd, b.data, b.len, MSG_NOSIGNAL), b.len);
+    buf_init(&b, &t.ctx.arena, 4096);
+    while ((n = recv(fd, buf_reserve(&b, 4096), 4096, 0)) > 0)
+        buf_commit(&b, (size_t)n);
+    close(fd);
+    buf_put_u8(&b, 0);
+    end = strstr((char *)b.data, "\r\n\r\n");
+    assert_non_null(end);
+    c->status = atoi((char *)b.data + 9);
+    c->answer = bytes_of(end + 4, b.len - 1 - (size_t)(end + 4 - (char *)b.data));
+    end[2] = 0;
+    for (line = strtok_r((char *)b.data, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest))
+        on_header(line, 1, strlen(line), c);
+}
+
 /* Sends the call with the headers it has. */
 static void call_send(struct call *c)
 {
@@ -240,7 +280,10 @@ static void check_refused(struct call *c, long status, const char *code, const c
 {
     bytes got_code, message;
 
-    call_send(c);
+    if (c->stalls)
+        call_stall(c);
+    else
+        call_send(c);
     assert_int_equal(ots_decode_error(&t.ctx, c->answer, &got_code, &message), 0);
     if (c->status != status || strcmp(text(got_code), code) != 0 || !strstr(text(message), says))
         fail_msg("got %ld %s '%s', not %ld %s '%s'", c->status, text(got_code), text(message),
@@ -535,13 +578,26 @@ static void test_too_large(void **state)
     check_refused_signed(&c, 413, "OTSRequestBodyTooLarge", "exceeds the limit");
 }
 
+/* An answer like any other, with the headers that SDKs check. */
 static void test_late_body(void **state)
 {
-    bytes code, message;
+    struct call c = call_of("/PutRow", BYTES_LIT("abc"));
 
     (void)state;
-    assert_int_equal(ots_decode_error(&t.ctx, op_late_body(&t.ctx), &code, &message), 0);
-    assert_string_equal(text(code), "OTSRequestTimeout");
+    c.stalls = true;
+    check_refused_signed(&c, 408, "OTSRequestTimeout", "too long to arrive");
+}
+
+/* What is wrong with the headers is said without waiting for the body. */
+static void test_refused_by_headers_alone(void **state)
+{
+    struct call c = call_of("/PutRow", bytes_of(arena_zalloc(&t.ctx.arena, BODY_MAX), BODY_MAX));
+
+    (void)state;
+    c.stalls = true;
+    c.secret = "wrong";
+    call_sign(&c);
+    check_refused(&c, 403, "OTSAuthFailed", "Signature mismatch");
 }
 
 static void test_duplicate_headers(void **state)
@@ -649,6 +705,7 @@ int main(void)
         cmocka_unit_test(test_compression),
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_late_body),
+        cmocka_unit_test(test_refused_by_headers_alone),
         cmocka_unit_test(test_duplicate_headers),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_busy),
