@@ -1,27 +1,42 @@
-/* raw_rocks.c: the ceiling of the engine: RocksDB alone in this process, with records of the same
- * size as `widerow bench` (24-byte keys, 10 columns of 100 bytes as one value).
+/* raw_rocks.c: the ceiling of the engine: RocksDB alone in this process, set up as widerowd sets it
+ * up for --memory 256M, with records of the same size as `widerow bench` (24-byte keys, 10 columns
+ * of 100 bytes as one value).
  *
- * Usage: raw_rocks DIR RECORDS SECONDS. Loads the records, then prints two lines: "get RATE" of one
- * thread, and "put RATE" of PUT_THREADS threads that each wait for a synced log. */
+ *   raw_rocks DIR load RECORDS             makes the database
+ *   raw_rocks DIR get RECORDS SECONDS      one thread; random records
+ *   raw_rocks DIR signed RECORDS SECONDS   the same with what a GetRow must compute besides: MD5 of
+ *                                          request and answer, HMAC-SHA1 of both heads
+ *   raw_rocks DIR put RECORDS SECONDS      PUT_THREADS threads that each wait for a synced log
+ *   raw_rocks DIR iterate RECORDS SECONDS  SCAN_THREADS threads, runs of SCAN_ROWS records
+ *   raw_rocks DIR compact                  compacts a closed database, perhaps of widerowd
+ *
+ * A measurement prints "RATE - CPU": records a second and microseconds of CPU for each. */
+#include "wire/sign.h"
+
 #include <pthread.h>
 #include <rocksdb/c.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #define PUT_THREADS 64
+#define SCAN_THREADS 8
+#define SCAN_ROWS 20000
 #define KEY_BYTES 24
 #define VALUE_BYTES 1080 /* ten columns with their names */
 #define CACHE_BYTES (192u << 20)
+#define BUFFER_BYTES (32u << 20)
+#define BLOCK_BYTES 16384
+#define REQUEST_BYTES 120 /* of a GetRow's body */
+#define HEAD_BYTES 220    /* of the text that is signed, request and answer alike */
 
 struct run {
     rocksdb_t *db;
     uint64_t records;
     double seconds;
+    struct sign_key key;
     atomic_ullong done;
     atomic_bool failed;
 };
@@ -32,12 +47,17 @@ struct worker {
     pthread_t thread;
 };
 
-static double now(void)
+static double now_of(clockid_t which)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(which, &t);
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double now(void)
+{
+    return now_of(CLOCK_MONOTONIC);
 }
 
 /* xorshift64* */
@@ -57,12 +77,25 @@ static void make_key(char out[KEY_BYTES + 1], uint64_t record)
 static void make_value(char out[VALUE_BYTES], uint64_t *seed)
 {
     for (size_t i = 0; i < VALUE_BYTES; i += 8) {
-        uint64_t letters = next(seed) & 0x0707070707070707u;
+        uint64_t letters = next(seed) & 0x0f0f0f0f0f0f0f0fu;
 
         letters += 0x6161616161616161u;
         memcpy(out + i, &letters, 8);
     }
 }
+
+/* Says what failed, if something did. */
+static bool failed(struct run *r, char *error)
+{
+    if (!error)
+        return false;
+    fprintf(stderr, "raw_rocks: %s\n", error);
+    free(error);
+    atomic_store(&r->failed, true);
+    return true;
+}
+
+/* ---- writing */
 
 static void put(struct run *r, const rocksdb_writeoptions_t *how, uint64_t record, uint64_t *seed)
 {
@@ -71,20 +104,21 @@ static void put(struct run *r, const rocksdb_writeoptions_t *how, uint64_t recor
     make_key(key, record);
     make_value(value, seed);
     rocksdb_put(r->db, how, key, KEY_BYTES, value, VALUE_BYTES, &error);
-    if (error) {
-        fprintf(stderr, "raw_rocks: %s\n", error);
-        free(error);
-        atomic_store(&r->failed, true);
-    }
+    failed(r, error);
 }
 
 static void load(struct run *r)
 {
     rocksdb_writeoptions_t *how = rocksdb_writeoptions_create();
+    rocksdb_flushoptions_t *flush = rocksdb_flushoptions_create();
+    char *error = NULL;
     uint64_t seed = 1;
 
     for (uint64_t i = 0; i < r->records && !atomic_load(&r->failed); i++)
         put(r, how, i, &seed);
+    rocksdb_flush(r->db, flush, &error);
+    failed(r, error);
+    rocksdb_flushoptions_destroy(flush);
     rocksdb_writeoptions_destroy(how);
 }
 
@@ -104,84 +138,198 @@ static void *put_loop(void *arg)
     return NULL;
 }
 
-static double measure_puts(struct run *r)
-{
-    struct worker workers[PUT_THREADS];
-    double start = now();
+/* ---- reading */
 
-    atomic_store(&r->done, 0);
-    for (unsigned i = 0; i < PUT_THREADS; i++) {
-        workers[i] = (struct worker){.run = r, .seed = 1000 + i};
-        if (pthread_create(&workers[i].thread, NULL, put_loop, &workers[i]) != 0)
-            abort();
-    }
-    for (unsigned i = 0; i < PUT_THREADS; i++)
-        pthread_join(workers[i].thread, NULL);
-    return (double)atomic_load(&r->done) / (now() - start);
-}
-
-static double measure_gets(struct run *r)
+/* Reads as much as the cache holds. */
+static void warm(struct run *r)
 {
     rocksdb_readoptions_t *how = rocksdb_readoptions_create();
-    double start = now(), end = start + r->seconds;
-    uint64_t seed = 7, done = 0;
+    rocksdb_iterator_t *it = rocksdb_create_iterator(r->db, how);
+    size_t seen = 0, len;
 
-    for (; now() < end && !atomic_load(&r->failed); done++) {
+    for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it) && seen < CACHE_BYTES;
+         rocksdb_iter_next(it)) {
+        rocksdb_iter_value(it, &len);
+        seen += len;
+    }
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(how);
+}
+
+/* What the protocol demands of a server for one request. */
+static unsigned sign_both(const struct run *r, const char *value, size_t len)
+{
+    char request[REQUEST_BYTES] = "request", head[HEAD_BYTES] = "head";
+    char md5[SIGN_MD5_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+    unsigned sum;
+
+    sign_md5(bytes_of(request, sizeof(request)), md5);
+    memcpy(head + 32, md5, sizeof(md5));
+    sign_text(&r->key, bytes_of(head, sizeof(head)), signature);
+    sum = (unsigned char)signature[0];
+    sign_md5(bytes_of(value, len), md5);
+    memcpy(head + 32, md5, sizeof(md5));
+    sign_text(&r->key, bytes_of(head, sizeof(head)), signature);
+    return sum + (unsigned char)signature[0];
+}
+
+static void get_loop(struct run *r, bool with_signatures)
+{
+    rocksdb_readoptions_t *how = rocksdb_readoptions_create();
+    double end = now() + r->seconds;
+    uint64_t seed = 7;
+    size_t len;
+
+    for (; now() < end && !atomic_load(&r->failed); atomic_fetch_add(&r->done, 1)) {
         char key[KEY_BYTES + 1], *error = NULL;
         rocksdb_pinnableslice_t *value;
+        const char *ptr;
 
         make_key(key, next(&seed) % r->records);
         value = rocksdb_get_pinned(r->db, how, key, KEY_BYTES, &error);
-        if (!value || error)
+        if (failed(r, error))
+            break;
+        ptr = value ? rocksdb_pinnableslice_value(value, &len) : NULL;
+        if (!ptr || len != VALUE_BYTES || (with_signatures && sign_both(r, ptr, len) == 0))
             atomic_store(&r->failed, true);
         rocksdb_pinnableslice_destroy(value);
     }
     rocksdb_readoptions_destroy(how);
-    return (double)done / (now() - start);
+}
+
+static void *scan_loop(void *arg)
+{
+    struct worker *w = arg;
+    struct run *r = w->run;
+    rocksdb_readoptions_t *how = rocksdb_readoptions_create();
+    uint64_t starts = r->records > SCAN_ROWS ? r->records - SCAN_ROWS + 1 : 1;
+    double end = now() + r->seconds;
+
+    while (now() < end && !atomic_load(&r->failed)) {
+        rocksdb_iterator_t *it = rocksdb_create_iterator(r->db, how);
+        char key[KEY_BYTES + 1];
+        size_t key_len, len, rows = 0;
+
+        make_key(key, next(&w->seed) % starts);
+        for (rocksdb_iter_seek(it, key, KEY_BYTES); rocksdb_iter_valid(it) && rows < SCAN_ROWS;
+             rocksdb_iter_next(it), rows++)
+            if (!rocksdb_iter_key(it, &key_len) || !rocksdb_iter_value(it, &len))
+                atomic_store(&r->failed, true);
+        atomic_fetch_add(&r->done, rows);
+        rocksdb_iter_destroy(it);
+    }
+    rocksdb_readoptions_destroy(how);
+    return NULL;
+}
+
+static void run_threads(struct run *r, unsigned count, void *(*loop)(void *))
+{
+    struct worker workers[PUT_THREADS];
+
+    for (unsigned i = 0; i < count; i++) {
+        workers[i] = (struct worker){.run = r, .seed = 1000 + i};
+        if (pthread_create(&workers[i].thread, NULL, loop, &workers[i]) != 0)
+            abort();
+    }
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(workers[i].thread, NULL);
+}
+
+/* ---- the database */
+
+static rocksdb_options_t *make_options(rocksdb_cache_t *cache)
+{
+    rocksdb_options_t *o = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
+
+    rocksdb_block_based_options_set_block_cache(t, cache);
+    rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
+    rocksdb_block_based_options_set_format_version(t, 5);
+    rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(t, 1);
+    rocksdb_options_set_block_based_table_factory(o, t);
+    rocksdb_options_set_create_if_missing(o, 1);
+    rocksdb_options_set_compression(o, rocksdb_lz4_compression);
+    rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
+    rocksdb_options_set_write_buffer_size(o, BUFFER_BYTES);
+    rocksdb_block_based_options_destroy(t);
+    return o;
 }
 
 static rocksdb_t *open_db(const char *dir)
 {
-    rocksdb_options_t *options = rocksdb_options_create();
-    rocksdb_block_based_table_options_t *table = rocksdb_block_based_options_create();
     rocksdb_cache_t *cache = rocksdb_cache_create_lru(CACHE_BYTES);
+    rocksdb_options_t *options = make_options(cache);
     char *error = NULL;
-    rocksdb_t *db;
+    rocksdb_t *db = rocksdb_open(options, dir, &error);
 
-    rocksdb_block_based_options_set_block_cache(table, cache);
-    rocksdb_block_based_options_set_filter_policy(table,
-                                                  rocksdb_filterpolicy_create_bloom_full(10));
-    rocksdb_options_set_block_based_table_factory(options, table);
-    rocksdb_options_set_create_if_missing(options, 1);
-    rocksdb_options_set_compression(options, rocksdb_lz4_compression);
-    db = rocksdb_open(options, dir, &error);
     if (error)
         fprintf(stderr, "raw_rocks: %s\n", error);
     free(error);
     rocksdb_cache_destroy(cache);
-    rocksdb_block_based_options_destroy(table);
     rocksdb_options_destroy(options);
     return db;
 }
 
+/* Everything into the last level, also what is there already: files that were only moved there are
+ * compressed as when they were written. */
+static void compact(struct run *r)
+{
+    rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
+
+    rocksdb_compactoptions_set_bottommost_level_compaction(how, 2);
+    rocksdb_compact_range_opt(r->db, how, NULL, 0, NULL, 0);
+    rocksdb_compactoptions_destroy(how);
+}
+
+static int measure(struct run *r, const char *what)
+{
+    double start, cpu;
+    unsigned long long done;
+
+    if (strcmp(what, "put") != 0)
+        warm(r);
+    start = now();
+    cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
+    if (strcmp(what, "get") == 0)
+        get_loop(r, false);
+    else if (strcmp(what, "signed") == 0)
+        get_loop(r, true);
+    else if (strcmp(what, "put") == 0)
+        run_threads(r, PUT_THREADS, put_loop);
+    else if (strcmp(what, "iterate") == 0)
+        run_threads(r, SCAN_THREADS, scan_loop);
+    else
+        return 2;
+    done = atomic_load(&r->done);
+    cpu = now_of(CLOCK_PROCESS_CPUTIME_ID) - cpu;
+    printf("%.0f - %.2f\n", (double)done / (now() - start), cpu * 1e6 / (double)(done ? done : 1));
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
-    struct run r = {0};
+    struct run r = {.records = argc > 3 ? strtoull(argv[3], NULL, 10) : 0,
+                    .seconds = argc > 4 ? strtod(argv[4], NULL) : 0};
+    bool compacts = argc == 3 && strcmp(argv[2], "compact") == 0;
+    int code = 0;
 
-    if (argc == 4) {
-        r.records = strtoull(argv[2], NULL, 10);
-        r.seconds = strtod(argv[3], NULL);
-    }
-    if (r.records == 0 || r.seconds <= 0) {
-        fprintf(stderr, "usage: raw_rocks DIR RECORDS SECONDS\n");
+    if (!compacts && (r.records == 0 || (argc == 5 && r.seconds <= 0) || argc > 5)) {
+        fprintf(stderr, "usage: raw_rocks DIR load|get|signed|put|iterate|compact "
+                        "[RECORDS [SECONDS]]\n");
         return 2;
     }
+    sign_key_init(&r.key, BYTES_LIT("secret"));
     r.db = open_db(argv[1]);
     if (!r.db)
         return 1;
-    load(&r);
-    printf("get %.0f\n", measure_gets(&r));
-    printf("put %.0f\n", measure_puts(&r));
+    if (compacts)
+        compact(&r);
+    else if (argc == 4 && strcmp(argv[2], "load") == 0)
+        load(&r);
+    else
+        code = measure(&r, argv[2]);
     rocksdb_close(r.db);
-    return atomic_load(&r.failed);
+    return atomic_load(&r.failed) ? 1 : code;
 }

@@ -1,222 +1,338 @@
 #!/usr/bin/env bash
-# Widerow beside PostgreSQL and Redis on this machine: the same records (24-byte keys, 10 columns of 100 bytes), one
-# row a request, as many connections, writes on disk before they are answered. Rounds are interleaved; medians count.
-# RocksDB in process and an HTTP echo follow, as the ceilings of the engine and of the network.
+# Widerow beside its peers on this machine: the same records (24-byte keys, 10 columns of 100 bytes), as many requests
+# under way, writes on disk before they are answered. One table at the end, each line with Widerow's ratio to it.
 #
-#   bench/run.sh quick|full       RECORDS, SECONDS_EACH, ROUNDS, CONNECTIONS, WORK (a folder on the disk to measure)
+#   bench/run.sh quick|full
+#   MEASURES="read write" bench/run.sh full      only these: read cpu write hot batch range small half wide grow disk cells
+#   PEERS="postgres redis"                       only these (bench/peers/)
+#   RECORDS, SECONDS_EACH, ROUNDS, CONNECTIONS   the sizes
+#   WORK                                         a folder on the disk to measure; JSON (…/last.json)
 #
-# Needs build/widerowd, build/widerow, build/bench/raw_rocks, build/bench/echo and the Debian packages of the
-# peers (`make bench-quick` sees to both). Everything runs in a folder of its own and is stopped and removed at the end.
-set -euo pipefail
+# A cloud machine changes its speed from minute to minute. So a round measures every subject once, one after the other, all
+# but the one that is measured are stopped meanwhile (SIGSTOP), a ratio is made of two numbers of the same round, and the
+# median of the rounds' ratios counts.
+#
+# A peer that is not installed or does not start costs its own lines only. Everything runs in a folder of its own under
+# WORK and is stopped and removed at the end. The Makefile builds what is needed and calls this.
+set -u
 cd "$(dirname "$0")/.."
+here=$PWD/bench
 
 case ${1:-} in
-quick) : "${RECORDS:=100000}" "${SECONDS_EACH:=8}" "${ROUNDS:=3}" ;;
-full) : "${RECORDS:=1000000}" "${SECONDS_EACH:=20}" "${ROUNDS:=5}" ;;
-*) echo "usage: bench/run.sh quick|full" >&2; exit 2 ;;
+quick)
+    : "${RECORDS:=100000}" "${SECONDS_EACH:=2}" "${ROUNDS:=3}"
+    all_measures="read cpu write hot batch range small half wide disk cells"
+    all_peers="postgres myrocks redis echo rocks"
+    ;;
+full)
+    : "${RECORDS:=1000000}" "${SECONDS_EACH:=7}" "${ROUNDS:=5}"
+    all_measures="read cpu write hot batch range small half wide grow disk cells"
+    all_peers="postgres myrocks redis echo rocks cassandra dynamodb grown rocks10"
+    ;;
+*)
+    sed -n '2,/^set -u/{/^#/!d;s/^# \{0,1\}//;p}' "$0" >&2
+    exit 2
+    ;;
 esac
-: "${CONNECTIONS:=64}" "${BUILD:=build}" "${WORK:=/var/tmp}"
-wr_port=28600 pg_port=28601 redis_port=28602 echo_port=28603
+tier=$1 seconds=$SECONDS_EACH
+: "${CONNECTIONS:=64}" "${BUILD:=build-release}" "${WORK:=/var/tmp}" "${MEASURES:=$all_measures}" "${PEERS:=$all_peers}"
+: "${WIDE_COLUMNS:=100000}" "${CELLS:=$here/cells.sh}"
 build=$PWD/$BUILD
+: "${JSON:=$build/bench/last.json}"
+[[ " $MEASURES " == *" grow "* ]] || PEERS=$(tr ' ' '\n' <<<"$PEERS" | grep -vE '^(grown|rocks10)$' | tr '\n' ' ')
+[ -x "$build/widerowd" ] && [ -x "$build/widerow" ] || { echo "bench: no $BUILD/widerowd; make bench-quick builds it" >&2; exit 2; }
 work=$(mktemp -d "$WORK/widerow-bench.XXXXXX")
-pgbin=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
-wr_pid='' redis_pid='' echo_pid='' pg_up=''
+mkdir "$work/r"
+alive=()
 
-# PostgreSQL does not run as root.
-pg() { if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
+for f in "$here"/peers/*.sh "$here"/peers/java/*.sh; do . "$f"; done
+
+# ---- what peers use
+
+loud() { echo "  !! $*" >&2; }
+
+# wait_for COMMAND...: until it succeeds, 30 seconds (or wait_long) at most.
+wait_for() {
+    local end=$((SECONDS + ${wait_long:-30}))
+    while [ $SECONDS -lt $end ]; do "$@" >/dev/null 2>&1 && return; sleep 0.1; done
+    echo "'$*' does not come true"
+    return 1
+}
+
+port_open() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# One that nobody listens on, below those the kernel hands out.
+free_port() {
+    local p
+    while p=$((20000 + RANDOM % 12000)); port_open $p; do :; done
+    echo $p
+}
+
+end_process() {
+    [ -n "${1:-}" ] || return 0
+    kill "$1" 2>/dev/null
+    for _ in $(seq 100); do kill -0 "$1" 2>/dev/null || break; sleep 0.1; done
+    kill -9 "$1" 2>/dev/null
+    wait "$1" 2>/dev/null
+}
+
+json_field() { sed -E "s/.*\"$1\":([0-9.]+).*/\1/" <<<"$2"; }
+cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
+
+# The same 10 values in each row that a peer's own tool writes.
+record_values=()
+for _ in 0 1 2 3 4 5 6 7 8 9; do record_values+=("$(tr -dc a-z </dev/urandom 2>/dev/null | head -c 100)"); done
+
+# ---- peers
+
+# All processes of a peer; of some there are none.
+tree() {
+    local p
+    for p in "$@"; do
+        echo "$p"
+        tree $(pgrep -P "$p")
+    done
+}
+
+send() { # SIGNAL PEER
+    local pid=$2_pid client=$2_client
+    kill -"$1" $(tree ${!pid:-} ${!client:-}) 2>/dev/null
+    return 0
+}
 
 finish() {
-    set +e
-    [ -n "$wr_pid" ] && kill "$wr_pid" && wait "$wr_pid"
-    [ -n "$redis_pid" ] && kill "$redis_pid" && wait "$redis_pid"
-    [ -n "$echo_pid" ] && kill "$echo_pid" && wait "$echo_pid"
-    [ -n "$pg_up" ] && pg "$pgbin/pg_ctl" -D "$work/pg" -m immediate -s stop
+    local p
+    for p in "${alive[@]}"; do send CONT "$p"; done
+    for p in "${alive[@]}"; do "${p}_stop"; done
+    end_process "${campus_pid:-}"
     rm -rf "$work"
-} 2>/dev/null
+} >/dev/null 2>&1
 trap finish EXIT
 trap 'exit 1' INT TERM
 
-# wait_for COMMAND...: until it succeeds, 20 seconds at most.
-wait_for() {
-    for _ in $(seq 200); do "$@" >/dev/null 2>&1 && return; sleep 0.1; done
-    echo "bench: '$*' does not come up" >&2
-    exit 1
+# Starts and loads it; what it says goes to a log of which the end is shown if it fails.
+bring_up() {
+    local p=$1 title=$1_title begin=$SECONDS
+    # A program that was started stays: so it is among those that are stopped at the end, come what may.
+    alive+=("$p")
+    if "${p}_start" >"$work/$p.up" 2>&1 && "${p}_load" >>"$work/$p.up" 2>&1; then
+        printf '  %-32s loaded in %d s\n' "${!title}" $((SECONDS - begin))
+        send STOP "$p"
+        return 0
+    fi
+    loud "${!title} takes no part: $(tail -3 "$work/$p.up" | tr '\n' ' ')"
+    send STOP "$p"
+    return 1
 }
 
-letters() { tr -dc a-z </dev/urandom | head -c "$1" || true; }
+# ---- subjects
 
-# ---- start and load
-
-start_widerow() {
-    "$build/widerowd" --data "$work/wr" --http 127.0.0.1:$wr_port --admin off --log-level warn \
-        --port-file "$work/wr.port" >"$work/wr.log" 2>&1 &
-    wr_pid=$!
-    wait_for test -s "$work/wr.port"
-    wr_bench load | sed 's/^/  widerow: /'
+# measure|column of what a measurement prints|unit|peer/what|text. The first of a measure is ours: the others' lines say how
+# many times theirs it is. Columns: 1 a rate, 2 the 99th percentile in microseconds, 3 microseconds of CPU for each request.
+subjects() {
+    cat <<'ROWS'
+read|1|requests/s|widerow/read|GetRow|Widerow
+read|1|requests/s|postgres/read|GetRow|PostgreSQL SELECT
+read|1|requests/s|myrocks/read|GetRow|MyRocks SELECT
+read|1|requests/s|cassandra/read|GetRow|Cassandra SELECT
+read|1|requests/s|dynamodb/read|GetRow|DynamoDB Local GetItem
+read|1|requests/s|redis/read|GetRow|Redis HGETALL
+read|1|requests/s|echo/read|GetRow|HTTP echo, a body of the same size
+cpu|3|us CPU|widerow/read|server CPU of a GetRow|Widerow
+cpu|3|us CPU|rocks/signed|server CPU of a GetRow|RocksDB Get, MD5 and HMACs in a process
+write|1|requests/s|widerow/write|PutRow, synced|Widerow
+write|1|requests/s|postgres/write|PutRow, synced|PostgreSQL INSERT ON CONFLICT
+write|1|requests/s|myrocks/write|PutRow, synced|MyRocks REPLACE, flush at commit
+write|1|requests/s|cassandra/write|PutRow, synced|Cassandra INSERT, batch commit log
+write|1|requests/s|redis/write|PutRow, synced|Redis HSET, appendfsync always
+write|1|requests/s|rocks/put|PutRow, synced|RocksDB, 64 threads, sync=1
+hot|1|requests/s|widerow/hot|increments of one row, synced|Widerow
+hot|1|requests/s|postgres/hot|increments of one row, synced|PostgreSQL UPDATE
+batch|1|rows/s|widerow/batch|BatchWriteRow of 200 rows, synced|Widerow
+batch|1|rows/s|postgres/batch|BatchWriteRow of 200 rows, synced|PostgreSQL INSERT of 200 rows
+range|1|rows/s|widerow/range|GetRange, full 4 MB pages, 8 streams|Widerow
+range|1|rows/s|postgres/range|GetRange, full 4 MB pages, 8 streams|PostgreSQL cursor, FETCH 5000
+range|1|rows/s|rocks/iterate|GetRange, full 4 MB pages, 8 streams|RocksDB iterators in process
+small|1|rows/s|widerow/small|GetRange, 5,000 rows of 100 bytes|Widerow
+small|1|rows/s|postgres/small|GetRange, 5,000 rows of 100 bytes|PostgreSQL cursor, FETCH 5000
+half|2|us p99|widerow/half|p99 of GetRow at half of peak|Widerow
+half|2|us p99|postgres/half|p99 of GetRow at half of peak|PostgreSQL, half of its own peak
+wide|1|requests/s|widerow/wide-read|one column of 100,000: read|Widerow
+wide|1|requests/s|widerow/narrow-read|one column of 100,000: read|the same in a row of 10 columns
+wideup|1|requests/s|widerow/wide-update|one column of 100,000: update|Widerow
+wideup|1|requests/s|widerow/narrow-update|one column of 100,000: update|the same in a row of 10 columns
+grow|1|requests/s|grown/read|GetRow, 10x the records, same memory|Widerow
+grow|1|requests/s|widerow/read|GetRow, 10x the records, same memory|Widerow, 1x
+growraw|1|requests/s|rocks10/get|Get, 10x the records, same cache|RocksDB in process
+growraw|1|requests/s|rocks/get|Get, 10x the records, same cache|RocksDB in process, 1x
+ROWS
 }
 
-wr_bench() {
-    "$build/widerow" bench "$@" --endpoint http://127.0.0.1:$wr_port --data "$work/wr" --quiet \
-        --records "$RECORDS" --connections "$CONNECTIONS" --seconds "$SECONDS_EACH"
+# Which lines of subjects() a name in MEASURES stands for.
+lines_of() {
+    case $1 in
+    wide) echo wide wideup ;;
+    grow) echo grow growraw ;;
+    disk | cells) ;;
+    *) echo "$1" ;;
+    esac
 }
 
-pg_settings=(fsync=on synchronous_commit=on full_page_writes=on shared_buffers=1GB max_wal_size=8GB
-    checkpoint_timeout=15min wal_compression=off max_connections=200 autovacuum=on)
+is_alive() { [[ " ${measurable[*]} " == *" $1 "* ]]; }
 
-psql_run() { pg "$pgbin/psql" -h 127.0.0.1 -p $pg_port -d postgres -qAt -v ON_ERROR_STOP=1 "$@"; }
+# cached SUBJECT COLUMN: what this round measured already.
+cached() { awk -v c="$2" '{ print $c }' "$work/r/$round.${1/\//.}" 2>/dev/null; }
 
-start_postgres() {
-    local options="-c port=$pg_port -c listen_addresses=127.0.0.1 -c unix_socket_directories= " s
-    for s in "${pg_settings[@]}"; do options+=" -c $s"; done
-    install -d -m 700 "$work/pg"
-    [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
-    chmod 711 "$work"
-    pg "$pgbin/initdb" -D "$work/pg" -A trust -E UTF8 --locale=C >/dev/null
-    pg "$pgbin/pg_ctl" -D "$work/pg" -s -w -l "$work/pg/log" -o "$options" start
-    pg_up=1
-    psql_run >/dev/null <<SQL
-CREATE TABLE bench (id text COLLATE "C" PRIMARY KEY, field0 text, field1 text, field2 text, field3 text, field4 text,
-    field5 text, field6 text, field7 text, field8 text, field9 text);
-CREATE FUNCTION letters() RETURNS text VOLATILE LANGUAGE sql AS
-    \$\$ SELECT left(md5(random()::text) || md5(random()::text) || md5(random()::text) || md5(random()::text), 100) \$\$;
-INSERT INTO bench SELECT 'user' || lpad(n::text, 20, '0'), letters(), letters(), letters(), letters(), letters(),
-    letters(), letters(), letters(), letters(), letters() FROM generate_series(0, $RECORDS - 1) n;
-VACUUM ANALYZE bench;
-CHECKPOINT;
-SQL
-    cat >"$work/read.sql" <<SQL
-\set n random(0, $RECORDS - 1)
-SELECT * FROM bench WHERE id = 'user' || lpad(:n, 20, '0');
-SQL
+measure_subject() { # PEER/WHAT
+    local peer=${1%/*} what=${1#*/} file=$work/r/$round.${1/\//.}
+    [ ! -s "$file" ] || return 0
+    is_alive "$peer" || return 0
+    [ ! -e "$work/r/gone.$peer.$what" ] || return 0
+    send CONT "$peer"
+    "${peer}_measure" "$what" >"$file" 2>"$work/slot.err" </dev/null
+    send STOP "$peer"
+    if grep -qE '^[0-9]+(\.[0-9]+)?( |$)' "$file"; then
+        printf '  round %s  %-22s %s\n' "$round" "$1" "$(cat "$file")"
+    else
+        loud "round $round: $1 gave no figure: $(cat "$file" "$work/slot.err" | tail -2 | tr '\n' ' ')"
+        : >"$file"
+        # A client that did not answer may do so later, out of turn.
+        [[ ! " cassandra dynamodb " == *" $peer "* ]] || : >"$work/r/gone.$peer.$what"
+    fi
+}
+
+# ---- what is measured once
+
+# Bytes on disk for a byte of data (names and values as capacity units count them), after load and compaction.
+measure_disk() {
+    local csv=$work/campus.csv logical before after
+    echo "  disk: loading $RECORDS campus records"
+    start_widerowd campus || { loud "no server for the disk measure"; return; }
+    "$build/widerow" sample campus --records "$RECORDS" >"$csv"
+    "$build/widerow" import "$csv" --table campus --key CardID,SellerID,DeviceID,OrderNumber:integer \
+        --columns amount:double,time:string --create --quiet --endpoint "http://127.0.0.1:$campus_port" \
+        --data "$work/campus.data" >"$work/campus.up" 2>&1 || { loud "disk: $(tail -2 "$work/campus.up")"; return; }
+    end_process "$campus_pid"
+    campus_pid=
+    # Names and texts by their length, numbers 8 bytes.
+    logical=$(awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) names += length($i); next }
+        { n += names + length($1) + length($2) + length($3) + 8 + 8 + length($6) } END { print n }' "$csv")
+    before=$(du -sb "$work/campus.data/db" | cut -f1)
+    "$build/bench/raw_rocks" "$work/campus.data/db" compact || { loud "disk: compaction failed"; return; }
+    after=$(cat "$work"/campus.data/db/*.sst | wc -c)
+    rm -f "$csv"
+    awk -v l="$logical" -v a="$after" -v b="$before" 'BEGIN { printf "%.4f %.4f\n", a / l, b / l }' >"$work/disk"
+    printf '  disk: %d bytes of data, %d on disk after loading (log included), %d after compaction\n' "$logical" "$before" "$after"
+}
+
+measure_cells() {
+    [ -x "$CELLS" ] || { loud "big cells: there is no $CELLS"; return; }
+    BUILD=$BUILD TIER=$tier WORK=$work "$CELLS" >"$work/cells" 2>"$work/cells.err" || loud "big cells: $(tail -2 "$work/cells.err")"
+}
+
+# ---- the table
+
+# Of numbers on standard input.
+median() { sort -g | awk '{ v[NR] = $1 } END { if (NR) print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'; }
+
+column_of_rounds() { # SUBJECT COLUMN: one number a round in which it was measured
+    local round
+    for round in $(seq "$ROUNDS"); do cached "$1" "$2"; done
+}
+
+ratios() { # OURS THEIRS COLUMN: one a round in which both were measured
+    local round a b
+    for round in $(seq "$ROUNDS"); do
+        a=$(cached "$1" "$3") b=$(cached "$2" "$3")
+        [ -z "$a" ] || [ -z "$b" ] || awk -v a="$a" -v b="$b" 'BEGIN { if (b > 0) printf "%.4f\n", a / b }'
+    done
+}
+
+table_line() { # TEXT VALUE UNIT RATIO BAR
+    printf '  %-52s %13s %-10s %9s  %s\n' "$@"
+}
+
+json_lines=()
+json_list() { paste -sd, -; }
+
+print_table() {
+    local last='' measure column unit subject title text ours value ratio bar name selected=' '
+    for name in $MEASURES; do selected+="$(lines_of "$name") "; done
+    printf '\n'
+    table_line "" "median" "" "Widerow is" ""
+    while IFS='|' read -r measure column unit subject title text; do
+        [[ $selected == *" $measure "* ]] || continue
+        if [ "$measure" != "$last" ]; then
+            printf ' %s\n' "$title"
+            ours=$subject last=$measure
+        fi
+        value=$(column_of_rounds "$subject" "$column" | median)
+        ratio= bar=
+        [ "$subject" = "$ours" ] || ratio=$(ratios "$ours" "$subject" "$column" | median)
+        [ "$measure/$subject" != cpu/widerow/read ] || bar="bar: 15 at most"
+        [ "$measure/$subject" != cpu/rocks/signed ] || bar="bar: 4.00x at most"
+        [[ $measure != wide* ]] || [ -z "$ratio" ] || bar="bar: 0.33x at least"
+        if [ -z "$value" ]; then
+            is_alive "${subject%/*}" && text+=" (failed)" || text+=" (not here)"
+            table_line "  $text" "-" "" "" ""
+        else
+            table_line "  $text" "$(printf "%'.*f" "$([ "$column" = 3 ] && echo 1 || echo 0)" "$value")" "$unit" \
+                "$([ -z "$ratio" ] || printf '%.2fx' "$ratio")" "$bar"
+        fi
+        json_lines+=("{\"measure\":\"$measure\",\"subject\":\"$subject\",\"title\":\"$title\",\"text\":\"$text\",\"unit\":\"$unit\",\"rounds\":[$(column_of_rounds "$subject" "$column" | json_list)],\"median\":${value:-null},\"ratios\":[$([ "$subject" = "$ours" ] || ratios "$ours" "$subject" "$column" | json_list)],\"ratio\":${ratio:-null}}")
+    done < <(subjects)
+    if [ -s "$work/disk" ]; then
+        echo " Bytes on disk for a byte of data, campus records"
+        table_line "  Widerow after load and compaction" "$(cut -d' ' -f1 "$work/disk")" "" "" "bar: 0.50 at most"
+        table_line "  before compaction, log included" "$(cut -d' ' -f2 "$work/disk")" "" "" ""
+        json_lines+=("{\"measure\":\"disk\",\"subject\":\"widerow/disk\",\"median\":$(cut -d' ' -f1 "$work/disk"),\"before\":$(cut -d' ' -f2 "$work/disk")}")
+    fi
+    if [ -s "$work/cells" ]; then
+        echo " Big cells ($(basename "$CELLS"))"
+        sed 's/^/  /' "$work/cells"
+    fi
+}
+
+print_json() {
+    mkdir -p "$(dirname "$JSON")"
     {
-        echo "\\set n random(0, $RECORDS - 1)"
-        echo "INSERT INTO bench VALUES ('user' || lpad(:n, 20, '0'), :v0, :v1, :v2, :v3, :v4, :v5, :v6, :v7, :v8, :v9)"
-        echo "ON CONFLICT (id) DO UPDATE SET field0 = excluded.field0, field1 = excluded.field1,"
-        echo "field2 = excluded.field2, field3 = excluded.field3, field4 = excluded.field4, field5 = excluded.field5,"
-        echo "field6 = excluded.field6, field7 = excluded.field7, field8 = excluded.field8, field9 = excluded.field9;"
-    } >"$work/write.sql"
-    echo "  PostgreSQL: loaded"
-}
-
-pg_values=() redis_values=()
-for i in 0 1 2 3 4 5 6 7 8 9; do
-    value=$(letters 100)
-    pg_values+=(-D "v$i=$value")
-    redis_values+=("field$i" "$value")
-done
-
-start_redis() {
-    mkdir "$work/redis"
-    redis-server --port $redis_port --bind 127.0.0.1 --dir "$work/redis" --save '' --appendonly yes \
-        --appendfsync no --daemonize no >"$work/redis/log" 2>&1 &
-    redis_pid=$!
-    wait_for redis-cli -p $redis_port ping
-    awk -v n="$RECORDS" -v values="${redis_values[*]}" 'BEGIN {
-        for (i = 0; i < n; i++) printf "HSET user%020d %s\r\n", i, values }' |
-        redis-cli -p $redis_port --pipe >/dev/null
-    redis-cli -p $redis_port config set appendfsync always >/dev/null
-    echo "  Redis: loaded $(redis-cli -p $redis_port dbsize) records"
-}
-
-# ---- one measurement each: prints requests a second
-
-json_field() { sed -E "s/.*\"$1\":([0-9.]+).*/\1/"; }
-cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$wr_pid/stat"; }
-
-measure_widerow() { # read|write
-    local before after line
-    before=$(cpu_ticks)
-    line=$(wr_bench "$1" --json)
-    after=$(cpu_ticks)
-    awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v n="$(json_field ops <<<"$line")" \
-        'BEGIN { printf "%.1f\n", t / hz * 1e6 / n }' >>"$work/cpu.$1"
-    json_field p99 <<<"$line" >>"$work/p99.$1"
-    json_field ops_per_s <<<"$line"
-}
-
-measure_postgres() {
-    local values=()
-    [ "$1" = read ] || values=("${pg_values[@]}")
-    pg "$pgbin/pgbench" -h 127.0.0.1 -p $pg_port -n -M prepared -c "$CONNECTIONS" -j 2 -T "$SECONDS_EACH" \
-        -f "$work/$1.sql" "${values[@]}" postgres 2>/dev/null | sed -nE 's/^tps = ([0-9.]+).*/\1/p'
-}
-
-redis_rate() { # REQUESTS COMMAND...
-    local n=$1
-    shift
-    redis-benchmark -p $redis_port -c "$CONNECTIONS" -r "$RECORDS" -n "$n" --csv "$@" | tail -1 |
-        awk -F'","|"' '{ print $3 }'
-}
-
-# redis-benchmark takes a number of requests, not seconds: a short run tells how many.
-measure_redis() {
-    local command=(HGETALL user00000000__rand_int__) rate
-    [ "$1" = read ] || command=(HSET user00000000__rand_int__ "${redis_values[@]}")
-    rate=$(redis_rate 20000 "${command[@]}")
-    redis_rate "$(awk -v r="$rate" -v s="$SECONDS_EACH" 'BEGIN { printf "%d", r * s }')" "${command[@]}"
-}
-
-start_echo() {
-    "$build/bench/echo" $echo_port 1400 >/dev/null &
-    echo_pid=$!
-    cat >"$work/echo.lua" <<'LUA'
-wrk.method = "POST"
-wrk.body = string.rep("x", 120)
-wrk.headers["x-padding"] = string.rep("x", 280)
-LUA
-    wait_for curl -sf -o /dev/null -d x http://127.0.0.1:$echo_port/
-}
-
-measure_echo() {
-    wrk -t1 -c"$CONNECTIONS" -d"${SECONDS_EACH}s" -s "$work/echo.lua" http://127.0.0.1:$echo_port/GetRow |
-        awk '/^Requests\/sec/ { print $2 }'
+        printf '{"tier":"%s","begun":"%s","seconds":%d,"records":%d,"rounds":%d,"seconds_each":%d,"connections":%d,"cores":%d,"load_before":%s,"version":"%s","measures":[' \
+            "$tier" "$begun" "$SECONDS" "$RECORDS" "$ROUNDS" "$seconds" "$CONNECTIONS" "$(nproc)" "$load_before" "$version"
+        (IFS=,; printf '%s' "${json_lines[*]}")
+        printf ']}\n'
+    } >"$JSON"
+    echo "JSON: ${JSON#"$PWD"/}"
 }
 
 # ---- the run
 
-median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'; }
-ratio() { awk -v a="$1" -v b="$2" 'BEGIN { if (b > 0) printf "%.2fx", a / b; else printf "-" }'; }
-
-line() { # TEXT RATE OURS
-    printf '  %-46s %10.0f/s %10s\n' "$1" "$2" "$([ -z "${3:-}" ] || ratio "$3" "$2")"
-}
-
-echo "Widerow $("$build/widerow" --version | cut -d' ' -f2), PostgreSQL $("$pgbin/postgres" --version | awk '{ print $3 }'),"\
-    "Redis $(redis-server --version | sed -E 's/.*v=([0-9.]+).*/\1/')"
-echo "$(nproc) cores ($(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -1)), load of others before: $(cut -d' ' -f1 /proc/loadavg);"\
+SECONDS=0
+begun=$(date -u +%Y-%m-%dT%H:%M:%SZ) load_before=$(cut -d' ' -f1 /proc/loadavg)
+version=$("$build/widerow" --version | cut -d' ' -f2)
+echo "Widerow $version, $(nproc) cores ($(sed -nE 's/^model name\s*: //p' /proc/cpuinfo | head -1)), load of others before: $load_before;" \
     "data on $(df --output=fstype "$work" | tail -1)"
-echo "$RECORDS records of 10 x 100 bytes, $CONNECTIONS connections, $ROUNDS rounds of $SECONDS_EACH s each, medians; servers and clients share the cores"
-echo "Widerow:    widerowd as it comes (--memory 256M), signed HTTP; widerow bench"
-echo "PostgreSQL: ${pg_settings[*]}; TCP, pgbench -M prepared -j 2"
-echo "Redis:      appendonly yes, appendfsync always, save ''; redis-benchmark"
-start_widerow
-start_postgres
-start_redis
+echo "$RECORDS records of 10 x 100 bytes, $CONNECTIONS connections, $ROUNDS rounds of $seconds s each; servers and clients share the cores"
+measurable=()
+for peer in widerow $PEERS; do
+    declare -F "${peer}_start" >/dev/null || { loud "no peer '$peer' in bench/peers/"; continue; }
+    bring_up "$peer" && measurable+=("$peer")
+done
+is_alive widerow || exit 1
+for peer in "${measurable[@]}"; do
+    title=${peer}_title
+    printf '  %-32s %s\n' "${!title}" "$("${peer}_settings")"
+done
 for round in $(seq "$ROUNDS"); do
-    for op in read write; do
-        for peer in widerow postgres redis; do
-            rate=$(measure_$peer $op)
-            echo "$rate" >>"$work/$op.$peer"
-            printf '  round %s %-5s %-8s %10.0f/s\n' "$round" $op $peer "$rate"
+    for measure in $MEASURES; do
+        for line in $(lines_of "$measure"); do
+            for subject in $(subjects | awk -F'|' -v m="$line" '$1 == m { print $4 }'); do
+                measure_subject "$subject"
+            done
         done
     done
 done
-start_echo
-echo_rate=$(measure_echo)
-"$build/bench/raw_rocks" "$work/raw" "$RECORDS" "$SECONDS_EACH" >"$work/raw.txt"
-raw_get=$(awk '$1 == "get" { print $2 }' "$work/raw.txt") raw_put=$(awk '$1 == "put" { print $2 }' "$work/raw.txt")
-read_rate=$(median "$work/read.widerow") write_rate=$(median "$work/write.widerow")
-
-printf '\n  %-46s %12s %10s\n' "" rate "Widerow is"
-line "GetRow   Widerow" "$read_rate"
-line "         PostgreSQL SELECT, prepared" "$(median "$work/read.postgres")" "$read_rate"
-line "         Redis HGETALL" "$(median "$work/read.redis")" "$read_rate"
-line "         HTTP echo, as many bytes (wrk)" "$echo_rate" "$read_rate"
-line "         RocksDB Get in process, one thread" "$raw_get" "$read_rate"
-line "PutRow   Widerow" "$write_rate"
-line "         PostgreSQL INSERT ON CONFLICT, prepared" "$(median "$work/write.postgres")" "$write_rate"
-line "         Redis HSET, appendfsync always" "$(median "$work/write.redis")" "$write_rate"
-line "         RocksDB Put in process, 64 threads, sync" "$raw_put" "$write_rate"
-printf '\n  widerowd: GetRow %s us of CPU, p99 %.1f ms; PutRow %s us of CPU, p99 %.1f ms\n' "$(median "$work/cpu.read")" \
-    "$(awk -v t="$(median "$work/p99.read")" 'BEGIN { print t / 1000 }')" "$(median "$work/cpu.write")" \
-    "$(awk -v t="$(median "$work/p99.write")" 'BEGIN { print t / 1000 }')"
+[[ " $MEASURES " != *" disk "* ]] || measure_disk
+[[ " $MEASURES " != *" cells "* ]] || measure_cells
+print_table
+printf '\n%d minutes %d seconds. ' $((SECONDS / 60)) $((SECONDS % 60))
+print_json

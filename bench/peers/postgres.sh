@@ -1,0 +1,110 @@
+# PostgreSQL of Debian, asked by pgbench with prepared statements over TCP. It does not run as root.
+
+postgres_title="PostgreSQL"
+postgres_conf=(fsync=on synchronous_commit=on full_page_writes=on shared_buffers=1GB max_wal_size=8GB
+    checkpoint_timeout=15min wal_compression=off max_connections=200 autovacuum=on)
+postgres_bin=$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -V | tail -1)
+cursor_rows=5000 cursor_pages=4
+
+as_postgres() { if [ "$(id -u)" = 0 ]; then runuser -u postgres -- "$@"; else "$@"; fi; }
+postgres_settings() { echo "$("$postgres_bin/postgres" --version | awk '{ print $3 }'): ${postgres_conf[*]}; TCP, pgbench -M prepared -j 2"; }
+
+postgres_start() {
+    local options s
+    [ -n "$postgres_bin" ] || { echo "PostgreSQL is not installed"; return 1; }
+    postgres_port=$(free_port)
+    options="-c port=$postgres_port -c listen_addresses=127.0.0.1 -c unix_socket_directories= "
+    for s in "${postgres_conf[@]}"; do options+=" -c $s"; done
+    install -d -m 700 "$work/pg"
+    [ "$(id -u)" != 0 ] || chown postgres "$work/pg"
+    chmod 711 "$work"
+    as_postgres "$postgres_bin/initdb" -D "$work/pg" -A trust -E UTF8 --locale=C >/dev/null || return 1
+    as_postgres "$postgres_bin/pg_ctl" -D "$work/pg" -s -w -l "$work/pg/log" -o "$options" start || return 1
+    postgres_pid=$(head -1 "$work/pg/postmaster.pid")
+}
+
+postgres_stop() { as_postgres "$postgres_bin/pg_ctl" -D "$work/pg" -m immediate -s stop; }
+
+run_psql() { as_postgres "$postgres_bin/psql" -h 127.0.0.1 -p "$postgres_port" -d postgres -qAt -v ON_ERROR_STOP=1 "$@"; }
+
+postgres_load() {
+    local i columns='' types='' values='' set='' letters
+    letters="translate(md5(random()::text || 'a') || md5(random()::text || 'b') || md5(random()::text || 'c') || md5(random()::text || 'd'), '0123456789', 'ghijklmnop')"
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        types+=", field$i text" columns+=", left($letters, 100)" values+=", :v$i"
+        set+="${set:+, }field$i = excluded.field$i"
+        postgres_values+=(-D "v$i=${record_values[i]}")
+    done
+    run_psql >/dev/null <<SQL || return 1
+CREATE TABLE bench (id text COLLATE "C" PRIMARY KEY$types);
+INSERT INTO bench SELECT 'user' || lpad(n::text, 20, '0')$columns FROM generate_series(0, $RECORDS - 1) n;
+CREATE TABLE small (id text COLLATE "C" PRIMARY KEY, field0 text);
+INSERT INTO small SELECT 'user' || lpad(n::text, 20, '0'), left($letters, 70) FROM generate_series(0, $RECORDS - 1) n;
+CREATE TABLE hot (id text PRIMARY KEY, hits bigint);
+INSERT INTO hot VALUES ('hot', 0);
+VACUUM ANALYZE;
+CHECKPOINT;
+SQL
+    printf '%s\n' "\\set n random(0, $RECORDS - 1)" "SELECT * FROM bench WHERE id = 'user' || lpad(:n, 20, '0');" >"$work/pg.read.sql"
+    printf '%s\n' "\\set n random(0, $RECORDS - 1)" \
+        "INSERT INTO bench VALUES ('user' || lpad(:n, 20, '0')$values) ON CONFLICT (id) DO UPDATE SET $set;" >"$work/pg.write.sql"
+    echo "UPDATE hot SET hits = hits + 1 WHERE id = 'hot';" >"$work/pg.hot.sql"
+    # 200 rows in a run, in one statement; parameters would be 2,000.
+    {
+        echo "\\set n random(0, greatest($RECORDS - 200, 0))"
+        printf 'INSERT INTO bench VALUES '
+        for i in $(seq 0 199); do
+            printf "%s('user' || lpad((:n + %d)::text, 20, '0')" "$([ "$i" = 0 ] || echo ,)" "$i"
+            printf ", '%s'" "${record_values[@]}"
+            printf ')'
+        done
+        echo " ON CONFLICT (id) DO UPDATE SET $set;"
+    } >"$work/pg.batch.sql"
+    write_cursor bench range
+    write_cursor small small
+}
+
+write_cursor() { # TABLE NAME
+    local i
+    {
+        echo "\\set n random(0, greatest($RECORDS - $((cursor_rows * cursor_pages)), 0))"
+        echo "BEGIN;"
+        echo "DECLARE c CURSOR FOR SELECT * FROM $1 WHERE id >= 'user' || lpad(:n::text, 20, '0') ORDER BY id;"
+        for i in $(seq $cursor_pages); do echo "FETCH $cursor_rows FROM c;"; done
+        echo "COMMIT;"
+    } >"$work/pg.$2.sql"
+}
+
+# run_pgbench SCRIPT MODE CLIENTS ARGS...: transactions a second.
+run_pgbench() {
+    local script=$1 mode=$2 clients=$3
+    shift 3
+    as_postgres timeout $((seconds + 120)) "$postgres_bin/pgbench" -h 127.0.0.1 -p "$postgres_port" -n -M "$mode" -c "$clients" -j 2 \
+        -T "$seconds" -f "$work/pg.$script.sql" "$@" postgres 2>"$work/pg.$script.log" | sed -nE 's/^tps = ([0-9.]+).*/\1/p'
+    [ "${PIPESTATUS[0]}" = 0 ] || tail -2 "$work/pg.$script.log" >&2
+}
+
+postgres_measure() {
+    local rows=$((cursor_rows * cursor_pages))
+    [ $rows -le "$RECORDS" ] || rows=$RECORDS
+    case $1 in
+    read | hot) run_pgbench "$1" prepared "$CONNECTIONS" ;;
+    write) run_pgbench write prepared "$CONNECTIONS" "${postgres_values[@]}" ;;
+    batch) run_pgbench batch simple 8 | awk '{ printf "%.0f\n", $1 * 200 }' ;;
+    range | small) run_pgbench "$1" simple 8 | awk -v n=$rows '{ printf "%.0f\n", $1 * n }' ;;
+    half) postgres_half ;;
+    esac
+}
+
+# The 99th percentile from pgbench's log of transactions: the third column, lateness included.
+postgres_half() {
+    local peak rate logs
+    peak=$(cached postgres/read 1)
+    [ -n "$peak" ] || return 1
+    logs=$work/pglog
+    rm -rf "$logs"
+    install -d -m 777 "$logs"
+    rate=$(run_pgbench read prepared "$CONNECTIONS" -R "$(awk -v p="$peak" 'BEGIN { printf "%d", p / 2 + 1 }')" -l --log-prefix="$logs/t")
+    cat "$logs"/t* | awk '{ print $3 }' | sort -n | awk -v r="$rate" '{ v[NR] = $1 } END { if (NR) printf "%.0f %.0f\n", r, v[int(NR * 0.99 + 0.5)] }'
+    rm -rf "$logs"
+}

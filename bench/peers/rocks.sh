@@ -1,0 +1,14 @@
+# The ceiling of the engine: RocksDB in a process of its own (raw_rocks.c). Also with ten times the records (rocks10).
+
+rocks_title="RocksDB in process"
+rocks10_title="RocksDB in process, 10x records"
+rocks_settings() { echo "Debian's librocksdb, 192 MiB of cache, 16 KiB blocks, as widerowd sets it up; one thread reads, 64 write, 8 scan"; }
+rocks10_settings() { rocks_settings; }
+rocks_start() { [ -x "$build/bench/raw_rocks" ] || { echo "$build/bench/raw_rocks was not built"; return 1; }; }
+rocks10_start() { rocks_start; }
+rocks_stop() { :; }
+rocks10_stop() { :; }
+rocks_load() { "$build/bench/raw_rocks" "$work/rocks" load "$RECORDS"; }
+rocks10_load() { "$build/bench/raw_rocks" "$work/rocks10" load $((10 * RECORDS)); }
+rocks_measure() { timeout $((seconds + 120)) "$build/bench/raw_rocks" "$work/rocks" "$1" "$RECORDS" "$seconds"; }
+rocks10_measure() { timeout $((seconds + 120)) "$build/bench/raw_rocks" "$work/rocks10" "$1" $((10 * RECORDS)) "$seconds"; }

@@ -1,0 +1,67 @@
+# Widerow itself, as it comes. Also with ten times the records in a folder of its own (grown), for what growth costs.
+
+widerow_title="Widerow"
+grown_title="Widerow, 10x records"
+
+# start_widerowd NAME: NAME_pid and NAME_port are set.
+start_widerowd() {
+    "$build/widerowd" --data "$work/$1.data" --http 127.0.0.1:0 --admin off --log-level warn \
+        --port-file "$work/$1.port" >"$work/$1.log" 2>&1 &
+    eval "$1_pid=$!"
+    wait_for test -s "$work/$1.port" || return 1
+    eval "$1_port=$(sed -nE 's/^http=.*:([0-9]+)$/\1/p' "$work/$1.port")"
+}
+
+widerow_start() { start_widerowd widerow; }
+grown_start() { start_widerowd grown; }
+widerow_stop() { end_process "$widerow_pid"; }
+grown_stop() { end_process "$grown_pid"; }
+widerow_settings() { echo "widerowd as it comes (--memory 256M, synced writes), signed HTTP; widerow bench, one thread"; }
+grown_settings() { widerow_settings; }
+
+# ask_widerow NAME RECORDS WORKLOAD...
+ask_widerow() {
+    local port=$1_port name=$1 records=$2
+    shift 2
+    timeout $((seconds + 1800)) "$build/widerow" bench "$@" --endpoint "http://127.0.0.1:${!port}" \
+        --data "$work/$name.data" --quiet --records "$records"
+}
+
+widerow_load() {
+    ask_widerow widerow "$RECORDS" load &&
+        ask_widerow widerow "$RECORDS" load "${small_table[@]}" &&
+        ask_widerow widerow "$RECORDS" wide-read --ops 1 --wide-columns "$WIDE_COLUMNS"
+}
+grown_load() { ask_widerow grown $((10 * RECORDS)) load; }
+
+# Rows of 100 bytes: 24 of the key, 6 of the one column's name, 70 of its value.
+small_table=(--table small --fields 1 --field-bytes 70)
+
+# Prints rate, p99 in microseconds, microseconds of the server's CPU for a request.
+measure_widerowd() { # NAME RECORDS WHAT
+    local name=$1 records=$2 pid=$1_pid rate=ops_per_s before after line peak
+    local args=(--connections "$CONNECTIONS" --seconds "$seconds")
+    case $3 in
+    range) args=(range --connections 8 --seconds "$seconds") rate=rows_per_s ;;
+    small) args=(range --connections 8 --seconds "$seconds" "${small_table[@]}") rate=rows_per_s ;;
+    batch) args+=(batch --connections 8) rate=rows_per_s ;;
+    wide-* | narrow-*) args=("$3" --connections 8 --seconds "$seconds" --wide-columns "$WIDE_COLUMNS") ;;
+    half)
+        peak=$(cached "$name/read" 1)
+        [ -n "$peak" ] || return 1
+        args+=(read --rate "$(awk -v p="$peak" 'BEGIN { printf "%d", p / 2 + 1 }')")
+        ;;
+    *) args+=("$3") ;;
+    esac
+    before=$(cpu_ticks "${!pid}")
+    line=$(ask_widerow "$name" "$records" "${args[@]}" --json) || return 1
+    after=$(cpu_ticks "${!pid}")
+    awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v n="$(json_field ops "$line")" \
+        -v rate="$(json_field "$rate" "$line")" -v p99="$(json_field p99 "$line")" \
+        'BEGIN { printf "%.0f %.0f %.2f\n", rate, p99, t / hz * 1e6 / (n > 0 ? n : 1) }'
+}
+
+widerow_measure() { measure_widerowd widerow "$RECORDS" "$1"; }
+
+# A cache starts empty; what it holds after a few seconds counts.
+grown_measure() { measure_widerowd grown $((10 * RECORDS)) "$1"; }
