@@ -41,5 +41,6 @@ extern const struct command command_backup;
 extern const struct command command_restore;
 extern const struct command command_digest;
 extern const struct command command_bench;
+extern const struct command command_advise;
 
 #endif
