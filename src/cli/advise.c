@@ -213,6 +213,11 @@ static void measure(const struct advise *a, struct candidate *k)
         if (w->top_count)
             k->largest_text = bytes_of(w->top[0].text, w->top[0].text_len);
     }
+    if (k->layout.kind ==
+        LAYOUT_FORM_RANDOM) { /* even one partition key spreads over the buckets */
+        k->largest_bytes /= k->layout.n;
+        k->different *= k->layout.n;
+    }
     for (size_t i = 0; i < a->query_count; i++)
         k->reach[i] = query_reach(&a->queries[i], k->key, k->key_count, k->column_count, k->layout);
 }
@@ -254,7 +259,8 @@ static void add_buckets(struct maker *m, const struct candidate *k)
     if (m->a->ranks->columns[column].type == WR_BIGINT && fabs(s->rise) > 0.9 &&
         !m->a->ranks->columns[column].is_time)
         add(m, k->columns, 1, (struct layout_form){LAYOUT_FORM_REVERSE, m->a->buckets}, NULL);
-    if (fabs(s->rise) > 0.9)
+    if (fabs(s->rise) > 0.9 || s->largest > 1.0 / m->a->partitions / 2 ||
+        k->largest_bytes > (double)m->a->partition_bytes)
         add(m, k->columns, 1, (struct layout_form){LAYOUT_FORM_RANDOM, m->a->buckets}, NULL);
 }
 

@@ -95,7 +95,10 @@ static void rule_few(struct judge *j)
     const char *name = (const char *)j->name.ptr;
 
     of_count(n, count);
-    if (rule_verdict(RULE_FEW, n) == VERDICT_GOOD)
+    if (j->k->layout.kind == LAYOUT_FORM_RANDOM)
+        say(j, RULE_FEW, n, "%s over %u buckets are about %s parts that a table can be cut into",
+            name, j->k->layout.n, count);
+    else if (rule_verdict(RULE_FEW, n) == VERDICT_GOOD)
         say(j, RULE_FEW, n, "%s has about %s different values: enough to spread", name, count);
     else
         say(j, RULE_FEW, n,
@@ -108,7 +111,7 @@ static void rule_skew(struct judge *j)
     char share[PROGRESS_TEXT], times[PROGRESS_TEXT];
     double figure = j->k->simulation.largest, mean = j->k->different ? 1 / j->k->different : 1;
 
-    if (j->single && j->a->survey->bytes)
+    if (j->single && j->a->survey->bytes) /* of random layouts: what of it is in one bucket */
         figure = j->k->largest_bytes / (double)j->a->survey->bytes;
     percent(figure, share);
     of_count(figure / mean, times);

@@ -134,11 +134,9 @@ enum reach query_reach(const struct query *q, const size_t *columns, size_t coun
     served = fixed + ranged;
     if (served == 0)
         return REACH_LOST;
-    if (layout.kind == LAYOUT_FORM_RANDOM)
-        return served == wanted ? REACH_MERGE : REACH_PARTITION;
     if (served < wanted)
         return REACH_PARTITION;
-    if (fixed >= partition)
+    if (fixed >= (layout.kind == LAYOUT_FORM_RANDOM ? count : partition))
         return REACH_RANGE;
     return layout_form_buckets(layout) ? REACH_MERGE : REACH_ORDER;
 }

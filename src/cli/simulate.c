@@ -31,14 +31,17 @@ static uint64_t text_hash(const struct ranks *r, const size_t *columns, size_t c
     return hash ^ hash >> 32;
 }
 
-/* The number that the last characters of a text make. */
-static uint64_t tail_of(bytes text)
+/* What a reverse layout takes modulo its buckets. */
+static uint64_t tail_of(const struct rank_column *col, bytes text)
 {
-    uint64_t tail = 0;
+    uint64_t number = 0;
 
-    for (size_t i = text.len > 4 ? text.len - 4 : 0; i < text.len; i++)
-        tail = tail * 10 + (uint64_t)(bytes_u8(text)[i] - '0');
-    return tail;
+    if (col->type != WR_BIGINT)
+        return survey_hash(text.len > 4 ? bytes_skip(text, text.len - 4) : text);
+    for (size_t i = 0; i < text.len; i++)
+        if (bytes_u8(text)[i] != '-')
+            number = number * 10 + (uint64_t)(bytes_u8(text)[i] - '0');
+    return number;
 }
 
 static uint64_t bucket_of(const struct ranks *r, const size_t *columns, size_t count,
@@ -48,7 +51,9 @@ static uint64_t bucket_of(const struct ranks *r, const size_t *columns, size_t c
     case LAYOUT_FORM_HASH:
         return text_hash(r, columns, count, record) % layout.n;
     case LAYOUT_FORM_REVERSE:
-        return tail_of(draw_text(r->survey, record, columns[0])) % layout.n;
+        return tail_of(&r->columns[columns[count - 1]],
+                       draw_text(r->survey, record, columns[count - 1])) %
+               layout.n;
     case LAYOUT_FORM_RANDOM:
         return record * 2654435761u % 65521 % layout.n;
     default:

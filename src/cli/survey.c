@@ -120,14 +120,15 @@ static void draw_copy(struct draw *d, uint32_t to, uint32_t from, size_t *used)
     }
 }
 
-/* Keeps every other record, from stretches twice as long. */
+/* Keeps one record of every two, from stretches twice as long: either, by chance, or what repeats
+ * at even distances in the stream would be seen or missed always. */
 static void draw_halve(struct draw *d)
 {
     size_t used = 0;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < d->count; i += 2)
-        draw_copy(d, kept++, i, &used);
+        draw_copy(d, kept++, i + 1 < d->count ? i + (uint32_t)rng_below(&d->rng, 2) : i, &used);
     d->count = kept;
     d->text_used = used;
     d->step *= 2;

@@ -125,7 +125,7 @@ def check_shapes(count):
         ("time range", ["time"], "hash:16", ["time"])))
     check_queries(records("orders", count), (
         ("buyer=, created range", ["buyer"], "plain", ["buyer", "created"]),
-        ("seller=, created range", ["seller", "created"], "splice:2", ["seller", "created"]),
+        ("seller=, created range", ["seller"], "random:16", ["seller", "created"]),
         ("order_id=", ["order_id"], "hash:16", ["order_id"]),
         ("order_id range", ["order_id"], "hash:16", ["order_id"])))
     check_queries(records("readings", count), (
