@@ -20,6 +20,8 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-de
 	libcurl4-openssl-dev libjemalloc-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
+# Without them (a system that has none), the suite `rados` says that it is skipped.
+DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
 	libmariadb-dev maven default-jdk-headless nginx-light
 
@@ -39,7 +41,11 @@ ifeq ($(RELEASE),)
 CFLAGS += -DWR_FAULTS
 endif
 
+# The engine on a Ceph pool is built where its client library is, and linked into the server and tests only.
+RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo yes)
+
 LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
+LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
 LIBS_SERVER := -lmicrohttpd $(LIBS_WIRE)
 LIBS_CLI := -lcurl $(LIBS_WIRE)
@@ -49,7 +55,8 @@ objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/$(1)/*.c))
 PROTO := $(wildcard src/wire/proto/*.proto)
 GEN_C := $(patsubst src/wire/proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(PROTO))
 GEN_O := $(GEN_C:.c=.o)
-LIB_O := $(call objs,base) $(call objs,engine) $(call objs,table)
+RADOS_O := $(if $(RADOS),$(filter %/rados%,$(call objs,engine)))
+LIB_O := $(call objs,base) $(filter-out %/rados%,$(call objs,engine)) $(call objs,table)
 WIRE_O := $(call objs,wire) $(GEN_O)
 NET_O := $(call objs,net)
 SERVER_O := $(call objs,server)
@@ -58,9 +65,9 @@ BIN := $(BUILD)/widerowd $(BUILD)/widerow
 
 all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
 
-$(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O)
+$(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O)
 	$(SAY) LD $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(ALLOC)
+	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS) $(ALLOC)
 
 $(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
@@ -94,22 +101,22 @@ $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 # Unit tests: test/unit/ mirrors src/, one program a file.
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*/*_test.c))
 
-$(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
+$(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
 	$(SAY) LD $@
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB)
+	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
 
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
 TEST_PROGRAMS := spec model crash linear hostile backup io
-TEST_O := $(WIRE_O) $(LIB_O) $(filter-out %/main.o,$(CLI_O))
+TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM
 $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildcard test/$(1)/*.h) $(TEST_O)
 	@mkdir -p $$(@D)
 	$$(SAY) LD $$@
-	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $$(LIBS_CLI) $$(LIBS_LIB)
+	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $$(LIBS_CLI) $$(LIBS_LIB) $$(LIBS_RADOS)
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
@@ -134,6 +141,7 @@ deps:
 
 deps-test: deps
 	@tools/deps.sh $(DEPS_TEST)
+	@tools/deps.sh $(DEPS_CEPH) || echo 'No Ceph here: the engine on its pools is neither built nor tested.'
 
 run: deps
 	@$(MAKE) --no-print-directory -j2 all

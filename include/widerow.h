@@ -652,7 +652,10 @@ struct wr_setting {
 typedef void wr_log_fn(void *arg, char level, const char *line);
 
 struct wr_options {
-    const char *engine; /* "rocks" (default) or "mem" */
+    const char *engine; /* "rocks" (default), "mem", or another that this program was linked with */
+    /* What that engine alone understands; empty values count as not given. */
+    const struct wr_setting *engine_settings;
+    size_t engine_setting_count;
     const char *dir;    /* the data folder; made if missing. Ignored by "mem" */
     bool no_sync; /* answer writes before they are on stable storage. Faster; a power cut loses the
                      newest */

@@ -8,26 +8,50 @@
 #include <assert.h>
 #include <string.h>
 
-static const struct engine_ops *const engines[] = {&engine_mem, &engine_rocks};
+static const struct engine_ops *const engines[] = {&engine_mem, &engine_rocks, &engine_rados};
 
 static int engine_find(struct ctx *c, const char *name, const struct engine_ops **out)
 {
     struct buf known;
 
     for (size_t i = 0; i < PORT_COUNT(engines); i++) {
-        if (strcmp(engines[i]->name, name) == 0) {
+        if (engines[i] && strcmp(engines[i]->name, name) == 0) {
             *out = engines[i];
             return E_OK;
         }
     }
+    if (strcmp(name, ENGINE_MAYBE) == 0)
+        return fail(c, E_PARAMETER,
+                    "The engine '%s' is not in this program: install lib%s-dev, build again, and "
+                    "use the server.",
+                    name, name);
     buf_init(&known, &c->arena, 64);
     for (size_t i = 0; i < PORT_COUNT(engines); i++) {
-        if (i)
+        if (!engines[i])
+            continue;
+        if (known.len)
             buf_put(&known, ", ", 2);
         buf_put_bytes(&known, bytes_str(engines[i]->name));
     }
     return fail(c, E_PARAMETER, "Unknown engine '%s'; known are: %.*s.", name,
                 BYTES_FMT(buf_bytes(&known)));
+}
+
+static int check_options(struct ctx *c, const struct engine_ops *ops,
+                         const struct engine_conf *conf)
+{
+    for (size_t i = 0; i < conf->option_count; i++) {
+        const char *const *at = ops->options;
+
+        if (!*conf->options[i].value)
+            continue;
+        while (at && *at && strcmp(*at, conf->options[i].name) != 0)
+            at++;
+        if (!at || !*at)
+            return fail(c, E_PARAMETER, "The engine '%s' has no option '%s'. Leave it out.",
+                        ops->name, conf->options[i].name);
+    }
+    return E_OK;
 }
 
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
@@ -37,6 +61,7 @@ int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
 
     *out = NULL;
     TRY(engine_find(c, name, &ops));
+    TRY(check_options(c, ops, conf));
     TRY(ops->open(c, conf, out));
     assert(*out && (*out)->ops == ops);
     return E_OK;

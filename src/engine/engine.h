@@ -143,12 +143,20 @@ struct partition_spec {
     size_t range_count;
 };
 
+/* What only some engines ask for; engine_ops.options names them. */
+struct engine_option {
+    const char *name;
+    const char *value; /* "": as if it were not given */
+};
+
 struct engine_conf {
     const char *dir;             /* "" for engines without a folder */
     uint64_t memory_bytes;       /* caches and write buffers together; 0: 256 MiB */
     bool no_sync;                /* complete writes without syncing */
     bool accept_data_loss;       /* open what is left though acknowledged writes are missing */
     uint64_t unsynced_bytes_max; /* apply answers E_BUSY past it; 0: 128 MiB */
+    const struct engine_option *options;
+    size_t option_count;
     struct clock *clock;
     struct log *log;
 };
@@ -196,6 +204,7 @@ struct engine {
 struct engine_ops {
     const char *name;
     uint32_t caps;
+    const char *const *options; /* names; a NULL ends them. NULL: none */
 
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
@@ -240,8 +249,8 @@ struct engine_ops {
     int (*restore)(struct ctx *c, const struct engine_conf *conf, const char *from);
 };
 
-/* Opens the engine of that name ("rocks", "mem"). Unknown: E_PARAMETER with a text that lists the
- * known ones. */
+/* Opens the engine of that name. Unknown, or an option that is not the engine's: E_PARAMETER with a
+ * text that lists the known ones. */
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
                 struct engine **out);
 void engine_close(struct engine *e);

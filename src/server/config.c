@@ -554,9 +554,6 @@ static int choices_check(struct load *l)
     const char *const *at;
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 
-    if (strcmp(c->engine, "rocks") != 0 && strcmp(c->engine, "mem") != 0)
-        return refuse(l, "%s: there is no engine '%s'. Choose rocks or mem.",
-                      l->given[row_find("engine") - rows].source, c->engine);
     for (at = levels; *at && strcmp(*at, c->log_level) != 0; at++)
         ;
     if (!*at)

@@ -113,7 +113,13 @@ static void access_log_reopen(struct server *s)
 static int db_open(struct server *s)
 {
     struct config *c = &s->config;
+    const struct wr_setting engine_settings[] = {{"ceph_conf", c->ceph_conf},
+                                                 {"ceph_user", c->ceph_user},
+                                                 {"pool", c->pool},
+                                                 {"namespace", c->namespace}};
     struct wr_options options = {.engine = c->engine,
+                                 .engine_settings = engine_settings,
+                                 .engine_setting_count = 4,
                                  .dir = c->data,
                                  .no_sync = c->no_sync,
                                  .accept_data_loss = c->accept_data_loss,

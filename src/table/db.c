@@ -109,12 +109,20 @@ static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options
 
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
+    struct engine_option *engine_options =
+        ARENA_ARRAY(&c->arena, struct engine_option, o->engine_setting_count + 1);
     struct engine_conf conf = {.dir = o->dir ? o->dir : "",
                                .memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT,
                                .no_sync = o->no_sync,
                                .accept_data_loss = o->accept_data_loss,
+                               .options = engine_options,
+                               .option_count = o->engine_setting_count,
                                .clock = &db->clock,
                                .log = &db->log};
+
+    for (size_t i = 0; i < o->engine_setting_count; i++)
+        engine_options[i] =
+            (struct engine_option){o->engine_settings[i].name, o->engine_settings[i].value};
 
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, o->engine ? o->engine : "rocks", &conf, &db->engine));

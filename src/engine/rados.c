@@ -1,0 +1,364 @@
+/* rados.c: the engine on a pool of a Ceph cluster, which any number of processes may share.
+ *
+ * What replicates, recovers and balances is the cluster's. A partition is an object (rados.h);
+ * nothing is kept in this process but batches under way (rados_write.c) and hints (rados_hints.h),
+ * so a process may be killed at any moment and others see what it was told. Nothing is atomic over
+ * two objects, hence neither ENGINE_ONE_MAP nor, as others write too, ENGINE_SOLE_WRITER.
+ *
+ * All calls are asynchronous; completions run on the client library's thread for them. Its own
+ * throttle, which would put a submitting loop thread to sleep, is off: reads are bounded by the
+ * requests there are, writes by unsynced_bytes_max (E_BUSY).
+ *
+ * A write that got no answer in time is E_UNSURE, and may still land later: the cluster keeps an
+ * operation that a stopped OSD holds. Within one process it lands before those that were sent
+ * after it. */
+#include "engine/rados.h"
+
+#include "engine/backends.h"
+#include "engine/rados_hints.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define PENDING_DEFAULT (128ull << 20)
+#define HINT_BYTES_MAX (32u << 20)
+
+/* The format of everything in a namespace; kept at the object of the system partition. */
+#define FORM_NAME "form"
+#define FORM "1"
+
+/* Longer than this without an answer, and the pool counts as gone. A cluster that loses an OSD
+ * answers again in its heartbeat's grace. */
+#define SILENT_MS 5000
+#define LOG_MS 1000
+
+#define CONNECT_SECONDS "10"
+#define ANSWER_SECONDS "15"
+
+struct rados_name rados_name(partition_id id)
+{
+    struct rados_name name;
+
+    snprintf(name.text, sizeof(name.text), "p%016llx", (unsigned long long)id);
+    return name;
+}
+
+/* ---- what is under way ---- */
+
+void rados_hold(struct rados *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->under_way++;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void rados_release(struct rados *r)
+{
+    pthread_mutex_lock(&r->lock);
+    if (--r->under_way == 0)
+        pthread_cond_broadcast(&r->idle);
+    pthread_mutex_unlock(&r->lock);
+}
+
+void rados_sent(struct rados *r)
+{
+    if (atomic_fetch_add(&r->asked, 1) == 0)
+        atomic_store(&r->asked_since_ms, clock_mono_ms(r->clock));
+}
+
+void rados_answered(struct rados *r, int result)
+{
+    atomic_fetch_sub(&r->asked, 1);
+    if (result == -ETIMEDOUT)
+        return;
+    atomic_store(&r->answered_ms, clock_mono_ms(r->clock));
+}
+
+/* One line a second at most: a cluster that refuses refuses everything. */
+static void log_strange(struct rados *r, const char *what, int result)
+{
+    int64_t now = clock_mono_ms(r->clock), last = atomic_load(&r->logged_ms);
+    char reason[96];
+
+    if (now - last < LOG_MS || !atomic_compare_exchange_strong(&r->logged_ms, &last, now))
+        return;
+    log_warn(r->log, "engine: the pool refused a %s: %s", what,
+             strerror_r(-result, reason, sizeof(reason)));
+}
+
+int rados_read_code(struct rados *r, int result)
+{
+    switch (result >= 0 ? 0 : result) {
+    case 0:
+        return E_OK;
+    case -ENOENT:
+    case -ECANCELED:
+        return E_PARTITION;
+    default:
+        log_strange(r, "read", result);
+        return E_UNAVAILABLE;
+    }
+}
+
+int rados_write_code(struct rados *r, int result)
+{
+    switch (result >= 0 ? 0 : result) {
+    case 0:
+        return E_OK;
+    case -ENOENT:
+    case -ECANCELED:
+        return E_PARTITION;
+    case -ENOSPC:
+    case -EDQUOT:
+        log_strange(r, "write", result);
+        return E_NO_SPACE;
+    case -EMSGSIZE:
+        return E_MEMORY;
+    case -EPERM:
+    case -EACCES:
+    case -EROFS:
+    case -ESHUTDOWN: /* this client was shut out */
+        log_strange(r, "write", result);
+        return E_UNAVAILABLE;
+    default:
+        log_strange(r, "write", result);
+        return E_UNSURE;
+    }
+}
+
+void rados_expect(rados_write_op_t op, const char *attribute, const char *state)
+{
+    rados_write_op_assert_exists(op);
+    rados_write_op_cmpxattr(op, attribute, LIBRADOS_CMPXATTR_OP_EQ, state, strlen(state));
+}
+
+void rados_set_state(rados_write_op_t op, const char *reads, const char *writes)
+{
+    rados_write_op_setxattr(op, RADOS_READS, reads, strlen(reads));
+    rados_write_op_setxattr(op, RADOS_WRITES, writes, strlen(writes));
+}
+
+int rados_write_now(struct rados *r, rados_write_op_t op, partition_id id)
+{
+    struct rados_name name = rados_name(id);
+    int result;
+
+    rados_sent(r);
+    atomic_fetch_add(&r->write_ops, 1);
+    result = rados_write_op_operate(op, r->pool, name.text, NULL, LIBRADOS_OPERATION_FULL_TRY);
+    rados_answered(r, result);
+    rados_release_write_op(op);
+    return result < 0 ? result : 0;
+}
+
+/* ---- open and close ---- */
+
+static const char *option(const struct engine_conf *conf, const char *name, const char *missing)
+{
+    for (size_t i = 0; i < conf->option_count; i++)
+        if (strcmp(conf->options[i].name, name) == 0 && *conf->options[i].value)
+            return conf->options[i].value;
+    return missing;
+}
+
+static int refuse(struct ctx *c, int code, int result, const char *what)
+{
+    char reason[96];
+
+    return fail(c, code, "%s: %s.", what, strerror_r(-result, reason, sizeof(reason)));
+}
+
+static int connect_cluster(struct ctx *c, struct rados *r, const struct engine_conf *conf)
+{
+    static const char *const before[][2] = {{"log_to_stderr", "false"}, {"err_to_stderr", "false"}};
+    static const char *const after[][2] = {
+        {"client_mount_timeout", CONNECT_SECONDS}, {"rados_mon_op_timeout", CONNECT_SECONDS},
+        {"rados_osd_op_timeout", ANSWER_SECONDS},  {"objecter_inflight_ops", "0"},
+        {"objecter_inflight_op_bytes", "0"},
+    };
+    const char *file = option(conf, "ceph_conf", "/etc/ceph/ceph.conf");
+    int result = rados_create(&r->cluster, option(conf, "ceph_user", "admin"));
+
+    if (result)
+        return refuse(c, E_UNAVAILABLE, result, "The client of the cluster cannot be made");
+    for (size_t i = 0; i < PORT_COUNT(before); i++)
+        rados_conf_set(r->cluster, before[i][0], before[i][1]);
+    result = rados_conf_read_file(r->cluster, file);
+    if (result)
+        return refuse(
+            c, E_PARAMETER, result,
+            arena_printf(&c->arena, "The cluster's configuration %s cannot be read", file).ptr);
+    for (size_t i = 0; i < PORT_COUNT(after); i++) {
+        result = rados_conf_set(r->cluster, after[i][0], after[i][1]);
+        if (result)
+            return refuse(c, E_UNAVAILABLE, result, after[i][0]);
+    }
+    result = rados_connect(r->cluster);
+    if (result)
+        return refuse(c, E_UNAVAILABLE, result,
+                      arena_printf(&c->arena,
+                                   "No monitor that %s names lets us in within %s s; is the "
+                                   "cluster up, and the user's key right",
+                                   file, CONNECT_SECONDS)
+                          .ptr);
+    return E_OK;
+}
+
+static int open_pool(struct ctx *c, struct rados *r, const struct engine_conf *conf)
+{
+    const char *pool = option(conf, "pool", "widerow");
+    int result = rados_ioctx_create(r->cluster, pool, &r->pool);
+
+    if (result == -ENOENT)
+        return fail(c, E_PARAMETER,
+                    "The cluster has no pool '%s'. Make it (`ceph osd pool create %s`) or name "
+                    "another with --pool.",
+                    pool, pool);
+    if (result)
+        return refuse(c, E_UNAVAILABLE, result,
+                      arena_printf(&c->arena, "The pool '%s' cannot be opened", pool).ptr);
+    rados_ioctx_set_namespace(r->pool, option(conf, "namespace", "widerow"));
+    return E_OK;
+}
+
+/* The system partition is made by whoever comes first. */
+static int open_system(struct ctx *c, struct rados *r)
+{
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    rados_write_op_t op = rados_create_write_op();
+    char form[8];
+    int result;
+
+    rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
+    rados_write_op_setxattr(op, FORM_NAME, FORM, sizeof(FORM) - 1);
+    rados_set_state(op, RADOS_YES, RADOS_YES);
+    result = rados_write_now(r, op, PARTITION_SYSTEM);
+    if (result && result != -EEXIST)
+        return refuse(c, E_UNAVAILABLE, result,
+                      "The pool takes no writes; has it enough OSDs, space, and this user the "
+                      "right to write");
+    result = rados_getxattr(r->pool, name.text, FORM_NAME, form, sizeof(form));
+    if (result != sizeof(FORM) - 1 || memcmp(form, FORM, sizeof(FORM) - 1) != 0)
+        return result < 0 && result != -ENODATA && result != -ERANGE
+                   ? refuse(c, E_UNAVAILABLE, result, "The pool cannot be read")
+                   : fail(c, E_FORMAT,
+                          "The pool's namespace holds data of another version; this one reads "
+                          "version %s. Use another namespace.",
+                          FORM);
+    return E_OK;
+}
+
+static void rados_free(struct rados *r)
+{
+    if (r->pool)
+        rados_ioctx_destroy(r->pool);
+    if (r->cluster)
+        rados_shutdown(r->cluster);
+    rados_hints_free(r->hints);
+    pthread_cond_destroy(&r->idle);
+    pthread_mutex_destroy(&r->lock);
+    mem_free(r);
+}
+
+static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engine **out)
+{
+    struct rados *r = mem_zalloc(sizeof(*r));
+    int code;
+
+    r->base.ops = &engine_rados;
+    r->clock = conf->clock;
+    r->log = conf->log;
+    r->pending_bytes_max = conf->unsynced_bytes_max ? conf->unsynced_bytes_max : PENDING_DEFAULT;
+    r->hints = rados_hints_new(HINT_BYTES_MAX);
+    pthread_mutex_init(&r->lock, NULL);
+    pthread_cond_init(&r->idle, NULL);
+    code = connect_cluster(c, r, conf);
+    if (!code)
+        code = open_pool(c, r, conf);
+    if (!code)
+        code = open_system(c, r);
+    if (code) {
+        rados_free(r);
+        return code;
+    }
+    *out = &r->base;
+    return E_OK;
+}
+
+static void rados_close(struct engine *e)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+
+    pthread_mutex_lock(&r->lock);
+    while (r->under_way)
+        pthread_cond_wait(&r->idle, &r->lock);
+    pthread_mutex_unlock(&r->lock);
+    rados_free(r);
+}
+
+/* ---- state ---- */
+
+static void on_probe(rados_completion_t completion, void *arg)
+{
+    struct rados *r = arg;
+
+    rados_answered(r, rados_aio_get_return_value(completion));
+    rados_aio_release(completion);
+    rados_release(r);
+}
+
+/* Without requests nothing would tell that the cluster went away or came back. */
+static void probe(struct rados *r)
+{
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    rados_completion_t completion;
+
+    rados_aio_create_completion2(r, on_probe, &completion);
+    rados_hold(r);
+    rados_sent(r);
+    if (rados_aio_stat(r->pool, name.text, completion, NULL, NULL)) {
+        rados_aio_release(completion);
+        rados_answered(r, -ETIMEDOUT);
+        rados_release(r);
+    }
+}
+
+static void rados_engine_stat(struct engine *e, struct engine_stat *out)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    int64_t now = clock_mono_ms(r->clock), since = atomic_load(&r->asked_since_ms);
+    int64_t answered = atomic_load(&r->answered_ms);
+
+    if (answered > since)
+        since = answered;
+    out->writable = !atomic_load(&r->asked) || now - since < SILENT_MS;
+    if (!out->writable)
+        snprintf(out->reason, sizeof(out->reason), "the cluster has not answered for %lld s",
+                 (long long)(now - since) / 1000);
+    if (!atomic_load(&r->asked))
+        probe(r);
+    out->acked = atomic_load(&r->acked);
+    out->syncs = atomic_load(&r->write_ops);
+    out->stalls = atomic_load(&r->refused_busy);
+    pthread_mutex_lock(&r->lock);
+    out->unsynced_bytes = r->pending_bytes;
+    pthread_mutex_unlock(&r->lock);
+}
+
+static const char *const options[] = {"ceph_conf", "ceph_user", "pool", "namespace", NULL};
+
+const struct engine_ops engine_rados = {
+    .name = "rados",
+    .caps = 0,
+    .options = options,
+    .open = rados_open,
+    .close = rados_close,
+    .create = rados_create_partition,
+    .drop = rados_drop,
+    .recut = rados_recut,
+    .get = rados_get,
+    .scan = rados_scan,
+    .apply = rados_apply,
+    .size = rados_size,
+    .stat = rados_engine_stat,
+};

@@ -1,0 +1,107 @@
+/* rados.h: what the parts of the engine on a Ceph pool share. rados.c tells the design.
+ *
+ * A partition is one object of the pool, named by its id; its keys and values are the object's
+ * omap (rados_omap.h). Two attributes of the object say what is allowed: RADOS_READS and
+ * RADOS_WRITES. Every operation compares the one that concerns it with RADOS_YES, so that a server
+ * whose map is old is refused. The object of a partition that was dropped or cut stays behind,
+ * empty and RADOS_GONE: its id can never come to life again. */
+#ifndef ENGINE_RADOS_H
+#define ENGINE_RADOS_H
+
+#include "engine/engine.h"
+
+#include <pthread.h>
+#include <rados/librados.h>
+#include <stdatomic.h>
+
+#define RADOS_READS "reads"
+#define RADOS_WRITES "writes"
+#define RADOS_YES "y"
+#define RADOS_MAKING "m" /* reads and writes come when all is copied (rados_cut.c) */
+#define RADOS_NO "n"     /* writes only: being copied to where it goes on */
+#define RADOS_GONE "x"
+#define RADOS_LANES 1024 /* hash chains; a power of two */
+/* The OSD's own default of osd_max_omap_entries_per_request is 1024; more is cut there. */
+#define RADOS_LISTING_MAX 10000
+
+struct lane;
+struct rados_hints;
+
+struct rados {
+    struct engine base;
+    struct clock *clock;
+    struct log *log;
+    rados_t cluster;
+    rados_ioctx_t pool;
+    uint64_t pending_bytes_max;
+    struct rados_hints *hints;
+
+    pthread_mutex_t lock; /* of the lanes and of all below that is not atomic */
+    pthread_cond_t idle;  /* under_way came to 0 */
+    struct lane *lanes[RADOS_LANES];
+    uint64_t pending_bytes; /* of batches whose done() is to come */
+    uint64_t under_way;     /* calls whose completion is to come, and operations */
+
+    _Atomic uint64_t read_ops, write_ops; /* operations sent */
+    _Atomic uint64_t acked, refused_busy;
+    _Atomic uint64_t item_bytes;    /* mean bytes of a key and value that was listed */
+    _Atomic uint64_t asked;         /* operations whose answer is to come */
+    _Atomic int64_t asked_since_ms; /* when the oldest possible of them was sent; monotonic */
+    _Atomic int64_t answered_ms;    /* the last answer of the cluster */
+    _Atomic int64_t logged_ms;      /* the last line about a strange answer */
+    _Atomic int last_error;         /* of the last operation, a negative errno; 0: none */
+};
+
+/* The object of a partition. */
+struct rados_name {
+    char text[24];
+};
+
+struct rados_name rados_name(partition_id id);
+
+/* What is under way keeps the engine open. */
+void rados_hold(struct rados *r);
+void rados_release(struct rados *r);
+
+/* Around every operation that is sent: `sent` before it, `answered` with its result. They keep
+ * what stat() tells. */
+void rados_sent(struct rados *r);
+void rados_answered(struct rados *r, int result);
+
+/* The outcome of an operation by its result (negative errno). */
+int rados_read_code(struct rados *r, int result);
+int rados_write_code(struct rados *r, int result);
+
+/* Parts of a write operation: it does nothing unless `attribute` is `state`; it sets both. */
+void rados_expect(rados_write_op_t op, const char *attribute, const char *state);
+void rados_set_state(rados_write_op_t op, const char *reads, const char *writes);
+
+/* A blocking write operation on a partition's object: operates and releases `op`. */
+int rados_write_now(struct rados *r, rados_write_op_t op, partition_id id);
+
+/* rados_read.c */
+int rados_get(struct ctx *c, struct engine *e, struct get *g);
+int rados_scan(struct ctx *c, struct engine *e, struct scan *s);
+
+/* rados_write.c */
+void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                 void *arg);
+/* What a read at VIEW_LATEST must know of the batches of this process that are under way in its
+ * partition. */
+enum pending_state {
+    PENDING_NONE,  /* nothing; ask the pool */
+    PENDING_EDIT,  /* *found, *value (in c's arena) or *code answer it */
+    PENDING_WAITS, /* run(arg) is called later; then ask again */
+};
+enum pending_state rados_pending_get(struct rados *r, struct ctx *c, struct get *g, int *code);
+enum pending_state rados_pending_scan(struct rados *r, const struct scan *s, void (*run)(void *arg),
+                                      void *arg);
+
+/* rados_cut.c: whole partitions. */
+int rados_create_partition(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                size_t from_count, const struct partition_spec *to, size_t to_count);
+int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
+
+#endif

@@ -1,0 +1,378 @@
+/* rados_cut.c: whole partitions: made, dropped, cut anew, measured. All of it blocks.
+ *
+ * recut() copies: an object cannot be shared out. The order makes it safe to be killed anywhere and
+ * called again, by any process, or by two at once:
+ *
+ *   1. Make the new objects, which allow nobody to read or write yet.
+ *   2. Forbid writes to the old ones. Reads go on; nothing changes there any more.
+ *   3. Copy, into objects that do not allow writes yet (compared in each operation, so that a late
+ *      copier changes nothing in a partition that is in use).
+ *   4. Empty the old objects and mark them gone. From now on whoever still asks them is told
+ *      E_PARTITION.
+ *   5. Allow reads and writes of the new ones.
+ *
+ * An old partition that is gone proves that the copy was whole, so a second call goes on at 5. */
+#include "engine/rados.h"
+#include "engine/rados_hints.h"
+#include "engine/rados_omap.h"
+
+#include <errno.h>
+
+#define COPY_ITEMS 2000
+#define COPY_BYTES_MAX (8u << 20)
+#define SAMPLES 64
+
+static int refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what)
+{
+    char reason[96];
+
+    return fail(c, rados_write_code(r, result), "Partition %llu cannot be %s: %s.",
+                (unsigned long long)id, what, strerror_r(-result, reason, sizeof(reason)));
+}
+
+static int make(struct ctx *c, struct rados *r, partition_id id, const char *state)
+{
+    rados_write_op_t op = rados_create_write_op();
+    int result;
+
+    rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
+    rados_set_state(op, state, state);
+    result = rados_write_now(r, op, id);
+    if (result && result != -EEXIST)
+        return refuse(c, r, result, id, "made");
+    return E_OK;
+}
+
+int rados_create_partition(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    return make(c, PORT_CONTAINER(e, struct rados, base), p->id, RADOS_YES);
+}
+
+/* Its keys go, its object stays behind. */
+int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    rados_write_op_t op = rados_create_write_op();
+    int result;
+
+    rados_write_op_create(op, LIBRADOS_CREATE_IDEMPOTENT, NULL);
+    rados_write_op_omap_clear(op);
+    rados_set_state(op, RADOS_GONE, RADOS_GONE);
+    result = rados_write_now(r, op, p->id);
+    rados_hints_forget(r->hints, p->id);
+    if (result)
+        return refuse(c, r, result, p->id, "dropped");
+    return E_OK;
+}
+
+/* ---- listings that block ---- */
+
+struct listing {
+    struct rados *r;
+    partition_id id;
+    bytes after;
+    rados_omap_iter_t iter;
+    unsigned char more;
+};
+
+/* Asks for the next items behind l->after; `values` too, or keys alone. */
+static int list(struct listing *l, bool values, size_t max)
+{
+    struct rados_name name = rados_name(l->id);
+    rados_read_op_t op = rados_create_read_op();
+    int result, part;
+
+    rados_read_op_cmpxattr(op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
+                           sizeof(RADOS_YES) - 1);
+    if (values)
+        rados_read_op_omap_get_vals2(op, l->after.ptr, OMAP_FIRST, max, &l->iter, &l->more, &part);
+    else
+        rados_read_op_omap_get_keys2(op, l->after.ptr, max, &l->iter, &l->more, &part);
+    rados_sent(l->r);
+    atomic_fetch_add(&l->r->read_ops, 1);
+    result = rados_read_op_operate(op, l->r->pool, name.text, 0);
+    rados_answered(l->r, result);
+    rados_release_read_op(op);
+    return result;
+}
+
+static bool list_next(struct listing *l, bytes *key, bytes *value)
+{
+    char *k, *v;
+    size_t key_len, value_len;
+
+    if (rados_omap_get_next2(l->iter, &k, &v, &key_len, &value_len) || !k)
+        return false;
+    *key = bytes_of(k, key_len);
+    *value = bytes_of(v, value_len);
+    return true;
+}
+
+static void list_end(struct listing *l)
+{
+    if (l->iter)
+        rados_omap_get_end(l->iter);
+    l->iter = NULL;
+}
+
+static bytes copy_z(struct arena *a, bytes key)
+{
+    char *z = arena_alloc(a, key.len + 1);
+
+    memcpy(z, key.ptr, key.len);
+    z[key.len] = 0;
+    return bytes_of(z, key.len);
+}
+
+/* ---- recut ---- */
+
+/* A range's bounds in stored form. */
+struct bounds {
+    bytes above, stop;
+};
+
+static struct bounds bounds_of(struct arena *a, const struct key_range *range)
+{
+    return (struct bounds){omap_before(a, range->start),
+                           range->end.len ? omap_key(a, range->end) : BYTES_NONE};
+}
+
+static bool inside(bytes key, const struct bounds *b)
+{
+    return bytes_compare(key, b->above) > 0 && (!b->stop.len || bytes_compare(key, b->stop) < 0);
+}
+
+struct copy {
+    struct rados *r;
+    partition_id to;
+    rados_write_op_t op;
+    size_t bytes;
+};
+
+static void copy_begin(struct copy *copy)
+{
+    copy->op = rados_create_write_op();
+    copy->bytes = 0;
+    rados_expect(copy->op, RADOS_WRITES, RADOS_MAKING);
+}
+
+/* -ECANCELED: somebody else has finished it all. */
+static int copy_flush(struct copy *copy)
+{
+    int result = 0;
+
+    if (copy->bytes)
+        result = rados_write_now(copy->r, copy->op, copy->to);
+    else
+        rados_release_write_op(copy->op);
+    copy->op = NULL;
+    return result;
+}
+
+static int copy_put(struct copy *copy, bytes key, bytes value)
+{
+    if (!copy->op)
+        copy_begin(copy);
+    rados_write_op_omap_set2(copy->op, (const char *const *)&key.ptr,
+                             (const char *const *)&value.ptr, &key.len, &value.len, 1);
+    copy->bytes += key.len + value.len;
+    return copy->bytes > COPY_BYTES_MAX ? copy_flush(copy) : 0;
+}
+
+/* All of `from` that lies in a range of `to`. -ECANCELED: all has been copied before. */
+static int copy_partition(struct ctx *c, struct rados *r, partition_id from,
+                          const struct partition_spec *to)
+{
+    struct bounds *bounds = ARENA_ARRAY(&c->arena, struct bounds, to->range_count + 1);
+    struct listing l = {.r = r, .id = from, .after = BYTES_LIT(OMAP_FIRST), .more = 1};
+    struct copy copy = {.r = r, .to = to->id};
+    bytes key, value, last = BYTES_NONE;
+    int result = 0;
+
+    for (size_t i = 0; i < to->range_count; i++)
+        bounds[i] = bounds_of(&c->arena, &to->ranges[i]);
+    while (l.more && !result) {
+        result = list(&l, true, COPY_ITEMS);
+        while (!result && list_next(&l, &key, &value)) {
+            last = key;
+            for (size_t i = 0; i < to->range_count; i++)
+                if (inside(key, &bounds[i])) {
+                    result = copy_put(&copy, key, value);
+                    break;
+                }
+        }
+        if (last.ptr)
+            l.after = copy_z(&c->arena, last);
+        last = BYTES_NONE;
+        list_end(&l);
+        if (copy.op && !result)
+            result = copy_flush(&copy);
+    }
+    if (copy.op)
+        rados_release_write_op(copy.op);
+    return result;
+}
+
+static int change_state(struct rados *r, partition_id id, const char *expected, const char *reads,
+                        const char *writes)
+{
+    rados_write_op_t op = rados_create_write_op();
+
+    rados_expect(op, RADOS_WRITES, expected);
+    rados_set_state(op, reads, writes);
+    return rados_write_now(r, op, id);
+}
+
+/* -ECANCELED: it is gone. */
+static int forbid_writes(struct rados *r, partition_id id)
+{
+    int result = change_state(r, id, RADOS_YES, RADOS_YES, RADOS_NO);
+
+    /* Perhaps somebody did so before. */
+    return result == -ECANCELED ? change_state(r, id, RADOS_NO, RADOS_YES, RADOS_NO) : result;
+}
+
+/* *gone: an old partition is gone or a new one in use, so all has been copied before. */
+static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec *from,
+                    size_t from_count, const struct partition_spec *to, size_t to_count, bool *gone)
+{
+    int result;
+
+    *gone = false;
+    for (size_t i = 0; i < from_count && !*gone; i++) {
+        result = forbid_writes(r, from[i].id);
+        *gone = result == -ECANCELED;
+        if (result && !*gone)
+            return refuse(c, r, result, from[i].id, "closed to writes");
+    }
+    for (size_t i = 0; i < from_count; i++)
+        for (size_t k = 0; k < to_count && !*gone; k++) {
+            result = copy_partition(c, r, from[i].id, &to[k]);
+            *gone = result == -ECANCELED;
+            if (result && !*gone)
+                return refuse(c, r, result, from[i].id, "copied");
+        }
+    return E_OK;
+}
+
+int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                size_t from_count, const struct partition_spec *to, size_t to_count)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    bool gone;
+    int result;
+
+    for (size_t i = 0; i < to_count; i++)
+        TRY(make(c, r, to[i].id, RADOS_MAKING));
+    TRY(copy_all(c, r, from, from_count, to, to_count, &gone));
+    for (size_t i = 0; i < from_count; i++)
+        TRY(rados_drop(c, e, &from[i]));
+    for (size_t i = 0; i < to_count; i++) {
+        result = change_state(r, to[i].id, RADOS_MAKING, RADOS_YES, RADOS_YES);
+        if (result && result != -ECANCELED)
+            return refuse(c, r, result, to[i].id, "opened");
+    }
+    return E_OK;
+}
+
+/* ---- size ---- */
+
+/* Keys of a range, every `stride`-th kept. */
+struct measure {
+    uint64_t count, key_bytes;
+    bytes samples[2 * SAMPLES];
+    size_t sample_count;
+    uint64_t stride;
+};
+
+static void measure_key(struct arena *a, struct measure *m, bytes key)
+{
+    m->key_bytes += key.len;
+    if (m->count++ % m->stride)
+        return;
+    if (m->sample_count == PORT_COUNT(m->samples)) {
+        for (size_t i = 0; i < SAMPLES; i++)
+            m->samples[i] = m->samples[2 * i];
+        m->sample_count = SAMPLES;
+        m->stride *= 2;
+        if ((m->count - 1) % m->stride)
+            return;
+    }
+    m->samples[m->sample_count++] = copy_z(a, key);
+}
+
+static int measure_keys(struct ctx *c, struct rados *r, partition_id id,
+                        const struct bounds *bounds, struct measure *m)
+{
+    struct listing l = {.r = r, .id = id, .after = bounds->above, .more = 1};
+    bytes key, value, last;
+    int result = 0;
+
+    while (l.more && !result) {
+        result = list(&l, false, RADOS_LISTING_MAX);
+        last = BYTES_NONE;
+        while (!result && list_next(&l, &key, &value)) {
+            if (!inside(key, bounds)) {
+                l.more = 0;
+                break;
+            }
+            last = key;
+            measure_key(&c->arena, m, key);
+        }
+        if (last.ptr)
+            l.after = copy_z(&c->arena, last);
+        list_end(&l);
+    }
+    return result;
+}
+
+static int measure_values(struct rados *r, partition_id id, const struct measure *m, uint64_t *mean)
+{
+    struct rados_name name = rados_name(id);
+    const char *keys[2 * SAMPLES];
+    size_t lens[2 * SAMPLES];
+    struct listing l = {.r = r};
+    rados_read_op_t op = rados_create_read_op();
+    bytes key, value;
+    uint64_t total = 0, seen = 0;
+    int result, part;
+
+    for (size_t i = 0; i < m->sample_count; i++) {
+        keys[i] = m->samples[i].ptr;
+        lens[i] = m->samples[i].len;
+    }
+    rados_read_op_omap_get_vals_by_keys2(op, keys, m->sample_count, lens, &l.iter, &part);
+    rados_sent(r);
+    atomic_fetch_add(&r->read_ops, 1);
+    result = rados_read_op_operate(op, r->pool, name.text, 0);
+    rados_answered(r, result);
+    rados_release_read_op(op);
+    while (!result && list_next(&l, &key, &value)) {
+        total += value.len;
+        seen++;
+    }
+    list_end(&l);
+    *mean = seen ? total / seen : 0;
+    return result;
+}
+
+int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+
+    *out = 0;
+    for (size_t i = 0; i < p->range_count; i++) {
+        struct bounds bounds = bounds_of(&c->arena, &p->ranges[i]);
+        struct measure m = {.stride = 1};
+        uint64_t mean = 0;
+        int result = measure_keys(c, r, p->id, &bounds, &m);
+
+        if (!result && m.count)
+            result = measure_values(r, p->id, &m, &mean);
+        if (result)
+            return fail(c, rados_read_code(r, result), "The size of partition %llu cannot be told.",
+                        (unsigned long long)p->id);
+        *out += m.key_bytes + m.count * mean;
+    }
+    return E_OK;
+}

@@ -1,0 +1,536 @@
+/* rados_read.c: get and scan.
+ *
+ * A get is one operation with one key. A scan is one operation with a listing for each range, and
+ * so one point in time; a listing asks for about what the caller can take, by the mean size of what
+ * was listed before, and a page that comes out short says that there is more.
+ *
+ * An omap lists forward only. A backward page is the end of a forward listing that begins at a
+ * hint (rados_hints.h): a key known from an earlier survey with about as many keys behind it as are
+ * wanted. If the listing does not reach the end of the range, or finds nothing though there may be
+ * more below the hint, a survey (a listing of keys alone) makes new hints and the walk begins
+ * again. A survey comes once a partition and whenever it has changed much. */
+#include "engine/rados.h"
+#include "engine/rados_hints.h"
+#include "engine/rados_omap.h"
+
+#define LISTING_MIN 16
+
+/* What an item costs in memory, with what surrounds it. */
+#define ITEM_BYTES_GUESS 512
+
+/* Keys that a listing from a hint may hold besides those wanted: hints_before() goes two steps
+ * further, and some came since. */
+#define HINT_SLACK (4 * HINT_STEP)
+
+/* Operations of one backward walk before it gives up. */
+#define ROUNDS_MAX 200
+
+/* ---- get ---- */
+
+struct get_read {
+    struct rados *r;
+    struct ctx *c;
+    struct get *g;
+    rados_read_op_t op;
+    rados_omap_iter_t iter;
+    int result;
+};
+
+/* A copy within the cap of the context's arena. */
+static int copy_value(struct ctx *c, bytes from, bytes *out)
+{
+    void *p = arena_try_alloc(&c->arena, from.len ? from.len : 1);
+
+    if (!p)
+        return fail_code(c, E_MEMORY);
+    if (from.len)
+        memcpy(p, from.ptr, from.len);
+    *out = bytes_of(p, from.len);
+    return E_OK;
+}
+
+static int damaged(struct ctx *c, partition_id id)
+{
+    return fail(c, E_CORRUPT, "Partition %llu holds a key or value of unknown form.",
+                (unsigned long long)id);
+}
+
+static int take_value(struct get_read *read)
+{
+    struct get *g = read->g;
+    char *key, *stored;
+    size_t key_len, stored_len;
+    bytes value;
+
+    if (rados_omap_get_next2(read->iter, &key, &stored, &key_len, &stored_len) || !key)
+        return E_OK;
+    if (!omap_value_decode(bytes_of(stored, stored_len), &value))
+        return damaged(read->c, g->partition);
+    TRY(copy_value(read->c, value, &g->value));
+    g->found = true;
+    return E_OK;
+}
+
+static void get_free(struct get_read *read)
+{
+    if (read->iter)
+        rados_omap_get_end(read->iter);
+    rados_release_read_op(read->op);
+    mem_free(read);
+}
+
+static void on_get(rados_completion_t completion, void *arg)
+{
+    struct get_read *read = arg;
+    struct rados *r = read->r;
+    struct get *g = read->g;
+    int result = rados_aio_get_return_value(completion);
+
+    rados_aio_release(completion);
+    rados_answered(r, result);
+    g->code = rados_read_code(r, result);
+    if (!g->code)
+        g->code = take_value(read);
+    get_free(read);
+    g->done(g);
+    rados_release(r);
+}
+
+int rados_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct rados_name name = rados_name(g->partition);
+    struct get_read *read;
+    rados_completion_t completion;
+    bytes key;
+    int code;
+
+    if (g->view == VIEW_LATEST && rados_pending_get(r, c, g, &code) == PENDING_EDIT)
+        return code;
+    read = mem_zalloc(sizeof(*read));
+    *read = (struct get_read){.r = r, .c = c, .g = g, .op = rados_create_read_op()};
+    key = omap_key(&c->arena, g->key);
+    rados_read_op_cmpxattr(read->op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
+                           sizeof(RADOS_YES) - 1);
+    rados_read_op_omap_get_vals_by_keys2(read->op, (const char *const *)&key.ptr, 1, &key.len,
+                                         &read->iter, &read->result);
+    rados_aio_create_completion2(read, on_get, &completion);
+    rados_hold(r);
+    rados_sent(r);
+    atomic_fetch_add(&r->read_ops, 1);
+    code = rados_aio_read_op_operate(read->op, r->pool, completion, name.text, 0);
+    if (!code)
+        return E_LATER;
+    rados_aio_release(completion);
+    rados_answered(r, code);
+    get_free(read);
+    rados_release(r);
+    return fail(c, rados_read_code(r, code), "The pool did not take a read: error %d.", -code);
+}
+
+/* ---- scan ---- */
+
+enum walk_state {
+    WALK_LISTING,
+    WALK_SURVEY, /* keys alone, for hints */
+    WALK_ENDED,
+};
+
+/* One range on its way. Bounds are in stored form. */
+struct walk {
+    enum walk_state state;
+    bytes floor;   /* all of the range is behind it */
+    bytes stop;    /* keys at or above it are outside; empty: none */
+    bytes prefix;  /* of all keys of the range */
+    bytes ceiling; /* where the listing or the survey began: the floor, or a hint */
+    bytes after;   /* the next operation begins behind it */
+    size_t asked;
+    rados_omap_iter_t iter;
+    unsigned char more;
+    int result;
+    int rounds;
+
+    struct kv *items;
+    size_t count, first, room;
+    size_t bytes;
+    bool more_below; /* backward: something was cut off */
+
+    bytes *samples; /* of the survey */
+    size_t sample_count, sample_room, surveyed;
+};
+
+struct scan_read {
+    struct rados *r;
+    struct ctx *c;
+    struct scan *s;
+    rados_read_op_t op;
+    struct walk *walks;
+};
+
+static void scan_run(void *arg);
+
+static size_t listing_size(const struct rados *r, const struct scan *s)
+{
+    uint64_t mean = atomic_load_explicit(&r->item_bytes, memory_order_relaxed);
+    size_t n = s->bytes_max / (mean ? mean : ITEM_BYTES_GUESS) + 1;
+
+    if (n < LISTING_MIN)
+        n = LISTING_MIN;
+    if (n > s->items_max + 1)
+        n = s->items_max + 1;
+    return n < RADOS_LISTING_MAX ? n : RADOS_LISTING_MAX;
+}
+
+/* Under no lock: a mean needs no more. */
+static void note_sizes(struct rados *r, uint64_t total, uint64_t count)
+{
+    uint64_t mean = atomic_load_explicit(&r->item_bytes, memory_order_relaxed);
+
+    if (count)
+        atomic_store_explicit(&r->item_bytes, mean ? (7 * mean + total / count) / 8 : total / count,
+                              memory_order_relaxed);
+}
+
+static bool fits(const struct scan *s, const struct walk *w)
+{
+    return w->count < s->items_max && (!w->count || w->bytes <= s->bytes_max);
+}
+
+/* ---- forward ---- */
+
+static int append(struct scan_read *read, struct walk *w, bytes key, bytes value)
+{
+    struct ctx *c = read->c;
+    struct kv *kv;
+
+    if (w->count == w->room) {
+        size_t room = w->room ? 2 * w->room : 16;
+        struct kv *items = arena_try_alloc(&c->arena, sizeof(*items) * room);
+
+        if (!items)
+            return fail_code(c, E_MEMORY);
+        if (w->count)
+            memcpy(items, w->items, sizeof(*items) * w->count);
+        w->items = items;
+        w->room = room;
+    }
+    kv = &w->items[w->count];
+    if (!omap_key_decode(&c->arena, key, &kv->key) || !omap_value_decode(value, &value))
+        return damaged(c, read->s->partition);
+    TRY(copy_value(c, value, &kv->value));
+    w->bytes += kv->key.len + kv->value.len;
+    w->count++;
+    return E_OK;
+}
+
+/* Reads what one operation gave; *reached if that was the end of the range. */
+static int take_listing(struct scan_read *read, struct walk *w, bool *reached)
+{
+    const struct scan *s = read->s;
+    char *key, *value;
+    size_t key_len, value_len, seen = 0, total = 0;
+
+    *reached = !w->more;
+    while (!rados_omap_get_next2(w->iter, &key, &value, &key_len, &value_len) && key) {
+        bytes stored = bytes_of(key, key_len);
+
+        if (w->stop.len && bytes_compare(stored, w->stop) >= 0) {
+            *reached = true;
+            break;
+        }
+        if (!s->backward && !fits(s, w)) {
+            *reached = false;
+            break;
+        }
+        seen++;
+        total += key_len + value_len;
+        TRY(append(read, w, stored, bytes_of(value, value_len)));
+    }
+    note_sizes(read->r, total, seen);
+    return E_OK;
+}
+
+/* ---- backward ---- */
+
+/* Where the next listing begins, and how much it may take to reach the end from there. */
+static void aim(struct scan_read *read, struct walk *w)
+{
+    w->ceiling = rados_hints_before(read->r->hints, &read->c->arena, read->s->partition, w->floor,
+                                    w->stop, w->asked);
+    w->after = w->ceiling;
+    w->state = WALK_LISTING;
+    w->count = w->first = w->bytes = 0;
+}
+
+static void survey(struct walk *w, bytes from)
+{
+    w->ceiling = w->after = from;
+    w->state = WALK_SURVEY;
+    w->sample_count = w->surveyed = 0;
+}
+
+static bytes key_copy_z(struct arena *a, bytes key)
+{
+    uint8_t *z = arena_alloc(a, key.len + 1);
+
+    memcpy(z, key.ptr, key.len);
+    z[key.len] = 0;
+    return bytes_of(z, key.len);
+}
+
+static void take_sample(struct arena *a, struct walk *w, bytes key)
+{
+    if (w->sample_count == w->sample_room) {
+        size_t room = w->sample_room ? 2 * w->sample_room : 64;
+        bytes *samples = ARENA_ARRAY(a, bytes, room);
+
+        if (w->sample_count)
+            memcpy(samples, w->samples, sizeof(*samples) * w->sample_count);
+        w->samples = samples;
+        w->sample_room = room;
+    }
+    w->samples[w->sample_count++] = key_copy_z(a, key);
+}
+
+static int take_survey(struct scan_read *read, struct walk *w)
+{
+    struct arena *a = &read->c->arena;
+    char *key, *value;
+    size_t key_len, value_len;
+    bytes last = BYTES_NONE;
+    bool reached = !w->more;
+
+    while (!rados_omap_get_next2(w->iter, &key, &value, &key_len, &value_len) && key) {
+        last = bytes_of(key, key_len);
+        if (w->stop.len && bytes_compare(last, w->stop) >= 0) {
+            reached = true;
+            break;
+        }
+        if (++w->surveyed % HINT_STEP == 0)
+            take_sample(a, w, last);
+    }
+    if (!reached) {
+        if (last.ptr)
+            w->after = key_copy_z(a, last);
+        return E_OK;
+    }
+    rados_hints_replace(read->r->hints, read->s->partition, w->ceiling, w->stop, w->samples,
+                        w->sample_count);
+    if (!w->surveyed && bytes_equal(w->ceiling, w->floor))
+        w->state = WALK_ENDED;
+    else
+        aim(read, w);
+    return E_OK;
+}
+
+/* Keeps the end of the listing that the caller can take. */
+static void cut_first(const struct scan *s, struct walk *w)
+{
+    while (w->count - w->first > 1) {
+        struct kv *kv = &w->items[w->first];
+        size_t rest = w->bytes - kv->key.len - kv->value.len;
+
+        /* The item that passes bytes_max is still given. */
+        if (w->count - w->first <= s->items_max && rest <= s->bytes_max)
+            break;
+        w->bytes = rest;
+        w->first++;
+        w->more_below = true;
+    }
+}
+
+static int take_backward(struct scan_read *read, struct walk *w)
+{
+    bool reached, at_floor = bytes_equal(w->ceiling, w->floor);
+
+    if (++w->rounds > ROUNDS_MAX)
+        return fail(read->c, E_BUSY, "The end of a range moves faster than it can be read.");
+    if (w->state == WALK_SURVEY)
+        return take_survey(read, w);
+    TRY(take_listing(read, w, &reached));
+    if (!reached) {
+        survey(w, w->ceiling);
+    } else if (w->count || at_floor) {
+        w->more_below = w->count && !at_floor;
+        cut_first(read->s, w);
+        w->state = WALK_ENDED;
+    } else {
+        survey(w, w->floor);
+    }
+    return E_OK;
+}
+
+static int take_forward(struct scan_read *read, struct walk *w)
+{
+    bool reached;
+
+    TRY(take_listing(read, w, &reached));
+    /* Nothing though there is more cannot be, and would be asked for again. */
+    if (reached || w->count)
+        w->state = WALK_ENDED;
+    read->s->pages[w - read->walks].more = !reached;
+    return E_OK;
+}
+
+static void page_make(struct scan_read *read, size_t i)
+{
+    struct walk *w = &read->walks[i];
+    struct page *page = &read->s->pages[i];
+
+    page->items = w->items ? w->items + w->first : NULL;
+    page->count = w->count - w->first;
+    page->bytes = w->bytes;
+    if (!read->s->backward)
+        return;
+    page->more = w->more_below;
+    for (size_t a = 0, b = page->count; a + 1 < b; a++, b--) {
+        struct kv kv = page->items[a];
+
+        page->items[a] = page->items[b - 1];
+        page->items[b - 1] = kv;
+    }
+}
+
+static int take_pages(struct scan_read *read)
+{
+    for (size_t i = 0; i < read->s->range_count; i++)
+        if (read->walks[i].iter)
+            TRY(read->s->backward ? take_backward(read, &read->walks[i])
+                                  : take_forward(read, &read->walks[i]));
+    return E_OK;
+}
+
+static bool all_ended(const struct scan_read *read)
+{
+    for (size_t i = 0; i < read->s->range_count; i++)
+        if (read->walks[i].state != WALK_ENDED)
+            return false;
+    return true;
+}
+
+static void op_free(struct scan_read *read)
+{
+    for (size_t i = 0; i < read->s->range_count; i++) {
+        if (read->walks[i].iter)
+            rados_omap_get_end(read->walks[i].iter);
+        read->walks[i].iter = NULL;
+    }
+    rados_release_read_op(read->op);
+    read->op = NULL;
+}
+
+static void scan_finish(struct scan_read *read, int code)
+{
+    struct rados *r = read->r;
+    struct scan *s = read->s;
+
+    for (size_t i = 0; i < s->range_count && !code; i++)
+        page_make(read, i);
+    s->code = code;
+    mem_free(read);
+    s->done(s);
+    rados_release(r);
+}
+
+static void on_scan(rados_completion_t completion, void *arg)
+{
+    struct scan_read *read = arg;
+    int result = rados_aio_get_return_value(completion), code;
+
+    rados_aio_release(completion);
+    rados_answered(read->r, result);
+    code = rados_read_code(read->r, result);
+    if (!code)
+        code = take_pages(read);
+    op_free(read);
+    if (!code && !all_ended(read))
+        scan_run(read);
+    else
+        scan_finish(read, code);
+}
+
+static int scan_send(struct scan_read *read)
+{
+    struct rados *r = read->r;
+    struct scan *s = read->s;
+    struct rados_name name = rados_name(s->partition);
+    rados_completion_t completion;
+    int result;
+
+    read->op = rados_create_read_op();
+    rados_read_op_cmpxattr(read->op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
+                           sizeof(RADOS_YES) - 1);
+    for (size_t i = 0; i < s->range_count; i++) {
+        struct walk *w = &read->walks[i];
+
+        if (w->state == WALK_LISTING)
+            rados_read_op_omap_get_vals2(read->op, w->after.ptr, w->prefix.ptr,
+                                         s->backward ? w->asked + HINT_SLACK : w->asked, &w->iter,
+                                         &w->more, &w->result);
+        else if (w->state == WALK_SURVEY)
+            rados_read_op_omap_get_keys2(read->op, w->after.ptr, RADOS_LISTING_MAX, &w->iter,
+                                         &w->more, &w->result);
+    }
+    rados_aio_create_completion2(read, on_scan, &completion);
+    rados_sent(r);
+    atomic_fetch_add(&r->read_ops, 1);
+    result = rados_aio_read_op_operate(read->op, r->pool, completion, name.text, 0);
+    if (result) {
+        rados_aio_release(completion);
+        rados_answered(r, result);
+        op_free(read);
+    }
+    return result;
+}
+
+/* Sends the next operation, or parks behind batches that the scan must see. */
+static void scan_run(void *arg)
+{
+    struct scan_read *read = arg;
+    int result;
+
+    if (read->s->view == VIEW_LATEST &&
+        rados_pending_scan(read->r, read->s, scan_run, read) == PENDING_WAITS)
+        return;
+    result = scan_send(read);
+    if (result)
+        scan_finish(read, rados_read_code(read->r, result));
+}
+
+static void walk_begin(struct scan_read *read, size_t i)
+{
+    const struct key_range *range = &read->s->ranges[i];
+    struct walk *w = &read->walks[i];
+    struct arena *a = &read->c->arena;
+
+    w->floor = range->start.len ? omap_before(a, range->start) : BYTES_LIT(OMAP_FIRST);
+    w->stop = range->end.len ? omap_key(a, range->end) : BYTES_NONE;
+    w->prefix = omap_prefix(a, range->start, range->end);
+    w->asked = listing_size(read->r, read->s);
+    w->ceiling = w->after = w->floor;
+    if (range->end.len && bytes_compare(range->start, range->end) >= 0)
+        w->state = WALK_ENDED;
+    else if (read->s->backward)
+        aim(read, w);
+}
+
+int rados_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct scan_read *read;
+
+    if (!s->range_count)
+        return E_OK;
+    read = mem_zalloc(sizeof(*read));
+    *read = (struct scan_read){
+        .r = r, .c = c, .s = s, .walks = ARENA_ARRAY(&c->arena, struct walk, s->range_count)};
+    for (size_t i = 0; i < s->range_count; i++)
+        walk_begin(read, i);
+    if (all_ended(read)) {
+        mem_free(read);
+        return E_OK;
+    }
+    rados_hold(r);
+    scan_run(read);
+    return E_LATER;
+}
