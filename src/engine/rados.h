@@ -102,6 +102,10 @@ int rados_create_partition(struct ctx *c, struct engine *e, const struct partiti
 int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                 size_t from_count, const struct partition_spec *to, size_t to_count);
+int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
+
+/* rados_bulk.c */
+int rados_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 
 #endif

@@ -93,7 +93,7 @@ static int list(struct listing *l, bool values, size_t max)
     result = rados_read_op_operate(op, l->r->pool, name.text, 0);
     rados_answered(l->r, result);
     rados_release_read_op(op);
-    return result;
+    return result < 0 ? result : 0; /* comparisons may make it 1 */
 }
 
 static bool list_next(struct listing *l, bytes *key, bytes *value)
@@ -275,6 +275,26 @@ int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *fr
     return E_OK;
 }
 
+int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    rados_write_op_t op = rados_create_write_op();
+    int result;
+
+    rados_expect(op, RADOS_WRITES, RADOS_YES);
+    for (size_t i = 0; i < p->range_count; i++) {
+        const struct key_range *range = &p->ranges[i];
+        bytes start = omap_before(&c->arena, range->start);
+        bytes end = range->end.len ? omap_before(&c->arena, range->end) : BYTES_LIT(OMAP_BEHIND);
+
+        rados_write_op_omap_rm_range2(op, start.ptr, start.len, end.ptr, end.len);
+    }
+    result = rados_write_now(r, op, p->id);
+    if (result)
+        return refuse(c, r, result, p->id, "erased in part");
+    return E_OK;
+}
+
 /* ---- size ---- */
 
 /* Keys of a range, every `stride`-th kept. */
@@ -347,13 +367,13 @@ static int measure_values(struct rados *r, partition_id id, const struct measure
     result = rados_read_op_operate(op, r->pool, name.text, 0);
     rados_answered(r, result);
     rados_release_read_op(op);
-    while (!result && list_next(&l, &key, &value)) {
+    while (result >= 0 && list_next(&l, &key, &value)) {
         total += value.len;
         seen++;
     }
     list_end(&l);
     *mean = seen ? total / seen : 0;
-    return result;
+    return result < 0 ? result : 0;
 }
 
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)

@@ -16,6 +16,7 @@
 #include "base/arena.h"
 
 #define OMAP_FIRST "k"
+#define OMAP_BEHIND "l" /* above all keys */
 #define OMAP_END 0x01
 #define OMAP_HASH_MIN 1024
 #define OMAP_HASH_CHARS 22
