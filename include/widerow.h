@@ -656,7 +656,7 @@ struct wr_options {
     /* What that engine alone understands; empty values count as not given. */
     const struct wr_setting *engine_settings;
     size_t engine_setting_count;
-    const char *dir;    /* the data folder; made if missing. Ignored by "mem" */
+    const char *dir; /* the data folder; made if missing. Ignored by "mem" */
     bool no_sync; /* answer writes before they are on stable storage. Faster; a power cut loses the
                      newest */
     bool accept_data_loss; /* open although acknowledged writes are missing; what is left becomes

@@ -548,12 +548,29 @@ static int limits_load(struct load *l)
     return E_OK;
 }
 
+/* Is `value` one of those that the row's text names, parted by '|'? */
+static bool is_choice(const struct row *row, const char *value)
+{
+    size_t n = strlen(value);
+
+    for (const char *at = row->value; n && at; at = strchr(at, '|')) {
+        at += *at == '|';
+        if (strncmp(at, value, n) == 0 && (!at[n] || at[n] == '|'))
+            return true;
+    }
+    return false;
+}
+
 static int choices_check(struct load *l)
 {
     struct config *c = l->c;
     const char *const *at;
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 
+    if (!is_choice(row_find("engine"), c->engine))
+        return refuse(l, "%s: there is no engine '%s'. Choose %s.",
+                      l->given[row_find("engine") - rows].source, c->engine,
+                      row_find("engine")->value);
     for (at = levels; *at && strcmp(*at, c->log_level) != 0; at++)
         ;
     if (!*at)
