@@ -525,6 +525,90 @@ struct wr_split_result {
     size_t point_count;
 };
 
+/* ---- heat maps and sizes (doc/heat.md) ---- */
+
+/* What a heat map counts. */
+enum wr_heat_metric {
+    WR_HEAT_READS = 0,   /* rows */
+    WR_HEAT_WRITES = 1,  /* rows */
+    WR_HEAT_CU = 2,      /* capacity units, read and write */
+    WR_HEAT_REFUSED = 3, /* rows that were refused for want of throughput */
+    WR_HEAT_BYTES = 4,   /* as capacity counts them, read and written */
+};
+#define WR_HEAT_METRICS 5
+#define WR_HEAT_MINUTES_MAX 1440
+#define WR_HEAT_ROWS_MAX 2048
+
+/* DescribeHeat: the map of the last minutes, the running one included. */
+struct wr_describe_heat {
+    struct wr_bytes table;
+    int32_t minutes;  /* 1 to WR_HEAT_MINUTES_MAX */
+    int32_t columns;  /* of the answer, at most: each is of whole minutes. 0: one a minute */
+    int32_t rows;     /* of the answer, at most. 0: 64 */
+    uint32_t metrics; /* bits 1 << enum wr_heat_metric; 0: all */
+};
+
+/* A place in the order in which rows are stored: the bucket of the table's key layout (0 without
+ * one), then the key, of which the last columns may be missing. */
+struct wr_heat_place {
+    uint8_t bucket;
+    struct wr_key key; /* count 0: the bucket's beginning */
+};
+
+/* Traffic of one partition key value. */
+struct wr_heat_key {
+    struct wr_heat_place place; /* of the partition key's columns */
+    uint64_t count;             /* rows read, written and refused: at least the true number */
+    uint64_t error;             /* which is too high by at most this */
+    uint64_t figures[WR_HEAT_METRICS]; /* lower bounds */
+};
+
+/* A grid of rows x columns. A row is a range of keys, up to the next row's start; rows are chosen
+ * so that about the same share of the traffic falls into each. */
+struct wr_heat_result {
+    int64_t start_s;        /* UTC seconds of the first column's beginning */
+    int32_t column_minutes; /* of each column; the last may be cut short */
+    size_t column_count, row_count;
+    const struct wr_heat_place *rows;        /* where each begins */
+    const uint64_t *values[WR_HEAT_METRICS]; /* [row * column_count + column]; NULL: not asked */
+    const struct wr_heat_key *hot;           /* the hottest partition keys of about the last hour */
+    size_t hot_count;
+    int32_t hot_minutes; /* that they are about */
+    int32_t buckets;     /* ranges that the map tells apart now */
+    uint64_t missed;     /* rows of any table that could not be counted, since the start */
+};
+
+#define WR_SIZES_MAX 100
+
+/* DescribeSizes: the table's largest partition key values. */
+struct wr_describe_sizes {
+    struct wr_bytes table;
+    bool now; /* begin a pass at once, as fast as it goes, if none is under way */
+};
+
+struct wr_size_key {
+    struct wr_heat_place place; /* of the partition key's columns */
+    uint64_t bytes;             /* of stored keys and values, before compression */
+    uint64_t rows;
+    /* Seen since the pass, about. */
+    uint64_t reads, writes; /* rows */
+    uint64_t bytes_written; /* as capacity counts them; what replaced something is in it, too */
+};
+
+/* What the last pass over the table found, exact for all that was not written while it ran. */
+struct wr_sizes_result {
+    const struct wr_size_key *keys; /* the largest, largest first */
+    size_t key_count;
+    uint64_t bytes, rows;   /* of the table */
+    uint64_t values;        /* partition key values */
+    uint64_t over;          /* of them, those above warn_bytes */
+    uint64_t warn_bytes;    /* the setting size_warn_bytes */
+    int64_t start_s, end_s; /* of the last whole pass, UTC seconds; 0: there was none yet */
+    uint64_t passes;        /* that came to their end, since the start */
+    bool running;           /* another pass is under way */
+    uint64_t running_bytes; /* that it has counted so far */
+};
+
 /* ---- requests and replies
  * ----------------------------------------------------------------------------------- */
 
@@ -552,7 +636,9 @@ struct wr_split_result {
     X(COMPUTE_SPLIT_POINTS, compute_split_points, struct wr_split_points, splits,                  \
       struct wr_split_result)                                                                      \
     X(BULK_EXPORT, bulk_export, struct wr_bulk_export, range, struct wr_range_result)              \
-    X(BULK_IMPORT, bulk_import, struct wr_bulk_import, batch, struct wr_batch_result)
+    X(BULK_IMPORT, bulk_import, struct wr_bulk_import, batch, struct wr_batch_result)              \
+    X(DESCRIBE_HEAT, describe_heat, struct wr_describe_heat, heat, struct wr_heat_result)          \
+    X(DESCRIBE_SIZES, describe_sizes, struct wr_describe_sizes, sizes, struct wr_sizes_result)
 
 enum wr_op {
 #define X(name, member, type, reply, reply_type) WR_OP_##name,
@@ -622,6 +708,8 @@ struct wr_reply {
         struct wr_batch_result batch;
         struct wr_range_result range;
         struct wr_split_result splits;
+        struct wr_heat_result heat;
+        struct wr_sizes_result sizes;
     };
 };
 

@@ -42,5 +42,7 @@ extern const struct command command_restore;
 extern const struct command command_digest;
 extern const struct command command_bench;
 extern const struct command command_advise;
+extern const struct command command_heat;
+extern const struct command command_sizes;
 
 #endif

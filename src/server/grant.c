@@ -194,6 +194,10 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
         return check_table(c, g, r->op, r->bulk_export.table);
     case WR_OP_BULK_IMPORT:
         return check_table(c, g, r->op, r->bulk_import.table.table);
+    case WR_OP_DESCRIBE_HEAT:
+        return check_table(c, g, r->op, r->describe_heat.table);
+    case WR_OP_DESCRIBE_SIZES:
+        return check_table(c, g, r->op, r->describe_sizes.table);
     case WR_OP_LIST_TABLE:
         return E_OK;
     case WR_OP_COUNT:

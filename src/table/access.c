@@ -10,6 +10,7 @@
 #include "table/access.h"
 
 #include "table/key.h"
+#include "table/tally.h"
 
 #define SAMPLE_EVERY 16
 #define SAMPLE_BYTES_MAX 4096
@@ -104,6 +105,22 @@ static void count(atomic_ullong *counter, uint64_t n)
         atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
+void access_tell(const struct access *a)
+{
+    const struct place *p = &a->table->schema.place;
+    uint64_t rows = (uint64_t)a->reads + a->writes;
+    struct heat_figures f = {{a->refused ? 0 : a->reads, a->refused ? 0 : a->writes,
+                              (uint64_t)a->read_units + (uint64_t)a->write_units,
+                              a->refused ? (rows ? rows : 1) : 0, a->read_bytes + a->write_bytes}};
+
+    uint32_t weight = tally_weight(a->table->tally);
+
+    if (!weight || !key_starts_with_value(a->cols))
+        return;
+    tally_note(a->table->tally, weight, a->bucket, a->cols,
+               key_columns_length(p->key, a->cols, p->layout.splice), &f);
+}
+
 void access_note(const struct access *a)
 {
     struct partition_shard *s;
@@ -122,6 +139,8 @@ void access_note(const struct access *a)
         spend(a, PARTITION_READ, a->read_units);
         spend(a, PARTITION_WRITE, a->write_units);
     }
+    if (!a->walk || a->refused)
+        access_tell(a);
     if (atomic_fetch_add_explicit(&s->notes, 1, memory_order_relaxed) % SAMPLE_EVERY == 0)
         sample(a);
 }

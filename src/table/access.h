@@ -23,6 +23,7 @@ struct access {
     int32_t read_units, write_units;
     uint64_t read_bytes, write_bytes; /* as capacity counts them */
     bool refused;                     /* by access_admit() */
+    bool walk;                        /* access_tell() is called for the rows as they come */
 };
 
 /* Sets a->partition. May this partition serve another access of the way (PARTITION_READ,
@@ -33,6 +34,10 @@ int access_admit(struct access *a, int way);
 
 /* Counts what became of it. */
 void access_note(const struct access *a);
+
+/* Tells the heat map and the size watch of one row, or of a few that stand together behind a->cols.
+ * access_note() does so itself, but for a walk that was admitted. */
+void access_tell(const struct access *a);
 
 /* enforce_throughput: */
 enum access_rule {

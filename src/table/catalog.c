@@ -11,6 +11,7 @@
 #include "table/call.h"
 #include "table/key.h"
 #include "table/name.h"
+#include "table/tally.h"
 #include "table/wait.h"
 
 #include <pthread.h>
@@ -106,6 +107,7 @@ static int table_new(struct ctx *c, struct wr_db *db, bytes stored, struct table
     partition_map_init(&t->partitions, &t->ctx.arena, &t->schema);
     t->traffic = traffic_new();
     atomic_init(&t->has_detached, t->schema.has_detached);
+    t->tally = tally_open(db->tally, t->schema.place.layout.buckets);
     t->hash = name_hash(t->schema.instance, t->schema.d.table);
     *out = t;
     return E_OK;
@@ -123,6 +125,7 @@ void table_release(struct table *t)
         return;
     partition_map_release(&t->partitions);
     traffic_release(t->traffic);
+    tally_close(t->tally);
     ctx_release(&t->ctx);
     mem_free(t);
 }
@@ -143,6 +146,10 @@ static void table_follow(struct table *t, struct table *old)
 {
     if (atomic_load(&old->has_detached))
         atomic_store(&t->has_detached, true);
+    if (old->schema.place.id == t->schema.place.id) {
+        tally_close(t->tally);
+        t->tally = tally_ref(old->tally);
+    }
     if (old->schema.id != t->schema.id)
         return;
     traffic_release(t->traffic);

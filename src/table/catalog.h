@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 struct catalog;
+struct tally_table;
 struct wr_db;
 
 /* A published table. Everything but the counters is constant while a reference is held. */
@@ -21,8 +22,9 @@ struct table {
     struct schema schema;
     struct partition_map partitions;
     struct traffic *traffic;
-    atomic_bool has_detached; /* as in the schema, but set ahead of it (catalog_mark_detached) */
-    struct table *next;       /* in its hash bucket */
+    atomic_bool has_detached;  /* as in the schema, but set ahead of it (catalog_mark_detached) */
+    struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
+    struct table *next;        /* in its hash bucket */
     uint64_t hash;
 };
 

@@ -3,7 +3,9 @@
 
 #include "base/rng.h"
 #include "table/scrub.h"
+#include "table/sizes.h"
 #include "table/sweep.h"
+#include "table/tally.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -107,6 +109,19 @@ static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options
                 o->dir ? o->dir : "the data folder", why);
 }
 
+static int open_tally(struct ctx *c, struct wr_db *db)
+{
+    int64_t max = db->limits.heat_bytes_max;
+
+    if (max && max < TALLY_BYTES_MIN)
+        return fail(c, E_PARAMETER,
+                    "heat_bytes_max: %lld is too little: 0 for no heat maps, or at least %lld.",
+                    (long long)max, (long long)TALLY_BYTES_MIN);
+    db->tally = tally_new(&db->clock, (size_t)max);
+    tally_start(db->tally);
+    return E_OK;
+}
+
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     struct engine_option *engine_options =
@@ -128,11 +143,13 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(engine_open(c, o->engine ? o->engine : "rocks", &conf, &db->engine));
     db->caps = engine_caps(db->engine);
     db->latches = latch_table_new();
+    TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
     db->scrubber = scrubber_start(db);
+    db->sizes = size_watch_start(db);
     return E_OK;
 }
 
@@ -168,11 +185,14 @@ void wr_close(struct wr_db *db)
 {
     if (!db)
         return;
+    size_watch_stop(db->sizes);
     scrubber_stop(db->scrubber);
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
+    tally_stop(db->tally);
     catalog_close(db->catalog);
+    tally_free(db->tally);
     if (db->engine)
         engine_close(db->engine);
     latch_table_free(db->latches);
@@ -251,6 +271,12 @@ void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *d
         return;
     case WR_OP_COMPUTE_SPLIT_POINTS:
         split_exec(call);
+        return;
+    case WR_OP_DESCRIBE_HEAT:
+        heat_exec(call);
+        return;
+    case WR_OP_DESCRIBE_SIZES:
+        sizes_exec(call);
         return;
     case WR_OP_CREATE_TABLE:
     case WR_OP_LIST_TABLE:

@@ -12,7 +12,9 @@
 #include <stdatomic.h>
 
 struct scrubber;
+struct size_watch;
 struct sweeper;
+struct tally;
 
 struct wr_db {
     struct clock clock;
@@ -26,6 +28,8 @@ struct wr_db {
     struct catalog *catalog;
     struct sweeper *sweeper;
     struct scrubber *scrubber; /* NULL: no scrub */
+    struct tally *tally;       /* NULL: no heat maps */
+    struct size_watch *sizes;
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
@@ -45,5 +49,7 @@ void write_exec(struct call *call); /* PutRow, UpdateRow, DeleteRow, BatchWriteR
 void read_exec(struct call *call);  /* GetRow, BatchGetRow */
 void range_exec(struct call *call); /* GetRange, BulkExport */
 void split_exec(struct call *call); /* ComputeSplitPointsBySize */
+void heat_exec(struct call *call);  /* DescribeHeat */
+void sizes_exec(struct call *call); /* DescribeSizes */
 
 #endif

@@ -13,6 +13,8 @@
 #include "table/name.h"
 #include "table/visible.h"
 
+#define TELL_ROWS 32 /* that the heat map is told of as if they were at the place of the first */
+
 struct range_op {
     struct call *call;
     struct table *table;
@@ -36,6 +38,12 @@ struct range_op {
     struct access access; /* of the partition that the walk is in */
     size_t noted, noted_bytes;
     int32_t noted_units;
+    size_t told; /* of op->scanned, to the heat map; and so on */
+    size_t told_bytes;
+    int32_t told_units;
+    bytes told_cols;      /* of the first row that it was not told of */
+    bytes told_partition; /* its partition key */
+    uint8_t told_bucket;
 };
 
 static void walk(struct range_op *op);
@@ -52,6 +60,41 @@ static void load_done(struct load *l)
 
 /* ---- partitions ---- */
 
+/* Tells the heat map of the rows since it was last told. */
+static void tell_rows(struct range_op *op)
+{
+    int32_t units = meter_units(op->scanned_bytes);
+    struct access a = op->access;
+
+    if (op->scanned == op->told)
+        return;
+    a.bucket = op->told_bucket;
+    a.cols = op->told_cols;
+    a.refused = false;
+    a.reads = (uint32_t)(op->scanned - op->told);
+    a.read_bytes = op->scanned_bytes - op->told_bytes;
+    a.read_units = units - op->told_units;
+    access_tell(&a);
+    op->told = op->scanned;
+    op->told_bytes = op->scanned_bytes;
+    op->told_units = units;
+}
+
+/* The next row to tell of is this one. Rows of one partition key are told of together. */
+static void take_place(struct range_op *op, bytes head_key)
+{
+    const struct place *p = &op->table->schema.place;
+    bytes cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
+
+    if (op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
+        tell_rows(op);
+    if (op->scanned != op->told)
+        return;
+    op->told_bucket = bytes_u8(head_key)[4];
+    op->told_cols = cols;
+    op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
+}
+
 /* What was read in this partition; of the units, which are rounded up for the whole page, its part.
  */
 static void note_partition(struct range_op *op)
@@ -59,6 +102,7 @@ static void note_partition(struct range_op *op)
     int32_t units = meter_units(op->scanned_bytes);
     struct access *a = &op->access;
 
+    tell_rows(op);
     if (op->call->c.code)
         units = op->noted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
     a->reads = (uint32_t)(op->scanned - op->noted);
@@ -86,7 +130,8 @@ static int enter_partition(struct range_op *op, bytes key)
                                  .table = op->table,
                                  .bucket = bucket,
                                  .cols = cols,
-                                 .partition = p};
+                                 .partition = p,
+                                 .walk = true};
     return access_admit(&op->access, PARTITION_READ);
 }
 
@@ -183,6 +228,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
     if (c->code) /* a regular expression that took too long */
         return c->code;
     op->row_count += out->key.count != 0;
+    take_place(op, kv->key);
     op->scanned++;
     op->scanned_bytes += size;
     return E_OK;

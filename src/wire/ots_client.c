@@ -336,6 +336,9 @@ static void ask_bulk_import(struct buf *b, const struct wr_request *req)
     put_table_write(b, &req->bulk_import.table, true);
 }
 
+#define ask_describe_heat ots_ask_describe_heat
+#define ask_describe_sizes ots_ask_describe_sizes
+
 bytes ots_encode_request(struct ctx *c, const struct wr_request *req)
 {
     struct buf b;

@@ -280,6 +280,8 @@ static int read_compute_split_points(struct ctx *c, bytes body, struct wr_reply 
 #define read_batch_write_row read_batch
 #define read_get_range read_range
 #define read_bulk_export read_range
+#define read_describe_heat ots_read_describe_heat
+#define read_describe_sizes ots_read_describe_sizes
 
 int ots_decode_reply(struct ctx *c, enum wr_op op, bytes body, struct wr_reply *out)
 {

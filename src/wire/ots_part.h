@@ -6,6 +6,7 @@
  *   ots_row.c     requests of row operations
  *   ots_reply.c   answers of row operations
  *   ots_filter.c  filters, both ways
+ *   ots_heat.c    heat maps and sizes, both ways
  *   ots_client*.c the client's half
  */
 #ifndef WIRE_OTS_PART_H
@@ -70,5 +71,11 @@ void ots_put_filter(struct buf *b, unsigned field, const struct wr_filter *filte
 
 void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes);
 void ots_put_names(struct buf *b, unsigned field, const bytes *names, size_t n);
+
+/* The client's half of heat maps and sizes. */
+void ots_ask_describe_heat(struct buf *b, const struct wr_request *req);
+void ots_ask_describe_sizes(struct buf *b, const struct wr_request *req);
+int ots_read_describe_heat(struct ctx *c, bytes body, struct wr_reply *out);
+int ots_read_describe_sizes(struct ctx *c, bytes body, struct wr_reply *out);
 
 #endif

@@ -347,6 +347,35 @@ static void parse_split(struct cursor *p, struct wr_request *out)
     }
 }
 
+/* heat t minutes=5 rows=4 columns=5 metrics=31 */
+static void parse_heat(struct cursor *p, struct wr_request *out)
+{
+    struct wr_describe_heat *h = &out->describe_heat;
+
+    out->op = WR_OP_DESCRIBE_HEAT;
+    h->table = parse_name(p);
+    h->minutes = WR_HEAT_MINUTES_MAX;
+    while (p->at->kind != TOKEN_END && !token_is(p->at, "->")) {
+        if (take_option(p, "minutes"))
+            h->minutes = (int32_t)parse_number(p);
+        else if (take_option(p, "rows"))
+            h->rows = (int32_t)parse_number(p);
+        else if (take_option(p, "columns"))
+            h->columns = (int32_t)parse_number(p);
+        else if (take_option(p, "metrics"))
+            h->metrics = (uint32_t)parse_number(p);
+        else
+            script_die(p->s, "no such part of a heat map: '%.*s'", BYTES_FMT(p->at->text));
+    }
+}
+
+static void parse_sizes(struct cursor *p, struct wr_request *out)
+{
+    out->op = WR_OP_DESCRIBE_SIZES;
+    out->describe_sizes.table = parse_name(p);
+    out->describe_sizes.now = take(p, "again");
+}
+
 bool parse_request(struct cursor *p, struct wr_request *out)
 {
     memset(out, 0, sizeof(*out));
@@ -371,6 +400,10 @@ bool parse_request(struct cursor *p, struct wr_request *out)
         parse_columns(p, WR_OP_DELETE_DEFINED_COLUMN, out);
     } else if (take(p, "split_points")) {
         parse_split(p, out);
+    } else if (take(p, "heat")) {
+        parse_heat(p, out);
+    } else if (take(p, "sizes")) {
+        parse_sizes(p, out);
     } else {
         return parse_row_request(p, out);
     }

@@ -373,6 +373,47 @@ static void put_splits(struct printer *p, const struct wr_split_result *r)
     put_capacity(p, &r->consumed);
 }
 
+/* The sums of the map, and the hottest keys with their counts. */
+static void put_heat(struct printer *p, const struct wr_heat_result *r)
+{
+    static const char *const names[WR_HEAT_METRICS] = {"reads", "writes", "units", "refused",
+                                                       "bytes"};
+
+    put(p, "heat columns=%zu minutes=%d", r->column_count, r->column_minutes);
+    for (int m = 0; m < WR_HEAT_METRICS; m++) {
+        uint64_t sum = 0;
+
+        if (!r->values[m])
+            continue;
+        for (size_t i = 0; i < r->row_count * r->column_count; i++)
+            sum += r->values[m][i];
+        put(p, " %s=%" PRIu64, names[m], sum);
+    }
+    put(p, " rows=%zu hot=(", r->row_count);
+    for (size_t i = 0; i < r->hot_count; i++) {
+        put_key(p, &r->hot[i].place.key);
+        put(p, " %" PRIu64 " ", r->hot[i].count);
+    }
+    put(p, ")");
+}
+
+/* Of each value the rows, and what was read and written since. */
+static void put_sizes(struct printer *p, const struct wr_sizes_result *r)
+{
+    put(p, "sizes passes=%" PRIu64 " total=%" PRIu64 " rows=%" PRIu64 " values=%" PRIu64, r->passes,
+        r->bytes, r->rows, r->values);
+    put(p, " over=%" PRIu64 " warn=%" PRIu64 " running=%s top=(", r->over, r->warn_bytes,
+        r->running ? "true" : "false");
+    for (size_t i = 0; i < r->key_count; i++) {
+        put_key(p, &r->keys[i].place.key);
+        put(p, " %" PRIu64 " %" PRIu64 " ", r->keys[i].bytes, r->keys[i].rows);
+    }
+    put(p, ") since=(");
+    for (size_t i = 0; i < r->key_count; i++)
+        put(p, "%" PRIu64 " %" PRIu64 " ", r->keys[i].reads, r->keys[i].writes);
+    put(p, ")");
+}
+
 /* ---- all of it */
 
 static bool has_punct(const struct tokens *t, const char *what)
@@ -428,6 +469,18 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
             put(p, "ok");
         else
             put_splits(p, &r->splits);
+        return;
+    case WR_OP_DESCRIBE_HEAT:
+        if (brief)
+            put(p, "ok");
+        else
+            put_heat(p, &r->heat);
+        return;
+    case WR_OP_DESCRIBE_SIZES:
+        if (brief)
+            put(p, "ok");
+        else
+            put_sizes(p, &r->sizes);
         return;
     default:
         put(p, "ok");

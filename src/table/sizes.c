@@ -1,0 +1,513 @@
+/* sizes.c
+ *
+ * One record a table holds what the last whole walk found. The thread goes through the tables, one
+ * walk after the other, each step followed by a pause that keeps to the pace; a table that somebody
+ * asks for by name (`now`) is walked at once and without pauses, in the middle of another walk if
+ * need be. A table to which nothing was written since its last walk is not walked again. */
+#include "table/sizes.h"
+
+#include "base/thread.h"
+#include "table/call.h"
+#include "table/heat_place.h"
+#include "table/name.h"
+#include "table/size_walk.h"
+#include "table/sweep.h"
+#include "table/tally.h"
+
+#include <inttypes.h>
+#include <time.h>
+
+#define FIRST_PASS_S 60 /* a server that has just started has better things to do */
+#define RETRY_S 10      /* after a step that failed */
+#define FAILURES_MAX 5  /* of one walk: then the next table's turn has come */
+#define WARNINGS_MAX 5  /* of one table in one pass */
+
+/* Of a table, by the id of the place of its rows. Under the lock. */
+struct size_record {
+    uint32_t id;
+    bool wanted;  /* somebody waits for a walk */
+    bool running; /* a walk is under way */
+    bool there;   /* the table was seen in this round */
+    uint64_t running_bytes;
+    uint64_t passes;
+    int64_t start_s, end_s;
+    uint64_t writes; /* of the table when the last walk began */
+    struct size_found found;
+    struct size_record *next;
+};
+
+struct size_watch {
+    struct wr_db *db;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool stop;
+    size_t wanted; /* records that are */
+    struct size_record *records;
+};
+
+/* ---- records ---- */
+
+static struct size_record *record_find(struct size_watch *w, uint32_t id)
+{
+    struct size_record *r = w->records;
+
+    while (r && r->id != id)
+        r = r->next;
+    return r;
+}
+
+static struct size_record *record_get(struct size_watch *w, uint32_t id)
+{
+    struct size_record *r = record_find(w, id);
+
+    if (!r) {
+        r = mem_zalloc(sizeof(*r));
+        r->id = id;
+        r->next = w->records;
+        w->records = r;
+    }
+    r->there = true;
+    return r;
+}
+
+static void record_want(struct size_watch *w, struct size_record *r, bool wanted)
+{
+    w->wanted += wanted;
+    w->wanted -= r->wanted;
+    r->wanted = wanted;
+}
+
+/* Forgets tables that are gone: those not seen since the call before. */
+static void records_sweep(struct size_watch *w)
+{
+    struct size_record **at = &w->records;
+
+    while (*at) {
+        struct size_record *r = *at;
+
+        if (r->there || r->running) {
+            r->there = false;
+            at = &r->next;
+            continue;
+        }
+        record_want(w, r, false);
+        *at = r->next;
+        size_found_release(&r->found);
+        mem_free(r);
+    }
+}
+
+/* ---- pauses ---- */
+
+/* Sleeps, or until somebody wants a walk if `wakeful`. False: it is time to end. */
+static bool nap(struct size_watch *w, int64_t us, bool wakeful)
+{
+    struct timespec until;
+    bool stop;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    us += until.tv_nsec / 1000;
+    until.tv_sec += us / 1000000;
+    until.tv_nsec = us % 1000000 * 1000;
+    pthread_mutex_lock(&w->lock);
+    while (!w->stop && !(wakeful && w->wanted) &&
+           pthread_cond_timedwait(&w->woken, &w->lock, &until) == 0)
+        ;
+    stop = w->stop;
+    pthread_mutex_unlock(&w->lock);
+    return !stop;
+}
+
+/* Besides the bytes, no more than half of the time is spent working. */
+static int64_t pause_us(const struct size_watch *w, uint64_t read, int64_t took_us)
+{
+    int64_t rate = w->db->limits.size_watch_bytes_per_s_max;
+    int64_t us = rate ? (int64_t)((double)read * 1e6 / (double)rate) - took_us : 0;
+
+    return us < took_us ? took_us : us;
+}
+
+/* ---- what a walk found ---- */
+
+/* A partition key for a log line. */
+static bytes key_text(struct ctx *c, const struct table *t, const struct size_entry *e)
+{
+    struct wr_heat_place place;
+    const struct wr_value *v;
+
+    heat_place_read(c, &t->schema, bytes_of(e->key, e->key_len), 1, &place);
+    if (!place.key.count)
+        return BYTES_LIT("?");
+    v = &place.key.columns[0].value;
+    if (v->type == WR_BIGINT)
+        return arena_printf(&c->arena, "%" PRId64, v->integer);
+    if (v->type == WR_VARCHAR)
+        return arena_printf(&c->arena, "'%.*s'", v->bytes.len < 100 ? (int)v->bytes.len : 100,
+                            (const char *)v->bytes.ptr);
+    return arena_printf(&c->arena, "(of bucket %u, %zu bytes)", place.bucket, e->key_len - 1);
+}
+
+static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const struct size_found *f)
+{
+    uint64_t warn_bytes = (uint64_t)db->limits.size_warn_bytes;
+
+    for (size_t i = 0; i < f->top_count && i < WARNINGS_MAX && f->top[i].bytes > warn_bytes; i++) {
+        bytes key = key_text(c, t, &f->top[i]);
+
+        log_warn(&db->log,
+                 "sizes: table '%.*s' of '%.*s': partition key value %.*s holds %" PRIu64
+                 " bytes in %" PRIu64 " rows, above size_warn_bytes=%" PRIu64
+                 ": it cannot be split; see `widerow sizes`",
+                 BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance), BYTES_FMT(key),
+                 f->top[i].bytes, f->top[i].rows, warn_bytes);
+    }
+    if (f->over > WARNINGS_MAX)
+        log_warn(&db->log, "sizes: table '%.*s': %" PRIu64 " partition key values in all are above",
+                 BYTES_FMT(t->schema.d.table), f->over);
+}
+
+static void watch_top(struct wr_db *db, const struct table *t, const struct size_found *f)
+{
+    uint64_t hashes[WR_SIZES_MAX];
+
+    for (size_t i = 0; i < f->top_count; i++)
+        hashes[i] = f->top[i].hash;
+    tally_watch(db->tally, t->tally, hashes, f->top_count);
+}
+
+static void publish(struct size_watch *w, const struct table *t, struct size_walk *walk,
+                    int64_t start_s, uint64_t writes)
+{
+    struct size_found *f = size_walk_found(walk);
+    struct size_record *r;
+    struct ctx c;
+
+    ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
+    warn(&c, w->db, t, f);
+    watch_top(w->db, t, f);
+    ctx_release(&c);
+    pthread_mutex_lock(&w->lock);
+    r = record_get(w, t->schema.place.id);
+    size_found_release(&r->found);
+    r->found = *f;
+    *f = (struct size_found){.bytes = 0};
+    r->passes++;
+    r->start_s = start_s;
+    r->end_s = clock_wall_ms(&w->db->clock) / 1000;
+    r->writes = writes;
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* ---- walks ---- */
+
+static void walk_wanted(struct size_watch *w);
+
+/* True if somebody waits for this walk. */
+static bool note_progress(struct size_watch *w, const struct table *t, bool running, uint64_t read)
+{
+    struct size_record *r;
+    bool wanted;
+
+    pthread_mutex_lock(&w->lock);
+    r = record_get(w, t->schema.place.id);
+    r->running = running;
+    r->running_bytes = running ? r->running_bytes + read : 0;
+    wanted = r->wanted;
+    if (!running)
+        record_want(w, r, false);
+    pthread_mutex_unlock(&w->lock);
+    return wanted;
+}
+
+static bool is_running(struct size_watch *w, const struct table *t)
+{
+    bool running;
+
+    pthread_mutex_lock(&w->lock);
+    running = record_get(w, t->schema.place.id)->running;
+    pthread_mutex_unlock(&w->lock);
+    return running;
+}
+
+/* One step with its pause. False: the walk is over, or it is time to end. */
+static bool step(struct size_watch *w, const struct table *t, struct size_walk *walk, int *failures,
+                 bool *ended)
+{
+    int64_t start_us = clock_mono_us(&w->db->clock), took_us;
+    uint64_t read = 0;
+    struct ctx c;
+    bool wanted;
+    int code;
+
+    ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
+    code = size_walk_step(&c, walk, &read, ended);
+    wanted = note_progress(w, t, true, read);
+    if (code)
+        log_warn(&w->db->log, "sizes: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
+                 c.text ? c.text : err_info(code)->text);
+    ctx_release(&c);
+    if (code)
+        return ++*failures < FAILURES_MAX && nap(w, RETRY_S * 1000000ll, false);
+    if (*ended)
+        return false;
+    took_us = clock_mono_us(&w->db->clock) - start_us;
+    if (wanted)
+        return nap(w, 0, true);
+    return nap(w, pause_us(w, read, took_us), true);
+}
+
+static void walk_table(struct size_watch *w, const struct table *t, bool urgent)
+{
+    int64_t start_s = clock_wall_ms(&w->db->clock) / 1000;
+    uint64_t writes = tally_writes(w->db->tally, t->tally);
+    struct size_walk *walk;
+    bool ended = false;
+    int failures = 0;
+
+    if (is_running(w, t)) /* further out on this stack */
+        return;
+    walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes);
+    note_progress(w, t, true, 0);
+    while (step(w, t, walk, &failures, &ended))
+        if (!urgent)
+            walk_wanted(w);
+    if (ended)
+        publish(w, t, walk, start_s, writes);
+    note_progress(w, t, false, 0);
+    size_walk_free(walk);
+}
+
+/* The tables that somebody waits for. */
+static void walk_wanted(struct size_watch *w)
+{
+    struct table **tables;
+    struct ctx c;
+    bool any;
+    size_t n;
+
+    pthread_mutex_lock(&w->lock);
+    any = w->wanted != 0;
+    pthread_mutex_unlock(&w->lock);
+    if (!any)
+        return;
+    ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
+    n = catalog_all(w->db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++) {
+        bool wanted;
+
+        pthread_mutex_lock(&w->lock);
+        wanted = record_get(w, tables[i]->schema.place.id)->wanted;
+        pthread_mutex_unlock(&w->lock);
+        if (wanted)
+            walk_table(w, tables[i], true);
+        table_release(tables[i]);
+    }
+    pthread_mutex_lock(&w->lock);
+    records_sweep(w);
+    pthread_mutex_unlock(&w->lock);
+    ctx_release(&c);
+}
+
+/* Nothing can have changed since the last walk. */
+static bool is_fresh(struct size_watch *w, const struct table *t)
+{
+    uint64_t writes = tally_writes(w->db->tally, t->tally);
+    const struct size_record *r;
+    bool fresh;
+
+    pthread_mutex_lock(&w->lock);
+    r = record_get(w, t->schema.place.id);
+    fresh = w->db->tally && r->passes && r->writes == writes && t->schema.d.options.ttl_s == -1;
+    pthread_mutex_unlock(&w->lock);
+    return fresh;
+}
+
+static void walk_all(struct size_watch *w)
+{
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+
+    ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
+    n = catalog_all(w->db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++) {
+        bool stop;
+
+        pthread_mutex_lock(&w->lock);
+        stop = w->stop;
+        pthread_mutex_unlock(&w->lock);
+        if (!stop && !is_fresh(w, tables[i]))
+            walk_table(w, tables[i], false);
+        table_release(tables[i]);
+    }
+    pthread_mutex_lock(&w->lock);
+    records_sweep(w);
+    pthread_mutex_unlock(&w->lock);
+    ctx_release(&c);
+}
+
+/* ---- the thread ---- */
+
+static void *watch_main(void *arg)
+{
+    struct size_watch *w = arg;
+    struct wr_db *db = w->db;
+    int64_t every_us = db->limits.size_watch_pass_s_min * 1000000, due_us;
+
+    due_us = clock_mono_us(&db->clock) +
+             (every_us < FIRST_PASS_S * 1000000ll ? every_us : FIRST_PASS_S * 1000000ll);
+    for (;;) {
+        int64_t now_us = clock_mono_us(&db->clock);
+
+        if (!nap(w, due_us > now_us ? due_us - now_us : 0, true))
+            return NULL;
+        walk_wanted(w);
+        now_us = clock_mono_us(&db->clock);
+        if (now_us < due_us)
+            continue;
+        due_us = now_us + every_us;
+        if (db->limits.size_watch_bytes_per_s_max)
+            walk_all(w);
+    }
+}
+
+struct size_watch *size_watch_start(struct wr_db *db)
+{
+    struct size_watch *w = mem_zalloc(sizeof(*w));
+    pthread_condattr_t attr;
+
+    w->db = db;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&w->woken, &attr);
+    pthread_condattr_destroy(&attr);
+    if (thread_start(&w->thread, "sizes", watch_main, w))
+        return w;
+    log_error(&db->log, "sizes: the system gives no thread: large partition key values go unseen");
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->woken);
+    mem_free(w);
+    return NULL;
+}
+
+void size_watch_stop(struct size_watch *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->stop = true;
+    pthread_cond_signal(&w->woken);
+    pthread_mutex_unlock(&w->lock);
+    pthread_join(w->thread, NULL);
+    while (w->records) {
+        struct size_record *r = w->records;
+
+        w->records = r->next;
+        size_found_release(&r->found);
+        mem_free(r);
+    }
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->woken);
+    mem_free(w);
+}
+
+/* ---- DescribeSizes ---- */
+
+struct sizes_op {
+    struct job job;
+    struct call *call;
+    struct table *table;
+    uint64_t hashes[WR_SIZES_MAX];
+};
+
+/* Copies what the record has, and takes the wish for a walk. */
+static void copy_record(struct sizes_op *op, struct wr_sizes_result *out, struct wr_size_key *keys)
+{
+    struct size_watch *w = op->call->db->sizes;
+    const struct schema *s = &op->table->schema;
+    struct ctx *c = &op->call->c;
+    const struct size_found *f;
+    struct size_record *r;
+
+    pthread_mutex_lock(&w->lock);
+    r = record_get(w, s->place.id);
+    if (op->call->req->describe_sizes.now && !r->wanted) {
+        record_want(w, r, true);
+        pthread_cond_signal(&w->woken);
+    }
+    f = &r->found;
+    *out = (struct wr_sizes_result){
+        .keys = keys,
+        .key_count = f->top_count,
+        .bytes = f->bytes,
+        .rows = f->rows,
+        .values = f->values,
+        .over = f->over,
+        .warn_bytes = (uint64_t)op->call->db->limits.size_warn_bytes,
+        .start_s = r->start_s,
+        .end_s = r->end_s,
+        .passes = r->passes,
+        .running = r->running || r->wanted,
+        .running_bytes = r->running_bytes,
+    };
+    for (size_t i = 0; i < f->top_count; i++) {
+        const struct size_entry *e = &f->top[i];
+
+        heat_place_read(c, s, bytes_of(e->key, e->key_len), s->place.layout.splice, &keys[i].place);
+        keys[i].bytes = e->bytes;
+        keys[i].rows = e->rows;
+        op->hashes[i] = e->hash;
+    }
+    pthread_mutex_unlock(&w->lock);
+}
+
+static void add_traffic(struct sizes_op *op, struct wr_size_key *keys, size_t n)
+{
+    struct tally_watch items[WR_SIZES_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        items[i] = (struct tally_watch){.hash = op->hashes[i]};
+    tally_watched(op->call->db->tally, op->table->tally, items, n);
+    for (size_t i = 0; i < n; i++) {
+        keys[i].reads = items[i].figures.n[WR_HEAT_READS];
+        keys[i].writes = items[i].figures.n[WR_HEAT_WRITES];
+        keys[i].bytes_written = items[i].bytes_written;
+    }
+}
+
+static void sizes_run(struct job *job)
+{
+    struct sizes_op *op = PORT_CONTAINER(job, struct sizes_op, job);
+    struct call *call = op->call;
+    struct wr_size_key *keys = ARENA_ARRAY(&call->c.arena, struct wr_size_key, WR_SIZES_MAX);
+
+    copy_record(op, &call->reply.sizes, keys);
+    add_traffic(op, keys, call->reply.sizes.key_count);
+    table_release(op->table);
+    call_finish(call);
+}
+
+static int start(struct call *call)
+{
+    const struct wr_describe_sizes *d = &call->req->describe_sizes;
+    struct ctx *c = &call->c;
+    struct sizes_op *op;
+
+    TRY(name_check_table(c, d->table));
+    if (!call->db->sizes)
+        return fail(c, E_UNSUPPORTED, "The size watch does not run; see the server's log.");
+    op = ARENA_NEW(&c->arena, struct sizes_op);
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->table));
+    op->call = call;
+    op->job.run = sizes_run;
+    sweeper_submit(call->db->sweeper, &op->job);
+    return E_OK;
+}
+
+void sizes_exec(struct call *call)
+{
+    if (start(call))
+        call_finish(call);
+}
