@@ -133,6 +133,7 @@ struct wr_cell {
     enum wr_cell_op op;
     uint8_t crc8;
     bool crc8_known;
+    bool apart; /* the database's own: the value is a reference (big.h). Never set in a reply */
 };
 
 /* A row. In a reply an absent row has key.count == 0 (and no cells); cells are sorted by name, and
@@ -779,6 +780,79 @@ WR_API void wr_submit(struct wr_db *db, const struct wr_request *request, wr_don
 
 /* The same, waiting for the answer. Never NULL. */
 WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request);
+
+/* ---- one cell as a stream
+ *
+ * A value of any length up to the setting streamed_cell_bytes_max goes in and out piece by piece.
+ * Small ones are stored as any cell is; larger ones stand apart in chunks, which only the last step
+ * makes part of the row. So readers see the old value or the new one, never part of it, also after
+ * a crash; an upload that was not finished removes itself; and who reads the old value while it is
+ * replaced goes on reading it. A request that carries a whole row (GetRow, GetRange) shows such a
+ * cell up to 64 MiB and refuses larger ones with a text that names the column.
+ *
+ * A writer or reader is used by one thread at a time. Calls with `ready` never wait: they take or
+ * give less than they could, then `ready` is called once, from a thread of the database, when there
+ * is more to do; it must not block and must not call the stream. With `ready` NULL they wait. */
+struct wr_cell_put {
+    struct wr_bytes instance, table;
+    struct wr_key key;
+    struct wr_bytes column;
+    uint64_t length;             /* of the value, which is a VARBINARY */
+    int64_t timestamp_ms;        /* WR_TIMESTAMP_NONE: the server stamps it */
+    enum wr_existence existence; /* of the row */
+    const uint8_t *sha256, *md5; /* 32 and 16 bytes: what the value must hash to; NULL: not given */
+};
+
+struct wr_cell_writer;
+typedef void wr_ready_fn(void *arg);
+
+/* Checks what can be checked at once and copies `put`. On failure *out is NULL and `message` (if
+ * not NULL) holds the text. */
+WR_API int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *put,
+                               struct wr_cell_writer **out, char *message, size_t message_size);
+
+/* Takes up to `size` bytes of what comes next and returns how many; -1: the upload has failed, and
+ * wr_cell_finish() says why. */
+WR_API ptrdiff_t wr_cell_write(struct wr_cell_writer *w, const void *data, size_t size,
+                               wr_ready_fn *ready, void *arg);
+
+/* The value has come to its end: verifies it and puts it into its row. `done` gets a reply as of
+ * UpdateRow; WR_E_AUTH: the value does not match its hash. Once, whatever happened before. */
+WR_API void wr_cell_finish(struct wr_cell_writer *w, wr_done_fn *done, void *arg);
+WR_API struct wr_reply *wr_cell_finish_wait(struct wr_cell_writer *w);
+
+/* Frees; without a finish before, nothing has happened and what was stored removes itself. Not
+ * between wr_cell_finish() and its `done`. Never waits. NULL is allowed. */
+WR_API void wr_cell_writer_free(struct wr_cell_writer *w);
+
+struct wr_cell_get {
+    struct wr_bytes instance, table;
+    struct wr_key key;
+    struct wr_bytes column;
+};
+
+struct wr_cell_info {
+    uint64_t length;
+    enum wr_type type; /* a BIGINT, say, is given as its text */
+    int64_t timestamp_ms;
+    uint8_t sha256[32]; /* of the value */
+    int32_t read_units; /* what reading all of it costs */
+};
+
+struct wr_cell_reader;
+
+/* The newest value of the column as of now, whatever happens to it later. WR_E_NOT_EXIST with a
+ * text that says so: no such table, row or cell. Reads the row, so it may touch the disk. */
+WR_API int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *get,
+                               struct wr_cell_reader **out, struct wr_cell_info *info,
+                               char *message, size_t message_size);
+
+/* Up to `size` bytes from `offset` on; 0: `ready` will be called, or the end; -1: the value cannot
+ * be read, and *wr_cell_reader_error() says why. */
+WR_API ptrdiff_t wr_cell_read(struct wr_cell_reader *r, uint64_t offset, void *to, size_t size,
+                              wr_ready_fn *ready, void *arg);
+WR_API int wr_cell_reader_error(struct wr_cell_reader *r, char *message, size_t message_size);
+WR_API void wr_cell_reader_free(struct wr_cell_reader *r); /* NULL is allowed; never waits */
 
 /* A few figures for status pages, all since wr_open(). */
 struct wr_status {

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "table/scrub.h"
 #include "table/sizes.h"
+#include "table/stream.h"
 #include "table/sweep.h"
 #include "table/tally.h"
 
@@ -145,6 +146,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->latches = latch_table_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
+    db->opened_ms = clock_wall_ms(&db->clock);
+    db->streams = streams_start(db);
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
@@ -190,6 +193,7 @@ void wr_close(struct wr_db *db)
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
+    streams_stop(db->streams);
     tally_stop(db->tally);
     catalog_close(db->catalog);
     tally_free(db->tally);

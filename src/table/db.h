@@ -13,6 +13,7 @@
 
 struct scrubber;
 struct size_watch;
+struct streams;
 struct sweeper;
 struct tally;
 
@@ -27,6 +28,8 @@ struct wr_db {
     struct latch_table *latches;
     struct catalog *catalog;
     struct sweeper *sweeper;
+    struct streams *streams;
+    int64_t opened_ms;         /* wall clock */
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;

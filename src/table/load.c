@@ -2,17 +2,19 @@
  *
  * A wide row is read by ranges: one range for all cells, or one for each wanted column, up to
  * SCAN_RANGES of them in one scan. Each page holds a bounded number of cells, so memory grows only
- * with what the caller asked for. What one scan reads is one point in time; a row that takes
- * several (many cells, large ones, many columns) may change between them. */
+ * with what the caller asked for. Big cells are put together behind that. What one scan reads is
+ * one point in time; a row that takes several (many cells, large ones, many columns) may change
+ * between them. */
 #include "table/load.h"
 
+#include "base/limit.h"
 #include "table/key.h"
 
 #define PAGE_CELLS 4096
 #define PAGE_BYTES (1 << 20)
 #define SCAN_RANGES 64 /* columns asked for at once: each may hold a large value */
 
-enum { LOAD_START, LOAD_HEAD, LOAD_CELLS, LOAD_DONE };
+enum { LOAD_START, LOAD_HEAD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
 
 static bytes cell_bound(struct load *l, bytes column, bool with_column, bool past)
 {
@@ -89,7 +91,8 @@ static int add_cell(struct load *l, const struct kv *kv)
         return E_OK;
     }
     row->cell_count++;
-    l->loaded_bytes += kv->key.len + kv->value.len;
+    l->loaded_bytes +=
+        kv->key.len + (l->whole_versions && cell->apart ? big_cell_size(cell) : kv->value.len);
     return E_OK;
 }
 
@@ -194,14 +197,96 @@ static int load_take(struct load *l)
     return E_OK;
 }
 
+/* ---- big cells ---- */
+
+static bool is_wanted(const struct load *l, size_t at)
+{
+    const struct wr_cell *cells = l->row.cells;
+    size_t version = 1;
+
+    for (size_t i = at; i > 0 && bytes_equal(cells[i - 1].name, cells[at].name); i--)
+        version++;
+    return cells[at].apart && version <= l->whole_versions;
+}
+
+static int whole_begin(struct load *l)
+{
+    const struct wr_cell *cell = &l->row.cells[l->whole_at];
+
+    TRY(big_read(l->c, cell, &l->whole));
+    if (l->whole.length > (uint64_t)LIMIT_CELL_MOST)
+        return fail(
+            l->c, E_PARAMETER,
+            "Column '%.*s' holds %llu bytes, more than the %lld that an answer carries: read "
+            "it as a stream (GetCell), or name the columns that are wanted.",
+            BYTES_FMT(cell->name), (unsigned long long)l->whole.length, (long long)LIMIT_CELL_MOST);
+    l->whole_bytes = arena_try_alloc(&l->c->arena, (size_t)l->whole.length + 1);
+    if (!l->whole_bytes)
+        return fail_code(l->c, E_MEMORY);
+    l->whole_number = 0;
+    return E_OK;
+}
+
+static int ask_chunk(struct load *l)
+{
+    const struct place *p = &l->table->schema.place;
+
+    l->get =
+        (struct get){.partition = p->id,
+                     .key = big_chunk_key(&l->c->arena, p, l->cols, l->whole.id, l->whole_number),
+                     .view = l->view,
+                     .once = true,
+                     .done = get_done};
+    l->state = LOAD_CHUNK;
+    return engine_get(l->c, l->engine, &l->get);
+}
+
+static int take_chunk(struct load *l)
+{
+    bytes data;
+
+    l->state = LOAD_DONE;
+    if (l->get.code)
+        return fail(l->c, l->get.code, "%s", err_info(l->get.code)->text);
+    TRY(big_chunk_open(l->c, l->get.found ? l->get.value : BYTES_NONE, &l->whole, l->whole_number,
+                       &data));
+    memcpy(l->whole_bytes + (size_t)l->whole_number * l->whole.chunk_bytes, data.ptr, data.len);
+    l->whole_number++;
+    return E_OK;
+}
+
+/* Puts the big cells together that were loaded, one chunk after the other. */
+static int load_whole(struct load *l)
+{
+    if (l->state == LOAD_CHUNK)
+        TRY(take_chunk(l));
+    for (; l->whole_at < l->row.cell_count; l->whole_at++) {
+        struct wr_cell *cell = &l->row.cells[l->whole_at];
+
+        if (!is_wanted(l, l->whole_at))
+            continue;
+        if (!l->whole_bytes)
+            TRY(whole_begin(l));
+        while (l->whole_number < big_chunk_count(&l->whole)) {
+            TRY(ask_chunk(l));
+            TRY(take_chunk(l));
+        }
+        cell->value.bytes = bytes_of(l->whole_bytes, (size_t)l->whole.length);
+        cell->apart = false;
+        l->whole_bytes = NULL;
+    }
+    return E_OK;
+}
+
 int load_run(struct load *l)
 {
     if (l->state == LOAD_START)
         TRY(ask_head(l));
-    for (;;) {
+    while (l->state != LOAD_CHUNK) {
         TRY(load_take(l));
         if (!l->row.wide || l->range_at >= l->column_count)
-            return E_OK;
+            break;
         TRY(ask_cells(l));
     }
+    return l->whole_versions ? load_whole(l) : E_OK;
 }

@@ -7,6 +7,7 @@
 #define TABLE_LOAD_H
 
 #include "engine/engine.h"
+#include "table/big.h"
 #include "table/catalog.h"
 #include "table/row.h"
 
@@ -28,6 +29,10 @@ struct load {
         bytes_max; /* stop after a column that passes it, and tell where in `next`; 0: read all */
     void (*choose)(struct load *l);
 
+    /* Big cells are put together, of each column so many of the newest versions; 0: they stay
+     * references. */
+    size_t whole_versions;
+
     struct row row;
     bytes next; /* the last column read, if bytes_max cut the row; else ptr NULL */
 
@@ -40,6 +45,10 @@ struct load {
     struct page *pages; /* of the scan, one a range */
     size_t loaded_bytes;
     size_t capacity;
+    size_t whole_at;       /* the cell whose value is put together */
+    struct big_ref whole;  /* of that one */
+    uint8_t *whole_bytes;  /* NULL: not begun */
+    uint32_t whole_number; /* of the chunk that was asked for */
 };
 
 int load_run(struct load *l);

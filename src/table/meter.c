@@ -1,5 +1,6 @@
 #include "table/meter.h"
 
+#include "table/big.h"
 #include "table/key.h"
 #include "table/value.h"
 
@@ -21,7 +22,7 @@ size_t meter_row_size(const struct wr_table_options *o, const struct wr_key *key
     size_t size = key_size(key) + count * stamp_size(o);
 
     for (size_t i = 0; i < count; i++)
-        size += cells[i].name.len + value_size(&cells[i].value);
+        size += cells[i].name.len + big_cell_size(&cells[i]);
     return size;
 }
 
@@ -33,7 +34,7 @@ size_t meter_change_size(const struct wr_table_options *o, const struct wr_key *
     for (size_t i = 0; i < count; i++) {
         size += cells[i].name.len;
         if (cells[i].op == WR_CELL_PUT || cells[i].op == WR_CELL_INCREMENT)
-            size += value_size(&cells[i].value) + stamp_size(o);
+            size += big_cell_size(&cells[i]) + stamp_size(o);
     }
     return size;
 }

@@ -1,5 +1,6 @@
 #include "table/modify.h"
 
+#include "table/big.h"
 #include "table/key.h"
 #include "table/meter.h"
 #include "table/name.h"
@@ -33,7 +34,7 @@ static int check_value(struct ctx *c, const struct limits *limits, const struct 
     if ((v->type == WR_DOUBLE || v->type == WR_FLOAT) && !isfinite(v->real))
         return fail(c, E_PARAMETER, "Value of column '%.*s' must be a finite number.",
                     BYTES_FMT(cell->name));
-    if (!value_is_bytes(v->type))
+    if (!value_is_bytes(v->type) || cell->apart)
         return E_OK;
     TRY(check_length(c, limits, cell));
     if (v->type == WR_VARCHAR && !bytes_is_utf8(v->bytes))
@@ -237,6 +238,22 @@ static const char *existence_name(enum wr_existence e)
     return e == WR_EXPECT_EXIST ? "EXPECT_EXIST" : "EXPECT_NOT_EXIST";
 }
 
+/* A big cell belongs to the table that its chunks were written to. */
+static int check_apart(struct ctx *c, const struct table *table, const struct wr_row_change *change)
+{
+    struct big_ref ref;
+
+    for (size_t i = 0; i < change->row.cell_count; i++) {
+        if (!change->row.cells[i].apart)
+            continue;
+        TRY(big_read(c, &change->row.cells[i], &ref));
+        if (ref.place != table->schema.place.id)
+            return fail(c, E_PARTITION,
+                        "The table was made anew or moved during the upload. Send the cell again.");
+    }
+    return E_OK;
+}
+
 /* Replaces the placeholder of an auto-increment column by `number`. */
 static int generate_key(struct ctx *c, struct modify *m, uint64_t number)
 {
@@ -280,6 +297,7 @@ int modify_begin(struct ctx *c, const struct limits *limits, struct table *table
         return fail(c, E_PARAMETER,
                     "UpdateRow is not allowed on a table whose option allow_update is false.");
     TRY(check_deviation(c, m));
+    TRY(check_apart(c, table, change));
     TRY(generate_key(c, m, number));
     TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));
     for (size_t i = 0; i < change->row.cell_count; i++)
@@ -355,6 +373,25 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
 
 /* ---- deciding ---- */
 
+/* A condition may ask whether a big cell is there, but its value is not at hand. */
+static int check_comparable(struct ctx *c, const struct wr_filter *f, const struct wr_cell *cells,
+                            size_t count)
+{
+    if (f->type == WR_FILTER_COMPOSITE)
+        for (size_t i = 0; i < f->composite.sub_count; i++)
+            TRY(check_comparable(c, &f->composite.subs[i], cells, count));
+    if (f->type != WR_FILTER_COLUMN || f->column.comparator == WR_EXIST ||
+        f->column.comparator == WR_NOT_EXIST)
+        return E_OK;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].apart && bytes_equal(cells[i].name, f->column.column))
+            return fail(c, E_PARAMETER,
+                        "Column '%.*s' holds a value of %zu bytes that was put as a stream: a "
+                        "condition can ask whether it exists, not compare it.",
+                        BYTES_FMT(cells[i].name), big_cell_size(&cells[i]));
+    return E_OK;
+}
+
 static int check_condition(struct ctx *c, struct modify *m, bool exists)
 {
     const struct wr_condition *cond = &m->change->condition;
@@ -373,6 +410,7 @@ static int check_condition(struct ctx *c, struct modify *m, bool exists)
     if (exists)
         n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count,
                           seen);
+    TRY(check_comparable(c, cond->column, seen, n));
     if (filter_match(c, m->condition, exists ? &m->key : NULL, seen, n))
         return E_OK;
     if (c->code) /* a regular expression that took too long */
@@ -418,8 +456,11 @@ static void remove_versions(struct working *w, bytes name, int64_t timestamp_ms)
 static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value,
                                   int64_t timestamp_ms)
 {
-    struct wr_cell out = {
-        .name = cell->name, .value = *value, .timestamp_ms = timestamp_ms, .crc8_known = true};
+    struct wr_cell out = {.name = cell->name,
+                          .value = *value,
+                          .timestamp_ms = timestamp_ms,
+                          .crc8_known = true,
+                          .apart = cell->apart};
 
     if (!cell->crc8_known || cell->op != WR_CELL_PUT)
         out.crc8 = value_crc8(cell->name, value, timestamp_ms);
@@ -497,7 +538,7 @@ static void rewrite_untouched(const struct modify *m, struct working *w, size_t 
 
         for (size_t j = 0; j < m->change->row.cell_count; j++)
             touched |= bytes_equal(m->change->row.cells[j].name, cell.name);
-        if (touched)
+        if (touched || cell.apart) /* a big cell is not written again for the sake of its stamp */
             continue;
         cell.crc8_known = false;
         w->cells[w->count++] = stored_cell(&cell, &cell.value, stamp);
@@ -609,6 +650,14 @@ static bool creates_row(const struct wr_row_change *change)
     return puts;
 }
 
+static bool has_apart(const struct row *row)
+{
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (row->cells[i].apart)
+            return true;
+    return false;
+}
+
 int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
 {
     bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
@@ -632,8 +681,9 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
         return E_OK;
     m->row.stamp = m->stamp;
     size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
-    if (!m->row.wide && (m->row.cell_count > (size_t)m->limits->wide_row_cells ||
-                         size > (size_t)m->limits->wide_row_bytes)) {
+    if (!m->row.wide &&
+        (has_apart(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||
+         size > (size_t)m->limits->wide_row_bytes)) {
         m->row.wide = true;
         m->row.id = new_id;
     }
@@ -699,8 +749,20 @@ static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
 
 static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
 {
-    return a->crc8 == b->crc8 && a->value.type == b->value.type &&
+    return a->crc8 == b->crc8 && a->apart == b->apart && a->value.type == b->value.type &&
            value_compare(&a->value, &b->value) == 0;
+}
+
+/* Detached data that nothing points to any more is noted in the same batch and swept later. */
+static void trash_edit(const struct modify *m, struct edits *e, enum trash_kind kind, uint64_t id)
+{
+    edits_add(e, EDIT_PUT, big_trash_key(e->arena, &m->table->schema.place, m->cols, id),
+              big_trash_value(e->arena, kind, m->now_ms));
+}
+
+static uint64_t apart_id(const struct wr_cell *cell)
+{
+    return load_u64(cell->value.bytes.ptr); /* big_read() was asked when it came in */
 }
 
 /* The cells of a wide row that differ between `old` (those stored) and `now`. Both sorted. */
@@ -716,27 +778,21 @@ static void wide_edits(const struct modify *m, struct edits *e, const struct wr_
                                        : compare_cells(&old[i], &now->cells[j]);
 
         if (r < 0) {
+            if (old[i].apart)
+                trash_edit(m, e, TRASH_CELL, apart_id(&old[i]));
             cell_edit(m, e, EDIT_DELETE, now->id, &old[i++]);
         } else if (r > 0) {
             cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j++]);
         } else {
-            if (!same_cell(&old[i], &now->cells[j]))
+            if (!same_cell(&old[i], &now->cells[j])) {
+                if (old[i].apart)
+                    trash_edit(m, e, TRASH_CELL, apart_id(&old[i]));
                 cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j]);
+            }
             i++;
             j++;
         }
     }
-}
-
-/* Detached data that nothing points to any more is noted in the same batch and swept later. */
-static void trash_edit(const struct modify *m, struct edits *e, uint64_t id)
-{
-    struct buf value;
-
-    buf_init(&value, e->arena, 9);
-    buf_put_u8(&value, 1);
-    buf_put_u64(&value, (uint64_t)m->now_ms);
-    edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_TRASH, id), buf_bytes(&value));
 }
 
 void modify_edits(const struct modify *m, struct edits *e)
@@ -749,7 +805,7 @@ void modify_edits(const struct modify *m, struct edits *e)
         return;
     keeps = now->there && now->wide && old->wide && old->id == now->id;
     if (old->there && old->wide && !keeps)
-        trash_edit(m, e, old->id);
+        trash_edit(m, e, TRASH_ROW, old->id);
     if (!now->there) {
         edits_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_HEAD, 0), BYTES_NONE);
         return;
@@ -759,6 +815,13 @@ void modify_edits(const struct modify *m, struct edits *e)
     edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));
     if (now->wide)
         wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
+    /* What was on its way has come to its place. */
+    for (size_t i = 0; i < m->change->row.cell_count; i++)
+        if (m->change->row.cells[i].apart)
+            edits_add(e, EDIT_DELETE,
+                      big_trash_key(e->arena, &m->table->schema.place, m->cols,
+                                    apart_id(&m->change->row.cells[i])),
+                      BYTES_NONE);
 }
 
 /* ---- the answer ---- */

@@ -200,7 +200,8 @@ static void load_start(struct range_op *op, bytes head_key, const struct row *he
                              .columns = op->selection.columns,
                              .column_count = op->selection.column_count,
                              .start = op->read.start_column,
-                             .end = op->read.end_column};
+                             .end = op->read.end_column,
+                             .whole_versions = selection_versions(&op->selection)};
     load_from_head(&op->load, head);
     op->loading = true;
 }

@@ -95,7 +95,8 @@ static int row_start(struct read_op *op, struct read_row *r)
                              .column_count = s->column_count,
                              .start = s->read->start_column,
                              .end = s->read->end_column,
-                             .bytes_max = s->filter ? 0 : piece_bytes(op, r)};
+                             .bytes_max = s->filter ? 0 : piece_bytes(op, r),
+                             .whole_versions = selection_versions(s)};
     TRY(token_read(c, r->token, &op->load.after));
     if (op->load.after.ptr)
         op->load.columns = NULL; /* the selection still drops what is not wanted */

@@ -16,7 +16,7 @@
 
 #include <assert.h>
 
-enum { ROW_VERSION = 1, CELL_VERSION = 1 };
+enum { ROW_VERSION = 1, CELL_VERSION = 1, CELL_VERSION_APART = 2 };
 
 enum row_flag {
     ROW_WIDE = 1,   /* no cells here; they stand alone under the id */
@@ -176,6 +176,7 @@ static inline void read_cell(struct reader *r, int64_t marker_ms, struct wr_cell
     read_payload(r, type, &out->value);
     out->op = WR_CELL_PUT;
     out->crc8_known = true;
+    out->apart = false;
 }
 
 static int read_cells(struct ctx *c, struct reader *r, struct row *out)
@@ -284,7 +285,7 @@ void cell_encode(struct buf *b, const struct wr_cell *cell)
     size_t text_len = value_is_bytes(cell->value.type) ? cell->value.bytes.len : 0;
     uint8_t *start = buf_reserve(b, 3 + VARINT_BYTES + text_len), *p = start;
 
-    *p++ = CELL_VERSION;
+    *p++ = cell->apart ? CELL_VERSION_APART : CELL_VERSION;
     *p++ = (uint8_t)cell->value.type;
     *p++ = cell->crc8;
     p = put_payload(p, &cell->value);
@@ -296,14 +297,17 @@ int cell_decode(struct ctx *c, bytes value, struct wr_cell *out)
     struct reader r = reader_of(value);
     uint8_t version = read_u8(&r), type = read_u8(&r);
 
-    if (PORT_UNLIKELY(version != CELL_VERSION && !r.bad))
+    if (PORT_UNLIKELY(version != CELL_VERSION && version != CELL_VERSION_APART && !r.bad))
         return fail(c, E_FORMAT, "cell of format %u; this version of Widerow reads format %d",
-                    version, CELL_VERSION);
+                    version, CELL_VERSION_APART);
     out->crc8 = read_u8(&r);
     read_payload(&r, type, &out->value);
     if (PORT_UNLIKELY(r.bad || reader_left(&r)))
         return fail(c, E_CORRUPT, "damaged cell: %zu bytes are not a value of type %u", value.len,
                     type);
+    out->apart = version == CELL_VERSION_APART;
+    if (PORT_UNLIKELY(out->apart && type != WR_VARBINARY))
+        return fail(c, E_CORRUPT, "damaged cell: a reference of type %u", type);
     out->op = WR_CELL_PUT;
     out->crc8_known = true;
     return 0;

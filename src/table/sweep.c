@@ -1,9 +1,11 @@
 #include "table/sweep.h"
 
 #include "base/thread.h"
+#include "table/big.h"
 #include "table/db.h"
 #include "table/key.h"
 #include "table/modify.h"
+#include "table/stream.h"
 #include "table/visible.h"
 #include "table/wait.h"
 
@@ -13,7 +15,8 @@
 #define TRASH_GRACE_MS 60000 /* a reader that saw the old head has finished by then */
 #define PAGE_ITEMS 512
 #define PAGE_BYTES (1u << 20)
-#define TTL_PAGES 64 /* of heads, for one table in one sweep */
+#define TRASH_PAGES 16 /* of records, for one table in one sweep */
+#define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
 struct sweeper {
     struct wr_db *db;
@@ -60,10 +63,46 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
 
 /* ---- trash ---- */
 
-/* Removes the cells that a trash record names, and then the record. */
-static int empty_trash(struct sweep *s, bytes record_key)
+/* Deletes the record and what stands before it in the batch. */
+static int apply_edits(struct sweep *s, const struct edits *edits)
+{
+    struct batch batch = {
+        .partition = s->table->schema.place.id, .edits = edits->items, .edit_count = edits->count};
+
+    return edits->count ? wait_apply(&s->c, s->db->engine, &batch) : E_OK;
+}
+
+/* The chunks of one big cell. `cols` are the key columns of its row. */
+static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
+{
+    const struct place *p = &s->table->schema.place;
+    struct key_range range = {big_chunk_bound(&s->c.arena, p, cols, id, false),
+                              big_chunk_bound(&s->c.arena, p, cols, id, true)};
+    struct partition_spec spec = {.id = p->id, .ranges = &range, .range_count = 1};
+
+    return engine_erase(&s->c, s->db->engine, &spec);
+}
+
+/* A cell of a row that goes: its chunks, if it has any. E_BUSY: somebody reads them. */
+static int erase_apart(struct sweep *s, bytes cols, bytes value)
+{
+    struct wr_cell cell = {0};
+    struct big_ref ref;
+
+    TRY(cell_decode(&s->c, value, &cell));
+    if (!cell.apart)
+        return E_OK;
+    TRY(big_read(&s->c, &cell, &ref));
+    if (streams_use(s->db->streams, ref.id))
+        return E_BUSY;
+    return erase_chunks(s, cols, ref.id);
+}
+
+/* Removes the cells under `id`, the chunks they refer to before them, and then the record. */
+static int empty_row(struct sweep *s, bytes record_key)
 {
     bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
+    bytes cols = bytes_of(rest.ptr, rest.len - 8);
     struct buf start, end;
     struct key_range range;
     struct page page = {.more = true};
@@ -78,34 +117,68 @@ static int empty_trash(struct sweep *s, bytes record_key)
     range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     while (page.more) {
         struct edits edits = {.arena = &s->c.arena};
-        struct batch batch = {.partition = s->table->schema.place.id};
 
         TRY(read_page(s, VIEW_LATEST, &range, &page));
-        for (size_t i = 0; i < page.count; i++)
+        for (size_t i = 0; i < page.count; i++) {
+            TRY(erase_apart(s, cols, page.items[i].value));
             edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
+        }
         if (!page.more)
             edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
         else
             range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
-        batch.edits = edits.items;
-        batch.edit_count = edits.count;
-        TRY(wait_apply(&s->c, s->db->engine, &batch));
+        TRY(apply_edits(s, &edits));
     }
     return E_OK;
+}
+
+/* Removes the chunks of a big cell that is replaced, or was never finished, and then the record. */
+static int empty_cell(struct sweep *s, bytes record_key)
+{
+    bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
+    bytes cols = bytes_of(rest.ptr, rest.len - 8);
+    uint64_t id = load_u64_be(bytes_u8(rest) + cols.len);
+    struct edits edits = {.arena = &s->c.arena};
+
+    if (streams_use(s->db->streams, id))
+        return E_BUSY;
+    TRY(erase_chunks(s, cols, id));
+    edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
+    return apply_edits(s, &edits);
+}
+
+/* Whoever could look at the data has finished: by time, or because the process that had them open
+ * has ended and nobody else is there. */
+static bool trash_is_due(const struct sweep *s, int64_t time_ms)
+{
+    return time_ms + TRASH_GRACE_MS <= s->now_ms ||
+           ((s->db->caps & ENGINE_SOLE_WRITER) && time_ms < s->db->opened_ms);
+}
+
+static int sweep_record(struct sweep *s, const struct kv *kv)
+{
+    enum trash_kind kind;
+    int64_t time_ms;
+    int code;
+
+    if (!big_trash_read(kv->value, &kind, &time_ms) || !trash_is_due(s, time_ms) ||
+        kv->key.len < KEY_PREFIX_BYTES + 8)
+        return E_OK;
+    code = kind == TRASH_ROW ? empty_row(s, kv->key) : empty_cell(s, kv->key);
+    return code == E_BUSY ? E_OK : code; /* the next sweep */
 }
 
 static int sweep_trash(struct sweep *s, size_t bucket)
 {
     struct key_range range = kind_range(s, bucket, KIND_TRASH);
-    struct page page;
+    struct page page = {.more = true};
 
-    TRY(read_page(s, VIEW_DURABLE, &range, &page));
-    for (size_t i = 0; i < page.count; i++) {
-        struct kv *kv = &page.items[i];
-
-        if (kv->value.len == 9 &&
-            (int64_t)load_u64(bytes_u8(kv->value) + 1) + TRASH_GRACE_MS <= s->now_ms)
-            TRY(empty_trash(s, kv->key));
+    for (int n = 0; page.more && n < TRASH_PAGES; n++) {
+        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        for (size_t i = 0; i < page.count; i++)
+            TRY(sweep_record(s, &page.items[i]));
+        if (page.count)
+            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
     }
     return E_OK;
 }

@@ -258,6 +258,11 @@ size_t value_size(const struct wr_value *v)
     return value_is_bytes(v->type) ? v->bytes.len : value_width(v->type);
 }
 
+uint8_t value_crc8_type(enum wr_type type)
+{
+    return type_row(type)->crc_type;
+}
+
 uint8_t value_crc8(bytes name, const struct wr_value *v, int64_t timestamp_ms)
 {
     const struct type_row *row = type_row(v->type);

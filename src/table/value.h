@@ -48,6 +48,9 @@ size_t value_size(const struct wr_value *v);
  * (doc/format.md, "Cell checksum"). */
 uint8_t value_crc8(bytes name, const struct wr_value *v, int64_t timestamp_ms);
 
+/* The byte that stands for the type in it, behind the name. */
+uint8_t value_crc8_type(enum wr_type type);
+
 /* Goes on from the checksum of a cell without timestamp. */
 uint8_t value_crc8_stamp(uint8_t crc, int64_t timestamp_ms);
 

@@ -119,6 +119,15 @@ bool selection_wants(const struct selection *s, bytes name)
     return !r->end_column.ptr || bytes_compare(name, r->end_column) < 0;
 }
 
+size_t selection_versions(const struct selection *s)
+{
+    const struct wr_read_options *r = s->read;
+    bool any = s->filter || r->has_start || r->has_specific || !r->has_max_versions;
+
+    return (size_t)(any || r->max_versions > s->table->max_versions ? s->table->max_versions
+                                                                    : r->max_versions);
+}
+
 static bool in_time_range(const struct wr_read_options *r, int64_t ts)
 {
     if (r->has_specific)

@@ -48,6 +48,9 @@ int selection_init(struct ctx *c, const struct limits *limits, const struct wr_r
 /* True if the read wants cells of this column at all. */
 bool selection_wants(const struct selection *s, bytes name);
 
+/* How many of the newest stored versions of a column the read may show or look at. */
+size_t selection_versions(const struct selection *s);
+
 /* Makes the row that a client gets from a stored row whose wanted columns are loaded. *size is what
  * capacity counts: key and the cells that were read, filtered out or not. An absent or hidden row
  * gives out->key.count 0. */

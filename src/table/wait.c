@@ -84,6 +84,32 @@ int wait_scan(struct ctx *c, struct engine *e, struct scan *s)
     return code;
 }
 
+struct wait_load {
+    struct load load;
+    struct waiter w;
+};
+
+static void load_done(struct load *l)
+{
+    waiter_wake(&PORT_CONTAINER(l, struct wait_load, load)->w, E_OK);
+}
+
+int wait_load(struct load *l)
+{
+    struct wait_load wl = {.load = *l};
+    int code;
+
+    wl.load.done = load_done;
+    do {
+        waiter_init(&wl.w);
+        code = load_run(&wl.load);
+        if (code == E_LATER)
+            waiter_wait(&wl.w);
+    } while (code == E_LATER);
+    *l = wl.load;
+    return code;
+}
+
 static void apply_wake(void *arg, int code)
 {
     waiter_wake(arg, code);

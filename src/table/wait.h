@@ -3,10 +3,11 @@
 #ifndef TABLE_WAIT_H
 #define TABLE_WAIT_H
 
-#include "engine/engine.h"
+#include "table/load.h"
 
 int wait_get(struct ctx *c, struct engine *e, struct get *g);
 int wait_scan(struct ctx *c, struct engine *e, struct scan *s);
+int wait_load(struct load *l); /* l->done is its own */
 int wait_apply(struct ctx *c, struct engine *e, const struct batch *b);
 
 #endif

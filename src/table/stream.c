@@ -1,0 +1,163 @@
+/* stream.c: what the streams of a database share. */
+#include "table/stream.h"
+
+#include "base/thread.h"
+#include "table/key.h"
+
+#include <stdio.h>
+
+#define POOL_THREADS 2
+
+struct use {
+    struct use *next;
+    uint64_t id;
+};
+
+struct streams {
+    struct wr_db *db;
+    pthread_t threads[POOL_THREADS];
+    int thread_count;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t woken;
+    struct job *head, *tail;
+    struct use *uses;
+    bool stop;
+};
+
+static void *pool_main(void *arg)
+{
+    struct streams *s = arg;
+
+    pthread_mutex_lock(&s->lock);
+    while (!s->stop || s->head) {
+        struct job *job = s->head;
+
+        if (!job) {
+            pthread_cond_wait(&s->woken, &s->lock);
+            continue;
+        }
+        s->head = job->next;
+        if (!s->head)
+            s->tail = NULL;
+        pthread_mutex_unlock(&s->lock);
+        job->run(job);
+        pthread_mutex_lock(&s->lock);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+struct streams *streams_start(struct wr_db *db)
+{
+    struct streams *s = mem_zalloc(sizeof(*s));
+
+    s->db = db;
+    pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->woken, NULL);
+    while (s->thread_count < POOL_THREADS &&
+           thread_start(&s->threads[s->thread_count], "stream", pool_main, s))
+        s->thread_count++;
+    return s;
+}
+
+void streams_stop(struct streams *s)
+{
+    struct use *next;
+
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stop = true;
+    pthread_cond_broadcast(&s->woken);
+    pthread_mutex_unlock(&s->lock);
+    for (int i = 0; i < s->thread_count; i++)
+        pthread_join(s->threads[i], NULL);
+    for (struct use *u = s->uses; u; u = next) {
+        next = u->next;
+        mem_free(u);
+    }
+    pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->woken);
+    mem_free(s);
+}
+
+void streams_submit(struct streams *s, struct job *job)
+{
+    job->next = NULL;
+    pthread_mutex_lock(&s->lock);
+    if (s->tail)
+        s->tail->next = job;
+    else
+        s->head = job;
+    s->tail = job;
+    pthread_cond_signal(&s->woken);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void streams_use_begin(struct streams *s, uint64_t id)
+{
+    struct use *u = mem_alloc(sizeof(*u));
+
+    pthread_mutex_lock(&s->lock);
+    *u = (struct use){s->uses, id};
+    s->uses = u;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void streams_use_end(struct streams *s, uint64_t id)
+{
+    struct use **at, *u = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    for (at = &s->uses; *at && (*at)->id != id; at = &(*at)->next)
+        ;
+    if (*at) {
+        u = *at;
+        *at = u->next;
+    }
+    pthread_mutex_unlock(&s->lock);
+    mem_free(u);
+}
+
+bool streams_use(struct streams *s, uint64_t id)
+{
+    struct use *u;
+
+    pthread_mutex_lock(&s->lock);
+    for (u = s->uses; u && u->id != id; u = u->next)
+        ;
+    pthread_mutex_unlock(&s->lock);
+    return u != NULL;
+}
+
+int stream_find_row(struct ctx *c, struct wr_db *db, bytes instance, bytes table_name,
+                    const struct wr_key *key, bytes column, struct table **table, bytes *cols)
+{
+    const struct wr_table_description *d;
+    struct buf b;
+    int code;
+
+    TRY(catalog_find(c, db->catalog, instance, table_name, table));
+    d = &(*table)->schema.d;
+    code = key_check(c, &db->limits, d->key, d->key_count, key, KEY_READ);
+    for (size_t i = 0; !code && i < d->key_count; i++)
+        if (bytes_equal(d->key[i].name, column))
+            code = fail(c, E_PARAMETER, "'%.*s' is a column of the primary key, not a cell.",
+                        BYTES_FMT(column));
+    buf_init(&b, &c->arena, 64);
+    if (!code)
+        code = key_put_columns(c, &b, d->key, key->columns, key->count);
+    *cols = buf_bytes(&b);
+    if (code) {
+        table_release(*table);
+        *table = NULL;
+    }
+    return code;
+}
+
+int stream_give_text(const struct ctx *c, int code, char *message, size_t size)
+{
+    if (message && size)
+        snprintf(message, size, "%s", c->text ? c->text : err_info(code)->text);
+    return code;
+}
