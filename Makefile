@@ -174,7 +174,7 @@ $(BENCH):
 
 # A peer that is missing costs its own lines of the table only, so what cannot be had does not stop the run.
 bench bench-quick: deps
-	-@tools/deps.sh $(DEPS_BENCH)
+	@tools/deps.sh $(DEPS_BENCH) || for p in $(DEPS_BENCH); do tools/deps.sh $$p; done || true
 	@$(MAKE) --no-print-directory -j2 RELEASE=1 all
 	@$(MAKE) --no-print-directory -j2 -k RELEASE=1 bench-programs || true
 	@BUILD=build-release bench/run.sh $(if $(filter bench,$@),full,quick)

@@ -1,13 +1,24 @@
 import com.datastax.oss.driver.api.core.CqlSession;
+import com.datastax.oss.driver.api.core.config.DefaultDriverOption;
+import com.datastax.oss.driver.api.core.config.DriverConfigLoader;
 import com.datastax.oss.driver.api.core.cql.AsyncResultSet;
 import com.datastax.oss.driver.api.core.cql.PreparedStatement;
 import java.net.InetSocketAddress;
+import java.time.Duration;
 import java.util.concurrent.CompletionStage;
 
 /** CassandraLoad PORT CONNECTIONS: makes the table and serves commands (Load). */
 final class CassandraLoad {
     public static void main(String[] args) throws Exception {
-        CqlSession session = CqlSession.builder()
+        // A machine that is busy, or a server that was stopped a moment ago, is no failure.
+        Duration patience = Duration.ofSeconds(60);
+        DriverConfigLoader config = DriverConfigLoader.programmaticBuilder()
+                .withDuration(DefaultDriverOption.REQUEST_TIMEOUT, patience)
+                .withDuration(DefaultDriverOption.CONNECTION_INIT_QUERY_TIMEOUT, patience)
+                .withDuration(DefaultDriverOption.CONTROL_CONNECTION_TIMEOUT, patience)
+                .withDuration(DefaultDriverOption.METADATA_SCHEMA_REQUEST_TIMEOUT, patience)
+                .withDuration(DefaultDriverOption.HEARTBEAT_TIMEOUT, patience).build();
+        CqlSession session = CqlSession.builder().withConfigLoader(config)
                 .addContactPoint(new InetSocketAddress("127.0.0.1", Integer.parseInt(args[0])))
                 .withLocalDatacenter("datacenter1").build();
         StringBuilder names = new StringBuilder(), marks = new StringBuilder(), types = new StringBuilder();

@@ -36,7 +36,7 @@ java_client() {
 # java_answer NAME SECONDS: the client's next line; a failure if it is none that is wanted.
 java_answer() {
     local line fd=$1_from
-    read -r -t "$2" -u "${!fd}" line || { echo "the client of $1 does not answer"; tail -5 "$work/$1.client.log"; return 1; }
+    read -r -t "$2" -u "${!fd}" line || { echo "the client of $1 does not answer"; tail -20 "$work/$1.client.log"; return 1; }
     echo "$line"
     [[ $line != failed* ]]
 }
