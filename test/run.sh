@@ -140,6 +140,7 @@ suite backup 90 test/backup/run.sh
 suite security 60 test/security/run.sh
 suite hostile 90 test/hostile/run.sh
 suite advise $([ "$nightly" ] && echo 300 || echo 60) test/advise/run.sh
+suite export 90 test/export/run.sh
 suite fuzz $([ "$nightly" ] && echo 1500 || echo 240) test/fuzz/run.sh
 for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language

@@ -52,7 +52,8 @@ static bool is_usable(const struct advise *a, size_t column)
 {
     const struct survey_column *col = &a->survey->columns[column];
 
-    if (a->ranks->columns[column].type == WR_DOUBLE || col->present == 0)
+    if (a->ranks->columns[column].type == WR_DOUBLE || col->present == 0 ||
+        bytes_equal(col->name, BYTES_LIT(SURVEY_WRITTEN)))
         return false;
     if (col->len_max > KEY_BYTES_MAX && !is_queried(a, column))
         return false;

@@ -4,6 +4,7 @@
 #include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/record.h"
+#include "cli/walk.h"
 
 #include <errno.h>
 
@@ -18,6 +19,8 @@ struct advise_options {
 
 #define AT(member) offsetof(struct advise_options, member)
 static const struct option_row advise_rows[] = {
+    {"table", "TABLE", "judge the rows of this table instead of a file's", OPTION_TEXT, AT(table),
+     0, 0},
     {"query", "READS", "the reads to serve: \"CardID=, time range; DeviceID=\"", OPTION_TEXT,
      AT(query), 0, 0},
     {"format", "FORM", "text (default), json or html", OPTION_TEXT, AT(format), 0, 0},
@@ -64,6 +67,9 @@ struct work {
     struct advise advise;
     struct progress progress;
     struct advise_head head;
+    /* Of a table's columns. */
+    struct arena texts;
+    enum wr_type types[SURVEY_COLUMNS_MAX];
 };
 
 /* ---- columns ---- */
@@ -72,7 +78,7 @@ static bool is_chosen(struct work *w, bytes name)
 {
     const char *p = w->options->columns;
 
-    if (!p)
+    if (!p || bytes_equal(name, BYTES_LIT(SURVEY_WRITTEN)))
         return true;
     for (;;) {
         size_t len = strcspn(p, ",");
@@ -148,9 +154,12 @@ static int bad_line(struct ctx *c, struct work *w, const struct record_reader *r
 
 static int read_records(struct ctx *c, struct work *w, struct record_reader *r, const char *name)
 {
-    size_t known = 0;
+    size_t known = 0, ignored;
 
     add_columns(w, r->names, &known, r->column_count);
+    /* A CSV's header is enough to refuse a wrong --query before hours of reading. */
+    if (r->format == RECORD_CSV)
+        TRY(parse_words(c, w, &ignored));
     while (w->survey.records < w->options->limit) {
         switch (record_next(r)) {
         case RECORD_OK:
@@ -179,18 +188,9 @@ static int read_file(struct ctx *c, struct work *w, const char *path)
 {
     struct record_reader *r = arena_alloc(&c->arena, sizeof(*r));
     const char *name = strcmp(path, "-") ? path : "standard input";
-    size_t ignored;
     int code = record_open(c, r, path, w->options->input);
 
     progress_start(&w->progress, c->clock, code ? 0 : r->total_bytes, w->options->quiet);
-    /* A CSV's header is enough to refuse a wrong --query before hours of reading. */
-    if (code == 0 && r->format == RECORD_CSV) {
-        size_t known = 0;
-
-        add_columns(w, r->names, &known, r->column_count);
-        code = parse_words(c, w, &ignored);
-        w->survey.column_count = 0;
-    }
     if (code == 0)
         code = read_records(c, w, r, name);
     w->head.seconds = progress_seconds(&w->progress);
@@ -198,6 +198,93 @@ static int read_file(struct ctx *c, struct work *w, const char *path)
     record_release(r);
     if (code == 0 && w->survey.records == 0)
         code = fail(c, E_PARAMETER, "%s has no records", name);
+    return code;
+}
+
+/* ---- reading a table ---- */
+
+/* A value as a file would have it, views of the page or of `texts`. */
+static struct csv_field field_of(struct arena *texts, const struct wr_value *v)
+{
+    switch (v->type) {
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        return (struct csv_field){v->bytes, true};
+    case WR_BIGINT:
+        return (struct csv_field){arena_printf(texts, "%lld", (long long)v->integer), false};
+    case WR_DOUBLE:
+        return (struct csv_field){arena_printf(texts, "%.17g", v->real), false};
+    default:
+        return (struct csv_field){v->boolean ? BYTES_LIT("true") : BYTES_LIT("false"), false};
+    }
+}
+
+/* The survey's number of a column, a new one if it is wanted; SIZE_MAX: it is not. Cells come in
+ * the order of their names, so the next one is tried first. */
+static size_t table_column(struct work *w, bytes name, enum wr_type type, size_t next)
+{
+    struct survey *s = &w->survey;
+    size_t at = next < s->column_count && bytes_equal(s->columns[next].name, name)
+                    ? next
+                    : find_column(s, name);
+
+    if (at != SIZE_MAX || !is_chosen(w, name))
+        return at;
+    at = s->column_count;
+    if (!survey_add_column(s, arena_copy(&w->texts, name), at))
+        return SIZE_MAX;
+    w->types[at] = type;
+    return at;
+}
+
+static int survey_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+{
+    struct work *w = arg;
+
+    for (size_t r = 0; r < count && w->survey.records < w->options->limit; r++) {
+        struct csv_field fields[SURVEY_COLUMNS_MAX] = {0};
+        int64_t written = 0;
+        size_t next = 0;
+
+        for (size_t i = 0; i < rows[r].key.count + rows[r].cell_count; i++) {
+            bool key = i < rows[r].key.count;
+            const struct wr_cell *cell = key ? NULL : &rows[r].cells[i - rows[r].key.count];
+            const struct wr_value *v = key ? &rows[r].key.columns[i].value : &cell->value;
+            size_t at =
+                table_column(w, key ? rows[r].key.columns[i].name : cell->name, v->type, next);
+
+            if (cell && cell->timestamp_ms > written)
+                written = cell->timestamp_ms;
+            if (at == SIZE_MAX)
+                continue;
+            fields[at] = field_of(&c->arena, v);
+            next = at + 1;
+        }
+        if (written > 0) {
+            struct wr_value v = {.type = WR_BIGINT, .integer = written};
+            size_t at = table_column(w, BYTES_LIT(SURVEY_WRITTEN), WR_BIGINT, next);
+
+            if (at != SIZE_MAX)
+                fields[at] = field_of(&c->arena, &v);
+        }
+        survey_add(&w->survey, fields);
+    }
+    atomic_store(&w->progress.records, w->survey.records);
+    return w->survey.records < w->options->limit ? 0 : WALK_ENOUGH;
+}
+
+static int read_table(struct ctx *c, struct work *w, struct client *cl)
+{
+    struct wr_table_description table;
+    int code;
+
+    TRY(client_describe(c, cl, bytes_str(w->options->table), &table));
+    progress_start(&w->progress, c->clock, 0, w->options->quiet);
+    code = walk_table(c, cl, &table, survey_rows, w);
+    w->head.seconds = progress_seconds(&w->progress);
+    progress_end(&w->progress);
+    if (code == 0 && w->survey.records == 0)
+        code = fail(c, E_PARAMETER, "table %s has no rows", w->options->table);
     return code;
 }
 
@@ -243,70 +330,96 @@ static int print(struct ctx *c, struct work *w)
     return 0;
 }
 
-static int advise_steps(struct ctx *c, struct work *w, const char *path)
+static int advise_steps(struct ctx *c, struct work *w, struct client *cl, const char *path)
 {
     const struct advise_options *o = w->options;
     struct advise *a = &w->advise;
     size_t time_column;
 
-    TRY(read_file(c, w, path));
+    if (cl)
+        TRY(read_table(c, w, cl));
+    else
+        TRY(read_file(c, w, path));
     TRY(parse_words(c, w, &time_column));
-    w->head.source = path;
+    w->head.source = cl ? o->table : path;
     w->head.records = w->survey.records;
     w->head.bytes = w->survey.bytes;
-    ranks_init(&w->ranks, &w->survey, time_column, !o->unordered, NULL);
+    /* Rows of a table come in the order of its key, not in that of writing. */
+    ranks_init(&w->ranks, &w->survey, time_column, !o->unordered && !cl, cl ? w->types : NULL);
     a->survey = &w->survey;
     a->ranks = &w->ranks;
     a->partition_bytes = o->partition_bytes;
     a->partitions = (uint32_t)o->partitions;
     a->buckets = (unsigned)o->buckets;
-    a->table = o->name ? o->name : table_name(c, path);
+    a->table = o->name ? o->name : cl ? o->table : table_name(c, path);
     advise(c, a);
     return print(c, w);
 }
 
-static int advise_run(struct ctx *c, struct cli *cli, void *options)
+static int run(struct ctx *c, struct client *cl, struct cli *cli, const struct advise_options *o)
 {
-    const struct advise_options *o = options;
     struct work *w = arena_zalloc(&c->arena, sizeof(*w));
     int code;
 
     if (strcmp(o->format, "text") != 0 && strcmp(o->format, "json") != 0 &&
         strcmp(o->format, "html") != 0)
         return fail(c, E_PARAMETER, "--format is text, json or html, not '%s'", o->format);
-    if (cli->argc == 0)
-        return fail(c, E_PARAMETER, "of which records? Give a FILE or --table TABLE");
+    if ((cli->argc == 0) != (cl != NULL))
+        return fail(c, E_PARAMETER, "of which records? Give a FILE or --table TABLE%s",
+                    cl ? ", not both" : "");
     w->options = o;
+    arena_init(&w->texts, NULL, 0);
     survey_init(&w->survey, 1);
-    code = advise_steps(c, w, cli->argv[0]);
+    code = advise_steps(c, w, cl, cli->argv[0]);
     if (w->ranks.survey)
         ranks_release(&w->ranks);
     survey_release(&w->survey);
+    arena_release(&w->texts);
     return code;
+}
+
+static int advise_run(struct ctx *c, struct cli *cli, void *options)
+{
+    return run(c, NULL, cli, options);
+}
+
+static int advise_run_connected(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    return run(c, cl, cli, options);
+}
+
+static bool advise_connects(const void *options)
+{
+    return ((const struct advise_options *)options)->table != NULL;
 }
 
 const struct command command_advise = {
     .name = "advise",
-    .args = "FILE",
+    .args = "FILE | --table TABLE",
     .summary = "say which key a table of these records should have, and why",
-    .text = "FILE is CSV with a header line or JSON Lines, or - for standard input.\n"
-            "\n"
-            "Every column, and combinations of up to three, are judged as partition keys, plain\n"
-            "and in bucket layouts: values, skew, the largest value, growth, writes in a narrow\n"
-            "range, the load on simulated partitions, reads kept or lost. Best first.\n"
-            "\n"
-            "--query names the reads that matter, several with ';' between them:\n"
-            "  \"CardID=\"               all rows of one card\n"
-            "  \"CardID=, time range\"   one card's rows in the order of time, or a stretch of it\n"
-            "  \"CardID=, time desc\"    the same, newest first\n"
-            "  \"time range\"            all rows in the order of time\n"
-            "\n"
-            "Memory does not grow with the file. Figures of large files are estimates: values to\n"
-            "1.6 %, simulations from 32,768 records or more at even distances.",
+    .text =
+        "FILE is CSV with a header line or JSON Lines, or - for standard input. With --table\n"
+        "the rows of a table are judged, in the order in which their cells were written unless\n"
+        "a column holds times.\n"
+        "\n"
+        "Every column, and combinations of up to three, are judged as partition keys, plain\n"
+        "and in bucket layouts: values, skew, the largest value, growth, writes in a narrow\n"
+        "range, the load on simulated partitions, reads kept or lost. Best first.\n"
+        "\n"
+        "--query names the reads that matter, several with ';' between them:\n"
+        "  \"CardID=\"               all rows of one card\n"
+        "  \"CardID=, time range\"   one card's rows in the order of time, or a stretch of it\n"
+        "  \"CardID=, time desc\"    the same, newest first\n"
+        "  \"time range\"            all rows in the order of time\n"
+        "\n"
+        "Memory does not grow with the file. Figures of large files are estimates: values to\n"
+        "1.6 %, simulations from 32,768 records or more at even distances.",
     .options = advise_rows,
     .options_size = sizeof(struct advise_options),
     .defaults = advise_defaults,
     .argc_min = 0,
     .argc_max = 1,
     .run = advise_run,
+    .run_connected = advise_run_connected,
+    .connects = advise_connects,
 };

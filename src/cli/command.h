@@ -23,10 +23,12 @@ struct command {
     void (*defaults)(void *options); /* or NULL: all zero */
     int argc_min, argc_max;
 
-    /* One of the two. The second is given a client and makes the connection flags known. Return 0,
+    /* One of the two, or both and `connects`, which says of the options whether the second is
+     * wanted. The second is given a client and makes the connection flags known. Return 0,
      * or a code with the reason recorded in c. `options` is a struct that the rows have filled. */
     int (*run)(struct ctx *c, struct cli *cli, void *options);
     int (*run_connected)(struct ctx *c, struct client *cl, struct cli *cli, void *options);
+    bool (*connects)(const void *options);
 };
 
 extern const struct command command_sample;
@@ -44,5 +46,7 @@ extern const struct command command_bench;
 extern const struct command command_advise;
 extern const struct command command_heat;
 extern const struct command command_sizes;
+extern const struct command command_export;
+extern const struct command command_throughput;
 
 #endif

@@ -11,9 +11,10 @@
 #define EXIT_USAGE 2
 
 static const struct command *const commands[] = {
-    &command_import, &command_get,    &command_scan,   &command_tables, &command_describe,
-    &command_drop,   &command_create, &command_sample, &command_backup, &command_restore,
-    &command_digest, &command_bench,  &command_advise, &command_heat,   &command_sizes,
+    &command_import, &command_get,        &command_scan,   &command_tables, &command_describe,
+    &command_drop,   &command_create,     &command_sample, &command_backup, &command_restore,
+    &command_digest, &command_bench,      &command_advise, &command_heat,   &command_sizes,
+    &command_export, &command_throughput,
 };
 
 static const struct option_row connection_rows[] = {
@@ -119,15 +120,17 @@ static int run_command(const struct command *cmd, struct cli *cli, void *options
 {
     struct clock clock;
     struct ctx c;
+    bool connects;
     int code;
 
     clock_real_init(&clock);
     ctx_init(&c, &clock, NULL, NULL, 0);
     cli->clock = &clock;
     /* Without sockets a closed pipe may end the program as it ends others (`sample | head`). */
-    if (cmd->run_connected)
+    connects = cmd->run_connected && (!cmd->connects || cmd->connects(options));
+    if (connects)
         signal(SIGPIPE, SIG_IGN);
-    code = cmd->run ? cmd->run(&c, cli, options) : run_connected(&c, cmd, cli, options);
+    code = connects ? run_connected(&c, cmd, cli, options) : cmd->run(&c, cli, options);
     if (fflush(stdout) != 0 || ferror(stdout))
         code = output_failed(&c, code);
     if (c.code)

@@ -183,6 +183,27 @@ static void take_other_fields(struct plan *p, const struct csv_record *header)
                 (struct plan_column){.name = header->fields[i].text, .field = i};
 }
 
+/* The header's names, which must outlive the first line, and the types behind them. */
+static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *header)
+{
+    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
+
+    p->header_types = ARENA_ARRAY(&c->arena, enum wr_type, header->count);
+    for (size_t i = 0; i < header->count; i++) {
+        bytes name = header->fields[i].text;
+        const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+        enum wr_type type;
+
+        if (colon && plan_type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)),
+                                     &type)) {
+            p->header_types[i] = type;
+            name.len = (size_t)(colon - (const char *)name.ptr);
+        }
+        fields[i].text = arena_copy(&c->arena, name);
+    }
+    p->header = (struct csv_record){.fields = fields, .count = header->count};
+}
+
 static int check_header(struct ctx *c, const struct csv_record *header)
 {
     for (size_t i = 0; i < header->count; i++) {
@@ -196,24 +217,14 @@ static int check_header(struct ctx *c, const struct csv_record *header)
     return 0;
 }
 
-/* The header's names must outlive the first line. */
-static struct csv_record keep_header(struct ctx *c, const struct csv_record *header)
-{
-    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
-
-    for (size_t i = 0; i < header->count; i++)
-        fields[i].text = arena_copy(&c->arena, header->fields[i].text);
-    return (struct csv_record){.fields = fields, .count = header->count};
-}
-
 int plan_parse(struct ctx *c, struct plan *p, const struct csv_record *header, const char *keys,
                const char *columns)
 {
     bytes list = keys ? bytes_str(keys) : BYTES_NONE;
 
     *p = (struct plan){.field_count = header->count, .keys_given = keys};
-    TRY(check_header(c, header));
-    p->header = keep_header(c, header);
+    keep_header(c, p, header);
+    TRY(check_header(c, &p->header));
     p->columns = ARENA_ARRAY(&c->arena, struct plan_column, header->count);
     while (list.ptr) {
         struct plan_column column;
@@ -310,8 +321,12 @@ void plan_guess(struct plan *p, const struct csv_record *record)
         guess_column(&p->columns[i], &record->fields[p->columns[i].field]);
 }
 
-static void decide(struct plan_column *column, bool key)
+static void decide(const struct plan *p, struct plan_column *column, bool key)
 {
+    enum wr_type said = p->header_types[column->field];
+
+    if (column->type == PLAN_TYPE_OPEN && !(key && (said == WR_DOUBLE || said == WR_BOOLEAN)))
+        column->type = said;
     if (column->type != PLAN_TYPE_OPEN)
         return;
     column->guessed = true;
@@ -329,9 +344,9 @@ static void decide(struct plan_column *column, bool key)
 void plan_guess_end(struct plan *p)
 {
     for (size_t i = 0; i < p->key_count; i++)
-        decide(&p->keys[i], true);
+        decide(p, &p->keys[i], true);
     for (size_t i = 0; i < p->column_count; i++)
-        decide(&p->columns[i], false);
+        decide(p, &p->columns[i], false);
 }
 
 /* ---- rows */

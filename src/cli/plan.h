@@ -1,9 +1,9 @@
 /* plan.h: how lines of CSV become rows of a table.
  *
  * A plan says which field becomes which key or attribute column and of what type. It is made in
- * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), and
- * for what is still open a look at the first lines (plan_guess). Texts of failures are for the
- * person at the keyboard. */
+ * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), then
+ * types in the header ("amount:double", as `widerow export` writes it), and for what is still open
+ * a look at the first lines (plan_guess). Texts of failures are for the person at the keyboard. */
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
 
@@ -27,10 +27,11 @@ struct plan {
     size_t key_count;
     struct plan_column *columns;
     size_t column_count;
-    size_t field_count;       /* every line must have as many */
-    struct csv_record header; /* names only */
-    bool all_columns;         /* no --columns: all fields that are no key */
-    bool keys_given;          /* by --key */
+    size_t field_count;         /* every line must have as many */
+    struct csv_record header;   /* names only */
+    enum wr_type *header_types; /* by field: of "NAME:type" in the header, else PLAN_TYPE_OPEN */
+    bool all_columns;           /* no --columns: all fields that are no key */
+    bool keys_given;            /* by --key */
 };
 
 /* One line's row, in one piece of memory; the values point into it. */

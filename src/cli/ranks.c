@@ -161,7 +161,8 @@ static void rank_column(struct ranks *r, size_t column, struct entry *entries)
 /* Many numbers could be seconds: they are only if the column's name says so. */
 static bool named_like_time(bytes name)
 {
-    static const char *const hints[] = {"time", "date", "stamp", "_at", "ts", "created", "when"};
+    static const char *const hints[] = {"time", "date",    "stamp", "_at",
+                                        "ts",   "created", "when",  SURVEY_WRITTEN};
     char lower[256];
 
     if (name.len >= sizeof(lower))
@@ -222,6 +223,7 @@ void ranks_init(struct ranks *r, const struct survey *s, size_t time_column, boo
                 const enum wr_type *types)
 {
     struct entry *entries = mem_alloc(sizeof(*entries) * (s->draw.count + 1));
+    size_t written = SIZE_MAX;
 
     *r = (struct ranks){.survey = s, .count = s->draw.count, .ordered = stream_ordered};
     r->order = mem_alloc(sizeof(*r->order) * (r->count + 1));
@@ -234,9 +236,15 @@ void ranks_init(struct ranks *r, const struct survey *s, size_t time_column, boo
         col->type = types && types[i] != WR_NULL ? types[i] : type_of(&s->columns[i]);
         rank_column(r, i, entries);
         col->is_time = holds_times(col, s->columns[i].name);
-        if (r->time_column == SIZE_MAX && col->is_time)
+        if (!col->is_time)
+            continue;
+        if (bytes_equal(s->columns[i].name, BYTES_LIT(SURVEY_WRITTEN)))
+            written = i;
+        else if (r->time_column == SIZE_MAX)
             r->time_column = i;
     }
+    if (r->time_column == SIZE_MAX)
+        r->time_column = written;
     mem_free(entries);
     if (r->time_column != SIZE_MAX)
         order_by_time(r);

@@ -2,6 +2,8 @@
  * copying. A record without a quote, which is nearly every one, takes the short way. */
 #include "cli/record.h"
 
+#include "base/port.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -233,11 +235,26 @@ size_t record_column(const struct record_reader *r, bytes name)
     return SIZE_MAX;
 }
 
+/* Without the type that `widerow export` writes behind it. */
+static bytes bare_name(bytes name)
+{
+    static const char *const types[] = {":integer", ":string", ":double", ":boolean", ":binary"};
+
+    for (size_t i = 0; i < PORT_COUNT(types); i++) {
+        size_t len = strlen(types[i]);
+
+        if (name.len > len && memcmp(bytes_u8(name) + name.len - len, types[i], len) == 0)
+            return bytes_of(name.ptr, name.len - len);
+    }
+    return name;
+}
+
 static int read_header(struct ctx *c, struct record_reader *r, const char *name)
 {
     char *line;
     size_t len, count;
     bool quotes;
+    bytes column;
     enum record_result result = next_line(r, &line, &len, &quotes);
 
     if (result == RECORD_END)
@@ -251,10 +268,11 @@ static int read_header(struct ctx *c, struct record_reader *r, const char *name)
     for (size_t i = 0; i < count; i++) {
         if (r->fields[i].text.len == 0)
             return fail(c, E_PARAMETER, "%s, line 1: column %zu has no name", name, i + 1);
-        if (record_column(r, r->fields[i].text) != SIZE_MAX)
+        column = bare_name(r->fields[i].text);
+        if (record_column(r, column) != SIZE_MAX)
             return fail(c, E_PARAMETER, "%s, line 1: there are two columns %.*s", name,
-                        BYTES_FMT(r->fields[i].text));
-        r->names[r->column_count++] = arena_copy(&c->arena, r->fields[i].text);
+                        BYTES_FMT(column));
+        r->names[r->column_count++] = arena_copy(&c->arena, column);
     }
     return 0;
 }

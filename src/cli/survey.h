@@ -21,6 +21,9 @@
 #define SURVEY_DRAW_FIELD_MAX 256        /* longer fields are cut */
 #define SURVEY_KIN_MAX 16384             /* records */
 
+/* A column that no record has: when it was written, in milliseconds, as a table's cells say. */
+#define SURVEY_WRITTEN "(written)"
+
 struct survey_column {
     bytes name;
     size_t field;        /* its number in the records */

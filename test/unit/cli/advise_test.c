@@ -149,6 +149,7 @@ static void test_spread_and_order(void **state)
     expect("user plain", RULE_SKEW, VERDICT_GOOD, 0.0005, 0.002);
     expect("hot plain", RULE_SKEW, VERDICT_BAD, 0.24, 0.27);
     expect("hot hash:16", RULE_SKEW, VERDICT_BAD, 0.24, 0.27);
+    expect("hot random:16", RULE_SKEW, VERDICT_GOOD, 0.015, 0.018); /* buckets divide it */
     expect("user plain", RULE_NARROW, VERDICT_GOOD, 0.7, 0.9);
     expect("number plain", RULE_NARROW, VERDICT_BAD, 0, 0.05);
     assert_true(find("number plain")->simulation.rise > 0.99);

@@ -78,6 +78,7 @@ static void test_reach(void **state)
     assert_int_equal(reach("time range", hash, 1, by_time, 2), REACH_MERGE);
     assert_int_equal(reach("time=", hash, 1, by_time, 2), REACH_RANGE);
     assert_int_equal(reach("time=", random, 1, by_time, 2), REACH_MERGE);
+    assert_int_equal(reach("time=, CardID=", random, 1, by_time, 2), REACH_RANGE);
     assert_int_equal(reach("CardID=, time range", splice, 2, key, 3), REACH_ORDER);
     assert_int_equal(reach("CardID=, time=, DeviceID range", splice, 2, key, 3), REACH_RANGE);
     assert_int_equal(reach("CardID=, time range", hash, 1, key, 3), REACH_RANGE);

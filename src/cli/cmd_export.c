@@ -1,0 +1,350 @@
+/* cmd_export.c: `widerow export`: a table's rows in key order as CSV or JSON Lines.
+ *
+ * CSV has one type a column, and its header comes first: so a first walk over the table finds the
+ * columns and their types, and a second one writes the rows, unless --columns names them. A
+ * header's names carry their types ("amount:double"), and that is how `widerow import` gets back
+ * what was there. Binaries stand as their bytes, in quotes. JSON Lines needs one walk, and a column
+ * may have another type in each row. */
+#include "cli/command.h"
+#include "cli/plan.h"
+#include "cli/print.h"
+#include "cli/progress.h"
+#include "cli/walk.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#define COLUMNS_MAX 1024
+#define OUT_BYTES (1u << 18)
+
+struct export_options {
+    const char *format, *output, *columns;
+    bool plain_header, quiet;
+};
+
+static const struct option_row export_rows[] = {
+    {"format", "FORM", "csv (default) or jsonl", OPTION_TEXT,
+     offsetof(struct export_options, format), 0, 0},
+    {"output", "FILE", "write there instead of to standard output", OPTION_TEXT,
+     offsetof(struct export_options, output), 0, 0},
+    {"columns", "COL:type,...",
+     "csv: attribute columns and their types, which saves a first walk over the table; others are "
+     "left out",
+     OPTION_TEXT, offsetof(struct export_options, columns), 0, 0},
+    {"plain-header", NULL, "csv: names alone in the header, without types", OPTION_FLAG,
+     offsetof(struct export_options, plain_header), 0, 0},
+    {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct export_options, quiet), 0, 0},
+    {0},
+};
+
+struct export_column {
+    bytes name;
+    enum wr_type type;
+};
+
+struct export
+{
+    const struct export_options *options;
+    const struct wr_table_description *table;
+    struct export_column *columns; /* attributes, in the order of their names */
+    size_t column_count;
+    struct arena *arena;
+    struct progress progress;
+    FILE *out;
+    uint64_t rows;
+};
+
+/* ---- columns ---- */
+
+/* Where a name stands or belongs. */
+static size_t find_place(const struct export *e, bytes name, bool *found)
+{
+    size_t low = 0, high = e->column_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        int r = bytes_compare(e->columns[middle].name, name);
+
+        if (r == 0) {
+            *found = true;
+            return middle;
+        }
+        if (r < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    *found = false;
+    return low;
+}
+
+static int note_cell(struct ctx *c, struct export *e, const struct wr_cell *cell)
+{
+    bool found;
+    size_t at = find_place(e, cell->name, &found);
+
+    if (found && e->columns[at].type != cell->value.type)
+        return fail(c, E_PARAMETER,
+                    "column %.*s holds %s and %s values, which CSV cannot keep apart; export it "
+                    "with --format jsonl",
+                    BYTES_FMT(cell->name), plan_type_name(e->columns[at].type),
+                    plan_type_name(cell->value.type));
+    if (found)
+        return 0;
+    if (e->column_count == COLUMNS_MAX)
+        return fail(c, E_PARAMETER,
+                    "the rows have more than %d different columns; name some with --columns, or "
+                    "export with --format jsonl",
+                    COLUMNS_MAX);
+    memmove(&e->columns[at + 1], &e->columns[at], sizeof(*e->columns) * (e->column_count - at));
+    e->columns[at] = (struct export_column){arena_copy(e->arena, cell->name), cell->value.type};
+    e->column_count++;
+    return 0;
+}
+
+static int note_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+{
+    struct export *e = arg;
+
+    for (size_t r = 0; r < count; r++)
+        for (size_t i = 0; i < rows[r].cell_count; i++)
+            TRY(note_cell(c, e, &rows[r].cells[i]));
+    return 0;
+}
+
+static int parse_columns(struct ctx *c, struct export *e)
+{
+    bytes list = bytes_str(e->options->columns);
+
+    while (list.len) {
+        const char *p = list.ptr, *comma = memchr(p, ',', list.len), *colon;
+        bytes word = bytes_of(p, comma ? (size_t)(comma - p) : list.len);
+        struct wr_cell cell = {.name = word};
+
+        list = comma ? bytes_skip(list, word.len + 1) : BYTES_NONE;
+        colon = memchr(word.ptr, ':', word.len);
+        if (colon)
+            cell.name.len = (size_t)(colon - (const char *)word.ptr);
+        if (!colon || !plan_type_parse(bytes_skip(word, cell.name.len + 1), &cell.value.type))
+            return fail(c, E_PARAMETER,
+                        "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
+                        "boolean and binary",
+                        BYTES_FMT(word));
+        TRY(note_cell(c, e, &cell));
+    }
+    return 0;
+}
+
+/* ---- values ---- */
+
+/* A text as a field: in quotes if it could be read as something else. */
+static void put_field(struct buf *b, bytes text)
+{
+    const uint8_t *p = text.ptr, *end = p + text.len, *quote;
+    bool quotes = text.len == 0;
+
+    for (size_t i = 0; i < text.len && !quotes; i++)
+        quotes = p[i] == ',' || p[i] == '"' || p[i] < ' ';
+    if (!quotes) {
+        buf_put_bytes(b, text);
+        return;
+    }
+    buf_put_u8(b, '"');
+    while (p != end && (quote = memchr(p, '"', (size_t)(end - p)))) {
+        buf_put(b, p, (size_t)(quote + 1 - p));
+        buf_put_u8(b, '"');
+        p = quote + 1;
+    }
+    buf_put(b, p, (size_t)(end - p));
+    buf_put_u8(b, '"');
+}
+
+static void put_csv_value(struct buf *b, const struct wr_value *v)
+{
+    if (v->type == WR_VARCHAR || v->type == WR_VARBINARY)
+        put_field(b, v->bytes);
+    else
+        print_value(b, v);
+}
+
+/* JSON has one kind of number; a double is written so that it cannot be taken for an integer. */
+static void put_json_value(struct buf *b, const struct wr_value *v)
+{
+    size_t start = b->len;
+
+    print_value(b, v);
+    if (v->type == WR_DOUBLE && !memchr(b->data + start, '.', b->len - start) &&
+        !memchr(b->data + start, 'e', b->len - start))
+        buf_put(b, ".0", 2);
+}
+
+/* ---- rows ---- */
+
+static void put_header(struct export *e, struct buf *b)
+{
+    for (size_t i = 0; i < e->table->key_count + e->column_count; i++) {
+        bool key = i < e->table->key_count;
+        bytes name = key ? e->table->key[i].name : e->columns[i - e->table->key_count].name;
+        enum wr_type type = key ? e->table->key[i].type : e->columns[i - e->table->key_count].type;
+
+        if (i)
+            buf_put_u8(b, ',');
+        put_field(b, e->options->plain_header ? name
+                                              : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name),
+                                                             plan_type_name(type)));
+    }
+    buf_put_u8(b, '\n');
+}
+
+/* Both the cells and the columns are in the order of their names. */
+static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const struct wr_row *row)
+{
+    size_t cell = 0;
+
+    for (size_t i = 0; i < row->key.count; i++) {
+        if (i)
+            buf_put_u8(b, ',');
+        put_csv_value(b, &row->key.columns[i].value);
+    }
+    for (size_t i = 0; i < e->column_count; i++) {
+        int r = -1;
+
+        buf_put_u8(b, ',');
+        while (cell < row->cell_count &&
+               (r = bytes_compare(row->cells[cell].name, e->columns[i].name)) < 0) {
+            /* It came after the first walk, or --columns leaves it out. */
+            cell++;
+        }
+        if (cell == row->cell_count || r != 0)
+            continue;
+        if (row->cells[cell].value.type != e->columns[i].type)
+            return fail(c, E_PARAMETER,
+                        "column %.*s holds %s and %s values, which CSV cannot keep apart; export "
+                        "it with --format jsonl",
+                        BYTES_FMT(e->columns[i].name), plan_type_name(e->columns[i].type),
+                        plan_type_name(row->cells[cell].value.type));
+        put_csv_value(b, &row->cells[cell++].value);
+    }
+    buf_put_u8(b, '\n');
+    return 0;
+}
+
+static void put_json_row(struct buf *b, const struct wr_row *row)
+{
+    buf_put_u8(b, '{');
+    for (size_t i = 0; i < row->key.count + row->cell_count; i++) {
+        bool key = i < row->key.count;
+        const struct wr_cell *cell = key ? NULL : &row->cells[i - row->key.count];
+        struct wr_value name = {.type = WR_VARCHAR};
+
+        name.bytes = key ? row->key.columns[i].name : cell->name;
+        if (i)
+            buf_put_u8(b, ',');
+        print_value(b, &name);
+        buf_put_u8(b, ':');
+        put_json_value(b, key ? &row->key.columns[i].value : &cell->value);
+    }
+    buf_put(b, "}\n", 2);
+}
+
+static int flush(struct ctx *c, struct export *e, struct buf *b)
+{
+    if (b->len && fwrite(b->data, 1, b->len, e->out) != b->len)
+        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+    atomic_fetch_add(&e->progress.bytes, b->len);
+    b->len = 0;
+    return 0;
+}
+
+static bool is_json(const struct export *e)
+{
+    return strcmp(e->options->format, "jsonl") == 0;
+}
+
+static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+{
+    struct export *e = arg;
+    struct buf b;
+
+    buf_init(&b, &c->arena, OUT_BYTES);
+    for (size_t i = 0; i < count; i++) {
+        if (is_json(e))
+            put_json_row(&b, &rows[i]);
+        else
+            TRY(put_csv_row(c, e, &b, &rows[i]));
+        if (b.len > OUT_BYTES)
+            TRY(flush(c, e, &b));
+    }
+    e->rows += count;
+    atomic_fetch_add(&e->progress.records, count);
+    return flush(c, e, &b);
+}
+
+static int export_steps(struct ctx *c, struct client *cl, struct export *e)
+{
+    struct buf header;
+
+    if (!is_json(e)) {
+        if (e->options->columns)
+            TRY(parse_columns(c, e));
+        else
+            TRY(walk_table(c, cl, e->table, note_rows, e));
+        buf_init(&header, &c->arena, 0);
+        put_header(e, &header);
+        TRY(flush(c, e, &header));
+    }
+    TRY(walk_table(c, cl, e->table, put_rows, e));
+    if (fflush(e->out) != 0)
+        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+    return 0;
+}
+
+static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    const struct export_options *o = options;
+    struct wr_table_description table;
+    struct export e = {.options = o, .table = &table, .arena = &c->arena, .out = stdout};
+    char count[PROGRESS_TEXT];
+    int code;
+
+    if (strcmp(o->format, "csv") != 0 && strcmp(o->format, "jsonl") != 0)
+        return fail(c, E_PARAMETER, "--format is csv or jsonl, not '%s'", o->format);
+    TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
+    if (o->output)
+        e.out = fopen(o->output, "w");
+    if (!e.out)
+        return fail(c, E_PARAMETER, "cannot write %s: %s", o->output, strerror(errno));
+    e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
+    progress_start(&e.progress, c->clock, 0, o->quiet);
+    code = export_steps(c, cl, &e);
+    progress_end(&e.progress);
+    if (o->output && fclose(e.out) != 0 && code == 0)
+        code = fail(c, E_NO_SPACE, "cannot write %s: %s", o->output, strerror(errno));
+    if (code == 0 && !o->quiet)
+        fprintf(stderr, "%s: %s rows in %.1f s\n", cli->argv[0],
+                progress_format_count(e.rows, count), progress_seconds(&e.progress));
+    return code;
+}
+
+static void export_defaults(void *options)
+{
+    ((struct export_options *)options)->format = "csv";
+}
+
+const struct command command_export = {
+    .name = "export",
+    .args = "TABLE",
+    .summary = "write a table's rows, in key order, as CSV or JSON Lines",
+    .text =
+        "CSV begins with a header of names and types (\"CardID:integer,amount:double\"), from\n"
+        "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
+        "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
+        "rows. JSON Lines has no such bound; binaries are {\"binary\":\"<hex>\"}. The newest\n"
+        "version of each cell is written.",
+    .options = export_rows,
+    .options_size = sizeof(struct export_options),
+    .defaults = export_defaults,
+    .argc_min = 1,
+    .argc_max = 1,
+    .run_connected = export_run,
+};

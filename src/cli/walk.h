@@ -1,0 +1,18 @@
+/* walk.h: all rows of a table in key order, page by page. */
+#ifndef CLI_WALK_H
+#define CLI_WALK_H
+
+#include "cli/client.h"
+
+#define WALK_ENOUGH (-1) /* ends a walk that has seen enough; no failure */
+
+/* Gets the rows of a page, which live until it returns. Not 0 ends the walk with that code; the
+ * reason is recorded in c. */
+typedef int walk_fn(struct ctx *c, void *arg, const struct wr_row *rows, size_t count);
+
+/* Reads the newest version of every cell. The request is repeated while the server is busy. Memory
+ * is that of one page. */
+int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
+               walk_fn *fn, void *arg);
+
+#endif

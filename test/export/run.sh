@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# `widerow export`: what it writes, `widerow import` takes back to the same rows; the month-tables example, which lives
+# on it; and `widerow advise` of a table.
+set -u
+cd "$(dirname "$0")/../.."
+widerow=${BUILD:-build}/widerow
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        head -n 20 "$work/out"
+    fi
+}
+
+run() { # COMMAND...: on a data folder in this process
+    "$widerow" "$@" --dir "$work/data"
+}
+
+refuses() { # WORDS COMMAND...
+    local words=$1
+    shift
+    ! run "$@" 2>"$work/err" && grep -qF "$words" "$work/err"
+}
+
+# Values that a careless writer would spoil: quotes, commas, line ends, NUL, no text at all, numbers that are texts,
+# whole doubles, and cells that are not there.
+printf 'id,text,raw,real,flag,label\n' >"$work/odd.csv"
+printf '3,"a ""quoted"", text",plain,1.5,true,007\n' >>"$work/odd.csv"
+printf '1,"",\xff\xfe,2,false,12\n' >>"$work/odd.csv"
+printf '2,,"two\nlines, and a \r",-0.1,,\n' >>"$work/odd.csv"
+printf '4,\xc3\xa9,"a\x00b",1e300,true,"x "\n' >>"$work/odd.csv"
+check "import of odd values" run import "$work/odd.csv" --table odd --create --key id:integer --quiet \
+    --columns text:string,raw:binary,real:double,flag:boolean,label:string
+check "export" run export odd --output "$work/odd1.csv" --quiet
+check "a header with types" grep -qxF 'id:integer,flag:boolean,label:string,raw:binary,real:double,text:string' "$work/odd1.csv"
+check "import of the export, types from its header" run import "$work/odd1.csv" --table odd2 --create --key id --quiet
+check "the same again" run export odd2 --output "$work/odd2.csv" --quiet
+check "CSV is the same" cmp "$work/odd1.csv" "$work/odd2.csv"
+check "JSON Lines of both" run export odd --format jsonl --output "$work/odd1.jsonl" --quiet
+check "JSON Lines of both" run export odd2 --format jsonl --output "$work/odd2.jsonl" --quiet
+check "JSON Lines is the same, types included" cmp "$work/odd1.jsonl" "$work/odd2.jsonl"
+check "a whole double stays one" grep -qF '"real":2.0' "$work/odd1.jsonl"
+check "binaries as hexadecimals" grep -qF '"raw":{"binary":"610062"}' "$work/odd1.jsonl"
+check "an empty text" grep -qF '"text":""' "$work/odd1.jsonl"
+check "no cell, no member" sh -c 'sed -n 2p "$1" | grep -v label | grep -qv text' - "$work/odd1.jsonl"
+check "JSON Lines is JSON" python3 -c 'import json, sys; assert [json.loads(l)["id"] for l in open(sys.argv[1])] == [1, 2, 3, 4]' "$work/odd1.jsonl"
+check "names alone" sh -c '"$1" export odd --plain-header --quiet --dir "$2" | head -n 1 | grep -qx id,flag,label,raw,real,text' - "$widerow" "$work/data"
+check "some columns" sh -c '"$1" export odd --columns real:double --quiet --dir "$2" | head -n 2 | tail -n 1 | grep -qx 1,2' - "$widerow" "$work/data"
+
+# A column with two types.
+printf 'id,text\n9,42\n' >"$work/mixed.csv"
+check "another type in the same column" run import "$work/mixed.csv" --table odd --columns text:integer --quiet
+check "CSV says that it cannot" refuses "export it with --format jsonl" export odd --quiet
+check "CSV says so with --columns, too" refuses "cannot keep apart" export odd --columns text:string --quiet
+check "JSON Lines can" sh -c '"$1" export odd --format jsonl --quiet --dir "$2" | grep -qF "\"text\":42" ' - "$widerow" "$work/data"
+check "no such table" refuses "does not exist" export nothing
+check "no such format" refuses "csv or jsonl" export odd --format xml
+check "no such type" refuses "is not NAME:type" export odd --columns text:varchar
+check "no room" sh -c '! "$1" export odd2 --dir "$2" >/dev/full 2>"$3"; grep -q "No space" "$3"' - "$widerow" "$work/data" "$work/err"
+
+# More rows than one page, in order.
+"$widerow" sample campus --records 30000 >"$work/campus.csv"
+check "import of many" run import "$work/campus.csv" --table many --create --key CardID,time,OrderNumber --quiet
+check "export of many" run export many --output "$work/many.csv" --quiet
+check "all rows" test "$(wc -l <"$work/many.csv")" = 30001
+check "in order" sh -c 'tail -n +2 "$1" | sort -C -t, -k1,1n -k2,2 -k3,3n' - "$work/many.csv"
+check "advice on a table" sh -c '"$1" advise --table many --format json --quiet --dir "$2" >"$3"' - "$widerow" "$work/data" "$work/advice.json"
+check "is that on its records" python3 - "$work/advice.json" <<'PYTHON'
+import json, sys
+advice = json.load(open(sys.argv[1]))
+verdicts = {(" ".join(c["columns"]), c["layout"]): c["verdict"] for c in advice["candidates"]}
+assert advice["records"] == 30000
+assert verdicts["CardID", "plain"] == "good" and verdicts["SellerID", "plain"] == "bad", verdicts
+assert verdicts["OrderNumber", "plain"] == "bad", verdicts
+assert not any("(written)" in c["key"] for c in advice["candidates"])
+PYTHON
+check "advice on no table" refuses "does not exist" advise --table nothing
+check "advice on both" refuses "not both" advise "$work/campus.csv" --table many
+
+check "the month-tables example" sh -c 'examples/month-tables/run.sh 12000 3 >"$1"' - "$work/months"
+check "which counts what it saved" grep -qx 'saved_share            0.60' "$work/months"
+check "and rows that expired" grep -qE '^rows_dropped +(8[5-9]|9[0-4])[0-9][0-9]$' "$work/months"
+
+echo "export: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
