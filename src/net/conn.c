@@ -148,14 +148,13 @@ static void conn_watch_idle(struct conn *c, int64_t now)
 
 /* Whether the client of a stream falls behind. Times are taken one after the other, so that one who
  * was fast for an hour cannot rest on it. */
-static bool conn_is_slow(struct conn *c, int64_t now)
+static bool conn_is_slow(struct conn *c, int64_t window_ms, int64_t now)
 {
-    const struct http_conf *conf = &c->http->conf;
     int64_t took = now - c->since_ms - c->waited_ms;
 
-    if (c->parked_ms || took <= conf->request_timeout_ms)
+    if (c->parked_ms || took <= window_ms)
         return false;
-    if (c->moved < conf->stream_pace * (uint64_t)took / 1000)
+    if (c->moved < c->http->conf.stream_pace * (uint64_t)took / 1000)
         return true;
     conn_measure(c, now);
     return false;
@@ -163,13 +162,13 @@ static bool conn_is_slow(struct conn *c, int64_t now)
 
 static void conn_watch_sending(struct conn *c, bool streamed, int64_t now)
 {
+    int64_t since_ms = c->since_ms, most_ms = c->http->conf.answer_timeout_ms;
     uint64_t acked = conn_info(c).tcpi_bytes_acked;
-    int64_t since_ms = c->since_ms;
 
     if (c->base_bytes == UINT64_MAX)
         c->base_bytes = acked;
     c->moved = acked - c->base_bytes;
-    if (conn_is_slow(c, now) || (!streamed && now - c->phase_ms > c->http->conf.answer_timeout_ms))
+    if (conn_is_slow(c, most_ms / 4, now) || (!streamed && now - c->phase_ms > most_ms))
         conn_cut(c, false);
     else if (c->since_ms != since_ms)
         c->base_bytes = acked;
@@ -178,13 +177,13 @@ static void conn_watch_sending(struct conn *c, bool streamed, int64_t now)
 void conn_watch(struct conn *c, int64_t now)
 {
     bool streamed = c->exchange && exchange_is_streamed(c->exchange);
+    int64_t most_ms = c->http->conf.request_timeout_ms;
 
-    if (c->phase == IDLE) {
+    if (c->phase == IDLE)
         conn_watch_idle(c, now);
-    } else if (c->phase == SENDING) {
+    else if (c->phase == SENDING)
         conn_watch_sending(c, streamed, now);
-    } else if (c->phase == READING) {
-        if (streamed ? conn_is_slow(c, now) : now - c->phase_ms > c->http->conf.request_timeout_ms)
-            conn_cut(c, true);
-    }
+    else if (c->phase == READING &&
+             (streamed ? conn_is_slow(c, most_ms, now) : now - c->phase_ms > most_ms))
+        conn_cut(c, true);
 }

@@ -87,8 +87,8 @@ struct http_conf {
     int idle_timeout_s;     /* keep-alive connections without a request; 0: 75 */
     int request_timeout_ms; /* from the first byte to the full body; 0: 30000 */
     /* Bodies that are streamed have no such end. Their clients, and those that take an answer, must
-     * move so many bytes a second, on average over a request_timeout_ms in which they were waited
-     * for; 0: 16 KiB. */
+     * move so many bytes a second, on average over a request_timeout_ms, or a quarter of an
+     * answer_timeout_ms, in which they were waited for; 0: 16 KiB. */
     size_t stream_pace;
     int answer_timeout_ms;     /* from the answer's first byte to its last; 0: 120000 */
     size_t body_bytes_max;     /* 0: 5 MiB */

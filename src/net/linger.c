@@ -9,15 +9,18 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define TICK_MS 20
-#define LINGER_MS 5000       /* at most */
-#define SILENCE_MS 1000      /* and no longer than this without a byte */
+#define TICK_MS 25      /* between two looks at one that sends; the others have their turn ever */
+#define TICK_MS_MAX 400 /* more seldom */
+#define LINGER_MS 5000  /* at most */
+#define SILENCE_MS 1000 /* and no longer than this without a byte */
 #define DROP_BYTES (4 << 20) /* of one at a time */
 #define LINGER_MAX 512       /* of one loop; past it a connection is closed at once */
 
 struct lingerer {
     struct lingerer *next;
     int fd;
+    int pause_ms;
+    int64_t next_ms;            /* when it is looked at */
     int64_t end_ms, silence_ms; /* closed at the earlier of the two */
 };
 
@@ -33,6 +36,8 @@ void linger_add(struct loop *l, int fd)
         return;
     g = mem_zalloc(sizeof(*g));
     g->fd = copy;
+    g->pause_ms = TICK_MS;
+    g->next_ms = now + TICK_MS;
     g->end_ms = now + LINGER_MS;
     g->silence_ms = now + SILENCE_MS;
     g->next = l->lingering;
@@ -57,8 +62,13 @@ static bool linger_drop(struct lingerer *g, int64_t now)
 {
     ssize_t n = recv(g->fd, NULL, DROP_BYTES, MSG_TRUNC | MSG_DONTWAIT);
 
-    if (n > 0)
+    if (n > 0) {
         g->silence_ms = now + SILENCE_MS;
+        g->pause_ms = TICK_MS;
+    } else if (g->pause_ms < TICK_MS_MAX) {
+        g->pause_ms *= 2;
+    }
+    g->next_ms = now + g->pause_ms;
     return now < g->end_ms && now < g->silence_ms && (n > 0 || !linger_is_over(g));
 }
 
@@ -76,7 +86,7 @@ void linger_tick(struct loop *l, int64_t now)
 {
     l->linger_ms = now + TICK_MS;
     for (struct lingerer **at = &l->lingering; *at;) {
-        if (linger_drop(*at, now))
+        if (now < (*at)->next_ms || linger_drop(*at, now))
             at = &(*at)->next;
         else
             *at = linger_remove(l, *at);

@@ -28,14 +28,17 @@
 #define CONNECTION_BYTES 16384
 /* What has been the common ground of current clients for years. */
 #define TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
-#define WATCH_MS 1000  /* each connection is looked at so often, or four times a deadline, */
-#define WATCH_SLICES 8 /* and so many slices make all of them */
+#define WATCH_MS 1000  /* each connection is looked at so often, or four times a deadline */
+#define WATCH_SLICES 8 /* in which all of them are seen */
 
 /* ---- the bell ---- */
 
 void loop_ring(struct loop *l)
 {
-    (void)!write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t));
+    /* Were the ring lost all the same, the loop would see the list at its next look at the
+     * connections. */
+    while (write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0 && errno == EINTR)
+        ;
 }
 
 void loop_put_ready(struct loop *l, struct exchange *x)
@@ -148,23 +151,26 @@ static int loop_timeout_ms(struct loop *l)
     return least > 0 ? (int)least : 0;
 }
 
-/* Looks at the next slice of the connections, if it is time. */
+/* Looks at the next of the connections: so many that each has its turn in WATCH_MS (or a few times
+ * within a shorter deadline). */
 static void loop_watch(struct loop *l)
 {
-    int64_t now = http_now_ms(l->http), pause_ms = l->http->conf.request_timeout_ms / 4;
-    size_t n = l->conn_count / WATCH_SLICES + 1;
+    int64_t now = http_now_ms(l->http), round_ms = l->http->conf.request_timeout_ms / 4, slice_ms,
+            n;
 
-    if (now >= l->linger_ms)
+    if (l->linger_count && now >= l->linger_ms)
         linger_tick(l, now);
     if (now < l->watch_ms || !l->conn_count)
         return;
-    if (pause_ms > WATCH_MS)
-        pause_ms = WATCH_MS;
-    pause_ms /= WATCH_SLICES;
-    l->watch_ms = now + (pause_ms < 10 ? 10 : pause_ms);
-    if (n > l->conn_count)
-        n = l->conn_count;
-    for (size_t i = 0; i < n; i++) {
+    if (round_ms > WATCH_MS)
+        round_ms = WATCH_MS;
+    slice_ms = round_ms / WATCH_SLICES < 10 ? 10 : round_ms / WATCH_SLICES;
+    /* As much time as has passed counts, so that a busy loop does not fall behind. */
+    n = (int64_t)l->conn_count * (now - l->watch_ms + slice_ms) / round_ms + 1;
+    l->watch_ms = now + slice_ms;
+    if (n > (int64_t)l->conn_count)
+        n = (int64_t)l->conn_count;
+    while (n--) {
         struct conn *c = l->conns.next;
 
         conn_to_back(c);

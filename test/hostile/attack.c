@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #define TICK_MS 20
@@ -35,7 +36,7 @@ static const struct kind {
 } kinds[ATTACK_KINDS] = {
     [DRIP_LINE] = {150, DRIP_MS, 408, 0}, [DRIP_HEADER] = {150, DRIP_MS, 408, 0},
     [DRIP_BODY] = {150, DRIP_MS, 408, 0}, [STALL_BODY] = {50, 100, 408, 0},
-    [HUGE_BODY] = {150, DRIP_MS, 413, 0}, [ENDLESS] = {50, DRIP_MS, 408, 0},
+    [HUGE_BODY] = {150, DRIP_MS, 413, 0}, [ENDLESS] = {50, DRIP_MS, 400, 0},
     [GARBAGE] = {150, 300, 400, 0},       [NEVER_READ] = {150, 1000, 0, ATTACK_ANSWER_MS},
 };
 
@@ -213,6 +214,16 @@ static void *attack_run(void *arg)
 }
 
 /* ---- all of them */
+
+double attack_time(const struct attack *a)
+{
+    clockid_t clock;
+    struct timespec t;
+
+    pthread_getcpuclockid(a->thread, &clock);
+    clock_gettime(clock, &t);
+    return (double)t.tv_sec * 1000 + (double)t.tv_nsec / 1e6;
+}
 
 struct attack *attack_start(struct door *d, int count, const char *only)
 {

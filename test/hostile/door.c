@@ -198,8 +198,9 @@ struct door_time door_time(const struct door *d)
             t.all += v[i] * tick;
     if (f)
         fclose(f);
-    t.ours = process_ms(d->pid) + process_ms(getpid());
-    t.others = t.all - (v[3] + v[4]) * tick - t.ours;
+    t.server = process_ms(d->pid);
+    t.clients = process_ms(getpid());
+    t.others = t.all - (v[3] + v[4]) * tick - t.server - t.clients;
     return t;
 }
 

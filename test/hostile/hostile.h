@@ -35,10 +35,10 @@ int door_ask(int fd, bytes request, char *text, size_t text_size);
 long door_memory_kib(const struct door *d);
 int door_files(const struct door *d);
 
-/* Processor time in milliseconds: of the server and this program, of everything else on the
+/* Processor time in milliseconds: of the server, of this program, of everything else on the
  * machine, and all there was, idle included. */
 struct door_time {
-    double ours, others, all;
+    double server, clients, others, all;
 };
 struct door_time door_time(const struct door *d);
 
@@ -48,15 +48,19 @@ struct good {
     double per_s; /* requests answered with 200 */
     long failed;  /* other answers and broken connections */
     long slowest_ms;
-    double per_cpu_s; /* requests for each second of processor time of the server and its clients */
+    double
+        server_us; /* the server's processor time for each of them, bad clients' share included */
+    double client_us; /* the same of this program without its bad clients */
+    double attack_us; /* and of those */
     double others;    /* the share of the processors that went to other programs, 0 to 1 */
 };
 
 /* Makes the table and its rows. False if the server does not want to. */
 bool good_prepare(struct door *d);
 
-/* Runs the clients for so long. */
-struct good good_run(struct door *d, int milliseconds);
+/* Runs the clients for so long. `a`: the attack meanwhile; NULL: there is none. */
+struct attack;
+struct good good_run(struct door *d, const struct attack *a, int milliseconds);
 
 /* A request whose answer is long: all rows of the table. */
 bytes good_long_request(struct door *d);
@@ -75,7 +79,7 @@ enum attack_kind {
     ATTACK_KINDS
 };
 
-#define ATTACK_ANSWER_MS 120000 /* the server waits so long for a client to take its answer */
+#define ATTACK_ANSWER_MS 31000 /* the server waits so long for a client to take its answer */
 
 struct attack_stat {
     long opened;     /* connections made */
@@ -91,8 +95,9 @@ extern const char *const attack_names[ATTACK_KINDS];
 
 /* Starts a thread that keeps `count` connections open, of all kinds or of the one named `only`; and
  * stops it, closing them all. */
-struct attack;
 struct attack *attack_start(struct door *d, int count, const char *only);
+/* Processor time its thread has taken, in milliseconds. */
+double attack_time(const struct attack *a);
 void attack_stop(struct attack *a, struct attack_stat out[ATTACK_KINDS]);
 
 #endif

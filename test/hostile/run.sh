@@ -5,7 +5,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build} TIER=${TIER:-short}
-seconds=$([ "$TIER" = nightly ] && echo 130 || echo 6)
+seconds=$([ "$TIER" = nightly ] && echo 75 || echo 6)
 [ "${1:-}" != --seconds ] || seconds=$2
 work=$(mktemp -d)
 pid=
@@ -56,6 +56,11 @@ fi
 start --request-timeout 3
 hostile 3 --seconds "$seconds"
 stop
+if [ "$TIER" = nightly ]; then
+    start --request-timeout 3
+    hostile 3 --cost 10
+    stop
+fi
 start --request-timeout 3 --connections 32
 hostile 3 --limit 32
 stop

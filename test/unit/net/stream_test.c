@@ -270,6 +270,7 @@ static int setup(void **state)
 {
     struct http_conf conf = {.address = "127.0.0.1:0",
                              .request_timeout_ms = TIMEOUT_MS,
+                             .answer_timeout_ms = 4 * TIMEOUT_MS,
                              .stream_pace = PACE,
                              .body_bytes_max = BODY_MAX,
                              .body_memory_max = BODY_MEMORY_MAX,
