@@ -31,9 +31,9 @@
  * changed (never E_INTERNAL, which tells a client "maybe"). E_PARTITION, from reads too: this is no
  * longer the partition of those keys, look it up again. A
  * retryable "not now" is E_BUSY (stalled, or too much unsynced); E_NO_SPACE, the disk is (nearly)
- * full, when batches of deletions alone are still taken; E_UNAVAILABLE, writes are refused until
- * storage that failed is open again. After E_UNSURE storage may go back to what the disk holds, and
- * a batch that was seen at VIEW_LATEST may be gone.
+ * full, when batches of deletions alone, and batches to the system partition, are still taken;
+ * E_UNAVAILABLE, writes are refused until storage that failed is open again. After E_UNSURE storage
+ * may go back to what the disk holds, and a batch that was seen at VIEW_LATEST may be gone.
  *
  * Any thread may call anything at any time between open and close, except create, drop and recut of
  * one and the same partition, which the caller keeps apart. */

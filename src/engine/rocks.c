@@ -25,8 +25,9 @@
  * disk is full no try is made, so that reads stay up.
  *
  * A disk that is nearly full. It is better not to come that far: with little space left, apply()
- * answers E_NO_SPACE beforehand to all but deletions, so that what is there stays open, compaction
- * has room to make room, and nothing needs mending.
+ * answers E_NO_SPACE beforehand to all but deletions and what the system partition needs (no
+ * deletion goes without it, nor a start), so that what is there stays open, compaction has room to
+ * make room, and nothing needs mending.
  *
  * Opening. RocksDB's recovery drops the tail of a damaged log without a word, and opens an empty
  * database when the log was deleted. So it is first opened read-only, which replays the log and
@@ -133,7 +134,7 @@ struct write {
     size_t guard_count;
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
-    bool deletes;                /* and nothing else */
+    bool vital;                  /* is taken on a nearly full disk, too */
     apply_done done;
     void *arg;
 };
@@ -522,7 +523,7 @@ static void submit(struct rocks *r, const struct write *w)
         /* One batch alone may be larger than the cap. */
         if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
             code = E_BUSY;
-        else if (!w->deletes && space_short(r))
+        else if (!w->vital && space_short(r))
             code = E_NO_SPACE;
     }
     if (code == E_OK) {
@@ -1641,11 +1642,11 @@ static void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, 
     (void)c;
     if (b->edit_count) {
         w.edits = rocksdb_writebatch_create();
-        w.deletes = true;
+        w.vital = true;
         for (size_t i = 0; i < b->edit_count; i++) {
             const struct edit *edit = &b->edits[i];
 
-            w.deletes &= edit->type == EDIT_DELETE;
+            w.vital &= edit->type == EDIT_DELETE || b->partition == PARTITION_SYSTEM;
             if (edit->type == EDIT_PUT)
                 rocksdb_writebatch_put(w.edits, edit->key.ptr, edit->key.len,
                                        edit->value.len ? edit->value.ptr : "", edit->value.len);
@@ -1681,7 +1682,7 @@ static void waiter_done(void *arg, int code)
 static int write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
 {
     struct waiter waiter = {.code = E_OK};
-    struct write w = {.edits = edits, .deletes = true, .done = waiter_done, .arg = &waiter};
+    struct write w = {.edits = edits, .vital = true, .done = waiter_done, .arg = &waiter};
 
     pthread_mutex_init(&waiter.lock, NULL);
     pthread_cond_init(&waiter.done, NULL);

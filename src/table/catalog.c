@@ -264,7 +264,8 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
     int code = wait_apply(c, cat->db->engine, &batch);
 
     if (code)
-        return fail(c, code, "The lease of row stamps could not be stored.");
+        return fail(c, code, "The lease of row stamps could not be stored: %s",
+                    err_info(code)->text);
     atomic_store(&cat->lease, until);
     return E_OK;
 }

@@ -33,7 +33,7 @@ static struct io_control *control;
 static struct file {
     bool ours;
     char path[IO_PATH_MAX];
-    off_t synced; /* up to here a good sync has come */
+    off_t synced; /* up to here a good sync of the file has come */
 } files[FDS];
 
 __attribute__((constructor)) static void begin(void)
@@ -295,6 +295,15 @@ static void lose(int fd, const struct file *f, off_t size)
     memcpy(control->lost[i].path, f->path, sizeof(f->path));
 }
 
+/* Bytes are on the medium whichever descriptor they were synced through: the engine and our
+ * watermark both sync the MANIFEST. */
+static void synced_up_to(const char *path, off_t size)
+{
+    for (int i = 0; i < FDS; i++)
+        if (files[i].ours && files[i].synced < size && strcmp(files[i].path, path) == 0)
+            files[i].synced = size;
+}
+
 static int sync_tracked(enum io_call call, int (*real)(int), int fd)
 {
     struct file *f = file_of(fd);
@@ -312,8 +321,8 @@ static int sync_tracked(enum io_call call, int (*real)(int), int fd)
         return -1;
     }
     result = real(fd);
-    if (result == 0 && st.st_size > f->synced)
-        f->synced = st.st_size;
+    if (result == 0)
+        synced_up_to(f->path, st.st_size);
     return result;
 }
 
