@@ -139,6 +139,7 @@ suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
 suite backup 90 test/backup/run.sh
 suite security 60 test/security/run.sh
 suite hostile 90 test/hostile/run.sh
+suite bench 60 test/bench/run.sh
 suite advise $([ "$nightly" ] && echo 300 || echo 60) test/advise/run.sh
 suite export 90 test/export/run.sh
 suite fuzz $([ "$nightly" ] && echo 1500 || echo 240) test/fuzz/run.sh
