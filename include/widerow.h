@@ -781,6 +781,10 @@ WR_API void wr_submit(struct wr_db *db, const struct wr_request *request, wr_don
 /* The same, waiting for the answer. Never NULL. */
 WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request);
 
+/* What the body of a request and the memory it takes may come to, in bytes: the settings
+ * body_bytes_max and request_memory_max, and more while a table allows larger cells. */
+WR_API void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memory_bytes);
+
 /* ---- one cell as a stream
  *
  * A value of any length up to the setting streamed_cell_bytes_max goes in and out piece by piece.

@@ -37,11 +37,32 @@ struct target {
 
 struct client;
 
+/* One cell as a stream (widerow.h). */
+struct client_cell {
+    struct wr_bytes table;
+    struct wr_key key;
+    struct wr_bytes column;
+    uint64_t length;       /* put: of the value */
+    const uint8_t *sha256; /* put: of the value */
+    bool has_range;        /* get: only the bytes from `from` to `to`, inclusive */
+    uint64_t from, to;
+    /* put: gives the next bytes, at most `size`. get: takes them. Returns how many, -1: it cannot.
+     */
+    ptrdiff_t (*move)(void *arg, uint8_t *data, size_t size);
+    /* get: called once before the first byte, with how many will come, and the hash of the whole
+     * value. */
+    void (*start)(void *arg, uint64_t length, const uint8_t sha256[32]);
+    void *arg;
+};
+
 struct client_ops {
     /* One try. Returns the reply's code; a failure is recorded in c. On 0 `out` is filled and lives
      * as long as the arena of c. */
     int (*exec)(struct ctx *c, struct client *cl, const struct wr_request *request,
                 struct wr_reply *out);
+    /* One try, too. */
+    int (*put_cell)(struct ctx *c, struct client *cl, const struct client_cell *cell);
+    int (*get_cell)(struct ctx *c, struct client *cl, const struct client_cell *cell);
     void (*close)(struct client *cl);
 };
 

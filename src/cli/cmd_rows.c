@@ -7,28 +7,6 @@
 
 #define PAGE_ROWS_MAX 5000
 
-/* Key values as the user writes them, for the first columns of the table's key; the rest of the key
- * is filled up with `fill`. */
-static int make_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
-                    enum wr_type fill, struct wr_key *out)
-{
-    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, t->key_count);
-
-    if (count > t->key_count)
-        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns", BYTES_FMT(t->table),
-                    t->key_count);
-    for (size_t i = 0; i < t->key_count; i++) {
-        const struct wr_key_schema *s = &t->key[i];
-
-        columns[i] = (struct wr_key_column){.name = s->name, .value = {.type = fill}};
-        if (i < count && !plan_value(bytes_str(words[i]), s->type, &columns[i].value))
-            return fail(c, E_PARAMETER, "key column %.*s: '%s' is no %s", BYTES_FMT(s->name),
-                        words[i], plan_type_name(s->type));
-    }
-    *out = (struct wr_key){columns, t->key_count};
-    return 0;
-}
-
 static int get(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct wr_table_description table;
@@ -43,7 +21,7 @@ static int get(struct ctx *c, struct client *cl, struct cli *cli, void *options)
     if ((size_t)cli->argc - 1 != table.key_count)
         return fail(c, E_PARAMETER, "the key of %s has %zu columns, %d values are given",
                     cli->argv[0], table.key_count, cli->argc - 1);
-    TRY(make_key(c, &table, cli->argv + 1, table.key_count, WR_NULL, &request.get_row.key));
+    TRY(plan_key(c, &table, cli->argv + 1, table.key_count, WR_NULL, &request.get_row.key));
     TRY(client_exec(c, cl, &request, &reply));
     if (reply.row.row.key.count == 0)
         return fail(c, WR_E_NOT_EXIST, "no such row");
@@ -137,9 +115,9 @@ static int scan(struct ctx *c, struct client *cl, struct cli *cli, void *options
     TRY(client_describe(c, cl, g->table, &table));
     if (count == table.key_count)
         return fail(c, E_PARAMETER, "that is a whole key; `widerow get` prints its row");
-    TRY(make_key(c, &table, cli->argv + 1, count, o->backward ? WR_INF_MAX : WR_INF_MIN,
+    TRY(plan_key(c, &table, cli->argv + 1, count, o->backward ? WR_INF_MAX : WR_INF_MIN,
                  &g->start));
-    TRY(make_key(c, &table, cli->argv + 1, count, o->backward ? WR_INF_MIN : WR_INF_MAX, &g->end));
+    TRY(plan_key(c, &table, cli->argv + 1, count, o->backward ? WR_INF_MIN : WR_INF_MAX, &g->end));
     return scan_pages(c, cl, o, &request);
 }
 

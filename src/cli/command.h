@@ -31,6 +31,7 @@ struct command {
     bool (*connects)(const void *options);
 };
 
+extern const struct command command_cell;
 extern const struct command command_sample;
 extern const struct command command_import;
 extern const struct command command_get;

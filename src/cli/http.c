@@ -2,35 +2,14 @@
  *
  * Answers are checked as strictly as the official SDKs do at their strictest: the digest of the
  * body, and on success the signature, which shows that who answers knows our secret. */
-#include "cli/client.h"
+#include "cli/http_part.h"
 
-#include "base/buf.h"
 #include "wire/ots_client.h"
-#include "wire/sign.h"
-
-#include <curl/curl.h>
 
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 60000L
 #define ANSWER_BYTES_MAX (256 << 20)
 #define API_VERSION "2015-12-31"
-
-struct http_client {
-    struct client base;
-    CURL *curl;
-    struct sign_key key;
-    char error[CURL_ERROR_SIZE];
-    bool reused; /* a connection may be kept from the request before */
-};
-
-/* What comes back; in the arena of one request. */
-struct answer {
-    struct ctx *c;
-    struct buf body;
-    struct sign_header headers[SIGN_HEADERS_MAX];
-    size_t count;
-    bytes authorization;
-};
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
@@ -53,7 +32,7 @@ static bytes trim(bytes b)
     return b;
 }
 
-static size_t on_header(char *data, size_t size, size_t n, void *arg)
+size_t http_on_header(char *data, size_t size, size_t n, void *arg)
 {
     struct answer *a = arg;
     bytes line = bytes_of(data, size * n);
@@ -82,25 +61,26 @@ static struct curl_slist *append(struct ctx *c, struct curl_slist *list, struct 
     return curl_slist_append(list, line.ptr);
 }
 
-/* All request headers, signed. */
-static struct curl_slist *make_headers(struct ctx *c, struct http_client *h, const char *path,
-                                       bytes body)
+struct curl_slist *http_make_headers(struct ctx *c, struct http_client *h, const char *path,
+                                     const struct sign_header *own, size_t own_count)
 {
     const struct target *t = h->base.target;
-    char md5[SIGN_MD5_TEXT + 1], date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
-    struct curl_slist *list = NULL;
-
-    sign_md5(body, md5);
-    sign_date_format(clock_wall_us(c->clock), date);
-    struct sign_header headers[] = {
+    char date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+    struct sign_header headers[HTTP_OWN_HEADERS_MAX + 4] = {
         {BYTES_LIT("x-ots-accesskeyid"), t->key_id},
         {BYTES_LIT("x-ots-apiversion"), BYTES_LIT(API_VERSION)},
-        {BYTES_LIT("x-ots-contentmd5"), bytes_str(md5)},
-        {BYTES_LIT("x-ots-date"), bytes_str(date)},
+        {BYTES_LIT("x-ots-date"), BYTES_NONE},
         {BYTES_LIT("x-ots-instancename"), t->instance},
     };
-    sign_request(&h->key, bytes_str(path), headers, PORT_COUNT(headers), signature);
-    for (size_t i = 0; i < PORT_COUNT(headers); i++)
+    struct curl_slist *list = NULL;
+    size_t n = 4;
+
+    sign_date_format(clock_wall_us(c->clock), date);
+    headers[2].value = bytes_str(date);
+    for (size_t i = 0; i < own_count; i++)
+        headers[n++] = own[i];
+    sign_request(&h->key, bytes_str(path), headers, n, signature);
+    for (size_t i = 0; i < n; i++)
         list = append(c, list, headers[i]);
     list =
         append(c, list, (struct sign_header){BYTES_LIT("x-ots-signature"), bytes_str(signature)});
@@ -115,9 +95,14 @@ static int http_post(struct ctx *c, struct http_client *h, const char *path, byt
 {
     const char *endpoint = h->base.target->endpoint;
     bytes url = arena_printf(&c->arena, "%s%s", endpoint, path);
-    struct curl_slist *headers = make_headers(c, h, path, body);
+    char md5[SIGN_MD5_TEXT + 1];
+    struct sign_header digest = {BYTES_LIT("x-ots-contentmd5"), BYTES_NONE};
+    struct curl_slist *headers;
     CURLcode result;
 
+    sign_md5(body, md5);
+    digest.value = bytes_str(md5);
+    headers = http_make_headers(c, h, path, &digest, 1);
     *a = (struct answer){.c = c};
     buf_init(&a->body, &c->arena, 0);
     h->error[0] = 0;
@@ -129,6 +114,14 @@ static int http_post(struct ctx *c, struct http_client *h, const char *path, byt
     curl_easy_setopt(h->curl, CURLOPT_HEADERDATA, a);
     result = curl_easy_perform(h->curl);
     curl_slist_free_all(headers);
+    return http_result(c, h, result, status);
+}
+
+/* What became of a transfer: 0 with the HTTP status in *status, or no answer at all. */
+int http_result(struct ctx *c, struct http_client *h, CURLcode result, long *status)
+{
+    const char *endpoint = h->base.target->endpoint;
+
     if (result == CURLE_OK) {
         curl_easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, status);
         atomic_store(&h->base.target->reached, true);
@@ -146,7 +139,7 @@ static int http_post(struct ctx *c, struct http_client *h, const char *path, byt
     return fail(c, WR_E_UNSURE, "no answer from %s: %s", endpoint, h->error);
 }
 
-static bytes answer_header(const struct answer *a, const char *name)
+bytes http_answer_header(const struct answer *a, const char *name)
 {
     for (size_t i = 0; i < a->count; i++)
         if (a->headers[i].name.len == strlen(name) &&
@@ -155,15 +148,12 @@ static bytes answer_header(const struct answer *a, const char *name)
     return BYTES_NONE;
 }
 
-static int check_success(struct ctx *c, const struct http_client *h, const char *path,
+int http_check_signature(struct ctx *c, const struct http_client *h, const char *path,
                          const struct answer *a)
 {
+    char signature[SIGN_SHA1_TEXT + 1];
     bytes expected;
-    char md5[SIGN_MD5_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
 
-    sign_md5(buf_bytes(&a->body), md5);
-    if (!bytes_equal(answer_header(a, "x-ots-contentmd5"), bytes_str(md5)))
-        return fail(c, WR_E_UNSURE, "the answer was damaged on its way (digest mismatch)");
     sign_response(&h->key, bytes_str(path), a->headers, a->count, signature);
     expected = arena_printf(&c->arena, "OTS %.*s:%s", BYTES_FMT(h->base.target->key_id), signature);
     if (!sign_equal(a->authorization, expected))
@@ -172,8 +162,19 @@ static int check_success(struct ctx *c, const struct http_client *h, const char 
     return 0;
 }
 
+static int check_success(struct ctx *c, const struct http_client *h, const char *path,
+                         const struct answer *a)
+{
+    char md5[SIGN_MD5_TEXT + 1];
+
+    sign_md5(buf_bytes(&a->body), md5);
+    if (!bytes_equal(http_answer_header(a, "x-ots-contentmd5"), bytes_str(md5)))
+        return fail(c, WR_E_UNSURE, "the answer was damaged on its way (digest mismatch)");
+    return http_check_signature(c, h, path, a);
+}
+
 /* An answer that is not 200. */
-static int failure_of(struct ctx *c, const struct http_client *h, long status, bytes body)
+int http_failure_of(struct ctx *c, const struct http_client *h, long status, bytes body)
 {
     bytes name, text;
     int code;
@@ -201,7 +202,7 @@ static int http_exec(struct ctx *c, struct client *cl, const struct wr_request *
 
     TRY(http_post(c, h, path, ots_encode_request(c, request), &a, &status));
     if (status != 200)
-        return failure_of(c, h, status, buf_bytes(&a.body));
+        return http_failure_of(c, h, status, buf_bytes(&a.body));
     TRY(check_success(c, h, path, &a));
     return ots_decode_reply(c, request->op, buf_bytes(&a.body), out);
 }
@@ -214,7 +215,8 @@ static void http_close(struct client *cl)
     mem_free(h);
 }
 
-static const struct client_ops http_ops = {.exec = http_exec, .close = http_close};
+static const struct client_ops http_ops = {
+    .exec = http_exec, .put_cell = http_put_cell, .get_cell = http_get_cell, .close = http_close};
 
 int client_open_http(struct ctx *c, struct target *t, struct client **out)
 {
@@ -236,7 +238,7 @@ int client_open_http(struct ctx *c, struct target *t, struct client **out)
         curl_easy_setopt(curl, CURLOPT_CAINFO, t->ca_file);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, on_header);
+    curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_on_header);
     *out = &h->base;
     return 0;
 }

@@ -433,3 +433,23 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
     }
     return row;
 }
+
+int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
+             enum wr_type fill, struct wr_key *out)
+{
+    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, t->key_count);
+
+    if (count > t->key_count)
+        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns", BYTES_FMT(t->table),
+                    t->key_count);
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct wr_key_schema *s = &t->key[i];
+
+        columns[i] = (struct wr_key_column){.name = s->name, .value = {.type = fill}};
+        if (i < count && !plan_value(bytes_str(words[i]), s->type, &columns[i].value))
+            return fail(c, E_PARAMETER, "key column %.*s: '%s' is no %s", BYTES_FMT(s->name),
+                        words[i], plan_type_name(s->type));
+    }
+    *out = (struct wr_key){columns, t->key_count};
+    return 0;
+}

@@ -71,4 +71,9 @@ bool plan_type_parse(bytes name, enum wr_type *out);
  * text is none such. */
 bool plan_value(bytes text, enum wr_type type, struct wr_value *out);
 
+/* A key from values as the user writes them, for the first columns of the table's key; the rest is
+ * filled up with `fill`. */
+int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
+             enum wr_type fill, struct wr_key *out);
+
 #endif

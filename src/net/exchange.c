@@ -152,6 +152,7 @@ static struct exchange *exchange_new(struct http *h, struct MHD_Connection *conn
     struct http_request *r = &x->super;
 
     x->connection = connection;
+    r->body_bytes_max = h->conf.body_bytes_max;
     r->method = bytes_str(method);
     r->path = bytes_str(url);
     r->query = MHD_get_connection_values(connection, MHD_GET_ARGUMENT_KIND, NULL, NULL) > 0;
@@ -381,7 +382,7 @@ static bool exchange_charge(struct exchange *x, size_t len)
  * arrive. */
 static int exchange_reserve(struct exchange *x, size_t n)
 {
-    size_t max = x->http->conf.body_bytes_max, want = x->body_capacity * 2;
+    size_t max = x->super.body_bytes_max, want = x->body_capacity * 2;
     uint8_t *body;
 
     if (n > max - x->body_len)
@@ -429,7 +430,7 @@ static int exchange_check_length(struct exchange *x)
 
     if (length == HTTP_LENGTH_UNKNOWN || length <= CHARGE_BYTES)
         return 0;
-    if (length > conf->body_bytes_max)
+    if (length > x->super.body_bytes_max)
         return 413;
     return atomic_load(&x->http->body_memory) + length > conf->body_memory_max ? 503 : 0;
 }

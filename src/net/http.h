@@ -42,7 +42,8 @@ struct http_request {
     bool query; /* there was a query with something in it */
     const struct http_header *headers;
     size_t header_count;
-    uint64_t length; /* of the body as announced; HTTP_LENGTH_UNKNOWN: it comes in chunks */
+    uint64_t length;       /* of the body as announced; HTTP_LENGTH_UNKNOWN: it comes in chunks */
+    size_t body_bytes_max; /* that is collected; the server's, which on_head may change */
     bytes body;
     int fault;        /* 0, or the status that says why the request is not whole: 408, 413, 503 */
     int64_t start_us; /* monotonic: when the first line had arrived */

@@ -14,9 +14,9 @@
  * Then, with the body: digest, room for one more request, the body itself, what the access key may
  * do. Who is asking is looked up before any of them, so that refusals can be signed too: an SDK
  * that cannot verify a refusal hides its text from the user. */
-#include "server/op.h"
+#include "server/op_part.h"
 
-#include "wire/ots.h"
+#include "server/cell.h"
 #include "wire/zip.h"
 
 #include <inttypes.h>
@@ -27,31 +27,9 @@
 #define API_VERSION "2015-12-31"
 #define DATE_SKEW_S (15 * 60)
 #define COMPRESS_BYTES_MIN 1024 /* smaller answers are not worth it */
-#define UUID_TEXT 36
-#define HEADERS_OUT 8
-
-struct op {
-    struct op_door *door;
-    struct http_request *r;
-    enum ots_route route;
-    enum wr_op op;                 /* OTS_ROUTE_OP only */
-    const struct credential *cred; /* NULL: not known */
-    const struct sign_key *answer_key;
-    struct sign_v4_key v4;
-    bool compress; /* the client understands a compressed answer */
-    bool counted;  /* in door->requests */
-    struct wr_request request;
-    struct wr_reply *reply;
-    char id[UUID_TEXT + 1];
-    char date[SIGN_DATE_TEXT + 1];
-    char digest[SIGN_MD5_TEXT + 1];
-    struct http_header out[HEADERS_OUT];
-    size_t out_count;
-};
-
 /* A request is under way until its answer is handed over, or it goes without one. A client that is
  * slow to take its answer does not count: nothing waits behind it. */
-static void op_leave(struct op *op)
+void op_leave(struct op *op)
 {
     if (op->counted)
         atomic_fetch_sub_explicit(&op->door->requests, 1, memory_order_relaxed);
@@ -101,7 +79,7 @@ static struct op *op_new(struct op_door *door, struct http_request *r)
 /* ---- admission ---- */
 
 /* For messages: bytes from outside, cut short and without anything unprintable. */
-static const char *shown(struct ctx *c, bytes b)
+const char *op_shown(struct ctx *c, bytes b)
 {
     size_t n = b.len < 100 ? b.len : 100;
     char *out = arena_alloc(&c->arena, n + 1);
@@ -116,7 +94,7 @@ static int check_operation(struct op *op)
 {
     struct ctx *c = &op->r->ctx;
     bytes path = op->r->path;
-    const char *name = shown(c, path.len ? bytes_skip(path, 1) : path);
+    const char *name = op_shown(c, path.len ? bytes_skip(path, 1) : path);
 
     if (op->route == OTS_ROUTE_UNKNOWN)
         return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s'.", name);
@@ -139,7 +117,7 @@ static int check_duplicates(struct http_request *r)
         for (size_t k = 0; k < i; k++)
             if (bytes_equal(h[i].name, h[k].name))
                 return fail(&r->ctx, E_PARAMETER, "Duplicate header: %s.",
-                            shown(&r->ctx, h[i].name));
+                            op_shown(&r->ctx, h[i].name));
     }
     return E_OK;
 }
@@ -150,7 +128,8 @@ static int check_headers(struct op *op)
                                            "x-ots-instancename", "x-ots-date", "x-ots-contentmd5"};
     struct http_request *r = op->r;
 
-    for (size_t i = 0; i < PORT_COUNT(required); i++)
+    /* A cell has its own hashes. */
+    for (size_t i = 0; i < PORT_COUNT(required) - op_is_stream(op); i++)
         if (!http_header(r, required[i]).ptr)
             return fail(&r->ctx, E_PARAMETER, "Missing header: %s.", required[i]);
     if (!http_header(r, "x-ots-signature").ptr && !http_header(r, "x-ots-signaturev4").ptr)
@@ -179,7 +158,7 @@ static int check_version(struct op *op)
     return fail(c, E_PARAMETER,
                 "API version '%s' is not supported. Set the client's API version "
                 "(x-ots-apiversion) to " API_VERSION ", or use a current SDK.",
-                shown(c, version));
+                op_shown(c, version));
 }
 
 static int check_date(struct op *op)
@@ -189,12 +168,12 @@ static int check_date(struct op *op)
     int64_t seconds, now = clock_wall_us(op->door->clock) / 1000000;
 
     if (!sign_date_parse(date, &seconds))
-        return fail(c, E_PARAMETER, "Invalid date format: %s.", shown(c, date));
+        return fail(c, E_PARAMETER, "Invalid date format: %s.", op_shown(c, date));
     if (seconds < now - DATE_SKEW_S || seconds > now + DATE_SKEW_S)
         return fail(
             c, E_AUTH,
             "Mismatch between system time and x-ots-date: %s. Set the client's clock right.",
-            shown(c, date));
+            op_shown(c, date));
     return E_OK;
 }
 
@@ -262,7 +241,7 @@ static int check_length(struct op *op)
 {
     struct http_request *r = op->r;
 
-    if (r->length != HTTP_LENGTH_UNKNOWN && r->length > (uint64_t)op->door->limits->body_bytes_max)
+    if (r->length != HTTP_LENGTH_UNKNOWN && r->length > r->body_bytes_max && !op_is_stream(op))
         return fail_code(&r->ctx, E_BODY_TOO_LARGE);
     return E_OK;
 }
@@ -285,7 +264,7 @@ static int op_admit(struct op *op)
     TRY(check_signature(op));
     if (!credential_instance_equal(op->cred, http_header(r, "x-ots-instancename")))
         return fail(c, E_AUTH, "The instance '%s' does not belong to this AccessKeyID.",
-                    shown(c, http_header(r, "x-ots-instancename")));
+                    op_shown(c, http_header(r, "x-ots-instancename")));
     op->compress =
         bytes_equal(http_header(r, "x-ots-response-compress-type"), BYTES_LIT("deflate"));
     return E_OK;
@@ -293,7 +272,7 @@ static int op_admit(struct op *op)
 
 /* Whether there is room for one more. It is asked once the client is known to be one, so that
  * strangers can neither fill the server nor learn how full it is, and before the work begins. */
-static int op_enter(struct op *op)
+int op_enter(struct op *op)
 {
     struct op_door *d = op->door;
 
@@ -320,11 +299,11 @@ static int op_inflate(struct op *op, bytes *body)
         return E_OK;
     if (!bytes_equal(type, BYTES_LIT("deflate")))
         return fail(c, E_PARAMETER, "Unsupported x-ots-request-compress-type: '%s'.",
-                    shown(c, type));
-    if (size > (uint64_t)op->door->limits->body_bytes_max)
+                    op_shown(c, type));
+    if (size > r->body_bytes_max)
         return fail_code(c, E_BODY_TOO_LARGE);
     stat_add(&op->door->stat->compressed_in, 1);
-    TRY(zip_inflate(c, r->body, (size_t)size, (size_t)op->door->limits->body_bytes_max, body));
+    TRY(zip_inflate(c, r->body, (size_t)size, r->body_bytes_max, body));
     if (size_text.ptr && body->len != size)
         return fail(c, E_PARAMETER,
                     "x-ots-request-compress-size is %llu but the body has %zu bytes.", size,
@@ -334,22 +313,24 @@ static int op_inflate(struct op *op, bytes *body)
 
 /* ---- answering ---- */
 
-static void op_header(struct op *op, bytes name, const char *value)
+void op_header(struct op *op, bytes name, const char *value)
 {
     op->out[op->out_count++] = (struct http_header){name, bytes_str(value)};
 }
 
 /* The headers SDKs check, and the signature over them. `raw_size`: of the body before it was
  * compressed; 0: it is not. */
-static void op_sign(struct op *op, size_t raw_size)
+void op_sign(struct op *op, size_t raw_size)
 {
     struct arena *a = &op->r->ctx.arena;
     struct sign_header signed_headers[HEADERS_OUT];
     char signature[SIGN_SHA1_TEXT + 1];
 
     sign_date_format(clock_wall_us(op->door->clock), op->date);
-    op_header(op, BYTES_LIT("x-ots-contentmd5"), op->digest);
-    op_header(op, BYTES_LIT("x-ots-contenttype"), "protocol buffer");
+    if (*op->digest)
+        op_header(op, BYTES_LIT("x-ots-contentmd5"), op->digest);
+    op_header(op, BYTES_LIT("x-ots-contenttype"),
+              *op->digest ? "protocol buffer" : "application/octet-stream");
     op_header(op, BYTES_LIT("x-ots-date"), op->date);
     op_header(op, BYTES_LIT("x-ots-requestid"), op->id);
     if (raw_size) {
@@ -374,7 +355,13 @@ static const char *op_label(const struct op *op)
 /* For the log: what a request that never was whole has not. */
 static const char *shown_or_dash(struct ctx *c, bytes b)
 {
-    return b.len ? shown(c, b) : "-";
+    return b.len ? op_shown(c, b) : "-";
+}
+
+/* Of a stream, what was announced. */
+static size_t op_bytes_in(const struct http_request *r)
+{
+    return r->body.len || r->length == HTTP_LENGTH_UNKNOWN ? r->body.len : (size_t)r->length;
 }
 
 static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_t us)
@@ -387,26 +374,39 @@ static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_
     if (d->slow_ms && us >= d->slow_ms * 1000) {
         stat_add(&d->stat->slow, 1);
         log_warn(d->log, "slow: %s took %" PRId64 " ms status=%d code=%s in=%zu out=%zu id=%s",
-                 op_label(op), us / 1000, status, name, r->body.len, out_bytes, op->id);
+                 op_label(op), us / 1000, status, name, op_bytes_in(r), out_bytes, op->id);
     }
     if (d->access_fd < 0)
         return;
     line = arena_printf(
         &r->ctx.arena, "%s %.*s %s %s %d %s us=%" PRId64 " in=%zu out=%zu key=%s id=%s\n", op->date,
         BYTES_FMT(http_peer(r)), shown_or_dash(&r->ctx, r->method), shown_or_dash(&r->ctx, r->path),
-        status, name, us, r->body.len, out_bytes, op->cred ? op->cred->id : "-", op->id);
+        status, name, us, op_bytes_in(r), out_bytes, op->cred ? op->cred->id : "-", op->id);
     (void)!write(d->access_fd, line.ptr, line.len); /* one call: lines of two threads do not mix */
 }
 
+/* Counts and logs it; all that is left is to send. */
+void op_end(struct op *op, int code, int status, size_t out_bytes)
+{
+    struct http_request *r = op->r;
+    struct op_door *d = op->door;
+    int64_t us = clock_mono_us(d->clock) - r->start_us;
+
+    op_leave(op);
+    stat_request(d->stat, op->route == OTS_ROUTE_OP ? (size_t)op->op : STAT_OP_OTHER, code, us);
+    stat_add(&d->stat->body_bytes_in, op_bytes_in(r));
+    stat_add(&d->stat->body_bytes_out, out_bytes);
+    op_log(op, status, code, out_bytes, us);
+}
+
 /* The last step; the op and its request must not be touched afterwards. */
-static void op_answer(struct op *op, int code, bytes body)
+void op_answer(struct op *op, int code, bytes body)
 {
     struct http_request *r = op->r;
     struct op_door *d = op->door;
     int status = err_info(code)->http_status;
     bytes sent = body;
     size_t raw_size = 0;
-    int64_t us;
 
     sign_md5(body, op->digest);
     if (op->compress && body.len >= COMPRESS_BYTES_MIN && zip_deflate(&r->ctx, body, &sent) == 0) {
@@ -416,17 +416,12 @@ static void op_answer(struct op *op, int code, bytes body)
     op_sign(op, raw_size);
     if (code == E_METHOD)
         op_header(op, BYTES_LIT("Allow"), "POST");
-    op_leave(op);
-    us = clock_mono_us(d->clock) - r->start_us;
-    stat_request(d->stat, op->route == OTS_ROUTE_OP ? (size_t)op->op : STAT_OP_OTHER, code, us);
-    stat_add(&d->stat->body_bytes_in, r->body.len);
-    stat_add(&d->stat->body_bytes_out, sent.len);
-    op_log(op, status, code, sent.len, us);
+    op_end(op, code, status, sent.len);
     http_reply(r, status, op->out, op->out_count, sent);
 }
 
 /* Answers with the failure that the context recorded. */
-static void op_refuse(struct op *op)
+void op_refuse(struct op *op)
 {
     struct ctx *c = &op->r->ctx;
     const char *code = err_info(c->code)->code;
@@ -474,8 +469,11 @@ void op_on_head(void *arg, struct http_request *r)
     struct op *op = op_new(arg, r);
 
     r->user = op;
+    wr_request_bounds(op->door->db, &r->body_bytes_max, &r->ctx.arena.cap);
     if (op_admit(op))
         op_refuse(op);
+    else if (op->route == OTS_ROUTE_PUT_CELL)
+        cell_put(op);
 }
 
 void op_on_request(void *arg, struct http_request *r)
@@ -484,6 +482,8 @@ void op_on_request(void *arg, struct http_request *r)
 
     if (r->fault ? op_fault(op) : !r->user && op_admit(op))
         op_refuse(op);
+    else if (op->route == OTS_ROUTE_GET_CELL)
+        cell_get(op);
     else if (check_digest(op))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)

@@ -218,6 +218,12 @@ void wr_status(struct wr_db *db, struct wr_status *out)
 
 /* ---- requests ---- */
 
+void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memory_bytes)
+{
+    *body_bytes = (size_t)db_limits(db)->body_bytes_max;
+    *memory_bytes = (size_t)db_limits(db)->request_memory_max;
+}
+
 /* There are no local transactions yet: no id is one that was given out, and a request that names
  * one must not run outside of it. */
 static int check_transaction(struct call *call)

@@ -50,6 +50,7 @@ static const struct entry entries[] = {
 #define OP(constant, member, wire, stem, class)                                                    \
     {{wire, sizeof(wire) - 1}, OTS_ROUTE_OP, WR_OP_##constant},
 #define OP_EMPTY(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_EMPTY, WR_OP_COUNT},
+#define OP_STREAM(route, wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_##route, WR_OP_COUNT},
 #define OP_NONE(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_UNSUPPORTED, WR_OP_COUNT},
 #include "op.def"
 };

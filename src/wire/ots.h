@@ -17,6 +17,8 @@ enum ots_route {
     OTS_ROUTE_UNKNOWN,     /* no operation of this protocol */
     OTS_ROUTE_OP,          /* served: *op says which */
     OTS_ROUTE_EMPTY,       /* answered with an empty message, whatever was asked */
+    OTS_ROUTE_PUT_CELL,    /* one cell as a stream, in */
+    OTS_ROUTE_GET_CELL,    /* and out */
     OTS_ROUTE_UNSUPPORTED, /* an operation of this protocol that this server does not do */
 };
 

@@ -1,0 +1,321 @@
+/* cmd_cell.c: `widerow cell put` and `widerow cell get`: one large value between a file and a cell.
+ */
+#include "cli/command.h"
+#include "cli/pieces.h"
+#include "cli/plan.h"
+#include "cli/progress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/evp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct cell_options {
+    const char *range;
+    bool pieces, call, quiet;
+};
+
+static const struct option_row cell_rows[] = {
+    {"range", "A-B", "get: only the bytes A to B (from 0, inclusive)", OPTION_TEXT,
+     offsetof(struct cell_options, range), 0, 0},
+    {"pieces", NULL, "in columns of 1 MB and a state column, by ordinary requests", OPTION_FLAG,
+     offsetof(struct cell_options, pieces), 0, 0},
+    {"call", NULL, "in one UpdateRow or GetRow, as far as the table's limit on cells allows",
+     OPTION_FLAG, offsetof(struct cell_options, call), 0, 0},
+    {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct cell_options, quiet), 0, 0},
+    {0},
+};
+
+/* A file on its way to a cell, or back. */
+struct moving {
+    int fd;
+    struct progress progress;
+    struct clock *clock;
+    bool started, quiet, failed;
+    uint64_t moved;
+    EVP_MD_CTX *hash; /* get of a whole value */
+    uint8_t sha256[32];
+    bool has_sha256;
+};
+
+static ptrdiff_t move_in(void *arg, uint8_t *data, size_t size)
+{
+    struct moving *m = arg;
+    ssize_t n = read(m->fd, data, size);
+
+    if (n > 0)
+        atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
+    m->moved += n > 0 ? (uint64_t)n : 0;
+    m->failed |= n < 0;
+    return n;
+}
+
+static ptrdiff_t move_out(void *arg, uint8_t *data, size_t size)
+{
+    struct moving *m = arg;
+    ssize_t n = write(m->fd, data, size);
+
+    if (n > 0) {
+        atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
+        EVP_DigestUpdate(m->hash, data, (size_t)n);
+        m->moved += (uint64_t)n;
+    }
+    m->failed |= n < 0;
+    return n;
+}
+
+static void start_out(void *arg, uint64_t length, const uint8_t *sha256)
+{
+    struct moving *m = arg;
+
+    m->has_sha256 = sha256;
+    if (sha256)
+        memcpy(m->sha256, sha256, sizeof(m->sha256));
+    progress_start(&m->progress, m->clock, length, m->quiet);
+    m->started = true;
+}
+
+/* The length must be known before the first byte is sent, and the hash: what comes from a pipe is
+ * kept in a file without a name meanwhile. */
+static int spool(struct ctx *c, int *fd)
+{
+    FILE *file = tmpfile();
+    uint8_t *buffer = arena_alloc(&c->arena, 1 << 16);
+    ssize_t n;
+
+    if (!file)
+        return fail(c, E_UNAVAILABLE, "cannot make a temporary file: %s", strerror(errno));
+    while ((n = read(*fd, buffer, 1 << 16)) > 0)
+        if (fwrite(buffer, 1, (size_t)n, file) != (size_t)n)
+            return fail(c, E_NO_SPACE, "cannot write a temporary file: %s", strerror(errno));
+    if (fflush(file) != 0)
+        return fail(c, E_NO_SPACE, "cannot write a temporary file: %s", strerror(errno));
+    *fd = fileno(file); /* open until the process ends */
+    return 0;
+}
+
+static int hash_file(struct ctx *c, int fd, uint8_t sha256[32])
+{
+    EVP_MD_CTX *hash = EVP_MD_CTX_new();
+    uint8_t *buffer = arena_alloc(&c->arena, 1 << 20);
+    ssize_t n;
+
+    EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
+    lseek(fd, 0, SEEK_SET);
+    while ((n = read(fd, buffer, 1 << 20)) > 0)
+        EVP_DigestUpdate(hash, buffer, (size_t)n);
+    EVP_DigestFinal_ex(hash, sha256, NULL);
+    EVP_MD_CTX_free(hash);
+    lseek(fd, 0, SEEK_SET);
+    return n < 0 ? fail(c, E_UNAVAILABLE, "cannot read: %s", strerror(errno)) : 0;
+}
+
+static int open_in(struct ctx *c, const char *file, struct moving *m, struct client_cell *cell,
+                   uint8_t sha256[32])
+{
+    struct stat st;
+
+    m->fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
+    if (m->fd < 0 || fstat(m->fd, &st) != 0)
+        return fail(c, E_PARAMETER, "cannot read %s: %s", file, strerror(errno));
+    if (!S_ISREG(st.st_mode)) {
+        TRY(spool(c, &m->fd));
+        fstat(m->fd, &st);
+    }
+    cell->length = (uint64_t)st.st_size;
+    cell->sha256 = sha256;
+    return hash_file(c, m->fd, sha256);
+}
+
+/* ---- in one request ---- */
+
+static int call_put(struct ctx *c, struct client *cl, const struct client_cell *cell)
+{
+    uint8_t *data = mem_alloc((size_t)cell->length + 1);
+    struct wr_cell value = {
+        .name = cell->column,
+        .value = {.type = WR_VARBINARY, .bytes = bytes_of(data, (size_t)cell->length)},
+        .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request request = {
+        .op = WR_OP_UPDATE_ROW,
+        .update_row = {.type = WR_UPDATE, .table = cell->table, .row = {cell->key, &value, 1}}};
+    struct wr_reply reply;
+    uint64_t at = 0;
+    ptrdiff_t n = 1;
+    int code;
+
+    while (at < cell->length && n > 0) {
+        n = cell->move(cell->arg, data + at, (size_t)(cell->length - at));
+        at += n > 0 ? (uint64_t)n : 0;
+    }
+    code = at < cell->length ? fail(c, E_UNAVAILABLE, "the file ended early")
+                             : client_exec(c, cl, &request, &reply);
+    mem_free(data);
+    return code;
+}
+
+static int call_get(struct ctx *c, struct client *cl, const struct client_cell *cell)
+{
+    struct wr_request request = {.op = WR_OP_GET_ROW,
+                                 .get_row = {.table = cell->table,
+                                             .key = cell->key,
+                                             .read = {.columns = &cell->column,
+                                                      .column_count = 1,
+                                                      .has_max_versions = true,
+                                                      .max_versions = 1}}};
+    struct wr_reply reply;
+    bytes value;
+
+    TRY(client_exec(c, cl, &request, &reply));
+    if (!reply.row.row.cell_count)
+        return fail(c, WR_E_NOT_EXIST, "no such cell");
+    value = reply.row.row.cells[0].value.bytes;
+    cell->start(cell->arg, value.len, NULL);
+    while (value.len) {
+        ptrdiff_t n = cell->move(cell->arg, (uint8_t *)(uintptr_t)value.ptr, value.len);
+
+        if (n <= 0)
+            return fail(c, E_NO_SPACE, "the value cannot be written");
+        value = bytes_skip(value, (size_t)n);
+    }
+    return 0;
+}
+
+/* ---- the command ---- */
+
+static void say_done(struct moving *m, const char *what)
+{
+    char text[PROGRESS_TEXT], rate[PROGRESS_TEXT];
+    double s = progress_seconds(&m->progress);
+
+    if (!m->quiet)
+        fprintf(stderr, "%s %s in %.2f s, %s/s\n", what, progress_format_bytes(m->moved, text), s,
+                progress_format_bytes((uint64_t)((double)m->moved / s), rate));
+}
+
+static int cell_put(struct ctx *c, struct client *cl, const struct cell_options *o,
+                    const char *file, struct client_cell *cell)
+{
+    struct moving m = {.quiet = o->quiet, .clock = c->clock};
+    uint8_t sha256[32];
+    int code;
+
+    if (o->range)
+        return fail(c, E_PARAMETER, "--range is for get");
+    cell->move = move_in;
+    cell->arg = &m;
+    TRY(open_in(c, file, &m, cell, sha256));
+    progress_start(&m.progress, c->clock, cell->length, o->quiet);
+    code = o->pieces ? pieces_put(c, cl, cell)
+           : o->call ? call_put(c, cl, cell)
+                     : cl->ops->put_cell(c, cl, cell);
+    progress_end(&m.progress);
+    if (code == 0)
+        say_done(&m, "put");
+    return code;
+}
+
+static int check_value(struct ctx *c, struct moving *m, bool whole)
+{
+    uint8_t sha256[32];
+
+    EVP_DigestFinal_ex(m->hash, sha256, NULL);
+    if (whole && m->has_sha256 && memcmp(sha256, m->sha256, sizeof(sha256)) != 0)
+        return fail(c, WR_E_CORRUPT, "the value does not match its SHA-256: do not use what came");
+    return 0;
+}
+
+static int parse_range(struct ctx *c, const char *text, struct client_cell *cell)
+{
+    char *end;
+
+    cell->from = strtoull(text, &end, 10);
+    cell->to = UINT64_MAX >> 1;
+    if (end == text || *end != '-' || (end[1] && (end[1] < '0' || end[1] > '9')))
+        return fail(c, E_PARAMETER, "--range is A-B or A-, as in 0-999");
+    if (end[1])
+        cell->to = strtoull(end + 1, &end, 10);
+    if (cell->to < cell->from)
+        return fail(c, E_PARAMETER, "--range ends before it begins");
+    cell->has_range = true;
+    return 0;
+}
+
+static int cell_get(struct ctx *c, struct client *cl, const struct cell_options *o,
+                    const char *file, struct client_cell *cell)
+{
+    struct moving m = {.quiet = o->quiet, .clock = c->clock};
+    int code;
+
+    if (o->range)
+        TRY(parse_range(c, o->range, cell));
+    m.fd = strcmp(file, "-") == 0 ? STDOUT_FILENO
+                                  : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (m.fd < 0)
+        return fail(c, E_PARAMETER, "cannot write %s: %s", file, strerror(errno));
+    m.hash = EVP_MD_CTX_new();
+    EVP_DigestInit_ex(m.hash, EVP_sha256(), NULL);
+    cell->move = move_out;
+    cell->start = start_out;
+    cell->arg = &m;
+    code = o->pieces ? pieces_get(c, cl, cell)
+           : o->call ? call_get(c, cl, cell)
+                     : cl->ops->get_cell(c, cl, cell);
+    if (m.started)
+        progress_end(&m.progress);
+    if (code == 0)
+        code = check_value(c, &m, !o->range);
+    EVP_MD_CTX_free(m.hash);
+    if (m.failed)
+        code = fail(c, E_NO_SPACE, "cannot write %s: %s", file, strerror(errno));
+    if (code == 0)
+        say_done(&m, "got");
+    if (m.fd != STDOUT_FILENO)
+        close(m.fd);
+    return code;
+}
+
+static int cell_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    const struct cell_options *o = options;
+    const char *verb = cli->argv[0];
+    bool put = strcmp(verb, "put") == 0;
+    struct wr_table_description table;
+    struct client_cell cell = {.table = bytes_str(cli->argv[1])};
+    size_t words;
+
+    if (!put && strcmp(verb, "get") != 0)
+        return fail(c, E_PARAMETER, "'%s' is not put or get", verb);
+    TRY(client_describe(c, cl, cell.table, &table));
+    words = 2 + table.key_count + 1;
+    if ((size_t)cli->argc != words && (size_t)cli->argc != words + 1)
+        return fail(c, E_PARAMETER,
+                    "the key of %s has %zu columns: %s TABLE %zu x KEY COLUMN [FILE]", cli->argv[1],
+                    table.key_count, verb, table.key_count);
+    if (o->pieces && o->call)
+        return fail(c, E_PARAMETER, "--pieces and --call exclude each other");
+    TRY(plan_key(c, &table, cli->argv + 2, table.key_count, WR_NULL, &cell.key));
+    cell.column = bytes_str(cli->argv[words - 1]);
+    return (put ? cell_put : cell_get)(c, cl, o, (size_t)cli->argc > words ? cli->argv[words] : "-",
+                                       &cell);
+}
+
+const struct command command_cell = {
+    .name = "cell",
+    .args = "put|get TABLE KEY... COLUMN [FILE]",
+    .summary = "put a file of any size into one cell, or get it back",
+    .text =
+        "One KEY for each key column, in order. FILE \"-\" or none: stdin, stdout. The value goes "
+        "as a\n"
+        "stream: readers see the old one or the new one, whatever happens on the way, and its\n"
+        "SHA-256 is compared at both ends. --pieces is what clients do where cells are limited to\n"
+        "2 MiB: pieces of 1 MB in columns of one row and a state {id;done;todo} in COLUMN.",
+    .options = cell_rows,
+    .options_size = sizeof(struct cell_options),
+    .argc_min = 4,
+    .argc_max = 3 + WR_KEY_COLUMNS_MAX + 1,
+    .run_connected = cell_run,
+};

@@ -1,0 +1,382 @@
+/* cell.c: PutCell and GetCell.
+ *
+ * The body of a PutCell goes to a wr_cell_writer as it arrives; when that has enough for now it
+ * says "later", the connection is parked, and the writer's `ready` wakes it. So one upload takes
+ * the memory of two chunks, whatever its length. A failure half way is answered at once, and the
+ * rest of the body not read. The writer or reader goes with the request's arena: a client that
+ * leaves takes its upload with it. GetCell is the same the other way round. */
+#include "server/cell.h"
+
+#include "net/range.h"
+#include "server/op_part.h"
+
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+
+#define MESSAGE_BYTES 512
+
+struct cell {
+    struct op *op;
+    struct wr_cell_writer *writer;
+    struct wr_cell_reader *reader;
+    uint64_t from; /* GetCell: where the answer begins in the value */
+    struct wr_reply *reply;
+    uint8_t sha256[32], md5[18];
+    struct wr_bytes table, column;
+    struct wr_key key;
+};
+
+static void cell_release(void *arg)
+{
+    struct cell *cell = arg;
+
+    wr_cell_writer_free(cell->writer);
+    wr_cell_reader_free(cell->reader);
+    wr_reply_free(cell->reply);
+}
+
+/* ---- headers ---- */
+
+static int hex_digit(uint8_t ch)
+{
+    return ch >= '0' && ch <= '9'   ? ch - '0'
+           : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
+           : ch >= 'A' && ch <= 'F' ? ch - 'A' + 10
+                                    : -1;
+}
+
+static int unescape(struct ctx *c, bytes text, bytes *out)
+{
+    uint8_t *to = arena_alloc(&c->arena, text.len + 1);
+    const uint8_t *p = text.ptr;
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++) {
+        int high, low;
+
+        if (p[i] != '%') {
+            to[n++] = p[i];
+            continue;
+        }
+        high = i + 2 < text.len ? hex_digit(p[i + 1]) : -1;
+        low = i + 2 < text.len ? hex_digit(p[i + 2]) : -1;
+        if (high < 0 || low < 0)
+            return fail(c, E_PARAMETER, "'%s' is not percent-encoded.", op_shown(c, text));
+        to[n++] = (uint8_t)(high << 4 | low);
+        i += 2;
+    }
+    *out = bytes_of(to, n);
+    return E_OK;
+}
+
+/* The part of `text` up to `end`, which is taken off it with the mark; all if the mark is not
+ * there. */
+static bytes take_part(bytes *text, char mark, bool *found)
+{
+    const char *at = memchr(text->ptr, mark, text->len);
+    bytes part = {text->ptr, at ? (size_t)(at - (const char *)text->ptr) : text->len};
+
+    *found = at != NULL;
+    *text = bytes_skip(*text, part.len + *found);
+    return part;
+}
+
+static int read_key_value(struct ctx *c, bytes type, bytes text, struct wr_value *out)
+{
+    char *end;
+
+    TRY(unescape(c, text, &text));
+    out->bytes = text;
+    if (bytes_equal(type, BYTES_LIT("str"))) {
+        out->type = WR_VARCHAR;
+    } else if (bytes_equal(type, BYTES_LIT("bin"))) {
+        out->type = WR_VARBINARY;
+    } else if (bytes_equal(type, BYTES_LIT("int"))) {
+        out->type = WR_BIGINT;
+        /* The text ends with a NUL where it was unescaped to. */
+        ((uint8_t *)(uintptr_t)text.ptr)[text.len] = 0;
+        out->integer = strtoll(text.ptr, &end, 10);
+        if (!text.len || end != (const char *)text.ptr + text.len)
+            return fail(c, E_PARAMETER, "x-ots-cell-key: '%s' is not a whole number.",
+                        op_shown(c, text));
+    } else {
+        return fail(c, E_PARAMETER, "x-ots-cell-key: '%s' is no type; write int, str or bin.",
+                    op_shown(c, type));
+    }
+    return E_OK;
+}
+
+static int read_key(struct ctx *c, bytes text, struct wr_key *out)
+{
+    struct wr_key_column *columns =
+        ARENA_ARRAY(&c->arena, struct wr_key_column, WR_KEY_COLUMNS_MAX);
+    bool more = text.len > 0, found;
+    size_t n = 0;
+
+    while (more) {
+        bytes value = take_part(&text, '&', &more), name = take_part(&value, '=', &found), type;
+
+        if (n == WR_KEY_COLUMNS_MAX)
+            return fail(c, E_PARAMETER, "x-ots-cell-key has more than %d columns.",
+                        WR_KEY_COLUMNS_MAX);
+        if (found)
+            type = take_part(&value, ':', &found);
+        if (!found)
+            return fail(c, E_PARAMETER,
+                        "x-ots-cell-key is not NAME=TYPE:VALUE, parted by &, as in "
+                        "pk=int:5&id=str:abc.");
+        TRY(unescape(c, name, &columns[n].name));
+        TRY(read_key_value(c, type, value, &columns[n++].value));
+    }
+    *out = (struct wr_key){columns, n};
+    return E_OK;
+}
+
+static int required(struct op *op, const char *name, bytes *out)
+{
+    *out = http_header(op->r, name);
+    return out->ptr ? E_OK : fail(&op->r->ctx, E_PARAMETER, "Missing header: %s.", name);
+}
+
+/* Which cell; and may the access key do that there? */
+static int cell_find(struct cell *cell, bool write)
+{
+    struct op *op = cell->op;
+    struct ctx *c = &op->r->ctx;
+    bytes text;
+
+    TRY(required(op, "x-ots-cell-table", &text));
+    TRY(unescape(c, text, &cell->table));
+    TRY(required(op, "x-ots-cell-column", &text));
+    TRY(unescape(c, text, &cell->column));
+    TRY(required(op, "x-ots-cell-key", &text));
+    TRY(read_key(c, text, &cell->key));
+    if (!grants_allow(&op->cred->grants, cell->table, write))
+        return fail(c, E_PERMISSION, "The access key has no permission for %s on table '%s'.",
+                    write ? "PutCell" : "GetCell", op_shown(c, cell->table));
+    return E_OK;
+}
+
+static int read_sha256(struct cell *cell, bytes text)
+{
+    for (size_t i = 0; i < sizeof(cell->sha256); i++) {
+        int high = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i]) : -1;
+        int low = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i + 1]) : -1;
+
+        if (high < 0 || low < 0)
+            return fail(&cell->op->r->ctx, E_PARAMETER,
+                        "x-ots-cell-sha256 is not 64 digits of hex.");
+        cell->sha256[i] = (uint8_t)(high << 4 | low);
+    }
+    return E_OK;
+}
+
+static int read_hashes(struct cell *cell, struct wr_cell_put *put)
+{
+    struct op *op = cell->op;
+    struct ctx *c = &op->r->ctx;
+    bytes sha256 = http_header(op->r, "x-ots-cell-sha256"),
+          md5 = http_header(op->r, "x-ots-contentmd5");
+
+    if (!sha256.ptr && !md5.ptr)
+        return fail(c, E_PARAMETER, "Missing header: x-ots-cell-sha256 (or x-ots-contentmd5).");
+    if (sha256.ptr) {
+        TRY(read_sha256(cell, sha256));
+        put->sha256 = cell->sha256;
+    }
+    if (md5.ptr) {
+        if (md5.len != SIGN_MD5_TEXT || EVP_DecodeBlock(cell->md5, md5.ptr, SIGN_MD5_TEXT) != 18)
+            return fail(c, E_PARAMETER, "x-ots-contentmd5 is not the base64 of an MD5.");
+        put->md5 = cell->md5;
+    }
+    return E_OK;
+}
+
+static int read_put(struct cell *cell, struct wr_cell_put *put)
+{
+    struct op *op = cell->op;
+    struct ctx *c = &op->r->ctx;
+    bytes expect = http_header(op->r, "x-ots-cell-expect"),
+          time = http_header(op->r, "x-ots-cell-time");
+    char *end;
+
+    TRY(cell_find(cell, true));
+    *put = (struct wr_cell_put){.instance = bytes_str(op->cred->instance),
+                                .table = cell->table,
+                                .key = cell->key,
+                                .column = cell->column,
+                                .length = op->r->length,
+                                .timestamp_ms = WR_TIMESTAMP_NONE};
+    if (op->r->length == HTTP_LENGTH_UNKNOWN)
+        return fail(c, E_PARAMETER,
+                    "PutCell needs a Content-Length: the value's length must be known beforehand.");
+    if (time.ptr) {
+        time = bytes_str(arena_printf(&c->arena, "%.*s", BYTES_FMT(time)).ptr);
+        put->timestamp_ms = strtoll(time.ptr, &end, 10);
+        if (!time.len || *end)
+            return fail(c, E_PARAMETER, "x-ots-cell-time is not a whole number.");
+    }
+    if (bytes_equal(expect, BYTES_LIT("exist")))
+        put->existence = WR_EXPECT_EXIST;
+    else if (bytes_equal(expect, BYTES_LIT("absent")))
+        put->existence = WR_EXPECT_NOT_EXIST;
+    else if (expect.ptr)
+        return fail(c, E_PARAMETER, "x-ots-cell-expect is not exist or absent.");
+    return read_hashes(cell, put);
+}
+
+static const char *hex_format(struct arena *a, const uint8_t *p, size_t n)
+{
+    static const char digits[] = "0123456789abcdef";
+    char *out = arena_alloc(a, 2 * n + 1);
+
+    for (size_t i = 0; i < n; i++) {
+        out[2 * i] = digits[p[i] >> 4];
+        out[2 * i + 1] = digits[p[i] & 15];
+    }
+    out[2 * n] = 0;
+    return out;
+}
+
+static struct cell *cell_new(struct op *op)
+{
+    struct cell *cell = ARENA_NEW(&op->r->ctx.arena, struct cell);
+
+    cell->op = op;
+    arena_on_release(&op->r->ctx.arena, cell_release, cell);
+    return cell;
+}
+
+/* ---- PutCell ---- */
+
+static void put_finish(void *arg, struct http_request *r)
+{
+    struct cell *cell = arg;
+    struct op *op = cell->op;
+    struct wr_request request = {.op = WR_OP_UPDATE_ROW};
+
+    (void)r;
+    op_answer(op, cell->reply->code, ots_encode(&op->r->ctx, &request, cell->reply));
+}
+
+/* The whole body had come: the request waits for this. */
+static void put_done(void *arg, struct wr_reply *reply)
+{
+    struct cell *cell = arg;
+
+    cell->reply = reply;
+    http_resume(cell->op->r, put_finish, cell);
+}
+
+/* It failed half way: the request is parked in the middle of its body. */
+static void put_failed(void *arg, struct wr_reply *reply)
+{
+    struct cell *cell = arg;
+
+    cell->reply = reply;
+    put_finish(cell, cell->op->r);
+}
+
+static void cell_ready(void *arg)
+{
+    http_more(arg);
+}
+
+static size_t put_sink(void *arg, struct http_request *r, bytes piece)
+{
+    struct cell *cell = arg;
+    ptrdiff_t n;
+
+    if (!piece.len) {
+        wr_cell_finish(cell->writer, put_done, cell);
+        return 0;
+    }
+    n = wr_cell_write(cell->writer, piece.ptr, piece.len, cell_ready, r);
+    if (n >= 0)
+        return (size_t)n;
+    wr_cell_finish(cell->writer, put_failed, cell);
+    return 0;
+}
+
+void cell_put(struct op *op)
+{
+    struct ctx *c = &op->r->ctx;
+    struct cell *cell = cell_new(op);
+    struct wr_cell_put put;
+    char *message = arena_alloc(&c->arena, MESSAGE_BYTES);
+    int code;
+
+    if (op_enter(op) || read_put(cell, &put)) {
+        op_refuse(op);
+        return;
+    }
+    code = wr_cell_writer_open(op->door->db, &put, &cell->writer, message, MESSAGE_BYTES);
+    if (code) {
+        fail(c, code, "%s", message);
+        op_refuse(op);
+        return;
+    }
+    http_receive(op->r, put_sink, cell);
+}
+
+/* ---- GetCell ---- */
+
+static ptrdiff_t get_source(void *arg, struct http_request *r, uint64_t offset, uint8_t *to,
+                            size_t size)
+{
+    struct cell *cell = arg;
+    ptrdiff_t n = wr_cell_read(cell->reader, cell->from + offset, to, size, cell_ready, r);
+
+    return n < 0 ? HTTP_BROKEN : n;
+}
+
+static int get_open(struct cell *cell, struct wr_cell_info *info)
+{
+    struct op *op = cell->op;
+    struct ctx *c = &op->r->ctx;
+    struct wr_cell_get get = {.instance = bytes_str(op->cred->instance)};
+    char *message = arena_alloc(&c->arena, MESSAGE_BYTES);
+    int code;
+
+    TRY(op_enter(op));
+    TRY(cell_find(cell, false));
+    get.table = cell->table;
+    get.key = cell->key;
+    get.column = cell->column;
+    code = wr_cell_reader_open(op->door->db, &get, &cell->reader, info, message, MESSAGE_BYTES);
+    return code ? fail(c, code, "%s", message) : E_OK;
+}
+
+void cell_get(struct op *op)
+{
+    struct arena *a = &op->r->ctx.arena;
+    struct cell *cell = cell_new(op);
+    struct wr_cell_info info;
+    struct range range;
+    int status;
+
+    if (get_open(cell, &info)) {
+        op_refuse(op);
+        return;
+    }
+    status = range_parse(http_header(op->r, "range"), info.length, &range);
+    if (status == 200)
+        range = (struct range){0, info.length};
+    else
+        op_header(op, BYTES_LIT("Content-Range"),
+                  range_format(a, status == 206 ? &range : NULL, info.length).ptr);
+    op_header(op, BYTES_LIT("x-ots-cell-length"), arena_printf(a, "%" PRIu64, info.length).ptr);
+    op_header(op, BYTES_LIT("x-ots-cell-sha256"), hex_format(a, info.sha256, sizeof(info.sha256)));
+    op_header(op, BYTES_LIT("x-ots-cell-time"), arena_printf(a, "%" PRId64, info.timestamp_ms).ptr);
+    op_header(op, BYTES_LIT("x-ots-cell-type"), info.type == WR_VARCHAR ? "str" : "bin");
+    cell->from = range.from;
+    if (status == 416)
+        range.length = 0;
+    op_sign(op, 0);
+    op_end(op, E_OK, status, (size_t)range.length);
+    if (range.length)
+        http_reply_stream(op->r, status, op->out, op->out_count, range.length, get_source, cell);
+    else
+        http_reply(op->r, status, op->out, op->out_count, bytes_of("", 0));
+}

@@ -1,0 +1,55 @@
+/* op_part.h: one request under way, for the files that serve it: op.c and cell.c. */
+#ifndef SERVER_OP_PART_H
+#define SERVER_OP_PART_H
+
+#include "server/op.h"
+#include "wire/ots.h"
+#include "wire/sign.h"
+
+#define UUID_TEXT 36
+#define HEADERS_OUT 16
+
+struct op {
+    struct op_door *door;
+    struct http_request *r;
+    enum ots_route route;
+    enum wr_op op;                 /* OTS_ROUTE_OP only */
+    const struct credential *cred; /* NULL: not known */
+    const struct sign_key *answer_key;
+    struct sign_v4_key v4;
+    bool compress; /* the client understands a compressed answer */
+    bool counted;  /* in door->requests */
+    struct wr_request request;
+    struct wr_reply *reply;
+    char id[UUID_TEXT + 1];
+    char date[SIGN_DATE_TEXT + 1];
+    char digest[SIGN_MD5_TEXT + 1];
+    struct http_header out[HEADERS_OUT];
+    size_t out_count;
+};
+
+/* A cell as a stream: its body is no message. */
+static inline bool op_is_stream(const struct op *op)
+{
+    return op->route == OTS_ROUTE_PUT_CELL || op->route == OTS_ROUTE_GET_CELL;
+}
+
+/* For messages: bytes from outside, cut short and without anything unprintable. */
+const char *op_shown(struct ctx *c, bytes b);
+
+/* Whether there is room for one more request; and that this one takes none any more. */
+int op_enter(struct op *op);
+void op_leave(struct op *op);
+
+/* Adds a header to the answer; what begins with x-ots- will be signed. */
+void op_header(struct op *op, bytes name, const char *value);
+void op_sign(struct op *op, size_t raw_size);
+
+/* The last step; the op and its request must not be touched afterwards. */
+void op_answer(struct op *op, int code, bytes body);
+void op_refuse(struct op *op); /* with the failure that the context recorded */
+
+/* Counts and logs the answer: for who sends it in another way. */
+void op_end(struct op *op, int code, int status, size_t out_bytes);
+
+#endif
