@@ -203,7 +203,7 @@ static void request_fuzz(enum wr_op op, bytes body)
     }
 #include "op.def"
 
-/* ---- HTTP: net/http.c's part is played here */
+/* ---- HTTP: the part of src/net is played here */
 
 static struct {
     pthread_mutex_t lock;
@@ -343,7 +343,26 @@ static void headers_sign(struct arena *a, struct in_headers *h, bytes path, byte
         header_add(a, h, BYTES_LIT("x-ots-signature"), bytes_str(signature));
 }
 
-enum { HTTP_UNSIGNED = 1, HTTP_TOO_LARGE = 2 };
+enum { HTTP_UNSIGNED = 1, HTTP_TOO_LARGE = 2, HTTP_LATE = 4, HTTP_NO_ROOM = 8, HTTP_BLANK = 16 };
+
+/* As the transport has it: the head first, then the body or why there is none; or, if nothing of
+ * a request came in time, only that. */
+static void http_run(struct http_request *r, uint64_t flags, bytes body)
+{
+    r->length = body.len;
+    r->body = BYTES_NONE;
+    if (!(flags & HTTP_BLANK))
+        op_on_head(door_open(), r);
+    if (wait_for.status)
+        return;
+    r->fault = flags & (HTTP_LATE | HTTP_BLANK) ? 408
+               : flags & HTTP_TOO_LARGE         ? 413
+               : flags & HTTP_NO_ROOM           ? 503
+                                                : 0;
+    r->body = r->fault ? BYTES_NONE : body;
+    op_on_request(door_open(), r);
+    CHECK(!r->fault || wait_for.status == r->fault);
+}
 
 /* 1: path, 2: headers as lines, 3: body, 4: flags, 5: method (POST if it is not there). */
 void fuzz_http(bytes in)
@@ -352,21 +371,24 @@ void fuzz_http(bytes in)
     struct in_headers headers = {.count = 0};
     struct http_request r = {.start_us = 1};
     http_fn *resume;
+    bytes body;
 
     db_need();
     fuzz_ctx(&r.ctx);
-    r.method = fuzz_part(in, 5).len ? fuzz_part(in, 5) : BYTES_LIT("POST");
-    r.path = arena_copy(&r.ctx.arena, fuzz_part(in, 1));
-    r.body = flags & HTTP_TOO_LARGE ? BYTES_NONE : arena_copy(&r.ctx.arena, fuzz_part(in, 3));
-    r.fault = flags & HTTP_TOO_LARGE ? 413 : 0;
-    headers_split(&r.ctx.arena, &headers, fuzz_part(in, 2));
-    if (!(flags & HTTP_UNSIGNED))
-        headers_sign(&r.ctx.arena, &headers, r.path, r.body);
+    body = arena_copy(&r.ctx.arena, fuzz_part(in, 3));
+    r.method = r.path = bytes_of("", 0);
+    if (!(flags & HTTP_BLANK)) {
+        r.method = fuzz_part(in, 5).len ? fuzz_part(in, 5) : BYTES_LIT("POST");
+        r.path = arena_copy(&r.ctx.arena, fuzz_part(in, 1));
+        headers_split(&r.ctx.arena, &headers, fuzz_part(in, 2));
+        if (!(flags & HTTP_UNSIGNED))
+            headers_sign(&r.ctx.arena, &headers, r.path, body);
+    }
     r.headers = headers.list;
     r.header_count = headers.count;
     wait_for.status = 0;
     wait_for.resume = NULL;
-    op_on_request(door_open(), &r);
+    http_run(&r, flags, body);
     if (!wait_for.status) {
         pthread_mutex_lock(&wait_for.lock);
         while (!wait_for.resume)

@@ -20,7 +20,7 @@
 #define PIECE_BYTES 16384
 /* The server looks at its connections about once a second. On a busy machine it may be late, which
  * shows in the lag of the attack's own thread. */
-#define GRACE_MS 2500
+#define GRACE_MS 3000
 #define STALL_BYTES (256 << 10)
 
 const char *const attack_names[ATTACK_KINDS] = {"drip-line",  "drip-header", "drip-body",
@@ -179,7 +179,7 @@ static void bad_act(struct attack *a, struct bad *b, int64_t now)
     }
     deadline_ms =
         kinds[b->kind].deadline_ms ? kinds[b->kind].deadline_ms : a->door->request_timeout_ms;
-    if (!b->overdue && b->first_ms && now - b->first_ms > deadline_ms + GRACE_MS + 2 * a->lag_ms) {
+    if (!b->overdue && b->first_ms && now - b->first_ms > deadline_ms + GRACE_MS + 4 * a->lag_ms) {
         b->overdue = true;
         a->stats[b->kind].overdue++;
     }

@@ -4,8 +4,9 @@
  * other is made to fail with some probability for a while. When the storm is over writes must be
  * taken again; then the server is killed, and all that was acknowledged must be there.
  *
- * write() is left to nth.c, which fails it on files only: libfiu would also take away the wake-ups
- * that the HTTP library sends itself through an eventfd, which no kernel does.
+ * Of write() only EINTR is made here, the rest is left to nth.c, which fails it on files only:
+ * libfiu would also take away the wake-ups that loops get through an eventfd, for good, which no
+ * kernel does.
  *
  * libfiu holds a lock while it allocates, and runs into itself when the allocator maps memory, as
  * jemalloc does at any time. So libc and libstdc++ are named behind it: their allocators are then
@@ -44,6 +45,7 @@ static const struct gust {
     {"posix/io/oc/open", "0.3", EMFILE},
     {"posix/io/rw/pread", "0.1", EIO},
     {"posix/io/rw/p*", "0.05", 0},
+    {"posix/io/rw/write", "0.5", EINTR},
     {"posix/io/sync/*", "0.1", 0},
     {"posix/io/dir/*", "0.5", 0},
 };
