@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#define BODY_MAX 20000
+#define BODY_MAX 20000 /* as in setup() */
 #define HEADERS_MAX 16
 
 static struct {
@@ -35,8 +35,8 @@ static struct {
 
 static int setup(void **state)
 {
-    struct wr_setting any_number = {"table_ops_per_s_max", "0"};
-    struct wr_options options = {.engine = "mem", .settings = &any_number, .setting_count = 1};
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"body_bytes_max", "20000"}};
+    struct wr_options options = {.engine = "mem", .settings = settings, .setting_count = 2};
     struct credential_conf conf = {
         .instance = "Main", .id = "key-1", .secret = "secret-1", .log = &t.log};
     struct http_conf http = {.address = "127.0.0.1:0",
