@@ -65,6 +65,12 @@ struct advise {
     uint32_t partitions;      /* of the simulation */
     unsigned buckets;         /* of bucket layouts */
     const char *table;        /* for the line that makes it */
+    struct advise_traffic {
+        double accesses; /* rows read, written and refused of late; 0: not known */
+        double hottest;  /* of them, those for the hottest partition key, at least */
+        size_t column;   /* the table's partition key */
+        bytes key;       /* the hottest value */
+    } traffic;
     /* Filled by advise(). */
     struct candidate *candidates; /* best first; in the arena */
     size_t candidate_count;
@@ -117,7 +123,8 @@ bytes advise_names(const struct advise *a, const size_t *columns, size_t count, 
 struct advise_head {
     const char *source; /* the file or table */
     uint64_t records, bytes, bad_lines;
-    double seconds; /* that reading took */
+    double seconds;    /* that reading took */
+    uint64_t left_out; /* columns that were too many */
 };
 
 void advise_print_text(const struct advise *a, const struct advise_head *head, size_t limit,

@@ -124,10 +124,11 @@ void advise_print_json(const struct advise *a, const struct advise_head *head, F
     fputs("{\n  \"source\": ", out);
     put_text(out, bytes_str(head->source));
     fprintf(out,
-            ",\n  \"records\": %llu, \"bytes\": %llu, \"bad_lines\": %llu, \"seconds\": %.3f,\n"
+            ",\n  \"records\": %llu, \"bytes\": %llu, \"bad_lines\": %llu, \"columns_left_out\": "
+            "%llu, \"seconds\": %.3f,\n"
             "  \"partition_bytes\": %llu, \"partitions\": %u,\n",
             (unsigned long long)head->records, (unsigned long long)head->bytes,
-            (unsigned long long)head->bad_lines, head->seconds,
+            (unsigned long long)head->bad_lines, (unsigned long long)head->left_out, head->seconds,
             (unsigned long long)a->partition_bytes, a->partitions);
     put_columns(out, a);
     fputs("  \"candidates\": [", out);

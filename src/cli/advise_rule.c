@@ -206,6 +206,19 @@ static void rule_load(struct judge *j)
         s->partitions, s->peak_to_mean, wasted);
 }
 
+/* Only of the key that the table has: what another one would be asked for is not known. */
+static void rule_traffic(struct judge *j)
+{
+    const struct advise_traffic *t = &j->a->traffic;
+    char share[PROGRESS_TEXT], count[PROGRESS_TEXT];
+
+    if (t->accesses == 0 || j->k->columns[0] != t->column || !j->single)
+        return;
+    say(j, RULE_TRAFFIC, t->hottest / t->accesses,
+        "of %s accesses in the last hour %s were for the hottest, %.*s",
+        of_count(t->accesses, count), percent(t->hottest / t->accesses, share), BYTES_FMT(t->key));
+}
+
 static void rule_reads(struct judge *j)
 {
     size_t worse = 0, first = SIZE_MAX, lost = 0;

@@ -71,6 +71,9 @@ void advise_print_text(const struct advise *a, const struct advise_head *head, s
     if (head->bad_lines)
         fprintf(out, ", %s bad lines left out", progress_format_count(head->bad_lines, count));
     fprintf(out, "\n");
+    if (head->left_out)
+        fprintf(out, "%llu columns more than %d were not looked at; --columns chooses which are\n",
+                (unsigned long long)head->left_out, SURVEY_COLUMNS_MAX);
     print_columns(a, out);
     /* The best in full, and every single column, whose reasons teach the most. */
     for (size_t i = 0; i < a->candidate_count; i++) {

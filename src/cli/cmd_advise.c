@@ -12,7 +12,8 @@
 #define PROGRESS_STEP 8192
 
 struct advise_options {
-    const char *table, *name, *query, *format, *input, *time, *columns, *output;
+    const char *table, *name, *format, *input, *time, *columns, *output;
+    struct option_list queries;
     uint64_t partition_bytes, partitions, buckets, max_errors, limit, show;
     bool unordered, quiet;
 };
@@ -21,8 +22,8 @@ struct advise_options {
 static const struct option_row advise_rows[] = {
     {"table", "TABLE", "judge the rows of this table instead of a file's", OPTION_TEXT, AT(table),
      0, 0},
-    {"query", "READS", "the reads to serve: \"CardID=, time range; DeviceID=\"", OPTION_TEXT,
-     AT(query), 0, 0},
+    {"query", "READS", "the reads to serve: \"CardID=, time range; DeviceID=\"", OPTION_LIST,
+     AT(queries), 0, 0},
     {"format", "FORM", "text (default), json or html", OPTION_TEXT, AT(format), 0, 0},
     {"output", "FILE", "write there instead of to standard output", OPTION_TEXT, AT(output), 0, 0},
     {"partition-bytes", "N", "the most that one partition may hold (default 10000000000)",
@@ -95,8 +96,8 @@ static bool is_chosen(struct work *w, bytes name)
 static void add_columns(struct work *w, const bytes *names, size_t *known, size_t count)
 {
     for (; *known < count; ++*known)
-        if (is_chosen(w, names[*known]))
-            survey_add_column(&w->survey, names[*known], *known);
+        if (is_chosen(w, names[*known]) && !survey_add_column(&w->survey, names[*known], *known))
+            w->head.left_out++;
 }
 
 static size_t find_column(const struct survey *s, bytes name)
@@ -129,8 +130,8 @@ static int parse_words(struct ctx *c, struct work *w, size_t *time_column)
     for (size_t i = 0; i < s->column_count; i++)
         names[i] = s->columns[i].name;
     w->advise.query_count = 0;
-    if (w->options->query)
-        TRY(query_parse(c, w->options->query, names, s->column_count, w->advise.queries,
+    for (size_t i = 0; i < w->options->queries.count; i++)
+        TRY(query_parse(c, w->options->queries.texts[i], names, s->column_count, w->advise.queries,
                         &w->advise.query_count));
     *time_column = w->options->time ? find_column(s, bytes_str(w->options->time)) : SIZE_MAX;
     if (w->options->time && *time_column == SIZE_MAX)
@@ -273,6 +274,36 @@ static int survey_rows(struct ctx *c, void *arg, const struct wr_row *rows, size
     return w->survey.records < w->options->limit ? 0 : WALK_ENOUGH;
 }
 
+/* What the server's heat map says of the last hour. A server without one is no failure. */
+static void read_traffic(struct ctx *c, struct work *w, struct client *cl, bytes key_column)
+{
+    struct wr_request request = {
+        .op = WR_OP_DESCRIBE_HEAT,
+        .describe_heat = {.table = bytes_str(w->options->table), .minutes = 60, .columns = 1}};
+    const enum wr_heat_metric metrics[] = {WR_HEAT_READS, WR_HEAT_WRITES, WR_HEAT_REFUSED};
+    struct advise_traffic *t = &w->advise.traffic;
+    struct wr_reply reply;
+
+    if (client_exec(c, cl, &request, &reply) != 0) {
+        ctx_clear(c);
+        return;
+    }
+    for (size_t m = 0; m < PORT_COUNT(metrics); m++) {
+        const uint64_t *values = reply.heat.values[metrics[m]];
+
+        for (size_t i = 0; values && i < reply.heat.row_count * reply.heat.column_count; i++)
+            t->accesses += (double)values[i];
+    }
+    t->column = find_column(&w->survey, key_column);
+    if (reply.heat.hot_count == 0 || reply.heat.hot[0].place.key.count == 0) {
+        t->accesses = 0;
+        return;
+    }
+    t->hottest = (double)(reply.heat.hot[0].count - reply.heat.hot[0].error);
+    t->key = arena_copy(&w->texts,
+                        field_of(&c->arena, &reply.heat.hot[0].place.key.columns[0].value).text);
+}
+
 static int read_table(struct ctx *c, struct work *w, struct client *cl)
 {
     struct wr_table_description table;
@@ -285,6 +316,8 @@ static int read_table(struct ctx *c, struct work *w, struct client *cl)
     progress_end(&w->progress);
     if (code == 0 && w->survey.records == 0)
         code = fail(c, E_PARAMETER, "table %s has no rows", w->options->table);
+    if (code == 0 && table.key_count)
+        read_traffic(c, w, cl, table.key[0].name);
     return code;
 }
 
@@ -406,7 +439,7 @@ const struct command command_advise = {
         "and in bucket layouts: values, skew, the largest value, growth, writes in a narrow\n"
         "range, the load on simulated partitions, reads kept or lost. Best first.\n"
         "\n"
-        "--query names the reads that matter, several with ';' between them:\n"
+        "--query names the reads that matter, several with ';' between them or each with its own:\n"
         "  \"CardID=\"               all rows of one card\n"
         "  \"CardID=, time range\"   one card's rows in the order of time, or a stretch of it\n"
         "  \"CardID=, time desc\"    the same, newest first\n"

@@ -101,6 +101,17 @@ static int set_count_value(const struct option_row *row, const char *text, uint6
     return -1;
 }
 
+static int add_to_list(const struct option_row *row, const char *value, struct option_list *out,
+                       char *message, size_t message_size)
+{
+    if (out->count < OPTION_LIST_MAX) {
+        out->texts[out->count++] = value;
+        return 0;
+    }
+    snprintf(message, message_size, "--%s may be given %d times", row->name, OPTION_LIST_MAX);
+    return -1;
+}
+
 /* Handles the flag argv[*at]; moves *at over its value. */
 static int parse_flag(int argc, char **argv, int *at, const struct option_set *sets,
                       size_t set_count, char *message, size_t message_size)
@@ -127,6 +138,8 @@ static int parse_flag(int argc, char **argv, int *at, const struct option_set *s
     value = equals ? equals + 1 : argv[++*at];
     if (row->kind == OPTION_COUNT)
         return set_count_value(row, value, target, message, message_size);
+    if (row->kind == OPTION_LIST)
+        return add_to_list(row, value, target, message, message_size);
     *(const char **)target = value;
     return 0;
 }

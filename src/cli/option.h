@@ -13,6 +13,14 @@ enum option_kind {
     OPTION_FLAG,  /* bool: no value */
     OPTION_TEXT,  /* const char *: a view of argv */
     OPTION_COUNT, /* uint64_t: a decimal number, `min` to `max` */
+    OPTION_LIST,  /* struct option_list: may be given again and again */
+};
+
+#define OPTION_LIST_MAX 16
+
+struct option_list {
+    const char *texts[OPTION_LIST_MAX]; /* views of argv, in the order given */
+    size_t count;
 };
 
 struct option_row {

@@ -19,6 +19,7 @@ static struct ranks ranks;
 static struct advise *advice;
 static struct rng rng;
 static uint64_t partition_bytes;
+static struct advise_traffic traffic;
 
 /* Writes field `column` of record n; "" is absent. */
 typedef void make_fn(size_t column, uint64_t n, char *out, size_t size);
@@ -59,6 +60,7 @@ static void look(const char *names, make_fn *make, const char *query)
     advice->partitions = 16;
     advice->buckets = 16;
     advice->table = "t";
+    advice->traffic = traffic;
     if (query)
         assert_int_equal(
             query_parse(&c, query, list, columns, advice->queries, &advice->query_count), 0);
@@ -341,6 +343,24 @@ static void test_queries(void **state)
     done();
 }
 
+static void test_traffic(void **state)
+{
+    (void)state;
+    traffic = (struct advise_traffic){1000, 300, 0, BYTES_LIT("7")};
+    look("user kind hot number", make_basic, NULL);
+    expect("user plain", RULE_TRAFFIC, VERDICT_BAD, 0.3, 0.3);
+    expect_none("kind plain", RULE_TRAFFIC);
+    done();
+    traffic = (struct advise_traffic){1000, 20, 0, BYTES_LIT("7")};
+    look("user kind hot number", make_basic, NULL);
+    expect("user plain", RULE_TRAFFIC, VERDICT_GOOD, 0.02, 0.02);
+    done();
+    traffic = (struct advise_traffic){0};
+    look("user kind hot number", make_basic, NULL);
+    expect_none("user plain", RULE_TRAFFIC);
+    done();
+}
+
 static void test_thresholds(void **state)
 {
     (void)state;
@@ -374,10 +394,15 @@ static void test_times(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_spread_and_order), cmocka_unit_test(test_large_values),
-        cmocka_unit_test(test_growth),           cmocka_unit_test(test_forms),
-        cmocka_unit_test(test_separators),       cmocka_unit_test(test_queries),
-        cmocka_unit_test(test_thresholds),       cmocka_unit_test(test_times),
+        cmocka_unit_test(test_spread_and_order),
+        cmocka_unit_test(test_large_values),
+        cmocka_unit_test(test_growth),
+        cmocka_unit_test(test_forms),
+        cmocka_unit_test(test_separators),
+        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_thresholds),
+        cmocka_unit_test(test_traffic),
+        cmocka_unit_test(test_times),
     };
 
     partition_bytes = 10000000000;

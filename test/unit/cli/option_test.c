@@ -13,12 +13,14 @@ struct target {
     const char *table;
     uint64_t workers;
     bool shuffle;
+    struct option_list layouts;
 };
 
 static const struct option_row rows[] = {
     {"table", "T", "", OPTION_TEXT, offsetof(struct target, table), 0, 0},
     {"workers", "N", "", OPTION_COUNT, offsetof(struct target, workers), 1, 16},
     {"shuffle", NULL, "", OPTION_FLAG, offsetof(struct target, shuffle), 0, 0},
+    {"layout", "L", "", OPTION_LIST, offsetof(struct target, layouts), 0, 0},
     {0},
 };
 
@@ -58,6 +60,17 @@ static void test_good(void **state)
     assert_true(help);
 }
 
+static void test_list(void **state)
+{
+    (void)state;
+    assert_int_equal(parse("--layout", "plain", "--layout=hash:16", "file"), 0);
+    assert_int_equal(target.layouts.count, 2);
+    assert_string_equal(target.layouts.texts[0], "plain");
+    assert_string_equal(target.layouts.texts[1], "hash:16");
+    assert_int_equal(left, 1);
+    assert_int_equal(parse("--layout", NULL, NULL, NULL), -1);
+}
+
 static void test_bad(void **state)
 {
     (void)state;
@@ -93,7 +106,7 @@ static void test_nearest(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_good),
+        cmocka_unit_test(test_good), cmocka_unit_test(test_list),
         cmocka_unit_test(test_bad),
         cmocka_unit_test(test_nearest),
     };
