@@ -325,6 +325,27 @@ struct wr_table_name {
     struct wr_bytes table;
 };
 
+/* Another key layout for a table, while it is used: rows are copied in the background, and then the
+ * table switches to the copy. Goes on after a restart. */
+enum wr_rekey_action {
+    WR_REKEY_STATUS = 0,
+    WR_REKEY_START = 1,
+    WR_REKEY_CANCEL = 2, /* the table stays as it is */
+};
+
+struct wr_rekey_table {
+    struct wr_bytes table;
+    enum wr_rekey_action action;
+    struct wr_bytes layout; /* START: as in wr_create_table */
+};
+
+struct wr_rekey_result {
+    struct wr_bytes layout; /* that the table has now */
+    struct wr_bytes target; /* that it is being rekeyed to; ptr NULL: it is not */
+    int64_t rows;           /* copied so far */
+    int32_t percent;        /* of what is stored, about */
+};
+
 struct wr_list_table {
     char unused;
 };
@@ -627,6 +648,7 @@ struct wr_sizes_result {
     X(UNLOAD_TABLE, unload_table, struct wr_table_name, none, char)                                \
     X(ADD_DEFINED_COLUMN, add_defined_column, struct wr_defined_columns, none, char)               \
     X(DELETE_DEFINED_COLUMN, delete_defined_column, struct wr_defined_columns, none, char)         \
+    X(REKEY_TABLE, rekey_table, struct wr_rekey_table, rekey, struct wr_rekey_result)              \
     X(GET_ROW, get_row, struct wr_get_row, row, struct wr_row_result)                              \
     X(PUT_ROW, put_row, struct wr_row_change, row, struct wr_row_result)                           \
     X(UPDATE_ROW, update_row, struct wr_row_change, row, struct wr_row_result)                     \
@@ -705,6 +727,7 @@ struct wr_reply {
         char none;
         struct wr_table_list table_list;
         struct wr_table_description description;
+        struct wr_rekey_result rekey;
         struct wr_row_result row;
         struct wr_batch_result batch;
         struct wr_range_result range;

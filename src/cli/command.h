@@ -38,6 +38,7 @@ extern const struct command command_get;
 extern const struct command command_scan;
 extern const struct command command_tables;
 extern const struct command command_create;
+extern const struct command command_rekey;
 extern const struct command command_describe;
 extern const struct command command_drop;
 extern const struct command command_backup;

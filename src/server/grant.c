@@ -166,6 +166,8 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
         return check_batch_write(c, g, &r->batch_write_row);
     case WR_OP_DESCRIBE_TABLE:
         return check_table(c, g, r->op, r->describe_table.table);
+    case WR_OP_REKEY_TABLE:
+        return check_table(c, g, r->op, r->rekey_table.table);
     case WR_OP_UPDATE_TABLE:
         return check_table(c, g, r->op, r->update_table.table);
     case WR_OP_DELETE_TABLE:

@@ -9,8 +9,11 @@
 #include "table/catalog.h"
 
 #include "table/call.h"
+#include "table/hold.h"
 #include "table/key.h"
+#include "table/modify.h"
 #include "table/name.h"
+#include "table/rekey.h"
 #include "table/tally.h"
 #include "table/wait.h"
 
@@ -27,6 +30,7 @@ enum catalog_kind {
     CATALOG_DROPPED = 2,
     CATALOG_LEASE = 3,
     CATALOG_NEXT_ID = 4,
+    CATALOG_REKEY = 5,
 };
 
 struct catalog {
@@ -36,6 +40,8 @@ struct catalog {
     uint32_t next_id;        /* under the catalog's latch */
     _Atomic uint64_t number; /* the last one given out */
     _Atomic uint64_t lease;
+    pthread_mutex_t live_lock;
+    struct table *live;  /* every struct table that somebody holds, published or not */
     int64_t rate_second; /* under the catalog's latch: table operations in this second */
     int64_t rate_count;
 };
@@ -69,6 +75,15 @@ static bytes dropped_key(struct arena *a, uint32_t id)
     return buf_bytes(&b);
 }
 
+bytes catalog_rekey_key(struct arena *a, uint32_t table_id)
+{
+    struct buf b = catalog_key(a, CATALOG_REKEY);
+
+    store_u32_be(buf_reserve(&b, 4), table_id);
+    buf_commit(&b, 4);
+    return buf_bytes(&b);
+}
+
 static bytes plain_key(struct arena *a, enum catalog_kind kind)
 {
     struct buf b = catalog_key(a, kind);
@@ -91,10 +106,48 @@ static uint64_t name_hash(bytes instance, bytes name)
     return XXH3_64bits_withSeed(name.ptr, name.len, XXH3_64bits(instance.ptr, instance.len));
 }
 
+static void live_add(struct catalog *cat, struct table *t)
+{
+    t->catalog = cat;
+    pthread_mutex_lock(&cat->live_lock);
+    t->live_next = cat->live;
+    t->live_at = &cat->live;
+    if (cat->live)
+        cat->live->live_at = &t->live_next;
+    cat->live = t;
+    pthread_mutex_unlock(&cat->live_lock);
+}
+
+static void live_remove(struct table *t)
+{
+    if (!t->catalog)
+        return;
+    pthread_mutex_lock(&t->catalog->live_lock);
+    *t->live_at = t->live_next;
+    if (t->live_next)
+        t->live_next->live_at = t->live_at;
+    pthread_mutex_unlock(&t->catalog->live_lock);
+}
+
+bool catalog_settled(struct catalog *cat, const struct table *t)
+{
+    bool settled = true;
+
+    pthread_mutex_lock(&cat->live_lock);
+    for (const struct table *other = cat->live; other; other = other->live_next)
+        settled &=
+            other->schema.id != t->schema.id || (other->schema.rekey == t->schema.rekey &&
+                                                 other->schema.place.id == t->schema.place.id &&
+                                                 other->schema.mirror.id == t->schema.mirror.id);
+    pthread_mutex_unlock(&cat->live_lock);
+    return settled;
+}
+
 /* A table of its own memory from stored bytes, with one reference. */
-static int table_new(struct ctx *c, struct wr_db *db, bytes stored, struct table **out)
+static int table_new(struct ctx *c, struct catalog *cat, bytes stored, struct table **out)
 {
     struct table *t = mem_zalloc(sizeof(*t));
+    struct wr_db *db = cat->db;
 
     ctx_init(&t->ctx, &db->clock, &db->log, NULL, 0);
     atomic_init(&t->refs, 1);
@@ -109,6 +162,7 @@ static int table_new(struct ctx *c, struct wr_db *db, bytes stored, struct table
     atomic_init(&t->has_detached, t->schema.has_detached);
     t->tally = tally_open(db->tally, t->schema.place.layout.buckets);
     t->hash = name_hash(t->schema.instance, t->schema.d.table);
+    live_add(cat, t);
     *out = t;
     return E_OK;
 }
@@ -123,6 +177,7 @@ void table_release(struct table *t)
 {
     if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
         return;
+    live_remove(t);
     partition_map_release(&t->partitions);
     traffic_release(t->traffic);
     tally_close(t->tally);
@@ -303,7 +358,7 @@ static int load_tables(struct ctx *c, struct catalog *cat)
         for (size_t i = 0; i < page.count; i++) {
             struct table *t;
 
-            TRY(table_new(c, cat->db, page.items[i].value, &t));
+            TRY(table_new(c, cat, page.items[i].value, &t));
             cache_publish(cat, t->schema.instance, t->schema.d.table, t);
         }
         if (page.count)
@@ -322,6 +377,7 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
 
     cat->db = db;
     pthread_rwlock_init(&cat->lock, NULL);
+    pthread_mutex_init(&cat->live_lock, NULL);
     code = load_number(c, db->engine, CATALOG_LEASE, &lease);
     if (!code)
         code = load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);
@@ -372,7 +428,7 @@ struct table_op {
     struct call *call;
     bytes name;
     struct table *next; /* to publish; NULL: the table goes */
-    struct edit edits[3];
+    struct edit edits[4];
 };
 
 static int check_rate(struct call *call)
@@ -407,7 +463,7 @@ static int op_put(struct table_op *op, struct batch *b, const struct schema *s)
 
     buf_init(&stored, &c->arena, 512);
     schema_encode(&stored, s);
-    TRY(table_new(c, op->call->db, buf_bytes(&stored), &op->next));
+    TRY(table_new(c, op->call->db->catalog, buf_bytes(&stored), &op->next));
     op_edit(b, op, EDIT_PUT, table_key(&c->arena, s->instance, s->d.table), buf_bytes(&stored));
     return E_OK;
 }
@@ -441,6 +497,11 @@ static int delete_table(struct table_op *op, struct batch *b, struct table *old)
             BYTES_NONE);
     op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.place.id),
             number_value(&c->arena, (uint64_t)op->call->now_ms));
+    if (old->schema.mirror.id)
+        op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.mirror.id),
+                number_value(&c->arena, (uint64_t)op->call->now_ms));
+    if (old->schema.mirror.id)
+        op_edit(b, op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
     return E_OK;
 }
 
@@ -451,6 +512,38 @@ static int set_status(struct table_op *op, struct batch *b, struct table *old,
 
     s.version++;
     s.d.status = status;
+    return op_put(op, b, &s);
+}
+
+/* Gives the table a mirror in another layout, which the rekeyer then fills. */
+static int rekey_start(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    struct ctx *c = &call->c;
+    struct schema s = old->schema;
+
+    TRY(rekey_check_start(call, &s, &s.mirror.layout));
+    s.version++;
+    s.mirror.id = call->db->catalog->next_id;
+    s.rekey = REKEY_COPYING;
+    s.has_detached = atomic_load(&old->has_detached);
+    TRY(op_put(op, b, &s));
+    op_edit(b, op, EDIT_PUT, plain_key(&c->arena, CATALOG_NEXT_ID),
+            number_value(&c->arena, s.mirror.id + 1ull));
+    call->db->catalog->next_id++;
+    return E_OK;
+}
+
+static int rekey_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct schema s = old->schema;
+
+    if (op->call->req->rekey_table.action == WR_REKEY_START)
+        return rekey_start(op, b, old);
+    TRY(rekey_check_cancel(op->call, &s));
+    s.version++;
+    s.rekey = REKEY_CANCELLING;
+    s.has_detached = atomic_load(&old->has_detached);
     return op_put(op, b, &s);
 }
 
@@ -470,6 +563,8 @@ static int change_table(struct table_op *op, struct batch *b, struct table *old)
         return set_status(op, b, old, WR_TABLE_ACTIVE);
     case WR_OP_UNLOAD_TABLE:
         return set_status(op, b, old, WR_TABLE_INACTIVE);
+    case WR_OP_REKEY_TABLE:
+        return rekey_table(op, b, old);
     case WR_OP_UPDATE_TABLE:
         TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
         break;
@@ -502,7 +597,9 @@ static void op_done(void *arg, int code)
         fail_code(&call->c, code);
         table_release(op->next);
     } else {
-        if (op->next)
+        if (call->req->op == WR_OP_REKEY_TABLE)
+            rekey_describe(call, &op->next->schema);
+        else if (op->next)
             schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
         cache_publish(call->db->catalog, call->req->instance, op->name, op->next);
     }
@@ -534,6 +631,8 @@ static bytes request_table(const struct wr_request *req)
     switch (req->op) {
     case WR_OP_CREATE_TABLE:
         return req->create_table.table;
+    case WR_OP_REKEY_TABLE:
+        return req->rekey_table.table;
     case WR_OP_UPDATE_TABLE:
         return req->update_table.table;
     case WR_OP_ADD_DEFINED_COLUMN:
@@ -552,6 +651,20 @@ static void describe_table(struct call *call)
 
     if (t) {
         schema_describe(&call->c.arena, &t->schema, &call->reply.description);
+        table_release(t);
+    } else {
+        fail_code(&call->c, E_NOT_EXIST);
+    }
+    call_finish(call);
+}
+
+static void rekey_status(struct call *call)
+{
+    struct table *t =
+        cache_get(call->db->catalog, call->req->instance, call->req->rekey_table.table);
+
+    if (t) {
+        rekey_describe(call, &t->schema);
         table_release(t);
     } else {
         fail_code(&call->c, E_NOT_EXIST);
@@ -591,6 +704,10 @@ void catalog_exec(struct call *call)
         describe_table(call);
         return;
     }
+    if (req->op == WR_OP_REKEY_TABLE && req->rekey_table.action == WR_REKEY_STATUS) {
+        rekey_status(call);
+        return;
+    }
     op = ARENA_NEW(&call->c.arena, struct table_op);
     op->call = call;
     op->name = request_table(req);
@@ -599,6 +716,62 @@ void catalog_exec(struct call *call)
     if (latch_take(call->db->latches, &op->latch))
         op_run(&op->latch, &woken);
     latch_run(&woken);
+}
+
+/* ---- changes of our own ---- */
+
+void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)
+{
+    edits_add(e, EDIT_PUT, dropped_key(e->arena, place_id),
+              number_value(e->arena, (uint64_t)now_ms));
+}
+
+static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
+                       catalog_change_fn *change, void *arg)
+{
+    struct table *now = cache_get(db->catalog, t->schema.instance, t->schema.d.table), *next;
+    struct edits edits = {.arena = &c->arena};
+    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct schema s;
+    struct buf stored;
+    int code;
+
+    if (!now || now->schema.id != t->schema.id) {
+        table_release(now);
+        return fail_code(c, E_NOT_EXIST);
+    }
+    s = now->schema;
+    s.version++;
+    s.has_detached = atomic_load(&now->has_detached);
+    code = change(c, &s, &edits, arg);
+    buf_init(&stored, &c->arena, 512);
+    schema_encode(&stored, &s);
+    if (!code)
+        code = table_new(c, db->catalog, buf_bytes(&stored), &next);
+    table_release(now);
+    TRY(code);
+    edits_add(&edits, EDIT_PUT, table_key(&c->arena, t->schema.instance, t->schema.d.table),
+              buf_bytes(&stored));
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
+    code = wait_apply(c, db->engine, &batch);
+    if (code)
+        table_release(next);
+    else
+        cache_publish(db->catalog, t->schema.instance, t->schema.d.table, next);
+    return code;
+}
+
+int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
+                   catalog_change_fn *change, void *arg)
+{
+    struct held held;
+    int code;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    code = change_held(c, db, t, change, arg);
+    let_go(db->latches, &held);
+    return code;
 }
 
 /* ---- detached data ---- */
@@ -661,7 +834,7 @@ static void mark_run(struct latch *l, struct run_list *woken)
     s.has_detached = true;
     buf_init(&stored, &op->c.arena, 512);
     schema_encode(&stored, &s);
-    code = table_new(&op->c, op->db, buf_bytes(&stored), &op->next);
+    code = table_new(&op->c, op->db->catalog, buf_bytes(&stored), &op->next);
     op->edit =
         (struct edit){EDIT_PUT, table_key(&op->c.arena, s.instance, s.d.table), buf_bytes(&stored)};
     table_release(now);

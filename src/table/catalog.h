@@ -25,6 +25,8 @@ struct table {
     atomic_bool has_detached;  /* as in the schema, but set ahead of it (catalog_mark_detached) */
     struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;        /* in its hash bucket */
+    struct catalog *catalog;
+    struct table *live_next, **live_at; /* among all that are still referenced by anybody */
     uint64_t hash;
 };
 
@@ -52,6 +54,24 @@ void catalog_exec(struct call *call);
  * already. */
 void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
                            void *arg);
+
+/* True if no request that is under way holds a state of the table in which it was mirrored
+ * otherwise than in `t`. */
+bool catalog_settled(struct catalog *cat, const struct table *t);
+
+/* For a thread that may sleep: replaces the description that the table has now by what `change`
+ * makes of a copy, durably. `change` may add edits of the catalog's own keys; they land in the same
+ * batch. E_NOT_EXIST: the table is gone. */
+struct edits;
+typedef int catalog_change_fn(struct ctx *c, struct schema *s, struct edits *more, void *arg);
+int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
+                   catalog_change_fn *change, void *arg);
+
+/* The record that the rows stored under `place_id` are to be removed. */
+void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
+
+/* Where the progress of a table's rekeying is noted (rekey.c). In the arena. */
+bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
 
 /* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached
  * data, auto-increment keys. Near the microseconds of the clock. */

@@ -2,6 +2,7 @@
 #include "table/call.h"
 
 #include "base/rng.h"
+#include "table/rekey.h"
 #include "table/scrub.h"
 #include "table/sizes.h"
 #include "table/stream.h"
@@ -151,6 +152,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
+    db->rekeyer = rekeyer_start(db);
+    if (!db->rekeyer)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
     db->scrubber = scrubber_start(db);
     db->sizes = size_watch_start(db);
     return E_OK;
@@ -193,6 +197,7 @@ void wr_close(struct wr_db *db)
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
+    rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
     tally_stop(db->tally);
     catalog_close(db->catalog);
@@ -297,6 +302,7 @@ void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *d
     case WR_OP_UNLOAD_TABLE:
     case WR_OP_ADD_DEFINED_COLUMN:
     case WR_OP_DELETE_DEFINED_COLUMN:
+    case WR_OP_REKEY_TABLE:
         catalog_exec(call);
         return;
     case WR_OP_COUNT:

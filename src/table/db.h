@@ -11,6 +11,7 @@
 
 #include <stdatomic.h>
 
+struct rekeyer;
 struct scrubber;
 struct size_watch;
 struct streams;
@@ -29,7 +30,8 @@ struct wr_db {
     struct catalog *catalog;
     struct sweeper *sweeper;
     struct streams *streams;
-    int64_t opened_ms;         /* wall clock */
+    int64_t opened_ms; /* wall clock */
+    struct rekeyer *rekeyer;
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;

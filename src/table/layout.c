@@ -69,6 +69,11 @@ void layout_put_key(struct buf *b, const struct place *p, enum key_kind kind, by
     buf_put_bytes(b, cols);
 }
 
+void layout_move_key(struct buf *b, const struct place *p, bytes key)
+{
+    layout_put_key(b, p, (enum key_kind)bytes_u8(key)[5], bytes_skip(key, KEY_PREFIX_BYTES));
+}
+
 bool layout_one_bucket(struct ctx *c, const struct place *p, const struct wr_key *a,
                        const struct wr_key *b, uint8_t *bucket)
 {

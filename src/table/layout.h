@@ -61,6 +61,9 @@ uint8_t layout_bucket(const struct place *p, bytes cols);
  * Every stored key of a row is made here. */
 void layout_put_key(struct buf *b, const struct place *p, enum key_kind kind, bytes cols);
 
+/* Appends the key that `key`, of another place of the same table, has at this place. */
+void layout_move_key(struct buf *b, const struct place *p, bytes key);
+
 /* True if all rows between two bounds (key_check() with KEY_BOUND) lie in *bucket. */
 bool layout_one_bucket(struct ctx *c, const struct place *p, const struct wr_key *a,
                        const struct wr_key *b, uint8_t *bucket);

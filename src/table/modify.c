@@ -795,7 +795,23 @@ static void wide_edits(const struct modify *m, struct edits *e, const struct wr_
     }
 }
 
-void modify_edits(const struct modify *m, struct edits *e)
+void edits_mirror(struct edits *e, size_t from, const struct schema *s)
+{
+    size_t end = e->count;
+
+    if (!s->mirror.id)
+        return;
+    for (size_t i = from; i < end; i++) {
+        struct edit edit = e->items[i];
+        struct buf key;
+
+        buf_init(&key, e->arena, edit.key.len);
+        layout_move_key(&key, &s->mirror, edit.key);
+        edits_add(e, edit.type, buf_bytes(&key), edit.value);
+    }
+}
+
+static void row_edits(const struct modify *m, struct edits *e)
 {
     const struct row *old = &m->old, *now = &m->row;
     struct buf head;
@@ -822,6 +838,14 @@ void modify_edits(const struct modify *m, struct edits *e)
                       big_trash_key(e->arena, &m->table->schema.place, m->cols,
                                     apart_id(&m->change->row.cells[i])),
                       BYTES_NONE);
+}
+
+void modify_edits(const struct modify *m, struct edits *e)
+{
+    size_t from = e->count;
+
+    row_edits(m, e);
+    edits_mirror(e, from, &m->table->schema);
 }
 
 /* ---- the answer ---- */

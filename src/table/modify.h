@@ -80,7 +80,10 @@ struct edits {
 
 void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value);
 
-/* Appends what stores m->row in place of m->old. */
+/* Repeats the edits from index `from` on at the table's mirror, if it has one. */
+void edits_mirror(struct edits *e, size_t from, const struct schema *s);
+
+/* Appends what stores m->row in place of m->old, wherever the table has its rows. */
 void modify_edits(const struct modify *m, struct edits *e);
 
 /* What return_type asks for. */

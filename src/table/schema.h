@@ -17,11 +17,21 @@ struct schema_partition {
     uint64_t bytes; /* stored when it was made, about */
 };
 
+/* A table that gets another key layout (rekey.h). */
+enum rekey_phase {
+    REKEY_NONE = 0,
+    REKEY_COPYING = 1,  /* `mirror` is being filled; reads go to `place` */
+    REKEY_SWITCHED = 2, /* `mirror` is the old place; requests may still decide by what it holds */
+    REKEY_CANCELLING = 3, /* `mirror` is given up */
+};
+
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
     uint32_t id;        /* of the table, for ever; names its rows' latches */
     struct place place; /* where its rows are stored; place.id is `id` until the table is rekeyed */
-    uint64_t version;   /* grows with every change */
+    struct place mirror; /* id not 0: every write goes there, too, in the same batch */
+    enum rekey_phase rekey;
+    uint64_t version; /* grows with every change */
     bytes instance;
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
     bool has_detached;             /* sticky: some row was once stored apart from its head */

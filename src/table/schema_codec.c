@@ -31,6 +31,7 @@ enum field {
     F_HAS_DETACHED,
     F_LAYOUT,   /* text; left out: plain */
     F_PLACE_ID, /* left out: the table's id */
+    F_MIRROR,   /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
 };
@@ -121,7 +122,7 @@ static bool is_plain(const struct schema *s)
 {
     const struct layout *l = &s->place.layout;
 
-    return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id;
+    return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id && !s->mirror.id;
 }
 
 void schema_encode(struct buf *b, const struct schema *s)
@@ -201,6 +202,13 @@ void schema_encode(struct buf *b, const struct schema *s)
     buf_put_u8(b, F_LAYOUT);
     put_text(b, layout_format(b->arena, &s->place.layout, d->key));
     put_number_field(b, F_PLACE_ID, s->place.id);
+    if (!s->mirror.id)
+        return;
+    f = field_begin(b);
+    put_number(&f, s->mirror.id);
+    buf_put_u8(&f, (uint8_t)s->rekey);
+    put_text(&f, layout_format(b->arena, &s->mirror.layout, d->key));
+    field_end(b, F_MIRROR, &f);
 }
 
 /* Lists are counted first, so that their arrays can be made in one piece. */
@@ -297,7 +305,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     struct wr_value *splits;
     struct schema_partition *partitions;
     struct wr_table_description *d = &out->d;
-    bytes layout = BYTES_NONE;
+    bytes layout = BYTES_NONE, mirror = BYTES_NONE;
 
     *out = (struct schema){0};
     if (version != SCHEMA_VERSION && version != SCHEMA_VERSION_PLAIN && !r.bad)
@@ -398,6 +406,11 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         case F_LAYOUT:
             layout = payload;
             break;
+        case F_MIRROR:
+            out->mirror.id = (uint32_t)read_number(&f);
+            out->rekey = read_u8(&f);
+            mirror = read_text(&f);
+            break;
         case F_PLACE_ID:
             out->place.id = (uint32_t)read_number(&f);
             break;
@@ -412,7 +425,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     out->place.key_count = d->key_count;
     if (!out->place.id)
         out->place.id = out->id;
-    if (layout_parse(c, layout, d->key, d->key_count, &out->place.layout)) {
+    out->mirror.key = d->key;
+    out->mirror.key_count = d->key_count;
+    if (layout_parse(c, layout, d->key, d->key_count, &out->place.layout) ||
+        layout_parse(c, mirror, d->key, d->key_count, &out->mirror.layout)) {
         ctx_clear(c);
         return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
     }

@@ -3,6 +3,7 @@
 #include "base/thread.h"
 #include "table/big.h"
 #include "table/db.h"
+#include "table/hold.h"
 #include "table/key.h"
 #include "table/modify.h"
 #include "table/stream.h"
@@ -185,47 +186,6 @@ static int sweep_trash(struct sweep *s, size_t bucket)
 
 /* ---- rows past their TTL ---- */
 
-struct held {
-    struct latch latch;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool ours;
-};
-
-static void held_run(struct latch *l, struct run_list *woken)
-{
-    struct held *h = PORT_CONTAINER(l, struct held, latch);
-
-    (void)woken;
-    pthread_mutex_lock(&h->lock);
-    h->ours = true;
-    pthread_cond_signal(&h->woken);
-    pthread_mutex_unlock(&h->lock);
-}
-
-static void hold(struct sweep *s, struct held *h, bytes key)
-{
-    *h = (struct held){.latch = {.key = key, .run = held_run}};
-    pthread_mutex_init(&h->lock, NULL);
-    pthread_cond_init(&h->woken, NULL);
-    if (latch_take(s->db->latches, &h->latch))
-        return;
-    pthread_mutex_lock(&h->lock);
-    while (!h->ours)
-        pthread_cond_wait(&h->woken, &h->lock);
-    pthread_mutex_unlock(&h->lock);
-}
-
-static void let_go(struct sweep *s, struct held *h)
-{
-    struct run_list woken = {0};
-
-    latch_pass(s->db->latches, &h->latch, &woken);
-    latch_run(&woken);
-    pthread_mutex_destroy(&h->lock);
-    pthread_cond_destroy(&h->woken);
-}
-
 /* Under the row's latch: still hidden? Then it goes. */
 static int remove_row(struct sweep *s, bytes head_key)
 {
@@ -264,11 +224,11 @@ static int sweep_ttl(struct sweep *s, size_t bucket)
             /* Another second of patience keeps the sweeper behind every reader's clock. */
             if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
                 continue;
-            hold(s, &held,
+            hold(s->db->latches, &held,
                  schema_latch_key(&s->c.arena, &s->table->schema,
                                   bytes_skip(page.items[i].key, KEY_PREFIX_BYTES)));
             code = remove_row(s, page.items[i].key);
-            let_go(s, &held);
+            let_go(s->db->latches, &held);
             TRY(code);
         }
         if (page.count)

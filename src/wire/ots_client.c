@@ -96,6 +96,16 @@ static void ask_update_table(struct buf *b, const struct wr_request *req)
         put_stream(b, 4, &t->stream);
 }
 
+static void ask_rekey_table(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_rekey_table *r = &req->rekey_table;
+
+    pb_put_bytes(b, 1, r->table);
+    pb_put_int(b, 2, r->action);
+    if (r->layout.ptr)
+        pb_put_bytes(b, 3, r->layout);
+}
+
 static void ask_delete_table(struct buf *b, const struct wr_request *req)
 {
     pb_put_bytes(b, 1, req->delete_table.table);

@@ -121,6 +121,20 @@ static int read_update_table(struct ctx *c, bytes body, struct wr_reply *out)
     return read_stream_now(c, m->stream_details, &out->description);
 }
 
+static int read_rekey_table(struct ctx *c, bytes body, struct wr_reply *out)
+{
+    const Ots__RekeyTableResponse *m;
+    const void *message;
+
+    TRY(pb_unpack(c, &ots__rekey_table_response__descriptor, body, text_reply, &message));
+    m = message;
+    out->rekey = (struct wr_rekey_result){.layout = pb_view(m->layout),
+                                          .target = m->has_target ? pb_view(m->target) : BYTES_NONE,
+                                          .rows = m->rows,
+                                          .percent = m->percent};
+    return 0;
+}
+
 /* ---- row operations */
 
 static void read_consumed(const Ots__ConsumedCapacity *m, struct wr_capacity *out)

@@ -249,6 +249,18 @@ int ots_decode_describe_table(struct ctx *c, const void *message, struct wr_requ
     return 0;
 }
 
+int ots_decode_rekey_table(struct ctx *c, const void *message, struct wr_request *out)
+{
+    const Ots__RekeyTableRequest *m = message;
+
+    if (m->action < WR_REKEY_STATUS || m->action > WR_REKEY_CANCEL)
+        return ots_fail_parse(c);
+    out->rekey_table.table = pb_view(m->table_name);
+    out->rekey_table.action = (enum wr_rekey_action)m->action;
+    out->rekey_table.layout = m->has_layout ? pb_view(m->layout) : BYTES_NONE;
+    return 0;
+}
+
 int ots_decode_update_table(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__UpdateTableRequest *m = message;
@@ -502,6 +514,22 @@ bytes ots_encode_describe_table(struct ctx *c, const struct wr_request *req,
         pb_put_int(&b, 9, d->creation_us);
     if (d->layout.len && !bytes_equal(d->layout, BYTES_LIT("plain")))
         pb_put_bytes(&b, OTS_FIELD_OWN, d->layout);
+    return buf_bytes(&b);
+}
+
+bytes ots_encode_rekey_table(struct ctx *c, const struct wr_request *req,
+                             const struct wr_reply *reply)
+{
+    const struct wr_rekey_result *r = &reply->rekey;
+    struct buf b;
+
+    (void)req;
+    buf_init(&b, &c->arena, 64);
+    pb_put_bytes(&b, 1, r->layout);
+    if (r->target.ptr)
+        pb_put_bytes(&b, 2, r->target);
+    pb_put_int(&b, 3, r->rows);
+    pb_put_int(&b, 4, r->percent);
     return buf_bytes(&b);
 }
 

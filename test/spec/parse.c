@@ -390,6 +390,15 @@ bool parse_request(struct cursor *p, struct wr_request *out)
         parse_table_name(p, WR_OP_DESCRIBE_TABLE, out);
     } else if (take(p, "drop")) {
         parse_table_name(p, WR_OP_DELETE_TABLE, out);
+    } else if (take(p, "rekey")) {
+        out->op = WR_OP_REKEY_TABLE;
+        out->rekey_table.table = parse_name(p);
+        if (take_option(p, "layout")) {
+            out->rekey_table.action = WR_REKEY_START;
+            out->rekey_table.layout = parse_name(p);
+        } else if (take(p, "cancel")) {
+            out->rekey_table.action = WR_REKEY_CANCEL;
+        }
     } else if (take(p, "load_table")) {
         parse_table_name(p, WR_OP_LOAD_TABLE, out);
     } else if (take(p, "unload_table")) {

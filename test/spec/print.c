@@ -440,6 +440,14 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
         else
             put_description(p, &r->description);
         return;
+    case WR_OP_REKEY_TABLE:
+        put(p, brief ? "ok" : "table layout=");
+        if (brief)
+            return;
+        put_quoted(p, r->rekey.layout);
+        put(p, " target=");
+        put_quoted(p, r->rekey.target);
+        return;
     case WR_OP_GET_ROW:
         if (!brief) {
             put_result(p, &r->row, true);

@@ -387,6 +387,26 @@ static enum outcome run_fault(struct run *run, struct cursor *p)
 #endif
 }
 
+/* rekeyed t: waits until the table is not being rekeyed any more. */
+static enum outcome run_rekeyed(struct run *run, struct cursor *p, const char *text)
+{
+    struct wr_request req = {.op = WR_OP_REKEY_TABLE, .instance = BYTES_LIT("spec")};
+
+    req.rekey_table.table = parse_name(p);
+    for (int i = 0; i < 6000; i++) {
+        struct answer a;
+        bool going;
+
+        door_exec(run->r->door, &run->s.c, &req, &a);
+        going = !a.reply.code && a.reply.rekey.target.ptr;
+        answer_release(&a);
+        if (!going)
+            return PASSED;
+        usleep(10000);
+    }
+    return failure(run, text, NULL, BYTES_LIT("still being rekeyed"));
+}
+
 static bool only_here(struct run *run, struct cursor *p)
 {
     bool here = false;
@@ -450,6 +470,8 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
     }
     if (take(&p, "restart"))
         return run_restart(run);
+    if (take(&p, "rekeyed"))
+        return run_rekeyed(run, &p, st->text);
     if (take(&p, "check"))
         return run_check(run, &p, st->text);
     if (take(&p, "fill"))

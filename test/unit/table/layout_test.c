@@ -212,7 +212,7 @@ static void test_damaged_keys(void **state)
 
 /* ---- golden files ---- */
 
-static bytes golden_schema(const char *layout, uint32_t place_id)
+static bytes golden_schema(const char *layout, uint32_t place_id, const char *mirror)
 {
     struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")}, back;
     struct buf b;
@@ -224,11 +224,20 @@ static bytes golden_schema(const char *layout, uint32_t place_id)
     s.d.options.max_versions = 1;
     s.place = place_of(layout, key, 3);
     s.place.id = place_id;
+    if (mirror) {
+        s.mirror = place_of(mirror, key, 3);
+        s.mirror.id = 11;
+        s.rekey = REKEY_COPYING;
+    }
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), 0);
     assert_int_equal(back.place.id, place_id);
     assert_memory_equal(&back.place.layout, &s.place.layout, sizeof(s.place.layout));
+    assert_int_equal(back.mirror.id, s.mirror.id);
+    assert_int_equal(back.rekey, s.rekey);
+    if (mirror)
+        assert_memory_equal(&back.mirror.layout, &s.mirror.layout, sizeof(s.place.layout));
     return buf_bytes(&b);
 }
 
@@ -244,10 +253,11 @@ static bytes golden_buckets(const char *layout)
 static void test_golden(void **state)
 {
     struct golden goldens[] = {
-        {"schema-plain", "Table descriptions.", golden_schema("plain", 5)},
-        {"schema-hash", NULL, golden_schema("hash:16", 5)},
-        {"schema-splice-time", NULL, golden_schema("splice:2+time:at/60000:32", 5)},
-        {"schema-rekeyed", NULL, golden_schema("plain", 9)},
+        {"schema-plain", "Table descriptions.", golden_schema("plain", 5, NULL)},
+        {"schema-hash", NULL, golden_schema("hash:16", 5, NULL)},
+        {"schema-splice-time", NULL, golden_schema("splice:2+time:at/60000:32", 5, NULL)},
+        {"schema-rekeyed", NULL, golden_schema("plain", 9, NULL)},
+        {"schema-mirror", NULL, golden_schema("plain", 5, "hash:16")},
         {"buckets-hash", "Buckets of (user<i>, 1000 * i - 3000, i) for i from 0 to 15.",
          golden_buckets("hash:256")},
         {"buckets-random", NULL, golden_buckets("random:256")},

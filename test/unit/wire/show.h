@@ -388,6 +388,10 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
     case WR_OP_GET_RANGE:
         show_range(b, &r->get_range);
         break;
+    case WR_OP_REKEY_TABLE:
+        show_f(b, "%.*s rekey=%d to '%.*s'", BYTES_FMT(r->rekey_table.table), r->rekey_table.action,
+               BYTES_FMT(r->rekey_table.layout));
+        break;
     case WR_OP_COMPUTE_SPLIT_POINTS:
         show_splits(b, &r->compute_split_points);
         break;
