@@ -1,5 +1,6 @@
 /* kill.c: writers work, the server is killed at a random moment and started again, sometimes killed
  * once more while it starts; then everything must be there. */
+#include "rekey.h"
 #include "server.h"
 #include "workload.h"
 
@@ -8,6 +9,7 @@
 #define KILLS_SHORT 100
 #define KILLS_NIGHTLY 1500
 #define WHOLE_CHAIN_EVERY 50
+#define REKEY_EVERY 3 /* kills: tables are copied while servers come and go */
 
 struct kills {
     struct crash *run;
@@ -67,6 +69,8 @@ static bool one_kill(struct kills *k, int i)
     snprintf(where, sizeof(where), "kill %d", i);
     crash_case_begin(k->run);
     workload_start(k->workload);
+    if (i % REKEY_EVERY == 0)
+        rekey_ask(k->run, i / REKEY_EVERY);
     crash_sleep_us(crash_between(&k->run->rng, 1000, 250000));
     if (server_ended(&k->server))
         crash_problem(k->run, "%s: the server ended by itself, status %d", where, k->server.status);

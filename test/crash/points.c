@@ -4,6 +4,7 @@
  *
  * A point is looked for in stages, each of which brings the server through other code. The stages
  * of a point that the common order would find late are listed; a new point needs no entry. */
+#include "rekey.h"
 #include "server.h"
 #include "workload.h"
 
@@ -45,6 +46,11 @@ static const struct hint {
     {"rocks_reopen", {STAGE_FIRST, STAGE_MEND}},
     {"drop_half", {STAGE_LATER, STAGE_LATER}},
     {"folder_half_made", {STAGE_NEW, STAGE_NEW}},
+    {"rekey_begin", {STAGE_FIRST, STAGE_FIRST}},
+    {"rekey_page", {STAGE_FIRST, STAGE_BUSY}},
+    {"rekey_before_switch", {STAGE_FIRST, STAGE_FIRST}},
+    {"rekey_after_switch", {STAGE_FIRST, STAGE_FIRST}},
+    {"rekey_end", {STAGE_FIRST, STAGE_FIRST}},
 };
 
 struct points {
@@ -54,6 +60,7 @@ struct points {
     struct picture *picture;
     char dir[256];
     int folders; /* made so far */
+    int rekeys;  /* asked for so far */
     int hits;
     struct crash_times ready;
 };
@@ -111,7 +118,8 @@ static bool count_row(void *arg, const struct wr_row *row)
     return true;
 }
 
-/* Makes a table, fills it, drops it, until the server goes or time is over. */
+/* Makes a table, fills it, drops it, and has the others rekeyed, until the server goes or time is
+ * over. */
 static void junk_until(struct points *t, int64_t until_ms)
 {
     struct door d;
@@ -120,6 +128,7 @@ static void junk_until(struct points *t, int64_t until_ms)
     while (!server_ended(&t->server) && clock_mono_ms(&t->run->clock) < until_ms) {
         if (door_create_table(&d, "junk", junk_keys, 1) || junk_fill(&d) || table_drop(&d, "junk"))
             crash_sleep_us(5000);
+        rekey_ask(t->run, t->rekeys++);
         crash_sleep_us(20000);
     }
     door_close(&d);
