@@ -259,10 +259,14 @@ static int apply_patiently(struct ctx *c, struct wr_db *db, const struct batch *
 static int put_record(struct ctx *c, struct wr_cell_writer *w, int64_t time_ms)
 {
     const struct place *p = &w->table->schema.place;
-    struct edit edit = {EDIT_PUT, big_trash_key(&c->arena, p, w->cols, w->id),
-                        big_trash_value(&c->arena, TRASH_CELL, time_ms)};
-    struct batch batch = {.partition = p->id, .edits = &edit, .edit_count = 1};
+    struct edits edits = {.arena = &c->arena};
+    struct batch batch = {.partition = p->id};
 
+    edits_add(&edits, EDIT_PUT, big_trash_key(&c->arena, p, w->cols, w->id),
+              big_trash_value(&c->arena, TRASH_CELL, time_ms));
+    edits_mirror(&edits, 0, &w->table->schema);
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
     return apply_patiently(c, w->db, &batch);
 }
 
@@ -272,7 +276,8 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
     TRY(mark_detached(c, w));
     TRY(put_record(c, w, clock_wall_ms(&w->db->clock)));
     (void)fault_hit(FAULT_cell_after_record);
-    if (w->length >= BULK_BYTES_MIN)
+    /* A table that is being rekeyed takes every chunk twice, in one batch. */
+    if (w->length >= BULK_BYTES_MIN && !w->table->schema.mirror.id)
         TRY(engine_bulk(c, w->db->engine, w->table->schema.place.id, &w->bulk));
     return E_OK;
 }
@@ -280,11 +285,13 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
 /* The chunks that were collected go through the log. */
 static int group_flush(struct ctx *c, struct wr_cell_writer *w)
 {
-    struct batch batch = {.partition = w->table->schema.place.id,
-                          .edits = w->edits.items,
-                          .edit_count = w->edits.count};
-    int code = batch.edit_count ? apply_patiently(c, w->db, &batch) : E_OK;
+    struct batch batch = {.partition = w->table->schema.place.id};
+    int code;
 
+    edits_mirror(&w->edits, 0, &w->table->schema);
+    batch.edits = w->edits.items;
+    batch.edit_count = w->edits.count;
+    code = batch.edit_count ? apply_patiently(c, w->db, &batch) : E_OK;
     ctx_release(&w->group_c);
     ctx_init(&w->group_c, &w->db->clock, &w->db->log, NULL, 0);
     w->edits = (struct edits){.arena = &w->group_c.arena};

@@ -247,7 +247,9 @@ static int check_apart(struct ctx *c, const struct table *table, const struct wr
         if (!change->row.cells[i].apart)
             continue;
         TRY(big_read(c, &change->row.cells[i], &ref));
-        if (ref.place != table->schema.place.id)
+        /* While the table is rekeyed a cell's chunks go to both places, and either may have been
+         * the first when they began to come. */
+        if (ref.place != table->schema.place.id && ref.place != table->schema.mirror.id)
             return fail(c, E_PARTITION,
                         "The table was made anew or moved during the upload. Send the cell again.");
     }
