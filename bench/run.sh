@@ -35,7 +35,7 @@ full)
     ;;
 esac
 tier=$1 seconds=$SECONDS_EACH
-: "${CONNECTIONS:=64}" "${BUILD:=build-release}" "${WORK:=/var/tmp}" "${MEASURES:=$all_measures}" "${PEERS:=$all_peers}"
+: "${CONNECTIONS:=64}" "${BUILD:=build-release}" "${WORK:=/var/tmp}" "${MEASURES:=$all_measures}" "${PEERS=$all_peers}"
 : "${WIDE_COLUMNS:=100000}" "${CELLS:=$here/cells.sh}"
 build=$PWD/$BUILD
 : "${JSON:=$build/bench/last.json}"

@@ -28,23 +28,21 @@ postgres_stop() { as_postgres "$postgres_bin/pg_ctl" -D "$work/pg" -m immediate 
 run_psql() { as_postgres "$postgres_bin/psql" -h 127.0.0.1 -p "$postgres_port" -d postgres -qAt -v ON_ERROR_STOP=1 "$@"; }
 
 postgres_load() {
-    local i columns='' types='' values='' set='' letters
-    letters="translate(md5(random()::text || 'a') || md5(random()::text || 'b') || md5(random()::text || 'c') || md5(random()::text || 'd'), '0123456789', 'ghijklmnop')"
+    local i types='' values='' set=''
     for i in 0 1 2 3 4 5 6 7 8 9; do
-        types+=", field$i text" columns+=", left($letters, 100)" values+=", :v$i"
+        types+=", field$i text" values+=", :v$i"
         set+="${set:+, }field$i = excluded.field$i"
         postgres_values+=(-D "v$i=${record_values[i]}")
     done
     run_psql >/dev/null <<SQL || return 1
 CREATE TABLE bench (id text COLLATE "C" PRIMARY KEY$types);
-INSERT INTO bench SELECT 'user' || lpad(n::text, 20, '0')$columns FROM generate_series(0, $RECORDS - 1) n;
 CREATE TABLE small (id text COLLATE "C" PRIMARY KEY, field0 text);
-INSERT INTO small SELECT 'user' || lpad(n::text, 20, '0'), left($letters, 70) FROM generate_series(0, $RECORDS - 1) n;
 CREATE TABLE hot (id text PRIMARY KEY, hits bigint);
 INSERT INTO hot VALUES ('hot', 0);
-VACUUM ANALYZE;
-CHECKPOINT;
 SQL
+    make_lines 10 100 | run_psql -c 'COPY bench FROM STDIN' || return 1
+    make_lines 1 70 | run_psql -c 'COPY small FROM STDIN' || return 1
+    run_psql -c 'VACUUM ANALYZE' -c CHECKPOINT || return 1
     printf '%s\n' "\\set n random(0, $RECORDS - 1)" "SELECT * FROM bench WHERE id = 'user' || lpad(:n, 20, '0');" >"$work/pg.read.sql"
     printf '%s\n' "\\set n random(0, $RECORDS - 1)" \
         "INSERT INTO bench VALUES ('user' || lpad(:n, 20, '0')$values) ON CONFLICT (id) DO UPDATE SET $set;" >"$work/pg.write.sql"
@@ -62,6 +60,17 @@ SQL
     } >"$work/pg.batch.sql"
     write_cursor bench range
     write_cursor small small
+}
+
+# Records as COPY reads them, their values cut from random letters.
+make_lines() { # COLUMNS BYTES
+    awk -v n="$RECORDS" -v columns="$1" -v size="$2" -v pool="$(tr -dc a-z </dev/urandom 2>/dev/null | head -c 16384)" 'BEGIN {
+        for (i = 0; i < n; i++) {
+            printf "user%020d", i
+            for (k = 0; k < columns; k++) printf "\t%s", substr(pool, 1 + int(rand() * (16384 - size)), size)
+            printf "\n"
+        }
+    }'
 }
 
 write_cursor() { # TABLE NAME
