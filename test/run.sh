@@ -156,6 +156,7 @@ fi
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
+suite model-layouts 60 "$BUILD/test/model" --engine mem --layouts --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
 suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
 suite fuzz $([ "$nightly" ] && echo 2400 || echo 240) test/fuzz/run.sh

@@ -27,6 +27,7 @@ struct conf {
     uint64_t seed;
     uint64_t ops;
     bool wide; /* in every round */
+    bool layouts;
     bool no_sync;
     int threads;
     bool show_mix;
@@ -51,6 +52,7 @@ static struct run_conf run_conf_of(const struct conf *conf, uint64_t seed)
     return (struct run_conf){.engine = conf->engine,
                              .no_sync = conf->no_sync,
                              .wide = conf->wide || (seed & 1) != 0,
+                             .layouts = conf->layouts,
                              .tight = (seed & 2) != 0};
 }
 
@@ -106,9 +108,9 @@ static void write_found(struct round *r, FILE *out, const char *text)
     const struct wr_request **kept = mem_alloc((r->count + 1) * sizeof(*kept));
     size_t n = keep_table(r->requests, r->count, kept);
 
-    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s\n", r->conf->engine,
-            r->seed, r->count, r->conf->wide ? " --wide" : "",
-            r->conf->no_sync ? " --no-sync" : "");
+    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s%s\n",
+            r->conf->engine, r->seed, r->count, r->conf->wide ? " --wide" : "",
+            r->conf->layouts ? " --layouts" : "", r->conf->no_sync ? " --no-sync" : "");
     fprintf(out, "settings:%s%s\n\n%s\n", conf.wide ? " wide" : "", conf.tight ? " tight" : "",
             text);
     n = shrink(&conf, kept, n, SHRINK_S);
@@ -302,7 +304,8 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 
 static void usage(void)
 {
-    fputs("model [--engine mem|rocks] [--seed S] [--ops N] [--wide] [--no-sync] [--threads N]\n"
+    fputs("model [--engine mem|rocks] [--seed S] [--ops N] [--wide] [--layouts] [--no-sync] "
+          "[--threads N]\n"
           "      [--mix]   shows how often which answer came\n",
           stderr);
     exit(2);
@@ -319,6 +322,10 @@ static struct conf parse(int argc, char **argv)
 
         if (!strcmp(name, "--wide")) {
             conf.wide = true;
+            continue;
+        }
+        if (!strcmp(name, "--layouts")) {
+            conf.layouts = true;
             continue;
         }
         if (!strcmp(name, "--no-sync")) {

@@ -328,13 +328,44 @@ static void mix_add(struct run_mix *mix, const struct wr_reply *reply)
             mix->count[reply->op][reply->batch.tables[i].rows[k].code]++;
 }
 
+/* ---- key layouts: nobody but the clock may notice them ---- */
+
+#define REKEY_EVERY 200 /* requests */
+
+/* The one that the nth table or rekeying gets. */
+static bytes layout_of(uint64_t n)
+{
+    static const char *const layouts[] = {"hash:16", "random:7", "plain", "reverse:5", "hash:256"};
+
+    return bytes_str(layouts[n % PORT_COUNT(layouts)]);
+}
+
+/* Asks for another layout; that one is under way already, or is there, is as good. */
+static void rekey(struct run *r, bytes table)
+{
+    struct wr_request req = {.op = WR_OP_REKEY_TABLE, .instance = r->o->instance};
+    bool cancel = r->passed / REKEY_EVERY % 8 == 7;
+
+    req.rekey_table = (struct wr_rekey_table){table, cancel ? WR_REKEY_CANCEL : WR_REKEY_START,
+                                              layout_of(r->passed / REKEY_EVERY)};
+    wr_reply_free(wr_exec(r->db, &req));
+}
+
 bool run_request(struct run *r, const struct wr_request *req, FILE *report)
 {
     int64_t times[2] = {run_now_ms(), 0};
+    struct wr_request laid_out;
     struct wr_reply *reply;
     struct arena a;
     bool good;
 
+    if (r->conf.layouts && req->op == WR_OP_CREATE_TABLE) {
+        laid_out = *req;
+        laid_out.create_table.layout = layout_of(r->passed);
+        req = &laid_out;
+    }
+    if (r->conf.layouts && req->op == WR_OP_PUT_ROW && r->passed % REKEY_EVERY < 20)
+        rekey(r, req->put_row.table);
     arena_init(&a, NULL, 0);
     good = exchange(r, req, &a, &reply, report);
     mix_add(&r->mix, reply);

@@ -14,8 +14,9 @@ struct run_mix {
 struct run_conf {
     const char *engine; /* "mem" or "rocks" */
     bool no_sync;
-    bool wide;  /* rows of more than 4 cells or 1 KiB are stored cell by cell */
-    bool tight; /* small limits, so that requests reach them */
+    bool wide;    /* rows of more than 4 cells or 1 KiB are stored cell by cell */
+    bool layouts; /* tables have key layouts, and are rekeyed all the time */
+    bool tight;   /* small limits, so that requests reach them */
 };
 
 /* One database and one oracle; one thread at a time. */
