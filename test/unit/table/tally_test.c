@@ -1,0 +1,268 @@
+/* The queue of notes, and the memory of all heat maps together. */
+#include "table/tally.h"
+
+#include "base/buf.h"
+#include "base/rng.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+#define MINUTE_US 60000000ll
+#define START_US (29000000 * MINUTE_US)
+
+static const struct heat_figures one_write = {{0, 1, 1, 0, 100}};
+
+static bool leave(struct tally_table *tt, uint64_t v)
+{
+    uint32_t weight = tally_weight(tt);
+    uint8_t cols[9] = {0x45};
+
+    if (!weight)
+        return false;
+    store_u64_be(cols + 1, v);
+    tally_note(tt, weight, 0, bytes_of(cols, sizeof(cols)), sizeof(cols), &one_write);
+    return true;
+}
+
+static uint64_t writes(struct tally *t, struct tally_table *tt, struct arena *a,
+                       struct tally_report *r)
+{
+    const struct heat_ask ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
+    uint64_t n = 0;
+
+    tally_report(t, tt, a, &ask, 10, r);
+    for (size_t i = 0; i < r->grid.rows * r->grid.columns; i++)
+        n += r->grid.values[WR_HEAT_WRITES][i];
+    return n;
+}
+
+static void notes_arrive(void **state)
+{
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *tt;
+    struct tally_report r;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    tt = tally_open(t, 1);
+    assert_int_equal(writes(t, tt, &a, &r), 0);
+    for (uint64_t i = 0; i < 2000; i++)
+        assert_true(leave(tt, i % 10 ? i : 7));
+    assert_int_equal(writes(t, tt, &a, &r), 2000);
+    assert_int_equal(r.missed, 0);
+    assert_int_equal(r.hot_count, 10);
+    assert_true(r.hot[0].count >= 200 && r.hot[0].count - r.hot[0].error <= 200);
+    assert_int_equal(load_u64_be(r.hot[0].key + 2), 7);
+    assert_int_equal(r.hot_minutes, 1);
+    assert_int_equal(tally_writes(t, tt), 2000);
+    clock.set_us += 5 * MINUTE_US;
+    leave(tt, 1);
+    assert_int_equal(writes(t, tt, &a, &r), 2001);
+    assert_int_equal(r.hot_minutes, 6);
+    tally_close(tt);
+    tally_free(t);
+    arena_release(&a);
+}
+
+/* Nobody takes notes out: the ring is full some time, and what does not fit is counted. */
+static void a_full_ring_misses_and_says_so(void **state)
+{
+    enum { NOTES = 100000 };
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *tt;
+    struct tally_report r;
+    struct arena a;
+    uint64_t n;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    tt = tally_open(t, 1);
+    for (uint64_t i = 0; i < NOTES; i++)
+        leave(tt, i);
+    n = writes(t, tt, &a, &r);
+    assert_true(r.missed > 0);
+    assert_in_range(n + r.missed, NOTES * 8 / 10, NOTES * 12 / 10);
+    tally_close(tt);
+    tally_free(t);
+    arena_release(&a);
+}
+
+#define THREADS 8
+#define THREAD_NOTES 200000
+
+static void *leave_many(void *arg)
+{
+    struct rng r;
+
+    rng_init(&r, (uint64_t)(uintptr_t)&r);
+    for (uint64_t i = 0; i < THREAD_NOTES; i++)
+        leave(arg, rng_below(&r, 1000));
+    return NULL;
+}
+
+/* With its own thread: many notes at once are thinned out, and what is left stands for all. */
+static void many_threads_add_up(void **state)
+{
+    pthread_t threads[THREADS];
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *tt;
+    struct tally_report r;
+    struct arena a;
+    uint64_t n;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    clock_real_init(&clock);
+    t = tally_new(&clock, 8 << 20);
+    tt = tally_open(t, 1);
+    tally_start(t);
+    for (size_t i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, leave_many, tt), 0);
+    for (size_t i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    n = writes(t, tt, &a, &r);
+    assert_in_range(n + r.missed, THREADS * THREAD_NOTES * 8 / 10,
+                    THREADS * THREAD_NOTES * 12 / 10);
+    tally_stop(t);
+    tally_close(tt);
+    tally_free(t);
+    arena_release(&a);
+}
+
+/* A table that is closed with notes under way. */
+static void a_closed_table_is_let_go_behind_its_notes(void **state)
+{
+    struct clock clock;
+    struct tally *t;
+
+    (void)state;
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    for (int i = 0; i < 200; i++) {
+        struct tally_table *tt = tally_open(t, 1 + (unsigned)i % 256), *again = tally_ref(tt);
+
+        leave(tt, 1);
+        tally_close(tt);
+        leave(again, 2);
+        tally_close(again);
+        if (i % 3 == 0)
+            tally_drain(t);
+    }
+    tally_free(t);
+}
+
+/* Two days of busy tables, one of them with new keys all the time, and many of them. */
+static void memory_is_bounded(void **state)
+{
+    enum { TABLES = 40, MAX = 4 << 20 };
+    struct tally_table *tables[TABLES];
+    struct clock clock;
+    struct tally *t;
+    struct tally_report r;
+    struct arena a;
+    struct rng rng;
+    uint64_t serial = 0;
+    size_t most = 0;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    rng_init(&rng, 1);
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, MAX);
+    for (int i = 0; i < TABLES; i++)
+        tables[i] = tally_open(t, 1);
+    for (int minute = 0; minute < 2 * HEAT_MINUTES; minute++) {
+        for (int round = 0; round < 2; round++) {
+            for (int i = 0; i < 300; i++) {
+                leave(tables[0], serial++);
+                leave(tables[1], rng_next(&rng));
+            }
+            if (minute > HEAT_MINUTES)
+                for (int i = 0; i < TABLES; i++)
+                    leave(tables[i], rng_next(&rng));
+            clock.set_us += MINUTE_US / 2;
+            tally_drain(t);
+        }
+        most = tally_bytes(t) > most ? tally_bytes(t) : most;
+    }
+    assert_in_range(most, MAX / 2, MAX);
+    assert_true(writes(t, tables[0], &a, &r) > 300);
+    assert_true(writes(t, tables[TABLES - 1], &a, &r) > 0);
+    for (int i = 0; i < TABLES; i++)
+        tally_close(tables[i]);
+    tally_free(t);
+    arena_release(&a);
+}
+
+static void watched_keys_are_counted_one_by_one(void **state)
+{
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *tt;
+    uint64_t hashes[2];
+    struct tally_watch items[3];
+    uint8_t cols[9] = {0x45};
+
+    (void)state;
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    tt = tally_open(t, 1);
+    for (uint64_t i = 0; i < 3; i++) {
+        store_u64_be(cols + 1, i);
+        items[i] = (struct tally_watch){.hash = tally_hash(bytes_of(cols, sizeof(cols)))};
+    }
+    hashes[0] = items[0].hash;
+    hashes[1] = items[1].hash;
+    leave(tt, 0); /* before anybody watches */
+    tally_watch(t, tt, hashes, 2);
+    for (uint64_t i = 0; i < 100; i++)
+        leave(tt, i % 3);
+    tally_watched(t, tt, items, 3);
+    assert_int_equal(items[0].figures.n[WR_HEAT_WRITES], 34);
+    assert_int_equal(items[0].bytes_written, 3400);
+    assert_int_equal(items[1].figures.n[WR_HEAT_WRITES], 33);
+    assert_int_equal(items[2].figures.n[WR_HEAT_WRITES], 0);
+    tally_close(tt);
+    tally_free(t);
+}
+
+static void without_memory_there_is_nothing(void **state)
+{
+    struct tally_table *tt;
+
+    (void)state;
+    assert_null(tally_new(NULL, 0));
+    tt = tally_open(NULL, 1);
+    assert_null(tt);
+    assert_int_equal(tally_weight(tt), 0);
+    tally_close(tally_ref(tt));
+    tally_start(NULL);
+    tally_drain(NULL);
+    tally_stop(NULL);
+    tally_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(notes_arrive),
+        cmocka_unit_test(a_full_ring_misses_and_says_so),
+        cmocka_unit_test(many_threads_add_up),
+        cmocka_unit_test(a_closed_table_is_let_go_behind_its_notes),
+        cmocka_unit_test(memory_is_bounded),
+        cmocka_unit_test(watched_keys_are_counted_one_by_one),
+        cmocka_unit_test(without_memory_there_is_nothing),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
