@@ -144,22 +144,28 @@ static void draw_row(FILE *out, struct arena *a, const struct heat_picture *p, s
     fputs(color ? "\x1b[0m\n" : "|\n", out);
 }
 
+/* Keys whose count may be mostly error are no news: any key may have it. */
 static void draw_hot(FILE *out, struct arena *a, const struct wr_heat_result *h)
 {
     char count[PROGRESS_TEXT], error[PROGRESS_TEXT];
+    size_t shown = 0;
 
-    if (!h->hot_count)
-        return;
-    fprintf(out, "\nhottest partition keys of the last %d minutes, in rows:\n", h->hot_minutes);
-    for (size_t i = 0; i < h->hot_count && i < 10; i++) {
+    for (size_t i = 0; i < h->hot_count && shown < 10; i++) {
         const struct wr_heat_key *k = &h->hot[i];
         bytes text = heat_place_text(a, &k->place, 40);
 
+        if (k->error > k->count / 2)
+            continue;
+        if (!shown++)
+            fprintf(out, "\nhottest partition keys of the last %d minutes, in rows:\n",
+                    h->hot_minutes);
         fprintf(out, "  %12s  %.*s", progress_format_count(k->count, count), BYTES_FMT(text));
         if (k->error)
             fprintf(out, "  (too high by at most %s)", progress_format_count(k->error, error));
         fputc('\n', out);
     }
+    if (h->hot_count && !shown)
+        fprintf(out, "\nno partition key stands out in the last %d minutes\n", h->hot_minutes);
 }
 
 void heat_draw_text(FILE *out, struct arena *a, const struct heat_picture *p, bool color)
@@ -172,7 +178,8 @@ void heat_draw_text(FILE *out, struct arena *a, const struct heat_picture *p, bo
             p->table, heat_metric_names[p->metric], clock_text(h->start_s, from, sizeof(from)),
             clock_text(end_s, to, sizeof(to)), h->column_minutes, h->column_minutes > 1 ? "s" : "",
             progress_format_count(heat_sum(p), sum), progress_format_count(heat_most(p), most));
-    for (size_t row = 0; row < h->row_count; row++)
+    /* Small keys below, as in a diagram: what rises, rises. */
+    for (size_t row = h->row_count; row-- > 0;)
         draw_row(out, a, p, row, heat_most(p), color);
     fprintf(out, "%*s%s%*s\n", LABEL_WIDTH + 2, "", from,
             h->column_count > 10 ? (int)h->column_count - 5 : 6, to);
@@ -285,7 +292,6 @@ void heat_draw_svg(struct buf *b, const struct heat_picture *p)
         SVG_WIDTH + 10, SVG_TOP + SVG_HEIGHT + SVG_BOTTOM, SVG_WIDTH + 10,
         SVG_TOP + SVG_HEIGHT + SVG_BOTTOM, SVG_WIDTH + 10, cold.r, cold.g, cold.b, SVG_LEFT,
         SVG_TOP, SVG_WIDTH - SVG_LEFT, SVG_HEIGHT, SVG_WIDTH - SVG_LEFT);
-    /* Small keys below, as in a diagram: what rises, rises. */
     for (size_t row = 0; row < rows; row++) {
         double y = SVG_TOP + height * (double)(rows - 1 - row);
 

@@ -71,11 +71,37 @@ void bounds_unref(struct bounds *b, uint32_t id)
     mem_free(b->items[id]);
     b->items[id] = NULL;
     if (b->idle_count == b->idle_capacity) {
+        b->bytes -= b->idle_capacity * sizeof(*b->idle);
         b->idle_capacity = b->idle_capacity ? b->idle_capacity * 2 : 16;
         b->idle = mem_realloc(b->idle, b->idle_capacity * sizeof(*b->idle));
-        b->bytes += b->idle_capacity * sizeof(*b->idle) / 2;
+        b->bytes += b->idle_capacity * sizeof(*b->idle);
     }
     b->idle[b->idle_count++] = id;
+}
+
+bool bounds_sparse(const struct bounds *b)
+{
+    return b->idle_count > 256 && b->idle_count > b->count / 2;
+}
+
+uint32_t *bounds_compact(struct bounds *b)
+{
+    uint32_t *map = mem_zalloc(b->count * sizeof(*map)), count = 1;
+
+    for (uint32_t i = 1; i < b->count; i++)
+        if (b->items[i]) {
+            map[i] = count;
+            b->items[count++] = b->items[i];
+        }
+    b->bytes -= b->capacity * sizeof(*b->items) + b->idle_capacity * sizeof(*b->idle);
+    mem_free(b->idle);
+    b->idle = NULL;
+    b->idle_count = b->idle_capacity = 0;
+    b->count = count;
+    b->capacity = count + count / 4 + 16;
+    b->items = mem_realloc(b->items, b->capacity * sizeof(*b->items));
+    b->bytes += b->capacity * sizeof(*b->items);
+    return map;
 }
 
 bytes bounds_key(const struct bounds *b, uint32_t id)

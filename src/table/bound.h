@@ -32,6 +32,13 @@ void bounds_unref(struct bounds *b, uint32_t id);
 /* Valid until the last reference goes. BOUND_MAX has no bytes. */
 bytes bounds_key(const struct bounds *b, uint32_t id);
 
+/* True if most numbers are idle, so that bounds_compact() would give memory back. */
+bool bounds_sparse(const struct bounds *b);
+
+/* Gives all bounds new numbers, without gaps: map[old] is the new one. The map is the caller's to
+ * free. */
+uint32_t *bounds_compact(struct bounds *b);
+
 /* As their keys sort. */
 int bounds_compare(const struct bounds *b, uint32_t x, uint32_t y);
 

@@ -436,6 +436,25 @@ static void join_cold(struct heat *h)
     number(h);
 }
 
+/* Gives back room that is no longer used. */
+static void fit(struct heat *h)
+{
+    if (h->room > 4 * h->count && h->room > 64) {
+        h->room = 2 * h->count;
+        h->buckets = mem_realloc(h->buckets, h->room * sizeof(*h->buckets));
+        h->numbers = mem_realloc(h->numbers, h->room * sizeof(*h->numbers));
+    }
+    if (!h->early_count) {
+        mem_free(h->early);
+        h->early = NULL;
+        h->early_room = 0;
+    }
+    if (h->step_room > 4 * h->step_count && h->step_room > 64) {
+        h->step_room = 2 * h->step_count + 1;
+        h->steps = mem_realloc(h->steps, h->step_room * sizeof(*h->steps));
+    }
+}
+
 /* ---- steps ---- */
 
 static void put_cell(struct buf *b, const struct cell *cell, bool follows)
@@ -570,6 +589,7 @@ void heat_step(struct heat *h, int64_t minute)
     join_cold(h);
     for (size_t i = 0; i < h->count; i++)
         h->buckets[i].score /= 2;
+    fit(h);
 }
 
 /* ---- folding ---- */
@@ -658,6 +678,50 @@ static void fold_pair(struct heat *h, size_t i)
     steps_remove(h, i + 1, 1);
 }
 
+static uint32_t renumber(const uint32_t *map, uint32_t id)
+{
+    return id == BOUND_MAX ? id : map[id];
+}
+
+static void renumber_step(struct heat *h, struct step *s, const uint32_t *map)
+{
+    struct cell *cells = mem_alloc(s->cells * sizeof(*cells)), last = {0};
+    struct reader r = step_reader(s);
+
+    for (uint32_t i = 0; i < s->cells; i++) {
+        read_cell(&r, &last);
+        cells[i] = last;
+        cells[i].begin = renumber(map, last.begin);
+        cells[i].end = renumber(map, last.end);
+    }
+    h->step_bytes -= s->len;
+    mem_free(s->data);
+    step_make(h, s, cells, s->cells);
+    mem_free(cells);
+}
+
+/* After much was forgotten: the numbers of bounds close up. */
+static void compact(struct heat *h)
+{
+    uint32_t *map;
+
+    if (!bounds_sparse(&h->bounds))
+        return;
+    map = bounds_compact(&h->bounds);
+    for (size_t i = 0; i < h->count; i++) {
+        h->buckets[i].start = renumber(map, h->buckets[i].start);
+        for (size_t k = 0; k < SAMPLES; k++)
+            h->buckets[i].samples[k] = renumber(map, h->buckets[i].samples[k]);
+    }
+    for (size_t i = 0; i < h->early_count; i++) {
+        h->early[i].begin = renumber(map, h->early[i].begin);
+        h->early[i].end = renumber(map, h->early[i].end);
+    }
+    for (size_t i = 0; i < h->step_count; i++)
+        renumber_step(h, &h->steps[i], map);
+    mem_free(map);
+}
+
 bool heat_fold(struct heat *h)
 {
     uint32_t best_minutes = STEP_MINUTES_MAX + 1;
@@ -673,12 +737,13 @@ bool heat_fold(struct heat *h)
     }
     if (best_minutes <= STEP_MINUTES_MAX) {
         fold_pair(h, best);
-        return true;
+    } else {
+        if (!h->step_count)
+            return false;
+        step_forget(h, &h->steps[0]);
+        steps_remove(h, 0, 1);
     }
-    if (!h->step_count)
-        return false;
-    step_forget(h, &h->steps[0]);
-    steps_remove(h, 0, 1);
+    compact(h);
     return true;
 }
 
