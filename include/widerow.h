@@ -631,6 +631,54 @@ struct wr_sizes_result {
     uint64_t running_bytes; /* that it has counted so far */
 };
 
+/* ---- partitions (semantics, sections 7 and 11) */
+
+/* What a partition or a table was asked for, one row a figure. Counts are since the partition was
+ * made or the database was opened; rates are of the last second. Reserved units that a second does
+ * not use are wasted, what it uses above them is additional. */
+#define WR_TRAFFIC_MAP(X)                                                                          \
+    X(reads, "rows read")                                                                          \
+    X(writes, "rows written")                                                                      \
+    X(read_units, "read capacity units")                                                           \
+    X(write_units, "write capacity units")                                                         \
+    X(read_bytes, "bytes read, as capacity counts them")                                           \
+    X(write_bytes, "bytes written, as capacity counts them")                                       \
+    X(refused, "accesses refused, because enforce_throughput said so")                             \
+    X(read_rate, "read capacity units in the last second")                                         \
+    X(write_rate, "write capacity units in the last second")                                       \
+    X(read_reserved, "read capacity units reserved a second")                                      \
+    X(write_reserved, "write capacity units reserved a second")                                    \
+    X(read_additional, "read capacity units above what was reserved")                              \
+    X(write_additional, "write capacity units above what was reserved")                            \
+    X(read_wasted, "read capacity units reserved and not used")                                    \
+    X(write_wasted, "write capacity units reserved and not used")
+
+struct wr_traffic {
+#define X(name, text) uint64_t name;
+    WR_TRAFFIC_MAP(X)
+#undef X
+};
+
+/* A half-open range of partition-key values, in a table with hash buckets of (bucket, value) pairs.
+ * INF_MIN and INF_MAX: open, or (between buckets) the bucket's end. */
+struct wr_partition {
+    uint64_t id; /* never used again */
+    struct wr_value begin, end;
+    uint32_t begin_bucket, end_bucket; /* 0 in tables without buckets */
+    int64_t creation_us;
+    uint64_t stored_bytes; /* about */
+    struct wr_traffic traffic;
+};
+
+struct wr_partition_list {
+    const struct wr_partition *partitions; /* ascending */
+    size_t count;
+    uint64_t stored_bytes;     /* of the table, about */
+    struct wr_traffic traffic; /* of the table, partitions that are no more included */
+    uint64_t splits, merges;   /* since the database was opened */
+    uint64_t longest_cut_us;   /* of these; requests go on meanwhile */
+};
+
 /* ---- requests and replies
  * ----------------------------------------------------------------------------------- */
 
@@ -661,7 +709,9 @@ struct wr_sizes_result {
     X(BULK_EXPORT, bulk_export, struct wr_bulk_export, range, struct wr_range_result)              \
     X(BULK_IMPORT, bulk_import, struct wr_bulk_import, batch, struct wr_batch_result)              \
     X(DESCRIBE_HEAT, describe_heat, struct wr_describe_heat, heat, struct wr_heat_result)          \
-    X(DESCRIBE_SIZES, describe_sizes, struct wr_describe_sizes, sizes, struct wr_sizes_result)
+    X(DESCRIBE_SIZES, describe_sizes, struct wr_describe_sizes, sizes, struct wr_sizes_result)     \
+    X(DESCRIBE_PARTITIONS, describe_partitions, struct wr_table_name, partitions,                  \
+      struct wr_partition_list)
 
 enum wr_op {
 #define X(name, member, type, reply, reply_type) WR_OP_##name,
@@ -734,6 +784,7 @@ struct wr_reply {
         struct wr_split_result splits;
         struct wr_heat_result heat;
         struct wr_sizes_result sizes;
+        struct wr_partition_list partitions;
     };
 };
 
@@ -894,6 +945,17 @@ struct wr_status {
     int64_t scrub_last_s;  /* when the last one did, UTC seconds; 0: none yet */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
+
+/* A table's traffic, for status pages. */
+struct wr_table_traffic {
+    char instance[64], table[256]; /* cut when longer */
+    uint64_t partitions, splits, merges, longest_cut_us, stored_bytes;
+    struct wr_traffic traffic;
+};
+
+/* The `max` tables that were asked for the most capacity units since wr_open(), the busiest first.
+ * Returns how many. */
+WR_API size_t wr_busiest(struct wr_db *db, struct wr_table_traffic *out, size_t max);
 
 /* Makes `dir` (missing or empty, its parent there) a data folder with everything as of one moment
  * between call and return: every write that was answered before is in it, and every row and atomic

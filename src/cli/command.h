@@ -41,6 +41,7 @@ extern const struct command command_create;
 extern const struct command command_rekey;
 extern const struct command command_describe;
 extern const struct command command_drop;
+extern const struct command command_partitions;
 extern const struct command command_backup;
 extern const struct command command_restore;
 extern const struct command command_digest;

@@ -14,7 +14,7 @@ static const struct command *const commands[] = {
     &command_import, &command_get,        &command_scan,   &command_tables, &command_describe,
     &command_drop,   &command_create,     &command_sample, &command_backup, &command_restore,
     &command_digest, &command_bench,      &command_advise, &command_heat,   &command_sizes,
-    &command_export, &command_throughput, &command_cell,   &command_rekey,
+    &command_export, &command_throughput, &command_cell,   &command_rekey,  &command_partitions,
 };
 
 static const struct option_row connection_rows[] = {

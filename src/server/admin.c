@@ -2,6 +2,9 @@
 
 #include "base/thread.h"
 
+/* Tables that /metrics tells of: however many there are, the page stays short. */
+#define TABLES_MAX 20
+
 static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
 };
@@ -24,6 +27,7 @@ static void answer_ready(struct admin *a, struct http_request *r)
 
 static void answer_metrics(struct admin *a, struct http_request *r)
 {
+    struct wr_table_traffic tables[TABLES_MAX];
     struct wr_status db;
     struct http_stat http;
     struct buf b;
@@ -58,6 +62,7 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     stat_format_one(&b, "widerow_late_total", "counter",
                     "Connections cut because a request or its answer took too long to pass.",
                     http.late);
+    stat_format_tables(&b, tables, wr_busiest(a->db, tables, TABLES_MAX));
     stat_format(a->stat, &b);
     answer(r, 200, buf_bytes(&b));
 }

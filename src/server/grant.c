@@ -192,6 +192,8 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
         return check_table(c, g, r->op, r->get_range.table);
     case WR_OP_COMPUTE_SPLIT_POINTS:
         return check_table(c, g, r->op, r->compute_split_points.table);
+    case WR_OP_DESCRIBE_PARTITIONS:
+        return check_table(c, g, r->op, r->describe_partitions.table);
     case WR_OP_BULK_EXPORT:
         return check_table(c, g, r->op, r->bulk_export.table);
     case WR_OP_BULK_IMPORT:

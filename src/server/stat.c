@@ -57,6 +57,48 @@ void stat_format_one(struct buf *out, const char *name, const char *type, const 
     put(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
+/* A label's value: quotes, backslashes and line ends are escaped. */
+static void put_label(struct buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            buf_put_u8(out, '\\');
+        buf_put_u8(out, *text == '\n' ? ' ' : (uint8_t)*text);
+    }
+}
+
+static void put_table_figure(struct buf *out, const char *name, const char *type, const char *help,
+                             const struct wr_table_traffic *tables, size_t count, size_t offset)
+{
+    put_head(out, name, type, help);
+    for (size_t i = 0; i < count; i++) {
+        uint64_t value;
+
+        memcpy(&value, (const char *)&tables[i] + offset, sizeof(value));
+        put(out, "%s{instance=\"", name);
+        put_label(out, tables[i].instance);
+        put(out, "\",table=\"");
+        put_label(out, tables[i].table);
+        put(out, "\"} %llu\n", (unsigned long long)value);
+    }
+}
+
+void stat_format_tables(struct buf *out, const struct wr_table_traffic *tables, size_t count)
+{
+#define FIGURE(member, name, type, text)                                                           \
+    put_table_figure(out, "widerow_table_" name, type, text, tables, count,                        \
+                     offsetof(struct wr_table_traffic, member));
+    FIGURE(partitions, "partitions", "gauge", "Partitions of the busiest tables.")
+    FIGURE(splits, "splits", "gauge", "Partitions cut in two since the start.")
+    FIGURE(merges, "merges", "gauge", "Partitions merged since the start.")
+    FIGURE(longest_cut_us, "longest_cut_microseconds", "gauge", "The longest of these.")
+    FIGURE(stored_bytes, "stored_bytes", "gauge", "Stored bytes, about, of the busiest tables.")
+#define X(name, text) FIGURE(traffic.name, #name, "gauge", "Of the busiest tables: " text ".")
+    WR_TRAFFIC_MAP(X)
+#undef X
+#undef FIGURE
+}
+
 static const char *op_label(size_t op)
 {
     return op < WR_OP_COUNT ? ots_op_name((enum wr_op)op) : "other";

@@ -42,6 +42,9 @@ void stat_request(struct server_stat *s, size_t op, int code, int64_t us);
 /* All of it in the Prometheus text format. */
 void stat_format(struct server_stat *s, struct buf *out);
 
+/* The figures of some tables, with labels instance and table. */
+void stat_format_tables(struct buf *out, const struct wr_table_traffic *tables, size_t count);
+
 /* One metric without labels in that format; type is "counter" or "gauge". */
 void stat_format_one(struct buf *out, const char *name, const char *type, const char *help,
                      uint64_t value);

@@ -70,18 +70,19 @@ static void spend(const struct access *a, int way, int32_t units)
     while (!atomic_compare_exchange_weak(&a->partition->spent_us[way], &spent, next));
 }
 
-/* The partition key as a bound: bucket and first column. */
+/* The partition key as a bound. */
 static void sample(const struct access *a)
 {
-    const struct schema *s = &a->table->schema;
+    const struct place *at = &a->table->schema.place;
     struct partition *p = a->partition;
-    struct wr_key_column column;
+    struct wr_key_column columns[WR_KEY_COLUMNS_MAX];
     struct sample *to;
     size_t used;
 
     if (!key_starts_with_value(a->cols) || pthread_mutex_trylock(&p->sample_lock))
         return;
-    if (!key_read_columns(a->c, a->cols, s->d.key, 1, &column, &used) && used < SAMPLE_BYTES_MAX) {
+    if (!key_read_columns(a->c, a->cols, at->key, at->layout.splice, columns, &used) &&
+        used < SAMPLE_BYTES_MAX) {
         if (!p->samples)
             p->samples = mem_zalloc(sizeof(*p->samples) * PARTITION_SAMPLES);
         to = &p->samples[p->sample_next];

@@ -8,6 +8,7 @@
  * table is dropped lands where nobody looks and goes with the rest. */
 #include "table/catalog.h"
 
+#include "base/fault.h"
 #include "table/call.h"
 #include "table/hold.h"
 #include "table/key.h"
@@ -865,6 +866,146 @@ void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void 
     if (latch_take(db->latches, &op->latch))
         mark_run(&op->latch, &woken);
     latch_run(&woken);
+}
+
+/* ---- other partitions ---- */
+
+/* A recut while it is prepared; `now` is the table as it is published. */
+struct recut {
+    struct ctx *c;
+    struct wr_db *db;
+    const struct table *now;
+    size_t first, count; /* of its partitions, to go */
+    struct schema_partition *list;
+    size_t list_count;
+    size_t made; /* of list, from `first` on: new */
+};
+
+/* What the engine is told: partitions of either side. */
+static struct partition_spec *recut_specs(struct recut *r, const struct schema_partition *list,
+                                          size_t list_count, size_t count)
+{
+    struct arena *a = &r->c->arena;
+    struct partition_spec *specs = ARENA_ARRAY(a, struct partition_spec, count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct schema_partition *p = &list[r->first + i];
+        bool last = r->first + i + 1 == list_count;
+
+        specs[i] = partition_spec(a, r->now->schema.place.id, p->id, p->start,
+                                  last ? BYTES_NONE : p[1].start);
+    }
+    return specs;
+}
+
+static void recut_list(struct recut *r, const bytes *bounds, size_t bound_count)
+{
+    const struct schema *s = &r->now->schema;
+    uint64_t stored = 0;
+
+    for (size_t i = r->first; i < r->first + r->count; i++)
+        stored += atomic_load(&r->now->partitions.at[i].partition->bytes);
+    r->made = bound_count + 1;
+    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, s->partition_count + r->made);
+    for (size_t i = 0; i < r->first; i++)
+        r->list[r->list_count++] = s->partitions[i];
+    for (size_t i = 0; i < r->made; i++)
+        r->list[r->list_count++] = (struct schema_partition){
+            .id = catalog_next_number(r->db->catalog),
+            .start = i ? bounds[i - 1] : s->partitions[r->first].start,
+            .created_us = clock_wall_us(&r->db->clock),
+            .bytes = stored / r->made,
+        };
+    for (size_t i = r->first + r->count; i < s->partition_count; i++)
+        r->list[r->list_count++] = s->partitions[i];
+}
+
+/* The list, durable; and the table to publish. */
+static int recut_store(struct recut *r, struct table **next)
+{
+    const struct schema *old = &r->now->schema;
+    struct ctx *c = r->c;
+    struct edit edit;
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct schema *s;
+    struct buf stored;
+    int code;
+
+    TRY(schema_recut(c, old, r->list, r->list_count, &s));
+    s->has_detached = atomic_load(&r->now->has_detached);
+    buf_init(&stored, &c->arena, 1024);
+    schema_encode(&stored, s);
+    TRY(table_new(c, r->db->catalog, buf_bytes(&stored), next));
+    edit =
+        (struct edit){EDIT_PUT, table_key(&c->arena, s->instance, s->d.table), buf_bytes(&stored)};
+    code = wait_apply(c, r->db->engine, &batch);
+    if (!code)
+        return E_OK;
+    table_release(*next);
+    return fail(c, code, "%s", err_info(code)->text);
+}
+
+/* The engine first: a process that dies before the list is stored finds the old one, and makes the
+ * cut again. */
+static int recut_run(struct recut *r)
+{
+    const struct schema *old = &r->now->schema;
+    struct partition_spec *from = recut_specs(r, old->partitions, old->partition_count, r->count);
+    struct partition_spec *to = recut_specs(r, r->list, r->list_count, r->made);
+    struct table *next;
+
+    (void)fault_hit(FAULT_recut_before_engine);
+    TRY(engine_recut(r->c, r->db->engine, from, r->count, to, r->made));
+    (void)fault_hit(FAULT_recut_before_store);
+    TRY(recut_store(r, &next));
+    (void)fault_hit(FAULT_recut_after_store);
+    cache_publish(r->db->catalog, old->instance, old->d.table, next);
+    return E_OK;
+}
+
+static void recut_count(struct recut *r, int64_t took_us)
+{
+    struct traffic *t = r->now->traffic;
+
+    atomic_fetch_add(r->made > r->count ? &t->splits : &t->merges, 1);
+    if ((uint64_t)took_us > atomic_load(&t->cut_us_max))
+        atomic_store(&t->cut_us_max, (uint64_t)took_us);
+    log_info(&r->db->log, "partitions: table '%.*s': %zu became %zu in %lld us",
+             BYTES_FMT(r->now->schema.d.table), r->count, r->made, (long long)took_us);
+}
+
+/* Is the table still the one that was looked at, as far as it matters? */
+static bool recut_fits(const struct table *now, const struct table *t, size_t first, size_t count)
+{
+    return now && now->schema.id == t->schema.id && now->partitions.count == t->partitions.count &&
+           now->partitions.at[first].partition == t->partitions.at[first].partition &&
+           now->partitions.at[first + count - 1].partition ==
+               t->partitions.at[first + count - 1].partition;
+}
+
+int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
+                  const bytes *bounds, size_t bound_count)
+{
+    struct recut r = {.c = c, .db = db, .first = first, .count = count};
+    struct table *now;
+    struct held held;
+    int64_t start_us;
+    int code;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    start_us = clock_mono_us(&db->clock);
+    r.now = now = cache_get(db->catalog, t->schema.instance, t->schema.d.table);
+    if (recut_fits(now, t, first, count)) {
+        recut_list(&r, bounds, bound_count);
+        code = recut_run(&r);
+    } else {
+        code = fail_code(c, E_PARTITION);
+    }
+    if (!code)
+        recut_count(&r, clock_mono_us(&db->clock) - start_us);
+    let_go(db->latches, &held);
+    table_release(now);
+    return code;
 }
 
 /* ---- sweeping ---- */

@@ -2,6 +2,7 @@
 #include "table/call.h"
 
 #include "base/rng.h"
+#include "table/balance.h"
 #include "table/rekey.h"
 #include "table/scrub.h"
 #include "table/sizes.h"
@@ -155,6 +156,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
+    db->balancer = balancer_start(db);
+    if (!db->balancer)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
     db->sizes = size_watch_start(db);
     return E_OK;
@@ -194,6 +198,7 @@ void wr_close(struct wr_db *db)
         return;
     size_watch_stop(db->sizes);
     scrubber_stop(db->scrubber);
+    balancer_stop(db->balancer);
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
@@ -292,6 +297,9 @@ void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *d
         return;
     case WR_OP_DESCRIBE_SIZES:
         sizes_exec(call);
+        return;
+    case WR_OP_DESCRIBE_PARTITIONS:
+        traffic_exec(call);
         return;
     case WR_OP_CREATE_TABLE:
     case WR_OP_LIST_TABLE:

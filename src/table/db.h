@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 struct rekeyer;
+struct balancer;
 struct scrubber;
 struct size_watch;
 struct streams;
@@ -32,6 +33,7 @@ struct wr_db {
     struct streams *streams;
     int64_t opened_ms; /* wall clock */
     struct rekeyer *rekeyer;
+    struct balancer *balancer;
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;
@@ -50,11 +52,12 @@ static inline const struct limits *db_limits(const struct wr_db *db)
 struct call;
 
 /* Each runs one family of operations and finishes the call (call.h), now or later. */
-void write_exec(struct call *call); /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
-void read_exec(struct call *call);  /* GetRow, BatchGetRow */
-void range_exec(struct call *call); /* GetRange, BulkExport */
-void split_exec(struct call *call); /* ComputeSplitPointsBySize */
-void heat_exec(struct call *call);  /* DescribeHeat */
-void sizes_exec(struct call *call); /* DescribeSizes */
+void write_exec(struct call *call);   /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
+void read_exec(struct call *call);    /* GetRow, BatchGetRow */
+void range_exec(struct call *call);   /* GetRange, BulkExport */
+void split_exec(struct call *call);   /* ComputeSplitPointsBySize */
+void heat_exec(struct call *call);    /* DescribeHeat */
+void sizes_exec(struct call *call);   /* DescribeSizes */
+void traffic_exec(struct call *call); /* DescribePartitions */
 
 #endif

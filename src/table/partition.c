@@ -209,43 +209,33 @@ static void fold(struct traffic *t)
             continue;
         }
         add_counts(&t->counts, &counts);
-        for (int way = 0; way < PARTITION_WAYS; way++) {
-            t->additional[way] += atomic_load(&p->balance.additional[way]);
-            t->wasted[way] += atomic_load(&p->balance.wasted[way]);
-        }
         *at = p->next_folded;
         partition_release(p);
     }
 }
 
-static void add_partition(struct traffic_sum *sum, const struct partition *p)
+static void add_partition(struct partition_counts *sum, const struct partition *p)
 {
     struct partition_counts counts = partition_counts(p);
 
-    add_counts(&sum->counts, &counts);
-    for (int way = 0; way < PARTITION_WAYS; way++) {
-        sum->additional[way] += atomic_load(&p->balance.additional[way]);
-        sum->wasted[way] += atomic_load(&p->balance.wasted[way]);
-    }
+    add_counts(sum, &counts);
 }
 
-void traffic_sum(struct traffic *t, const struct partition_map *m, struct traffic_sum *out)
+struct partition_counts traffic_counts(struct traffic *t, const struct partition_map *m,
+                                       uint64_t *stored)
 {
-    *out = (struct traffic_sum){0};
+    struct partition_counts sum;
+
     pthread_mutex_lock(&t->lock);
     fold(t);
-    out->counts = t->counts;
-    memcpy(out->additional, t->additional, sizeof(out->additional));
-    memcpy(out->wasted, t->wasted, sizeof(out->wasted));
+    sum = t->counts;
     for (const struct partition *p = t->retired; p; p = p->next_folded)
-        add_partition(out, p);
+        add_partition(&sum, p);
     pthread_mutex_unlock(&t->lock);
+    *stored = 0;
     for (size_t i = 0; i < m->count; i++) {
-        const struct partition *p = m->at[i].partition;
-
-        add_partition(out, p);
-        out->bytes += atomic_load(&p->bytes);
-        for (int way = 0; way < PARTITION_WAYS; way++)
-            out->rate[way] += atomic_load(&p->balance.rate[way]);
+        add_partition(&sum, m->at[i].partition);
+        *stored += atomic_load(&m->at[i].partition->bytes);
     }
+    return sum;
 }

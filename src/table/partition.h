@@ -2,7 +2,7 @@
  *
  * A partition is a half-open range of (bucket, partition-key value) pairs, so the rows of one value
  * are always in one partition. Its lower bound is written as
- *     bucket (1 byte) | the first key column, encoded as in keys
+ *     bucket (1 byte) | the partition key's columns, encoded as in keys
  * and is empty for the first partition of a table; the upper bound is the next one's lower bound.
  *
  * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map,
@@ -45,11 +45,12 @@ struct partition_shard {
 
 enum { PARTITION_READ, PARTITION_WRITE, PARTITION_WAYS };
 
-/* Against what is reserved, second by second: what went above it, and what was not used. */
+/* Against what is reserved, second by second: what went above it, and what was not used, in
+ * thousandths of a unit. */
 struct partition_balance {
     atomic_ullong additional[PARTITION_WAYS];
     atomic_ullong wasted[PARTITION_WAYS];
-    atomic_ullong rate[PARTITION_WAYS]; /* units in the last second that was looked at */
+    atomic_ullong rate[PARTITION_WAYS]; /* units a second, when last looked at */
 };
 
 /* Shared by all maps that hold it, from when it is first published to the end of the last request
@@ -131,7 +132,13 @@ struct traffic {
     pthread_mutex_t lock;
     struct partition *retired;      /* referenced: requests may still count there */
     struct partition_counts counts; /* of those that are gone for good */
-    uint64_t additional[PARTITION_WAYS], wasted[PARTITION_WAYS];
+    struct partition_balance balance;
+    atomic_ullong splits, merges;
+    atomic_ullong cut_us_max; /* the longest of them, from its turn at the catalog to its end */
+
+    /* Only the balancer's thread (balance.c). */
+    struct partition_counts seen; /* at its last look */
+    int64_t looked_us;            /* when that was; 0: never */
 };
 
 struct traffic *traffic_new(void);
@@ -143,12 +150,8 @@ void traffic_release(struct traffic *t);
 void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
                          struct traffic *t);
 
-/* The counts of the table, partitions that are no more included. */
-struct traffic_sum {
-    struct partition_counts counts;
-    uint64_t additional[PARTITION_WAYS], wasted[PARTITION_WAYS], rate[PARTITION_WAYS];
-    uint64_t bytes;
-};
-void traffic_sum(struct traffic *t, const struct partition_map *m, struct traffic_sum *out);
+/* The counts of the table, partitions that are no more included; *stored are the bytes. */
+struct partition_counts traffic_counts(struct traffic *t, const struct partition_map *m,
+                                       uint64_t *stored);
 
 #endif

@@ -1,7 +1,6 @@
 /* schema.c: the checks of CreateTable and UpdateTable, and the changes they make. */
 #include "table/schema.h"
 
-#include "table/key.h"
 #include "table/name.h"
 #include "table/value.h"
 
@@ -275,71 +274,6 @@ static void stream_switch(struct ctx *c, struct wr_table_description *d,
         d->stream = (struct wr_stream_spec){.given = true};
         d->stream_id = BYTES_NONE;
     }
-}
-
-/* ---- partitions ---- */
-
-/* The first partition has its table's id, which no other table ever has; later ones take numbers of
- * the catalog, which are far below the top bit. */
-static uint64_t partition_first_id(const struct schema *s, size_t i)
-{
-    return i ? 1ull << 63 | (uint64_t)s->id << 16 | i : s->id;
-}
-
-int schema_partitions_init(struct ctx *c, struct schema *s)
-{
-    size_t count = s->d.split_count + 1;
-    struct schema_partition *p = ARENA_ARRAY(&c->arena, struct schema_partition, count);
-
-    for (size_t i = 0; i < count; i++) {
-        p[i] = (struct schema_partition){.id = partition_first_id(s, i),
-                                         .created_us = s->d.creation_us};
-        if (i) {
-            struct wr_key_column column = {s->d.key[0].name, s->d.splits[i - 1]};
-            struct buf b;
-
-            buf_init(&b, &c->arena, 32);
-            buf_put_u8(&b, 0);
-            TRY(key_put_columns(c, &b, s->d.key, &column, 1));
-            p[i].start = buf_bytes(&b);
-        }
-    }
-    s->partitions = p;
-    s->partition_count = count;
-    return E_OK;
-}
-
-int schema_splits_init(struct ctx *c, struct schema *s)
-{
-    struct wr_value *splits = ARENA_ARRAY(&c->arena, struct wr_value, s->partition_count);
-
-    s->d.split_count = 0;
-    for (size_t i = 1; i < s->partition_count; i++) {
-        bytes cols = s->partitions[i].start;
-        struct wr_key_column column;
-        size_t used;
-
-        /* A bound that only parts buckets has no key. */
-        if (cols.len < 2)
-            continue;
-        TRY(key_read_columns(c, bytes_skip(cols, 1), s->d.key, 1, &column, &used));
-        splits[s->d.split_count++] = column.value;
-    }
-    s->d.splits = splits;
-    return E_OK;
-}
-
-int schema_recut(struct ctx *c, const struct schema *old, const struct schema_partition *partitions,
-                 size_t count, struct schema **out)
-{
-    struct schema *s = ARENA_NEW(&c->arena, struct schema);
-
-    *s = *old;
-    s->version++;
-    s->partitions = partitions;
-    s->partition_count = count;
-    *out = s;
-    return schema_splits_init(c, s);
 }
 
 struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,

@@ -39,6 +39,8 @@ struct schema {
     /* Sorted by start, at least one. d.splits are their starts but for the first. */
     const struct schema_partition *partitions;
     size_t partition_count;
+    uint32_t
+        partition_place; /* the place.id they are of: at another place a table is whole again */
 };
 
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
@@ -54,7 +56,8 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
 int schema_recut(struct ctx *c, const struct schema *old, const struct schema_partition *partitions,
                  size_t count, struct schema **out);
 
-/* Makes s->partitions out of s->d.splits, as a new table has them; and the other way round. */
+/* Makes s->partitions as a new table has them, one for each bucket and each piece between
+ * s->d.splits; and s->d.splits out of the partitions. (schema_partition.c) */
 int schema_partitions_init(struct ctx *c, struct schema *s);
 int schema_splits_init(struct ctx *c, struct schema *s);
 

@@ -125,6 +125,13 @@ static bool is_plain(const struct schema *s)
     return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id && !s->mirror.id;
 }
 
+/* A table in one piece needs no list, and cuts at another place mean nothing. */
+static bool partitions_matter(const struct schema *s)
+{
+    return s->partition_place == s->place.id &&
+           (s->partition_count > 1 || s->place.layout.buckets > 1);
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     const struct wr_table_description *d = &s->d;
@@ -183,8 +190,7 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number(&f, ix->type);
         field_end(b, F_INDEX, &f);
     }
-    /* A table in one piece needs no list. */
-    for (size_t i = 0; s->partition_count > 1 && i < s->partition_count; i++) {
+    for (size_t i = 0; partitions_matter(s) && i < s->partition_count; i++) {
         f = field_begin(b);
         buf_put_varint(&f, s->partitions[i].id);
         put_text(&f, s->partitions[i].start);
@@ -285,6 +291,7 @@ static struct schema_partition read_partition(struct reader *r)
 /* Partitions in order, the first one open; tables from before there was a list have splits. */
 static int read_cuts(struct ctx *c, struct schema *s)
 {
+    s->partition_place = s->place.id;
     if (!s->partition_count)
         return schema_partitions_init(c, s);
     for (size_t i = 0; i < s->partition_count; i++)

@@ -354,6 +354,7 @@ bytes ots_encode_request(struct ctx *c, const struct wr_request *req)
     struct buf b;
 
     buf_init(&b, &c->arena, 512);
+#define ask_describe_partitions ots_ask_describe_partitions
     switch (req->op) {
 #define OP(constant, member, wire, stem, class)                                                    \
     case WR_OP_##constant:                                                                         \

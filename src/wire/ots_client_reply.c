@@ -296,6 +296,7 @@ static int read_compute_split_points(struct ctx *c, bytes body, struct wr_reply 
 #define read_bulk_export read_range
 #define read_describe_heat ots_read_describe_heat
 #define read_describe_sizes ots_read_describe_sizes
+#define read_describe_partitions ots_read_describe_partitions
 
 int ots_decode_reply(struct ctx *c, enum wr_op op, bytes body, struct wr_reply *out)
 {

@@ -3,6 +3,7 @@
  *
  *   ots.c         operations by name, decode and encode by operation, errors
  *   ots_table.c   requests and answers of table operations
+ *   ots_partition.c  DescribePartitions, both ways
  *   ots_row.c     requests of row operations
  *   ots_reply.c   answers of row operations
  *   ots_filter.c  filters, both ways
@@ -68,6 +69,10 @@ void ots_put_sse(struct buf *b, unsigned field, const struct wr_sse_spec *sse);
 /* A serialized Filter. */
 int ots_read_filter(struct ctx *c, bytes in, const struct wr_filter **out);
 void ots_put_filter(struct buf *b, unsigned field, const struct wr_filter *filter);
+
+/* DescribePartitions, the client's half. */
+void ots_ask_describe_partitions(struct buf *b, const struct wr_request *req);
+int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out);
 
 void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes);
 void ots_put_names(struct buf *b, unsigned field, const bytes *names, size_t n);

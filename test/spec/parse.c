@@ -407,6 +407,8 @@ bool parse_request(struct cursor *p, struct wr_request *out)
         parse_columns(p, WR_OP_ADD_DEFINED_COLUMN, out);
     } else if (take(p, "delete_columns")) {
         parse_columns(p, WR_OP_DELETE_DEFINED_COLUMN, out);
+    } else if (take(p, "partitions")) {
+        parse_table_name(p, WR_OP_DESCRIBE_PARTITIONS, out);
     } else if (take(p, "split_points")) {
         parse_split(p, out);
     } else if (take(p, "heat")) {

@@ -414,6 +414,32 @@ static void put_sizes(struct printer *p, const struct wr_sizes_result *r)
     put(p, ")");
 }
 
+static void put_traffic(struct printer *p, const struct wr_traffic *t)
+{
+#define X(name, text) put(p, " " #name "=%" PRIu64, t->name);
+    WR_TRAFFIC_MAP(X)
+#undef X
+}
+
+/* The table's figures under their own names; those of its partitions as lists. */
+static void put_partitions(struct printer *p, const struct wr_partition_list *l)
+{
+    put(p, "partitions splits=(");
+    for (size_t i = 1; i < l->count; i++) {
+        put_value(p, &l->partitions[i].begin);
+        put(p, " ");
+    }
+    put(p, ") number=%zu", l->count);
+    put_traffic(p, &l->traffic);
+#define X(name, text)                                                                              \
+    put(p, " each_" #name "=(");                                                                   \
+    for (size_t i = 0; i < l->count; i++)                                                          \
+        put(p, "%" PRIu64 " ", l->partitions[i].traffic.name);                                     \
+    put(p, ")");
+    WR_TRAFFIC_MAP(X)
+#undef X
+}
+
 /* ---- all of it */
 
 static bool has_punct(const struct tokens *t, const char *what)
@@ -471,6 +497,12 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
     case WR_OP_GET_RANGE:
     case WR_OP_BULK_EXPORT:
         put_range(p, &r->range, brief);
+        return;
+    case WR_OP_DESCRIBE_PARTITIONS:
+        if (brief)
+            put(p, "ok");
+        else
+            put_partitions(p, &r->partitions);
         return;
     case WR_OP_COMPUTE_SPLIT_POINTS:
         if (brief)

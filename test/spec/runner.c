@@ -191,7 +191,8 @@ static bool lists_items(const struct tokens *expected)
 {
     const struct token *t = &expected->items[0];
 
-    return token_is(t, "table") || token_is(t, "heat") || token_is(t, "sizes");
+    return token_is(t, "table") || token_is(t, "heat") || token_is(t, "sizes") ||
+           token_is(t, "partitions");
 }
 
 /* Executes; a table gets the layout of the whole run, if it names none and its key fits. */
@@ -233,8 +234,8 @@ static enum outcome run_request(struct run *run, struct cursor *p, struct wr_req
     }
     answer_release(&a);
     actual = lex(s, printed);
-    same = lists_items(&expected) ? match_items(s, &expected, &actual)
-                                                 : match(s, &expected, &actual);
+    same =
+        lists_items(&expected) ? match_items(s, &expected, &actual) : match(s, &expected, &actual);
     if (!same)
         return failure(run, text, NULL, printed);
     note_codes(run->r, &expected);

@@ -132,7 +132,7 @@ static void test_every_operation(void **state)
         bool reads = op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE ||
                      op == WR_OP_COMPUTE_SPLIT_POINTS || op == WR_OP_BULK_EXPORT ||
                      op == WR_OP_DESCRIBE_TABLE || op == WR_OP_DESCRIBE_HEAT ||
-                     op == WR_OP_DESCRIBE_SIZES;
+                     op == WR_OP_DESCRIBE_SIZES || op == WR_OP_DESCRIBE_PARTITIONS;
         bool lists = op == WR_OP_LIST_TABLE;
         char says[128];
 

@@ -402,12 +402,16 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
         show_writes(b, &r->bulk_import.table);
         break;
     case WR_OP_DESCRIBE_HEAT:
-        show_f(b, "%.*s minutes=%d columns=%d rows=%d metrics=%u", BYTES_FMT(r->describe_heat.table),
-            r->describe_heat.minutes, r->describe_heat.columns, r->describe_heat.rows,
-            r->describe_heat.metrics);
+        show_f(b, "%.*s minutes=%d columns=%d rows=%d metrics=%u",
+               BYTES_FMT(r->describe_heat.table), r->describe_heat.minutes,
+               r->describe_heat.columns, r->describe_heat.rows, r->describe_heat.metrics);
         break;
     case WR_OP_DESCRIBE_SIZES:
-        show_f(b, "%.*s%s", BYTES_FMT(r->describe_sizes.table), r->describe_sizes.now ? " now" : "");
+        show_f(b, "%.*s%s", BYTES_FMT(r->describe_sizes.table),
+               r->describe_sizes.now ? " now" : "");
+        break;
+    case WR_OP_DESCRIBE_PARTITIONS:
+        buf_put_bytes(b, r->describe_partitions.table);
         break;
     case WR_OP_LIST_TABLE:
     case WR_OP_COUNT:

@@ -1,0 +1,154 @@
+/* cmd_partitions.c: `widerow partitions`. */
+#include "cli/command.h"
+#include "cli/print.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+struct partitions_options {
+    bool json;
+};
+
+static const struct option_row rows[] = {
+    {"json", NULL, "every figure of every partition, one line of JSON each, the table's last",
+     OPTION_FLAG, offsetof(struct partitions_options, json), 0, 0},
+    {0},
+};
+
+static bytes bound_text(struct arena *a, const struct wr_value *v, uint32_t bucket)
+{
+    struct buf b;
+
+    buf_init(&b, a, 32);
+    if (bucket)
+        buf_put_bytes(&b, arena_printf(a, "%u:", bucket));
+    if (v->type == WR_INF_MIN || v->type == WR_INF_MAX)
+        buf_put_bytes(&b, v->type == WR_INF_MIN ? BYTES_LIT("-inf") : BYTES_LIT("+inf"));
+    else
+        print_value(&b, v);
+    return buf_bytes(&b);
+}
+
+static bytes bytes_text(struct arena *a, uint64_t n)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    double v = (double)n;
+    size_t unit = 0;
+
+    for (; v >= 1000 && unit + 1 < PORT_COUNT(units); unit++)
+        v /= 1000;
+    return arena_printf(a, unit ? "%.1f %s" : "%.0f %s", v, units[unit]);
+}
+
+/* ---- for people ---- */
+
+static void print_line(struct arena *a, bytes begin, bytes end, uint64_t stored,
+                       const struct wr_traffic *t)
+{
+    bytes size = bytes_text(a, stored);
+
+    printf("%-20.*s %-20.*s %10.*s %9" PRIu64 " %9" PRIu64 " %12" PRIu64 " %12" PRIu64 " %9" PRIu64
+           "\n",
+           BYTES_FMT(begin), BYTES_FMT(end), BYTES_FMT(size), t->read_rate, t->write_rate,
+           t->read_units, t->write_units, t->refused);
+}
+
+static void print_balance(const char *way, uint64_t reserved, uint64_t used, uint64_t additional,
+                          uint64_t wasted)
+{
+    printf("%s: reserved %" PRIu64 " a second; used %" PRIu64 ", of which additional %" PRIu64
+           "; wasted %" PRIu64 "\n",
+           way, reserved, used, additional, wasted);
+}
+
+static void print_all(struct arena *a, const struct wr_partition_list *l)
+{
+    printf("%-20s %-20s %10s %9s %9s %12s %12s %9s\n", "from", "to", "stored", "rCU/s", "wCU/s",
+           "read CU", "write CU", "refused");
+    for (size_t i = 0; i < l->count; i++) {
+        const struct wr_partition *p = &l->partitions[i];
+
+        print_line(a, bound_text(a, &p->begin, p->begin_bucket),
+                   bound_text(a, &p->end, p->end_bucket), p->stored_bytes, &p->traffic);
+    }
+    print_line(a, BYTES_LIT("the table"), BYTES_LIT(""), l->stored_bytes, &l->traffic);
+    print_balance("reads ", l->traffic.read_reserved, l->traffic.read_units,
+                  l->traffic.read_additional, l->traffic.read_wasted);
+    print_balance("writes", l->traffic.write_reserved, l->traffic.write_units,
+                  l->traffic.write_additional, l->traffic.write_wasted);
+    printf("cuts since the start: %" PRIu64 " splits, %" PRIu64 " merges, the longest %.1f ms\n",
+           l->splits, l->merges, (double)l->longest_cut_us / 1000);
+}
+
+/* ---- for programs ---- */
+
+static void print_json(struct arena *a, const char *head, uint64_t stored,
+                       const struct wr_traffic *t)
+{
+    (void)a;
+    printf("{%s\"stored_bytes\":%" PRIu64, head, stored);
+#define X(name, text) printf(",\"" #name "\":%" PRIu64, t->name);
+    WR_TRAFFIC_MAP(X)
+#undef X
+    printf("}\n");
+}
+
+static bytes bound_json(struct arena *a, const struct wr_value *v)
+{
+    struct buf b;
+
+    buf_init(&b, a, 32);
+    print_value(&b, v); /* open ends are null */
+    return buf_bytes(&b);
+}
+
+static void print_all_json(struct arena *a, const struct wr_partition_list *l)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const struct wr_partition *p = &l->partitions[i];
+        bytes begin = bound_json(a, &p->begin), end = bound_json(a, &p->end);
+        bytes head =
+            arena_printf(a,
+                         "\"id\":%" PRIu64 ",\"begin\":%.*s,\"end\":%.*s,"
+                         "\"begin_bucket\":%u,\"end_bucket\":%u,\"created_us\":%" PRId64 ",",
+                         p->id, BYTES_FMT(begin), BYTES_FMT(end), p->begin_bucket, p->end_bucket,
+                         p->creation_us);
+
+        print_json(a, head.ptr, p->stored_bytes, &p->traffic);
+    }
+    print_json(a,
+               arena_printf(a,
+                            "\"partitions\":%zu,\"splits\":%" PRIu64 ",\"merges\":%" PRIu64
+                            ",\"longest_cut_us\":%" PRIu64 ",",
+                            l->count, l->splits, l->merges, l->longest_cut_us)
+                   .ptr,
+               l->stored_bytes, &l->traffic);
+}
+
+static int run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    struct wr_request request = {.op = WR_OP_DESCRIBE_PARTITIONS,
+                                 .describe_partitions = {bytes_str(cli->argv[0])}};
+    const struct partitions_options *o = options;
+    struct wr_reply reply;
+
+    TRY(client_exec(c, cl, &request, &reply));
+    if (o->json)
+        print_all_json(&c->arena, &reply.partitions);
+    else
+        print_all(&c->arena, &reply.partitions);
+    return 0;
+}
+
+const struct command command_partitions = {
+    .name = "partitions",
+    .args = "TABLE",
+    .summary = "show what a table is cut into, and what each part is asked for",
+    .text = "Capacity units are 4096 bytes, read or written. Units that are reserved and not used "
+            "in a second\nare wasted; what a second uses above them is additional.",
+    .options = rows,
+    .options_size = sizeof(struct partitions_options),
+    .argc_min = 1,
+    .argc_max = 1,
+    .run_connected = run,
+};

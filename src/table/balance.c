@@ -1,0 +1,292 @@
+/* balance.c
+ *
+ * Once a second, for each partition: the rates of the last second, the difference to its share of
+ * what is reserved, how long it has been hot or idle. What is stored is asked of the engine only
+ * when enough was written to matter. At most one cut a table and look, as a cut makes another map.
+ */
+#include "table/balance.h"
+
+#include "base/thread.h"
+#include "table/access.h"
+#include "table/cut.h"
+#include "table/middle.h"
+
+#include <time.h>
+
+#define LOOK_EVERY_MS 250
+#define RATES_EVERY_US 1000000
+#define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
+#define PIECES 8 /* measured again when that part of partition_bytes_max was written */
+
+struct balancer {
+    struct wr_db *db;
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool stop;
+};
+
+/* One table's look. */
+struct look {
+    struct ctx c;
+    struct wr_db *db;
+    struct table *table;
+    int64_t now_us;
+};
+
+/* ---- rates and balances ---- */
+
+static uint64_t per_second(uint64_t units, int64_t us)
+{
+    return (units * 1000000 + (uint64_t)us / 2) / (uint64_t)us;
+}
+
+/* `reserved` thousandths of a unit a second. */
+static void settle(struct partition_balance *b, int way, uint64_t units, uint64_t reserved,
+                   int64_t us)
+{
+    uint64_t used = units * 1000, had = reserved * (uint64_t)us / 1000000;
+
+    atomic_store(&b->rate[way], per_second(units, us));
+    if (used > had)
+        atomic_fetch_add(&b->additional[way], used - had);
+    else
+        atomic_fetch_add(&b->wasted[way], had - used);
+}
+
+static void settle_both(struct look *l, struct partition_balance *b, struct partition_counts *seen,
+                        const struct partition_counts *now, uint64_t shares, int64_t us)
+{
+    const struct wr_throughput *reserved = &l->table->schema.d.reserved;
+
+    settle(b, PARTITION_READ, now->read_units - seen->read_units,
+           (uint64_t)reserved->read * 1000 / shares, us);
+    settle(b, PARTITION_WRITE, now->write_units - seen->write_units,
+           (uint64_t)reserved->write * 1000 / shares, us);
+    *seen = *now;
+}
+
+static void since(int64_t *when, bool is, int64_t now_us)
+{
+    if (!is)
+        *when = 0;
+    else if (!*when)
+        *when = now_us;
+}
+
+static void look_rates(struct look *l)
+{
+    const struct partition_map *m = &l->table->partitions;
+    struct traffic *t = l->table->traffic;
+    int64_t us = t->looked_us ? l->now_us - t->looked_us : 0;
+    struct partition_counts counts;
+    uint64_t stored;
+
+    if (t->looked_us && us < RATES_EVERY_US)
+        return;
+    t->looked_us = l->now_us;
+    counts = traffic_counts(t, m, &stored);
+    if (us)
+        settle_both(l, &t->balance, &t->seen, &counts, 1, us);
+    for (size_t i = 0; i < m->count; i++) {
+        struct partition *p = m->at[i].partition;
+        uint64_t rate[PARTITION_WAYS];
+
+        counts = partition_counts(p);
+        if (us)
+            settle_both(l, &p->balance, &p->seen, &counts, m->count, us);
+        for (int way = 0; way < PARTITION_WAYS; way++)
+            rate[way] = atomic_load(&p->balance.rate[way]);
+        since(&p->hot_us, cut_is_hot(&l->db->limits, rate), l->now_us);
+        since(&p->idle_us, cut_is_idle(&l->db->limits, rate), l->now_us);
+    }
+}
+
+/* ---- sizes ---- */
+
+static int look_size(struct look *l, size_t i)
+{
+    const struct partition_map *m = &l->table->partitions;
+    struct partition *p = m->at[i].partition;
+    uint64_t written = partition_counts(p).write_bytes, stored;
+    struct partition_spec spec;
+
+    if (p->measured_us &&
+        (written == p->measured_at ||
+         (written - p->measured_at < (uint64_t)l->db->limits.partition_bytes_max / PIECES &&
+          l->now_us - p->measured_us < MEASURE_EVERY_US)))
+        return E_OK;
+    spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, m->at[i].start,
+                          partition_end(m, i));
+    TRY(engine_size(&l->c, l->db->engine, &spec, &stored));
+    atomic_store(&p->bytes, stored);
+    p->measured_at = written;
+    p->measured_us = l->now_us;
+    return E_OK;
+}
+
+/* ---- cuts ---- */
+
+static struct cut_view view(const struct look *l, const struct partition *p)
+{
+    struct cut_view v = {.bytes = atomic_load(&p->bytes),
+                         .hot_us = p->hot_us ? l->now_us - p->hot_us : 0,
+                         .idle_us = p->idle_us ? l->now_us - p->idle_us : 0,
+                         .uncut_bytes = p->uncut_bytes};
+
+    for (int way = 0; way < PARTITION_WAYS; way++)
+        v.rate[way] = atomic_load(&p->balance.rate[way]);
+    return v;
+}
+
+static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
+{
+    bytes *samples = ARENA_ARRAY(&l->c.arena, bytes, PARTITION_SAMPLES);
+    size_t n = 0;
+
+    pthread_mutex_lock(&p->sample_lock);
+    for (; n < p->sample_count; n++)
+        samples[n] = arena_copy(&l->c.arena, bytes_of(p->samples[n].ptr, p->samples[n].len));
+    pthread_mutex_unlock(&p->sample_lock);
+    return cut_middle(samples, n, out);
+}
+
+/* *cut: the map is another one now. */
+static int look_cut(struct look *l, size_t i, bool *cut)
+{
+    const struct partition_map *m = &l->table->partitions;
+    struct partition *p = m->at[i].partition;
+    struct cut_view v = view(l, p);
+    bool found = false;
+    bytes bound;
+
+    if (m->count >= (size_t)l->db->limits.table_partitions_max)
+        return E_OK;
+    if (cut_by_size(&l->db->limits, &v)) {
+        TRY(middle_find(&l->c, l->db, l->table, i, &found, &bound));
+        p->uncut_bytes = v.bytes; /* of no account once it is cut */
+    } else if (cut_by_load(&l->db->limits, &v)) {
+        found = middle_of_samples(l, p, &bound) && bytes_compare(bound, m->at[i].start) > 0;
+        p->hot_us = 0; /* another while before the next try */
+    }
+    if (!found)
+        return E_OK;
+    *cut = true;
+    return catalog_recut(&l->c, l->db, l->table, i, 1, &bound, 1);
+}
+
+static int look_merge(struct look *l, size_t i, bool *cut)
+{
+    const struct partition_map *m = &l->table->partitions;
+    struct cut_view a, b;
+
+    if (i + 1 >= m->count)
+        return E_OK;
+    a = view(l, m->at[i].partition);
+    b = view(l, m->at[i + 1].partition);
+    if (!cut_to_merge(&l->db->limits, &a, &b))
+        return E_OK;
+    *cut = true;
+    return catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0);
+}
+
+static int look_table(struct look *l)
+{
+    bool cut = false;
+
+    look_rates(l);
+    /* Elsewhere the table layer does not ask partition by partition yet. */
+    if (!(l->db->caps & ENGINE_ONE_MAP))
+        return E_OK;
+    for (size_t i = 0; i < l->table->partitions.count && !cut; i++) {
+        TRY(look_size(l, i));
+        TRY(look_cut(l, i, &cut));
+    }
+    for (size_t i = 0; i < l->table->partitions.count && !cut; i++)
+        TRY(look_merge(l, i, &cut));
+    return E_OK;
+}
+
+void balance_run(struct wr_db *db, int64_t now_us)
+{
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    n = catalog_all(db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++) {
+        struct look l = {.db = db, .table = tables[i], .now_us = now_us};
+        int code;
+
+        ctx_init(&l.c, &db->clock, &db->log, NULL, 0);
+        code = look_table(&l);
+        if (code && code != E_PARTITION)
+            log_warn(&db->log, "partitions: table '%.*s': %s", BYTES_FMT(l.table->schema.d.table),
+                     l.c.text ? l.c.text : err_info(code)->text);
+        ctx_release(&l.c);
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+}
+
+/* ---- the thread ---- */
+
+static void *balancer_main(void *arg)
+{
+    struct balancer *b = arg;
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    pthread_mutex_lock(&b->lock);
+    while (!b->stop) {
+        until.tv_nsec += LOOK_EVERY_MS * 1000000l;
+        if (until.tv_nsec >= 1000000000l) {
+            until.tv_nsec -= 1000000000l;
+            until.tv_sec++;
+        }
+        while (!b->stop && !pthread_cond_timedwait(&b->woken, &b->lock, &until))
+            continue;
+        if (b->stop)
+            break;
+        pthread_mutex_unlock(&b->lock);
+        balance_run(b->db, clock_mono_us(&b->db->clock));
+        pthread_mutex_lock(&b->lock);
+        clock_gettime(CLOCK_MONOTONIC, &until);
+    }
+    pthread_mutex_unlock(&b->lock);
+    return NULL;
+}
+
+struct balancer *balancer_start(struct wr_db *db)
+{
+    struct balancer *b = mem_zalloc(sizeof(*b));
+    pthread_condattr_t attr;
+
+    b->db = db;
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&b->woken, &attr);
+    pthread_condattr_destroy(&attr);
+    if (thread_start(&b->thread, "wr-balancer", balancer_main, b))
+        return b;
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->woken);
+    mem_free(b);
+    return NULL;
+}
+
+void balancer_stop(struct balancer *b)
+{
+    if (!b)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_signal(&b->woken);
+    pthread_mutex_unlock(&b->lock);
+    pthread_join(b->thread, NULL);
+    pthread_mutex_destroy(&b->lock);
+    pthread_cond_destroy(&b->woken);
+    mem_free(b);
+}

@@ -1,0 +1,21 @@
+/* balance.h: the thread that looks at every partition each second: what it was asked for against
+ * what is reserved, and whether it is to be cut in two or merged with its neighbour (cut.h). */
+#ifndef TABLE_BALANCE_H
+#define TABLE_BALANCE_H
+
+#include "widerow.h"
+
+#include <stdint.h>
+
+struct balancer;
+
+/* NULL: the system gives no thread. */
+struct balancer *balancer_start(struct wr_db *db);
+
+/* NULL is allowed. */
+void balancer_stop(struct balancer *b);
+
+/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. */
+void balance_run(struct wr_db *db, int64_t now_us);
+
+#endif

@@ -1,0 +1,205 @@
+/* middle.c
+ *
+ * A place is bucket and encoded key columns, as in a bound. The engine tells what is stored between
+ * two places, so the middle is found by halving places as numbers, and then moved to the beginning
+ * of the first partition-key value behind it. */
+#include "table/middle.h"
+
+#include "table/key.h"
+#include "table/wait.h"
+
+#define ROUNDS_MAX 256
+
+struct middle {
+    struct ctx *c;
+    struct wr_db *db;
+    const struct table *table;
+    partition_id id;
+    bytes start, end;
+};
+
+static int size_below(struct middle *m, bytes place, uint64_t *out)
+{
+    struct partition_spec spec =
+        partition_spec(&m->c->arena, m->table->schema.place.id, m->id, m->start, place);
+
+    return engine_size(m->c, m->db->engine, &spec, out);
+}
+
+/* The eight bytes of `place` behind n bytes, as a number; missing bytes count as zero. */
+static uint64_t number_at(bytes place, size_t n)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < 8; i++)
+        v = v << 8 | (n + i < place.len ? bytes_u8(place)[n + i] : 0);
+    return v;
+}
+
+static bytes place_of(struct arena *a, bytes like, size_t prefix, uint64_t number)
+{
+    uint8_t *p = arena_alloc(a, prefix + 8);
+
+    memcpy(p, like.ptr, prefix);
+    store_u64_be(p + prefix, number);
+    return bytes_of(p, prefix + 8);
+}
+
+static size_t common_prefix(bytes a, bytes b)
+{
+    size_t n = 0;
+
+    while (n < a.len && n < b.len && bytes_u8(a)[n] == bytes_u8(b)[n])
+        n++;
+    return n;
+}
+
+/* A place below which about `target` bytes of the partition lie. */
+static int halve(struct middle *m, uint64_t target, bytes *out)
+{
+    static const uint8_t above[9] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+    bytes low = m->start.len ? m->start : bytes_of(above, 0);
+    bytes high = m->end.len ? m->end : bytes_of(above, sizeof(above));
+
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        size_t prefix = common_prefix(low, high);
+        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
+        bytes place;
+
+        if (h - l < 2)
+            break;
+        place = place_of(&m->c->arena, low, prefix, l + (h - l) / 2);
+        TRY(size_below(m, place, &size));
+        if (size < target)
+            low = place;
+        else
+            high = place;
+    }
+    *out = high;
+    return E_OK;
+}
+
+/* Head keys of one bucket from place to place; no columns: from the bucket's start, to its end. */
+static struct key_range heads(struct middle *m, int bucket, bytes from, bytes to)
+{
+    struct arena *a = &m->c->arena;
+    struct buf start, end;
+
+    buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
+    key_put_prefix(&start, m->table->schema.place.id, (uint8_t)bucket, KIND_HEAD);
+    buf_put_bytes(&start, from);
+    buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
+    key_put_prefix(&end, m->table->schema.place.id, (uint8_t)bucket,
+                   to.len ? KIND_HEAD : KIND_HEAD + 1);
+    buf_put_bytes(&end, to);
+    return (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+}
+
+/* The bound of the first or last row in a range of heads. */
+static int row_bound(struct middle *m, const struct key_range *range, bool backward, bool *found,
+                     bytes *out)
+{
+    struct page page = {0};
+    struct scan scan = {.partition = m->id,
+                        .view = VIEW_DURABLE,
+                        .ranges = range,
+                        .range_count = 1,
+                        .backward = backward,
+                        .items_max = 1,
+                        .bytes_max = 1,
+                        .pages = &page};
+    struct wr_key_column columns[WR_KEY_COLUMNS_MAX];
+    const struct place *at = &m->table->schema.place;
+    bytes cols;
+    size_t used;
+    uint8_t *bound;
+
+    *found = false;
+    if (bytes_compare(range->start, range->end) >= 0)
+        return E_OK;
+    TRY(wait_scan(m->c, m->db->engine, &scan));
+    if (!page.count)
+        return E_OK;
+    cols = bytes_skip(page.items[0].key, KEY_PREFIX_BYTES);
+    TRY(key_read_columns(m->c, cols, at->key, at->layout.splice, columns, &used));
+    bound = arena_alloc(&m->c->arena, used + 1);
+    bound[0] = bytes_u8(page.items[0].key)[4];
+    memcpy(bound + 1, cols.ptr, used);
+    *out = bytes_of(bound, used + 1);
+    *found = true;
+    return E_OK;
+}
+
+static bytes place_cols(bytes place)
+{
+    return place.len ? bytes_skip(place, 1) : BYTES_NONE;
+}
+
+/* The bound of the first row at or behind a place; found false: none in this partition. */
+static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
+{
+    int bucket = place.len ? *bytes_u8(place) : 0;
+    int last = m->end.len ? *bytes_u8(m->end) : m->table->schema.place.layout.buckets - 1;
+    bytes from = place_cols(place);
+
+    *found = false;
+    for (; bucket <= last && !*found; bucket++) {
+        bytes to = bucket == last ? place_cols(m->end) : BYTES_NONE;
+        struct key_range range = heads(m, bucket, from, to);
+
+        if (bucket < last || !m->end.len || to.len)
+            TRY(row_bound(m, &range, false, found, out));
+        from = BYTES_NONE;
+    }
+    return E_OK;
+}
+
+/* The bound of the last row before a place, in the place's bucket. */
+static int last_bound(struct middle *m, bytes place, bool *found, bytes *out)
+{
+    int bucket = place.len ? *bytes_u8(place) : 0;
+    bool cut = m->start.len && *bytes_u8(m->start) == bucket;
+    struct key_range range =
+        heads(m, bucket, cut ? place_cols(m->start) : BYTES_NONE, place_cols(place));
+
+    return row_bound(m, &range, true, found, out);
+}
+
+/* The place behind every row of a bound's value: no key column begins with this byte. */
+static bytes behind(struct arena *a, bytes bound)
+{
+    uint8_t *p = arena_alloc(a, bound.len + 1);
+
+    memcpy(p, bound.ptr, bound.len);
+    p[bound.len] = 0xFF;
+    return bytes_of(p, bound.len + 1);
+}
+
+int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
+                bytes *out)
+{
+    const struct partition_at *at = &t->partitions.at[i];
+    struct middle m = {.c = c,
+                       .db = db,
+                       .table = t,
+                       .id = at->partition->id,
+                       .start = at->start,
+                       .end = partition_end(&t->partitions, i)};
+    bytes first, place;
+    uint64_t total;
+
+    TRY(next_bound(&m, m.start, found, &first));
+    if (!*found)
+        return E_OK;
+    TRY(size_below(&m, m.end, &total));
+    TRY(halve(&m, total / 2, &place));
+    TRY(next_bound(&m, place, found, out));
+    /* The middle lies in the first value: the next one then. */
+    if (*found && bytes_compare(*out, first) <= 0)
+        TRY(next_bound(&m, behind(&c->arena, first), found, out));
+    /* No row behind the middle: the last value is more than half, and is parted from the others. */
+    else if (!*found)
+        TRY(last_bound(&m, place, found, out));
+    *found = *found && bytes_compare(*out, first) > 0;
+    return E_OK;
+}

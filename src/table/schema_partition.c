@@ -1,0 +1,82 @@
+/* schema_partition.c: the ranges a table is cut into, as its description lists them. */
+#include "table/key.h"
+#include "table/schema.h"
+
+/* The first partition has the id of the table's place, which no other ever has; later ones take
+ * numbers of the catalog, which are far below the top bit. */
+static uint64_t first_id(const struct schema *s, size_t i)
+{
+    return i ? 1ull << 63 | (uint64_t)s->place.id << 16 | i : s->place.id;
+}
+
+/* The beginning of a bucket, or a value of the first key column in it. */
+static int put_bound(struct ctx *c, const struct schema *s, size_t bucket,
+                     const struct wr_value *value, bytes *out)
+{
+    struct wr_key_column column;
+    struct buf b;
+
+    *out = BYTES_NONE;
+    if (!bucket && !value)
+        return E_OK;
+    buf_init(&b, &c->arena, 32);
+    buf_put_u8(&b, (uint8_t)bucket);
+    if (value) {
+        column = (struct wr_key_column){s->d.key[0].name, *value};
+        TRY(key_put_columns(c, &b, s->d.key, &column, 1));
+    }
+    *out = buf_bytes(&b);
+    return E_OK;
+}
+
+int schema_partitions_init(struct ctx *c, struct schema *s)
+{
+    size_t buckets = s->place.layout.buckets ? s->place.layout.buckets : 1, n = 0;
+    size_t count = buckets * (s->d.split_count + 1);
+    struct schema_partition *p = ARENA_ARRAY(&c->arena, struct schema_partition, count);
+
+    for (size_t bucket = 0; bucket < buckets; bucket++)
+        for (size_t i = 0; i <= s->d.split_count; i++, n++) {
+            p[n].id = first_id(s, n);
+            p[n].created_us = s->d.creation_us;
+            TRY(put_bound(c, s, bucket, i ? &s->d.splits[i - 1] : NULL, &p[n].start));
+        }
+    s->partitions = p;
+    s->partition_count = count;
+    s->partition_place = s->place.id;
+    return E_OK;
+}
+
+/* Every bucket may be cut elsewhere: the first one's cuts stand for all. */
+int schema_splits_init(struct ctx *c, struct schema *s)
+{
+    struct wr_value *splits = ARENA_ARRAY(&c->arena, struct wr_value, s->partition_count);
+
+    s->d.split_count = 0;
+    for (size_t i = 1; i < s->partition_count; i++) {
+        bytes start = s->partitions[i].start;
+        struct wr_key_column column;
+        size_t used;
+
+        if (start.len < 2 || *bytes_u8(start) != 0)
+            continue;
+        TRY(key_read_columns(c, bytes_skip(start, 1), s->d.key, 1, &column, &used));
+        splits[s->d.split_count++] = column.value;
+    }
+    s->d.splits = splits;
+    return E_OK;
+}
+
+int schema_recut(struct ctx *c, const struct schema *old, const struct schema_partition *partitions,
+                 size_t count, struct schema **out)
+{
+    struct schema *s = ARENA_NEW(&c->arena, struct schema);
+
+    *s = *old;
+    s->version++;
+    s->partitions = partitions;
+    s->partition_count = count;
+    s->partition_place = s->place.id;
+    *out = s;
+    return schema_splits_init(c, s);
+}

@@ -1,0 +1,137 @@
+/* traffic.c: what tables and their partitions were asked for, for those who ask: DescribePartitions
+ * and status pages. All figures are in memory. */
+#include "table/call.h"
+#include "table/key.h"
+#include "table/name.h"
+#include "table/value.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint64_t whole(const atomic_ullong *thousandths)
+{
+    return atomic_load(thousandths) / 1000;
+}
+
+/* `shares`: how many share what the table reserves. */
+static struct wr_traffic figures(const struct partition_counts *c,
+                                 const struct partition_balance *b, const struct wr_throughput *r,
+                                 uint64_t shares)
+{
+    return (struct wr_traffic){
+        .reads = c->reads,
+        .writes = c->writes,
+        .read_units = c->read_units,
+        .write_units = c->write_units,
+        .read_bytes = c->read_bytes,
+        .write_bytes = c->write_bytes,
+        .refused = c->refused,
+        .read_rate = atomic_load(&b->rate[PARTITION_READ]),
+        .write_rate = atomic_load(&b->rate[PARTITION_WRITE]),
+        .read_reserved = (uint64_t)r->read / shares,
+        .write_reserved = (uint64_t)r->write / shares,
+        .read_additional = whole(&b->additional[PARTITION_READ]),
+        .write_additional = whole(&b->additional[PARTITION_WRITE]),
+        .read_wasted = whole(&b->wasted[PARTITION_READ]),
+        .write_wasted = whole(&b->wasted[PARTITION_WRITE]),
+    };
+}
+
+/* A bound as a value of the first key column and a bucket; `open` if it has no value. */
+static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum wr_type open,
+                      struct wr_value *value, uint32_t *bucket)
+{
+    struct wr_key_column column;
+    size_t used;
+
+    *value = (struct wr_value){.type = open};
+    *bucket = bound.len ? *bytes_u8(bound) : 0;
+    if (bound.len < 2)
+        return E_OK;
+    TRY(key_read_columns(c, bytes_skip(bound, 1), s->d.key, 1, &column, &used));
+    *value = value_copy(&c->arena, &column.value);
+    return E_OK;
+}
+
+static int describe(struct ctx *c, const struct table *t, struct wr_partition_list *out)
+{
+    const struct partition_map *m = &t->partitions;
+    const struct schema *s = &t->schema;
+    struct wr_partition *list = ARENA_ARRAY(&c->arena, struct wr_partition, m->count);
+    struct partition_counts counts = traffic_counts(t->traffic, m, &out->stored_bytes);
+
+    for (size_t i = 0; i < m->count; i++) {
+        const struct partition *p = m->at[i].partition;
+        struct partition_counts own = partition_counts(p);
+
+        list[i].id = p->id;
+        list[i].creation_us = p->created_us;
+        list[i].stored_bytes = atomic_load(&p->bytes);
+        list[i].traffic = figures(&own, &p->balance, &s->d.reserved, m->count);
+        TRY(read_bound(c, s, m->at[i].start, WR_INF_MIN, &list[i].begin, &list[i].begin_bucket));
+        TRY(read_bound(c, s, partition_end(m, i), WR_INF_MAX, &list[i].end, &list[i].end_bucket));
+    }
+    out->partitions = list;
+    out->count = m->count;
+    out->traffic = figures(&counts, &t->traffic->balance, &s->d.reserved, 1);
+    out->splits = atomic_load(&t->traffic->splits);
+    out->merges = atomic_load(&t->traffic->merges);
+    out->longest_cut_us = atomic_load(&t->traffic->cut_us_max);
+    return E_OK;
+}
+
+void traffic_exec(struct call *call)
+{
+    bytes name = call->req->describe_partitions.table;
+    struct ctx *c = &call->c;
+    struct table *t;
+
+    if (!name_check_table(c, name) &&
+        !catalog_find(c, call->db->catalog, call->req->instance, name, &t)) {
+        describe(c, t, &call->reply.partitions);
+        table_release(t);
+    }
+    call_finish(call);
+}
+
+static int busier(const void *a, const void *b)
+{
+    const struct wr_table_traffic *x = a, *y = b;
+    uint64_t nx = x->traffic.read_units + x->traffic.write_units;
+    uint64_t ny = y->traffic.read_units + y->traffic.write_units;
+
+    return (nx < ny) - (nx > ny);
+}
+
+size_t wr_busiest(struct wr_db *db, struct wr_table_traffic *out, size_t max)
+{
+    struct wr_table_traffic *all;
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    n = catalog_all(db->catalog, &c.arena, &tables);
+    all = ARENA_ARRAY(&c.arena, struct wr_table_traffic, n);
+    for (size_t i = 0; i < n; i++) {
+        struct table *t = tables[i];
+        struct partition_counts counts =
+            traffic_counts(t->traffic, &t->partitions, &all[i].stored_bytes);
+
+        snprintf(all[i].instance, sizeof(all[i].instance), "%.*s", BYTES_FMT(t->schema.instance));
+        snprintf(all[i].table, sizeof(all[i].table), "%.*s", BYTES_FMT(t->schema.d.table));
+        all[i].partitions = t->partitions.count;
+        all[i].splits = atomic_load(&t->traffic->splits);
+        all[i].merges = atomic_load(&t->traffic->merges);
+        all[i].longest_cut_us = atomic_load(&t->traffic->cut_us_max);
+        all[i].traffic = figures(&counts, &t->traffic->balance, &t->schema.d.reserved, 1);
+        table_release(t);
+    }
+    if (n)
+        qsort(all, n, sizeof(*all), busier);
+    n = n < max ? n : max;
+    if (n)
+        memcpy(out, all, sizeof(*all) * n);
+    ctx_release(&c);
+    return n;
+}
