@@ -155,7 +155,7 @@ int engine_get(struct ctx *c, struct engine *e, struct get *g)
     int code;
 
     assert(g->key.len);
-    g->found = false;
+    g->found = g->settled = false;
     g->value = BYTES_NONE;
     g->code = E_OK;
     code = e->ops->get(c, e, g);
@@ -199,6 +199,29 @@ void engine_stat(struct engine *e, struct engine_stat *out)
 {
     memset(out, 0, sizeof(*out));
     e->ops->stat(e, out);
+}
+
+int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
+                  void *arg)
+{
+    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
+    return e->ops->listen(c, e, on_news, arg);
+}
+
+void engine_news_done(struct engine *e, struct news *n)
+{
+    e->ops->news_done(e, n);
+}
+
+void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+{
+    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
+    e->ops->tell(e, text, done, arg);
+}
+
+int64_t engine_touch_ms(struct engine *e)
+{
+    return e->ops->touch_ms(e);
 }
 
 static int no_files(struct ctx *c, const struct engine_ops *ops)

@@ -73,6 +73,7 @@ struct get {
     int code;                    /* set before done() */
     bool found;
     bytes value;
+    bool settled; /* VIEW_LATEST: it is known that this was durable; else it may come to nothing */
 };
 
 struct kv {
@@ -197,6 +198,15 @@ struct bulk_ops {
     void (*close)(struct bulk *b);
 };
 
+/* What another process that shares the data tells of. The engine embeds it in its own. */
+struct news {
+    bytes text; /* valid until engine_news_done() */
+};
+
+/* What a process knows of the data by news alone it may use for so long after engine_touch_ms()
+ * was 0. */
+#define ENGINE_TOUCH_MS 15000
+
 struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
 };
@@ -231,6 +241,21 @@ struct engine_ops {
      * the partition's. */
     int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
     void (*stat)(struct engine *e, struct engine_stat *out);
+
+    /* The next four only without ENGINE_SOLE_WRITER. */
+
+    /* From now on on_news(arg, news) is called, on a thread of the engine that it must not block,
+     * for everything that other processes tell; each news ends with news_done(), soon. Blocks. May
+     * be called again when the touch is lost; what was told meanwhile is not heard. on_news NULL:
+     * no more calls once this returns. */
+    int (*listen)(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
+                  void *arg);
+    void (*news_done)(struct engine *e, struct news *n);
+    /* Tells all that listen; done(arg, E_OK) when every one of them has called news_done() for it,
+     * or has been out of touch for longer than ENGINE_TOUCH_MS. E_UNSURE: some may not know. */
+    void (*tell)(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+    /* How long ago it was sure that no news was missed. INT64_MAX: the touch is lost. */
+    int64_t (*touch_ms)(struct engine *e);
 
     /* The rest only with ENGINE_FILES. */
 
@@ -270,6 +295,11 @@ void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
+int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
+                  void *arg);
+void engine_news_done(struct engine *e, struct news *n);
+void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+int64_t engine_touch_ms(struct engine *e);
 /* E_UNSUPPORTED without ENGINE_FILES. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);

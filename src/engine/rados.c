@@ -289,6 +289,7 @@ static void rados_close(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
 
+    rados_listen_end(r);
     pthread_mutex_lock(&r->lock);
     while (r->under_way)
         pthread_cond_wait(&r->idle, &r->lock);
@@ -363,4 +364,8 @@ const struct engine_ops engine_rados = {
     .apply = rados_apply,
     .size = rados_size,
     .stat = rados_engine_stat,
+    .listen = rados_listen,
+    .news_done = rados_news_done,
+    .tell = rados_tell,
+    .touch_ms = rados_touch_ms,
 };

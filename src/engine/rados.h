@@ -42,6 +42,11 @@ struct rados {
     uint64_t pending_bytes; /* of batches whose done() is to come */
     uint64_t under_way;     /* calls whose completion is to come, and operations */
 
+    uint64_t watch; /* for news; the three below are set by rados_listen() alone */
+    void (*on_news)(void *arg, struct news *n);
+    void *news_arg;
+    atomic_bool watching, watch_lost;
+
     _Atomic uint64_t read_ops, write_ops; /* operations sent */
     _Atomic uint64_t acked, refused_busy;
     _Atomic uint64_t item_bytes;    /* mean bytes of a key and value that was listed */
@@ -104,6 +109,14 @@ int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *fr
                 size_t from_count, const struct partition_spec *to, size_t to_count);
 int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
+
+/* rados_news.c */
+int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, struct news *n),
+                 void *arg);
+void rados_listen_end(struct rados *r);
+void rados_news_done(struct engine *e, struct news *news);
+void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+int64_t rados_touch_ms(struct engine *e);
 
 /* rados_bulk.c */
 int rados_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);

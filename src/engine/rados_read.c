@@ -89,6 +89,7 @@ static void on_get(rados_completion_t completion, void *arg)
     rados_aio_release(completion);
     rados_answered(r, result);
     g->code = rados_read_code(r, result);
+    g->settled = true;
     if (!g->code)
         g->code = take_value(read);
     get_free(read);

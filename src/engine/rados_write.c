@@ -21,7 +21,7 @@
 #define OP_BYTES_MAX (8u << 20)
 #define OP_EDITS_MAX 8000
 /* osd_max_write_size is 90 MiB unless somebody lowered it; a batch past this is refused here. */
-#define BATCH_BYTES_MAX (64u << 20)
+#define BATCH_BYTES_MAX (84u << 20)
 #define EDIT_COST 64 /* of an edit besides its bytes, in op bytes */
 
 struct parked {

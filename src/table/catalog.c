@@ -15,6 +15,7 @@
 #include "table/modify.h"
 #include "table/name.h"
 #include "table/rekey.h"
+#include "table/sweep.h"
 #include "table/tally.h"
 #include "table/wait.h"
 
@@ -23,6 +24,9 @@
 #include <xxhash.h>
 
 #define BUCKETS 4096
+/* Processes that may be open at a time where they share the data; the low part of their numbers. */
+#define SLOTS 1024
+#define TRIES_MAX 32                /* of a change that another process was faster with */
 #define LEASE_US (3600ll * 1000000) /* how far ahead numbers are reserved */
 #define DROP_GRACE_MS 60000         /* no request lives longer */
 
@@ -32,6 +36,7 @@ enum catalog_kind {
     CATALOG_LEASE = 3,
     CATALOG_NEXT_ID = 4,
     CATALOG_REKEY = 5,
+    CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
 };
 
 struct catalog {
@@ -45,6 +50,15 @@ struct catalog {
     struct table *live;  /* every struct table that somebody holds, published or not */
     int64_t rate_second; /* under the catalog's latch: table operations in this second */
     int64_t rate_count;
+
+    /* Where other processes change tables, too. */
+    _Atomic uint64_t changes;      /* of the cache */
+    _Atomic int64_t good_until_ms; /* monotonic: what is cached may be used */
+    _Atomic uint64_t missed;       /* how often news may have been missed */
+    _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
+    struct job reload;
+    atomic_bool reloading;
+    uint64_t slot; /* tells our numbers from those of the others */
 };
 
 /* ---- keys ---- */
@@ -158,6 +172,7 @@ static int table_new(struct ctx *c, struct catalog *cat, bytes stored, struct ta
         table_release(t);
         return code;
     }
+    t->stored = arena_copy(&t->ctx.arena, stored);
     partition_map_init(&t->partitions, &t->ctx.arena, &t->schema);
     t->traffic = traffic_new();
     atomic_init(&t->has_detached, t->schema.has_detached);
@@ -213,14 +228,22 @@ static void table_follow(struct table *t, struct table *old)
     partition_map_adopt(&t->partitions, &old->partitions, t->traffic);
 }
 
-/* Puts `t` (may be NULL) in place of the table of that name. Takes over the reference. */
-static void cache_publish(struct catalog *cat, bytes instance, bytes name, struct table *t)
+/* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
+ * `*expected` (NULL: no matter). Takes over the reference. */
+static bool cache_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
+                       const uint64_t *expected)
 {
     struct table **at, *old;
 
     if (t && t->schema.d.options.cell_bytes_max > cat->db->limits.cell_bytes_max)
         atomic_store(&cat->db->has_lifted, true);
     pthread_rwlock_wrlock(&cat->lock);
+    if (expected && atomic_load(&cat->changes) != *expected) {
+        pthread_rwlock_unlock(&cat->lock);
+        table_release(t);
+        return false;
+    }
+    atomic_fetch_add(&cat->changes, 1);
     at = cache_at(cat, instance, name);
     old = *at;
     if (t) {
@@ -233,6 +256,12 @@ static void cache_publish(struct catalog *cat, bytes instance, bytes name, struc
     }
     pthread_rwlock_unlock(&cat->lock);
     table_release(old);
+    return true;
+}
+
+static void cache_publish(struct catalog *cat, bytes instance, bytes name, struct table *t)
+{
+    cache_swap(cat, instance, name, t, NULL);
 }
 
 static struct table *cache_get(struct catalog *cat, bytes instance, bytes name)
@@ -247,10 +276,14 @@ static struct table *cache_get(struct catalog *cat, bytes instance, bytes name)
     return t;
 }
 
+static int catalog_check(struct ctx *c, struct catalog *cat);
+
 int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out)
 {
-    struct table *t = cache_get(cat, instance, name);
+    struct table *t;
 
+    TRY(catalog_check(c, cat));
+    t = cache_get(cat, instance, name);
     if (!t)
         return fail_code(c, E_NOT_EXIST);
     if (t->schema.d.status != WR_TABLE_ACTIVE) {
@@ -300,6 +333,11 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
 /* ---- numbers ---- */
 
+static bool is_shared(const struct catalog *cat)
+{
+    return !(cat->db->caps & ENGINE_SOLE_WRITER);
+}
+
 uint64_t catalog_next_number(struct catalog *cat)
 {
     uint64_t now = (uint64_t)clock_wall_us(&cat->db->clock);
@@ -308,7 +346,7 @@ uint64_t catalog_next_number(struct catalog *cat)
     do
         next = last + 1 > now ? last + 1 : now;
     while (!atomic_compare_exchange_weak(&cat->number, &last, next));
-    return next;
+    return is_shared(cat) ? next * SLOTS + cat->slot : next;
 }
 
 /* Reserves numbers up to an hour ahead; on a clean close exactly what was used. */
@@ -354,13 +392,20 @@ static int load_tables(struct ctx *c, struct catalog *cat)
                             .items_max = 256,
                             .bytes_max = 1 << 20,
                             .pages = &page};
+        uint64_t before = atomic_load(&cat->changes);
+        bool changed = false;
 
         TRY(wait_scan(c, cat->db->engine, &scan));
-        for (size_t i = 0; i < page.count; i++) {
+        for (size_t i = 0; i < page.count && !changed; i++) {
             struct table *t;
 
             TRY(table_new(c, cat, page.items[i].value, &t));
-            cache_publish(cat, t->schema.instance, t->schema.d.table, t);
+            changed = !cache_swap(cat, t->schema.instance, t->schema.d.table, t, &before);
+            before++;
+        }
+        if (changed) { /* what was read may be older: once more */
+            page.more = true;
+            continue;
         }
         if (page.count)
             range.start = key_after(&c->arena, page.items[page.count - 1].key);
@@ -368,6 +413,32 @@ static int load_tables(struct ctx *c, struct catalog *cat)
             page.more = false;
     }
     return E_OK;
+}
+
+/* Ours among those that are open. It comes round again after SLOTS openings. */
+static int slot_take(struct ctx *c, struct catalog *cat)
+{
+    int code = E_GUARD;
+
+    for (int i = 0; code == E_GUARD && i < TRIES_MAX; i++) {
+        bytes key = plain_key(&c->arena, CATALOG_SLOT);
+        struct edit edit = {EDIT_PUT, key, BYTES_NONE};
+        struct guard guard = {key, BYTES_NONE, true};
+        struct batch batch = {.partition = PARTITION_SYSTEM,
+                              .guards = &guard,
+                              .guard_count = 1,
+                              .edits = &edit,
+                              .edit_count = 1};
+
+        TRY(load_number(c, cat->db->engine, CATALOG_SLOT, &cat->slot));
+        guard.absent = !cat->slot;
+        guard.value = number_value(&c->arena, cat->slot);
+        edit.value = number_value(&c->arena, cat->slot + 1);
+        code = wait_apply(c, cat->db->engine, &batch);
+    }
+    cat->slot %= SLOTS;
+    return code ? fail(c, code, "No number among the processes that share the data was to be had.")
+                : E_OK;
 }
 
 int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
@@ -385,7 +456,10 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
     if (!code)
         code = load_tables(c, cat);
     cat->next_id = next_id ? (uint32_t)next_id : 1;
-    atomic_store(&cat->number, lease > now ? lease : now);
+    /* The lease is the others', too; the slot keeps our numbers apart from theirs. */
+    atomic_store(&cat->number, lease > now && !is_shared(cat) ? lease : now);
+    if (!code && is_shared(cat))
+        code = slot_take(c, cat);
     if (!code)
         code = lease_store(c, cat, atomic_load(&cat->number) + LEASE_US);
     if (code) {
@@ -409,7 +483,8 @@ void catalog_close(struct catalog *cat)
     if (!cat)
         return;
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    lease_store(&c, cat, atomic_load(&cat->number) + 1);
+    if (!is_shared(cat)) /* others may be ahead of us */
+        lease_store(&c, cat, atomic_load(&cat->number) + 1);
     ctx_release(&c);
     for (int b = 0; b < BUCKETS; b++)
         for (struct table *t = cat->buckets[b], *next; t; t = next) {
@@ -430,6 +505,11 @@ struct table_op {
     bytes name;
     struct table *next; /* to publish; NULL: the table goes */
     struct edit edits[4];
+    size_t edit_count;
+    struct guard guards[2]; /* where others change tables, too */
+    size_t guard_count;
+    int tries;
+    struct job job; /* what may block: a new partition is made, the table is read again */
 };
 
 static int check_rate(struct call *call)
@@ -486,6 +566,8 @@ static int create_table(struct table_op *op, struct batch *b, struct table *old)
     TRY(op_put(op, b, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
     op_edit(b, op, EDIT_PUT, plain_key(&c->arena, CATALOG_NEXT_ID),
             number_value(&c->arena, id + 1ull));
+    op->guards[op->guard_count++] =
+        (struct guard){plain_key(&c->arena, CATALOG_NEXT_ID), number_value(&c->arena, id), id == 1};
     cat->next_id = id + 1; /* an id lost to a failed write is only a gap */
     return E_OK;
 }
@@ -565,6 +647,11 @@ static int change_table(struct table_op *op, struct batch *b, struct table *old)
     case WR_OP_UNLOAD_TABLE:
         return set_status(op, b, old, WR_TABLE_INACTIVE);
     case WR_OP_REKEY_TABLE:
+        /* Every write must go to both places, the other servers' too. */
+        if (is_shared(call->db->catalog))
+            return fail(&call->c, E_UNSUPPORTED,
+                        "A table is not rekeyed where several servers share the data. Copy it to "
+                        "a new table.");
         return rekey_table(op, b, old);
     case WR_OP_UPDATE_TABLE:
         TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
@@ -580,6 +667,9 @@ static int change_table(struct table_op *op, struct batch *b, struct table *old)
     return op_put(op, b, s);
 }
 
+static bytes news_text(struct arena *a, bytes instance, bytes name);
+static int refresh(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+
 static void op_end(struct table_op *op, struct run_list *woken)
 {
     struct call *call = op->call;
@@ -588,24 +678,76 @@ static void op_end(struct table_op *op, struct run_list *woken)
     call_finish(call);
 }
 
+static void op_run(struct latch *l, struct run_list *woken);
+static void op_retry(struct job *self);
+
+/* All the others know. */
+static void op_told(void *arg, int code)
+{
+    struct table_op *op = arg;
+    struct run_list woken = {0};
+
+    if (code)
+        fail_code(&op->call->c, code);
+    op_end(op, &woken);
+    latch_run(&woken);
+}
+
 static void op_done(void *arg, int code)
 {
     struct table_op *op = arg;
     struct call *call = op->call;
-    struct run_list woken = {0};
+    struct catalog *cat = call->db->catalog;
 
     if (code) {
-        fail_code(&call->c, code);
         table_release(op->next);
-    } else {
-        if (call->req->op == WR_OP_REKEY_TABLE)
-            rekey_describe(call, &op->next->schema);
-        else if (op->next)
-            schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
-        cache_publish(call->db->catalog, call->req->instance, op->name, op->next);
+        op->next = NULL;
+        if (code == E_GUARD && op->tries++ < TRIES_MAX) {
+            op->job.run = op_retry;
+            sweeper_submit(call->db->sweeper, &op->job);
+            return;
+        }
+        op_told(op, code == E_GUARD ? E_CONFLICT : code);
+        return;
     }
-    op_end(op, &woken);
-    latch_run(&woken);
+    if (call->req->op == WR_OP_REKEY_TABLE)
+        rekey_describe(call, &op->next->schema);
+    else if (op->next)
+        schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
+    cache_publish(cat, call->req->instance, op->name, op->next);
+    if (is_shared(cat))
+        engine_tell(call->db->engine, news_text(&call->c.arena, call->req->instance, op->name),
+                    op_told, op);
+    else
+        op_told(op, E_OK);
+}
+
+static void op_apply(struct table_op *op)
+{
+    struct call *call = op->call;
+    struct batch batch = {
+        .partition = PARTITION_SYSTEM, .edits = op->edits, .edit_count = op->edit_count};
+
+    if (is_shared(call->db->catalog)) {
+        batch.guards = op->guards;
+        batch.guard_count = op->guard_count;
+    }
+    engine_apply(&call->c, call->db->engine, &batch, op_done, op);
+}
+
+/* Where a partition is more than a range, it is made before anybody can know of it. What a crash
+ * leaves in between is empty and its id never comes again. */
+static void op_create(struct job *self)
+{
+    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct call *call = op->call;
+    struct partition_spec spec = {.id = op->next->schema.place.id};
+    int code = engine_create(&call->c, call->db->engine, &spec);
+
+    if (code)
+        op_done(op, code);
+    else
+        op_apply(op);
 }
 
 static void op_run(struct latch *l, struct run_list *woken)
@@ -614,8 +756,12 @@ static void op_run(struct latch *l, struct run_list *woken)
     struct call *call = op->call;
     struct batch batch = {.partition = PARTITION_SYSTEM};
     struct table *old = cache_get(call->db->catalog, call->req->instance, op->name);
-    int code = check_rate(call);
+    int code = op->tries ? E_OK : check_rate(call);
 
+    op->guards[0] =
+        (struct guard){table_key(&call->c.arena, call->req->instance, op->name),
+                       old ? arena_copy(&call->c.arena, old->stored) : BYTES_NONE, old == NULL};
+    op->guard_count = 1;
     if (!code)
         code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, &batch, old)
                                                    : change_table(op, &batch, old);
@@ -624,7 +770,13 @@ static void op_run(struct latch *l, struct run_list *woken)
         op_end(op, woken);
         return;
     }
-    engine_apply(&call->c, call->db->engine, &batch, op_done, op);
+    op->edit_count = batch.edit_count;
+    if (call->req->op == WR_OP_CREATE_TABLE && !(call->db->caps & ENGINE_ONE_MAP)) {
+        op->job.run = op_create;
+        sweeper_submit(call->db->sweeper, &op->job);
+    } else {
+        op_apply(op);
+    }
 }
 
 static bytes request_table(const struct wr_request *req)
@@ -690,6 +842,10 @@ void catalog_exec(struct call *call)
     struct table_op *op;
     int code;
 
+    if (catalog_check(&call->c, call->db->catalog)) {
+        call_finish(call);
+        return;
+    }
     if (req->op == WR_OP_LIST_TABLE) {
         list_table(call);
         return;
@@ -785,6 +941,9 @@ struct mark_op {
     struct table *table;
     struct table *next;
     struct edit edit;
+    struct guard guard;
+    int tries;
+    struct job job;
     void (*done)(void *arg, int code);
     void *arg;
 };
@@ -800,18 +959,53 @@ static void mark_end(struct mark_op *op, int code, struct run_list *woken)
     mem_free(op);
 }
 
-static void mark_done(void *arg, int code)
+static void mark_run(struct latch *l, struct run_list *woken);
+
+static void mark_retry(struct job *self)
+{
+    struct mark_op *op = PORT_CONTAINER(self, struct mark_op, job);
+    const struct schema *s = &op->table->schema;
+    struct run_list woken = {0};
+    int code = refresh(&op->c, op->db->catalog, s->instance, s->d.table);
+
+    if (code)
+        mark_end(op, code, &woken);
+    else
+        mark_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+static void mark_told(void *arg, int code)
 {
     struct mark_op *op = arg;
     struct run_list woken = {0};
 
-    if (code)
-        table_release(op->next);
-    else
-        cache_publish(op->db->catalog, op->next->schema.instance, op->next->schema.d.table,
-                      op->next);
     mark_end(op, code, &woken);
     latch_run(&woken);
+}
+
+static void mark_done(void *arg, int code)
+{
+    struct mark_op *op = arg;
+    struct wr_db *db = op->db;
+
+    if (code) {
+        table_release(op->next);
+        if (code == E_GUARD && op->tries++ < TRIES_MAX) {
+            op->job.run = mark_retry;
+            sweeper_submit(db->sweeper, &op->job);
+            return;
+        }
+        mark_told(op, code == E_GUARD ? E_CONFLICT : code);
+        return;
+    }
+    cache_publish(db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
+    if (is_shared(db->catalog))
+        engine_tell(db->engine,
+                    news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
+                    mark_told, op);
+    else
+        mark_told(op, E_OK);
 }
 
 static void mark_run(struct latch *l, struct run_list *woken)
@@ -838,6 +1032,11 @@ static void mark_run(struct latch *l, struct run_list *woken)
     code = table_new(&op->c, op->db->catalog, buf_bytes(&stored), &op->next);
     op->edit =
         (struct edit){EDIT_PUT, table_key(&op->c.arena, s.instance, s.d.table), buf_bytes(&stored)};
+    op->guard = (struct guard){op->edit.key, arena_copy(&op->c.arena, now->stored), false};
+    if (is_shared(op->db->catalog)) {
+        batch.guards = &op->guard;
+        batch.guard_count = 1;
+    }
     table_release(now);
     if (code)
         mark_end(op, code, woken);
@@ -1006,6 +1205,176 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
     let_go(db->latches, &held);
     table_release(now);
     return code;
+}
+
+/* ---- other processes ----
+ *
+ * Where others change tables, too, each change guards the stored record that it was made from, and
+ * is told to all before it is answered; who is told reads the record again. A process that may
+ * have missed news serves nothing until it has read all of them. */
+
+static bytes news_text(struct arena *a, bytes instance, bytes name)
+{
+    struct buf b;
+
+    buf_init(&b, a, 16 + instance.len + name.len);
+    buf_put_varint(&b, instance.len);
+    buf_put_bytes(&b, instance);
+    buf_put_bytes(&b, name);
+    return buf_bytes(&b);
+}
+
+/* Reads the table of that name from storage into the cache. Blocks. */
+static int refresh(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
+{
+    for (;;) {
+        uint64_t before = atomic_load(&cat->changes);
+        struct get get = {.partition = PARTITION_SYSTEM,
+                          .key = table_key(&c->arena, instance, name),
+                          .view = VIEW_DURABLE};
+        struct table *t = NULL;
+
+        TRY(wait_get(c, cat->db->engine, &get));
+        if (get.found)
+            TRY(table_new(c, cat, get.value, &t));
+        if (cache_swap(cat, instance, name, t, &before))
+            return E_OK;
+    }
+}
+
+static void op_retry(struct job *self)
+{
+    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct call *call = op->call;
+    struct catalog *cat = call->db->catalog;
+    struct run_list woken = {0};
+    uint64_t id = 0;
+    int code = refresh(&call->c, cat, call->req->instance, op->name);
+
+    if (!code)
+        code = load_number(&call->c, call->db->engine, CATALOG_NEXT_ID, &id);
+    if (id)
+        cat->next_id = (uint32_t)id;
+    if (code)
+        op_end(op, &woken);
+    else
+        op_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+struct heard {
+    struct job job;
+    struct catalog *cat;
+    struct news *news;
+};
+
+static void heard_run(struct job *self)
+{
+    struct heard *h = PORT_CONTAINER(self, struct heard, job);
+    struct catalog *cat = h->cat;
+    struct reader r = reader_of(h->news->text);
+    bytes instance = read_bytes(&r, (size_t)read_varint(&r));
+    struct ctx c;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    /* Without the record we know less than we say we do. */
+    if (r.bad || refresh(&c, cat, instance, read_bytes(&r, reader_left(&r))))
+        atomic_fetch_add(&cat->missed, 1);
+    ctx_release(&c);
+    engine_news_done(cat->db->engine, h->news);
+    mem_free(h);
+}
+
+static void on_news(void *arg, struct news *n)
+{
+    struct catalog *cat = arg;
+    struct heard *h = mem_zalloc(sizeof(*h));
+
+    h->cat = cat;
+    h->news = n;
+    h->job.run = heard_run;
+    sweeper_submit(cat->db->sweeper, &h->job);
+}
+
+static int listen_begin(struct ctx *c, struct catalog *cat)
+{
+    int64_t now = clock_mono_ms(&cat->db->clock);
+
+    TRY(engine_listen(c, cat->db->engine, on_news, cat));
+    atomic_store(&cat->good_until_ms, now + ENGINE_TOUCH_MS);
+    return E_OK;
+}
+
+/* Every name that is stored or cached is read again, in listening. */
+static int reload_all(struct ctx *c, struct catalog *cat)
+{
+    struct table **cached;
+    size_t n = catalog_all(cat, &c->arena, &cached);
+    int code = E_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!code)
+            code = refresh(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
+        table_release(cached[i]);
+    }
+    return code ? code : load_tables(c, cat);
+}
+
+static void reload_run(struct job *self)
+{
+    struct catalog *cat = PORT_CONTAINER(self, struct catalog, reload);
+    struct engine *e = cat->db->engine;
+    uint64_t missed = atomic_load(&cat->missed);
+    struct ctx c;
+    int code = E_OK;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    if (engine_touch_ms(e) == INT64_MAX)
+        code = listen_begin(&c, cat);
+    if (!code && engine_touch_ms(e) < ENGINE_TOUCH_MS && !reload_all(&c, cat)) {
+        atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+        log_info(&cat->db->log, "catalog: in touch with the other servers again");
+    }
+    ctx_release(&c);
+    atomic_store(&cat->reloading, false);
+}
+
+int catalog_start(struct ctx *c, struct catalog *cat)
+{
+    if (!is_shared(cat))
+        return E_OK;
+    TRY(listen_begin(c, cat));
+    return reload_all(c, cat);
+}
+
+static bool is_stale(const struct catalog *cat)
+{
+    return atomic_load(&cat->missed) != atomic_load(&cat->made_up);
+}
+
+/* May what is cached be used? */
+static int catalog_check(struct ctx *c, struct catalog *cat)
+{
+    int64_t now, age;
+
+    if (!is_shared(cat))
+        return E_OK;
+    now = clock_mono_ms(&cat->db->clock);
+    if (!is_stale(cat) && now < atomic_load(&cat->good_until_ms) - ENGINE_TOUCH_MS / 2)
+        return E_OK;
+    age = engine_touch_ms(cat->db->engine);
+    if (age < ENGINE_TOUCH_MS)
+        atomic_store(&cat->good_until_ms, now - age + ENGINE_TOUCH_MS);
+    else
+        atomic_fetch_add(&cat->missed, 1);
+    if (!is_stale(cat))
+        return E_OK;
+    if (!atomic_exchange(&cat->reloading, true)) {
+        cat->reload.run = reload_run;
+        sweeper_submit(cat->db->sweeper, &cat->reload);
+    }
+    return fail(c, E_UNAVAILABLE,
+                "This server is out of touch with the others; it reads its tables again.");
 }
 
 /* ---- sweeping ---- */

@@ -20,6 +20,7 @@ struct table {
     _Atomic int refs;
     struct ctx ctx; /* owns the schema's memory */
     struct schema schema;
+    bytes stored; /* what the schema was decoded from */
     struct partition_map partitions;
     struct traffic *traffic;
     atomic_bool has_detached;  /* as in the schema, but set ahead of it (catalog_mark_detached) */
@@ -32,6 +33,8 @@ struct table {
 
 /* The cache, filled from storage. */
 int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
+/* Once there is a sweeper: hears from now on what other processes change. */
+int catalog_start(struct ctx *c, struct catalog *cat);
 void catalog_close(struct catalog *cat);
 
 /* A reference to the table, or E_NOT_EXIST. `name` was checked. */

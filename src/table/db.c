@@ -159,6 +159,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->balancer = balancer_start(db);
     if (!db->balancer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
+
+    TRY(catalog_start(c, db->catalog));
     db->scrubber = scrubber_start(db);
     db->sizes = size_watch_start(db);
     return E_OK;
@@ -199,6 +201,14 @@ void wr_close(struct wr_db *db)
     size_watch_stop(db->sizes);
     scrubber_stop(db->scrubber);
     balancer_stop(db->balancer);
+
+    if (db->catalog && !(db->caps & ENGINE_SOLE_WRITER)) { /* its jobs are the last */
+        struct ctx c;
+
+        ctx_init(&c, &db->clock, &db->log, NULL, 0);
+        engine_listen(&c, db->engine, NULL, NULL);
+        ctx_release(&c);
+    }
     sweeper_stop(db->sweeper);
     while (atomic_load(&db->requests) > 0)
         usleep(1000); /* at the end of a process's life a short nap does no harm */

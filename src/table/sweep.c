@@ -193,10 +193,13 @@ static int remove_row(struct sweep *s, bytes head_key)
     struct modify m = {.table = s->table, .now_ms = s->now_ms, .changed = true};
     struct edits edits = {.arena = &s->c.arena};
     struct batch batch = {.partition = s->table->schema.place.id};
+    struct guard guard;
+    int code;
 
     TRY(wait_get(&s->c, s->db->engine, &get));
     if (!get.found)
         return E_OK;
+    guard = (struct guard){head_key, get.value, false};
     TRY(row_decode(&s->c, get.value, &m.old));
     if (visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
         return E_OK;
@@ -204,7 +207,12 @@ static int remove_row(struct sweep *s, bytes head_key)
     modify_edits(&m, &edits);
     batch.edits = edits.items;
     batch.edit_count = edits.count;
-    return wait_apply(&s->c, s->db->engine, &batch);
+    if (!(s->db->caps & ENGINE_SOLE_WRITER)) {
+        batch.guards = &guard;
+        batch.guard_count = 1;
+    }
+    code = wait_apply(&s->c, s->db->engine, &batch);
+    return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }
 
 static int sweep_ttl(struct sweep *s, size_t bucket)

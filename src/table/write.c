@@ -13,6 +13,10 @@
  *     on: that is how the second change sees the first.
  *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
  *     a success: what it was decided on may not be durable yet.
+ *   - Where other processes write too (no ENGINE_SOLE_WRITER), a latch keeps out only our own.
+ * There each batch guards the heads that its rows were decided on; a head names its row's state,
+ * wide rows' too. Rows whose guard failed are read and decided again in another round, in order,
+ *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT.
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
@@ -29,6 +33,7 @@
 #include <stdlib.h>
 
 #define GROUP_BYTES_MAX (8u << 20)
+#define ROUNDS_MAX 64
 
 struct write_op;
 
@@ -39,9 +44,11 @@ struct write_row {
     struct wr_row_result *result;
     size_t table_at; /* in the request */
     struct modify m;
+    struct modify *begun_as; /* m as it was begun, for another round; NULL: there is none */
     struct access access;
     struct load load;
     struct latch latch;
+    bool todo; /* in this round */
     bool latched;
     bool begun; /* checked against its table; m is filled in */
     bool loading;
@@ -83,6 +90,8 @@ struct write_op {
     size_t order_count, order_at;
 
     _Atomic size_t open; /* groups under way, and one for the walk itself */
+    atomic_bool again;   /* a guard failed */
+    int round;
 };
 
 static void walk(struct write_op *op, struct run_list *woken);
@@ -144,9 +153,15 @@ static void op_finish(struct write_op *op)
     call_finish(call);
 }
 
+static void op_again(struct write_op *op);
+
 static void op_release(struct write_op *op)
 {
-    if (atomic_fetch_sub(&op->open, 1) == 1)
+    if (atomic_fetch_sub(&op->open, 1) != 1)
+        return;
+    if (atomic_load(&op->again))
+        op_again(op);
+    else
         op_finish(op);
 }
 
@@ -178,14 +193,35 @@ static void group_done(void *arg, int code)
     struct group *g = arg;
     struct write_op *op = g->op;
 
-    /* Guards are for engines that others write too; there it means that somebody was faster. */
-    if (code == E_GUARD)
-        code = E_CONFLICT;
-    if (code)
-        for (size_t i = g->first; i < g->end; i++)
-            if (op->rows[i].decided)
-                row_set(&op->rows[i], code, err_info(code)->text);
+    if (code == E_GUARD && op->round < ROUNDS_MAX) {
+        atomic_store(&op->again, true); /* its rows stay to do */
+    } else {
+        /* Somebody was faster each time. */
+        if (code == E_GUARD)
+            code = E_CONFLICT;
+        for (size_t i = g->first; i < g->end; i++) {
+            struct write_row *r = &op->rows[i];
+
+            if (code && r->todo && r->decided)
+                row_set(r, code, err_info(code)->text);
+            r->todo = false;
+        }
+    }
     op_release(op);
+}
+
+/* What the rows of the pending group were decided on, one guard a row that is stored. */
+static void add_guards(struct write_op *op, struct batch *b)
+{
+    struct guard *guards = ARENA_ARRAY(&op->call->c.arena, struct guard, op->at - op->group_first);
+
+    for (size_t i = op->group_first; i < op->at; i++) {
+        const struct get *head = &op->rows[i].load.get;
+
+        if (op->rows[i].todo && op->rows[i].loading && head->key.ptr && !head->code)
+            guards[b->guard_count++] = (struct guard){head->key, head->value, !head->found};
+    }
+    b->guards = guards;
 }
 
 /* Applies the pending group and passes its latches on. */
@@ -202,6 +238,8 @@ static void group_end(struct write_op *op, struct run_list *woken)
         g->batch.edits = op->edits.items;
         g->batch.edit_count = op->edits.count;
         g->batch.partition = op->tables[op->rows[op->group_first].table_at].table->schema.place.id;
+        if (!(op->call->db->caps & ENGINE_SOLE_WRITER))
+            add_guards(op, &g->batch);
         atomic_fetch_add(&op->open, 1);
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
     }
@@ -337,7 +375,34 @@ static bool row_begin(struct write_op *op, struct write_row *r)
         row_fail(&call->c, r);
         return false;
     }
+    if (!(call->db->caps & ENGINE_SOLE_WRITER)) {
+        r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
+        *r->begun_as = r->m;
+    }
     return true;
+}
+
+/* Another round for the rows that are still to do. */
+static void op_again(struct write_op *op)
+{
+    for (size_t i = 0; i < op->row_count; i++) {
+        struct write_row *r = &op->rows[i];
+
+        if (!r->todo || !r->begun_as)
+            continue;
+        r->m = *r->begun_as;
+        *r->result = (struct wr_row_result){.code = 0};
+        r->load = (struct load){.c = NULL};
+        r->loading = r->decided = false;
+        r->before = NULL;
+        r->superseded = r->any_changed = false;
+    }
+    op->round++;
+    op->at = op->group_first = 0;
+    op->order = NULL;
+    atomic_store(&op->again, false);
+    atomic_store(&op->open, 1);
+    resume(op);
 }
 
 static void latch_woken(struct latch *l, struct run_list *woken)
@@ -354,6 +419,12 @@ static void latch_prepare(struct write_op *op, struct write_row *r)
         return;
     r->latch.key = schema_latch_key(&op->call->c.arena, &r->m.table->schema, r->m.cols);
     r->latch.run = latch_woken;
+}
+
+/* What was decided on is durable already, and was all read at one point in time. */
+static bool is_settled(const struct write_row *r)
+{
+    return r->loading && r->load.get.settled && !r->load.row.wide;
 }
 
 /* ---- the walk ---- */
@@ -382,12 +453,16 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         struct write_row *r = &op->rows[op->at];
         int code;
 
+        if (!r->todo)
+            continue;
         if (op->at > op->group_first &&
             (op->edits.bytes > GROUP_BYTES_MAX ||
              (!one_map && r->table_at != op->rows[op->group_first].table_at)))
             group_end(op, woken);
-        if (!row_begin(op, r))
+        if (!row_begin(op, r)) {
+            r->todo = false;
             continue;
+        }
         if (!row_latch(op, r, woken))
             return;
         code = row_decide(op, r);
@@ -395,7 +470,9 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             return;
         if (code) {
             row_fail(&op->call->c, r);
+            r->decided &= !is_settled(r);
             op->needs_barrier |= r->decided;
+            r->todo = r->decided;
         } else {
             row_accept(op, r);
             modify_edits(&r->m, &op->edits);
@@ -549,6 +626,12 @@ static void table_edits(struct write_op *op, const struct write_table *t)
     }
 }
 
+static void table_done(struct write_op *op, const struct write_table *t)
+{
+    for (size_t i = t->first; i < t->end; i++)
+        op->rows[i].todo = false;
+}
+
 static void walk_atomic(struct write_op *op, struct run_list *woken)
 {
     struct ctx *c = &op->call->c;
@@ -556,8 +639,13 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
     while (op->at < op->row_count) {
         struct write_table *t = &op->tables[op->rows[op->at].table_at];
 
+        if (!op->rows[op->at].todo) { /* all of a table or none */
+            op->at = op->group_first = t->end;
+            continue;
+        }
         if (!op->order) {
             if (!table_begin(op, t)) {
+                table_done(op, t);
                 op->at = op->group_first = t->end;
                 op->order = NULL;
                 continue;
@@ -627,6 +715,7 @@ static void op_add_row(struct write_op *op, const struct wr_row_change *change,
     r->change = change;
     r->result = result;
     r->table_at = op->table_count - 1;
+    r->todo = true;
 }
 
 static const char *change_name(enum wr_op op)

@@ -10,6 +10,8 @@ struct door_conf {
     const char *widerowd; /* the server's program; the library's door needs none */
     const struct wr_setting *settings;
     size_t setting_count;
+    const struct wr_setting *engine_settings; /* what the engine alone understands */
+    size_t engine_setting_count;
     bool strict;
     const char *server_flag; /* one more flag of the server's, "--name=value"; NULL: none */
 };

@@ -513,13 +513,21 @@ static void run_server(const struct door_conf *conf, const char *port_file)
                             "--http",       "127.0.0.1:0", "--sql",   "off",         "--admin",
                             "off",          "--instance",  INSTANCE,  "--log-level", "error",
                             "--port-file",  port_file};
-    char sets[20][128];
+    char sets[20][128], engine_sets[8][512];
     size_t n = 17;
 
     if (conf->strict)
         argv[n++] = "--strict";
     if (conf->server_flag)
         argv[n++] = conf->server_flag;
+    for (size_t i = 0; i < conf->engine_setting_count && i < PORT_COUNT(engine_sets); i++) {
+        snprintf(engine_sets[i], sizeof(engine_sets[i]), "--%s=%s", conf->engine_settings[i].name,
+                 conf->engine_settings[i].value);
+        for (char *at = engine_sets[i]; *at && *at != '='; at++)
+            if (*at == '_')
+                *at = '-';
+        argv[n++] = engine_sets[i];
+    }
     for (size_t i = 0; i < conf->setting_count && i < PORT_COUNT(sets); i++) {
         snprintf(sets[i], sizeof(sets[i]), "%s=%s", conf->settings[i].name,
                  conf->settings[i].value);

@@ -42,6 +42,8 @@ struct door *door_library_open(const struct door_conf *conf, char *message, size
                            .dir = conf->dir,
                            .settings = conf->settings,
                            .setting_count = conf->setting_count,
+                           .engine_settings = conf->engine_settings,
+                           .engine_setting_count = conf->engine_setting_count,
                            .strict = conf->strict,
                            .log = log_nothing};
     struct library *l = mem_zalloc(sizeof(*l));

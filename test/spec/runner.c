@@ -28,6 +28,8 @@ struct statement {
     int line;
 };
 
+#define SERVERS_MAX 4
+
 struct runner {
     struct door_conf conf;
     const char *door_name;
@@ -41,13 +43,20 @@ struct runner {
     struct wr_setting settings[SETTINGS_MAX * 2];
     char dir[256];
 
-    struct door *door;
+    /* Engines that many processes may share: every request goes to the next server. */
+    struct door *door; /* whose turn it is */
+    struct door *doors[SERVERS_MAX];
+    int servers, turn, files;
+    struct wr_setting engine_settings[8];
+    char namespace[64]; /* of the file that runs */
     struct statement *statements;
     size_t statement_count;
     int passed, failed, skipped;
     int laid_out; /* tables that got `layout` */
     bool given[E_COUNT];
 };
+
+static struct door *next_door(struct runner *r);
 
 /* ---- what scripts need */
 
@@ -201,17 +210,17 @@ static void exec(struct run *run, struct wr_request *req, struct answer *a)
     const char *layout = run->r->layout;
 
     if (!layout || req->op != WR_OP_CREATE_TABLE || req->create_table.layout.ptr) {
-        door_exec(run->r->door, &run->s.c, req, a);
+        door_exec(next_door(run->r), &run->s.c, req, a);
         return;
     }
     req->create_table.layout = bytes_str(layout);
-    door_exec(run->r->door, &run->s.c, req, a);
+    door_exec(next_door(run->r), &run->s.c, req, a);
     run->r->laid_out += a->reply.code == 0;
     if (a->reply.code != E_PARAMETER || !strstr(a->reply.message, "key layout"))
         return;
     answer_release(a);
     req->create_table.layout = BYTES_NONE;
-    door_exec(run->r->door, &run->s.c, req, a);
+    door_exec(next_door(run->r), &run->s.c, req, a);
 }
 
 static enum outcome run_request(struct run *run, struct cursor *p, struct wr_request *req,
@@ -263,7 +272,7 @@ static enum outcome run_fill(struct run *run, struct cursor *p, const char *text
         t.changes = changes + at;
         t.change_count = n;
         req.batch_write_row = (struct wr_batch_write_row){.tables = &t, .table_count = 1};
-        door_exec(run->r->door, &s->c, &req, &a);
+        door_exec(next_door(run->r), &s->c, &req, &a);
         ok = !a.reply.code && !a.fault;
         for (size_t i = 0; ok && i < n; i++)
             ok = !a.reply.batch.tables[0].rows[i].code;
@@ -289,7 +298,7 @@ static enum outcome run_drain(struct run *run, struct cursor *p, const char *tex
     for (bool more = true; more && pages < 100000; pages++) {
         struct answer a;
 
-        door_exec(run->r->door, &s->c, &req, &a);
+        door_exec(next_door(run->r), &s->c, &req, &a);
         if (a.reply.code || a.fault) {
             printed = arena_printf(&s->c.arena, "%s %s", a.fault ? a.fault : "", a.reply.message);
             answer_release(&a);
@@ -347,7 +356,7 @@ static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
 
     if (!run->r->http)
         return SKIPPED;
-    door_http_raw(run->r->door, p, &printed);
+    door_http_raw(next_door(run->r), p, &printed);
     expected = expectation(p);
     actual = lex(s, printed);
     if (!match(s, &expected, &actual))
@@ -357,6 +366,7 @@ static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
 }
 
 static void open_door(struct runner *r);
+static void close_door(struct runner *r);
 
 static enum outcome run_restart(struct run *run)
 {
@@ -364,8 +374,7 @@ static enum outcome run_restart(struct run *run)
 
     if (strcmp(r->conf.engine, "mem") == 0)
         return SKIPPED;
-    door_close(r->door);
-    r->door = NULL;
+    close_door(r);
     open_door(r);
     return PASSED;
 }
@@ -496,7 +505,7 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
 static bool exec_retry(struct run *run, const struct wr_request *req, struct answer *a)
 {
     for (int i = 0; i < 30; i++) {
-        door_exec(run->r->door, &run->s.c, req, a);
+        door_exec(next_door(run->r), &run->s.c, req, a);
         if (a->reply.code != E_TOO_FREQUENT && a->reply.code != E_QUOTA)
             return true;
         answer_release(a);
@@ -670,12 +679,37 @@ static void open_door(struct runner *r)
 {
     char message[300] = "";
 
-    r->door = r->http ? door_http_open(&r->conf, message, sizeof(message))
-                      : door_library_open(&r->conf, message, sizeof(message));
-    if (!r->door) {
-        fprintf(stderr, "spec: %s\n", message);
-        exit(2);
+    for (int i = 0; i < r->servers; i++) {
+        struct door_conf conf = r->conf;
+        char dir[300];
+
+        if (i) {
+            snprintf(dir, sizeof(dir), "%s/server-%d", r->dir, i);
+            mkdir(dir, 0700);
+            conf.dir = dir;
+        }
+        r->doors[i] = r->http ? door_http_open(&conf, message, sizeof(message))
+                              : door_library_open(&conf, message, sizeof(message));
+        if (!r->doors[i]) {
+            fprintf(stderr, "spec: %s\n", message);
+            exit(2);
+        }
     }
+    r->turn = 0;
+    r->door = r->doors[0];
+}
+
+static void close_door(struct runner *r)
+{
+    for (int i = 0; i < r->servers; i++)
+        door_close(r->doors[i]);
+    r->door = NULL;
+}
+
+static struct door *next_door(struct runner *r)
+{
+    r->door = r->doors[r->turn++ % r->servers];
+    return r->door;
 }
 
 /* "set name=value", "strict" and "server --flag=value" at the head of the file. Returns where its
@@ -724,6 +758,8 @@ static void run_file(struct runner *r, const char *file)
     file_cut(r, text);
     setup = read_settings(r);
     folder_empty(r->dir);
+    if (r->conf.engine_setting_count)
+        snprintf(r->namespace, sizeof(r->namespace), "%s-%d", strrchr(r->dir, '/') + 1, ++r->files);
     open_door(r);
     for (size_t i = setup; i < r->statement_count; i++) {
         size_t end = i + 1;
@@ -734,8 +770,7 @@ static void run_file(struct runner *r, const char *file)
             end++;
         run_case(r, file, setup, i, end);
     }
-    door_close(r->door);
-    r->door = NULL;
+    close_door(r);
     if (r->verbose)
         printf("%s: %" PRId64 " ms\n", file, wall_ms() - start);
     fflush(stdout);
@@ -804,8 +839,9 @@ static bool report_codes(const struct runner *r)
 
 static void usage(void)
 {
-    fprintf(stderr, "spec --engine mem|rocks --door library|http [--widerowd PATH] [--set "
+    fprintf(stderr, "spec --engine NAME --door library|http [--widerowd PATH] [--set "
                     "NAME=VALUE]...\n"
+                    "            [--engine-set NAME=VALUE]... [--servers N]\n"
                     "            [--layout LAYOUT] [--case PART-OF-NAME] [--every-code] "
                     "[--verbose] FILE.spec...\n");
     exit(2);
@@ -819,6 +855,22 @@ static void add_setting(struct runner *r, char *text)
         usage();
     *at = 0;
     r->always[r->always_count++] = (struct wr_setting){text, at + 1};
+}
+
+/* The namespace is ours: one a file. */
+static void add_engine_setting(struct runner *r, char *text)
+{
+    char *at = strchr(text, '=');
+    size_t n = r->conf.engine_setting_count;
+
+    if (!at || n + 1 >= PORT_COUNT(r->engine_settings))
+        usage();
+    *at = 0;
+    r->conf.engine_settings = r->engine_settings;
+    if (!n)
+        r->engine_settings[n++] = (struct wr_setting){"namespace", r->namespace};
+    r->engine_settings[n++] = (struct wr_setting){text, at + 1};
+    r->conf.engine_setting_count = n;
 }
 
 /* Returns the index of the first file. */
@@ -851,10 +903,16 @@ static int read_flags(struct runner *r, int argc, char **argv)
             r->layout = argv[i];
         else if (strcmp(flag, "set") == 0)
             add_setting(r, argv[i]);
+        else if (strcmp(flag, "engine-set") == 0)
+            add_engine_setting(r, argv[i]);
+        else if (strcmp(flag, "servers") == 0)
+            r->servers = (int)strtol(argv[i], NULL, 10);
         else
             usage();
     }
     r->http = strcmp(r->door_name, "http") == 0;
+    if (r->servers < 1 || r->servers > SERVERS_MAX)
+        usage();
     if (i == argc || (!r->http && strcmp(r->door_name, "library") != 0))
         usage();
     return i;
@@ -870,6 +928,7 @@ int main(int argc, char **argv)
     r->conf.engine = "mem";
     r->conf.widerowd = "build/widerowd";
     r->door_name = "library";
+    r->servers = 1;
     i = read_flags(r, argc, argv);
     snprintf(r->dir, sizeof(r->dir), "%s/widerow-spec-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     if (!mkdtemp(r->dir)) {

@@ -1,0 +1,157 @@
+/* rados_news.c: news among the processes on one pool, by watch and notify on the object of the
+ * system partition.
+ *
+ * A notification ends when every watcher has acknowledged it, or NEWS_WAIT_MS after it was sent. A
+ * process that is silent (paused, cut off) keeps nobody waiting longer, for it asks before it uses
+ * what it knows whether its watch was confirmed less than ENGINE_TOUCH_MS ago, which is shorter. */
+#include "engine/rados.h"
+
+#include <errno.h>
+
+#define NEWS_WAIT_MS (ENGINE_TOUCH_MS + 3000)
+#define WATCH_SECONDS 30
+
+_Static_assert(WATCH_SECONDS * 1000 > NEWS_WAIT_MS, "a watch outlives what waits for it");
+
+struct rados_news {
+    struct news base;
+    struct rados *r;
+    uint64_t notification, cookie;
+};
+
+static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t from, void *data,
+                    size_t len)
+{
+    struct rados *r = arg;
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    struct rados_news *n;
+    uint8_t *text;
+
+    if (from == rados_get_instance_id(r->cluster)) {
+        rados_notify_ack(r->pool, name.text, notification, cookie, NULL, 0);
+        return;
+    }
+    n = mem_zalloc(sizeof(*n) + len);
+    text = (uint8_t *)n + sizeof(*n);
+    if (len)
+        memcpy(text, data, len);
+    n->base.text = bytes_of(text, len);
+    n->r = r;
+    n->notification = notification;
+    n->cookie = cookie;
+    rados_hold(r);
+    r->on_news(r->news_arg, &n->base);
+}
+
+void rados_news_done(struct engine *e, struct news *news)
+{
+    struct rados_news *n = PORT_CONTAINER(news, struct rados_news, base);
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+
+    (void)e;
+    rados_notify_ack(n->r->pool, name.text, n->notification, n->cookie, NULL, 0);
+    rados_release(n->r);
+    mem_free(n);
+}
+
+static void on_lost(void *arg, uint64_t cookie, int error)
+{
+    struct rados *r = arg;
+
+    (void)cookie;
+    (void)error;
+    atomic_store(&r->watch_lost, true);
+}
+
+int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, struct news *n),
+                 void *arg)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    int result;
+
+    rados_listen_end(r);
+    if (!on_each)
+        return E_OK;
+    r->on_news = on_each;
+    r->news_arg = arg;
+    atomic_store(&r->watch_lost, false);
+    result = rados_watch3(r->pool, name.text, &r->watch, on_news, on_lost, WATCH_SECONDS, r);
+    if (result) {
+        char reason[96];
+
+        r->watch = 0;
+        atomic_store(&r->watch_lost, true);
+        return fail(c, E_UNAVAILABLE, "The pool gives no watch: %s.",
+                    strerror_r(-result, reason, sizeof(reason)));
+    }
+    atomic_store(&r->watching, true);
+    return E_OK;
+}
+
+void rados_listen_end(struct rados *r)
+{
+    if (!atomic_load(&r->watching))
+        return;
+    atomic_store(&r->watching, false);
+    rados_unwatch2(r->pool, r->watch);
+    rados_watch_flush(r->cluster);
+    r->watch = 0;
+}
+
+int64_t rados_touch_ms(struct engine *e)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    int age;
+
+    if (!atomic_load(&r->watching) || atomic_load(&r->watch_lost))
+        return INT64_MAX;
+    age = rados_watch_check(r->pool, r->watch);
+    if (age < 0) {
+        atomic_store(&r->watch_lost, true);
+        return INT64_MAX;
+    }
+    return age;
+}
+
+struct telling {
+    struct rados *r;
+    void (*done)(void *arg, int code);
+    void *arg;
+    char *reply;
+    size_t reply_len;
+};
+
+static void on_told(rados_completion_t completion, void *arg)
+{
+    struct telling *t = arg;
+    struct rados *r = t->r;
+    int result = rados_aio_get_return_value(completion);
+
+    rados_aio_release(completion);
+    if (t->reply)
+        rados_buffer_free(t->reply);
+    /* Who was silent so long does not use what he knew. */
+    t->done(t->arg, result >= 0 || result == -ETIMEDOUT ? E_OK : E_UNSURE);
+    mem_free(t);
+    rados_release(r);
+}
+
+void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    struct telling *t = mem_zalloc(sizeof(*t));
+    rados_completion_t completion;
+
+    *t = (struct telling){.r = r, .done = done, .arg = arg};
+    rados_aio_create_completion2(t, on_told, &completion);
+    rados_hold(r);
+    if (rados_aio_notify(r->pool, name.text, completion, text.ptr, (int)text.len, NEWS_WAIT_MS,
+                         &t->reply, &t->reply_len)) {
+        rados_aio_release(completion);
+        mem_free(t);
+        rados_release(r);
+        done(arg, E_UNSURE);
+    }
+}
