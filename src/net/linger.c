@@ -7,6 +7,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define TICK_MS 25      /* between two looks at one that sends; the others have their turn ever */
@@ -60,7 +61,10 @@ static bool linger_is_over(const struct lingerer *g)
 /* False: it can be closed. */
 static bool linger_drop(struct lingerer *g, int64_t now)
 {
-    ssize_t n = recv(g->fd, NULL, DROP_BYTES, MSG_TRUNC | MSG_DONTWAIT);
+    /* The bare call, since sanitizers hold that recv() writes to its buffer, which it does not
+     * here. */
+    long n = syscall(SYS_recvfrom, g->fd, NULL, (size_t)DROP_BYTES, MSG_TRUNC | MSG_DONTWAIT, NULL,
+                     NULL);
 
     if (n > 0) {
         g->silence_ms = now + SILENCE_MS;
