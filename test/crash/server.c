@@ -65,19 +65,11 @@ static PORT_NORETURN void child(const char *log_file, const char *const *argv, c
 void server_start(struct server *s)
 {
     char address[32], texts[2000];
-    const char *argv[16 + SERVER_FLAGS_MAX] = {s->run->widerowd,
-                                               "--data",
-                                               s->dir,
-                                               "--http",
-                                               address,
-                                               "--sql",
-                                               "off",
-                                               "--admin",
-                                               "off",
-                                               "--port-file",
-                                               s->port_file,
-                                               "--set",
-                                               "table_ops_per_s_max=0"};
+    const char *argv[24 + SERVER_FLAGS_MAX] = {
+        s->run->widerowd, "--data", s->dir, "--http", address, "--sql", "off", "--admin", "off",
+        "--port-file", s->port_file, "--set", "table_ops_per_s_max=0",
+        /* Cuts and merges all the time. */
+        "--set", "partition_bytes_max=8192", "--set", "partition_idle_s=1"};
     char **env = environment_make(s, texts, sizeof(texts));
     struct stat st;
     int n = 0;
