@@ -20,6 +20,7 @@
 #define KEY_BYTES SKETCH_KEY_BYTES
 #define DRAIN_MS 100
 #define ADAPT_MS 1000
+#define ADAPT_NOTES 1000
 #define NOTES_A_DRAIN 2000 /* of a ring; more are thinned out */
 #define THIN_MAX 0xFFFFu
 #define HOT_KEYS 128
@@ -76,9 +77,10 @@ struct tally {
     struct tally_table *tables;
     struct tally_table *dying; /* closed; freed when every ring's head has passed its tail */
     uint64_t dying_tail[RINGS];
-    size_t live;    /* tables with a heat map */
-    int64_t minute; /* of the running step; 0: not begun */
-    int64_t adapted_ms;
+    size_t live;        /* tables with a heat map */
+    int64_t minute;     /* of the running step; 0: not begun */
+    int64_t adapted_ms; /* when the buckets followed last, and the notes since */
+    uint64_t applied;
 
     pthread_t thread;
     bool running;
@@ -308,6 +310,7 @@ static void apply(struct tally *t, const struct slot *s)
     f.n[WR_HEAT_BYTES] = s->bytes * w;
     if (!tt->heat)
         table_fill(t, tt);
+    t->applied++;
     tt->last_minute = t->minute;
     tt->writes += f.n[WR_HEAT_WRITES];
     heat_note(tt->heat, bytes_of(s->key, s->key_len), &f);
@@ -436,6 +439,17 @@ static void turn_minute(struct tally *t, int64_t minute)
     keep_below(t);
 }
 
+/* Lets the buckets follow what was noted: every second, and sooner after a burst. */
+static void adapt(struct tally *t, int64_t ms)
+{
+    for (struct tally_table *tt = t->tables; tt; tt = tt->next)
+        if (tt->heat)
+            heat_adapt(tt->heat);
+    keep_below(t);
+    t->adapted_ms = ms;
+    t->applied = 0;
+}
+
 static void drain_locked(struct tally *t)
 {
     int64_t ms = clock_wall_ms(t->clock);
@@ -447,13 +461,8 @@ static void drain_locked(struct tally *t)
     for (size_t i = 0; i < RINGS; i++)
         drain_ring(t, &t->rings[i]);
     bury(t);
-    if (ms - t->adapted_ms >= ADAPT_MS || ms < t->adapted_ms) {
-        t->adapted_ms = ms;
-        for (struct tally_table *tt = t->tables; tt; tt = tt->next)
-            if (tt->heat)
-                heat_adapt(tt->heat);
-        keep_below(t);
-    }
+    if (t->applied >= ADAPT_NOTES || ms - t->adapted_ms >= ADAPT_MS || ms < t->adapted_ms)
+        adapt(t, ms);
 }
 
 void tally_drain(struct tally *t)
