@@ -47,10 +47,11 @@ for table in load spread; do
 done
 
 widerow heat load --rows 12 >"$work/text"
-check "the head names table, metric and sum" grep -q '^load: writes, .* in all 3,600,' "$work/text"
+# The load comes in a burst, of which a part may be thinned out: then sums are estimates (test/spec/heat.spec has exact ones).
+check "the head names table, metric and sum" grep -qE '^load: writes, .* in all 3,[3-9]..,' "$work/text"
 check "rows of the field" [ "$(grep -c "|\$" "$work/text")" -ge 2 ]
 check "no escapes where there is no terminal" [ "$(grep -c $'\x1b' "$work/text")" = 0 ]
-check "the hottest key comes first" grep -A1 'hottest partition keys' "$work/text" | grep -q '600  "loud"'
+check "the hottest key comes first" grep -A1 'hottest partition keys' "$work/text" | grep -qE '[4-7]..  "loud"'
 widerow heat load --color >"$work/text"
 check "colors when asked for" grep -q $'\x1b\[48;5;' "$work/text"
 check "a field of sixteen buckets" [ "$(widerow heat spread --rows 16 | grep -c '|$')" = 16 ]
@@ -60,9 +61,10 @@ check "JSON adds up" python3 - "$work/heat.json" <<'PY'
 import json, sys
 heat = json.load(open(sys.argv[1]))
 assert len(heat["writes"]) == len(heat["rows"]) and len(heat["writes"][0]) == heat["columns"]
-assert sum(map(sum, heat["writes"])) == 3600 and sum(map(sum, heat["reads"])) == 0
-assert sum(map(sum, heat["cu"])) == 3600 and sum(map(sum, heat["bytes"])) > 3600 * 20
-assert heat["hot"][0]["key"] == ["loud"] and heat["hot"][0]["count"] == 600
+writes = sum(map(sum, heat["writes"]))
+assert 3300 < writes < 4000 and sum(map(sum, heat["reads"])) == 0
+assert sum(map(sum, heat["cu"])) == writes and sum(map(sum, heat["bytes"])) > writes * 20
+assert heat["hot"][0]["key"] == ["loud"] and 400 < heat["hot"][0]["count"] < 800
 PY
 check "JSON to standard output" sh -c "'$build/widerow' heat load --data '$work/data' --json - | python3 -m json.tool >/dev/null"
 widerow heat load --svg "$work/heat.svg" --png "$work/heat.png" --rows 20
