@@ -21,7 +21,8 @@ int64_t run_now_ms(void)
 
 /* ---- open and close ---- */
 
-static const struct wr_setting common_settings[] = {{"table_ops_per_s_max", "0"}};
+static const struct wr_setting common_settings[] = {
+    {"table_ops_per_s_max", "0"}, {"partition_bytes_max", "4096"}, {"partition_idle_s", "1"}};
 static const struct wr_setting wide_settings[] = {{"wide_row_cells", "4"},
                                                   {"wide_row_bytes", "1024"}};
 static const struct wr_setting tight_settings[] = {
