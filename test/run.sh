@@ -162,6 +162,7 @@ suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
 suite fuzz $([ "$nightly" ] && echo 2400 || echo 240) test/fuzz/run.sh
 suite io $([ "$nightly" ] && echo 2400 || echo 90) test/io/run.sh
 suite linear $([ "$nightly" ] && echo 900 || echo 90) test/linear/run.sh
+suite cell 240 test/cell/run.sh
 suite backup 90 test/backup/run.sh
 suite security 60 test/security/run.sh
 suite hostile 90 test/hostile/run.sh

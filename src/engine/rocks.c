@@ -99,7 +99,7 @@
 #define SCRUB_OPEN_FILES 64
 #define BULK_FILE_BYTES (128 * MIB)
 #define BULK_PUSH_BYTES (4 * MIB)
-#define ERASE_COMPACT_BYTES (8 * MIB) /* left behind in files shared with others */
+#define ERASE_COMPACT_BYTES (4 * MIB) /* left behind in files shared with others */
 #define SIZE_WALK_MAX 20000           /* unflushed keys counted before the rest is estimated */
 /* Values of enums that RocksDB's C header takes but does not name. */
 #define READ_TIER_MEMTABLE 3
