@@ -197,6 +197,7 @@ void table_release(struct table *t)
     partition_map_release(&t->partitions);
     traffic_release(t->traffic);
     tally_close(t->tally);
+    mem_free((void *)t->swept_key.ptr);
     ctx_release(&t->ctx);
     mem_free(t);
 }

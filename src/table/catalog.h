@@ -26,6 +26,9 @@ struct table {
     atomic_bool has_detached;  /* as in the schema, but set ahead of it (catalog_mark_detached) */
     struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;        /* in its hash bucket */
+    /* The sweeper's own: where its walk for rows past their time goes on. */
+    size_t swept_bucket;
+    bytes swept_key; /* the last it has seen there; ptr NULL: none */
     struct catalog *catalog;
     struct table *live_next, **live_at; /* among all that are still referenced by anybody */
     uint64_t hash;

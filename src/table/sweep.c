@@ -215,34 +215,62 @@ static int remove_row(struct sweep *s, bytes head_key)
     return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }
 
-static int sweep_ttl(struct sweep *s, size_t bucket)
+/* Where the walk goes on; it ends when it has seen every bucket. */
+static bool ttl_next(struct sweep *s, const struct page *page)
 {
-    struct key_range range = kind_range(s, bucket, KIND_HEAD);
-    struct page page = {.more = true};
-    size_t pages = TTL_PAGES / s->table->schema.place.layout.buckets + 1;
+    struct table *t = s->table;
 
-    for (size_t n = 0; page.more && n < pages; n++) {
+    mem_free((void *)t->swept_key.ptr);
+    t->swept_key = BYTES_NONE;
+    if (page->more && page->count) {
+        bytes last = page->items[page->count - 1].key;
+        void *copy = mem_alloc(last.len);
+
+        memcpy(copy, last.ptr, last.len);
+        t->swept_key = bytes_of(copy, last.len);
+        return true;
+    }
+    t->swept_bucket = (t->swept_bucket + 1) % t->schema.place.layout.buckets;
+    return t->swept_bucket != 0;
+}
+
+static int ttl_page(struct sweep *s, const struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        struct row row;
+        struct held held;
+        int code;
+
+        TRY(row_decode(&s->c, page->items[i].value, &row));
+        /* Another second of patience keeps the sweeper behind every reader's clock. */
+        if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
+            continue;
+        hold(s->db->latches, &held,
+             schema_latch_key(&s->c.arena, &s->table->schema,
+                              bytes_skip(page->items[i].key, KEY_PREFIX_BYTES)));
+        code = remove_row(s, page->items[i].key);
+        let_go(s->db->latches, &held);
+        TRY(code);
+    }
+    return E_OK;
+}
+
+/* A part of the table in each sweep, so that a large one keeps nothing else waiting. */
+static int sweep_ttl(struct sweep *s)
+{
+    struct table *t = s->table;
+    size_t pages = TTL_PAGES + t->schema.place.layout.buckets;
+    struct page page;
+    bool more = true;
+
+    for (size_t n = 0; more && n < pages; n++) {
+        struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
+
+        if (t->swept_key.ptr)
+            range.start = key_after(&s->c.arena, t->swept_key);
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
-        for (size_t i = 0; i < page.count; i++) {
-            struct row row;
-            struct held held;
-            int code;
-
-            TRY(row_decode(&s->c, page.items[i].value, &row));
-            /* Another second of patience keeps the sweeper behind every reader's clock. */
-            if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
-                continue;
-            hold(s->db->latches, &held,
-                 schema_latch_key(&s->c.arena, &s->table->schema,
-                                  bytes_skip(page.items[i].key, KEY_PREFIX_BYTES)));
-            code = remove_row(s, page.items[i].key);
-            let_go(s->db->latches, &held);
-            TRY(code);
-        }
-        if (page.count)
-            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
-        else
-            page.more = false;
+        TRY(ttl_page(s, &page));
+        more = ttl_next(s, &page);
     }
     return E_OK;
 }
@@ -253,12 +281,11 @@ static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
     int code = E_OK;
 
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
-    for (size_t bucket = 0; !code && bucket < t->schema.place.layout.buckets; bucket++) {
+    for (size_t bucket = 0; !code && bucket < t->schema.place.layout.buckets; bucket++)
         if (atomic_load(&t->has_detached))
             code = sweep_trash(&s, bucket);
-        if (!code && t->schema.d.options.ttl_s != -1)
-            code = sweep_ttl(&s, bucket);
-    }
+    if (!code && t->schema.d.options.ttl_s != -1)
+        code = sweep_ttl(&s);
     if (code)
         log_warn(&db->log, "sweep: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  s.c.text ? s.c.text : err_info(code)->text);

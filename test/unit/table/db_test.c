@@ -95,6 +95,26 @@ static void put(struct bed *b, const char *table, int64_t pk, size_t cell_count)
     assert_int_equal(run(b, &req), 0);
 }
 
+/* Many rows, 200 a request. */
+static void put_many(struct bed *b, const char *table, int64_t count)
+{
+    struct wr_key_column columns[200];
+    struct wr_row_change changes[200];
+    struct wr_table_write write = {
+        .table = bytes_str(table), .changes = changes, .change_count = 200};
+    struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW,
+                             .batch_write_row = {.tables = &write, .table_count = 1}};
+
+    for (int64_t first = 0; first < count; first += 200) {
+        for (int64_t i = 0; i < 200; i++) {
+            columns[i] =
+                (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = first + i}};
+            changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {.key = {&columns[i], 1}}};
+        }
+        assert_int_equal(run(b, &req), 0);
+    }
+}
+
 /* Stored keys of one kind, of all tables but the catalog, or of one table. */
 static size_t count_keys(struct bed *b, uint32_t table, enum key_kind kind)
 {
@@ -229,13 +249,29 @@ static void expired_rows_are_removed(void **state)
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
 }
 
+/* Behind more rows that live on than one sweep looks at. */
+static void the_sweep_goes_on_where_it_was(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_ms = clock_wall_ms(&b->db->clock);
+
+    create(b, "t", 3600);
+    clock_set_init(&b->db->clock, (now_ms - 2 * 3600 * (int64_t)1000) * 1000);
+    put(b, "t", 1000000, 2);
+    clock_real_init(&b->db->clock);
+    put_many(b, "t", 40000);
+    sweep_run(b->db, now_ms);
+    sweep_run(b->db, now_ms);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 40000);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
     const struct CMUnitTest tests[] = {
         TEST(tables_survive_and_ids_are_new),   TEST(numbers_rise_although_the_clock_goes_back),
         TEST(replaced_wide_rows_leave_nothing), TEST(dropped_tables_leave_nothing),
-        TEST(expired_rows_are_removed),
+        TEST(expired_rows_are_removed),         TEST(the_sweep_goes_on_where_it_was),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
