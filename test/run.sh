@@ -163,6 +163,7 @@ suite fuzz $([ "$nightly" ] && echo 2400 || echo 240) test/fuzz/run.sh
 suite io $([ "$nightly" ] && echo 2400 || echo 90) test/io/run.sh
 suite linear $([ "$nightly" ] && echo 900 || echo 90) test/linear/run.sh
 suite cell 240 test/cell/run.sh
+suite rados $([ "$nightly" ] && echo 1500 || echo 300) test/rados/run.sh
 suite backup 90 test/backup/run.sh
 suite security 60 test/security/run.sh
 suite hostile 90 test/hostile/run.sh

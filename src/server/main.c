@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #define EXIT_START 1 /* could not start */
@@ -132,6 +133,12 @@ static int db_open(struct server *s)
 
     if (wr_open(&options, &s->db, s->message, sizeof(s->message)))
         return refuse(s);
+    /* Keys are kept there also where rows are not. */
+    if (strcmp(c->engine, "mem") != 0 && mkdir(c->data, 0700) && errno != EEXIST) {
+        snprintf(s->message, sizeof(s->message), "cannot make the data folder %s: %s.", c->data,
+                 strerror(errno));
+        return refuse(s);
+    }
     return 0;
 }
 

@@ -33,7 +33,7 @@
 #include <stdlib.h>
 
 #define GROUP_BYTES_MAX (8u << 20)
-#define ROUNDS_MAX 64
+#define ROUNDS_MAX 1000 /* the deadline comes before */
 
 struct write_op;
 
@@ -314,6 +314,9 @@ static int row_decide(struct write_op *op, struct write_row *r)
         return c->code;
     TRY(call_check_deadline(op->call));
     TRY(row_load(op, r));
+    /* A row that others changed while we tried carries younger stamps than the request. */
+    if (op->round)
+        r->m.now_ms = clock_wall_ms(&op->call->db->clock);
     TRY(modify_run(c, &r->m,
                    r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
     if (modify_detaches(&r->m) && !atomic_load(&r->m.table->has_detached)) {

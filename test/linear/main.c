@@ -15,6 +15,7 @@
 #include "base/fault.h"
 
 #include <ftw.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -26,8 +27,10 @@
 struct run {
     uint64_t seed;
     const char *widerowd;
-    const char *work; /* folder */
-    const char *only; /* part of the names to run; NULL: all */
+    const char *work;   /* folder */
+    const char *engine; /* with servers: one that they can share */
+    int servers;        /* 0: one, and all scenarios for it */
+    const char *only;   /* part of the names to run; NULL: all */
     int rounds;
     double scale;
     int passed, failed, skipped;
@@ -38,7 +41,7 @@ struct scenario {
     const char *name;
     size_t requests;
     int groups;
-    bool http, wide, fresh;
+    bool http, wide, fresh, shared;
     void (*disturb)(struct workload *w);
 };
 
@@ -163,6 +166,34 @@ static void kill_now_and_then(struct workload *w)
     }
 }
 
+/* One of the servers is killed, one is paused, and the cluster below them loses a daemon; the
+ * command gets what to do as its argument. */
+static void disturb_servers(struct workload *w)
+{
+    long long all = atomic_load(&w->left);
+
+    for (int i = 1; i <= 3 && !atomic_load(&w->stop); i++) {
+        while (!atomic_load(&w->stop) && atomic_load(&w->left) > all - all * i / 4)
+            sleep_ms(5);
+        if (atomic_load(&w->stop))
+            return;
+        w->disturbances++;
+        if (i == 1) {
+            struct server *s = server_of(w->server, 1);
+
+            kill(s->pid, SIGSTOP);
+            sleep_ms(20000);
+            kill(s->pid, SIGCONT);
+        } else if (i == 2) {
+            if (!server_restart(server_of(w->server, 2)))
+                atomic_store(&w->left, 0);
+        } else if (getenv("LINEAR_CLUSTER") && system(getenv("LINEAR_CLUSTER"))) {
+            fprintf(stderr, "linear: the cluster could not be disturbed\n");
+            atomic_store(&w->left, 0);
+        }
+    }
+}
+
 /* Commits that fail before or after the sync; storage is reopened after each. */
 static void fail_commits(struct workload *w)
 {
@@ -195,11 +226,34 @@ static const struct scenario scenarios[] = {
     {"HTTP, rows stored whole", 30000, 24, .http = true},
     {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then},
+    {"servers take turns", 6000, 24, .http = true, .shared = true},
+    {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
+    {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
+     .disturb = disturb_servers},
 };
 
 static bool wanted(const struct run *r, const char *name)
 {
     return !r->only || strstr(name, r->only);
+}
+
+static bool open_others(struct run *r, const struct scenario *sc, struct server *first,
+                        const struct target_spec *spec)
+{
+    for (int i = 1; sc->shared && i < r->servers; i++) {
+        struct server *s = mem_zalloc(sizeof(*s));
+        struct target_spec mine = *spec;
+        char *dir = mem_alloc(560); /* the server's, to the end of the program */
+
+        snprintf(dir, 560, "%s.%d", spec->dir, i);
+        remove_folder(dir);
+        mine.dir = dir;
+        if (!server_open(s, &mine))
+            return false;
+        s->next = first->next;
+        first->next = s;
+    }
+    return true;
 }
 
 static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed)
@@ -211,11 +265,11 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .clients = CLIENTS_MAX,
                                  .groups = sc->groups,
                                  .requests = (size_t)((double)sc->requests * r->scale),
-                                 .range_is_atomic = !sc->wide,
+                                 .range_is_atomic = !sc->wide && !sc->shared,
                                  .fresh = sc->fresh,
                                  .disturb = sc->disturb};
     struct target_spec spec = {
-        .http = sc->http, .engine = "rocks", .widerowd = r->widerowd, .wide = sc->wide};
+        .http = sc->http, .engine = r->engine, .widerowd = r->widerowd, .wide = sc->wide};
     double begin = seconds(), ran;
     struct tally t = {0};
     char dir[512];
@@ -223,10 +277,16 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
 
     snprintf(dir, sizeof(dir), "%s/data", r->work);
     remove_folder(dir);
+    if (sc->shared) {
+        char name[64];
+
+        snprintf(name, sizeof(name), "linear-%llu-%d", (unsigned long long)seed, (int)getpid());
+        setenv("WIDEROW_NAMESPACE", name, 1);
+    }
     spec.dir = dir;
     if (sc->disturb == fail_commits)
         setenv("LINEAR_QUIET", "1", 1); /* failures are what it asks for */
-    ok = server_open(s, &spec) && workload_run(w, s, &conf);
+    ok = server_open(s, &spec) && open_others(r, sc, s, &spec) && workload_run(w, s, &conf);
     ran = seconds() - begin;
     if (ok) {
         check_all(w, true, &t);
@@ -243,10 +303,13 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
     unsetenv("LINEAR_QUIET");
     r->requests += t.requests;
     r->operations += t.operations;
-    server_close(s);
     workload_release(w);
     mem_free(w);
-    mem_free(s);
+    for (struct server *next; s; s = next) {
+        next = s->next;
+        server_close(s);
+        mem_free(s);
+    }
     remove_folder(dir);
     return ok;
 }
@@ -256,7 +319,7 @@ static void run_scenarios(struct run *r)
     for (size_t i = 0; i < PORT_COUNT(scenarios); i++) {
         bool ok = true;
 
-        if (!wanted(r, scenarios[i].name))
+        if (!wanted(r, scenarios[i].name) || scenarios[i].shared != (r->servers > 0))
             continue;
 #ifndef WR_FAULTS
         if (scenarios[i].disturb == fail_commits) {
@@ -266,7 +329,7 @@ static void run_scenarios(struct run *r)
         }
 #endif
         for (int round = 0; round < r->rounds && ok; round++)
-            ok = run_scenario(r, &scenarios[i], r->seed + (uint64_t)round * 7919);
+            ok = run_scenario(r, &scenarios[i], r->seed + i * 104729 + (uint64_t)round * 7919);
         r->passed += ok;
         r->failed += !ok;
     }
@@ -333,7 +396,8 @@ static void run_bugs(struct run *r)
 
 int main(int argc, char **argv)
 {
-    struct run r = {.seed = 0, .widerowd = "build/widerowd", .rounds = 1, .scale = 1};
+    struct run r = {
+        .seed = 0, .widerowd = "build/widerowd", .engine = "rocks", .rounds = 1, .scale = 1};
     double begin = seconds();
     char work[] = "/tmp/widerow-linear.XXXXXX";
 
@@ -349,9 +413,13 @@ int main(int argc, char **argv)
             r.scale = strtod(argv[i + 1], NULL);
         else if (strcmp(argv[i], "--only") == 0)
             r.only = argv[i + 1];
+        else if (strcmp(argv[i], "--engine") == 0)
+            r.engine = argv[i + 1];
+        else if (strcmp(argv[i], "--servers") == 0)
+            r.servers = (int)strtol(argv[i + 1], NULL, 10);
         else {
             fprintf(stderr, "usage: linear [--seed N] [--widerowd PATH] [--rounds N] [--scale X] "
-                            "[--only PART-OF-A-NAME]\n");
+                            "[--only PART-OF-A-NAME] [--engine NAME --servers N]\n");
             return 2;
         }
     }
@@ -360,7 +428,8 @@ int main(int argc, char **argv)
     r.work = work;
     printf("linear: seed %llu, %d clients\n", (unsigned long long)r.seed, CLIENTS_MAX);
     run_scenarios(&r);
-    run_bugs(&r);
+    if (!r.servers)
+        run_bugs(&r);
     remove_folder(work);
     printf("\n%zu requests, %zu operations checked, %.1f s\n", r.requests, r.operations,
            seconds() - begin);

@@ -8,7 +8,7 @@
 
 struct target_spec {
     bool http;
-    const char *engine; /* "rocks" or "mem" */
+    const char *engine; /* what else it needs stands in the environment: WIDEROW_CEPH_CONF, … */
     const char *widerowd;
     const char *dir; /* empty and ours; the same again after a restart */
     bool wide;       /* every row with two cells or more is stored cell by cell */
@@ -22,7 +22,18 @@ struct server {
     pid_t pid;
     char address[64];
     char endpoint[80];
+    struct server *next; /* another one on the same data; NULL: none */
 };
+
+/* The server of a client, when they take turns. */
+static inline struct server *server_of(struct server *first, int client)
+{
+    struct server *s = first;
+
+    for (int i = 0; i < client; i++)
+        s = s->next ? s->next : first;
+    return s;
+}
 
 /* False, with a line on stderr, if it does not start. */
 bool server_open(struct server *s, const struct target_spec *spec);

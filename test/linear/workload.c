@@ -354,6 +354,9 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
         return DONE;
     if (code == WR_E_CONDITION && o->type == OP_WRITE)
         return REFUSED;
+    /* Somebody at another server was faster, again and again. */
+    if (code == WR_E_CONFLICT && k->w->server->next)
+        return NOTHING;
     if (wr_error_status(code) / 100 == 4)
         problem(k, "a request was refused that is correct", code, message);
     if (o->type == OP_READ)
@@ -474,7 +477,7 @@ static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *r
 
     if (k->w->conf.fresh) {
         client_close(k->client);
-        client_open(c, &k->w->server->target, &k->client);
+        client_open(c, &server_of(k->w->server, k->number)->target, &k->client);
         k->client->retry_ms = 0;
     }
     code = client_exec(c, k->client, req, out);
@@ -637,7 +640,7 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
         k->w = w;
         k->number = i;
         rng_init(&k->rng, conf->seed * 1000003 + (uint64_t)i);
-        ok = client_open(&c, &s->target, &k->client) == 0;
+        ok = client_open(&c, &server_of(s, i)->target, &k->client) == 0;
         if (ok)
             k->client->retry_ms = 0;
     }

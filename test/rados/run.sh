@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
+# through two that take turns, linearizability over three servers, and kill -9 of the whole cluster.
+#
+#   BUILD=build            the build folder to test
+#   TIER=short|nightly     some scripts and one scenario, or all of them
+#   TEST_CEPH_CONF=FILE    takes this cluster (with a pool `data`) instead of making one; it is not killed then
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build} TIER=${TIER:-short}
+passed=0 failed=0 skipped=0
+cluster=test/rados/cluster.sh
+
+finish() {
+    echo "rados: $passed passed, $failed failed, $skipped skipped"
+    [ $failed -eq 0 ]
+    exit
+}
+PATH=$PATH:/usr/sbin:/sbin
+for tool in ceph ceph-mon ceph-osd; do
+    if ! command -v $tool >/dev/null || ! nm "$BUILD/widerowd" | grep -q engine_rados; then
+        echo "SKIPPED rados: NO CEPH HERE ($tool or librados-dev is missing): THE ENGINE ON A CEPH POOL IS NOT TESTED"
+        skipped=1
+        finish
+    fi
+done
+
+work=$(mktemp -d /tmp/wr-rados.XXXXXX)
+own=
+if [ -z "${TEST_CEPH_CONF:-}" ]; then
+    own=1
+    RADOS_OSD_BYTES=${RADOS_OSD_BYTES:-4294967296} $cluster start "$work/c" 3 || { failed=1; finish; }
+    export TEST_CEPH_CONF=$work/c/ceph.conf
+fi
+server=
+cleanup() {
+    [ -z "$server" ] || kill -9 "$server" 2>/dev/null
+    [ -z "$own" ] || $cluster kill "$work/c"
+    rm -rf "$work"
+}
+trap cleanup EXIT
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
+
+# step NAME COMMAND…: counts what its last line of counts says, or itself.
+step() {
+    local name=$1 start=$SECONDS line p f s
+    shift
+    timeout 240 "$@" >"$work/log" 2>&1
+    local code=$?
+    line=$(grep -E '^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$work/log" | tail -n 1)
+    if [ -n "$line" ]; then
+        read -r p f s < <(sed -E 's/.*: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped/\1 \2 \3/' <<<"$line")
+        [ $code -eq 0 ] || [ "$f" -gt 0 ] || f=1
+    else
+        p=$((code == 0)) f=$((code != 0)) s=0
+    fi
+    passed=$((passed + p)) failed=$((failed + f))
+    echo "$name: $p passed, $f failed, $s not for this engine, $((SECONDS - start)) s"
+    [ "$f" -eq 0 ] || tail -n 40 "$work/log"
+}
+
+spec() { # spec DOOR SERVERS FILE…
+    local door=$1 servers=$2
+    shift 2
+    "$BUILD/test/spec" --engine rados --engine-set "ceph_conf=$TEST_CEPH_CONF" --engine-set pool=data --door "$door" \
+        --servers "$servers" --widerowd "$BUILD/widerowd" "$@"
+}
+
+scripts() { printf 'test/spec/%s.spec\n' "$@"; }
+core=$(scripts rows batch atomic conditions counters autokey range tables versions)
+[ "$TIER" != nightly ] || core=$(ls test/spec/*.spec)
+
+start_server() {
+    rm -f "$work/port"
+    WIDEROW_NAMESPACE=durable "$BUILD/widerowd" --engine rados --data "$work/data" --http 127.0.0.1:0 --admin off \
+        --port-file "$work/port" >"$work/server.log" 2>&1 &
+    server=$!
+    for _ in $(seq 300); do
+        [ -s "$work/port" ] && break
+        sleep 0.1
+    done
+    endpoint=http://$(sed -n 's/^http=//p' "$work/port")
+}
+
+# Rows are loaded, each noted when it was acknowledged; meanwhile everything is killed, cluster and server, and started
+# again: every noted row must be there.
+killed() {
+    export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+    local writer
+    seq 1 300000 | awk 'BEGIN { print "k,v" } { print $1 ",value-" $1 }' >"$work/rows.csv"
+    start_server
+    "$BUILD/widerow" import "$work/rows.csv" --table t --key k:integer --create --batch 20 --retry 1 --quiet \
+        --acked "$work/acked" --endpoint "$endpoint" &
+    writer=$!
+    sleep 6
+    $cluster kill "$work/c"
+    kill -9 "$server"
+    wait "$writer" "$server" 2>/dev/null
+    $cluster start "$work/c" || return 1
+    start_server
+    "$BUILD/widerow" scan t --limit 0 --endpoint "$endpoint" | grep -oE '"k":[0-9]+' | cut -d: -f2 | sort >"$work/there"
+    sort "$work/acked" >"$work/sorted"
+    echo "$(wc -l <"$work/acked") rows were acknowledged, $(wc -l <"$work/there") are there, lost:"
+    comm -23 "$work/sorted" "$work/there" | head -n 20 | tee "$work/lost"
+    [ -s "$work/acked" ] && [ ! -s "$work/lost" ]
+}
+
+step "engine" "$BUILD/test/engine/engine_test"
+# shellcheck disable=SC2086
+step "spec, library" spec library 1 $core
+# shellcheck disable=SC2086
+step "spec, two servers by turns" spec http 2 $(scripts rows batch conditions counters tables autokey)
+if [ "$TIER" = nightly ]; then
+    export LINEAR_CLUSTER="$PWD/$cluster kill-osd $work/c 1 && sleep 3 && $PWD/$cluster start-osd $work/c 1"
+    [ -n "$own" ] || unset LINEAR_CLUSTER
+    step "linear, three servers" "$BUILD/test/linear" --widerowd "$BUILD/widerowd" --engine rados --servers 3
+else
+    step "linear, three servers" "$BUILD/test/linear" --widerowd "$BUILD/widerowd" --engine rados --servers 3 \
+        --only "take turns" --scale 0.2
+fi
+[ -z "$own" ] || step "everything killed" killed
+finish
