@@ -100,7 +100,7 @@ $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
 
 # Unit tests: test/unit/ mirrors src/, one program a file.
-UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(wildcard test/unit/*/*_test.c))
+UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/rados_omap_test.c),$(wildcard test/unit/*/*_test.c)))
 
 $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
