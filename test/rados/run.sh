@@ -72,9 +72,11 @@ scripts() { printf 'test/spec/%s.spec\n' "$@"; }
 core=$(scripts rows batch atomic conditions counters autokey range tables versions)
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec)
 
-start_server() {
+start_server() { # start_server NAMESPACE FLAG…
+    local namespace=$1
+    shift
     rm -f "$work/port"
-    WIDEROW_NAMESPACE=durable "$BUILD/widerowd" --engine rados --data "$work/data" --http 127.0.0.1:0 --admin off \
+    WIDEROW_NAMESPACE=$namespace "$BUILD/widerowd" "$@" --engine rados --data "$work/data" --http 127.0.0.1:0 --admin off \
         --port-file "$work/port" >"$work/server.log" 2>&1 &
     server=$!
     for _ in $(seq 300); do
@@ -90,7 +92,7 @@ killed() {
     export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
     local writer
     seq 1 300000 | awk 'BEGIN { print "k,v" } { print $1 ",value-" $1 }' >"$work/rows.csv"
-    start_server
+    start_server durable
     "$BUILD/widerow" import "$work/rows.csv" --table t --key k:integer --create --batch 20 --retry 1 --quiet \
         --acked "$work/acked" --endpoint "$endpoint" &
     writer=$!
@@ -99,12 +101,26 @@ killed() {
     kill -9 "$server"
     wait "$writer" "$server" 2>/dev/null
     $cluster start "$work/c" || return 1
-    start_server
+    start_server durable
     "$BUILD/widerow" scan t --limit 0 --endpoint "$endpoint" | grep -oE '"k":[0-9]+' | cut -d: -f2 | sort >"$work/there"
     sort "$work/acked" >"$work/sorted"
     echo "$(wc -l <"$work/acked") rows were acknowledged, $(wc -l <"$work/there") are there, lost:"
     comm -23 "$work/sorted" "$work/there" | head -n 20 | tee "$work/lost"
     [ -s "$work/acked" ] && [ ! -s "$work/lost" ]
+}
+
+node() {
+    export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
+    export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
+    start_server node --set table_ops_per_s_max=0 --set throughput_change_s_min=0 \
+        --set tables_per_instance_max=1000 --set ttl_seconds_min=1
+    WIDEROW_ENDPOINT=$endpoint timeout 180 test/compat/node/run.sh
+    local code=$?
+    kill "$server"
+    wait "$server" || code=1
+    server=
+    rm -rf "$work/data"
+    return $code
 }
 
 step "engine" timeout 240 "$BUILD/test/engine/engine_test"
@@ -120,5 +136,6 @@ else
     step "linear, three servers" timeout 600 "$BUILD/test/linear" --widerowd "$BUILD/widerowd" --engine rados --servers 3 \
         --only "take turns" --scale 0.2
 fi
+step "Node SDK" node
 [ -z "$own" ] || step "everything killed" killed
 finish
