@@ -178,18 +178,21 @@ static void disturb_servers(struct workload *w)
         if (atomic_load(&w->stop))
             return;
         w->disturbances++;
+        /* The pause last: the clients of the others would be done before it ends. */
         if (i == 1) {
+            if (!server_restart(server_of(w->server, 2)))
+                atomic_store(&w->left, 0);
+        } else if (i == 2) {
+            if (getenv("LINEAR_CLUSTER") && system(getenv("LINEAR_CLUSTER"))) {
+                fprintf(stderr, "linear: the cluster could not be disturbed\n");
+                atomic_store(&w->left, 0);
+            }
+        } else {
             struct server *s = server_of(w->server, 1);
 
             kill(s->pid, SIGSTOP);
             sleep_ms(20000);
             kill(s->pid, SIGCONT);
-        } else if (i == 2) {
-            if (!server_restart(server_of(w->server, 2)))
-                atomic_store(&w->left, 0);
-        } else if (getenv("LINEAR_CLUSTER") && system(getenv("LINEAR_CLUSTER"))) {
-            fprintf(stderr, "linear: the cluster could not be disturbed\n");
-            atomic_store(&w->left, 0);
         }
     }
 }
