@@ -514,7 +514,7 @@ struct rekeyer *rekeyer_start(struct wr_db *db)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&r->woken, &attr);
     pthread_condattr_destroy(&attr);
-    if (!thread_start(&r->thread, "rekeyer", rekeyer_main, r)) {
+    if (!thread_start(&r->thread, "wr-rekeyer", rekeyer_main, r)) {
         pthread_mutex_destroy(&r->lock);
         pthread_cond_destroy(&r->woken);
         mem_free(r);

@@ -383,7 +383,7 @@ struct size_watch *size_watch_start(struct wr_db *db)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&w->woken, &attr);
     pthread_condattr_destroy(&attr);
-    if (thread_start(&w->thread, "sizes", watch_main, w))
+    if (thread_start(&w->thread, "wr-sizes", watch_main, w))
         return w;
     log_error(&db->log, "sizes: the system gives no thread: large partition key values go unseen");
     pthread_mutex_destroy(&w->lock);

@@ -55,7 +55,7 @@ struct streams *streams_start(struct wr_db *db)
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->woken, NULL);
     while (s->thread_count < POOL_THREADS &&
-           thread_start(&s->threads[s->thread_count], "stream", pool_main, s))
+           thread_start(&s->threads[s->thread_count], "wr-stream", pool_main, s))
         s->thread_count++;
     return s;
 }

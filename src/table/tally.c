@@ -544,7 +544,7 @@ struct tally *tally_new(struct clock *clock, size_t bytes_max)
 void tally_start(struct tally *t)
 {
     if (t)
-        t->running = thread_start(&t->thread, "tally", tally_main, t);
+        t->running = thread_start(&t->thread, "wr-tally", tally_main, t);
 }
 
 void tally_stop(struct tally *t)
