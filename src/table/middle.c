@@ -5,10 +5,9 @@
  * of the first partition-key value behind it. */
 #include "table/middle.h"
 
+#include "table/halve.h"
 #include "table/key.h"
 #include "table/wait.h"
-
-#define ROUNDS_MAX 256
 
 struct middle {
     struct ctx *c;
@@ -18,40 +17,13 @@ struct middle {
     bytes start, end;
 };
 
-static int size_below(struct middle *m, bytes place, uint64_t *out)
+static int size_below(void *arg, bytes place, uint64_t *out)
 {
+    struct middle *m = arg;
     struct partition_spec spec =
         partition_spec(&m->c->arena, m->table->schema.place.id, m->id, m->start, place);
 
     return engine_size(m->c, m->db->engine, &spec, out);
-}
-
-/* The eight bytes of `place` behind n bytes, as a number; missing bytes count as zero. */
-static uint64_t number_at(bytes place, size_t n)
-{
-    uint64_t v = 0;
-
-    for (size_t i = 0; i < 8; i++)
-        v = v << 8 | (n + i < place.len ? bytes_u8(place)[n + i] : 0);
-    return v;
-}
-
-static bytes place_of(struct arena *a, bytes like, size_t prefix, uint64_t number)
-{
-    uint8_t *p = arena_alloc(a, prefix + 8);
-
-    memcpy(p, like.ptr, prefix);
-    store_u64_be(p + prefix, number);
-    return bytes_of(p, prefix + 8);
-}
-
-static size_t common_prefix(bytes a, bytes b)
-{
-    size_t n = 0;
-
-    while (n < a.len && n < b.len && bytes_u8(a)[n] == bytes_u8(b)[n])
-        n++;
-    return n;
 }
 
 /* A place below which about `target` bytes of the partition lie. */
@@ -61,22 +33,7 @@ static int halve(struct middle *m, uint64_t target, bytes *out)
     bytes low = m->start.len ? m->start : bytes_of(above, 0);
     bytes high = m->end.len ? m->end : bytes_of(above, sizeof(above));
 
-    for (int round = 0; round < ROUNDS_MAX; round++) {
-        size_t prefix = common_prefix(low, high);
-        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
-        bytes place;
-
-        if (h - l < 2)
-            break;
-        place = place_of(&m->c->arena, low, prefix, l + (h - l) / 2);
-        TRY(size_below(m, place, &size));
-        if (size < target)
-            low = place;
-        else
-            high = place;
-    }
-    *out = high;
-    return E_OK;
+    return halve_find(&m->c->arena, low, high, target, size_below, m, out);
 }
 
 /* Head keys of one bucket from place to place; no columns: from the bucket's start, to its end. */

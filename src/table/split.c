@@ -4,6 +4,7 @@
  * bytes end is found by halving the range of keys as numbers, and then moved to the next row that
  * is really there. */
 #include "table/call.h"
+#include "table/halve.h"
 #include "table/key.h"
 #include "table/meter.h"
 #include "table/name.h"
@@ -88,59 +89,24 @@ static int first_row(struct split_op *op, bytes cols, bool backward, bool *found
     return E_OK;
 }
 
-/* The eight bytes of `cols` behind a prefix of n bytes, as a number; missing bytes count as zero.
- */
-static uint64_t number_at(bytes cols, size_t n)
-{
-    uint64_t v = 0;
+struct piece {
+    struct split_op *op;
+    bytes origin;
+};
 
-    for (size_t i = 0; i < 8; i++)
-        v = v << 8 | (n + i < cols.len ? bytes_u8(cols)[n + i] : 0);
-    return v;
+static int piece_size(void *arg, bytes cols, uint64_t *out)
+{
+    struct piece *p = arg;
+
+    return size_between(p->op, p->origin, cols, out);
 }
 
-static bytes key_with(struct arena *a, bytes cols, size_t prefix, uint64_t number)
-{
-    uint8_t *p = arena_alloc(a, prefix + 8);
-
-    memcpy(p, cols.ptr, prefix);
-    store_u64_be(p + prefix, number);
-    return bytes_of(p, prefix + 8);
-}
-
-static size_t common_prefix(bytes a, bytes b)
-{
-    size_t n = 0;
-
-    while (n < a.len && n < b.len && bytes_u8(a)[n] == bytes_u8(b)[n])
-        n++;
-    return n;
-}
-
-/* A key in [low, high] such that about `target` bytes lie between low and it. Each round halves the
- * numbers that tell low and high apart; when eight bytes do not tell any more, the next eight do.
- */
+/* A key in [low, high] such that about `target` bytes lie between low and it. */
 static int find_place(struct split_op *op, bytes low, bytes high, uint64_t target, bytes *out)
 {
-    struct arena *a = &op->call->c.arena;
-    bytes origin = low;
+    struct piece piece = {op, low};
 
-    for (int round = 0; round < 96; round++) {
-        size_t prefix = common_prefix(low, high);
-        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
-        bytes middle;
-
-        if (h - l < 2)
-            break;
-        middle = key_with(a, low, prefix, l + (h - l) / 2);
-        TRY(size_between(op, origin, middle, &size));
-        if (size < target)
-            low = middle;
-        else
-            high = middle;
-    }
-    *out = high;
-    return E_OK;
+    return halve_find(&op->call->c.arena, low, high, target, piece_size, &piece, out);
 }
 
 static int add_point(struct split_op *op, bytes cols, struct wr_key *out)

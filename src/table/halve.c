@@ -1,0 +1,58 @@
+/* halve.c
+ *
+ * Each round halves the numbers that tell low and high apart: the eight bytes behind what the two
+ * have in common. When eight bytes do not tell any more, the next eight do. */
+#include "table/halve.h"
+
+#include "base/buf.h"
+
+#define ROUNDS_MAX 256
+
+/* The eight bytes of `key` behind n bytes, as a number; missing bytes count as zero. */
+static uint64_t number_at(bytes key, size_t n)
+{
+    uint64_t v = 0;
+
+    for (size_t i = 0; i < 8; i++)
+        v = v << 8 | (n + i < key.len ? bytes_u8(key)[n + i] : 0);
+    return v;
+}
+
+static bytes key_of(struct arena *a, bytes like, size_t prefix, uint64_t number)
+{
+    uint8_t *p = arena_alloc(a, prefix + 8);
+
+    memcpy(p, like.ptr, prefix);
+    store_u64_be(p + prefix, number);
+    return bytes_of(p, prefix + 8);
+}
+
+static size_t common_prefix(bytes a, bytes b)
+{
+    size_t n = 0;
+
+    while (n < a.len && n < b.len && bytes_u8(a)[n] == bytes_u8(b)[n])
+        n++;
+    return n;
+}
+
+int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_size_fn *below,
+               void *arg, bytes *out)
+{
+    for (int round = 0; round < ROUNDS_MAX; round++) {
+        size_t prefix = common_prefix(low, high);
+        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
+        bytes key;
+
+        if (h - l < 2)
+            break;
+        key = key_of(a, low, prefix, l + (h - l) / 2);
+        TRY(below(arg, key, &size));
+        if (size < target)
+            low = key;
+        else
+            high = key;
+    }
+    *out = high;
+    return E_OK;
+}

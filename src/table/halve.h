@@ -1,0 +1,15 @@
+/* halve.h: a place among keys, found by halving them as numbers. */
+#ifndef TABLE_HALVE_H
+#define TABLE_HALVE_H
+
+#include "base/ctx.h"
+
+/* How much is stored below `key`, counted from wherever the caller likes, in *out. */
+typedef int halve_size_fn(void *arg, bytes key, uint64_t *out);
+
+/* A key in [low, high], in the arena, below which about `target` bytes lie. It need not be a key of
+ * a row, nor be well formed. Asks `below` some dozens of times. */
+int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_size_fn *below,
+               void *arg, bytes *out);
+
+#endif
