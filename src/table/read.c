@@ -10,6 +10,8 @@
 #include "table/name.h"
 #include "table/visible.h"
 
+#define PIECE_BYTES_MIN (4 << 20)
+
 struct read_table {
     struct table *table;
     struct selection selection;
@@ -63,13 +65,15 @@ static bytes token_make(struct ctx *c, bytes column)
     return buf_bytes(&b);
 }
 
-/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. */
+/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. Any row
+ * that one change can write comes whole. */
 static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
 {
     struct limits l = op->call->db->limits;
 
     limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
-    return (size_t)l.row_change_bytes_max;
+    return (size_t)(l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max
+                                                             : PIECE_BYTES_MIN);
 }
 
 static int row_start(struct read_op *op, struct read_row *r)

@@ -56,6 +56,15 @@ static const struct hint {
     {"rekey_end", {STAGE_FIRST, STAGE_FIRST}},
 };
 
+/* Points that writers of rows never come to, and the suite that dies there. */
+static const char *const elsewhere[] = {
+    "bulk_before_ingest",  /* test/cell */
+    "bulk_after_ingest",   /* test/cell */
+    "cell_after_record",   /* test/cell */
+    "cell_before_publish", /* test/cell */
+    "cell_after_publish",  /* test/cell */
+};
+
 struct points {
     struct crash *run;
     struct server server;
@@ -220,10 +229,15 @@ static bool stage_run(struct points *t, enum stage stage, const char *name)
     t->server.fault = t->server.clock_shift_s = NULL;
     if (stage == STAGE_LATER && server_wait_ready(&t->server)) {
         server_wait_end(&t->server, SWEEP_MS);
-    } else if (server_wait_ready(&t->server) && workload_create(t->workload)) {
-        working = true;
-        workload_start(t->workload);
-        junk_until(t, clock_mono_ms(&t->run->clock) + STAGE_MS);
+    } else if (server_wait_ready(&t->server)) {
+        /* The point may be hit before there is anything to write to. */
+        working = workload_create(t->workload);
+        if (working)
+            workload_start(t->workload);
+        else if (!server_wait_end(&t->server, 1000))
+            crash_problem(t->run, "%s: cannot make tables", name);
+        if (working)
+            junk_until(t, clock_mono_ms(&t->run->clock) + STAGE_MS);
     }
     if (!server_ended(&t->server)) {
         server_kill(&t->server);
@@ -248,8 +262,10 @@ static void recover(struct points *t, const char *where)
         return;
     }
     crash_times_add(&t->ready, t->server.ready_us);
-    if (!workload_create(t->workload))
+    if (!workload_create(t->workload)) {
+        crash_problem(t->run, "%s: cannot make tables", where);
         return;
+    }
     if (workload_look(t->workload, t->picture))
         crash_problem(t->run, "%s: the rows cannot be read", where);
     workload_compare(t->workload, t->picture, where, true);
@@ -266,6 +282,14 @@ static enum stage stage_of(const char *name, int hits, int attempt)
         if (strcmp(hints[i].name, name) == 0 && attempt < 2)
             return hints[i].stages[(hits + attempt) % 2];
     return (enum stage)(attempt % STAGE_COUNT);
+}
+
+static bool is_elsewhere(const char *name)
+{
+    for (size_t i = 0; i < PORT_COUNT(elsewhere); i++)
+        if (strcmp(elsewhere[i], name) == 0)
+            return true;
+    return false;
 }
 
 static void one_point(struct points *t, const char *name, int wanted)
@@ -304,9 +328,10 @@ void points_part(struct crash *run)
     t.picture = mem_alloc(sizeof(*t.picture));
     new_folder(&t);
     for (size_t i = 0; i < PORT_COUNT(names); i++)
-        one_point(&t, names[i], wanted);
+        if (!is_elsewhere(names[i]))
+            one_point(&t, names[i], wanted);
     server_kill(&t.server);
-    printf("  %zu points, %d crashes\n", PORT_COUNT(names), t.hits);
+    printf("  %zu points, %d crashes\n", PORT_COUNT(names) - PORT_COUNT(elsewhere), t.hits);
     crash_times_print(&t.ready, "ready again");
     workload_free(t.workload);
     mem_free(t.picture);

@@ -104,7 +104,7 @@ struct picture {
 struct workload *workload_new(struct crash *run);
 void workload_free(struct workload *w);
 
-/* Makes the tables. False, with a problem reported, if that fails. */
+/* Makes the tables. False: it cannot, because the server died, say. */
 bool workload_create(struct workload *w);
 
 /* Begins an epoch: lets the writers run against the server that is ready. */
