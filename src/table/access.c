@@ -70,19 +70,30 @@ static void spend(const struct access *a, int way, int32_t units)
     while (!atomic_compare_exchange_weak(&a->partition->spent_us[way], &spent, next));
 }
 
+/* How many bytes the partition key takes; 0: it holds an INF, as the bound of a range may. */
+static size_t partition_key_length(const struct access *a)
+{
+    const struct place *at = &a->table->schema.place;
+    size_t used = 0;
+
+    for (size_t i = 0; i < at->layout.splice; i++) {
+        if (!key_starts_with_value(bytes_skip(a->cols, used)))
+            return 0;
+        used += key_columns_length(&at->key[i], bytes_skip(a->cols, used), 1);
+    }
+    return used;
+}
+
 /* The partition key as a bound. */
 static void sample(const struct access *a)
 {
-    const struct place *at = &a->table->schema.place;
     struct partition *p = a->partition;
-    struct wr_key_column columns[WR_KEY_COLUMNS_MAX];
+    size_t used = partition_key_length(a);
     struct sample *to;
-    size_t used;
 
-    if (!key_starts_with_value(a->cols) || pthread_mutex_trylock(&p->sample_lock))
+    if (!used || pthread_mutex_trylock(&p->sample_lock))
         return;
-    if (!key_read_columns(a->c, a->cols, at->key, at->layout.splice, columns, &used) &&
-        used < SAMPLE_BYTES_MAX) {
+    if (used < SAMPLE_BYTES_MAX) {
         if (!p->samples)
             p->samples = mem_zalloc(sizeof(*p->samples) * PARTITION_SAMPLES);
         to = &p->samples[p->sample_next];

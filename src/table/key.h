@@ -39,9 +39,6 @@ int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *sc
 int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
                      struct wr_key_column *out, size_t *used);
 
-/* How many bytes the first `count` columns of an encoded key take. */
-size_t key_columns_length(const struct wr_key_schema *schema, bytes encoded, size_t count);
-
 /* False for a bound whose first column is INF_MIN or INF_MAX, and for no bytes at all. */
 bool key_starts_with_value(bytes encoded);
 
