@@ -133,6 +133,10 @@ BODIES = {
     "ComputeSplitPointsBySize": lambda t, m: field(1, t) + field(2, 1),
     "BulkExport": lambda t, m: field(1, t) + field(2, "v") + field(3, row(INF_MIN)) + field(4, row(INF_MAX)),
     "BulkImport": lambda t, m: field(1, t) + in_batch(1, m),
+    "RekeyTable": lambda t, m: field(1, t) + field(2, 0),
+    "DescribeHeat": lambda t, m: field(1, t) + field(2, 10),
+    "DescribeSizes": lambda t, m: field(1, t),
+    "DescribePartitions": lambda t, m: field(1, t),
 }
 
 # ---- signatures
