@@ -94,6 +94,10 @@ static struct wr_value read_value(struct reader *r)
         v.bytes = read_text(r);
     else
         v.integer = (int64_t)read_u64(r);
+    if (v.type == WR_BOOLEAN) {
+        r->bad |= v.integer != 0 && v.integer != 1;
+        v.boolean = v.integer == 1;
+    }
     return v;
 }
 
@@ -292,8 +296,12 @@ static struct schema_partition read_partition(struct reader *r)
 static int read_cuts(struct ctx *c, struct schema *s)
 {
     s->partition_place = s->place.id;
-    if (!s->partition_count)
-        return schema_partitions_init(c, s);
+    if (!s->partition_count) {
+        if (schema_partitions_init(c, s) == E_OK)
+            return E_OK;
+        ctx_clear(c); /* what was stored is wrong, not what was asked for */
+        return fail(c, E_CORRUPT, "A stored table description has a bound that is no key value.");
+    }
     for (size_t i = 0; i < s->partition_count; i++)
         if (i ? bytes_compare(s->partitions[i - 1].start, s->partitions[i].start) >= 0
               : s->partitions[i].start.len != 0)

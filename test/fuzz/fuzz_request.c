@@ -211,7 +211,69 @@ static struct {
     http_fn *resume; /* what the request goes on with */
     void *arg;
     int status; /* 0: not answered yet */
-} wait_for = {PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, NULL, NULL, 0};
+    bool more;  /* http_more() was called */
+    http_sink_fn *sink;
+    void *sink_arg;
+    http_source_fn *source;
+    void *source_arg;
+    uint64_t length; /* of what the source gives */
+} wait_for = {.lock = PTHREAD_MUTEX_INITIALIZER, .woken = PTHREAD_COND_INITIALIZER};
+
+/* Waits until something was said of the request; takes the "more" if that was it. */
+static bool wait_more(void)
+{
+    bool more;
+
+    pthread_mutex_lock(&wait_for.lock);
+    while (!wait_for.more && !wait_for.resume && !wait_for.status)
+        pthread_cond_wait(&wait_for.woken, &wait_for.lock);
+    more = wait_for.more;
+    wait_for.more = false;
+    pthread_mutex_unlock(&wait_for.lock);
+    return more;
+}
+
+void http_more(struct http_request *r)
+{
+    (void)r;
+    pthread_mutex_lock(&wait_for.lock);
+    CHECK(!wait_for.more);
+    wait_for.more = true;
+    pthread_cond_signal(&wait_for.woken);
+    pthread_mutex_unlock(&wait_for.lock);
+}
+
+void http_receive(struct http_request *r, http_sink_fn *sink, void *arg)
+{
+    (void)r;
+    wait_for.sink = sink;
+    wait_for.sink_arg = arg;
+}
+
+static void answered(int status, const struct http_header *headers, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        CHECK(headers[i].name.len && ((const char *)headers[i].name.ptr)[headers[i].name.len] == 0);
+        CHECK(((const char *)headers[i].value.ptr)[headers[i].value.len] == 0);
+        CHECK(!memchr(headers[i].value.ptr, '\n', headers[i].value.len));
+    }
+    CHECK(status >= 200 && status != 500 && status < 600);
+    pthread_mutex_lock(&wait_for.lock);
+    CHECK(wait_for.status == 0);
+    wait_for.status = status;
+    pthread_cond_signal(&wait_for.woken);
+    pthread_mutex_unlock(&wait_for.lock);
+}
+
+void http_reply_stream(struct http_request *r, int status, const struct http_header *headers,
+                       size_t n, uint64_t length, http_source_fn *source, void *arg)
+{
+    (void)r;
+    wait_for.source = source;
+    wait_for.source_arg = arg;
+    wait_for.length = length;
+    answered(status, headers, n);
+}
 
 void http_resume(struct http_request *r, http_fn *fn, void *arg)
 {
@@ -230,14 +292,8 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
     bytes code, message;
 
     (void)r;
-    CHECK(wait_for.status == 0);
-    wait_for.status = status;
-    for (size_t i = 0; i < n; i++) {
-        CHECK(headers[i].name.len && ((const char *)headers[i].name.ptr)[headers[i].name.len] == 0);
-        CHECK(((const char *)headers[i].value.ptr)[headers[i].value.len] == 0);
-        CHECK(!memchr(headers[i].value.ptr, '\n', headers[i].value.len));
-    }
-    CHECK(body.ptr && status >= 200 && status != 500 && status < 600);
+    CHECK(body.ptr);
+    answered(status, headers, n);
     for (size_t i = 0; i < n; i++)
         if (bytes_equal(headers[i].name, BYTES_LIT("x-ots-response-compress-type")))
             return;
@@ -345,6 +401,46 @@ static void headers_sign(struct arena *a, struct in_headers *h, bytes path, byte
 
 enum { HTTP_UNSIGNED = 1, HTTP_TOO_LARGE = 2, HTTP_LATE = 4, HTTP_NO_ROOM = 8, HTTP_BLANK = 16 };
 
+#define PIECE_BYTES 5000 /* of a body that is streamed */
+
+/* A body for a sink; `cut`: the client goes half way, and the request with it. */
+static void body_feed(struct http_request *r, bytes body, bool cut)
+{
+    size_t end = cut ? body.len / 2 : body.len, at = 0;
+
+    while (at < end) {
+        size_t n = end - at < PIECE_BYTES ? end - at : PIECE_BYTES, took;
+
+        took = wait_for.sink(wait_for.sink_arg, r, bytes_of((const char *)body.ptr + at, n));
+        CHECK(took <= n);
+        at += took;
+        if (wait_for.status || (took < n && !wait_more()))
+            return;
+    }
+    if (cut)
+        wait_for.status = 408;
+    else
+        wait_for.sink(wait_for.sink_arg, r, bytes_of("", 0));
+}
+
+/* The body of an answer that is streamed. */
+static void answer_take(struct http_request *r)
+{
+    uint8_t to[PIECE_BYTES];
+    uint64_t at = 0;
+
+    while (at < wait_for.length) {
+        ptrdiff_t n = wait_for.source(wait_for.source_arg, r, at, to, sizeof(to));
+
+        CHECK(n <= (ptrdiff_t)sizeof(to));
+        if (n < 0)
+            return;
+        at += (uint64_t)n;
+        if (!n)
+            wait_more();
+    }
+}
+
 /* As the transport has it: the head first, then the body or why there is none; or, if nothing of
  * a request came in time, only that. */
 static void http_run(struct http_request *r, uint64_t flags, bytes body)
@@ -355,6 +451,10 @@ static void http_run(struct http_request *r, uint64_t flags, bytes body)
         op_on_head(door_open(), r);
     if (wait_for.status)
         return;
+    if (wait_for.sink) {
+        body_feed(r, body, flags & (HTTP_LATE | HTTP_TOO_LARGE | HTTP_NO_ROOM));
+        return;
+    }
     r->fault = flags & (HTTP_LATE | HTTP_BLANK) ? 408
                : flags & HTTP_TOO_LARGE         ? 413
                : flags & HTTP_NO_ROOM           ? 503
@@ -388,15 +488,21 @@ void fuzz_http(bytes in)
     r.header_count = headers.count;
     wait_for.status = 0;
     wait_for.resume = NULL;
+    wait_for.more = false;
+    wait_for.sink = NULL;
+    wait_for.source = NULL;
     http_run(&r, flags, body);
-    if (!wait_for.status) {
+    while (!wait_for.status) {
         pthread_mutex_lock(&wait_for.lock);
-        while (!wait_for.resume)
+        while (!wait_for.resume && !wait_for.status)
             pthread_cond_wait(&wait_for.woken, &wait_for.lock);
         resume = wait_for.resume;
+        wait_for.resume = NULL;
         pthread_mutex_unlock(&wait_for.lock);
-        resume(wait_for.arg, &r);
+        if (resume)
+            resume(wait_for.arg, &r);
     }
-    CHECK(wait_for.status);
+    if (wait_for.source)
+        answer_take(&r);
     ctx_release(&r.ctx);
 }
