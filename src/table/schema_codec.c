@@ -296,9 +296,7 @@ static struct schema_partition read_partition(struct reader *r)
 static int read_cuts(struct ctx *c, struct schema *s)
 {
     s->partition_place = s->place.id;
-    if (!s->partition_count) {
-        if (schema_partitions_init(c, s) == E_OK)
-            return E_OK;
+    if (!s->partition_count && schema_partitions_init(c, s)) {
         ctx_clear(c); /* what was stored is wrong, not what was asked for */
         return fail(c, E_CORRUPT, "A stored table description has a bound that is no key value.");
     }
