@@ -26,7 +26,8 @@
 #define BUCKETS 4096
 /* Processes that may be open at a time where they share the data; the low part of their numbers. */
 #define SLOTS 1024
-#define TRIES_MAX 32                /* of a change that another process was faster with */
+#define TRIES_MAX 32 /* of a change that another process was faster with */
+#define START_WAIT_MS 30000
 #define LEASE_US (3600ll * 1000000) /* how far ahead numbers are reserved */
 #define DROP_GRACE_MS 60000         /* no request lives longer */
 
@@ -365,6 +366,19 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
     return E_OK;
 }
 
+/* At the start. Storage that has files to merge first, after many crashes say, is waited for: an
+ * engine takes its time before it says E_BUSY. */
+static int lease_first(struct ctx *c, struct catalog *cat)
+{
+    int64_t until_ms = clock_mono_ms(&cat->db->clock) + START_WAIT_MS;
+    int code;
+
+    while ((code = lease_store(c, cat, atomic_load(&cat->number) + LEASE_US)) == E_BUSY &&
+           clock_mono_ms(&cat->db->clock) < until_ms)
+        ctx_clear(c);
+    return code;
+}
+
 /* ---- open and close ---- */
 
 static int load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
@@ -462,7 +476,7 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
     if (!code && is_shared(cat))
         code = slot_take(c, cat);
     if (!code)
-        code = lease_store(c, cat, atomic_load(&cat->number) + LEASE_US);
+        code = lease_first(c, cat);
     if (code) {
         pthread_rwlock_destroy(&cat->lock);
         for (int b = 0; b < BUCKETS; b++)
