@@ -36,3 +36,15 @@ int ctx_fail(struct ctx *c, const char *file, int line, int code, const char *fm
     }
     return code;
 }
+
+int ctx_copy(struct ctx *c, bytes from, bytes *out)
+{
+    void *p = arena_try_alloc(&c->arena, from.len ? from.len : 1);
+
+    if (!p)
+        return fail_code(c, E_MEMORY);
+    if (from.len)
+        memcpy(p, from.ptr, from.len);
+    *out = bytes_of(p, from.len);
+    return E_OK;
+}

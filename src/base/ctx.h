@@ -48,4 +48,8 @@ int ctx_fail(struct ctx *c, const char *file, int line, int code, const char *fm
 /* For "%.*s" of bytes. */
 #define BYTES_FMT(b) (int)(b).len, (const char *)((b).ptr ? (b).ptr : "")
 
+/* A copy in the arena, for sizes that a client decides: E_MEMORY when the cap would be passed. An
+ * empty one gives a non-NULL ptr. */
+int ctx_copy(struct ctx *c, bytes from, bytes *out);
+
 #endif

@@ -4,7 +4,8 @@
  * database, which puts them on a list for the submitting thread. */
 #include "cli/bench_door.h"
 
-#include <pthread.h>
+#include "base/thread.h"
+
 #include <time.h>
 
 struct slot {
@@ -141,14 +142,10 @@ int bench_run_local(struct ctx *c, struct bench_load *l, const struct target *t)
 {
     struct room r = {.c = c, .load = l, .db = t->db, .instance = t->instance};
     size_t count = l->conf.connections;
-    pthread_condattr_t attr;
     int code;
 
     pthread_mutex_init(&r.mutex, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r.wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&r.wake);
     r.slots = mem_zalloc(count * sizeof(*r.slots));
     for (size_t i = 0; i < count; i++) {
         r.slots[i].room = &r;

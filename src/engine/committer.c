@@ -227,15 +227,11 @@ int committer_new(struct ctx *ctx, const struct committer_ops *ops, void *arg,
                   struct committer **out)
 {
     struct committer *c = mem_zalloc(sizeof(*c));
-    pthread_condattr_t attr;
 
     c->ops = ops;
     c->arg = arg;
     pthread_mutex_init(&c->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&c->wake, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&c->wake);
     pthread_cond_init(&c->settled, NULL);
     if (!thread_start(&c->thread, "wr-committer", committer_main, c)) {
         committer_free(c);

@@ -238,19 +238,6 @@ static int mem_bulk(struct ctx *c, struct engine *e, partition_id partition, str
     return E_OK;
 }
 
-/* A copy for the caller; the cap of its arena counts, since clients decide what is stored. */
-static int mem_copy(struct ctx *c, bytes from, bytes *out)
-{
-    void *p = arena_try_alloc(&c->arena, from.len ? from.len : 1);
-
-    if (!p)
-        return fail_code(c, E_MEMORY);
-    if (from.len)
-        memcpy(p, from.ptr, from.len);
-    *out = bytes_of(p, from.len);
-    return E_OK;
-}
-
 static int mem_get(struct ctx *c, struct engine *e, struct get *g)
 {
     struct mem *m = PORT_CONTAINER(e, struct mem, base);
@@ -260,7 +247,7 @@ static int mem_get(struct ctx *c, struct engine *e, struct get *g)
     pthread_mutex_lock(&m->lock);
     n = mem_find(m, g->key);
     if (n) {
-        code = mem_copy(c, n->value, &g->value);
+        code = ctx_copy(c, n->value, &g->value);
         g->found = code == E_OK;
     }
     pthread_mutex_unlock(&m->lock);
@@ -313,8 +300,8 @@ static int mem_scan_range(struct ctx *c, struct mem *m, const struct scan *s,
     page->items = ARENA_ARRAY(&c->arena, struct kv, count);
     page->bytes = total;
     for (n = first; page->count < count; n = walk_next(m, n, s->backward)) {
-        TRY(mem_copy(c, n->key, &page->items[page->count].key));
-        TRY(mem_copy(c, n->value, &page->items[page->count].value));
+        TRY(ctx_copy(c, n->key, &page->items[page->count].key));
+        TRY(ctx_copy(c, n->value, &page->items[page->count].value));
         page->count++;
     }
     return E_OK;

@@ -36,19 +36,6 @@ struct get_read {
     int result;
 };
 
-/* A copy within the cap of the context's arena. */
-static int copy_value(struct ctx *c, bytes from, bytes *out)
-{
-    void *p = arena_try_alloc(&c->arena, from.len ? from.len : 1);
-
-    if (!p)
-        return fail_code(c, E_MEMORY);
-    if (from.len)
-        memcpy(p, from.ptr, from.len);
-    *out = bytes_of(p, from.len);
-    return E_OK;
-}
-
 static int damaged(struct ctx *c, partition_id id)
 {
     return fail(c, E_CORRUPT, "Partition %llu holds a key or value of unknown form.",
@@ -66,7 +53,7 @@ static int take_value(struct get_read *read)
         return E_OK;
     if (!omap_value_decode(bytes_of(stored, stored_len), &value))
         return damaged(read->c, g->partition);
-    TRY(copy_value(read->c, value, &g->value));
+    TRY(ctx_copy(read->c, value, &g->value));
     g->found = true;
     return E_OK;
 }
@@ -218,7 +205,7 @@ static int append(struct scan_read *read, struct walk *w, bytes key, bytes value
     kv = &w->items[w->count];
     if (!omap_key_decode(&c->arena, key, &kv->key) || !omap_value_decode(value, &value))
         return damaged(c, read->s->partition);
-    TRY(copy_value(c, value, &kv->value));
+    TRY(ctx_copy(c, value, &kv->value));
     w->bytes += kv->key.len + kv->value.len;
     w->count++;
     return E_OK;

@@ -1181,7 +1181,6 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
     struct rocks *r = mem_zalloc(sizeof(*r));
     rocksdb_lru_cache_options_t *lru = rocksdb_lru_cache_options_create();
     pthread_rwlockattr_t gate;
-    pthread_condattr_t wake;
 
     r->base.ops = &engine_rocks;
     r->clock = conf->clock;
@@ -1201,10 +1200,7 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
     pthread_rwlockattr_destroy(&gate);
     pthread_mutex_init(&r->read_lock, NULL);
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&wake);
-    pthread_condattr_setclock(&wake, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->wake, &wake);
-    pthread_condattr_destroy(&wake);
+    thread_cond_init(&r->wake);
     r->append_now = rocksdb_writeoptions_create();
     rocksdb_writeoptions_set_no_slowdown(r->append_now, 1);
     r->append_waiting = rocksdb_writeoptions_create();

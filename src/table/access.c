@@ -119,7 +119,6 @@ static void count(atomic_ullong *counter, uint64_t n)
 
 void access_tell(const struct access *a)
 {
-    const struct place *p = &a->table->schema.place;
     uint64_t rows = (uint64_t)a->reads + a->writes;
     struct heat_figures f = {{a->refused ? 0 : a->reads, a->refused ? 0 : a->writes,
                               (uint64_t)a->read_units + (uint64_t)a->write_units,
@@ -127,10 +126,10 @@ void access_tell(const struct access *a)
 
     uint32_t weight = tally_weight(a->table->tally);
 
-    if (!weight || !key_starts_with_value(a->cols))
-        return;
-    tally_note(a->table->tally, weight, a->bucket, a->cols,
-               key_columns_length(p->key, a->cols, p->layout.splice), &f);
+    size_t used = weight ? partition_key_length(a) : 0;
+
+    if (used)
+        tally_note(a->table->tally, weight, a->bucket, a->cols, used, &f);
 }
 
 void access_note(const struct access *a)

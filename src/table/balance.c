@@ -261,14 +261,10 @@ static void *balancer_main(void *arg)
 struct balancer *balancer_start(struct wr_db *db)
 {
     struct balancer *b = mem_zalloc(sizeof(*b));
-    pthread_condattr_t attr;
 
     b->db = db;
     pthread_mutex_init(&b->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&b->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&b->woken);
     if (thread_start(&b->thread, "wr-balancer", balancer_main, b))
         return b;
     pthread_mutex_destroy(&b->lock);

@@ -506,14 +506,10 @@ static void *rekeyer_main(void *arg)
 struct rekeyer *rekeyer_start(struct wr_db *db)
 {
     struct rekeyer *r = mem_zalloc(sizeof(*r));
-    pthread_condattr_t attr;
 
     r->db = db;
     pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&r->woken);
     if (!thread_start(&r->thread, "wr-rekeyer", rekeyer_main, r)) {
         pthread_mutex_destroy(&r->lock);
         pthread_cond_destroy(&r->woken);

@@ -149,17 +149,13 @@ static void *scrubber_main(void *arg)
 struct scrubber *scrubber_start(struct wr_db *db)
 {
     struct scrubber *s;
-    pthread_condattr_t attr;
 
     if (!db->limits.scrub_bytes_per_s_max || !(db->caps & ENGINE_FILES))
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&s->woken);
     if (thread_start(&s->thread, "wr-scrubber", scrubber_main, s))
         return s;
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");

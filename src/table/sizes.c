@@ -375,14 +375,10 @@ static void *watch_main(void *arg)
 struct size_watch *size_watch_start(struct wr_db *db)
 {
     struct size_watch *w = mem_zalloc(sizeof(*w));
-    pthread_condattr_t attr;
 
     w->db = db;
     pthread_mutex_init(&w->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&w->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&w->woken);
     if (thread_start(&w->thread, "wr-sizes", watch_main, w))
         return w;
     log_error(&db->log, "sizes: the system gives no thread: large partition key values go unseen");

@@ -343,14 +343,10 @@ static void *sweeper_main(void *arg)
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
-    pthread_condattr_t attr;
 
     s->db = db;
     pthread_mutex_init(&s->lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&s->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&s->woken);
     if (thread_start(&s->thread, "wr-sweeper", sweeper_main, s))
         return s;
     pthread_mutex_destroy(&s->lock);

@@ -520,7 +520,6 @@ static void *tally_main(void *arg)
 struct tally *tally_new(struct clock *clock, size_t bytes_max)
 {
     struct tally *t;
-    pthread_condattr_t attr;
 
     if (!bytes_max)
         return NULL;
@@ -534,10 +533,7 @@ struct tally *tally_new(struct clock *clock, size_t bytes_max)
     }
     pthread_mutex_init(&t->lock, NULL);
     pthread_mutex_init(&t->stop_lock, NULL);
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&t->woken, &attr);
-    pthread_condattr_destroy(&attr);
+    thread_cond_init(&t->woken);
     return t;
 }
 
