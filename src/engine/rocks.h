@@ -1,0 +1,271 @@
+/* rocks.h: what the parts of the engine on RocksDB share. rocks.c tells the design. */
+#ifndef ENGINE_ROCKS_H
+#define ENGINE_ROCKS_H
+
+#include "base/thread.h"
+#include "engine/engine.h"
+#include "engine/folder.h"
+#include "engine/watermark.h"
+
+#include <rocksdb/c.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+#define READAHEAD_BYTES 262144 /* for pages at least this large */
+#define INFO_LOG_OFF 6         /* of an enum that RocksDB's C header takes but does not name */
+
+struct committer;
+struct committer_ops;
+
+/* An open database. */
+struct handle {
+    struct rocks *rocks;
+    rocksdb_t *db;
+    rocksdb_readoptions_t *latest;
+    atomic_uint refs;
+};
+
+/* A point in time that readers share. */
+struct view {
+    struct handle *handle;
+    const rocksdb_snapshot_t *snapshot;
+    rocksdb_readoptions_t *options; /* at the snapshot */
+    uint64_t sequence;              /* everything up to it is in the view */
+    atomic_uint refs;
+};
+
+/* The block cache outlives a reopening, and every value that is pinned in it. */
+struct cache {
+    rocksdb_cache_t *lru;
+    atomic_uint refs;
+};
+
+/* A batch on its way into the log. */
+struct write {
+    const struct guard *guards;
+    size_t guard_count;
+    rocksdb_writebatch_t *edits; /* NULL: a barrier */
+    size_t size;                 /* bytes of edits */
+    bool vital;                  /* is taken on a nearly full disk, too */
+    apply_done done;
+    void *arg;
+};
+
+/* What waits in the slow lane: a write, or a LATEST read. */
+struct slow {
+    struct slow *next;
+    struct write write;
+    struct ctx *c; /* of the read */
+    struct get *get;
+    struct scan *scan;
+    int64_t since_us;
+};
+
+/* A second look at a database's files, past all caches. */
+struct rocks_look {
+    rocksdb_options_t *options;
+    rocksdb_t *db;
+    rocksdb_readoptions_t *read;
+    rocksdb_iterator_t *it;
+};
+
+/* The scrub's place; its one thread's. */
+struct scrub_state {
+    struct rocks_look look; /* db NULL: none is open */
+    char *dir;
+    int64_t since_us;
+    void *key; /* go on from here; NULL: from the first key */
+    size_t key_len;
+    bool cached; /* the file system does not do without its cache */
+};
+
+struct rocks {
+    struct engine base;
+    struct clock *clock;
+    struct log *log;
+    bool no_sync;
+    uint64_t memory_bytes;
+    uint64_t unsynced_bytes_max;
+    struct folder folder;
+    struct watermark watermark; /* the committer's, once that runs */
+    struct cache *cache;
+    rocksdb_options_t *options;
+    rocksdb_writeoptions_t *append_now, *append_waiting;
+    struct committer *committer;
+    pthread_rwlock_t gate;
+
+    pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
+    struct handle *handle;     /* NULL while the database is reopened */
+    struct view *view;
+
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t wake;  /* the keeper has something to do */
+    pthread_t keeper;
+    bool keeper_runs;
+    bool closing;
+    struct slow *lane, **lane_end;
+    atomic_uint lane_count; /* written under the lock, read without */
+    atomic_int failed;      /* 0, or what apply() answers; likewise */
+    char reason[160];
+    uint64_t stalls;
+
+    struct scrub_state scrub;
+    atomic_ullong bulk_files; /* made so far: their names */
+
+    atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
+    atomic_llong space_checked_us;
+    atomic_bool space_short;
+};
+
+/* What a read goes through. */
+struct entry {
+    struct handle *handle;
+    struct view *view; /* NULL: latest */
+};
+
+static inline uint64_t rocks_clamp(uint64_t n, uint64_t min, uint64_t max)
+{
+    return n < min ? min : n > max ? max : n;
+}
+
+/* ---- rocks_status.c */
+
+/* The E_* code that RocksDB's text stands for. */
+int rocks_status_code(const char *text);
+/* Records RocksDB's error as the request's and frees its text. */
+int rocks_status_fail(struct ctx *c, char *err);
+/* The name of the table file that an error text of RocksDB is about ("000012.sst"), in the arena;
+ * empty if it names none. */
+bytes rocks_table_named(struct ctx *c, const char *text);
+/* An error text with the folder's path in place of that of the copy that was looked at. */
+const char *rocks_text_moved(struct ctx *c, const char *text, const char *copy, const char *folder);
+
+/* ---- rocks_view.c */
+
+void rocks_cache_unref(struct cache *cache);
+/* Takes over the database, which is closed with the last reference. */
+struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db);
+void rocks_handle_unref(struct handle *h);
+/* One of RocksDB's numbers; 0 if it does not give it. */
+uint64_t rocks_property(struct handle *h, const char *name);
+struct view *rocks_view_new(struct handle *h);
+void rocks_view_unref(struct view *v);
+/* Takes a reference to what a read goes through; E_UNAVAILABLE while the database is reopened. */
+int rocks_enter(struct ctx *c, struct rocks *r, enum engine_view view, struct entry *in);
+void rocks_leave(struct entry *in);
+
+/* ---- rocks_space.c */
+
+/* What must stay free: room for the write buffers of a moment and for a compaction to begin with.
+ */
+bool rocks_space_is_short(struct rocks *r);
+/* The same, asking the system only now and then. */
+bool rocks_space_short(struct rocks *r);
+
+/* ---- rocks_write.c */
+
+/* Takes ownership of w->edits. */
+void rocks_submit(struct rocks *r, const struct write *w);
+/* Queues a write, or a read that must see all earlier ones, in the slow lane. */
+void rocks_slow_add(struct rocks *r, struct slow slow);
+/* Works off the lane until it is empty. Only the keeper calls it. */
+void rocks_lane_run(struct rocks *r);
+/* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
+int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits);
+void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                 void *arg);
+
+/* ---- rocks_commit.c */
+
+extern const struct committer_ops rocks_commit_ops;
+/* Remembers how far acknowledgements go, and the MANIFEST that lists their table files. */
+int rocks_mark(struct rocks *r, uint64_t sequence);
+
+/* ---- rocks_options.c */
+
+/* `verify_logs`: every synced log must be there and whole. */
+int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs);
+
+/* ---- rocks_open.c */
+
+/* Opens read-only, which replays the log without changing anything. */
+int rocks_open_to_read(struct ctx *c, struct rocks *r, rocksdb_t **out);
+/* Opens the database if it holds all that was acknowledged. */
+int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out);
+/* Makes what a new folder needs (folder.h has the order). */
+int rocks_make_new(struct ctx *c, struct rocks *r);
+/* Opens what is there, and lets the watermark be what is really found. */
+int rocks_accept_loss(struct ctx *c, struct rocks *r);
+/* Opens the watermark; without one nobody can tell whether anything is missing. */
+int rocks_load_watermark(struct ctx *c, struct rocks *r);
+
+/* ---- rocks_mend.c */
+
+/* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
+void rocks_fail(struct rocks *r, int code, const char *what, const char *text);
+void rocks_sleep_us(int64_t us);
+/* The keeper's thread: works off the slow lane, and mends after a failure. */
+void *rocks_keeper(void *arg);
+
+/* ---- rocks_read.c */
+
+/* At once, past the slow lane. */
+int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
+/* Options for one range. The bounds are not copied: the range must outlive the iterator. */
+rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
+                                           const rocksdb_snapshot_t *snapshot);
+void rocks_seek_start(rocksdb_iterator_t *it, const struct key_range *range);
+/* Records what stopped an iterator, if it was not the end. */
+int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it);
+/* The last key of the range; empty if there is none. */
+int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out);
+int rocks_get(struct ctx *c, struct engine *e, struct get *g);
+int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
+
+/* ---- rocks_drop.c */
+
+int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
+/* Like drop, and the space of large values that stood in shared files comes back too. */
+int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
+
+/* ---- rocks_bulk.c */
+
+/* What a crash has left. */
+void rocks_bulk_clear(struct ctx *c, struct rocks *r);
+int rocks_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+
+/* ---- rocks_size.c */
+
+int rocks_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
+void rocks_stat(struct engine *e, struct engine_stat *out);
+
+/* ---- rocks_look.c */
+
+/* Opens the database in `dir` read-only. False with *err set; the look is then closed. */
+bool rocks_look_open(const char *dir, bool cached, struct rocks_look *l, char **err);
+/* A look that was not opened, or only half, is fine. */
+void rocks_look_close(struct rocks_look *l);
+bytes rocks_look_key(const struct rocks_look *l);
+/* To the first key that is not below `key`, or the very first if that is empty. */
+void rocks_look_seek(struct rocks_look *l, bytes key);
+/* Reads on until about bytes_max, the end, or an error in *err. */
+void rocks_look_read(struct rocks_look *l, uint64_t bytes_max, uint64_t *done, char **err);
+
+/* ---- rocks_copy.c */
+
+/* RocksDB's own copy of the database as of now. */
+int rocks_checkpoint_make(struct ctx *c, struct rocks *r, const char *dir, uint64_t *durable);
+int rocks_checkpoint(struct ctx *c, struct engine *e, const char *dir);
+int rocks_restore(struct ctx *c, const struct engine_conf *conf, const char *dir);
+
+/* ---- rocks_scrub.c */
+
+/* What a crash has left of the links. */
+void rocks_scrub_clear(struct ctx *c, struct rocks *r);
+void rocks_scrub_close(struct rocks *r);
+int rocks_scrub(struct ctx *c, struct engine *e, struct scrub *s);
+
+#endif

@@ -1,0 +1,135 @@
+/* rocks_drop.c: all keys of a partition go. */
+#include "engine/rocks.h"
+
+#include "base/fault.h"
+
+#define DROP_KEYS_MAX 10000 /* deleted one by one; above, by a range tombstone and compaction */
+#define DROP_BATCH_KEYS 1000
+#define ERASE_COMPACT_BYTES (4 * MIB) /* left behind in files shared with others */
+
+/* Deletes for the range's first DROP_BATCH_KEYS keys; *count tells how many there were. */
+static int range_deletes(struct ctx *c, struct handle *h, const struct key_range *range,
+                         rocksdb_writebatch_t *edits, size_t *count)
+{
+    rocksdb_readoptions_t *o = rocks_range_options(range, NULL);
+    rocksdb_iterator_t *it = rocksdb_create_iterator(h->db, o);
+    int code;
+
+    *count = 0;
+    for (rocks_seek_start(it, range); rocksdb_iter_valid(it) && *count < DROP_BATCH_KEYS;
+         rocksdb_iter_next(it)) {
+        bytes key;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        rocksdb_writebatch_delete(edits, key.ptr, key.len);
+        ++*count;
+    }
+    code = rocks_iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+/* A range of many keys: one tombstone, and a compaction that takes both away, since reads slow down
+ * with every range tombstone that lies about. */
+static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
+                     const struct key_range *range, bytes last)
+{
+    rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+    rocksdb_compactoptions_t *how;
+    uint8_t *end = arena_alloc(&c->arena, last.len + 1);
+    int code;
+
+    memcpy(end, last.ptr, last.len);
+    end[last.len] = 0; /* the least key behind the last */
+    rocksdb_writebatch_delete_range(edits, range->start.len ? range->start.ptr : "",
+                                    range->start.len, (const char *)end, last.len + 1);
+    /* Also moves the read view on, which would keep the keys alive. */
+    code = rocks_write_and_wait(r, edits);
+    if (code != E_OK)
+        return fail_code(c, code);
+    how = rocksdb_compactoptions_create();
+    rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+    rocksdb_compact_range_opt(h->db, how, range->start.ptr, range->start.len, (const char *)end,
+                              last.len + 1);
+    rocksdb_compactoptions_destroy(how);
+    return E_OK;
+}
+
+static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
+                      const struct key_range *range)
+{
+    size_t count, total = 0;
+    char *err = NULL;
+    bytes last;
+    int code;
+
+    TRY(rocks_range_last(c, h, range, &last));
+    if (!last.len)
+        return E_OK;
+    /* Whole files go first. The end is inclusive in this call, hence the last key. */
+    rocksdb_delete_file_in_range(h->db, range->start.ptr, range->start.len, last.ptr, last.len,
+                                 &err);
+    if (err)
+        return rocks_status_fail(c, err);
+    do {
+        rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+
+        code = range_deletes(c, h, range, edits, &count);
+        if (code != E_OK || !count) {
+            rocksdb_writebatch_destroy(edits);
+            return code;
+        }
+        code = rocks_write_and_wait(r, edits);
+        if (code != E_OK)
+            return fail_code(c, code);
+        if (fault_hit(FAULT_drop_half))
+            return fail(c, E_UNAVAILABLE, "A fault was asked for.");
+        total += count;
+    } while (count == DROP_BATCH_KEYS && total < DROP_KEYS_MAX);
+    if (count < DROP_BATCH_KEYS)
+        return E_OK;
+    return drop_many(c, r, h, range, last);
+}
+
+int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct entry in;
+    int code = E_OK;
+
+    TRY(rocks_enter(c, r, VIEW_LATEST, &in));
+    for (size_t i = 0; i < p->range_count && code == E_OK; i++)
+        code = drop_range(c, r, in.handle, &p->ranges[i]);
+    rocks_leave(&in);
+    return code;
+}
+
+/* Like drop, and the space of large values that stood in shared files comes back too. */
+int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    uint64_t before, after;
+
+    TRY(rocks_size(c, e, p, &before));
+    TRY(rocks_drop(c, e, p));
+    TRY(rocks_size(c, e, p, &after));
+    if (after < ERASE_COMPACT_BYTES || after > before)
+        return E_OK;
+    for (size_t i = 0; i < p->range_count; i++) {
+        rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
+        struct entry in;
+        int code = rocks_enter(c, r, VIEW_LATEST, &in);
+
+        rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
+        if (code == E_OK) {
+            rocksdb_compact_range_opt(in.handle->db, how, p->ranges[i].start.ptr,
+                                      p->ranges[i].start.len, p->ranges[i].end.ptr,
+                                      p->ranges[i].end.len);
+            rocks_leave(&in);
+        }
+        rocksdb_compactoptions_destroy(how);
+        TRY(code);
+    }
+    return E_OK;
+}

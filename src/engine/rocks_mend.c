@@ -1,0 +1,206 @@
+/* rocks_mend.c: failure, and the keeper thread that mends it.
+ *
+ * After a failed append or sync nobody knows what the log holds, so nothing more is acknowledged:
+ * the committer answers E_UNSURE to what is queued, apply() answers E_UNAVAILABLE (or E_NO_SPACE),
+ * and the keeper mends: it waits until nobody uses the database, closes it, looks at what the disk
+ * really holds, and opens it again, with a growing pause between tries. Reads go on from the old
+ * handle as long as it is open; RocksDB keeps reading after a failed write. While the disk is full
+ * no try is made, so that reads stay up. */
+#include "engine/rocks.h"
+
+#include "engine/committer.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define MEND_PAUSE_MS_MIN 100
+#define MEND_PAUSE_MS_MAX 30000
+
+/* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
+void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
+{
+    int none = 0;
+
+    pthread_mutex_lock(&r->lock);
+    if (atomic_compare_exchange_strong(&r->failed, &none,
+                                       code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE)) {
+        snprintf(r->reason, sizeof(r->reason), "%s%s: %s",
+                 code == E_NO_SPACE ? "the disk is full (writes go on by themselves when it has "
+                                      "space again): "
+                                    : "",
+                 what, text);
+        log_error(r->log, "storage: %s: %s; no write is acknowledged until it is open again", what,
+                  text);
+        pthread_cond_broadcast(&r->wake);
+    }
+    pthread_mutex_unlock(&r->lock);
+}
+
+void rocks_sleep_us(int64_t us)
+{
+    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
+
+    nanosleep(&ts, NULL);
+}
+
+/* Under the lock. False: the engine is being closed. */
+static bool keeper_pause(struct rocks *r, int ms)
+{
+    struct timespec until;
+
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += (long)(ms % 1000) * 1000000;
+    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    while (!r->closing && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
+        ;
+    return !r->closing;
+}
+
+/* Takes the database away from readers and closes it. False: somebody reads on and on; they have it
+ * back. */
+static bool mend_close(struct rocks *r)
+{
+    struct handle *h;
+    struct view *v;
+    bool alone = false;
+
+    pthread_mutex_lock(&r->read_lock);
+    h = r->handle;
+    v = r->view;
+    r->handle = NULL;
+    r->view = NULL;
+    pthread_mutex_unlock(&r->read_lock);
+    if (!h)
+        return true;
+    /* Ours, and the view's reference to the handle. */
+    for (int ms = 0; ms < 2000 && !alone; ms++) {
+        alone = atomic_load(&v->refs) == 1 && atomic_load(&h->refs) == 2;
+        if (!alone)
+            rocks_sleep_us(1000);
+    }
+    if (alone) {
+        rocks_view_unref(v);
+        rocks_handle_unref(h);
+        return true;
+    }
+    pthread_mutex_lock(&r->read_lock);
+    r->handle = h;
+    r->view = v;
+    pthread_mutex_unlock(&r->read_lock);
+    return false;
+}
+
+static void mend_give(struct rocks *r, struct handle *h)
+{
+    struct view *v = rocks_view_new(h);
+
+    pthread_mutex_lock(&r->read_lock);
+    r->handle = h;
+    r->view = v;
+    pthread_mutex_unlock(&r->read_lock);
+}
+
+/* When the database does not open for writing (the disk is full, say), it may still for reading. */
+static void mend_open_for_reads(struct rocks *r)
+{
+    struct ctx c;
+    rocksdb_t *db;
+
+    ctx_init(&c, r->clock, r->log, NULL, 0);
+    if (rocks_open_to_read(&c, r, &db) == E_OK) {
+        if (rocksdb_get_latest_sequence_number(db) >= r->watermark.sequence)
+            mend_give(r, rocks_handle_new(r, db));
+        else
+            rocksdb_close(db);
+    }
+    ctx_release(&c);
+}
+
+static int mend_open(struct ctx *c, struct rocks *r)
+{
+    struct handle *h;
+    int code;
+
+    watermark_close(&r->watermark);
+    TRY(rocks_load_watermark(c, r));
+    code = rocks_db_open(c, r, &h);
+    if (code == E_OK)
+        mend_give(r, h);
+    else
+        mend_open_for_reads(r);
+    return code;
+}
+
+/* One try. */
+static bool mend_try(struct rocks *r)
+{
+    struct ctx c;
+    int code;
+
+    if (atomic_load(&r->failed) == E_NO_SPACE && rocks_space_is_short(r))
+        return false;
+    if (!mend_close(r))
+        return false;
+    ctx_init(&c, r->clock, r->log, NULL, 0);
+    code = mend_open(&c, r);
+    if (code != E_OK) {
+        log_error(r->log, "storage: cannot be opened again yet: %s", c.text);
+        pthread_mutex_lock(&r->lock);
+        snprintf(r->reason, sizeof(r->reason), "%s", c.text);
+        pthread_mutex_unlock(&r->lock);
+    }
+    ctx_release(&c);
+    return code == E_OK;
+}
+
+static void mend(struct rocks *r)
+{
+    int pause_ms = MEND_PAUSE_MS_MIN;
+    bool closing;
+
+    committer_fail(r->committer);
+    rocks_lane_run(r); /* all get the failure's code */
+    committer_settle(r->committer);
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        closing = !keeper_pause(r, pause_ms);
+        pthread_mutex_unlock(&r->lock);
+        if (closing)
+            return;
+        if (mend_try(r))
+            break;
+        pause_ms = pause_ms * 2 > MEND_PAUSE_MS_MAX ? MEND_PAUSE_MS_MAX : pause_ms * 2;
+    }
+    committer_reset(r->committer);
+    pthread_mutex_lock(&r->lock);
+    atomic_store(&r->failed, 0);
+    r->reason[0] = 0;
+    pthread_mutex_unlock(&r->lock);
+    log_info(r->log, "storage: open again, writes go on");
+}
+
+void *rocks_keeper(void *arg)
+{
+    struct rocks *r = arg;
+
+    pthread_mutex_lock(&r->lock);
+    for (;;) {
+        bool failed = atomic_load(&r->failed) && !r->closing;
+
+        if (!failed && !r->lane && r->closing)
+            break;
+        if (!failed && !r->lane) {
+            pthread_cond_wait(&r->wake, &r->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&r->lock);
+        if (failed)
+            mend(r);
+        else
+            rocks_lane_run(r);
+        pthread_mutex_lock(&r->lock);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return NULL;
+}

@@ -1,0 +1,90 @@
+/* rocks_options.c: how RocksDB is set up. */
+#include "engine/rocks.h"
+
+#include <sys/resource.h>
+
+static int open_files_max(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 4096;
+    return (int)rocks_clamp(limit.rlim_cur / 2, 64, 4096);
+}
+
+static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
+{
+    rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
+
+    rocksdb_block_based_options_set_block_cache(t, r->cache->lru);
+    rocksdb_block_based_options_set_block_size(t, 16384);
+    rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom_full(10));
+    rocksdb_block_based_options_set_whole_key_filtering(t, 1);
+    rocksdb_block_based_options_set_format_version(t, 5);
+    /* Indexes and filters count against the cache, so that memory stays inside memory_bytes. */
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks(t, 1);
+    rocksdb_block_based_options_set_cache_index_and_filter_blocks_with_high_priority(t, 1);
+    rocksdb_block_based_options_set_pin_l0_filter_and_index_blocks_in_cache(t, 1);
+    return t;
+}
+
+static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
+{
+    uint64_t buffers = memory_bytes / 4;
+
+    rocksdb_options_set_db_write_buffer_size(o, buffers);
+    rocksdb_options_set_write_buffer_size(o, rocks_clamp(buffers / 2, 2 * MIB, 64 * MIB));
+    rocksdb_options_set_max_write_buffer_number(o, 6);
+    /* Bounds how much log there is to replay, twice, when a database is opened. */
+    rocksdb_options_set_max_total_wal_size(o, rocks_clamp(2 * buffers, 16 * MIB, 256 * MIB));
+}
+
+static void set_files(rocksdb_options_t *o)
+{
+    rocksdb_options_set_compression(o, rocksdb_lz4_compression);
+    rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
+    rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
+    rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
+    rocksdb_options_set_level0_stop_writes_trigger(o, 40);
+    rocksdb_options_set_max_background_jobs(o, 2);
+    rocksdb_options_set_max_open_files(o, open_files_max());
+    rocksdb_options_set_bytes_per_sync(o, MIB);
+    rocksdb_options_set_avoid_unnecessary_blocking_io(o, 1);
+    /* RocksDB's own diary would be the death of us: when the disk is full its first failed line is
+     * followed by a failed assertion at the second. Nothing is at or above this level. */
+    rocksdb_options_set_info_log_level(o, INFO_LOG_OFF);
+    rocksdb_options_set_keep_log_file_num(o, 1);
+    rocksdb_options_set_stats_dump_period_sec(o, 0);
+    rocksdb_options_set_stats_persist_period_sec(o, 0);
+}
+
+/* `verify_logs`: every synced log must be there and whole. */
+int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs)
+{
+    rocksdb_options_t *plain = rocksdb_options_create(), *o = rocksdb_options_create();
+    rocksdb_block_based_table_options_t *t;
+    char *err = NULL;
+
+    /* What has no setter in C. */
+    rocksdb_get_options_from_string(plain,
+                                    verify_logs ? "track_and_verify_wals_in_manifest=true"
+                                                : "track_and_verify_wals_in_manifest=false",
+                                    o, &err);
+    rocksdb_options_destroy(plain);
+    if (err) {
+        rocksdb_options_destroy(o);
+        return rocks_status_fail(c, err);
+    }
+    rocksdb_options_set_paranoid_checks(o, 1);
+    rocksdb_options_set_wal_recovery_mode(o, rocksdb_point_in_time_recovery);
+    rocksdb_options_set_manual_wal_flush(o, 1);
+    set_memory(o, r->memory_bytes);
+    set_files(o);
+    t = table_options(r);
+    rocksdb_options_set_block_based_table_factory(o, t);
+    rocksdb_block_based_options_destroy(t);
+    if (r->options)
+        rocksdb_options_destroy(r->options);
+    r->options = o;
+    return E_OK;
+}

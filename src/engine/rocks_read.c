@@ -1,0 +1,243 @@
+/* rocks_read.c: gets and scans. */
+#include "engine/rocks.h"
+
+#define PIN_BYTES_MIN 4096 /* smaller values are copied, so that a page is not pinned for them */
+
+static const rocksdb_readoptions_t *entry_options(const struct entry *in)
+{
+    return in->view ? in->view->options : in->handle->latest;
+}
+
+/* A value that stays in the block cache until the request's arena goes. */
+struct pin {
+    rocksdb_pinnableslice_t *slice;
+    struct cache *cache;
+};
+
+static void pin_release(void *arg)
+{
+    struct pin *pin = arg;
+
+    rocksdb_pinnableslice_destroy(pin->slice);
+    rocks_cache_unref(pin->cache);
+}
+
+static int give_value(struct ctx *c, struct rocks *r, rocksdb_pinnableslice_t *slice, bytes *out)
+{
+    size_t len;
+    const char *value = rocksdb_pinnableslice_value(slice, &len);
+
+    if (len >= PIN_BYTES_MIN) {
+        struct pin *pin;
+
+        if (c->arena.cap && (len > c->arena.cap || c->arena.used > c->arena.cap - len)) {
+            rocksdb_pinnableslice_destroy(slice);
+            return fail_code(c, E_MEMORY);
+        }
+        pin = ARENA_NEW(&c->arena, struct pin);
+        pin->slice = slice;
+        pin->cache = r->cache;
+        atomic_fetch_add(&r->cache->refs, 1);
+        arena_on_release(&c->arena, pin_release, pin);
+        c->arena.used += len;
+        *out = bytes_of(value, len);
+        return E_OK;
+    }
+    *out = arena_copy(&c->arena, bytes_of(value, len));
+    rocksdb_pinnableslice_destroy(slice);
+    return E_OK;
+}
+
+int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
+{
+    rocksdb_pinnableslice_t *slice;
+    struct entry in;
+    char *err = NULL;
+    int code = E_OK;
+
+    TRY(rocks_enter(c, r, g->view, &in));
+    if (g->once) {
+        rocksdb_readoptions_t *o = rocks_range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
+                                                       in.view ? in.view->snapshot : NULL);
+
+        rocksdb_readoptions_set_fill_cache(o, 0);
+        slice = rocksdb_get_pinned(in.handle->db, o, g->key.ptr, g->key.len, &err);
+        rocksdb_readoptions_destroy(o);
+    } else {
+        slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
+    }
+    if (err) {
+        code = rocks_status_fail(c, err);
+    } else if (slice) {
+        code = give_value(c, r, slice, &g->value);
+        g->found = code == E_OK;
+    }
+    rocks_leave(&in);
+    return code;
+}
+
+int rocks_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+
+    if (g->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
+        rocks_slow_add(r, (struct slow){.c = c, .get = g});
+        return E_LATER;
+    }
+    return rocks_get_now(c, r, g);
+}
+
+static int page_add(struct ctx *c, struct page *page, size_t *capacity, bytes key, bytes value)
+{
+    uint8_t *copy;
+
+    if (page->count == *capacity) {
+        size_t more = *capacity ? *capacity * 2 : 16;
+        struct kv *items = arena_try_alloc(&c->arena, more * sizeof(*items));
+
+        if (!items)
+            return fail_code(c, E_MEMORY);
+        if (page->count)
+            memcpy(items, page->items, page->count * sizeof(*items));
+        page->items = items;
+        *capacity = more;
+    }
+    copy = arena_try_alloc(&c->arena, key.len + value.len);
+    if (!copy)
+        return fail_code(c, E_MEMORY);
+    memcpy(copy, key.ptr, key.len);
+    if (value.len)
+        memcpy(copy + key.len, value.ptr, value.len);
+    page->items[page->count++] =
+        (struct kv){bytes_of(copy, key.len), bytes_of(copy + key.len, value.len)};
+    page->bytes += key.len + value.len;
+    return E_OK;
+}
+
+static int scan_walk(struct ctx *c, const struct scan *s, rocksdb_iterator_t *it, struct page *page)
+{
+    size_t capacity = 0;
+
+    while (rocksdb_iter_valid(it)) {
+        bytes key, value;
+
+        if (page->count == s->items_max || (page->count && page->bytes > s->bytes_max)) {
+            page->more = true;
+            break;
+        }
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        value.ptr = rocksdb_iter_value(it, &value.len);
+        TRY(page_add(c, page, &capacity, key, value));
+        if (s->backward)
+            rocksdb_iter_prev(it);
+        else
+            rocksdb_iter_next(it);
+    }
+    return E_OK;
+}
+
+/* Options for one range. The bounds are not copied: the range must outlive the iterator. */
+rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
+                                           const rocksdb_snapshot_t *snapshot)
+{
+    rocksdb_readoptions_t *o = rocksdb_readoptions_create();
+
+    rocksdb_readoptions_set_total_order_seek(o, 1);
+    if (snapshot)
+        rocksdb_readoptions_set_snapshot(o, snapshot);
+    if (range->start.len)
+        rocksdb_readoptions_set_iterate_lower_bound(o, range->start.ptr, range->start.len);
+    if (range->end.len)
+        rocksdb_readoptions_set_iterate_upper_bound(o, range->end.ptr, range->end.len);
+    return o;
+}
+
+void rocks_seek_start(rocksdb_iterator_t *it, const struct key_range *range)
+{
+    if (range->start.len)
+        rocksdb_iter_seek(it, range->start.ptr, range->start.len);
+    else
+        rocksdb_iter_seek_to_first(it);
+}
+
+/* Records what stopped an iterator, if it was not the end. */
+int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it)
+{
+    char *err = NULL;
+
+    rocksdb_iter_get_error(it, &err);
+    return err ? rocks_status_fail(c, err) : E_OK;
+}
+
+static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,
+                      const struct scan *s, const struct key_range *range, struct page *page)
+{
+    rocksdb_readoptions_t *o = rocks_range_options(range, snapshot);
+    rocksdb_iterator_t *it;
+    int code;
+
+    if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
+        rocksdb_readoptions_set_readahead_size(o, READAHEAD_BYTES);
+    it = rocksdb_create_iterator(h->db, o);
+    if (s->backward)
+        rocksdb_iter_seek_to_last(it); /* heeds the upper bound */
+    else
+        rocks_seek_start(it, range);
+    code = scan_walk(c, s, it, page);
+    if (code == E_OK)
+        code = rocks_iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}
+
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+{
+    const rocksdb_snapshot_t *snapshot, *own = NULL;
+    struct entry in;
+    int code = E_OK;
+
+    TRY(rocks_enter(c, r, s->view, &in));
+    /* One iterator is one point in time by itself; several need a snapshot. */
+    if (!in.view && s->range_count > 1)
+        own = rocksdb_create_snapshot(in.handle->db);
+    snapshot = in.view ? in.view->snapshot : own;
+    for (size_t i = 0; i < s->range_count && code == E_OK; i++)
+        code = scan_range(c, in.handle, snapshot, s, &s->ranges[i], &s->pages[i]);
+    if (own)
+        rocksdb_release_snapshot(in.handle->db, own);
+    rocks_leave(&in);
+    return code;
+}
+
+int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+
+    if (s->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
+        rocks_slow_add(r, (struct slow){.c = c, .scan = s});
+        return E_LATER;
+    }
+    return rocks_scan_now(c, r, s);
+}
+
+/* The last key of the range; empty if there is none. */
+int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out)
+{
+    rocksdb_readoptions_t *o = rocks_range_options(range, NULL);
+    rocksdb_iterator_t *it = rocksdb_create_iterator(h->db, o);
+    int code;
+
+    *out = BYTES_NONE;
+    rocksdb_iter_seek_to_last(it);
+    if (rocksdb_iter_valid(it)) {
+        bytes key;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        *out = arena_copy(&c->arena, key);
+    }
+    code = rocks_iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    return code;
+}

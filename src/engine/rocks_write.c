@@ -1,0 +1,308 @@
+/* rocks_write.c: from apply() into the log.
+ *
+ * The gate. Unguarded batches append holding it shared, guarded ones exclusively, so that between
+ * checking guards and appending nothing changes. Nobody holds the gate while waiting for anything
+ * but RocksDB's own short locks.
+ *
+ * The slow lane. A caller of apply() must not sleep, so appends say no_slowdown. When RocksDB
+ * stalls (too many files to compact, say), the batch goes into a queue that the keeper thread works
+ * off in order, waiting as long as it takes, at most 2 s a batch. The contract that a LATEST read
+ * sees every earlier apply() must hold meanwhile, so as long as the lane is not empty all further
+ * batches and all LATEST reads queue up in it too. Writers look at the lane's length inside the
+ * gate; the keeper passes once through the exclusive gate before it begins, and from then on is the
+ * only one that writes. It may thus wait inside RocksDB without holding the gate. */
+#include "engine/rocks.h"
+
+#include "base/fault.h"
+#include "engine/committer.h"
+
+#define STALL_US_MAX 2000000
+#define STALL_POLL_US 2000
+
+/* ---- appending */
+
+static int guard_check(struct rocks *r, const struct guard *g)
+{
+    struct handle *h = r->handle;
+    char *err = NULL;
+    rocksdb_pinnableslice_t *p = rocksdb_get_pinned(h->db, h->latest, g->key.ptr, g->key.len, &err);
+    int code = E_OK;
+
+    if (err) {
+        code = rocks_status_code(err);
+        log_error(r->log, "storage: cannot read for a guard: %s", err);
+        rocksdb_free(err);
+        return code;
+    }
+    if (!p)
+        return g->absent ? E_OK : E_GUARD;
+    if (g->absent) {
+        code = E_GUARD;
+    } else {
+        size_t len;
+        const char *value = rocksdb_pinnableslice_value(p, &len);
+
+        code = bytes_equal(bytes_of(value, len), g->value) ? E_OK : E_GUARD;
+    }
+    rocksdb_pinnableslice_destroy(p);
+    return code;
+}
+
+/* E_BUSY: RocksDB stalls, nothing happened. */
+static int log_append(struct rocks *r, const struct write *w, bool wait)
+{
+    char *err = NULL;
+    int code;
+
+    if (!wait && fault_hit(FAULT_rocks_stall))
+        return E_BUSY;
+    if (fault_hit(FAULT_rocks_before_append)) {
+        rocks_fail(r, E_UNAVAILABLE, "cannot write the log", "a fault was asked for");
+        return E_UNSURE;
+    }
+    rocksdb_write(r->handle->db, wait ? r->append_waiting : r->append_now, w->edits, &err);
+    if (!err) {
+        (void)fault_hit(FAULT_rocks_after_append);
+        return E_OK;
+    }
+    code = rocks_status_code(err);
+    if (code == E_UNAVAILABLE || code == E_CORRUPT || code == E_NO_SPACE) {
+        committer_fail(r->committer);
+        rocks_fail(r, code, "cannot write the log", err);
+        /* RocksDB refuses by itself after an earlier error, in the background say; but a record
+         * whose writing failed half way might be whole on disk, as far as we can know. A full disk
+         * is the exception: what did not fit is not there. */
+        code = code == E_NO_SPACE ? E_NO_SPACE : E_UNSURE;
+    } else if (code != E_BUSY) {
+        log_error(r->log, "storage: write refused: %s", err);
+    }
+    rocksdb_free(err);
+    return code;
+}
+
+/* Appends a write and hands it to the committer. The caller is alone with the log as far as the
+ * write needs it (see "The gate", "The slow lane"). E_BUSY: stalled, may be tried again; else an
+ * error, and nothing changed unless it is E_UNSURE. */
+static int append(struct rocks *r, const struct write *w, bool wait)
+{
+    int code;
+
+    if ((code = atomic_load(&r->failed)) != E_OK)
+        return code;
+    for (size_t i = 0; i < w->guard_count; i++)
+        if ((code = guard_check(r, &w->guards[i])) != E_OK)
+            return code;
+    if (w->edits && (code = log_append(r, w, wait)) != E_OK)
+        return code;
+    committer_add(r->committer, w->done, w->arg, w->size);
+    return E_OK;
+}
+
+void rocks_slow_add(struct rocks *r, struct slow slow)
+{
+    struct slow *s = mem_alloc(sizeof(*s));
+
+    *s = slow;
+    s->next = NULL;
+    s->since_us = clock_mono_us(r->clock);
+    pthread_mutex_lock(&r->lock);
+    *r->lane_end = s;
+    r->lane_end = &s->next;
+    r->stalls += !s->get && !s->scan;
+    atomic_fetch_add(&r->lane_count, 1);
+    pthread_cond_broadcast(&r->wake);
+    pthread_mutex_unlock(&r->lock);
+}
+
+/* True if readers already see all that was appended: a barrier need not wait for anything. */
+static bool all_durable(struct rocks *r)
+{
+    bool all;
+
+    pthread_mutex_lock(&r->read_lock);
+    all = !atomic_load(&r->failed) && r->view &&
+          r->view->sequence == rocksdb_get_latest_sequence_number(r->handle->db);
+    pthread_mutex_unlock(&r->read_lock);
+    return all;
+}
+
+/* Takes ownership of w->edits. */
+void rocks_submit(struct rocks *r, const struct write *w)
+{
+    bool slow = false, at_once = false;
+    int code = E_OK;
+
+    if (w->size) {
+        uint64_t unsynced = committer_unsynced_bytes(r->committer);
+
+        /* One batch alone may be larger than the cap. */
+        if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
+            code = E_BUSY;
+        else if (!w->vital && rocks_space_short(r))
+            code = E_NO_SPACE;
+    }
+    if (code == E_OK) {
+        if (w->guard_count)
+            pthread_rwlock_wrlock(&r->gate);
+        else
+            pthread_rwlock_rdlock(&r->gate);
+        slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
+        if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
+            at_once = true;
+        } else if (!slow) {
+            code = append(r, w, false);
+            slow = code == E_BUSY;
+        }
+        /* Inside the gate, so that nobody who comes after overtakes. */
+        if (slow)
+            rocks_slow_add(r, (struct slow){.write = *w});
+        pthread_rwlock_unlock(&r->gate);
+    }
+    if (slow)
+        return;
+    if (w->edits)
+        rocksdb_writebatch_destroy(w->edits);
+    if (at_once)
+        atomic_fetch_add(&r->acked_at_once, 1);
+    if (at_once || code != E_OK)
+        w->done(w->arg, code);
+}
+
+void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct write w = {.guards = b->guards, .guard_count = b->guard_count, .done = done, .arg = arg};
+
+    (void)c;
+    if (b->edit_count) {
+        w.edits = rocksdb_writebatch_create();
+        w.vital = true;
+        for (size_t i = 0; i < b->edit_count; i++) {
+            const struct edit *edit = &b->edits[i];
+
+            w.vital &= edit->type == EDIT_DELETE || b->partition == PARTITION_SYSTEM;
+            if (edit->type == EDIT_PUT)
+                rocksdb_writebatch_put(w.edits, edit->key.ptr, edit->key.len,
+                                       edit->value.len ? edit->value.ptr : "", edit->value.len);
+            else
+                rocksdb_writebatch_delete(w.edits, edit->key.ptr, edit->key.len);
+        }
+        rocksdb_writebatch_data(w.edits, &w.size);
+    }
+    rocks_submit(r, &w);
+}
+
+/* ---- writing and waiting */
+
+struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    bool called;
+    int code;
+};
+
+static void waiter_done(void *arg, int code)
+{
+    struct waiter *w = arg;
+
+    pthread_mutex_lock(&w->lock);
+    w->called = true;
+    w->code = code;
+    pthread_cond_signal(&w->done);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
+int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
+{
+    struct waiter waiter = {.code = E_OK};
+    struct write w = {.edits = edits, .vital = true, .done = waiter_done, .arg = &waiter};
+
+    pthread_mutex_init(&waiter.lock, NULL);
+    pthread_cond_init(&waiter.done, NULL);
+    if (edits)
+        rocksdb_writebatch_data(edits, &w.size);
+    rocks_submit(r, &w);
+    pthread_mutex_lock(&waiter.lock);
+    while (!waiter.called)
+        pthread_cond_wait(&waiter.done, &waiter.lock);
+    pthread_mutex_unlock(&waiter.lock);
+    pthread_mutex_destroy(&waiter.lock);
+    pthread_cond_destroy(&waiter.done);
+    return waiter.code;
+}
+
+/* ---- the slow lane */
+
+static bool write_stopped(struct rocks *r)
+{
+    return fault_hit(FAULT_rocks_stall) || rocks_property(r->handle, "rocksdb.is-write-stopped");
+}
+
+static int slow_write(struct rocks *r, struct slow *s)
+{
+    for (;;) {
+        int code = append(r, &s->write, false);
+
+        if (code != E_BUSY)
+            return code;
+        if (clock_mono_us(r->clock) - s->since_us > STALL_US_MAX)
+            return E_BUSY;
+        /* A slowed-down RocksDB refuses no_slowdown for as long as the slowdown lasts, but takes a
+         * waiting write after a moment. A stopped one would not come back, so that is waited for
+         * here, where the time can be watched. */
+        if (!write_stopped(r))
+            return append(r, &s->write, true);
+        rocks_sleep_us(STALL_POLL_US);
+    }
+}
+
+/* True: the lane was empty for a moment after it, so that writers may have gone past. */
+static bool slow_run(struct rocks *r, struct slow *s)
+{
+    bool empty;
+
+    if (s->get) {
+        s->get->code = rocks_get_now(s->c, r, s->get);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        s->get->done(s->get);
+    } else if (s->scan) {
+        s->scan->code = rocks_scan_now(s->c, r, s->scan);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        s->scan->done(s->scan);
+    } else {
+        int code = slow_write(r, s);
+
+        if (s->write.edits)
+            rocksdb_writebatch_destroy(s->write.edits);
+        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        if (code != E_OK)
+            s->write.done(s->write.arg, code);
+    }
+    return empty;
+}
+
+/* Works off the lane until it is empty. Only the keeper calls it. */
+void rocks_lane_run(struct rocks *r)
+{
+    struct slow *s;
+    bool empty = false;
+
+    /* Whoever still saw an empty lane has appended when this returns. */
+    pthread_rwlock_wrlock(&r->gate);
+    pthread_rwlock_unlock(&r->gate);
+    while (!empty) {
+        pthread_mutex_lock(&r->lock);
+        s = r->lane;
+        if (s) {
+            r->lane = s->next;
+            if (!r->lane)
+                r->lane_end = &r->lane;
+        }
+        pthread_mutex_unlock(&r->lock);
+        if (!s)
+            return;
+        empty = slow_run(r, s);
+        mem_free(s);
+    }
+}
