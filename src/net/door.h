@@ -106,29 +106,35 @@ struct loop {
     struct loop *next;
     struct http *http;
     struct MHD_Daemon *daemon;
-    int epoll_fd; /* the library's */
-    int bell_fd;  /* readable: the list is not empty, or `stopping` or `quit` was set */
+    int listen_fd; /* a duplicate */
+    int epoll_fd;  /* the library's */
+    int bell_fd;   /* readable: a list is not empty, or `stopping` or `quit` was set */
     _Atomic(struct exchange *) ready; /* parked requests to resume, newest first */
     atomic_int ringers;               /* threads inside loop_put_ready(), which use this struct */
     atomic_bool retired;              /* accept no more, end with the last connection */
     atomic_bool ended;                /* so it has */
-    bool quiesced;
-    bool closed_some; /* the last run closed a connection */
-    bool running;     /* the thread was started */
+    bool quiesced;                    /* it accepts no more */
+    bool running;                     /* the thread was started */
     pthread_t thread;
-    struct conn conns; /* head of a ring; the next to be watched first */
-    size_t conn_count;
-    int64_t watch_ms; /* when the next slice of them is watched */
+    struct conn conns;        /* head of a ring; the next to be watched first */
+    atomic_size_t conn_count; /* others only read it */
+    int64_t accept_ms;        /* nothing is accepted before */
+    struct arrival *arrivals; /* connections for it; under http.loops_lock */
+    size_t arrival_count;     /* with those that are just being taken over; likewise */
+    int64_t watch_ms;         /* when the next slice of them is watched */
     struct lingerer *lingering;
     size_t linger_count;
     int64_t linger_ms; /* when they are looked at again */
 };
 
+/* Of one loop, as the library is told. */
+size_t loop_conns_max(const struct http *h);
+
 /* Adds conf.threads loops to h->loops. False: not all of them could be started. */
 bool loops_start(struct http *h);
 
 /* Those from `l` up to and without `end` accept no more. */
-void loops_retire(struct loop *l, const struct loop *end);
+void loops_retire(struct http *h, struct loop *l, const struct loop *end);
 void loops_free_ended(struct http *h);
 
 /* Ends the threads and frees all loops; no connection may be parked. */
@@ -140,12 +146,28 @@ void loop_ring(struct loop *l);
 /* Has the loop resume x, which stays in place until then. From any thread. */
 void loop_put_ready(struct loop *l, struct exchange *x);
 
+/* ---- accept.c ---- */
+
+struct arrival;
+
+/* Whether the loop watches the listening socket now. */
+bool loop_accepts(struct loop *l, int64_t now);
+
+/* Accepts what waits, for the loops that have the fewest connections. */
+void loop_accept(struct loop *l);
+
+/* Makes connections of what others accepted for this loop. */
+void loop_take_arrivals(struct loop *l);
+bool loop_has_arrivals(struct loop *l);
+void loop_drop_arrivals(struct loop *l); /* the loop has ended */
+
 /* ---- http.c ---- */
 
 struct http {
     struct http_conf conf;
-    struct loop *loops; /* the newest first: conf.threads of them, then retired ones */
-    int listen_fd;      /* the loops have duplicates; -1: none */
+    struct loop *loops;         /* the newest first: conf.threads of them, then retired ones */
+    pthread_mutex_t loops_lock; /* over the list and the loops' arrivals */
+    int listen_fd;              /* the loops have duplicates; -1: none */
     struct tls_pair tls;
     char address[80];
     atomic_bool stopping;      /* answers say Connection: close */

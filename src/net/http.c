@@ -53,6 +53,7 @@ static void http_free(struct http *h)
     tls_pair_release(&h->tls);
     if (h->listen_fd >= 0)
         close(h->listen_fd);
+    pthread_mutex_destroy(&h->loops_lock);
     mem_free(h);
 }
 
@@ -63,6 +64,7 @@ static struct http *http_new(const struct http_conf *conf)
     h->conf = *conf;
     conf_defaults(&h->conf);
     h->listen_fd = -1;
+    pthread_mutex_init(&h->loops_lock, NULL);
     return h;
 }
 
@@ -132,12 +134,12 @@ int http_reload(struct http *h, char *message, size_t message_size)
     if (!loops_start(h)) {
         snprintf(message, message_size, "cannot start loops for the new certificate in %s.",
                  h->conf.tls_cert);
-        loops_retire(h->loops, before);
+        loops_retire(h, h->loops, before);
         h->tls = old;
         tls_pair_release(&pair);
         return E_UNAVAILABLE;
     }
-    loops_retire(before, NULL);
+    loops_retire(h, before, NULL);
     tls_pair_release(&old);
     return E_OK;
 }

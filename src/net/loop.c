@@ -1,7 +1,7 @@
 /* Loops on libmicrohttpd: epoll, a few threads, suspend and resume.
  *
- * Each loop thread runs one instance of the library, on its own epoll set and a duplicate of the
- * one listening socket. The library could make such threads itself, but then every resume of a
+ * Each loop thread runs one instance of the library, on its own epoll set; connections are given to
+ * it (accept.c). The library could make such threads itself, but then every resume of a
  * connection is a system call in the thread that resumes (a committer's, say) and a wake-up of the
  * loop. So a loop waits for the library's epoll set and for its own bell: whoever has an answer
  * puts the request on the loop's list and rings only if the list was empty; the loop takes the
@@ -72,14 +72,9 @@ static void on_library_log(void *cls, const char *fmt, va_list args)
 static void on_connection(void *cls, struct MHD_Connection *connection, void **socket_context,
                           enum MHD_ConnectionNotificationCode code)
 {
-    struct loop *l = cls;
-
-    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        *socket_context = conn_open(l, connection);
-        return;
-    }
-    l->closed_some = true;
-    if (*socket_context)
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        *socket_context = conn_open(cls, connection);
+    else if (*socket_context)
         conn_close(*socket_context);
 }
 
@@ -91,12 +86,17 @@ static size_t on_unescape(void *cls, struct MHD_Connection *connection, char *te
     return strlen(text);
 }
 
-static struct MHD_Daemon *daemon_start(struct loop *l, int listen_fd)
+size_t loop_conns_max(const struct http *h)
+{
+    return (size_t)(h->conf.connections_max + h->conf.threads - 1) / (size_t)h->conf.threads;
+}
+
+static struct MHD_Daemon *daemon_start(struct loop *l)
 {
     struct http *h = l->http;
     const struct http_conf *conf = &h->conf;
-    unsigned connections = (unsigned)((conf->connections_max + conf->threads - 1) / conf->threads);
-    unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
+    unsigned flags =
+        MHD_USE_EPOLL | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG;
     struct MHD_OptionItem tls[] = {{MHD_OPTION_HTTPS_MEM_CERT, 0, h->tls.cert},
                                    {MHD_OPTION_HTTPS_MEM_KEY, 0, h->tls.key},
                                    {MHD_OPTION_HTTPS_PRIORITIES, 0, (char[]){TLS_PRIORITIES}},
@@ -107,7 +107,7 @@ static struct MHD_Daemon *daemon_start(struct loop *l, int listen_fd)
         flags |= MHD_USE_TLS;
     return MHD_start_daemon(
         flags, 0, NULL, NULL, exchange_on_access, h, MHD_OPTION_EXTERNAL_LOGGER, on_library_log,
-        (void *)h, MHD_OPTION_LISTEN_SOCKET, listen_fd, MHD_OPTION_CONNECTION_LIMIT, connections,
+        (void *)h, MHD_OPTION_CONNECTION_LIMIT, (unsigned)loop_conns_max(h),
         MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)conf->idle_timeout_s,
         MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION,
         on_connection, (void *)l, MHD_OPTION_URI_LOG_CALLBACK, exchange_on_line, (void *)h,
@@ -134,16 +134,17 @@ static void loop_take_ready(struct loop *l)
 }
 
 /* Milliseconds until there is something to do without a socket asking for it; -1: nothing. */
-static int loop_timeout_ms(struct loop *l)
+static int loop_timeout_ms(struct loop *l, int64_t now)
 {
     MHD_UNSIGNED_LONG_LONG ms;
-    int64_t least = INT64_MAX, now;
+    int64_t least = INT64_MAX;
 
     if (MHD_get_timeout(l->daemon, &ms) == MHD_YES)
         least = ms < 60000 ? (int64_t)ms : 60000;
+    if (l->accept_ms > now && l->accept_ms - now < least)
+        least = l->accept_ms - now;
     if (!least || (!l->conn_count && !l->linger_count))
         return least == INT64_MAX ? -1 : (int)least;
-    now = http_now_ms(l->http);
     if (l->conn_count && l->watch_ms - now < least)
         least = l->watch_ms - now;
     if (l->linger_count && l->linger_ms - now < least)
@@ -180,10 +181,8 @@ static void loop_watch(struct loop *l)
 
 static void loop_quiesce(struct loop *l)
 {
-    MHD_socket fd = MHD_quiesce_daemon(l->daemon);
-
-    if (fd != MHD_INVALID_SOCKET)
-        close(fd);
+    close(l->listen_fd);
+    l->listen_fd = -1;
     l->quiesced = true;
 }
 
@@ -198,32 +197,33 @@ static bool loop_is_empty(struct loop *l)
 static void *loop_main(void *arg)
 {
     struct loop *l = arg;
-    struct pollfd fds[2] = {{.fd = l->epoll_fd, .events = POLLIN},
-                            {.fd = l->bell_fd, .events = POLLIN}};
+    struct pollfd fds[3] = {{.fd = l->epoll_fd, .events = POLLIN},
+                            {.fd = l->bell_fd, .events = POLLIN},
+                            {.events = POLLIN}};
     uint64_t rung;
+    int64_t now;
     sigset_t pipe_signal;
 
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL); /* lost clients show as errors of send() */
     while (!atomic_load(&l->http->loops_quit)) {
-        poll(fds, 2, loop_timeout_ms(l));
+        now = http_now_ms(l->http);
+        fds[2].fd = loop_accepts(l, now) ? l->listen_fd : -1; /* -1 is passed over */
+        poll(fds, 3, loop_timeout_ms(l, now));
         if (fds[1].revents)
             (void)!read(l->bell_fd, &rung, sizeof(rung));
         if ((atomic_load_explicit(&l->http->stopping, memory_order_relaxed) ||
              atomic_load_explicit(&l->retired, memory_order_relaxed)) &&
             !l->quiesced)
             loop_quiesce(l);
+        else if (fds[2].revents)
+            loop_accept(l);
+        loop_take_arrivals(l);
         loop_take_ready(l);
         loop_watch(l);
-        /* At its connection limit the library stops to watch the listening socket, and a run that
-         * closes connections does not take it up again: only the next one does, which might never
-         * come. */
-        do {
-            l->closed_some = false;
-            MHD_run(l->daemon);
-        } while (l->closed_some);
-        if (atomic_load_explicit(&l->retired, memory_order_relaxed) && loop_is_empty(l))
+        MHD_run(l->daemon);
+        if (atomic_load(&l->retired) && loop_is_empty(l) && !loop_has_arrivals(l))
             break;
     }
     atomic_store(&l->ended, true);
@@ -232,16 +232,13 @@ static void *loop_main(void *arg)
 
 static bool loop_start(struct loop *l)
 {
-    int fd = fcntl(l->http->listen_fd, F_DUPFD_CLOEXEC, 0);
-
+    l->listen_fd = fcntl(l->http->listen_fd, F_DUPFD_CLOEXEC, 0);
     l->bell_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-    if (fd < 0 || l->bell_fd < 0)
+    if (l->listen_fd < 0 || l->bell_fd < 0)
         return false;
-    l->daemon = daemon_start(l, fd);
-    if (!l->daemon) {
-        close(fd);
+    l->daemon = daemon_start(l);
+    if (!l->daemon)
         return false;
-    }
     l->epoll_fd = MHD_get_daemon_info(l->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
     l->running = thread_start(&l->thread, "wr-loop", loop_main, l);
     return l->running;
@@ -264,6 +261,9 @@ static void loop_free(struct loop *l)
     if (l->daemon)
         MHD_stop_daemon(l->daemon);
     linger_free(l);
+    loop_drop_arrivals(l);
+    if (l->listen_fd >= 0)
+        close(l->listen_fd);
     if (l->bell_fd > 0)
         close(l->bell_fd);
     mem_free(l);
@@ -273,26 +273,33 @@ bool loops_start(struct http *h)
 {
     for (int i = 0; i < h->conf.threads; i++) {
         struct loop *l = mem_zalloc(sizeof(*l));
+        bool started;
 
         l->http = h;
         l->conns.next = l->conns.prev = &l->conns;
+        started = loop_start(l);
+        if (!started)
+            atomic_store(&l->ended, true);
+        pthread_mutex_lock(&h->loops_lock);
         l->next = h->loops;
         h->loops = l;
-        if (!loop_start(l)) {
-            atomic_store(&l->ended, true);
+        pthread_mutex_unlock(&h->loops_lock);
+        if (!started)
             return false;
-        }
     }
     return true;
 }
 
-void loops_retire(struct loop *l, const struct loop *end)
+/* Under the lock, so that none is given another connection from now on. */
+void loops_retire(struct http *h, struct loop *l, const struct loop *end)
 {
+    pthread_mutex_lock(&h->loops_lock);
     for (; l != end; l = l->next) {
         atomic_store(&l->retired, true);
         if (l->running)
             loop_ring(l);
     }
+    pthread_mutex_unlock(&h->loops_lock);
 }
 
 void loops_free_ended(struct http *h)
@@ -301,7 +308,9 @@ void loops_free_ended(struct http *h)
         struct loop *l = *at;
 
         if (atomic_load(&l->ended)) {
+            pthread_mutex_lock(&h->loops_lock);
             *at = l->next;
+            pthread_mutex_unlock(&h->loops_lock);
             loop_free(l);
         } else {
             at = &l->next;
@@ -315,7 +324,9 @@ void loops_stop(struct http *h)
 
     atomic_store(&h->loops_quit, true);
     while ((l = h->loops)) {
+        pthread_mutex_lock(&h->loops_lock);
         h->loops = l->next;
+        pthread_mutex_unlock(&h->loops_lock);
         loop_free(l);
     }
 }

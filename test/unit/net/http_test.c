@@ -106,6 +106,9 @@ static void on_request(void *arg, struct http_request *r)
         http_reply(r, 200, NULL, 0, http_header(r, "x-ots-date"));
     else if (bytes_equal(r->path, BYTES_LIT("/empty")))
         http_reply(r, 200, NULL, 0, BYTES_NONE);
+    else if (bytes_equal(r->path, BYTES_LIT("/thread")))
+        http_reply(r, 200, NULL, 0,
+                   arena_printf(&r->ctx.arena, "%016llx", (unsigned long long)pthread_self()));
     else if (bytes_equal(r->path, BYTES_LIT("/peer")))
         http_reply(r, 200, NULL, 0, http_peer(r));
     else
@@ -514,6 +517,41 @@ static void test_many_connections(void **state)
         close(idle[i]);
 }
 
+/* Streams that are opened together are shared out evenly, so that no processor waits for the other.
+ */
+static void test_connections_are_shared_out(void **state)
+{
+    static const char request[] = "POST /thread HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";
+    char loops[8][17] = {""};
+    struct http_stat stat;
+    int fds[8], same = 0;
+
+    for (int i = 0; i < 200; i++) { /* those of other tests are gone */
+        http_stat(((struct server *)*state)->http, &stat);
+        if (!stat.connections)
+            break;
+        pause_ms(20);
+    }
+    for (size_t i = 0; i < PORT_COUNT(fds); i++)
+        fds[i] = dial(*state);
+    for (size_t i = 0; i < PORT_COUNT(fds); i++) {
+        char in[1024] = "", *body = NULL;
+        ssize_t len = 0, n = 1;
+
+        send(fds[i], request, sizeof(request) - 1, MSG_NOSIGNAL);
+        while (n > 0 && (!(body = strstr(in, "\r\n\r\n")) || strlen(body) < 20)) {
+            n = recv(fds[i], in + len, sizeof(in) - 1 - (size_t)len, 0);
+            len += n;
+        }
+        assert_true(n > 0);
+        memcpy(loops[i], body + 4, 16);
+        same += strcmp(loops[i], loops[0]) == 0;
+    }
+    assert_int_equal(same, PORT_COUNT(fds) / 2);
+    for (size_t i = 0; i < PORT_COUNT(fds); i++)
+        close(fds[i]);
+}
+
 /* ---- opening and closing ---- */
 
 static void test_addresses(void **state)
@@ -587,6 +625,7 @@ int main(void)
         cmocka_unit_test(test_clients_that_go_away),
         cmocka_unit_test(test_pipelined_requests),
         cmocka_unit_test(test_many_connections),
+        cmocka_unit_test(test_connections_are_shared_out),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_close_waits_for_answers),
     };
