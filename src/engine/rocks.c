@@ -46,6 +46,9 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     if (!thread_start(&r->keeper, "wr-keeper", rocks_keeper, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to keep the database with.");
     r->keeper_runs = true;
+    if (!thread_start(&r->room, "wr-space", rocks_room, r))
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to watch the disk with.");
+    r->room_runs = true;
     return E_OK;
 }
 
@@ -80,6 +83,8 @@ static void rocks_free(struct rocks *r)
         pthread_cond_broadcast(&r->wake);
         pthread_mutex_unlock(&r->lock);
         pthread_join(r->keeper, NULL);
+        if (r->room_runs)
+            pthread_join(r->room, NULL);
     }
     if (r->committer)
         committer_close(r->committer);

@@ -24,6 +24,7 @@ struct handle {
     struct rocks *rocks;
     rocksdb_t *db;
     rocksdb_readoptions_t *latest;
+    atomic_bool compaction_off; /* RocksDB begins none by itself: rocks_space.c */
     atomic_uint refs;
 };
 
@@ -102,8 +103,8 @@ struct rocks {
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;  /* the keeper has something to do */
-    pthread_t keeper;
-    bool keeper_runs;
+    pthread_t keeper, room;
+    bool keeper_runs, room_runs;
     bool closing;
     struct slow *lane, **lane_end;
     atomic_uint lane_count; /* written under the lock, read without */
@@ -158,11 +159,16 @@ void rocks_leave(struct entry *in);
 
 /* ---- rocks_space.c */
 
-/* What must stay free: room for the write buffers of a moment and for a compaction to begin with.
- */
-bool rocks_space_is_short(struct rocks *r);
-/* The same, asking the system only now and then. */
+/* Little is left: only deletions are to be taken. Asks the system only now and then. */
 bool rocks_space_short(struct rocks *r);
+/* There is room for what opening writes. */
+bool rocks_space_to_open(struct rocks *r);
+/* There is room for compacting all that is due. */
+bool rocks_space_to_compact(struct rocks *r, uint64_t due);
+/* The bytes that RocksDB thinks it has to compact. */
+uint64_t rocks_compaction_due(rocksdb_t *db);
+/* The room thread: lets RocksDB compact by itself, or does it under watch. */
+void *rocks_room(void *arg);
 
 /* ---- rocks_write.c */
 
@@ -187,6 +193,9 @@ int rocks_mark(struct rocks *r, uint64_t sequence);
 
 /* `verify_logs`: every synced log must be there and whole. */
 int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs);
+/* Removes what RocksDB leaves each time it fails to write its options file: it has no name for our
+ * level of its diary, gives up, and we need no such file. */
+void rocks_options_tidy(struct rocks *r);
 
 /* ---- rocks_open.c */
 
@@ -206,6 +215,8 @@ int rocks_load_watermark(struct ctx *c, struct rocks *r);
 /* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text);
 void rocks_sleep_us(int64_t us);
+/* Sleeps. False: the engine is being closed. */
+bool rocks_pause(struct rocks *r, int ms);
 /* The keeper's thread: works off the slow lane, and mends after a failure. */
 void *rocks_keeper(void *arg);
 

@@ -4,8 +4,9 @@
  * the committer answers E_UNSURE to what is queued, apply() answers E_UNAVAILABLE (or E_NO_SPACE),
  * and the keeper mends: it waits until nobody uses the database, closes it, looks at what the disk
  * really holds, and opens it again, with a growing pause between tries. Reads go on from the old
- * handle as long as it is open; RocksDB keeps reading after a failed write. While the disk is full
- * no try is made, so that reads stay up. */
+ * handle as long as it is open; RocksDB keeps reading after a failed write. While the disk has no
+ * room for what opening writes no try is made, so that reads stay up; with that little room the
+ * database is opened, so that deletions are taken, long before other writes are (rocks_space.c). */
 #include "engine/rocks.h"
 
 #include "engine/committer.h"
@@ -15,6 +16,7 @@
 
 #define MEND_PAUSE_MS_MIN 100
 #define MEND_PAUSE_MS_MAX 30000
+#define MEND_PAUSE_FULL_MS_MAX 4000 /* so that writes go on soon after there is space */
 
 /* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
@@ -43,18 +45,21 @@ void rocks_sleep_us(int64_t us)
     nanosleep(&ts, NULL);
 }
 
-/* Under the lock. False: the engine is being closed. */
-static bool keeper_pause(struct rocks *r, int ms)
+bool rocks_pause(struct rocks *r, int ms)
 {
     struct timespec until;
+    bool closing;
 
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += (long)(ms % 1000) * 1000000;
     until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
     until.tv_nsec %= 1000000000;
+    pthread_mutex_lock(&r->lock);
     while (!r->closing && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
         ;
-    return !r->closing;
+    closing = r->closing;
+    pthread_mutex_unlock(&r->lock);
+    return !closing;
 }
 
 /* Takes the database away from readers and closes it. False: somebody reads on and on; they have it
@@ -138,8 +143,6 @@ static bool mend_try(struct rocks *r)
     struct ctx c;
     int code;
 
-    if (atomic_load(&r->failed) == E_NO_SPACE && rocks_space_is_short(r))
-        return false;
     if (!mend_close(r))
         return false;
     ctx_init(&c, r->clock, r->log, NULL, 0);
@@ -156,21 +159,24 @@ static bool mend_try(struct rocks *r)
 
 static void mend(struct rocks *r)
 {
-    int pause_ms = MEND_PAUSE_MS_MIN;
-    bool closing;
+    int pause_ms = MEND_PAUSE_MS_MIN, pause_ms_max;
 
     committer_fail(r->committer);
     rocks_lane_run(r); /* all get the failure's code */
     committer_settle(r->committer);
     for (;;) {
-        pthread_mutex_lock(&r->lock);
-        closing = !keeper_pause(r, pause_ms);
-        pthread_mutex_unlock(&r->lock);
-        if (closing)
+        bool full = atomic_load(&r->failed) == E_NO_SPACE;
+
+        if (!rocks_pause(r, pause_ms))
             return;
+        if (full && !rocks_space_to_open(r)) {
+            pause_ms = MEND_PAUSE_MS_MIN; /* looking costs nothing */
+            continue;
+        }
         if (mend_try(r))
             break;
-        pause_ms = pause_ms * 2 > MEND_PAUSE_MS_MAX ? MEND_PAUSE_MS_MAX : pause_ms * 2;
+        pause_ms_max = full ? MEND_PAUSE_FULL_MS_MAX : MEND_PAUSE_MS_MAX;
+        pause_ms = pause_ms * 2 > pause_ms_max ? pause_ms_max : pause_ms * 2;
     }
     committer_reset(r->committer);
     pthread_mutex_lock(&r->lock);

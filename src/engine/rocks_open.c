@@ -85,8 +85,8 @@ int rocks_open_to_read(struct ctx *c, struct rocks *r, rocksdb_t **out)
     return E_OK;
 }
 
-/* How far the log goes. */
-static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence)
+/* How far the log goes, and how much there is to compact. */
+static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence, uint64_t *due)
 {
     rocksdb_t *db;
     const char *why;
@@ -102,6 +102,7 @@ static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence)
     }
     TRY(rocks_open_to_read(c, r, &db));
     *sequence = rocksdb_get_latest_sequence_number(db);
+    *due = rocks_compaction_due(db);
     rocksdb_close(db);
     return E_OK;
 }
@@ -122,17 +123,21 @@ static int loss_fail(struct ctx *c, struct rocks *r, uint64_t sequence)
 /* Opens the database if it holds all that was acknowledged. */
 int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
 {
-    uint64_t seen, sequence;
+    uint64_t seen, sequence, due;
     char *err = NULL;
+    bool room;
     rocksdb_t *db;
     int error;
 
     if (fault_hit(FAULT_rocks_reopen))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
-    TRY(look_sequence(c, r, &seen));
+    TRY(look_sequence(c, r, &seen, &due));
     if (seen < r->watermark.sequence)
         return loss_fail(c, r, seen);
+    room = rocks_space_to_compact(r, due);
+    rocksdb_options_set_disable_auto_compactions(r->options, !room);
     db = rocksdb_open(r->options, r->folder.db, &err);
+    rocks_options_tidy(r);
     if (err)
         return open_fail(c, r, err);
     sequence = rocksdb_get_latest_sequence_number(db);
@@ -147,6 +152,7 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
         return fail(c, E_UNAVAILABLE, "Cannot write %s: %s.", r->folder.watermark, strerror(error));
     }
     *out = rocks_handle_new(r, db);
+    atomic_store(&(*out)->compaction_off, !room);
     return E_OK;
 }
 
@@ -188,9 +194,10 @@ static int open_once(struct ctx *c, struct rocks *r, uint64_t *sequence)
 static int accept_damage(struct ctx *c, struct rocks *r, uint64_t *seen)
 {
     struct stat st;
+    uint64_t due;
     char *err = NULL;
 
-    if (look_sequence(c, r, seen) == E_OK)
+    if (look_sequence(c, r, seen, &due) == E_OK)
         return E_OK;
     log_warn(r->log, "storage: told to go on in spite of this: %s", c->text);
     ctx_clear(c);

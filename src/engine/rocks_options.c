@@ -1,7 +1,9 @@
 /* rocks_options.c: how RocksDB is set up. */
 #include "engine/rocks.h"
 
+#include <dirent.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 static int open_files_max(void)
 {
@@ -87,4 +89,21 @@ int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs)
         rocksdb_options_destroy(r->options);
     r->options = o;
     return E_OK;
+}
+
+void rocks_options_tidy(struct rocks *r)
+{
+    static const char begin[] = "OPTIONS-", end[] = ".dbtmp";
+    DIR *d = opendir(r->folder.db);
+    struct dirent *entry;
+
+    while (d && (entry = readdir(d))) {
+        size_t n = strlen(entry->d_name);
+
+        if (n > sizeof(begin) + sizeof(end) && strncmp(entry->d_name, begin, strlen(begin)) == 0 &&
+            strcmp(entry->d_name + n - strlen(end), end) == 0)
+            unlinkat(dirfd(d), entry->d_name, 0);
+    }
+    if (d)
+        closedir(d);
 }

@@ -137,7 +137,12 @@ static int scrub_step(struct ctx *c, struct rocks *r, struct scrub *s)
 int rocks_scrub(struct ctx *c, struct engine *e, struct scrub *s)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
-    int code = scrub_step(c, r, s);
+    int code;
+
+    /* Its links would keep the space of files that compaction has replaced. */
+    if (r->scrub.look.db && rocks_space_short(r))
+        rocks_scrub_close(r);
+    code = scrub_step(c, r, s);
 
     if (code || s->ended)
         scrub_key_set(&r->scrub, BYTES_NONE);
