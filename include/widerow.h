@@ -414,6 +414,8 @@ struct wr_row_change {
     const struct wr_bytes *return_columns;
     size_t return_column_count;
     struct wr_bytes transaction; /* ptr NULL: none */
+    bool keeps_number; /* in a batch, for copies: a row may be created with the number that its
+                          auto-increment column has elsewhere */
 };
 
 /* Which versions of which columns a read wants. */

@@ -174,6 +174,7 @@ suite hostile 90 test/hostile/run.sh
 suite bench 60 test/bench/run.sh
 suite advise $([ "$nightly" ] && echo 300 || echo 60) test/advise/run.sh
 suite export 90 test/export/run.sh
+suite copy 60 test/copy/run.sh
 suite replay 60 test/replay/run.sh
 suite heat 60 test/heat/run.sh
 for language in node python go java campus libraries; do

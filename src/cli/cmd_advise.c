@@ -311,7 +311,7 @@ static int read_table(struct ctx *c, struct work *w, struct client *cl)
 
     TRY(client_describe(c, cl, bytes_str(w->options->table), &table));
     progress_start(&w->progress, c->clock, 0, w->options->quiet);
-    code = walk_table(c, cl, &table, survey_rows, w);
+    code = walk_table(c, cl, &table, 1, survey_rows, w);
     w->head.seconds = progress_seconds(&w->progress);
     progress_end(&w->progress);
     if (code == 0 && w->survey.records == 0)

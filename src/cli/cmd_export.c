@@ -288,12 +288,12 @@ static int export_steps(struct ctx *c, struct client *cl, struct export *e)
         if (e->options->columns)
             TRY(parse_columns(c, e));
         else
-            TRY(walk_table(c, cl, e->table, note_rows, e));
+            TRY(walk_table(c, cl, e->table, 1, note_rows, e));
         buf_init(&header, &c->arena, 0);
         put_header(e, &header);
         TRY(flush(c, e, &header));
     }
-    TRY(walk_table(c, cl, e->table, put_rows, e));
+    TRY(walk_table(c, cl, e->table, 1, put_rows, e));
     if (fflush(e->out) != 0)
         return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
     return 0;

@@ -50,6 +50,7 @@ extern const struct command command_advise;
 extern const struct command command_heat;
 extern const struct command command_sizes;
 extern const struct command command_export;
+extern const struct command command_copy;
 extern const struct command command_replay;
 extern const struct command command_throughput;
 

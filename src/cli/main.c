@@ -15,7 +15,7 @@ static const struct command *const commands[] = {
     &command_drop,   &command_create,     &command_sample, &command_backup, &command_restore,
     &command_digest, &command_bench,      &command_advise, &command_heat,   &command_sizes,
     &command_export, &command_throughput, &command_cell,   &command_rekey,  &command_partitions,
-    &command_replay,
+    &command_replay, &command_copy,
 };
 
 static const struct option_row connection_rows[] = {

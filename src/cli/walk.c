@@ -2,8 +2,7 @@
 
 #define PAGE_ROWS 5000
 
-/* A copy of the key that the next page begins with. */
-static struct wr_key copy_key(struct arena *a, const struct wr_key *key)
+struct wr_key walk_copy_key(struct arena *a, const struct wr_key *key)
 {
     struct wr_key_column *columns = ARENA_ARRAY(a, struct wr_key_column, key->count);
 
@@ -16,7 +15,7 @@ static struct wr_key copy_key(struct arena *a, const struct wr_key *key)
     return (struct wr_key){columns, key->count};
 }
 
-static struct wr_key bound(struct arena *a, const struct wr_table_description *t, enum wr_type type)
+struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, enum wr_type type)
 {
     struct wr_key_column *columns = ARENA_ARRAY(a, struct wr_key_column, t->key_count);
 
@@ -26,16 +25,16 @@ static struct wr_key bound(struct arena *a, const struct wr_table_description *t
 }
 
 int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
-               walk_fn *fn, void *arg)
+               int32_t versions, walk_fn *fn, void *arg)
 {
     struct wr_request request = {
         .op = WR_OP_GET_RANGE,
         .get_range = {.table = table->table,
-                      .start = bound(&c->arena, table, WR_INF_MIN),
-                      .end = bound(&c->arena, table, WR_INF_MAX),
+                      .start = walk_bound(&c->arena, table, WR_INF_MIN),
+                      .end = walk_bound(&c->arena, table, WR_INF_MAX),
                       .has_limit = true,
                       .limit = PAGE_ROWS,
-                      .read = {.max_versions = 1, .has_max_versions = true}}};
+                      .read = {.max_versions = versions, .has_max_versions = true}}};
     struct arena start, last_start;
     int code = 0;
 
@@ -49,7 +48,7 @@ int walk_table(struct ctx *c, struct client *cl, const struct wr_table_descripti
         arena_init(&start, NULL, 0);
         code = client_exec(&page, cl, &request, &reply);
         if (code == 0) {
-            request.get_range.start = copy_key(&start, &reply.range.next);
+            request.get_range.start = walk_copy_key(&start, &reply.range.next);
             code = fn(&page, arg, reply.range.rows, reply.range.row_count);
         }
         if (code && code != WALK_ENOUGH)

@@ -10,9 +10,17 @@
  * reason is recorded in c. */
 typedef int walk_fn(struct ctx *c, void *arg, const struct wr_row *rows, size_t count);
 
-/* Reads the newest version of every cell. The request is repeated while the server is busy. Memory
- * is that of one page. */
+/* Reads the newest `versions` of every cell. The request is repeated while the server is busy.
+ * Memory is that of one page. */
 int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
-               walk_fn *fn, void *arg);
+               int32_t versions, walk_fn *fn, void *arg);
+
+#define WALK_ALL_VERSIONS INT32_MAX
+
+/* A bound in front of all rows (WR_INF_MIN) or behind them (WR_INF_MAX), in the arena. */
+struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, enum wr_type type);
+
+/* A copy in the arena; a page's keys die with the page. */
+struct wr_key walk_copy_key(struct arena *a, const struct wr_key *key);
 
 #endif

@@ -669,7 +669,8 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
     m->changed = false;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));
-    if (!m->generated && !exists && creates_row(m->change) && has_auto_increment(m->table))
+    if (!m->generated && !exists && creates_row(m->change) && !m->change->keeps_number &&
+        has_auto_increment(m->table))
         return fail(c, E_PARAMETER,
                     "A row with an auto-increment key is created with the placeholder, not with a "
                     "value of one's own.");

@@ -321,6 +321,8 @@ static void put_table_write(struct buf *b, const struct wr_table_write *t, bool 
         put_change(b, 2, &t->changes[i]);
         if (!bulk)
             put_terms(b, &t->changes[i]);
+        if (t->changes[i].keeps_number)
+            pb_put_int(b, OTS_FIELD_OWN, 1);
         pb_close(b, start, guess);
     }
 }

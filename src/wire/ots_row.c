@@ -216,6 +216,7 @@ static int read_batch_row(struct ctx *c, const Ots__RowInBatchWriteRowRequest *m
     TRY(plain_decode_change(c, pb_view(m->row_change), out->type, &out->row));
     if (bulk)
         return 0;
+    out->keeps_number = m->has_keeps_number && m->keeps_number;
     TRY(read_condition(c, m->condition, &out->condition));
     return read_return(c, m->return_content, out);
 }

@@ -137,5 +137,6 @@ else
         --only "take turns" --scale 0.2
 fi
 step "Node SDK" node
+step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "everything killed" killed
 finish

@@ -199,6 +199,24 @@ static void test_refused(void **state)
     refused(WR_OP_ADD_DEFINED_COLUMN, BYTES_LIT("\x0a\x02t1\x12\x05\x0a\x01c\x10\x05"), parse);
 }
 
+/* Our own field, which no SDK sends. */
+static void test_keeps_number(void **state)
+{
+    struct wr_key_column column = {BYTES_LIT("pk0"), {.type = WR_BIGINT, .integer = 1}};
+    struct wr_row_change changes[2] = {{.type = WR_PUT, .row = {{&column, 1}, NULL, 0}},
+                                       {.type = WR_PUT, .row = {{&column, 1}, NULL, 0}}};
+    struct wr_table_write table = {BYTES_LIT("t1"), changes, 2};
+    struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW,
+                             .batch_write_row = {.tables = &table, .table_count = 1}};
+    struct wr_request back;
+
+    (void)state;
+    changes[1].keeps_number = true;
+    assert_int_equal(ots_decode(&c, req.op, ots_encode_request(&c, &req), &back), 0);
+    assert_false(back.batch_write_row.tables[0].changes[0].keeps_number);
+    assert_true(back.batch_write_row.tables[0].changes[1].keeps_number);
+}
+
 /* The same without the fault, to be sure that it was the fault. */
 static void test_taken(void **state)
 {
@@ -508,6 +526,7 @@ int main(void)
         TEST(test_requests_without_vector),
         TEST(test_refused),
         TEST(test_taken),
+        TEST(test_keeps_number),
         TEST(test_empty_answers),
         TEST(test_error_answer),
         TEST(test_description),

@@ -1,0 +1,358 @@
+/* cmd_copy.c: `widerow copy`: tables from one server to another, over the door that clients use, so
+ * that it does not matter which engine either has.
+ *
+ * A table is made there with the definition it has here, but for three options: any timestamp,
+ * updates and large cells are let in until all rows are there. Then it gets its own options, and
+ * both sides are read once more and compared by digest (digest.h). */
+#include "cli/command.h"
+#include "cli/copy.h"
+#include "cli/digest.h"
+#include "cli/walk.h"
+
+#include "base/thread.h"
+
+#include <signal.h>
+#include <stdio.h>
+
+#define DEVIATION_ANY (INT64_MAX / 1000000)
+#define CELL_BYTES_ANY (64ll << 20) /* the most that a table may be told to hold */
+
+struct copy_options {
+    struct target_conf from, to;
+    uint64_t workers;
+    bool resume, no_verify, quiet;
+};
+
+#define ROW(name, value, help, kind, member, min, max)                                             \
+    {                                                                                              \
+        name, value, help, kind, offsetof(struct copy_options, member), min, max                   \
+    }
+#define SIDE(side, what)                                                                           \
+    ROW(#side, "URL", "the server that " what, OPTION_TEXT, side.endpoint, 0, 0),                  \
+        ROW(#side "-instance", "NAME", "its instance (WIDEROW_INSTANCE)", OPTION_TEXT,             \
+            side.instance, 0, 0),                                                                  \
+        ROW(#side "-key-id", "ID", "its access key (WIDEROW_ACCESS_KEY_ID)", OPTION_TEXT,          \
+            side.key_id, 0, 0),                                                                    \
+        ROW(#side "-key-secret", "SECRET", "its secret (WIDEROW_ACCESS_KEY_SECRET)", OPTION_TEXT,  \
+            side.key_secret, 0, 0),                                                                \
+        ROW(#side "-data", "DIR", "its data folder: instance and key from the credentials there",  \
+            OPTION_TEXT, side.data, 0, 0),                                                         \
+        ROW(#side "-ca-file", "FILE", "for https: the certificates to trust, PEM", OPTION_TEXT,    \
+            side.ca_file, 0, 0)
+
+static const struct option_row copy_option_rows[] = {
+    SIDE(from, "has the tables"),
+    SIDE(to, "gets them"),
+    ROW("workers", "N", "pages under way at a time (default 8)", OPTION_COUNT, workers, 1,
+        COPY_WORKERS_MAX),
+    ROW("resume", NULL,
+        "go on with tables that a copy has left unfinished: rows that are there are not written "
+        "again",
+        OPTION_FLAG, resume, 0, 0),
+    ROW("no-verify", NULL, "do not read both sides again and compare", OPTION_FLAG, no_verify, 0,
+        0),
+    ROW("quiet", NULL, "no progress", OPTION_FLAG, quiet, 0, 0),
+    {0},
+};
+
+struct copy_run {
+    const struct copy_options *options;
+    struct target source, target;
+    struct client *from, *to;
+};
+
+/* ---- the table ---- */
+
+static int create_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t)
+{
+    struct wr_request request = {.op = WR_OP_CREATE_TABLE,
+                                 .create_table = {.table = t->table,
+                                                  .key = t->key,
+                                                  .key_count = t->key_count,
+                                                  .defined = t->defined,
+                                                  .defined_count = t->defined_count,
+                                                  .options = t->options,
+                                                  .reserved = t->reserved,
+                                                  .stream = t->stream,
+                                                  .sse = t->sse,
+                                                  .indexes = t->indexes,
+                                                  .index_count = t->index_count,
+                                                  .local_transactions = t->local_transactions,
+                                                  .layout = t->layout}};
+    struct wr_reply reply;
+
+    return client_exec(c, run->to, &request, &reply);
+}
+
+static int set_options(struct ctx *c, struct copy_run *run, bytes table,
+                       const struct wr_table_options *options)
+{
+    struct wr_request request = {
+        .op = WR_OP_UPDATE_TABLE,
+        .update_table = {.table = table, .has_options = true, .options = *options}};
+    struct wr_reply reply;
+
+    run->to->repeatable = true;
+    return client_exec(c, run->to, &request, &reply);
+}
+
+/* What the table lets in while it is filled. */
+static struct wr_table_options open_options(const struct wr_table_options *own)
+{
+    struct wr_table_options o = *own;
+
+    o.given |= WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE | WR_HAS_CELL_BYTES;
+    o.deviation_s = DEVIATION_ANY;
+    o.allow_update = true;
+    o.cell_bytes_max = CELL_BYTES_ANY;
+    return o;
+}
+
+static bool same_keys(const struct wr_table_description *a, const struct wr_table_description *b)
+{
+    if (a->key_count != b->key_count)
+        return false;
+    for (size_t i = 0; i < a->key_count; i++)
+        if (!bytes_equal(a->key[i].name, b->key[i].name) || a->key[i].type != b->key[i].type ||
+            a->key[i].descending != b->key[i].descending ||
+            a->key[i].auto_increment != b->key[i].auto_increment)
+            return false;
+    return true;
+}
+
+static int note_row(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
+{
+    (void)c;
+    (void)rows;
+    *(bool *)arg |= count > 0;
+    return WALK_ENOUGH;
+}
+
+/* A table of that name that is there already: the same, and empty or to be gone on with. */
+static int check_present(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
+                         const struct wr_table_description *there)
+{
+    const char *endpoint = run->target.endpoint;
+    bool rows = false;
+
+    if (!same_keys(t, there))
+        return fail(c, WR_E_EXIST,
+                    "%.*s is at %s already, with another key; drop it there, or copy the others",
+                    BYTES_FMT(t->table), endpoint);
+    if (!bytes_equal(t->layout, there->layout))
+        return fail(c, WR_E_EXIST,
+                    "%.*s is at %s already, with layout %.*s instead of %.*s; drop it there, or "
+                    "rekey it first",
+                    BYTES_FMT(t->table), endpoint, BYTES_FMT(there->layout), BYTES_FMT(t->layout));
+    if (run->options->resume)
+        return 0;
+    TRY(walk_table(c, run->to, there, 1, note_row, &rows));
+    if (rows)
+        return fail(c, WR_E_EXIST,
+                    "%.*s has rows at %s already; nothing was changed. Drop it there, or give "
+                    "--resume if they are what a copy left unfinished",
+                    BYTES_FMT(t->table), endpoint);
+    return 0;
+}
+
+static int prepare_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
+                         bool *present)
+{
+    struct wr_table_options options = open_options(&t->options);
+    struct wr_table_description there;
+    int code = client_describe(c, run->to, t->table, &there);
+
+    *present = code == 0;
+    if (code == WR_E_NOT_EXIST) {
+        ctx_clear(c);
+        TRY(create_table(c, run, t));
+    } else {
+        TRY(code);
+        TRY(check_present(c, run, t, &there));
+    }
+    return set_options(c, run, t->table, &options);
+}
+
+/* ---- both sides compared ---- */
+
+struct side {
+    struct target *target;
+    struct clock *clock;
+    bytes table;
+    struct digest digest;
+    char hex[DIGEST_TEXT];
+    int code;
+    char failure[512];
+};
+
+static int side_steps(struct ctx *c, struct side *s)
+{
+    struct client *cl = NULL;
+    int code;
+
+    TRY(client_open(c, s->target, &cl));
+    code = digest_init(c, &s->digest);
+    if (!code) {
+        code = digest_table(c, cl, &s->digest, s->table);
+        digest_finish(&s->digest, s->hex);
+    }
+    client_close(cl);
+    return code;
+}
+
+static void *side_run(void *arg)
+{
+    struct side *s = arg;
+    struct ctx c;
+
+    ctx_init(&c, s->clock, NULL, NULL, 0);
+    s->code = side_steps(&c, s);
+    snprintf(s->failure, sizeof(s->failure), "%s", s->code ? c.text : "");
+    ctx_release(&c);
+    return NULL;
+}
+
+static int compare_sides(struct ctx *c, struct copy_run *run, bytes table, struct side sides[2])
+{
+    pthread_t thread;
+    bool beside;
+
+    sides[0] = (struct side){.target = &run->source, .clock = c->clock, .table = table};
+    sides[1] = (struct side){.target = &run->target, .clock = c->clock, .table = table};
+    beside = thread_start(&thread, "wr-digest", side_run, &sides[0]);
+    if (!beside)
+        side_run(&sides[0]);
+    side_run(&sides[1]);
+    if (beside)
+        pthread_join(thread, NULL);
+    for (size_t i = 0; i < 2; i++)
+        if (sides[i].code)
+            return fail(c, sides[i].code, "%.*s: %s", BYTES_FMT(table), sides[i].failure);
+    if (strcmp(sides[0].hex, sides[1].hex) == 0)
+        return 0;
+    return fail(c, WR_E_CORRUPT,
+                "%.*s differs: %llu rows, %llu cells at %s, %llu rows, %llu cells at %s. Was it "
+                "written to meanwhile, did rows expire, or were there other rows before? Stop the "
+                "writers and copy again with --resume, or drop it there first",
+                BYTES_FMT(table), (unsigned long long)sides[0].digest.rows,
+                (unsigned long long)sides[0].digest.cells, run->source.endpoint,
+                (unsigned long long)sides[1].digest.rows, (unsigned long long)sides[1].digest.cells,
+                run->target.endpoint);
+}
+
+/* ---- the command ---- */
+
+static int move_rows(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
+                     bool present, struct copy *copy)
+{
+    struct progress progress;
+    int code;
+
+    *copy = (struct copy){.from = &run->source,
+                          .to = &run->target,
+                          .clock = c->clock,
+                          .table = t,
+                          .progress = &progress,
+                          .worker_count = (size_t)run->options->workers,
+                          .compare = present && run->options->resume};
+    progress_start(&progress, c->clock, 0, run->options->quiet);
+    code = copy_rows(c, run->from, copy);
+    progress_end(&progress);
+    copy->progress = NULL;
+    return code;
+}
+
+static int copy_table(struct ctx *c, struct copy_run *run, bytes name)
+{
+    struct wr_table_options own;
+    struct wr_table_description t;
+    struct side sides[2];
+    struct copy copy;
+    bool present;
+
+    TRY(client_describe(c, run->from, name, &t));
+    TRY(prepare_table(c, run, &t, &present));
+    TRY(move_rows(c, run, &t, present, &copy));
+    own = t.options;
+    own.given |= WR_HAS_CELL_BYTES; /* 0 takes the limit away again */
+    TRY(set_options(c, run, t.table, &own));
+    if (run->options->no_verify) {
+        printf("%.*s: %llu rows written, not verified\n", BYTES_FMT(name),
+               (unsigned long long)atomic_load(&copy.written));
+        return 0;
+    }
+    TRY(compare_sides(c, run, name, sides));
+    printf("%.*s: %llu rows, %llu cells, %llu rows written, same on both sides: %s\n",
+           BYTES_FMT(name), (unsigned long long)sides[1].digest.rows,
+           (unsigned long long)sides[1].digest.cells,
+           (unsigned long long)atomic_load(&copy.written), sides[1].hex);
+    fflush(stdout);
+    return 0;
+}
+
+static int copy_tables(struct ctx *c, struct copy_run *run, struct cli *cli)
+{
+    struct wr_request request = {.op = WR_OP_LIST_TABLE};
+    struct wr_reply reply;
+
+    for (int i = 0; i < cli->argc; i++)
+        TRY(copy_table(c, run, bytes_str(cli->argv[i])));
+    if (cli->argc)
+        return 0;
+    TRY(client_exec(c, run->from, &request, &reply));
+    for (size_t i = 0; i < reply.table_list.count; i++)
+        TRY(copy_table(c, run, reply.table_list.tables[i]));
+    return 0;
+}
+
+static int copy_open(struct ctx *c, struct copy_run *run)
+{
+    TRY(target_open(c, &run->options->from, &run->source));
+    TRY(target_open(c, &run->options->to, &run->target));
+    if (strcmp(run->source.endpoint, run->target.endpoint) == 0 &&
+        bytes_equal(run->source.instance, run->target.instance))
+        return fail(c, E_PARAMETER, "--from and --to are the same instance of the same server");
+    TRY(client_open(c, &run->source, &run->from));
+    return client_open(c, &run->target, &run->to);
+}
+
+static int copy_command(struct ctx *c, struct cli *cli, void *options)
+{
+    struct copy_run run = {.options = options};
+    int code;
+
+    if (!run.options->from.endpoint || !run.options->to.endpoint)
+        return fail(c, E_PARAMETER, "--from URL and --to URL say which servers");
+    signal(SIGPIPE, SIG_IGN);
+    code = copy_open(c, &run);
+    if (!code)
+        code = copy_tables(c, &run, cli);
+    client_close(run.from);
+    client_close(run.to);
+    target_release(&run.source);
+    target_release(&run.target);
+    return code;
+}
+
+static void copy_defaults(void *options)
+{
+    ((struct copy_options *)options)->workers = 8;
+}
+
+const struct command command_copy = {
+    .name = "copy",
+    .args = "--from URL --to URL [TABLE...]",
+    .summary = "copy tables from one server to another, whatever their engines, and verify",
+    .text = "Definitions, layouts, options and all versions of all rows; all tables of the\n"
+            "instance when none is named. At the end both sides are read again and their digests\n"
+            "(`widerow digest`) compared, so nobody should write to the tables meanwhile. A table\n"
+            "that has rows at the target is refused; --resume goes on after a copy that ended\n"
+            "early. Until a table is complete it takes any timestamp. Values above 64 MiB are not\n"
+            "copied: the copy ends and says where one is.",
+    .options = copy_option_rows,
+    .options_size = sizeof(struct copy_options),
+    .defaults = copy_defaults,
+    .argc_min = 0,
+    .argc_max = 1000,
+    .run = copy_command,
+};

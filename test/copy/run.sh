@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# `widerow copy`: tables from one server to another and back, over the door that clients use.
+#
+#   COPY_OTHER="FLAGS"   how the other server keeps its tables (default --engine mem); the suite `rados` gives a pool
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build}
+widerow=$BUILD/widerow
+work=$(mktemp -d /tmp/wr-copy.XXXXXX)
+servers=()
+trap '[ ${#servers[@]} -eq 0 ] || { kill -9 "${servers[@]}"; wait "${servers[@]}"; } 2>/dev/null; rm -rf "$work"' EXIT
+passed=0 failed=0
+: >"$work/out"
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    mv -f "$work/out" "$work/before" # what the last command said
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        head -n 20 "$work/out"
+    fi
+}
+
+# start NAME FLAG…: a server; its address goes to the variable NAME.
+start() {
+    local name=$1
+    shift
+    WIDEROW_ACCESS_KEY_ID=id-$name WIDEROW_ACCESS_KEY_SECRET=secret-$name WIDEROW_INSTANCE=$name "$BUILD/widerowd" \
+        --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/$name.port" --set ttl_seconds_min=1 \
+        --set table_ops_per_s_max=0 "$@" >"$work/$name.log" 2>&1 &
+    servers+=($!)
+    for _ in $(seq 300); do
+        [ -s "$work/$name.port" ] && break
+        sleep 0.1
+    done
+    printf -v "$name" 'http://%s' "$(sed -n 's/^http=//p' "$work/$name.port")"
+}
+
+on() { # SIDE COMMAND…: `widerow` there
+    local side=$1
+    shift
+    WIDEROW_ACCESS_KEY_ID=id-$side WIDEROW_ACCESS_KEY_SECRET=secret-$side WIDEROW_INSTANCE=$side "$widerow" "$@" --endpoint "${!side}"
+}
+
+copy() { # FROM TO ARGUMENT…
+    local from=$1 to=$2
+    shift 2
+    "$widerow" copy --from "${!from}" --from-instance "$from" --from-key-id "id-$from" --from-key-secret "secret-$from" \
+        --to "${!to}" --to-instance "$to" --to-key-id "id-$to" --to-key-secret "secret-$to" --quiet "$@"
+}
+
+refuses() { # WORDS COMMAND...
+    local words=$1
+    shift
+    ! "$@" >/dev/null 2>"$work/err" && { grep -qF "$words" "$work/err" || { cat "$work/err"; false; }; }
+}
+
+# What `describe` says, without what two tables cannot share.
+described() { on "$1" describe "$2" | grep -vE '^ *(created|stream id|last)'; }
+same_description() { diff <(described "$1" "$3") <(described "$2" "$3"); }
+same_digest() { [ "$(on "$1" digest "$3")" = "$(on "$2" digest "$3")" ]; }
+
+start one --engine rocks
+# shellcheck disable=SC2086
+start two ${COPY_OTHER:---engine mem}
+start three --engine mem
+
+# Every kind of value, versions with timestamps of long ago, a row without cells, a generated number, cells and rows
+# too large for one request, another layout; TTL and versions.
+seq 1 20000 | awk 'BEGIN { print "id,name,amount" } { printf "%d,name-%d,%.2f\n", $1, $1 % 97, $1 / 7 }' >"$work/many.csv"
+check "rows" on one import "$work/many.csv" --table many --create --key id:integer --columns name:string,amount:double --quiet
+check "spread" on one create spread --key card:string,at:integer --layout hash:16 --versions 3 --ttl 86400000
+check "spread rows" sh -c 'seq 1 3000 | awk "BEGIN { print \"card,at,text\" } { printf \"card-%d,%d,text %d\\n\", \$1 % 50, \$1, \$1 }" >"$0"' "$work/spread.csv"
+check "spread rows" on one import "$work/spread.csv" --table spread --columns text:string --quiet
+check "odd rows" on one create odd --key id:integer --versions 5
+check "an empty table" on one create empty --key id:binary
+head -c 9000000 /dev/urandom >"$work/large"
+check "a large cell" on one cell put odd 7 blob "$work/large" --quiet
+
+check "copy of everything" copy one two
+check "says so" grep -qE '^many: 20000 rows, 40000 cells, 20000 rows written, same on both sides: [0-9a-f]{64}$' "$work/before"
+for table in many spread odd empty; do
+    check "$table is described alike" same_description one two $table
+    check "$table has the same digest" same_digest one two $table
+done
+check "the large cell" on two cell get odd 7 blob "$work/back" --quiet
+check "is the same" cmp "$work/large" "$work/back"
+
+check "again: refused" refuses "many has rows at" copy one two many
+check "no such table" refuses "does not exist" copy one two nothing
+check "onto itself" refuses "same instance of the same server" copy one one
+check "from nowhere" refuses "say which servers" "$widerow" copy --to "$two"
+check "with a wrong secret" refuses "OTSAuthFailed" copy one two many --to-key-secret wrong
+check "another key" on one create clash --key id:integer
+check "another key" on two create clash --key id:string
+check "another key: refused" refuses "with another key" copy one two clash
+check "dropped" on two drop clash
+check "another layout" on two create clash --key id:integer --layout hash:4
+check "another layout: refused" refuses "with layout hash:4 instead of plain" copy one two clash
+check "an empty one of the same form" on two drop clash
+check "an empty one of the same form" on two create clash --key id:integer
+check "is filled" copy one two clash
+
+# Rows that are there are not written again; one that differs is; one too many is told of.
+printf 'id,name\n5,other\n' >"$work/one.csv"
+check "a change" on one import "$work/one.csv" --table many --columns name:string --quiet
+check "resume" copy one two many --resume
+check "writes one row" grep -qE '^many: 20000 rows, [0-9]+ cells, 1 rows written, same' "$work/before"
+printf 'id,name\n70000,other\n' >"$work/one.csv"
+check "a row too many" on two import "$work/one.csv" --table many --columns name:string --quiet
+check "is found" refuses "many differs: 20000 rows" copy one two many --resume
+
+# A copy that is killed leaves a table that --resume completes.
+copy one three many --workers 1 >/dev/null 2>&1 &
+victim=$!
+sleep 0.3
+kill -9 $victim 2>/dev/null
+wait $victim 2>/dev/null
+check "and gone on with" copy one three many --resume
+check "to the same" same_digest one three many
+check "and the same options" same_description one three many
+
+# Back from the other engine.
+check "back" copy two three spread odd clash
+for table in spread odd clash; do
+    check "$table came back" same_digest one three $table
+    check "$table is what it was" same_description one three $table
+done
+
+echo "copy: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
