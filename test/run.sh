@@ -135,7 +135,7 @@ for engine in mem rocks; do
 done
 suite spec-wide 60 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
 # Every key layout answers like the plain one. What is not about rows is left to the suites above.
-rows=$(ls test/spec/*.spec | grep -vE '/(partitions|enforce_.*|heat|http_.*|strict|throughput|tables_.*)\.spec$')
+rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|strict|throughput|tables_.*)\.spec$')
 spread() {
     local name=$1 layout=$2
     shift 2
@@ -165,7 +165,7 @@ suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" 
 suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
 suite fuzz $([ "$nightly" ] && echo 2400 || echo 240) test/fuzz/run.sh
 suite io $([ "$nightly" ] && echo 2400 || echo 90) test/io/run.sh
-suite linear $([ "$nightly" ] && echo 900 || echo 90) test/linear/run.sh
+suite linear $([ "$nightly" ] && echo 900 || echo 150) test/linear/run.sh
 suite cell 240 test/cell/run.sh
 suite rados $([ "$nightly" ] && echo 1500 || echo 300) test/rados/run.sh
 suite backup 90 test/backup/run.sh

@@ -1,5 +1,11 @@
 /* kill.c: writers work, the server is killed at a random moment and started again, sometimes killed
- * once more while it starts; then everything must be there. */
+ * once more while it starts; then everything must be there.
+ *
+ * Meanwhile tables are rekeyed, and partitions are cut and merged: a server counts its cuts itself,
+ * for its own life, so they are asked for shortly before each kill and added up. Neighbours must be
+ * idle for a second before they are merged, so some lives last longer. A run in which nothing was
+ * cut or merged has not shown what it is to show, and fails. */
+#include "door.h"
 #include "rekey.h"
 #include "server.h"
 #include "workload.h"
@@ -10,6 +16,9 @@
 #define KILLS_NIGHTLY 1500
 #define WHOLE_CHAIN_EVERY 50
 #define REKEY_EVERY 3 /* kills: tables are copied while servers come and go */
+#define LONG_LIFE_EVERY 10
+#define LONG_LIFE_US 2500000
+#define CUTS_KILLS_MIN 40 /* shorter runs need not meet a cut */
 
 struct kills {
     struct crash *run;
@@ -17,7 +26,8 @@ struct kills {
     struct workload *workload;
     struct picture *picture;
     struct crash_times ready; /* from start to ready, after a kill */
-    int killed, killed_starting, not_yet;
+    int killed, killed_starting;
+    uint64_t splits, merges; /* that were counted; those of a life's last moments are not */
 };
 
 /* Rows stored whole or cell by cell, large or small write buffers: another mix each life. */
@@ -25,6 +35,8 @@ static void flags_choose(struct kills *k)
 {
     int n = 0;
 
+    k->server.flags[n++] = "--set";
+    k->server.flags[n++] = "partition_bytes_max=32768"; /* so that some are small enough to merge */
     k->server.flags[n++] = "--set";
     k->server.flags[n++] = rng_below(&k->run->rng, 2) ? "wide_row_cells=4" : "wide_row_cells=256";
     if (rng_below(&k->run->rng, 3) == 0) {
@@ -62,6 +74,27 @@ static void start_and_kill(struct kills *k)
     }
 }
 
+/* Adds up what was cut and merged in this life of the server. */
+static void count_cuts(struct kills *k)
+{
+    static const char *const tables[] = {"rows", "chain"};
+    struct door d;
+
+    door_open(&d, k->run);
+    for (size_t i = 0; i < PORT_COUNT(tables); i++) {
+        struct wr_request request = {.op = WR_OP_DESCRIBE_PARTITIONS,
+                                     .describe_partitions.table = bytes_str(tables[i])};
+        struct wr_reply reply;
+
+        door_clear(&d);
+        if (door_exec(&d, &request, &reply) == 0) {
+            k->splits += reply.partitions.splits;
+            k->merges += reply.partitions.merges;
+        }
+    }
+    door_close(&d);
+}
+
 static bool one_kill(struct kills *k, int i)
 {
     char where[32];
@@ -71,7 +104,11 @@ static bool one_kill(struct kills *k, int i)
     workload_start(k->workload);
     if (i % REKEY_EVERY == 0)
         rekey_ask(k->run, i / REKEY_EVERY);
-    crash_sleep_us(crash_between(&k->run->rng, 1000, 250000));
+    if (i % LONG_LIFE_EVERY == 0)
+        crash_sleep_us(LONG_LIFE_US);
+    crash_sleep_us(crash_between(&k->run->rng, 500, 125000));
+    count_cuts(k);
+    crash_sleep_us(crash_between(&k->run->rng, 500, 125000));
     if (server_ended(&k->server))
         crash_problem(k->run, "%s: the server ended by itself, status %d", where, k->server.status);
     server_kill(&k->server);
@@ -114,6 +151,13 @@ void kill_part(struct crash *run)
            "unanswered\n",
            k.killed, k.killed_starting, (unsigned long long)workload_acked(k.workload),
            (unsigned long long)workload_unsure(k.workload));
+    printf("  %llu partitions cut in two, %llu pairs merged while writing\n",
+           (unsigned long long)k.splits, (unsigned long long)k.merges);
+    crash_case_begin(run);
+    if (kills >= CUTS_KILLS_MIN && (!k.splits || !k.merges))
+        crash_problem(run, "no partition was %s while servers were killed",
+                      k.splits ? "merged" : "cut");
+    crash_case_end(run);
     crash_times_print(&k.ready, "ready again");
     mem_free(k.picture);
     workload_free(k.workload);

@@ -23,6 +23,7 @@
 
 #define BUG_REQUESTS 2500
 #define BUG_TRIES 3
+#define SHIFT_MS 4000
 
 struct run {
     uint64_t seed;
@@ -43,6 +44,7 @@ struct scenario {
     int groups;
     bool http, wide, fresh, shared;
     void (*disturb)(struct workload *w);
+    int64_t run_ms_min; /* so that partitions are cut and merged meanwhile, which is asked for */
 };
 
 static double seconds(void)
@@ -148,15 +150,22 @@ static const char *problem_of(const struct workload *w)
 
 /* ---- disturbances */
 
+/* A server that was started here ends with this thread (PR_SET_PDEATHSIG), so that stays. */
+static void wait_for_the_end(struct workload *w)
+{
+    while (!atomic_load(&w->stop))
+        sleep_ms(5);
+}
+
+/* Each life is long enough for partitions to be cut and merged. */
 static void kill_now_and_then(struct workload *w)
 {
-    long long all = atomic_load(&w->left);
-
     for (int i = 1; i <= 4 && !atomic_load(&w->stop); i++) {
-        while (!atomic_load(&w->stop) && atomic_load(&w->left) > all - all * i / 5)
+        for (int64_t ms = 0; ms < w->conf.run_ms_min / 5 && !atomic_load(&w->stop); ms += 2)
             sleep_ms(2);
         if (atomic_load(&w->stop))
             return;
+        workload_count_cuts(w, &w->cuts);
         w->disturbances++;
         if (!server_restart(w->server)) {
             fprintf(stderr, "linear: the server did not come back\n");
@@ -164,6 +173,8 @@ static void kill_now_and_then(struct workload *w)
             return;
         }
     }
+    wait_for_the_end(w);
+    workload_count_cuts(w, &w->cuts);
 }
 
 /* One of the servers is killed, one is paused, and the cluster below them loses a daemon; the
@@ -195,6 +206,7 @@ static void disturb_servers(struct workload *w)
             kill(s->pid, SIGCONT);
         }
     }
+    wait_for_the_end(w);
 }
 
 /* Commits that fail before or after the sync; storage is reopened after each. */
@@ -226,9 +238,10 @@ static const struct scenario scenarios[] = {
     {"library, rows stored cell by cell", 50000, 24, .wide = true},
     {"library, eight hot groups", 20000, 8, .http = false},
     {"library, commits that fail", 10000, 24, .disturb = fail_commits},
-    {"HTTP, rows stored whole", 30000, 24, .http = true},
-    {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true},
-    {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then},
+    {"HTTP, rows stored whole", 30000, 24, .http = true, .run_ms_min = 15000},
+    {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true, .run_ms_min = 15000},
+    {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then,
+     .run_ms_min = 20000},
     {"servers take turns", 6000, 24, .http = true, .shared = true},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
@@ -268,6 +281,8 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .clients = CLIENTS_MAX,
                                  .groups = sc->groups,
                                  .requests = (size_t)((double)sc->requests * r->scale),
+                                 .run_ms_min = sc->run_ms_min,
+                                 .shift_ms = sc->run_ms_min ? SHIFT_MS : 0,
                                  .range_is_atomic = !sc->wide && !sc->shared,
                                  .fresh = sc->fresh,
                                  .disturb = sc->disturb};
@@ -291,17 +306,25 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
         setenv("LINEAR_QUIET", "1", 1); /* failures are what it asks for */
     ok = server_open(s, &spec) && open_others(r, sc, s, &spec) && workload_run(w, s, &conf);
     ran = seconds() - begin;
+    if (ok && sc->run_ms_min && !sc->disturb)
+        workload_count_cuts(w, &w->cuts);
     if (ok) {
         check_all(w, true, &t);
         if (problem_of(w))
             printf("    %s\n", problem_of(w));
         ok = !t.violations && !t.undecided && !problem_of(w) && t.requests >= conf.requests &&
-             (!sc->disturb || w->disturbances);
+             (!sc->disturb || w->disturbances) &&
+             (!sc->run_ms_min || (w->cuts.splits && w->cuts.merges));
     }
     printf("%-36s %8zu requests %8zu operations %5zu unanswered %8zu configs %6.1f s + %5.1f s  "
            "%s\n",
            sc->name, t.requests, t.operations, t.unanswered, t.configs, ran,
            seconds() - begin - ran, ok ? "ok" : "FAILED");
+    if (sc->run_ms_min)
+        printf("    meanwhile %llu partitions were cut in two and %llu pairs merged, %zu are left; "
+               "the longest took %.1f ms\n",
+               (unsigned long long)w->cuts.splits, (unsigned long long)w->cuts.merges,
+               w->cuts.partitions, (double)w->cuts.longest_us / 1000);
     fflush(stdout);
     unsetenv("LINEAR_QUIET");
     r->requests += t.requests;

@@ -117,11 +117,24 @@ static void plan_atomic(struct worker *k, struct plan *p, int group)
     }
 }
 
+/* One of the busy half, if only half is busy. Which one that is goes through all groups in time, so
+ * that ranges become hot and then idle. */
+static int choose_group(struct worker *k)
+{
+    const struct workload_conf *conf = &k->w->conf;
+    uint64_t groups = (uint64_t)conf->groups, shifts;
+
+    if (!conf->shift_ms)
+        return (int)rng_below(&k->rng, groups);
+    shifts = (uint64_t)((now_ns() - k->w->start_ns) / 1000000 / conf->shift_ms);
+    return (int)((shifts * (groups / 2) + rng_below(&k->rng, groups / 2)) % groups);
+}
+
 static void plan_make(struct worker *k, struct plan *p)
 {
     struct rng *r = &k->rng;
     int groups = k->w->conf.groups, count;
-    int group = (int)rng_below(r, (uint64_t)groups), row = (int)rng_below(r, GROUP_ROWS);
+    int group = choose_group(k), row = (int)rng_below(r, GROUP_ROWS);
     uint8_t columns = choose_columns(r);
 
     p->kind = choose_kind(r);
@@ -141,7 +154,7 @@ static void plan_make(struct worker *k, struct plan *p)
     case PLAN_BATCH_GET:
         count = 2 + (int)rng_below(r, PLAN_OPS - 1);
         for (int i = 0; i < count; i++)
-            plan_add(p, OP_READ, i ? (int)rng_below(r, (uint64_t)groups) : group,
+            plan_add(p, OP_READ, i ? choose_group(k) : group,
                      i ? (int)rng_below(r, GROUP_ROWS) : row)
                 ->columns = columns;
         break;
@@ -571,11 +584,22 @@ static void run_plan(struct worker *k, struct plan *p)
     k->requests++;
 }
 
+/* What is only there to pass the time goes slowly, as all of it has to be checked. */
+static bool more_to_do(struct workload *w)
+{
+    struct timespec pause = {0, 20000000};
+
+    if (atomic_fetch_sub(&w->left, 1) > 0)
+        return true;
+    nanosleep(&pause, NULL);
+    return !atomic_load(&w->stop) && now_ns() - w->start_ns < w->conf.run_ms_min * 1000000;
+}
+
 static void *worker_main(void *arg)
 {
     struct worker *k = arg;
 
-    while (!k->problem[0] && atomic_fetch_sub(&k->w->left, 1) > 0) {
+    while (!k->problem[0] && more_to_do(k->w)) {
         struct plan p;
         bool unanswered = false;
 
@@ -633,6 +657,7 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
     w->conf = *conf;
     w->server = s;
     atomic_store(&w->left, (long long)conf->requests);
+    w->start_ns = now_ns();
     ctx_init(&c, &s->clock, NULL, NULL, 0);
     for (int i = 0; i < conf->clients && ok; i++) {
         struct worker *k = &w->workers[i];
@@ -657,6 +682,27 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
     if (conf->disturb)
         pthread_join(disturber, NULL);
     return true;
+}
+
+void workload_count_cuts(struct workload *w, struct cuts *to)
+{
+    struct wr_request req = {.op = WR_OP_DESCRIBE_PARTITIONS,
+                             .describe_partitions.table = bytes_str(w->conf.table)};
+    struct client *client = NULL;
+    struct wr_reply reply;
+    struct ctx c;
+
+    ctx_init(&c, &w->server->clock, NULL, NULL, 0);
+    if (!client_open(&c, &w->server->target, &client) && !client_exec(&c, client, &req, &reply)) {
+        const struct wr_partition_list *l = &reply.partitions;
+
+        to->splits += l->splits;
+        to->merges += l->merges;
+        to->longest_us = l->longest_cut_us > to->longest_us ? l->longest_cut_us : to->longest_us;
+        to->partitions = l->count;
+    }
+    client_close(client);
+    ctx_release(&c);
 }
 
 void workload_release(struct workload *w)

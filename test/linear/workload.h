@@ -60,12 +60,21 @@ struct workload_conf {
     const char *table;
     uint64_t seed;
     int clients, groups;
-    size_t requests;
+    size_t requests;    /* at least so many ... */
+    int64_t run_ms_min; /* ... for at least so long */
+    int64_t shift_ms;   /* of all groups half are busy at a time, others so often; 0: all always */
     bool range_is_atomic; /* a range page is one point in time; else each row for itself */
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     struct saboteur *saboteur;
     /* Disturbs the run from a thread of its own until it returns or *stop is true. */
     void (*disturb)(struct workload *w);
+};
+
+/* What became of the table's partitions while it was worked on. */
+struct cuts {
+    uint64_t splits, merges;
+    uint64_t longest_us;
+    size_t partitions; /* now */
 };
 
 struct workload {
@@ -77,10 +86,16 @@ struct workload {
     atomic_bool stop;
     _Atomic int32_t recent[GROUPS_MAX][GROUP_ROWS]; /* a v that was seen there lately */
     size_t disturbances;
+    int64_t start_ns;
+    struct cuts cuts; /* of servers that are no more */
 };
 
 /* Creates the table and runs. False, with a line on stderr: it could not. */
 bool workload_run(struct workload *w, struct server *s, const struct workload_conf *conf);
+
+/* Adds what the server has counted since it was started. One thread at a time. */
+void workload_count_cuts(struct workload *w, struct cuts *to);
+
 void workload_release(struct workload *w);
 
 /* Sends a plan to the database and fills in how it ended. */
