@@ -54,6 +54,14 @@ static int check_options(struct ctx *c, const struct engine_ops *ops,
     return E_OK;
 }
 
+uint64_t engine_partition_bytes(const char *name)
+{
+    for (size_t i = 0; i < PORT_COUNT(engines); i++)
+        if (engines[i] && strcmp(engines[i]->name, name) == 0)
+            return engines[i]->partition_bytes;
+    return 0;
+}
+
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
                 struct engine **out)
 {

@@ -215,6 +215,7 @@ struct engine_ops {
     const char *name;
     uint32_t caps;
     const char *const *options; /* names; a NULL ends them. NULL: none */
+    uint64_t partition_bytes;   /* what a partition should not grow past; 0: it does not matter */
 
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
@@ -279,6 +280,8 @@ struct engine_ops {
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
                 struct engine **out);
 void engine_close(struct engine *e);
+/* What a partition should not grow past on the engine of that name; 0: it does not matter. */
+uint64_t engine_partition_bytes(const char *name);
 uint32_t engine_caps(const struct engine *e);
 int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);

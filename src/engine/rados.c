@@ -346,12 +346,16 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
     pthread_mutex_unlock(&r->lock);
 }
 
+/* A returning OSD copies a changed object whole, and its writes wait. */
+#define PARTITION_BYTES (10u << 20)
+
 static const char *const options[] = {"ceph_conf", "ceph_user", "pool", "namespace", NULL};
 
 const struct engine_ops engine_rados = {
     .name = "rados",
     .caps = 0,
     .options = options,
+    .partition_bytes = PARTITION_BYTES,
     .open = rados_open,
     .close = rados_close,
     .create = rados_create_partition,

@@ -13,6 +13,8 @@
  *
  * An old partition that is gone proves that the copy was whole, so a second call goes on at 5. */
 #include "engine/rados.h"
+
+#include "base/fault.h"
 #include "engine/rados_hints.h"
 #include "engine/rados_omap.h"
 
@@ -245,9 +247,11 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
         if (result && !*gone)
             return refuse(c, r, result, from[i].id, "closed to writes");
     }
+    (void)fault_hit(FAULT_recut_closed);
     for (size_t i = 0; i < from_count; i++)
         for (size_t k = 0; k < to_count && !*gone; k++) {
             result = copy_partition(c, r, from[i].id, &to[k]);
+            (void)fault_hit(FAULT_recut_copied_half);
             *gone = result == -ECANCELED;
             if (result && !*gone)
                 return refuse(c, r, result, from[i].id, "copied");
@@ -264,9 +268,12 @@ int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *fr
 
     for (size_t i = 0; i < to_count; i++)
         TRY(make(c, r, to[i].id, RADOS_MAKING));
+    (void)fault_hit(FAULT_recut_made);
     TRY(copy_all(c, r, from, from_count, to, to_count, &gone));
+    (void)fault_hit(FAULT_recut_copied);
     for (size_t i = 0; i < from_count; i++)
         TRY(rados_drop(c, e, &from[i]));
+    (void)fault_hit(FAULT_recut_gone);
     for (size_t i = 0; i < to_count; i++) {
         result = change_state(r, to[i].id, RADOS_MAKING, RADOS_YES, RADOS_YES);
         if (result && result != -ECANCELED)

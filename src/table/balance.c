@@ -16,6 +16,7 @@
 #define LOOK_EVERY_MS 250
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
+#define CUT_IS_LOST_US (3 * 1000000ll)
 #define PIECES 8 /* measured again when that part of partition_bytes_max was written */
 
 struct balancer {
@@ -190,14 +191,30 @@ static int look_merge(struct look *l, size_t i, bool *cut)
     return catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0);
 }
 
+/* A cut is under way. If it goes on being so, who made it is no more: then it is ended here. */
+static int look_lost(struct look *l)
+{
+    struct traffic *t = l->table->traffic;
+    uint64_t id = l->table->schema.cut.made[0].id;
+
+    if (!t->cut_us || t->cut_id != id) {
+        t->cut_us = l->now_us;
+        t->cut_id = id;
+    }
+    if (l->now_us - t->cut_us < CUT_IS_LOST_US)
+        return E_OK;
+    TRY(catalog_refresh(&l->c, l->table));
+    return catalog_end_cut(&l->c, l->table);
+}
+
 static int look_table(struct look *l)
 {
     bool cut = false;
 
     look_rates(l);
-    /* Elsewhere the table layer does not ask partition by partition yet. */
-    if (!(l->db->caps & ENGINE_ONE_MAP))
-        return E_OK;
+    if (l->table->schema.cut.made_count)
+        return look_lost(l);
+    l->table->traffic->cut_us = 0;
     for (size_t i = 0; i < l->table->partitions.count && !cut; i++) {
         TRY(look_size(l, i));
         TRY(look_cut(l, i, &cut));
@@ -221,7 +238,11 @@ void balance_run(struct wr_db *db, int64_t now_us)
 
         ctx_init(&l.c, &db->clock, &db->log, NULL, 0);
         code = look_table(&l);
-        if (code && code != E_PARTITION)
+        if (code == E_PARTITION && !(db->caps & ENGINE_ONE_MAP)) { /* cut by another process */
+            ctx_clear(&l.c);
+            code = catalog_refresh(&l.c, tables[i]);
+        }
+        if (code && code != E_PARTITION && code != E_NOT_EXIST)
             log_warn(&db->log, "partitions: table '%.*s': %s", BYTES_FMT(l.table->schema.d.table),
                      l.c.text ? l.c.text : err_info(code)->text);
         ctx_release(&l.c);

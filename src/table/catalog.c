@@ -15,6 +15,7 @@
 #include "table/modify.h"
 #include "table/name.h"
 #include "table/rekey.h"
+#include "table/route.h"
 #include "table/sweep.h"
 #include "table/tally.h"
 #include "table/wait.h"
@@ -165,6 +166,7 @@ static int table_new(struct ctx *c, struct catalog *cat, bytes stored, struct ta
     struct table *t = mem_zalloc(sizeof(*t));
     struct wr_db *db = cat->db;
 
+    t->db = db;
     ctx_init(&t->ctx, &db->clock, &db->log, NULL, 0);
     atomic_init(&t->refs, 1);
     if (schema_decode(&t->ctx, stored, &t->schema)) {
@@ -176,6 +178,8 @@ static int table_new(struct ctx *c, struct catalog *cat, bytes stored, struct ta
     t->stored = arena_copy(&t->ctx.arena, stored);
     partition_map_init(&t->partitions, &t->ctx.arena, &t->schema);
     t->traffic = traffic_new();
+    if (!(db->caps & ENGINE_ONE_MAP))
+        traffic_reroute(t->traffic, &t->partitions);
     atomic_init(&t->has_detached, t->schema.has_detached);
     t->tally = tally_open(db->tally, t->schema.place.layout.buckets);
     t->hash = name_hash(t->schema.instance, t->schema.d.table);
@@ -228,6 +232,8 @@ static void table_follow(struct table *t, struct table *old)
     traffic_release(t->traffic);
     t->traffic = traffic_ref(old->traffic);
     partition_map_adopt(&t->partitions, &old->partitions, t->traffic);
+    if (t->traffic->route)
+        traffic_reroute(t->traffic, &t->partitions);
 }
 
 /* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
@@ -258,6 +264,7 @@ static bool cache_swap(struct catalog *cat, bytes instance, bytes name, struct t
     }
     pthread_rwlock_unlock(&cat->lock);
     table_release(old);
+    router_wake(cat->db->router);
     return true;
 }
 
@@ -587,6 +594,27 @@ static int create_table(struct table_op *op, struct batch *b, struct table *old)
     return E_OK;
 }
 
+/* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
+ * was about to have. */
+static bytes dropped_value(struct arena *a, const struct catalog *cat, const struct schema *s,
+                           int64_t now_ms)
+{
+    struct buf b;
+
+    buf_init(&b, a, 8 + 8 * (s->partition_count + s->cut.made_count));
+    store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
+    buf_commit(&b, 8);
+    if (cat->db->caps & ENGINE_ONE_MAP)
+        return buf_bytes(&b);
+    for (size_t i = 0; i < s->partition_count + s->cut.made_count; i++) {
+        store_u64(buf_reserve(&b, 8), i < s->partition_count
+                                          ? s->partitions[i].id
+                                          : s->cut.made[i - s->partition_count].id);
+        buf_commit(&b, 8);
+    }
+    return buf_bytes(&b);
+}
+
 static int delete_table(struct table_op *op, struct batch *b, struct table *old)
 {
     struct ctx *c = &op->call->c;
@@ -594,7 +622,7 @@ static int delete_table(struct table_op *op, struct batch *b, struct table *old)
     op_edit(b, op, EDIT_DELETE, table_key(&c->arena, old->schema.instance, old->schema.d.table),
             BYTES_NONE);
     op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.place.id),
-            number_value(&c->arena, (uint64_t)op->call->now_ms));
+            dropped_value(&c->arena, op->call->db->catalog, &old->schema, op->call->now_ms));
     if (old->schema.mirror.id)
         op_edit(b, op, EDIT_PUT, dropped_key(&c->arena, old->schema.mirror.id),
                 number_value(&c->arena, (uint64_t)op->call->now_ms));
@@ -756,9 +784,14 @@ static void op_create(struct job *self)
 {
     struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
     struct call *call = op->call;
-    struct partition_spec spec = {.id = op->next->schema.place.id};
-    int code = engine_create(&call->c, call->db->engine, &spec);
+    const struct schema *s = &op->next->schema;
+    int code = E_OK;
 
+    for (size_t i = 0; i < s->partition_count && !code; i++) {
+        struct partition_spec spec = {.id = s->partitions[i].id};
+
+        code = engine_create(&call->c, call->db->engine, &spec);
+    }
     if (code)
         op_done(op, code);
     else
@@ -1134,47 +1167,54 @@ static void recut_list(struct recut *r, const bytes *bounds, size_t bound_count)
         r->list[r->list_count++] = s->partitions[i];
 }
 
-/* The list, durable; and the table to publish. */
-static int recut_store(struct recut *r, struct table **next)
+/* The description `s` in place of r->now's, durable and published. E_GUARD: another process was
+ * faster. The catalog's latch is held. */
+static int recut_put(struct recut *r, struct schema *s)
 {
-    const struct schema *old = &r->now->schema;
     struct ctx *c = r->c;
-    struct edit edit;
+    struct catalog *cat = r->db->catalog;
+    bytes key = table_key(&c->arena, s->instance, s->d.table);
+    struct edit edit = {EDIT_PUT, key, BYTES_NONE};
+    struct guard guard = {key, r->now->stored, false};
     struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
-    struct schema *s;
+    struct table *next;
     struct buf stored;
     int code;
 
-    TRY(schema_recut(c, old, r->list, r->list_count, &s));
     s->has_detached = atomic_load(&r->now->has_detached);
     buf_init(&stored, &c->arena, 1024);
     schema_encode(&stored, s);
-    TRY(table_new(c, r->db->catalog, buf_bytes(&stored), next));
-    edit =
-        (struct edit){EDIT_PUT, table_key(&c->arena, s->instance, s->d.table), buf_bytes(&stored)};
+    TRY(table_new(c, cat, buf_bytes(&stored), &next));
+    edit.value = buf_bytes(&stored);
+    if (is_shared(cat)) {
+        batch.guards = &guard;
+        batch.guard_count = 1;
+    }
     code = wait_apply(c, r->db->engine, &batch);
-    if (!code)
-        return E_OK;
-    table_release(*next);
-    return fail(c, code, "%s", err_info(code)->text);
+    if (code) {
+        table_release(next);
+        return code == E_GUARD ? code : fail(c, code, "%s", err_info(code)->text);
+    }
+    if (!s->cut.made_count)
+        (void)fault_hit(FAULT_recut_after_store);
+    cache_publish(cat, s->instance, s->d.table, next);
+    return E_OK;
 }
 
-/* The engine first: a process that dies before the list is stored finds the old one, and makes the
- * cut again. */
-static int recut_run(struct recut *r)
+/* On an engine that is one map a cut moves nothing. The engine first: a process that dies before
+ * the list is stored finds the old one, and makes the cut again. */
+static int recut_range(struct recut *r)
 {
     const struct schema *old = &r->now->schema;
     struct partition_spec *from = recut_specs(r, old->partitions, old->partition_count, r->count);
     struct partition_spec *to = recut_specs(r, r->list, r->list_count, r->made);
-    struct table *next;
+    struct schema *s;
 
     (void)fault_hit(FAULT_recut_before_engine);
     TRY(engine_recut(r->c, r->db->engine, from, r->count, to, r->made));
     (void)fault_hit(FAULT_recut_before_store);
-    TRY(recut_store(r, &next));
-    (void)fault_hit(FAULT_recut_after_store);
-    cache_publish(r->db->catalog, old->instance, old->d.table, next);
-    return E_OK;
+    TRY(schema_recut(r->c, old, r->list, r->list_count, &s));
+    return recut_put(r, s);
 }
 
 static void recut_count(struct recut *r, int64_t took_us)
@@ -1191,15 +1231,168 @@ static void recut_count(struct recut *r, int64_t took_us)
 /* Is the table still the one that was looked at, as far as it matters? */
 static bool recut_fits(const struct table *now, const struct table *t, size_t first, size_t count)
 {
-    return now && now->schema.id == t->schema.id && now->partitions.count == t->partitions.count &&
+    return now && now->schema.id == t->schema.id && !now->schema.cut.made_count &&
+           now->partitions.count == t->partitions.count &&
            now->partitions.at[first].partition == t->partitions.at[first].partition &&
            now->partitions.at[first + count - 1].partition ==
                t->partitions.at[first + count - 1].partition;
 }
 
+/* ---- cuts that move rows ----
+ *
+ * Where partitions are more than ranges, a cut goes in three steps, each of which any process can
+ * take up where another one left it:
+ *
+ *   1. What is to be made is written into the description: ids and bounds (schema.cut). From now on
+ *      the cut can only be brought to its end.
+ *   2. engine_recut(), which may run any number of times, also in two processes at once. While it
+ *      copies, the old partitions are read but not written; then they are gone for ever.
+ *   3. The description with the new list and without the note.
+ *
+ * Requests that meet the old partitions are told E_PARTITION and wait for step 3 (route.h). No
+ * lease is needed: a process that was paused anywhere in between finds at its next step that it has
+ * been done. */
+
+static void cut_told(void *arg, int code)
+{
+    struct ctx *c = arg;
+
+    (void)code; /* who does not know will be told by the engine: E_PARTITION */
+    ctx_release(c);
+    mem_free(c);
+}
+
+/* The others learn of it soon; nobody waits for that. */
+static void cut_tell(struct wr_db *db, const struct schema *s)
+{
+    struct ctx *c = mem_zalloc(sizeof(*c));
+
+    ctx_init(c, &db->clock, &db->log, NULL, 0);
+    engine_tell(db->engine, news_text(&c->arena, s->instance, s->d.table), cut_told, c);
+}
+
+/* Step 1. */
+static int cut_note(struct recut *r)
+{
+    struct schema s = r->now->schema;
+    int code;
+
+    s.version++;
+    s.cut = (struct schema_cut){r->first, r->count, &r->list[r->first], r->made};
+    code = recut_put(r, &s);
+    if (!code) {
+        (void)fault_hit(FAULT_recut_noted);
+        cut_tell(r->db, &s); /* so that others end it if we do not */
+    }
+    if (code != E_GUARD)
+        return code;
+    TRY(refresh(r->c, r->db->catalog, s.instance, s.d.table));
+    return fail_code(r->c, E_PARTITION);
+}
+
+/* r->list: the partitions of a table whose cut is done. */
+static void cut_list(struct recut *r)
+{
+    const struct schema *s = &r->now->schema;
+    size_t n = 0;
+
+    r->first = s->cut.first;
+    r->count = s->cut.count;
+    r->made = s->cut.made_count;
+    r->list_count = s->partition_count - r->count + r->made;
+    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, r->list_count);
+    for (size_t i = 0; i < r->first; i++)
+        r->list[n++] = s->partitions[i];
+    for (size_t i = 0; i < r->made; i++)
+        r->list[n++] = s->cut.made[i];
+    for (size_t i = r->first + r->count; i < s->partition_count; i++)
+        r->list[n++] = s->partitions[i];
+}
+
+/* Is that cut (named by the first partition that it makes) still under way in `now`? */
+static bool cut_goes_on(const struct table *now, const struct table *t, uint64_t id)
+{
+    return now && now->schema.id == t->schema.id && now->schema.cut.made_count &&
+           now->schema.cut.made[0].id == id;
+}
+
+/* Step 3, once. */
+static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uint64_t id,
+                     int64_t start_us)
+{
+    struct recut r = {.c = c, .db = db};
+    struct schema *s;
+    struct held held;
+    struct table *now;
+    int code = E_OK;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    r.now = now = cache_get(db->catalog, t->schema.instance, t->schema.d.table);
+    if (cut_goes_on(now, t, id)) {
+        cut_list(&r);
+        code = schema_recut(c, &now->schema, r.list, r.list_count, &s);
+        if (!code)
+            code = recut_put(&r, s);
+        if (!code) {
+            recut_count(&r, clock_mono_us(&db->clock) - start_us);
+            cut_tell(db, s);
+        }
+    }
+    let_go(db->latches, &held);
+    table_release(now);
+    return code;
+}
+
+/* Steps 2 and 3 of the cut that `now` notes. */
+static int cut_run(struct ctx *c, struct wr_db *db, const struct table *now)
+{
+    struct recut r = {.c = c, .db = db, .now = now};
+    const struct schema *s = &now->schema;
+    uint64_t id = s->cut.made[0].id;
+    int64_t start_us = clock_mono_us(&db->clock);
+    struct partition_spec *from, *to;
+    int code;
+
+    cut_list(&r);
+    from = recut_specs(&r, s->partitions, s->partition_count, r.count);
+    to = recut_specs(&r, r.list, r.list_count, r.made);
+    (void)fault_hit(FAULT_recut_before_engine);
+    TRY(engine_recut(c, db->engine, from, r.count, to, r.made));
+    (void)fault_hit(FAULT_recut_before_store);
+    while ((code = cut_store(c, db, now, id, start_us)) == E_GUARD)
+        TRY(refresh(c, db->catalog, s->instance, s->d.table));
+    return code;
+}
+
+int catalog_end_cut(struct ctx *c, const struct table *t)
+{
+    struct wr_db *db = t->db;
+    struct table *now = cache_get(db->catalog, t->schema.instance, t->schema.d.table);
+    int code = E_OK;
+
+    if (now && now->schema.id == t->schema.id && now->schema.cut.made_count)
+        code = cut_run(c, db, now);
+    table_release(now);
+    return code;
+}
+
+int catalog_refresh(struct ctx *c, const struct table *t)
+{
+    struct catalog *cat = t->db->catalog;
+    struct table *now;
+    bool same;
+
+    TRY(refresh(c, cat, t->schema.instance, t->schema.d.table));
+    now = cache_get(cat, t->schema.instance, t->schema.d.table);
+    same = now && now->schema.id == t->schema.id;
+    table_release(now);
+    return same ? E_OK : fail_code(c, E_NOT_EXIST);
+}
+
 int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
                   const bytes *bounds, size_t bound_count)
 {
+    bool moves = !(db->caps & ENGINE_ONE_MAP);
     struct recut r = {.c = c, .db = db, .first = first, .count = count};
     struct table *now;
     struct held held;
@@ -1211,14 +1404,16 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
     r.now = now = cache_get(db->catalog, t->schema.instance, t->schema.d.table);
     if (recut_fits(now, t, first, count)) {
         recut_list(&r, bounds, bound_count);
-        code = recut_run(&r);
+        code = moves ? cut_note(&r) : recut_range(&r);
     } else {
         code = fail_code(c, E_PARTITION);
     }
-    if (!code)
+    if (!code && !moves)
         recut_count(&r, clock_mono_us(&db->clock) - start_us);
     let_go(db->latches, &held);
     table_release(now);
+    if (!code && moves)
+        code = catalog_end_cut(c, t);
     return code;
 }
 
@@ -1394,7 +1589,8 @@ static int catalog_check(struct ctx *c, struct catalog *cat)
 
 /* ---- sweeping ---- */
 
-static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key)
+/* `ids`: eight bytes each; none: the one that all of the table is in. */
+static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes ids)
 {
     uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
     struct buf from, to;
@@ -1410,7 +1606,11 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key)
     store_u32_be(buf_reserve(&to, 4), id + 1);
     buf_commit(&to, 4);
     range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
-    TRY(engine_drop(c, db->engine, &spec));
+    for (size_t i = 0; i == 0 || i < ids.len / 8; i++) {
+        if (ids.len)
+            spec.id = load_u64(bytes_u8(ids) + 8 * i);
+        TRY(engine_drop(c, db->engine, &spec));
+    }
     return wait_apply(c, db->engine, &batch);
 }
 
@@ -1437,9 +1637,10 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
         for (size_t i = 0; i < page.count; i++) {
             struct kv *kv = &page.items[i];
 
-            if (kv->value.len == 8 && kv->key.len == KEY_PREFIX_BYTES + 4 &&
+            if (kv->value.len >= 8 && kv->value.len % 8 == 0 &&
+                kv->key.len == KEY_PREFIX_BYTES + 4 &&
                 (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms &&
-                drop_table(&c, db, kv->key))
+                drop_table(&c, db, kv->key, bytes_skip(kv->value, 8)))
                 log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                          c.text ? c.text : "storage error");
         }

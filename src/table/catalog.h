@@ -18,6 +18,7 @@ struct wr_db;
 /* A published table. Everything but the counters is constant while a reference is held. */
 struct table {
     _Atomic int refs;
+    struct wr_db *db;
     struct ctx ctx; /* owns the schema's memory */
     struct schema schema;
     bytes stored; /* what the schema was decoded from */
@@ -62,6 +63,15 @@ void catalog_exec(struct call *call);
  * was done. */
 int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
                   const bytes *bounds, size_t bound_count);
+
+/* Brings a cut to its end that the description of t notes, whoever began it: for engines where a
+ * cut moves rows. E_OK also if there is none. Blocks; any number of processes and threads at once.
+ */
+int catalog_end_cut(struct ctx *c, const struct table *t);
+
+/* Reads the description of t from storage into the cache. E_NOT_EXIST: the table is gone. Blocks.
+ */
+int catalog_refresh(struct ctx *c, const struct table *t);
 
 /* Makes "this table has detached data" durable, then calls done(arg, code). At once if it is
  * already. */

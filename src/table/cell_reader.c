@@ -3,6 +3,7 @@
  * The cell is looked up once, when the reader is opened. One that stands apart is then marked as
  * used, so that its chunks stay whatever becomes of the row, and read by a thread of the pool, one
  * chunk ahead of the caller, past the cache and each verified. */
+#include "table/route.h"
 #include "table/stream.h"
 
 #include "table/access.h"
@@ -80,7 +81,6 @@ static int load_cell(struct ctx *c, struct wr_cell_reader *r, const struct wr_ce
                             .cols = r->cols,
                             .reads = 1};
     struct load load = {.c = c,
-                        .engine = r->db->engine,
                         .table = r->table,
                         .cols = r->cols,
                         .view = VIEW_DURABLE,
@@ -178,11 +178,10 @@ int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *get,
 static int slot_load(struct wr_cell_reader *r, struct slot *s)
 {
     const struct place *p = &r->table->schema.place;
-    struct get get = {.partition = p->id,
-                      .view = VIEW_DURABLE,
+    struct get get = {.view = VIEW_DURABLE,
                       .once = true,
                       .key = big_chunk_key(&s->c.arena, p, r->cols, r->ref.id, s->number)};
-    int code = wait_get(&s->c, r->db->engine, &get);
+    int code = route_get_now(&s->c, r->table, &get);
 
     if (code)
         return code;

@@ -15,6 +15,7 @@
  *
  * Threads. The caller's and one of the pool's meet in `lock`. `busy` says that a pool thread has
  * the stream in its queue or in hand; whoever frees a busy stream leaves that to it. */
+#include "table/route.h"
 #include "table/stream.h"
 
 #include "base/crc8.h"
@@ -246,11 +247,11 @@ static int mark_detached(struct ctx *c, struct wr_cell_writer *w)
 }
 
 /* Applies and waits, and tries again while storage is too busy. */
-static int apply_patiently(struct ctx *c, struct wr_db *db, const struct batch *batch)
+static int apply_patiently(struct ctx *c, const struct table *t, const struct batch *batch)
 {
     int code;
 
-    for (int i = 0; (code = wait_apply(c, db->engine, batch)) == E_BUSY && i < RETRIES; i++)
+    for (int i = 0; (code = route_apply_now(c, t, batch)) == E_BUSY && i < RETRIES; i++)
         nanosleep(&(struct timespec){0, RETRY_PAUSE_MS * 1000000l}, NULL);
     return code ? fail(c, code, "%s", err_info(code)->text) : E_OK;
 }
@@ -260,14 +261,14 @@ static int put_record(struct ctx *c, struct wr_cell_writer *w, int64_t time_ms)
 {
     const struct place *p = &w->table->schema.place;
     struct edits edits = {.arena = &c->arena};
-    struct batch batch = {.partition = p->id};
+    struct batch batch = {.edit_count = 0};
 
     edits_add(&edits, EDIT_PUT, big_trash_key(&c->arena, p, w->cols, w->id),
               big_trash_value(&c->arena, TRASH_CELL, time_ms));
     edits_mirror(&edits, 0, &w->table->schema);
     batch.edits = edits.items;
     batch.edit_count = edits.count;
-    return apply_patiently(c, w->db, &batch);
+    return apply_patiently(c, w->table, &batch);
 }
 
 static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
@@ -276,8 +277,10 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
     TRY(mark_detached(c, w));
     TRY(put_record(c, w, clock_wall_ms(&w->db->clock)));
     (void)fault_hit(FAULT_cell_after_record);
-    /* A table that is being rekeyed takes every chunk twice, in one batch. */
-    if (w->length >= BULK_BYTES_MIN && !w->table->schema.mirror.id)
+    /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
+     * in between, batches find their way. */
+    if (w->length >= BULK_BYTES_MIN && !w->table->schema.mirror.id &&
+        (w->db->caps & ENGINE_ONE_MAP))
         TRY(engine_bulk(c, w->db->engine, w->table->schema.place.id, &w->bulk));
     return E_OK;
 }
@@ -285,13 +288,13 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
 /* The chunks that were collected go through the log. */
 static int group_flush(struct ctx *c, struct wr_cell_writer *w)
 {
-    struct batch batch = {.partition = w->table->schema.place.id};
+    struct batch batch = {.edit_count = 0};
     int code;
 
     edits_mirror(&w->edits, 0, &w->table->schema);
     batch.edits = w->edits.items;
     batch.edit_count = w->edits.count;
-    code = batch.edit_count ? apply_patiently(c, w->db, &batch) : E_OK;
+    code = batch.edit_count ? apply_patiently(c, w->table, &batch) : E_OK;
     ctx_release(&w->group_c);
     ctx_init(&w->group_c, &w->db->clock, &w->db->log, NULL, 0);
     w->edits = (struct edits){.arena = &w->group_c.arena};

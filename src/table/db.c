@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "table/balance.h"
 #include "table/rekey.h"
+#include "table/route.h"
 #include "table/scrub.h"
 #include "table/sizes.h"
 #include "table/stream.h"
@@ -76,11 +77,20 @@ int wr_error_applied(int code)
 
 /* ---- open and close ---- */
 
+static const char *engine_name(const struct wr_options *o)
+{
+    return o->engine ? o->engine : "rocks";
+}
+
 static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     char message[256];
 
+    uint64_t partition_bytes = engine_partition_bytes(engine_name(o));
+
     limits_init(&db->limits, o->strict);
+    if (partition_bytes)
+        db->limits.partition_bytes_max = (int64_t)partition_bytes;
     for (size_t i = 0; i < o->setting_count; i++)
         if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
                        sizeof(message)))
@@ -137,18 +147,22 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
                                .option_count = o->engine_setting_count,
                                .clock = &db->clock,
                                .log = &db->log};
+    bool needs_router;
 
     for (size_t i = 0; i < o->engine_setting_count; i++)
         engine_options[i] =
             (struct engine_option){o->engine_settings[i].name, o->engine_settings[i].value};
 
     TRY(apply_settings(c, db, o));
-    TRY(engine_open(c, o->engine ? o->engine : "rocks", &conf, &db->engine));
+    TRY(engine_open(c, engine_name(o), &conf, &db->engine));
     db->caps = engine_caps(db->engine);
     db->latches = latch_table_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
     db->opened_ms = clock_wall_ms(&db->clock);
+    db->router = router_start(db, &needs_router);
+    if (!db->router && needs_router)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");
     db->streams = streams_start(db);
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
@@ -214,6 +228,7 @@ void wr_close(struct wr_db *db)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
+    router_stop(db->router);
     tally_stop(db->tally);
     catalog_close(db->catalog);
     tally_free(db->tally);

@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 
 struct rekeyer;
+struct router;
 struct balancer;
 struct scrubber;
 struct size_watch;
@@ -34,6 +35,7 @@ struct wr_db {
     int64_t opened_ms; /* wall clock */
     struct rekeyer *rekeyer;
     struct balancer *balancer;
+    struct router *router;     /* NULL: the engine is one map */
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "table/key.h"
+#include "table/route.h"
 
 #define PAGE_CELLS 4096
 #define PAGE_BYTES (1 << 20)
@@ -140,12 +141,9 @@ static int ask_head(struct load *l)
 
     buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
     layout_put_key(&key, &l->table->schema.place, KIND_HEAD, l->cols);
-    l->get = (struct get){.partition = l->table->schema.place.id,
-                          .key = buf_bytes(&key),
-                          .view = l->view,
-                          .done = get_done};
+    l->get = (struct get){.key = buf_bytes(&key), .view = l->view, .done = get_done};
     l->state = LOAD_HEAD;
-    return engine_get(l->c, l->engine, &l->get);
+    return route_get(l->c, l->table, &l->get);
 }
 
 /* The wanted columns in one scan, which is one point in time: an update of two columns is seen
@@ -154,8 +152,7 @@ static int ask_cells(struct load *l)
 {
     size_t left = l->column_count - l->range_at;
 
-    l->scan = (struct scan){.partition = l->table->schema.place.id,
-                            .view = l->view,
+    l->scan = (struct scan){.view = l->view,
                             .ranges = &l->ranges[l->range_at],
                             .range_count = left < SCAN_RANGES ? left : SCAN_RANGES,
                             .items_max = PAGE_CELLS,
@@ -164,7 +161,7 @@ static int ask_cells(struct load *l)
     l->pages = ARENA_ARRAY(&l->c->arena, struct page, l->scan.range_count);
     l->scan.pages = l->pages;
     l->state = LOAD_CELLS;
-    return engine_scan(l->c, l->engine, &l->scan);
+    return route_scan(l->c, l->table, &l->scan);
 }
 
 void load_from_head(struct load *l, const struct row *head)
@@ -232,13 +229,12 @@ static int ask_chunk(struct load *l)
     const struct place *p = &l->table->schema.place;
 
     l->get =
-        (struct get){.partition = p->id,
-                     .key = big_chunk_key(&l->c->arena, p, l->cols, l->whole.id, l->whole_number),
+        (struct get){.key = big_chunk_key(&l->c->arena, p, l->cols, l->whole.id, l->whole_number),
                      .view = l->view,
                      .once = true,
                      .done = get_done};
     l->state = LOAD_CHUNK;
-    return engine_get(l->c, l->engine, &l->get);
+    return route_get(l->c, l->table, &l->get);
 }
 
 static int take_chunk(struct load *l)

@@ -13,7 +13,6 @@
 
 struct load {
     struct ctx *c;
-    struct engine *engine;
     const struct table *table;
     bytes cols; /* the key columns, encoded */
     enum engine_view view;

@@ -9,6 +9,8 @@
  * deviation. Then nearly no stream runs dry before the end, and little is read in vain. */
 #include "table/merge.h"
 
+#include "table/route.h"
+
 #define PAGE_ROWS 512
 #define PAGE_BYTES (1u << 20)
 #define PAGE_BYTES_MIN (16u << 10)
@@ -98,8 +100,7 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
         return fail_code(m->c, E_MEMORY);
     for (size_t i = 0; i < m->dry_count; i++)
         ranges[i] = m->streams[m->dry[i]].range;
-    m->scan = (struct scan){.partition = m->partition,
-                            .view = m->view,
+    m->scan = (struct scan){.view = m->view,
                             .ranges = ranges,
                             .range_count = m->dry_count,
                             .backward = m->backward,
@@ -111,7 +112,7 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
                             .pages = ARENA_ARRAY(&m->c->arena, struct page, m->dry_count),
                             .done = scan_done};
     m->scanning = true;
-    return engine_scan(m->c, m->engine, &m->scan);
+    return route_scan(m->c, m->table, &m->scan);
 }
 
 /* Takes the pages that were read. */

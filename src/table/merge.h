@@ -7,6 +7,7 @@
 #define TABLE_MERGE_H
 
 #include "engine/engine.h"
+#include "table/catalog.h"
 #include "table/layout.h"
 
 struct stream {
@@ -18,8 +19,7 @@ struct stream {
 
 struct merge {
     struct ctx *c; /* keys and values live in its arena */
-    struct engine *engine;
-    partition_id partition;
+    const struct table *table;
     enum engine_view view;
     bool backward;
     void (*done)(struct merge *m);
@@ -36,8 +36,8 @@ struct merge {
 };
 
 /* Between two bounds of logical keys, each INF columns and values; backward `start` is the upper
- * end. The start counts, the end does not. Fills in all but c, engine, partition, view, backward
- * and done, which the caller has set. */
+ * end. The start counts, the end does not. Fills in all but c, table, view, backward and done,
+ * which the caller has set. */
 void merge_start(struct merge *m, const struct place *p, const struct wr_key *start,
                  const struct wr_key *end);
 

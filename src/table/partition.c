@@ -146,6 +146,7 @@ struct traffic *traffic_new(void)
 
     atomic_init(&t->refs, 1);
     pthread_mutex_init(&t->lock, NULL);
+    pthread_rwlock_init(&t->route_lock, NULL);
     return t;
 }
 
@@ -164,7 +165,36 @@ void traffic_release(struct traffic *t)
         partition_release(p);
     }
     pthread_mutex_destroy(&t->lock);
+    pthread_rwlock_destroy(&t->route_lock);
+    mem_free(t->route);
     mem_free(t);
+}
+
+void traffic_reroute(struct traffic *t, const struct partition_map *m)
+{
+    size_t texts = 0;
+    struct route *r, *old;
+    uint8_t *text;
+
+    for (size_t i = 0; i < m->count; i++)
+        texts += m->at[i].start.len;
+    r = mem_alloc(sizeof(*r) + m->count * sizeof(r->at[0]) + texts);
+    text = (uint8_t *)&r->at[m->count];
+    r->count = m->count;
+    for (size_t i = 0; i < m->count; i++) {
+        bytes start = m->at[i].start;
+
+        if (start.len)
+            memcpy(text, start.ptr, start.len);
+        r->at[i].start = bytes_of(text, start.len);
+        r->at[i].id = m->at[i].partition->id;
+        text += start.len;
+    }
+    pthread_rwlock_wrlock(&t->route_lock);
+    old = t->route;
+    t->route = r;
+    pthread_rwlock_unlock(&t->route_lock);
+    mem_free(old);
 }
 
 static void add_counts(struct partition_counts *to, const struct partition_counts *from)

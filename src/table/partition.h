@@ -126,9 +126,20 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
 
 /* ---- what a table is asked for, whatever its partitions */
 
+/* Where keys lie now: bounds and ids alone (route.h). */
+struct route {
+    size_t count;
+    struct {
+        bytes start;
+        partition_id id;
+    } at[];
+};
+
 /* One a table, shared by all that were published under one id. */
 struct traffic {
     atomic_int refs;
+    pthread_rwlock_t route_lock; /* nothing is called under it */
+    struct route *route;         /* the newest map's; NULL: an engine that is one map */
     pthread_mutex_t lock;
     struct partition *retired;      /* referenced: requests may still count there */
     struct partition_counts counts; /* of those that are gone for good */
@@ -139,11 +150,16 @@ struct traffic {
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen; /* at its last look */
     int64_t looked_us;            /* when that was; 0: never */
+    int64_t cut_us;               /* since when the same cut is under way; 0: none */
+    uint64_t cut_id;              /* the first partition that it makes */
 };
 
 struct traffic *traffic_new(void);
 struct traffic *traffic_ref(struct traffic *t);
 void traffic_release(struct traffic *t);
+
+/* From now on keys lie where `m` says. */
+void traffic_reroute(struct traffic *t, const struct partition_map *m);
 
 /* The map that follows `old`: partitions with the same id are taken over from it, the others of
  * `old` retire into `t`. `m` is not published yet. */

@@ -192,7 +192,6 @@ static struct wr_row *add_row(struct range_op *op)
 static void load_start(struct range_op *op, bytes head_key, const struct row *head)
 {
     op->load = (struct load){.c = &op->call->c,
-                             .engine = op->call->db->engine,
                              .table = op->table,
                              .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
@@ -363,8 +362,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
         return code;
     }
     op->merge = (struct merge){.c = c,
-                               .engine = call->db->engine,
-                               .partition = op->table->schema.place.id,
+                               .table = op->table,
                                .view = VIEW_DURABLE,
                                .backward = op->backward,
                                .done = merge_done};

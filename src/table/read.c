@@ -90,7 +90,6 @@ static int row_start(struct read_op *op, struct read_row *r)
     op->access.bucket = layout_bucket(&r->t->table->schema.place, op->access.cols);
     TRY(access_admit(&op->access, PARTITION_READ));
     op->load = (struct load){.c = c,
-                             .engine = op->call->db->engine,
                              .table = r->t->table,
                              .cols = buf_bytes(&cols),
                              .view = VIEW_DURABLE,

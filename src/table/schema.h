@@ -17,6 +17,14 @@ struct schema_partition {
     uint64_t bytes; /* stored when it was made, about */
 };
 
+/* A cut that is under way where a partition is more than a range (catalog.c): `count` partitions
+ * from `first` on are about to become `made`, whose ids are theirs for ever. */
+struct schema_cut {
+    size_t first, count;
+    const struct schema_partition *made;
+    size_t made_count; /* 0: no cut is under way */
+};
+
 /* A table that gets another key layout (rekey.h). */
 enum rekey_phase {
     REKEY_NONE = 0,
@@ -41,6 +49,7 @@ struct schema {
     size_t partition_count;
     uint32_t
         partition_place; /* the place.id they are of: at another place a table is whole again */
+    struct schema_cut cut;
 };
 
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */

@@ -7,8 +7,10 @@
 
 #include "table/value.h"
 
-/* Version 2 is for tables that a server without key layouts must not touch; all else is written as
- * version 1. */
+/* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
+ * that one must not touch that knows nothing of cuts under way; all else is written as version 1.
+ */
+#define SCHEMA_VERSION_CUT 3
 #define SCHEMA_VERSION 2
 #define SCHEMA_VERSION_PLAIN 1
 
@@ -34,6 +36,7 @@ enum field {
     F_MIRROR,   /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
+    F_CUT, /* left out: none is under way */
 };
 
 static void put_text(struct buf *b, bytes text)
@@ -129,11 +132,39 @@ static bool is_plain(const struct schema *s)
     return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id && !s->mirror.id;
 }
 
-/* A table in one piece needs no list, and cuts at another place mean nothing. */
+/* A table in one piece needs no list while that is the one it began with, and cuts at another place
+ * mean nothing. */
 static bool partitions_matter(const struct schema *s)
 {
     return s->partition_place == s->place.id &&
-           (s->partition_count > 1 || s->place.layout.buckets > 1);
+           (s->partition_count > 1 || s->place.layout.buckets > 1 ||
+            s->partitions[0].id != s->place.id);
+}
+
+static void put_partition(struct buf *f, const struct schema_partition *p)
+{
+    buf_put_varint(f, p->id);
+    put_text(f, p->start);
+    put_number(f, p->created_us);
+    buf_put_varint(f, p->bytes);
+}
+
+static void put_cut(struct buf *b, const struct schema_cut *cut)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_varint(&f, cut->first);
+    buf_put_varint(&f, cut->count);
+    for (size_t i = 0; i < cut->made_count; i++)
+        put_partition(&f, &cut->made[i]);
+    field_end(b, F_CUT, &f);
+}
+
+static uint8_t version_of(const struct schema *s)
+{
+    return s->cut.made_count ? SCHEMA_VERSION_CUT
+           : is_plain(s)     ? SCHEMA_VERSION_PLAIN
+                             : SCHEMA_VERSION;
 }
 
 void schema_encode(struct buf *b, const struct schema *s)
@@ -141,7 +172,7 @@ void schema_encode(struct buf *b, const struct schema *s)
     const struct wr_table_description *d = &s->d;
     struct buf f;
 
-    buf_put_u8(b, is_plain(s) ? SCHEMA_VERSION_PLAIN : SCHEMA_VERSION);
+    buf_put_u8(b, version_of(s));
     put_number_field(b, F_ID, s->id);
     put_number_field(b, F_VERSION, (int64_t)s->version);
     buf_put_u8(b, F_INSTANCE);
@@ -196,12 +227,11 @@ void schema_encode(struct buf *b, const struct schema *s)
     }
     for (size_t i = 0; partitions_matter(s) && i < s->partition_count; i++) {
         f = field_begin(b);
-        buf_put_varint(&f, s->partitions[i].id);
-        put_text(&f, s->partitions[i].start);
-        put_number(&f, s->partitions[i].created_us);
-        buf_put_varint(&f, s->partitions[i].bytes);
+        put_partition(&f, &s->partitions[i]);
         field_end(b, F_PARTITION, &f);
     }
+    if (s->cut.made_count)
+        put_cut(b, &s->cut);
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
     put_number_field(b, F_HAS_DETACHED, s->has_detached);
@@ -292,6 +322,47 @@ static struct schema_partition read_partition(struct reader *r)
     return p;
 }
 
+static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
+{
+    struct schema_partition *made = ARENA_ARRAY(&c->arena, struct schema_partition, 1);
+    size_t room = 1;
+
+    cut->first = read_varint(r);
+    cut->count = read_varint(r);
+    while (reader_left(r) && !r->bad) {
+        if (cut->made_count == room) {
+            struct schema_partition *more =
+                ARENA_ARRAY(&c->arena, struct schema_partition, 2 * room);
+
+            memcpy(more, made, room * sizeof(*made));
+            made = more;
+            room *= 2;
+        }
+        made[cut->made_count++] = read_partition(r);
+    }
+    cut->made = made;
+}
+
+/* What is made begins where the first of those that go begins, ascends, and ends before the next.
+ */
+static bool cut_fits(const struct schema *s)
+{
+    const struct schema_cut *cut = &s->cut;
+
+    if (!cut->made_count)
+        return true;
+    if (!cut->count || cut->first >= s->partition_count ||
+        cut->count > s->partition_count - cut->first ||
+        !bytes_equal(cut->made[0].start, s->partitions[cut->first].start))
+        return false;
+    for (size_t i = 1; i < cut->made_count; i++)
+        if (bytes_compare(cut->made[i - 1].start, cut->made[i].start) >= 0)
+            return false;
+    return cut->first + cut->count == s->partition_count ||
+           bytes_compare(cut->made[cut->made_count - 1].start,
+                         s->partitions[cut->first + cut->count].start) < 0;
+}
+
 /* Partitions in order, the first one open; tables from before there was a list have splits. */
 static int read_cuts(struct ctx *c, struct schema *s)
 {
@@ -304,6 +375,9 @@ static int read_cuts(struct ctx *c, struct schema *s)
         if (i ? bytes_compare(s->partitions[i - 1].start, s->partitions[i].start) >= 0
               : s->partitions[i].start.len != 0)
             return fail(c, E_CORRUPT, "A stored table description has partitions out of order.");
+    if (!cut_fits(s))
+        return fail(c, E_CORRUPT,
+                    "A stored table description has a cut that does not fit its partitions.");
     return schema_splits_init(c, s);
 }
 
@@ -321,10 +395,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     bytes layout = BYTES_NONE, mirror = BYTES_NONE;
 
     *out = (struct schema){0};
-    if (version != SCHEMA_VERSION && version != SCHEMA_VERSION_PLAIN && !r.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_CUT) && !r.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION);
+                    version, SCHEMA_VERSION_CUT);
     count_fields(r, counts);
     d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
     d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
@@ -402,6 +476,9 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         case F_PARTITION:
             *partitions++ = read_partition(&f);
             out->partition_count++;
+            break;
+        case F_CUT:
+            read_cut(c, &f, &out->cut);
             break;
         case F_CREATION:
             d->creation_us = read_number(&f);

@@ -77,6 +77,7 @@ int schema_recut(struct ctx *c, const struct schema *old, const struct schema_pa
     s->partitions = partitions;
     s->partition_count = count;
     s->partition_place = s->place.id;
+    s->cut = (struct schema_cut){0};
     *out = s;
     return schema_splits_init(c, s);
 }

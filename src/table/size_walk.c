@@ -8,6 +8,7 @@
 #include "table/size_walk.h"
 
 #include "table/key.h"
+#include "table/route.h"
 #include "table/tally.h"
 #include "table/wait.h"
 
@@ -139,8 +140,7 @@ static void cursor_begin(struct size_walk *w, struct cursor *cur, unsigned bucke
 static int cursor_read(struct ctx *c, struct size_walk *w, struct cursor *cur, uint64_t *read)
 {
     struct key_range range;
-    struct scan scan = {.partition = w->table->schema.place.id,
-                        .view = VIEW_DURABLE,
+    struct scan scan = {.view = VIEW_DURABLE,
                         .ranges = &range,
                         .range_count = 1,
                         .items_max = PAGE_ITEMS / w->abreast,
@@ -153,7 +153,7 @@ static int cursor_read(struct ctx *c, struct size_walk *w, struct cursor *cur, u
     cur->page.count = cur->at = 0;
     range.start = bytes_of(cur->next, cur->next_len);
     range.end = kind_start(w, cur, cur->kind + 1);
-    code = wait_scan(&cur->c, w->db->engine, &scan);
+    code = route_scan_now(&cur->c, w->table, &scan);
     if (code) {
         cur->page.count = 0;
         return fail(c, code, "%s", cur->c.text ? cur->c.text : err_info(code)->text);

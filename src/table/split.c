@@ -8,6 +8,7 @@
 #include "table/key.h"
 #include "table/meter.h"
 #include "table/name.h"
+#include "table/route.h"
 #include "table/sweep.h"
 #include "table/wait.h"
 
@@ -30,7 +31,6 @@ static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out
     const struct place *p = &op->table->schema.place;
     size_t buckets = p->layout.buckets;
     struct key_range *ranges = ARENA_ARRAY(a, struct key_range, 2 * buckets);
-    struct partition_spec spec = {.id = p->id, .ranges = ranges, .range_count = 2 * buckets};
 
     for (size_t i = 0; i < 2 * buckets; i++) {
         enum key_kind kind = i % 2 ? KIND_CELL : KIND_HEAD;
@@ -44,7 +44,7 @@ static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out
         buf_put_bytes(&end, to);
         ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     }
-    return engine_size(&op->call->c, op->call->db->engine, &spec, out);
+    return route_size_now(&op->call->c, op->table, ranges, 2 * buckets, out);
 }
 
 /* The first row at or behind `cols` or, backward, the last one; found false: none. */
@@ -55,8 +55,7 @@ static int first_row(struct split_op *op, bytes cols, bool backward, bool *found
     size_t buckets = p->layout.buckets;
     struct key_range *ranges = ARENA_ARRAY(a, struct key_range, buckets);
     struct page *pages = ARENA_ARRAY(a, struct page, buckets);
-    struct scan scan = {.partition = p->id,
-                        .view = VIEW_DURABLE,
+    struct scan scan = {.view = VIEW_DURABLE,
                         .ranges = ranges,
                         .range_count = buckets,
                         .backward = backward,
@@ -74,7 +73,7 @@ static int first_row(struct split_op *op, bytes cols, bool backward, bool *found
         key_put_prefix(&end, p->id, (uint8_t)i, KIND_CELL);
         ranges[i] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     }
-    TRY(wait_scan(&op->call->c, op->call->db->engine, &scan));
+    TRY(route_scan_now(&op->call->c, op->table, &scan));
     *found = false;
     for (size_t i = 0; i < buckets; i++) {
         bytes row;

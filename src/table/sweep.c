@@ -6,6 +6,7 @@
 #include "table/hold.h"
 #include "table/key.h"
 #include "table/modify.h"
+#include "table/route.h"
 #include "table/stream.h"
 #include "table/visible.h"
 #include "table/wait.h"
@@ -51,15 +52,14 @@ static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind
 static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
                      struct page *page)
 {
-    struct scan scan = {.partition = s->table->schema.place.id,
-                        .view = view,
+    struct scan scan = {.view = view,
                         .ranges = range,
                         .range_count = 1,
                         .items_max = PAGE_ITEMS,
                         .bytes_max = PAGE_BYTES,
                         .pages = page};
 
-    return wait_scan(&s->c, s->db->engine, &scan);
+    return route_scan_now(&s->c, s->table, &scan);
 }
 
 /* ---- trash ---- */
@@ -67,10 +67,9 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
 /* Deletes the record and what stands before it in the batch. */
 static int apply_edits(struct sweep *s, const struct edits *edits)
 {
-    struct batch batch = {
-        .partition = s->table->schema.place.id, .edits = edits->items, .edit_count = edits->count};
+    struct batch batch = {.edits = edits->items, .edit_count = edits->count};
 
-    return edits->count ? wait_apply(&s->c, s->db->engine, &batch) : E_OK;
+    return edits->count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
 }
 
 /* The chunks of one big cell. `cols` are the key columns of its row. */
@@ -79,9 +78,8 @@ static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
     const struct place *p = &s->table->schema.place;
     struct key_range range = {big_chunk_bound(&s->c.arena, p, cols, id, false),
                               big_chunk_bound(&s->c.arena, p, cols, id, true)};
-    struct partition_spec spec = {.id = p->id, .ranges = &range, .range_count = 1};
 
-    return engine_erase(&s->c, s->db->engine, &spec);
+    return route_erase_now(&s->c, s->table, &range);
 }
 
 /* A cell of a row that goes: its chunks, if it has any. E_BUSY: somebody reads them. */
@@ -189,14 +187,14 @@ static int sweep_trash(struct sweep *s, size_t bucket)
 /* Under the row's latch: still hidden? Then it goes. */
 static int remove_row(struct sweep *s, bytes head_key)
 {
-    struct get get = {.partition = s->table->schema.place.id, .key = head_key, .view = VIEW_LATEST};
+    struct get get = {.key = head_key, .view = VIEW_LATEST};
     struct modify m = {.table = s->table, .now_ms = s->now_ms, .changed = true};
     struct edits edits = {.arena = &s->c.arena};
-    struct batch batch = {.partition = s->table->schema.place.id};
+    struct batch batch = {.edit_count = 0};
     struct guard guard;
     int code;
 
-    TRY(wait_get(&s->c, s->db->engine, &get));
+    TRY(route_get_now(&s->c, s->table, &get));
     if (!get.found)
         return E_OK;
     guard = (struct guard){head_key, get.value, false};
@@ -211,7 +209,7 @@ static int remove_row(struct sweep *s, bytes head_key)
         batch.guards = &guard;
         batch.guard_count = 1;
     }
-    code = wait_apply(&s->c, s->db->engine, &batch);
+    code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
     return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }
 

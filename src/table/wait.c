@@ -1,14 +1,5 @@
 #include "table/wait.h"
 
-#include <pthread.h>
-
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool done;
-    int code;
-};
-
 struct wait_get {
     struct get get; /* first: the completion gets its address */
     struct waiter w;
@@ -19,14 +10,14 @@ struct wait_scan {
     struct waiter w;
 };
 
-static void waiter_init(struct waiter *w)
+void waiter_init(struct waiter *w)
 {
     *w = (struct waiter){.done = false};
     pthread_mutex_init(&w->lock, NULL);
     pthread_cond_init(&w->woken, NULL);
 }
 
-static void waiter_wake(struct waiter *w, int code)
+void waiter_wake(struct waiter *w, int code)
 {
     pthread_mutex_lock(&w->lock);
     w->done = true;
@@ -35,7 +26,7 @@ static void waiter_wake(struct waiter *w, int code)
     pthread_mutex_unlock(&w->lock);
 }
 
-static int waiter_wait(struct waiter *w)
+int waiter_wait(struct waiter *w)
 {
     pthread_mutex_lock(&w->lock);
     while (!w->done)

@@ -27,6 +27,7 @@
 #include "table/meter.h"
 #include "table/modify.h"
 #include "table/name.h"
+#include "table/route.h"
 #include "table/value.h"
 
 #include <inttypes.h>
@@ -71,6 +72,7 @@ struct group {
     struct write_op *op;
     struct batch batch;
     size_t first, end;
+    struct route_wait wait; /* for another partition, when its own was cut */
 };
 
 struct write_op {
@@ -81,8 +83,9 @@ struct write_op {
     size_t table_count;
     bool atomic;
 
-    size_t at;          /* the row the walk is at */
-    size_t group_first; /* the pending group is [group_first, at) */
+    size_t at;              /* the row the walk is at */
+    size_t group_first;     /* the pending group is [group_first, at) */
+    partition_id partition; /* of the pending group, once it has edits or a barrier */
     struct edits edits;
     bool needs_barrier; /* the pending group has an outcome that rests on unsynced data */
 
@@ -188,11 +191,37 @@ static void row_set(struct write_row *r, int code, const char *message)
 
 /* ---- groups ---- */
 
+static void group_done(void *arg, int code);
+
+/* Its partition was cut, and nothing has changed: its rows are decided anew when it is known where
+ * they lie now. */
+static void group_rerouted(struct route_wait *w, int code)
+{
+    group_done(PORT_CONTAINER(w, struct group, wait), code ? code : E_GUARD);
+}
+
+static bool group_park(struct group *g)
+{
+    const struct table *t = g->op->tables[g->op->rows[g->first].table_at].table;
+    const struct batch *b = &g->batch;
+
+    if (g->wait.run || !t->traffic->route || (!b->edit_count && !b->guard_count))
+        return false;
+    g->wait = (struct route_wait){.table = t,
+                                  .key = b->edit_count ? b->edits[0].key : b->guards[0].key,
+                                  .tried = g->batch.partition,
+                                  .run = group_rerouted};
+    route_wait(&g->wait);
+    return true;
+}
+
 static void group_done(void *arg, int code)
 {
     struct group *g = arg;
     struct write_op *op = g->op;
 
+    if (code == E_PARTITION && group_park(g))
+        return;
     if (code == E_GUARD && op->round < ROUNDS_MAX) {
         atomic_store(&op->again, true); /* its rows stay to do */
     } else {
@@ -237,7 +266,7 @@ static void group_end(struct write_op *op, struct run_list *woken)
         g->end = op->at;
         g->batch.edits = op->edits.items;
         g->batch.edit_count = op->edits.count;
-        g->batch.partition = op->tables[op->rows[op->group_first].table_at].table->schema.place.id;
+        g->batch.partition = op->partition;
         if (!(op->call->db->caps & ENGINE_SOLE_WRITER))
             add_guards(op, &g->batch);
         atomic_fetch_add(&op->open, 1);
@@ -291,7 +320,6 @@ static int row_load(struct write_op *op, struct write_row *r)
     if (!r->loading) {
         r->loading = true;
         r->load = (struct load){.c = &op->call->c,
-                                .engine = op->call->db->engine,
                                 .table = r->m.table,
                                 .cols = r->m.cols,
                                 .view = VIEW_LATEST,
@@ -448,24 +476,34 @@ static bool row_latch(struct write_op *op, struct write_row *r, struct run_list 
     return true;
 }
 
+/* A batch is of one partition: the pending group ends before a row of another one. */
+static void row_route(struct write_op *op, const struct write_row *r, struct run_list *woken)
+{
+    const struct table *t = op->tables[r->table_at].table;
+    partition_id id = route_find_row(t, r->m.cols);
+
+    if (id != op->partition && !(op->call->db->caps & ENGINE_ONE_MAP) &&
+        (op->edits.count || op->needs_barrier))
+        group_end(op, woken);
+    if (!op->edits.count && !op->needs_barrier)
+        op->partition = id;
+}
+
 static void walk_rows(struct write_op *op, struct run_list *woken)
 {
-    bool one_map = op->call->db->caps & ENGINE_ONE_MAP;
-
     for (; op->at < op->row_count; op->at++) {
         struct write_row *r = &op->rows[op->at];
         int code;
 
         if (!r->todo)
             continue;
-        if (op->at > op->group_first &&
-            (op->edits.bytes > GROUP_BYTES_MAX ||
-             (!one_map && r->table_at != op->rows[op->group_first].table_at)))
+        if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
             group_end(op, woken);
         if (!row_begin(op, r)) {
             r->todo = false;
             continue;
         }
+        row_route(op, r, woken);
         if (!row_latch(op, r, woken))
             return;
         code = row_decide(op, r);
@@ -673,6 +711,8 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
             }
             row_accept(op, r);
         }
+        op->partition = route_find_row(op->tables[op->rows[t->first].table_at].table,
+                                       op->rows[t->first].m.cols);
         if (op->at == t->end)
             table_edits(op, t);
         op->at = t->end;

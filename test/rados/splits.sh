@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Tables that are cut into many objects of a Ceph pool: by size while two servers write, and with the server that cuts
+# killed at every step of it. Nothing that was acknowledged may be missing, nothing may be there twice, and a table that
+# a dead server left half cut is cut by another one.
+#
+#   BUILD=build            the build folder to test
+#   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build}
+passed=0 failed=0
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
+run=$$ # namespaces of its own
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+work=$(mktemp -d /tmp/wr-splits.XXXXXX)
+declare -A pids=() urls=()
+
+stop_all() {
+    for name in "${!pids[@]}"; do
+        kill -9 "${pids[$name]}" 2>/dev/null
+        wait "${pids[$name]}" 2>/dev/null
+    done
+    pids=()
+}
+trap 'stop_all; rm -rf "$work"' EXIT
+
+start() { # start NAME NAMESPACE FLAG…: its URL in urls[NAME]
+    local name=$1
+    export WIDEROW_NAMESPACE=$2-$run
+    shift 2
+    rm -f "$work/port"
+    "$BUILD/widerowd" --engine rados --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/port" \
+        "$@" >>"$work/$name.log" 2>&1 &
+    pids[$name]=$!
+    for _ in $(seq 300); do
+        [ -s "$work/port" ] && break
+        sleep 0.1
+    done
+    urls[$name]=http://$(sed -n 's/^http=//p' "$work/port")
+}
+
+check() { # check NAME COMMAND…
+    local name=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+        tail -n 20 "$work/out"
+        tail -n 5 "$work"/*.log
+    fi
+}
+
+rows() { # rows FIRST LAST: a CSV file
+    seq "$1" "$2" | awk 'BEGIN { print "k,v" } { printf "%d,value-%d-%060d\n", $1, $1, $1 }'
+}
+
+# load NAME FILE RETRY: through that server, acknowledged keys in FILE.acked
+load() {
+    "$BUILD/widerow" import "$2" --table t --shuffle --batch 20 --retry "$3" --quiet --acked "$2.acked" \
+        --endpoint "${urls[$1]}"
+}
+
+partitions() { # partitions NAME: how many
+    "$BUILD/widerow" partitions t --endpoint "${urls[$1]}" | awk '/^the table/ { print n } !/^from/ { n++ }' | head -n 1
+}
+
+cut_into() { # cut_into NAME AT_LEAST: waits until it is
+    for _ in $(seq 60); do
+        [ "$(partitions "$1")" -ge "$2" ] && return 0
+        sleep 0.2
+    done
+    echo "only $(partitions "$1") partitions"
+    return 1
+}
+
+# What a walk over the whole table shows, keys and values, in order.
+there() { "$BUILD/widerow" scan t --limit 0 --endpoint "${urls[$1]}" >"$work/there.$1"; }
+
+all_there() { # all_there NAME FILE…: each acknowledged key once, in order, with its value
+    local name=$1
+    shift
+    there "$name" || return 1
+    grep -oE '"k":[0-9]+' "$work/there.$name" | cut -d: -f2 >"$work/keys"
+    sort -n -u "$work/keys" | cmp - "$work/keys" || { echo "a key twice or out of order"; return 1; }
+    sort "$work/keys" >"$work/keys.sorted"
+    cat "${@/%/.acked}" | sort -u | comm -23 - "$work/keys.sorted" >"$work/lost"
+    [ ! -s "$work/lost" ] || { echo "lost: $(head -n 10 "$work/lost" | tr '\n' ' ')"; return 1; }
+    awk -F'"' '{ k = $3; gsub(/[^0-9]/, "", k); if (index($0, "value-" k "-") == 0) { print; bad = 1 } } END { exit bad }' \
+        "$work/there.$name"
+}
+
+same() { # same A B: both servers tell of the same table
+    [ "$("$BUILD/widerow" digest t --endpoint "${urls[$1]}")" = "$("$BUILD/widerow" digest t --endpoint "${urls[$2]}")" ]
+}
+
+both_load() { # both_load A FILE_A B FILE_B RETRY_A: true if B's load succeeded
+    local one
+    load "$1" "$2" "$5" &
+    one=$!
+    load "$3" "$4" 60
+    local code=$?
+    wait $one
+    [ $code -eq 0 ]
+}
+
+rows 1 8000 >"$work/low"
+rows 5001 13000 >"$work/high"
+
+# ---- two servers write, and both cut ----
+
+small=(--set partition_bytes_max=300000)
+start a splits "${small[@]}"
+start b splits "${small[@]}"
+"$BUILD/widerow" create t --key k:integer --endpoint "${urls[a]}" >/dev/null
+check "two servers: loaded" both_load a "$work/low" b "$work/high" 60
+check "two servers: cut" cut_into a 4
+check "two servers: rows" all_there a "$work/low" "$work/high"
+check "two servers: the same rows through the other" all_there b "$work/low" "$work/high"
+check "two servers: digest" same a b
+echo "two servers: $(partitions a) partitions, the longest cut $(grep -ho 'became.*' "$work"/[ab].log | awk '{ if ($4 > m) m = $4 } END { printf "%d ms", m / 1000 }')"
+stop_all
+
+# ---- the server that cuts dies at each step ----
+
+for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed recut_copied_half recut_copied recut_gone recut_before_store recut_after_store}; do
+    rm -f "$work"/*.acked "$work"/*.log
+    # The other server never begins a cut; it only ends what the first one left.
+    export WR_FAULT=$point:crash:1
+    start dies "$point" "${small[@]}"
+    unset WR_FAULT
+    start lives "$point" --set partition_bytes_max=1000000000
+    "$BUILD/widerow" create t --key k:integer --endpoint "${urls[dies]}" >/dev/null
+    check "$point: the other server serves" both_load dies "$work/low" lives "$work/high" 1
+    for _ in $(seq 100); do # it may still be about to
+        kill -0 "${pids[dies]}" 2>/dev/null || break
+        sleep 0.1
+    done
+    check "$point: the server died" bash -c "! kill -0 ${pids[dies]} 2>/dev/null"
+    check "$point: rows" all_there lives "$work/low" "$work/high"
+    # It died before it could tell anybody: who starts next finds the note.
+    [ "$point" = recut_noted ] || check "$point: cut all the same" cut_into lives 2
+    start again "$point" "${small[@]}"
+    check "$point: cut" cut_into again 2
+    check "$point: goes on" load again "$work/low" 30
+    check "$point: rows after" all_there again "$work/low" "$work/high"
+    check "$point: digest" same again lives
+    stop_all
+done
+echo "splits: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
