@@ -105,6 +105,7 @@ struct rocks {
     pthread_cond_t wake;  /* the keeper has something to do */
     pthread_t keeper, room;
     bool keeper_runs, room_runs;
+    atomic_bool squeezing; /* the room thread compacts, and uses the database */
     bool closing;
     struct slow *lane, **lane_end;
     atomic_uint lane_count; /* written under the lock, read without */

@@ -169,7 +169,8 @@ static void mend(struct rocks *r)
 
         if (!rocks_pause(r, pause_ms))
             return;
-        if (full && !rocks_space_to_open(r)) {
+        /* Readers have the database as long as it cannot be closed anyway. */
+        if (atomic_load(&r->squeezing) || (full && !rocks_space_to_open(r))) {
             pause_ms = MEND_PAUSE_MS_MIN; /* looking costs nothing */
             continue;
         }

@@ -217,8 +217,10 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
     floor = rocks_space_short(r) ? reserve / 4 : reserve;
     if (left < floor + rocks_property(h, "rocksdb.cur-size-all-mem-tables"))
         return;
+    atomic_store(&r->squeezing, true);
     if (squeeze(r, h, floor))
         room->pause_us = 0;
+    atomic_store(&r->squeezing, false);
     room->tried = true;
     room->sequence = sequence;
     room->pause_us =
