@@ -214,7 +214,7 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
         return;
     /* Writes that are still taken shall not end because of this. It begins with a flush, which
      * cannot be broken off. */
-    floor = rocks_space_short(r) ? reserve / 4 : reserve;
+    floor = rocks_space_short(r) ? reserve / 8 : reserve;
     if (left < floor + rocks_property(h, "rocksdb.cur-size-all-mem-tables"))
         return;
     atomic_store(&r->squeezing, true);

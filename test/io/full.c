@@ -31,6 +31,10 @@
 #define ROUNDS_SHORT 5
 #define ROUNDS_NIGHTLY 60
 #define ROWS 120
+/* Stored whole: what is stored cell by cell keeps its place for a minute after it was replaced, and
+ * then the disk would be full of that. */
+#define VALUE_MIN 20000
+#define VALUE_MAX 60000
 #define REFUSE_MS_MAX 15000 /* for the writers to fill the room */
 #define REFUSED_US_MAX 1000000
 #define READY_MS_MAX 1000
@@ -337,7 +341,7 @@ static void one_round(struct full *f, int i)
 void full_part(struct io *io)
 {
     int rounds = io->run.count ? io->run.count : io->run.nightly ? ROUNDS_NIGHTLY : ROUNDS_SHORT;
-    struct full f = {.io = io, .book = book_new(&io->run, ROWS, 20000, 100000)};
+    struct full f = {.io = io, .book = book_new(&io->run, ROWS, VALUE_MIN, VALUE_MAX)};
 
     f.book->in_order = true;
     disk_make(&f);
