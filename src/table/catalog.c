@@ -1614,6 +1614,31 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes i
     return wait_apply(c, db->engine, &batch);
 }
 
+/* A drop whose answer stayed open (E_UNSURE) may be stored although the table is served. Then it is
+ * read again, long before its rows go. */
+static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page *page)
+{
+    struct table **cached;
+    size_t n = page->count ? catalog_all(cat, &c->arena, &cached) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct schema *s = &cached[i]->schema;
+        bool stale = false;
+
+        for (size_t j = 0; j < page->count && !stale; j++) {
+            bytes key = page->items[j].key;
+            uint32_t id =
+                key.len == KEY_PREFIX_BYTES + 4 ? load_u32_be(bytes_u8(key) + KEY_PREFIX_BYTES) : 0;
+
+            stale = id && (id == s->place.id || id == s->mirror.id);
+        }
+        if (stale && refresh(c, cat, s->instance, s->d.table))
+            log_warn(&cat->db->log, "sweep: a dropped table cannot be read again yet: %s",
+                     c->text ? c->text : "storage error");
+        table_release(cached[i]);
+    }
+}
+
 void catalog_sweep(struct wr_db *db, int64_t now_ms)
 {
     struct catalog *cat = db->catalog;
@@ -1633,7 +1658,8 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
         lease_store(&c, cat, atomic_load(&cat->number) + LEASE_US);
     range = (struct key_range){plain_key(&c.arena, CATALOG_DROPPED),
                                plain_key(&c.arena, CATALOG_LEASE)};
-    if (!wait_scan(&c, db->engine, &scan))
+    if (!wait_scan(&c, db->engine, &scan)) {
+        forget_dropped(&c, cat, &page);
         for (size_t i = 0; i < page.count; i++) {
             struct kv *kv = &page.items[i];
 
@@ -1644,5 +1670,6 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
                 log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                          c.text ? c.text : "storage error");
         }
+    }
     ctx_release(&c);
 }

@@ -366,8 +366,8 @@ void full_part(struct io *io)
            f.refused_nearly);
     printf("  looks at the full disk: %d, of these %d with space that had come back by itself\n",
            f.held, f.eased);
-    if (f.eased * 2 > f.held)
-        crash_problem(&io->run, "the disk was hardly ever full");
+    if (f.eased == f.held)
+        crash_problem(&io->run, "the disk was never full for long enough");
     /* How many are taken depends on how much of the reserve compaction has eaten by then. */
     if (f.mounted && !f.deleted_nearly)
         crash_problem(&io->run, "no deletion was taken on a nearly full disk");
