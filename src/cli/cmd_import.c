@@ -1,10 +1,12 @@
-/* cmd_import.c: `widerow import`: reads a file of CSV, and hands rows to the loader's workers.
+/* cmd_import.c: `widerow import`: reads a file of CSV or JSON Lines, and hands rows to the loader's
+ * workers.
  *
  * This thread reads, checks and converts, so that bad lines are found in the order of the file; the
  * workers only send. Types that nobody has said are guessed from the first lines, which are read
  * ahead, kept, and taken again. */
 #include "cli/command.h"
 #include "cli/loader.h"
+#include "cli/record.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
 
 struct import_options {
-    const char *table, *key, *columns, *acked;
+    const char *table, *key, *columns, *layout, *input, *acked;
     uint64_t workers, window, batch, max_errors, retry_s, seed;
     bool shuffle, create, quiet;
 };
@@ -36,6 +38,11 @@ static const struct option_row import_rows[] = {
      "binary); default: all others",
      OPTION_TEXT, AT(columns), 0, 0},
     {"create", NULL, "make the table if it is missing", OPTION_FLAG, AT(create), 0, 0},
+    {"layout", "LAYOUT",
+     "with --create: how keys are spread (default plain; see widerow create --help)", OPTION_TEXT,
+     AT(layout), 0, 0},
+    {"input", "csv|jsonl", "what FILE is (default: told from its first byte)", OPTION_TEXT,
+     AT(input), 0, 0},
     {"workers", "N", "connections that write at the same time (default 8)", OPTION_COUNT,
      AT(workers), 1, 256},
     {"shuffle", NULL, "send rows in random order, out of a window of rows read ahead", OPTION_FLAG,
@@ -58,11 +65,14 @@ static const struct option_row import_rows[] = {
 
 /* Lines of the file, the first ones read ahead. */
 struct source {
-    int fd;
+    struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;
+    bool json;
     struct csv_record *ahead;
+    const char **ahead_bad; /* what is wrong with that one; NULL: nothing */
     size_t ahead_count, ahead_at;
-    bool has_next; /* what csv_next() said when reading ahead ended */
+    const char *bad; /* the last one was of these; NULL: it was read just now */
+    bool has_next;   /* what was said when reading ahead ended */
     enum csv_result next_result;
     struct csv_record next;
 };
@@ -89,37 +99,70 @@ static void on_interrupt(int sig)
 
 /* ---- the file */
 
+/* For CSV: first what was read to tell the format. */
 static ssize_t source_read(void *arg, void *buf, size_t n)
 {
     struct source *s = arg;
+    struct record_reader *r = &s->records;
 
     if (interrupted) {
         errno = ECANCELED;
         return -1;
     }
-    return read(s->fd, buf, n);
+    if (r->at == r->end)
+        return read(r->fd, buf, n);
+    if (n > r->end - r->at)
+        n = r->end - r->at;
+    memcpy(buf, r->data + r->at, n);
+    r->at += n;
+    return (ssize_t)n;
 }
 
 static int source_open(struct ctx *c, struct import *im, const char *path)
 {
-    struct stat st;
+    struct source *s = &im->source;
+    int fd = STDIN_FILENO;
 
-    im->source.fd = STDIN_FILENO;
     if (strcmp(path, "-") != 0)
-        im->source.fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (im->source.fd < 0)
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
-    if (fstat(im->source.fd, &st) == 0 && S_ISREG(st.st_mode))
-        im->file_bytes = (uint64_t)st.st_size;
-    csv_init(&im->source.csv, source_read, &im->source);
+    TRY(record_begin(c, &s->records, fd, im->options->input));
+    im->file_bytes = s->records.total_bytes;
+    s->json = s->records.format == RECORD_JSONL;
+    csv_init(&s->csv, source_read, s);
     return 0;
 }
 
 static void source_release(struct source *s)
 {
     csv_release(&s->csv);
-    if (s->fd > STDIN_FILENO)
-        close(s->fd);
+    record_release(&s->records);
+}
+
+static const char *source_message(const struct source *s)
+{
+    if (s->bad)
+        return s->bad;
+    return s->json ? s->records.message : s->csv.message;
+}
+
+/* The next one of the file. */
+static enum csv_result source_take(struct source *s, struct csv_record *out)
+{
+    static const enum csv_result results[] = {[RECORD_OK] = CSV_RECORD,
+                                              [RECORD_END] = CSV_END,
+                                              [RECORD_BAD] = CSV_BAD,
+                                              [RECORD_FAILED] = CSV_FAILED};
+    struct record_reader *r = &s->records;
+    uint64_t before = r->offset;
+    enum csv_result result;
+
+    if (!s->json)
+        return csv_next(&s->csv, out);
+    result = results[record_next(r)];
+    *out = (struct csv_record){r->fields, r->column_count, r->line, before, r->offset - before};
+    return result;
 }
 
 static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
@@ -129,43 +172,87 @@ static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
 
     for (size_t i = 0; i < r->count; i++) {
         fields[i] = r->fields[i];
-        fields[i].text = arena_copy(&c->arena, fields[i].text);
+        if (fields[i].text.ptr) /* none is other than an empty one */
+            fields[i].text = arena_copy(&c->arena, fields[i].text);
     }
     copy.fields = fields;
     return copy;
 }
 
-/* Reads the first lines for the plan to look at. */
-static void source_read_ahead(struct ctx *c, struct source *s, struct plan *p)
+/* Reads the first lines. */
+static void source_read_ahead(struct ctx *c, struct source *s)
 {
     size_t size = 0;
 
     s->ahead = ARENA_ARRAY(&c->arena, struct csv_record, GUESS_LINES);
+    s->ahead_bad = ARENA_ARRAY(&c->arena, const char *, GUESS_LINES);
     while (s->ahead_count < GUESS_LINES && size < GUESS_BYTES_MAX) {
-        s->next_result = csv_next(&s->csv, &s->next);
-        if (s->next_result != CSV_RECORD) {
+        s->next_result = source_take(s, &s->next);
+        if (s->next_result == CSV_END || s->next_result == CSV_FAILED) {
             s->has_next = true;
             break;
         }
-        plan_guess(p, &s->next);
         size += s->next.size;
+        if (s->next_result == CSV_BAD)
+            s->ahead_bad[s->ahead_count] = arena_printf(&c->arena, "%s", source_message(s)).ptr;
         s->ahead[s->ahead_count++] = copy_record(c, &s->next);
     }
-    plan_guess_end(p);
+}
+
+/* Columns that the user names need not be among the first lines. */
+static int add_names(struct ctx *c, struct record_reader *r, const char *words)
+{
+    for (const char *p = words, *end; p; p = *end ? end + 1 : NULL) {
+        end = strchrnul(p, ',');
+        if (!record_add_column(r, bytes_of(p, strcspn(p, ":,"))))
+            return fail(c, E_PARAMETER, "more than %d columns", RECORD_COLUMNS_MAX);
+    }
+    return 0;
+}
+
+/* The columns of JSON Lines are those of the first lines; a record that ends early has no cells in
+ * the columns that came later. */
+static int json_header(struct ctx *c, struct import *im, const char *name,
+                       struct csv_record *header)
+{
+    struct source *s = &im->source;
+    struct csv_field *names;
+
+    TRY(add_names(c, &s->records, im->options->key));
+    TRY(add_names(c, &s->records, im->options->columns));
+    source_read_ahead(c, s);
+    if (!s->records.column_count)
+        return fail(c, E_PARAMETER, "there is no record in %s%s%s", name,
+                    s->ahead_count ? "; line 1: " : "", s->ahead_count ? s->ahead_bad[0] : "");
+    names = ARENA_ARRAY(&c->arena, struct csv_field, RECORD_COLUMNS_MAX);
+    for (size_t i = 0; i < s->records.column_count; i++)
+        names[i].text = s->records.names[i];
+    *header = (struct csv_record){.fields = names, .count = s->records.column_count};
+    for (size_t i = 0; i < s->ahead_count; i++) {
+        struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
+
+        for (size_t k = 0; k < header->count; k++)
+            fields[k] = k < s->ahead[i].count ? s->ahead[i].fields[k] : (struct csv_field){0};
+        s->ahead[i].fields = fields;
+        s->ahead[i].count = header->count;
+    }
+    return 0;
 }
 
 static enum csv_result source_next(struct source *s, struct csv_record *out)
 {
+    s->bad = NULL;
     if (s->ahead_at < s->ahead_count) {
+        s->bad = s->ahead_bad[s->ahead_at];
         *out = s->ahead[s->ahead_at++];
-        return CSV_RECORD;
+        return s->bad ? CSV_BAD : CSV_RECORD;
     }
     if (s->has_next) {
         s->has_next = false;
         *out = s->next;
         return s->next_result;
     }
-    return csv_next(&s->csv, out);
+    return source_take(s, out);
 }
 
 /* ---- the table */
@@ -190,13 +277,13 @@ static int create_table(struct ctx *c, struct import *im)
     struct wr_key_schema key[WR_KEY_COLUMNS_MAX] = {0};
     struct wr_request request = {
         .op = WR_OP_CREATE_TABLE,
-        .create_table = {.table = bytes_str(im->options->table),
-                         .key = key,
-                         .key_count = im->plan.key_count,
-                         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS,
-                                     .ttl_s = -1,
-                                     .max_versions = 1},
-                         .reserved = {.has_read = true, .has_write = true}},
+        .create_table =
+            {.table = bytes_str(im->options->table),
+             .key = key,
+             .key_count = im->plan.key_count,
+             .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
+             .reserved = {.has_read = true, .has_write = true},
+             .layout = im->options->layout ? bytes_str(im->options->layout) : BYTES_NONE},
     };
     struct wr_reply reply;
 
@@ -222,14 +309,42 @@ static int prepare_table(struct ctx *c, struct import *im)
         return fail(c, code, "there is no table %s; --create makes it", o->table);
     if (creates && !im->plan.keys_given)
         return fail(c, code, "a new table needs --key COL[:type],...");
+    if (!creates && o->layout && !bytes_equal(table.layout, bytes_str(o->layout)))
+        return fail(c, E_PARAMETER,
+                    "table %s is there and has the layout %.*s; widerow rekey %s --layout %s "
+                    "changes that",
+                    o->table, BYTES_FMT(table.layout), o->table, o->layout);
     if (!creates)
         TRY(plan_use_schema(c, &im->plan, table.key, table.key_count));
-    source_read_ahead(c, &im->source, &im->plan);
+    if (!im->source.json)
+        source_read_ahead(c, &im->source);
+    for (size_t i = 0; i < im->source.ahead_count; i++)
+        if (!im->source.ahead_bad[i])
+            plan_guess(&im->plan, &im->source.ahead[i]);
+    plan_guess_end(&im->plan);
     say_plan(im, creates);
     return creates ? create_table(c, im) : 0;
 }
 
 /* ---- the load */
+
+/* A JSON line's columns that the plan does not know came behind the lines that it was made from. */
+static bool has_news(const struct import *im, struct csv_record *record, char *message, size_t size)
+{
+    size_t known = im->plan.field_count;
+
+    if (!im->source.json)
+        return false;
+    for (size_t i = known; i < record->count && im->plan.all_columns; i++)
+        if (record->fields[i].text.ptr) {
+            snprintf(message, size,
+                     "column %.*s is in none of the first lines; say --columns, with it or without",
+                     BYTES_FMT(im->source.records.names[i]));
+            return true;
+        }
+    record->count = known;
+    return false;
+}
 
 /* Reads the file into the window. Returns lines read, bad ones included. */
 static uint64_t feed(struct import *im)
@@ -244,13 +359,14 @@ static uint64_t feed(struct import *im)
         char message[256];
 
         if (result == CSV_FAILED) {
-            loader_give_up(l, im->source.csv.message);
+            loader_give_up(l, source_message(&im->source));
             break;
         }
         lines++;
         if (result == CSV_BAD) {
-            loader_bad_line(l, record.line, im->source.csv.message);
-        } else if (!(row = plan_row(&im->plan, &record, message, sizeof(message)))) {
+            loader_bad_line(l, record.line, source_message(&im->source));
+        } else if (has_news(im, &record, message, sizeof(message)) ||
+                   !(row = plan_row(&im->plan, &record, message, sizeof(message)))) {
             loader_bad_line(l, record.line, message);
         } else if (!window_put(&im->window, row)) {
             mem_free(row);
@@ -331,23 +447,34 @@ static int open_acked(struct ctx *c, struct import *im)
     return 0;
 }
 
+static int read_header(struct ctx *c, struct import *im, const char *name,
+                       struct csv_record *header)
+{
+    if (im->source.json)
+        return json_header(c, im, name, header);
+    switch (csv_next(&im->source.csv, header)) {
+    case CSV_RECORD:
+        return 0;
+    case CSV_END:
+        return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
+    default:
+        return fail(c, E_PARAMETER, "%s, line 1: %s", name, im->source.csv.message);
+    }
+}
+
 static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 {
     const struct import_options *o = im->options;
     const char *path = cli->argv[0], *name = strcmp(path, "-") ? path : "standard input";
     struct csv_record header;
 
+    if (o->layout && !o->create)
+        return fail(c, E_PARAMETER, "--layout is for a new table: give --create, too");
     TRY(open_acked(c, im));
     TRY(source_open(c, im, path));
-    switch (csv_next(&im->source.csv, &header)) {
-    case CSV_RECORD:
-        break;
-    case CSV_END:
-        return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
-    default:
-        return fail(c, E_PARAMETER, "%s, line 1: %s", name, im->source.csv.message);
-    }
+    TRY(read_header(c, im, name, &header));
     TRY(plan_parse(c, &im->plan, &header, o->key, o->columns));
+    im->plan.json = im->source.json;
     TRY(prepare_table(c, im));
     return load(c, im);
 }
@@ -355,7 +482,7 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct import_options *o = options;
-    struct import im = {.options = o, .client = cl, .source.fd = -1, .loader.acked_fd = -1};
+    struct import im = {.options = o, .client = cl, .source.records.fd = -1, .loader.acked_fd = -1};
     struct sigaction action = {.sa_handler = on_interrupt};
     int code;
 
@@ -383,10 +510,14 @@ static void import_defaults(void *options)
 const struct command command_import = {
     .name = "import",
     .args = "FILE --table TABLE [--key COL[:type],...]",
-    .summary = "load a CSV file into a table",
+    .summary = "load a CSV or JSON Lines file into a table",
     .text =
-        "FILE is CSV with a header line (RFC 4180 quoting), or - for standard input. A field with\n"
-        "nothing in it, not even quotes, gives no cell. Rows are put: a row that is there already\n"
+        "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or - "
+        "for\n"
+        "standard input. A field with nothing in it, not even quotes, gives no cell, and null "
+        "none.\n"
+        "Of JSON Lines the columns are those of the first 1000 lines and those named here. Rows "
+        "are put: a row that is there already\n"
         "is replaced. With several workers, or --shuffle, two lines with the same key may land in\n"
         "either order. A line is bad if its fields do not fit the columns' types or the server\n"
         "refuses it; nothing of it is written.",

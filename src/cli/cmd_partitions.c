@@ -22,8 +22,9 @@ static bytes bound_text(struct arena *a, const struct wr_value *v, uint32_t buck
     buf_init(&b, a, 32);
     if (bucket)
         buf_put_bytes(&b, arena_printf(a, "%u:", bucket));
+    /* An upper bound without a value in a bucket is where that bucket begins. */
     if (v->type == WR_INF_MIN || v->type == WR_INF_MAX)
-        buf_put_bytes(&b, v->type == WR_INF_MIN ? BYTES_LIT("-inf") : BYTES_LIT("+inf"));
+        buf_put_bytes(&b, v->type == WR_INF_MIN || bucket ? BYTES_LIT("-inf") : BYTES_LIT("+inf"));
     else
         print_value(&b, v);
     return buf_bytes(&b);

@@ -17,13 +17,27 @@ static int tables(struct ctx *c, struct client *cl, struct cli *cli, void *optio
     return 0;
 }
 
+/* The description's splits are those of one bucket, and a server of an earlier version, or one
+ * whose table is not loaded, tells no more. */
+static size_t count_partitions(struct ctx *c, struct client *cl, bytes table)
+{
+    struct wr_request request = {.op = WR_OP_DESCRIBE_PARTITIONS, .describe_partitions = {table}};
+    struct wr_reply reply;
+    size_t count = 0;
+
+    if (client_exec(c, cl, &request, &reply) == 0)
+        count = reply.partitions.count;
+    ctx_clear(c);
+    return count;
+}
+
 static int describe(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct wr_table_description table;
 
     (void)options;
     TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
-    print_table(&table);
+    print_table(&table, count_partitions(c, cl, bytes_str(cli->argv[0])));
     return 0;
 }
 

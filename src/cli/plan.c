@@ -109,7 +109,7 @@ static int find_field(struct ctx *c, const struct csv_record *header, bytes name
     }
     near =
         option_nearest(arena_printf(&c->arena, "%.*s", BYTES_FMT(name)).ptr, names, header->count);
-    return fail(c, E_PARAMETER, "the file's header has no column '%.*s'%s%s%s", BYTES_FMT(name),
+    return fail(c, E_PARAMETER, "the file has no column '%.*s'%s%s%s", BYTES_FMT(name),
                 near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
@@ -293,14 +293,33 @@ int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *s
 
 /* ---- guessing */
 
-static void guess_column(struct plan_column *column, const struct csv_field *field)
+/* {"binary":"<hex>"}, as print_row() writes it: the hexadecimal digits. */
+static bool json_binary(const struct csv_field *field, bytes *hex)
+{
+    static const char head[] = "{\"binary\":\"", tail[] = "\"}";
+    size_t head_len = sizeof(head) - 1, tail_len = sizeof(tail) - 1;
+    bytes t = field->text;
+
+    if (field->quoted || t.len < head_len + tail_len || memcmp(t.ptr, head, head_len) != 0 ||
+        memcmp(bytes_u8(t) + t.len - tail_len, tail, tail_len) != 0)
+        return false;
+    *hex = bytes_of(bytes_u8(t) + head_len, t.len - head_len - tail_len);
+    return hex->len % 2 == 0 &&
+           strspn((const char *)hex->ptr, "0123456789abcdefABCDEF") >= hex->len;
+}
+
+static void guess_column(const struct plan *p, struct plan_column *column,
+                         const struct csv_field *field)
 {
     struct wr_value v;
-    bytes text = field->text, digits = text;
+    bytes text = field->text, digits = text, hex;
 
     if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
         return;
     column->seen = true;
+    column->not_binary |= !p->json || !json_binary(field, &hex);
+    if (p->json && field->quoted)
+        column->not_integer = column->not_double = column->not_boolean = true;
     if (digits.len && bytes_u8(digits)[0] == '-')
         digits = bytes_skip(digits, 1);
     /* 007 is a label: as a number it would lose its zeros. */
@@ -316,9 +335,9 @@ void plan_guess(struct plan *p, const struct csv_record *record)
     if (record->count != p->field_count)
         return;
     for (size_t i = 0; i < p->key_count; i++)
-        guess_column(&p->keys[i], &record->fields[p->keys[i].field]);
+        guess_column(p, &p->keys[i], &record->fields[p->keys[i].field]);
     for (size_t i = 0; i < p->column_count; i++)
-        guess_column(&p->columns[i], &record->fields[p->columns[i].field]);
+        guess_column(p, &p->columns[i], &record->fields[p->columns[i].field]);
 }
 
 static void decide(const struct plan *p, struct plan_column *column, bool key)
@@ -333,7 +352,9 @@ static void decide(const struct plan *p, struct plan_column *column, bool key)
     column->type = WR_VARCHAR;
     if (!column->seen)
         return;
-    if (!column->not_integer)
+    if (!column->not_binary)
+        column->type = WR_VARBINARY;
+    else if (!column->not_integer)
         column->type = WR_BIGINT;
     else if (!column->not_double && !key)
         column->type = WR_DOUBLE;
@@ -356,7 +377,10 @@ static void bad_value(const struct plan_column *column, bytes text, char *messag
 {
     int shown = (int)(text.len < SHOWN_BYTES_MAX ? text.len : SHOWN_BYTES_MAX);
 
-    if (column->type == WR_VARCHAR)
+    if (!text.ptr)
+        snprintf(message, message_size, "key column %.*s: there is no value",
+                 BYTES_FMT(column->name));
+    else if (column->type == WR_VARCHAR)
         snprintf(message, message_size,
                  "column %.*s: not UTF-8 text (as a binary it could be loaded)",
                  BYTES_FMT(column->name));
@@ -368,12 +392,32 @@ static void bad_value(const struct plan_column *column, bytes text, char *messag
                                  : "");
 }
 
-/* One field's value, its text copied to *to. */
-static bool row_value(const struct plan_column *column, bool key, const struct csv_field *field,
-                      uint8_t **to, struct wr_value *out)
+static uint8_t hex_digit(char ch)
 {
-    bytes text = field->text;
+    return (uint8_t)(ch <= '9' ? ch - '0' : (ch | 0x20) - 'a' + 10);
+}
 
+static void put_binary(bytes hex, uint8_t **to, struct wr_value *out)
+{
+    const char *h = hex.ptr;
+
+    *out = (struct wr_value){.type = WR_VARBINARY, .bytes = bytes_of(*to, hex.len / 2)};
+    for (size_t i = 0; i < hex.len; i += 2)
+        *(*to)++ = (uint8_t)(hex_digit(h[i]) << 4 | hex_digit(h[i + 1]));
+}
+
+/* One field's value, its text copied to *to. */
+static bool row_value(const struct plan *p, const struct plan_column *column, bool key,
+                      const struct csv_field *field, uint8_t **to, struct wr_value *out)
+{
+    bytes text = field->text, hex;
+
+    if (p->json && column->type == WR_VARBINARY && json_binary(field, &hex)) {
+        put_binary(hex, to, out);
+        return true;
+    }
+    if (p->json && key && !text.ptr)
+        return false;
     if (text.len == 0 && !field->quoted && !key) {
         *out = (struct wr_value){.type = WR_NULL};
         return true;
@@ -423,7 +467,7 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
         const struct plan_column *column = key ? &p->keys[i] : &p->columns[i - p->key_count];
         const struct csv_field *field = &record->fields[column->field];
 
-        if (!row_value(column, key, field, &text, &row->values[i])) {
+        if (!row_value(p, column, key, field, &text, &row->values[i])) {
             bad_value(column, field->text, message, message_size);
             mem_free(row);
             return NULL;

@@ -1,9 +1,10 @@
-/* plan.h: how lines of CSV become rows of a table.
+/* plan.h: how lines of CSV or JSON Lines become rows of a table.
  *
  * A plan says which field becomes which key or attribute column and of what type. It is made in
  * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), then
  * types in the header ("amount:double", as `widerow export` writes it), and for what is still open
- * a look at the first lines (plan_guess). Texts of failures are for the person at the keyboard. */
+ * a look at the first lines (plan_guess). Of JSON Lines the header is the names of the first lines.
+ * Texts of failures are for the person at the keyboard. */
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
 
@@ -18,7 +19,7 @@ struct plan_column {
     enum wr_type type;
     size_t field; /* of the line, from 0 */
     bool guessed; /* the type is what the first lines looked like */
-    bool seen, not_integer, not_double, not_boolean; /* plan_guess() only */
+    bool seen, not_integer, not_double, not_boolean, not_binary; /* plan_guess() only */
 };
 
 /* Lives in the arena it was made with. */
@@ -32,6 +33,7 @@ struct plan {
     enum wr_type *header_types; /* by field: of "NAME:type" in the header, else PLAN_TYPE_OPEN */
     bool all_columns;           /* no --columns: all fields that are no key */
     bool keys_given;            /* by --key */
+    bool json; /* fields tell texts (quoted) from numbers, and {"binary":"<hex>"} is a binary */
 };
 
 /* One line's row, in one piece of memory; the values point into it. */

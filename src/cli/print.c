@@ -120,7 +120,7 @@ void print_row(struct arena *a, const struct wr_row *row)
     fwrite(b.data, 1, b.len, stdout);
 }
 
-void print_table(const struct wr_table_description *t)
+void print_table(const struct wr_table_description *t, size_t partitions)
 {
     static const char *const states[] = {"unknown", "active",    "inactive",
                                          "loading", "unloading", "updating"};
@@ -141,5 +141,6 @@ void print_table(const struct wr_table_description *t)
         printf("time to live     %d s\n", t->options.ttl_s);
     printf("versions kept    %d\n", t->options.max_versions);
     printf("layout           %.*s\n", BYTES_FMT(t->layout));
-    printf("partitions       %zu\n", t->split_count + 1);
+    if (partitions)
+        printf("partitions       %zu\n", partitions);
 }

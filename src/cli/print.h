@@ -9,8 +9,8 @@
  * {"binary":"<hex>"}, older versions of a column are left out. */
 void print_row(struct arena *a, const struct wr_row *row);
 
-/* A table's schema and settings, for people. */
-void print_table(const struct wr_table_description *t);
+/* A table's schema and settings, for people. `partitions` 0: not known. */
+void print_table(const struct wr_table_description *t, size_t partitions);
 
 /* The JSON text of a value, appended. */
 void print_value(struct buf *b, const struct wr_value *v);

@@ -235,6 +235,16 @@ size_t record_column(const struct record_reader *r, bytes name)
     return SIZE_MAX;
 }
 
+bool record_add_column(struct record_reader *r, bytes name)
+{
+    if (record_column(r, name) != SIZE_MAX)
+        return true;
+    if (r->column_count == RECORD_COLUMNS_MAX)
+        return false;
+    r->names[r->column_count++] = arena_copy(r->arena, name);
+    return true;
+}
+
 /* Without the type that `widerow export` writes behind it. */
 static bytes bare_name(bytes name)
 {
@@ -298,8 +308,7 @@ static int tell_format(struct ctx *c, struct record_reader *r, const char *forma
     return 0;
 }
 
-int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
-                   const char *format)
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format)
 {
     struct stat st;
 
@@ -309,7 +318,13 @@ int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *n
     r->arena = &c->arena;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
         r->total_bytes = (uint64_t)st.st_size;
-    TRY(tell_format(c, r, format));
+    return tell_format(c, r, format);
+}
+
+int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
+                   const char *format)
+{
+    TRY(record_begin(c, r, fd, format));
     if (r->format == RECORD_CSV)
         return read_header(c, r, name);
     return r->at < r->end ? 0 : fail(c, E_PARAMETER, "%s is empty", name);

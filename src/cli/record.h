@@ -42,11 +42,18 @@ enum record_result { RECORD_OK, RECORD_END, RECORD_BAD, RECORD_FAILED };
 int record_open(struct ctx *c, struct record_reader *r, const char *path, const char *format);
 void record_release(struct record_reader *r);
 
-/* The same for bytes that are there already; for tests. */
+/* The same for a file that is open, which becomes the reader's. */
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
                    const char *format);
 
+/* Only tells the format; of a CSV the header is not read yet. What was read of the file to tell is
+ * data[at..end). */
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format);
+
 enum record_result record_next(struct record_reader *r);
+
+/* Gives the next column number to a name, as if it had appeared. False: there are too many. */
+bool record_add_column(struct record_reader *r, bytes name);
 
 /* The number of a column, or SIZE_MAX. */
 size_t record_column(const struct record_reader *r, bytes name);

@@ -12,7 +12,7 @@
 struct middle {
     struct ctx *c;
     struct wr_db *db;
-    const struct table *table;
+    const struct place *at;
     partition_id id;
     bytes start, end;
 };
@@ -20,8 +20,7 @@ struct middle {
 static int size_below(void *arg, bytes place, uint64_t *out)
 {
     struct middle *m = arg;
-    struct partition_spec spec =
-        partition_spec(&m->c->arena, m->table->schema.place.id, m->id, m->start, place);
+    struct partition_spec spec = partition_spec(&m->c->arena, m->at->id, m->id, m->start, place);
 
     return engine_size(m->c, m->db->engine, &spec, out);
 }
@@ -43,11 +42,10 @@ static struct key_range heads(struct middle *m, int bucket, bytes from, bytes to
     struct buf start, end;
 
     buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
-    key_put_prefix(&start, m->table->schema.place.id, (uint8_t)bucket, KIND_HEAD);
+    key_put_prefix(&start, m->at->id, (uint8_t)bucket, KIND_HEAD);
     buf_put_bytes(&start, from);
     buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
-    key_put_prefix(&end, m->table->schema.place.id, (uint8_t)bucket,
-                   to.len ? KIND_HEAD : KIND_HEAD + 1);
+    key_put_prefix(&end, m->at->id, (uint8_t)bucket, to.len ? KIND_HEAD : KIND_HEAD + 1);
     buf_put_bytes(&end, to);
     return (struct key_range){buf_bytes(&start), buf_bytes(&end)};
 }
@@ -66,7 +64,6 @@ static int row_bound(struct middle *m, const struct key_range *range, bool backw
                         .bytes_max = 1,
                         .pages = &page};
     struct wr_key_column columns[WR_KEY_COLUMNS_MAX];
-    const struct place *at = &m->table->schema.place;
     bytes cols;
     size_t used;
     uint8_t *bound;
@@ -78,7 +75,7 @@ static int row_bound(struct middle *m, const struct key_range *range, bool backw
     if (!page.count)
         return E_OK;
     cols = bytes_skip(page.items[0].key, KEY_PREFIX_BYTES);
-    TRY(key_read_columns(m->c, cols, at->key, at->layout.splice, columns, &used));
+    TRY(key_read_columns(m->c, cols, m->at->key, m->at->layout.splice, columns, &used));
     bound = arena_alloc(&m->c->arena, used + 1);
     bound[0] = bytes_u8(page.items[0].key)[4];
     memcpy(bound + 1, cols.ptr, used);
@@ -96,7 +93,7 @@ static bytes place_cols(bytes place)
 static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
 {
     int bucket = place.len ? *bytes_u8(place) : 0;
-    int last = m->end.len ? *bytes_u8(m->end) : m->table->schema.place.layout.buckets - 1;
+    int last = m->end.len ? *bytes_u8(m->end) : m->at->layout.buckets - 1;
     bytes from = place_cols(place);
 
     *found = false;
@@ -138,7 +135,7 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
     const struct partition_at *at = &t->partitions.at[i];
     struct middle m = {.c = c,
                        .db = db,
-                       .table = t,
+                       .at = &t->schema.place,
                        .id = at->partition->id,
                        .start = at->start,
                        .end = partition_end(&t->partitions, i)};
@@ -158,5 +155,71 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
     else if (!*found)
         TRY(last_bound(&m, place, found, out));
     *found = *found && bytes_compare(*out, first) > 0;
+    return E_OK;
+}
+
+/* ---- a whole place ---- */
+
+/* The list that middle_spread() makes. */
+struct spread {
+    struct schema_partition *list;
+    size_t count, max;
+    uint64_t piece; /* bytes that each shall hold */
+};
+
+static bytes bucket_start(struct arena *a, size_t bucket)
+{
+    uint8_t *p = arena_alloc(a, 1);
+
+    *p = (uint8_t)bucket;
+    return bytes_of(p, bucket ? 1 : 0);
+}
+
+/* The bucket's own bound, and bounds in it that leave about as many bytes between them. */
+static int spread_bucket(struct middle *m, size_t later, struct spread *out)
+{
+    struct schema_partition *first = &out->list[out->count++], *last = first;
+    uint64_t total, pieces;
+    bytes least;
+    bool found;
+
+    first->start = m->start;
+    TRY(size_below(m, m->end, &total));
+    TRY(next_bound(m, m->start, &found, &least));
+    first->bytes = total;
+    pieces = found ? (total + out->piece / 2) / out->piece : 0;
+    for (uint64_t i = 1; i < pieces && out->count + later < out->max; i++) {
+        bytes place, bound;
+
+        TRY(halve(m, total / pieces * i, &place));
+        TRY(next_bound(m, place, &found, &bound));
+        if (!found || bytes_compare(bound, last == first ? least : last->start) <= 0)
+            continue;
+        last = &out->list[out->count++];
+        last->start = bound;
+    }
+    for (struct schema_partition *p = first; p <= last; p++)
+        p->bytes = total / (uint64_t)(last - first + 1);
+    return E_OK;
+}
+
+int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+                  struct schema_partition **list, size_t *made)
+{
+    size_t buckets = at->layout.buckets ? at->layout.buckets : 1;
+    struct middle m = {.c = c, .db = db, .at = at, .id = at->id};
+    struct spread s = {.max = buckets > count ? buckets : count};
+    uint64_t total;
+
+    s.list = ARENA_ARRAY(&c->arena, struct schema_partition, s.max);
+    TRY(size_below(&m, BYTES_NONE, &total));
+    s.piece = total / s.max + 1;
+    for (size_t b = 0; b < buckets; b++) {
+        m.start = bucket_start(&c->arena, b);
+        m.end = b + 1 < buckets ? bucket_start(&c->arena, b + 1) : BYTES_NONE;
+        TRY(spread_bucket(&m, buckets - b - 1, &s));
+    }
+    *list = s.list;
+    *made = s.count;
     return E_OK;
 }

@@ -1,4 +1,4 @@
-/* middle.h: where a partition's bytes are halved. */
+/* middle.h: where a partition's bytes are halved, and where those of a whole table are parted. */
 #ifndef TABLE_MIDDLE_H
 #define TABLE_MIDDLE_H
 
@@ -9,5 +9,11 @@
  * when the partition is one value. Blocks. */
 int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
                 bytes *out);
+
+/* Cuts a place into about `count` partitions of about as many bytes, at least one a bucket; rows of
+ * one partition-key value stay together. The list, in the arena, has `start` and `bytes`. Blocks.
+ */
+int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+                  struct schema_partition **list, size_t *made);
 
 #endif

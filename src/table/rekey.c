@@ -33,6 +33,7 @@
 #include "base/thread.h"
 #include "table/call.h"
 #include "table/hold.h"
+#include "table/middle.h"
 #include "table/modify.h"
 #include "table/wait.h"
 
@@ -356,25 +357,40 @@ static int copy_page(struct copy *y, bool *ended)
 
 /* ---- phases ---- */
 
-/* A cut has bounds in buckets of the old layout; the balancer cuts anew. */
-static void forget_cuts(struct ctx *c, struct schema *s)
-{
-    s->d.split_count = 0;
-    schema_partitions_init(c, s);
-}
+/* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones. */
+struct switching {
+    const struct table *table;
+    struct schema_partition *partitions;
+    size_t partition_count;
+};
 
 static int change_switch(struct ctx *c, struct schema *s, struct edits *more, void *arg)
 {
-    const struct table *t = arg;
+    const struct switching *w = arg;
     struct place old = s->place;
 
-    if (s->rekey != REKEY_COPYING || s->mirror.id != t->schema.mirror.id)
+    if (s->rekey != REKEY_COPYING || s->mirror.id != w->table->schema.mirror.id)
         return fail(c, E_PARAMETER, "it was cancelled meanwhile");
     s->place = s->mirror;
     s->mirror = old;
     s->rekey = REKEY_SWITCHED;
-    forget_cuts(c, s);
+    TRY(schema_partitions_set(c, s, w->partitions, w->partition_count));
     edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
+    return E_OK;
+}
+
+/* As many partitions as there were, of about the same size, so that a table that had spread over
+ * many does not begin anew with a few. */
+static int switch_places(struct copy *y)
+{
+    struct table *t = y->table;
+    struct switching w = {.table = t};
+
+    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, t->partitions.count, &w.partitions,
+                      &w.partition_count));
+    (void)fault_hit(FAULT_rekey_before_switch);
+    TRY(catalog_change(&y->c, y->db, t, change_switch, &w));
+    (void)fault_hit(FAULT_rekey_after_switch);
     return E_OK;
 }
 
@@ -426,10 +442,7 @@ static int advance(struct copy *y)
         TRY(copy_slice(y, &ended));
         if (!ended)
             return E_OK;
-        (void)fault_hit(FAULT_rekey_before_switch);
-        TRY(catalog_change(&y->c, db, t, change_switch, t));
-        (void)fault_hit(FAULT_rekey_after_switch);
-        return E_OK;
+        return switch_places(y);
     }
     TRY(catalog_change(&y->c, db, t, change_end, t));
     (void)fault_hit(FAULT_rekey_end);

@@ -68,6 +68,9 @@ int schema_recut(struct ctx *c, const struct schema *old, const struct schema_pa
 /* Makes s->partitions as a new table has them, one for each bucket and each piece between
  * s->d.splits; and s->d.splits out of the partitions. (schema_partition.c) */
 int schema_partitions_init(struct ctx *c, struct schema *s);
+/* Makes these the partitions of s->place, with new ids; each has `start` and `bytes`. */
+int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partition *list,
+                          size_t count);
 int schema_splits_init(struct ctx *c, struct schema *s);
 
 /* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */

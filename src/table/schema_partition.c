@@ -47,6 +47,19 @@ int schema_partitions_init(struct ctx *c, struct schema *s)
     return E_OK;
 }
 
+int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partition *list,
+                          size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        list[i].id = first_id(s, i);
+        list[i].created_us = clock_wall_us(c->clock);
+    }
+    s->partitions = list;
+    s->partition_count = count;
+    s->partition_place = s->place.id;
+    return schema_splits_init(c, s);
+}
+
 /* Every bucket may be cut elsewhere: the first one's cuts stand for all. */
 int schema_splits_init(struct ctx *c, struct schema *s)
 {

@@ -27,7 +27,7 @@ run() { # COMMAND...: on a data folder in this process
 refuses() { # WORDS COMMAND...
     local words=$1
     shift
-    ! run "$@" 2>"$work/err" && grep -qF "$words" "$work/err"
+    ! run "$@" 2>"$work/err" && grep -qF -- "$words" "$work/err"
 }
 
 # Values that a careless writer would spoil: quotes, commas, line ends, NUL, no text at all, numbers that are texts,
@@ -52,6 +52,35 @@ check "binaries as hexadecimals" grep -qF '"raw":{"binary":"610062"}' "$work/odd
 check "an empty text" grep -qF '"text":""' "$work/odd1.jsonl"
 check "no cell, no member" sh -c 'sed -n 2p "$1" | grep -v label | grep -qv text' - "$work/odd1.jsonl"
 check "JSON Lines is JSON" python3 -c 'import json, sys; assert [json.loads(l)["id"] for l in open(sys.argv[1])] == [1, 2, 3, 4]' "$work/odd1.jsonl"
+check "JSON Lines is taken back, on another layout" run import "$work/odd1.jsonl" --table odd3 --create --key id:integer \
+    --layout hash:16 --quiet
+check "JSON Lines of that" run export odd3 --format jsonl --output "$work/odd3.jsonl" --quiet
+check "to the same rows" cmp "$work/odd1.jsonl" "$work/odd3.jsonl"
+check "in sixteen partitions" sh -c '"$1" describe odd3 --dir "$2" | tee "$3" | grep -qx "partitions       16" && grep -qx "layout           hash:16" "$3"' \
+    - "$widerow" "$work/data" "$work/describe"
+check "a table that is there keeps its layout" refuses "widerow rekey odd3 --layout plain" import "$work/odd1.jsonl" \
+    --table odd3 --create --key id:integer --layout plain --quiet
+check "a layout for a table that is not made" refuses "--layout is for a new table" import "$work/odd1.jsonl" --table odd3 --layout plain
+check "no such layout" refuses "[1, 256]" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout hash:257
+check "a layout on a column that is not there" refuses "nothere" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout time:nothere/10:4
+check "and no table of it" refuses "does not exist" describe odd4
+
+# Lines that are no rows: each is named, counted, and left out, and the first beyond --max-errors ends the import.
+printf '%s\n' '{"id":1,"a":1}' '{"id":"one","a":1}' '' '{"a":5}' '{"id":2,"a":"b"' 'id,a' '{"id":3,"a":[1]}' '{"id":null}' >"$work/bad.jsonl"
+for n in $(seq 1500); do echo "{\"id\":$((n + 10)),\"a\":$n}"; done >>"$work/bad.jsonl"
+printf '%s\n' '{"id":7,"late":1}' '{"id":8,"late":null}' >>"$work/bad.jsonl"
+check "bad lines beyond --max-errors" refuses "--max-errors" import "$work/bad.jsonl" --table bad --create --key id:integer --max-errors 5 --quiet
+check "bad lines" sh -c '! "$1" import "$2" --table bad --create --key id:integer --columns a:integer --max-errors 9 --quiet --dir "$3" >"$4" 2>&1' \
+    - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"
+for line in "line 2: column id: 'one' is no integer" "line 4: key column id: there is no value" "line 5: " "line 6: not an object" \
+    "line 7: column a: '\[1\]' is no integer" "line 8: key column id" "6 lines not loaded"; do
+    check "it says: $line" grep -q "$line" "$work/bad"
+done
+check "a column that comes late" sh -c '! "$1" import "$2" --table bad --key id:integer --max-errors 9 --quiet --dir "$3" >"$4" 2>&1; grep -q "line 1509: column late is in none of the first lines" "$4"' \
+    - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"
+check "that was named" sh -c '"$1" import "$2" --table bad --key id:integer --columns late:integer,a:string --max-errors 9 --quiet --dir "$3" >"$4" 2>&1; grep -q "5 lines not loaded" "$4"' \
+    - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"
+check "is loaded" sh -c '"$1" get bad 7 --dir "$2" | grep -qF "\"late\":1"' - "$widerow" "$work/data"
 check "names alone" sh -c '"$1" export odd --plain-header --quiet --dir "$2" | head -n 1 | grep -qx id,flag,label,raw,real,text' - "$widerow" "$work/data"
 check "some columns" sh -c '"$1" export odd --columns real:double --quiet --dir "$2" | head -n 2 | tail -n 1 | grep -qx 1,2' - "$widerow" "$work/data"
 
