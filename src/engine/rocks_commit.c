@@ -43,10 +43,26 @@ static int commit_sync(void *arg)
     return code == E_OK && !r->no_sync ? log_flush(r, true) : code;
 }
 
+/* Follows the MANIFEST, but not into bytes whose sync has failed: RocksDB was told of that, and our
+ * own sync of them after it says that all is well, whatever became of them. They would be missed
+ * when the database is opened again, although nothing depends on them. */
+static int follow(struct rocks *r)
+{
+    const struct manifest *known = &r->watermark.manifest;
+    struct manifest now = *known;
+    int error = manifest_follow(r->folder.db, &now);
+
+    if (error || (now.number == known->number && now.size == known->size))
+        return error;
+    if (!r->handle || !rocks_property(r->handle, "rocksdb.background-errors"))
+        r->watermark.manifest = now;
+    return 0;
+}
+
 /* Remembers how far acknowledgements go, and the MANIFEST that lists their table files. */
 int rocks_mark(struct rocks *r, uint64_t sequence)
 {
-    int error = manifest_follow(r->folder.db, &r->watermark.manifest);
+    int error = follow(r);
 
     return error ? error : watermark_write(&r->watermark, sequence);
 }
@@ -96,7 +112,7 @@ static void commit_idle(void *arg)
     int error;
 
     before = *manifest;
-    error = manifest_follow(r->folder.db, manifest);
+    error = follow(r);
     if (!error && (manifest->number != before.number || manifest->size != before.size))
         error = watermark_write(&r->watermark, r->watermark.sequence);
     if (!error)
