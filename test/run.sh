@@ -187,7 +187,7 @@ suite heat 60 test/heat/run.sh
 for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language
 done
-suite crash $([ "$nightly" ] && echo 2400 || echo 240) test/crash/run.sh
+suite crash $([ "$nightly" ] && echo 2400 || echo 300) test/crash/run.sh
 suite io $([ "$nightly" ] && echo 1500 || echo 90) test/io/run.sh
 suite fuzz $([ "$nightly" ] && echo 1500 || echo 240) test/fuzz/run.sh
 suite rados $([ "$nightly" ] && echo 1500 || echo 300) test/rados/run.sh

@@ -17,6 +17,7 @@
 #define WHOLE_CHAIN_EVERY 50
 #define REKEY_EVERY 3 /* kills: tables are copied while servers come and go */
 #define LONG_LIFE_EVERY 10
+#define LONG_LIFE_EVERY_NIGHTLY 50
 #define LONG_LIFE_US 2500000
 #define CUTS_KILLS_MIN 40 /* shorter runs need not meet a cut */
 
@@ -104,7 +105,7 @@ static bool one_kill(struct kills *k, int i)
     workload_start(k->workload);
     if (i % REKEY_EVERY == 0)
         rekey_ask(k->run, i / REKEY_EVERY);
-    if (i % LONG_LIFE_EVERY == 0)
+    if (i % (k->run->nightly ? LONG_LIFE_EVERY_NIGHTLY : LONG_LIFE_EVERY) == 0)
         crash_sleep_us(LONG_LIFE_US);
     crash_sleep_us(crash_between(&k->run->rng, 500, 125000));
     count_cuts(k);
