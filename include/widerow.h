@@ -941,6 +941,8 @@ struct wr_status {
     uint64_t syncs;        /* log syncs */
     uint64_t acknowledged; /* writes answered */
     uint64_t bytes_stored; /* approximate */
+    uint64_t remote_reads; /* operations sent to a storage cluster; 0 where there is none */
+    uint64_t remote_writes;
     uint64_t scrub_bytes;  /* of keys and values that the scrub has verified */
     uint64_t scrub_errors; /* places where it found damage; each pass finds them again */
     uint64_t scrub_passes; /* that came to their end */

@@ -170,6 +170,8 @@ struct engine_stat {
     uint64_t unsynced_bytes;
     uint64_t bytes_stored; /* approximate, on disk and in write buffers */
     uint64_t stalls;       /* applies that had to wait for the engine */
+    uint64_t remote_reads; /* operations sent to a cluster, where that is where things are stored */
+    uint64_t remote_writes;
 };
 
 /* One step of a pass over everything that is stored. */

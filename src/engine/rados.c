@@ -340,6 +340,8 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
         probe(r);
     out->acked = atomic_load(&r->acked);
     out->syncs = atomic_load(&r->write_ops);
+    out->remote_reads = atomic_load(&r->read_ops);
+    out->remote_writes = atomic_load(&r->write_ops);
     out->stalls = atomic_load(&r->refused_busy);
     pthread_mutex_lock(&r->lock);
     out->unsynced_bytes = r->pending_bytes;

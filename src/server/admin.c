@@ -43,6 +43,10 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     db.acknowledged);
     stat_format_one(&b, "widerow_stored_bytes", "gauge", "Bytes stored, approximately.",
                     db.bytes_stored);
+    stat_format_one(&b, "widerow_storage_reads_total", "counter",
+                    "Read operations sent to a storage cluster.", db.remote_reads);
+    stat_format_one(&b, "widerow_storage_writes_total", "counter",
+                    "Write operations sent to a storage cluster.", db.remote_writes);
     stat_format_one(&b, "widerow_scrubbed_bytes_total", "counter",
                     "Keys and values verified by the scrub, in bytes.", db.scrub_bytes);
     stat_format_one(&b, "widerow_scrub_errors_total", "counter",

@@ -246,7 +246,9 @@ void wr_status(struct wr_db *db, struct wr_status *out)
     *out = (struct wr_status){.writable = s.writable,
                               .syncs = s.syncs,
                               .acknowledged = s.acked,
-                              .bytes_stored = s.bytes_stored};
+                              .bytes_stored = s.bytes_stored,
+                              .remote_reads = s.remote_reads,
+                              .remote_writes = s.remote_writes};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
 }

@@ -33,6 +33,7 @@ struct run {
     int servers;        /* 0: one, and all scenarios for it */
     const char *only;   /* part of the names to run; NULL: all */
     int rounds;
+    int pause_s; /* how long a server is stopped */
     double scale;
     int passed, failed, skipped;
     size_t requests, operations;
@@ -177,36 +178,47 @@ static void kill_now_and_then(struct workload *w)
     workload_count_cuts(w, &w->cuts);
 }
 
-/* One of the servers is killed, one is paused, and the cluster below them loses a daemon; the
- * command gets what to do as its argument. */
+/* A server is killed, the cluster below loses a daemon and gets it back (LINEAR_CLUSTER is the
+ * command that does it), another server is paused: each while clients go on, whatever they have
+ * done already. */
+static bool do_disturbance(struct workload *w, int i)
+{
+    struct server *paused = server_of(w->server, 1);
+
+    switch (i) {
+    case 0:
+        return server_restart(server_of(w->server, 2));
+    case 1:
+        return !system(getenv("LINEAR_CLUSTER"));
+    default:
+        kill(paused->pid, SIGSTOP);
+        sleep_ms(w->conf.pause_s * 1000);
+        kill(paused->pid, SIGCONT);
+        return true;
+    }
+}
+
 static void disturb_servers(struct workload *w)
 {
-    long long all = atomic_load(&w->left);
+    static const char *const names[] = {"server killed", "OSD killed and back", "server paused"};
 
-    for (int i = 1; i <= 3 && !atomic_load(&w->stop); i++) {
-        while (!atomic_load(&w->stop) && atomic_load(&w->left) > all - all * i / 4)
-            sleep_ms(5);
-        if (atomic_load(&w->stop))
-            return;
-        w->disturbances++;
-        /* The pause last: the clients of the others would be done before it ends. */
-        if (i == 1) {
-            if (!server_restart(server_of(w->server, 2)))
-                atomic_store(&w->left, 0);
-        } else if (i == 2) {
-            if (getenv("LINEAR_CLUSTER") && system(getenv("LINEAR_CLUSTER"))) {
-                fprintf(stderr, "linear: the cluster could not be disturbed\n");
-                atomic_store(&w->left, 0);
-            }
-        } else {
-            struct server *s = server_of(w->server, 1);
+    atomic_store(&w->hold, true);
+    for (int i = 0; i < 3; i++) {
+        struct disturbance *d;
 
-            kill(s->pid, SIGSTOP);
-            sleep_ms(20000);
-            kill(s->pid, SIGCONT);
+        if (i == 1 && !getenv("LINEAR_CLUSTER"))
+            continue;
+        sleep_ms(1000);
+        d = workload_disturb(w, names[i]);
+        if (!do_disturbance(w, i)) {
+            fprintf(stderr, "linear: %s: it could not be done\n", names[i]);
+            w->disturbances = 0; /* the run has failed */
+            break;
         }
+        workload_disturbed(d);
     }
-    wait_for_the_end(w);
+    sleep_ms(1000);
+    atomic_store(&w->hold, false);
 }
 
 /* Commits that fail before or after the sync; storage is reopened after each. */
@@ -285,6 +297,8 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .shift_ms = sc->run_ms_min ? SHIFT_MS : 0,
                                  .range_is_atomic = !sc->wide && !sc->shared,
                                  .fresh = sc->fresh,
+                                 .servers = sc->shared ? r->servers : 0,
+                                 .pause_s = r->pause_s,
                                  .disturb = sc->disturb};
     struct target_spec spec = {
         .http = sc->http, .engine = r->engine, .widerowd = r->widerowd, .wide = sc->wide};
@@ -325,6 +339,15 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                "the longest took %.1f ms\n",
                (unsigned long long)w->cuts.splits, (unsigned long long)w->cuts.merges,
                w->cuts.partitions, (double)w->cuts.longest_us / 1000);
+    for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
+        double silent, waited;
+
+        workload_pauses(w, &w->list[i], &silent, &waited);
+        printf(
+            "    %-20s %5.1f s: longest without any answer %.2f s, longest wait for one %.2f s\n",
+            w->list[i].name, (double)(w->list[i].end_ns - w->list[i].begin_ns) / 1e9, silent,
+            waited);
+    }
     fflush(stdout);
     unsetenv("LINEAR_QUIET");
     r->requests += t.requests;
@@ -422,8 +445,12 @@ static void run_bugs(struct run *r)
 
 int main(int argc, char **argv)
 {
-    struct run r = {
-        .seed = 0, .widerowd = "build/widerowd", .engine = "rocks", .rounds = 1, .scale = 1};
+    struct run r = {.seed = 0,
+                    .widerowd = "build/widerowd",
+                    .engine = "rocks",
+                    .rounds = 1,
+                    .pause_s = 20,
+                    .scale = 1};
     double begin = seconds();
     char work[] = "/tmp/widerow-linear.XXXXXX";
 
@@ -441,11 +468,13 @@ int main(int argc, char **argv)
             r.only = argv[i + 1];
         else if (strcmp(argv[i], "--engine") == 0)
             r.engine = argv[i + 1];
+        else if (strcmp(argv[i], "--pause") == 0)
+            r.pause_s = (int)strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--servers") == 0)
             r.servers = (int)strtol(argv[i + 1], NULL, 10);
         else {
             fprintf(stderr, "usage: linear [--seed N] [--widerowd PATH] [--rounds N] [--scale X] "
-                            "[--only PART-OF-A-NAME] [--engine NAME --servers N]\n");
+                            "[--only PART-OF-A-NAME] [--engine NAME --servers N --pause S]\n");
             return 2;
         }
     }

@@ -592,7 +592,8 @@ static bool more_to_do(struct workload *w)
     if (atomic_fetch_sub(&w->left, 1) > 0)
         return true;
     nanosleep(&pause, NULL);
-    return !atomic_load(&w->stop) && now_ns() - w->start_ns < w->conf.run_ms_min * 1000000;
+    return !atomic_load(&w->stop) &&
+           (atomic_load(&w->hold) || now_ns() - w->start_ns < w->conf.run_ms_min * 1000000);
 }
 
 static void *worker_main(void *arg)
@@ -621,7 +622,90 @@ static void *disturb_main(void *arg)
     struct workload *w = arg;
 
     w->conf.disturb(w);
+    /* A server that it started dies with this thread (PR_SET_PDEATHSIG). */
+    while (!atomic_load(&w->ended))
+        nanosleep(&(struct timespec){0, 10000000}, NULL);
     return NULL;
+}
+
+/* ---- disturbances ---- */
+
+#define AFTER_NS (10ll * 1000000000)
+
+struct disturbance *workload_disturb(struct workload *w, const char *name)
+{
+    struct disturbance *d = &w->list[w->disturbances];
+
+    *d = (struct disturbance){.name = name, .begin_ns = now_ns(), .end_ns = NEVER};
+    w->disturbances++;
+    return d;
+}
+
+void workload_disturbed(struct disturbance *d)
+{
+    d->end_ns = now_ns();
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+void workload_pauses(const struct workload *w, const struct disturbance *d, double *silent_s,
+                     double *waited_s)
+{
+    size_t count = 0, n = 0;
+    int64_t *answers, longest = 0, waited = 0, last = d->begin_ns;
+
+    for (int i = 0; i < w->conf.clients; i++)
+        count += w->workers[i].op_count;
+    answers = mem_alloc((count + 1) * sizeof(*answers));
+    for (int i = 0; i < w->conf.clients; i++) {
+        for (size_t j = 0; j < w->workers[i].op_count; j++) {
+            const struct op *o = &w->workers[i].ops[j];
+
+            if (o->outcome != DONE || o->return_ns < d->begin_ns ||
+                o->return_ns - AFTER_NS > d->end_ns)
+                continue;
+            answers[n++] = o->return_ns;
+            if (o->return_ns - o->call_ns > waited)
+                waited = o->return_ns - o->call_ns;
+        }
+    }
+    qsort(answers, n, sizeof(*answers), compare_times);
+    for (size_t i = 0; i < n; last = answers[i++])
+        if (answers[i] - last > longest)
+            longest = answers[i] - last;
+    mem_free(answers);
+    *silent_s = (double)longest / 1e9;
+    *waited_s = (double)waited / 1e9;
+}
+
+/* ---- the end ---- */
+
+#define READ_TRIES 600 /* with 50 ms between them: longer than any lease */
+
+/* Each server reads every row: whatever was acknowledged must be there. */
+static void read_everything(struct workload *w)
+{
+    struct timespec pause = {0, 50000000};
+
+    for (int i = 0; i < w->conf.servers; i++) {
+        struct worker *k = &w->workers[i];
+
+        for (int group = 0; group < w->conf.groups && !k->problem[0]; group++) {
+            struct plan p = {.kind = PLAN_RANGE};
+            int tries = 0;
+
+            plan_add(&p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
+            for (run_plan(k, &p); p.ops[0].outcome != DONE && ++tries < READ_TRIES; run_plan(k, &p))
+                nanosleep(&pause, NULL);
+            if (tries == READ_TRIES)
+                problem(k, "a row could not be read at the end", 0, "");
+        }
+    }
 }
 
 static bool create_table(struct workload *w)
@@ -679,6 +763,8 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
     for (int i = 0; i < conf->clients; i++)
         pthread_join(w->workers[i].thread, NULL);
     atomic_store(&w->stop, true);
+    read_everything(w);
+    atomic_store(&w->ended, true);
     if (conf->disturb)
         pthread_join(disturber, NULL);
     return true;

@@ -13,6 +13,7 @@
 #define CLIENTS_MAX 32
 #define GROUPS_MAX 64
 #define PLAN_OPS 6
+#define DISTURBANCES_MAX 8
 
 enum plan_kind {
     PLAN_GET,
@@ -65,6 +66,8 @@ struct workload_conf {
     int64_t shift_ms;   /* of all groups half are busy at a time, others so often; 0: all always */
     bool range_is_atomic; /* a range page is one point in time; else each row for itself */
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
+    int pause_s;          /* for disturb */
+    int servers;          /* that take turns; each reads all rows once more at the end. 0: one */
     struct saboteur *saboteur;
     /* Disturbs the run from a thread of its own until it returns or *stop is true. */
     void (*disturb)(struct workload *w);
@@ -77,6 +80,11 @@ struct cuts {
     size_t partitions; /* now */
 };
 
+struct disturbance {
+    const char *name;
+    int64_t begin_ns, end_ns;
+};
+
 struct workload {
     struct workload_conf conf;
     struct server *server;
@@ -84,7 +92,10 @@ struct workload {
     atomic_llong left; /* requests */
     atomic_int next_value;
     atomic_bool stop;
+    atomic_bool ended;                              /* everything was read once more */
     _Atomic int32_t recent[GROUPS_MAX][GROUP_ROWS]; /* a v that was seen there lately */
+    atomic_bool hold;                               /* clients go on although nothing is left */
+    struct disturbance list[DISTURBANCES_MAX];
     size_t disturbances;
     int64_t start_ns;
     struct cuts cuts; /* of servers that are no more */
@@ -97,6 +108,15 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
 void workload_count_cuts(struct workload *w, struct cuts *to);
 
 void workload_release(struct workload *w);
+
+/* What a disturbance did to the clients: the longest time in which none got an answer, and the
+ * longest that one waited for its own, while it lasted or in the ten seconds behind it. */
+void workload_pauses(const struct workload *w, const struct disturbance *d, double *silent_s,
+                     double *waited_s);
+
+/* Notes a disturbance that begins now, and that it is over. */
+struct disturbance *workload_disturb(struct workload *w, const char *name);
+void workload_disturbed(struct disturbance *d);
 
 /* Sends a plan to the database and fills in how it ended. */
 void plan_issue(struct worker *k, struct plan *p);

@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What requests cost on a pool, by the counters of /metrics: one read for a GetRow, at most one write for a blind PutRow
+# and fewer when many come together, two operations for a change that depends on its row.
+#
+#   WIDEROW_CEPH_CONF, WIDEROW_POOL   the cluster
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build}
+work=$(mktemp -d /tmp/wr-cost.XXXXXX)
+server=
+trap '[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null; rm -rf "$work"' EXIT
+passed=0 failed=0
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local WIDEROW_NAMESPACE=${WIDEROW_NAMESPACE:-cost-$$}
+
+# Nothing but what is asked for reads or writes: no size watch, no partition is cut.
+"$BUILD/widerowd" --engine rados --data "$work/data" --http 127.0.0.1:0 --admin 127.0.0.1:0 --port-file "$work/port" \
+    --set size_watch_bytes_per_s_max=0 >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 300); do
+    [ -s "$work/port" ] && break
+    sleep 0.1
+done
+endpoint=http://$(sed -n 's/^http=//p' "$work/port") admin=http://$(sed -n 's/^admin=//p' "$work/port")
+
+counters() { # reads and writes sent, requests of the operation answered
+    curl -s "$admin/metrics" | awk -v op="{op=\"$1\"}" '$1 == "widerow_storage_reads_total" { r = $2 }
+        $1 == "widerow_storage_writes_total" { w = $2 } $1 == "widerow_requests_total" op { n = $2 } END { print r + 0, w + 0, n + 0 }'
+}
+
+# cost WHAT WIRE-NAME READS WRITES ARGUMENT…: runs the bench and holds operations a request against bounds "low high".
+cost() {
+    local what=$1 op=$2 reads=$3 writes=$4 before after
+    shift 4
+    before=$(counters "$op")
+    "$BUILD/widerow" bench "$@" --records 2000 --fields 2 --quiet --endpoint "$endpoint" >"$work/out" 2>&1 || cat "$work/out"
+    after=$(counters "$op")
+    if awk -v what="$what" -v reads="$reads" -v writes="$writes" '
+        NR == 1 { r = $1; w = $2; n = $3 }
+        NR == 2 { r = $1 - r; w = $2 - w; n = $3 - n }
+        END {
+            split(reads, a, " "); split(writes, b, " ")
+            if (n) { r /= n; w /= n }
+            ok = n > 0 && r >= a[1] && r <= a[2] && w >= b[1] && w <= b[2]
+            printf "%-36s %6d requests %6.3f reads %6.3f writes each%s\n", what, n, r, w, ok ? "" : "  FAILED: " reads ", " writes
+            exit !ok
+        }' <<<"$before"$'\n'"$after"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+    fi
+}
+
+"$BUILD/widerow" bench read --records 2000 --fields 2 --ops 1 --quiet --endpoint "$endpoint" >"$work/out" 2>&1
+# A few operations of the server's own (its lease, tables read again) are let pass.
+cost "GetRow, one after the other" GetRow "1 1.02" "0 0.02" read --ops 1000 --connections 1
+cost "GetRow, 64 at a time" GetRow "1 1.02" "0 0.02" read --ops 4000
+cost "PutRow, one after the other" PutRow "0 0.03" "0.9 1.03" write --ops 500 --connections 1
+cost "PutRow, 64 at a time" PutRow "0 0.03" "0.01 0.7" write --ops 4000
+cost "increment, one after the other" UpdateRow "0.9 1.03" "0.9 1.03" hot --ops 500 --connections 1
+cost "increment, 64 at a time" UpdateRow "0 1.03" "0.001 0.7" hot --ops 4000
+
+echo "cost: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
