@@ -304,7 +304,7 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 
 static void usage(void)
 {
-    fputs("model [--engine mem|rocks] [--seed S] [--ops N] [--wide] [--layouts] [--no-sync] "
+    fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--no-sync] "
           "[--threads N]\n"
           "      [--mix]   shows how often which answer came\n",
           stderr);

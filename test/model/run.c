@@ -52,11 +52,26 @@ static void quiet(void *arg, char level, const char *line)
         fprintf(stderr, "%s\n", line);
 }
 
+/* Only an engine on a pool needs any: its place is told as to the server, the namespace is ours. */
+static size_t engine_settings(const struct run *r, struct wr_setting *out)
+{
+    const char *conf = getenv("WIDEROW_CEPH_CONF"), *pool = getenv("WIDEROW_POOL");
+
+    if (strcmp(r->conf.engine, "mem") == 0 || strcmp(r->conf.engine, "rocks") == 0)
+        return 0;
+    out[0] = (struct wr_setting){"ceph_conf", conf ? conf : ""};
+    out[1] = (struct wr_setting){"pool", pool ? pool : ""};
+    out[2] = (struct wr_setting){"namespace", strrchr(r->dir, '/') + 1};
+    return 3;
+}
+
 static bool open_db(struct run *r)
 {
-    struct wr_setting list[16];
+    struct wr_setting list[16], own[3];
     struct wr_options o = {.engine = r->conf.engine,
                            .dir = r->dir[0] ? r->dir : NULL,
+                           .engine_settings = own,
+                           .engine_setting_count = engine_settings(r, own),
                            .no_sync = r->conf.no_sync,
                            .memory_bytes = 32 << 20,
                            .settings = list,

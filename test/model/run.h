@@ -12,7 +12,7 @@ struct run_mix {
 };
 
 struct run_conf {
-    const char *engine; /* "mem" or "rocks" */
+    const char *engine; /* "mem", "rocks" or "rados" (WIDEROW_CEPH_CONF, WIDEROW_POOL) */
     bool no_sync;
     bool wide;    /* rows of more than 4 cells or 1 KiB are stored cell by cell */
     bool layouts; /* tables have key layouts, and are rekeyed all the time */
@@ -23,7 +23,7 @@ struct run_conf {
 struct run {
     struct run_conf conf;
     struct limits limits;
-    char dir[256]; /* of the rocks engine; "" else */
+    char dir[256]; /* of all engines but mem; "" there */
     struct wr_db *db;
     bool shared; /* db belongs to another run */
     struct oracle *o;

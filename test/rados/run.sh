@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
-# through two that take turns, linearizability over three servers, and kill -9 of the whole cluster.
+# through two that take turns, with key layouts too, the model test, linearizability over three servers while they and the
+# cluster are disturbed, what requests cost, copies in and out, and kill -9 of the whole cluster.
 #
 #   BUILD=build            the build folder to test
 #   TIER=short|nightly     some scripts and one scenario, or all of them
@@ -61,11 +62,12 @@ step() {
     [ "$f" -eq 0 ] || tail -n 40 "$work/log"
 }
 
+layout_flags=()
 spec() { # spec DOOR SERVERS FILE…
     local door=$1 servers=$2
     shift 2
     timeout 900 "$BUILD/test/spec" --engine rados --engine-set "ceph_conf=$TEST_CEPH_CONF" --engine-set pool=data --door "$door" \
-        --servers "$servers" --widerowd "$BUILD/widerowd" "$@"
+        --servers "$servers" --widerowd "$BUILD/widerowd" "${layout_flags[@]}" "$@"
 }
 
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
@@ -128,6 +130,11 @@ step "engine" timeout 240 "$BUILD/test/engine/engine_test"
 step "spec, library" spec library 1 $core
 # shellcheck disable=SC2086
 step "spec, two servers by turns" spec http 2 $(scripts rows batch conditions counters tables autokey)
+for layout in hash:16 splice:2+hash:5; do
+    layout_flags=(--layout $layout)
+    step "spec, $layout" spec library 1 $(scripts rows batch range)
+done
+layout_flags=()
 # While clients go on: a server is killed, an OSD is killed and comes back, a server is paused for longer than its lease
 # (15 s), than operations may take (15 s) and than a schema change waits (18 s).
 linear() {
@@ -141,6 +148,9 @@ else
     step "linear, killed and paused" linear --only "killed and paused" --scale 0.1 --pause 20
 fi
 grep -E "requests|longest" "$work/log"
+step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
+step "operations a request" test/rados/cost.sh
+tail -n 7 "$work/log"
 step "Node SDK" node
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "everything killed" killed
