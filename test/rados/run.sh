@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
 # through two that take turns, with key layouts too, the model test, linearizability over three servers while they and the
-# cluster are disturbed, what requests cost, copies in and out, and kill -9 of the whole cluster.
+# cluster are disturbed, what requests cost, copies in and out,
+# what can be wrong with a pool, and kill -9 of the whole cluster.
 #
 #   BUILD=build            the build folder to test
 #   TIER=short|nightly     some scripts and one scenario, or all of them
@@ -153,5 +154,6 @@ step "operations a request" test/rados/cost.sh
 tail -n 7 "$work/log"
 step "Node SDK" node
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
+[ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"
 [ -z "$own" ] || step "everything killed" killed
 finish

@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# What can be wrong with a pool: each is told clearly, no write is acknowledged that was none, /readyz says no, and all is
+# well again when it is.
+#
+#   test/rados/bad.sh DIR   the cluster's folder (cluster.sh); it is whole again at the end
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build} cluster=test/rados/cluster.sh dir=$1
+PATH=$PATH:/usr/sbin:/sbin
+work=$(mktemp -d /tmp/wr-bad.XXXXXX)
+server=
+trap '[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null; osds CONT; rm -rf "$work"' EXIT
+passed=0 failed=0
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local WIDEROW_NAMESPACE=bad-$$
+unset WIDEROW_CEPH_CONF WIDEROW_POOL
+
+osds() { kill -"$1" $(cat "$dir"/run/osd.*.pid) 2>/dev/null; }
+
+check() { # WHAT COMMAND...
+    local what=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        tail -n 5 "$work/out"
+    fi
+}
+
+refuses() { # WORDS FLAG…: the server does not start and says so
+    local words=$1
+    shift
+    ! timeout 40 "$BUILD/widerowd" --engine rados --data "$work/none" --http 127.0.0.1:0 --admin off "$@" >"$work/said" 2>&1 &&
+        { grep -qF "$words" "$work/said" || { cat "$work/said"; false; }; }
+}
+
+ready() { # CODE SECONDS: /readyz comes to say it
+    local code
+    for _ in $(seq $(($2 * 4))); do
+        code=$(curl -s -m 5 -o "$work/ready" -w '%{http_code}' "$admin/readyz")
+        [ "$code" = "$1" ] && return 0
+        sleep 0.25
+    done
+    echo "$code: $(cat "$work/ready")"
+    false
+}
+
+put() { # N: a row
+    printf 'k,v\n%s,value\n' "$1" >"$work/row.csv"
+    "$BUILD/widerow" import "$work/row.csv" --table t --retry "${2:-30}" --quiet --endpoint "$endpoint"
+}
+there() { "$BUILD/widerow" get t "$1" --endpoint "$endpoint" | grep -q '"v":"value"'; }
+fails() { # WORDS COMMAND…
+    local words=$1
+    shift
+    ! "$@" >"$work/said" 2>&1 && { grep -qE "$words" "$work/said" || { cat "$work/said"; false; }; }
+}
+
+sed 's/^\( *mon host *=\).*/\1 127.0.0.1:1/' "$dir/ceph.conf" >"$work/nowhere.conf"
+check "no configuration" refuses "cannot be read" --ceph-conf "$work/none.conf" --pool data
+check "no such pool" refuses "has no pool 'nothing'" --ceph-conf "$dir/ceph.conf" --pool nothing
+check "no monitor" refuses "No monitor" --ceph-conf "$work/nowhere.conf" --pool data
+
+"$BUILD/widerowd" --engine rados --ceph-conf "$dir/ceph.conf" --pool data --data "$work/data" --http 127.0.0.1:0 \
+    --admin 127.0.0.1:0 --port-file "$work/port" >"$work/log" 2>&1 &
+server=$!
+for _ in $(seq 300); do
+    [ -s "$work/port" ] && break
+    sleep 0.1
+done
+endpoint=http://$(sed -n 's/^http=//p' "$work/port") admin=http://$(sed -n 's/^admin=//p' "$work/port")
+check "a table" "$BUILD/widerow" create t --key k:integer --endpoint "$endpoint"
+check "a row" put 1
+check "ready" ready 200 5
+
+# A pool marked full takes no new objects, but changes of those that are there: whatever is acknowledged is kept.
+ratios() { # NEARFULL BACKFILLFULL FULL: the first two bound the third
+    local what
+    for what in nearfull backfillfull full; do
+        timeout 20 ceph -c "$dir/ceph.conf" --connect-timeout 10 osd set-$what-ratio "$1" || return 1
+        shift
+    done
+}
+pool_is() { # full|free
+    for _ in $(seq 60); do
+        timeout 10 ceph -c "$dir/ceph.conf" --connect-timeout 5 osd dump 2>/dev/null | grep -E "^pool .*'data'" >"$work/pool"
+        if grep -qE 'flags [a-z,]*full' "$work/pool"; then [ "$1" = full ] && return 0; else [ "$1" = free ] && return 0; fi
+        sleep 0.5
+    done
+    cat "$work/pool"
+    false
+}
+check "full" ratios 0.00001 0.00002 0.00003
+check "is full" pool_is full
+check "reads from a full pool" there 1
+if put 2 1 >"$work/said" 2>&1; then
+    check "a write into a full pool that was acknowledged" there 2
+else
+    check "a write into a full pool" grep -qE "OTSServerBusy|OTSServerUnavailable|full|space" "$work/said"
+fi
+check "a table in a full pool is refused" fails "full|space|OTSServerBusy|OTSServerUnavailable" \
+    "$BUILD/widerow" create another --key k:integer --endpoint "$endpoint"
+check "room again" ratios 0.85 0.9 0.95
+check "is free" pool_is free
+check "ready" ready 200 60
+check "writes go on" put 3
+check "and are there" there 3
+check "a table" "$BUILD/widerow" create another --key k:integer --endpoint "$endpoint"
+
+# All OSDs hang: what is asked has no answer, and after that all is as before.
+osds STOP
+check "silent: not ready" ready 503 20
+check "a write has no good answer" fails "may have been applied|not answer" put 4 1
+osds CONT
+check "back: ready" ready 200 60
+check "back: writes" put 5
+check "back: reads" there 5
+
+# Without a monitor I/O goes on, as nothing about the cluster changes.
+check "monitor killed" kill -9 "$(cat "$dir/run/mon.a.pid")"
+check "writes without a monitor" put 6
+check "reads without a monitor" there 6
+check "monitor back" "$cluster" start "$dir"
+check "writes after it" put 7
+check "acknowledged rows" sh -c "for k in 1 3 5 6 7; do '$BUILD/widerow' get t \$k --endpoint '$endpoint' | grep -q value || exit 1; done"
+
+echo "bad: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
