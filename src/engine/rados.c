@@ -255,6 +255,7 @@ static void rados_free(struct rados *r)
     if (r->cluster)
         rados_shutdown(r->cluster);
     rados_hints_free(r->hints);
+    rados_survey_free(r->survey);
     pthread_cond_destroy(&r->idle);
     pthread_mutex_destroy(&r->lock);
     mem_free(r);
@@ -270,6 +271,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
     r->log = conf->log;
     r->pending_bytes_max = conf->unsynced_bytes_max ? conf->unsynced_bytes_max : PENDING_DEFAULT;
     r->hints = rados_hints_new(HINT_BYTES_MAX);
+    r->survey = rados_survey_new();
     pthread_mutex_init(&r->lock, NULL);
     pthread_cond_init(&r->idle, NULL);
     code = connect_cluster(c, r, conf);

@@ -26,6 +26,7 @@
 
 struct lane;
 struct rados_hints;
+struct rados_survey;
 
 struct rados {
     struct engine base;
@@ -35,6 +36,7 @@ struct rados {
     rados_ioctx_t pool;
     uint64_t pending_bytes_max;
     struct rados_hints *hints;
+    struct rados_survey *survey;
 
     pthread_mutex_t lock; /* of the lanes and of all below that is not atomic */
     pthread_cond_t idle;  /* under_way came to 0 */
@@ -108,6 +110,9 @@ int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                 size_t from_count, const struct partition_spec *to, size_t to_count);
 int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
+/* What rados_size() knows of the partition that it was asked about last. */
+struct rados_survey *rados_survey_new(void);
+void rados_survey_free(struct rados_survey *s);
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 
 /* rados_news.c */

@@ -19,10 +19,10 @@
 #include "engine/rados_omap.h"
 
 #include <errno.h>
+#include <xxhash.h>
 
 #define COPY_ITEMS 2000
 #define COPY_BYTES_MAX (8u << 20)
-#define SAMPLES 64
 
 static int refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what)
 {
@@ -302,36 +302,69 @@ int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
     return E_OK;
 }
 
-/* ---- size ---- */
+/* ---- size ----
+ *
+ * An omap does not tell how large it is. So all keys of the partition are listed, and the values of
+ * some of them read, each of which stands for its neighbours; this survey answers all questions
+ * about the partition for SURVEY_MS, as whoever looks for its middle asks dozens of them. Who asks
+ * the question again that it was made for wants to know how it is now. */
 
-/* Keys of a range, every `stride`-th kept. */
-struct measure {
-    uint64_t count, key_bytes;
-    bytes samples[2 * SAMPLES];
-    size_t sample_count;
-    uint64_t stride;
+#define SURVEY_KEYS (1u << 16)
+#define SURVEY_VALUES 1024
+#define SURVEY_VALUES_ONCE 64
+#define SURVEY_VALUE_BYTES (8u << 20)
+#define SURVEY_MS 2000
+
+struct rados_survey {
+    pthread_mutex_t lock;
+    partition_id id;
+    int64_t taken_ms;  /* 0: there is none */
+    uint64_t question; /* it was made for */
+    struct arena arena;
+    size_t count;
+    uint64_t each; /* keys that one entry stands for */
+    uint64_t seen, key_bytes;
+    struct survey_entry {
+        bytes key;
+        uint64_t below; /* bytes stored below it */
+    } * entries;        /* one more than count: the end */
 };
 
-static void measure_key(struct arena *a, struct measure *m, bytes key)
+struct rados_survey *rados_survey_new(void)
 {
-    m->key_bytes += key.len;
-    if (m->count++ % m->stride)
-        return;
-    if (m->sample_count == PORT_COUNT(m->samples)) {
-        for (size_t i = 0; i < SAMPLES; i++)
-            m->samples[i] = m->samples[2 * i];
-        m->sample_count = SAMPLES;
-        m->stride *= 2;
-        if ((m->count - 1) % m->stride)
-            return;
-    }
-    m->samples[m->sample_count++] = copy_z(a, key);
+    struct rados_survey *s = mem_zalloc(sizeof(*s));
+
+    pthread_mutex_init(&s->lock, NULL);
+    arena_init(&s->arena, NULL, 0);
+    return s;
 }
 
-static int measure_keys(struct ctx *c, struct rados *r, partition_id id,
-                        const struct bounds *bounds, struct measure *m)
+void rados_survey_free(struct rados_survey *s)
 {
-    struct listing l = {.r = r, .id = id, .after = bounds->above, .more = 1};
+    arena_release(&s->arena);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s);
+}
+
+static void survey_key(struct rados_survey *s, bytes key)
+{
+    s->key_bytes += key.len;
+    if (s->seen++ % s->each)
+        return;
+    if (s->count == SURVEY_KEYS) {
+        for (size_t i = 0; i < SURVEY_KEYS / 2; i++)
+            s->entries[i] = s->entries[2 * i];
+        s->count = SURVEY_KEYS / 2;
+        s->each *= 2;
+        if ((s->seen - 1) % s->each)
+            return;
+    }
+    s->entries[s->count++].key = copy_z(&s->arena, key);
+}
+
+static int survey_keys(struct rados *r, partition_id id, struct rados_survey *s)
+{
+    struct listing l = {.r = r, .id = id, .after = BYTES_LIT(OMAP_FIRST), .more = 1};
     bytes key, value, last;
     int result = 0;
 
@@ -339,67 +372,145 @@ static int measure_keys(struct ctx *c, struct rados *r, partition_id id,
         result = list(&l, false, RADOS_LISTING_MAX);
         last = BYTES_NONE;
         while (!result && list_next(&l, &key, &value)) {
-            if (!inside(key, bounds)) {
-                l.more = 0;
-                break;
-            }
             last = key;
-            measure_key(&c->arena, m, key);
+            survey_key(s, key);
         }
         if (last.ptr)
-            l.after = copy_z(&c->arena, last);
+            l.after = copy_z(&s->arena, last);
+        else
+            l.more = 0;
         list_end(&l);
     }
     return result;
 }
 
-static int measure_values(struct rados *r, partition_id id, const struct measure *m, uint64_t *mean)
+/* The lengths of the values of entries first, first + step, ... into their `below`, at most
+ * SURVEY_VALUES_ONCE of them. */
+static int survey_values(struct rados *r, partition_id id, struct rados_survey *s, size_t first,
+                         size_t step, uint64_t *total)
 {
     struct rados_name name = rados_name(id);
-    const char *keys[2 * SAMPLES];
-    size_t lens[2 * SAMPLES];
+    const char *keys[SURVEY_VALUES_ONCE];
+    size_t lens[SURVEY_VALUES_ONCE], n = 0, at = first;
     struct listing l = {.r = r};
     rados_read_op_t op = rados_create_read_op();
     bytes key, value;
-    uint64_t total = 0, seen = 0;
     int result, part;
 
-    for (size_t i = 0; i < m->sample_count; i++) {
-        keys[i] = m->samples[i].ptr;
-        lens[i] = m->samples[i].len;
+    for (size_t i = first; i < s->count && n < SURVEY_VALUES_ONCE; i += step, n++) {
+        keys[n] = s->entries[i].key.ptr;
+        lens[n] = s->entries[i].key.len;
     }
-    rados_read_op_omap_get_vals_by_keys2(op, keys, m->sample_count, lens, &l.iter, &part);
+    rados_read_op_omap_get_vals_by_keys2(op, keys, n, lens, &l.iter, &part);
     rados_sent(r);
     atomic_fetch_add(&r->read_ops, 1);
     result = rados_read_op_operate(op, r->pool, name.text, 0);
     rados_answered(r, result);
     rados_release_read_op(op);
+    /* They come in order; one that was deleted since is left out. */
     while (result >= 0 && list_next(&l, &key, &value)) {
-        total += value.len;
-        seen++;
+        while (at < s->count && !bytes_equal(s->entries[at].key, key))
+            at += step;
+        if (at < s->count)
+            s->entries[at].below = value.len;
+        *total += value.len;
     }
     list_end(&l);
-    *mean = seen ? total / seen : 0;
     return result < 0 ? result : 0;
+}
+
+/* Adds up: an entry's key and value, as often as it stands for one. */
+static void survey_sum(struct rados_survey *s, size_t step, size_t known, uint64_t mean)
+{
+    uint64_t key_mean = s->seen ? s->key_bytes / s->seen : 0, sum = 0, value = 0;
+
+    for (size_t i = 0; i < s->count; i++) {
+        if (i % step == 0)
+            value = i < known ? s->entries[i].below : mean;
+        s->entries[i].below = sum;
+        sum += s->each * (key_mean + value);
+    }
+    s->entries[s->count].below = sum;
+}
+
+static int survey_take(struct rados *r, partition_id id, uint64_t question, struct rados_survey *s)
+{
+    size_t step, at = 0;
+    uint64_t total = 0, asked = 0;
+    int result;
+
+    arena_release(&s->arena);
+    arena_init(&s->arena, NULL, 0);
+    s->entries = ARENA_ARRAY(&s->arena, struct survey_entry, SURVEY_KEYS + 1);
+    s->count = 0;
+    s->seen = s->key_bytes = 0;
+    s->each = 1;
+    s->taken_ms = 0;
+    result = survey_keys(r, id, s);
+    step = s->count / SURVEY_VALUES + 1;
+    while (!result && at < s->count && total < SURVEY_VALUE_BYTES) {
+        result = survey_values(r, id, s, at, step, &total);
+        at += step * SURVEY_VALUES_ONCE;
+        asked += SURVEY_VALUES_ONCE;
+    }
+    if (result)
+        return result;
+    survey_sum(s, step, at, asked ? total / asked : 0);
+    s->id = id;
+    s->question = question;
+    s->taken_ms = clock_mono_ms(r->clock);
+    return 0;
+}
+
+/* Bytes below the first key that is not below `bound`. */
+static uint64_t survey_below(const struct rados_survey *s, bytes bound)
+{
+    size_t low = 0, high = s->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (bytes_compare(s->entries[middle].key, bound) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return s->entries[low].below;
+}
+
+static uint64_t question_of(const struct partition_spec *p)
+{
+    uint64_t h = p->id;
+
+    for (size_t i = 0; i < p->range_count; i++) {
+        h = XXH3_64bits_withSeed(p->ranges[i].start.ptr, p->ranges[i].start.len, h);
+        h = XXH3_64bits_withSeed(p->ranges[i].end.ptr, p->ranges[i].end.len, h);
+    }
+    return h;
 }
 
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct rados_survey *s = r->survey;
+    uint64_t question = question_of(p);
+    int result = 0;
 
     *out = 0;
-    for (size_t i = 0; i < p->range_count; i++) {
+    pthread_mutex_lock(&s->lock);
+    if (!s->taken_ms || s->id != p->id || s->question == question ||
+        clock_mono_ms(r->clock) - s->taken_ms > SURVEY_MS)
+        result = survey_take(r, p->id, question, s);
+    for (size_t i = 0; i < p->range_count && !result; i++) {
         struct bounds bounds = bounds_of(&c->arena, &p->ranges[i]);
-        struct measure m = {.stride = 1};
-        uint64_t mean = 0;
-        int result = measure_keys(c, r, p->id, &bounds, &m);
+        uint64_t from = survey_below(s, bounds.above);
+        uint64_t to = bounds.stop.len ? survey_below(s, bounds.stop) : s->entries[s->count].below;
 
-        if (!result && m.count)
-            result = measure_values(r, p->id, &m, &mean);
-        if (result)
-            return fail(c, rados_read_code(r, result), "The size of partition %llu cannot be told.",
-                        (unsigned long long)p->id);
-        *out += m.key_bytes + m.count * mean;
+        *out += to > from ? to - from : 0;
     }
+    pthread_mutex_unlock(&s->lock);
+    if (result)
+        return fail(c, rados_read_code(r, result), "The size of partition %llu cannot be told.",
+                    (unsigned long long)p->id);
     return E_OK;
 }

@@ -550,6 +550,22 @@ static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_
     return text;
 }
 
+/* A random layout spreads the rows of one partition key, and where a partition is more than a range
+ * no batch lands in two of them together. */
+static int check_buckets(struct write_op *op, const struct write_table *t)
+{
+    const struct place *p = &op->tables[op->rows[t->first].table_at].table->schema.place;
+
+    if (op->call->db->caps & ENGINE_ONE_MAP || p->layout.form != LAYOUT_RANDOM)
+        return E_OK;
+    for (size_t i = t->first + 1; i < t->end; i++)
+        if (layout_bucket(p, op->rows[i].m.cols) != layout_bucket(p, op->rows[t->first].m.cols))
+            return fail(&op->call->c, E_OUT_OF_RANGE,
+                        "Data out of scope of atomic: the random layout of this table put the rows "
+                        "into different partitions, and on this server a batch is atomic in one.");
+    return E_OK;
+}
+
 /* All rows of an atomic batch share the partition key; else every one fails. */
 static int check_scope(struct write_op *op, const struct write_table *t)
 {
@@ -566,7 +582,7 @@ static int check_scope(struct write_op *op, const struct write_table *t)
                         BYTES_FMT(partition_key_text(a, &first, first.count)),
                         BYTES_FMT(partition_key_text(a, &key, key.count)));
     }
-    return E_OK;
+    return check_buckets(op, t);
 }
 
 /* Every row of the table fails like the first that did. */

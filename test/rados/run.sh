@@ -72,7 +72,7 @@ spec() { # spec DOOR SERVERS FILE…
 }
 
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
-core=$(scripts rows batch atomic conditions counters autokey range tables versions)
+core=$(scripts rows batch atomic conditions counters autokey range tables versions partitions split)
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec)
 
 start_server() { # start_server NAMESPACE FLAG…
@@ -152,6 +152,10 @@ grep -E "requests|longest" "$work/log"
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 step "operations a request" test/rados/cost.sh
 tail -n 7 "$work/log"
+# Every step of a cut, at night; each of the three kinds of them by day.
+[ "$TIER" = nightly ] || export POINTS="recut_before_engine recut_copied_half recut_gone"
+step "splits" timeout 280 test/rados/splits.sh
+unset POINTS
 step "Node SDK" node
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"

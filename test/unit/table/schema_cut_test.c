@@ -1,0 +1,137 @@
+/* A table description that notes a cut (schema.h): its stored bytes, and what is refused of them.
+ */
+#include "../../golden/golden.h"
+
+#include "base/clock.h"
+#include "table/schema.h"
+
+static struct clock clock_now;
+static struct ctx c;
+
+static int setup(void **state)
+{
+    (void)state;
+    clock_real_init(&clock_now);
+    ctx_init(&c, &clock_now, NULL, NULL, 0);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    ctx_release(&c);
+    return 0;
+}
+
+static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = WR_BIGINT}};
+
+/* The integers 0 and 1 in bucket 0, as bounds. */
+#define BOUND_0 BYTES_LIT("\0\x45\x80\0\0\0\0\0\0\0")
+#define BOUND_1 BYTES_LIT("\0\x45\x80\0\0\0\0\0\0\1")
+
+static const struct schema_partition partitions[] = {{.id = 5, .created_us = 1, .bytes = 100},
+                                                     {9 << 10, BOUND_1, 2, 200}};
+
+static bytes encode(struct schema_cut cut)
+{
+    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .cut = cut};
+    struct buf b;
+
+    s.d.table = BYTES_LIT("t");
+    s.d.key = key;
+    s.d.key_count = 1;
+    s.d.options.ttl_s = -1;
+    s.d.options.max_versions = 1;
+    s.place = (struct place){.id = 5, .key = key, .key_count = 1};
+    s.place.layout.buckets = s.place.layout.splice = 1;
+    s.partitions = partitions;
+    s.partition_count = 2;
+    s.partition_place = 5;
+    buf_init(&b, &c.arena, 256);
+    schema_encode(&b, &s);
+    return buf_bytes(&b);
+}
+
+static void test_comes_back(void **state)
+{
+    const struct schema_partition made[] = {{.id = 77, .created_us = 3, .bytes = 50},
+                                            {78, BOUND_0, 3, 50}};
+    bytes stored = encode((struct schema_cut){0, 1, made, 2});
+    struct golden goldens[] = {{"schema-cut", "A table description that notes a cut.", stored}};
+    struct schema back;
+
+    (void)state;
+    assert_int_equal(*bytes_u8(stored), 3); /* an older server must refuse it */
+    assert_int_equal(schema_decode(&c, stored, &back), E_OK);
+    assert_int_equal(back.partition_count, 2);
+    assert_int_equal(back.cut.first, 0);
+    assert_int_equal(back.cut.count, 1);
+    assert_int_equal(back.cut.made_count, 2);
+    assert_int_equal(back.cut.made[1].id, 78);
+    assert_true(bytes_equal(back.cut.made[1].start, BOUND_0));
+    golden_check("cut.hex", "Table descriptions while they are cut.", goldens, PORT_COUNT(goldens));
+}
+
+static void test_no_cut_is_version_1(void **state)
+{
+    (void)state;
+    assert_int_equal(*bytes_u8(encode((struct schema_cut){0})), 1);
+}
+
+static void refused(struct schema_cut cut)
+{
+    struct schema back;
+
+    assert_int_equal(schema_decode(&c, encode(cut), &back), E_CORRUPT);
+    ctx_clear(&c);
+}
+
+static void test_what_does_not_fit(void **state)
+{
+    const struct schema_partition low[] = {{.id = 77}, {.id = 78, .start = BOUND_0}};
+    const struct schema_partition past[] = {{.id = 77}, {.id = 78, .start = BOUND_1}};
+    const struct schema_partition turned[] = {{.id = 77, .start = BOUND_1},
+                                              {.id = 78, .start = BOUND_0}};
+
+    (void)state;
+    refused((struct schema_cut){0, 0, low, 2}); /* of nothing */
+    refused((struct schema_cut){0, 3, low, 2}); /* of more than there are */
+    refused((struct schema_cut){2, 1, low, 2}); /* behind them */
+    refused((struct schema_cut){1, SIZE_MAX, low, 2});
+    refused((struct schema_cut){1, 1, low, 2});    /* begins elsewhere */
+    refused((struct schema_cut){0, 1, past, 2});   /* goes into the next one */
+    refused((struct schema_cut){1, 1, turned, 2}); /* out of order */
+}
+
+static void test_one_that_is_not_the_first_is_listed(void **state)
+{
+    const struct schema_partition one[] = {{.id = 99}};
+    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")}, back;
+    struct buf b;
+
+    (void)state;
+    s.d.table = BYTES_LIT("t");
+    s.d.key = key;
+    s.d.key_count = 1;
+    s.place = (struct place){.id = 5, .key = key, .key_count = 1};
+    s.place.layout.buckets = s.place.layout.splice = 1;
+    s.partitions = one;
+    s.partition_count = 1;
+    s.partition_place = 5;
+    buf_init(&b, &c.arena, 256);
+    schema_encode(&b, &s);
+    assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), E_OK);
+    assert_int_equal(back.partition_count, 1);
+    assert_int_equal(back.partitions[0].id, 99); /* what a merge has left */
+}
+
+#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {T(test_comes_back), T(test_no_cut_is_version_1),
+                                       T(test_what_does_not_fit),
+                                       T(test_one_that_is_not_the_first_is_listed)};
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
