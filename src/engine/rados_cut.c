@@ -306,20 +306,23 @@ int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
  *
  * An omap does not tell how large it is. So all keys of the partition are listed, and the values of
  * some of them read, each of which stands for its neighbours; this survey answers all questions
- * about the partition for SURVEY_MS, as whoever looks for its middle asks dozens of them. Who asks
- * the question again that it was made for wants to know how it is now. */
+ * about the partition for a while, as whoever looks for its middle asks dozens of them at once: for
+ * SURVEY_MS while this process writes nothing, else for SURVEY_BUSY_MS. Who asks the question again
+ * that it was made for wants to know how it is now. */
 
 #define SURVEY_KEYS (1u << 16)
 #define SURVEY_VALUES 1024
 #define SURVEY_VALUES_ONCE 64
 #define SURVEY_VALUE_BYTES (8u << 20)
 #define SURVEY_MS 2000
+#define SURVEY_BUSY_MS 50
 
 struct rados_survey {
     pthread_mutex_t lock;
     partition_id id;
-    int64_t taken_ms;  /* 0: there is none */
-    uint64_t question; /* it was made for */
+    int64_t taken_ms;   /* 0: there is none */
+    uint64_t question;  /* it was made for */
+    uint64_t write_ops; /* of this process until then */
     struct arena arena;
     size_t count;
     uint64_t each; /* keys that one entry stands for */
@@ -436,7 +439,7 @@ static void survey_sum(struct rados_survey *s, size_t step, size_t known, uint64
 static int survey_take(struct rados *r, partition_id id, uint64_t question, struct rados_survey *s)
 {
     size_t step, at = 0;
-    uint64_t total = 0, asked = 0;
+    uint64_t total = 0, asked = 0, write_ops = atomic_load(&r->write_ops);
     int result;
 
     arena_release(&s->arena);
@@ -458,6 +461,7 @@ static int survey_take(struct rados *r, partition_id id, uint64_t question, stru
     survey_sum(s, step, at, asked ? total / asked : 0);
     s->id = id;
     s->question = question;
+    s->write_ops = write_ops;
     s->taken_ms = clock_mono_ms(r->clock);
     return 0;
 }
@@ -489,6 +493,14 @@ static uint64_t question_of(const struct partition_spec *p)
     return h;
 }
 
+static bool survey_is_fresh(struct rados *r, const struct rados_survey *s)
+{
+    int64_t age = clock_mono_ms(r->clock) - s->taken_ms;
+
+    return s->taken_ms &&
+           age <= (atomic_load(&r->write_ops) == s->write_ops ? SURVEY_MS : SURVEY_BUSY_MS);
+}
+
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
@@ -498,8 +510,7 @@ int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, 
 
     *out = 0;
     pthread_mutex_lock(&s->lock);
-    if (!s->taken_ms || s->id != p->id || s->question == question ||
-        clock_mono_ms(r->clock) - s->taken_ms > SURVEY_MS)
+    if (s->id != p->id || s->question == question || !survey_is_fresh(r, s))
         result = survey_take(r, p->id, question, s);
     for (size_t i = 0; i < p->range_count && !result; i++) {
         struct bounds bounds = bounds_of(&c->arena, &p->ranges[i]);

@@ -72,7 +72,7 @@ spec() { # spec DOOR SERVERS FILE…
 }
 
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
-core=$(scripts rows batch atomic conditions counters autokey range tables versions partitions split)
+core=$(scripts rows batch atomic conditions counters autokey range tables versions split)
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec)
 
 start_server() { # start_server NAMESPACE FLAG…
