@@ -189,6 +189,13 @@ int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
     return code;
 }
 
+int engine_visit(struct ctx *c, struct engine *e, struct visit *v)
+{
+    assert(e->ops->caps & ENGINE_VISITS);
+    assert(ranges_are_sane(&v->range, 1));
+    return e->ops->visit(c, e, v);
+}
+
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg)
 {

@@ -56,6 +56,7 @@ enum engine_caps {
     ENGINE_ONE_MAP = 1,     /* one map: any batch is atomic, partitions are ranges only */
     ENGINE_SOLE_WRITER = 2, /* no other process writes: latches suffice, guards may be left out */
     ENGINE_FILES = 4,       /* keeps a folder of files: checkpoint, scrub and restore work */
+    ENGINE_VISITS = 8,      /* visit() works, and reads at VIEW_DURABLE answer at once */
 };
 
 /* [start, end); end empty: to the end of the map. */
@@ -104,6 +105,17 @@ struct scan {
     struct page *pages; /* out: one a range */
     void (*done)(struct scan *s);
     int code;
+};
+
+/* A walk through one range at VIEW_DURABLE, at one point in time, that copies nothing: each item is
+ * handed over where the engine has it. */
+struct visit {
+    partition_id partition;
+    struct key_range range;
+    bool backward;
+    /* Key and value are valid only during the call, which may read from the engine. False: enough.
+     */
+    bool (*take)(struct visit *v, bytes key, bytes value);
 };
 
 /* "key still has this value" or, with absent set, "key is not there". */
@@ -238,6 +250,7 @@ struct engine_ops {
     int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
     int (*get)(struct ctx *c, struct engine *e, struct get *g);
     int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
+    int (*visit)(struct ctx *c, struct engine *e, struct visit *v); /* only with ENGINE_VISITS */
     void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg);
     /* Approximate stored bytes in the ranges of `p`, write buffers included; they may be parts of
@@ -296,6 +309,7 @@ int bulk_finish(struct ctx *c, struct bulk *b);
 void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
+int engine_visit(struct ctx *c, struct engine *e, struct visit *v);
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);

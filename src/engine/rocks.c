@@ -185,7 +185,7 @@ static int rocks_recut(struct ctx *c, struct engine *e, const struct partition_s
 
 const struct engine_ops engine_rocks = {
     .name = "rocks",
-    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES,
+    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES | ENGINE_VISITS,
     .open = rocks_open,
     .close = rocks_close,
     .create = rocks_create,
@@ -195,6 +195,7 @@ const struct engine_ops engine_rocks = {
     .bulk = rocks_bulk,
     .get = rocks_get,
     .scan = rocks_scan,
+    .visit = rocks_visit,
     .apply = rocks_apply,
     .size = rocks_size,
     .stat = rocks_stat,

@@ -236,6 +236,7 @@ int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it);
 int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out);
 int rocks_get(struct ctx *c, struct engine *e, struct get *g);
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
+int rocks_visit(struct ctx *c, struct engine *e, struct visit *w);
 
 /* ---- rocks_drop.c */
 

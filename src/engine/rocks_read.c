@@ -221,6 +221,40 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
     return rocks_scan_now(c, r, s);
 }
 
+int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    rocksdb_readoptions_t *o;
+    rocksdb_iterator_t *it;
+    struct entry in;
+    int code;
+
+    TRY(rocks_enter(c, r, VIEW_DURABLE, &in));
+    o = rocks_range_options(&v->range, in.view->snapshot);
+    it = rocksdb_create_iterator(in.handle->db, o);
+    if (v->backward)
+        rocksdb_iter_seek_to_last(it);
+    else
+        rocks_seek_start(it, &v->range);
+    while (rocksdb_iter_valid(it)) {
+        bytes key, value;
+
+        key.ptr = rocksdb_iter_key(it, &key.len);
+        value.ptr = rocksdb_iter_value(it, &value.len);
+        if (!v->take(v, key, value))
+            break;
+        if (v->backward)
+            rocksdb_iter_prev(it);
+        else
+            rocksdb_iter_next(it);
+    }
+    code = rocks_iterator_end(c, it);
+    rocksdb_iter_destroy(it);
+    rocksdb_readoptions_destroy(o);
+    rocks_leave(&in);
+    return code;
+}
+
 /* The last key of the range; empty if there is none. */
 int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out)
 {

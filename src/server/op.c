@@ -459,6 +459,7 @@ static int op_decode(struct op *op)
     TRY(op_inflate(op, &body));
     TRY(ots_decode(&op->r->ctx, op->op, body, &op->request));
     TRY(grants_check(&op->r->ctx, &op->cred->grants, &op->request));
+    ots_stream_rows(&op->r->ctx, &op->request);
     op->request.instance = bytes_str(op->cred->instance);
     op->request.deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
     return E_OK;

@@ -3,7 +3,12 @@
  * Heads are read at the durable view, in logical order (merge.h); each head is a row, and a wide
  * one has its wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on
  * scanned rows, the cap on scanned bytes. One head more than needed is always asked for, so that
- * "next" names a row that is there, and is left out when there is none. */
+ * "next" names a row that is there, and is left out when there is none.
+ *
+ * Rows that are handed over one by one (wr_get_range.on_row) are decoded in memory that the next
+ * row uses again, which stays in the processor's caches. And where the engine can, a walk that
+ * needs no merge goes straight through its blocks, without a copy of keys and values (walk_direct).
+ */
 #include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
@@ -13,6 +18,7 @@
 #include "table/name.h"
 #include "table/visible.h"
 
+#define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define TELL_ROWS 32 /* that the heat map is told of as if they were at the place of the first */
 
 struct range_op {
@@ -22,7 +28,15 @@ struct range_op {
     struct wr_read_options read; /* BulkExport makes its own */
     bool backward;
     bool export;
-    size_t limit; /* rows to return */
+    size_t limit;                  /* rows to return */
+    const struct wr_get_range *to; /* rows are handed over to its on_row; NULL: they are kept */
+    struct ctx *row_c;             /* of the row at hand: own_row_c if it is not kept */
+    struct ctx own_row_c;
+    void *row_memory;
+    bool direct; /* walk_direct() */
+    struct visit visit;
+    int visit_code;
+    bool visit_full;
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
@@ -44,6 +58,7 @@ struct range_op {
     bytes told_cols;      /* of the first row that it was not told of */
     bytes told_partition; /* its partition key */
     uint8_t told_bucket;
+    struct buf told_key; /* direct: where told_cols lies */
 };
 
 static void walk(struct range_op *op);
@@ -90,6 +105,11 @@ static void take_place(struct range_op *op, bytes head_key)
         tell_rows(op);
     if (op->scanned != op->told)
         return;
+    if (op->direct) {
+        op->told_key.len = 0;
+        buf_put_bytes(&op->told_key, cols);
+        cols = buf_bytes(&op->told_key);
+    }
     op->told_bucket = bytes_u8(head_key)[4];
     op->told_cols = cols;
     op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
@@ -125,6 +145,8 @@ static int enter_partition(struct range_op *op, bytes key)
         return E_OK;
     if (op->access.partition)
         note_partition(op);
+    if (op->direct)
+        cols = arena_copy(&op->call->c.arena, cols);
     op->access = (struct access){.db = op->call->db,
                                  .c = &op->call->c,
                                  .table = op->table,
@@ -145,6 +167,44 @@ static bool page_full(const struct range_op *op)
            op->scanned_bytes >= (size_t)limits->range_bytes_max;
 }
 
+static void row_memory_open(struct range_op *op)
+{
+    struct ctx *c = &op->call->c;
+
+    op->row_c = c;
+    if (!op->to)
+        return;
+    op->row_c = &op->own_row_c;
+    op->row_memory = arena_alloc(&c->arena, ROW_BYTES);
+    ctx_init(op->row_c, c->clock, c->log, op->row_memory, ROW_BYTES);
+    op->row_c->arena.cap = c->arena.cap;
+    op->row_c->deadline_ms = c->deadline_ms;
+}
+
+/* The next row begins at the same place. */
+static void row_memory_reuse(struct range_op *op)
+{
+    struct arena *a = &op->own_row_c.arena;
+    size_t cap = a->cap;
+
+    arena_release(a);
+    arena_init(a, op->row_memory, ROW_BYTES);
+    a->cap = cap;
+}
+
+/* Passes on what went wrong in a row's own memory. */
+static int row_memory_close(struct range_op *op)
+{
+    struct ctx *c = &op->call->c, *row_c = op->row_c;
+
+    if (row_c == c)
+        return c->code;
+    if (row_c->code && !c->code)
+        ctx_fail(c, row_c->file, row_c->line, row_c->code, "%s", row_c->text);
+    ctx_release(row_c);
+    return c->code;
+}
+
 /* The next head; NULL: there is none. One more than will be taken is asked for. */
 static int next_head(struct range_op *op, const struct kv **out)
 {
@@ -159,10 +219,9 @@ static int next_head(struct range_op *op, const struct kv **out)
     return merge_peek(&op->merge, rows, left, out);
 }
 
-static int read_key(struct range_op *op, bytes head_key, struct wr_key *out)
+static int read_key(struct range_op *op, struct ctx *c, bytes head_key, struct wr_key *out)
 {
     const struct wr_table_description *d = &op->table->schema.d;
-    struct ctx *c = &op->call->c;
     struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
     size_t used;
 
@@ -191,7 +250,7 @@ static struct wr_row *add_row(struct range_op *op)
 
 static void load_start(struct range_op *op, bytes head_key, const struct row *head)
 {
-    op->load = (struct load){.c = &op->call->c,
+    op->load = (struct load){.c = op->row_c,
                              .table = op->table,
                              .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
@@ -207,13 +266,13 @@ static void load_start(struct range_op *op, bytes head_key, const struct row *he
 
 static int take_row(struct range_op *op, const struct kv *kv)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = op->row_c;
+    struct wr_row handed, *out = &handed;
     struct row row = {0};
-    struct wr_row *out;
     size_t size;
 
     if (!op->loading) {
-        TRY(read_key(op, kv->key, &op->key));
+        TRY(read_key(op, c, kv->key, &op->key));
         TRY(row_decode(c, kv->value, &row));
         if (row.wide)
             load_start(op, kv->key, &row);
@@ -223,14 +282,21 @@ static int take_row(struct range_op *op, const struct kv *kv)
         op->loading = false;
         row = op->load.row;
     }
-    out = add_row(op);
+    if (!op->to)
+        out = add_row(op);
     selection_apply(c, &op->selection, &op->key, &row, out, &size);
     if (c->code) /* a regular expression that took too long */
         return c->code;
-    op->row_count += out->key.count != 0;
+    if (out->key.count) {
+        op->row_count++;
+        if (op->to)
+            op->to->on_row(op->to->on_row_arg, out);
+    }
     take_place(op, kv->key);
     op->scanned++;
     op->scanned_bytes += size;
+    if (op->to)
+        row_memory_reuse(op);
     return E_OK;
 }
 
@@ -263,16 +329,43 @@ static int run(struct range_op *op, bool *full)
             return E_OK;
         TRY(row_fits(op, head, full));
         if (*full)
-            return read_key(op, head->key, &op->key);
+            return read_key(op, &op->call->c, head->key, &op->key);
         TRY(take_row(op, head));
         merge_pop(&op->merge);
     }
 }
 
+static bool take_item(struct visit *v, bytes key, bytes value)
+{
+    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
+    struct ctx *c = &op->call->c;
+
+    op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
+    if (op->visit_code == E_OK && op->visit_full)
+        op->visit_code = read_key(op, c, arena_copy(&c->arena, key), &op->key);
+    else if (op->visit_code == E_OK)
+        op->visit_code = take_row(op, &(struct kv){key, value});
+    return op->visit_code == E_OK && !op->visit_full;
+}
+
+/* One stream, whose rows are handed over: no row is copied on its way. *full as for run(). */
+static int walk_direct(struct range_op *op, bool *full)
+{
+    int code;
+
+    op->visit = (struct visit){.partition = op->table->schema.place.id,
+                               .range = op->merge.streams[0].range,
+                               .backward = op->backward,
+                               .take = take_item};
+    code = engine_visit(&op->call->c, op->call->db->engine, &op->visit);
+    *full = op->visit_full;
+    return code ? code : op->visit_code;
+}
+
 static void walk(struct range_op *op)
 {
     bool full = false;
-    int code = run(op, &full);
+    int code = op->direct ? walk_direct(op, &full) : run(op, &full);
 
     if (code != E_LATER)
         op_finish(op, full, &op->key);
@@ -291,7 +384,7 @@ static void own_names(struct range_op *op, struct wr_range_result *r)
         key[i] = d->key[i];
         key[i].name = arena_copy(a, d->key[i].name);
     }
-    for (size_t i = 0; i < op->row_count; i++)
+    for (size_t i = 0; i < r->row_count; i++)
         for (size_t k = 0; k < op->rows[i].key.count; k++)
             ((struct wr_key_column *)op->rows[i].key.columns)[k].name = key[k].name;
     for (size_t k = 0; k < r->next.count; k++)
@@ -305,11 +398,12 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     struct call *call = op->call;
     struct wr_range_result *r = &call->reply.range;
 
+    row_memory_close(op);
     if (op->access.partition)
         note_partition(op);
     if (!call->c.code) {
         r->rows = op->rows;
-        r->row_count = op->row_count;
+        r->row_count = op->to ? 0 : op->row_count;
         if (more)
             r->next = *next;
         if (op->export)
@@ -367,6 +461,10 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
                                .backward = op->backward,
                                .done = merge_done};
     merge_start(&op->merge, &op->table->schema.place, start, end);
+    op->direct =
+        op->to && op->merge.stream_count == 1 && engine_caps(call->db->engine) & ENGINE_VISITS;
+    row_memory_open(op);
+    buf_init(&op->told_key, &c->arena, 0);
     if (enter_partition(op, op->backward ? op->merge.streams->range.end
                                          : op->merge.streams->range.start)) {
         op_finish(op, false, NULL);
@@ -388,6 +486,7 @@ static int start_range(struct call *call, struct range_op *op)
         return fail(c, E_PARAMETER, "The limit must be greater than 0.");
     op->read = g->read;
     op->backward = g->backward;
+    op->to = g->on_row ? g : NULL;
     op->limit = g->has_limit ? (size_t)g->limit : SIZE_MAX / 2;
     return op_start(op, g->table, &g->start, &g->end);
 }

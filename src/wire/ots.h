@@ -36,6 +36,10 @@ int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
  * result does not point into the reply. 0 bytes for an empty message; ptr is never NULL. */
 bytes ots_encode(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply);
 
+/* Before a GetRange is submitted: its rows are written into the answer's body as they are read.
+ * ots_encode() completes that body. Other operations stay as they are. */
+void ots_stream_rows(struct ctx *c, struct wr_request *req);
+
 /* The body of an answer with an error: the Tablestore code and the text. */
 bytes ots_encode_error(struct ctx *c, const char *code, const char *message);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 
 #define FRAME_BYTES 64 /* more than an answer without its rows takes */
+#define RANGE_BODY_BYTES_MIN 2048
+#define RANGE_BODY_BYTES ((size_t)6 << 20) /* holds a page of rows of 1 KB */
 
 /* The hint where a run of splits lies. There is one place, so it is any text of the usual form. */
 #define SPLIT_LOCATION "0123456789abcdef0123456789abcdef"
@@ -213,14 +215,14 @@ static bool names_have(const bytes *names, size_t n, bytes name)
 }
 
 /* The key columns that a GetRange wants back: all, or only those it named. */
-static uint32_t key_mask(const struct wr_get_range *r, const struct wr_range_result *result)
+static uint32_t key_mask(const struct wr_get_range *r, const struct wr_key *key)
 {
     uint32_t mask = 0;
 
-    if (!r->partial_keys || r->read.column_count == 0 || result->row_count == 0)
+    if (!r->partial_keys || r->read.column_count == 0)
         return PLAIN_KEY_ALL;
-    for (size_t i = 0; i < result->rows[0].key.count && i < 32; i++)
-        if (names_have(r->read.columns, r->read.column_count, result->rows[0].key.columns[i].name))
+    for (size_t i = 0; i < key->count && i < 32; i++)
+        if (names_have(r->read.columns, r->read.column_count, key->columns[i].name))
             mask |= 1u << i;
     return mask;
 }
@@ -249,16 +251,93 @@ static size_t rows_bytes(const struct wr_range_result *r, uint32_t mask)
     return n;
 }
 
+/* The body of a GetRange that is written while its rows are read. What stands in front of them is
+ * known only at the end, so there is room for it. */
+struct range_body {
+    const struct wr_get_range *request;
+    struct buf b;
+    size_t rows_at; /* where they begin in b */
+    uint32_t mask;
+};
+
+/* Large steps at first, since a page of a few megabytes is what is usual; not beyond what the
+ * allocator keeps at hand. */
+static void range_body_grow(struct range_body *body, size_t n)
+{
+    size_t want = body->b.capacity * 8;
+
+    if (want > RANGE_BODY_BYTES && body->b.capacity < RANGE_BODY_BYTES)
+        want = RANGE_BODY_BYTES;
+    else if (want > RANGE_BODY_BYTES)
+        want = body->b.capacity * 2;
+    buf_reserve(&body->b, want - body->b.len > n ? want - body->b.len : n);
+}
+
+static void range_body_add(void *arg, const struct wr_row *row)
+{
+    struct range_body *body = arg;
+    struct buf *b = &body->b;
+    size_t n;
+    uint8_t *p;
+
+    if (b->len == body->rows_at) {
+        body->mask = key_mask(body->request, &row->key);
+        plain_put_header(b->data + b->len);
+        buf_commit(b, PLAIN_HEADER_BYTES);
+    }
+    n = plain_row_size(row, body->mask);
+    if (PORT_UNLIKELY(b->capacity - b->len < n))
+        range_body_grow(body, n);
+    p = b->data + b->len;
+    buf_commit(b, (size_t)(plain_put_row(p, row, body->mask) - p));
+}
+
+void ots_stream_rows(struct ctx *c, struct wr_request *req)
+{
+    struct range_body *body;
+
+    if (req->op != WR_OP_GET_RANGE)
+        return;
+    body = ARENA_NEW(&c->arena, struct range_body);
+    body->request = &req->get_range;
+    buf_init(&body->b, &c->arena, RANGE_BODY_BYTES_MIN);
+    body->rows_at = FRAME_BYTES;
+    buf_commit(&body->b, body->rows_at);
+    req->get_range.on_row = range_body_add;
+    req->get_range.on_row_arg = body;
+}
+
+/* The fields in front of the rows go into the room that ends where they begin. */
+static bytes range_body_end(struct range_body *body, struct ctx *c, const struct wr_range_result *r)
+{
+    struct wr_row next = {.key = r->next};
+    size_t next_bytes = row_bytes(&next), at;
+    struct buf *b = &body->b, front;
+
+    buf_init(&front, &c->arena, FRAME_BYTES);
+    ots_put_consumed(&front, 1, &r->consumed, false);
+    pb_put_head(&front, 2, b->len - body->rows_at);
+    at = body->rows_at - front.len;
+    memcpy(b->data + at, front.data, front.len);
+    if (next_bytes)
+        put_row(b, 3, &next, next_bytes);
+    return bytes_skip(buf_bytes(b), at);
+}
+
 bytes ots_encode_get_range(struct ctx *c, const struct wr_request *req,
                            const struct wr_reply *reply)
 {
     const struct wr_range_result *r = &reply->range;
-    uint32_t mask = key_mask(&req->get_range, r);
-    size_t n = r->row_count ? rows_bytes(r, mask) : 0;
+    uint32_t mask = PLAIN_KEY_ALL;
     struct wr_row next = {.key = r->next};
-    size_t next_bytes = row_bytes(&next);
+    size_t n, next_bytes = row_bytes(&next);
     struct buf b;
 
+    if (req->get_range.on_row == range_body_add)
+        return range_body_end(req->get_range.on_row_arg, c, r);
+    if (r->row_count)
+        mask = key_mask(&req->get_range, &r->rows[0].key);
+    n = r->row_count ? rows_bytes(r, mask) : 0;
     buf_init(&b, &c->arena, n + next_bytes + FRAME_BYTES);
     ots_put_consumed(&b, 1, &r->consumed, false);
     put_rows(&b, 2, r, n, mask);
