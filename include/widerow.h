@@ -482,8 +482,9 @@ struct wr_get_range {
     struct wr_bytes transaction; /* ptr NULL: none */
     /* Not NULL: rows are not kept for the reply but handed over here, one by one, as they are read;
      * a row lives only during its call. The calls come before the completion, from one thread at a
-     * time, and must not block. If the request fails, what was handed over does not count. */
-    void (*on_row)(void *arg, const struct wr_row *row);
+     * time, and must not block. 0, or the code that the request fails with; after a failure what
+     * was handed over does not count. */
+    int (*on_row)(void *arg, const struct wr_row *row);
     void *on_row_arg;
 };
 

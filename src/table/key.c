@@ -220,6 +220,7 @@ static bytes read_text(struct ctx *c, struct reader *r, uint8_t flip)
 {
     const uint8_t *p = r->at, *stop;
     uint8_t *out, *to;
+    bool escaped = false;
 
     for (;;) {
         stop = p < r->end ? memchr(p, flip, (size_t)(r->end - p)) : NULL;
@@ -230,11 +231,18 @@ static bytes read_text(struct ctx *c, struct reader *r, uint8_t flip)
             break;
         if ((stop[1] ^ flip) != TEXT_ESCAPED)
             goto bad;
+        escaped = true;
     }
     out = to = arena_try_alloc(&c->arena, (size_t)(stop - r->at) + 1);
     if (!out)
         goto bad;
-    for (p = r->at; p < stop; p++) {
+    p = r->at;
+    if (!flip && !escaped) {
+        memcpy(out, p, (size_t)(stop - p));
+        to += stop - p;
+        p = stop;
+    }
+    for (; p < stop; p++) {
         *to++ = *p ^ flip;
         p += *p == flip; /* over the byte that says "escaped" */
     }

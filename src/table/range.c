@@ -289,8 +289,12 @@ static int take_row(struct range_op *op, const struct kv *kv)
         return c->code;
     if (out->key.count) {
         op->row_count++;
-        if (op->to)
-            op->to->on_row(op->to->on_row_arg, out);
+        if (op->to) {
+            int code = op->to->on_row(op->to->on_row_arg, out);
+
+            if (PORT_UNLIKELY(code != E_OK))
+                return fail_code(c, code);
+        }
     }
     take_place(op, kv->key);
     op->scanned++;

@@ -13,13 +13,23 @@ bool visible_expired(const struct wr_table_options *o, int64_t timestamp_ms, int
     return o->ttl_s != -1 && timestamp_ms / 1000 + o->ttl_s <= now_ms / 1000;
 }
 
+/* Of neighbours. Names of one table are mostly of one length and differ at their ends. */
+static inline bool same_name(const struct wr_cell *a, const struct wr_cell *b)
+{
+    size_t n = a->name.len;
+
+    if (n != b->name.len || (n && bytes_u8(a->name)[n - 1] != bytes_u8(b->name)[n - 1]))
+        return false;
+    return bytes_equal(a->name, b->name);
+}
+
 size_t visible_cells(const struct wr_table_options *o, int64_t now_ms, const struct wr_cell *cells,
                      size_t count, struct wr_cell *out)
 {
     size_t n = 0, versions = 0;
 
     for (size_t i = 0; i < count; i++) {
-        versions = i && bytes_equal(cells[i].name, cells[i - 1].name) ? versions + 1 : 1;
+        versions = i && same_name(&cells[i], &cells[i - 1]) ? versions + 1 : 1;
         if (versions <= (size_t)o->max_versions &&
             !visible_expired(o, cells[i].timestamp_ms, now_ms))
             out[n++] = cells[i];
@@ -136,18 +146,36 @@ static bool in_time_range(const struct wr_read_options *r, int64_t ts)
 }
 
 /* Versions inside the time range, and of those the newest max_versions of each column. */
-static size_t cut_versions(const struct wr_read_options *r, struct wr_cell *cells, size_t count)
+static size_t cut_versions(const struct wr_table_options *o, const struct wr_read_options *r,
+                           struct wr_cell *cells, size_t count)
 {
     size_t n = 0, versions = 0;
 
+    if (!r->has_start && !r->has_specific &&
+        (!r->has_max_versions || r->max_versions >= o->max_versions))
+        return count; /* the table's own MaxVersions has cut them */
     for (size_t i = 0; i < count; i++) {
         if (!in_time_range(r, cells[i].timestamp_ms))
             continue;
-        versions = n && bytes_equal(cells[i].name, cells[n - 1].name) ? versions + 1 : 1;
+        versions = n && same_name(&cells[i], &cells[n - 1]) ? versions + 1 : 1;
         if (!r->has_max_versions || versions <= (size_t)r->max_versions)
             cells[n++] = cells[i];
     }
     return n;
+}
+
+/* The usual read: all columns, one version of each, no rule that could hide one. */
+static bool takes_all(const struct selection *s, const struct row *row)
+{
+    const struct wr_read_options *r = s->read;
+
+    if (s->columns || s->filter || r->start_column.ptr || r->end_column.ptr || r->has_start ||
+        r->has_specific || s->table->ttl_s != -1)
+        return false;
+    for (size_t i = 1; i < row->cell_count; i++)
+        if (same_name(&row->cells[i], &row->cells[i - 1]))
+            return false;
+    return true;
 }
 
 void selection_apply(struct ctx *c, const struct selection *s, const struct wr_key *key,
@@ -160,6 +188,11 @@ void selection_apply(struct ctx *c, const struct selection *s, const struct wr_k
     *size = 0;
     if (!visible_row(s->table, s->now_ms, row))
         return;
+    if (takes_all(s, row)) {
+        *out = (struct wr_row){*key, row->cells, row->cell_count};
+        *size = meter_row_size(s->table, key, row->cells, row->cell_count);
+        return;
+    }
     cells = arena_alloc(&c->arena, sizeof(*cells) * (row->cell_count ? row->cell_count : 1));
     if (!s->columns && !s->read->start_column.ptr && !s->read->end_column.ptr) {
         n = visible_cells(s->table, s->now_ms, row->cells, row->cell_count, cells);
@@ -170,10 +203,10 @@ void selection_apply(struct ctx *c, const struct selection *s, const struct wr_k
         n = visible_cells(s->table, s->now_ms, cells, n, cells);
     }
     if (s->filter && !filter_match(c, s->filter, key, cells, n)) {
-        *size = meter_row_size(s->table, key, cells, cut_versions(s->read, cells, n));
+        *size = meter_row_size(s->table, key, cells, cut_versions(s->table, s->read, cells, n));
         return;
     }
-    n = cut_versions(s->read, cells, n);
+    n = cut_versions(s->table, s->read, cells, n);
     *size = meter_row_size(s->table, key, cells, n);
     if (s->columns && n == 0 && !s->key_named)
         return;

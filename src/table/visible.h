@@ -53,7 +53,7 @@ size_t selection_versions(const struct selection *s);
 
 /* Makes the row that a client gets from a stored row whose wanted columns are loaded. *size is what
  * capacity counts: key and the cells that were read, filtered out or not. An absent or hidden row
- * gives out->key.count 0. */
+ * gives out->key.count 0. out->cells may be those of `row`. */
 void selection_apply(struct ctx *c, const struct selection *s, const struct wr_key *key,
                      const struct row *row, struct wr_row *out, size_t *size);
 

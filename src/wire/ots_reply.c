@@ -261,19 +261,27 @@ struct range_body {
 };
 
 /* Large steps at first, since a page of a few megabytes is what is usual; not beyond what the
- * allocator keeps at hand. */
-static void range_body_grow(struct range_body *body, size_t n)
+ * allocator keeps at hand, nor what the request may take. */
+static bool range_body_grow(struct buf *b, size_t n)
 {
-    size_t want = body->b.capacity * 8;
+    size_t want = b->capacity < RANGE_BODY_BYTES / 8 ? b->capacity * 8
+                  : b->capacity < RANGE_BODY_BYTES   ? RANGE_BODY_BYTES
+                                                     : b->capacity * 2;
+    uint8_t *data = want - b->len < n ? NULL : arena_try_alloc(b->arena, want);
 
-    if (want > RANGE_BODY_BYTES && body->b.capacity < RANGE_BODY_BYTES)
-        want = RANGE_BODY_BYTES;
-    else if (want > RANGE_BODY_BYTES)
-        want = body->b.capacity * 2;
-    buf_reserve(&body->b, want - body->b.len > n ? want - body->b.len : n);
+    if (!data) {
+        want = b->len + n;
+        data = arena_try_alloc(b->arena, want);
+    }
+    if (!data)
+        return false;
+    memcpy(data, b->data, b->len);
+    b->data = data;
+    b->capacity = want;
+    return true;
 }
 
-static void range_body_add(void *arg, const struct wr_row *row)
+static int range_body_add(void *arg, const struct wr_row *row)
 {
     struct range_body *body = arg;
     struct buf *b = &body->b;
@@ -286,10 +294,11 @@ static void range_body_add(void *arg, const struct wr_row *row)
         buf_commit(b, PLAIN_HEADER_BYTES);
     }
     n = plain_row_size(row, body->mask);
-    if (PORT_UNLIKELY(b->capacity - b->len < n))
-        range_body_grow(body, n);
+    if (PORT_UNLIKELY(b->capacity - b->len < n) && !range_body_grow(b, n))
+        return WR_E_MEMORY;
     p = b->data + b->len;
     buf_commit(b, (size_t)(plain_put_row(p, row, body->mask) - p));
+    return WR_OK;
 }
 
 void ots_stream_rows(struct ctx *c, struct wr_request *req)

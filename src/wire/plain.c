@@ -169,7 +169,7 @@ size_t plain_value_size(const struct wr_value *v)
     }
 }
 
-static uint8_t *put_bytes(uint8_t *p, bytes b)
+static inline uint8_t *put_bytes(uint8_t *p, bytes b)
 {
     if (b.len)
         memcpy(p, b.ptr, b.len);
