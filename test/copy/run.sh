@@ -8,6 +8,7 @@ BUILD=${BUILD:-build}
 widerow=$BUILD/widerow
 work=$(mktemp -d /tmp/wr-copy.XXXXXX)
 servers=()
+unset WIDEROW_CEPH_CONF WIDEROW_POOL WIDEROW_NAMESPACE # the other server alone is told of a pool
 trap '[ ${#servers[@]} -eq 0 ] || { kill -9 "${servers[@]}"; wait "${servers[@]}"; } 2>/dev/null; rm -rf "$work"' EXIT
 passed=0 failed=0
 : >"$work/out"
