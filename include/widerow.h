@@ -833,8 +833,11 @@ struct wr_options {
     bool accept_data_loss; /* open although acknowledged writes are missing; what is left becomes
                               the truth */
     bool strict;           /* the smaller limits of the product's documents where two are known */
-    uint64_t
-        memory_bytes; /* for caches and write buffers; 0: a default that suits a laptop (256 MiB) */
+    uint64_t memory_bytes; /* for write buffers (a quarter), requests (a quarter, or up to a half),
+                              caches (the rest); 0: what suits a laptop, 256 MiB */
+    uint64_t (*front_memory)(void *arg); /* what the caller holds for requests beside the database,
+                                            in bytes; any thread, cheap. NULL: nothing */
+    void *front_arg;
     const struct wr_setting *settings;
     size_t setting_count;
     wr_log_fn *log; /* NULL: stderr */
@@ -866,6 +869,12 @@ WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *reque
 /* What the body of a request and the memory it takes may come to, in bytes: the settings
  * body_bytes_max and request_memory_max, and more while a table allows larger cells. */
 WR_API void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memory_bytes);
+
+/* What requests may hold, with front_memory(), before no new one should begin: a half of
+ * memory_bytes. wr_memory_full(): they hold as much; answer WR_E_BUSY instead of submitting. It
+ * also makes caches give way to requests, so ask it for each. Any thread; does not wait. */
+WR_API uint64_t wr_memory_max(struct wr_db *db);
+WR_API bool wr_memory_full(struct wr_db *db);
 
 /* ---- one cell as a stream
  *
@@ -944,15 +953,16 @@ WR_API void wr_cell_reader_free(struct wr_cell_reader *r); /* NULL is allowed; n
 struct wr_status {
     bool writable; /* false: only reads are served; `reason` says why */
     char reason[160];
-    uint64_t syncs;        /* log syncs */
-    uint64_t acknowledged; /* writes answered */
-    uint64_t bytes_stored; /* approximate */
-    uint64_t remote_reads; /* operations sent to a storage cluster; 0 where there is none */
+    uint64_t syncs;          /* log syncs */
+    uint64_t acknowledged;   /* writes answered */
+    uint64_t bytes_stored;   /* approximate */
+    uint64_t request_memory; /* bytes that requests hold now, without the front's */
+    uint64_t remote_reads;   /* operations sent to a storage cluster; 0 where there is none */
     uint64_t remote_writes;
-    uint64_t scrub_bytes;  /* of keys and values that the scrub has verified */
-    uint64_t scrub_errors; /* places where it found damage; each pass finds them again */
-    uint64_t scrub_passes; /* that came to their end */
-    int64_t scrub_last_s;  /* when the last one did, UTC seconds; 0: none yet */
+    uint64_t scrub_bytes;    /* of keys and values that the scrub has verified */
+    uint64_t scrub_errors;   /* places where it found damage; each pass finds them again */
+    uint64_t scrub_passes;   /* that came to their end */
+    int64_t scrub_last_s;    /* when the last one did, UTC seconds; 0: none yet */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
 

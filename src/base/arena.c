@@ -33,14 +33,18 @@ void arena_init(struct arena *a, void *first, size_t size)
 void arena_release(struct arena *a)
 {
     struct arena_block *b, *next;
+    size_t freed = 0;
 
     /* A hook may itself live in a block, so all hooks run before any block goes. */
     for (struct arena_hook *h = a->hooks; h; h = h->next)
         h->fn(h->arg);
     for (b = a->blocks; b; b = next) {
         next = b->next;
+        freed += b->size;
         mem_free(b);
     }
+    if (a->meter && freed)
+        atomic_fetch_sub_explicit(a->meter, freed, memory_order_relaxed);
     *a = (struct arena){0};
 }
 
@@ -57,6 +61,8 @@ static void arena_grow(struct arena *a, size_t size)
         want = size;
     b = mem_alloc(sizeof(*b) + want);
     b->size = want;
+    if (a->meter)
+        atomic_fetch_add_explicit(a->meter, want, memory_order_relaxed);
     b->next = a->blocks;
     a->blocks = b;
     a->at = b->data;

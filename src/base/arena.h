@@ -10,6 +10,7 @@
 #include "base/port.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 
 struct arena_block;
 struct arena_hook;
@@ -21,6 +22,7 @@ struct arena {
     struct arena_hook *hooks; /* newest first */
     size_t used;              /* bytes handed out and bytes of hooks' resources, for the cap */
     size_t cap;               /* arena_try_alloc() refuses past it; 0: no cap */
+    atomic_size_t *meter;     /* NULL, or counts what blocks take, of many arenas together */
 };
 
 /* `first` (size bytes, may be NULL) is used before anything is allocated, and is not freed. */

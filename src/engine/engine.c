@@ -234,6 +234,12 @@ void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code)
     e->ops->tell(e, text, done, arg);
 }
 
+void engine_spare(struct engine *e, uint64_t less)
+{
+    if (e->ops->spare)
+        e->ops->spare(e, less);
+}
+
 int64_t engine_touch_ms(struct engine *e)
 {
     return e->ops->touch_ms(e);

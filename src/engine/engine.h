@@ -257,6 +257,9 @@ struct engine_ops {
      * the partition's. */
     int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
     void (*stat)(struct engine *e, struct engine_stat *out);
+    /* From now on caches do with `less` bytes less than memory_bytes gives them, but keep a half of
+     * that. Never waits. NULL: there are none. */
+    void (*spare)(struct engine *e, uint64_t less);
 
     /* The next four only without ENGINE_SOLE_WRITER. */
 
@@ -314,6 +317,7 @@ void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
+void engine_spare(struct engine *e, uint64_t less);
 int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
 void engine_news_done(struct engine *e, struct news *n);

@@ -109,6 +109,20 @@ static void rocks_free(struct rocks *r)
     mem_free(r);
 }
 
+/* Write buffers have the rest. */
+static uint64_t cache_bytes(const struct rocks *r)
+{
+    return r->memory_bytes / 3 * 2;
+}
+
+static void rocks_spare(struct engine *e, uint64_t less)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    uint64_t all = cache_bytes(r);
+
+    rocksdb_cache_set_capacity(r->cache->lru, all - rocks_clamp(less, 0, all / 2));
+}
+
 static struct rocks *rocks_new(const struct engine_conf *conf)
 {
     struct rocks *r = mem_zalloc(sizeof(*r));
@@ -139,7 +153,7 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
     r->append_waiting = rocksdb_writeoptions_create();
     r->cache = mem_zalloc(sizeof(*r->cache));
     atomic_init(&r->cache->refs, 1);
-    rocksdb_lru_cache_options_set_capacity(lru, r->memory_bytes / 2);
+    rocksdb_lru_cache_options_set_capacity(lru, cache_bytes(r));
     r->cache->lru = rocksdb_cache_create_lru_opts(lru);
     rocksdb_lru_cache_options_destroy(lru);
     return r;
@@ -199,6 +213,7 @@ const struct engine_ops engine_rocks = {
     .apply = rocks_apply,
     .size = rocks_size,
     .stat = rocks_stat,
+    .spare = rocks_spare,
     .checkpoint = rocks_checkpoint,
     .scrub = rocks_scrub,
     .restore = rocks_restore,

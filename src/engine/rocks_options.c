@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#define ZSTD_WINDOW (-14) /* RocksDB's own default */
+#define ZSTD_LEVEL 1
+
 static int open_files_max(void)
 {
     struct rlimit limit;
@@ -32,7 +35,7 @@ static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
 
 static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
 {
-    uint64_t buffers = memory_bytes / 4;
+    uint64_t buffers = memory_bytes / 3;
 
     rocksdb_options_set_db_write_buffer_size(o, buffers);
     rocksdb_options_set_write_buffer_size(o, rocks_clamp(buffers / 2, 2 * MIB, 64 * MIB));
@@ -45,6 +48,8 @@ static void set_files(rocksdb_options_t *o)
 {
     rocksdb_options_set_compression(o, rocksdb_lz4_compression);
     rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
+    /* Compaction is half of what a written row costs, and mostly compression. */
+    rocksdb_options_set_bottommost_compression_options(o, ZSTD_WINDOW, ZSTD_LEVEL, 0, 0, 1);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
     rocksdb_options_set_level0_stop_writes_trigger(o, 40);

@@ -170,12 +170,13 @@ struct http {
     int listen_fd;              /* the loops have duplicates; -1: none */
     struct tls_pair tls;
     char address[80];
-    atomic_bool stopping;      /* answers say Connection: close */
-    atomic_bool closed;        /* no handler is called any more */
-    atomic_bool loops_quit;    /* the loop threads end */
-    atomic_ullong active;      /* handler called, on_completed still to come */
-    atomic_ullong pending;     /* a handler runs, or has parked its request */
-    atomic_ullong body_memory; /* bytes of collected bodies */
+    atomic_bool stopping;     /* answers say Connection: close */
+    atomic_bool closed;       /* no handler is called any more */
+    atomic_bool loops_quit;   /* the loop threads end */
+    atomic_ullong active;     /* handler called, on_completed still to come */
+    atomic_ullong pending;    /* a handler runs, or has parked its request */
+    atomic_size_t *memory;    /* bytes that requests hold */
+    atomic_size_t own_memory; /* where they are counted if nobody else counts with us */
     atomic_ullong accepted, late, connections;
 };
 

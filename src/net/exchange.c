@@ -41,7 +41,8 @@
 #define DROP_BYTES_MAX 65536
 /* Under TLS nothing can be written past the library, so more is dropped before the answer. */
 #define DROP_BYTES_MAX_TLS ((uint64_t)64 << 20)
-/* Bodies are charged to the common budget in steps; the first is in the exchange's own block. */
+/* Bodies are charged to the common budget in steps; a small one lies in the exchange's own block.
+ */
 #define CHARGE_BYTES 4096
 #define SOURCE_BYTES 65536 /* of a streamed answer at a time */
 
@@ -91,6 +92,7 @@ static struct exchange *exchange_alloc(struct http *h, struct conn *c)
     memset(x, 0, sizeof(*x));
     ctx_init(&r->ctx, h->conf.clock, h->conf.log, x + 1, EXCHANGE_BYTES - sizeof(*x));
     r->ctx.arena.cap = h->conf.request_memory_max;
+    r->ctx.arena.meter = h->memory;
     r->start_us = clock_mono_us(h->conf.clock);
     x->http = h;
     x->conn = c;
@@ -108,7 +110,7 @@ static void exchange_drop(struct exchange *x)
     ctx_release(&x->super.ctx);
     mem_free(x);
     if (charged)
-        atomic_fetch_sub(&h->body_memory, charged);
+        atomic_fetch_sub(h->memory, charged);
 }
 
 static enum MHD_Result on_header(void *cls, enum MHD_ValueKind kind, const char *name,
@@ -360,7 +362,7 @@ static enum MHD_Result exchange_refuse_midway(struct exchange *x, size_t *size)
 
 /* ---- bodies that are collected ---- */
 
-/* False: the bodies of all requests together would be too large. */
+/* False: all requests together would take too much. */
 static bool exchange_charge(struct exchange *x, size_t len)
 {
     struct http *h = x->http;
@@ -369,12 +371,29 @@ static bool exchange_charge(struct exchange *x, size_t len)
     if (len <= CHARGE_BYTES || len <= x->charged)
         return true;
     more = (len + CHARGE_BYTES - 1) / CHARGE_BYTES * CHARGE_BYTES - x->charged;
-    if (atomic_fetch_add(&h->body_memory, more) + more > h->conf.body_memory_max) {
-        atomic_fetch_sub(&h->body_memory, more);
+    if (atomic_fetch_add(h->memory, more) + more > h->conf.memory_max) {
+        atomic_fetch_sub(h->memory, more);
         return false;
     }
     x->charged += more;
     return true;
+}
+
+/* A body of some size has memory of its own, not the arena's, whose blocks are charged whole. NULL:
+ * the request may not take so much. */
+static uint8_t *exchange_body(struct exchange *x, size_t size)
+{
+    struct arena *a = &x->super.ctx.arena;
+    uint8_t *body;
+
+    if (size <= CHARGE_BYTES)
+        return arena_try_alloc(a, size);
+    if (a->cap && (size > a->cap || a->used > a->cap - size))
+        return NULL;
+    body = mem_alloc(size);
+    a->used += size;
+    arena_on_release(a, mem_free, body);
+    return body;
 }
 
 /* Room for n more bytes of body: 0, or the status to refuse it with. A length that was announced is
@@ -397,7 +416,7 @@ static int exchange_reserve(struct exchange *x, size_t n)
         want = (size_t)x->super.length;
     if (want > max)
         want = max;
-    body = arena_try_alloc(&x->super.ctx.arena, want);
+    body = exchange_body(x, want);
     if (!body)
         return 413;
     if (x->body_len)
@@ -432,7 +451,7 @@ static int exchange_check_length(struct exchange *x)
         return 0;
     if (length > x->super.body_bytes_max)
         return 413;
-    return atomic_load(&x->http->body_memory) + length > conf->body_memory_max ? 503 : 0;
+    return atomic_load(x->http->memory) + length > conf->memory_max ? 503 : 0;
 }
 
 /* ---- bodies that are streamed ---- */
@@ -680,10 +699,8 @@ void http_more(struct http_request *r)
     exchange_ready(x);
 }
 
-bytes http_header(const struct http_request *r, const char *name)
+bytes http_header_find(const struct http_request *r, bytes want)
 {
-    bytes want = bytes_str(name);
-
     for (size_t i = 0; i < r->header_count; i++)
         if (bytes_equal(r->headers[i].name, want))
             return r->headers[i].value;

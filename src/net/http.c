@@ -37,8 +37,8 @@ static void conf_defaults(struct http_conf *conf)
         conf->body_bytes_max = 5 << 20;
     if (!conf->request_memory_max)
         conf->request_memory_max = (size_t)256 << 20;
-    if (!conf->body_memory_max)
-        conf->body_memory_max = (size_t)256 << 20;
+    if (!conf->memory_max)
+        conf->memory_max = (size_t)256 << 20;
     if (!conf->stream_pace)
         conf->stream_pace = 16384;
 }
@@ -63,6 +63,7 @@ static struct http *http_new(const struct http_conf *conf)
 
     h->conf = *conf;
     conf_defaults(&h->conf);
+    h->memory = conf->memory ? conf->memory : &h->own_memory;
     h->listen_fd = -1;
     pthread_mutex_init(&h->loops_lock, NULL);
     return h;
@@ -179,7 +180,7 @@ const char *http_address(const struct http *h)
 void http_stat(struct http *h, struct http_stat *out)
 {
     out->connections = atomic_load(&h->connections);
-    out->body_bytes = atomic_load(&h->body_memory);
+    out->memory = atomic_load(h->memory);
     out->accepted = atomic_load(&h->accepted);
     out->late = atomic_load(&h->late);
     out->active = atomic_load(&h->active);

@@ -12,7 +12,7 @@
  * http_resume() may then never run, and hooks of the arena are the one sure end of a request.
  *
  * Bounds. A body past `body_bytes_max`, or one that does not fit beside those of other requests
- * (`body_memory_max`), is not kept: as soon as that is known, from the announced length if there is
+ * (`memory_max`), is not kept: as soon as that is known, from the announced length if there is
  * one, the request is handed over without it and with `fault` set to 413 or 503, so that the
  * handler words the refusal. A request that is not complete within `request_timeout_ms` of its
  * first byte, however busily its client drips bytes, is handed over with `fault` 408; if not even
@@ -94,7 +94,8 @@ struct http_conf {
     int answer_timeout_ms;     /* from the answer's first byte to its last; 0: 120000 */
     size_t body_bytes_max;     /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
-    size_t body_memory_max;    /* of all collected bodies together; 0: 256 MiB */
+    size_t memory_max;         /* of all requests together: no body begins past it; 0: 256 MiB */
+    atomic_size_t *memory;     /* counts what requests hold; NULL: a counter of its own */
     /* Names of PEM files, read at once and by http_reload(), so they must live as long as the
      * server. NULL or "": no TLS. */
     const char *tls_cert, *tls_key;
@@ -148,7 +149,13 @@ void http_reply_stream(struct http_request *r, int status, const struct http_hea
                        size_t n, uint64_t length, http_source_fn *source, void *arg);
 
 /* The first header of that lower-case name; ptr NULL: there is none. */
-bytes http_header(const struct http_request *r, const char *name);
+bytes http_header_find(const struct http_request *r, bytes name);
+
+/* The same. In line, so that the length of a name in the text is known when it is compiled. */
+static inline bytes http_header(const struct http_request *r, const char *name)
+{
+    return http_header_find(r, bytes_str(name));
+}
 
 /* "192.0.2.7:50000" of the client, in the request's arena. */
 bytes http_peer(struct http_request *r);
@@ -157,7 +164,7 @@ struct http_stat {
     uint64_t connections; /* open now */
     uint64_t accepted;    /* since start */
     uint64_t late;        /* requests and answers cut off by their deadline */
-    uint64_t body_bytes;  /* of collected bodies, past the first 4 KiB of each */
+    uint64_t memory;      /* bytes that requests hold: what has come of bodies, and arenas */
     uint64_t active;      /* requests between their last byte and the end of their answer */
 };
 void http_stat(struct http *h, struct http_stat *out);

@@ -60,8 +60,9 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     http.connections);
     stat_format_one(&b, "widerow_connections_total", "counter", "Connections accepted.",
                     http.accepted);
-    stat_format_one(&b, "widerow_body_bytes", "gauge", "Memory of request bodies.",
-                    http.body_bytes);
+    stat_format_one(&b, "widerow_request_memory_bytes", "gauge",
+                    "Memory that requests hold: bodies, rows, answers.",
+                    http.memory + db.request_memory);
     stat_format_one(&b, "widerow_requests_active", "gauge", "Requests under way.", http.active);
     stat_format_one(&b, "widerow_late_total", "counter",
                     "Connections cut because a request or its answer took too long to pass.",

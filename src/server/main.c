@@ -45,7 +45,8 @@ struct server {
     struct credential_store *credentials;
     struct http *http;
     struct http *admin;
-    struct ctx ctx; /* memory that lives as long as the server */
+    atomic_size_t front_memory; /* what the door holds for requests */
+    struct ctx ctx;             /* memory that lives as long as the server */
     char message[1024];
 };
 
@@ -65,6 +66,13 @@ static void on_db_log(void *arg, char level, const char *line)
 
     if (strchr(levels, level) <= strchr(levels, log->level))
         fprintf(stderr, "%s\n", line);
+}
+
+static uint64_t on_front_memory(void *arg)
+{
+    atomic_size_t *held = arg;
+
+    return atomic_load_explicit(held, memory_order_relaxed);
 }
 
 static void raise_open_files(struct server *s)
@@ -126,6 +134,8 @@ static int db_open(struct server *s)
                                  .accept_data_loss = c->accept_data_loss,
                                  .strict = c->strict,
                                  .memory_bytes = c->memory,
+                                 .front_memory = on_front_memory,
+                                 .front_arg = &s->front_memory,
                                  .settings = c->settings,
                                  .setting_count = c->setting_count,
                                  .log = on_db_log,
@@ -166,7 +176,8 @@ static int door_open(struct server *s)
                              .request_timeout_ms = (int)c->request_timeout * 1000,
                              .body_bytes_max = (size_t)c->limits.body_bytes_max,
                              .request_memory_max = (size_t)c->limits.request_memory_max,
-                             .body_memory_max = (size_t)c->body_memory,
+                             .memory_max = (size_t)wr_memory_max(s->db),
+                             .memory = &s->front_memory,
                              .stream_pace = (size_t)c->stream_pace,
                              .tls_cert = c->tls_cert,
                              .tls_key = c->tls_key,

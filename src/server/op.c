@@ -56,9 +56,14 @@ static void uuid_format(struct op_door *d, char out[UUID_TEXT + 1])
                                  0xD1342543DE82EF95ull);
     a = (rng_next(&rng) & ~0xF000ull) | 0x4000;
     b = (rng_next(&rng) & ~(3ull << 62)) | 1ull << 63;
-    snprintf(out, UUID_TEXT + 1, "%08x-%04x-%04x-%04x-%012llx", (unsigned)(a >> 32),
-             (unsigned)(a >> 16 & 0xFFFF), (unsigned)(a & 0xFFFF), (unsigned)(b >> 48),
-             (unsigned long long)(b & 0xFFFFFFFFFFFF));
+    for (int i = 0; i < 32; i++) {
+        uint64_t half = i < 16 ? a : b;
+
+        if (i == 8 || i == 12 || i == 16 || i == 20)
+            *out++ = '-';
+        *out++ = "0123456789abcdef"[half >> (60 - i % 16 * 4) & 15];
+    }
+    *out = 0;
 }
 
 static struct op *op_new(struct op_door *door, struct http_request *r)
@@ -233,7 +238,7 @@ static int op_fault(struct op *op)
     if (op->r->fault == 408)
         return fail_code(c, E_REQUEST_TIMEOUT);
     if (op->r->fault == 503)
-        return fail(c, E_BUSY, "Server is busy: the bodies of other requests fill its memory.");
+        return fail(c, E_BUSY, "Server is busy: other requests fill its memory.");
     return fail_code(c, E_BODY_TOO_LARGE);
 }
 
@@ -277,12 +282,19 @@ int op_enter(struct op *op)
     struct op_door *d = op->door;
 
     op->counted = true;
-    if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) < d->requests_max ||
-        !d->requests_max)
-        return E_OK;
-    op_leave(op);
-    return fail(&op->r->ctx, E_BUSY, "Server is busy: %" PRId64 " requests are under way.",
-                d->requests_max);
+    if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) >= d->requests_max &&
+        d->requests_max) {
+        op_leave(op);
+        return fail(&op->r->ctx, E_BUSY, "Server is busy: %" PRId64 " requests are under way.",
+                    d->requests_max);
+    }
+    if (wr_memory_full(d->db)) {
+        op_leave(op);
+        return fail(&op->r->ctx, E_BUSY,
+                    "Server is busy: requests hold the %" PRIu64 " MiB that they may.",
+                    wr_memory_max(d->db) >> 20);
+    }
+    return E_OK;
 }
 
 /* The body as the client meant it. */
@@ -325,6 +337,7 @@ void op_sign(struct op *op, size_t raw_size)
     struct arena *a = &op->r->ctx.arena;
     struct sign_header signed_headers[HEADERS_OUT];
     char signature[SIGN_SHA1_TEXT + 1];
+    struct buf authorization;
 
     sign_date_format(clock_wall_us(op->door->clock), op->date);
     if (*op->digest)
@@ -343,8 +356,12 @@ void op_sign(struct op *op, size_t raw_size)
     for (size_t i = 0; i < op->out_count; i++)
         signed_headers[i] = (struct sign_header){op->out[i].name, op->out[i].value};
     sign_response(op->answer_key, op->r->path, signed_headers, op->out_count, signature);
-    op_header(op, BYTES_LIT("Authorization"),
-              arena_printf(a, "OTS %s:%s", op->cred->id, signature).ptr);
+    buf_init(&authorization, a, 64 + sizeof(signature));
+    buf_put_bytes(&authorization, BYTES_LIT("OTS "));
+    buf_put_bytes(&authorization, bytes_str(op->cred->id));
+    buf_put_bytes(&authorization, BYTES_LIT(":"));
+    buf_put(&authorization, signature, sizeof(signature)); /* with its NUL */
+    op_header(op, BYTES_LIT("Authorization"), (const char *)authorization.data);
 }
 
 static const char *op_label(const struct op *op)

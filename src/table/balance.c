@@ -272,6 +272,7 @@ static void *balancer_main(void *arg)
             break;
         pthread_mutex_unlock(&b->lock);
         balance_run(b->db, clock_mono_us(&b->db->clock));
+        memory_give_back(&b->db->memory, b->db->engine);
         pthread_mutex_lock(&b->lock);
         clock_gettime(CLOCK_MONOTONIC, &until);
     }

@@ -7,6 +7,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->reply = (struct wr_reply){.op = req->op, .message = ""};
     ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
     call->c.arena.cap = (size_t)db_limits(db)->request_memory_max;
+    call->c.arena.meter = &db->memory.requests;
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
     call->req = req;

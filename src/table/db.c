@@ -15,8 +15,6 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define MEMORY_DEFAULT (256ull << 20)
-
 #define VERSION "0.1.0"
 
 /* widerow.h lists the codes for callers, err.def says what they mean: they must be the same
@@ -140,7 +138,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     struct engine_option *engine_options =
         ARENA_ARRAY(&c->arena, struct engine_option, o->engine_setting_count + 1);
     struct engine_conf conf = {.dir = o->dir ? o->dir : "",
-                               .memory_bytes = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT,
+                               .memory_bytes = memory_of_engine(&db->memory),
                                .no_sync = o->no_sync,
                                .accept_data_loss = o->accept_data_loss,
                                .options = engine_options,
@@ -188,6 +186,7 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     int code;
 
     *out = NULL;
+    memory_init(&db->memory, options);
     clock_real_init(&db->clock);
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
@@ -235,6 +234,7 @@ void wr_close(struct wr_db *db)
     if (db->engine)
         engine_close(db->engine);
     latch_table_free(db->latches);
+    pthread_mutex_destroy(&db->memory.lock);
     mem_free(db);
 }
 
@@ -248,7 +248,8 @@ void wr_status(struct wr_db *db, struct wr_status *out)
                               .acknowledged = s.acked,
                               .bytes_stored = s.bytes_stored,
                               .remote_reads = s.remote_reads,
-                              .remote_writes = s.remote_writes};
+                              .remote_writes = s.remote_writes,
+                              .request_memory = atomic_load(&db->memory.requests)};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
 }
@@ -259,6 +260,16 @@ void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memory_byte
 {
     *body_bytes = (size_t)db_limits(db)->body_bytes_max;
     *memory_bytes = (size_t)db_limits(db)->request_memory_max;
+}
+
+bool wr_memory_full(struct wr_db *db)
+{
+    return memory_full(&db->memory, db->engine);
+}
+
+uint64_t wr_memory_max(struct wr_db *db)
+{
+    return memory_of_requests(&db->memory);
 }
 
 /* There are no local transactions yet: no id is one that was given out, and a request that names

@@ -7,6 +7,7 @@
 #include "engine/engine.h"
 #include "table/catalog.h"
 #include "table/latch.h"
+#include "table/memory.h"
 #include "widerow.h"
 
 #include <stdatomic.h>
@@ -26,6 +27,7 @@ struct wr_db {
     struct limits limits;
     struct limits lifted;   /* the same with cells as large as any table may allow */
     atomic_bool has_lifted; /* some table allows larger cells than `limits` */
+    struct memory memory;
     struct engine *engine;
     uint32_t caps; /* the engine's */
     struct latch_table *latches;

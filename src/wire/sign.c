@@ -185,15 +185,21 @@ static void sink_put(struct sink *s, bytes b)
 
 static uint8_t lower(uint8_t ch)
 {
-    return ch >= 'A' && ch <= 'Z' ? ch + ('a' - 'A') : ch;
+    return (uint8_t)(ch + ((unsigned)ch - 'A' < 26) * ('a' - 'A'));
 }
 
 static void sink_put_lower(struct sink *s, bytes b)
 {
-    for (size_t i = 0; i < b.len; i++) {
-        if (s->len == sizeof(s->data))
+    while (b.len) {
+        size_t n = b.len < sizeof(s->data) - s->len ? b.len : sizeof(s->data) - s->len;
+        uint8_t *to = s->data + s->len;
+
+        for (size_t i = 0; i < n; i++)
+            to[i] = lower(bytes_u8(b)[i]);
+        s->len += n;
+        b = bytes_skip(b, n);
+        if (b.len)
             sink_flush(s);
-        s->data[s->len++] = lower(bytes_u8(b)[i]);
     }
 }
 
@@ -241,32 +247,52 @@ static bool name_counts(bytes name)
            !name_is(name, BYTES_LIT("x-ots-signaturev4"));
 }
 
-/* Whether one header comes before another; both names count. */
-static bool header_before(const struct sign_header *a, const struct sign_header *b)
+/* A header in its place: by the bytes behind the prefix, which tell nearly all names apart, then by
+ * the whole name. */
+struct place {
+    uint64_t lead;
+    const struct sign_header *header;
+};
+
+static struct place place_of(const struct sign_header *h)
 {
-    return name_compare(bytes_skip(a->name, PREFIX_BYTES), bytes_skip(b->name, PREFIX_BYTES)) < 0;
+    bytes rest = bytes_skip(h->name, PREFIX_BYTES);
+    struct place p = {0, h};
+
+    for (size_t i = 0; i < 8; i++)
+        p.lead = p.lead << 8 | (i < rest.len ? lower(bytes_u8(rest)[i]) : 0);
+    return p;
+}
+
+static bool place_before(const struct place *a, const struct place *b)
+{
+    return a->lead != b->lead ? a->lead < b->lead
+                              : name_compare(a->header->name, b->header->name) < 0;
 }
 
 /* Feeds "name:value\n" for each header that counts, in the order of names. There are about ten, so
  * they are sorted by insertion. */
 static bool sink_put_headers(struct sink *s, const struct sign_header *headers, size_t count)
 {
-    const struct sign_header *sorted[SIGN_HEADERS_MAX];
+    struct place sorted[SIGN_HEADERS_MAX];
     size_t n = 0, k;
 
     for (size_t i = 0; i < count; i++) {
+        struct place p;
+
         if (!name_counts(headers[i].name))
             continue;
         if (n == SIGN_HEADERS_MAX)
             return false;
-        for (k = n++; k && header_before(&headers[i], sorted[k - 1]); k--)
+        p = place_of(&headers[i]);
+        for (k = n++; k && place_before(&p, &sorted[k - 1]); k--)
             sorted[k] = sorted[k - 1];
-        sorted[k] = &headers[i];
+        sorted[k] = p;
     }
     for (k = 0; k < n; k++) {
-        sink_put_lower(s, sorted[k]->name);
+        sink_put_lower(s, sorted[k].header->name);
         sink_put(s, BYTES_LIT(":"));
-        sink_put(s, trim(sorted[k]->value));
+        sink_put(s, trim(sorted[k].header->value));
         sink_put(s, BYTES_LIT("\n"));
     }
     return true;

@@ -273,7 +273,7 @@ static int setup(void **state)
                              .answer_timeout_ms = 4 * TIMEOUT_MS,
                              .stream_pace = PACE,
                              .body_bytes_max = BODY_MAX,
-                             .body_memory_max = BODY_MEMORY_MAX,
+                             .memory_max = BODY_MEMORY_MAX,
                              .clock = &t.clock,
                              .log = &t.log,
                              .on_head = on_head,
@@ -597,7 +597,7 @@ static void test_body_memory(void **state)
     head_send(third, "/x", BODY_MAX / 3); /* fits when it is announced */
     pause_ms(50);
     http_stat(t.http, &stat);
-    assert_in_range(stat.body_bytes, BODY_MAX - 1, BODY_MAX + 4096);
+    assert_in_range(stat.memory, BODY_MAX - 1, BODY_MAX + 4096);
     head_send(second, "/x", BODY_MAX - 1000);
     assert_int_equal(answer(second, body, sizeof(body), 0, NULL), 503);
     assert_string_equal(body, "fault 503");
@@ -613,11 +613,11 @@ static void test_body_memory(void **state)
     close(third);
     for (int i = 0; i < 100; i++) {
         http_stat(t.http, &stat);
-        if (!stat.body_bytes)
+        if (!stat.memory)
             break;
         pause_ms(10);
     }
-    assert_int_equal(stat.body_bytes, 0);
+    assert_int_equal(stat.memory, 0);
 }
 
 int main(void)

@@ -1,0 +1,39 @@
+/* memory.h: one budget for what the engine keeps and what requests hold.
+ *
+ * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has a half; of that
+ * it gives up to a half again as requests hold more than the last quarter. When they hold a half
+ * of all, no new request begins. One that has begun may still take what a request may
+ * (request_memory_max). */
+#ifndef TABLE_MEMORY_H
+#define TABLE_MEMORY_H
+
+#include "engine/engine.h"
+#include "widerow.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+struct memory {
+    uint64_t total;
+    atomic_size_t requests; /* the meter of all calls' arenas */
+    uint64_t (*front)(void *arg);
+    void *front_arg;
+    pthread_mutex_t lock;    /* of the engine's share */
+    _Atomic uint64_t spared; /* what the engine was asked to do without */
+};
+
+void memory_init(struct memory *m, const struct wr_options *o);
+
+/* For engine_conf.memory_bytes. */
+uint64_t memory_of_engine(const struct memory *m);
+
+/* What requests may hold before no new one begins. */
+uint64_t memory_of_requests(const struct memory *m);
+
+/* Whether they hold so much; has the engine give way first. Any thread; does not wait. */
+bool memory_full(struct memory *m, struct engine *e);
+
+/* Lets the engine have again what requests do not need any more. Not from a loop thread. */
+void memory_give_back(struct memory *m, struct engine *e);
+
+#endif
