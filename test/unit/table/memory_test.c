@@ -17,10 +17,10 @@ static uint64_t on_front(void *arg)
     return front_bytes;
 }
 
-static void on_spare(struct engine *e, uint64_t bytes)
+static void on_spare(struct engine *e, uint64_t less)
 {
     (void)e;
-    spared = bytes;
+    spared = less;
     asked++;
 }
 
