@@ -6,6 +6,7 @@
 #   MEASURES="read write" bench/run.sh full      only these: read cpu write hot batch range small half wide grow disk cells
 #   PEERS="postgres redis"                       only these (bench/peers/)
 #   RECORDS, SECONDS_EACH, ROUNDS, CONNECTIONS   the sizes
+#   MEMORY                                       widerowd's --memory; its peers have 1 GiB of cache
 #   WORK                                         a folder on the disk to measure; JSON (…/last.json)
 #
 # A cloud machine changes its speed from minute to minute. So a round measures every subject once, one after the other, all
@@ -35,7 +36,7 @@ full)
     ;;
 esac
 tier=$1 seconds=$SECONDS_EACH
-: "${CONNECTIONS:=64}" "${BUILD:=build-release}" "${WORK:=/var/tmp}" "${MEASURES:=$all_measures}" "${PEERS=$all_peers}"
+: "${CONNECTIONS:=64}" "${MEMORY:=1G}" "${BUILD:=build-release}" "${WORK:=/var/tmp}" "${MEASURES:=$all_measures}" "${PEERS=$all_peers}"
 : "${WIDE_COLUMNS:=100000}" "${CELLS:=$here/cells.sh}"
 build=$PWD/$BUILD
 : "${JSON:=$build/bench/last.json}"

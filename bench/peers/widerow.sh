@@ -1,11 +1,11 @@
-# Widerow itself, as it comes. Also with ten times the records in a folder of its own (grown), for what growth costs.
+# Widerow itself, with as much memory as its peers have. Also with ten times the records in a folder of its own (grown), for what growth costs.
 
 widerow_title="Widerow"
 grown_title="Widerow, 10x records"
 
 # start_widerowd NAME: NAME_pid and NAME_port are set.
 start_widerowd() {
-    "$build/widerowd" --data "$work/$1.data" --http 127.0.0.1:0 --admin off --log-level warn \
+    "$build/widerowd" --data "$work/$1.data" --memory "$MEMORY" --http 127.0.0.1:0 --admin off --log-level warn \
         --port-file "$work/$1.port" >"$work/$1.log" 2>&1 &
     eval "$1_pid=$!"
     wait_for test -s "$work/$1.port" || return 1
@@ -16,7 +16,7 @@ widerow_start() { start_widerowd widerow; }
 grown_start() { start_widerowd grown; }
 widerow_stop() { end_process "$widerow_pid"; }
 grown_stop() { end_process "$grown_pid"; }
-widerow_settings() { echo "widerowd as it comes (--memory 256M, synced writes), signed HTTP; widerow bench, one thread"; }
+widerow_settings() { echo "widerowd --memory $MEMORY (half of it block cache), synced writes, signed HTTP; widerow bench, one thread"; }
 grown_settings() { widerow_settings; }
 
 # ask_widerow NAME RECORDS WORKLOAD...

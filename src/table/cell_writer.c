@@ -34,7 +34,6 @@
 #include <time.h>
 
 #define INLINE_BYTES ((uint64_t)1 << 20)
-#define BULK_BYTES_MIN ((uint64_t)16 << 20)
 #define GROUP_BYTES ((size_t)4 << 20) /* of chunks in one batch through the log */
 #define RETRY_PAUSE_MS 20
 #define RETRIES 1500 /* of a batch that storage is too busy for: 30 s */
@@ -45,8 +44,10 @@ struct wr_cell_writer {
     struct ctx
         c; /* the request's memory; used by one thread at a time, as the stream is handed on */
     struct job job;
-    struct wr_request request; /* the UpdateRow at the end */
+    struct wr_request request; /* the UpdateRow at the end, or what was attached */
     struct wr_cell cell;
+    bool attached; /* `cell` is that at `at` of the request */
+    size_t at;
     bytes cols;
     uint64_t id, length;
     uint8_t sha256[32], md5[16];
@@ -177,6 +178,19 @@ int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *put,
     return E_OK;
 }
 
+void cell_writer_attach(struct wr_cell_writer *w, const struct wr_request *req, size_t at)
+{
+    const struct wr_cell *cell = &req->put_row.row.cells[at];
+
+    w->request = *req;
+    w->cell = *cell;
+    w->attached = true;
+    w->at = at;
+    w->crc8 =
+        cell->crc8_known ? cell->crc8 : value_crc8(cell->name, &cell->value, cell->timestamp_ms);
+    w->cell.crc8_known = true;
+}
+
 static void writer_destroy(struct wr_cell_writer *w)
 {
     struct wr_db *db = w->db;
@@ -279,7 +293,7 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
     (void)fault_hit(FAULT_cell_after_record);
     /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
      * in between, batches find their way. */
-    if (w->length >= BULK_BYTES_MIN && !w->table->schema.mirror.id &&
+    if (w->length >= CELL_BULK_BYTES_MIN && !w->table->schema.mirror.id &&
         (w->db->caps & ENGINE_ONE_MAP))
         TRY(engine_bulk(c, w->db->engine, w->table->schema.place.id, &w->bulk));
     return E_OK;
@@ -322,7 +336,8 @@ static void chunk_hash(struct wr_cell_writer *w, const uint8_t *data, size_t len
     EVP_DigestUpdate(w->sha256_ctx, data, len);
     if (w->md5_ctx)
         EVP_DigestUpdate(w->md5_ctx, data, len);
-    if (w->length <= (uint64_t)LIMIT_CELL_MOST) /* nobody is shown the checksum of larger ones */
+    if (!w->attached &&
+        w->length <= (uint64_t)LIMIT_CELL_MOST) /* nobody is shown the checksum of larger ones */
         w->crc8 = crc8(w->crc8, data, len);
 }
 
@@ -365,6 +380,17 @@ static int check_hashes(struct ctx *c, struct wr_cell_writer *w, uint8_t sha256[
     return E_OK;
 }
 
+/* The reference stands where the value did. */
+static void writer_take_place(struct wr_cell_writer *w)
+{
+    struct wr_row *row = &w->request.put_row.row;
+    struct wr_cell *cells = ARENA_ARRAY(&w->c.arena, struct wr_cell, row->cell_count);
+
+    memcpy(cells, row->cells, sizeof(*cells) * row->cell_count);
+    cells[w->at] = w->cell;
+    row->cells = cells;
+}
+
 /* All chunks are stored; the cell is ready to become part of its row. */
 static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
 {
@@ -386,6 +412,8 @@ static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
         TRY(bulk_finish(c, w->bulk));
     w->cell.value = big_value(&w->c.arena, &ref);
     w->cell.apart = true;
+    if (w->attached)
+        writer_take_place(w);
     if (fault_hit(FAULT_cell_before_publish))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
     return E_OK;

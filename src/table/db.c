@@ -305,8 +305,12 @@ static int check_transaction(struct call *call)
 
 void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
 {
-    struct call *call = call_new(db, request, done, arg);
+    struct call *call;
 
+    if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
+        cell_stage(db, request, done, arg))
+        return;
+    call = call_new(db, request, done, arg);
     if (check_transaction(call)) {
         call_finish(call);
         return;

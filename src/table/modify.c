@@ -388,8 +388,8 @@ static int check_comparable(struct ctx *c, const struct wr_filter *f, const stru
     for (size_t i = 0; i < count; i++)
         if (cells[i].apart && bytes_equal(cells[i].name, f->column.column))
             return fail(c, E_PARAMETER,
-                        "Column '%.*s' holds a value of %zu bytes that was put as a stream: a "
-                        "condition can ask whether it exists, not compare it.",
+                        "Column '%.*s' holds a value of %zu bytes, which is kept apart from its "
+                        "row: a condition can ask whether it exists, not compare it.",
                         BYTES_FMT(cells[i].name), big_cell_size(&cells[i]));
     return E_OK;
 }

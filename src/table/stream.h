@@ -21,6 +21,17 @@ bool streams_use(struct streams *s, uint64_t id);
 void streams_use_begin(struct streams *s, uint64_t id);
 void streams_use_end(struct streams *s, uint64_t id);
 
+/* A value of so many bytes goes past the log. */
+#define CELL_BULK_BYTES_MIN ((uint64_t)16 << 20)
+
+/* The last step of the upload is `req`, a PutRow or UpdateRow whose cell `at` it is, instead of an
+ * UpdateRow of that cell alone. `req` and what it points to must stay until the upload is done. */
+void cell_writer_attach(struct wr_cell_writer *w, const struct wr_request *req, size_t at);
+
+/* Takes on a PutRow or UpdateRow with a cell that is better brought in as a stream: done() will be
+ * called, as wr_submit() says. False: it has none. Does not wait. */
+bool cell_stage(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg);
+
 /* Finds the table, referenced, and encodes the key of a row with this cell. */
 int stream_find_row(struct ctx *c, struct wr_db *db, bytes instance, bytes table_name,
                     const struct wr_key *key, bytes column, struct table **table, bytes *cols);

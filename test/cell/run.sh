@@ -109,23 +109,24 @@ start
 check "put the old value" cell put t 1 c "$work/a"
 stop
 for point in cell_after_record bulk_before_ingest bulk_after_ingest cell_before_publish commit_before_sync cell_after_publish; do
-    for new in b c; do
+    for how in b c "b --call"; do # --call: one UpdateRow, of which the server makes a stream
+        new=${how% *}
         [[ $point != bulk_* || $new = b ]] || continue
         # The upload's own commits come before the one that makes it part of the row.
         start "$point:crash:1"
-        cell put t 1 c "$work/$new"
+        cell put t 1 c "$work/$new" ${how#"$new"}
         stop KILL
         start
         if [ $point = cell_after_publish ]; then
-            check "$point: the new value ($new)" got 1 "$work/$new"
+            check "$point: the new value ($how)" got 1 "$work/$new"
             check "$point: put the old value again" cell put t 1 c "$work/a"
             stop
             start
         else
-            check "$point: the old value ($new)" got 1 "$work/a"
+            check "$point: the old value ($how)" got 1 "$work/a"
         fi
-        check "$point: no space is lost ($new)" space_below 45
-        check "$point: still there ($new)" got 1 "$work/a"
+        check "$point: no space is lost ($how)" space_below 45
+        check "$point: still there ($how)" got 1 "$work/a"
         stop
     done
 done
