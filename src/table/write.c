@@ -16,7 +16,8 @@
  *   - Where other processes write too (no ENGINE_SOLE_WRITER), a latch keeps out only our own.
  * There each batch guards the heads that its rows were decided on; a head names its row's state,
  * wide rows' too. Rows whose guard failed are read and decided again in another round, in order,
- *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT.
+ *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the changes
+ *     of one row there is one a round, for the first may have to be decided again.
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
@@ -49,7 +50,9 @@ struct write_row {
     struct access access;
     struct load load;
     struct latch latch;
-    bool todo; /* in this round */
+    bool todo;  /* in this round */
+    int walked; /* the last round, from 1, in which the walk came by */
+    bool later; /* waits for the next round: an earlier change of its row has not landed yet */
     bool latched;
     bool begun; /* checked against its table; m is filled in */
     bool loading;
@@ -231,6 +234,8 @@ static void group_done(void *arg, int code)
         for (size_t i = g->first; i < g->end; i++) {
             struct write_row *r = &op->rows[i];
 
+            if (r->later)
+                continue;
             if (code && r->todo && r->decided)
                 row_set(r, code, err_info(code)->text);
             r->todo = false;
@@ -424,7 +429,7 @@ static void op_again(struct write_op *op)
         r->m = *r->begun_as;
         *r->result = (struct wr_row_result){.code = 0};
         r->load = (struct load){.c = NULL};
-        r->loading = r->decided = false;
+        r->loading = r->decided = r->later = false;
         r->before = NULL;
         r->superseded = r->any_changed = false;
     }
@@ -476,6 +481,18 @@ static bool row_latch(struct write_op *op, struct write_row *r, struct run_list 
     return true;
 }
 
+/* Whether an earlier change of its row is under way in this round. */
+static bool row_waits(struct write_op *op, struct write_row *r)
+{
+    latch_prepare(op, r);
+    r->walked = op->round + 1;
+    for (struct write_row *b = op->rows; b < r; b++)
+        if (b->walked == r->walked && b->table_at == r->table_at &&
+            bytes_equal(b->latch.key, r->latch.key))
+            return true;
+    return false;
+}
+
 /* A batch is of one partition: the pending group ends before a row of another one. */
 static void row_route(struct write_op *op, const struct write_row *r, struct run_list *woken)
 {
@@ -501,6 +518,11 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             group_end(op, woken);
         if (!row_begin(op, r)) {
             r->todo = false;
+            continue;
+        }
+        if (!(op->call->db->caps & ENGINE_SOLE_WRITER) && row_waits(op, r)) {
+            r->later = true;
+            atomic_store(&op->again, true);
             continue;
         }
         row_route(op, r, woken);

@@ -305,10 +305,10 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
     ctx_release(&c);
 }
 
-bytes http_header(const struct http_request *r, const char *name)
+bytes http_header_find(const struct http_request *r, bytes name)
 {
     for (size_t i = 0; i < r->header_count; i++)
-        if (bytes_equal(r->headers[i].name, bytes_str(name)))
+        if (bytes_equal(r->headers[i].name, name))
             return r->headers[i].value;
     return BYTES_NONE;
 }
