@@ -48,6 +48,13 @@ void arena_release(struct arena *a)
     *a = (struct arena){0};
 }
 
+void arena_meter(struct arena *a, atomic_size_t *meter)
+{
+    a->meter = meter;
+    for (const struct arena_block *b = a->blocks; b; b = b->next)
+        atomic_fetch_add_explicit(meter, b->size, memory_order_relaxed);
+}
+
 /* Starts a block that holds at least `size` bytes; blocks double so that large requests need few.
  */
 static void arena_grow(struct arena *a, size_t size)

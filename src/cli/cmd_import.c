@@ -127,6 +127,7 @@ static int source_open(struct ctx *c, struct import *im, const char *path)
         fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
+    s->records.stop = &interrupted;
     TRY(record_begin(c, &s->records, fd, im->options->input));
     im->file_bytes = s->records.total_bytes;
     s->json = s->records.format == RECORD_JSONL;
@@ -221,6 +222,8 @@ static int json_header(struct ctx *c, struct import *im, const char *name,
     TRY(add_names(c, &s->records, im->options->key));
     TRY(add_names(c, &s->records, im->options->columns));
     source_read_ahead(c, s);
+    if (s->has_next && s->next_result == CSV_FAILED && !s->ahead_count)
+        return fail(c, E_PARAMETER, "%s: %s", name, source_message(s));
     if (!s->records.column_count)
         return fail(c, E_PARAMETER, "there is no record in %s%s%s", name,
                     s->ahead_count ? "; line 1: " : "", s->ahead_count ? s->ahead_bad[0] : "");

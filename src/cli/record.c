@@ -29,9 +29,14 @@ static bool fill(struct record_reader *r)
         r->capacity = r->end * 2 + READ_BYTES;
         r->data = mem_realloc(r->data, r->capacity);
     }
-    do
-        n = read(r->fd, r->data + r->end, r->capacity - r->end);
-    while (n < 0 && errno == EINTR);
+    do {
+        if (r->stop && *r->stop) {
+            errno = ECANCELED;
+            n = -1;
+        } else {
+            n = read(r->fd, r->data + r->end, r->capacity - r->end);
+        }
+    } while (n < 0 && errno == EINTR);
     if (n < 0) {
         snprintf(r->message, sizeof(r->message), "reading failed: %s", strerror(errno));
         return false;
@@ -310,10 +315,12 @@ static int tell_format(struct ctx *c, struct record_reader *r, const char *forma
 
 int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format)
 {
+    const volatile sig_atomic_t *stop = r->stop;
     struct stat st;
 
     memset(r, 0, sizeof(*r));
     r->fd = fd;
+    r->stop = stop;
     r->next_line = 1;
     r->arena = &c->arena;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
@@ -324,6 +331,7 @@ int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *for
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
                    const char *format)
 {
+    r->stop = NULL;
     TRY(record_begin(c, r, fd, format));
     if (r->format == RECORD_CSV)
         return read_header(c, r, name);

@@ -10,13 +10,17 @@
 #include "base/ctx.h"
 #include "cli/csv.h"
 
+#include <signal.h>
+
 #define RECORD_COLUMNS_MAX 256
 
 enum record_format { RECORD_CSV, RECORD_JSONL };
 
 struct record_reader {
     enum record_format format;
-    int fd;               /* -1: none */
+    int fd; /* -1: none */
+    const volatile sig_atomic_t
+        *stop;            /* NULL, or: reading ends when it is set. Set it before record_begin() */
     uint64_t total_bytes; /* of the file; 0: not known */
     bytes names[RECORD_COLUMNS_MAX];
     size_t column_count;

@@ -90,7 +90,9 @@ struct rocks {
     uint64_t memory_bytes;
     uint64_t unsynced_bytes_max;
     struct folder folder;
-    struct watermark watermark; /* the committer's, once that runs */
+    struct watermark watermark; /* the committer's, once that runs, like the next two */
+    struct manifest doubtful;   /* how far it goes since an error was seen; number 0: none was */
+    uint64_t errors_seen;       /* in the background, since it was opened */
     struct cache *cache;
     rocksdb_options_t *options;
     rocksdb_writeoptions_t *append_now, *append_waiting;

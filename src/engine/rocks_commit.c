@@ -45,17 +45,24 @@ static int commit_sync(void *arg)
 
 /* Follows the MANIFEST, but not into bytes whose sync has failed: RocksDB was told of that, and our
  * own sync of them after it says that all is well, whatever became of them. They would be missed
- * when the database is opened again, although nothing depends on them. */
+ * when the database is opened again, although nothing depends on them. A file that grows after that
+ * is sound, for RocksDB never writes again to one whose sync failed. */
 static int follow(struct rocks *r)
 {
-    const struct manifest *known = &r->watermark.manifest;
-    struct manifest now = *known;
+    struct manifest known = r->doubtful.number ? r->doubtful : r->watermark.manifest, now = known;
     int error = manifest_follow(r->folder.db, &now);
+    uint64_t errors;
 
-    if (error || (now.number == known->number && now.size == known->size))
+    if (error || (now.number == known.number && now.size == known.size))
         return error;
-    if (!r->handle || !rocks_property(r->handle, "rocksdb.background-errors"))
+    errors = r->handle ? rocks_property(r->handle, "rocksdb.background-errors") : 0;
+    if (errors > r->errors_seen) {
+        r->doubtful = now;
+    } else {
         r->watermark.manifest = now;
+        r->doubtful = (struct manifest){.number = 0};
+    }
+    r->errors_seen = errors;
     return 0;
 }
 

@@ -48,7 +48,7 @@ static int drop_many(struct ctx *c, struct rocks *r, struct handle *h,
     code = rocks_write_and_wait(r, edits);
     if (code != E_OK)
         return fail_code(c, code);
-    if (rocks_space_short(r))
+    if (rocks_space_short(r) || atomic_load(&h->compaction_off))
         return E_OK; /* rocks_space.c compacts as far as there is room */
     how = rocksdb_compactoptions_create();
     rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
@@ -124,7 +124,9 @@ int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
         int code = rocks_enter(c, r, VIEW_LATEST, &in);
 
         rocksdb_compactoptions_set_exclusive_manual_compaction(how, 0);
-        if (code == E_OK) {
+        if (code == E_OK && atomic_load(&in.handle->compaction_off)) {
+            rocks_leave(&in);
+        } else if (code == E_OK) {
             rocksdb_compact_range_opt(in.handle->db, how, p->ranges[i].start.ptr,
                                       p->ranges[i].start.len, p->ranges[i].end.ptr,
                                       p->ranges[i].end.len);

@@ -210,7 +210,10 @@ static void room_check(struct rocks *r, struct handle *h, struct room *room)
         return;
     }
     sequence = rocksdb_get_latest_sequence_number(h->db);
-    if (now_us < room->next_us || (room->tried && sequence == room->sequence))
+    /* Without a change another try gains nothing, unless a snapshot has gone or others have made
+     * room; so there is one now and then. */
+    if (now_us < room->next_us ||
+        (room->tried && sequence == room->sequence && now_us < room->next_us + ROOM_PAUSE_US_MAX))
         return;
     /* Writes that are still taken shall not end because of this. It begins with a flush, which
      * cannot be broken off. */

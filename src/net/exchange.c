@@ -92,7 +92,6 @@ static struct exchange *exchange_alloc(struct http *h, struct conn *c)
     memset(x, 0, sizeof(*x));
     ctx_init(&r->ctx, h->conf.clock, h->conf.log, x + 1, EXCHANGE_BYTES - sizeof(*x));
     r->ctx.arena.cap = h->conf.request_memory_max;
-    r->ctx.arena.meter = h->memory;
     r->start_us = clock_mono_us(h->conf.clock);
     x->http = h;
     x->conn = c;
@@ -404,7 +403,7 @@ static int exchange_reserve(struct exchange *x, size_t n)
     size_t max = x->super.body_bytes_max, want = x->body_capacity * 2;
     uint8_t *body;
 
-    if (n > max - x->body_len)
+    if (n > max - x->body_len || x->body_len + n > x->http->conf.memory_max)
         return 413;
     if (!exchange_charge(x, x->body_len + n))
         return 503;
@@ -449,7 +448,7 @@ static int exchange_check_length(struct exchange *x)
 
     if (length == HTTP_LENGTH_UNKNOWN || length <= CHARGE_BYTES)
         return 0;
-    if (length > x->super.body_bytes_max)
+    if (length > x->super.body_bytes_max || length > conf->memory_max)
         return 413;
     return atomic_load(x->http->memory) + length > conf->memory_max ? 503 : 0;
 }
@@ -496,6 +495,8 @@ static enum MHD_Result exchange_head(struct exchange *x)
     }
     if (!x->replied && !x->sink && (status = exchange_check_length(x)))
         exchange_fault(x, status);
+    if (!x->replied) /* a stranger's does not count: he could fill the budget */
+        arena_meter(&x->super.ctx.arena, x->http->memory);
     return x->replied ? exchange_refuse_head(x) : MHD_YES;
 }
 

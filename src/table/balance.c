@@ -16,7 +16,7 @@
 #define LOOK_EVERY_MS 250
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
-#define CUT_IS_LOST_US (3 * 1000000ll)
+#define CUT_IS_LOST_US 1500000ll
 #define PIECES 8 /* measured again when that part of partition_bytes_max was written */
 
 struct balancer {

@@ -7,7 +7,8 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->reply = (struct wr_reply){.op = req->op, .message = ""};
     ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
     call->c.arena.cap = (size_t)db_limits(db)->request_memory_max;
-    call->c.arena.meter = &db->memory.requests;
+    call->held = held_memory_ref(db->memory.requests);
+    arena_meter(&call->c.arena, &call->held->bytes);
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
     call->req = req;
@@ -41,11 +42,14 @@ int call_check_deadline(struct call *call)
 
 void wr_reply_free(struct wr_reply *reply)
 {
+    struct held_memory *held;
     struct call *call;
 
     if (!reply)
         return;
     call = PORT_CONTAINER(reply, struct call, reply);
+    held = call->held;
     ctx_release(&call->c);
     mem_free(call);
+    held_memory_unref(held);
 }

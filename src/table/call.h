@@ -9,6 +9,7 @@ struct call {
     struct wr_reply reply; /* what the caller sees; wr_reply_free() finds the call around it */
     struct ctx c;
     struct wr_db *db;
+    struct held_memory *held;
     const struct wr_request *req;
     wr_done_fn *done;
     void *arg;

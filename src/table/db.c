@@ -234,7 +234,7 @@ void wr_close(struct wr_db *db)
     if (db->engine)
         engine_close(db->engine);
     latch_table_free(db->latches);
-    pthread_mutex_destroy(&db->memory.lock);
+    memory_release(&db->memory);
     mem_free(db);
 }
 
@@ -249,7 +249,7 @@ void wr_status(struct wr_db *db, struct wr_status *out)
                               .bytes_stored = s.bytes_stored,
                               .remote_reads = s.remote_reads,
                               .remote_writes = s.remote_writes,
-                              .request_memory = atomic_load(&db->memory.requests)};
+                              .request_memory = atomic_load(&db->memory.requests->bytes)};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
 }

@@ -4,10 +4,24 @@
 
 void memory_init(struct memory *m, const struct wr_options *o)
 {
+    m->requests = mem_zalloc(sizeof(*m->requests));
+    atomic_init(&m->requests->refs, 1);
     m->total = o->memory_bytes ? o->memory_bytes : MEMORY_DEFAULT;
     m->front = o->front_memory;
     m->front_arg = o->front_arg;
     pthread_mutex_init(&m->lock, NULL);
+}
+
+void held_memory_unref(struct held_memory *h)
+{
+    if (atomic_fetch_sub(&h->refs, 1) == 1)
+        mem_free(h);
+}
+
+void memory_release(struct memory *m)
+{
+    held_memory_unref(m->requests);
+    pthread_mutex_destroy(&m->lock);
 }
 
 uint64_t memory_of_engine(const struct memory *m)
@@ -22,7 +36,7 @@ uint64_t memory_of_requests(const struct memory *m)
 
 static uint64_t held(struct memory *m)
 {
-    return atomic_load_explicit(&m->requests, memory_order_relaxed) +
+    return atomic_load_explicit(&m->requests->bytes, memory_order_relaxed) +
            (m->front ? m->front(m->front_arg) : 0);
 }
 

@@ -13,9 +13,24 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What requests hold: the meter of their arenas. A reply may be freed when the database is closed
+ * already, so the database and each reply have a reference. */
+struct held_memory {
+    atomic_size_t bytes;
+    atomic_uint refs;
+};
+
+static inline struct held_memory *held_memory_ref(struct held_memory *h)
+{
+    atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+    return h;
+}
+
+void held_memory_unref(struct held_memory *h);
+
 struct memory {
     uint64_t total;
-    atomic_size_t requests; /* the meter of all calls' arenas */
+    struct held_memory *requests;
     uint64_t (*front)(void *arg);
     void *front_arg;
     pthread_mutex_t lock;    /* of the engine's share */
@@ -23,6 +38,8 @@ struct memory {
 };
 
 void memory_init(struct memory *m, const struct wr_options *o);
+
+void memory_release(struct memory *m);
 
 /* For engine_conf.memory_bytes. */
 uint64_t memory_of_engine(const struct memory *m);

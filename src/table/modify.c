@@ -814,6 +814,14 @@ void edits_mirror(struct edits *e, size_t from, const struct schema *s)
     }
 }
 
+static bool refers_to(const struct row *row, uint64_t id)
+{
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (row->cells[i].apart && apart_id(&row->cells[i]) == id)
+            return true;
+    return false;
+}
+
 static void row_edits(const struct modify *m, struct edits *e)
 {
     const struct row *old = &m->old, *now = &m->row;
@@ -834,9 +842,10 @@ static void row_edits(const struct modify *m, struct edits *e)
     edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));
     if (now->wide)
         wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
-    /* What was on its way has come to its place. */
+    /* What was on its way has come to its place, unless the row has no use for it (an old version,
+     * say): then it stays trash. */
     for (size_t i = 0; i < m->change->row.cell_count; i++)
-        if (m->change->row.cells[i].apart)
+        if (m->change->row.cells[i].apart && refers_to(now, apart_id(&m->change->row.cells[i])))
             edits_add(e, EDIT_DELETE,
                       big_trash_key(e->arena, &m->table->schema.place, m->cols,
                                     apart_id(&m->change->row.cells[i])),

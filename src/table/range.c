@@ -178,6 +178,7 @@ static void row_memory_open(struct range_op *op)
     op->row_memory = arena_alloc(&c->arena, ROW_BYTES);
     ctx_init(op->row_c, c->clock, c->log, op->row_memory, ROW_BYTES);
     op->row_c->arena.cap = c->arena.cap;
+    op->row_c->arena.meter = c->arena.meter;
     op->row_c->deadline_ms = c->deadline_ms;
 }
 
@@ -185,11 +186,13 @@ static void row_memory_open(struct range_op *op)
 static void row_memory_reuse(struct range_op *op)
 {
     struct arena *a = &op->own_row_c.arena;
+    atomic_size_t *meter = a->meter;
     size_t cap = a->cap;
 
     arena_release(a);
     arena_init(a, op->row_memory, ROW_BYTES);
     a->cap = cap;
+    a->meter = meter;
 }
 
 /* Passes on what went wrong in a row's own memory. */

@@ -2,9 +2,8 @@
  *
  * A table's traffic (partition.h) keeps its newest map, whichever description a request holds; a
  * call looks there under a lock that is held for the search alone. The router is one thread. It has
- * the descriptions of tables whose requests are parked read again, ever less often, and if a cut
- * seems to have lost who made it, it ends the cut itself (catalog_end_cut), which any number of
- * processes may do at once. */
+ * the descriptions of tables whose requests are parked read again, ever less often. It takes no
+ * latch and waits for nobody. */
 #include "table/route.h"
 
 #include "base/thread.h"
@@ -17,7 +16,6 @@
 
 #define POLL_MS_MIN 2
 #define POLL_MS_MAX 50
-#define CUT_IS_LOST_MS 1500 /* parked for so long, one ends the cut oneself */
 
 struct router {
     struct wr_db *db;
@@ -568,17 +566,16 @@ int route_size_now(struct ctx *c, const struct table *t, const struct key_range 
 
 /* ---- the thread ---- */
 
-/* One table that somebody waits for: read again, once a round. Its cut, if it seems to be lost, is
- * brought to its end. */
-static int look_again(struct router *r, const struct table *t, int64_t age_ms)
+/* One table that somebody waits for: read again, once a round. A cut that seems to be lost is the
+ * balancer's to end (balance.c): it takes the catalog's latch, and whoever holds that may wait for
+ * this thread. */
+static int look_again(struct router *r, const struct table *t)
 {
     struct ctx c;
     int code;
 
     ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
     code = catalog_refresh(&c, t);
-    if (!code && age_ms > CUT_IS_LOST_MS)
-        code = catalog_end_cut(&c, t);
     if (code && code != E_NOT_EXIST && code != E_PARTITION)
         log_warn(&r->db->log, "partitions: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  c.text ? c.text : err_info(code)->text);
@@ -621,19 +618,16 @@ static int64_t round_of(struct router *r, struct route_wait **list, bool stop)
 
     *list = sift(*list, now_ms, stop);
     for (struct route_wait *w = *list; w; w = w->next) {
-        int64_t oldest = now_ms - w->since_ms;
+        int64_t age = now_ms - w->since_ms;
         bool seen = false;
         int code;
 
-        youngest = oldest < youngest ? oldest : youngest;
+        youngest = age < youngest ? age : youngest;
         for (struct route_wait *v = *list; v != w; v = v->next)
             seen |= v->table->traffic == w->table->traffic;
         if (seen)
             continue;
-        for (struct route_wait *v = w; v; v = v->next)
-            if (v->table->traffic == w->table->traffic && now_ms - v->since_ms > oldest)
-                oldest = now_ms - v->since_ms;
-        code = look_again(r, w->table, oldest);
+        code = look_again(r, w->table);
         for (struct route_wait *v = w; v; v = v->next)
             if (v->table->traffic == w->table->traffic)
                 v->code = code;

@@ -38,7 +38,7 @@ static void test_shares(void **state)
 
     /* Their own quarter is theirs. */
     front_bytes = TOTAL / 8;
-    atomic_store(&m.requests, TOTAL / 8);
+    atomic_store(&m.requests->bytes, TOTAL / 8);
     assert_false(memory_full(&m, &e));
     assert_int_equal(asked, 0);
 
@@ -67,6 +67,7 @@ static void test_shares(void **state)
     assert_int_equal(spared, 0);
     memory_give_back(&m, &e);
     assert_int_equal(asked, 1);
+    memory_release(&m);
 }
 
 /* Blocks of many arenas are counted while they are held. */
@@ -79,9 +80,17 @@ static void test_meter(void **state)
     (void)state;
     arena_init(&a, first, sizeof(first));
     arena_init(&b, NULL, 0);
-    a.meter = b.meter = &meter;
+    arena_meter(&a, &meter);
     arena_alloc(&a, 8);
     assert_int_equal(meter, 0); /* the caller's own memory */
+    arena_alloc(&b, 500000);
+    assert_int_equal(meter, 0);
+    arena_meter(&b, &meter); /* also what it has already */
+    assert_in_range(meter, 500000, 510000);
+    arena_release(&b);
+    assert_int_equal(meter, 0);
+    arena_init(&b, NULL, 0);
+    arena_meter(&b, &meter);
     arena_alloc(&a, 100000);
     assert_in_range(meter, 100000, 110000);
     arena_alloc(&b, 1000000);
