@@ -138,9 +138,10 @@ suite tidy 60 tools/tidy.sh
 suite unit 180 unit
 # The nightly tier has to fit into an hour: what mostly computes, what mostly waits for the disk, what needs a cluster, and the rest go
 # side by side. Only `hostile` compares speeds; it comes when those have ended.
+# Its cluster's suite goes beside the others in every tier: it mostly waits.
+beside rados pool 5 test/rados/run.sh
 if [ "$nightly" ]; then
     beside fuzz computing 10 test/fuzz/run.sh
-    beside rados pool 5 test/rados/run.sh
     beside crash waiting 5 test/crash/run.sh
     beside io waiting 5 test/io/run.sh
 fi
