@@ -55,6 +55,13 @@ void arena_meter(struct arena *a, atomic_size_t *meter)
         atomic_fetch_add_explicit(meter, b->size, memory_order_relaxed);
 }
 
+void arena_unmeter(struct arena *a)
+{
+    for (const struct arena_block *b = a->blocks; a->meter && b; b = b->next)
+        atomic_fetch_sub_explicit(a->meter, b->size, memory_order_relaxed);
+    a->meter = NULL;
+}
+
 /* Starts a block that holds at least `size` bytes; blocks double so that large requests need few.
  */
 static void arena_grow(struct arena *a, size_t size)

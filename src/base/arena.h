@@ -35,6 +35,9 @@ void arena_release(struct arena *a);
 /* From now on the arena's blocks, also those it has, are counted in `meter` while they are held. */
 void arena_meter(struct arena *a, atomic_size_t *meter);
 
+/* Its blocks are not counted any more. */
+void arena_unmeter(struct arena *a);
+
 /* Memory of `size` bytes, aligned for any type, not cleared. Never NULL; does not look at the cap.
  */
 void *arena_alloc(struct arena *a, size_t size);

@@ -270,6 +270,9 @@ static enum MHD_Result exchange_answer(struct exchange *x)
     enum MHD_Result result = MHD_YES;
 
     exchange_leave(x);
+    /* What waits for its client is no request any more: clients that do not read must not keep the
+     * others out. Their pace is watched (conn.c). */
+    arena_unmeter(&x->super.ctx.arena);
     x->answered = true;
     x->refs++;
     response = response_new(x);

@@ -95,6 +95,8 @@ static void test_meter(void **state)
     assert_in_range(meter, 100000, 110000);
     arena_alloc(&b, 1000000);
     assert_in_range(meter, 1100000, 1200000);
+    arena_unmeter(&a);
+    assert_in_range(meter, 1000000, 1100000);
     arena_release(&a);
     assert_in_range(meter, 1000000, 1100000);
     arena_release(&b);
