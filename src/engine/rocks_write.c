@@ -14,6 +14,7 @@
 #include "engine/rocks.h"
 
 #include "base/fault.h"
+#include "base/waiter.h"
 #include "engine/committer.h"
 
 #define STALL_US_MAX 2000000
@@ -194,42 +195,17 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
 
 /* ---- writing and waiting */
 
-struct waiter {
-    pthread_mutex_t lock;
-    pthread_cond_t done;
-    bool called;
-    int code;
-};
-
-static void waiter_done(void *arg, int code)
-{
-    struct waiter *w = arg;
-
-    pthread_mutex_lock(&w->lock);
-    w->called = true;
-    w->code = code;
-    pthread_cond_signal(&w->done);
-    pthread_mutex_unlock(&w->lock);
-}
-
 /* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
 {
-    struct waiter waiter = {.code = E_OK};
+    struct waiter waiter;
     struct write w = {.edits = edits, .vital = true, .done = waiter_done, .arg = &waiter};
 
-    pthread_mutex_init(&waiter.lock, NULL);
-    pthread_cond_init(&waiter.done, NULL);
+    waiter_init(&waiter);
     if (edits)
         rocksdb_writebatch_data(edits, &w.size);
     rocks_submit(r, &w);
-    pthread_mutex_lock(&waiter.lock);
-    while (!waiter.called)
-        pthread_cond_wait(&waiter.done, &waiter.lock);
-    pthread_mutex_unlock(&waiter.lock);
-    pthread_mutex_destroy(&waiter.lock);
-    pthread_cond_destroy(&waiter.done);
-    return waiter.code;
+    return waiter_wait(&waiter);
 }
 
 /* ---- the slow lane */

@@ -20,13 +20,14 @@
 
 #include "base/crc8.h"
 #include "base/fault.h"
+#include "base/waiter.h"
 #include "table/big.h"
 #include "table/call.h"
 #include "table/key.h"
 #include "table/modify.h"
 #include "table/name.h"
+#include "table/reply_wait.h"
 #include "table/value.h"
-#include "table/wait.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>
@@ -223,41 +224,18 @@ static void writer_fail(struct wr_cell_writer *w, int code, const char *text)
 
 /* ---- what the pool does for a writer ---- */
 
-struct mark_wait {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool done;
-    int code;
-};
-
-static void mark_done(void *arg, int code)
-{
-    struct mark_wait *m = arg;
-
-    pthread_mutex_lock(&m->lock);
-    m->done = true;
-    m->code = code;
-    pthread_cond_signal(&m->woken);
-    pthread_mutex_unlock(&m->lock);
-}
-
 /* The table's flag comes first, since the sweeper looks at it. */
 static int mark_detached(struct ctx *c, struct wr_cell_writer *w)
 {
-    struct mark_wait m = {.code = E_OK};
+    struct waiter waiter;
+    int code;
 
     if (atomic_load(&w->table->has_detached))
         return E_OK;
-    pthread_mutex_init(&m.lock, NULL);
-    pthread_cond_init(&m.woken, NULL);
-    catalog_mark_detached(w->db, w->table, mark_done, &m);
-    pthread_mutex_lock(&m.lock);
-    while (!m.done)
-        pthread_cond_wait(&m.woken, &m.lock);
-    pthread_mutex_unlock(&m.lock);
-    pthread_mutex_destroy(&m.lock);
-    pthread_cond_destroy(&m.woken);
-    return m.code ? fail_code(c, m.code) : E_OK;
+    waiter_init(&waiter);
+    catalog_mark_detached(w->db, w->table, waiter_done, &waiter);
+    code = waiter_wait(&waiter);
+    return code ? fail_code(c, code) : E_OK;
 }
 
 /* Applies and waits, and tries again while storage is too busy. */
@@ -591,36 +569,13 @@ void wr_cell_finish(struct wr_cell_writer *w, wr_done_fn *done, void *arg)
     pthread_mutex_unlock(&w->lock);
 }
 
-struct finish_wait {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    struct wr_reply *reply;
-};
-
-static void finish_wake(void *arg, struct wr_reply *reply)
-{
-    struct finish_wait *f = arg;
-
-    pthread_mutex_lock(&f->lock);
-    f->reply = reply;
-    pthread_cond_signal(&f->woken);
-    pthread_mutex_unlock(&f->lock);
-}
-
 struct wr_reply *wr_cell_finish_wait(struct wr_cell_writer *w)
 {
-    struct finish_wait f = {.reply = NULL};
+    struct reply_wait r;
 
-    pthread_mutex_init(&f.lock, NULL);
-    pthread_cond_init(&f.woken, NULL);
-    wr_cell_finish(w, finish_wake, &f);
-    pthread_mutex_lock(&f.lock);
-    while (!f.reply)
-        pthread_cond_wait(&f.woken, &f.lock);
-    pthread_mutex_unlock(&f.lock);
-    pthread_mutex_destroy(&f.lock);
-    pthread_cond_destroy(&f.woken);
-    return f.reply;
+    reply_wait_init(&r);
+    wr_cell_finish(w, reply_wait_done, &r);
+    return reply_wait_end(&r);
 }
 
 void wr_cell_writer_free(struct wr_cell_writer *w)

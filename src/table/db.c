@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "table/balance.h"
 #include "table/rekey.h"
+#include "table/reply_wait.h"
 #include "table/route.h"
 #include "table/scrub.h"
 #include "table/sizes.h"
@@ -362,34 +363,11 @@ void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *d
     call_finish(call);
 }
 
-struct exec_wait {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    struct wr_reply *reply;
-};
-
-static void exec_done(void *arg, struct wr_reply *reply)
-{
-    struct exec_wait *w = arg;
-
-    pthread_mutex_lock(&w->lock);
-    w->reply = reply;
-    pthread_cond_signal(&w->woken);
-    pthread_mutex_unlock(&w->lock);
-}
-
 struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request)
 {
-    struct exec_wait w = {.reply = NULL};
+    struct reply_wait r;
 
-    pthread_mutex_init(&w.lock, NULL);
-    pthread_cond_init(&w.woken, NULL);
-    wr_submit(db, request, exec_done, &w);
-    pthread_mutex_lock(&w.lock);
-    while (!w.reply)
-        pthread_cond_wait(&w.woken, &w.lock);
-    pthread_mutex_unlock(&w.lock);
-    pthread_mutex_destroy(&w.lock);
-    pthread_cond_destroy(&w.woken);
-    return w.reply;
+    reply_wait_init(&r);
+    wr_submit(db, request, reply_wait_done, &r);
+    return reply_wait_end(&r);
 }

@@ -10,33 +10,6 @@ struct wait_scan {
     struct waiter w;
 };
 
-void waiter_init(struct waiter *w)
-{
-    *w = (struct waiter){.done = false};
-    pthread_mutex_init(&w->lock, NULL);
-    pthread_cond_init(&w->woken, NULL);
-}
-
-void waiter_wake(struct waiter *w, int code)
-{
-    pthread_mutex_lock(&w->lock);
-    w->done = true;
-    w->code = code;
-    pthread_cond_signal(&w->woken);
-    pthread_mutex_unlock(&w->lock);
-}
-
-int waiter_wait(struct waiter *w)
-{
-    pthread_mutex_lock(&w->lock);
-    while (!w->done)
-        pthread_cond_wait(&w->woken, &w->lock);
-    pthread_mutex_unlock(&w->lock);
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->woken);
-    return w->code;
-}
-
 static void get_done(struct get *g)
 {
     waiter_wake(&PORT_CONTAINER(g, struct wait_get, get)->w, g->code);
@@ -101,16 +74,11 @@ int wait_load(struct load *l)
     return code;
 }
 
-static void apply_wake(void *arg, int code)
-{
-    waiter_wake(arg, code);
-}
-
 int wait_apply(struct ctx *c, struct engine *e, const struct batch *b)
 {
     struct waiter w;
 
     waiter_init(&w);
-    engine_apply(c, e, b, apply_wake, &w);
+    engine_apply(c, e, b, waiter_done, &w);
     return waiter_wait(&w);
 }
