@@ -1,10 +1,6 @@
-/* manifest.c: only the outer form of the file is read. It is that of RocksDB's
- * logs: blocks of 32 KiB with records that begin with a checksum (4 bytes), a
- * length (2) and a type (1); a record does not cross a block, and less than a
- * header at the end of a block is padding. */
 #include "engine/manifest.h"
 
-#include "base/buf.h"
+#include "engine/log_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,8 +10,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define BLOCK_BYTES 32768
-#define HEADER_BYTES 7
 #define PATH_BYTES_MAX 4096
 
 /* The number of the MANIFEST that CURRENT names; 0: it names none. */
@@ -80,37 +74,12 @@ int manifest_follow(const char *db, struct manifest *m)
     return error;
 }
 
-/* Where the last whole record ends. */
-static uint64_t whole_bytes(int fd)
-{
-    uint8_t header[HEADER_BYTES];
-    struct stat st;
-    uint64_t at = 0, end = 0, size;
-
-    if (fstat(fd, &st) != 0)
-        return 0;
-    size = (uint64_t)st.st_size;
-    for (;;) {
-        uint64_t left = BLOCK_BYTES - at % BLOCK_BYTES, length;
-
-        if (left < HEADER_BYTES) {
-            at += left;
-            continue;
-        }
-        if (at + HEADER_BYTES > size || pread(fd, header, HEADER_BYTES, (off_t)at) != HEADER_BYTES)
-            return end;
-        length = HEADER_BYTES + ((uint64_t)header[4] | (uint64_t)header[5] << 8);
-        if (length > left || at + length > size)
-            return end;
-        end = at += length;
-    }
-}
-
 int manifest_check(struct ctx *c, const char *db, const struct manifest *known)
 {
-    uint64_t number = current_number(db), whole;
+    uint64_t number = current_number(db);
     char path[PATH_BYTES_MAX];
-    int fd;
+    struct log_record r;
+    struct log_file f;
 
     if (!known->number || !number || !file_path(db, number, path))
         return E_OK;
@@ -122,13 +91,13 @@ int manifest_check(struct ctx *c, const char *db, const struct manifest *known)
     if (number > known->number)
         return E_OK; /* made at the last start, which ended before it could be
                         remembered */
-    fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
+    if (log_file_open(&f, path) != 0)
         return E_OK;
-    whole = whole_bytes(fd);
-    close(fd);
-    if (whole >= known->size)
+    while (log_file_next(&f, &r))
+        ;
+    log_file_close(&f);
+    if (f.end >= known->size)
         return E_OK;
     return fail(c, E_CORRUPT, "%s can be read up to byte %llu only, but had %llu bytes", path,
-                (unsigned long long)whole, (unsigned long long)known->size);
+                (unsigned long long)f.end, (unsigned long long)known->size);
 }

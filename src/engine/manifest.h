@@ -2,7 +2,7 @@
  * noticed.
  *
  * The MANIFEST lists the table files. RocksDB takes one whose end is missing,
- * or looks so because the length of its last record is damaged, for one that a
+ * or looks so because the length or the type of a record is damaged, for one that a
  * crash cut short, and opens the database without the table files it does not
  * know of: their rows are gone without a word. So the watermark remembers how
  * far the MANIFEST was durable when writes were acknowledged. */

@@ -113,7 +113,7 @@ static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
         return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
     }
     watermark_close(&w);
-    if (manifest_check(c, db, &w.manifest) != E_OK) {
+    if (watermark_check(c, &w, db) != E_OK) {
         const char *why = rocks_text_moved(c, c->text, db, f->db);
 
         ctx_clear(c);

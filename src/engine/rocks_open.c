@@ -4,7 +4,8 @@
  * when the log was deleted. So it is first opened read-only, which replays the log and changes
  * nothing; if the latest sequence number found is below the watermark (watermark.h), the engine
  * refuses. This needs all data in one column family: with several, the loss of one log can hide
- * behind another. */
+ * behind another. What RocksDB overlooks although its log reaches the watermark is found before
+ * (manifest.h, logs.h). */
 #include "engine/rocks.h"
 
 #include "base/buf.h"
@@ -91,7 +92,7 @@ static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence, uin
     rocksdb_t *db;
     const char *why;
 
-    if (manifest_check(c, r->folder.db, &r->watermark.manifest) != E_OK) {
+    if (watermark_check(c, &r->watermark, r->folder.db) != E_OK) {
         why = c->text;
         ctx_clear(c);
         return fail(c, E_CORRUPT,

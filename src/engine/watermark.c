@@ -3,6 +3,7 @@
 #include "engine/watermark.h"
 
 #include "base/buf.h"
+#include "engine/logs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -132,6 +133,12 @@ int watermark_sync(struct watermark *w)
     w->dirty = false;
     w->synced_us = clock_mono_us(w->clock);
     return 0;
+}
+
+int watermark_check(struct ctx *c, const struct watermark *w, const char *db)
+{
+    TRY(manifest_check(c, db, &w->manifest));
+    return logs_check(c, db, w->sequence);
 }
 
 void watermark_close(struct watermark *w)

@@ -36,6 +36,11 @@ int watermark_write(struct watermark *w, uint64_t sequence);
 /* Syncs what has been written. Returns 0 or errno. */
 int watermark_sync(struct watermark *w);
 
+/* E_CORRUPT, with a text that names the file, if the database in `db` has lost some of what w
+ * remembers in a way that RocksDB does not notice (manifest.h, logs.h). What it does notice, and a
+ * log that ends too early, is left to whoever opens it. */
+int watermark_check(struct ctx *c, const struct watermark *w, const char *db);
+
 void watermark_close(struct watermark *w);
 
 #endif

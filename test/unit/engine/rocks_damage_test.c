@@ -5,6 +5,7 @@
 
 #include "base/fault.h"
 #include "base/rng.h"
+#include "engine/log_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -265,6 +266,87 @@ static void test_log_flipped(void **state)
     (void)state;
     assert_int_equal(t.noticed, 0);
     assert_true(t.refused >= 38);
+}
+
+/* Where each record of a log or MANIFEST begins. */
+static int record_offsets(const char *name, off_t *at, int max)
+{
+    char path[400];
+    struct log_file f;
+    struct log_record r;
+    int n = 0;
+
+    snprintf(path, sizeof(path), "%s/%s", original, name);
+    assert_int_equal(log_file_open(&f, path), 0);
+    while (n < max && log_file_next(&f, &r))
+        at[n++] = (off_t)(f.end - r.payload.len - 7);
+    log_file_close(&f);
+    return n;
+}
+
+/* RocksDB takes a record of some types for the end of the file. */
+static void test_manifest_record_types(void **state)
+{
+    off_t at[64];
+    int n = record_offsets(original_manifest, at, 64);
+    struct tally t = {0};
+
+    (void)state;
+    assert_true(n >= 3);
+    for (int i = 0; i < n; i++)
+        for (int bit = 0; bit < 8; bit++) {
+            struct bed b;
+
+            bed_init_copy(&b);
+            flip_bit(&b, original_manifest, at[i] + 6, bit);
+            try_damaged(&b, &t, "type of a MANIFEST record");
+        }
+    assert_int_equal(t.refused, n * 8);
+}
+
+/* Makes two logs of the one: the records from byte `at` on become a log of their own. */
+static void split_log(struct bed *b, off_t at)
+{
+    static char rest[1 << 20];
+    const char *path = path_of(b, original_log);
+    int in = open(path, O_RDWR), out = open(path_of(b, "db/900000.log"), O_WRONLY | O_CREAT, 0600);
+    ssize_t n = pread(in, rest, sizeof(rest), at);
+
+    assert_true(n > 0 && out >= 0);
+    assert_int_equal(write(out, rest, (size_t)n), n);
+    assert_int_equal(ftruncate(in, at), 0);
+    close(in);
+    close(out);
+}
+
+/* The log before the newest: its end must not be lost behind the newest, which reaches the
+ * watermark. */
+static void test_older_log_record_types(void **state)
+{
+    off_t at[ROWS];
+    int n = record_offsets(original_log, at, ROWS), split = 0;
+    struct tally t = {0};
+    struct bed b;
+
+    (void)state;
+    while (split < n && at[split] < LOG_BLOCK_BYTES / 2)
+        split++;
+    assert_in_range(split, 10, n - 10);
+    assert_true(at[n - 1] < LOG_BLOCK_BYTES); /* or what is moved would not begin a block */
+
+    bed_init_copy(&b);
+    split_log(&b, at[split]);
+    try_damaged(&b, &t, "two logs");
+    assert_int_equal(t.harmless, 1);
+    for (int i = 0; i < split; i += split - 1)
+        for (int bit = 0; bit < 8; bit++) {
+            bed_init_copy(&b);
+            split_log(&b, at[split]);
+            flip_bit(&b, original_log, at[i] + 6, bit);
+            try_damaged(&b, &t, "type of a record in the older log");
+        }
+    assert_int_equal(t.refused, 16);
+    assert_int_equal(t.harmless, 1);
 }
 
 static void test_log_cut(void **state)
@@ -544,14 +626,24 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folder_unwritable), /* forks, so before any thread */
-        cmocka_unit_test(test_undamaged),         cmocka_unit_test(test_log_flipped),
-        cmocka_unit_test(test_log_cut),           cmocka_unit_test(test_log_deleted),
-        cmocka_unit_test(test_manifest_flipped),  cmocka_unit_test(test_current_flipped),
-        cmocka_unit_test(test_table_flipped),     cmocka_unit_test(test_files_deleted),
-        cmocka_unit_test(test_accept_lost_table), cmocka_unit_test(test_whole_database_deleted),
-        cmocka_unit_test(test_watermark_damaged), cmocka_unit_test(test_version_other),
-        cmocka_unit_test(test_accept_loss),       cmocka_unit_test(test_folder_refused),
-        cmocka_unit_test(test_folder_locked),     cmocka_unit_test(test_folder_half_made),
+        cmocka_unit_test(test_undamaged),
+        cmocka_unit_test(test_log_flipped),
+        cmocka_unit_test(test_older_log_record_types),
+        cmocka_unit_test(test_manifest_record_types),
+        cmocka_unit_test(test_log_cut),
+        cmocka_unit_test(test_log_deleted),
+        cmocka_unit_test(test_manifest_flipped),
+        cmocka_unit_test(test_current_flipped),
+        cmocka_unit_test(test_table_flipped),
+        cmocka_unit_test(test_files_deleted),
+        cmocka_unit_test(test_accept_lost_table),
+        cmocka_unit_test(test_whole_database_deleted),
+        cmocka_unit_test(test_watermark_damaged),
+        cmocka_unit_test(test_version_other),
+        cmocka_unit_test(test_accept_loss),
+        cmocka_unit_test(test_folder_refused),
+        cmocka_unit_test(test_folder_locked),
+        cmocka_unit_test(test_folder_half_made),
     };
 
     return cmocka_run_group_tests(tests, make_original, remove_original);

@@ -1,0 +1,135 @@
+/* logs.c: a record of a log is a batch of changes. It begins with the sequence number of the first
+ * (8 bytes) and how many there are (4); the next batch begins where this one ends.
+ *
+ * Within one log whatever does not continue is its end: behind it may lie what a crash left of
+ * writes that nobody had been answered, in any order. A gap is what lies between the end of one log
+ * and the beginning of the next, for a log is begun only when the one before it is whole. */
+#include "engine/logs.h"
+
+#include "base/buf.h"
+#include "engine/log_file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BATCH_HEADER_BYTES 12
+#define PATH_BYTES_MAX 4096
+
+static size_t head_add(uint8_t head[BATCH_HEADER_BYTES], size_t have, bytes part)
+{
+    size_t n = BATCH_HEADER_BYTES - have < part.len ? BATCH_HEADER_BYTES - have : part.len;
+
+    memcpy(head + have, part.ptr, n);
+    return have + n;
+}
+
+/* The next batch that is there whole. */
+static bool batch_next(struct log_file *f, uint64_t *first, uint64_t *count)
+{
+    uint8_t head[BATCH_HEADER_BYTES];
+    struct log_record r;
+    size_t have;
+
+    if (!log_file_next(f, &r) || (r.part != LOG_WHOLE && r.part != LOG_FIRST))
+        return false;
+    have = head_add(head, 0, r.payload);
+    while (r.part == LOG_FIRST || r.part == LOG_MIDDLE) {
+        if (!log_file_next(f, &r) || (r.part != LOG_MIDDLE && r.part != LOG_LAST))
+            return false;
+        have = head_add(head, have, r.payload);
+    }
+    if (have < BATCH_HEADER_BYTES)
+        return false;
+    *first = load_u64(head);
+    *count = load_u32(head + 8);
+    return true;
+}
+
+/* *next: the sequence number expected, 0 for any; moved on by what the log has. The number that is
+ * there instead, if some are left out, or 0. */
+static uint64_t log_follow(struct log_file *f, uint64_t *next)
+{
+    uint64_t first, count, expected;
+
+    if (!batch_next(f, &first, &count)) {
+        if (f->size && !*next)
+            *next = 1; /* there was something, so the next log does not begin anywhere */
+        return 0;
+    }
+    if (*next && first > *next)
+        return first;
+    do {
+        expected = first + count;
+    } while (batch_next(f, &first, &count) && first == expected);
+    if (expected > *next)
+        *next = expected;
+    return 0;
+}
+
+static int by_number(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+    return x < y ? -1 : x > y;
+}
+
+/* The numbers of the logs in `db`, oldest first, in the arena. */
+static size_t logs_list(struct ctx *c, const char *db, uint64_t **out)
+{
+    DIR *d = opendir(db);
+    struct dirent *entry;
+    size_t n = 0;
+
+    *out = NULL;
+    while (d && (entry = readdir(d))) {
+        char *end;
+        uint64_t number = strtoull(entry->d_name, &end, 10);
+
+        if (end == entry->d_name || strcmp(end, ".log") != 0)
+            continue;
+        if ((n & (n - 1)) == 0) { /* full: 1, 2, 4 … */
+            uint64_t *more = arena_alloc(&c->arena, 2 * (n + 1) * sizeof(*more));
+
+            if (n)
+                memcpy(more, *out, n * sizeof(*more));
+            *out = more;
+        }
+        (*out)[n++] = number;
+    }
+    if (d)
+        closedir(d);
+    if (n)
+        qsort(*out, n, sizeof(**out), by_number);
+    return n;
+}
+
+int logs_check(struct ctx *c, const char *db, uint64_t acked)
+{
+    uint64_t *logs, next = 0, found = 0, last = 0, i;
+    size_t count = logs_list(c, db, &logs);
+    char path[PATH_BYTES_MAX];
+    struct log_file f;
+
+    for (i = 0; i < count && !found; i++) {
+        uint64_t before = next;
+
+        snprintf(path, sizeof(path), "%s/%06llu.log", db, (unsigned long long)logs[i]);
+        if (log_file_open(&f, path) != 0)
+            continue; /* RocksDB will say what it thinks of that */
+        found = log_follow(&f, &next);
+        log_file_close(&f);
+        if (next != before)
+            last = logs[i];
+    }
+    if (!found || next > acked)
+        return E_OK;
+    return fail(c, E_CORRUPT,
+                "%s/%06llu.log can be read up to sequence number %llu only, but %06llu.log begins "
+                "with %llu, and writes up to %llu were acknowledged",
+                db, (unsigned long long)last, (unsigned long long)next - 1,
+                (unsigned long long)logs[i - 1], (unsigned long long)found,
+                (unsigned long long)acked);
+}
