@@ -21,7 +21,7 @@
 #define DRAIN_MS 100
 #define ADAPT_MS 1000
 #define ADAPT_NOTES 1000
-#define NOTES_A_DRAIN 2000 /* of a ring; more are thinned out */
+#define NOTES_A_DRAIN 1000 /* of a ring; more are thinned out */
 #define THIN_MAX 0xFFFFu
 #define HOT_KEYS 128
 #define HOUR_MINUTES 60

@@ -4,7 +4,7 @@
  * Whoever serves a row leaves a note: a short copy of its key and figures, in a queue, without a
  * lock. A thread of its own takes the notes out, ten times a second, and does the work. When there
  * are very many, only one in 2, 4, 8... notes is left, by chance, and stands for as many: so the
- * cost is bounded, and figures of tables that are asked more than about 20,000 times a second are
+ * cost is bounded, and figures of tables that are asked more than about 10,000 times a second are
  * estimates, good to a fraction of a percent for anything that is hot.
  *
  * All memory together stays below the setting heat_bytes_max: older minutes are joined, then
