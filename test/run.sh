@@ -136,13 +136,13 @@ only=("$@")
 nightly=$([ "$TIER" = nightly ] && echo yes)
 suite tidy 60 tools/tidy.sh
 suite unit 180 unit
-# The nightly tier has to fit into an hour: what mostly computes, what mostly waits for the disk, what needs a cluster, and the rest go
-# side by side. Only `hostile` compares speeds; it comes when those have ended.
-# Its cluster's suite goes beside the others in every tier: it mostly waits.
+# The cluster's suite goes beside the others in every tier: it mostly waits. The nightly tier has to fit into an hour: what mostly
+# computes, what kills servers, what waits for a failing disk, and the rest go side by side. Only `hostile` compares speeds; it comes
+# when those have ended.
 beside rados pool 5 test/rados/run.sh
 if [ "$nightly" ]; then
     beside fuzz computing 10 test/fuzz/run.sh
-    beside crash waiting 5 test/crash/run.sh
+    beside crash killing 5 test/crash/run.sh
     beside io waiting 5 test/io/run.sh
 fi
 for engine in mem rocks; do
