@@ -136,12 +136,12 @@ only=("$@")
 nightly=$([ "$TIER" = nightly ] && echo yes)
 suite tidy 60 tools/tidy.sh
 suite unit 180 unit
-# The cluster's suite goes beside the others in every tier: it mostly waits. The nightly tier has to fit into an hour: what mostly
-# computes, what kills servers, what waits for a failing disk, and the rest go side by side. Only `hostile` compares speeds; it comes
-# when those have ended.
+# The cluster's suite goes beside the others in every tier, for it mostly waits, and so does fuzzing, which takes what is left. The
+# nightly tier has to fit into an hour: what kills servers, what waits for a failing disk, and the rest go side by side there. Only
+# `hostile` compares speeds; it comes when those have ended.
 beside rados pool 5 test/rados/run.sh
+beside fuzz computing 15 test/fuzz/run.sh
 if [ "$nightly" ]; then
-    beside fuzz computing 10 test/fuzz/run.sh
     beside crash killing 5 test/crash/run.sh
     beside io waiting 5 test/io/run.sh
 fi
@@ -189,8 +189,8 @@ for language in node python go java campus libraries; do
     suite compat-$language 180 compat $language
 done
 suite crash $([ "$nightly" ] && echo 2400 || echo 300) test/crash/run.sh
-suite io $([ "$nightly" ] && echo 1500 || echo 90) test/io/run.sh
-suite fuzz $([ "$nightly" ] && echo 1500 || echo 240) test/fuzz/run.sh
+suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
+suite fuzz $([ "$nightly" ] && echo 1800 || echo 300) test/fuzz/run.sh
 suite rados $([ "$nightly" ] && echo 1500 || echo 300) test/rados/run.sh
 suite hostile $([ "$nightly" ] && echo 400 || echo 90) test/hostile/run.sh
 suite compatibility 10 tools/compatibility.sh --check "$work"

@@ -4,7 +4,7 @@
 #   test/fuzz/run.sh [--seed N] [TARGET …]   all targets (target.def), or only those named
 #   test/fuzz/run.sh --merge                 keep of all inputs seen so far those that matter, under corpus/
 #   BUILD=build                              objects and the inputs seen so far go to $BUILD/fuzz
-#   TIER=short|nightly                       30 seconds or 20 minutes over all targets; SECONDS_TOTAL=N says otherwise
+#   TIER=short|nightly                       2 or 20 minutes over all targets; SECONDS_TOTAL=N says otherwise
 #
 # An input that breaks something is kept as found/<target>-<hash> and tried again in every run until it passes, and
 # ever after. To look at one: FUZZ_TARGET=<target> $BUILD/fuzz/fuzz test/fuzz/found/<target>-<hash>
@@ -12,7 +12,7 @@ set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build} TIER=${TIER:-short}
 out=$BUILD/fuzz here=test/fuzz
-total=${SECONDS_TOTAL:-$([ "$TIER" = nightly ] && echo 1200 || echo 30)}
+total=${SECONDS_TOTAL:-$([ "$TIER" = nightly ] && echo 1200 || echo 120)}
 export ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1
 seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ') merge=
 only=()
