@@ -4,11 +4,16 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
 
 /* Starts a thread that is to be joined. `name`: at most 15 bytes. False: the system gives none. */
 bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), void *arg);
 
 /* A condition whose timed waits count in the monotonic clock, which nobody sets. */
 void thread_cond_init(pthread_cond_t *cond);
+
+/* What that clock shows `us` from now, as its timed waits take it. */
+struct timespec thread_time_in(int64_t us);
 
 #endif

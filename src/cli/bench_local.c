@@ -6,8 +6,6 @@
 
 #include "base/thread.h"
 
-#include <time.h>
-
 struct slot {
     struct room *room;
     struct slot *next;
@@ -96,11 +94,7 @@ static int collect(struct room *r, int64_t wait_us)
 
     pthread_mutex_lock(&r->mutex);
     if (!r->done && wait_us) {
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        wait_us = wait_us < 0 ? 1000000 : wait_us;
-        wait_us += until.tv_nsec / 1000;
-        until.tv_sec += wait_us / 1000000;
-        until.tv_nsec = wait_us % 1000000 * 1000;
+        until = thread_time_in(wait_us < 0 ? 1000000 : wait_us);
         pthread_cond_timedwait(&r->wake, &r->mutex, &until);
     }
     s = r->done;

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define REDRAW_MS 200
@@ -101,12 +100,8 @@ static void *progress_run(void *arg)
 
     pthread_mutex_lock(&p->mutex);
     while (!p->ended) {
-        struct timespec until;
+        struct timespec until = thread_time_in(pause_ms * 1000);
 
-        clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += pause_ms % 1000 * 1000000;
-        until.tv_sec += pause_ms / 1000 + until.tv_nsec / 1000000000;
-        until.tv_nsec %= 1000000000;
         if (pthread_cond_timedwait(&p->wake, &p->mutex, &until) != 0 && !p->ended)
             progress_draw(p);
     }
@@ -122,7 +117,7 @@ void progress_start(struct progress *p, struct clock *clock, uint64_t total_byte
     p->terminal = isatty(STDERR_FILENO);
     p->start_us = clock_mono_us(clock);
     pthread_mutex_init(&p->mutex, NULL);
-    pthread_cond_init(&p->wake, NULL);
+    thread_cond_init(&p->wake);
     p->ended = quiet || !thread_start(&p->thread, "wr-progress", progress_run, p);
 }
 

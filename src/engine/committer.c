@@ -32,7 +32,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#define IDLE_MS 100
+#define IDLE_US 100000
 #define GATHER_MIN 4 /* writes in a round */
 #define GATHER_US_MAX 1000
 
@@ -163,12 +163,8 @@ static bool wait_for_work(struct committer *c)
         if (idle_called || c->failed) {
             pthread_cond_wait(&c->wake, &c->lock);
         } else {
-            struct timespec until;
+            struct timespec until = thread_time_in(IDLE_US);
 
-            clock_gettime(CLOCK_MONOTONIC, &until);
-            until.tv_nsec += IDLE_MS * 1000000;
-            until.tv_sec += until.tv_nsec / 1000000000;
-            until.tv_nsec %= 1000000000;
             if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0 && !c->waiting.count &&
                 !c->closing && !c->failed) {
                 c->asleep = false;

@@ -12,7 +12,6 @@
 #include "engine/committer.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define MEND_PAUSE_MS_MIN 100
 #define MEND_PAUSE_MS_MAX 30000
@@ -47,13 +46,9 @@ void rocks_sleep_us(int64_t us)
 
 bool rocks_pause(struct rocks *r, int ms)
 {
-    struct timespec until;
+    struct timespec until = thread_time_in(ms * (int64_t)1000);
     bool closing;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += (long)(ms % 1000) * 1000000;
-    until.tv_sec += ms / 1000 + until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
     pthread_mutex_lock(&r->lock);
     while (!r->closing && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
         ;

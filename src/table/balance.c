@@ -6,14 +6,12 @@
  */
 #include "table/balance.h"
 
-#include "base/thread.h"
+#include "base/service.h"
 #include "table/access.h"
 #include "table/cut.h"
 #include "table/middle.h"
 
-#include <time.h>
-
-#define LOOK_EVERY_MS 250
+#define LOOK_EVERY_US 250000
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
 #define CUT_IS_LOST_US 1500000ll
@@ -21,10 +19,7 @@
 
 struct balancer {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool stop;
+    struct service service;
 };
 
 /* One table's look. */
@@ -256,27 +251,11 @@ void balance_run(struct wr_db *db, int64_t now_us)
 static void *balancer_main(void *arg)
 {
     struct balancer *b = arg;
-    struct timespec until;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    pthread_mutex_lock(&b->lock);
-    while (!b->stop) {
-        until.tv_nsec += LOOK_EVERY_MS * 1000000l;
-        if (until.tv_nsec >= 1000000000l) {
-            until.tv_nsec -= 1000000000l;
-            until.tv_sec++;
-        }
-        while (!b->stop && !pthread_cond_timedwait(&b->woken, &b->lock, &until))
-            continue;
-        if (b->stop)
-            break;
-        pthread_mutex_unlock(&b->lock);
+    while (service_sleep(&b->service, LOOK_EVERY_US)) {
         balance_run(b->db, clock_mono_us(&b->db->clock));
         memory_give_back(&b->db->memory, b->db->engine);
-        pthread_mutex_lock(&b->lock);
-        clock_gettime(CLOCK_MONOTONIC, &until);
     }
-    pthread_mutex_unlock(&b->lock);
     return NULL;
 }
 
@@ -285,12 +264,8 @@ struct balancer *balancer_start(struct wr_db *db)
     struct balancer *b = mem_zalloc(sizeof(*b));
 
     b->db = db;
-    pthread_mutex_init(&b->lock, NULL);
-    thread_cond_init(&b->woken);
-    if (thread_start(&b->thread, "wr-balancer", balancer_main, b))
+    if (service_start(&b->service, "wr-balancer", balancer_main, b))
         return b;
-    pthread_mutex_destroy(&b->lock);
-    pthread_cond_destroy(&b->woken);
     mem_free(b);
     return NULL;
 }
@@ -299,12 +274,6 @@ void balancer_stop(struct balancer *b)
 {
     if (!b)
         return;
-    pthread_mutex_lock(&b->lock);
-    b->stop = true;
-    pthread_cond_signal(&b->woken);
-    pthread_mutex_unlock(&b->lock);
-    pthread_join(b->thread, NULL);
-    pthread_mutex_destroy(&b->lock);
-    pthread_cond_destroy(&b->woken);
+    service_stop(&b->service);
     mem_free(b);
 }

@@ -30,6 +30,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
+#include "base/service.h"
 #include "base/thread.h"
 #include "table/call.h"
 #include "table/hold.h"
@@ -37,14 +38,12 @@
 #include "table/modify.h"
 #include "table/wait.h"
 
-#include <pthread.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PAGE_ROWS 256
 #define PAGE_BYTES (1u << 20)
 #define NOTE_EVERY_MS 1000 /* progress that a crash may cost */
-#define IDLE_S 5
+#define IDLE_US 5000000
 #define RETRY_US 100000
 #define NAP_US_MAX 50000
 #define RECORD_VERSION 1
@@ -52,10 +51,8 @@
 
 struct rekeyer {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock; /* over the rest */
-    pthread_cond_t woken;
-    bool stop, poked;
+    struct service service; /* its lock guards the rest, too */
+    bool poked;
     /* Of the table that is being copied, for who asks. */
     uint32_t mirror_id;
     uint64_t rows;
@@ -76,22 +73,12 @@ struct copy {
 
 static void progress_set(struct rekeyer *r, uint32_t mirror_id, uint64_t rows, int percent)
 {
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->service.lock);
     r->mirror_id = mirror_id;
     r->rows = rows;
     if (percent >= 0)
         r->percent = percent;
-    pthread_mutex_unlock(&r->lock);
-}
-
-static bool stopping(struct rekeyer *r)
-{
-    bool stop;
-
-    pthread_mutex_lock(&r->lock);
-    stop = r->stop;
-    pthread_mutex_unlock(&r->lock);
-    return stop;
+    pthread_mutex_unlock(&r->service.lock);
 }
 
 static struct key_range place_range(struct arena *a, const struct place *p)
@@ -423,7 +410,8 @@ static int copy_slice(struct copy *y, bool *ended)
         /* Half of the time is the clients'. */
         if (!*ended)
             usleep((useconds_t)(took_us < NAP_US_MAX ? took_us : NAP_US_MAX));
-    } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms && !stopping(y->r));
+    } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms &&
+             !service_stopping(&y->r->service));
     progress_set(y->r, y->table->schema.mirror.id, y->rows, percent_done(y));
     return *ended ? E_OK : progress_store(y);
 }
@@ -476,7 +464,7 @@ static bool round_of(struct rekeyer *r)
         if (!tables[i])
             continue;
         ctx_init(&y.c, &r->db->clock, &r->db->log, NULL, 0);
-        code = stopping(r) ? E_OK : advance(&y);
+        code = service_stopping(&r->service) ? E_OK : advance(&y);
         more = true;
         if (code)
             usleep(RETRY_US);
@@ -496,23 +484,22 @@ static bool round_of(struct rekeyer *r)
 static void *rekeyer_main(void *arg)
 {
     struct rekeyer *r = arg;
-    struct timespec until;
+    struct service *service = &r->service;
 
-    pthread_mutex_lock(&r->lock);
-    while (!r->stop) {
+    pthread_mutex_lock(&service->lock);
+    while (!service->stop) {
+        struct timespec until;
         bool more;
 
         r->poked = false;
-        pthread_mutex_unlock(&r->lock);
+        pthread_mutex_unlock(&service->lock);
         more = round_of(r);
-        pthread_mutex_lock(&r->lock);
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_sec += IDLE_S;
-        while (!more && !r->stop && !r->poked &&
-               pthread_cond_timedwait(&r->woken, &r->lock, &until) == 0)
+        until = thread_time_in(IDLE_US);
+        pthread_mutex_lock(&service->lock);
+        while (!more && !service->stop && !r->poked && service_wait(service, &until))
             ;
     }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&service->lock);
     return NULL;
 }
 
@@ -521,28 +508,17 @@ struct rekeyer *rekeyer_start(struct wr_db *db)
     struct rekeyer *r = mem_zalloc(sizeof(*r));
 
     r->db = db;
-    pthread_mutex_init(&r->lock, NULL);
-    thread_cond_init(&r->woken);
-    if (!thread_start(&r->thread, "wr-rekeyer", rekeyer_main, r)) {
-        pthread_mutex_destroy(&r->lock);
-        pthread_cond_destroy(&r->woken);
-        mem_free(r);
-        return NULL;
-    }
-    return r;
+    if (service_start(&r->service, "wr-rekeyer", rekeyer_main, r))
+        return r;
+    mem_free(r);
+    return NULL;
 }
 
 void rekeyer_stop(struct rekeyer *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_signal(&r->woken);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
-    pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->woken);
+    service_stop(&r->service);
     mem_free(r);
 }
 
@@ -596,12 +572,12 @@ void rekey_describe(struct call *call, const struct schema *s)
     *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->place.layout)};
     if (s->rekey == REKEY_COPYING)
         out->target = text_of(call, s, &s->mirror.layout);
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->service.lock);
     if (out->target.ptr && r->mirror_id == s->mirror.id) {
         out->rows = (int64_t)r->rows;
         out->percent = r->percent;
     }
     r->poked = true;
-    pthread_cond_signal(&r->woken);
-    pthread_mutex_unlock(&r->lock);
+    pthread_cond_signal(&r->service.woken);
+    pthread_mutex_unlock(&r->service.lock);
 }

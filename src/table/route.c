@@ -6,24 +6,20 @@
  * latch and waits for nobody. */
 #include "table/route.h"
 
+#include "base/service.h"
 #include "base/thread.h"
 #include "table/db.h"
 #include "table/key.h"
 #include "table/layout.h"
 #include "table/wait.h"
 
-#include <time.h>
-
 #define POLL_MS_MIN 2
 #define POLL_MS_MAX 50
 
 struct router {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    struct route_wait *list;
-    bool stop;
+    struct service service;
+    struct route_wait *list; /* under its lock */
 };
 
 /* ---- the map ---- */
@@ -105,11 +101,11 @@ void route_wait(struct route_wait *w)
     struct router *r = w->table->db->router;
 
     w->since_ms = clock_mono_ms(&r->db->clock);
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->service.lock);
     w->next = r->list;
     r->list = w;
-    pthread_cond_signal(&r->woken);
-    pthread_mutex_unlock(&r->lock);
+    pthread_cond_signal(&r->service.woken);
+    pthread_mutex_unlock(&r->service.lock);
 }
 
 /* ---- get ---- */
@@ -639,40 +635,36 @@ static int64_t round_of(struct router *r, struct route_wait **list, bool stop)
 static void *router_main(void *arg)
 {
     struct router *r = arg;
+    struct service *service = &r->service;
     struct route_wait *list = NULL, **end;
 
-    pthread_mutex_lock(&r->lock);
-    while (!r->stop || r->list || list) {
+    pthread_mutex_lock(&service->lock);
+    while (!service->stop || r->list || list) {
         struct timespec until;
         int64_t age, pause_ms;
-        bool stop = r->stop;
+        bool stop = service->stop;
 
         for (end = &list; *end;)
             end = &(*end)->next;
         *end = r->list;
         r->list = NULL;
         if (!list) {
-            pthread_cond_wait(&r->woken, &r->lock);
+            service_wait(service, NULL);
             continue;
         }
-        pthread_mutex_unlock(&r->lock);
+        pthread_mutex_unlock(&service->lock);
         age = round_of(r, &list, stop);
-        pthread_mutex_lock(&r->lock);
+        pthread_mutex_lock(&service->lock);
         if (!list)
             continue;
         pause_ms = age / 4 < POLL_MS_MIN   ? POLL_MS_MIN
                    : age / 4 > POLL_MS_MAX ? POLL_MS_MAX
                                            : age / 4;
-        clock_gettime(CLOCK_MONOTONIC, &until);
-        until.tv_nsec += pause_ms * 1000000l;
-        if (until.tv_nsec >= 1000000000l) {
-            until.tv_nsec -= 1000000000l;
-            until.tv_sec++;
-        }
-        if (!r->stop)
-            pthread_cond_timedwait(&r->woken, &r->lock, &until);
+        until = thread_time_in(pause_ms * 1000);
+        if (!service->stop)
+            service_wait(service, &until);
     }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&service->lock);
     return NULL;
 }
 
@@ -685,35 +677,22 @@ struct router *router_start(struct wr_db *db, bool *needed)
         return NULL;
     r = mem_zalloc(sizeof(*r));
     r->db = db;
-    pthread_mutex_init(&r->lock, NULL);
-    thread_cond_init(&r->woken);
-    if (thread_start(&r->thread, "wr-router", router_main, r))
+    if (service_start(&r->service, "wr-router", router_main, r))
         return r;
-    pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->woken);
     mem_free(r);
     return NULL;
 }
 
 void router_wake(struct router *r)
 {
-    if (!r)
-        return;
-    pthread_mutex_lock(&r->lock);
-    pthread_cond_signal(&r->woken);
-    pthread_mutex_unlock(&r->lock);
+    if (r)
+        service_wake(&r->service);
 }
 
 void router_stop(struct router *r)
 {
     if (!r)
         return;
-    pthread_mutex_lock(&r->lock);
-    r->stop = true;
-    pthread_cond_signal(&r->woken);
-    pthread_mutex_unlock(&r->lock);
-    pthread_join(r->thread, NULL);
-    pthread_mutex_destroy(&r->lock);
-    pthread_cond_destroy(&r->woken);
+    service_stop(&r->service);
     mem_free(r);
 }

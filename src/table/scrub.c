@@ -1,11 +1,8 @@
 #include "table/scrub.h"
 
-#include "base/thread.h"
+#include "base/service.h"
 #include "table/db.h"
 #include "table/key.h"
-
-#include <stdio.h>
-#include <time.h>
 
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
 #define STEP_BYTES_MIN ((int64_t)64 << 10)
@@ -15,31 +12,10 @@
 
 struct scrubber {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool stop;
+    struct service service;
     _Atomic uint64_t bytes, errors, passes;
     _Atomic int64_t last_s;
 };
-
-/* Sleeps; false: it is time to end. */
-static bool nap(struct scrubber *s, int64_t us)
-{
-    struct timespec until;
-    bool stop;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    us += until.tv_nsec / 1000;
-    until.tv_sec += us / 1000000;
-    until.tv_nsec = us % 1000000 * 1000;
-    pthread_mutex_lock(&s->lock);
-    while (!s->stop && pthread_cond_timedwait(&s->woken, &s->lock, &until) == 0)
-        ;
-    stop = s->stop;
-    pthread_mutex_unlock(&s->lock);
-    return !stop;
-}
 
 /* "table 'orders' (00000001 00 01 41…)", for people who look for what is affected. */
 static bytes key_text(struct ctx *c, struct wr_db *db, bytes key)
@@ -123,7 +99,7 @@ static bool step(struct scrubber *s, int64_t rate, bool *ended)
         pause_us = took_us;
     if (code && pause_us < RETRY_S * (int64_t)1000000)
         pause_us = RETRY_S * (int64_t)1000000;
-    return nap(s, pause_us);
+    return service_sleep(&s->service, pause_us);
 }
 
 static void *scrubber_main(void *arg)
@@ -131,7 +107,8 @@ static void *scrubber_main(void *arg)
     struct scrubber *s = arg;
     struct wr_db *db = s->db;
     int64_t rate = db->limits.scrub_bytes_per_s_max, every_s = db->limits.scrub_pass_s_min;
-    bool goes_on = nap(s, (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000);
+    bool goes_on =
+        service_sleep(&s->service, (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000);
 
     while (goes_on) {
         int64_t start_us = clock_mono_us(&db->clock), left_us;
@@ -141,7 +118,7 @@ static void *scrubber_main(void *arg)
             goes_on = step(s, rate, &ended);
         left_us = start_us + every_s * 1000000 - clock_mono_us(&db->clock);
         if (goes_on && left_us > 0)
-            goes_on = nap(s, left_us);
+            goes_on = service_sleep(&s->service, left_us);
     }
     return NULL;
 }
@@ -154,13 +131,9 @@ struct scrubber *scrubber_start(struct wr_db *db)
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;
-    pthread_mutex_init(&s->lock, NULL);
-    thread_cond_init(&s->woken);
-    if (thread_start(&s->thread, "wr-scrubber", scrubber_main, s))
+    if (service_start(&s->service, "wr-scrubber", scrubber_main, s))
         return s;
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->woken);
     mem_free(s);
     return NULL;
 }
@@ -169,13 +142,7 @@ void scrubber_stop(struct scrubber *s)
 {
     if (!s)
         return;
-    pthread_mutex_lock(&s->lock);
-    s->stop = true;
-    pthread_cond_signal(&s->woken);
-    pthread_mutex_unlock(&s->lock);
-    pthread_join(s->thread, NULL);
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->woken);
+    service_stop(&s->service);
     mem_free(s);
 }
 

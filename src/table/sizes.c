@@ -6,6 +6,7 @@
  * need be. A table to which nothing was written since its last walk is not walked again. */
 #include "table/sizes.h"
 
+#include "base/service.h"
 #include "base/thread.h"
 #include "table/call.h"
 #include "table/heat_place.h"
@@ -15,7 +16,6 @@
 #include "table/tally.h"
 
 #include <inttypes.h>
-#include <time.h>
 
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
 #define RETRY_S 10      /* after a step that failed */
@@ -38,11 +38,8 @@ struct size_record {
 
 struct size_watch {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    bool stop;
-    size_t wanted; /* records that are */
+    struct service service; /* its lock guards the rest, too */
+    size_t wanted;          /* records that are */
     struct size_record *records;
 };
 
@@ -103,19 +100,14 @@ static void records_sweep(struct size_watch *w)
 /* Sleeps, or until somebody wants a walk if `wakeful`. False: it is time to end. */
 static bool nap(struct size_watch *w, int64_t us, bool wakeful)
 {
-    struct timespec until;
+    struct timespec until = thread_time_in(us);
     bool stop;
 
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    us += until.tv_nsec / 1000;
-    until.tv_sec += us / 1000000;
-    until.tv_nsec = us % 1000000 * 1000;
-    pthread_mutex_lock(&w->lock);
-    while (!w->stop && !(wakeful && w->wanted) &&
-           pthread_cond_timedwait(&w->woken, &w->lock, &until) == 0)
+    pthread_mutex_lock(&w->service.lock);
+    while (!w->service.stop && !(wakeful && w->wanted) && service_wait(&w->service, &until))
         ;
-    stop = w->stop;
-    pthread_mutex_unlock(&w->lock);
+    stop = w->service.stop;
+    pthread_mutex_unlock(&w->service.lock);
     return !stop;
 }
 
@@ -187,7 +179,7 @@ static void publish(struct size_watch *w, const struct table *t, struct size_wal
     warn(&c, w->db, t, f);
     watch_top(w->db, t, f);
     ctx_release(&c);
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     r = record_get(w, t->schema.place.id);
     size_found_release(&r->found);
     r->found = *f;
@@ -196,7 +188,7 @@ static void publish(struct size_watch *w, const struct table *t, struct size_wal
     r->start_s = start_s;
     r->end_s = clock_wall_ms(&w->db->clock) / 1000;
     r->writes = writes;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
 }
 
 /* ---- walks ---- */
@@ -209,14 +201,14 @@ static bool note_progress(struct size_watch *w, const struct table *t, bool runn
     struct size_record *r;
     bool wanted;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     r = record_get(w, t->schema.place.id);
     r->running = running;
     r->running_bytes = running ? r->running_bytes + read : 0;
     wanted = r->wanted;
     if (!running)
         record_want(w, r, false);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     return wanted;
 }
 
@@ -224,9 +216,9 @@ static bool is_running(struct size_watch *w, const struct table *t)
 {
     bool running;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     running = record_get(w, t->schema.place.id)->running;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     return running;
 }
 
@@ -286,9 +278,9 @@ static void walk_wanted(struct size_watch *w)
     bool any;
     size_t n;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     any = w->wanted != 0;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     if (!any)
         return;
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
@@ -296,16 +288,16 @@ static void walk_wanted(struct size_watch *w)
     for (size_t i = 0; i < n; i++) {
         bool wanted;
 
-        pthread_mutex_lock(&w->lock);
+        pthread_mutex_lock(&w->service.lock);
         wanted = record_get(w, tables[i]->schema.place.id)->wanted;
-        pthread_mutex_unlock(&w->lock);
+        pthread_mutex_unlock(&w->service.lock);
         if (wanted)
             walk_table(w, tables[i], true);
         table_release(tables[i]);
     }
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     records_sweep(w);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     ctx_release(&c);
 }
 
@@ -316,10 +308,10 @@ static bool is_fresh(struct size_watch *w, const struct table *t)
     const struct size_record *r;
     bool fresh;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     r = record_get(w, t->schema.place.id);
     fresh = w->db->tally && r->passes && r->writes == writes && t->schema.d.options.ttl_s == -1;
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     return fresh;
 }
 
@@ -332,18 +324,13 @@ static void walk_all(struct size_watch *w)
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     n = catalog_all(w->db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
-        bool stop;
-
-        pthread_mutex_lock(&w->lock);
-        stop = w->stop;
-        pthread_mutex_unlock(&w->lock);
-        if (!stop && !is_fresh(w, tables[i]))
+        if (!service_stopping(&w->service) && !is_fresh(w, tables[i]))
             walk_table(w, tables[i], false);
         table_release(tables[i]);
     }
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     records_sweep(w);
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
     ctx_release(&c);
 }
 
@@ -377,13 +364,9 @@ struct size_watch *size_watch_start(struct wr_db *db)
     struct size_watch *w = mem_zalloc(sizeof(*w));
 
     w->db = db;
-    pthread_mutex_init(&w->lock, NULL);
-    thread_cond_init(&w->woken);
-    if (thread_start(&w->thread, "wr-sizes", watch_main, w))
+    if (service_start(&w->service, "wr-sizes", watch_main, w))
         return w;
     log_error(&db->log, "sizes: the system gives no thread: large partition key values go unseen");
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->woken);
     mem_free(w);
     return NULL;
 }
@@ -392,11 +375,7 @@ void size_watch_stop(struct size_watch *w)
 {
     if (!w)
         return;
-    pthread_mutex_lock(&w->lock);
-    w->stop = true;
-    pthread_cond_signal(&w->woken);
-    pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
+    service_stop(&w->service);
     while (w->records) {
         struct size_record *r = w->records;
 
@@ -404,8 +383,6 @@ void size_watch_stop(struct size_watch *w)
         size_found_release(&r->found);
         mem_free(r);
     }
-    pthread_mutex_destroy(&w->lock);
-    pthread_cond_destroy(&w->woken);
     mem_free(w);
 }
 
@@ -427,11 +404,11 @@ static void copy_record(struct sizes_op *op, struct wr_sizes_result *out, struct
     const struct size_found *f;
     struct size_record *r;
 
-    pthread_mutex_lock(&w->lock);
+    pthread_mutex_lock(&w->service.lock);
     r = record_get(w, s->place.id);
     if (op->call->req->describe_sizes.now && !r->wanted) {
         record_want(w, r, true);
-        pthread_cond_signal(&w->woken);
+        pthread_cond_signal(&w->service.woken);
     }
     f = &r->found;
     *out = (struct wr_sizes_result){
@@ -456,7 +433,7 @@ static void copy_record(struct sizes_op *op, struct wr_sizes_result *out, struct
         keys[i].rows = e->rows;
         op->hashes[i] = e->hash;
     }
-    pthread_mutex_unlock(&w->lock);
+    pthread_mutex_unlock(&w->service.lock);
 }
 
 static void add_traffic(struct sizes_op *op, struct wr_size_key *keys, size_t n)

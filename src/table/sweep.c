@@ -1,5 +1,6 @@
 #include "table/sweep.h"
 
+#include "base/service.h"
 #include "base/thread.h"
 #include "table/big.h"
 #include "table/db.h"
@@ -11,9 +12,7 @@
 #include "table/visible.h"
 #include "table/wait.h"
 
-#include <time.h>
-
-#define SWEEP_EVERY_S 5
+#define SWEEP_EVERY_US 5000000
 #define TRASH_GRACE_MS 60000 /* a reader that saw the old head has finished by then */
 #define PAGE_ITEMS 512
 #define PAGE_BYTES (1u << 20)
@@ -22,11 +21,8 @@
 
 struct sweeper {
     struct wr_db *db;
-    pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    struct job *head, *tail;
-    bool stop;
+    struct service service;
+    struct job *head, *tail; /* under its lock */
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -311,30 +307,28 @@ void sweep_run(struct wr_db *db, int64_t now_ms)
 static void *sweeper_main(void *arg)
 {
     struct sweeper *s = arg;
-    struct timespec until;
+    struct service *service = &s->service;
+    struct timespec until = thread_time_in(SWEEP_EVERY_US);
 
-    pthread_mutex_lock(&s->lock);
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_sec += SWEEP_EVERY_S;
-    while (!s->stop || s->head) {
+    pthread_mutex_lock(&service->lock);
+    while (!service->stop || s->head) {
         struct job *job = s->head;
 
         if (job) {
             s->head = job->next;
             if (!s->head)
                 s->tail = NULL;
-            pthread_mutex_unlock(&s->lock);
+            pthread_mutex_unlock(&service->lock);
             job->run(job);
-            pthread_mutex_lock(&s->lock);
-        } else if (pthread_cond_timedwait(&s->woken, &s->lock, &until)) {
-            pthread_mutex_unlock(&s->lock);
+            pthread_mutex_lock(&service->lock);
+        } else if (!service_wait(service, &until)) {
+            pthread_mutex_unlock(&service->lock);
             sweep_run(s->db, clock_wall_ms(&s->db->clock));
-            pthread_mutex_lock(&s->lock);
-            clock_gettime(CLOCK_MONOTONIC, &until);
-            until.tv_sec += SWEEP_EVERY_S;
+            until = thread_time_in(SWEEP_EVERY_US);
+            pthread_mutex_lock(&service->lock);
         }
     }
-    pthread_mutex_unlock(&s->lock);
+    pthread_mutex_unlock(&service->lock);
     return NULL;
 }
 
@@ -343,12 +337,8 @@ struct sweeper *sweeper_start(struct wr_db *db)
     struct sweeper *s = mem_zalloc(sizeof(*s));
 
     s->db = db;
-    pthread_mutex_init(&s->lock, NULL);
-    thread_cond_init(&s->woken);
-    if (thread_start(&s->thread, "wr-sweeper", sweeper_main, s))
+    if (service_start(&s->service, "wr-sweeper", sweeper_main, s))
         return s;
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->woken);
     mem_free(s);
     return NULL;
 }
@@ -357,25 +347,19 @@ void sweeper_stop(struct sweeper *s)
 {
     if (!s)
         return;
-    pthread_mutex_lock(&s->lock);
-    s->stop = true;
-    pthread_cond_signal(&s->woken);
-    pthread_mutex_unlock(&s->lock);
-    pthread_join(s->thread, NULL);
-    pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->woken);
+    service_stop(&s->service);
     mem_free(s);
 }
 
 void sweeper_submit(struct sweeper *s, struct job *job)
 {
     job->next = NULL;
-    pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->service.lock);
     if (s->tail)
         s->tail->next = job;
     else
         s->head = job;
     s->tail = job;
-    pthread_cond_signal(&s->woken);
-    pthread_mutex_unlock(&s->lock);
+    pthread_cond_signal(&s->service.woken);
+    pthread_mutex_unlock(&s->service.lock);
 }

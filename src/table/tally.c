@@ -9,16 +9,15 @@
  * reader sets it by what it finds, a writer that finds the ring half full doubles it at once. */
 #include "table/tally.h"
 
-#include "base/thread.h"
+#include "base/service.h"
 
 #include <stdatomic.h>
-#include <time.h>
 #include <xxhash.h>
 
 #define RINGS 4
 #define SLOTS 4096 /* a ring: 2 MiB all together */
 #define KEY_BYTES SKETCH_KEY_BYTES
-#define DRAIN_MS 100
+#define DRAIN_US 100000
 #define ADAPT_MS 1000
 #define ADAPT_NOTES 1000
 #define NOTES_A_DRAIN 1000 /* of a ring; more are thinned out */
@@ -82,11 +81,8 @@ struct tally {
     int64_t adapted_ms; /* when the buckets followed last, and the notes since */
     uint64_t applied;
 
-    pthread_t thread;
-    bool running;
-    pthread_mutex_t stop_lock;
-    pthread_cond_t woken;
-    bool stop;
+    struct service service;
+    bool running; /* it is */
 };
 
 /* ---- leaving notes ---- */
@@ -486,28 +482,11 @@ size_t tally_bytes(struct tally *t)
 
 /* ---- the thread ---- */
 
-static bool nap(struct tally *t)
-{
-    struct timespec until;
-    bool stop;
-
-    clock_gettime(CLOCK_MONOTONIC, &until);
-    until.tv_nsec += DRAIN_MS * 1000000;
-    until.tv_sec += until.tv_nsec / 1000000000;
-    until.tv_nsec %= 1000000000;
-    pthread_mutex_lock(&t->stop_lock);
-    while (!t->stop && pthread_cond_timedwait(&t->woken, &t->stop_lock, &until) == 0)
-        ;
-    stop = t->stop;
-    pthread_mutex_unlock(&t->stop_lock);
-    return !stop;
-}
-
 static void *tally_main(void *arg)
 {
     struct tally *t = arg;
 
-    while (nap(t)) {
+    while (service_sleep(&t->service, DRAIN_US)) {
         pthread_mutex_lock(&t->lock);
         drain_locked(t);
         for (size_t i = 0; i < RINGS; i++)
@@ -532,26 +511,20 @@ struct tally *tally_new(struct clock *clock, size_t bytes_max)
             atomic_init(&t->rings[i].slots[k].number, k);
     }
     pthread_mutex_init(&t->lock, NULL);
-    pthread_mutex_init(&t->stop_lock, NULL);
-    thread_cond_init(&t->woken);
     return t;
 }
 
 void tally_start(struct tally *t)
 {
     if (t)
-        t->running = thread_start(&t->thread, "wr-tally", tally_main, t);
+        t->running = service_start(&t->service, "wr-tally", tally_main, t);
 }
 
 void tally_stop(struct tally *t)
 {
     if (!t || !t->running)
         return;
-    pthread_mutex_lock(&t->stop_lock);
-    t->stop = true;
-    pthread_cond_signal(&t->woken);
-    pthread_mutex_unlock(&t->stop_lock);
-    pthread_join(t->thread, NULL);
+    service_stop(&t->service);
     t->running = false;
 }
 
@@ -564,8 +537,6 @@ void tally_free(struct tally *t)
     for (size_t i = 0; i < RINGS; i++)
         mem_free(t->rings[i].slots);
     pthread_mutex_destroy(&t->lock);
-    pthread_mutex_destroy(&t->stop_lock);
-    pthread_cond_destroy(&t->woken);
     mem_free(t);
 }
 
