@@ -22,9 +22,14 @@ int waiter_wait(struct waiter *w)
     while (!w->done)
         pthread_cond_wait(&w->woken, &w->lock);
     pthread_mutex_unlock(&w->lock);
+    waiter_release(w);
+    return w->code;
+}
+
+void waiter_release(struct waiter *w)
+{
     pthread_mutex_destroy(&w->lock);
     pthread_cond_destroy(&w->woken);
-    return w->code;
 }
 
 void waiter_done(void *arg, int code)

@@ -16,6 +16,7 @@ struct waiter {
 void waiter_init(struct waiter *w);
 void waiter_wake(struct waiter *w, int code); /* w may be gone when it returns */
 int waiter_wait(struct waiter *w);            /* the code; releases w */
+void waiter_release(struct waiter *w);        /* instead of waiting: no answer will come */
 
 /* waiter_wake(arg, code), as what completes a batch. */
 void waiter_done(void *arg, int code);

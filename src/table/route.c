@@ -435,52 +435,18 @@ static int wait_for_map(const struct table *t, bytes key, partition_id tried)
     return waiter_wait(&b.waiter);
 }
 
-struct get_now {
-    struct get get;
-    struct waiter w;
-};
-
-static void get_now_done(struct get *g)
-{
-    waiter_wake(&PORT_CONTAINER(g, struct get_now, get)->w, g->code);
-}
-
 int route_get_now(struct ctx *c, const struct table *t, struct get *g)
 {
-    struct get_now now = {.get = *g};
-    int code;
+    struct wait_get wg;
 
-    now.get.done = get_now_done;
-    waiter_init(&now.w);
-    code = route_get(c, t, &now.get);
-    if (code == E_LATER)
-        code = waiter_wait(&now.w);
-    *g = now.get;
-    return code;
-}
-
-struct scan_now {
-    struct scan scan;
-    struct waiter w;
-};
-
-static void scan_now_done(struct scan *s)
-{
-    waiter_wake(&PORT_CONTAINER(s, struct scan_now, scan)->w, s->code);
+    return wait_get_end(&wg, g, route_get(c, t, wait_get_begin(&wg, g)));
 }
 
 int route_scan_now(struct ctx *c, const struct table *t, struct scan *s)
 {
-    struct scan_now now = {.scan = *s};
-    int code;
+    struct wait_scan ws;
 
-    now.scan.done = scan_now_done;
-    waiter_init(&now.w);
-    code = route_scan(c, t, &now.scan);
-    if (code == E_LATER)
-        code = waiter_wait(&now.w);
-    *s = now.scan;
-    return code;
+    return wait_scan_end(&ws, s, route_scan(c, t, wait_scan_begin(&ws, s)));
 }
 
 int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b)

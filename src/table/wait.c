@@ -1,32 +1,39 @@
 #include "table/wait.h"
 
-struct wait_get {
-    struct get get; /* first: the completion gets its address */
-    struct waiter w;
-};
-
-struct wait_scan {
-    struct scan scan;
-    struct waiter w;
-};
+/* Sleeps if need be. */
+static int answer(struct waiter *w, int code)
+{
+    if (code == E_LATER)
+        return waiter_wait(w);
+    waiter_release(w);
+    return code;
+}
 
 static void get_done(struct get *g)
 {
     waiter_wake(&PORT_CONTAINER(g, struct wait_get, get)->w, g->code);
 }
 
+struct get *wait_get_begin(struct wait_get *wg, const struct get *g)
+{
+    wg->get = *g;
+    wg->get.done = get_done;
+    waiter_init(&wg->w);
+    return &wg->get;
+}
+
+int wait_get_end(struct wait_get *wg, struct get *g, int code)
+{
+    code = answer(&wg->w, code);
+    *g = wg->get;
+    return code;
+}
+
 int wait_get(struct ctx *c, struct engine *e, struct get *g)
 {
-    struct wait_get wg = {.get = *g};
-    int code;
+    struct wait_get wg;
 
-    wg.get.done = get_done;
-    waiter_init(&wg.w);
-    code = engine_get(c, e, &wg.get);
-    if (code == E_LATER)
-        code = waiter_wait(&wg.w);
-    *g = wg.get;
-    return code;
+    return wait_get_end(&wg, g, engine_get(c, e, wait_get_begin(&wg, g)));
 }
 
 static void scan_done(struct scan *s)
@@ -34,18 +41,26 @@ static void scan_done(struct scan *s)
     waiter_wake(&PORT_CONTAINER(s, struct wait_scan, scan)->w, s->code);
 }
 
+struct scan *wait_scan_begin(struct wait_scan *ws, const struct scan *s)
+{
+    ws->scan = *s;
+    ws->scan.done = scan_done;
+    waiter_init(&ws->w);
+    return &ws->scan;
+}
+
+int wait_scan_end(struct wait_scan *ws, struct scan *s, int code)
+{
+    code = answer(&ws->w, code);
+    *s = ws->scan;
+    return code;
+}
+
 int wait_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
-    struct wait_scan ws = {.scan = *s};
-    int code;
+    struct wait_scan ws;
 
-    ws.scan.done = scan_done;
-    waiter_init(&ws.w);
-    code = engine_scan(c, e, &ws.scan);
-    if (code == E_LATER)
-        code = waiter_wait(&ws.w);
-    *s = ws.scan;
-    return code;
+    return wait_scan_end(&ws, s, engine_scan(c, e, wait_scan_begin(&ws, s)));
 }
 
 struct wait_load {
