@@ -19,6 +19,12 @@ struct stage {
     void *arg;
 };
 
+/* As a rule no table allows cells that are worth it: then no write is looked through for one. */
+static bool may_be_large(const struct wr_db *db)
+{
+    return db_limits(db)->cell_bytes_max >= (int64_t)CELL_BULK_BYTES_MIN;
+}
+
 /* The first cell that is worth it. */
 static bool find_large(const struct wr_row_change *change, size_t *at)
 {
@@ -104,7 +110,8 @@ bool cell_stage(struct wr_db *db, const struct wr_request *req, wr_done_fn *done
     struct stage *s;
     size_t at;
 
-    if (!(db->caps & ENGINE_ONE_MAP) || !find_large(change, &at) || !may_pass(db, req))
+    if (!(db->caps & ENGINE_ONE_MAP) || !may_be_large(db) || !find_large(change, &at) ||
+        !may_pass(db, req))
         return false;
     put = (struct wr_cell_put){.instance = req->instance,
                                .table = change->table,
