@@ -966,6 +966,43 @@ struct wr_status {
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
 
+/* A small text that is kept beside the tables, for what all processes that have the same data open
+ * must agree on; the server keeps its access keys in one. It is changed whole, and only by whoever
+ * knows the version that is there. */
+struct wr_text {
+    uint64_t version; /* grows by 1 with each change; 0: there is none yet */
+    char *text;       /* with a NUL behind it; NULL: there is none yet */
+    size_t len;
+};
+#define WR_TEXT_BYTES_MAX (1 << 20)
+
+/* May other processes have the same data open? */
+WR_API bool wr_is_shared(const struct wr_db *db);
+
+/* False: this process may have missed what others changed, and serves nothing until it has caught
+ * up, which this begins. Never blocks. */
+WR_API bool wr_in_touch(struct wr_db *db);
+
+/* The text of that name as it is stored now. On failure *out is empty and `message` (if not NULL)
+ * holds one line. These block; never from a wr_done_fn. */
+WR_API int wr_text_load(struct wr_db *db, const char *name, struct wr_text *out, char *message,
+                        size_t message_size);
+/* Stores text->text as version text->version + 1 if the version is text->version now. Durable on
+ * WR_E_OK; WR_E_CONFLICT: somebody was faster, nothing was changed. */
+WR_API int wr_text_store(struct wr_db *db, const char *name, const struct wr_text *text,
+                         char *message, size_t message_size);
+/* WR_E_OK: every other process has been through its wr_text_fn, or serves nothing until it has. May
+ * take 18 s, if one hangs. WR_E_UNSURE: some may not know; call again. */
+WR_API int wr_text_tell(struct wr_db *db, char *message, size_t message_size);
+/* Overwrites and frees what wr_text_load() gave. */
+WR_API void wr_text_clear(struct wr_text *t);
+
+/* From now on fn(arg) is called when texts may have been changed by others: it loads them. It may
+ * block; not 0: what is stored could not be learnt, and until it is the process serves nothing. fn
+ * NULL: no more calls once this returns. */
+typedef int wr_text_fn(void *arg);
+WR_API void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg);
+
 /* A table's traffic, for status pages. */
 struct wr_table_traffic {
     char instance[64], table[256]; /* cut when longer */

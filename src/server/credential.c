@@ -6,19 +6,17 @@
 #include "base/ctx.h"
 #include "base/err.h"
 #include "base/rng.h"
+#include "server/key_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <openssl/crypto.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#define FILE_BYTES_MAX (1 << 20)
 #define ID_BYTES 24
 #define SECRET_BYTES 40
 
@@ -191,8 +189,8 @@ static char *word(char **at)
     return p;
 }
 
-static int set_read_line(struct credential_store *s, struct credential_set *set, char *line,
-                         int number, char *message, size_t size)
+static int set_read_line(struct credential_set *set, const char *source, char *line, int number,
+                         char *message, size_t size)
 {
     char *instance, *id, *secret, *grants, *at = line, where[512], why[256];
     struct credential pair;
@@ -200,7 +198,7 @@ static int set_read_line(struct credential_store *s, struct credential_set *set,
     instance = word(&at);
     if (!instance || instance[0] == '#')
         return E_OK;
-    snprintf(where, sizeof(where), "%s line %d", s->file, number);
+    snprintf(where, sizeof(where), "%s line %d", source, number);
     id = word(&at);
     secret = word(&at);
     grants = word(&at);
@@ -220,32 +218,8 @@ static int set_read_line(struct credential_store *s, struct credential_set *set,
     return E_OK;
 }
 
-/* The file's text with a NUL behind it; the caller frees it. */
-static int file_read(struct credential_store *s, char **out, char *message, size_t size)
-{
-    FILE *f = fopen(s->file, "r");
-    struct stat st;
-    size_t n;
-
-    if (!f)
-        return refuse(message, size, "cannot read %s: %s. Check who owns it.", s->file,
-                      strerror(errno));
-    if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
-        fclose(f);
-        return refuse(message, size,
-                      "%s is not a file of at most 1 MiB. Put it right or remove it.", s->file);
-    }
-    if (st.st_mode & 077)
-        log_warn(s->conf.log, "credentials: others may read %s; run chmod 600 on it", s->file);
-    *out = mem_zalloc((size_t)st.st_size + 1);
-    n = fread(*out, 1, (size_t)st.st_size, f);
-    fclose(f);
-    (*out)[n] = 0;
-    return E_OK;
-}
-
-static int set_read_lines(struct credential_store *s, struct credential_set *set, char *text,
-                          char *message, size_t size)
+static int set_read_lines(struct credential_set *set, const char *source, char *text, char *message,
+                          size_t size)
 {
     int number = 1;
 
@@ -253,11 +227,11 @@ static int set_read_lines(struct credential_store *s, struct credential_set *set
         next = line + strcspn(line, "\n");
         if (*next)
             *next++ = 0;
-        TRY(set_read_line(s, set, line, number, message, size));
+        TRY(set_read_line(set, source, line, number, message, size));
     }
     if (!set->count)
         return refuse(message, size,
-                      "%s holds no access key. Remove it, and the next start makes one.", s->file);
+                      "%s holds no access key. Remove it, and the next start makes one.", source);
     return E_OK;
 }
 
@@ -266,6 +240,8 @@ static void set_finish(struct credential_store *s, struct credential_set *set)
 {
     char first[CREDENTIAL_ID_MAX + 1];
 
+    if (!set->count && !s->has_own)
+        return;
     for (size_t i = 0; s->has_own && i < set->count; i++)
         if (strcmp(set->pairs[i].id, s->own.id) == 0)
             set->pairs[i] = set->pairs[--set->count];
@@ -277,27 +253,19 @@ static void set_finish(struct credential_store *s, struct credential_set *set)
         set->first++;
 }
 
-static int set_read(struct credential_store *s, struct credential_set **out, char *message,
-                    size_t size)
+/* Consumes `text`: it is cut into words and wiped. */
+static int set_parse(struct credential_store *s, const char *source, char *text,
+                     struct credential_set **out, char *message, size_t size)
 {
     struct credential_set *set;
-    size_t lines = 2, bytes_read;
-    char *text = NULL;
-    int code = E_OK;
+    size_t lines = 2, len = strlen(text);
+    int code;
 
-    if (!s->file) {
-        *out = set_new(1);
-        set_finish(s, *out);
-        return E_OK;
-    }
-    TRY(file_read(s, &text, message, size));
-    bytes_read = strlen(text);
     for (const char *p = text; *p; p++)
         lines += *p == '\n';
     set = set_new(lines);
-    code = set_read_lines(s, set, text, message, size);
-    OPENSSL_cleanse(text, bytes_read);
-    mem_free(text);
+    code = set_read_lines(set, source, text, message, size);
+    OPENSSL_cleanse(text, len);
     if (code) {
         set_drop(set);
         return code;
@@ -307,16 +275,75 @@ static int set_read(struct credential_store *s, struct credential_set **out, cha
     return E_OK;
 }
 
-int credential_store_reload(struct credential_store *s, char *message, size_t message_size)
+static void set_use(struct credential_store *s, struct credential_set *set)
 {
-    struct credential_set *set, *old;
+    struct credential_set *old;
 
-    TRY(set_read(s, &set, message, message_size));
     pthread_mutex_lock(&s->lock);
     old = s->set;
     s->set = set;
     pthread_mutex_unlock(&s->lock);
     set_drop(old);
+}
+
+/* Our own pair alone, where there is no file or it is not known yet. */
+static struct credential_set *set_of_own(struct credential_store *s)
+{
+    struct credential_set *set = set_new(1);
+
+    set_finish(s, set);
+    return set;
+}
+
+static int text_copy_parse(struct credential_store *s, const char *source, const char *text,
+                           struct credential_set **out, char *message, size_t size)
+{
+    size_t bytes_copied = strlen(text) + 1;
+    char *copy = mem_alloc(bytes_copied);
+    int code;
+
+    memcpy(copy, text, bytes_copied);
+    code = set_parse(s, source, copy, out, message, size);
+    mem_free(copy);
+    return code;
+}
+
+int credential_store_check(struct credential_store *s, const char *source, const char *text,
+                           char *message, size_t message_size)
+{
+    struct credential_set *set;
+
+    TRY(text_copy_parse(s, source, text, &set, message, message_size));
+    set_drop(set);
+    return E_OK;
+}
+
+int credential_store_take(struct credential_store *s, const char *source, const char *text,
+                          bool made, char *message, size_t message_size)
+{
+    struct credential_set *set;
+
+    TRY(text_copy_parse(s, source, text, &set, message, message_size));
+    s->made |= made;
+    set_use(s, set);
+    return E_OK;
+}
+
+int credential_store_reload(struct credential_store *s, char *message, size_t message_size)
+{
+    struct credential_set *set = NULL;
+    char *text;
+    int code;
+
+    if (!s->file) {
+        set_use(s, set_of_own(s));
+        return E_OK;
+    }
+    TRY(key_file_read(s->file, s->conf.log, &text, message, message_size));
+    code = set_parse(s, s->file, text, &set, message, message_size);
+    mem_free(text);
+    TRY(code);
+    set_use(s, set);
     return E_OK;
 }
 
@@ -353,29 +380,6 @@ static const char file_head[] =
     "says\n"
     "# why.\n";
 
-/* Writes a new file whole or not at all, readable by its owner only from the first byte. */
-static int file_write(const char *file, const char *text, char *message, size_t size)
-{
-    char temporary[4096];
-    size_t n = strlen(text);
-    int fd;
-
-    snprintf(temporary, sizeof(temporary), "%s.new", file);
-    unlink(temporary);
-    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, text, n) != (ssize_t)n || fsync(fd) || rename(temporary, file)) {
-        int error = errno;
-
-        if (fd >= 0)
-            close(fd);
-        unlink(temporary);
-        return refuse(message, size, "cannot write %s: %s. Check who owns the data folder.", file,
-                      strerror(error));
-    }
-    close(fd);
-    return E_OK;
-}
-
 static int pair_random(struct credential_store *s, struct credential *out, char *message,
                        size_t size)
 {
@@ -389,19 +393,28 @@ static int pair_random(struct credential_store *s, struct credential *out, char 
     return code;
 }
 
-static int file_make(struct credential_store *s, char *message, size_t size)
+int credential_store_make(struct credential_store *s, char **out, char *message, size_t size)
 {
     struct credential made = s->own;
-    char
-        text[sizeof(file_head) + sizeof(made.instance) + sizeof(made.id) + sizeof(made.secret) + 8];
-    int code;
+    size_t text_size =
+        sizeof(file_head) + sizeof(made.instance) + sizeof(made.id) + sizeof(made.secret) + 8;
 
     if (!s->has_own)
         TRY(pair_random(s, &made, message, size));
-    snprintf(text, sizeof(text), "%s%s %s %s\n", file_head, made.instance, made.id, made.secret);
-    code = file_write(s->file, text, message, size);
-    OPENSSL_cleanse(text, sizeof(text));
+    *out = mem_alloc(text_size);
+    snprintf(*out, text_size, "%s%s %s %s\n", file_head, made.instance, made.id, made.secret);
     OPENSSL_cleanse(&made, sizeof(made));
+    return E_OK;
+}
+
+static int file_make(struct credential_store *s, char *message, size_t size)
+{
+    char *text;
+    int code;
+
+    TRY(credential_store_make(s, &text, message, size));
+    code = key_file_write(s->file, text, message, size);
+    key_file_free(text);
     s->made = !code;
     return code;
 }
@@ -413,6 +426,10 @@ static int store_fill(struct credential_store *s, char *message, size_t size)
         TRY(pair_fill("the environment's access key", s->conf.instance, s->conf.id, s->conf.secret,
                       &s->own, message, size));
         s->has_own = true;
+    }
+    if (s->conf.shared) {
+        s->set = set_of_own(s);
+        return E_OK;
     }
     if (!s->file && !s->has_own) {
         TRY(pair_random(s, &s->own, message, size));

@@ -1,4 +1,5 @@
 /* credential.h: who may ask: pairs of access key id and secret, each belonging to one instance.
+ * Where several servers share the data, they share the pairs, too (shared_keys.h); else:
  *
  * The pairs lie in the file `credentials` of the data folder (mode 0600), one line each: "instance
  * access_key_id secret", and perhaps what the key may do (grant.h), which is everything if nothing
@@ -33,14 +34,16 @@ struct credential_conf {
     const char *instance; /* of a pair that is made, and of the environment's */
     const char *id;       /* the environment's pair; both NULL: none */
     const char *secret;
+    /* Nothing is read or made: the pairs come by credential_store_take() (shared_keys.h). */
+    bool shared;
     struct log *log; /* used as long as the store; the texts above only while opening */
 };
 
 struct credential_store;
 
-/* Reads the file; if there is none, makes it, with the environment's pair or a random one. On
- * failure returns an error code, *out is NULL and `message` says in one line what is wrong and how
- * to mend it. */
+/* Reads the file (unless `shared`); if there is none, makes it, with the environment's pair or a
+ * random one. On failure returns an error code, *out is NULL and `message` says in one line what is
+ * wrong and how to mend it. */
 int credential_store_open(const struct credential_conf *conf, struct credential_store **out,
                           char *message, size_t message_size);
 /* Nothing may be held any more. NULL is allowed. */
@@ -49,10 +52,21 @@ void credential_store_close(struct credential_store *s);
 /* Reads the file again. On failure what was known before stays. */
 int credential_store_reload(struct credential_store *s, char *message, size_t message_size);
 
+/* The text of a first file, with the environment's pair or a random one; key_file_free() it. */
+int credential_store_make(struct credential_store *s, char **out, char *message,
+                          size_t message_size);
+/* Is `text` such as a file must be? `source` names it in the message, which holds no secret. */
+int credential_store_check(struct credential_store *s, const char *source, const char *text,
+                           char *message, size_t message_size);
+/* Uses the pairs of `text` instead of those before; `made`: as credential_made(). On failure what
+ * was known before stays. */
+int credential_store_take(struct credential_store *s, const char *source, const char *text,
+                          bool made, char *message, size_t message_size);
+
 /* The pair of a key id, held until credential_release(); NULL: there is none. */
 const struct credential *credential_find(struct credential_store *s, bytes id);
 /* The pair to show to a new user: the environment's or the one just made, else the file's
- * first. Held likewise. */
+ * first. Held likewise. Not before there is one. */
 const struct credential *credential_first(struct credential_store *s);
 /* NULL is allowed. */
 void credential_release(const struct credential *c);

@@ -9,11 +9,13 @@
 #include "server/config.h"
 #include "server/credential.h"
 #include "server/op.h"
+#include "server/shared_keys.h"
 #include "server/stat.h"
 #include "widerow.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -43,6 +45,7 @@ struct server {
     struct admin admin_page;
     struct wr_db *db;
     struct credential_store *credentials;
+    struct shared_keys *shared_keys; /* NULL: the keys are our own */
     struct http *http;
     struct http *admin;
     atomic_size_t front_memory; /* what the door holds for requests */
@@ -159,9 +162,13 @@ static int credentials_open(struct server *s)
                                    .instance = c->instance,
                                    .id = c->access_key_id,
                                    .secret = c->access_key_secret,
+                                   .shared = wr_is_shared(s->db),
                                    .log = &s->log};
 
     if (credential_store_open(&conf, &s->credentials, s->message, sizeof(s->message)))
+        return refuse(s);
+    if (conf.shared && shared_keys_open(s->db, s->credentials, &s->log, &s->shared_keys, s->message,
+                                        sizeof(s->message)))
         return refuse(s);
     return 0;
 }
@@ -326,13 +333,30 @@ static void signals_block(sigset_t *set)
     pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
-static void on_hangup(struct server *s)
+static void keys_read_again(struct server *s)
 {
-    access_log_reopen(s);
+    int code;
+
+    if (s->shared_keys) {
+        code = shared_keys_publish(s->shared_keys, s->message, sizeof(s->message));
+        if (code)
+            log_error(&s->log, "server: %s%s",
+                      code == E_UNSURE ? "" : "the access keys stay as they are: ", s->message);
+        else
+            log_info(&s->log, "server: access keys read again; all servers use version %" PRIu64,
+                     shared_keys_version(s->shared_keys));
+        return;
+    }
     if (credential_store_reload(s->credentials, s->message, sizeof(s->message)))
         log_error(&s->log, "server: the access keys stay as they are: %s", s->message);
     else
         log_info(&s->log, "server: access keys read again");
+}
+
+static void on_hangup(struct server *s)
+{
+    access_log_reopen(s);
+    keys_read_again(s);
     if (!s->config.tls_cert[0])
         return;
     if (http_reload(s->http, s->message, sizeof(s->message)))
@@ -375,6 +399,7 @@ static void server_stop(struct server *s)
 {
     http_close(s->admin, 0);
     http_close(s->http, GRACE_MS);
+    shared_keys_close(s->shared_keys);
     wr_close(s->db);
     credential_store_close(s->credentials);
     if (s->door.access_fd >= 0)

@@ -251,18 +251,25 @@ static int check_length(struct op *op)
     return E_OK;
 }
 
-/* Who asks, and for what; by the headers alone. */
-static int op_admit(struct op *op)
+/* `code`, which the keys and grants that we know come to. If it is a refusal and others may have
+ * changed them, the client should rather try again. */
+static int op_unless_stale(struct op *op, int code)
+{
+    struct ctx *c = &op->r->ctx;
+
+    if (!code || wr_in_touch(op->door->db))
+        return code;
+    ctx_clear(c);
+    return fail(c, E_UNAVAILABLE,
+                "This server is out of touch with the others; it reads its keys again.");
+}
+
+/* Who asks. */
+static int op_identify(struct op *op)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;
 
-    TRY(check_length(op));
-    if (!bytes_equal(r->method, BYTES_LIT("POST")))
-        return fail_code(c, E_METHOD);
-    TRY(check_operation(op));
-    TRY(check_headers(op));
-    TRY(check_version(op));
     if (!op->cred)
         return fail(c, E_AUTH, "The AccessKeyID does not exist.");
     TRY(check_date(op));
@@ -270,6 +277,24 @@ static int op_admit(struct op *op)
     if (!credential_instance_equal(op->cred, http_header(r, "x-ots-instancename")))
         return fail(c, E_AUTH, "The instance '%s' does not belong to this AccessKeyID.",
                     op_shown(c, http_header(r, "x-ots-instancename")));
+    return E_OK;
+}
+
+/* Who asks, and for what; by the headers alone. */
+static int op_admit(struct op *op)
+{
+    struct http_request *r = op->r;
+    struct ctx *c = &r->ctx;
+    int code;
+
+    TRY(check_length(op));
+    if (!bytes_equal(r->method, BYTES_LIT("POST")))
+        return fail_code(c, E_METHOD);
+    TRY(check_operation(op));
+    TRY(check_headers(op));
+    TRY(check_version(op));
+    code = op_identify(op);
+    TRY(op_unless_stale(op, code));
     op->compress =
         bytes_equal(http_header(r, "x-ots-response-compress-type"), BYTES_LIT("deflate"));
     return E_OK;
@@ -475,7 +500,7 @@ static int op_decode(struct op *op)
 
     TRY(op_inflate(op, &body));
     TRY(ots_decode(&op->r->ctx, op->op, body, &op->request));
-    TRY(grants_check(&op->r->ctx, &op->cred->grants, &op->request));
+    TRY(op_unless_stale(op, grants_check(&op->r->ctx, &op->cred->grants, &op->request)));
     ots_stream_rows(&op->r->ctx, &op->request);
     op->request.instance = bytes_str(op->cred->instance);
     op->request.deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;

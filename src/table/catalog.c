@@ -2,9 +2,12 @@
  *
  * Stored under table 0 of the system partition:
  *   kind 1, instance, name   a schema (schema.c)
- *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop,
- * ms kind 3                   the lease of numbers: none at or above it was ever given out kind 4
- * the next table id A table's id is never used again, so a write that is still under way when its
+ *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop
+ *   kind 3                   the lease of numbers: none at or above it was ever given out
+ *   kind 4                   the next table id
+ *   kind 7, name             a text that all processes share (text.h)
+ *
+ * A table's id is never used again, so a write that is still under way when its
  * table is dropped lands where nobody looks and goes with the rest. */
 #include "table/catalog.h"
 
@@ -39,6 +42,7 @@ enum catalog_kind {
     CATALOG_NEXT_ID = 4,
     CATALOG_REKEY = 5,
     CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
+    CATALOG_TEXT = 7,
 };
 
 struct catalog {
@@ -98,6 +102,14 @@ bytes catalog_rekey_key(struct arena *a, uint32_t table_id)
 
     store_u32_be(buf_reserve(&b, 4), table_id);
     buf_commit(&b, 4);
+    return buf_bytes(&b);
+}
+
+bytes catalog_text_key(struct arena *a, bytes name)
+{
+    struct buf b = catalog_key(a, CATALOG_TEXT);
+
+    key_put_text(&b, name);
     return buf_bytes(&b);
 }
 
@@ -284,8 +296,6 @@ static struct table *cache_get(struct catalog *cat, bytes instance, bytes name)
     pthread_rwlock_unlock(&cat->lock);
     return t;
 }
-
-static int catalog_check(struct ctx *c, struct catalog *cat);
 
 int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out)
 {
@@ -1434,6 +1444,12 @@ static bytes news_text(struct arena *a, bytes instance, bytes name)
     return buf_bytes(&b);
 }
 
+/* No instance has an empty name. */
+bytes catalog_text_news(struct arena *a)
+{
+    return news_text(a, BYTES_NONE, BYTES_NONE);
+}
+
 /* Reads the table of that name from storage into the cache. Blocks. */
 static int refresh(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
 {
@@ -1485,10 +1501,16 @@ static void heard_run(struct job *self)
     struct reader r = reader_of(h->news->text);
     bytes instance = read_bytes(&r, (size_t)read_varint(&r));
     struct ctx c;
+    int code;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    /* Without the record we know less than we say we do. */
-    if (r.bad || refresh(&c, cat, instance, read_bytes(&r, reader_left(&r))))
+    if (r.bad)
+        code = E_CORRUPT;
+    else if (!instance.len)
+        code = texts_changed(&cat->db->texts);
+    else
+        code = refresh(&c, cat, instance, read_bytes(&r, reader_left(&r)));
+    if (code) /* without the record we know less than we say we do */
         atomic_fetch_add(&cat->missed, 1);
     ctx_release(&c);
     engine_news_done(cat->db->engine, h->news);
@@ -1527,7 +1549,9 @@ static int reload_all(struct ctx *c, struct catalog *cat)
             code = refresh(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
         table_release(cached[i]);
     }
-    return code ? code : load_tables(c, cat);
+    TRY(code);
+    TRY(load_tables(c, cat));
+    return texts_changed(&cat->db->texts);
 }
 
 static void reload_run(struct job *self)
@@ -1562,8 +1586,7 @@ static bool is_stale(const struct catalog *cat)
     return atomic_load(&cat->missed) != atomic_load(&cat->made_up);
 }
 
-/* May what is cached be used? */
-static int catalog_check(struct ctx *c, struct catalog *cat)
+int catalog_check(struct ctx *c, struct catalog *cat)
 {
     int64_t now, age;
 
@@ -1654,6 +1677,9 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
                         .pages = &page};
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    /* So that one who was paused catches up though nobody asks him for a table. */
+    if (catalog_check(&c, cat))
+        ctx_clear(&c);
     if (atomic_load(&cat->lease) < atomic_load(&cat->number) + LEASE_US / 2)
         lease_store(&c, cat, atomic_load(&cat->number) + LEASE_US);
     range = (struct key_range){plain_key(&c.arena, CATALOG_DROPPED),

@@ -96,6 +96,14 @@ void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
 /* Where the progress of a table's rekeying is noted (rekey.c). In the arena. */
 bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
 
+/* Where a text lies that all processes share (text.h). In the arena. */
+bytes catalog_text_key(struct arena *a, bytes name);
+/* The news that texts have changed. In the arena. */
+bytes catalog_text_news(struct arena *a);
+
+/* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
+int catalog_check(struct ctx *c, struct catalog *cat);
+
 /* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached
  * data, auto-increment keys. Near the microseconds of the clock. */
 uint64_t catalog_next_number(struct catalog *cat);

@@ -188,6 +188,7 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
 
     *out = NULL;
     memory_init(&db->memory, options);
+    texts_init(&db->texts);
     clock_real_init(&db->clock);
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
@@ -236,6 +237,7 @@ void wr_close(struct wr_db *db)
         engine_close(db->engine);
     latch_table_free(db->latches);
     memory_release(&db->memory);
+    texts_release(&db->texts);
     mem_free(db);
 }
 

@@ -8,6 +8,7 @@
 #include "table/catalog.h"
 #include "table/latch.h"
 #include "table/memory.h"
+#include "table/text.h"
 #include "widerow.h"
 
 #include <stdatomic.h>
@@ -41,6 +42,7 @@ struct wr_db {
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;
+    struct texts texts;
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic int64_t requests; /* under way; wr_close() waits for none */

@@ -1,0 +1,78 @@
+#include "server/key_file.h"
+
+#include "base/err.h"
+#include "base/port.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int refuse(char *message, size_t size, const char *fmt, ...) PORT_PRINTF(3, 4);
+
+static int refuse(char *message, size_t size, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, size, fmt, args);
+    va_end(args);
+    return E_PARAMETER;
+}
+
+int key_file_read(const char *file, struct log *log, char **out, char *message, size_t size)
+{
+    FILE *f = fopen(file, "r");
+    struct stat st;
+    size_t n;
+
+    if (!f)
+        return refuse(message, size, "cannot read %s: %s. Check who owns it.", file,
+                      strerror(errno));
+    if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > KEY_FILE_BYTES_MAX) {
+        fclose(f);
+        return refuse(message, size,
+                      "%s is not a file of at most 1 MiB. Put it right or remove it.", file);
+    }
+    if (st.st_mode & 077)
+        log_warn(log, "credentials: others may read %s; run chmod 600 on it", file);
+    *out = mem_zalloc((size_t)st.st_size + 1);
+    n = fread(*out, 1, (size_t)st.st_size, f);
+    fclose(f);
+    (*out)[n] = 0;
+    return E_OK;
+}
+
+/* The process in the temporary name: two may share a folder where they share the data. */
+int key_file_write(const char *file, const char *text, char *message, size_t size)
+{
+    char temporary[4096];
+    size_t n = strlen(text);
+    int fd;
+
+    snprintf(temporary, sizeof(temporary), "%s.%d.new", file, (int)getpid());
+    unlink(temporary);
+    fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text, n) != (ssize_t)n || fsync(fd) || rename(temporary, file)) {
+        int error = errno;
+
+        if (fd >= 0)
+            close(fd);
+        unlink(temporary);
+        return refuse(message, size, "cannot write %s: %s. Check who owns the data folder.", file,
+                      strerror(error));
+    }
+    close(fd);
+    return E_OK;
+}
+
+void key_file_free(char *text)
+{
+    if (text)
+        OPENSSL_cleanse(text, strlen(text));
+    mem_free(text);
+}

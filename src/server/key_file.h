@@ -1,0 +1,22 @@
+/* key_file.h: reading and writing a file that holds secrets. */
+#ifndef SERVER_KEY_FILE_H
+#define SERVER_KEY_FILE_H
+
+#include "base/log.h"
+
+#include <stddef.h>
+
+#define KEY_FILE_BYTES_MAX (1 << 20)
+
+/* The text of `file` with a NUL behind it, to be freed by key_file_free(). Warns if others than its
+ * owner may read it. Not 0: `message` says in one line what is wrong and how to mend it. */
+int key_file_read(const char *file, struct log *log, char **out, char *message,
+                  size_t message_size);
+
+/* Writes it whole or not at all, readable by its owner only from the first byte. */
+int key_file_write(const char *file, const char *text, char *message, size_t message_size);
+
+/* Overwrites and frees. NULL is allowed. */
+void key_file_free(char *text);
+
+#endif

@@ -1,0 +1,297 @@
+/* Access keys in the database: what is done about a copy of them, and the keys' way in and out of a
+ * real one. How several servers follow is test/rados/keys.sh's. */
+#include "server/shared_keys.h"
+
+#include "base/err.h"
+#include "server/key_file.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#define TEXT "# a note\nmain id secret\n"
+/* Written by servers that are in use: a change of this line needs a reader of both. */
+#define COPY "# Version 7 of the shared keys (07998caacd8cfb51); leave this line as it is.\n" TEXT
+
+static struct wr_text stored_text(uint64_t version, const char *text)
+{
+    return (struct wr_text){version, (char *)(uintptr_t)text, strlen(text)};
+}
+
+static void test_copies_are_as_they_were(void **state)
+{
+    struct wr_text stored = stored_text(7, TEXT);
+    char *copy = keys_file_text(&stored);
+
+    (void)state;
+    assert_string_equal(copy, COPY);
+    assert_string_equal(keys_body(copy), TEXT);
+    assert_string_equal(keys_body(TEXT), TEXT);
+    assert_int_equal(keys_step_of(copy, &stored), KEYS_SAME);
+    key_file_free(copy);
+}
+
+static void check_step(const char *file, uint64_t version, const char *text, enum keys_step step)
+{
+    struct wr_text stored = stored_text(version, text);
+
+    assert_int_equal(keys_step_of(file, &stored), step);
+}
+
+static void test_steps(void **state)
+{
+    static const char edited[] = COPY "main id2 secret2\n", other[] = "main id3 secret3\n";
+
+    (void)state;
+    check_step(NULL, 0, "", KEYS_MAKE);
+    check_step(NULL, 3, other, KEYS_WRITE);
+    check_step(TEXT, 0, "", KEYS_PUBLISH);
+    check_step(COPY, 0, "", KEYS_PUBLISH); /* of data that are gone */
+    check_step(TEXT, 3, TEXT, KEYS_WRITE); /* it gets its first line */
+    check_step(COPY, 8, TEXT, KEYS_WRITE);
+    check_step(COPY, 8, other, KEYS_WRITE); /* only old */
+    check_step(COPY, 7, other, KEYS_WRITE); /* of another pool */
+    check_step(edited, 7, TEXT, KEYS_PUBLISH);
+    check_step(edited, 8, other, KEYS_STALE);
+    check_step(edited, 6, other, KEYS_STALE);
+    check_step(TEXT, 3, other, KEYS_STALE); /* from nobody knows where */
+    check_step("", 3, other, KEYS_STALE);
+}
+
+static void test_first_lines(void **state)
+{
+    static const char *const none[] = {
+        "",
+        "#",
+        "# Version 7 of the shared keys",
+        "# Version x of the shared keys (07998caacd8cfb51); leave this line as it is.\n",
+        "# Version 7 of the shared keys (07998caacd8cfb51); leave this line as it is. No\n",
+        "# Version 0 of the shared keys (07998caacd8cfb51); leave this line as it is.\n",
+        "\n# Version 7 of the shared keys (07998caacd8cfb51); leave this line as it is.\n",
+    };
+    static const char crlf[] =
+        "# Version 7 of the shared keys (0); leave this line as it is.\r\nmain id secret\r\n";
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(none); i++)
+        assert_ptr_equal(keys_body(none[i]), none[i]);
+    assert_string_equal(keys_body(crlf), "main id secret\r\n");
+    assert_string_equal(keys_body("# Version 7 of the shared keys (0); leave this line as it is."),
+                        "");
+}
+
+/* ---- with a database ---- */
+
+struct bed {
+    char dir[64], file[128], logged[4096], message[1024];
+    struct clock clock;
+    struct log log;
+    struct wr_db *db;
+    struct credential_store *store;
+    struct shared_keys *keys;
+};
+
+static void on_log(void *arg, char level, const char *line)
+{
+    struct bed *b = arg;
+
+    (void)level;
+    strncat(b->logged, line, sizeof(b->logged) - strlen(b->logged) - 1);
+}
+
+static int set_up(void **state)
+{
+    struct bed *b = mem_zalloc(sizeof(*b));
+    struct wr_options o = {.engine = "mem"};
+
+    strcpy(b->dir, "/tmp/shared_keys_test.XXXXXX");
+    if (!mkdtemp(b->dir))
+        return -1;
+    snprintf(b->file, sizeof(b->file), "%s/credentials", b->dir);
+    clock_real_init(&b->clock);
+    b->log = (struct log){.level = 'D', .sink = on_log, .arg = b, .clock = &b->clock};
+    *state = b;
+    return wr_open(&o, &b->db, b->message, sizeof(b->message));
+}
+
+static void stop(struct bed *b)
+{
+    shared_keys_close(b->keys);
+    credential_store_close(b->store);
+    b->keys = NULL;
+    b->store = NULL;
+}
+
+static int tear_down(void **state)
+{
+    struct bed *b = *state;
+    char aside[160];
+
+    stop(b);
+    wr_close(b->db);
+    unlink(b->file);
+    snprintf(aside, sizeof(aside), "%s.shared", b->file);
+    unlink(aside);
+    assert_int_equal(rmdir(b->dir), 0);
+    mem_free(b);
+    return 0;
+}
+
+static int start(struct bed *b, const char *id, const char *secret)
+{
+    struct credential_conf conf = {.dir = b->dir,
+                                   .instance = "main",
+                                   .id = id,
+                                   .secret = secret,
+                                   .shared = true,
+                                   .log = &b->log};
+
+    assert_int_equal(credential_store_open(&conf, &b->store, b->message, sizeof(b->message)), 0);
+    return shared_keys_open(b->db, b->store, &b->log, &b->keys, b->message, sizeof(b->message));
+}
+
+static int publish(struct bed *b)
+{
+    b->message[0] = 0;
+    return shared_keys_publish(b->keys, b->message, sizeof(b->message));
+}
+
+static void write_file(struct bed *b, const char *head, const char *text)
+{
+    FILE *f = fopen(b->file, "w");
+
+    assert_non_null(f);
+    fprintf(f, "%s%s", head, text);
+    fclose(f);
+    chmod(b->file, 0600);
+}
+
+/* The file's text, to be freed. */
+static char *file_text(struct bed *b)
+{
+    char *text;
+
+    assert_int_equal(key_file_read(b->file, &b->log, &text, b->message, sizeof(b->message)), 0);
+    return text;
+}
+
+static bool knows(struct bed *b, const char *id)
+{
+    const struct credential *c = credential_find(b->store, bytes_str(id));
+
+    credential_release(c);
+    return c != NULL;
+}
+
+static void test_first_start_makes_keys(void **state)
+{
+    struct bed *b = *state;
+    const struct credential *c;
+    char id[CREDENTIAL_ID_MAX + 1], *first, *second;
+
+    assert_int_equal(start(b, NULL, NULL), 0);
+    assert_true(credential_made(b->store));
+    assert_int_equal(shared_keys_version(b->keys), 1);
+    c = credential_first(b->store);
+    strcpy(id, c->id);
+    credential_release(c);
+    first = file_text(b);
+    stop(b);
+
+    unlink(b->file);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    assert_false(credential_made(b->store));
+    assert_true(knows(b, id));
+    second = file_text(b);
+    assert_string_equal(first, second);
+    key_file_free(first);
+    key_file_free(second);
+    assert_null(strstr(b->logged, "secret"));
+}
+
+static void test_own_file_and_environment(void **state)
+{
+    struct bed *b = *state;
+
+    write_file(b, "", TEXT);
+    assert_int_equal(start(b, "env", "env-secret"), 0);
+    assert_false(credential_made(b->store));
+    assert_true(knows(b, "id") && knows(b, "env"));
+    write_file(b, "", TEXT "main env other\n");
+    assert_int_equal(publish(b), E_CONFLICT); /* it does not tell its version */
+    assert_non_null(strstr(b->message, "which version"));
+    stop(b);
+    assert_int_equal(start(b, NULL, NULL), 0); /* refused, but the server starts */
+    assert_non_null(strstr(b->logged, "which version"));
+    assert_true(knows(b, "id"));
+    assert_false(knows(b, "env"));
+    assert_null(strstr(b->logged, "env-secret"));
+}
+
+static void test_edits(void **state)
+{
+    struct bed *b = *state;
+    char *copy, *edited;
+
+    write_file(b, "", TEXT);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    copy = file_text(b);
+    write_file(b, copy, "main id2 verysecret ro\n");
+    assert_int_equal(publish(b), 0);
+    assert_int_equal(shared_keys_version(b->keys), 2);
+    assert_true(knows(b, "id2"));
+    assert_int_equal(publish(b), 0);
+    assert_int_equal(shared_keys_version(b->keys), 2);
+
+    edited = file_text(b);
+    write_file(b, edited, "main id2 verysecret\n");
+    assert_int_equal(publish(b), E_PARAMETER);
+    assert_non_null(strstr(b->message, "stands twice"));
+    assert_null(strstr(b->message, "verysecret"));
+    assert_int_equal(shared_keys_version(b->keys), 2);
+    write_file(b, "# Version 2 of the shared keys (0); leave this line as it is.\n", "# empty\n");
+    assert_int_equal(publish(b), E_PARAMETER);
+    assert_true(knows(b, "id"));
+
+    write_file(b, copy, "main id3 verysecret\n"); /* from version 1 */
+    assert_int_equal(publish(b), E_CONFLICT);
+    assert_non_null(strstr(b->message, "edited from version 1"));
+    assert_false(knows(b, "id3"));
+    write_file(b, copy, ""); /* only old */
+    assert_int_equal(publish(b), 0);
+    key_file_free(copy);
+    copy = file_text(b);
+    assert_string_equal(copy, edited);
+    key_file_free(copy);
+    key_file_free(edited);
+}
+
+static void test_text_of_nonsense(void **state)
+{
+    struct bed *b = *state;
+    struct wr_text bad = stored_text(0, "nonsense\n");
+
+    assert_int_equal(wr_text_store(b->db, "keys", &bad, b->message, sizeof(b->message)), 0);
+    assert_int_equal(start(b, NULL, NULL), E_PARAMETER);
+    assert_non_null(strstr(b->message, "the shared access keys line 1: not"));
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_copies_are_as_they_were),
+        cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_first_lines),
+        TEST(test_first_start_makes_keys),
+        TEST(test_own_file_and_environment),
+        TEST(test_edits),
+        TEST(test_text_of_nonsense),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
