@@ -110,7 +110,7 @@ int rados_write_code(struct rados *r, int result)
         return E_PARTITION;
     case -ENOSPC:
     case -EDQUOT:
-        log_strange(r, "write", result);
+        rados_room_learn(r, true);
         return E_NO_SPACE;
     case -EMSGSIZE:
         return E_MEMORY;
@@ -218,6 +218,9 @@ static int open_pool(struct ctx *c, struct rados *r, const struct engine_conf *c
         return refuse(c, E_UNAVAILABLE, result,
                       arena_printf(&c->arena, "The pool '%s' cannot be opened", pool).ptr);
     rados_ioctx_set_namespace(r->pool, option(conf, "namespace", "widerow"));
+    /* Else the client library holds back, in a full pool, also what renews a watch (rados_news.c).
+     */
+    rados_set_pool_full_try(r->pool);
     return E_OK;
 }
 
@@ -340,6 +343,11 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
                  (long long)(now - since) / 1000);
     if (!atomic_load(&r->asked))
         probe(r);
+    rados_room_look(r);
+    if (out->writable && atomic_load(&r->full)) {
+        out->writable = false;
+        snprintf(out->reason, sizeof(out->reason), "the pool is full");
+    }
     out->acked = atomic_load(&r->acked);
     out->syncs = atomic_load(&r->write_ops);
     out->remote_reads = atomic_load(&r->read_ops);

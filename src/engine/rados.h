@@ -49,6 +49,10 @@ struct rados {
     void *news_arg;
     atomic_bool watching, watch_lost;
 
+    atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
+    atomic_bool room_asking;       /* whether it is */
+    _Atomic int64_t room_asked_ms; /* monotonic */
+
     _Atomic uint64_t read_ops, write_ops; /* operations sent */
     _Atomic uint64_t acked, refused_busy;
     _Atomic uint64_t item_bytes;    /* mean bytes of a key and value that was listed */
@@ -122,6 +126,11 @@ void rados_listen_end(struct rados *r);
 void rados_news_done(struct engine *e, struct news *news);
 void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
 int64_t rados_touch_ms(struct engine *e);
+
+/* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.
+ * Never waits. */
+void rados_room_look(struct rados *r);
+void rados_room_learn(struct rados *r, bool full);
 
 /* rados_bulk.c */
 int rados_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);

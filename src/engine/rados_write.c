@@ -499,6 +499,16 @@ static size_t batch_bytes(const struct batch *b)
     return n;
 }
 
+/* What may still be written into a full pool: what removes, and what the catalog needs for that. */
+static bool is_growth(const struct batch *b)
+{
+    bool puts = false;
+
+    for (size_t i = 0; i < b->edit_count; i++)
+        puts |= b->edits[i].type == EDIT_PUT;
+    return puts && b->partition != PARTITION_SYSTEM;
+}
+
 void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
@@ -510,6 +520,11 @@ void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
     (void)c;
     if (size > BATCH_BYTES_MAX) {
         done(arg, E_MEMORY);
+        return;
+    }
+    rados_room_look(r);
+    if (atomic_load(&r->full) && is_growth(b)) {
+        done(arg, E_NO_SPACE);
         return;
     }
     pthread_mutex_lock(&r->lock);

@@ -72,9 +72,11 @@ done
 endpoint=http://$(sed -n 's/^http=//p' "$work/port") admin=http://$(sed -n 's/^admin=//p' "$work/port")
 check "a table" "$BUILD/widerow" create t --key k:integer --endpoint "$endpoint"
 check "a row" put 1
+check "another table" "$BUILD/widerow" create t2 --key k:integer --endpoint "$endpoint"
 check "ready" ready 200 5
 
-# A pool marked full takes no new objects, but changes of those that are there: whatever is acknowledged is kept.
+# A pool marked full takes no new objects, but changes of those that are there: whatever is acknowledged is kept. Servers
+# find out in seconds, whether or not anybody asks them, and take only what removes.
 ratios() { # NEARFULL BACKFILLFULL FULL: the first two bound the third
     local what
     for what in nearfull backfillfull full; do
@@ -99,10 +101,17 @@ if put 2 1 >"$work/said" 2>&1; then
 else
     check "a write into a full pool" grep -qE "OTSServerBusy|OTSServerUnavailable|full|space" "$work/said"
 fi
+check "full: not ready" ready 503 20
+check "and says why" grep -q "the pool is full" "$work/ready"
+check "a row is refused" fails "OTSServerBusy|full" put 2 1
 check "a table in a full pool is refused" fails "full|space|OTSServerBusy|OTSServerUnavailable" \
     "$BUILD/widerow" create another --key k:integer --endpoint "$endpoint"
+sleep 16 # longer than a server's lease
+check "reads go on" there 1
+check "a table that goes makes room" "$BUILD/widerow" drop t2 --endpoint "$endpoint"
 check "room again" ratios 0.85 0.9 0.95
 check "is free" pool_is free
+check "a writer that tries again gets through" put 3 60
 check "ready" ready 200 60
 check "writes go on" put 3
 check "and are there" there 3
