@@ -207,6 +207,7 @@ static void *loop_main(void *arg)
     sigemptyset(&pipe_signal);
     sigaddset(&pipe_signal, SIGPIPE);
     pthread_sigmask(SIG_BLOCK, &pipe_signal, NULL); /* lost clients show as errors of send() */
+    thread_prompt();
     while (!atomic_load(&l->http->loops_quit)) {
         now = http_now_ms(l->http);
         fds[2].fd = loop_accepts(l, now) ? l->listen_fd : -1; /* -1 is passed over */
