@@ -606,6 +606,8 @@ struct wr_heat_result {
     int32_t hot_minutes; /* that they are about */
     int32_t buckets;     /* ranges that the map tells apart now */
     uint64_t missed;     /* rows of any table that could not be counted, since the start */
+    uint32_t servers;    /* over the same data, whose figures are in it */
+    uint32_t silent;     /* others that did not answer, whose figures are not */
 };
 
 #define WR_SIZES_MAX 100
@@ -637,6 +639,8 @@ struct wr_sizes_result {
     uint64_t passes;        /* that came to their end, since the start */
     bool running;           /* another pass is under way */
     uint64_t running_bytes; /* that it has counted so far */
+    uint32_t servers;       /* as of a heat map: the pass is the last one of any, traffic of all */
+    uint32_t silent;
 };
 
 /* ---- partitions (semantics, sections 7 and 11) */
@@ -685,6 +689,7 @@ struct wr_partition_list {
     struct wr_traffic traffic; /* of the table, partitions that are no more included */
     uint64_t splits, merges;   /* since the database was opened */
     uint64_t longest_cut_us;   /* of these; requests go on meanwhile */
+    uint32_t servers, silent;  /* as of a heat map: counts and rates are sums over servers */
 };
 
 /* ---- requests and replies

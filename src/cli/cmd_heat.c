@@ -1,6 +1,7 @@
 /* cmd_heat.c: `widerow heat`: the heat map of a table. */
 #include "cli/command.h"
 #include "cli/heat_picture.h"
+#include "cli/print.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -153,6 +154,7 @@ static int heat(struct ctx *c, struct client *cl, struct cli *cli, void *options
     if (has_file(o))
         return write_files(c, o, &p);
     heat_draw_text(stdout, &c->arena, &p, o->color || (!o->plain && isatty(STDOUT_FILENO)));
+    print_servers(reply.heat.servers, reply.heat.silent);
     return 0;
 }
 

@@ -79,6 +79,7 @@ static void print_all(struct arena *a, const struct wr_partition_list *l)
                   l->traffic.write_additional, l->traffic.write_wasted);
     printf("cuts since the start: %" PRIu64 " splits, %" PRIu64 " merges, the longest %.1f ms\n",
            l->splits, l->merges, (double)l->longest_cut_us / 1000);
+    print_servers(l->servers, l->silent);
 }
 
 /* ---- for programs ---- */
@@ -120,8 +121,9 @@ static void print_all_json(struct arena *a, const struct wr_partition_list *l)
     print_json(a,
                arena_printf(a,
                             "\"partitions\":%zu,\"splits\":%" PRIu64 ",\"merges\":%" PRIu64
-                            ",\"longest_cut_us\":%" PRIu64 ",",
-                            l->count, l->splits, l->merges, l->longest_cut_us)
+                            ",\"longest_cut_us\":%" PRIu64 ",\"servers\":%u,\"silent\":%u,",
+                            l->count, l->splits, l->merges, l->longest_cut_us, l->servers,
+                            l->silent)
                    .ptr,
                l->stored_bytes, &l->traffic);
 }

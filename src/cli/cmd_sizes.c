@@ -82,9 +82,9 @@ static void print_json(struct ctx *c, const char *table, const struct wr_sizes_r
     print_value(&b, &name);
     printf("{\"table\":%.*s,\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"passes\":%" PRIu64
            ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"values\":%" PRIu64 ",\"over\":%" PRIu64
-           ",\"warn_bytes\":%" PRIu64 ",\n\"keys\":[",
+           ",\"warn_bytes\":%" PRIu64 ",\"servers\":%u,\"silent\":%u,\n\"keys\":[",
            BYTES_FMT(buf_bytes(&b)), s->start_s, s->end_s, s->passes, s->bytes, s->rows, s->values,
-           s->over, s->warn_bytes);
+           s->over, s->warn_bytes, s->servers, s->silent);
     for (size_t i = 0; i < s->key_count; i++) {
         const struct wr_size_key *k = &s->keys[i];
 
@@ -159,6 +159,7 @@ static void print_report(struct ctx *c, const char *table, const struct wr_sizes
                progress_format_count(s->over, over), progress_format_bytes(s->warn_bytes, warn));
     if (s->key_count)
         print_keys(c, s, top);
+    print_servers(s->servers, s->silent);
 }
 
 static int sizes(struct ctx *c, struct client *cl, struct cli *cli, void *options)

@@ -391,8 +391,9 @@ void heat_write_json(struct buf *b, const struct heat_picture *p)
     print_value(b, &table);
     put(b,
         ",\"start\":%" PRId64 ",\"column_minutes\":%d,\"columns\":%zu,\"buckets\":%d,"
-        "\"missed\":%" PRIu64 ",\n\"rows\":[",
-        h->start_s, h->column_minutes, h->column_count, h->buckets, h->missed);
+        "\"missed\":%" PRIu64 ",\"servers\":%u,\"silent\":%u,\n\"rows\":[",
+        h->start_s, h->column_minutes, h->column_count, h->buckets, h->missed, h->servers,
+        h->silent);
     for (size_t row = 0; row < h->row_count; row++) {
         put(b, "%s\n  ", row ? "," : "");
         json_place(b, &h->rows[row]);

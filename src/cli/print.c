@@ -144,3 +144,12 @@ void print_table(const struct wr_table_description *t, size_t partitions)
     if (partitions)
         printf("partitions       %zu\n", partitions);
 }
+
+void print_servers(uint32_t servers, uint32_t silent)
+{
+    if (silent)
+        printf("WARNING: of %u servers %u did not answer: their figures are missing.\n",
+               servers + silent, silent);
+    else if (servers > 1)
+        printf("figures of %u servers together\n", servers);
+}

@@ -15,4 +15,7 @@ void print_table(const struct wr_table_description *t, size_t partitions);
 /* The JSON text of a value, appended. */
 void print_value(struct buf *b, const struct wr_value *v);
 
+/* Whose figures were printed, if there are several servers over the same data. */
+void print_servers(uint32_t servers, uint32_t silent);
+
 #endif

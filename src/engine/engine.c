@@ -223,15 +223,22 @@ int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, st
     return e->ops->listen(c, e, on_news, arg);
 }
 
-void engine_news_done(struct engine *e, struct news *n)
+void engine_news_done(struct engine *e, struct news *n, bytes answer)
 {
-    e->ops->news_done(e, n);
+    e->ops->news_done(e, n, answer);
 }
 
 void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
 {
     assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
     e->ops->tell(e, text, done, arg);
+}
+
+void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
+                void (*done)(void *arg, const struct answers *a), void *arg)
+{
+    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
+    e->ops->ask(e, text, wait_ms, done, arg);
 }
 
 void engine_spare(struct engine *e, uint64_t less)

@@ -217,6 +217,13 @@ struct news {
     bytes text; /* valid until engine_news_done() */
 };
 
+/* What others answered to news, valid during the call that hands them over. */
+struct answers {
+    const bytes *each; /* of those that gave one */
+    size_t count;
+    size_t silent; /* how many others listen and gave none, or not in time */
+};
+
 /* What a process knows of the data by news alone it may use for so long after engine_touch_ms()
  * was 0. */
 #define ENGINE_TOUCH_MS 15000
@@ -261,18 +268,23 @@ struct engine_ops {
      * that. Never waits. NULL: there are none. */
     void (*spare)(struct engine *e, uint64_t less);
 
-    /* The next four only without ENGINE_SOLE_WRITER. */
+    /* The next five only without ENGINE_SOLE_WRITER. */
 
     /* From now on on_news(arg, news) is called, on a thread of the engine that it must not block,
-     * for everything that other processes tell; each news ends with news_done(), soon. Blocks. May
+     * for everything that other processes tell; each news ends with news_done(), soon, whose
+     * `answer` goes to who asked (empty: none). Blocks. May
      * be called again when the touch is lost; what was told meanwhile is not heard. on_news NULL:
      * no more calls once this returns. */
     int (*listen)(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
-    void (*news_done)(struct engine *e, struct news *n);
+    void (*news_done)(struct engine *e, struct news *n, bytes answer);
     /* Tells all that listen; done(arg, E_OK) when every one of them has called news_done() for it,
      * or has been out of touch for longer than ENGINE_TOUCH_MS. E_UNSURE: some may not know. */
     void (*tell)(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+    /* As tell(), but it ends after wait_ms (at most ENGINE_TOUCH_MS) at the latest, with what was
+     * answered until then. done(arg, NULL): nobody could be asked. */
+    void (*ask)(struct engine *e, bytes text, int64_t wait_ms,
+                void (*done)(void *arg, const struct answers *a), void *arg);
     /* How long ago it was sure that no news was missed. INT64_MAX: the touch is lost. */
     int64_t (*touch_ms)(struct engine *e);
 
@@ -320,8 +332,10 @@ void engine_stat(struct engine *e, struct engine_stat *out);
 void engine_spare(struct engine *e, uint64_t less);
 int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
-void engine_news_done(struct engine *e, struct news *n);
+void engine_news_done(struct engine *e, struct news *n, bytes answer);
 void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
+                void (*done)(void *arg, const struct answers *a), void *arg);
 int64_t engine_touch_ms(struct engine *e);
 /* E_UNSUPPORTED without ENGINE_FILES. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);

@@ -383,5 +383,6 @@ const struct engine_ops engine_rados = {
     .listen = rados_listen,
     .news_done = rados_news_done,
     .tell = rados_tell,
+    .ask = rados_ask,
     .touch_ms = rados_touch_ms,
 };

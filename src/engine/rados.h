@@ -123,8 +123,10 @@ int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, 
 int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, struct news *n),
                  void *arg);
 void rados_listen_end(struct rados *r);
-void rados_news_done(struct engine *e, struct news *news);
+void rados_news_done(struct engine *e, struct news *news, bytes answer);
 void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
+               void (*done)(void *arg, const struct answers *a), void *arg);
 int64_t rados_touch_ms(struct engine *e);
 
 /* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.

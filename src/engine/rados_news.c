@@ -43,13 +43,14 @@ static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t 
     r->on_news(r->news_arg, &n->base);
 }
 
-void rados_news_done(struct engine *e, struct news *news)
+void rados_news_done(struct engine *e, struct news *news, bytes answer)
 {
     struct rados_news *n = PORT_CONTAINER(news, struct rados_news, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
 
     (void)e;
-    rados_notify_ack(n->r->pool, name.text, n->notification, n->cookie, NULL, 0);
+    rados_notify_ack(n->r->pool, name.text, n->notification, n->cookie, answer.ptr,
+                     (int)answer.len);
     rados_release(n->r);
     mem_free(n);
 }
@@ -114,44 +115,98 @@ int64_t rados_touch_ms(struct engine *e)
     return age;
 }
 
+/* ---- telling and asking ---- */
+
 struct telling {
     struct rados *r;
-    void (*done)(void *arg, int code);
+    void (*told)(void *arg, int code); /* one of the two */
+    void (*asked)(void *arg, const struct answers *a);
     void *arg;
     char *reply;
     size_t reply_len;
 };
+
+/* Who listens acknowledges, ourselves included (on_news); the others' acknowledgements may carry
+ * answers. */
+static void hand_over(struct telling *t)
+{
+    struct answers answers = {0};
+    struct notify_ack_t *acks = NULL;
+    struct notify_timeout_t *late = NULL;
+    size_t ack_count = 0, late_count = 0;
+    uint64_t self = rados_get_instance_id(t->r->cluster);
+    bytes *each;
+
+    if (!t->reply || rados_decode_notify_response(t->reply, t->reply_len, &acks, &ack_count, &late,
+                                                  &late_count)) {
+        t->asked(t->arg, NULL);
+        return;
+    }
+    each = mem_zalloc((ack_count + 1) * sizeof(*each));
+    for (size_t i = 0; i < ack_count; i++)
+        if (acks[i].payload_len)
+            each[answers.count++] = bytes_of(acks[i].payload, acks[i].payload_len);
+        else
+            answers.silent += acks[i].notifier_id != self;
+    for (size_t i = 0; i < late_count; i++)
+        answers.silent += late[i].notifier_id != self;
+    answers.each = each;
+    t->asked(t->arg, &answers);
+    mem_free(each);
+    rados_free_notify_response(acks, ack_count, late);
+}
 
 static void on_told(rados_completion_t completion, void *arg)
 {
     struct telling *t = arg;
     struct rados *r = t->r;
     int result = rados_aio_get_return_value(completion);
+    bool reached = result >= 0 || result == -ETIMEDOUT;
 
     rados_aio_release(completion);
+    if (t->asked && reached)
+        hand_over(t);
+    else if (t->asked)
+        t->asked(t->arg, NULL);
+    else /* Who was silent so long does not use what he knew. */
+        t->told(t->arg, reached ? E_OK : E_UNSURE);
     if (t->reply)
         rados_buffer_free(t->reply);
-    /* Who was silent so long does not use what he knew. */
-    t->done(t->arg, result >= 0 || result == -ETIMEDOUT ? E_OK : E_UNSURE);
     mem_free(t);
     rados_release(r);
 }
 
-void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+/* Takes over a copy of `from`. */
+static void notify(struct engine *e, bytes text, int64_t wait_ms, const struct telling *from)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
     struct telling *t = mem_zalloc(sizeof(*t));
     rados_completion_t completion;
 
-    *t = (struct telling){.r = r, .done = done, .arg = arg};
+    *t = *from;
+    t->r = r;
     rados_aio_create_completion2(t, on_told, &completion);
     rados_hold(r);
-    if (rados_aio_notify(r->pool, name.text, completion, text.ptr, (int)text.len, NEWS_WAIT_MS,
+    if (rados_aio_notify(r->pool, name.text, completion, text.ptr, (int)text.len, (uint64_t)wait_ms,
                          &t->reply, &t->reply_len)) {
         rados_aio_release(completion);
         mem_free(t);
         rados_release(r);
-        done(arg, E_UNSURE);
+        if (from->asked)
+            from->asked(from->arg, NULL);
+        else
+            from->told(from->arg, E_UNSURE);
     }
+}
+
+void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+{
+    notify(e, text, NEWS_WAIT_MS, &(struct telling){.told = done, .arg = arg});
+}
+
+void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
+               void (*done)(void *arg, const struct answers *a), void *arg)
+{
+    notify(e, text, wait_ms, &(struct telling){.asked = done, .arg = arg});
 }

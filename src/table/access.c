@@ -10,6 +10,7 @@
 #include "table/access.h"
 
 #include "table/key.h"
+#include "table/peers.h"
 #include "table/tally.h"
 
 #define SAMPLE_EVERY 16
@@ -59,14 +60,14 @@ static void spend(const struct access *a, int way, int32_t units)
     const struct limits *limits = &a->db->limits;
     const struct schema *s = &a->table->schema;
     int64_t rate = access_rate(limits, s, (enum access_rule)limits->enforce_throughput, way), now;
-    int64_t spent, next;
+    int64_t shares = (int64_t)s->partition_count * peers_servers(a->db), spent, next;
 
     if (!rate || !units)
         return;
     now = clock_mono_us(&a->db->clock);
     spent = atomic_load_explicit(&a->partition->spent_us[way], memory_order_relaxed);
     do
-        next = (spent > now ? spent : now) + units * 1000000ll * (int64_t)s->partition_count / rate;
+        next = (spent > now ? spent : now) + units * 1000000ll * shares / rate;
     while (!atomic_compare_exchange_weak(&a->partition->spent_us[way], &spent, next));
 }
 

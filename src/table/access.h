@@ -40,11 +40,12 @@ void access_note(const struct access *a);
 void access_tell(const struct access *a);
 
 /* enforce_throughput: */
-enum access_rule {
-    ACCESS_OFF,       /* everything is admitted, and counted against what is reserved */
-    ACCESS_RESERVED,  /* each partition serves its equal share of what its table reserves; a table
-                         that reserves nothing is not held back */
-    ACCESS_PARTITION, /* each partition serves partition_read_cu_max and partition_write_cu_max */
+enum access_rule { /* where several servers share the data, each has its equal share of all that */
+                   ACCESS_OFF, /* everything is admitted, and counted against what is reserved */
+                   ACCESS_RESERVED,  /* each partition serves its equal share of what its table
+                                        reserves; a table  that reserves nothing is not held back */
+                   ACCESS_PARTITION, /* each partition serves partition_read_cu_max and
+                                        partition_write_cu_max */
 };
 
 /* Units a second that `rule` allows one of `partitions` partitions, times the count: so that

@@ -10,6 +10,7 @@
 #include "table/access.h"
 #include "table/cut.h"
 #include "table/middle.h"
+#include "table/peers.h"
 
 #define LOOK_EVERY_US 250000
 #define RATES_EVERY_US 1000000
@@ -74,6 +75,7 @@ static void look_rates(struct look *l)
 {
     const struct partition_map *m = &l->table->partitions;
     struct traffic *t = l->table->traffic;
+    uint64_t servers = peers_servers(l->db); /* each has its share of what is reserved */
     int64_t us = t->looked_us ? l->now_us - t->looked_us : 0;
     struct partition_counts counts;
     uint64_t stored;
@@ -83,14 +85,14 @@ static void look_rates(struct look *l)
     t->looked_us = l->now_us;
     counts = traffic_counts(t, m, &stored);
     if (us)
-        settle_both(l, &t->balance, &t->seen, &counts, 1, us);
+        settle_both(l, &t->balance, &t->seen, &counts, servers, us);
     for (size_t i = 0; i < m->count; i++) {
         struct partition *p = m->at[i].partition;
         uint64_t rate[PARTITION_WAYS];
 
         counts = partition_counts(p);
         if (us)
-            settle_both(l, &p->balance, &p->seen, &counts, m->count, us);
+            settle_both(l, &p->balance, &p->seen, &counts, m->count * servers, us);
         for (int way = 0; way < PARTITION_WAYS; way++)
             rate[way] = atomic_load(&p->balance.rate[way]);
         since(&p->hot_us, cut_is_hot(&l->db->limits, rate), l->now_us);

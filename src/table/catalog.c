@@ -17,6 +17,7 @@
 #include "table/key.h"
 #include "table/modify.h"
 #include "table/name.h"
+#include "table/peers.h"
 #include "table/rekey.h"
 #include "table/route.h"
 #include "table/sweep.h"
@@ -1499,12 +1500,15 @@ static void heard_run(struct job *self)
     struct heard *h = PORT_CONTAINER(self, struct heard, job);
     struct catalog *cat = h->cat;
     struct reader r = reader_of(h->news->text);
-    bytes instance = read_bytes(&r, (size_t)read_varint(&r));
+    bytes instance = read_bytes(&r, (size_t)read_varint(&r)), answer = BYTES_NONE;
     struct ctx c;
     int code;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (r.bad)
+    if (peers_is_question(h->news->text)) {
+        code = E_OK;
+        answer = peers_answer(&c, cat->db, h->news->text);
+    } else if (r.bad)
         code = E_CORRUPT;
     else if (!instance.len)
         code = texts_changed(&cat->db->texts);
@@ -1512,8 +1516,8 @@ static void heard_run(struct job *self)
         code = refresh(&c, cat, instance, read_bytes(&r, reader_left(&r)));
     if (code) /* without the record we know less than we say we do */
         atomic_fetch_add(&cat->missed, 1);
+    engine_news_done(cat->db->engine, h->news, answer);
     ctx_release(&c);
-    engine_news_done(cat->db->engine, h->news);
     mem_free(h);
 }
 

@@ -158,6 +158,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->latches = latch_table_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
+    atomic_store(&db->servers, 1);
     db->opened_ms = clock_wall_ms(&db->clock);
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
@@ -224,9 +225,9 @@ void wr_close(struct wr_db *db)
         engine_listen(&c, db->engine, NULL, NULL);
         ctx_release(&c);
     }
-    sweeper_stop(db->sweeper);
-    while (atomic_load(&db->requests) > 0)
+    while (atomic_load(&db->requests) > 0) /* some wait for the sweeper */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
+    sweeper_stop(db->sweeper);
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
     router_stop(db->router);

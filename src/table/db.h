@@ -45,6 +45,8 @@ struct wr_db {
     struct texts texts;
     wr_log_fn *log_fn;
     void *log_arg;
+    _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
+    int64_t counted_ms;       /* the sweeper's: when they were counted last */
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
 };
 

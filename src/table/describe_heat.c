@@ -1,8 +1,9 @@
-/* describe_heat.c: DescribeHeat. The map may be large, so it is drawn on the sweeper's thread. */
+/* describe_heat.c: DescribeHeat. The map may be large, so it is drawn on the sweeper's thread, once
+ * the other servers have told what they counted. */
 #include "table/call.h"
 #include "table/heat_place.h"
 #include "table/name.h"
-#include "table/sweep.h"
+#include "table/peers.h"
 #include "table/tally.h"
 
 #define ROWS_DEFAULT 64
@@ -10,7 +11,7 @@
 #define VALUES_MAX 4000000 /* of one answer */
 
 struct heat_op {
-    struct job job;
+    struct peers_ask others;
     struct call *call;
     struct table *table;
     struct heat_ask ask;
@@ -34,9 +35,29 @@ static void fill_hot(struct ctx *c, const struct schema *s, const struct tally_r
     out->hot_minutes = (int32_t)from->hot_minutes;
 }
 
-static void heat_run(struct job *job)
+void heat_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                 struct buf *out)
 {
-    struct heat_op *op = PORT_CONTAINER(job, struct heat_op, job);
+    uint64_t first = read_varint(in);
+
+    (void)c;
+    if (!in->bad && first < 1ull << 40)
+        tally_give(db->tally, t->tally, out, (int64_t)first, PEERS_ANSWER_BYTES);
+}
+
+/* The first minute that matters, or the one before. */
+static bytes question(struct arena *a, struct clock *clock, const struct heat_ask *ask)
+{
+    struct buf b;
+
+    buf_init(&b, a, 16);
+    buf_put_varint(&b, (uint64_t)(clock_wall_ms(clock) / 60000 - ask->minutes));
+    return buf_bytes(&b);
+}
+
+static void heat_run(struct peers_ask *others)
+{
+    struct heat_op *op = PORT_CONTAINER(others, struct heat_op, others);
     const struct schema *s = &op->table->schema;
     struct call *call = op->call;
     struct ctx *c = &call->c;
@@ -44,7 +65,8 @@ static void heat_run(struct job *job)
     struct wr_heat_place *rows;
     struct tally_report report;
 
-    tally_report(call->db->tally, op->table->tally, &c->arena, &op->ask, HOT_MAX, &report);
+    tally_report(call->db->tally, op->table->tally, &c->arena, &op->ask, HOT_MAX, others->answers,
+                 others->count, &report);
     rows = ARENA_ARRAY(&c->arena, struct wr_heat_place, report.grid.rows);
     for (size_t i = 0; i < report.grid.rows; i++)
         heat_place_read(c, s, report.grid.starts[i], s->d.key_count, &rows[i]);
@@ -58,6 +80,8 @@ static void heat_run(struct job *job)
     fill_hot(c, s, &report, r);
     r->buckets = (int32_t)report.buckets;
     r->missed = report.missed;
+    r->servers = (uint32_t)others->count + 1;
+    r->silent = (uint32_t)others->silent;
     table_release(op->table);
     call_finish(call);
 }
@@ -95,7 +119,6 @@ static int start(struct call *call)
         return fail(c, E_UNSUPPORTED, "Heat maps are switched off: heat_bytes_max is 0.");
     op = ARENA_NEW(&c->arena, struct heat_op);
     op->call = call;
-    op->job.run = heat_run;
     op->ask = (struct heat_ask){.minutes = d->minutes,
                                 .step = 1,
                                 .rows = d->rows ? (size_t)d->rows : ROWS_DEFAULT,
@@ -110,7 +133,13 @@ static int start(struct call *call)
                     "or metrics.",
                     VALUES_MAX);
     TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->table));
-    sweeper_submit(call->db->sweeper, &op->job);
+    op->others = (struct peers_ask){.question = PEERS_HEAT,
+                                    .db = call->db,
+                                    .table = op->table,
+                                    .more = question(&c->arena, &call->db->clock, &op->ask),
+                                    .a = &c->arena,
+                                    .run = heat_run};
+    peers_ask(&op->others);
     return E_OK;
 }
 

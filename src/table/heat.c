@@ -19,7 +19,6 @@
  * which takes some ten bytes a cell: a day of 1,000 busy buckets is about 14 MB. */
 #include "table/heat.h"
 
-#include "base/buf.h"
 #include "base/rng.h"
 #include "table/bound.h"
 
@@ -33,6 +32,7 @@
 #define CELL_BYTES_MAX 66 /* encoded */
 #define FLAG_NEXT 0x20
 #define FLAG_CU 0x40
+#define FLAG_STEP 0x80 /* no cell, but the beginning of a step; only where maps are given away */
 
 struct bucket {
     uint32_t start;
@@ -987,4 +987,199 @@ void heat_report(const struct heat *h, struct arena *a, const struct heat_ask *a
         out->values[m] =
             ask->metrics & 1u << m ? ARENA_ARRAY(a, uint64_t, out->rows * out->columns) : NULL;
     each_cell(&r, fill_cell);
+}
+
+/* ---- maps of several processes ----
+ *
+ * A map is given as the keys of its pieces, ascending (their number; of each how many bytes are the
+ * last one's, how many follow, these bytes), then steps: FLAG_STEP, minute, minutes, and the step's
+ * cells as in history, their bounds numbered as the keys stand. Time and ranges of what is taken
+ * may overlap what is there: a report adds up whatever covers a place. */
+
+static void give_keys(const struct report *r, struct buf *b)
+{
+    bytes last = BYTES_NONE;
+
+    buf_put_varint(b, r->count);
+    for (size_t i = 0; i < r->count; i++) {
+        bytes key = bounds_key(&r->h->bounds, r->ids[i]);
+        size_t same = common(last, key);
+
+        buf_put_varint(b, same);
+        buf_put_varint(b, key.len - same);
+        buf_put_bytes(b, bytes_skip(key, same));
+        last = key;
+    }
+}
+
+struct giving {
+    struct report r; /* first: each_cell() hands its address on */
+    struct buf *b;
+    int64_t minute; /* of the last step */
+    uint32_t minutes;
+    struct cell last;
+    bool any; /* a step has begun */
+};
+
+static void give_cell(struct report *r, const struct step *s, const struct cell *cell)
+{
+    struct giving *g = PORT_CONTAINER(r, struct giving, r);
+    struct cell given = *cell;
+    bool begins = !g->any || s->minute != g->minute || s->minutes != g->minutes;
+
+    if (begins) {
+        buf_put_u8(g->b, FLAG_STEP);
+        buf_put_varint(g->b, (uint64_t)s->minute);
+        buf_put_varint(g->b, s->minutes);
+        g->any = true;
+        g->minute = s->minute;
+        g->minutes = s->minutes;
+    }
+    given.begin = r->piece[cell->begin];
+    given.end = cell->end == BOUND_MAX ? BOUND_MAX : r->piece[cell->end];
+    put_cell(g->b, &given, !begins && given.begin == g->last.end);
+    g->last = given;
+}
+
+static void give_all(const struct heat *h, struct buf *b, const struct heat_ask *ask)
+{
+    struct giving g = {.b = b};
+    struct arena a;
+
+    arena_init(&a, NULL, 0);
+    g.r = (struct report){.h = h, .ask = ask, .a = &a};
+    find_pieces(&g.r);
+    give_keys(&g.r, b);
+    each_cell(&g.r, give_cell);
+    arena_release(&a);
+}
+
+void heat_give(const struct heat *h, struct buf *b, int64_t minute, int minutes, size_t bytes_max)
+{
+    struct heat_ask ask = {.minute = minute, .minutes = minutes};
+    size_t start = b->len;
+    struct heat *coarse;
+
+    give_all(h, b, &ask);
+    if (b->len - start <= bytes_max)
+        return;
+    coarse = heat_new(h->parts, 0, 0);
+    (void)heat_take(coarse, bytes_of(b->data + start, b->len - start));
+    while (b->len - start > bytes_max && coarse->step_count) {
+        for (size_t n = coarse->step_count / 2 + 1; n && heat_fold(coarse); n--)
+            continue;
+        b->len = start;
+        give_all(coarse, b, &ask);
+    }
+    heat_free(coarse);
+}
+
+struct taking {
+    struct heat *h;
+    struct reader r;
+    uint32_t *ids; /* of the keys; a reference each */
+    size_t count;
+    struct cell *cells; /* of the step that is read */
+    size_t cell_count, cell_room;
+    struct step step;
+};
+
+static bool take_keys(struct taking *t)
+{
+    uint8_t key[KEY_BYTES];
+    uint64_t count = read_varint(&t->r);
+
+    if (t->r.bad || count > reader_left(&t->r) / 2) /* two bytes each at least */
+        return false;
+    t->ids = mem_alloc((count + 1) * sizeof(*t->ids));
+    for (uint64_t i = 0, last = 0; i < count; i++) {
+        uint64_t same = read_varint(&t->r), more = read_varint(&t->r);
+        bytes rest;
+
+        if (same > last || more > KEY_BYTES - same)
+            return false;
+        rest = read_bytes(&t->r, (size_t)more);
+        if (t->r.bad)
+            return false;
+        if (rest.len)
+            memcpy(key + same, rest.ptr, rest.len);
+        last = same + more;
+        t->ids[t->count++] =
+            last ? bounds_add(&t->h->bounds, bytes_of(key, (size_t)last)) : BOUND_MIN;
+    }
+    return true;
+}
+
+static void take_step_end(struct taking *t)
+{
+    if (!t->cell_count)
+        return;
+    step_make(t->h, &t->step, t->cells, t->cell_count);
+    *steps_add(t->h) = t->step;
+    t->cell_count = 0;
+}
+
+static bool take_step(struct taking *t)
+{
+    uint64_t minute, minutes;
+
+    take_step_end(t);
+    (void)read_u8(&t->r);
+    minute = read_varint(&t->r);
+    minutes = read_varint(&t->r);
+    t->step = (struct step){.minute = (int64_t)minute, .minutes = (uint32_t)minutes};
+    return !t->r.bad && minute < 1ull << 40 && minutes >= 1 && minutes <= HEAT_MINUTES;
+}
+
+/* `last`: as given, and then this one. */
+static bool take_one(struct taking *t, struct cell *last)
+{
+    struct cell *cell;
+
+    read_cell(&t->r, last);
+    if (t->r.bad || !t->step.minutes || last->begin >= t->count ||
+        (last->end != BOUND_MAX && last->end >= t->count))
+        return false;
+    if (t->cell_count == t->cell_room) {
+        t->cell_room = t->cell_room ? t->cell_room * 2 : 64;
+        t->cells = mem_realloc(t->cells, t->cell_room * sizeof(*t->cells));
+    }
+    cell = &t->cells[t->cell_count++];
+    *cell = *last;
+    cell->begin = bounds_ref(&t->h->bounds, t->ids[last->begin]);
+    cell->end = last->end == BOUND_MAX ? BOUND_MAX : bounds_ref(&t->h->bounds, t->ids[last->end]);
+    return true;
+}
+
+static bool take_steps(struct taking *t)
+{
+    struct cell last = {0};
+
+    while (reader_left(&t->r))
+        if (*t->r.at & FLAG_STEP ? !take_step(t) : !take_one(t, &last))
+            return false;
+    take_step_end(t);
+    return true;
+}
+
+bool heat_take(struct heat *h, bytes given)
+{
+    struct taking t = {.h = h, .r = reader_of(given)};
+    size_t before = h->step_count;
+    bool good = take_keys(&t) && take_steps(&t);
+
+    if (!good) {
+        for (size_t i = 0; i < t.cell_count; i++) {
+            bounds_unref(&h->bounds, t.cells[i].begin);
+            bounds_unref(&h->bounds, t.cells[i].end);
+        }
+        for (size_t i = before; i < h->step_count; i++)
+            step_forget(h, &h->steps[i]);
+        h->step_count = before;
+    }
+    for (size_t i = 0; i < t.count; i++)
+        bounds_unref(&h->bounds, t.ids[i]);
+    mem_free(t.ids);
+    mem_free(t.cells);
+    return good;
 }

@@ -8,7 +8,7 @@
 #ifndef TABLE_HEAT_H
 #define TABLE_HEAT_H
 
-#include "base/arena.h"
+#include "base/buf.h"
 #include "widerow.h"
 
 #define HEAT_MINUTES (24 * 60)
@@ -46,6 +46,13 @@ bool heat_fold(struct heat *h);
 size_t heat_bytes(const struct heat *h); /* of memory */
 size_t heat_buckets(const struct heat *h);
 size_t heat_steps(const struct heat *h);
+
+/* What was counted in the `minutes` up to and with `minute`, for heat_take(), behind what b has.
+ * Where that takes more than bytes_max, older minutes become coarser first. */
+void heat_give(const struct heat *h, struct buf *b, int64_t minute, int minutes, size_t bytes_max);
+
+/* Adds what another map has given. False: it is not that; nothing was added. */
+bool heat_take(struct heat *h, bytes given);
 
 /* The map of the `minutes` up to and with `minute`, as a grid. */
 struct heat_ask {

@@ -11,9 +11,8 @@
 #include "table/call.h"
 #include "table/heat_place.h"
 #include "table/name.h"
-#include "table/size_walk.h"
-#include "table/sweep.h"
-#include "table/tally.h"
+#include "table/peers.h"
+#include "table/size_report.h"
 
 #include <inttypes.h>
 
@@ -31,7 +30,7 @@ struct size_record {
     uint64_t running_bytes;
     uint64_t passes;
     int64_t start_s, end_s;
-    uint64_t writes; /* of the table when the last walk began */
+    uint64_t writes; /* to the table, through any server, when the last walk began */
     struct size_found found;
     struct size_record *next;
 };
@@ -249,10 +248,10 @@ static bool step(struct size_watch *w, const struct table *t, struct size_walk *
     return nap(w, pause_us(w, read, took_us), true);
 }
 
-static void walk_table(struct size_watch *w, const struct table *t, bool urgent)
+/* `writes`: to the table until now. */
+static void walk_table(struct size_watch *w, const struct table *t, uint64_t writes, bool urgent)
 {
     int64_t start_s = clock_wall_ms(&w->db->clock) / 1000;
-    uint64_t writes = tally_writes(w->db->tally, t->tally);
     struct size_walk *walk;
     bool ended = false;
     int failures = 0;
@@ -292,7 +291,7 @@ static void walk_wanted(struct size_watch *w)
         wanted = record_get(w, tables[i]->schema.place.id)->wanted;
         pthread_mutex_unlock(&w->service.lock);
         if (wanted)
-            walk_table(w, tables[i], true);
+            walk_table(w, tables[i], tally_writes(w->db->tally, tables[i]->tally), true);
         table_release(tables[i]);
     }
     pthread_mutex_lock(&w->service.lock);
@@ -301,18 +300,64 @@ static void walk_wanted(struct size_watch *w)
     ctx_release(&c);
 }
 
-/* Nothing can have changed since the last walk. */
-static bool is_fresh(struct size_watch *w, const struct table *t)
-{
-    uint64_t writes = tally_writes(w->db->tally, t->tally);
-    const struct size_record *r;
-    bool fresh;
+/* What all know, this server first. */
+struct size_reports {
+    struct size_report *each;
+    size_t count, silent;
+};
 
+static struct size_reports reports_of(const struct peers_ask *others, bool want);
+
+/* What another server's walk has found is as good as our own. */
+static void adopt(struct size_watch *w, const struct table *t, const struct size_report *from)
+{
+    struct size_record *r;
+
+    watch_top(w->db, t, &from->found);
     pthread_mutex_lock(&w->service.lock);
     r = record_get(w, t->schema.place.id);
-    fresh = w->db->tally && r->passes && r->writes == writes && t->schema.d.options.ttl_s == -1;
+    size_found_release(&r->found);
+    r->found = from->found;
+    for (size_t i = 0; i < r->found.top_count; i++) {
+        struct size_entry *e = &r->found.top[i];
+        const uint8_t *key = e->key;
+
+        e->key = mem_alloc(e->key_len);
+        memcpy(e->key, key, e->key_len);
+    }
+    r->start_s = from->start_s;
+    r->end_s = from->end_s;
+    r->writes = from->writes_then;
     pthread_mutex_unlock(&w->service.lock);
-    return fresh;
+}
+
+/* Nothing can have changed since the last walk, of any server, or another server walks now or has
+ * done so lately. */
+static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uint64_t *writes)
+{
+    struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t, .a = a};
+    int64_t now_s = clock_wall_ms(&w->db->clock) / 1000;
+    const struct size_report *last;
+    struct size_record *r;
+    struct size_reports all;
+    bool fresh, busy = false;
+
+    peers_ask_now(&others);
+    all = reports_of(&others, false);
+    last = size_report_last(all.each, all.count);
+    *writes = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        *writes += all.each[i].writes;
+        busy |= i && all.each[i].running;
+    }
+    if (last != all.each)
+        adopt(w, t, last);
+    pthread_mutex_lock(&w->service.lock);
+    r = record_get(w, t->schema.place.id);
+    fresh = w->db->tally && r->end_s && r->writes == *writes && t->schema.d.options.ttl_s == -1;
+    pthread_mutex_unlock(&w->service.lock);
+    return fresh || busy ||
+           (last != all.each && last->end_s + w->db->limits.size_watch_pass_s_min / 2 > now_s);
 }
 
 static void walk_all(struct size_watch *w)
@@ -324,8 +369,13 @@ static void walk_all(struct size_watch *w)
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     n = catalog_all(w->db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
-        if (!service_stopping(&w->service) && !is_fresh(w, tables[i]))
-            walk_table(w, tables[i], false);
+        struct arena a;
+        uint64_t writes;
+
+        arena_init(&a, NULL, 0);
+        if (!service_stopping(&w->service) && !is_fresh(w, tables[i], &a, &writes))
+            walk_table(w, tables[i], writes, false);
+        arena_release(&a);
         table_release(tables[i]);
     }
     pthread_mutex_lock(&w->service.lock);
@@ -386,78 +436,119 @@ void size_watch_stop(struct size_watch *w)
     mem_free(w);
 }
 
-/* ---- DescribeSizes ---- */
+/* ---- over several servers ---- */
 
-struct sizes_op {
-    struct job job;
-    struct call *call;
-    struct table *table;
-    uint64_t hashes[WR_SIZES_MAX];
-};
-
-/* Copies what the record has, and takes the wish for a walk. */
-static void copy_record(struct sizes_op *op, struct wr_sizes_result *out, struct wr_size_key *keys)
+/* What this server knows. Keys are copied into the arena. */
+static void report_own(struct wr_db *db, struct arena *a, const struct table *t, bool want,
+                       struct size_report *out)
 {
-    struct size_watch *w = op->call->db->sizes;
-    const struct schema *s = &op->table->schema;
-    struct ctx *c = &op->call->c;
-    const struct size_found *f;
+    struct size_watch *w = db->sizes;
     struct size_record *r;
 
     pthread_mutex_lock(&w->service.lock);
-    r = record_get(w, s->place.id);
-    if (op->call->req->describe_sizes.now && !r->wanted) {
+    r = record_get(w, t->schema.place.id);
+    if (want && !r->wanted) {
         record_want(w, r, true);
         pthread_cond_signal(&w->service.woken);
     }
-    f = &r->found;
-    *out = (struct wr_sizes_result){
-        .keys = keys,
-        .key_count = f->top_count,
-        .bytes = f->bytes,
-        .rows = f->rows,
-        .values = f->values,
-        .over = f->over,
-        .warn_bytes = (uint64_t)op->call->db->limits.size_warn_bytes,
-        .start_s = r->start_s,
-        .end_s = r->end_s,
-        .passes = r->passes,
-        .running = r->running || r->wanted,
-        .running_bytes = r->running_bytes,
-    };
+    *out = (struct size_report){.passes = r->passes,
+                                .running = r->running || r->wanted,
+                                .running_bytes = r->running_bytes,
+                                .start_s = r->start_s,
+                                .end_s = r->end_s,
+                                .writes_then = r->writes,
+                                .found = r->found};
+    for (size_t i = 0; i < out->found.top_count; i++) {
+        struct size_entry *e = &out->found.top[i];
+
+        e->key = memcpy(arena_alloc(a, e->key_len), e->key, e->key_len);
+        out->traffic[i].hash = e->hash;
+    }
+    pthread_mutex_unlock(&w->service.lock);
+    tally_watched(db->tally, t->tally, out->traffic, out->found.top_count);
+    out->writes = tally_writes(db->tally, t->tally);
+}
+
+void sizes_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                  struct buf *out)
+{
+    struct size_report *own = ARENA_NEW(&c->arena, struct size_report);
+
+    (void)in;
+    if (!db->sizes)
+        return;
+    report_own(db, &c->arena, t, false, own);
+    size_report_put(out, own);
+}
+
+static struct size_reports reports_of(const struct peers_ask *others, bool want)
+{
+    struct size_reports all = {.each =
+                                   ARENA_ARRAY(others->a, struct size_report, others->count + 1),
+                               .count = 1,
+                               .silent = others->silent};
+
+    report_own(others->db, others->a, others->table, want, &all.each[0]);
+    for (size_t i = 0; i < others->count; i++)
+        if (size_report_read(others->answers[i], &all.each[all.count]))
+            all.count++;
+        else
+            all.silent++;
+    return all;
+}
+
+/* ---- DescribeSizes ---- */
+
+struct sizes_op {
+    struct peers_ask others;
+    struct call *call;
+    struct table *table;
+};
+
+static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_sizes_result *out)
+{
+    const struct size_report *last = size_report_last(all->each, all->count);
+    const struct size_found *f = &last->found;
+    struct ctx *c = &op->call->c;
+    struct wr_size_key *keys = ARENA_ARRAY(&c->arena, struct wr_size_key, f->top_count);
+    const struct schema *s = &op->table->schema;
+
+    *out = (struct wr_sizes_result){.keys = keys,
+                                    .key_count = f->top_count,
+                                    .bytes = f->bytes,
+                                    .rows = f->rows,
+                                    .values = f->values,
+                                    .over = f->over,
+                                    .warn_bytes = (uint64_t)op->call->db->limits.size_warn_bytes,
+                                    .start_s = last->start_s,
+                                    .end_s = last->end_s,
+                                    .servers = (uint32_t)all->count,
+                                    .silent = (uint32_t)all->silent};
+    for (size_t i = 0; i < all->count; i++) {
+        out->passes += all->each[i].passes;
+        out->running |= all->each[i].running;
+        out->running_bytes += all->each[i].running_bytes;
+    }
     for (size_t i = 0; i < f->top_count; i++) {
         const struct size_entry *e = &f->top[i];
+        struct tally_watch seen = size_report_traffic(all->each, all->count, e->hash);
 
         heat_place_read(c, s, bytes_of(e->key, e->key_len), s->place.layout.splice, &keys[i].place);
         keys[i].bytes = e->bytes;
         keys[i].rows = e->rows;
-        op->hashes[i] = e->hash;
-    }
-    pthread_mutex_unlock(&w->service.lock);
-}
-
-static void add_traffic(struct sizes_op *op, struct wr_size_key *keys, size_t n)
-{
-    struct tally_watch items[WR_SIZES_MAX];
-
-    for (size_t i = 0; i < n; i++)
-        items[i] = (struct tally_watch){.hash = op->hashes[i]};
-    tally_watched(op->call->db->tally, op->table->tally, items, n);
-    for (size_t i = 0; i < n; i++) {
-        keys[i].reads = items[i].figures.n[WR_HEAT_READS];
-        keys[i].writes = items[i].figures.n[WR_HEAT_WRITES];
-        keys[i].bytes_written = items[i].bytes_written;
+        keys[i].reads = seen.figures.n[WR_HEAT_READS];
+        keys[i].writes = seen.figures.n[WR_HEAT_WRITES];
+        keys[i].bytes_written = seen.bytes_written;
     }
 }
 
-static void sizes_run(struct job *job)
+static void sizes_run(struct peers_ask *others)
 {
-    struct sizes_op *op = PORT_CONTAINER(job, struct sizes_op, job);
+    struct sizes_op *op = PORT_CONTAINER(others, struct sizes_op, others);
     struct call *call = op->call;
-    struct wr_size_key *keys = ARENA_ARRAY(&call->c.arena, struct wr_size_key, WR_SIZES_MAX);
+    struct size_reports all = reports_of(others, call->req->describe_sizes.now);
 
-    copy_record(op, &call->reply.sizes, keys);
-    add_traffic(op, keys, call->reply.sizes.key_count);
+    fill(op, &all, &call->reply.sizes);
     table_release(op->table);
     call_finish(call);
 }
@@ -474,8 +565,12 @@ static int start(struct call *call)
     op = ARENA_NEW(&c->arena, struct sizes_op);
     TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->table));
     op->call = call;
-    op->job.run = sizes_run;
-    sweeper_submit(call->db->sweeper, &op->job);
+    op->others = (struct peers_ask){.question = PEERS_SIZES,
+                                    .db = call->db,
+                                    .table = op->table,
+                                    .a = &c->arena,
+                                    .run = sizes_run};
+    peers_ask(&op->others);
     return E_OK;
 }
 

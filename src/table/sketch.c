@@ -196,6 +196,25 @@ void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
 
 /* ---- several together ---- */
 
+struct sketch *sketch_of(const struct sketch_entry *entries, size_t n, bool whole)
+{
+    struct sketch *s = sketch_new(n + whole);
+
+    for (size_t i = 0; i < n && i < s->capacity; i++) {
+        size_t at = take_entry(s, entries[i].hash, bytes_of(entries[i].key, entries[i].key_len));
+
+        s->entries[at] = entries[i];
+        s->total += entries[i].count;
+        heap_down(s, s->place[at]);
+    }
+    return s;
+}
+
+bool sketch_is_whole(const struct sketch *s)
+{
+    return !s || s->count < s->capacity;
+}
+
 static const struct sketch_entry *find(const struct sketch *s, uint64_t hash)
 {
     uint16_t slot = s->slots[slot_find(s, hash)];

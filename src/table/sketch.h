@@ -30,6 +30,12 @@ struct sketch *sketch_new(size_t capacity);
 void sketch_free(struct sketch *s);          /* NULL is allowed */
 size_t sketch_bytes(const struct sketch *s); /* of memory */
 
+/* One with these entries, each another key, as another process has given them; `whole`: there are
+ * no others. */
+struct sketch *sketch_of(const struct sketch_entry *entries, size_t n, bool whole);
+/* Does it hold every key that was ever counted? NULL does. */
+bool sketch_is_whole(const struct sketch *s);
+
 /* Counts `weight` occurrences of a key. */
 void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
                  const uint64_t figures[SKETCH_FIGURES]);

@@ -7,6 +7,7 @@
 #include "table/hold.h"
 #include "table/key.h"
 #include "table/modify.h"
+#include "table/peers.h"
 #include "table/route.h"
 #include "table/stream.h"
 #include "table/visible.h"
@@ -293,6 +294,7 @@ void sweep_run(struct wr_db *db, int64_t now_ms)
     size_t n;
 
     catalog_sweep(db, now_ms);
+    peers_sweep(db, now_ms);
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     n = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {

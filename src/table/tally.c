@@ -23,6 +23,7 @@
 #define NOTES_A_DRAIN 1000 /* of a ring; more are thinned out */
 #define THIN_MAX 0xFFFFu
 #define HOT_KEYS 128
+#define GIVEN_HOT_MAX 128 /* keys that are given away */
 #define HOUR_MINUTES 60
 #define BUCKET_COST 320 /* bytes a live bucket takes with its samples, about */
 #define WATCH_SLOTS 256 /* a power of two, above twice the keys watched */
@@ -542,35 +543,158 @@ void tally_free(struct tally *t)
 
 /* ---- reports ---- */
 
-static void report_hot(struct tally *t, struct tally_table *tt, struct arena *a, size_t max,
-                       struct tally_report *out)
+static uint64_t missed(struct tally *t)
 {
-    out->hot_count = sketch_top(tt->hot, 2, a, max, &out->hot);
-    out->hot_minutes = t->minute + 1 - tt->hot_minute[tt->hot[1] ? 1 : 0];
+    uint64_t n = 0;
+
+    for (size_t i = 0; i < RINGS; i++)
+        n += atomic_load_explicit(&t->rings[i].missed, memory_order_relaxed);
+    return n;
+}
+
+/* That the sketches are about. */
+static int64_t hot_minutes(const struct tally *t, const struct tally_table *tt)
+{
+    return tt->heat ? t->minute + 1 - tt->hot_minute[tt->hot[1] ? 1 : 0] : 0;
+}
+
+/* Given away: notes missed, minutes of the hottest keys, whether these are all keys, how many, each
+ * one's hash, count, error, figures and key with its length in front; the rest is the map. */
+void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t first,
+                size_t bytes_max)
+{
+    struct sketch_entry *hot;
+    int64_t minutes;
+    struct arena a;
+    size_t n;
+
+    if (!t || !tt)
+        return;
+    arena_init(&a, NULL, 0);
+    pthread_mutex_lock(&t->lock);
+    drain_locked(t);
+    n = sketch_top(tt->hot, 2, &a, GIVEN_HOT_MAX, &hot);
+    buf_put_varint(b, missed(t));
+    buf_put_varint(b, (uint64_t)hot_minutes(t, tt));
+    buf_put_u8(b, sketch_is_whole(tt->hot[0]) && sketch_is_whole(tt->hot[1]) && n < GIVEN_HOT_MAX);
+    buf_put_varint(b, n);
+    for (size_t i = 0; i < n; i++) {
+        buf_put_u64(b, hot[i].hash);
+        buf_put_varint(b, hot[i].count);
+        buf_put_varint(b, hot[i].error);
+        for (int m = 0; m < WR_HEAT_METRICS; m++)
+            buf_put_varint(b, hot[i].figures[m]);
+        buf_put_u8(b, hot[i].key_len);
+        buf_put(b, hot[i].key, hot[i].key_len);
+    }
+    minutes = t->minute - first + 1;
+    if (tt->heat && minutes > 0)
+        heat_give(tt->heat, b, t->minute, minutes < HEAT_MINUTES ? (int)minutes : HEAT_MINUTES,
+                  bytes_max);
+    pthread_mutex_unlock(&t->lock);
+    arena_release(&a);
+}
+
+/* What all gave, taken together. */
+struct given {
+    struct heat *heat;
+    struct sketch **hot; /* two places more in front */
+    size_t hot_count;
+    uint64_t missed;
+    int64_t hot_minutes;
+};
+
+static bool read_hot(struct reader *r, struct sketch_entry *e)
+{
+    bytes key;
+
+    e->hash = read_u64(r);
+    e->count = read_varint(r);
+    e->error = read_varint(r);
+    for (int m = 0; m < WR_HEAT_METRICS; m++)
+        e->figures[m] = read_varint(r);
+    e->key_len = read_u8(r);
+    if (e->key_len > SKETCH_KEY_BYTES)
+        return false;
+    key = read_bytes(r, e->key_len);
+    if (r->bad)
+        return false;
+    memcpy(e->key, key.ptr, key.len);
+    return true;
+}
+
+static void take_given(struct given *g, bytes from)
+{
+    struct reader r = reader_of(from);
+    uint64_t notes_missed = read_varint(&r), minutes = read_varint(&r);
+    bool whole = read_u8(&r);
+    uint64_t n = read_varint(&r);
+    struct sketch_entry *hot;
+    bool good;
+
+    if (r.bad || n > GIVEN_HOT_MAX || minutes > 2 * HOUR_MINUTES + HEAT_MINUTES)
+        return;
+    hot = mem_zalloc((n + 1) * sizeof(*hot));
+    good = true;
+    for (uint64_t i = 0; i < n && good; i++)
+        good = read_hot(&r, &hot[i]);
+    if (good && (!reader_left(&r) || heat_take(g->heat, bytes_of(r.at, reader_left(&r))))) {
+        g->hot[2 + g->hot_count++] = sketch_of(hot, (size_t)n, whole);
+        g->missed += notes_missed;
+        g->hot_minutes = (int64_t)minutes > g->hot_minutes ? (int64_t)minutes : g->hot_minutes;
+    }
+    mem_free(hot);
+}
+
+/* From the sum of all, the map of this process included. */
+static void report_merged(struct heat *all, const struct heat *own, struct arena *a,
+                          const struct heat_ask *ask, struct tally_report *out)
+{
+    struct arena tmp;
+    struct buf b;
+
+    arena_init(&tmp, NULL, 0);
+    buf_init(&b, &tmp, 4096);
+    if (own) {
+        heat_give(own, &b, ask->minute, ask->minutes, SIZE_MAX);
+        (void)heat_take(all, buf_bytes(&b));
+    }
+    heat_report(all, a, ask, &out->grid);
+    arena_release(&tmp);
 }
 
 bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                  const struct heat_ask *ask, size_t hot_max, struct tally_report *out)
+                  const struct heat_ask *ask, size_t hot_max, const bytes *given,
+                  size_t given_count, struct tally_report *out)
 {
-    struct heat *empty = NULL;
+    struct given g = {.heat = heat_new(tt->parts, 0, 0),
+                      .hot = ARENA_ARRAY(a, struct sketch *, given_count + 2)};
     struct heat_ask now = *ask;
     bool noted;
 
     *out = (struct tally_report){.hot_count = 0};
+    for (size_t i = 0; i < given_count; i++)
+        take_given(&g, given[i]);
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
     now.minute = t->minute;
     noted = tt->heat != NULL;
-    if (!noted)
-        empty = heat_new(tt->parts, 0, 0);
-    heat_report(noted ? tt->heat : empty, a, &now, &out->grid);
-    out->buckets = heat_buckets(noted ? tt->heat : empty);
-    if (noted)
-        report_hot(t, tt, a, hot_max, out);
-    for (size_t i = 0; i < RINGS; i++)
-        out->missed += atomic_load_explicit(&t->rings[i].missed, memory_order_relaxed);
+    if (given_count)
+        report_merged(g.heat, tt->heat, a, &now, out);
+    else
+        heat_report(noted ? tt->heat : g.heat, a, &now, &out->grid);
+    out->buckets = heat_buckets(noted ? tt->heat : g.heat);
+    g.hot[0] = tt->hot[0];
+    g.hot[1] = tt->hot[1];
+    out->hot_count = sketch_top(g.hot, 2 + g.hot_count, a, hot_max, &out->hot);
+    out->hot_minutes = hot_minutes(t, tt);
+    out->missed = missed(t) + g.missed;
     pthread_mutex_unlock(&t->lock);
-    heat_free(empty);
+    if (g.hot_minutes > out->hot_minutes)
+        out->hot_minutes = g.hot_minutes;
+    for (size_t i = 0; i < g.hot_count; i++)
+        sketch_free(g.hot[2 + i]);
+    heat_free(g.heat);
     return noted;
 }
 

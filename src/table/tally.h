@@ -56,9 +56,16 @@ struct tally_report {
     uint64_t missed;     /* notes of any table that found no room, since the start */
 };
 
-/* Blocks for a while. False: nothing was noted yet; the grid is there, empty. */
+/* Adds what others have given (tally_give); what of it makes no sense is passed over. Blocks for a
+ * while. False: nothing was noted here yet; the grid is there all the same. */
 bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                  const struct heat_ask *ask, size_t hot_max, struct tally_report *out);
+                  const struct heat_ask *ask, size_t hot_max, const bytes *given,
+                  size_t given_count, struct tally_report *out);
+
+/* What a process with the same table needs for its report from this minute on, behind what b has,
+ * in about bytes_max. Blocks for a while. */
+void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t first,
+                size_t bytes_max);
 
 /* ---- the keys that are counted exactly (sizes.h) ---- */
 

@@ -1,8 +1,9 @@
 /* traffic.c: what tables and their partitions were asked for, for those who ask: DescribePartitions
- * and status pages. All figures are in memory. */
+ * (of all servers over the same data) and status pages (of this one). All figures are in memory. */
 #include "table/call.h"
 #include "table/key.h"
 #include "table/name.h"
+#include "table/peers.h"
 #include "table/value.h"
 
 #include <stdio.h>
@@ -80,18 +81,135 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
     return E_OK;
 }
 
+/* ---- over several servers ---- */
+
+/* Reserved throughput is the table's, not the server's. */
+static void traffic_add(struct wr_traffic *to, const struct wr_traffic *from)
+{
+    uint64_t read = to->read_reserved, write = to->write_reserved;
+
+#define X(name, text) to->name += from->name;
+    WR_TRAFFIC_MAP(X)
+#undef X
+    to->read_reserved = read;
+    to->write_reserved = write;
+}
+
+static void put_traffic(struct buf *b, const struct wr_traffic *t)
+{
+#define X(name, text) buf_put_varint(b, t->name);
+    WR_TRAFFIC_MAP(X)
+#undef X
+}
+
+static struct wr_traffic read_traffic(struct reader *r)
+{
+    struct wr_traffic t;
+
+#define X(name, text) t.name = read_varint(r);
+    WR_TRAFFIC_MAP(X)
+#undef X
+    return t;
+}
+
+/* An answer: splits, merges, the longest of them, the table's figures, and of each partition its
+ * id and figures. */
+void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                    struct buf *out)
+{
+    struct wr_partition_list l;
+
+    (void)db;
+    (void)in;
+    if (describe(c, t, &l))
+        return;
+    buf_put_varint(out, l.splits);
+    buf_put_varint(out, l.merges);
+    buf_put_varint(out, l.longest_cut_us);
+    put_traffic(out, &l.traffic);
+    for (size_t i = 0; i < l.count; i++) {
+        buf_put_varint(out, l.partitions[i].id);
+        put_traffic(out, &l.partitions[i].traffic);
+    }
+}
+
+struct traffic_op {
+    struct peers_ask others;
+    struct call *call;
+    struct table *table;
+};
+
+/* False: it is not an answer; nothing was added. */
+static bool add_answer(struct wr_partition_list *l, struct wr_partition *list, bytes answer)
+{
+    struct reader r = reader_of(answer);
+    uint64_t splits = read_varint(&r), merges = read_varint(&r), longest = read_varint(&r);
+    struct wr_traffic all = read_traffic(&r);
+    size_t at = 0;
+
+    if (r.bad)
+        return false;
+    while (reader_left(&r)) {
+        uint64_t id = read_varint(&r);
+        struct wr_traffic part = read_traffic(&r);
+        size_t i = 0;
+
+        while (i < l->count && list[(at + i) % l->count].id != id)
+            i++;
+        if (r.bad || i == l->count) /* of another map: its figures are in the table's */
+            continue;
+        at = (at + i) % l->count;
+        traffic_add(&list[at].traffic, &part);
+        at++;
+    }
+    traffic_add(&l->traffic, &all);
+    l->splits += splits;
+    l->merges += merges;
+    l->longest_cut_us = longest > l->longest_cut_us ? longest : l->longest_cut_us;
+    return true;
+}
+
+static void traffic_run(struct peers_ask *others)
+{
+    struct traffic_op *op = PORT_CONTAINER(others, struct traffic_op, others);
+    struct call *call = op->call;
+    struct wr_partition_list *l = &call->reply.partitions;
+
+    if (!describe(&call->c, op->table, l)) {
+        struct wr_partition *list = ARENA_ARRAY(&call->c.arena, struct wr_partition, l->count);
+
+        memcpy(list, l->partitions, l->count * sizeof(*list));
+        l->partitions = list;
+        l->servers = 1;
+        l->silent = (uint32_t)others->silent;
+        for (size_t i = 0; i < others->count; i++)
+            if (add_answer(l, list, others->answers[i]))
+                l->servers++;
+            else
+                l->silent++;
+    }
+    table_release(op->table);
+    call_finish(call);
+}
+
 void traffic_exec(struct call *call)
 {
     bytes name = call->req->describe_partitions.table;
     struct ctx *c = &call->c;
+    struct traffic_op *op;
     struct table *t;
 
-    if (!name_check_table(c, name) &&
-        !catalog_find(c, call->db->catalog, call->req->instance, name, &t)) {
-        describe(c, t, &call->reply.partitions);
-        table_release(t);
+    if (name_check_table(c, name) ||
+        catalog_find(c, call->db->catalog, call->req->instance, name, &t)) {
+        call_finish(call);
+        return;
     }
-    call_finish(call);
+    op = ARENA_NEW(&c->arena, struct traffic_op);
+    op->call = call;
+    op->table = t;
+    op->others = (struct peers_ask){
+        .question = PEERS_TRAFFIC, .db = call->db, .table = t, .a = &c->arena, .run = traffic_run};
+    peers_ask(&op->others);
 }
 
 static int busier(const void *a, const void *b)

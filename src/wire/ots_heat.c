@@ -110,6 +110,8 @@ bytes ots_encode_describe_heat(struct ctx *c, const struct wr_request *req,
     pb_put_int(&b, 7, r->hot_minutes);
     pb_put_int(&b, 8, r->buckets);
     pb_put_int(&b, 9, (int64_t)r->missed);
+    pb_put_int(&b, 10, r->servers);
+    pb_put_int(&b, 11, r->silent);
     return buf_bytes(&b);
 }
 
@@ -152,7 +154,9 @@ int ots_read_describe_heat(struct ctx *c, bytes body, struct wr_reply *out)
                                  .hot_count = m->n_hot,
                                  .hot_minutes = m->hot_minutes,
                                  .buckets = m->buckets,
-                                 .missed = m->missed};
+                                 .missed = m->missed,
+                                 .servers = m->servers,
+                                 .silent = m->silent};
     TRY(ots_array(c, m->n_rows, sizeof(*rows), &rows));
     TRY(ots_array(c, m->n_hot, sizeof(*hot), &hot));
     for (size_t i = 0; i < m->n_rows; i++)
@@ -216,6 +220,8 @@ bytes ots_encode_describe_sizes(struct ctx *c, const struct wr_request *req,
     pb_put_int(&b, 9, (int64_t)r->passes);
     pb_put_int(&b, 10, r->running);
     pb_put_int(&b, 11, (int64_t)r->running_bytes);
+    pb_put_int(&b, 12, r->servers);
+    pb_put_int(&b, 13, r->silent);
     return buf_bytes(&b);
 }
 
@@ -239,8 +245,19 @@ int ots_read_describe_sizes(struct ctx *c, bytes body, struct wr_reply *out)
                                        .bytes_written = k->bytes_written};
         TRY(read_place(c, k->place, &keys[i].place));
     }
-    *r = (struct wr_sizes_result){keys,        m->n_keys, m->bytes,      m->rows,
-                                  m->values,   m->over,   m->warn_bytes, m->start_time,
-                                  m->end_time, m->passes, m->running,    m->running_bytes};
+    *r = (struct wr_sizes_result){.keys = keys,
+                                  .key_count = m->n_keys,
+                                  .bytes = m->bytes,
+                                  .rows = m->rows,
+                                  .values = m->values,
+                                  .over = m->over,
+                                  .warn_bytes = m->warn_bytes,
+                                  .start_s = m->start_time,
+                                  .end_s = m->end_time,
+                                  .passes = m->passes,
+                                  .running = m->running,
+                                  .running_bytes = m->running_bytes,
+                                  .servers = m->servers,
+                                  .silent = m->silent};
     return 0;
 }

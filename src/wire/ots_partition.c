@@ -67,6 +67,8 @@ bytes ots_encode_describe_partitions(struct ctx *c, const struct wr_request *req
     put_number(&b, 4, l->splits);
     put_number(&b, 5, l->merges);
     put_number(&b, 6, l->longest_cut_us);
+    put_number(&b, 7, l->servers);
+    put_number(&b, 8, l->silent);
     return buf_bytes(&b);
 }
 
@@ -116,5 +118,7 @@ int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out
     l->splits = m->splits;
     l->merges = m->merges;
     l->longest_cut_us = m->longest_cut_us;
+    l->servers = m->servers;
+    l->silent = m->silent;
     return 0;
 }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
 # through two that take turns, with key layouts too, the model test, linearizability over three servers while they and the
-# cluster are disturbed, what requests cost, access keys that servers share, copies in and out,
+# cluster are disturbed, what requests cost, access keys that servers share, what servers tell of each other, copies in and out,
 # what can be wrong with a pool, and kill -9 of the whole cluster.
 #
 #   BUILD=build            the build folder to test
@@ -158,6 +158,7 @@ tail -n 7 "$work/log"
 step "splits" timeout 280 test/rados/splits.sh
 unset POINTS
 step "access keys" timeout 120 test/rados/keys.sh
+step "servers ask each other" test/rados/peers.sh
 step "Node SDK" node
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"

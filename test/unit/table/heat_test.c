@@ -323,6 +323,137 @@ static void odd_input_is_taken(void **state)
     arena_release(&a);
 }
 
+/* Two maps of the same table, with other buckets, in one: every figure at its time and place. */
+static void maps_add_up(void **state)
+{
+    struct heat *h[2] = {heat_new(2, 64, 1), heat_new(2, 64, 2)}, *all = heat_new(2, 0, 0);
+    struct heat_grid one[2], both;
+    struct arena a;
+    struct buf b;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    for (int64_t m = 0; m < 5; m++)
+        for (uint64_t i = 0; i < 3000; i++) {
+            write_row(h[0], 0, i * 7919 % 10000);
+            write_row(h[1], 1, i * 104729 % 500);
+            if (i % 100 == 0) {
+                heat_adapt(h[0]);
+                heat_adapt(h[1]);
+            }
+            if (i == 2999 && m < 4) {
+                heat_step(h[0], DAY + m);
+                heat_step(h[1], DAY + m);
+            }
+        }
+    for (int i = 0; i < 2; i++) {
+        buf_init(&b, &a, 0);
+        heat_give(h[i], &b, DAY + 4, 4, SIZE_MAX);
+        assert_true(heat_take(all, buf_bytes(&b)));
+        one[i] = report(h[i], &a, DAY + 4, 4, 1, 40);
+        assert_int_equal(sum(&one[i], WR_HEAT_WRITES), 12000);
+    }
+    both = report(all, &a, DAY + 4, 4, 1, 40);
+    assert_int_equal(both.columns, 4);
+    for (size_t column = 0; column < 4; column++) {
+        uint64_t low = 0, high = 0;
+
+        for (size_t row = 0; row < both.rows; row++)
+            if (both.starts[row].len && *bytes_u8(both.starts[row]))
+                high += both.values[WR_HEAT_WRITES][row * 4 + column];
+            else
+                low += both.values[WR_HEAT_WRITES][row * 4 + column];
+        assert_int_equal(low, 3000);
+        assert_int_equal(high, 3000);
+    }
+    heat_free(h[0]);
+    heat_free(h[1]);
+    heat_free(all);
+    arena_release(&a);
+}
+
+/* What is too much becomes coarser; the sums stay. */
+static void a_large_map_is_given_coarser(void **state)
+{
+    struct heat *h = heat_new(1, 1024, 3), *other = heat_new(1, 0, 0);
+    struct heat_grid g;
+    struct arena a;
+    struct buf b;
+    struct rng r;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    rng_init(&r, 4);
+    for (int64_t m = 0; m < 60; m++) {
+        for (int i = 0; i < 2000; i++) {
+            write_row(h, 0, rng_next(&r) >> 1);
+            if (i % 500 == 0)
+                heat_adapt(h);
+        }
+        heat_step(h, DAY + m);
+    }
+    buf_init(&b, &a, 0);
+    buf_put_u8(&b, 77);
+    heat_give(h, &b, DAY + 59, 60, SIZE_MAX);
+    assert_true(b.len > 100000);
+    b.len = 1;
+    heat_give(h, &b, DAY + 59, 60, 60000);
+    assert_in_range(b.len, 10000, 60001);
+    assert_int_equal(b.data[0], 77);
+    assert_true(heat_take(other, bytes_skip(buf_bytes(&b), 1)));
+    g = report(other, &a, DAY + 59, 60, 1, 64);
+    assert_int_equal(sum(&g, WR_HEAT_WRITES), 120000);
+    heat_free(h);
+    heat_free(other);
+    arena_release(&a);
+}
+
+/* Whatever another process sends: taken whole or not at all. */
+static void what_is_no_map_is_not_taken(void **state)
+{
+    struct heat *h = heat_new(1, 64, 5), *other = heat_new(1, 0, 0);
+    size_t empty = 0;
+    struct arena a;
+    struct buf b;
+    struct rng r;
+    bytes given;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    rng_init(&r, 6);
+    for (uint64_t i = 0; i < 2000; i++) {
+        write_row(h, 0, i);
+        if (i % 100 == 0)
+            heat_adapt(h);
+        if (i % 700 == 0)
+            heat_step(h, DAY + (int64_t)i / 700);
+    }
+    buf_init(&b, &a, 0);
+    heat_give(h, &b, DAY + 9, 60, SIZE_MAX);
+    given = arena_copy(&a, buf_bytes(&b));
+    for (size_t n = 0; n < given.len; n++)
+        if (!heat_take(other, bytes_of(given.ptr, n)))
+            empty++;
+    assert_in_range(empty, given.len / 2, given.len);
+    for (int i = 0; i < 5000; i++) {
+        struct arena tmp;
+
+        arena_init(&tmp, NULL, 0);
+        memcpy(b.data, given.ptr, given.len);
+        for (int k = 0; k < 3; k++)
+            b.data[rng_below(&r, given.len)] ^= (uint8_t)rng_next(&r);
+        heat_free(other);
+        other = heat_new(1, 0, 0);
+        if (!heat_take(other, buf_bytes(&b)))
+            assert_int_equal(heat_steps(other), 0);
+        (void)report(other, &tmp, DAY + 9, 10, 1, 8);
+        arena_release(&tmp);
+    }
+    heat_free(h);
+    heat_free(other);
+    arena_release(&a);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -334,6 +465,9 @@ int main(void)
         cmocka_unit_test(folding_keeps_the_sums_and_ends_with_nothing),
         cmocka_unit_test(a_day_is_kept_and_no_more),
         cmocka_unit_test(odd_input_is_taken),
+        cmocka_unit_test(maps_add_up),
+        cmocka_unit_test(a_large_map_is_given_coarser),
+        cmocka_unit_test(what_is_no_map_is_not_taken),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static uint64_t writes(struct tally *t, struct tally_table *tt, struct arena *a,
     const struct heat_ask ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
     uint64_t n = 0;
 
-    tally_report(t, tt, a, &ask, 10, r);
+    tally_report(t, tt, a, &ask, 10, NULL, 0, r);
     for (size_t i = 0; i < r->grid.rows * r->grid.columns; i++)
         n += r->grid.values[WR_HEAT_WRITES][i];
     return n;
@@ -236,6 +236,50 @@ static void watched_keys_are_counted_one_by_one(void **state)
     tally_free(t);
 }
 
+/* Three processes with the same table: each one's report is of all. */
+static void reports_of_others_are_added(void **state)
+{
+    const struct heat_ask ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
+    struct clock clock[3];
+    struct tally *t[3];
+    struct tally_table *tt[3];
+    struct tally_report r;
+    bytes given[4];
+    struct arena a;
+    uint64_t n = 0;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    for (uint64_t k = 0; k < 3; k++) {
+        clock_set_init(&clock[k], START_US);
+        t[k] = tally_new(&clock[k], 8 << 20);
+        tt[k] = tally_open(t[k], 1);
+        for (uint64_t i = 0; k < 2 && i < 1000; i++) /* the third has seen nothing */
+            leave(tt[k], i % 2 ? 5 : k * 10000 + i % 200);
+    }
+    for (size_t k = 0; k < 2; k++) {
+        struct buf b;
+
+        buf_init(&b, &a, 0);
+        tally_give(t[k], tt[k], &b, START_US / MINUTE_US - 100, 1 << 20);
+        given[k] = buf_bytes(&b);
+    }
+    given[2] = BYTES_LIT("no report at all");
+    given[3] = BYTES_NONE;
+    tally_report(t[2], tt[2], &a, &ask, 10, given, 4, &r);
+    for (size_t i = 0; i < r.grid.rows * r.grid.columns; i++)
+        n += r.grid.values[WR_HEAT_WRITES][i];
+    assert_int_equal(n, 2000);
+    assert_int_equal(r.hot_count, 10);
+    assert_int_equal(r.hot[0].count - r.hot[0].error, 1000);
+    assert_int_equal(r.hot[0].figures[WR_HEAT_WRITES], 1000);
+    for (size_t k = 0; k < 3; k++) {
+        tally_close(tt[k]);
+        tally_free(t[k]);
+    }
+    arena_release(&a);
+}
+
 static void without_memory_there_is_nothing(void **state)
 {
     struct tally_table *tt;
@@ -261,6 +305,7 @@ int main(void)
         cmocka_unit_test(a_closed_table_is_let_go_behind_its_notes),
         cmocka_unit_test(memory_is_bounded),
         cmocka_unit_test(watched_keys_are_counted_one_by_one),
+        cmocka_unit_test(reports_of_others_are_added),
         cmocka_unit_test(without_memory_there_is_nothing),
     };
 

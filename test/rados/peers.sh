@@ -1,0 +1,152 @@
+#!/usr/bin/env bash
+# Three servers over one pool, each of which serves other rows of one table: whichever is asked tells the traffic, the heat
+# map and the largest values of all; while one is paused, the others say so; and each serves its share of what is reserved.
+#
+#   BUILD=build            the build folder to test
+#   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
+set -u
+cd "$(dirname "$0")/../.."
+BUILD=${BUILD:-build}
+passed=0 failed=0
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data WIDEROW_NAMESPACE=peers-$$
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+work=$(mktemp -d /tmp/wr-peers.XXXXXX)
+declare -A pids=() urls=()
+
+stop_all() {
+    for name in "${!pids[@]}"; do
+        kill -CONT "${pids[$name]}" 2>/dev/null
+        kill -9 "${pids[$name]}" 2>/dev/null
+        wait "${pids[$name]}" 2>/dev/null
+    done
+    pids=()
+}
+trap 'stop_all; rm -rf "$work"' EXIT
+
+start() { # start NAME FLAG…
+    local name=$1
+    shift
+    rm -f "$work/port"
+    "$BUILD/widerowd" --engine rados --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/port" \
+        --set size_warn_bytes=20000 --set size_watch_pass_s_min=4 "$@" >>"$work/$name.log" 2>&1 &
+    pids[$name]=$!
+    for _ in $(seq 300); do
+        [ -s "$work/port" ] && break
+        sleep 0.1
+    done
+    urls[$name]=http://$(sed -n 's/^http=//p' "$work/port")
+}
+
+check() { # check NAME COMMAND…
+    local name=$1
+    shift
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED $name"
+        tail -c 1500 "$work/out"
+        tail -n 5 "$work"/*.log
+    fi
+}
+
+widerow() { # widerow SERVER ARGUMENT…
+    local url=${urls[$1]}
+    shift
+    "$BUILD/widerow" "$@" --endpoint "$url"
+}
+
+# is SERVER WHAT EXPRESSION: of the JSON that `widerow WHAT t` gives as `d` (the last line of it, where there are several)
+is() {
+    local text
+    case $2 in
+        heat) text=$(widerow "$1" heat t --json -) ;;
+        sizes) text=$(widerow "$1" sizes t --json) ;;
+        partitions) text=$(widerow "$1" partitions t --json | tail -n 1) ;;
+    esac
+    python3 -c 'import json, sys
+d = json.loads(sys.argv[1])
+print(d)
+sys.exit(not eval(sys.argv[2]))' "$text" "$3"
+}
+
+until_is() { # until_is SECONDS SERVER WHAT EXPRESSION
+    local end=$((SECONDS + $1))
+    shift
+    until is "$@"; do
+        [ $SECONDS -lt $end ] || return 1
+        sleep 0.5
+    done
+}
+
+rows() { # rows PREFIX COUNT: that many rows of ten values
+    echo h,s,v
+    seq 1 "$2" | awk -v p="$1" '{ printf "%s%d,%d,value-%060d\n", p, $1 % 10, $1, $1 }'
+}
+
+start a
+start b
+start c
+widerow a create t --key h:string,s:integer >/dev/null
+rows a 100 >"$work/a.csv"
+rows b 200 >"$work/b.csv"
+{ rows c 300; seq 1 400 | awk '{ printf "big,%d,value-%060d\n", $1, $1 }'; } >"$work/c.csv"
+for name in a b c; do
+    widerow $name import "$work/$name.csv" --table t --quiet >/dev/null 2>&1 || { echo "no rows through $name"; failed=1; }
+done
+
+# ---- heat ----
+
+written='sum(map(sum, d["writes"]))' # rows, by row of the map and minute
+for name in a b c; do
+    check "heat: through $name" until_is 10 $name heat "$written == 1000 and d['servers'] == 3 and d['silent'] == 0"
+done
+check "heat: the hottest key of c is known to a" is a heat "d['hot'][0]['key'] == ['big'] and d['hot'][0]['count'] == 400"
+check "heat: the same map from everyone" is a heat "d['rows'] == $(widerow b heat t --json - | python3 -c 'import json, sys; print(json.load(sys.stdin)["rows"])')"
+check "heat: says of whom" bash -c "'$BUILD/widerow' heat t --endpoint ${urls[b]} | grep -q 'figures of 3 servers together'"
+
+# ---- traffic ----
+
+for name in a c; do
+    check "traffic: through $name" is $name partitions "d['writes'] == 1000 and d['servers'] == 3"
+done
+
+# ---- sizes ----
+
+# One counts, and all know what was found. (An unasked pass begins a minute after the start.)
+check "sizes: counted" widerow a sizes t --now
+for name in a b c; do
+    check "sizes: through $name" is $name sizes "d['rows'] == 1000 and d['keys'][0]['key'] == ['big'] and d['keys'][0]['rows'] == 400 and d['over'] == 1 and d['servers'] == 3"
+done
+
+# ---- one does not answer ----
+
+kill -STOP "${pids[c]}"
+check "paused: heat says so" is a heat "d['servers'] == 2 and d['silent'] == 1 and $written == 300"
+check "paused: traffic says so" is b partitions "d['servers'] == 2 and d['silent'] == 1 and d['writes'] == 300"
+check "paused: in words" bash -c "'$BUILD/widerow' heat t --endpoint ${urls[b]} | grep -q 'of 3 servers 1 did not answer'"
+check "paused: sizes are another's" is b sizes "d['keys'][0]['rows'] == 400 and d['silent'] == 1"
+kill -CONT "${pids[c]}"
+check "awake: heat of all" until_is 10 a heat "$written == 1000 and d['silent'] == 0"
+
+# ---- what is reserved is shared ----
+
+stop_all
+start a --set enforce_throughput=1 --set throughput_burst_s=1 --set throughput_change_s_min=0
+start b --set enforce_throughput=1 --set throughput_burst_s=1 --set throughput_change_s_min=0
+widerow a create r --key k:integer >/dev/null
+widerow a throughput r --read 60 --write 60 >/dev/null
+sleep 11 # by then each has counted
+
+# 200 units through one server: 60 a second would take it 2.3 s behind the burst, its share of 30 5.7 s.
+{ echo k,v; seq 1 200 | awk '{ print $1 ",v" }'; } >"$work/r.csv"
+share() {
+    local start=$EPOCHREALTIME
+    widerow a import "$work/r.csv" --table r --batch 5 --quiet --retry 60 || return 1
+    awk -v from="$start" -v to="$EPOCHREALTIME" 'BEGIN { print to - from " s"; exit !(to - from > 4.5) }'
+}
+check "reserved: shared by two" share
+cat "$work/out"
+check "reserved: once for all" bash -c "'$BUILD/widerow' partitions r --endpoint ${urls[b]} | grep -q 'writes: reserved 60 a second; used 200,'"
+echo "peers: $passed passed, $failed failed, 0 skipped"
+[ $failed -eq 0 ]
