@@ -4,41 +4,15 @@
 #   COPY_OTHER="FLAGS"   how the other server keeps its tables (default --engine mem); the suite `rados` gives a pool
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build}
+source test/check.sh
 widerow=$BUILD/widerow
-work=$(mktemp -d /tmp/wr-copy.XXXXXX)
-servers=()
 unset WIDEROW_CEPH_CONF WIDEROW_POOL WIDEROW_NAMESPACE # the other server alone is told of a pool
-trap '[ ${#servers[@]} -eq 0 ] || { kill -9 "${servers[@]}"; wait "${servers[@]}"; } 2>/dev/null; rm -rf "$work"' EXIT
-passed=0 failed=0
-: >"$work/out"
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    mv -f "$work/out" "$work/before" # what the last command said
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-        head -n 20 "$work/out"
-    fi
-}
 
 # start NAME FLAG…: a server; its address goes to the variable NAME.
 start() {
-    local name=$1
-    shift
-    WIDEROW_ACCESS_KEY_ID=id-$name WIDEROW_ACCESS_KEY_SECRET=secret-$name WIDEROW_INSTANCE=$name "$BUILD/widerowd" \
-        --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/$name.port" --set ttl_seconds_min=1 \
-        --set table_ops_per_s_max=0 "$@" >"$work/$name.log" 2>&1 &
-    servers+=($!)
-    for _ in $(seq 300); do
-        [ -s "$work/$name.port" ] && break
-        sleep 0.1
-    done
-    printf -v "$name" 'http://%s' "$(sed -n 's/^http=//p' "$work/$name.port")"
+    WIDEROW_ACCESS_KEY_ID=id-$1 WIDEROW_ACCESS_KEY_SECRET=secret-$1 WIDEROW_INSTANCE=$1 serve "$1" --admin off \
+        --set ttl_seconds_min=1 --set table_ops_per_s_max=0 "${@:2}"
+    printf -v "$1" %s "${urls[$1]}"
 }
 
 on() { # SIDE COMMAND…: `widerow` there
@@ -52,12 +26,6 @@ copy() { # FROM TO ARGUMENT…
     shift 2
     "$widerow" copy --from "${!from}" --from-instance "$from" --from-key-id "id-$from" --from-key-secret "secret-$from" \
         --to "${!to}" --to-instance "$to" --to-key-id "id-$to" --to-key-secret "secret-$to" --quiet "$@"
-}
-
-refuses() { # WORDS COMMAND...
-    local words=$1
-    shift
-    ! "$@" >/dev/null 2>"$work/err" && { grep -qF "$words" "$work/err" || { cat "$work/err"; false; }; }
 }
 
 # What `describe` says, without what two tables cannot share.
@@ -91,17 +59,17 @@ done
 check "the large cell" on two cell get odd 7 blob "$work/back" --quiet
 check "is the same" cmp "$work/large" "$work/back"
 
-check "again: refused" refuses "many has rows at" copy one two many
-check "no such table" refuses "does not exist" copy one two nothing
-check "onto itself" refuses "same instance of the same server" copy one one
-check "from nowhere" refuses "say which servers" "$widerow" copy --to "$two"
-check "with a wrong secret" refuses "OTSAuthFailed" copy one two many --to-key-secret wrong
+check "again: refused" fails "many has rows at" copy one two many
+check "no such table" fails "does not exist" copy one two nothing
+check "onto itself" fails "same instance of the same server" copy one one
+check "from nowhere" fails "say which servers" "$widerow" copy --to "$two"
+check "with a wrong secret" fails "OTSAuthFailed" copy one two many --to-key-secret wrong
 check "another key" on one create clash --key id:integer
 check "another key" on two create clash --key id:string
-check "another key: refused" refuses "with another key" copy one two clash
+check "another key: refused" fails "with another key" copy one two clash
 check "dropped" on two drop clash
 check "another layout" on two create clash --key id:integer --layout hash:4
-check "another layout: refused" refuses "with layout hash:4 instead of plain" copy one two clash
+check "another layout: refused" fails "with layout hash:4 instead of plain" copy one two clash
 check "an empty one of the same form" on two drop clash
 check "an empty one of the same form" on two create clash --key id:integer
 check "is filled" copy one two clash
@@ -113,7 +81,7 @@ check "resume" copy one two many --resume
 check "writes one row" grep -qE '^many: 20000 rows, [0-9]+ cells, 1 rows written, same' "$work/before"
 printf 'id,name\n70000,other\n' >"$work/one.csv"
 check "a row too many" on two import "$work/one.csv" --table many --columns name:string --quiet
-check "is found" refuses "many differs: 20000 rows" copy one two many --resume
+check "is found" fails "many differs: 20000 rows" copy one two many --resume
 
 # A copy that is killed leaves a table that --resume completes.
 copy one three many --workers 1 >/dev/null 2>&1 &
@@ -132,5 +100,4 @@ for table in spread odd clash; do
     check "$table is what it was" same_description one three $table
 done
 
-echo "copy: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts copy

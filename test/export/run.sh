@@ -3,32 +3,14 @@
 # on it; and `widerow advise` of a table.
 set -u
 cd "$(dirname "$0")/../.."
-widerow=${BUILD:-build}/widerow
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-passed=0 failed=0
-
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-        head -n 20 "$work/out"
-    fi
-}
+source test/check.sh
+widerow=$BUILD/widerow
 
 run() { # COMMAND...: on a data folder in this process
     "$widerow" "$@" --dir "$work/data"
 }
 
-refuses() { # WORDS COMMAND...
-    local words=$1
-    shift
-    ! run "$@" 2>"$work/err" && grep -qF -- "$words" "$work/err"
-}
+refuses() { fails "$1" run "${@:2}"; } # WORDS COMMAND…
 
 # Values that a careless writer would spoil: quotes, commas, line ends, NUL, no text at all, numbers that are texts,
 # whole doubles, and cells that are not there.
@@ -61,7 +43,7 @@ check "in sixteen partitions" sh -c '"$1" describe odd3 --dir "$2" | tee "$3" | 
 check "a table that is there keeps its layout" refuses "widerow rekey odd3 --layout plain" import "$work/odd1.jsonl" \
     --table odd3 --create --key id:integer --layout plain --quiet
 check "a layout for a table that is not made" refuses "--layout is for a new table" import "$work/odd1.jsonl" --table odd3 --layout plain
-check "no such layout" refuses "[1, 256]" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout hash:257
+check "no such layout" refuses "\[1, 256\]" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout hash:257
 check "a layout on a column that is not there" refuses "nothere" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout time:nothere/10:4
 check "and no table of it" refuses "does not exist" describe odd4
 
@@ -118,5 +100,4 @@ check "the month-tables example" sh -c 'examples/month-tables/run.sh 12000 3 >"$
 check "which counts what it saved" grep -qx 'saved_share            0.60' "$work/months"
 check "and rows that expired" grep -qE '^rows_dropped +(8[5-9]|9[0-4])[0-9][0-9]$' "$work/months"
 
-echo "export: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts export

@@ -5,34 +5,17 @@
 #   test/rados/bad.sh DIR   the cluster's folder (cluster.sh); it is whole again at the end
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build} cluster=test/rados/cluster.sh dir=$1
+source test/check.sh
+cluster=test/rados/cluster.sh dir=$1
 PATH=$PATH:/usr/sbin:/sbin
-work=$(mktemp -d /tmp/wr-bad.XXXXXX)
-server=
-trap '[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null; osds CONT; rm -rf "$work"' EXIT
-passed=0 failed=0
+trap 'stop_all; osds CONT; rm -rf "$work"' EXIT
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local WIDEROW_NAMESPACE=bad-$$
 unset WIDEROW_CEPH_CONF WIDEROW_POOL
 
 osds() { kill -"$1" $(cat "$dir"/run/osd.*.pid) 2>/dev/null; }
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-        tail -n 5 "$work/out"
-    fi
-}
-
 refuses() { # WORDS FLAG…: the server does not start and says so
-    local words=$1
-    shift
-    ! timeout 40 "$BUILD/widerowd" --engine rados --data "$work/none" --http 127.0.0.1:0 --admin off "$@" >"$work/said" 2>&1 &&
-        { grep -qF "$words" "$work/said" || { cat "$work/said"; false; }; }
+    fails "$1" timeout 40 "$BUILD/widerowd" --engine rados --data "$work/none" --http 127.0.0.1:0 --admin off "${@:2}"
 }
 
 ready() { # CODE SECONDS: /readyz comes to say it
@@ -51,25 +34,14 @@ put() { # N: a row
     "$BUILD/widerow" import "$work/row.csv" --table t --retry "${2:-30}" --quiet --endpoint "$endpoint"
 }
 there() { "$BUILD/widerow" get t "$1" --endpoint "$endpoint" | grep -q '"v":"value"'; }
-fails() { # WORDS COMMAND…
-    local words=$1
-    shift
-    ! "$@" >"$work/said" 2>&1 && { grep -qE "$words" "$work/said" || { cat "$work/said"; false; }; }
-}
 
 sed 's/^\( *mon host *=\).*/\1 127.0.0.1:1/' "$dir/ceph.conf" >"$work/nowhere.conf"
 check "no configuration" refuses "cannot be read" --ceph-conf "$work/none.conf" --pool data
 check "no such pool" refuses "has no pool 'nothing'" --ceph-conf "$dir/ceph.conf" --pool nothing
 check "no monitor" refuses "No monitor" --ceph-conf "$work/nowhere.conf" --pool data
 
-"$BUILD/widerowd" --engine rados --ceph-conf "$dir/ceph.conf" --pool data --data "$work/data" --http 127.0.0.1:0 \
-    --admin 127.0.0.1:0 --port-file "$work/port" >"$work/log" 2>&1 &
-server=$!
-for _ in $(seq 300); do
-    [ -s "$work/port" ] && break
-    sleep 0.1
-done
-endpoint=http://$(sed -n 's/^http=//p' "$work/port") admin=http://$(sed -n 's/^admin=//p' "$work/port")
+serve data --engine rados --ceph-conf "$dir/ceph.conf" --pool data --admin 127.0.0.1:0
+endpoint=${urls[data]} admin=${admins[data]}
 check "a table" "$BUILD/widerow" create t --key k:integer --endpoint "$endpoint"
 check "a row" put 1
 check "another table" "$BUILD/widerow" create t2 --key k:integer --endpoint "$endpoint"
@@ -134,5 +106,4 @@ check "monitor back" "$cluster" start "$dir"
 check "writes after it" put 7
 check "acknowledged rows" sh -c "for k in 1 3 5 6 7; do '$BUILD/widerow' get t \$k --endpoint '$endpoint' | grep -q value || exit 1; done"
 
-echo "bad: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts bad

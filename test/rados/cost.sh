@@ -5,22 +5,12 @@
 #   WIDEROW_CEPH_CONF, WIDEROW_POOL   the cluster
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build}
-work=$(mktemp -d /tmp/wr-cost.XXXXXX)
-server=
-trap '[ -z "$server" ] || { kill -9 "$server"; wait "$server"; } 2>/dev/null; rm -rf "$work"' EXIT
-passed=0 failed=0
+source test/check.sh
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local WIDEROW_NAMESPACE=${WIDEROW_NAMESPACE:-cost-$$}
 
 # Nothing but what is asked for reads or writes: no size watch, no partition is cut.
-"$BUILD/widerowd" --engine rados --data "$work/data" --http 127.0.0.1:0 --admin 127.0.0.1:0 --port-file "$work/port" \
-    --set size_watch_bytes_per_s_max=0 >"$work/log" 2>&1 &
-server=$!
-for _ in $(seq 300); do
-    [ -s "$work/port" ] && break
-    sleep 0.1
-done
-endpoint=http://$(sed -n 's/^http=//p' "$work/port") admin=http://$(sed -n 's/^admin=//p' "$work/port")
+serve data --engine rados --admin 127.0.0.1:0 --set size_watch_bytes_per_s_max=0
+endpoint=${urls[data]} admin=${admins[data]}
 
 counters() { # reads and writes sent, requests of the operation answered
     curl -s "$admin/metrics" | awk -v op="{op=\"$1\"}" '$1 == "widerow_storage_reads_total" { r = $2 }
@@ -59,5 +49,4 @@ cost "PutRow, 64 at a time" PutRow "0 0.03" "0.01 0.7" write --ops 4000
 cost "increment, one after the other" UpdateRow "0.9 1.03" "0.9 1.03" hot --ops 500 --connections 1
 cost "increment, 64 at a time" UpdateRow "0 1.03" "0.001 0.7" hot --ops 4000
 
-echo "cost: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts cost

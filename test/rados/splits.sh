@@ -7,49 +7,14 @@
 #   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build}
-passed=0 failed=0
+source test/check.sh
 export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
 run=$$ # namespaces of its own
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
-work=$(mktemp -d /tmp/wr-splits.XXXXXX)
-declare -A pids=() urls=()
 
-stop_all() {
-    for name in "${!pids[@]}"; do
-        kill -9 "${pids[$name]}" 2>/dev/null
-        wait "${pids[$name]}" 2>/dev/null
-    done
-    pids=()
-}
-trap 'stop_all; rm -rf "$work"' EXIT
-
-start() { # start NAME NAMESPACE FLAG…: its URL in urls[NAME]
-    local name=$1
+start() { # start NAME NAMESPACE FLAG…
     export WIDEROW_NAMESPACE=$2-$run
-    shift 2
-    rm -f "$work/port"
-    "$BUILD/widerowd" --engine rados --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/port" \
-        "$@" >>"$work/$name.log" 2>&1 &
-    pids[$name]=$!
-    for _ in $(seq 300); do
-        [ -s "$work/port" ] && break
-        sleep 0.1
-    done
-    urls[$name]=http://$(sed -n 's/^http=//p' "$work/port")
-}
-
-check() { # check NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-        tail -n 20 "$work/out"
-        tail -n 5 "$work"/*.log
-    fi
+    serve "$1" --engine rados --admin off "${@:3}"
 }
 
 rows() { # rows FIRST LAST: a CSV file
@@ -148,5 +113,4 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     check "$point: digest" same again lives
     stop_all
 done
-echo "splits: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts splits

@@ -3,40 +3,14 @@
 # table and served with buckets.
 set -u
 cd "$(dirname "$0")/../.."
-build=${BUILD:-build}
-work=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || { kill "$server"; wait "$server"; }; rm -rf "$work"' EXIT
-passed=0 failed=0
+source test/check.sh
+trap 'stop_all TERM; rm -rf "$work"' EXIT
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-        head -n 20 "$work/out"
-    fi
-}
-
-refuses() { # WORDS COMMAND...
-    local words=$1
-    shift
-    ! "$build/widerow" replay "$@" --quiet 2>"$work/err" && grep -qF "$words" "$work/err"
-}
+refuses() { fails "$1" "$BUILD/widerow" replay "${@:2}" --quiet; } # WORDS ARGUMENT…
 
 export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
-"$build/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
-    --set table_ops_per_s_max=0 --set enforce_throughput=2 --set partition_write_cu_max=100 >"$work/log" 2>&1 &
-server=$!
-for _ in $(seq 200); do
-    [ -s "$work/port" ] && break
-    sleep 0.05
-done
-WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
-export WIDEROW_ENDPOINT
+serve data --sql off --admin off --set table_ops_per_s_max=0 --set enforce_throughput=2 --set partition_write_cu_max=100
+export WIDEROW_ENDPOINT=${urls[data]}
 
 # The number rises; 400 rows a second are four times what one partition may take, and half of what eight may.
 {
@@ -44,7 +18,7 @@ export WIDEROW_ENDPOINT
     seq -f '%.0f,1.5' 70000000 70003199
 } >"$work/rising.csv"
 check "a replay" sh -c '"$1" replay "$2" --key number --layout plain --layout hash:8 --rate 400 --look 400 \
-    --format json --quiet >"$3"' - "$build/widerow" "$work/rising.csv" "$work/replay.json"
+    --format json --quiet >"$3"' - "$BUILD/widerow" "$work/rising.csv" "$work/replay.json"
 check "says what came of each layout" python3 - "$work/replay.json" <<'PYTHON'
 import json, sys
 plain, hashed = json.load(open(sys.argv[1]))["layouts"]
@@ -60,19 +34,18 @@ assert plain["peak_to_mean"] > 5 and hashed["peak_to_mean"] < 2
 PYTHON
 head -n 300 "$work/rising.csv" >"$work/few.csv"
 check "as text" sh -c '"$1" replay "$2" --key number --layout reverse:4 --reads 50 --quiet | grep -q "^reverse:4  *4[0-9][0-9] "' \
-    - "$build/widerow" "$work/few.csv"
-check "the tables are gone" sh -c '! "$1" tables | grep -q replay' - "$build/widerow"
-check "--keep" "$build/widerow" replay "$work/few.csv" --key number --layout plain --keep --quiet
-check "keeps them" sh -c '"$1" tables | grep -qx replay_plain' - "$build/widerow"
+    - "$BUILD/widerow" "$work/few.csv"
+check "the tables are gone" sh -c '! "$1" tables | grep -q replay' - "$BUILD/widerow"
+check "--keep" "$BUILD/widerow" replay "$work/few.csv" --key number --layout plain --keep --quiet
+check "keeps them" sh -c '"$1" tables | grep -qx replay_plain' - "$BUILD/widerow"
 check "a layout that is none" refuses "Invalid key layout" "$work/few.csv" --key number --layout plain --layout nope:4
-check "and nothing is left" sh -c '! "$1" tables | grep -q nope' - "$build/widerow"
+check "and nothing is left" sh -c '! "$1" tables | grep -q nope' - "$BUILD/widerow"
 check "a column that is none" refuses "has no column 'count'" "$work/few.csv" --key count --layout plain
 check "not a file" refuses "twice" /dev/stdin --key number --layout plain
 check "no key" refuses "which key" "$work/few.csv" --layout plain
 check "no layout" refuses "which layouts" "$work/few.csv" --key number
 printf 'number,amount\n1,2\nx,3\n' >"$work/bad.csv"
 check "a bad line" refuses "line 3" "$work/bad.csv" --key number:integer --layout plain
-check "--max-errors" "$build/widerow" replay "$work/bad.csv" --key number:integer --layout plain --max-errors 1 --quiet
+check "--max-errors" "$BUILD/widerow" replay "$work/bad.csv" --key number:integer --layout plain --max-errors 1 --quiet
 
-echo "replay: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts replay

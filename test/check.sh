@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# check.sh: what suites that are shell scripts share: counted checks, and servers to ask. Such a script begins with
+#
+#   cd "$(dirname "$0")/../.."
+#   source test/check.sh
+#
+# and has then a folder $work of its own, which goes with it, as do the servers that it started.
+BUILD=${BUILD:-build}
+work=$(mktemp -d /tmp/wr-check.XXXXXX)
+passed=0 failed=0
+declare -A pids=() urls=() admins=() # of servers, by their names
+trap 'stop_all; rm -rf "$work"' EXIT
+: >"$work/out"
+
+check() { # WHAT COMMAND…: what the command says is in $work/out, and what the one before it said in $work/before
+    local what=$1
+    shift
+    mv -f "$work/out" "$work/before"
+    if "$@" >"$work/out" 2>&1; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        echo "FAILED: $what"
+        tail -n 20 "$work/out"
+        tail -n 5 "$work"/*.log 2>/dev/null
+    fi
+}
+
+fails() { # WORDS COMMAND…: it does, and says so; WORDS are a regular expression
+    local words=$1
+    shift
+    ! "$@" >"$work/said" 2>&1 && { grep -qE -- "$words" "$work/said" || { cat "$work/said"; false; }; }
+}
+
+counts() { # NAME: the last line of a suite, and its exit code
+    echo "$1: $passed passed, $failed failed, 0 skipped"
+    [ $failed -eq 0 ]
+}
+
+serve() { # NAME FLAG…: a server on $work/NAME: pids[NAME], urls[NAME], with --admin admins[NAME], $work/NAME.log
+    local name=$1
+    shift
+    rm -f "$work/$name.port"
+    "$BUILD/widerowd" --data "$work/$name" --http 127.0.0.1:0 --port-file "$work/$name.port" "$@" >>"$work/$name.log" 2>&1 &
+    pids[$name]=$!
+    for _ in $(seq 300); do
+        [ -s "$work/$name.port" ] && break
+        kill -0 "${pids[$name]}" 2>/dev/null || break
+        sleep 0.1
+    done
+    urls[$name]=http://$(sed -n 's/^http=//p' "$work/$name.port" 2>/dev/null)
+    admins[$name]=http://$(sed -n 's/^admin=//p' "$work/$name.port" 2>/dev/null)
+}
+
+stop_all() { # [SIGNAL]
+    local name
+    for name in "${!pids[@]}"; do
+        kill -"${1:-KILL}" "${pids[$name]}" 2>/dev/null
+        wait "${pids[$name]}" 2>/dev/null
+    done
+    pids=()
+}
