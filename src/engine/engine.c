@@ -110,7 +110,7 @@ static PORT_UNUSED bool batch_is_sane(const struct batch *b)
 int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     assert(ranges_are_sane(p->ranges, p->range_count));
-    return e->ops->create(c, e, p);
+    return e->ops->caps & ENGINE_ONE_MAP ? E_OK : e->ops->create(c, e, p);
 }
 
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
@@ -155,6 +155,8 @@ int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *f
                  size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     assert(from_count && to_count);
+    if (e->ops->caps & ENGINE_ONE_MAP)
+        return E_OK;
     return e->ops->recut(c, e, from, from_count, to, to_count);
 }
 

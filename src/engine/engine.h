@@ -241,6 +241,7 @@ struct engine_ops {
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
     void (*close)(struct engine *e);
+    /* With ENGINE_ONE_MAP there is nothing to create: NULL. */
     int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p);
     /* Removes the partition and every key in its ranges, durably; may take long, may be called
      * again after a crash. Sleeps: not for a loop thread or a completion. Nobody else may write
@@ -248,7 +249,8 @@ struct engine_ops {
     int (*drop)(struct ctx *c, struct engine *e, const struct partition_spec *p);
     /* Makes the partitions `to` out of the partitions `from`, which are retired: a split (1 to n)
      * or a merge (n to 1). The ranges of both sides together are the same; no key changes. May be
-     * called again with the same arguments after a crash, by any process. */
+     * called again with the same arguments after a crash, by any process. With ENGINE_ONE_MAP there
+     * is nothing to do: NULL. */
     int (*recut)(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count);
     /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and

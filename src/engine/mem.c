@@ -154,14 +154,6 @@ static void mem_close(struct engine *e)
     mem_free(m);
 }
 
-static int mem_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
-{
-    (void)c;
-    (void)e;
-    (void)p;
-    return E_OK; /* partitions are ranges of the one map */
-}
-
 static int mem_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     struct mem *m = PORT_CONTAINER(e, struct mem, base);
@@ -179,18 +171,6 @@ static int mem_drop(struct ctx *c, struct engine *e, const struct partition_spec
     }
     pthread_mutex_unlock(&m->lock);
     return E_OK;
-}
-
-static int mem_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                     size_t from_count, const struct partition_spec *to, size_t to_count)
-{
-    (void)c;
-    (void)e;
-    (void)from;
-    (void)from_count;
-    (void)to;
-    (void)to_count;
-    return E_OK; /* partitions are ranges of the one map */
 }
 
 /* ---- bulk: as good as plain puts here */
@@ -384,9 +364,7 @@ const struct engine_ops engine_mem = {
     .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER,
     .open = mem_open,
     .close = mem_close,
-    .create = mem_create,
     .drop = mem_drop,
-    .recut = mem_recut,
     .erase = mem_drop,
     .bulk = mem_bulk,
     .get = mem_get,

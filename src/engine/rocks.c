@@ -177,34 +177,12 @@ static void rocks_close(struct engine *e)
     rocks_free(PORT_CONTAINER(e, struct rocks, base));
 }
 
-static int rocks_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
-{
-    (void)c;
-    (void)e;
-    (void)p;
-    return E_OK; /* partitions are ranges of the one map */
-}
-
-static int rocks_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                       size_t from_count, const struct partition_spec *to, size_t to_count)
-{
-    (void)c;
-    (void)e;
-    (void)from;
-    (void)from_count;
-    (void)to;
-    (void)to_count;
-    return E_OK; /* partitions are ranges of the one map */
-}
-
 const struct engine_ops engine_rocks = {
     .name = "rocks",
     .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES | ENGINE_VISITS,
     .open = rocks_open,
     .close = rocks_close,
-    .create = rocks_create,
     .drop = rocks_drop,
-    .recut = rocks_recut,
     .erase = rocks_erase,
     .bulk = rocks_bulk,
     .get = rocks_get,
