@@ -1,5 +1,6 @@
 /* balance.h: the thread that looks at every partition each second: what it was asked for against
- * what is reserved, and whether it is to be cut in two or merged with its neighbour (cut.h). */
+ * what is reserved, and whether it is to be cut in two or merged with its neighbour (cut.h). It
+ * also ends a cut whose maker is no more. */
 #ifndef TABLE_BALANCE_H
 #define TABLE_BALANCE_H
 
