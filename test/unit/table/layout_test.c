@@ -1,26 +1,8 @@
 #include "../../golden/golden.h"
+#include "../context.h"
 
-#include "base/clock.h"
 #include "table/layout.h"
 #include "table/schema.h"
-
-static struct clock clock_now;
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    clock_real_init(&clock_now);
-    ctx_init(&c, &clock_now, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static const struct wr_key_schema key[] = {
     {.name = BYTES_LIT("user"), .type = WR_VARCHAR},

@@ -1,27 +1,9 @@
 /* A table description that notes a cut (schema.h): its stored bytes, and what is refused of them.
  */
 #include "../../golden/golden.h"
+#include "../context.h"
 
-#include "base/clock.h"
 #include "table/schema.h"
-
-static struct clock clock_now;
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    clock_real_init(&clock_now);
-    ctx_init(&c, &clock_now, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = WR_BIGINT}};
 
@@ -32,7 +14,7 @@ static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = W
 static const struct schema_partition partitions[] = {{.id = 5, .created_us = 1, .bytes = 100},
                                                      {9 << 10, BOUND_1, 2, 200}};
 
-static bytes encode(struct schema_cut cut)
+static bytes encode(const struct schema_partition *list, size_t count, struct schema_cut cut)
 {
     struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .cut = cut};
     struct buf b;
@@ -44,19 +26,25 @@ static bytes encode(struct schema_cut cut)
     s.d.options.max_versions = 1;
     s.place = (struct place){.id = 5, .key = key, .key_count = 1};
     s.place.layout.buckets = s.place.layout.splice = 1;
-    s.partitions = partitions;
-    s.partition_count = 2;
+    s.partitions = list;
+    s.partition_count = count;
     s.partition_place = 5;
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     return buf_bytes(&b);
 }
 
+/* The two partitions with that cut noted. */
+static bytes encode_cut(struct schema_cut cut)
+{
+    return encode(partitions, 2, cut);
+}
+
 static void test_comes_back(void **state)
 {
     const struct schema_partition made[] = {{.id = 77, .created_us = 3, .bytes = 50},
                                             {78, BOUND_0, 3, 50}};
-    bytes stored = encode((struct schema_cut){0, 1, made, 2});
+    bytes stored = encode_cut((struct schema_cut){0, 1, made, 2});
     struct golden goldens[] = {{"schema-cut", "A table description that notes a cut.", stored}};
     struct schema back;
 
@@ -75,14 +63,14 @@ static void test_comes_back(void **state)
 static void test_no_cut_is_version_1(void **state)
 {
     (void)state;
-    assert_int_equal(*bytes_u8(encode((struct schema_cut){0})), 1);
+    assert_int_equal(*bytes_u8(encode_cut((struct schema_cut){0})), 1);
 }
 
 static void refused(struct schema_cut cut)
 {
     struct schema back;
 
-    assert_int_equal(schema_decode(&c, encode(cut), &back), E_CORRUPT);
+    assert_int_equal(schema_decode(&c, encode_cut(cut), &back), E_CORRUPT);
     ctx_clear(&c);
 }
 
@@ -106,32 +94,19 @@ static void test_what_does_not_fit(void **state)
 static void test_one_that_is_not_the_first_is_listed(void **state)
 {
     const struct schema_partition one[] = {{.id = 99}};
-    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")}, back;
-    struct buf b;
+    struct schema back;
 
     (void)state;
-    s.d.table = BYTES_LIT("t");
-    s.d.key = key;
-    s.d.key_count = 1;
-    s.place = (struct place){.id = 5, .key = key, .key_count = 1};
-    s.place.layout.buckets = s.place.layout.splice = 1;
-    s.partitions = one;
-    s.partition_count = 1;
-    s.partition_place = 5;
-    buf_init(&b, &c.arena, 256);
-    schema_encode(&b, &s);
-    assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), E_OK);
+    assert_int_equal(schema_decode(&c, encode(one, 1, (struct schema_cut){0}), &back), E_OK);
     assert_int_equal(back.partition_count, 1);
     assert_int_equal(back.partitions[0].id, 99); /* what a merge has left */
 }
 
-#define T(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {T(test_comes_back), T(test_no_cut_is_version_1),
-                                       T(test_what_does_not_fit),
-                                       T(test_one_that_is_not_the_first_is_listed)};
+    const struct CMUnitTest tests[] = {TEST(test_comes_back), TEST(test_no_cut_is_version_1),
+                                       TEST(test_what_does_not_fit),
+                                       TEST(test_one_that_is_not_the_first_is_listed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,27 +1,12 @@
 /* Messages beyond the vectors: every operation there and back, the rules that keep clients alive
  * (wire reference, section 3.11), and bodies that protobuf-c takes but nobody may send. */
 #include "show.h"
+#include "../context.h"
 
 #include "base/crc8.h"
 #include "wire/ots.h"
 #include "wire/ots_client.h"
 #include "wire/plain.h"
-
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx_init(&c, NULL, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static const struct wr_value one = {.type = WR_BIGINT, .integer = 1};
 static const struct wr_key_column key_columns[] = {
@@ -516,8 +501,6 @@ static void test_answers_that_are_none(void **state)
         ctx_clear(&c);
     }
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {

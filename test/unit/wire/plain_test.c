@@ -1,24 +1,9 @@
 /* PlainBuffer beyond the vectors: what is refused and with which text, other types, many rows. */
 #include "show.h"
+#include "../context.h"
 
 #include "base/crc8.h"
 #include "wire/plain.h"
-
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx_init(&c, NULL, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 /* A row written tag by tag, with checksums as they should be unless a test spoils them. */
 struct maker {
@@ -334,8 +319,6 @@ static void test_many_cells(void **state)
     /* No key column at all: the section is left out. */
     assert_int_equal(plain_row_size(&row, 0), 2);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {

@@ -1,23 +1,8 @@
 /* Compressed bodies: sizes that are not to be believed, and damage. */
 #include "show.h"
+#include "../context.h"
 
 #include "wire/zip.h"
-
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx_init(&c, NULL, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static bytes sample(size_t n, bool noise)
 {
@@ -95,8 +80,6 @@ static void test_damage(void **state)
     copy[packed.len - 1] ^= 1;
     assert_int_equal(zip_inflate(&c, bytes_of(copy, packed.len), 0, 1 << 20, &out), E_PARAMETER);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
