@@ -214,11 +214,10 @@ void wr_close(struct wr_db *db)
 {
     if (!db)
         return;
-    size_watch_stop(db->sizes);
     scrubber_stop(db->scrubber);
     balancer_stop(db->balancer);
 
-    if (db->catalog && !(db->caps & ENGINE_SOLE_WRITER)) { /* its jobs are the last */
+    if (db->catalog && !(db->caps & ENGINE_SOLE_WRITER)) { /* no more jobs of its news */
         struct ctx c;
 
         ctx_init(&c, &db->clock, &db->log, NULL, 0);
@@ -228,6 +227,7 @@ void wr_close(struct wr_db *db)
     while (atomic_load(&db->requests) > 0) /* some wait for the sweeper */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     sweeper_stop(db->sweeper);
+    size_watch_stop(db->sizes); /* jobs of the sweeper ask it */
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
     router_stop(db->router);

@@ -7,6 +7,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
@@ -265,6 +266,27 @@ static void the_sweep_goes_on_where_it_was(void **state)
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 40000);
 }
 
+static void count_good(void *arg, struct wr_reply *reply)
+{
+    atomic_fetch_add((atomic_int *)arg, reply->code == 0);
+    wr_reply_free(reply);
+}
+
+static void closing_waits_for_requests(void **state)
+{
+    struct bed *b = *state;
+    struct wr_request req = {.op = WR_OP_DESCRIBE_SIZES, .instance = BYTES_LIT("test")};
+    atomic_int good = 0;
+
+    create(b, "t", -1);
+    req.describe_sizes.table = BYTES_LIT("t");
+    for (int i = 0; i < 500; i++)
+        wr_submit(b->db, &req, count_good, &good);
+    wr_close(b->db);
+    assert_int_equal(good, 500);
+    bed_open(b);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
@@ -272,6 +294,7 @@ int main(void)
         TEST(tables_survive_and_ids_are_new),   TEST(numbers_rise_although_the_clock_goes_back),
         TEST(replaced_wide_rows_leave_nothing), TEST(dropped_tables_leave_nothing),
         TEST(expired_rows_are_removed),         TEST(the_sweep_goes_on_where_it_was),
+        TEST(closing_waits_for_requests),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
