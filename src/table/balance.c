@@ -12,6 +12,8 @@
 #include "table/middle.h"
 #include "table/peers.h"
 
+#include <inttypes.h>
+
 #define LOOK_EVERY_US 250000
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
@@ -107,12 +109,14 @@ static int look_size(struct look *l, size_t i)
     const struct partition_map *m = &l->table->partitions;
     struct partition *p = m->at[i].partition;
     uint64_t written = partition_counts(p).write_bytes, stored;
+    uint64_t large = (uint64_t)l->db->limits.partition_bytes_max;
     struct partition_spec spec;
 
+    if (large < p->uncut_bytes) /* measuring may cost as much as there is */
+        large = p->uncut_bytes;
     if (p->measured_us &&
-        (written == p->measured_at ||
-         (written - p->measured_at < (uint64_t)l->db->limits.partition_bytes_max / PIECES &&
-          l->now_us - p->measured_us < MEASURE_EVERY_US)))
+        (written == p->measured_at || (written - p->measured_at < large / PIECES &&
+                                       l->now_us - p->measured_us < MEASURE_EVERY_US)))
         return E_OK;
     spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, m->at[i].start,
                           partition_end(m, i));
@@ -149,6 +153,25 @@ static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
     return cut_middle(samples, n, out);
 }
 
+/* Where a partition is an object, one that cannot be cut goes on growing: each time that it has
+ * doubled. (On one map it is only a range, and the size watch warns.) */
+static void warn_uncut(struct look *l, size_t i, uint64_t stored)
+{
+    const struct partition_at *at = &l->table->partitions.at[i];
+    uint64_t max = (uint64_t)l->db->limits.partition_bytes_max;
+    const struct schema *s = &l->table->schema;
+
+    if (l->db->caps & ENGINE_ONE_MAP || stored < 2 * max ||
+        stored < 2 * at->partition->warned_bytes)
+        return;
+    at->partition->warned_bytes = stored;
+    log_warn(&l->db->log,
+             "partitions: table '%.*s' of '%.*s': partition %" PRIu64 " holds %" PRIu64
+             " bytes, above partition_bytes_max=%" PRIu64
+             ", and all of one partition key value: it cannot be cut; see `widerow sizes`",
+             BYTES_FMT(s->d.table), BYTES_FMT(s->instance), at->partition->id, stored, max);
+}
+
 /* *cut: the map is another one now. */
 static int look_cut(struct look *l, size_t i, bool *cut)
 {
@@ -162,6 +185,8 @@ static int look_cut(struct look *l, size_t i, bool *cut)
         return E_OK;
     if (cut_by_size(&l->db->limits, &v)) {
         TRY(middle_find(&l->c, l->db, l->table, i, &found, &bound));
+        if (!found)
+            warn_uncut(l, i, v.bytes);
         p->uncut_bytes = v.bytes; /* of no account once it is cut */
     } else if (cut_by_load(&l->db->limits, &v)) {
         found = middle_of_samples(l, p, &bound) && bytes_compare(bound, m->at[i].start) > 0;

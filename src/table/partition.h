@@ -78,6 +78,7 @@ struct partition {
     uint64_t measured_at;          /* write_bytes when `bytes` was measured */
     int64_t measured_us;           /* monotonic clock; 0: never */
     int64_t hot_us, idle_us;       /* since when; 0: is not */
+    uint64_t warned_bytes;         /* the log has named it at this size */
     uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
     struct partition *next_folded; /* in traffic.retired */
 };

@@ -113,12 +113,12 @@ killed() {
     [ -s "$work/acked" ] && [ ! -s "$work/lost" ]
 }
 
-node() {
+sdk() { # sdk LANGUAGE
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
-    start_server node --set table_ops_per_s_max=0 --set throughput_change_s_min=0 \
+    start_server "$1" --set table_ops_per_s_max=0 --set throughput_change_s_min=0 \
         --set tables_per_instance_max=1000 --set ttl_seconds_min=1
-    WIDEROW_ENDPOINT=$endpoint timeout 180 test/compat/node/run.sh
+    WIDEROW_ENDPOINT=$endpoint timeout 180 "test/compat/$1/run.sh"
     local code=$?
     kill "$server"
     wait "$server" || code=1
@@ -159,7 +159,9 @@ step "splits" timeout 280 test/rados/splits.sh
 unset POINTS
 step "access keys" timeout 120 test/rados/keys.sh
 step "servers ask each other" test/rados/peers.sh
-step "Node SDK" node
+for language in node $([ "$TIER" = nightly ] && echo python go java); do
+    step "SDK, $language" sdk "$language"
+done
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"
 [ -z "$own" ] || step "everything killed" killed

@@ -85,6 +85,23 @@ check "two servers: rows" all_there a "$work/low" "$work/high"
 check "two servers: the same rows through the other" all_there b "$work/low" "$work/high"
 check "two servers: digest" same a b
 echo "two servers: $(partitions a) partitions, the longest cut $(grep -ho 'became.*' "$work"/[ab].log | awk '{ if ($4 > m) m = $4 } END { printf "%d ms", m / 1000 }')"
+
+# ---- one partition key value is not cut, and the log says so ----
+
+one_value() {
+    { echo p,s,v; seq 1 4000 | awk '{ printf "one,%d,%0250d\n", $1, $1 }'; } >"$work/one"
+    "$BUILD/widerow" import "$work/one" --table one --key p:string,s:integer --create --quiet --endpoint "${urls[a]}" &&
+        [ "$("$BUILD/widerow" scan one --limit 0 --endpoint "${urls[b]}" | wc -l)" = 4000 ]
+}
+warned() {
+    for _ in $(seq 100); do
+        grep -q "'one' of 'local': partition .* all of one partition key value: it cannot be cut" "$work/a.log" && return 0
+        sleep 0.1
+    done
+    return 1
+}
+check "one value: loaded" one_value
+check "one value: warned of" warned
 stop_all
 
 # ---- the server that cuts dies at each step ----
