@@ -158,7 +158,7 @@ tail -n 7 "$work/log"
 step "splits" timeout 280 test/rados/splits.sh
 unset POINTS
 step "access keys" timeout 120 test/rados/keys.sh
-step "servers ask each other" test/rados/peers.sh
+step "servers ask each other" env TIER="$TIER" timeout 200 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"
 done
