@@ -63,6 +63,11 @@ const char *limits_name(size_t i)
     return i < PORT_COUNT(rows) ? rows[i].name : NULL;
 }
 
+int64_t limits_value(const struct limits *l, size_t i)
+{
+    return *(const int64_t *)((const char *)l + rows[i].offset);
+}
+
 const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
                        size_t size)
 {

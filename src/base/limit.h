@@ -28,5 +28,6 @@ void limits_lift(struct limits *l, int64_t cell_bytes);
 
 /* The i-th name, NULL past the last: for "did you mean" and the documentation. */
 const char *limits_name(size_t i);
+int64_t limits_value(const struct limits *l, size_t i); /* of that name */
 
 #endif

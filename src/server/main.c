@@ -10,6 +10,7 @@
 #include "server/credential.h"
 #include "server/op.h"
 #include "server/shared_keys.h"
+#include "server/shared_limits.h"
 #include "server/stat.h"
 #include "widerow.h"
 
@@ -170,6 +171,8 @@ static int credentials_open(struct server *s)
     if (conf.shared && shared_keys_open(s->db, s->credentials, &s->log, &s->shared_keys, s->message,
                                         sizeof(s->message)))
         return refuse(s);
+    if (conf.shared)
+        shared_limits_compare(s->db, &c->limits, &s->log);
     return 0;
 }
 

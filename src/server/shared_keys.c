@@ -206,7 +206,7 @@ static int on_change(void *arg)
         return E_UNAVAILABLE;
     }
     if (follow(k, &stored, &step, &file, message, sizeof(message)))
-        log_error(k->log, "keys: the access keys stay as they are: %s", message);
+        log_error(k->log, "keys: %s", message);
     key_file_free(file);
     wr_text_clear(&stored);
     return E_OK;
@@ -214,14 +214,28 @@ static int on_change(void *arg)
 
 /* ---- publishing ---- */
 
-/* E_CONFLICT: somebody else was faster. */
-static int store(struct shared_keys *k, struct wr_text *text, bool made, char *message, size_t size)
+/* Under the lock. Somebody may have edited it again, which he will send SIGHUP for. */
+static bool file_is(struct shared_keys *k, const char *file)
+{
+    char why[512], *now;
+    bool same;
+
+    if (file_read(k, &now, why, sizeof(why)))
+        return false;
+    same = now && file ? strcmp(now, file) == 0 : now == file;
+    key_file_free(now);
+    return same;
+}
+
+/* `file`: where the text is from; NULL: there is none. E_CONFLICT: somebody else was faster. */
+static int store(struct shared_keys *k, struct wr_text *text, const char *file, char *message,
+                 size_t size)
 {
     TRY(wr_text_store(k->db, NAME, text, message, size));
     text->version++;
     pthread_mutex_lock(&k->lock);
-    (void)take(k, text, made, message, size); /* it was checked */
-    if (text->version == k->version)
+    (void)take(k, text, !file, message, size); /* it was checked */
+    if (text->version == k->version && file_is(k, file))
         copy_write(k, credential_file(k->store), text);
     pthread_mutex_unlock(&k->lock);
     return E_OK;
@@ -234,7 +248,7 @@ static int publish_file(struct shared_keys *k, const char *file, uint64_t versio
     struct wr_text text = {version, (char *)(uintptr_t)body, strlen(body)};
 
     TRY(credential_store_check(k->store, credential_file(k->store), file, message, size));
-    return store(k, &text, false, message, size);
+    return store(k, &text, file, message, size);
 }
 
 static int publish_made(struct shared_keys *k, char *message, size_t size)
@@ -244,7 +258,7 @@ static int publish_made(struct shared_keys *k, char *message, size_t size)
 
     TRY(credential_store_make(k->store, &text.text, message, size));
     text.len = strlen(text.text);
-    code = store(k, &text, true, message, size);
+    code = store(k, &text, NULL, message, size);
     key_file_free(text.text);
     return code;
 }

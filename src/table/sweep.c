@@ -20,10 +20,12 @@
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
 #define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
+/* Two threads: a round of removals may take minutes where every read is a round trip, and a job is
+ * often something that another process waits for. */
 struct sweeper {
     struct wr_db *db;
-    struct service service;
-    struct job *head, *tail; /* under its lock */
+    struct service rounds, jobs;
+    struct job *head, *tail; /* under the lock of `jobs` */
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -304,31 +306,37 @@ void sweep_run(struct wr_db *db, int64_t now_ms)
     ctx_release(&c);
 }
 
-/* ---- the thread ---- */
+/* ---- the threads ---- */
 
-static void *sweeper_main(void *arg)
+static void *rounds_main(void *arg)
 {
     struct sweeper *s = arg;
-    struct service *service = &s->service;
-    struct timespec until = thread_time_in(SWEEP_EVERY_US);
+
+    while (service_sleep(&s->rounds, SWEEP_EVERY_US))
+        sweep_run(s->db, clock_wall_ms(&s->db->clock));
+    return NULL;
+}
+
+/* Those that are queued when it is told to end are run, too. */
+static void *jobs_main(void *arg)
+{
+    struct sweeper *s = arg;
+    struct service *service = &s->jobs;
 
     pthread_mutex_lock(&service->lock);
     while (!service->stop || s->head) {
         struct job *job = s->head;
 
-        if (job) {
-            s->head = job->next;
-            if (!s->head)
-                s->tail = NULL;
-            pthread_mutex_unlock(&service->lock);
-            job->run(job);
-            pthread_mutex_lock(&service->lock);
-        } else if (!service_wait(service, &until)) {
-            pthread_mutex_unlock(&service->lock);
-            sweep_run(s->db, clock_wall_ms(&s->db->clock));
-            until = thread_time_in(SWEEP_EVERY_US);
-            pthread_mutex_lock(&service->lock);
+        if (!job) {
+            service_wait(service, NULL);
+            continue;
         }
+        s->head = job->next;
+        if (!s->head)
+            s->tail = NULL;
+        pthread_mutex_unlock(&service->lock);
+        job->run(job);
+        pthread_mutex_lock(&service->lock);
     }
     pthread_mutex_unlock(&service->lock);
     return NULL;
@@ -339,8 +347,11 @@ struct sweeper *sweeper_start(struct wr_db *db)
     struct sweeper *s = mem_zalloc(sizeof(*s));
 
     s->db = db;
-    if (service_start(&s->service, "wr-sweeper", sweeper_main, s))
-        return s;
+    if (service_start(&s->jobs, "wr-jobs", jobs_main, s)) {
+        if (service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+            return s;
+        service_stop(&s->jobs);
+    }
     mem_free(s);
     return NULL;
 }
@@ -349,19 +360,20 @@ void sweeper_stop(struct sweeper *s)
 {
     if (!s)
         return;
-    service_stop(&s->service);
+    service_stop(&s->rounds); /* it may submit jobs */
+    service_stop(&s->jobs);
     mem_free(s);
 }
 
 void sweeper_submit(struct sweeper *s, struct job *job)
 {
     job->next = NULL;
-    pthread_mutex_lock(&s->service.lock);
+    pthread_mutex_lock(&s->jobs.lock);
     if (s->tail)
         s->tail->next = job;
     else
         s->head = job;
     s->tail = job;
-    pthread_cond_signal(&s->service.woken);
-    pthread_mutex_unlock(&s->service.lock);
+    pthread_cond_signal(&s->jobs.woken);
+    pthread_mutex_unlock(&s->jobs.lock);
 }

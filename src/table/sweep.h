@@ -1,4 +1,4 @@
-/* sweep.h: the database's own thread: jobs that may block, and in its idle time the removal of what
+/* sweep.h: the database's own threads: one for jobs that may block, one for the removal of what
  * nobody can see any more: dropped tables, detached data without a row, rows past their TTL.
  *
  * Nothing that a client sees depends on when any of this runs. */
@@ -9,21 +9,21 @@
 
 struct sweeper;
 
-/* NULL: the system gives no thread. */
+/* NULL: the system gives no threads. */
 struct sweeper *sweeper_start(struct wr_db *db);
 
 /* Runs the jobs that are queued, and stops. NULL is allowed. */
 void sweeper_stop(struct sweeper *s);
 
-/* Embedded in what is to run on the sweeper's thread, where engine calls may block. */
+/* Embedded in what is to run on the thread for jobs, in turn, where engine calls may block. */
 struct job {
     void (*run)(struct job *self);
     struct job *next;
 };
 void sweeper_submit(struct sweeper *s, struct job *job);
 
-/* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's own
- * thread does one every few seconds. */
+/* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's
+ * own does one every few seconds. */
 void sweep_run(struct wr_db *db, int64_t now_ms);
 
 #endif
