@@ -37,11 +37,13 @@ counts() { # NAME: the last line of a suite, and its exit code
     [ $failed -eq 0 ]
 }
 
-serve() { # NAME FLAG…: a server on $work/NAME: pids[NAME], urls[NAME], with --admin admins[NAME], $work/NAME.log
+# serve NAME FLAG…: a server on $work/NAME: pids[NAME], urls[NAME], with --admin admins[NAME], $work/NAME.log, and what it
+# shows in $work/NAME.out. False if it does not start.
+serve() {
     local name=$1
     shift
     rm -f "$work/$name.port"
-    "$BUILD/widerowd" --data "$work/$name" --http 127.0.0.1:0 --port-file "$work/$name.port" "$@" >>"$work/$name.log" 2>&1 &
+    "$BUILD/widerowd" --data "$work/$name" --http 127.0.0.1:0 --port-file "$work/$name.port" "$@" </dev/null >>"$work/$name.out" 2>>"$work/$name.log" &
     pids[$name]=$!
     for _ in $(seq 300); do
         [ -s "$work/$name.port" ] && break
@@ -50,6 +52,7 @@ serve() { # NAME FLAG…: a server on $work/NAME: pids[NAME], urls[NAME], with -
     done
     urls[$name]=http://$(sed -n 's/^http=//p' "$work/$name.port" 2>/dev/null)
     admins[$name]=http://$(sed -n 's/^admin=//p' "$work/$name.port" 2>/dev/null)
+    [ -s "$work/$name.port" ]
 }
 
 stop_all() { # [SIGNAL]

@@ -6,46 +6,20 @@
 #   WIDEROW_CEPH_CONF=FILE [TIER=nightly] test/rados/keys.sh
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build} TIER=${TIER:-short}
-work=$(mktemp -d /tmp/wr-keys.XXXXXX)
-declare -A pid endpoint
-trap 'for p in "${pid[@]}"; do kill -CONT "$p"; kill -9 "$p"; wait "$p"; done 2>/dev/null; rm -rf "$work"' EXIT
-passed=0 failed=0
+source test/check.sh
+TIER=${TIER:-short}
 unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET WIDEROW_INSTANCE
 export WIDEROW_NAMESPACE=keys-$$ WIDEROW_POOL=${WIDEROW_POOL:-data}
 
-check() { # WHAT COMMAND...
-    local what=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED: $what"
-        tail -n 5 "$work/out"
-    fi
-}
-
-start() { # SERVER FLAG…
-    rm -f "$work/port"
-    "$BUILD/widerowd" --engine rados --data "$work/$1" --http 127.0.0.1:0 --admin off --port-file "$work/port" \
-        --set table_ops_per_s_max=0 "${@:2}" </dev/null >>"$work/$1.out" 2>>"$work/$1.log" &
-    pid[$1]=$!
-    for _ in $(seq 300); do
-        [ -s "$work/port" ] && break
-        sleep 0.1
-    done
-    endpoint[$1]=http://$(sed -n 's/^http=//p' "$work/port")
-    [ -s "$work/port" ]
-}
+start() { serve "$1" --engine rados --admin off --set table_ops_per_s_max=0 "${@:2}"; } # SERVER FLAG…
 stop() {
-    kill "${pid[$1]}" && wait "${pid[$1]}"
-    unset "pid[$1]"
+    kill "${pids[$1]}" && wait "${pids[$1]}"
+    unset "pids[$1]"
 }
 hangup() { # SERVER WORDS: SIGHUP, and the log comes to say them
     local from
     from=$(wc -l <"$work/$1.log")
-    kill -HUP "${pid[$1]}"
+    kill -HUP "${pids[$1]}"
     for _ in $(seq 300); do
         tail -n +$((from + 1)) "$work/$1.log" | grep -qE "$2" && return 0
         sleep 0.1
@@ -60,21 +34,16 @@ ask() { # SERVER ID SECRET COMMAND…
     local server=$1 id=$2 secret=$3
     shift 3
     WIDEROW_INSTANCE=local WIDEROW_ACCESS_KEY_ID=$id WIDEROW_ACCESS_KEY_SECRET=$secret \
-        timeout 30 "$BUILD/widerow" "$@" --endpoint "${endpoint[$server]}"
-}
-refused() { # WORDS COMMAND…
-    local words=$1
-    shift
-    ! "$@" >"$work/said" 2>&1 && { grep -qE "$words" "$work/said" || { cat "$work/said"; false; }; }
+        timeout 30 "$BUILD/widerow" "$@" --endpoint "${urls[$server]}"
 }
 all="a b"
 everywhere() { # COMMAND…: `ask` with each server
     for s in $all; do "$@" "$s" || return 1; done
 }
 works() { ask "$3" "$1" "$2" tables; }
-unknown() { refused "OTSAuthFailed" ask "$3" "$1" "$2" tables; }
+unknown() { fails "OTSAuthFailed" ask "$3" "$1" "$2" tables; }
 reads_only() {
-    ask "$3" "$1" "$2" tables && refused "OTSNoPermissionAccess" ask "$3" "$1" "$2" create "t$3" --key k:integer
+    ask "$3" "$1" "$2" tables && fails "OTSNoPermissionAccess" ask "$3" "$1" "$2" create "t$3" --key k:integer
 }
 body() { sed 1d "$work/$1/credentials"; }
 version() { sed -nE '1s/^# Version ([0-9]+) of the shared keys .*/\1/p' "$work/$1/credentials"; }
@@ -140,22 +109,21 @@ check "a new server" start c
 all=c
 check "has the keys" everywhere works later later-secret-1
 check "and the limits" everywhere reads_only extra extra-secret-2
-check "and the tables" sh -c "WIDEROW_INSTANCE=local '$BUILD/widerow' scan t --data '$work/c' --endpoint '${endpoint[c]}'"
+check "and the tables" sh -c "WIDEROW_INSTANCE=local '$BUILD/widerow' scan t --data '$work/c' --endpoint '${urls[c]}'"
 
 # One that is paused while a key goes does not take it when it wakes.
 if [ "$TIER" = nightly ]; then
     check "another one" start d
     all="c d"
-    kill -STOP "${pid[d]}"
+    kill -STOP "${pids[d]}"
     edit c '/later/d'
     check "a key is removed while a server hangs" hangup c "$applied 6"
-    kill -CONT "${pid[d]}"
-    check "it does not take the key" refused "OTSAuthFailed|OTSServerUnavailable" ask d later later-secret-1 tables
+    kill -CONT "${pids[d]}"
+    check "it does not take the key" fails "OTSAuthFailed|OTSServerUnavailable" ask d later later-secret-1 tables
     sleep 6
     check "and has caught up by itself" unknown later later-secret-1 d
     check "its copy, too" cmp "$work/c/credentials" "$work/d/credentials"
 fi
 
 check "no log has a secret" sh -c "! grep -E 'secret-[0-9]|$secret' '$work'/*.log"
-echo "keys: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts keys
