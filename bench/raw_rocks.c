@@ -1,5 +1,5 @@
 /* raw_rocks.c: the ceiling of the engine: RocksDB alone in this process, set up as widerowd sets it
- * up for --memory 256M, with records of the same size as `widerow bench` (24-byte keys, 10 columns
+ * up for --memory 1G, with records of the same size as `widerow bench` (24-byte keys, 10 columns
  * of 100 bytes as one value).
  *
  *   raw_rocks DIR load RECORDS             makes the database
@@ -25,8 +25,8 @@
 #define SCAN_THREADS 8
 #define SCAN_ROWS 20000
 #define KEY_BYTES 24
-#define VALUE_BYTES 1080 /* ten columns with their names */
-#define CACHE_BYTES (512u << 20) /* as widerowd has with --memory 1G, like the buffers */
+#define VALUE_BYTES 1080         /* ten columns with their names */
+#define CACHE_BYTES (640u << 20) /* as widerowd has with --memory 1G, like the buffers */
 #define BUFFER_BYTES (64u << 20)
 #define BLOCK_BYTES 16384
 #define REQUEST_BYTES 120 /* of a GetRow's body */

@@ -838,8 +838,8 @@ struct wr_options {
     bool accept_data_loss; /* open although acknowledged writes are missing; what is left becomes
                               the truth */
     bool strict;           /* the smaller limits of the product's documents where two are known */
-    uint64_t memory_bytes; /* for write buffers (a quarter), requests (a quarter, or up to a half),
-                              caches (the rest); 0: what suits a laptop, 256 MiB */
+    uint64_t memory_bytes; /* for write buffers (a quarter), requests (up to a half), caches (what
+                              these leave, five eighths at most); 0: what suits a laptop, 256 MiB */
     uint64_t (*front_memory)(void *arg); /* what the caller holds for requests beside the database,
                                             in bytes; any thread, cheap. NULL: nothing */
     void *front_arg;

@@ -16,7 +16,7 @@ widerow_start() { start_widerowd widerow; }
 grown_start() { start_widerowd grown; }
 widerow_stop() { end_process "$widerow_pid"; }
 grown_stop() { end_process "$grown_pid"; }
-widerow_settings() { echo "widerowd --memory $MEMORY (half of it block cache), synced writes, signed HTTP; widerow bench, one thread"; }
+widerow_settings() { echo "widerowd --memory $MEMORY (five eighths of it block cache), synced writes, signed HTTP; widerow bench, one thread"; }
 grown_settings() { widerow_settings; }
 
 # ask_widerow NAME RECORDS WORKLOAD...

@@ -266,8 +266,8 @@ struct engine_ops {
      * the partition's. */
     int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
     void (*stat)(struct engine *e, struct engine_stat *out);
-    /* From now on caches do with `less` bytes less than memory_bytes gives them, but keep a half of
-     * that. Never waits. NULL: there are none. */
+    /* From now on caches do with `less` bytes less than memory_bytes gives them, but keep two
+     * fifths. Never waits. NULL: there are none. */
     void (*spare)(struct engine *e, uint64_t less);
 
     /* The next five only without ENGINE_SOLE_WRITER. */

@@ -109,10 +109,9 @@ static void rocks_free(struct rocks *r)
     mem_free(r);
 }
 
-/* Write buffers have the rest. */
 static uint64_t cache_bytes(const struct rocks *r)
 {
-    return r->memory_bytes / 3 * 2;
+    return r->memory_bytes - rocks_buffer_bytes(r->memory_bytes);
 }
 
 static void rocks_spare(struct engine *e, uint64_t less)
@@ -120,7 +119,7 @@ static void rocks_spare(struct engine *e, uint64_t less)
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     uint64_t all = cache_bytes(r);
 
-    rocksdb_cache_set_capacity(r->cache->lru, all - rocks_clamp(less, 0, all / 2));
+    rocksdb_cache_set_capacity(r->cache->lru, all - rocks_clamp(less, 0, all / 5 * 3));
 }
 
 static struct rocks *rocks_new(const struct engine_conf *conf)

@@ -195,6 +195,9 @@ int rocks_mark(struct rocks *r, uint64_t sequence);
 /* ---- rocks_options.c */
 
 /* `verify_logs`: every synced log must be there and whole. */
+/* What of memory_bytes is for write buffers; the block cache has the rest. */
+uint64_t rocks_buffer_bytes(uint64_t memory_bytes);
+
 int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs);
 /* Removes what RocksDB leaves each time it fails to write its options file: it has no name for our
  * level of its diary, gives up, and we need no such file. */

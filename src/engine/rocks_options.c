@@ -5,6 +5,9 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+/* Smaller ones spare a read past the cache some decompression, and cost scans as much more
+ * (doc/performance.md). */
+#define BLOCK_BYTES 16384
 #define ZSTD_WINDOW (-14) /* RocksDB's own default */
 #define ZSTD_LEVEL 1
 
@@ -22,7 +25,7 @@ static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
     rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
 
     rocksdb_block_based_options_set_block_cache(t, r->cache->lru);
-    rocksdb_block_based_options_set_block_size(t, 16384);
+    rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
     rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_block_based_options_set_whole_key_filtering(t, 1);
     rocksdb_block_based_options_set_format_version(t, 5);
@@ -33,9 +36,14 @@ static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
     return t;
 }
 
+uint64_t rocks_buffer_bytes(uint64_t memory_bytes)
+{
+    return memory_bytes / 7 * 2;
+}
+
 static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
 {
-    uint64_t buffers = memory_bytes / 3;
+    uint64_t buffers = rocks_buffer_bytes(memory_bytes);
 
     rocksdb_options_set_db_write_buffer_size(o, buffers);
     rocksdb_options_set_write_buffer_size(o, rocks_clamp(buffers / 2, 2 * MIB, 64 * MIB));

@@ -26,7 +26,7 @@ void memory_release(struct memory *m)
 
 uint64_t memory_of_engine(const struct memory *m)
 {
-    return m->total / 4 * 3;
+    return m->total / 8 * 7;
 }
 
 uint64_t memory_of_requests(const struct memory *m)
@@ -43,12 +43,12 @@ static uint64_t held(struct memory *m)
 /* What the engine has to do without, in steps, so that it is seldom asked. */
 static uint64_t wanted(const struct memory *m, uint64_t requests)
 {
-    uint64_t own = m->total / 4, step = m->total / 16 + 1, more;
+    uint64_t own = m->total / 8, most = m->total / 8 * 3, step = m->total / 16 + 1, more;
 
     if (requests <= own)
         return 0;
     more = (requests - own + step - 1) / step * step;
-    return more < own ? more : own;
+    return more < most ? more : most;
 }
 
 static void spare(struct memory *m, struct engine *e, uint64_t less)

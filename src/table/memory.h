@@ -1,9 +1,9 @@
 /* memory.h: one budget for what the engine keeps and what requests hold.
  *
- * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has a half; of that
- * it gives up to a half again as requests hold more than the last quarter. When they hold a half
- * of all, no new request begins. One that has begun may still take what a request may
- * (request_memory_max). */
+ * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has five eighths as
+ * long as requests need no more than the last eighth; as they hold more it gives way, down to a
+ * quarter. When they hold a half of all, no new request begins. One that has begun may still take
+ * what a request may (request_memory_max). */
 #ifndef TABLE_MEMORY_H
 #define TABLE_MEMORY_H
 

@@ -33,29 +33,29 @@ static void test_shares(void **state)
 
     (void)state;
     memory_init(&m, &o);
-    assert_int_equal(memory_of_engine(&m), TOTAL / 4 * 3);
+    assert_int_equal(memory_of_engine(&m), TOTAL / 8 * 7);
     assert_int_equal(memory_of_requests(&m), TOTAL / 2);
 
-    /* Their own quarter is theirs. */
-    front_bytes = TOTAL / 8;
-    atomic_store(&m.requests->bytes, TOTAL / 8);
+    /* Their own eighth is theirs. */
+    front_bytes = TOTAL / 16;
+    atomic_store(&m.requests->bytes, TOTAL / 16);
     assert_false(memory_full(&m, &e));
     assert_int_equal(asked, 0);
 
     /* Past it the engine does without what they hold, in steps of a sixteenth. */
-    front_bytes = TOTAL / 8 + 1;
+    front_bytes = TOTAL / 16 + 1;
     assert_false(memory_full(&m, &e));
     assert_in_range(spared, 1, TOTAL / 16 + 1);
     front_bytes += TOTAL / 32;
     assert_false(memory_full(&m, &e));
     assert_int_equal(asked, 1);
 
-    /* At a half nobody else may begin, and a quarter is all that the engine gives. */
-    front_bytes = TOTAL / 8 * 3;
+    /* At a half nobody else may begin, and three eighths are all that the engine gives. */
+    front_bytes = TOTAL / 16 * 7;
     assert_true(memory_full(&m, &e));
     front_bytes = TOTAL;
     assert_true(memory_full(&m, &e));
-    assert_int_equal(spared, TOTAL / 4);
+    assert_int_equal(spared, TOTAL / 8 * 3);
 
     /* It has it back when it is looked after, not at once. */
     front_bytes = 0;
