@@ -31,7 +31,7 @@ struct waiter;
 struct peers_ask {
     enum peer_question question;
     struct wr_db *db;
-    struct table *table;
+    const struct table *table;
     bytes more;                         /* what is to be known besides */
     struct arena *a;                    /* takes the answers; left alone until they are there */
     void (*run)(struct peers_ask *ask); /* on the sweeper's thread */

@@ -167,6 +167,8 @@ static void watch_top(struct wr_db *db, const struct table *t, const struct size
     tally_watch(db->tally, t->tally, hashes, f->top_count);
 }
 
+static void tell_others(struct size_watch *w, const struct table *t);
+
 static void publish(struct size_watch *w, const struct table *t, struct size_walk *walk,
                     int64_t start_s, uint64_t writes)
 {
@@ -188,6 +190,8 @@ static void publish(struct size_watch *w, const struct table *t, struct size_wal
     r->end_s = clock_wall_ms(&w->db->clock) / 1000;
     r->writes = writes;
     pthread_mutex_unlock(&w->service.lock);
+    if (!(w->db->caps & ENGINE_SOLE_WRITER))
+        tell_others(w, t);
 }
 
 /* ---- walks ---- */
@@ -469,14 +473,50 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
     out->writes = tally_writes(db->tally, t->tally);
 }
 
+/* All count the traffic of the same values from now on. */
+static void tell_others(struct size_watch *w, const struct table *t)
+{
+    struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t};
+    struct size_report *own;
+    struct arena a;
+    struct buf b;
+
+    arena_init(&a, NULL, 0);
+    buf_init(&b, &a, 4096);
+    own = ARENA_NEW(&a, struct size_report);
+    report_own(w->db, &a, t, false, own);
+    size_report_put(&b, own);
+    others.a = &a;
+    others.more = buf_bytes(&b);
+    peers_ask_now(&others);
+    arena_release(&a);
+}
+
+static void take_news(struct ctx *c, struct size_watch *w, const struct table *t, bytes news)
+{
+    struct size_report *from = ARENA_NEW(&c->arena, struct size_report);
+    struct size_record *r;
+    bool newer;
+
+    if (!size_report_read(news, from))
+        return;
+    pthread_mutex_lock(&w->service.lock);
+    r = record_get(w, t->schema.place.id);
+    newer = from->end_s >= r->end_s;
+    pthread_mutex_unlock(&w->service.lock);
+    if (newer)
+        adopt(w, t, from);
+}
+
 void sizes_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
                   struct buf *out)
 {
     struct size_report *own = ARENA_NEW(&c->arena, struct size_report);
 
-    (void)in;
     if (!db->sizes)
         return;
+    if (reader_left(in))
+        take_news(c, db->sizes, t, bytes_of(in->at, reader_left(in)));
     report_own(db, &c->arena, t, false, own);
     size_report_put(out, own);
 }
