@@ -1,6 +1,7 @@
 /* committer.c: group commit.
  *
  * Each round:
+ *   0. have appended what was only announced.
  *   1. swap the queue of completions for an empty one. Whoever is in it appended before queueing.
  *   2. take a view. It shows at least what the queue's writes did, since they were appended before.
  *   3. sync the log. It covers the view, since what the view shows was appended before.
@@ -44,6 +45,7 @@ struct entry {
 struct queue {
     struct entry *entries;
     size_t count, capacity;
+    size_t writes; /* that the entries stand for */
     uint64_t bytes;
 };
 
@@ -55,11 +57,12 @@ struct committer {
     pthread_cond_t wake;    /* there is something for the thread */
     pthread_cond_t settled; /* the thread has nothing to do */
     struct queue waiting;
-    bool busy;     /* the thread is in a round */
-    bool asleep;   /* it waits on `wake` */
-    size_t enough; /* it gathers, and so many will do; 0: it does not */
-    bool failed;   /* acknowledge nothing */
-    bool closing;  /* end when the queue is empty */
+    int64_t announced; /* writes that are to be appended; below 0 while an announcement is late */
+    bool busy;         /* the thread is in a round */
+    bool asleep;       /* it waits on `wake` */
+    size_t enough;     /* it gathers, and so many will do; 0: it does not */
+    bool failed;       /* acknowledge nothing */
+    bool closing;      /* end when the queue is empty */
     struct committer_stat stat;
     struct queue round;           /* the thread's own, like the next three */
     size_t last_count;            /* writes in the round before */
@@ -119,12 +122,12 @@ static void round_run(struct committer *c, bool failed)
     atomic_fetch_sub(&c->unsynced_bytes, c->round.bytes);
     c->stat.rounds += !failed;
     if (code == E_OK)
-        c->stat.acked += c->round.count;
+        c->stat.acked += c->round.writes;
     pthread_mutex_unlock(&c->lock);
 
     for (size_t i = 0; i < c->round.count; i++)
         c->round.entries[i].done(c->round.entries[i].arg, code);
-    c->round.count = 0;
+    c->round.count = c->round.writes = 0;
     c->round.bytes = 0;
 }
 
@@ -136,17 +139,23 @@ static int64_t mono_us(void)
     return ts.tv_sec * (int64_t)1000000 + ts.tv_nsec / 1000;
 }
 
+/* Under the lock: the writes that a round could take. */
+static size_t coming(const struct committer *c)
+{
+    return c->waiting.writes + (c->announced > 0 ? (size_t)c->announced : 0);
+}
+
 /* Under the lock: lets a round that has begun to form grow, see "Gathering". */
 static void gather(struct committer *c)
 {
-    size_t expected = c->waiting.count + c->last_count;
+    size_t expected = coming(c) + c->last_count;
     int64_t until_us = c->last_end_us + (c->last_us < GATHER_US_MAX ? c->last_us : GATHER_US_MAX);
     struct timespec until = {until_us / 1000000, until_us % 1000000 * 1000};
 
     if (c->last_count < GATHER_MIN || c->failed)
         return;
     c->enough = expected;
-    while (c->waiting.count < expected && !c->closing && !c->failed)
+    while (coming(c) < expected && !c->closing && !c->failed)
         if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0)
             break;
     c->enough = 0;
@@ -157,7 +166,7 @@ static bool wait_for_work(struct committer *c)
 {
     bool idle_called = false;
 
-    while (!c->waiting.count && !c->closing) {
+    while (!coming(c) && !c->closing) {
         c->asleep = true;
         pthread_cond_broadcast(&c->settled);
         if (idle_called || c->failed) {
@@ -165,7 +174,7 @@ static bool wait_for_work(struct committer *c)
         } else {
             struct timespec until = thread_time_in(IDLE_US);
 
-            if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0 && !c->waiting.count &&
+            if (pthread_cond_timedwait(&c->wake, &c->lock, &until) != 0 && !coming(c) &&
                 !c->closing && !c->failed) {
                 c->asleep = false;
                 c->busy = true;
@@ -178,7 +187,7 @@ static bool wait_for_work(struct committer *c)
         }
         c->asleep = false;
     }
-    return c->waiting.count > 0;
+    return coming(c) > 0;
 }
 
 static void *committer_main(void *arg)
@@ -193,13 +202,19 @@ static void *committer_main(void *arg)
 
         gather(c);
         begin_us = mono_us();
+        c->busy = true;
+        if (c->ops->append) {
+            pthread_mutex_unlock(&c->lock);
+            c->ops->append(c->arg);
+            pthread_mutex_lock(&c->lock);
+        }
         failed = c->failed;
         c->round = c->waiting;
         c->waiting = empty;
-        c->busy = true;
         pthread_mutex_unlock(&c->lock);
-        c->last_count = c->round.count;
-        round_run(c, failed);
+        c->last_count = c->round.writes;
+        if (c->round.count)
+            round_run(c, failed);
         c->last_end_us = mono_us();
         c->last_us = c->last_end_us - begin_us;
         pthread_mutex_lock(&c->lock);
@@ -237,21 +252,49 @@ int committer_new(struct ctx *ctx, const struct committer_ops *ops, void *arg,
     return E_OK;
 }
 
-void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size)
+/* Under the lock, which it gives back: something came. */
+static void unlock_and_wake(struct committer *c)
 {
-    bool wake;
+    bool wake = coming(c) && (c->asleep || (c->enough && coming(c) >= c->enough));
 
-    pthread_mutex_lock(&c->lock);
-    assert(!c->closing);
-    queue_add(&c->waiting, (struct entry){done, arg});
-    c->waiting.bytes += size;
-    atomic_fetch_add(&c->unsynced_bytes, size);
-    wake = c->asleep || (c->enough && c->waiting.count >= c->enough);
-    c->asleep = false; /* one signal is enough */
-    c->enough = wake ? 0 : c->enough;
+    if (wake) { /* one signal is enough */
+        c->asleep = false;
+        c->enough = 0;
+    }
     pthread_mutex_unlock(&c->lock);
     if (wake)
         pthread_cond_signal(&c->wake);
+}
+
+void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size)
+{
+    committer_add_many(c, done, arg, size, 1, 0);
+}
+
+void committer_add_many(struct committer *c, apply_done done, void *arg, uint64_t size,
+                        size_t count, size_t announced)
+{
+    pthread_mutex_lock(&c->lock);
+    queue_add(&c->waiting, (struct entry){done, arg});
+    c->waiting.writes += count;
+    c->waiting.bytes += size;
+    c->announced -= (int64_t)announced;
+    atomic_fetch_add(&c->unsynced_bytes, size);
+    unlock_and_wake(c);
+}
+
+void committer_announce(struct committer *c)
+{
+    pthread_mutex_lock(&c->lock);
+    c->announced++;
+    unlock_and_wake(c);
+}
+
+void committer_withdraw(struct committer *c, size_t count)
+{
+    pthread_mutex_lock(&c->lock);
+    c->announced -= (int64_t)count;
+    pthread_mutex_unlock(&c->lock);
 }
 
 uint64_t committer_unsynced_bytes(struct committer *c)
@@ -270,7 +313,7 @@ void committer_settle(struct committer *c)
 {
     pthread_mutex_lock(&c->lock);
     assert(c->failed);
-    while (c->waiting.count || c->busy)
+    while (coming(c) || c->busy)
         pthread_cond_wait(&c->settled, &c->lock);
     pthread_mutex_unlock(&c->lock);
 }

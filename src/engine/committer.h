@@ -13,6 +13,8 @@ struct committer;
 /* All but `failed` are called from the committer's thread only, one at a time; `arg` is
  * committer_new()'s. */
 struct committer_ops {
+    /* Appends what has been announced and adds it. NULL: nothing ever is. */
+    void (*append)(void *arg);
     /* A view of everything that has been appended so far, or NULL if that is exactly what the
      * published view shows, so that there is nothing to sync. */
     void *(*view_take)(void *arg);
@@ -44,6 +46,16 @@ int committer_new(struct ctx *c, const struct committer_ops *ops, void *arg,
  * done(arg, E_OK) follows when it is durable, done(arg, E_UNSURE) when that cannot be known. Any
  * thread; never blocks on storage. */
 void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size);
+
+/* The same for what stands for `count` writes, `announced` of which have been announced. */
+void committer_add_many(struct committer *c, apply_done done, void *arg, uint64_t size,
+                        size_t count, size_t announced);
+
+/* A write has been taken in that ops->append() will append, unless somebody does before. */
+void committer_announce(struct committer *c);
+
+/* So many of the announced writes will not be added. */
+void committer_withdraw(struct committer *c, size_t count);
 
 /* Bytes handed over whose completion has not been called. */
 uint64_t committer_unsynced_bytes(struct committer *c);

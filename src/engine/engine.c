@@ -166,6 +166,7 @@ int engine_get(struct ctx *c, struct engine *e, struct get *g)
 
     assert(g->key.len);
     g->found = g->settled = false;
+    g->rests_on = 0;
     g->value = BYTES_NONE;
     g->code = E_OK;
     code = e->ops->get(c, e, g);

@@ -70,11 +70,15 @@ struct get {
     bytes key;
     enum engine_view view;
     bool once;                   /* a large value that is not soon read again: past the cache */
+    bool early;                  /* VIEW_LATEST: the caller minds rests_on */
     void (*done)(struct get *g); /* used only after E_LATER */
     int code;                    /* set before done() */
     bool found;
     bytes value;
     bool settled; /* VIEW_LATEST: it is known that this was durable; else it may come to nothing */
+    /* With `early`: not 0 if the value is of a batch that the engine may still refuse. It then goes
+     * into the batch that is decided by it. */
+    uint64_t rests_on;
 };
 
 struct kv {
@@ -145,6 +149,8 @@ struct batch {
     size_t guard_count;
     const struct edit *edits;
     size_t edit_count;
+    uint64_t rests_on; /* the least of those of early gets, but 0; if what they read came to
+                        * nothing, this does too (E_BUSY) */
 };
 
 typedef void (*apply_done)(void *arg, int code);

@@ -6,6 +6,7 @@
  * take back; VIEW_LATEST reads past it.
  *
  *   rocks_write.c    from apply() into the log: the gate, the slow lane
+ *   rocks_tail.c     what has been applied and not yet appended
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
  *   rocks_mend.c     failure, and the keeper thread that mends it
@@ -78,6 +79,7 @@ static void close_log(struct rocks *r)
 static void rocks_free(struct rocks *r)
 {
     if (r->keeper_runs) {
+        rocks_tail_append(r); /* while the slow lane is still worked off */
         pthread_mutex_lock(&r->lock);
         r->closing = true;
         pthread_cond_broadcast(&r->wake);
@@ -88,6 +90,7 @@ static void rocks_free(struct rocks *r)
     }
     if (r->committer)
         committer_close(r->committer);
+    rocks_tails_free(r->tails);
     rocks_scrub_close(r);
     mem_free(r->scrub.key);
     if (r->handle && !atomic_load(&r->failed))
@@ -138,6 +141,7 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
         conf->unsynced_bytes_max ? conf->unsynced_bytes_max : UNSYNCED_BYTES_DEFAULT;
     r->folder.lock_fd = -1;
     r->watermark.fd = -1;
+    r->tails = rocks_tails_new();
     r->lane_end = &r->lane;
     /* Else a stream of unguarded batches could keep a guarded one out for ever. */
     pthread_rwlockattr_init(&gate);

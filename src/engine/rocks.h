@@ -18,6 +18,7 @@
 
 struct committer;
 struct committer_ops;
+struct tails;
 
 /* An open database. */
 struct handle {
@@ -50,6 +51,9 @@ struct write {
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
     bool vital;                  /* is taken on a nearly full disk, too */
+    bool tail;                   /* it is a tail (rocks_tail.c), of so many batches */
+    size_t count, announced;     /* and so many of them the committer knows of */
+    uint64_t rests_on;           /* the tail that it was decided by, or that it is; 0: none */
     apply_done done;
     void *arg;
 };
@@ -97,6 +101,7 @@ struct rocks {
     rocksdb_options_t *options;
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
+    struct tails *tails;
     pthread_rwlock_t gate;
 
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
@@ -175,6 +180,10 @@ void *rocks_room(void *arg);
 
 /* ---- rocks_write.c */
 
+/* Appends a write, or queues it in the slow lane. E_OK: it belongs to others now. Else nothing has
+ * changed, unless it is E_UNSURE, and its completion is the caller's to call; its edits are freed
+ * either way. Takes the gate. */
+int rocks_append(struct rocks *r, const struct write *w);
 /* Takes ownership of w->edits. */
 void rocks_submit(struct rocks *r, const struct write *w);
 /* Queues a write, or a read that must see all earlier ones, in the slow lane. */
@@ -185,6 +194,30 @@ void rocks_lane_run(struct rocks *r);
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits);
 void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                  void *arg);
+
+/* ---- rocks_tail.c */
+
+struct tails *rocks_tails_new(void);
+void rocks_tails_free(struct tails *x);
+/* Batches that have not been appended: their bytes; whether there are any. */
+size_t rocks_tail_bytes(struct rocks *r);
+bool rocks_tail_is_empty(struct rocks *r);
+/* Whether such a batch of `size` bytes may gather. */
+bool rocks_tail_takes(const struct batch *b, size_t size);
+/* Takes over a batch, copying it; done() follows. On an error it does not, and nothing changed. */
+int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_done done, void *arg);
+/* Appends what has gathered: when it returns, all that was added before is in the log, in the slow
+ * lane, or refused. Any thread, but not within rocks_tail_hold(). */
+void rocks_tail_append(struct rocks *r);
+/* The tails are empty, and stay so until rocks_tail_release(). For a moment. */
+void rocks_tail_hold(struct rocks *r);
+void rocks_tail_release(struct rocks *r);
+/* True: the key's newest edit is in a tail; *code and g are the answer. */
+bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
+/* A tail has come to nothing: so does what may rest on it. Before it is out of sight. */
+void rocks_tail_void(struct rocks *r);
+/* What the write rests on has come to nothing. */
+bool rocks_write_is_void(struct rocks *r, const struct write *w);
 
 /* ---- rocks_commit.c */
 

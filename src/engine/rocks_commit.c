@@ -130,7 +130,13 @@ static void commit_idle(void *arg)
     }
 }
 
+static void commit_append(void *arg)
+{
+    rocks_tail_append(arg);
+}
+
 const struct committer_ops rocks_commit_ops = {
+    .append = commit_append,
     .view_take = commit_view_take,
     .sync = commit_sync,
     .mark = commit_mark,

@@ -100,6 +100,7 @@ int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
     struct entry in;
     int code = E_OK;
 
+    rocks_tail_append(r);
     TRY(rocks_enter(c, r, VIEW_LATEST, &in));
     for (size_t i = 0; i < p->range_count && code == E_OK; i++)
         code = drop_range(c, r, in.handle, &p->ranges[i]);

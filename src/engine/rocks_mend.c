@@ -157,7 +157,8 @@ static void mend(struct rocks *r)
     int pause_ms = MEND_PAUSE_MS_MIN, pause_ms_max;
 
     committer_fail(r->committer);
-    rocks_lane_run(r); /* all get the failure's code */
+    rocks_tail_append(r); /* all get the failure's code */
+    rocks_lane_run(r);    /* these, too */
     committer_settle(r->committer);
     for (;;) {
         bool full = atomic_load(&r->failed) == E_NO_SPACE;

@@ -80,6 +80,14 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
 
+    int code;
+
+    if (g->view == VIEW_LATEST && !rocks_tail_is_empty(r)) {
+        if (!g->early)
+            rocks_tail_append(r);
+        else if (rocks_tail_get(c, r, g, &code))
+            return code;
+    }
     if (g->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
         rocks_slow_add(r, (struct slow){.c = c, .get = g});
         return E_LATER;
@@ -214,6 +222,8 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
 
+    if (s->view == VIEW_LATEST)
+        rocks_tail_append(r);
     if (s->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
         rocks_slow_add(r, (struct slow){.c = c, .scan = s});
         return E_LATER;

@@ -1,4 +1,4 @@
-/* rocks_write.c: from apply() into the log.
+/* rocks_write.c: from apply() into the log. Small batches gather before (rocks_tail.c).
  *
  * The gate. Unguarded batches append holding it shared, guarded ones exclusively, so that between
  * checking guards and appending nothing changes. Nobody holds the gate while waiting for anything
@@ -19,6 +19,7 @@
 
 #define STALL_US_MAX 2000000
 #define STALL_POLL_US 2000
+#define EDIT_BYTES 8 /* in the log, about, beside its key and value */
 
 /* ---- appending */
 
@@ -95,7 +96,8 @@ static int append(struct rocks *r, const struct write *w, bool wait)
             return code;
     if (w->edits && (code = log_append(r, w, wait)) != E_OK)
         return code;
-    committer_add(r->committer, w->done, w->arg, w->size);
+    committer_add_many(r->committer, w->done, w->arg, w->size, w->count ? w->count : 1,
+                       w->announced);
     return E_OK;
 }
 
@@ -105,6 +107,7 @@ void rocks_slow_add(struct rocks *r, struct slow slow)
 
     *s = slow;
     s->next = NULL;
+    s->write.announced = 0;
     s->since_us = clock_mono_us(r->clock);
     pthread_mutex_lock(&r->lock);
     *r->lane_end = s;
@@ -127,69 +130,115 @@ static bool all_durable(struct rocks *r)
     return all;
 }
 
+/* Whether there is room for a batch of so many bytes. */
+static int admit(struct rocks *r, size_t size, bool vital)
+{
+    uint64_t unsynced = committer_unsynced_bytes(r->committer) + rocks_tail_bytes(r);
+
+    /* One batch alone may be larger than the cap. */
+    if (unsynced && unsynced + size > r->unsynced_bytes_max)
+        return E_BUSY;
+    return !vital && rocks_space_short(r) ? E_NO_SPACE : E_OK;
+}
+
+int rocks_append(struct rocks *r, const struct write *w)
+{
+    bool slow, at_once = false;
+    int code = E_OK;
+
+    if (w->guard_count)
+        pthread_rwlock_wrlock(&r->gate);
+    else
+        pthread_rwlock_rdlock(&r->gate);
+    slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
+    if (!slow && rocks_write_is_void(r, w)) {
+        code = E_BUSY;
+    } else if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
+        at_once = true;
+    } else if (!slow) {
+        code = append(r, w, false);
+        slow = code == E_BUSY;
+    }
+    /* Inside the gate, so that nobody who comes after overtakes. */
+    if (slow)
+        rocks_slow_add(r, (struct slow){.write = *w});
+    pthread_rwlock_unlock(&r->gate);
+    if (w->announced && (slow || code))
+        committer_withdraw(r->committer, w->announced);
+    if (slow)
+        return E_OK;
+    if (w->edits)
+        rocksdb_writebatch_destroy(w->edits);
+    if (at_once) {
+        atomic_fetch_add(&r->acked_at_once, 1);
+        w->done(w->arg, E_OK);
+    }
+    return code;
+}
+
 /* Takes ownership of w->edits. */
 void rocks_submit(struct rocks *r, const struct write *w)
 {
-    bool slow = false, at_once = false;
-    int code = E_OK;
+    int code = w->size ? admit(r, w->size, w->vital) : E_OK;
 
-    if (w->size) {
-        uint64_t unsynced = committer_unsynced_bytes(r->committer);
-
-        /* One batch alone may be larger than the cap. */
-        if (unsynced && unsynced + w->size > r->unsynced_bytes_max)
-            code = E_BUSY;
-        else if (!w->vital && rocks_space_short(r))
-            code = E_NO_SPACE;
-    }
-    if (code == E_OK) {
-        if (w->guard_count)
-            pthread_rwlock_wrlock(&r->gate);
-        else
-            pthread_rwlock_rdlock(&r->gate);
-        slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
-        if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
-            at_once = true;
-        } else if (!slow) {
-            code = append(r, w, false);
-            slow = code == E_BUSY;
-        }
-        /* Inside the gate, so that nobody who comes after overtakes. */
-        if (slow)
-            rocks_slow_add(r, (struct slow){.write = *w});
-        pthread_rwlock_unlock(&r->gate);
-    }
-    if (slow)
-        return;
-    if (w->edits)
+    if (code) {
         rocksdb_writebatch_destroy(w->edits);
-    if (at_once)
-        atomic_fetch_add(&r->acked_at_once, 1);
-    if (at_once || code != E_OK)
+    } else if (w->guard_count) {
+        /* What is applied while the guards are checked counts as later, so nobody may have seen
+         * it. */
+        rocks_tail_hold(r);
+        code = rocks_append(r, w);
+        rocks_tail_release(r);
+    } else {
+        rocks_tail_append(r);
+        code = rocks_append(r, w);
+    }
+    if (code)
         w->done(w->arg, code);
+}
+
+static rocksdb_writebatch_t *batch_edits(const struct batch *b)
+{
+    rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
+
+    for (size_t i = 0; i < b->edit_count; i++) {
+        const struct edit *edit = &b->edits[i];
+
+        if (edit->type == EDIT_PUT)
+            rocksdb_writebatch_put(edits, edit->key.ptr, edit->key.len,
+                                   edit->value.len ? edit->value.ptr : "", edit->value.len);
+        else
+            rocksdb_writebatch_delete(edits, edit->key.ptr, edit->key.len);
+    }
+    return edits;
 }
 
 void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
-    struct write w = {.guards = b->guards, .guard_count = b->guard_count, .done = done, .arg = arg};
+    struct write w = {.guards = b->guards,
+                      .guard_count = b->guard_count,
+                      .vital = true,
+                      .rests_on = b->rests_on,
+                      .done = done,
+                      .arg = arg};
+    int code;
 
     (void)c;
-    if (b->edit_count) {
-        w.edits = rocksdb_writebatch_create();
-        w.vital = true;
-        for (size_t i = 0; i < b->edit_count; i++) {
-            const struct edit *edit = &b->edits[i];
-
-            w.vital &= edit->type == EDIT_DELETE || b->partition == PARTITION_SYSTEM;
-            if (edit->type == EDIT_PUT)
-                rocksdb_writebatch_put(w.edits, edit->key.ptr, edit->key.len,
-                                       edit->value.len ? edit->value.ptr : "", edit->value.len);
-            else
-                rocksdb_writebatch_delete(w.edits, edit->key.ptr, edit->key.len);
-        }
-        rocksdb_writebatch_data(w.edits, &w.size);
+    for (size_t i = 0; i < b->edit_count; i++) {
+        w.vital &= b->edits[i].type == EDIT_DELETE || b->partition == PARTITION_SYSTEM;
+        w.size += EDIT_BYTES + b->edits[i].key.len + b->edits[i].value.len;
     }
+    if (rocks_tail_takes(b, w.size)) {
+        code = admit(r, w.size, w.vital);
+        if (!code)
+            code = rocks_tail_add(r, b, w.size, done, arg);
+        if (code)
+            done(arg, code);
+        return;
+    }
+    if (b->edit_count)
+        w.edits = batch_edits(b);
     rocks_submit(r, &w);
 }
 
@@ -247,8 +296,10 @@ static bool slow_run(struct rocks *r, struct slow *s)
         empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
         s->scan->done(s->scan);
     } else {
-        int code = slow_write(r, s);
+        int code = rocks_write_is_void(r, &s->write) ? E_BUSY : slow_write(r, s);
 
+        if (code != E_OK && s->write.tail)
+            rocks_tail_void(r);
         if (s->write.edits)
             rocksdb_writebatch_destroy(s->write.edits);
         empty = atomic_fetch_sub(&r->lane_count, 1) == 1;

@@ -141,7 +141,8 @@ static int ask_head(struct load *l)
 
     buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
     layout_put_key(&key, &l->table->schema.place, KIND_HEAD, l->cols);
-    l->get = (struct get){.key = buf_bytes(&key), .view = l->view, .done = get_done};
+    l->get =
+        (struct get){.key = buf_bytes(&key), .view = l->view, .early = l->early, .done = get_done};
     l->state = LOAD_HEAD;
     return route_get(l->c, l->table, &l->get);
 }

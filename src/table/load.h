@@ -16,6 +16,7 @@ struct load {
     const struct table *table;
     bytes cols; /* the key columns, encoded */
     enum engine_view view;
+    bool early; /* the caller minds get.rests_on */
     void (*done)(struct load *l);
 
     /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL:

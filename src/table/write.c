@@ -258,6 +258,20 @@ static void add_guards(struct write_op *op, struct batch *b)
     b->guards = guards;
 }
 
+/* What the pending group was decided by and the engine may still refuse. */
+static uint64_t group_rests_on(const struct write_op *op)
+{
+    uint64_t least = 0;
+
+    for (size_t i = op->group_first; i < op->at; i++) {
+        const struct write_row *r = &op->rows[i];
+
+        if (r->loading && r->load.get.rests_on && (!least || r->load.get.rests_on < least))
+            least = r->load.get.rests_on;
+    }
+    return least;
+}
+
 /* Applies the pending group and passes its latches on. */
 static void group_end(struct write_op *op, struct run_list *woken)
 {
@@ -272,6 +286,7 @@ static void group_end(struct write_op *op, struct run_list *woken)
         g->batch.edits = op->edits.items;
         g->batch.edit_count = op->edits.count;
         g->batch.partition = op->partition;
+        g->batch.rests_on = group_rests_on(op);
         if (!(op->call->db->caps & ENGINE_SOLE_WRITER))
             add_guards(op, &g->batch);
         atomic_fetch_add(&op->open, 1);
@@ -328,6 +343,7 @@ static int row_load(struct write_op *op, struct write_row *r)
                                 .table = r->m.table,
                                 .cols = r->m.cols,
                                 .view = VIEW_LATEST,
+                                .early = true,
                                 .done = load_done,
                                 .choose = choose_columns};
     }
