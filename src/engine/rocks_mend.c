@@ -157,8 +157,11 @@ static void mend(struct rocks *r)
     int pause_ms = MEND_PAUSE_MS_MIN, pause_ms_max;
 
     committer_fail(r->committer);
-    rocks_tail_append(r); /* all get the failure's code */
-    rocks_lane_run(r);    /* these, too */
+    /* All get the failure's code, and what was decided by them is refused for good. */
+    rocks_tail_hold(r);
+    rocks_tail_release(r);
+    rocks_tail_void(r);
+    rocks_lane_run(r);
     committer_settle(r->committer);
     for (;;) {
         bool full = atomic_load(&r->failed) == E_NO_SPACE;
