@@ -17,8 +17,8 @@ struct schema_partition {
     uint64_t bytes; /* stored when it was made, about */
 };
 
-/* A cut that is under way where a partition is more than a range (catalog.c): `count` partitions
- * from `first` on are about to become `made`, whose ids are theirs for ever. */
+/* A cut that is under way where a partition is more than a range (catalog_recut.c): `count`
+ * partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
 struct schema_cut {
     size_t first, count;
     const struct schema_partition *made;

@@ -2,7 +2,8 @@
  *
  * A text is one key of the catalog. A change guards the whole value it was made from, so of two
  * that change one version, one is told E_CONFLICT. The others hear of it as they hear of a changed
- * table (catalog.c): who may have missed news serves nothing until it has loaded the texts, too. */
+ * table (catalog_news.c): who may have missed news serves nothing until it has loaded the texts,
+ * too. */
 #include "table/text.h"
 
 #include "base/buf.h"

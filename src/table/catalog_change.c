@@ -1,0 +1,197 @@
+/* catalog_change.c: changes of a table's description that no client asked for. */
+#include "table/catalog_own.h"
+
+#include "table/hold.h"
+#include "table/modify.h"
+#include "table/wait.h"
+
+void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)
+{
+    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, place_id),
+              catalog_number_value(e->arena, (uint64_t)now_ms));
+}
+
+static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
+                       catalog_change_fn *change, void *arg)
+{
+    struct table *now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table), *next;
+    struct edits edits = {.arena = &c->arena};
+    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct schema s;
+    struct buf stored;
+    int code;
+
+    if (!now || now->schema.id != t->schema.id) {
+        table_release(now);
+        return fail_code(c, E_NOT_EXIST);
+    }
+    s = now->schema;
+    s.version++;
+    s.has_detached = atomic_load(&now->has_detached);
+    code = change(c, &s, &edits, arg);
+    buf_init(&stored, &c->arena, 512);
+    schema_encode(&stored, &s);
+    if (!code)
+        code = catalog_table_new(c, db->catalog, buf_bytes(&stored), &next);
+    table_release(now);
+    TRY(code);
+    edits_add(&edits, EDIT_PUT, catalog_table_key(&c->arena, t->schema.instance, t->schema.d.table),
+              buf_bytes(&stored));
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
+    code = wait_apply(c, db->engine, &batch);
+    if (code)
+        table_release(next);
+    else
+        catalog_publish(db->catalog, t->schema.instance, t->schema.d.table, next);
+    return code;
+}
+
+int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
+                   catalog_change_fn *change, void *arg)
+{
+    struct held held;
+    int code;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    code = change_held(c, db, t, change, arg);
+    let_go(db->latches, &held);
+    return code;
+}
+
+/* ---- detached data ---- */
+
+/* A table operation of our own: it has no call, so it carries its context itself. */
+struct mark_op {
+    struct latch latch;
+    struct ctx c;
+    struct wr_db *db;
+    struct table *table;
+    struct table *next;
+    struct edit edit;
+    struct guard guard;
+    int tries;
+    struct job job;
+    void (*done)(void *arg, int code);
+    void *arg;
+};
+
+static void mark_end(struct mark_op *op, int code, struct run_list *woken)
+{
+    if (!code)
+        atomic_store(&op->table->has_detached, true);
+    latch_pass(op->db->latches, &op->latch, woken);
+    op->done(op->arg, code);
+    table_release(op->table);
+    ctx_release(&op->c);
+    mem_free(op);
+}
+
+static void mark_run(struct latch *l, struct run_list *woken);
+
+static void mark_retry(struct job *self)
+{
+    struct mark_op *op = PORT_CONTAINER(self, struct mark_op, job);
+    const struct schema *s = &op->table->schema;
+    struct run_list woken = {0};
+    int code = catalog_reread(&op->c, op->db->catalog, s->instance, s->d.table);
+
+    if (code)
+        mark_end(op, code, &woken);
+    else
+        mark_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+static void mark_told(void *arg, int code)
+{
+    struct mark_op *op = arg;
+    struct run_list woken = {0};
+
+    mark_end(op, code, &woken);
+    latch_run(&woken);
+}
+
+static void mark_done(void *arg, int code)
+{
+    struct mark_op *op = arg;
+    struct wr_db *db = op->db;
+
+    if (code) {
+        table_release(op->next);
+        if (code == E_GUARD && op->tries++ < CATALOG_TRIES_MAX) {
+            op->job.run = mark_retry;
+            sweeper_submit(db->sweeper, &op->job);
+            return;
+        }
+        mark_told(op, code == E_GUARD ? E_CONFLICT : code);
+        return;
+    }
+    catalog_publish(db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
+    if (catalog_is_shared(db->catalog))
+        engine_tell(
+            db->engine,
+            catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
+            mark_told, op);
+    else
+        mark_told(op, E_OK);
+}
+
+static void mark_run(struct latch *l, struct run_list *woken)
+{
+    struct mark_op *op = PORT_CONTAINER(l, struct mark_op, latch);
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &op->edit, .edit_count = 1};
+    const struct schema *mine = &op->table->schema;
+    struct table *now = catalog_get(op->db->catalog, mine->instance, mine->d.table);
+    struct schema s;
+    struct buf stored;
+    int code;
+
+    /* Dropped or replaced meanwhile: what is written to the old table goes with it. */
+    if (!now || now->schema.id != mine->id || atomic_load(&now->has_detached)) {
+        table_release(now);
+        mark_end(op, E_OK, woken);
+        return;
+    }
+    s = now->schema;
+    s.version++;
+    s.has_detached = true;
+    buf_init(&stored, &op->c.arena, 512);
+    schema_encode(&stored, &s);
+    code = catalog_table_new(&op->c, op->db->catalog, buf_bytes(&stored), &op->next);
+    op->edit = (struct edit){EDIT_PUT, catalog_table_key(&op->c.arena, s.instance, s.d.table),
+                             buf_bytes(&stored)};
+    op->guard = (struct guard){op->edit.key, arena_copy(&op->c.arena, now->stored), false};
+    if (catalog_is_shared(op->db->catalog)) {
+        batch.guards = &op->guard;
+        batch.guard_count = 1;
+    }
+    table_release(now);
+    if (code)
+        mark_end(op, code, woken);
+    else
+        engine_apply(&op->c, op->db->engine, &batch, mark_done, op);
+}
+
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                           void *arg)
+{
+    struct run_list woken = {0};
+    struct mark_op *op;
+
+    if (atomic_load(&t->has_detached)) {
+        done(arg, E_OK);
+        return;
+    }
+    op = mem_zalloc(sizeof(*op));
+    ctx_init(&op->c, &db->clock, &db->log, NULL, 0);
+    op->db = db;
+    op->table = table_ref(t);
+    op->done = done;
+    op->arg = arg;
+    op->latch.key = BYTES_LIT("catalog");
+    op->latch.run = mark_run;
+    if (latch_take(db->latches, &op->latch))
+        mark_run(&op->latch, &woken);
+    latch_run(&woken);
+}

@@ -1,0 +1,168 @@
+/* catalog_news.c: what other processes change.
+ *
+ * Where others change tables, too, each change guards the stored record that it was made from, and
+ * is told to all before it is answered; who is told reads the record again. A process that may
+ * have missed news serves nothing until it has read all of them. */
+#include "table/catalog_own.h"
+
+#include "table/peers.h"
+#include "table/wait.h"
+
+bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
+{
+    struct buf b;
+
+    buf_init(&b, a, 16 + instance.len + name.len);
+    buf_put_varint(&b, instance.len);
+    buf_put_bytes(&b, instance);
+    buf_put_bytes(&b, name);
+    return buf_bytes(&b);
+}
+
+/* No instance has an empty name. */
+bytes catalog_text_news(struct arena *a)
+{
+    return catalog_news_text(a, BYTES_NONE, BYTES_NONE);
+}
+
+int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
+{
+    for (;;) {
+        uint64_t before = atomic_load(&cat->changes);
+        struct get get = {.partition = PARTITION_SYSTEM,
+                          .key = catalog_table_key(&c->arena, instance, name),
+                          .view = VIEW_DURABLE};
+        struct table *t = NULL;
+
+        TRY(wait_get(c, cat->db->engine, &get));
+        if (get.found)
+            TRY(catalog_table_new(c, cat, get.value, &t));
+        if (catalog_swap(cat, instance, name, t, &before))
+            return E_OK;
+    }
+}
+
+struct heard {
+    struct job job;
+    struct catalog *cat;
+    struct news *news;
+};
+
+static void heard_run(struct job *self)
+{
+    struct heard *h = PORT_CONTAINER(self, struct heard, job);
+    struct catalog *cat = h->cat;
+    struct reader r = reader_of(h->news->text);
+    bytes instance = read_bytes(&r, (size_t)read_varint(&r)), answer = BYTES_NONE;
+    struct ctx c;
+    int code;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    if (peers_is_question(h->news->text)) {
+        code = E_OK;
+        answer = peers_answer(&c, cat->db, h->news->text);
+    } else if (r.bad)
+        code = E_CORRUPT;
+    else if (!instance.len)
+        code = texts_changed(&cat->db->texts);
+    else
+        code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
+    if (code) /* without the record we know less than we say we do */
+        atomic_fetch_add(&cat->missed, 1);
+    engine_news_done(cat->db->engine, h->news, answer);
+    ctx_release(&c);
+    mem_free(h);
+}
+
+static void on_news(void *arg, struct news *n)
+{
+    struct catalog *cat = arg;
+    struct heard *h = mem_zalloc(sizeof(*h));
+
+    h->cat = cat;
+    h->news = n;
+    h->job.run = heard_run;
+    sweeper_submit(cat->db->sweeper, &h->job);
+}
+
+static int listen_begin(struct ctx *c, struct catalog *cat)
+{
+    int64_t now = clock_mono_ms(&cat->db->clock);
+
+    TRY(engine_listen(c, cat->db->engine, on_news, cat));
+    atomic_store(&cat->good_until_ms, now + ENGINE_TOUCH_MS);
+    return E_OK;
+}
+
+/* Every name that is stored or cached is read again, in listening. */
+static int reload_all(struct ctx *c, struct catalog *cat)
+{
+    struct table **cached;
+    size_t n = catalog_all(cat, &c->arena, &cached);
+    int code = E_OK;
+
+    for (size_t i = 0; i < n; i++) {
+        if (!code)
+            code = catalog_reread(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
+        table_release(cached[i]);
+    }
+    TRY(code);
+    TRY(catalog_load(c, cat));
+    return texts_changed(&cat->db->texts);
+}
+
+static void reload_run(struct job *self)
+{
+    struct catalog *cat = PORT_CONTAINER(self, struct catalog, reload);
+    struct engine *e = cat->db->engine;
+    uint64_t missed = atomic_load(&cat->missed);
+    struct ctx c;
+    int code = E_OK;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    if (engine_touch_ms(e) == INT64_MAX)
+        code = listen_begin(&c, cat);
+    if (!code && engine_touch_ms(e) < ENGINE_TOUCH_MS && !reload_all(&c, cat)) {
+        atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+        log_info(&cat->db->log, "catalog: in touch with the other servers again");
+    }
+    ctx_release(&c);
+    atomic_store(&cat->reloading, false);
+}
+
+int catalog_start(struct ctx *c, struct catalog *cat)
+{
+    if (!catalog_is_shared(cat))
+        return E_OK;
+    TRY(listen_begin(c, cat));
+    return reload_all(c, cat);
+}
+
+static bool is_stale(const struct catalog *cat)
+{
+    return atomic_load(&cat->missed) != atomic_load(&cat->made_up);
+}
+
+int catalog_check(struct ctx *c, struct catalog *cat)
+{
+    int64_t now, age;
+
+    if (!catalog_is_shared(cat))
+        return E_OK;
+    now = clock_mono_ms(&cat->db->clock);
+    if (!is_stale(cat) && now < atomic_load(&cat->good_until_ms) - ENGINE_TOUCH_MS / 2)
+        return E_OK;
+    age = engine_touch_ms(cat->db->engine);
+    if (age < ENGINE_TOUCH_MS)
+        atomic_store(&cat->good_until_ms, now - age + ENGINE_TOUCH_MS);
+    else
+        atomic_fetch_add(&cat->missed, 1);
+    if (!is_stale(cat))
+        return E_OK;
+    if (!atomic_exchange(&cat->reloading, true)) {
+        cat->reload.run = reload_run;
+        sweeper_submit(cat->db->sweeper, &cat->reload);
+    }
+    return fail(c, E_UNAVAILABLE,
+                "This server is out of touch with the others; it reads its tables again.");
+}

@@ -1,0 +1,93 @@
+/* catalog_own.h: what the files of the catalog share; for nobody else.
+ *
+ *   catalog.c         the keys, the cache, numbers, opening and closing
+ *   table_op.c        the operations of clients on tables
+ *   catalog_change.c  changes of our own: of a description, the mark of detached data
+ *   catalog_recut.c   other partitions, also where that moves rows
+ *   catalog_news.c    what other processes change
+ *   catalog_sweep.c   dropped tables */
+#ifndef TABLE_CATALOG_OWN_H
+#define TABLE_CATALOG_OWN_H
+
+#include "table/call.h"
+#include "table/catalog.h"
+#include "table/sweep.h"
+
+#include <pthread.h>
+
+#define CATALOG_BUCKETS 4096
+#define CATALOG_TRIES_MAX 32                /* of a change that another process was faster with */
+#define CATALOG_LEASE_US (3600ll * 1000000) /* how far ahead numbers are reserved */
+
+enum catalog_kind {
+    CATALOG_TABLE = 1,
+    CATALOG_DROPPED = 2,
+    CATALOG_LEASE = 3,
+    CATALOG_NEXT_ID = 4,
+    CATALOG_REKEY = 5,
+    CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
+    CATALOG_TEXT = 7,
+};
+
+struct catalog {
+    struct wr_db *db;
+    pthread_rwlock_t lock; /* over buckets and their tables' links */
+    struct table *buckets[CATALOG_BUCKETS];
+    uint32_t next_id;        /* under the catalog's latch */
+    _Atomic uint64_t number; /* the last one given out */
+    _Atomic uint64_t lease;
+    pthread_mutex_t live_lock;
+    struct table *live;  /* every struct table that somebody holds, published or not */
+    int64_t rate_second; /* under the catalog's latch: table operations in this second */
+    int64_t rate_count;
+
+    /* Where other processes change tables, too. */
+    _Atomic uint64_t changes;      /* of the cache */
+    _Atomic int64_t good_until_ms; /* monotonic: what is cached may be used */
+    _Atomic uint64_t missed;       /* how often news may have been missed */
+    _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
+    struct job reload;
+    atomic_bool reloading;
+    uint64_t slot; /* tells our numbers from those of the others */
+};
+
+/* Is the data open in other processes, too? */
+bool catalog_is_shared(const struct catalog *cat);
+
+/* ---- stored keys and values, in the arena ---- */
+
+bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
+bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
+bytes catalog_dropped_key(struct arena *a, uint32_t place_id);
+bytes catalog_number_value(struct arena *a, uint64_t v);
+
+/* The number stored under a plain key; 0: there is none. Blocks. */
+int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out);
+
+/* ---- the cache ---- */
+
+/* A table of its own memory from stored bytes, with one reference. */
+int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored, struct table **out);
+
+/* The table of that name, with a reference, or NULL. */
+struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
+
+/* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
+ * `*expected` (NULL: no matter). Takes over the reference. */
+bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
+                  const uint64_t *expected);
+void catalog_publish(struct catalog *cat, bytes instance, bytes name, struct table *t);
+
+/* Reads all tables, or the one of that name, from storage into the cache. Both block. */
+int catalog_load(struct ctx *c, struct catalog *cat);
+int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+
+/* ---- others ---- */
+
+/* The news that the table of that name has changed, in the arena. */
+bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
+
+/* Reserves numbers up to `until`; on a clean close exactly what was used. Blocks. */
+int catalog_lease_store(struct ctx *c, struct catalog *cat, uint64_t until);
+
+#endif

@@ -1,0 +1,306 @@
+/* catalog_recut.c: other partitions in place of some.
+ *
+ * Where partitions are more than ranges, a cut goes in three steps, each of which any process can
+ * take up where another one left it:
+ *
+ *   1. What is to be made is written into the description: ids and bounds (schema.cut). From now on
+ *      the cut can only be brought to its end.
+ *   2. engine_recut(), which may run any number of times, also in two processes at once. While it
+ *      copies, the old partitions are read but not written; then they are gone for ever.
+ *   3. The description with the new list and without the note.
+ *
+ * Requests that meet the old partitions are told E_PARTITION and wait for step 3 (route.h). No
+ * lease is needed: a process that was paused anywhere in between finds at its next step that it has
+ * been done. */
+#include "table/catalog_own.h"
+
+#include "base/fault.h"
+#include "table/hold.h"
+#include "table/wait.h"
+
+/* A recut while it is prepared; `now` is the table as it is published. */
+struct recut {
+    struct ctx *c;
+    struct wr_db *db;
+    const struct table *now;
+    size_t first, count; /* of its partitions, to go */
+    struct schema_partition *list;
+    size_t list_count;
+    size_t made; /* of list, from `first` on: new */
+};
+
+/* What the engine is told: partitions of either side. */
+static struct partition_spec *recut_specs(struct recut *r, const struct schema_partition *list,
+                                          size_t list_count, size_t count)
+{
+    struct arena *a = &r->c->arena;
+    struct partition_spec *specs = ARENA_ARRAY(a, struct partition_spec, count);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct schema_partition *p = &list[r->first + i];
+        bool last = r->first + i + 1 == list_count;
+
+        specs[i] = partition_spec(a, r->now->schema.place.id, p->id, p->start,
+                                  last ? BYTES_NONE : p[1].start);
+    }
+    return specs;
+}
+
+static void recut_list(struct recut *r, const bytes *bounds, size_t bound_count)
+{
+    const struct schema *s = &r->now->schema;
+    uint64_t stored = 0;
+
+    for (size_t i = r->first; i < r->first + r->count; i++)
+        stored += atomic_load(&r->now->partitions.at[i].partition->bytes);
+    r->made = bound_count + 1;
+    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, s->partition_count + r->made);
+    for (size_t i = 0; i < r->first; i++)
+        r->list[r->list_count++] = s->partitions[i];
+    for (size_t i = 0; i < r->made; i++)
+        r->list[r->list_count++] = (struct schema_partition){
+            .id = catalog_next_number(r->db->catalog),
+            .start = i ? bounds[i - 1] : s->partitions[r->first].start,
+            .created_us = clock_wall_us(&r->db->clock),
+            .bytes = stored / r->made,
+        };
+    for (size_t i = r->first + r->count; i < s->partition_count; i++)
+        r->list[r->list_count++] = s->partitions[i];
+}
+
+/* The description `s` in place of r->now's, durable and published. E_GUARD: another process was
+ * faster. The catalog's latch is held. */
+static int recut_put(struct recut *r, struct schema *s)
+{
+    struct ctx *c = r->c;
+    struct catalog *cat = r->db->catalog;
+    bytes key = catalog_table_key(&c->arena, s->instance, s->d.table);
+    struct edit edit = {EDIT_PUT, key, BYTES_NONE};
+    struct guard guard = {key, r->now->stored, false};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct table *next;
+    struct buf stored;
+    int code;
+
+    s->has_detached = atomic_load(&r->now->has_detached);
+    buf_init(&stored, &c->arena, 1024);
+    schema_encode(&stored, s);
+    TRY(catalog_table_new(c, cat, buf_bytes(&stored), &next));
+    edit.value = buf_bytes(&stored);
+    if (catalog_is_shared(cat)) {
+        batch.guards = &guard;
+        batch.guard_count = 1;
+    }
+    code = wait_apply(c, r->db->engine, &batch);
+    if (code) {
+        table_release(next);
+        return code == E_GUARD ? code : fail(c, code, "%s", err_info(code)->text);
+    }
+    if (!s->cut.made_count)
+        (void)fault_hit(FAULT_recut_after_store);
+    catalog_publish(cat, s->instance, s->d.table, next);
+    return E_OK;
+}
+
+/* On an engine that is one map a cut moves nothing. The engine first: a process that dies before
+ * the list is stored finds the old one, and makes the cut again. */
+static int recut_range(struct recut *r)
+{
+    const struct schema *old = &r->now->schema;
+    struct partition_spec *from = recut_specs(r, old->partitions, old->partition_count, r->count);
+    struct partition_spec *to = recut_specs(r, r->list, r->list_count, r->made);
+    struct schema *s;
+
+    (void)fault_hit(FAULT_recut_before_engine);
+    TRY(engine_recut(r->c, r->db->engine, from, r->count, to, r->made));
+    (void)fault_hit(FAULT_recut_before_store);
+    TRY(schema_recut(r->c, old, r->list, r->list_count, &s));
+    return recut_put(r, s);
+}
+
+static void recut_count(struct recut *r, int64_t took_us)
+{
+    struct traffic *t = r->now->traffic;
+
+    atomic_fetch_add(r->made > r->count ? &t->splits : &t->merges, 1);
+    if ((uint64_t)took_us > atomic_load(&t->cut_us_max))
+        atomic_store(&t->cut_us_max, (uint64_t)took_us);
+    log_info(&r->db->log, "partitions: table '%.*s': %zu became %zu in %lld us",
+             BYTES_FMT(r->now->schema.d.table), r->count, r->made, (long long)took_us);
+}
+
+/* Is the table still the one that was looked at, as far as it matters? */
+static bool recut_fits(const struct table *now, const struct table *t, size_t first, size_t count)
+{
+    return now && now->schema.id == t->schema.id && !now->schema.cut.made_count &&
+           now->partitions.count == t->partitions.count &&
+           now->partitions.at[first].partition == t->partitions.at[first].partition &&
+           now->partitions.at[first + count - 1].partition ==
+               t->partitions.at[first + count - 1].partition;
+}
+
+/* ---- cuts that move rows ---- */
+
+static void cut_told(void *arg, int code)
+{
+    struct ctx *c = arg;
+
+    (void)code; /* who does not know will be told by the engine: E_PARTITION */
+    ctx_release(c);
+    mem_free(c);
+}
+
+/* The others learn of it soon; nobody waits for that. */
+static void cut_tell(struct wr_db *db, const struct schema *s)
+{
+    struct ctx *c = mem_zalloc(sizeof(*c));
+
+    ctx_init(c, &db->clock, &db->log, NULL, 0);
+    engine_tell(db->engine, catalog_news_text(&c->arena, s->instance, s->d.table), cut_told, c);
+}
+
+/* Step 1. */
+static int cut_note(struct recut *r)
+{
+    struct schema s = r->now->schema;
+    int code;
+
+    s.version++;
+    s.cut = (struct schema_cut){r->first, r->count, &r->list[r->first], r->made};
+    code = recut_put(r, &s);
+    if (!code) {
+        (void)fault_hit(FAULT_recut_noted);
+        cut_tell(r->db, &s); /* so that others end it if we do not */
+    }
+    if (code != E_GUARD)
+        return code;
+    TRY(catalog_reread(r->c, r->db->catalog, s.instance, s.d.table));
+    return fail_code(r->c, E_PARTITION);
+}
+
+/* r->list: the partitions of a table whose cut is done. */
+static void cut_list(struct recut *r)
+{
+    const struct schema *s = &r->now->schema;
+    size_t n = 0;
+
+    r->first = s->cut.first;
+    r->count = s->cut.count;
+    r->made = s->cut.made_count;
+    r->list_count = s->partition_count - r->count + r->made;
+    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, r->list_count);
+    for (size_t i = 0; i < r->first; i++)
+        r->list[n++] = s->partitions[i];
+    for (size_t i = 0; i < r->made; i++)
+        r->list[n++] = s->cut.made[i];
+    for (size_t i = r->first + r->count; i < s->partition_count; i++)
+        r->list[n++] = s->partitions[i];
+}
+
+/* Is that cut (named by the first partition that it makes) still under way in `now`? */
+static bool cut_goes_on(const struct table *now, const struct table *t, uint64_t id)
+{
+    return now && now->schema.id == t->schema.id && now->schema.cut.made_count &&
+           now->schema.cut.made[0].id == id;
+}
+
+/* Step 3, once. */
+static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uint64_t id,
+                     int64_t start_us)
+{
+    struct recut r = {.c = c, .db = db};
+    struct schema *s;
+    struct held held;
+    struct table *now;
+    int code = E_OK;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    r.now = now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
+    if (cut_goes_on(now, t, id)) {
+        cut_list(&r);
+        code = schema_recut(c, &now->schema, r.list, r.list_count, &s);
+        if (!code)
+            code = recut_put(&r, s);
+        if (!code) {
+            recut_count(&r, clock_mono_us(&db->clock) - start_us);
+            cut_tell(db, s);
+        }
+    }
+    let_go(db->latches, &held);
+    table_release(now);
+    return code;
+}
+
+/* Steps 2 and 3 of the cut that `now` notes. */
+static int cut_run(struct ctx *c, struct wr_db *db, const struct table *now)
+{
+    struct recut r = {.c = c, .db = db, .now = now};
+    const struct schema *s = &now->schema;
+    uint64_t id = s->cut.made[0].id;
+    int64_t start_us = clock_mono_us(&db->clock);
+    struct partition_spec *from, *to;
+    int code;
+
+    cut_list(&r);
+    from = recut_specs(&r, s->partitions, s->partition_count, r.count);
+    to = recut_specs(&r, r.list, r.list_count, r.made);
+    (void)fault_hit(FAULT_recut_before_engine);
+    TRY(engine_recut(c, db->engine, from, r.count, to, r.made));
+    (void)fault_hit(FAULT_recut_before_store);
+    while ((code = cut_store(c, db, now, id, start_us)) == E_GUARD)
+        TRY(catalog_reread(c, db->catalog, s->instance, s->d.table));
+    return code;
+}
+
+int catalog_end_cut(struct ctx *c, const struct table *t)
+{
+    struct wr_db *db = t->db;
+    struct table *now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
+    int code = E_OK;
+
+    if (now && now->schema.id == t->schema.id && now->schema.cut.made_count)
+        code = cut_run(c, db, now);
+    table_release(now);
+    return code;
+}
+
+int catalog_refresh(struct ctx *c, const struct table *t)
+{
+    struct catalog *cat = t->db->catalog;
+    struct table *now;
+    bool same;
+
+    TRY(catalog_reread(c, cat, t->schema.instance, t->schema.d.table));
+    now = catalog_get(cat, t->schema.instance, t->schema.d.table);
+    same = now && now->schema.id == t->schema.id;
+    table_release(now);
+    return same ? E_OK : fail_code(c, E_NOT_EXIST);
+}
+
+int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
+                  const bytes *bounds, size_t bound_count)
+{
+    bool moves = !(db->caps & ENGINE_ONE_MAP);
+    struct recut r = {.c = c, .db = db, .first = first, .count = count};
+    struct table *now;
+    struct held held;
+    int64_t start_us;
+    int code;
+
+    hold(db->latches, &held, BYTES_LIT("catalog"));
+    start_us = clock_mono_us(&db->clock);
+    r.now = now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
+    if (recut_fits(now, t, first, count)) {
+        recut_list(&r, bounds, bound_count);
+        code = moves ? cut_note(&r) : recut_range(&r);
+    } else {
+        code = fail_code(c, E_PARTITION);
+    }
+    if (!code && !moves)
+        recut_count(&r, clock_mono_us(&db->clock) - start_us);
+    let_go(db->latches, &held);
+    table_release(now);
+    if (!code && moves)
+        code = catalog_end_cut(c, t);
+    return code;
+}

@@ -1,0 +1,95 @@
+/* catalog_sweep.c: removes what dropped tables have left. */
+#include "table/catalog_own.h"
+
+#include "table/key.h"
+#include "table/wait.h"
+
+#define DROP_GRACE_MS 60000 /* no request lives longer */
+
+/* `ids`: eight bytes each; none: the one that all of the table is in. */
+static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes ids)
+{
+    uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
+    struct buf from, to;
+    struct key_range range;
+    struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
+    struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+
+    buf_init(&from, &c->arena, 8);
+    buf_init(&to, &c->arena, 8);
+    store_u32_be(buf_reserve(&from, 4), id);
+    buf_commit(&from, 4);
+    store_u32_be(buf_reserve(&to, 4), id + 1);
+    buf_commit(&to, 4);
+    range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+    for (size_t i = 0; i == 0 || i < ids.len / 8; i++) {
+        if (ids.len)
+            spec.id = load_u64(bytes_u8(ids) + 8 * i);
+        TRY(engine_drop(c, db->engine, &spec));
+    }
+    return wait_apply(c, db->engine, &batch);
+}
+
+/* A drop whose answer stayed open (E_UNSURE) may be stored although the table is served. Then it is
+ * read again, long before its rows go. */
+static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page *page)
+{
+    struct table **cached;
+    size_t n = page->count ? catalog_all(cat, &c->arena, &cached) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct schema *s = &cached[i]->schema;
+        bool stale = false;
+
+        for (size_t j = 0; j < page->count && !stale; j++) {
+            bytes key = page->items[j].key;
+            uint32_t id =
+                key.len == KEY_PREFIX_BYTES + 4 ? load_u32_be(bytes_u8(key) + KEY_PREFIX_BYTES) : 0;
+
+            stale = id && (id == s->place.id || id == s->mirror.id);
+        }
+        if (stale && catalog_reread(c, cat, s->instance, s->d.table))
+            log_warn(&cat->db->log, "sweep: a dropped table cannot be read again yet: %s",
+                     c->text ? c->text : "storage error");
+        table_release(cached[i]);
+    }
+}
+
+void catalog_sweep(struct wr_db *db, int64_t now_ms)
+{
+    struct catalog *cat = db->catalog;
+    struct ctx c;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 64,
+                        .bytes_max = 1 << 16,
+                        .pages = &page};
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    /* So that one who was paused catches up though nobody asks him for a table. */
+    if (catalog_check(&c, cat))
+        ctx_clear(&c);
+    if (atomic_load(&cat->lease) < atomic_load(&cat->number) + CATALOG_LEASE_US / 2)
+        catalog_lease_store(&c, cat, atomic_load(&cat->number) + CATALOG_LEASE_US);
+    range = (struct key_range){catalog_plain_key(&c.arena, CATALOG_DROPPED),
+                               catalog_plain_key(&c.arena, CATALOG_LEASE)};
+    if (!wait_scan(&c, db->engine, &scan)) {
+        forget_dropped(&c, cat, &page);
+        for (size_t i = 0; i < page.count; i++) {
+            struct kv *kv = &page.items[i];
+
+            if (kv->value.len >= 8 && kv->value.len % 8 == 0 &&
+                kv->key.len == KEY_PREFIX_BYTES + 4 &&
+                (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms &&
+                drop_table(&c, db, kv->key, bytes_skip(kv->value, 8)))
+                log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
+                         c.text ? c.text : "storage error");
+        }
+    }
+    ctx_release(&c);
+}

@@ -1,0 +1,432 @@
+/* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable.
+ *
+ * Where others change tables, too, an operation guards the records that it was decided by. If
+ * another process was faster, they are read again and it is decided anew. */
+#include "table/catalog_own.h"
+
+#include "table/key.h"
+#include "table/name.h"
+#include "table/rekey.h"
+
+/* One operation, from its turn at the latch to its answer. The latch is held until the change is
+ * durable and published, so the next operation sees it. */
+struct table_op {
+    struct latch latch;
+    struct call *call;
+    bytes name;
+    struct table *next; /* to publish; NULL: the table goes */
+    struct edit edits[4];
+    size_t edit_count;
+    struct guard guards[2]; /* where others change tables, too */
+    size_t guard_count;
+    int tries;
+    struct job job; /* what may block: a new partition is made, the table is read again */
+};
+
+static int check_rate(struct call *call)
+{
+    struct catalog *cat = call->db->catalog;
+    int64_t second = call->now_ms / 1000, max = call->db->limits.table_ops_per_s_max;
+
+    if (!max)
+        return E_OK;
+    if (cat->rate_second != second) {
+        cat->rate_second = second;
+        cat->rate_count = 0;
+    }
+    if (cat->rate_count >= max)
+        return fail_code(&call->c, E_TOO_FREQUENT);
+    cat->rate_count++;
+    return E_OK;
+}
+
+static void op_edit(struct batch *b, struct table_op *op, enum edit_type type, bytes key,
+                    bytes value)
+{
+    op->edits[b->edit_count++] = (struct edit){type, key, value};
+    b->edits = op->edits;
+}
+
+/* Stores `s` under its name and makes the table to publish. */
+static int op_put(struct table_op *op, struct batch *b, const struct schema *s)
+{
+    struct ctx *c = &op->call->c;
+    struct buf stored;
+
+    buf_init(&stored, &c->arena, 512);
+    schema_encode(&stored, s);
+    TRY(catalog_table_new(c, op->call->db->catalog, buf_bytes(&stored), &op->next));
+    op_edit(b, op, EDIT_PUT, catalog_table_key(&c->arena, s->instance, s->d.table),
+            buf_bytes(&stored));
+    return E_OK;
+}
+
+static int create_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    struct catalog *cat = call->db->catalog;
+    struct ctx *c = &call->c;
+    bytes *names;
+    uint32_t id = cat->next_id;
+
+    if (old)
+        return fail_code(c, E_EXIST);
+    if (catalog_list(cat, &c->arena, call->req->instance, &names) >=
+        (size_t)call->db->limits.tables_per_instance_max)
+        return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.",
+                    (int)call->db->limits.tables_per_instance_max);
+    TRY(op_put(op, b, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
+    op_edit(b, op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
+            catalog_number_value(&c->arena, id + 1ull));
+    op->guards[op->guard_count++] = (struct guard){catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
+                                                   catalog_number_value(&c->arena, id), id == 1};
+    cat->next_id = id + 1; /* an id lost to a failed write is only a gap */
+    return E_OK;
+}
+
+/* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
+ * was about to have. */
+static bytes dropped_value(struct arena *a, const struct catalog *cat, const struct schema *s,
+                           int64_t now_ms)
+{
+    struct buf b;
+
+    buf_init(&b, a, 8 + 8 * (s->partition_count + s->cut.made_count));
+    store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
+    buf_commit(&b, 8);
+    if (cat->db->caps & ENGINE_ONE_MAP)
+        return buf_bytes(&b);
+    for (size_t i = 0; i < s->partition_count + s->cut.made_count; i++) {
+        store_u64(buf_reserve(&b, 8), i < s->partition_count
+                                          ? s->partitions[i].id
+                                          : s->cut.made[i - s->partition_count].id);
+        buf_commit(&b, 8);
+    }
+    return buf_bytes(&b);
+}
+
+static int delete_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct ctx *c = &op->call->c;
+
+    op_edit(b, op, EDIT_DELETE,
+            catalog_table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
+    op_edit(b, op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
+            dropped_value(&c->arena, op->call->db->catalog, &old->schema, op->call->now_ms));
+    if (old->schema.mirror.id)
+        op_edit(b, op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.mirror.id),
+                catalog_number_value(&c->arena, (uint64_t)op->call->now_ms));
+    if (old->schema.mirror.id)
+        op_edit(b, op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
+    return E_OK;
+}
+
+static int set_status(struct table_op *op, struct batch *b, struct table *old,
+                      enum wr_table_status status)
+{
+    struct schema s = old->schema;
+
+    s.version++;
+    s.d.status = status;
+    return op_put(op, b, &s);
+}
+
+/* Gives the table a mirror in another layout, which the rekeyer then fills. */
+static int rekey_start(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    struct ctx *c = &call->c;
+    struct schema s = old->schema;
+
+    TRY(rekey_check_start(call, &s, &s.mirror.layout));
+    s.version++;
+    s.mirror.id = call->db->catalog->next_id;
+    s.rekey = REKEY_COPYING;
+    s.has_detached = atomic_load(&old->has_detached);
+    TRY(op_put(op, b, &s));
+    op_edit(b, op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
+            catalog_number_value(&c->arena, s.mirror.id + 1ull));
+    call->db->catalog->next_id++;
+    return E_OK;
+}
+
+static int rekey_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct schema s = old->schema;
+
+    if (op->call->req->rekey_table.action == WR_REKEY_START)
+        return rekey_start(op, b, old);
+    TRY(rekey_check_cancel(op->call, &s));
+    s.version++;
+    s.rekey = REKEY_CANCELLING;
+    s.has_detached = atomic_load(&old->has_detached);
+    return op_put(op, b, &s);
+}
+
+static int change_table(struct table_op *op, struct batch *b, struct table *old)
+{
+    struct call *call = op->call;
+    const struct wr_request *req = call->req;
+    const struct limits *limits = &call->db->limits;
+    struct schema *s;
+
+    if (!old)
+        return fail_code(&call->c, E_NOT_EXIST);
+    switch (req->op) {
+    case WR_OP_DELETE_TABLE:
+        return delete_table(op, b, old);
+    case WR_OP_LOAD_TABLE:
+        return set_status(op, b, old, WR_TABLE_ACTIVE);
+    case WR_OP_UNLOAD_TABLE:
+        return set_status(op, b, old, WR_TABLE_INACTIVE);
+    case WR_OP_REKEY_TABLE:
+        /* Every write must go to both places, the other servers' too. */
+        if (catalog_is_shared(call->db->catalog))
+            return fail(&call->c, E_UNSUPPORTED,
+                        "A table is not rekeyed where several servers share the data. Copy it to "
+                        "a new table.");
+        return rekey_table(op, b, old);
+    case WR_OP_UPDATE_TABLE:
+        TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
+        break;
+    case WR_OP_ADD_DEFINED_COLUMN:
+        TRY(schema_add_defined(&call->c, limits, &old->schema, &req->add_defined_column, &s));
+        break;
+    default:
+        TRY(schema_delete_defined(&call->c, &old->schema, &req->delete_defined_column, &s));
+        break;
+    }
+    s->has_detached = atomic_load(&old->has_detached);
+    return op_put(op, b, s);
+}
+
+static void op_end(struct table_op *op, struct run_list *woken)
+{
+    struct call *call = op->call;
+
+    latch_pass(call->db->latches, &op->latch, woken);
+    call_finish(call);
+}
+
+static void op_run(struct latch *l, struct run_list *woken);
+static void op_retry(struct job *self);
+
+/* All the others know. */
+static void op_told(void *arg, int code)
+{
+    struct table_op *op = arg;
+    struct run_list woken = {0};
+
+    if (code)
+        fail_code(&op->call->c, code);
+    op_end(op, &woken);
+    latch_run(&woken);
+}
+
+static void op_done(void *arg, int code)
+{
+    struct table_op *op = arg;
+    struct call *call = op->call;
+    struct catalog *cat = call->db->catalog;
+
+    if (code) {
+        table_release(op->next);
+        op->next = NULL;
+        if (code == E_GUARD && op->tries++ < CATALOG_TRIES_MAX) {
+            op->job.run = op_retry;
+            sweeper_submit(call->db->sweeper, &op->job);
+            return;
+        }
+        op_told(op, code == E_GUARD ? E_CONFLICT : code);
+        return;
+    }
+    if (call->req->op == WR_OP_REKEY_TABLE)
+        rekey_describe(call, &op->next->schema);
+    else if (op->next)
+        schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
+    catalog_publish(cat, call->req->instance, op->name, op->next);
+    if (catalog_is_shared(cat))
+        engine_tell(call->db->engine,
+                    catalog_news_text(&call->c.arena, call->req->instance, op->name), op_told, op);
+    else
+        op_told(op, E_OK);
+}
+
+static void op_apply(struct table_op *op)
+{
+    struct call *call = op->call;
+    struct batch batch = {
+        .partition = PARTITION_SYSTEM, .edits = op->edits, .edit_count = op->edit_count};
+
+    if (catalog_is_shared(call->db->catalog)) {
+        batch.guards = op->guards;
+        batch.guard_count = op->guard_count;
+    }
+    engine_apply(&call->c, call->db->engine, &batch, op_done, op);
+}
+
+/* Where a partition is more than a range, it is made before anybody can know of it. What a crash
+ * leaves in between is empty and its id never comes again. */
+static void op_create(struct job *self)
+{
+    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct call *call = op->call;
+    const struct schema *s = &op->next->schema;
+    int code = E_OK;
+
+    for (size_t i = 0; i < s->partition_count && !code; i++) {
+        struct partition_spec spec = {.id = s->partitions[i].id};
+
+        code = engine_create(&call->c, call->db->engine, &spec);
+    }
+    if (code)
+        op_done(op, code);
+    else
+        op_apply(op);
+}
+
+static void op_run(struct latch *l, struct run_list *woken)
+{
+    struct table_op *op = PORT_CONTAINER(l, struct table_op, latch);
+    struct call *call = op->call;
+    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct table *old = catalog_get(call->db->catalog, call->req->instance, op->name);
+    int code = op->tries ? E_OK : check_rate(call);
+
+    op->guards[0] =
+        (struct guard){catalog_table_key(&call->c.arena, call->req->instance, op->name),
+                       old ? arena_copy(&call->c.arena, old->stored) : BYTES_NONE, old == NULL};
+    op->guard_count = 1;
+    if (!code)
+        code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, &batch, old)
+                                                   : change_table(op, &batch, old);
+    table_release(old);
+    if (code) {
+        op_end(op, woken);
+        return;
+    }
+    op->edit_count = batch.edit_count;
+    if (call->req->op == WR_OP_CREATE_TABLE && !(call->db->caps & ENGINE_ONE_MAP)) {
+        op->job.run = op_create;
+        sweeper_submit(call->db->sweeper, &op->job);
+    } else {
+        op_apply(op);
+    }
+}
+
+/* Another process was faster: the table is read again. */
+static void op_retry(struct job *self)
+{
+    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct call *call = op->call;
+    struct catalog *cat = call->db->catalog;
+    struct run_list woken = {0};
+    uint64_t id = 0;
+    int code = catalog_reread(&call->c, cat, call->req->instance, op->name);
+
+    if (!code)
+        code = catalog_load_number(&call->c, call->db->engine, CATALOG_NEXT_ID, &id);
+    if (id)
+        cat->next_id = (uint32_t)id;
+    if (code)
+        op_end(op, &woken);
+    else
+        op_run(&op->latch, &woken);
+    latch_run(&woken);
+}
+
+static bytes request_table(const struct wr_request *req)
+{
+    switch (req->op) {
+    case WR_OP_CREATE_TABLE:
+        return req->create_table.table;
+    case WR_OP_REKEY_TABLE:
+        return req->rekey_table.table;
+    case WR_OP_UPDATE_TABLE:
+        return req->update_table.table;
+    case WR_OP_ADD_DEFINED_COLUMN:
+        return req->add_defined_column.table;
+    case WR_OP_DELETE_DEFINED_COLUMN:
+        return req->delete_defined_column.table;
+    default:
+        return req->describe_table.table; /* those that take only a name share its struct */
+    }
+}
+
+static void describe_table(struct call *call)
+{
+    struct table *t =
+        catalog_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
+
+    if (t) {
+        schema_describe(&call->c.arena, &t->schema, &call->reply.description);
+        table_release(t);
+    } else {
+        fail_code(&call->c, E_NOT_EXIST);
+    }
+    call_finish(call);
+}
+
+static void rekey_status(struct call *call)
+{
+    struct table *t =
+        catalog_get(call->db->catalog, call->req->instance, call->req->rekey_table.table);
+
+    if (t) {
+        rekey_describe(call, &t->schema);
+        table_release(t);
+    } else {
+        fail_code(&call->c, E_NOT_EXIST);
+    }
+    call_finish(call);
+}
+
+static void list_table(struct call *call)
+{
+    bytes *names;
+
+    call->reply.table_list.count =
+        catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
+    call->reply.table_list.tables = names;
+    call_finish(call);
+}
+
+void catalog_exec(struct call *call)
+{
+    const struct wr_request *req = call->req;
+    struct run_list woken = {0};
+    struct table_op *op;
+    int code;
+
+    if (catalog_check(&call->c, call->db->catalog)) {
+        call_finish(call);
+        return;
+    }
+    if (req->op == WR_OP_LIST_TABLE) {
+        list_table(call);
+        return;
+    }
+    code = name_check_table(&call->c, request_table(req));
+    if (!code && req->op == WR_OP_CREATE_TABLE)
+        code = schema_check_create(&call->c, &call->db->limits, &req->create_table);
+    if (code) {
+        call_finish(call);
+        return;
+    }
+    if (req->op == WR_OP_DESCRIBE_TABLE) {
+        describe_table(call);
+        return;
+    }
+    if (req->op == WR_OP_REKEY_TABLE && req->rekey_table.action == WR_REKEY_STATUS) {
+        rekey_status(call);
+        return;
+    }
+    op = ARENA_NEW(&call->c.arena, struct table_op);
+    op->call = call;
+    op->name = request_table(req);
+    op->latch.key = BYTES_LIT("catalog");
+    op->latch.run = op_run;
+    if (latch_take(call->db->latches, &op->latch))
+        op_run(&op->latch, &woken);
+    latch_run(&woken);
+}
