@@ -1,5 +1,8 @@
 #include "base/err.h"
 
+#include <stdarg.h>
+#include <stdio.h>
+
 static const struct err_info infos[] = {
 #define ERR(name, applied, http, code, mysql, text)                                                \
     {#name, APPLIED_##applied, http, code, mysql, text},
@@ -10,4 +13,14 @@ static const struct err_info infos[] = {
 const struct err_info *err_info(int code)
 {
     return &infos[code >= 0 && code < E_COUNT ? code : E_INTERNAL];
+}
+
+int err_refuse(char *message, size_t size, int code, const char *fmt, ...)
+{
+    va_list args;
+
+    va_start(args, fmt);
+    vsnprintf(message, size, fmt, args);
+    va_end(args);
+    return code;
 }

@@ -2,6 +2,10 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include "base/port.h"
+
+#include <stddef.h>
+
 enum err_applied { APPLIED_NO = 0, APPLIED_YES = 1, APPLIED_MAYBE = -1 };
 
 enum err {
@@ -25,5 +29,8 @@ struct err_info {
 
 /* Never NULL: a code out of range is E_INTERNAL. */
 const struct err_info *err_info(int code);
+
+/* A refusal where there is no request that could remember it: writes the text, returns the code. */
+int err_refuse(char *message, size_t size, int code, const char *fmt, ...) PORT_PRINTF(4, 5);
 
 #endif

@@ -38,18 +38,6 @@ struct credential_store {
     struct credential_set *set;
 };
 
-static int refuse(char *message, size_t size, const char *fmt, ...) PORT_PRINTF(3, 4);
-
-static int refuse(char *message, size_t size, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(message, size, fmt, args);
-    va_end(args);
-    return E_PARAMETER;
-}
-
 /* ---- sets ---- */
 
 static struct credential_set *set_new(size_t capacity)
@@ -151,15 +139,17 @@ static int pair_fill(const char *where, const char *instance, const char *id, co
     const char *fault = instance_fault(instance);
 
     if (fault)
-        return refuse(message, size, "%s: '%s' is no instance name: %s.", where, instance, fault);
+        return err_refuse(message, size, E_PARAMETER, "%s: '%s' is no instance name: %s.", where,
+                          instance, fault);
     if (!id_is_valid(id))
-        return refuse(message, size,
-                      "%s: '%s' is no access key id: up to %d letters, digits and + . / _ - only.",
-                      where, id, CREDENTIAL_ID_MAX);
+        return err_refuse(
+            message, size, E_PARAMETER,
+            "%s: '%s' is no access key id: up to %d letters, digits and + . / _ - only.", where, id,
+            CREDENTIAL_ID_MAX);
     if (!secret_is_valid(secret))
-        return refuse(message, size,
-                      "%s: the secret is not 1 to %d printable characters without spaces.", where,
-                      CREDENTIAL_SECRET_MAX);
+        return err_refuse(message, size, E_PARAMETER,
+                          "%s: the secret is not 1 to %d printable characters without spaces.",
+                          where, CREDENTIAL_SECRET_MAX);
     *out = (struct credential){.grants = grants_all()};
     for (size_t i = 0; instance[i]; i++)
         out->instance[i] = letter_small(instance[i]);
@@ -203,17 +193,18 @@ static int set_read_line(struct credential_set *set, const char *source, char *l
     secret = word(&at);
     grants = word(&at);
     if (!id || !secret || word(&at))
-        return refuse(message, size,
-                      "%s: not \"instance access_key_id secret [grants]\". Mend the line or remove "
-                      "it.",
-                      where);
+        return err_refuse(
+            message, size, E_PARAMETER,
+            "%s: not \"instance access_key_id secret [grants]\". Mend the line or remove "
+            "it.",
+            where);
     TRY(pair_fill(where, instance, id, secret, &pair, message, size));
     for (size_t i = 0; i < set->count; i++)
         if (strcmp(set->pairs[i].id, id) == 0)
-            return refuse(message, size, "%s: access key id '%s' stands twice. Remove one.", where,
-                          id);
+            return err_refuse(message, size, E_PARAMETER,
+                              "%s: access key id '%s' stands twice. Remove one.", where, id);
     if (grants && grants_parse(&set->arena, bytes_str(grants), &pair.grants, why, sizeof(why)))
-        return refuse(message, size, "%s: %s", where, why);
+        return err_refuse(message, size, E_PARAMETER, "%s: %s", where, why);
     set_add(set, &pair);
     return E_OK;
 }
@@ -230,8 +221,9 @@ static int set_read_lines(struct credential_set *set, const char *source, char *
         TRY(set_read_line(set, source, line, number, message, size));
     }
     if (!set->count)
-        return refuse(message, size,
-                      "%s holds no access key. Remove it, and the next start makes one.", source);
+        return err_refuse(message, size, E_PARAMETER,
+                          "%s holds no access key. Remove it, and the next start makes one.",
+                          source);
     return E_OK;
 }
 

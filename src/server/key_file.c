@@ -6,23 +6,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <openssl/crypto.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int refuse(char *message, size_t size, const char *fmt, ...) PORT_PRINTF(3, 4);
-
-static int refuse(char *message, size_t size, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(message, size, fmt, args);
-    va_end(args);
-    return E_PARAMETER;
-}
 
 int key_file_read(const char *file, struct log *log, char **out, char *message, size_t size)
 {
@@ -31,12 +18,12 @@ int key_file_read(const char *file, struct log *log, char **out, char *message, 
     size_t n;
 
     if (!f)
-        return refuse(message, size, "cannot read %s: %s. Check who owns it.", file,
-                      strerror(errno));
+        return err_refuse(message, size, E_PARAMETER, "cannot read %s: %s. Check who owns it.",
+                          file, strerror(errno));
     if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > KEY_FILE_BYTES_MAX) {
         fclose(f);
-        return refuse(message, size,
-                      "%s is not a file of at most 1 MiB. Put it right or remove it.", file);
+        return err_refuse(message, size, E_PARAMETER,
+                          "%s is not a file of at most 1 MiB. Put it right or remove it.", file);
     }
     if (st.st_mode & 077)
         log_warn(log, "credentials: others may read %s; run chmod 600 on it", file);
@@ -63,8 +50,9 @@ int key_file_write(const char *file, const char *text, char *message, size_t siz
         if (fd >= 0)
             close(fd);
         unlink(temporary);
-        return refuse(message, size, "cannot write %s: %s. Check who owns the data folder.", file,
-                      strerror(error));
+        return err_refuse(message, size, E_PARAMETER,
+                          "cannot write %s: %s. Check who owns the data folder.", file,
+                          strerror(error));
     }
     close(fd);
     return E_OK;

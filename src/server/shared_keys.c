@@ -23,7 +23,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -45,18 +44,6 @@ struct shared_keys {
     pthread_mutex_t lock; /* of the file, of `version` and of what goes into the store */
     uint64_t version;     /* in the store; 0: none yet */
 };
-
-static int refuse(char *message, size_t size, int code, const char *fmt, ...) PORT_PRINTF(4, 5);
-
-static int refuse(char *message, size_t size, int code, const char *fmt, ...)
-{
-    va_list args;
-
-    va_start(args, fmt);
-    vsnprintf(message, size, fmt, args);
-    va_end(args);
-    return code;
-}
 
 /* ---- copies ---- */
 
@@ -144,16 +131,18 @@ static int refuse_stale(struct shared_keys *k, const char *file, const struct wr
     copy_write(k, k->aside, stored);
     version = stamp_read(file, &hash, &len);
     if (version)
-        return refuse(message, size, E_CONFLICT,
-                      "%s was edited from version %" PRIu64 " of the shared access keys, but they "
-                      "are at version %" PRIu64 " now. Bring the change into %s and rename that "
-                      "over it.",
-                      credential_file(k->store), version, stored->version, k->aside);
-    return refuse(message, size, E_CONFLICT,
-                  "%s differs from the shared access keys, and does not say which version it was "
-                  "made from. Bring what you need of it into %s and rename that over it, or remove "
-                  "it.",
-                  credential_file(k->store), k->aside);
+        return err_refuse(
+            message, size, E_CONFLICT,
+            "%s was edited from version %" PRIu64 " of the shared access keys, but they "
+            "are at version %" PRIu64 " now. Bring the change into %s and rename that "
+            "over it.",
+            credential_file(k->store), version, stored->version, k->aside);
+    return err_refuse(
+        message, size, E_CONFLICT,
+        "%s differs from the shared access keys, and does not say which version it was "
+        "made from. Bring what you need of it into %s and rename that over it, or remove "
+        "it.",
+        credential_file(k->store), k->aside);
 }
 
 /* ---- taking ---- */

@@ -163,7 +163,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");
-    db->streams = streams_start(db);
+    db->streams = streams_start();
+    if (!db->streams)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for streams.");
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");

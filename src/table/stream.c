@@ -1,12 +1,11 @@
 /* stream.c: what the streams of a database share. */
 #include "table/stream.h"
 
-#include "base/thread.h"
 #include "table/key.h"
 
 #include <stdio.h>
 
-#define POOL_THREADS 2
+#define STREAM_THREADS 2
 
 struct use {
     struct use *next;
@@ -14,49 +13,21 @@ struct use {
 };
 
 struct streams {
-    struct wr_db *db;
-    pthread_t threads[POOL_THREADS];
-    int thread_count;
-    pthread_mutex_t lock; /* of all below */
-    pthread_cond_t woken;
-    struct job *head, *tail;
+    struct workers *workers;
+    pthread_mutex_t lock; /* of uses */
     struct use *uses;
-    bool stop;
 };
 
-static void *pool_main(void *arg)
-{
-    struct streams *s = arg;
-
-    pthread_mutex_lock(&s->lock);
-    while (!s->stop || s->head) {
-        struct job *job = s->head;
-
-        if (!job) {
-            pthread_cond_wait(&s->woken, &s->lock);
-            continue;
-        }
-        s->head = job->next;
-        if (!s->head)
-            s->tail = NULL;
-        pthread_mutex_unlock(&s->lock);
-        job->run(job);
-        pthread_mutex_lock(&s->lock);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return NULL;
-}
-
-struct streams *streams_start(struct wr_db *db)
+struct streams *streams_start(void)
 {
     struct streams *s = mem_zalloc(sizeof(*s));
 
-    s->db = db;
+    s->workers = workers_start("wr-stream", STREAM_THREADS);
+    if (!s->workers) {
+        mem_free(s);
+        return NULL;
+    }
     pthread_mutex_init(&s->lock, NULL);
-    pthread_cond_init(&s->woken, NULL);
-    while (s->thread_count < POOL_THREADS &&
-           thread_start(&s->threads[s->thread_count], "wr-stream", pool_main, s))
-        s->thread_count++;
     return s;
 }
 
@@ -66,32 +37,18 @@ void streams_stop(struct streams *s)
 
     if (!s)
         return;
-    pthread_mutex_lock(&s->lock);
-    s->stop = true;
-    pthread_cond_broadcast(&s->woken);
-    pthread_mutex_unlock(&s->lock);
-    for (int i = 0; i < s->thread_count; i++)
-        pthread_join(s->threads[i], NULL);
+    workers_stop(s->workers);
     for (struct use *u = s->uses; u; u = next) {
         next = u->next;
         mem_free(u);
     }
     pthread_mutex_destroy(&s->lock);
-    pthread_cond_destroy(&s->woken);
     mem_free(s);
 }
 
 void streams_submit(struct streams *s, struct job *job)
 {
-    job->next = NULL;
-    pthread_mutex_lock(&s->lock);
-    if (s->tail)
-        s->tail->next = job;
-    else
-        s->head = job;
-    s->tail = job;
-    pthread_cond_signal(&s->woken);
-    pthread_mutex_unlock(&s->lock);
+    workers_submit(s->workers, job);
 }
 
 void streams_use_begin(struct streams *s, uint64_t id)

@@ -4,12 +4,13 @@
 #ifndef TABLE_STREAM_H
 #define TABLE_STREAM_H
 
+#include "base/workers.h"
 #include "table/db.h"
-#include "table/sweep.h"
 
 struct streams;
 
-struct streams *streams_start(struct wr_db *db);
+/* NULL: the system gives no threads. */
+struct streams *streams_start(void);
 /* No stream may be open. NULL is allowed. */
 void streams_stop(struct streams *s);
 

@@ -24,8 +24,8 @@
  * often something that another process waits for. */
 struct sweeper {
     struct wr_db *db;
-    struct service rounds, jobs;
-    struct job *head, *tail; /* under the lock of `jobs` */
+    struct service rounds;
+    struct workers *jobs;
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -317,41 +317,15 @@ static void *rounds_main(void *arg)
     return NULL;
 }
 
-/* Those that are queued when it is told to end are run, too. */
-static void *jobs_main(void *arg)
-{
-    struct sweeper *s = arg;
-    struct service *service = &s->jobs;
-
-    pthread_mutex_lock(&service->lock);
-    while (!service->stop || s->head) {
-        struct job *job = s->head;
-
-        if (!job) {
-            service_wait(service, NULL);
-            continue;
-        }
-        s->head = job->next;
-        if (!s->head)
-            s->tail = NULL;
-        pthread_mutex_unlock(&service->lock);
-        job->run(job);
-        pthread_mutex_lock(&service->lock);
-    }
-    pthread_mutex_unlock(&service->lock);
-    return NULL;
-}
-
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
 
     s->db = db;
-    if (service_start(&s->jobs, "wr-jobs", jobs_main, s)) {
-        if (service_start(&s->rounds, "wr-sweeper", rounds_main, s))
-            return s;
-        service_stop(&s->jobs);
-    }
+    s->jobs = workers_start("wr-jobs", 1);
+    if (s->jobs && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+        return s;
+    workers_stop(s->jobs);
     mem_free(s);
     return NULL;
 }
@@ -361,19 +335,11 @@ void sweeper_stop(struct sweeper *s)
     if (!s)
         return;
     service_stop(&s->rounds); /* it may submit jobs */
-    service_stop(&s->jobs);
+    workers_stop(s->jobs);
     mem_free(s);
 }
 
 void sweeper_submit(struct sweeper *s, struct job *job)
 {
-    job->next = NULL;
-    pthread_mutex_lock(&s->jobs.lock);
-    if (s->tail)
-        s->tail->next = job;
-    else
-        s->head = job;
-    s->tail = job;
-    pthread_cond_signal(&s->jobs.woken);
-    pthread_mutex_unlock(&s->jobs.lock);
+    workers_submit(s->jobs, job);
 }

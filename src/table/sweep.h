@@ -5,6 +5,7 @@
 #ifndef TABLE_SWEEP_H
 #define TABLE_SWEEP_H
 
+#include "base/workers.h"
 #include "widerow.h"
 
 struct sweeper;
@@ -15,11 +16,7 @@ struct sweeper *sweeper_start(struct wr_db *db);
 /* Runs the jobs that are queued, and stops. NULL is allowed. */
 void sweeper_stop(struct sweeper *s);
 
-/* Embedded in what is to run on the thread for jobs, in turn, where engine calls may block. */
-struct job {
-    void (*run)(struct job *self);
-    struct job *next;
-};
+/* Runs it on the thread for jobs, in turn, where engine calls may block. */
 void sweeper_submit(struct sweeper *s, struct job *job);
 
 /* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's
