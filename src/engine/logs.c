@@ -3,7 +3,10 @@
  *
  * Within one log whatever does not continue is its end: behind it may lie what a crash left of
  * writes that nobody had been answered, in any order. A gap is what lies between the end of one log
- * and the beginning of the next, for a log is begun only when the one before it is whole. */
+ * that has more than could be read, and the beginning of the next, for a log is begun only when the
+ * one before it is whole. (After a log that was read to its end one may be missing: logs that are
+ * no longer needed go newest first, and that may be interrupted. Those that are needed RocksDB
+ * misses itself.) */
 #include "engine/logs.h"
 
 #include "base/buf.h"
@@ -48,24 +51,30 @@ static bool batch_next(struct log_file *f, uint64_t *first, uint64_t *count)
     return true;
 }
 
-/* *next: the sequence number expected, 0 for any; moved on by what the log has. The number that is
- * there instead, if some are left out, or 0. */
-static uint64_t log_follow(struct log_file *f, uint64_t *next)
+struct follow {
+    uint64_t next; /* sequence number that the next log is to begin with; 0: any */
+    uint64_t log;  /* the one that says so, */
+    bool cut;      /* which has more than could be read */
+};
+
+/* The sequence number that the log begins with, if some are left out before it; else 0. */
+static uint64_t log_follow(struct log_file *f, struct follow *at, uint64_t number)
 {
-    uint64_t first, count, expected;
+    uint64_t first, count, expected, whole;
 
     if (!batch_next(f, &first, &count)) {
-        if (f->size && !*next)
-            *next = 1; /* there was something, so the next log does not begin anywhere */
+        if (f->size && !at->next) /* there was something, so the next one does not begin anywhere */
+            *at = (struct follow){1, number, true};
         return 0;
     }
-    if (*next && first > *next)
+    if (at->next && first > at->next)
         return first;
     do {
         expected = first + count;
+        whole = f->end;
     } while (batch_next(f, &first, &count) && first == expected);
-    if (expected > *next)
-        *next = expected;
+    if (expected > at->next)
+        *at = (struct follow){expected, number, whole < f->size};
     return 0;
 }
 
@@ -108,28 +117,25 @@ static size_t logs_list(struct ctx *c, const char *db, uint64_t **out)
 
 int logs_check(struct ctx *c, const char *db, uint64_t acked)
 {
-    uint64_t *logs, next = 0, found = 0, last = 0, i;
+    uint64_t *logs, found = 0, i;
     size_t count = logs_list(c, db, &logs);
     char path[PATH_BYTES_MAX];
+    struct follow at = {0};
     struct log_file f;
 
     for (i = 0; i < count && !found; i++) {
-        uint64_t before = next;
-
         snprintf(path, sizeof(path), "%s/%06llu.log", db, (unsigned long long)logs[i]);
         if (log_file_open(&f, path) != 0)
             continue; /* RocksDB will say what it thinks of that */
-        found = log_follow(&f, &next);
+        found = log_follow(&f, &at, logs[i]);
         log_file_close(&f);
-        if (next != before)
-            last = logs[i];
     }
-    if (!found || next > acked)
+    if (!found || !at.cut || at.next > acked)
         return E_OK;
     return fail(c, E_CORRUPT,
                 "%s/%06llu.log can be read up to sequence number %llu only, but %06llu.log begins "
                 "with %llu, and writes up to %llu were acknowledged",
-                db, (unsigned long long)last, (unsigned long long)next - 1,
+                db, (unsigned long long)at.log, (unsigned long long)at.next - 1,
                 (unsigned long long)logs[i - 1], (unsigned long long)found,
                 (unsigned long long)acked);
 }

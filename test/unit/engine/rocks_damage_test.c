@@ -349,6 +349,23 @@ static void test_older_log_record_types(void **state)
     assert_int_equal(t.harmless, 1);
 }
 
+/* Logs that are no longer needed are removed newest first: a kill may leave an old one alone. */
+static void test_old_log_left(void **state)
+{
+    static const uint8_t batch[7 + 12] = {[4] = 12, [6] = LOG_WHOLE, [7] = 1, [15] = 1};
+    struct tally t = {0};
+    struct bed b;
+    int fd;
+
+    (void)state;
+    bed_init_copy(&b);
+    fd = open(path_of(&b, "db/000001.log"), O_WRONLY | O_CREAT, 0600);
+    assert_int_equal(write(fd, batch, sizeof(batch)), sizeof(batch));
+    close(fd);
+    try_damaged(&b, &t, "an old log");
+    assert_int_equal(t.harmless, 1);
+}
+
 static void test_log_cut(void **state)
 {
     struct tally t = {0};
@@ -630,6 +647,7 @@ int main(void)
         cmocka_unit_test(test_log_flipped),
         cmocka_unit_test(test_older_log_record_types),
         cmocka_unit_test(test_manifest_record_types),
+        cmocka_unit_test(test_old_log_left),
         cmocka_unit_test(test_log_cut),
         cmocka_unit_test(test_log_deleted),
         cmocka_unit_test(test_manifest_flipped),
