@@ -5,8 +5,7 @@
  * A bucket with more than its share of the traffic is split at the middle one of these keys, so a
  * bucket's halves are about equally hot, whatever the keys look like, and a single hot key ends in
  * a bucket of its own. When there are more buckets than are kept, neighbours that are cold together
- * are joined, at the end of a step.
- */
+ * are joined, at the end of a step. */
 #include "table/heat_own.h"
 
 #define SPLIT_NOTES 8      /* a bucket that saw fewer is not judged yet */
