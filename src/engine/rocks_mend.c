@@ -168,6 +168,7 @@ static void mend(struct rocks *r)
 
         if (!rocks_pause(r, pause_ms))
             return;
+        rocks_lane_run(r); /* a read may have come late */
         /* Readers have the database as long as it cannot be closed anyway. */
         if (atomic_load(&r->squeezing) || (full && !rocks_space_to_open(r))) {
             pause_ms = MEND_PAUSE_MS_MIN; /* looking costs nothing */
@@ -179,6 +180,7 @@ static void mend(struct rocks *r)
         pause_ms = pause_ms * 2 > pause_ms_max ? pause_ms_max : pause_ms * 2;
     }
     committer_reset(r->committer);
+    rocks_tail_void(r); /* once more: what was read meanwhile of what is lost */
     pthread_mutex_lock(&r->lock);
     atomic_store(&r->failed, 0);
     r->reason[0] = 0;

@@ -82,12 +82,10 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 
     int code;
 
-    if (g->view == VIEW_LATEST && !rocks_tail_is_empty(r)) {
-        if (!g->early)
-            rocks_tail_append(r);
-        else if (rocks_tail_get(c, r, g, &code))
-            return code;
-    }
+    if (g->view == VIEW_LATEST && !g->early)
+        rocks_tail_append(r);
+    else if (g->view == VIEW_LATEST && rocks_tail_get(c, r, g, &code))
+        return code;
     if (g->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
         rocks_slow_add(r, (struct slow){.c = c, .get = g});
         return E_LATER;

@@ -217,8 +217,8 @@ int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_do
     atomic_fetch_add(&x->bytes, size);
     atomic_fetch_add(&x->count, 1);
     full = t->bytes > TAIL_BYTES_MAX || t->edit_count > TAIL_EDITS_MAX;
+    committer_announce(r->committer); /* before anybody can append it */
     pthread_mutex_unlock(&x->lock);
-    committer_announce(r->committer);
     if (full)
         rocks_tail_append(r);
     return E_OK;
@@ -227,15 +227,17 @@ int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_do
 bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
 {
     struct tails *x = r->tails;
-    uint64_t hash = XXH3_64bits(g->key.ptr, g->key.len), number;
+    uint64_t hash = XXH3_64bits(g->key.ptr, g->key.len);
     const struct tail_edit *e;
 
     pthread_mutex_lock(&x->lock);
-    number = x->filling->number;
+    /* What it does not find here may still be unsynced, and lost in a failure. */
+    g->rests_on = x->filling->number;
     e = tail_find(x->filling, g->key, hash);
     if (!e) {
-        number = x->going->number;
         e = tail_find(x->going, g->key, hash);
+        if (e)
+            g->rests_on = x->going->number;
     }
     if (e) {
         uint8_t *copy = arena_try_alloc(&c->arena, e->len);
@@ -245,7 +247,6 @@ bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
             memcpy(copy, e->value, e->len);
         g->found = copy && e->type == EDIT_PUT;
         g->value = g->found ? bytes_of(copy, e->len) : BYTES_NONE;
-        g->rests_on = number;
     }
     pthread_mutex_unlock(&x->lock);
     return e != NULL;
@@ -298,8 +299,8 @@ void rocks_tail_append(struct rocks *r)
         w.arg = t->convoy;
         w.count = w.announced = t->convoy->count;
         code = rocks_append(r, &w);
-        if (code)
-            rocks_tail_void(r);
+        if (code && !rocks_write_is_void(r, &w))
+            rocks_tail_void(r); /* a void one took along what rests on it already */
         pthread_mutex_lock(&x->lock);
         tail_clear(t);
         atomic_fetch_sub(&x->count, w.count);

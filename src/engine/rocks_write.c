@@ -296,9 +296,10 @@ static bool slow_run(struct rocks *r, struct slow *s)
         empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
         s->scan->done(s->scan);
     } else {
-        int code = rocks_write_is_void(r, &s->write) ? E_BUSY : slow_write(r, s);
+        bool is_void = rocks_write_is_void(r, &s->write);
+        int code = is_void ? E_BUSY : slow_write(r, s);
 
-        if (code != E_OK && s->write.tail)
+        if (code != E_OK && s->write.tail && !is_void)
             rocks_tail_void(r);
         if (s->write.edits)
             rocksdb_writebatch_destroy(s->write.edits);
