@@ -260,6 +260,7 @@ static void rados_free(struct rados *r)
     rados_hints_free(r->hints);
     rados_survey_free(r->survey);
     pthread_cond_destroy(&r->idle);
+    pthread_mutex_destroy(&r->watch_lock);
     pthread_mutex_destroy(&r->lock);
     mem_free(r);
 }
@@ -276,6 +277,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
     r->hints = rados_hints_new(HINT_BYTES_MAX);
     r->survey = rados_survey_new();
     pthread_mutex_init(&r->lock, NULL);
+    pthread_mutex_init(&r->watch_lock, NULL);
     pthread_cond_init(&r->idle, NULL);
     code = connect_cluster(c, r, conf);
     if (!code)

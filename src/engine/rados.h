@@ -44,10 +44,12 @@ struct rados {
     uint64_t pending_bytes; /* of batches whose done() is to come */
     uint64_t under_way;     /* calls whose completion is to come, and operations */
 
-    uint64_t watch; /* for news; the three below are set by rados_listen() alone */
-    void (*on_news)(void *arg, struct news *n);
+    void (*on_news)(void *arg, struct news *n); /* set by rados_listen() alone, as the next */
     void *news_arg;
-    atomic_bool watching, watch_lost;
+    atomic_bool watch_lost;
+    pthread_mutex_t watch_lock; /* of what is below */
+    uint64_t watch;             /* for news; the client library's while `watching` */
+    bool watching;
 
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
     atomic_bool room_asking;       /* whether it is */

@@ -69,6 +69,7 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
+    uint64_t watch;
     int result;
 
     rados_listen_end(r);
@@ -77,42 +78,51 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
     r->on_news = on_each;
     r->news_arg = arg;
     atomic_store(&r->watch_lost, false);
-    result = rados_watch3(r->pool, name.text, &r->watch, on_news, on_lost, WATCH_SECONDS, r);
+    result = rados_watch3(r->pool, name.text, &watch, on_news, on_lost, WATCH_SECONDS, r);
     if (result) {
         char reason[96];
 
-        r->watch = 0;
         atomic_store(&r->watch_lost, true);
         return fail(c, E_UNAVAILABLE, "The pool gives no watch: %s.",
                     strerror_r(-result, reason, sizeof(reason)));
     }
-    atomic_store(&r->watching, true);
+    pthread_mutex_lock(&r->watch_lock);
+    r->watch = watch;
+    r->watching = true;
+    pthread_mutex_unlock(&r->watch_lock);
     return E_OK;
 }
 
+/* The watch is freed by this, so nobody else may get hold of it any more. */
 void rados_listen_end(struct rados *r)
 {
-    if (!atomic_load(&r->watching))
+    uint64_t watch;
+    bool watching;
+
+    pthread_mutex_lock(&r->watch_lock);
+    watch = r->watch;
+    watching = r->watching;
+    r->watching = false;
+    pthread_mutex_unlock(&r->watch_lock);
+    if (!watching)
         return;
-    atomic_store(&r->watching, false);
-    rados_unwatch2(r->pool, r->watch);
+    rados_unwatch2(r->pool, watch);
     rados_watch_flush(r->cluster);
-    r->watch = 0;
 }
 
 int64_t rados_touch_ms(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
-    int age;
+    int age = -1;
 
-    if (!atomic_load(&r->watching) || atomic_load(&r->watch_lost))
-        return INT64_MAX;
-    age = rados_watch_check(r->pool, r->watch);
-    if (age < 0) {
-        atomic_store(&r->watch_lost, true);
-        return INT64_MAX;
+    pthread_mutex_lock(&r->watch_lock);
+    if (r->watching && !atomic_load(&r->watch_lost)) {
+        age = rados_watch_check(r->pool, r->watch);
+        if (age < 0)
+            atomic_store(&r->watch_lost, true);
     }
-    return age;
+    pthread_mutex_unlock(&r->watch_lock);
+    return age < 0 ? INT64_MAX : age;
 }
 
 /* ---- telling and asking ---- */

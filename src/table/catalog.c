@@ -434,6 +434,7 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
     int code;
 
     cat->db = db;
+    atomic_init(&cat->reloading, true);
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);
     code = catalog_load_number(c, db->engine, CATALOG_LEASE, &lease);

@@ -39,6 +39,9 @@ struct table {
 int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
 /* Once there is a sweeper: hears from now on what other processes change. */
 int catalog_start(struct ctx *c, struct catalog *cat);
+/* The opposite, while the sweeper still works and no request is under way. Who is out of touch
+ * stays so. NULL is allowed. Blocks. */
+void catalog_stop(struct catalog *cat);
 void catalog_close(struct catalog *cat);
 
 /* A reference to the table, or E_NOT_EXIST. `name` was checked. */

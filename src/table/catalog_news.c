@@ -8,6 +8,8 @@
 #include "table/peers.h"
 #include "table/wait.h"
 
+#include <unistd.h>
+
 bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
 {
     struct buf b;
@@ -111,31 +113,56 @@ static int reload_all(struct ctx *c, struct catalog *cat)
     return texts_changed(&cat->db->texts);
 }
 
+/* By whoever has set `reloading`. */
+static int catch_up(struct ctx *c, struct catalog *cat)
+{
+    struct engine *e = cat->db->engine;
+    uint64_t missed = atomic_load(&cat->missed);
+
+    if (engine_touch_ms(e) == INT64_MAX)
+        TRY(listen_begin(c, cat));
+    if (engine_touch_ms(e) >= ENGINE_TOUCH_MS)
+        return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
+    TRY(reload_all(c, cat));
+    atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+    return E_OK;
+}
+
 static void reload_run(struct job *self)
 {
     struct catalog *cat = PORT_CONTAINER(self, struct catalog, reload);
-    struct engine *e = cat->db->engine;
-    uint64_t missed = atomic_load(&cat->missed);
     struct ctx c;
-    int code = E_OK;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (engine_touch_ms(e) == INT64_MAX)
-        code = listen_begin(&c, cat);
-    if (!code && engine_touch_ms(e) < ENGINE_TOUCH_MS && !reload_all(&c, cat)) {
-        atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+    if (!catch_up(&c, cat))
         log_info(&cat->db->log, "catalog: in touch with the other servers again");
-    }
     ctx_release(&c);
     atomic_store(&cat->reloading, false);
 }
 
 int catalog_start(struct ctx *c, struct catalog *cat)
 {
+    int code;
+
     if (!catalog_is_shared(cat))
         return E_OK;
-    TRY(listen_begin(c, cat));
-    return reload_all(c, cat);
+    cat->started = true;
+    code = catch_up(c, cat);
+    atomic_store(&cat->reloading, false);
+    return code;
+}
+
+void catalog_stop(struct catalog *cat)
+{
+    struct ctx c;
+
+    if (!cat || !cat->started)
+        return;
+    while (atomic_exchange(&cat->reloading, true)) /* the sweeper ends what it has begun */
+        usleep(1000);
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    engine_listen(&c, cat->db->engine, NULL, NULL);
+    ctx_release(&c);
 }
 
 static bool is_stale(const struct catalog *cat)

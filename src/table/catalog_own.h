@@ -47,7 +47,10 @@ struct catalog {
     _Atomic uint64_t missed;       /* how often news may have been missed */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
     struct job reload;
+    /* Somebody listens anew and reads all, or nobody may: true until catalog_start() has ended, and
+     * from catalog_stop() on. */
     atomic_bool reloading;
+    bool started;  /* catalog_start() was called */
     uint64_t slot; /* tells our numbers from those of the others */
 };
 

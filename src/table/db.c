@@ -219,15 +219,9 @@ void wr_close(struct wr_db *db)
     scrubber_stop(db->scrubber);
     balancer_stop(db->balancer);
 
-    if (db->catalog && !(db->caps & ENGINE_SOLE_WRITER)) { /* no more jobs of its news */
-        struct ctx c;
-
-        ctx_init(&c, &db->clock, &db->log, NULL, 0);
-        engine_listen(&c, db->engine, NULL, NULL);
-        ctx_release(&c);
-    }
     while (atomic_load(&db->requests) > 0) /* some wait for the sweeper */
-        usleep(1000); /* at the end of a process's life a short nap does no harm */
+        usleep(1000);          /* at the end of a process's life a short nap does no harm */
+    catalog_stop(db->catalog); /* no more jobs of its news */
     sweeper_stop(db->sweeper);
     size_watch_stop(db->sizes); /* jobs of the sweeper ask it */
     rekeyer_stop(db->rekeyer);
