@@ -76,8 +76,8 @@ struct get {
     bool found;
     bytes value;
     bool settled; /* VIEW_LATEST: it is known that this was durable; else it may come to nothing */
-    /* With `early`: not 0 if what was found, or not found, may still come to nothing: the engine may
-     * refuse the batch it is of, or lose it in a failure. It then goes into the batch that is
+    /* With `early`: not 0 if what was found, or not found, may still come to nothing: the engine
+     * may refuse the batch it is of, or lose it in a failure. It then goes into the batch that is
      * decided by it. */
     uint64_t rests_on;
 };
