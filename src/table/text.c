@@ -99,12 +99,14 @@ static void wipe(bytes b)
         explicit_bzero((void *)(uintptr_t)b.ptr, b.len);
 }
 
-/* The stored bytes in the arena of c; found false: none. */
+/* The stored bytes in the arena of c; found false: none. What we are about to store ourselves is
+ * not there before it is there to stay: it may fail, and who had taken it would pass over the
+ * version that stands in its place. */
 static int text_get(struct ctx *c, struct wr_db *db, const char *name, struct get *get)
 {
     *get = (struct get){.partition = PARTITION_SYSTEM,
                         .key = catalog_text_key(&c->arena, bytes_str(name)),
-                        .view = VIEW_LATEST};
+                        .view = VIEW_DURABLE};
     return wait_get(c, db->engine, get);
 }
 
