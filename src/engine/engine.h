@@ -294,7 +294,8 @@ struct engine_ops {
      * answered until then. done(arg, NULL): nobody could be asked. */
     void (*ask)(struct engine *e, bytes text, int64_t wait_ms,
                 void (*done)(void *arg, const struct answers *a), void *arg);
-    /* How long ago it was sure that no news was missed. INT64_MAX: the touch is lost. */
+    /* How long ago it was sure that no news was missed, and all of it was done. INT64_MAX: the
+     * touch is lost. */
     int64_t (*touch_ms)(struct engine *e);
 
     /* The rest only with ENGINE_FILES. */

@@ -50,6 +50,7 @@ struct rados {
     pthread_mutex_t watch_lock; /* of what is below */
     uint64_t watch;             /* for news; the client library's while `watching` */
     bool watching;
+    struct rados_news *first_news, *last_news; /* that are not done; in the order they came */
 
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
     atomic_bool room_asking;       /* whether it is */

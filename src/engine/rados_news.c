@@ -2,8 +2,9 @@
  * system partition.
  *
  * A notification ends when every watcher has acknowledged it, or NEWS_WAIT_MS after it was sent. A
- * process that is silent (paused, cut off) keeps nobody waiting longer, for it asks before it uses
- * what it knows whether its watch was confirmed less than ENGINE_TOUCH_MS ago, which is shorter. */
+ * process that is silent (paused, cut off, busy) keeps nobody waiting longer, for it asks before it
+ * uses what it knows whether less than ENGINE_TOUCH_MS have passed, which is shorter, since its
+ * watch was confirmed and since the oldest news came that it has not done. */
 #include "engine/rados.h"
 
 #include <errno.h>
@@ -17,7 +18,36 @@ struct rados_news {
     struct news base;
     struct rados *r;
     uint64_t notification, cookie;
+    int64_t came_ms; /* monotonic */
+    struct rados_news *before, *next;
 };
+
+static void news_add(struct rados *r, struct rados_news *n)
+{
+    n->came_ms = clock_mono_ms(r->clock);
+    pthread_mutex_lock(&r->watch_lock);
+    n->before = r->last_news;
+    if (n->before)
+        n->before->next = n;
+    else
+        r->first_news = n;
+    r->last_news = n;
+    pthread_mutex_unlock(&r->watch_lock);
+}
+
+static void news_remove(struct rados *r, struct rados_news *n)
+{
+    pthread_mutex_lock(&r->watch_lock);
+    if (n->before)
+        n->before->next = n->next;
+    else
+        r->first_news = n->next;
+    if (n->next)
+        n->next->before = n->before;
+    else
+        r->last_news = n->before;
+    pthread_mutex_unlock(&r->watch_lock);
+}
 
 static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t from, void *data,
                     size_t len)
@@ -40,6 +70,7 @@ static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t 
     n->notification = notification;
     n->cookie = cookie;
     rados_hold(r);
+    news_add(r, n);
     r->on_news(r->news_arg, &n->base);
 }
 
@@ -49,6 +80,7 @@ void rados_news_done(struct engine *e, struct news *news, bytes answer)
     struct rados_name name = rados_name(PARTITION_SYSTEM);
 
     (void)e;
+    news_remove(n->r, n);
     rados_notify_ack(n->r->pool, name.text, n->notification, n->cookie, answer.ptr,
                      (int)answer.len);
     rados_release(n->r);
@@ -113,16 +145,21 @@ void rados_listen_end(struct rados *r)
 int64_t rados_touch_ms(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    int64_t waiting = 0;
     int age = -1;
 
     pthread_mutex_lock(&r->watch_lock);
+    if (r->first_news)
+        waiting = clock_mono_ms(r->clock) - r->first_news->came_ms;
     if (r->watching && !atomic_load(&r->watch_lost)) {
         age = rados_watch_check(r->pool, r->watch);
         if (age < 0)
             atomic_store(&r->watch_lost, true);
     }
     pthread_mutex_unlock(&r->watch_lock);
-    return age < 0 ? INT64_MAX : age;
+    if (age < 0)
+        return INT64_MAX;
+    return age > waiting ? age : waiting;
 }
 
 /* ---- telling and asking ---- */
@@ -178,7 +215,7 @@ static void on_told(rados_completion_t completion, void *arg)
         hand_over(t);
     else if (t->asked)
         t->asked(t->arg, NULL);
-    else /* Who was silent so long does not use what he knew. */
+    else /* Who was silent so long does not use what he knew (rados_touch_ms). */
         t->told(t->arg, reached ? E_OK : E_UNSURE);
     if (t->reply)
         rados_buffer_free(t->reply);

@@ -48,6 +48,7 @@ struct heard {
     struct job job;
     struct catalog *cat;
     struct news *news;
+    int64_t came_ms; /* monotonic */
 };
 
 static void heard_run(struct job *self)
@@ -62,7 +63,9 @@ static void heard_run(struct job *self)
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     if (peers_is_question(h->news->text)) {
         code = E_OK;
-        answer = peers_answer(&c, cat->db, h->news->text);
+        /* Else nobody waits for it any more. */
+        if (clock_mono_ms(&cat->db->clock) - h->came_ms < PEERS_WAIT_MS)
+            answer = peers_answer(&c, cat->db, h->news->text);
     } else if (r.bad)
         code = E_CORRUPT;
     else if (!instance.len)
@@ -83,8 +86,9 @@ static void on_news(void *arg, struct news *n)
 
     h->cat = cat;
     h->news = n;
+    h->came_ms = clock_mono_ms(&cat->db->clock);
     h->job.run = heard_run;
-    sweeper_submit(cat->db->sweeper, &h->job);
+    sweeper_hear(cat->db->sweeper, &h->job);
 }
 
 static int listen_begin(struct ctx *c, struct catalog *cat)
@@ -188,7 +192,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         return E_OK;
     if (!atomic_exchange(&cat->reloading, true)) {
         cat->reload.run = reload_run;
-        sweeper_submit(cat->db->sweeper, &cat->reload);
+        sweeper_hear(cat->db->sweeper, &cat->reload); /* behind what was told before */
     }
     return fail(c, E_UNAVAILABLE,
                 "This server is out of touch with the others; it reads its tables again.");

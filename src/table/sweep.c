@@ -20,12 +20,12 @@
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
 #define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
-/* Two threads: a round of removals may take minutes where every read is a round trip, and a job is
- * often something that another process waits for. */
+/* A round of removals may take minutes where every read is a round trip, and so may a job; what
+ * other processes tell must wait for neither. */
 struct sweeper {
     struct wr_db *db;
     struct service rounds;
-    struct workers *jobs;
+    struct workers *jobs, *news;
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -320,12 +320,16 @@ static void *rounds_main(void *arg)
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
+    bool shared = !(db->caps & ENGINE_SOLE_WRITER);
 
     s->db = db;
     s->jobs = workers_start("wr-jobs", 1);
-    if (s->jobs && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+    if (shared)
+        s->news = workers_start("wr-news", 1);
+    if (s->jobs && (s->news || !shared) && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
         return s;
     workers_stop(s->jobs);
+    workers_stop(s->news);
     mem_free(s);
     return NULL;
 }
@@ -334,12 +338,18 @@ void sweeper_stop(struct sweeper *s)
 {
     if (!s)
         return;
-    service_stop(&s->rounds); /* it may submit jobs */
+    service_stop(&s->rounds); /* it may submit jobs, and these more */
     workers_stop(s->jobs);
+    workers_stop(s->news);
     mem_free(s);
 }
 
 void sweeper_submit(struct sweeper *s, struct job *job)
 {
     workers_submit(s->jobs, job);
+}
+
+void sweeper_hear(struct sweeper *s, struct job *job)
+{
+    workers_submit(s->news, job);
 }
