@@ -3,10 +3,12 @@
 #define SERVER_KEY_FILE_H
 
 #include "base/log.h"
+#include "widerow.h"
 
 #include <stddef.h>
 
-#define KEY_FILE_BYTES_MAX (1 << 20)
+/* A copy of the shared keys has a line of its own (shared_keys.c). */
+#define KEY_FILE_BYTES_MAX (WR_TEXT_BYTES_MAX + 256)
 
 /* The text of `file` with a NUL behind it, to be freed by key_file_free(). Warns if others than its
  * owner may read it. Not 0: `message` says in one line what is wrong and how to mend it. */

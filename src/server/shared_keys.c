@@ -170,8 +170,11 @@ static int follow(struct shared_keys *k, const struct wr_text *stored, enum keys
     pthread_mutex_lock(&k->lock);
     if (stored->version)
         code = take(k, stored, false, message, size);
-    if (!code)
+    if (!code) {
         code = file_read(k, file, message, size);
+        if (code && stored->version)
+            *step = KEYS_STALE; /* whatever it says, it does not count */
+    }
     if (!code) {
         *step = keys_step_of(*file, stored);
         if (*step == KEYS_WRITE && stored->version == k->version)
@@ -181,18 +184,21 @@ static int follow(struct shared_keys *k, const struct wr_text *stored, enum keys
     return code;
 }
 
-/* On the database's own thread: others have changed the keys. */
+/* On the database's own thread: others have changed the keys. Not 0: they may be others than those
+ * in use. What is there and makes no sense, to this program at least, is known: nobody need wait
+ * for it to be read again. */
 static int on_change(void *arg)
 {
     struct shared_keys *k = arg;
     struct wr_text stored;
     enum keys_step step;
     char message[1024], *file = NULL;
+    int code = wr_text_load(k->db, NAME, &stored, message, sizeof(message));
 
-    if (wr_text_load(k->db, NAME, &stored, message, sizeof(message))) {
+    if (code) {
         log_error(k->log, "keys: the shared access keys cannot be read, those before stay: %s",
                   message);
-        return E_UNAVAILABLE;
+        return code == E_FORMAT || code == E_CORRUPT ? E_OK : E_UNAVAILABLE;
     }
     if (follow(k, &stored, &step, &file, message, sizeof(message)))
         log_error(k->log, "keys: %s", message);
@@ -312,7 +318,7 @@ static int start(struct shared_keys *k, char *message, size_t size)
     enum keys_step step;
     int code = settle_all(k, &step, message, size);
 
-    if (code == E_CONFLICT && step == KEYS_STALE) {
+    if (code && step == KEYS_STALE) {
         log_error(k->log, "keys: %s", message);
         return E_OK;
     }

@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 #include "server/key_file.h"
+#include "table/db.h"
+#include "table/wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
+#undef fail /* the name is ctx.h's in this house */
 
 #define TEXT "# a note\nmain id secret\n"
 /* Written by servers that are in use: a change of this line needs a reader of both. */
@@ -280,6 +283,88 @@ static void test_text_of_nonsense(void **state)
     assert_non_null(strstr(b->message, "the shared access keys line 1: not"));
 }
 
+/* In place of what is stored. */
+static void store_bytes(struct bed *b, bytes value)
+{
+    struct ctx c;
+    struct edit edit = {EDIT_PUT, BYTES_NONE, value};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+
+    ctx_init(&c, &b->clock, &b->log, NULL, 0);
+    edit.key = catalog_text_key(&c.arena, BYTES_LIT("keys"));
+    assert_int_equal(wait_apply(&c, b->db->engine, &batch), E_OK);
+    ctx_release(&c);
+}
+
+/* A newer program's text, or a damaged one, is no reason to serve nothing. */
+static void test_text_of_another_form(void **state)
+{
+    struct bed *b = *state;
+
+    write_file(b, "", TEXT);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    store_bytes(b, BYTES_LIT("\2.........."));
+    assert_int_equal(texts_changed(&b->db->texts), E_OK);
+    assert_non_null(strstr(b->logged, "is of version 2; this program reads 1"));
+    store_bytes(b, BYTES_LIT("\1"));
+    assert_int_equal(texts_changed(&b->db->texts), E_OK);
+    assert_non_null(strstr(b->logged, "those before stay: A shared text is damaged"));
+    assert_true(knows(b, "id"));
+    stop(b);
+    assert_int_equal(start(b, NULL, NULL), E_CORRUPT);
+}
+
+static void test_odd_file(void **state)
+{
+    struct bed *b = *state;
+
+    assert_int_equal(mkdir(b->file, 0700), 0);
+    assert_int_equal(start(b, NULL, NULL), E_PARAMETER); /* it may be meant to have the keys */
+    stop(b);
+    rmdir(b->file);
+    write_file(b, "", TEXT);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    stop(b);
+
+    unlink(b->file);
+    assert_int_equal(mkdir(b->file, 0700), 0);
+    b->logged[0] = 0;
+    assert_int_equal(start(b, NULL, NULL), 0); /* there are keys */
+    assert_true(knows(b, "id"));
+    assert_non_null(strstr(b->logged, "is not a file"));
+    assert_int_equal(publish(b), E_PARAMETER);
+    assert_non_null(strstr(b->message, "is not a file"));
+    rmdir(b->file);
+    assert_int_equal(publish(b), 0);
+}
+
+/* The copy of the largest text can be read again. */
+static void test_large_file(void **state)
+{
+    struct bed *b = *state;
+    size_t n = WR_TEXT_BYTES_MAX;
+    char *text = mem_alloc(n + 2), *copy;
+
+    memset(text, '\n', n);
+    memcpy(text, TEXT, strlen(TEXT));
+    text[n] = 0;
+    write_file(b, "", text);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    copy = file_text(b);
+    assert_true(strlen(copy) > n);
+    key_file_free(copy);
+    assert_int_equal(publish(b), 0);
+    stop(b);
+    assert_int_equal(start(b, NULL, NULL), 0);
+    assert_int_equal(shared_keys_version(b->keys), 1);
+    text[n] = '\n';
+    text[n + 1] = 0;
+    write_file(b, "# Version 1 of the shared keys (0); leave this line as it is.\n", text);
+    assert_int_equal(publish(b), E_PARAMETER);
+    assert_non_null(strstr(b->message, "is the most"));
+    mem_free(text);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -291,6 +376,9 @@ int main(void)
         TEST(test_own_file_and_environment),
         TEST(test_edits),
         TEST(test_text_of_nonsense),
+        TEST(test_text_of_another_form),
+        TEST(test_odd_file),
+        TEST(test_large_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
