@@ -1,12 +1,13 @@
-/* peers.c: questions are news whose first number no instance's name is as long as:
- *     varint QUESTION | version | question | place id | instance | table | more
+/* peers.c: questions are news of a table (catalog_news_text) of the instance without a name, which
+ * does not exist. That is what a program reads in them that does not know questions; it looks, and
+ * acknowledges.
+ *     varint 0 | version | question | place id | instance | table | more
  * (texts with their lengths in front). An answer begins with the same version. They pass between
  * processes only; who does not know a version is silent. */
 #include "table/peers.h"
 
 #include "table/wait.h"
 
-#define QUESTION (1u << 20)
 #define VERSION 1
 #define COUNT_EVERY_MS 10000
 
@@ -27,7 +28,7 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
     struct buf b;
 
     buf_init(&b, a, 256 + more.len);
-    buf_put_varint(&b, QUESTION);
+    buf_put_varint(&b, 0);
     buf_put_u8(&b, VERSION);
     buf_put_u8(&b, (uint8_t)question);
     if (t) {
@@ -45,7 +46,7 @@ bool peers_is_question(bytes news)
 {
     struct reader r = reader_of(news);
 
-    return read_varint(&r) == QUESTION && !r.bad;
+    return read_varint(&r) == 0 && reader_left(&r); /* else texts have changed */
 }
 
 static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, struct reader *in,
