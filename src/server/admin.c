@@ -19,10 +19,12 @@ static void answer_ready(struct admin *a, struct http_request *r)
     struct wr_status status;
 
     wr_status(a->db, &status);
-    if (status.writable)
-        answer(r, 200, BYTES_LIT("ready\n"));
-    else
+    if (!status.writable)
         answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.reason));
+    else if (!wr_in_touch(a->db))
+        answer(r, 503, BYTES_LIT("not ready: out of touch with the other servers\n"));
+    else
+        answer(r, 200, BYTES_LIT("ready\n"));
 }
 
 static void answer_metrics(struct admin *a, struct http_request *r)
