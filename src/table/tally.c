@@ -23,7 +23,8 @@
 #define NOTES_A_DRAIN 1000 /* of a ring; more are thinned out */
 #define THIN_MAX 0xFFFFu
 #define HOT_KEYS 128
-#define GIVEN_HOT_MAX 128 /* keys that are given away */
+#define GIVEN_HOT_MAX 128        /* keys that are given away */
+#define OWN_BYTES_MAX (4u << 20) /* of our map, to be joined with the others' */
 #define HOUR_MINUTES 60
 #define BUCKET_COST 320 /* bytes a live bucket takes with its samples, about */
 #define WATCH_SLOTS 256 /* a power of two, above twice the keys watched */
@@ -646,23 +647,6 @@ static void take_given(struct given *g, bytes from)
     mem_free(hot);
 }
 
-/* From the sum of all, the map of this process included. */
-static void report_merged(struct heat *all, const struct heat *own, struct arena *a,
-                          const struct heat_ask *ask, struct tally_report *out)
-{
-    struct arena tmp;
-    struct buf b;
-
-    arena_init(&tmp, NULL, 0);
-    buf_init(&b, &tmp, 4096);
-    if (own) {
-        heat_give(own, &b, ask->minute, ask->minutes, SIZE_MAX);
-        (void)heat_take(all, buf_bytes(&b));
-    }
-    heat_report(all, a, ask, &out->grid);
-    arena_release(&tmp);
-}
-
 bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
                   const struct heat_ask *ask, size_t hot_max, const bytes *given,
                   size_t given_count, struct tally_report *out)
@@ -670,8 +654,12 @@ bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
     struct given g = {.heat = heat_new(tt->parts, 0, 0),
                       .hot = ARENA_ARRAY(a, struct sketch *, given_count + 2)};
     struct heat_ask now = *ask;
+    struct arena tmp;
+    struct buf own;
     bool noted;
 
+    arena_init(&tmp, NULL, 0);
+    buf_init(&own, &tmp, 4096);
     *out = (struct tally_report){.hot_count = 0};
     for (size_t i = 0; i < given_count; i++)
         take_given(&g, given[i]);
@@ -679,10 +667,10 @@ bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
     drain_locked(t);
     now.minute = t->minute;
     noted = tt->heat != NULL;
-    if (given_count)
-        report_merged(g.heat, tt->heat, a, &now, out);
-    else
+    if (!given_count)
         heat_report(noted ? tt->heat : g.heat, a, &now, &out->grid);
+    else if (noted)
+        heat_give(tt->heat, &own, now.minute, now.minutes, OWN_BYTES_MAX);
     out->buckets = heat_buckets(noted ? tt->heat : g.heat);
     g.hot[0] = tt->hot[0];
     g.hot[1] = tt->hot[1];
@@ -690,6 +678,12 @@ bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
     out->hot_minutes = hot_minutes(t, tt);
     out->missed = missed(t) + g.missed;
     pthread_mutex_unlock(&t->lock);
+    if (given_count) { /* not under the lock: it takes longer than our own map */
+        if (own.len)
+            (void)heat_take(g.heat, buf_bytes(&own));
+        heat_report(g.heat, a, &now, &out->grid);
+    }
+    arena_release(&tmp);
     if (g.hot_minutes > out->hot_minutes)
         out->hot_minutes = g.hot_minutes;
     for (size_t i = 0; i < g.hot_count; i++)
