@@ -192,7 +192,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         return E_OK;
     if (!atomic_exchange(&cat->reloading, true)) {
         cat->reload.run = reload_run;
-        sweeper_hear(cat->db->sweeper, &cat->reload); /* behind what was told before */
+        sweeper_hear(cat->db->sweeper, &cat->reload);
     }
     return fail(c, E_UNAVAILABLE,
                 "This server is out of touch with the others; it reads its tables again.");

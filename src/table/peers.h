@@ -48,10 +48,10 @@ struct peers_ask {
 /* Any thread. The owner keeps it until run(). Requests alone may ask so: wr_close() waits for them.
  */
 void peers_ask(struct peers_ask *ask);
-/* Blocks instead of run(): not for the thread for news, which answers others. */
+/* Blocks instead of run(): not for the threads for news, which answer others. */
 void peers_ask_now(struct peers_ask *ask);
 
-/* Is the news a question, and the answer to it (empty: none). On the thread for news. */
+/* Is the news a question, and the answer to it (empty: none). On a thread for news. */
 bool peers_is_question(bytes news);
 bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news);
 

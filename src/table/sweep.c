@@ -324,8 +324,8 @@ struct sweeper *sweeper_start(struct wr_db *db)
 
     s->db = db;
     s->jobs = workers_start("wr-jobs", 1);
-    if (shared)
-        s->news = workers_start("wr-news", 1);
+    if (shared) /* two: one may be reading all tables, for longer than news may wait */
+        s->news = workers_start("wr-news", 2);
     if (s->jobs && (s->news || !shared) && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
         return s;
     workers_stop(s->jobs);

@@ -1,4 +1,4 @@
-/* sweep.h: the database's own threads: one for jobs that may block, one for news of other
+/* sweep.h: the database's own threads: one for jobs that may block, two for news of other
  * processes, one for the removal of what nobody can see any more: dropped tables, detached data
  * without a row, rows past their TTL.
  *
@@ -20,8 +20,8 @@ void sweeper_stop(struct sweeper *s);
 /* Runs it on the thread for jobs, in turn, where engine calls may block. */
 void sweeper_submit(struct sweeper *s, struct job *job);
 
-/* The same on the thread for news, where there are others that tell some: they wait for it, so it
- * is for what ends soon. */
+/* The same on one of the threads for news, in no order, where there are others that tell some: they
+ * wait for it, so it is for what ends soon. */
 void sweeper_hear(struct sweeper *s, struct job *job);
 
 /* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's

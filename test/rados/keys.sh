@@ -114,11 +114,13 @@ check "and the tables" sh -c "WIDEROW_INSTANCE=local '$BUILD/widerow' scan t --d
 # One that is paused while a key goes does not take it when it wakes.
 if [ "$TIER" = nightly ]; then
     check "another one" start d
+    check "and one more" start e
     all="c d"
-    kill -STOP "${pids[d]}"
+    kill -STOP "${pids[d]}" "${pids[e]}"
     edit c '/later/d'
     check "a key is removed while a server hangs" hangup c "$applied 6"
-    kill -CONT "${pids[d]}"
+    kill -CONT "${pids[d]}" "${pids[e]}"
+    check "one that wakes out of touch ends as well as any" stop e
     check "it does not take the key" fails "OTSAuthFailed|OTSServerUnavailable" ask d later later-secret-1 tables
     sleep 6
     check "and has caught up by itself" unknown later later-secret-1 d
