@@ -154,11 +154,11 @@ if [ "$nightly" ]; then
 fi
 for engine in mem rocks; do
     for door in library http; do
-        once "spec-$engine-$door" 60 "$BUILD/test/spec" --engine $engine --door $door --every-code \
+        once "spec-$engine-$door" 120 "$BUILD/test/spec" --engine $engine --door $door --every-code \
             --widerowd "$BUILD/widerowd" test/spec/*.spec
     done
 done
-once spec-wide 60 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+once spec-wide 120 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
 # Every key layout answers like the plain one. What is not about rows is left to the suites above.
 rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|strict|throughput|tables_.*)\.spec$')
 spread() {
