@@ -13,7 +13,9 @@
 
 int key_file_read(const char *file, struct log *log, char **out, char *message, size_t size)
 {
-    FILE *f = fopen(file, "r");
+    /* A pipe would be waited for. */
+    int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
     struct stat st;
     size_t n;
 

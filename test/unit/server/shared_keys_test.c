@@ -322,6 +322,10 @@ static void test_odd_file(void **state)
     assert_int_equal(start(b, NULL, NULL), E_PARAMETER); /* it may be meant to have the keys */
     stop(b);
     rmdir(b->file);
+    assert_int_equal(mkfifo(b->file, 0600), 0);
+    assert_int_equal(start(b, NULL, NULL), E_PARAMETER);
+    stop(b);
+    unlink(b->file);
     write_file(b, "", TEXT);
     assert_int_equal(start(b, NULL, NULL), 0);
     stop(b);
