@@ -143,7 +143,8 @@ struct edit {
 
 /* Guards and edits that land together or not at all. Edits count in order: the last one to a key
  * wins. A batch without edits is a barrier, which may carry guards on what was read: done() is
- * called when all that was applied before is durable. */
+ * called when all that was applied before is durable. Guards, edits and their bytes stay where they
+ * are until done() is called; the batch itself is used during the call only. */
 struct batch {
     partition_id partition;
     const struct guard *guards;

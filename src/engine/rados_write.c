@@ -31,7 +31,7 @@ struct parked {
 };
 
 struct pending {
-    const struct batch *batch;
+    struct batch batch; /* what it points to stays with who asked for it */
     apply_done done;
     void *arg;
     struct pending *next;
@@ -104,7 +104,7 @@ static const struct edit *edit_of(const struct pending *list, bytes key)
     const struct edit *hit = NULL;
 
     for (const struct pending *p = list; p; p = p->next) {
-        const struct batch *b = p->batch;
+        const struct batch *b = &p->batch;
 
         for (size_t i = b->edit_count; i-- > 0;)
             if (bytes_equal(b->edits[i].key, key)) {
@@ -166,10 +166,10 @@ enum pending_state rados_pending_scan(struct rados *r, const struct scan *s, voi
     pthread_mutex_lock(&r->lock);
     l = *lane_slot(r, s->partition);
     for (struct pending *p = l ? l->flying : NULL; p; p = p->next)
-        if (batch_meets(p->batch, s))
+        if (batch_meets(&p->batch, s))
             last = p;
     for (struct pending *p = l ? l->waiting : NULL; p; p = p->next)
-        if (batch_meets(p->batch, s))
+        if (batch_meets(&p->batch, s))
             last = p;
     if (last) {
         parked = mem_alloc(sizeof(*parked));
@@ -264,7 +264,7 @@ static void add_guard(struct shipment *s, struct pending *p, const struct guard 
 
 static void add_batch(struct shipment *s, struct pending *p)
 {
-    const struct batch *b = p->batch;
+    const struct batch *b = &p->batch;
 
     for (size_t i = 0; i < b->guard_count && !p->code; i++)
         add_guard(s, p, &b->guards[i]);
@@ -323,8 +323,8 @@ static struct shipment *shipment_new(struct rados *r, struct lane *l, struct pen
     s->list = list;
     arena_init(&s->arena, NULL, 0);
     for (struct pending *p = list; p; p = p->next) {
-        guards += p->batch->guard_count;
-        edits += p->batch->edit_count;
+        guards += p->batch.guard_count;
+        edits += p->batch.edit_count;
     }
     for (s->slot_count = 8; s->slot_count < 2 * edits;)
         s->slot_count *= 2;
@@ -443,7 +443,7 @@ static bool lane_load(struct rados *r, struct lane *l)
     }
     for (at = &l->waiting; *at; at = &(*at)->next) {
         total += (*at)->bytes;
-        edits += (*at)->batch->edit_count + (*at)->batch->guard_count;
+        edits += (*at)->batch.edit_count + (*at)->batch.guard_count;
         if (at != &l->waiting && (total > OP_BYTES_MAX || edits > OP_EDITS_MAX))
             break;
     }
@@ -535,7 +535,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
         return;
     }
     p = mem_zalloc(sizeof(*p));
-    p->batch = b;
+    p->batch = *b;
     p->done = done;
     p->arg = arg;
     p->bytes = size;

@@ -325,15 +325,18 @@ static void apply(struct tally *t, const struct slot *s)
         watch->bytes_written += f.n[WR_HEAT_BYTES];
 }
 
-/* Sets how many notes are left from now on by how many there were. */
-static void thin_out(struct ring *r)
+/* Sets how many notes are left from now on by how many there were in these microseconds. A thread
+ * that comes late finds more than are left in its usual time; then only the ring counts. */
+static void thin_out(struct ring *r, int64_t us)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_relaxed);
-    uint64_t rate = seen - r->seen_before;
+    uint64_t notes = seen - r->seen_before, late = us > DRAIN_US ? (uint64_t)us / DRAIN_US : 1;
     uint32_t thin = 0;
 
     r->seen_before = seen;
-    while (rate > (uint64_t)NOTES_A_DRAIN * (thin + 1) && thin < THIN_MAX)
+    while ((notes / late > (uint64_t)NOTES_A_DRAIN * (thin + 1) ||
+            notes > (uint64_t)SLOTS / 4 * 3 * (thin + 1)) &&
+           thin < THIN_MAX)
         thin = thin * 2 + 1;
     atomic_store_explicit(&r->thin, thin, memory_order_relaxed);
 }
@@ -487,12 +490,16 @@ size_t tally_bytes(struct tally *t)
 static void *tally_main(void *arg)
 {
     struct tally *t = arg;
+    int64_t before = clock_mono_us(t->clock);
 
     while (service_sleep(&t->service, DRAIN_US)) {
+        int64_t now = clock_mono_us(t->clock);
+
         pthread_mutex_lock(&t->lock);
         drain_locked(t);
         for (size_t i = 0; i < RINGS; i++)
-            thin_out(&t->rings[i]);
+            thin_out(&t->rings[i], now - before);
+        before = now;
         pthread_mutex_unlock(&t->lock);
     }
     return NULL;

@@ -366,6 +366,28 @@ static void test_barrier(void **state)
     assert_int_equal(stat.unsynced_bytes, 0);
 }
 
+/* A batch is the caller's again as soon as apply() returns, its edits when it is done. */
+static void test_batch_on_stack(void **state)
+{
+    enum { BATCHES = 50 };
+    struct bed *b = *state;
+    static struct bed_wait w[BATCHES];
+    static struct edit edits[BATCHES];
+    struct batch batch;
+
+    for (int i = 0; i < BATCHES; i++) {
+        w[i] = (struct bed_wait)BED_WAIT;
+        edits[i] = (struct edit){EDIT_PUT, arena_printf(&b->c.arena, "k%02d", i), BYTES_LIT("v")};
+        batch = (struct batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1};
+        engine_apply(&b->c, b->e, &batch, bed_wait_done, &w[i]);
+        memset(&batch, 0xA5, sizeof(batch));
+    }
+    for (int i = 0; i < BATCHES; i++)
+        assert_int_equal(bed_wait(&w[i]), E_OK);
+    bed_expect(b, "k00", "v");
+    bed_expect(b, "k49", "v");
+}
+
 static uint64_t size_of(struct bed *b, const char *start, const char *end)
 {
     struct key_range range = {bytes_str(start), bytes_str(end)};
@@ -635,26 +657,13 @@ int main(void)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_unknown_engine),
-        T(test_get_put_delete),
-        T(test_any_bytes),
-        T(test_big_value),
-        T(test_scan),
-        T(test_scan_ranges),
-        T(test_last_edit_wins),
-        T(test_guards),
-        T(test_guards_without_edits),
-        T(test_guards_race),
-        T(test_barrier),
-        T(test_size),
-        T(test_drop),
-        T(test_drop_large),
-        T(test_reopen),
-        T(test_random),
-        T(test_unknown_option),
-        T(test_recut),
-        T(test_walk),
-        T(test_guard_on_unsettled),
+        T(test_unknown_engine), T(test_get_put_delete), T(test_any_bytes),
+        T(test_big_value),      T(test_scan),           T(test_scan_ranges),
+        T(test_last_edit_wins), T(test_guards),         T(test_guards_without_edits),
+        T(test_guards_race),    T(test_barrier),        T(test_batch_on_stack),
+        T(test_size),           T(test_drop),           T(test_drop_large),
+        T(test_reopen),         T(test_random),         T(test_unknown_option),
+        T(test_recut),          T(test_walk),           T(test_guard_on_unsettled),
     };
 #undef T
 
