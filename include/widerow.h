@@ -671,11 +671,16 @@ struct wr_traffic {
 #undef X
 };
 
-/* A half-open range of partition-key values, in a table with hash buckets of (bucket, value) pairs.
- * INF_MIN and INF_MAX: open, or (between buckets) the bucket's end. */
+/* A half-open range of rows in the order of their keys, in a table with buckets of (bucket, key)
+ * pairs. As a rule its bounds are between partition-key values; over several servers a value that
+ * outgrew one partition goes on in further ones, between bounds of all key columns.
+ * begin and end are of the first key column, INF_MIN and INF_MAX: open, or (between buckets) the
+ * bucket's end. */
 struct wr_partition {
     uint64_t id; /* never used again */
     struct wr_value begin, end;
+    const struct wr_value *begin_more, *end_more; /* of the key columns behind it, if any */
+    size_t begin_more_count, end_more_count;
     uint32_t begin_bucket, end_bucket; /* 0 in tables without buckets */
     int64_t creation_us;
     uint64_t stored_bytes; /* about */

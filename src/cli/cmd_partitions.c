@@ -15,7 +15,8 @@ static const struct option_row rows[] = {
     {0},
 };
 
-static bytes bound_text(struct arena *a, const struct wr_value *v, uint32_t bucket)
+static bytes bound_text(struct arena *a, const struct wr_value *v, const struct wr_value *more,
+                        size_t more_count, uint32_t bucket)
 {
     struct buf b;
 
@@ -27,6 +28,10 @@ static bytes bound_text(struct arena *a, const struct wr_value *v, uint32_t buck
         buf_put_bytes(&b, v->type == WR_INF_MIN || bucket ? BYTES_LIT("-inf") : BYTES_LIT("+inf"));
     else
         print_value(&b, v);
+    for (size_t i = 0; i < more_count; i++) {
+        buf_put_u8(&b, ',');
+        print_value(&b, &more[i]);
+    }
     return buf_bytes(&b);
 }
 
@@ -69,8 +74,9 @@ static void print_all(struct arena *a, const struct wr_partition_list *l)
     for (size_t i = 0; i < l->count; i++) {
         const struct wr_partition *p = &l->partitions[i];
 
-        print_line(a, bound_text(a, &p->begin, p->begin_bucket),
-                   bound_text(a, &p->end, p->end_bucket), p->stored_bytes, &p->traffic);
+        print_line(a, bound_text(a, &p->begin, p->begin_more, p->begin_more_count, p->begin_bucket),
+                   bound_text(a, &p->end, p->end_more, p->end_more_count, p->end_bucket),
+                   p->stored_bytes, &p->traffic);
     }
     print_line(a, BYTES_LIT("the table"), BYTES_LIT(""), l->stored_bytes, &l->traffic);
     print_balance("reads ", l->traffic.read_reserved, l->traffic.read_units,
@@ -104,17 +110,33 @@ static bytes bound_json(struct arena *a, const struct wr_value *v)
     return buf_bytes(&b);
 }
 
+static bytes more_json(struct arena *a, const struct wr_value *more, size_t count)
+{
+    struct buf b;
+
+    buf_init(&b, a, 32);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            buf_put_u8(&b, ',');
+        print_value(&b, &more[i]);
+    }
+    return buf_bytes(&b);
+}
+
 static void print_all_json(struct arena *a, const struct wr_partition_list *l)
 {
     for (size_t i = 0; i < l->count; i++) {
         const struct wr_partition *p = &l->partitions[i];
         bytes begin = bound_json(a, &p->begin), end = bound_json(a, &p->end);
+        bytes begin_more = more_json(a, p->begin_more, p->begin_more_count);
+        bytes end_more = more_json(a, p->end_more, p->end_more_count);
         bytes head =
             arena_printf(a,
                          "\"id\":%" PRIu64 ",\"begin\":%.*s,\"end\":%.*s,"
+                         "\"begin_more\":[%.*s],\"end_more\":[%.*s],"
                          "\"begin_bucket\":%u,\"end_bucket\":%u,\"created_us\":%" PRId64 ",",
-                         p->id, BYTES_FMT(begin), BYTES_FMT(end), p->begin_bucket, p->end_bucket,
-                         p->creation_us);
+                         p->id, BYTES_FMT(begin), BYTES_FMT(end), BYTES_FMT(begin_more),
+                         BYTES_FMT(end_more), p->begin_bucket, p->end_bucket, p->creation_us);
 
         print_json(a, head.ptr, p->stored_bytes, &p->traffic);
     }

@@ -155,7 +155,7 @@ static void print_report(struct ctx *c, const char *table, const struct wr_sizes
     printf("\n");
     if (s->over)
         printf("WARNING: %s of them above %s (size_warn_bytes): the rows of one value cannot be "
-               "divided.\n",
+               "divided (on a pool: no atomic batch reaches all of them).\n",
                progress_format_count(s->over, over), progress_format_bytes(s->warn_bytes, warn));
     if (s->key_count)
         print_keys(c, s, top);

@@ -153,8 +153,8 @@ static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
     return cut_middle(samples, n, out);
 }
 
-/* Where a partition is an object, one that cannot be cut goes on growing: each time that it has
- * doubled. (On one map it is only a range, and the size watch warns.) */
+/* Where a partition is an object, one row that outgrows it goes on growing: said each time that it
+ * has doubled. (On one map it is only a range, and the size watch warns.) */
 static void warn_uncut(struct look *l, size_t i, uint64_t stored)
 {
     const struct partition_at *at = &l->table->partitions.at[i];
@@ -168,7 +168,7 @@ static void warn_uncut(struct look *l, size_t i, uint64_t stored)
     log_warn(&l->db->log,
              "partitions: table '%.*s' of '%.*s': partition %" PRIu64 " holds %" PRIu64
              " bytes, above partition_bytes_max=%" PRIu64
-             ", and all of one partition key value: it cannot be cut; see `widerow sizes`",
+             ", and all of one row: it cannot be cut; see `widerow sizes`",
              BYTES_FMT(s->d.table), BYTES_FMT(s->instance), at->partition->id, stored, max);
 }
 

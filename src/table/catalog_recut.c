@@ -167,6 +167,9 @@ static int cut_note(struct recut *r)
 
     s.version++;
     s.cut = (struct schema_cut){r->first, r->count, &r->list[r->first], r->made};
+    /* The first bound was there before. */
+    for (size_t i = 1; i < r->made; i++)
+        s.value_cut |= schema_bound_inside(&s, r->list[r->first + i].start);
     code = recut_put(r, &s);
     if (!code) {
         (void)fault_hit(FAULT_recut_noted);

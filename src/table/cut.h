@@ -20,8 +20,8 @@ bool cut_is_hot(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]
 /* Below a tenth of it in both. */
 bool cut_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
 
-/* Cut it because of what it stores? A cut that failed (one partition-key value alone) is tried
- * again when it has grown by a quarter. */
+/* Cut it because of what it stores? A cut that failed (one partition-key value alone or, where that
+ * is cut too, one row) is tried again when it has grown by a quarter. */
 bool cut_by_size(const struct limits *limits, const struct cut_view *v);
 
 /* Cut it because of what it is asked for? */

@@ -2,7 +2,7 @@
  *
  * A place is bucket and encoded key columns, as in a bound. The engine tells what is stored between
  * two places, so the middle is found by halving places as numbers, and then moved to the beginning
- * of the first partition-key value behind it. */
+ * of the first partition-key value behind it, or of the first row. */
 #include "table/middle.h"
 
 #include "table/halve.h"
@@ -15,6 +15,7 @@ struct middle {
     const struct place *at;
     partition_id id;
     bytes start, end;
+    size_t columns; /* of a bound: those of the partition key, or all */
 };
 
 static int size_below(void *arg, bytes place, uint64_t *out)
@@ -75,7 +76,7 @@ static int row_bound(struct middle *m, const struct key_range *range, bool backw
     if (!page.count)
         return E_OK;
     cols = bytes_skip(page.items[0].key, KEY_PREFIX_BYTES);
-    TRY(key_read_columns(m->c, cols, m->at->key, m->at->layout.splice, columns, &used));
+    TRY(key_read_columns(m->c, cols, m->at->key, m->columns, columns, &used));
     bound = arena_alloc(&m->c->arena, used + 1);
     bound[0] = bytes_u8(page.items[0].key)[4];
     memcpy(bound + 1, cols.ptr, used);
@@ -119,7 +120,7 @@ static int last_bound(struct middle *m, bytes place, bool *found, bytes *out)
     return row_bound(m, &range, true, found, out);
 }
 
-/* The place behind every row of a bound's value: no key column begins with this byte. */
+/* The place behind every row at a bound: no key column begins with this byte. */
 static bytes behind(struct arena *a, bytes bound)
 {
     uint8_t *p = arena_alloc(a, bound.len + 1);
@@ -129,16 +130,52 @@ static bytes behind(struct arena *a, bytes bound)
     return bytes_of(p, bound.len + 1);
 }
 
+/* The bound next to a place in the middle; `first` is the first one, at which no cut can be. */
+static int bound_at(struct middle *m, bytes place, bytes first, bool *found, bytes *out)
+{
+    TRY(next_bound(m, place, found, out));
+    /* The middle lies in the first value: the next one then. */
+    if (*found && bytes_compare(*out, first) <= 0)
+        TRY(next_bound(m, behind(&m->c->arena, first), found, out));
+    /* No row behind the middle: the last value is more than half, and is parted from the others. */
+    else if (!*found)
+        TRY(last_bound(m, place, found, out));
+    *found = *found && bytes_compare(*out, first) > 0;
+    return E_OK;
+}
+
+/* The partition is all one value, in one bucket: the halving begins between its first row and its
+ * last, so that long texts which all rows share do not count. */
+static int find_row(struct middle *m, uint64_t total, bytes value, bool *found, bytes *out)
+{
+    bytes first, last, place, end = behind(&m->c->arena, value);
+
+    m->columns = m->at->key_count;
+    if (m->end.len && bytes_compare(m->end, end) < 0)
+        end = m->end;
+    TRY(next_bound(m, m->start, found, &first));
+    if (*found)
+        TRY(last_bound(m, end, found, &last));
+    if (!*found || bytes_equal(first, last)) {
+        *found = false;
+        return E_OK;
+    }
+    TRY(halve_find(&m->c->arena, first, last, total / 2, size_below, m, &place));
+    return bound_at(m, place, first, found, out);
+}
+
 int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
                 bytes *out)
 {
     const struct partition_at *at = &t->partitions.at[i];
+    const struct place *p = &t->schema.place;
     struct middle m = {.c = c,
                        .db = db,
-                       .at = &t->schema.place,
+                       .at = p,
                        .id = at->partition->id,
                        .start = at->start,
-                       .end = partition_end(&t->partitions, i)};
+                       .end = partition_end(&t->partitions, i),
+                       .columns = p->layout.splice};
     bytes first, place;
     uint64_t total;
 
@@ -147,15 +184,10 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
         return E_OK;
     TRY(size_below(&m, m.end, &total));
     TRY(halve(&m, total / 2, &place));
-    TRY(next_bound(&m, place, found, out));
-    /* The middle lies in the first value: the next one then. */
-    if (*found && bytes_compare(*out, first) <= 0)
-        TRY(next_bound(&m, behind(&c->arena, first), found, out));
-    /* No row behind the middle: the last value is more than half, and is parted from the others. */
-    else if (!*found)
-        TRY(last_bound(&m, place, found, out));
-    *found = *found && bytes_compare(*out, first) > 0;
-    return E_OK;
+    TRY(bound_at(&m, place, first, found, out));
+    if (*found || db->caps & ENGINE_ONE_MAP || p->key_count == p->layout.splice)
+        return E_OK;
+    return find_row(&m, total, first, found, out);
 }
 
 /* ---- a whole place ---- */
@@ -207,7 +239,7 @@ int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_
                   struct schema_partition **list, size_t *made)
 {
     size_t buckets = at->layout.buckets ? at->layout.buckets : 1;
-    struct middle m = {.c = c, .db = db, .at = at, .id = at->id};
+    struct middle m = {.c = c, .db = db, .at = at, .id = at->id, .columns = at->layout.splice};
     struct spread s = {.max = buckets > count ? buckets : count};
     uint64_t total;
 

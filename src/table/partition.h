@@ -1,9 +1,14 @@
 /* partition.h: the ranges a table is cut into, and what each is asked for.
  *
- * A partition is a half-open range of (bucket, partition-key value) pairs, so the rows of one value
- * are always in one partition. Its lower bound is written as
+ * A partition is a half-open range of whole rows, in the order of (bucket, key). Its lower bound is
+ * written as
  *     bucket (1 byte) | the partition key's columns, encoded as in keys
  * and is empty for the first partition of a table; the upper bound is the next one's lower bound.
+ * So the rows of one partition-key value are in one partition. Only where a partition is an object
+ * (no ENGINE_ONE_MAP), and one value has outgrown it, a bound has all key columns of a row, and the
+ * value goes on behind it: schema.value_cut then tells that there may be such bounds. Keys of all
+ * kinds begin with the whole key of their row, and no key is the beginning of another, so a bound
+ * never parts a row from its cells.
  *
  * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map,
  * which shares the partitions that stayed. What a partition counts is sharded, so that counting
@@ -65,7 +70,7 @@ struct partition {
     atomic_ullong bytes;          /* stored, as last measured */
     struct partition_balance balance;
 
-    /* The newest sampled partition keys, as bounds. */
+    /* The newest sampled partition keys, as bounds of values. */
     pthread_mutex_t sample_lock; /* only tried, never waited for, by who serves requests */
     struct sample {
         uint8_t *ptr;

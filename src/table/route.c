@@ -66,16 +66,32 @@ static size_t route_index(const struct route *r, const struct spot *s, bool equa
     return low;
 }
 
-static partition_id route_spot(const struct table *t, struct spot spot)
+/* Where all spots lie, by one map; false: in several partitions. */
+static bool route_spots(const struct table *t, const struct spot *spots, size_t count,
+                        partition_id *out)
 {
     struct traffic *traffic = t->traffic;
+    bool same = true;
+
+    *out = t->schema.place.id;
+    if (!traffic->route)
+        return true;
+    pthread_rwlock_rdlock(&traffic->route_lock);
+    for (size_t i = 0; i < count && same; i++) {
+        partition_id id = traffic->route->at[route_index(traffic->route, &spots[i], true)].id;
+
+        same = i == 0 || id == *out;
+        *out = id;
+    }
+    pthread_rwlock_unlock(&traffic->route_lock);
+    return same;
+}
+
+static partition_id route_spot(const struct table *t, struct spot spot)
+{
     partition_id id;
 
-    if (!traffic->route)
-        return t->schema.place.id;
-    pthread_rwlock_rdlock(&traffic->route_lock);
-    id = traffic->route->at[route_index(traffic->route, &spot, true)].id;
-    pthread_rwlock_unlock(&traffic->route_lock);
+    route_spots(t, &spot, 1, &id);
     return id;
 }
 
@@ -84,14 +100,34 @@ partition_id route_find(const struct table *t, bytes key)
     return route_spot(t, spot_of(key));
 }
 
+static struct spot spot_of_row(const struct place *p, bytes cols)
+{
+    return (struct spot){p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols), cols, false};
+}
+
 partition_id route_find_row(const struct table *t, bytes cols)
 {
     const struct place *p = &t->schema.place;
 
     if (!t->traffic->route)
         return p->id;
-    return route_spot(
-        t, (struct spot){p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols), cols, false});
+    return route_spot(t, spot_of_row(p, cols));
+}
+
+bool route_find_rows(const struct table *t, const bytes *cols, size_t count, partition_id *out)
+{
+    struct spot *spots;
+    bool same;
+
+    *out = t->schema.place.id;
+    if (!t->traffic->route)
+        return true;
+    spots = mem_alloc(count * sizeof(*spots));
+    for (size_t i = 0; i < count; i++)
+        spots[i] = spot_of_row(&t->schema.place, cols[i]);
+    same = route_spots(t, spots, count, out);
+    mem_free(spots);
+    return same;
 }
 
 /* ---- parking ---- */
@@ -449,6 +485,24 @@ int route_scan_now(struct ctx *c, const struct table *t, struct scan *s)
     return wait_scan_end(&ws, s, route_scan(c, t, wait_scan_begin(&ws, s)));
 }
 
+/* The partition of all keys of a batch. */
+static int route_batch(struct ctx *c, const struct table *t, const struct batch *b,
+                       partition_id *out)
+{
+    size_t count = b->edit_count + b->guard_count;
+    struct spot *spots;
+
+    *out = t->schema.place.id;
+    if (!t->traffic->route)
+        return E_OK;
+    spots = ARENA_ARRAY(&c->arena, struct spot, count);
+    for (size_t i = 0; i < count; i++)
+        spots[i] = spot_of(i < b->edit_count ? b->edits[i].key : b->guards[i - b->edit_count].key);
+    if (!route_spots(t, spots, count, out))
+        return fail(c, E_INTERNAL, "a batch of one row spans partitions");
+    return E_OK;
+}
+
 int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b)
 {
     bytes key = b->edit_count ? b->edits[0].key : b->guards[0].key;
@@ -457,7 +511,7 @@ int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b)
     for (;;) {
         int code;
 
-        part.partition = route_find(t, key);
+        TRY(route_batch(c, t, b, &part.partition));
         code = wait_apply(c, t->db->engine, &part);
         if (code != E_PARTITION || !t->traffic->route)
             return code;

@@ -26,6 +26,8 @@ void router_wake(struct router *r);
 partition_id route_find(const struct table *t, bytes key);
 /* And of the row with these encoded key columns. */
 partition_id route_find_row(const struct table *t, bytes cols);
+/* The partition that holds all of these rows, by one map for all; false: there is none. */
+bool route_find_rows(const struct table *t, const bytes *cols, size_t count, partition_id *out);
 
 /* As engine_get() and engine_scan(), but for `partition`, which need not be set. The ranges of a
  * scan each lie in one bucket and one kind of key of t; where they go over several partitions, each
@@ -49,11 +51,12 @@ struct route_wait {
 };
 void route_wait(struct route_wait *w);
 
-/* These block. The keys of a batch are of one partition-key value, its guards' too. */
+/* These block. The keys of a batch are of one row, its guards' too: one that spans partitions is
+ * E_INTERNAL. */
 int route_get_now(struct ctx *c, const struct table *t, struct get *g);
 int route_scan_now(struct ctx *c, const struct table *t, struct scan *s);
 int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b);
-/* `range` holds keys of one partition-key value. */
+/* `range` holds keys of one row. */
 int route_erase_now(struct ctx *c, const struct table *t, const struct key_range *range);
 /* What is stored in the ranges, each as for a scan. */
 int route_size_now(struct ctx *c, const struct table *t, const struct key_range *ranges,

@@ -12,7 +12,7 @@
 /* One of the ranges a table is cut into (partition.h). */
 struct schema_partition {
     uint64_t id;
-    bytes start; /* bucket and encoded partition key; empty: the first partition */
+    bytes start; /* bucket and encoded key columns (partition.h); empty: the first partition */
     int64_t created_us;
     uint64_t bytes; /* stored when it was made, about */
 };
@@ -44,12 +44,13 @@ struct schema {
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
     bool has_detached;             /* sticky: some row was once stored apart from its head */
     int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
-    /* Sorted by start, at least one. d.splits are their starts but for the first. */
+    /* Sorted by start, at least one. d.splits are their first columns, each once. */
     const struct schema_partition *partitions;
     size_t partition_count;
     uint32_t
         partition_place; /* the place.id they are of: at another place a table is whole again */
     struct schema_cut cut;
+    bool value_cut; /* sticky: some bound was once inside of a partition-key value */
 };
 
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
@@ -72,6 +73,9 @@ int schema_partitions_init(struct ctx *c, struct schema *s);
 int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partition *list,
                           size_t count);
 int schema_splits_init(struct ctx *c, struct schema *s);
+
+/* Is the bound inside of a partition-key value, rather than between two? */
+bool schema_bound_inside(const struct schema *s, bytes bound);
 
 /* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,

@@ -8,8 +8,10 @@
 #include "table/value.h"
 
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
- * that one must not touch that knows nothing of cuts under way; all else is written as version 1.
- */
+ * that one must not touch that knows nothing of cuts under way, version 4 for those that one must
+ * not touch that takes rows of one partition-key value to be in one partition; all else is written
+ * as version 1. */
+#define SCHEMA_VERSION_VALUE_CUT 4
 #define SCHEMA_VERSION_CUT 3
 #define SCHEMA_VERSION 2
 #define SCHEMA_VERSION_PLAIN 1
@@ -36,7 +38,8 @@ enum field {
     F_MIRROR,   /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
-    F_CUT, /* left out: none is under way */
+    F_CUT,       /* left out: none is under way */
+    F_VALUE_CUT, /* left out: no */
 };
 
 static void put_text(struct buf *b, bytes text)
@@ -162,9 +165,10 @@ static void put_cut(struct buf *b, const struct schema_cut *cut)
 
 static uint8_t version_of(const struct schema *s)
 {
-    return s->cut.made_count ? SCHEMA_VERSION_CUT
-           : is_plain(s)     ? SCHEMA_VERSION_PLAIN
-                             : SCHEMA_VERSION;
+    return s->value_cut        ? SCHEMA_VERSION_VALUE_CUT
+           : s->cut.made_count ? SCHEMA_VERSION_CUT
+           : is_plain(s)       ? SCHEMA_VERSION_PLAIN
+                               : SCHEMA_VERSION;
 }
 
 void schema_encode(struct buf *b, const struct schema *s)
@@ -232,6 +236,8 @@ void schema_encode(struct buf *b, const struct schema *s)
     }
     if (s->cut.made_count)
         put_cut(b, &s->cut);
+    if (s->value_cut)
+        put_number_field(b, F_VALUE_CUT, 1);
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
     put_number_field(b, F_HAS_DETACHED, s->has_detached);
@@ -395,10 +401,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     bytes layout = BYTES_NONE, mirror = BYTES_NONE;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_CUT) && !r.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_VALUE_CUT) && !r.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_CUT);
+                    version, SCHEMA_VERSION_VALUE_CUT);
     count_fields(r, counts);
     d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
     d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
@@ -479,6 +485,9 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             break;
         case F_CUT:
             read_cut(c, &f, &out->cut);
+            break;
+        case F_VALUE_CUT:
+            out->value_cut = read_number(&f) != 0;
             break;
         case F_CREATION:
             d->creation_us = read_number(&f);

@@ -60,20 +60,33 @@ int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partiti
     return schema_splits_init(c, s);
 }
 
-/* Every bucket may be cut elsewhere: the first one's cuts stand for all. */
+bool schema_bound_inside(const struct schema *s, bytes bound)
+{
+    bytes cols = bound.len ? bytes_skip(bound, 1) : bound;
+
+    return cols.len && key_columns_length(s->d.key, cols, s->place.layout.splice) < cols.len;
+}
+
+/* Every bucket may be cut elsewhere: the first one's cuts stand for all. A value of the first
+ * column at which there are several bounds is named once. */
 int schema_splits_init(struct ctx *c, struct schema *s)
 {
     struct wr_value *splits = ARENA_ARRAY(&c->arena, struct wr_value, s->partition_count);
+    bytes last = BYTES_NONE;
 
     s->d.split_count = 0;
     for (size_t i = 1; i < s->partition_count; i++) {
-        bytes start = s->partitions[i].start;
+        bytes start = s->partitions[i].start, cols;
         struct wr_key_column column;
         size_t used;
 
         if (start.len < 2 || *bytes_u8(start) != 0)
             continue;
-        TRY(key_read_columns(c, bytes_skip(start, 1), s->d.key, 1, &column, &used));
+        cols = bytes_skip(start, 1);
+        TRY(key_read_columns(c, cols, s->d.key, 1, &column, &used));
+        if (bytes_equal(bytes_of(cols.ptr, used), last))
+            continue;
+        last = bytes_of(cols.ptr, used);
         splits[s->d.split_count++] = column.value;
     }
     s->d.splits = splits;

@@ -142,6 +142,8 @@ static bytes key_text(struct ctx *c, const struct table *t, const struct size_en
 static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const struct size_found *f)
 {
     uint64_t warn_bytes = (uint64_t)db->limits.size_warn_bytes;
+    const char *so = db->caps & ENGINE_ONE_MAP ? "it cannot be split"
+                                               : "an atomic batch reaches only a part of it";
 
     for (size_t i = 0; i < f->top_count && i < WARNINGS_MAX && f->top[i].bytes > warn_bytes; i++) {
         bytes key = key_text(c, t, &f->top[i]);
@@ -149,9 +151,9 @@ static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const s
         log_warn(&db->log,
                  "sizes: table '%.*s' of '%.*s': partition key value %.*s holds %" PRIu64
                  " bytes in %" PRIu64 " rows, above size_warn_bytes=%" PRIu64
-                 ": it cannot be split; see `widerow sizes`",
+                 ": %s; see `widerow sizes`",
                  BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance), BYTES_FMT(key),
-                 f->top[i].bytes, f->top[i].rows, warn_bytes);
+                 f->top[i].bytes, f->top[i].rows, warn_bytes, so);
     }
     if (f->over > WARNINGS_MAX)
         log_warn(&db->log, "sizes: table '%.*s': %" PRIu64 " partition key values in all are above",

@@ -38,19 +38,30 @@ static struct wr_traffic figures(const struct partition_counts *c,
     };
 }
 
-/* A bound as a value of the first key column and a bucket; `open` if it has no value. */
-static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum wr_type open,
-                      struct wr_value *value, uint32_t *bucket)
-{
-    struct wr_key_column column;
-    size_t used;
+/* A bound as clients see it; `open` if it has no value. */
+struct told_bound {
+    uint32_t bucket;
+    struct wr_value first;
+    struct wr_value *more;
+    size_t more_count;
+};
 
-    *value = (struct wr_value){.type = open};
-    *bucket = bound.len ? *bytes_u8(bound) : 0;
-    if (bound.len < 2)
-        return E_OK;
-    TRY(key_read_columns(c, bytes_skip(bound, 1), s->d.key, 1, &column, &used));
-    *value = value_copy(&c->arena, &column.value);
+static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum wr_type open,
+                      struct told_bound *out)
+{
+    bytes rest = bound.len ? bytes_skip(bound, 1) : bound;
+
+    *out = (struct told_bound){.bucket = bound.len ? *bytes_u8(bound) : 0, .first.type = open};
+    for (size_t i = 0; rest.len && i < s->d.key_count; i++) {
+        struct wr_key_column column;
+        size_t used;
+
+        TRY(key_read_columns(c, rest, &s->d.key[i], 1, &column, &used));
+        rest = bytes_skip(rest, used);
+        if (i == 1)
+            out->more = ARENA_ARRAY(&c->arena, struct wr_value, s->d.key_count);
+        *(i ? &out->more[out->more_count++] : &out->first) = value_copy(&c->arena, &column.value);
+    }
     return E_OK;
 }
 
@@ -64,13 +75,22 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
     for (size_t i = 0; i < m->count; i++) {
         const struct partition *p = m->at[i].partition;
         struct partition_counts own = partition_counts(p);
+        struct told_bound begin, end;
 
         list[i].id = p->id;
         list[i].creation_us = p->created_us;
         list[i].stored_bytes = atomic_load(&p->bytes);
         list[i].traffic = figures(&own, &p->balance, &s->d.reserved, m->count);
-        TRY(read_bound(c, s, m->at[i].start, WR_INF_MIN, &list[i].begin, &list[i].begin_bucket));
-        TRY(read_bound(c, s, partition_end(m, i), WR_INF_MAX, &list[i].end, &list[i].end_bucket));
+        TRY(read_bound(c, s, m->at[i].start, WR_INF_MIN, &begin));
+        TRY(read_bound(c, s, partition_end(m, i), WR_INF_MAX, &end));
+        list[i].begin = begin.first;
+        list[i].begin_bucket = begin.bucket;
+        list[i].begin_more = begin.more;
+        list[i].begin_more_count = begin.more_count;
+        list[i].end = end.first;
+        list[i].end_bucket = end.bucket;
+        list[i].end_more = end.more;
+        list[i].end_more_count = end.more_count;
     }
     out->partitions = list;
     out->count = m->count;

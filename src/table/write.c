@@ -588,26 +588,29 @@ static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_
     return text;
 }
 
-/* A random layout spreads the rows of one partition key, and where a partition is more than a range
- * no batch lands in two of them together. */
-static int check_buckets(struct write_op *op, const struct write_table *t)
+/* The partition of all rows of an atomic batch, as the map is now. Where a partition is more than a
+ * range no batch lands in two of them together, and a random layout or a cut inside of it spreads
+ * the rows of one partition key. */
+static int table_route(struct write_op *op, const struct write_table *t, partition_id *out)
 {
-    const struct place *p = &op->tables[op->rows[t->first].table_at].table->schema.place;
+    struct ctx *c = &op->call->c;
+    bytes *cols = ARENA_ARRAY(&c->arena, bytes, t->end - t->first);
 
-    if (op->call->db->caps & ENGINE_ONE_MAP || p->layout.form != LAYOUT_RANDOM)
+    for (size_t i = t->first; i < t->end; i++)
+        cols[i - t->first] = op->rows[i].m.cols;
+    if (route_find_rows(t->table, cols, t->end - t->first, out))
         return E_OK;
-    for (size_t i = t->first + 1; i < t->end; i++)
-        if (layout_bucket(p, op->rows[i].m.cols) != layout_bucket(p, op->rows[t->first].m.cols))
-            return fail(&op->call->c, E_OUT_OF_RANGE,
-                        "Data out of scope of atomic: the random layout of this table put the rows "
-                        "into different partitions, and on this server a batch is atomic in one.");
-    return E_OK;
+    return fail(c, E_OUT_OF_RANGE,
+                "Data out of scope of atomic: the rows of this partition key lie in several "
+                "partitions (it has outgrown one, or the table's layout is random), and on this "
+                "server a batch is atomic in one.");
 }
 
 /* All rows of an atomic batch share the partition key; else every one fails. */
 static int check_scope(struct write_op *op, const struct write_table *t)
 {
-    const struct place *p = &op->tables[op->rows[t->first].table_at].table->schema.place;
+    const struct place *p = &t->table->schema.place;
+    partition_id partition;
     struct arena *a = &op->call->c.arena;
     struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.splice};
 
@@ -620,7 +623,7 @@ static int check_scope(struct write_op *op, const struct write_table *t)
                         BYTES_FMT(partition_key_text(a, &first, first.count)),
                         BYTES_FMT(partition_key_text(a, &key, key.count)));
     }
-    return check_buckets(op, t);
+    return table_route(op, t, &partition);
 }
 
 /* Every row of the table fails like the first that did. */
@@ -727,6 +730,26 @@ static void table_done(struct write_op *op, const struct write_table *t)
         op->rows[i].todo = false;
 }
 
+/* The pending group goes to one partition. Or, false, it comes to nothing: the table was cut
+ * between its rows since it was checked. When it is cut later, that partition refuses the group,
+ * and the next round is here again. */
+static bool table_land(struct write_op *op, const struct write_table *t)
+{
+    struct ctx *c = &op->call->c;
+
+    if (!table_route(op, t, &op->partition))
+        return true;
+    for (size_t i = t->first; i < t->end; i++) {
+        *op->rows[i].result = (struct wr_row_result){0};
+        row_set(&op->rows[i], c->code, c->text);
+        op->rows[i].decided = false;
+    }
+    table_done(op, t);
+    op->needs_barrier = false;
+    ctx_clear(c);
+    return false;
+}
+
 static void walk_atomic(struct write_op *op, struct run_list *woken)
 {
     struct ctx *c = &op->call->c;
@@ -765,9 +788,7 @@ static void walk_atomic(struct write_op *op, struct run_list *woken)
             }
             row_accept(op, r);
         }
-        op->partition = route_find_row(op->tables[op->rows[t->first].table_at].table,
-                                       op->rows[t->first].m.cols);
-        if (op->at == t->end)
+        if (table_land(op, t) && op->at == t->end)
             table_edits(op, t);
         op->at = t->end;
         op->order = NULL;

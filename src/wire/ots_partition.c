@@ -49,6 +49,10 @@ static void put_partition(struct buf *b, unsigned field, const struct wr_partiti
     pb_put_int(b, 6, p->creation_us);
     put_number(b, 7, p->stored_bytes);
     put_traffic(b, 8, &p->traffic);
+    for (size_t i = 0; i < p->begin_more_count; i++)
+        pb_put_bytes(b, 9, plain_encode_value(b->arena, &p->begin_more[i]));
+    for (size_t i = 0; i < p->end_more_count; i++)
+        pb_put_bytes(b, 10, plain_encode_value(b->arena, &p->end_more[i]));
     pb_close(b, start, 128);
 }
 
@@ -89,6 +93,19 @@ static void read_traffic(const Ots__Traffic *m, struct wr_traffic *out)
     memcpy(out, figures, sizeof(*out));
 }
 
+static int read_more(struct ctx *c, const ProtobufCBinaryData *list, size_t n,
+                     const struct wr_value **out, size_t *count)
+{
+    struct wr_value *values;
+
+    TRY(ots_array(c, n, sizeof(*values), &values));
+    for (size_t i = 0; i < n; i++)
+        TRY(plain_decode_value(c, pb_view(list[i]), &values[i]));
+    *out = values;
+    *count = n;
+    return 0;
+}
+
 int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out)
 {
     struct wr_partition_list *l = &out->partitions;
@@ -110,6 +127,9 @@ int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out
         list[i].creation_us = p->creation_time;
         list[i].stored_bytes = p->stored_bytes;
         read_traffic(p->traffic, &list[i].traffic);
+        TRY(read_more(c, p->begin_more, p->n_begin_more, &list[i].begin_more,
+                      &list[i].begin_more_count));
+        TRY(read_more(c, p->end_more, p->n_end_more, &list[i].end_more, &list[i].end_more_count));
     }
     l->partitions = list;
     l->count = m->n_partitions;

@@ -44,6 +44,7 @@ struct scenario {
     size_t requests;
     int groups;
     bool http, wide, fresh, shared;
+    bool cuts_values; /* so small are partitions; that batches were refused for it is asked for */
     void (*disturb)(struct workload *w);
     int64_t run_ms_min; /* so that partitions are cut and merged meanwhile, which is asked for */
 };
@@ -256,6 +257,8 @@ static const struct scenario scenarios[] = {
      .run_ms_min = 20000},
     {"servers take turns", 6000, 24, .http = true, .shared = true},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
+    {"servers take turns, values are cut", 15000, 4, .http = true, .wide = true, .shared = true,
+     .cuts_values = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers},
 };
@@ -299,11 +302,16 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .fresh = sc->fresh,
                                  .servers = sc->shared ? r->servers : 0,
                                  .pause_s = r->pause_s,
+                                 .cuts_values = sc->cuts_values,
                                  .disturb = sc->disturb};
-    struct target_spec spec = {
-        .http = sc->http, .engine = r->engine, .widerowd = r->widerowd, .wide = sc->wide};
+    struct target_spec spec = {.http = sc->http,
+                               .engine = r->engine,
+                               .widerowd = r->widerowd,
+                               .wide = sc->wide,
+                               .small = sc->cuts_values};
     double begin = seconds(), ran;
     struct tally t = {0};
+    size_t spanned = 0;
     char dir[512];
     bool ok;
 
@@ -322,12 +330,14 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
     ran = seconds() - begin;
     if (ok && sc->run_ms_min && !sc->disturb)
         workload_count_cuts(w, &w->cuts);
+    for (int i = 0; i < conf.clients; i++)
+        spanned += w->workers[i].spanned;
     if (ok) {
         check_all(w, true, &t);
         if (problem_of(w))
             printf("    %s\n", problem_of(w));
         ok = !t.violations && !t.undecided && !problem_of(w) && t.requests >= conf.requests &&
-             (!sc->disturb || w->disturbances) &&
+             (!sc->disturb || w->disturbances) && (!sc->cuts_values || spanned) &&
              (!sc->run_ms_min || (w->cuts.splits && w->cuts.merges));
     }
     printf("%-36s %8zu requests %8zu operations %5zu unanswered %8zu configs %6.1f s + %5.1f s  "
@@ -339,6 +349,9 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                "the longest took %.1f ms\n",
                (unsigned long long)w->cuts.splits, (unsigned long long)w->cuts.merges,
                w->cuts.partitions, (double)w->cuts.longest_us / 1000);
+    if (sc->cuts_values)
+        printf("    %zu rows of atomic batches were refused, as they spanned partitions\n",
+               spanned);
     for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
         double silent, waited;
 

@@ -47,9 +47,9 @@ static void run_server(const struct server *s, const char *port_file)
         "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level", "error",
         "--port-file", port_file, "--set", "table_ops_per_s_max=0",
         /* Partitions are cut by load and merged all the time; by size: test/crash. */
-        "--set", "partition_bytes_max=8388608", "--set", "partition_write_cu_max=50", "--set",
-        "partition_hot_s=1", "--set", "partition_idle_s=1", s->spec.wide ? "--set" : NULL,
-        "wide_row_cells=1", NULL};
+        "--set", s->spec.small ? "partition_bytes_max=1024" : "partition_bytes_max=8388608",
+        "--set", "partition_write_cu_max=50", "--set", "partition_hot_s=1", "--set",
+        "partition_idle_s=1", s->spec.wide ? "--set" : NULL, "wide_row_cells=1", NULL};
 
     setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
     setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);

@@ -13,6 +13,7 @@ struct target_spec {
     const char *dir; /* empty and ours; the same again after a restart */
     bool wide;       /* every row with two cells or more is stored cell by cell */
     bool no_sync;    /* in this process only */
+    bool small;      /* partitions may hold 1 KB */
 };
 
 struct server {

@@ -370,6 +370,10 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
     /* Somebody at another server was faster, again and again. */
     if (code == WR_E_CONFLICT && k->w->server->next)
         return NOTHING;
+    if (code == WR_E_OUT_OF_RANGE && k->w->conf.cuts_values && o->change_count > 1) {
+        k->spanned++;
+        return NOTHING;
+    }
     if (wr_error_status(code) / 100 == 4)
         problem(k, "a request was refused that is correct", code, message);
     if (o->type == OP_READ)

@@ -44,6 +44,7 @@ struct worker {
     struct op *ops;
     size_t op_count, op_capacity;
     size_t requests;
+    size_t spanned;    /* rows of atomic batches that were refused for spanning partitions */
     int64_t answer_ns; /* when the last answer came */
     struct plan last;  /* the last change of one row */
     char problem[300]; /* an answer that no correct server gives */
@@ -68,6 +69,7 @@ struct workload_conf {
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     int pause_s;          /* for disturb */
     int servers;          /* that take turns; each reads all rows once more at the end. 0: one */
+    bool cuts_values;     /* an atomic batch may be refused because its rows have been parted */
     struct saboteur *saboteur;
     /* Disturbs the run from a thread of its own until it returns or *stop is true. */
     void (*disturb)(struct workload *w);

@@ -55,6 +55,7 @@ struct oracle_table {
 struct oracle {
     struct limits limits;
     bytes instance;
+    bool parts_values; /* the engine may have the rows of one partition key in several places */
     struct oracle_table *tables;
     int64_t now_ms;      /* of the request being answered */
     int64_t next_open;   /* the next made-up stamp */

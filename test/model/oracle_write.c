@@ -395,6 +395,10 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
     for (size_t i = 1; i < w->change_count && !code; i++)
         if (oracle_key_compare(w->changes[i].row.key.columns, w->changes[0].row.key.columns, 1))
             code = WR_E_OUT_OF_RANGE;
+    /* A value that has outgrown its partition: which rows lie together is nowhere said. */
+    if (!code && o->parts_values && w->change_count > 1 && actual &&
+        actual[0].code == WR_E_OUT_OF_RANGE)
+        code = WR_E_OUT_OF_RANGE;
     for (size_t i = 0; i < w->change_count && !code; i++) {
         for (size_t k = 0; k < t->key_count; k++)
             undo[i].key[k] = w->changes[i].row.key.columns[k];

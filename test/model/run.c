@@ -52,12 +52,17 @@ static void quiet(void *arg, char level, const char *line)
         fprintf(stderr, "%s\n", line);
 }
 
+static bool on_pool(const struct run_conf *conf)
+{
+    return strcmp(conf->engine, "mem") != 0 && strcmp(conf->engine, "rocks") != 0;
+}
+
 /* Only an engine on a pool needs any: its place is told as to the server, the namespace is ours. */
 static size_t engine_settings(const struct run *r, struct wr_setting *out)
 {
     const char *conf = getenv("WIDEROW_CEPH_CONF"), *pool = getenv("WIDEROW_POOL");
 
-    if (strcmp(r->conf.engine, "mem") == 0 || strcmp(r->conf.engine, "rocks") == 0)
+    if (!on_pool(&r->conf))
         return 0;
     out[0] = (struct wr_setting){"ceph_conf", conf ? conf : ""};
     out[1] = (struct wr_setting){"pool", pool ? pool : ""};
@@ -105,6 +110,7 @@ void run_open(struct run *r, const struct run_conf *conf)
         exit(2);
     }
     r->o = oracle_new(&r->limits, INSTANCE);
+    r->o->parts_values = on_pool(&r->conf);
 }
 
 void run_share(struct run *r, const struct run *owner)
@@ -112,6 +118,7 @@ void run_share(struct run *r, const struct run *owner)
     *r = (struct run){.conf = owner->conf, .limits = owner->limits, .db = owner->db};
     r->shared = true;
     r->o = oracle_new(&r->limits, INSTANCE);
+    r->o->parts_values = on_pool(&r->conf);
 }
 
 static int remove_one(const char *path, const struct stat *s, int type, struct FTW *ftw)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tables that are cut into many objects of a Ceph pool: by size while two servers write, and with the server that cuts
-# killed at every step of it. Nothing that was acknowledged may be missing, nothing may be there twice, and a table that
+# Tables that are cut into many objects of a Ceph pool, between partition key values and inside of one: by size while two
+# servers write, and with the server that cuts killed at every step of it. Nothing that was acknowledged may be missing, nothing may be there twice, and a table that
 # a dead server left half cut is cut by another one.
 #
 #   BUILD=build            the build folder to test
@@ -17,9 +17,10 @@ start() { # start NAME NAMESPACE FLAG…
     serve "$1" --engine rados --admin off "${@:3}"
 }
 
-rows() { # rows FIRST LAST: a CSV file
-    seq "$1" "$2" | awk 'BEGIN { print "k,v" } { printf "%d,value-%d-%060d\n", $1, $1, $1 }'
+rows() { # rows KIND FIRST LAST: a CSV file, each row a partition key value of its own (values), or all of them one (one)
+    seq "$2" "$3" | awk -v kind="$1" 'BEGIN { print "g,k,v" } { printf "%d,%d,value-%d-%060d\n", kind == "one" ? 7 : $1, $1, $1, $1 }'
 }
+create() { "$BUILD/widerow" create t --key g:integer,k:integer --endpoint "${urls[$1]}"; } # create NAME
 
 # load NAME FILE RETRY: through that server, acknowledged keys in FILE.acked
 load() {
@@ -50,9 +51,9 @@ all_there() { # all_there NAME FILE…: each acknowledged key once, in order, wi
     grep -oE '"k":[0-9]+' "$work/there.$name" | cut -d: -f2 >"$work/keys"
     sort -n -u "$work/keys" | cmp - "$work/keys" || { echo "a key twice or out of order"; return 1; }
     sort "$work/keys" >"$work/keys.sorted"
-    cat "${@/%/.acked}" | sort -u | comm -23 - "$work/keys.sorted" >"$work/lost"
+    cat "${@/%/.acked}" | cut -d, -f2 | sort -u | comm -23 - "$work/keys.sorted" >"$work/lost"
     [ ! -s "$work/lost" ] || { echo "lost: $(head -n 10 "$work/lost" | tr '\n' ' ')"; return 1; }
-    awk -F'"' '{ k = $3; gsub(/[^0-9]/, "", k); if (index($0, "value-" k "-") == 0) { print; bad = 1 } } END { exit bad }' \
+    awk -F'"' '{ k = $5; gsub(/[^0-9]/, "", k); if (index($0, "value-" k "-") == 0) { print; bad = 1 } } END { exit bad }' \
         "$work/there.$name"
 }
 
@@ -70,50 +71,84 @@ both_load() { # both_load A FILE_A B FILE_B RETRY_A: true if B's load succeeded
     [ $code -eq 0 ]
 }
 
-rows 1 8000 >"$work/low"
-rows 5001 13000 >"$work/high"
-
 # ---- two servers write, and both cut ----
 
 small=(--set partition_bytes_max=300000)
-start a splits "${small[@]}"
-start b splits "${small[@]}"
-"$BUILD/widerow" create t --key k:integer --endpoint "${urls[a]}" >/dev/null
-check "two servers: loaded" both_load a "$work/low" b "$work/high" 60
-check "two servers: cut" cut_into a 4
-check "two servers: rows" all_there a "$work/low" "$work/high"
-check "two servers: the same rows through the other" all_there b "$work/low" "$work/high"
-check "two servers: digest" same a b
-echo "two servers: $(partitions a) partitions, the longest cut $(grep -ho 'became.*' "$work"/[ab].log | awk '{ if ($4 > m) m = $4 } END { printf "%d ms", m / 1000 }')"
+two_servers() { # two_servers KIND
+    rm -f "$work"/*.acked "$work"/*.log
+    rows "$1" 1 8000 >"$work/low"
+    rows "$1" 5001 13000 >"$work/high"
+    start a "$1" "${small[@]}"
+    start b "$1" "${small[@]}"
+    create a >/dev/null
+    check "two servers, $1: loaded" both_load a "$work/low" b "$work/high" 60
+    check "two servers, $1: cut" cut_into a 4
+    check "two servers, $1: rows" all_there a "$work/low" "$work/high"
+    check "two servers, $1: the same rows through the other" all_there b "$work/low" "$work/high"
+    check "two servers, $1: digest" same a b
+    echo "two servers, $1: $(partitions a) partitions, the longest cut $(grep -ho 'became.*' "$work"/[ab].log | awk '{ if ($4 > m) m = $4 } END { printf "%d ms", m / 1000 }')"
+}
+two_servers values
+stop_all
+two_servers one
 
-# ---- one partition key value is not cut, and the log says so ----
+# ---- one value in several objects: its order, a row that outgrows one, and its parts as one object again ----
 
-one_value() {
-    { echo p,s,v; seq 1 4000 | awk '{ printf "one,%d,%0250d\n", $1, $1 }'; } >"$work/one"
-    "$BUILD/widerow" import "$work/one" --table one --key p:string,s:integer --create --quiet --endpoint "${urls[a]}" &&
-        [ "$("$BUILD/widerow" scan one --limit 0 --endpoint "${urls[b]}" | wc -l)" = 4000 ]
+bounds_inside() { # each bound names a row
+    "$BUILD/widerow" partitions t --endpoint "${urls[b]}" >"$work/parts"
+    sed '/^the table/,$d' "$work/parts" | tail -n +3 >"$work/bounds"
+    [ -s "$work/bounds" ] && ! grep -vE '^7,[0-9]+ ' "$work/bounds"
+}
+turned() {
+    "$BUILD/widerow" scan t --limit 0 --backward --endpoint "${urls[b]}" | tac | cmp - "$work/there.b"
+}
+large_cell() {
+    head -c 1500000 /dev/urandom >"$work/cell"
+    "$BUILD/widerow" cell put t 7 4000 big "$work/cell" --quiet --endpoint "${urls[a]}" &&
+        "$BUILD/widerow" cell get t 7 4000 big "$work/cell.back" --quiet --endpoint "${urls[b]}" &&
+        cmp "$work/cell" "$work/cell.back"
 }
 warned() {
-    for _ in $(seq 100); do
-        grep -q "'one' of 'local': partition .* all of one partition key value: it cannot be cut" "$work/a.log" && return 0
+    for _ in $(seq 200); do
+        grep -q "'t' of 'local': partition .* all of one row: it cannot be cut" "$work/a.log" && return 0
         sleep 0.1
     done
     return 1
 }
-check "one value: loaded" one_value
-check "one value: warned of" warned
+merged() { # into less than
+    for _ in $(seq 150); do
+        [ "$(partitions a)" -lt "$1" ] && return 0
+        sleep 0.2
+    done
+    echo "still $(partitions a) partitions"
+    return 1
+}
+check "one value: bounds are rows" bounds_inside
+check "one value: backward" turned
+check "one value: a large cell" large_cell
+check "one value: the row that cannot be cut is named" warned
+check "one value: the cell when its row stands alone" cmp "$work/cell" <("$BUILD/widerow" cell get t 7 4000 big - --quiet --endpoint "${urls[b]}")
+before=$(partitions a)
+stop_all
+start a one --set partition_bytes_max=1000000000 --set partition_idle_s=1
+check "one value: its parts are merged" merged $((before - 2))
+check "one value: rows after" all_there a "$work/low" "$work/high"
 stop_all
 
 # ---- the server that cuts dies at each step ----
 
+kind=one
 for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed recut_copied_half recut_copied recut_gone recut_before_store recut_after_store}; do
     rm -f "$work"/*.acked "$work"/*.log
+    [ $kind = one ] && kind=values || kind=one
+    rows $kind 1 8000 >"$work/low"
+    rows $kind 5001 13000 >"$work/high"
     # The other server never begins a cut; it only ends what the first one left.
     export WR_FAULT=$point:crash:1
     start dies "$point" "${small[@]}"
     unset WR_FAULT
     start lives "$point" --set partition_bytes_max=1000000000
-    "$BUILD/widerow" create t --key k:integer --endpoint "${urls[dies]}" >/dev/null
+    create dies >/dev/null
     check "$point: the other server serves" both_load dies "$work/low" lives "$work/high" 1
     for _ in $(seq 100); do # it may still be about to
         kill -0 "${pids[dies]}" 2>/dev/null || break

@@ -446,13 +446,16 @@ static bool only_here(struct run *run, struct cursor *p)
     return here;
 }
 
-/* "unless splice": skips the case when the run's layout has this part. */
+/* "unless splice": skips the case when the run's layout has this part, or its engine this name. */
 static enum outcome run_unless(struct run *run, struct cursor *p)
 {
     bytes word = parse_name(p);
     const char *layout = run->r->layout ? run->r->layout : "";
 
-    return memmem(layout, strlen(layout), word.ptr, word.len) ? SKIPPED : PASSED;
+    return bytes_equal(word, bytes_str(run->r->conf.engine)) ||
+                   memmem(layout, strlen(layout), word.ptr, word.len)
+               ? SKIPPED
+               : PASSED;
 }
 
 static enum outcome run_statement(struct run *run, const struct statement *st)
