@@ -7,48 +7,12 @@
 #   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
 set -u
 cd "$(dirname "$0")/../.."
-BUILD=${BUILD:-build}
-passed=0 failed=0
+source test/check.sh
 export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data WIDEROW_NAMESPACE=peers-$$
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
-work=$(mktemp -d /tmp/wr-peers.XXXXXX)
-declare -A pids=() urls=()
-
-stop_all() {
-    for name in "${!pids[@]}"; do
-        kill -CONT "${pids[$name]}" 2>/dev/null
-        kill -9 "${pids[$name]}" 2>/dev/null
-        wait "${pids[$name]}" 2>/dev/null
-    done
-    pids=()
-}
-trap 'stop_all; rm -rf "$work"' EXIT
 
 start() { # start NAME FLAG…
-    local name=$1
-    shift
-    rm -f "$work/port"
-    "$BUILD/widerowd" --engine rados --data "$work/$name" --http 127.0.0.1:0 --admin off --port-file "$work/port" \
-        --set size_warn_bytes=20000 --set size_watch_pass_s_min=4 "$@" >>"$work/$name.log" 2>&1 &
-    pids[$name]=$!
-    for _ in $(seq 300); do
-        [ -s "$work/port" ] && break
-        sleep 0.1
-    done
-    urls[$name]=http://$(sed -n 's/^http=//p' "$work/port")
-}
-
-check() { # check NAME COMMAND…
-    local name=$1
-    shift
-    if "$@" >"$work/out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        echo "FAILED $name"
-        tail -c 1500 "$work/out"
-        tail -n 5 "$work"/*.log
-    fi
+    serve "$1" --engine rados --admin off --set size_warn_bytes=20000 --set size_watch_pass_s_min=4 "${@:2}"
 }
 
 widerow() { # widerow SERVER ARGUMENT…
@@ -140,8 +104,7 @@ check "awake: heat of all" until_is 10 a heat "$written == 1000 and d['silent'] 
 # ---- what is reserved is shared ----
 
 if [ "${TIER:-nightly}" = short ]; then
-    echo "peers: $passed passed, $failed failed, 0 skipped"
-    [ $failed -eq 0 ]
+    counts peers
     exit
 fi
 stop_all
@@ -161,5 +124,4 @@ share() {
 check "reserved: shared by two" share
 cat "$work/out"
 check "reserved: once for all" bash -c "'$BUILD/widerow' partitions r --endpoint ${urls[b]} | grep -q 'writes: reserved 60 a second; used 200,'"
-echo "peers: $passed passed, $failed failed, 0 skipped"
-[ $failed -eq 0 ]
+counts peers
