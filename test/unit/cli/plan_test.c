@@ -6,24 +6,9 @@
 
 #include <cmocka.h>
 
-static struct clock clk;
-static struct ctx c;
+#include "../context.h"
+
 static struct plan plan;
-
-static int set_up(void **state)
-{
-    (void)state;
-    clock_real_init(&clk);
-    ctx_init(&c, &clk, NULL, NULL, 0);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 /* A record of the words in `text`; "''" stands for a quoted field with nothing in it. */
 static struct csv_record record(const char *text)
@@ -230,5 +215,5 @@ int main(void)
         cmocka_unit_test(test_values), cmocka_unit_test(test_rows),
     };
 
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, setup, teardown);
 }
