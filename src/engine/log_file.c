@@ -1,6 +1,5 @@
 #include "engine/log_file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -8,21 +7,21 @@
 #define HEADER_BYTES 7
 #define NO_BLOCK UINT64_MAX
 
-int log_file_open(struct log_file *f, const char *path)
+bool log_file_open(struct log_file *f, const char *path)
 {
     struct stat st;
 
     f->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (f->fd < 0)
-        return errno;
+        return false;
     if (fstat(f->fd, &st) != 0) {
         close(f->fd);
-        return errno;
+        return false;
     }
     f->size = (uint64_t)st.st_size;
     f->end = 0;
     f->block = NO_BLOCK;
-    return 0;
+    return true;
 }
 
 void log_file_close(struct log_file *f)

@@ -32,8 +32,8 @@ struct log_record {
     bytes payload; /* valid until the next is read */
 };
 
-/* Returns 0 or errno. On success f is to be closed. */
-int log_file_open(struct log_file *f, const char *path);
+/* False: the system does not let us read it. Else f is to be closed. */
+bool log_file_open(struct log_file *f, const char *path);
 
 /* The next record. False: nothing more that has the form of one; f->end says how far the file is
  * whole. */

@@ -13,7 +13,6 @@
 #include "engine/log_file.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,8 +56,9 @@ struct follow {
     bool cut;      /* which has more than could be read */
 };
 
-/* The sequence number that the log begins with, if some are left out before it; else 0. */
-static uint64_t log_follow(struct log_file *f, struct follow *at, uint64_t number)
+/* The sequence number that the log begins with, if some are left out before it; else 0. Where the
+ * `last` log ends nobody asks. */
+static uint64_t log_follow(struct log_file *f, struct follow *at, uint64_t number, bool last)
 {
     uint64_t first, count, expected, whole;
 
@@ -69,6 +69,8 @@ static uint64_t log_follow(struct log_file *f, struct follow *at, uint64_t numbe
     }
     if (at->next && first > at->next)
         return first;
+    if (last)
+        return 0;
     do {
         expected = first + count;
         whole = f->end;
@@ -90,26 +92,21 @@ static size_t logs_list(struct ctx *c, const char *db, uint64_t **out)
 {
     DIR *d = opendir(db);
     struct dirent *entry;
-    size_t n = 0;
+    struct buf numbers;
+    size_t n;
 
-    *out = NULL;
+    buf_init(&numbers, &c->arena, 0);
     while (d && (entry = readdir(d))) {
         char *end;
         uint64_t number = strtoull(entry->d_name, &end, 10);
 
-        if (end == entry->d_name || strcmp(end, ".log") != 0)
-            continue;
-        if ((n & (n - 1)) == 0) { /* full: 1, 2, 4 … */
-            uint64_t *more = arena_alloc(&c->arena, 2 * (n + 1) * sizeof(*more));
-
-            if (n)
-                memcpy(more, *out, n * sizeof(*more));
-            *out = more;
-        }
-        (*out)[n++] = number;
+        if (end != entry->d_name && strcmp(end, ".log") == 0)
+            buf_put(&numbers, &number, sizeof(number));
     }
     if (d)
         closedir(d);
+    *out = (uint64_t *)(void *)numbers.data;
+    n = numbers.len / sizeof(**out);
     if (n)
         qsort(*out, n, sizeof(**out), by_number);
     return n;
@@ -125,9 +122,9 @@ int logs_check(struct ctx *c, const char *db, uint64_t acked)
 
     for (i = 0; i < count && !found; i++) {
         snprintf(path, sizeof(path), "%s/%06llu.log", db, (unsigned long long)logs[i]);
-        if (log_file_open(&f, path) != 0)
+        if (!log_file_open(&f, path))
             continue; /* RocksDB will say what it thinks of that */
-        found = log_follow(&f, &at, logs[i]);
+        found = log_follow(&f, &at, logs[i], i + 1 == count);
         log_file_close(&f);
     }
     if (!found || !at.cut || at.next > acked)

@@ -91,7 +91,7 @@ int manifest_check(struct ctx *c, const char *db, const struct manifest *known)
     if (number > known->number)
         return E_OK; /* made at the last start, which ended before it could be
                         remembered */
-    if (log_file_open(&f, path) != 0)
+    if (!log_file_open(&f, path))
         return E_OK;
     while (log_file_next(&f, &r))
         ;
