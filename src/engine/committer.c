@@ -57,12 +57,12 @@ struct committer {
     pthread_cond_t wake;    /* there is something for the thread */
     pthread_cond_t settled; /* the thread has nothing to do */
     struct queue waiting;
-    int64_t announced; /* writes that are to be appended; below 0 while an announcement is late */
-    bool busy;         /* the thread is in a round */
-    bool asleep;       /* it waits on `wake` */
-    size_t enough;     /* it gathers, and so many will do; 0: it does not */
-    bool failed;       /* acknowledge nothing */
-    bool closing;      /* end when the queue is empty */
+    size_t announced; /* writes that are to be appended */
+    bool busy;        /* the thread is in a round */
+    bool asleep;      /* it waits on `wake` */
+    size_t enough;    /* it gathers, and so many will do; 0: it does not */
+    bool failed;      /* acknowledge nothing */
+    bool closing;     /* end when the queue is empty */
     struct committer_stat stat;
     struct queue round;           /* the thread's own, like the next three */
     size_t last_count;            /* writes in the round before */
@@ -142,7 +142,7 @@ static int64_t mono_us(void)
 /* Under the lock: the writes that a round could take. */
 static size_t coming(const struct committer *c)
 {
-    return c->waiting.writes + (c->announced > 0 ? (size_t)c->announced : 0);
+    return c->waiting.writes + c->announced;
 }
 
 /* Under the lock: lets a round that has begun to form grow, see "Gathering". */
@@ -266,19 +266,15 @@ static void unlock_and_wake(struct committer *c)
         pthread_cond_signal(&c->wake);
 }
 
-void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size)
-{
-    committer_add_many(c, done, arg, size, 1, 0);
-}
-
-void committer_add_many(struct committer *c, apply_done done, void *arg, uint64_t size,
-                        size_t count, size_t announced)
+void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size, size_t count,
+                   size_t announced)
 {
     pthread_mutex_lock(&c->lock);
     queue_add(&c->waiting, (struct entry){done, arg});
     c->waiting.writes += count;
     c->waiting.bytes += size;
-    c->announced -= (int64_t)announced;
+    assert(announced <= count && announced <= c->announced);
+    c->announced -= announced;
     atomic_fetch_add(&c->unsynced_bytes, size);
     unlock_and_wake(c);
 }
@@ -293,7 +289,8 @@ void committer_announce(struct committer *c)
 void committer_withdraw(struct committer *c, size_t count)
 {
     pthread_mutex_lock(&c->lock);
-    c->announced -= (int64_t)count;
+    assert(count <= c->announced);
+    c->announced -= count;
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -341,6 +338,6 @@ void committer_close(struct committer *c)
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->thread, NULL);
-    assert(!c->waiting.count);
+    assert(!c->waiting.count && !c->announced);
     committer_free(c);
 }

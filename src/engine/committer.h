@@ -42,16 +42,15 @@ struct committer_stat {
 int committer_new(struct ctx *c, const struct committer_ops *ops, void *arg,
                   struct committer **out);
 
-/* Queues the completion of a write of `size` bytes that has been appended (0 for a barrier).
- * done(arg, E_OK) follows when it is durable, done(arg, E_UNSURE) when that cannot be known. Any
- * thread; never blocks on storage. */
-void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size);
+/* Queues the completion of a write of `size` bytes that has been appended (0 for a barrier), and
+ * which stands for `count` writes, `announced` of which have been announced. done(arg, E_OK)
+ * follows when it is durable, done(arg, E_UNSURE) when that cannot be known. Any thread; never
+ * blocks on storage. */
+void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size, size_t count,
+                   size_t announced);
 
-/* The same for what stands for `count` writes, `announced` of which have been announced. */
-void committer_add_many(struct committer *c, apply_done done, void *arg, uint64_t size,
-                        size_t count, size_t announced);
-
-/* A write has been taken in that ops->append() will append, unless somebody does before. */
+/* A write has been taken in that ops->append() will append, unless somebody does before. Called
+ * before anybody can. */
 void committer_announce(struct committer *c);
 
 /* So many of the announced writes will not be added. */

@@ -96,8 +96,7 @@ static int append(struct rocks *r, const struct write *w, bool wait)
             return code;
     if (w->edits && (code = log_append(r, w, wait)) != E_OK)
         return code;
-    committer_add_many(r->committer, w->done, w->arg, w->size, w->count ? w->count : 1,
-                       w->announced);
+    committer_add(r->committer, w->done, w->arg, w->size, w->count ? w->count : 1, w->announced);
     return E_OK;
 }
 

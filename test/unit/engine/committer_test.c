@@ -155,7 +155,7 @@ static void write_done(void *arg, int code)
 static void write_start(struct fake *f, struct write *w)
 {
     *w = (struct write){f, atomic_fetch_add(&f->appended, 1) + 1, BED_WAIT};
-    committer_add(f->committer, write_done, w, 10);
+    committer_add(f->committer, write_done, w, 10, 1, 0);
 }
 
 static void test_one(void **state)
@@ -200,7 +200,7 @@ static void test_barrier(void **state)
     struct fake *f = *state;
     struct bed_wait barrier = BED_WAIT;
 
-    committer_add(f->committer, bed_wait_done, &barrier, 0);
+    committer_add(f->committer, bed_wait_done, &barrier, 0, 1, 0);
     assert_int_equal(bed_wait(&barrier), E_OK);
     assert_int_equal(atomic_load(&f->syncs), 0);
 }
@@ -321,7 +321,7 @@ static void again_done(void *arg, int code)
     assert_int_equal(code, E_OK);
     if (w->n++ < 50) {
         atomic_fetch_add(&w->f->appended, 1);
-        committer_add(w->f->committer, again_done, w, 1);
+        committer_add(w->f->committer, again_done, w, 1, 1, 0);
     } else {
         bed_wait_done(&w->w, code);
     }
@@ -332,7 +332,7 @@ static void test_again(void **state)
     struct write w = {*state, 0, BED_WAIT};
 
     atomic_fetch_add(&w.f->appended, 1);
-    committer_add(w.f->committer, again_done, &w, 1);
+    committer_add(w.f->committer, again_done, &w, 1, 1, 0);
     assert_int_equal(bed_wait(&w.w), E_OK);
 }
 
