@@ -499,16 +499,6 @@ static size_t batch_bytes(const struct batch *b)
     return n;
 }
 
-/* What may still be written into a full pool: what removes, and what the catalog needs for that. */
-static bool is_growth(const struct batch *b)
-{
-    bool puts = false;
-
-    for (size_t i = 0; i < b->edit_count; i++)
-        puts |= b->edits[i].type == EDIT_PUT;
-    return puts && b->partition != PARTITION_SYSTEM;
-}
-
 void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
@@ -523,7 +513,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
         return;
     }
     rados_room_look(r);
-    if (atomic_load(&r->full) && is_growth(b)) {
+    if (atomic_load(&r->full) && batch_grows(b)) {
         done(arg, E_NO_SPACE);
         return;
     }

@@ -50,7 +50,7 @@ struct write {
     size_t guard_count;
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
-    bool vital;                  /* is taken on a nearly full disk, too */
+    bool grows;                  /* is not taken on a nearly full disk (batch_grows()) */
     bool tail;                   /* it is a tail (rocks_tail.c), of so many batches */
     size_t count, announced;     /* and so many of them the committer knows of */
     uint64_t rests_on;           /* the tail that it was decided by, or that it is; 0: none */

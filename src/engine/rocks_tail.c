@@ -279,7 +279,7 @@ static rocksdb_writebatch_t *tail_edits(const struct tail *t)
 void rocks_tail_append(struct rocks *r)
 {
     struct tails *x = r->tails;
-    struct write w = {.tail = true, .vital = true, .done = convoy_done};
+    struct write w = {.tail = true, .done = convoy_done};
     struct tail *t;
     int code = E_OK;
 

@@ -130,14 +130,14 @@ static bool all_durable(struct rocks *r)
 }
 
 /* Whether there is room for a batch of so many bytes. */
-static int admit(struct rocks *r, size_t size, bool vital)
+static int admit(struct rocks *r, size_t size, bool grows)
 {
     uint64_t unsynced = committer_unsynced_bytes(r->committer) + rocks_tail_bytes(r);
 
     /* One batch alone may be larger than the cap. */
     if (unsynced && unsynced + size > r->unsynced_bytes_max)
         return E_BUSY;
-    return !vital && rocks_space_short(r) ? E_NO_SPACE : E_OK;
+    return grows && rocks_space_short(r) ? E_NO_SPACE : E_OK;
 }
 
 int rocks_append(struct rocks *r, const struct write *w)
@@ -178,7 +178,7 @@ int rocks_append(struct rocks *r, const struct write *w)
 /* Takes ownership of w->edits. */
 void rocks_submit(struct rocks *r, const struct write *w)
 {
-    int code = w->size ? admit(r, w->size, w->vital) : E_OK;
+    int code = w->size ? admit(r, w->size, w->grows) : E_OK;
 
     if (code) {
         rocksdb_writebatch_destroy(w->edits);
@@ -217,19 +217,17 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     struct write w = {.guards = b->guards,
                       .guard_count = b->guard_count,
-                      .vital = true,
+                      .grows = batch_grows(b),
                       .rests_on = b->rests_on,
                       .done = done,
                       .arg = arg};
     int code;
 
     (void)c;
-    for (size_t i = 0; i < b->edit_count; i++) {
-        w.vital &= b->edits[i].type == EDIT_DELETE || b->partition == PARTITION_SYSTEM;
+    for (size_t i = 0; i < b->edit_count; i++)
         w.size += EDIT_BYTES + b->edits[i].key.len + b->edits[i].value.len;
-    }
     if (rocks_tail_takes(b, w.size)) {
-        code = admit(r, w.size, w.vital);
+        code = admit(r, w.size, w.grows);
         if (!code)
             code = rocks_tail_add(r, b, w.size, done, arg);
         if (code)
@@ -247,7 +245,7 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
 {
     struct waiter waiter;
-    struct write w = {.edits = edits, .vital = true, .done = waiter_done, .arg = &waiter};
+    struct write w = {.edits = edits, .done = waiter_done, .arg = &waiter};
 
     waiter_init(&waiter);
     if (edits)
