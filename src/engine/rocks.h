@@ -51,8 +51,8 @@ struct write {
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
     bool grows;                  /* is not taken on a nearly full disk (batch_grows()) */
-    bool tail;                   /* it is a tail (rocks_tail.c), of so many batches */
-    size_t count, announced;     /* and so many of them the committer knows of */
+    size_t count;                /* it is a tail (rocks_tail.c) of so many batches; 0: it is none */
+    size_t announced;            /* so many of them the committer knows of */
     uint64_t rests_on;           /* the tail that it was decided by, or that it is; 0: none */
     apply_done done;
     void *arg;
@@ -188,6 +188,8 @@ int rocks_append(struct rocks *r, const struct write *w);
 void rocks_submit(struct rocks *r, const struct write *w);
 /* Queues a write, or a read that must see all earlier ones, in the slow lane. */
 void rocks_slow_add(struct rocks *r, struct slow slow);
+/* Adds an edit, copying it. */
+void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, bytes value);
 /* Works off the lane until it is empty. Only the keeper calls it. */
 void rocks_lane_run(struct rocks *r);
 /* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
@@ -216,8 +218,8 @@ void rocks_tail_release(struct rocks *r);
 bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
 /* A tail has come to nothing: so does what may rest on it. Before it is out of sight. */
 void rocks_tail_void(struct rocks *r);
-/* What the write rests on has come to nothing. */
-bool rocks_write_is_void(struct rocks *r, const struct write *w);
+/* What rests on this tail (0: on none) has come to nothing. */
+bool rocks_is_void(struct rocks *r, uint64_t rests_on);
 
 /* ---- rocks_commit.c */
 
@@ -227,10 +229,9 @@ int rocks_mark(struct rocks *r, uint64_t sequence);
 
 /* ---- rocks_options.c */
 
-/* `verify_logs`: every synced log must be there and whole. */
 /* What of memory_bytes is for write buffers; the block cache has the rest. */
 uint64_t rocks_buffer_bytes(uint64_t memory_bytes);
-
+/* `verify_logs`: every synced log must be there and whole. */
 int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs);
 /* Removes what RocksDB leaves each time it fails to write its options file: it has no name for our
  * level of its diary, gives up, and we need no such file. */

@@ -122,9 +122,9 @@ bool rocks_tail_is_empty(struct rocks *r)
     return atomic_load(&r->tails->count) == 0;
 }
 
-bool rocks_write_is_void(struct rocks *r, const struct write *w)
+bool rocks_is_void(struct rocks *r, uint64_t rests_on)
 {
-    return w->rests_on && w->rests_on <= atomic_load(&r->tails->void_to);
+    return rests_on && rests_on <= atomic_load(&r->tails->void_to);
 }
 
 void rocks_tail_void(struct rocks *r)
@@ -203,7 +203,7 @@ int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_do
 
     pthread_mutex_lock(&x->lock);
     code = atomic_load(&r->failed);
-    if (!code && b->rests_on && b->rests_on <= atomic_load(&x->void_to))
+    if (!code && rocks_is_void(r, b->rests_on))
         code = E_BUSY;
     if (code) {
         pthread_mutex_unlock(&x->lock);
@@ -268,18 +268,14 @@ static rocksdb_writebatch_t *tail_edits(const struct tail *t)
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
     for (const struct tail_edit *e = t->first; e; e = e->next)
-        if (e->type == EDIT_PUT)
-            rocksdb_writebatch_put(edits, e->key.ptr, e->key.len, e->len ? (char *)e->value : "",
-                                   e->len);
-        else
-            rocksdb_writebatch_delete(edits, e->key.ptr, e->key.len);
+        rocks_edit(edits, e->type, e->key, bytes_of(e->value, e->len));
     return edits;
 }
 
 void rocks_tail_append(struct rocks *r)
 {
     struct tails *x = r->tails;
-    struct write w = {.tail = true, .done = convoy_done};
+    struct write w = {.done = convoy_done};
     struct tail *t;
     int code = E_OK;
 
@@ -299,7 +295,7 @@ void rocks_tail_append(struct rocks *r)
         w.arg = t->convoy;
         w.count = w.announced = t->convoy->count;
         code = rocks_append(r, &w);
-        if (code && !rocks_write_is_void(r, &w))
+        if (code && !rocks_is_void(r, w.rests_on))
             rocks_tail_void(r); /* a void one took along what rests on it already */
         pthread_mutex_lock(&x->lock);
         tail_clear(t);

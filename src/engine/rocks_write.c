@@ -150,7 +150,7 @@ int rocks_append(struct rocks *r, const struct write *w)
     else
         pthread_rwlock_rdlock(&r->gate);
     slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
-    if (!slow && rocks_write_is_void(r, w)) {
+    if (!slow && rocks_is_void(r, w->rests_on)) {
         code = E_BUSY;
     } else if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
         at_once = true;
@@ -196,19 +196,20 @@ void rocks_submit(struct rocks *r, const struct write *w)
         w->done(w->arg, code);
 }
 
+void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, bytes value)
+{
+    if (type == EDIT_PUT)
+        rocksdb_writebatch_put(edits, key.ptr, key.len, value.len ? value.ptr : "", value.len);
+    else
+        rocksdb_writebatch_delete(edits, key.ptr, key.len);
+}
+
 static rocksdb_writebatch_t *batch_edits(const struct batch *b)
 {
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
-    for (size_t i = 0; i < b->edit_count; i++) {
-        const struct edit *edit = &b->edits[i];
-
-        if (edit->type == EDIT_PUT)
-            rocksdb_writebatch_put(edits, edit->key.ptr, edit->key.len,
-                                   edit->value.len ? edit->value.ptr : "", edit->value.len);
-        else
-            rocksdb_writebatch_delete(edits, edit->key.ptr, edit->key.len);
-    }
+    for (size_t i = 0; i < b->edit_count; i++)
+        rocks_edit(edits, b->edits[i].type, b->edits[i].key, b->edits[i].value);
     return edits;
 }
 
@@ -293,10 +294,10 @@ static bool slow_run(struct rocks *r, struct slow *s)
         empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
         s->scan->done(s->scan);
     } else {
-        bool is_void = rocks_write_is_void(r, &s->write);
+        bool is_void = rocks_is_void(r, s->write.rests_on);
         int code = is_void ? E_BUSY : slow_write(r, s);
 
-        if (code != E_OK && s->write.tail && !is_void)
+        if (code != E_OK && s->write.count && !is_void)
             rocks_tail_void(r);
         if (s->write.edits)
             rocksdb_writebatch_destroy(s->write.edits);
