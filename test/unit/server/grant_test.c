@@ -9,28 +9,14 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-static struct ctx ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx_init(&ctx, NULL, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&ctx);
-    return 0;
-}
+#include "../context.h"
 
 static struct grants grants_of(const char *text)
 {
     struct grants g;
     char why[256] = "";
 
-    if (grants_parse(&ctx.arena, bytes_str(text), &g, why, sizeof(why)))
+    if (grants_parse(&c.arena, bytes_str(text), &g, why, sizeof(why)))
         fail_msg("'%s': %s", text, why);
     return g;
 }
@@ -89,7 +75,7 @@ static void test_texts_that_are_none(void **state)
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(texts); i++) {
         why[0] = 0;
-        if (grants_parse(&ctx.arena, bytes_str(texts[i]), &g, why, sizeof(why)) != E_PARAMETER)
+        if (grants_parse(&c.arena, bytes_str(texts[i]), &g, why, sizeof(why)) != E_PARAMETER)
             fail_msg("'%s' is taken", texts[i]);
         assert_non_null(strstr(why, "is no grant"));
     }
@@ -114,8 +100,8 @@ static int check(enum wr_op op, const char *grants)
         r.put_row.table = BYTES_LIT("t");
     else if (op != WR_OP_LIST_TABLE)
         r.describe_table.table = BYTES_LIT("t");
-    ctx_clear(&ctx);
-    return grants_check(&ctx, &g, &r);
+    ctx_clear(&c);
+    return grants_check(&c, &g, &r);
 }
 
 static void test_every_operation(void **state)
@@ -142,7 +128,7 @@ static void test_every_operation(void **state)
         snprintf(says, sizeof(says), "The access key has no permission for %s on table 't'.",
                  ots_op_name((enum wr_op)op));
         if (!lists)
-            assert_string_equal(ctx.text, says);
+            assert_string_equal(c.text, says);
     }
 }
 
@@ -157,20 +143,20 @@ static void test_all_tables_of_a_batch(void **state)
                   mixed = grants_of("rw:a,ro:b");
 
     (void)state;
-    assert_int_equal(grants_check(&ctx, &mixed, &r), E_OK);
-    assert_int_equal(grants_check(&ctx, &one, &r), E_PERMISSION);
-    assert_non_null(strstr(ctx.text, "BatchGetRow on table 'b'"));
-    ctx_clear(&ctx);
+    assert_int_equal(grants_check(&c, &mixed, &r), E_OK);
+    assert_int_equal(grants_check(&c, &one, &r), E_PERMISSION);
+    assert_non_null(strstr(c.text, "BatchGetRow on table 'b'"));
+    ctx_clear(&c);
     r = (struct wr_request){.op = WR_OP_BATCH_WRITE_ROW,
                             .batch_write_row = {.tables = write, .table_count = 2}};
-    assert_int_equal(grants_check(&ctx, &both, &r), E_OK);
-    assert_int_equal(grants_check(&ctx, &mixed, &r), E_PERMISSION);
-    ctx_clear(&ctx);
+    assert_int_equal(grants_check(&c, &both, &r), E_OK);
+    assert_int_equal(grants_check(&c, &mixed, &r), E_PERMISSION);
+    ctx_clear(&c);
     r = (struct wr_request){
         .op = WR_OP_CREATE_TABLE,
         .create_table = {.table = BYTES_LIT("a"), .indexes = &index, .index_count = 1}};
-    assert_int_equal(grants_check(&ctx, &both, &r), E_OK);
-    assert_int_equal(grants_check(&ctx, &mixed, &r), E_PERMISSION);
+    assert_int_equal(grants_check(&c, &both, &r), E_OK);
+    assert_int_equal(grants_check(&c, &mixed, &r), E_PERMISSION);
 }
 
 static void test_names_that_no_table_has(void **state)
@@ -180,11 +166,11 @@ static void test_names_that_no_table_has(void **state)
                            .delete_table = {.table = BYTES_LIT("a\n\xFF")}};
 
     (void)state;
-    assert_int_equal(grants_check(&ctx, &g, &r), E_PERMISSION);
-    assert_string_equal(ctx.text, "The access key has no permission for DeleteTable on table ''.");
-    ctx_clear(&ctx);
+    assert_int_equal(grants_check(&c, &g, &r), E_PERMISSION);
+    assert_string_equal(c.text, "The access key has no permission for DeleteTable on table ''.");
+    ctx_clear(&c);
     r.delete_table.table = BYTES_NONE;
-    assert_int_equal(grants_check(&ctx, &g, &r), E_PERMISSION);
+    assert_int_equal(grants_check(&c, &g, &r), E_PERMISSION);
 }
 
 static void test_lists(void **state)
@@ -194,23 +180,20 @@ static void test_lists(void **state)
     struct grants g = grants_of("ro:b*,rw:c"), everything = grants_all();
 
     (void)state;
-    seen = grants_visible(&ctx, &g, &all);
+    seen = grants_visible(&c, &g, &all);
     assert_int_equal(seen.count, 3);
     assert_true(bytes_equal(seen.tables[0], tables[1]));
     assert_true(bytes_equal(seen.tables[2], tables[3]));
-    assert_int_equal(grants_visible(&ctx, &everything, &all).count, 4);
-    assert_int_equal(grants_visible(&ctx, &g, &(struct wr_table_list){NULL, 0}).count, 0);
+    assert_int_equal(grants_visible(&c, &everything, &all).count, 4);
+    assert_int_equal(grants_visible(&c, &g, &(struct wr_table_list){NULL, 0}).count, 0);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_what_is_allowed, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_texts_that_are_none, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_every_operation, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_all_tables_of_a_batch, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_names_that_no_table_has, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_lists, setup, teardown),
+        TEST(test_what_is_allowed),         TEST(test_texts_that_are_none),
+        TEST(test_every_operation),         TEST(test_all_tables_of_a_batch),
+        TEST(test_names_that_no_table_has), TEST(test_lists),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,7 @@
 /* Every line of test/golden/wire-vectors.txt: what clients send is read right, what they expect is
  * written byte for byte. The last test fails if a line is neither used nor listed as later work. */
 #include "vectors.h"
+#include "../context.h"
 
 #include "base/crc8.h"
 #include "wire/matrix.h"
@@ -35,22 +36,6 @@ static const char *const later[] = {
 };
 
 static struct vectors vectors;
-static struct ctx ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    ctx_init(&ctx, NULL, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&ctx);
-    return 0;
-}
-
 static bytes get(const char *name)
 {
     return vector(&vectors, name);
@@ -82,7 +67,7 @@ static void assert_ok(const char *name, int code)
 {
     if (code == 0)
         return;
-    print_error("%s: %s\n", name, ctx.text);
+    print_error("%s: %s\n", name, c.text);
     _fail(__FILE__, __LINE__);
 }
 
@@ -122,11 +107,11 @@ static void test_values(void **state)
         struct wr_value v;
         struct buf b;
 
-        buf_init(&b, &ctx.arena, 0);
-        assert_ok(list[i].name, plain_decode_value(&ctx, get(list[i].name), &v));
+        buf_init(&b, &c.arena, 0);
+        assert_ok(list[i].name, plain_decode_value(&c, get(list[i].name), &v));
         show_value(&b, &v);
         assert_text(list[i].name, show_end(&b), list[i].shows);
-        assert_bytes(list[i].name, plain_encode_value(&ctx.arena, &v), get(list[i].name));
+        assert_bytes(list[i].name, plain_encode_value(&c.arena, &v), get(list[i].name));
     }
 }
 
@@ -153,18 +138,18 @@ static void test_keys(void **state)
         struct wr_key key;
         struct buf b;
 
-        buf_init(&b, &ctx.arena, 0);
-        assert_ok(list[i].name, plain_decode_key(&ctx, get(list[i].name), &key));
+        buf_init(&b, &c.arena, 0);
+        assert_ok(list[i].name, plain_decode_key(&c, get(list[i].name), &key));
         show_key(&b, &key);
         assert_text(list[i].name, show_end(&b), list[i].shows);
-        assert_bytes(list[i].name, plain_encode_key(&ctx.arena, &key), get(list[i].name));
+        assert_bytes(list[i].name, plain_encode_key(&c.arena, &key), get(list[i].name));
     }
 }
 
 static bytes encode_change(const struct wr_row *row, enum wr_change_type type)
 {
     size_t n = PLAIN_HEADER_BYTES + plain_change_size(row, type);
-    uint8_t *p = arena_alloc(&ctx.arena, n);
+    uint8_t *p = arena_alloc(&c.arena, n);
 
     assert_ptr_equal(plain_put_change(plain_put_header(p), row, type), p + n);
     return bytes_of(p, n);
@@ -173,7 +158,7 @@ static bytes encode_change(const struct wr_row *row, enum wr_change_type type)
 /* What the database will keep of a put: the checksum over name, value and timestamp alone. */
 static void assert_put_crc(const struct wr_cell *cell)
 {
-    bytes value = plain_encode_value(&ctx.arena, &cell->value);
+    bytes value = plain_encode_value(&c.arena, &cell->value);
     uint8_t crc = crc8(crc8(0, cell->name.ptr, cell->name.len), value.ptr, value.len);
 
     if (cell->op != WR_CELL_PUT)
@@ -213,8 +198,8 @@ static void test_changes(void **state)
         struct wr_row row;
         struct buf b;
 
-        buf_init(&b, &ctx.arena, 0);
-        assert_ok(e->name, plain_decode_change(&ctx, get(e->name), e->type, &row));
+        buf_init(&b, &c.arena, 0);
+        assert_ok(e->name, plain_decode_change(&c, get(e->name), e->type, &row));
         show_row(&b, &row);
         assert_text(e->name, show_end(&b), e->shows);
         for (size_t k = 0; k < row.cell_count; k++)
@@ -237,15 +222,15 @@ static void test_double_edge(void **state)
     bytes bare;
 
     (void)state;
-    assert_int_equal(plain_decode_change(&ctx, v, WR_PUT, &row), E_PARAMETER);
-    assert_text("inf", ctx.text, "NaN and Infinity are not allowed as a DOUBLE value.");
-    ctx_clear(&ctx);
+    assert_int_equal(plain_decode_change(&c, v, WR_PUT, &row), E_PARAMETER);
+    assert_text("inf", c.text, "NaN and Infinity are not allowed as a DOUBLE value.");
+    ctx_clear(&c);
     cells[0].timestamp_ms = cells[1].timestamp_ms = WR_TIMESTAMP_NONE;
     row = (struct wr_row){{&key, 1}, cells, 2};
     bare = encode_change(&row, WR_PUT);
     /* All but the third cell and the row checksum. */
     assert_memory_equal(bare.ptr, v.ptr, bare.len - 2);
-    assert_ok("edge", plain_decode_change(&ctx, bare, WR_PUT, &back));
+    assert_ok("edge", plain_decode_change(&c, bare, WR_PUT, &back));
     assert_memory_equal(&back.cells[0].value.real, &cells[0].value.real, 8);
     assert_true(back.cells[1].value.real == 1e308);
 }
@@ -257,9 +242,9 @@ static void test_padding(void **state)
     struct wr_key key;
 
     (void)state;
-    assert_ok("node_pk_inf_min", plain_decode_key(&ctx, key_bytes, &key));
-    assert_bytes("node_pk_inf_min", plain_encode_key(&ctx.arena, &key), get("pk_inf_min"));
-    assert_ok("node_update_mixed", plain_decode_change(&ctx, v, WR_UPDATE, &row));
+    assert_ok("node_pk_inf_min", plain_decode_key(&c, key_bytes, &key));
+    assert_bytes("node_pk_inf_min", plain_encode_key(&c.arena, &key), get("pk_inf_min"));
+    assert_ok("node_update_mixed", plain_decode_change(&c, v, WR_UPDATE, &row));
     assert_bytes("node_update_mixed", encode_change(&row, WR_UPDATE), get("update_mixed"));
 }
 
@@ -268,9 +253,9 @@ static void test_malformed(void **state)
     struct wr_row row;
 
     (void)state;
-    assert_int_equal(plain_decode_change(&ctx, get("malformed_name_length"), WR_PUT, &row),
+    assert_int_equal(plain_decode_change(&c, get("malformed_name_length"), WR_PUT, &row),
                      E_PARAMETER);
-    assert_text("malformed_name_length", ctx.text, "data format is invalid.");
+    assert_text("malformed_name_length", c.text, "data format is invalid.");
 }
 
 /* ---- requests */
@@ -281,7 +266,7 @@ static bytes with_filter(bytes filter)
     struct buf b;
     bytes key = get("pk_int");
 
-    buf_init(&b, &ctx.arena, 0);
+    buf_init(&b, &c.arena, 0);
     buf_put_bytes(&b, BYTES_LIT("\x0a\x02t1\x12"));
     buf_put_varint(&b, key.len);
     buf_put_bytes(&b, key);
@@ -310,11 +295,11 @@ static void test_filters(void **state)
         struct wr_request req;
         struct buf b;
 
-        buf_init(&b, &ctx.arena, 0);
-        assert_ok(list[i].name, ots_decode(&ctx, WR_OP_GET_ROW, body, &req));
+        buf_init(&b, &c.arena, 0);
+        assert_ok(list[i].name, ots_decode(&c, WR_OP_GET_ROW, body, &req));
         show_filter(&b, req.get_row.read.filter);
         assert_text(list[i].name, show_end(&b), list[i].shows);
-        assert_bytes(list[i].name, ots_encode_request(&ctx, &req), body);
+        assert_bytes(list[i].name, ots_encode_request(&c, &req), body);
     }
 }
 
@@ -375,13 +360,13 @@ static void test_requests(void **state)
         struct wr_request req, again;
         bytes body;
 
-        assert_ok(e->name, ots_decode(&ctx, e->op, get(e->name), &req));
-        assert_text(e->name, show_request(&ctx, &req), e->shows);
-        body = ots_encode_request(&ctx, &req);
+        assert_ok(e->name, ots_decode(&c, e->op, get(e->name), &req));
+        assert_text(e->name, show_request(&c, &req), e->shows);
+        body = ots_encode_request(&c, &req);
         if (e->same)
             assert_bytes(e->name, body, get(e->name));
-        assert_ok(e->name, ots_decode(&ctx, e->op, body, &again));
-        assert_text(e->name, show_request(&ctx, &again), e->shows);
+        assert_ok(e->name, ots_decode(&c, e->op, body, &again));
+        assert_text(e->name, show_request(&c, &again), e->shows);
     }
 }
 
@@ -395,7 +380,7 @@ static struct wr_value integer(int64_t v)
 static struct wr_cell answer_cell(const char *name, int64_t v, int64_t stamp)
 {
     struct wr_cell cell = {.name = bytes_str(name), .value = integer(v), .timestamp_ms = stamp};
-    bytes value = plain_encode_value(&ctx.arena, &cell.value);
+    bytes value = plain_encode_value(&c.arena, &cell.value);
 
     cell.crc8 = crc8(crc8(0, cell.name.ptr, cell.name.len), value.ptr, value.len);
     cell.crc8 = crc8_u64(cell.crc8, (uint64_t)stamp);
@@ -426,7 +411,7 @@ static bytes answer(enum wr_op op, struct wr_reply *reply)
     struct wr_request req = {.op = op};
 
     reply->op = op;
-    return ots_encode(&ctx, &req, reply);
+    return ots_encode(&c, &req, reply);
 }
 
 /* What the server writes must also be what our client reads and, read, writes again. */
@@ -435,7 +420,7 @@ static void assert_answer(const char *name, enum wr_op op, struct wr_reply *repl
     struct wr_reply back;
 
     assert_bytes(name, answer(op, reply), get(name));
-    assert_ok(name, ots_decode_reply(&ctx, op, get(name), &back));
+    assert_ok(name, ots_decode_reply(&c, op, get(name), &back));
     assert_bytes(name, answer(op, &back), get(name));
 }
 
@@ -451,14 +436,14 @@ static void test_rows(void **state)
     two_rows(&t);
     n = PLAIN_HEADER_BYTES + plain_row_size(&t.rows[0], PLAIN_KEY_ALL) +
         plain_row_size(&t.rows[1], PLAIN_KEY_ALL);
-    p = arena_alloc(&ctx.arena, n);
+    p = arena_alloc(&c.arena, n);
     assert_ptr_equal(plain_put_row(plain_put_row(plain_put_header(p), &t.rows[0], PLAIN_KEY_ALL),
                                    &t.rows[1], PLAIN_KEY_ALL),
                      p + n);
     assert_bytes("rows_two", bytes_of(p, n), get("rows_two"));
-    assert_ok("rows_two", plain_decode_rows(&ctx, get("rows_two"), &rows, &n));
+    assert_ok("rows_two", plain_decode_rows(&c, get("rows_two"), &rows, &n));
     assert_int_equal(n, 2);
-    buf_init(&b, &ctx.arena, 0);
+    buf_init(&b, &c.arena, 0);
     show_row(&b, &rows[1]);
     assert_text("rows_two", show_end(&b), "pk0=i2 | a=i20@2000 b=i21@2000");
 }
@@ -557,9 +542,9 @@ static void test_error(void **state)
 
     (void)state;
     assert_bytes("resp_Error",
-                 ots_encode_error(&ctx, "OTSObjectNotExist", "Requested table does not exist."),
+                 ots_encode_error(&c, "OTSObjectNotExist", "Requested table does not exist."),
                  get("resp_Error"));
-    assert_ok("resp_Error", ots_decode_error(&ctx, get("resp_Error"), &code, &message));
+    assert_ok("resp_Error", ots_decode_error(&c, get("resp_Error"), &code, &message));
     assert_int_equal(ots_error_of(code), WR_E_NOT_EXIST);
     assert_bytes("resp_Error", message, BYTES_LIT("Requested table does not exist."));
 }
@@ -585,10 +570,10 @@ static void test_matrix(void **state)
     size_t n;
 
     (void)state;
-    assert_bytes("matrix_two_rows", matrix_encode(&ctx, &fields, rows, 2), get("matrix_two_rows"));
-    assert_ok("matrix_two_rows", matrix_decode(&ctx, get("matrix_two_rows"), &back, &n));
+    assert_bytes("matrix_two_rows", matrix_encode(&c, &fields, rows, 2), get("matrix_two_rows"));
+    assert_ok("matrix_two_rows", matrix_decode(&c, get("matrix_two_rows"), &back, &n));
     assert_int_equal(n, 2);
-    buf_init(&b, &ctx.arena, 0);
+    buf_init(&b, &c.arena, 0);
     show_row(&b, &back[0]);
     show_f(&b, " / ");
     show_row(&b, &back[1]);
@@ -596,8 +581,8 @@ static void test_matrix(void **state)
                 "pk0=i1 pk1=s'x' | a=i10 b=true / pk0=i2 pk1=s'yz' | b=d1.5 c=x'dead'");
 
     fields = (struct matrix_fields){keys, 1, true, columns, 1};
-    assert_bytes("matrix_empty", matrix_encode(&ctx, &fields, NULL, 0), get("matrix_empty"));
-    assert_ok("matrix_empty", matrix_decode(&ctx, get("matrix_empty"), &back, &n));
+    assert_bytes("matrix_empty", matrix_encode(&c, &fields, NULL, 0), get("matrix_empty"));
+    assert_ok("matrix_empty", matrix_decode(&c, get("matrix_empty"), &back, &n));
     assert_int_equal(n, 0);
 }
 
@@ -609,9 +594,9 @@ static void test_deflate(void **state)
     char md5[SIGN_MD5_TEXT + 1];
 
     (void)state;
-    assert_ok("inflate", zip_inflate(&ctx, body, 4, 1 << 20, &out));
+    assert_ok("inflate", zip_inflate(&c, body, 4, 1 << 20, &out));
     assert_bytes("inflate", out, raw);
-    assert_ok("deflate", zip_deflate(&ctx, raw, &out));
+    assert_ok("deflate", zip_deflate(&c, raw, &out));
     assert_bytes("deflate", out, body);
     sign_md5(body, md5);
     assert_bytes("md5", bytes_str(md5), get("deflate_request_contentmd5"));
@@ -748,8 +733,6 @@ static void test_every_vector_is_covered(void **state)
     }
     assert_int_equal(missing, 0);
 }
-
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
 {
