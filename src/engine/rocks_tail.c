@@ -12,10 +12,11 @@
  *
  * Early reads. A get may ask to be given a value that stands in a tail (get.early). It then learns
  * the tail's number and hands it on in the batch that it decides (batch.rests_on). The append may
- * still come to nothing, without the engine's failure, in one case: RocksDB stalls, the tail goes
- * through the slow lane, and that gives up. Then everything up to the tail that is filling at that
- * moment is void: tails of those numbers are not appended any more, and batches that rest on them
- * are refused, all with E_BUSY. That takes along more than need be, but none too few. */
+ * still come to nothing: when the engine fails (rocks_mend.c), or, without that, when RocksDB
+ * stalls, the tail goes through the slow lane, and that gives up. Then everything up to the tail
+ * that is filling at that moment is void: tails of those numbers are not appended any more, and
+ * batches that rest on them are refused, all with E_BUSY or what the failure is told by. That takes
+ * along more than need be, but none too few. */
 #include "engine/rocks.h"
 
 #include "engine/committer.h"

@@ -162,7 +162,7 @@ void catalog_stop(struct catalog *cat)
 
     if (!cat || !cat->started)
         return;
-    while (atomic_exchange(&cat->reloading, true)) /* the sweeper ends what it has begun */
+    while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     engine_listen(&c, cat->db->engine, NULL, NULL);

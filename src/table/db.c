@@ -219,11 +219,11 @@ void wr_close(struct wr_db *db)
     scrubber_stop(db->scrubber);
     balancer_stop(db->balancer);
 
-    while (atomic_load(&db->requests) > 0) /* some wait for the sweeper */
+    while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000);          /* at the end of a process's life a short nap does no harm */
     catalog_stop(db->catalog); /* no more jobs of its news */
     sweeper_stop(db->sweeper);
-    size_watch_stop(db->sizes); /* jobs of the sweeper ask it */
+    size_watch_stop(db->sizes); /* jobs ask it */
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
     router_stop(db->router);

@@ -1,4 +1,4 @@
-/* describe_heat.c: DescribeHeat. The map may be large, so it is drawn on the sweeper's thread, once
+/* describe_heat.c: DescribeHeat. The map may be large, so it is drawn on the thread for jobs, once
  * the other servers have told what they counted. */
 #include "table/call.h"
 #include "table/heat_place.h"

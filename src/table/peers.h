@@ -34,7 +34,7 @@ struct peers_ask {
     const struct table *table;
     bytes more;                         /* what is to be known besides */
     struct arena *a;                    /* takes the answers; left alone until they are there */
-    void (*run)(struct peers_ask *ask); /* on the sweeper's thread */
+    void (*run)(struct peers_ask *ask); /* on the thread for jobs */
 
     bytes *answers;
     size_t count;

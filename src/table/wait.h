@@ -1,5 +1,5 @@
-/* wait.h: engine calls that wait for their answer, for start-up and the sweeper's own thread. Never
- * called from a thread that serves requests. */
+/* wait.h: engine calls that wait for their answer, for start-up and threads that may block. Never
+ * called from one that serves requests. */
 #ifndef TABLE_WAIT_H
 #define TABLE_WAIT_H
 
