@@ -100,20 +100,27 @@ static int listen_begin(struct ctx *c, struct catalog *cat)
     return E_OK;
 }
 
+static bool is_cached(struct catalog *cat, const struct table *t)
+{
+    struct table *now = catalog_get(cat, t->schema.instance, t->schema.d.table);
+
+    table_release(now);
+    return now == t;
+}
+
 /* Every name that is stored or cached is read again, in listening. */
 static int reload_all(struct ctx *c, struct catalog *cat)
 {
     struct table **cached;
     size_t n = catalog_all(cat, &c->arena, &cached);
-    int code = E_OK;
+    int code = catalog_load(c, cat);
 
     for (size_t i = 0; i < n; i++) {
-        if (!code)
+        if (!code && is_cached(cat, cached[i])) /* it was not among those that are stored */
             code = catalog_reread(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
         table_release(cached[i]);
     }
     TRY(code);
-    TRY(catalog_load(c, cat));
     return texts_changed(&cat->db->texts);
 }
 
