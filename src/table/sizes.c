@@ -96,14 +96,14 @@ static void records_sweep(struct size_watch *w)
 
 /* ---- pauses ---- */
 
-/* Sleeps, or until somebody wants a walk if `wakeful`. False: it is time to end. */
-static bool nap(struct size_watch *w, int64_t us, bool wakeful)
+/* Sleeps, or until somebody wants a walk. False: it is time to end. */
+static bool nap(struct size_watch *w, int64_t us)
 {
     struct timespec until = thread_time_in(us);
     bool stop;
 
     pthread_mutex_lock(&w->service.lock);
-    while (!w->service.stop && !(wakeful && w->wanted) && service_wait(&w->service, &until))
+    while (!w->service.stop && !w->wanted && service_wait(&w->service, &until))
         ;
     stop = w->service.stop;
     pthread_mutex_unlock(&w->service.lock);
@@ -245,13 +245,11 @@ static bool step(struct size_watch *w, const struct table *t, struct size_walk *
                  c.text ? c.text : err_info(code)->text);
     ctx_release(&c);
     if (code)
-        return ++*failures < FAILURES_MAX && nap(w, RETRY_S * 1000000ll, false);
+        return ++*failures < FAILURES_MAX && service_sleep(&w->service, RETRY_S * 1000000ll);
     if (*ended)
         return false;
     took_us = clock_mono_us(&w->db->clock) - start_us;
-    if (wanted)
-        return nap(w, 0, true);
-    return nap(w, pause_us(w, read, took_us), true);
+    return nap(w, wanted ? 0 : pause_us(w, read, took_us));
 }
 
 /* `writes`: to the table until now. */
@@ -344,7 +342,6 @@ static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uin
     struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t, .a = a};
     int64_t now_s = clock_wall_ms(&w->db->clock) / 1000;
     const struct size_report *last;
-    struct size_record *r;
     struct size_reports all;
     bool fresh, busy = false;
 
@@ -358,10 +355,8 @@ static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uin
     }
     if (last != all.each)
         adopt(w, t, last);
-    pthread_mutex_lock(&w->service.lock);
-    r = record_get(w, t->schema.place.id);
-    fresh = w->db->tally && r->end_s && r->writes == *writes && t->schema.d.options.ttl_s == -1;
-    pthread_mutex_unlock(&w->service.lock);
+    fresh = w->db->tally && last->end_s && last->writes_then == *writes &&
+            t->schema.d.options.ttl_s == -1;
     return fresh || busy ||
            (last != all.each && last->end_s + w->db->limits.size_watch_pass_s_min / 2 > now_s);
 }
@@ -403,7 +398,7 @@ static void *watch_main(void *arg)
     for (;;) {
         int64_t now_us = clock_mono_us(&db->clock);
 
-        if (!nap(w, due_us > now_us ? due_us - now_us : 0, true))
+        if (!nap(w, due_us > now_us ? due_us - now_us : 0))
             return NULL;
         walk_wanted(w);
         now_us = clock_mono_us(&db->clock);
