@@ -65,7 +65,9 @@ static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum w
     return E_OK;
 }
 
-static int describe(struct ctx *c, const struct table *t, struct wr_partition_list *out)
+/* `*all` are the same partitions as in out, for who adds to them. */
+static int describe(struct ctx *c, const struct table *t, struct wr_partition_list *out,
+                    struct wr_partition **all)
 {
     const struct partition_map *m = &t->partitions;
     const struct schema *s = &t->schema;
@@ -92,7 +94,7 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
         list[i].end_more = end.more;
         list[i].end_more_count = end.more_count;
     }
-    out->partitions = list;
+    out->partitions = *all = list;
     out->count = m->count;
     out->traffic = figures(&counts, &t->traffic->balance, &s->d.reserved, 1);
     out->splits = atomic_load(&t->traffic->splits);
@@ -138,18 +140,19 @@ void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
                     struct buf *out)
 {
     struct wr_partition_list l;
+    struct wr_partition *list;
 
     (void)db;
     (void)in;
-    if (describe(c, t, &l))
+    if (describe(c, t, &l, &list))
         return;
     buf_put_varint(out, l.splits);
     buf_put_varint(out, l.merges);
     buf_put_varint(out, l.longest_cut_us);
     put_traffic(out, &l.traffic);
     for (size_t i = 0; i < l.count; i++) {
-        buf_put_varint(out, l.partitions[i].id);
-        put_traffic(out, &l.partitions[i].traffic);
+        buf_put_varint(out, list[i].id);
+        put_traffic(out, &list[i].traffic);
     }
 }
 
@@ -194,12 +197,9 @@ static void traffic_run(struct peers_ask *others)
     struct traffic_op *op = PORT_CONTAINER(others, struct traffic_op, others);
     struct call *call = op->call;
     struct wr_partition_list *l = &call->reply.partitions;
+    struct wr_partition *list;
 
-    if (!describe(&call->c, op->table, l)) {
-        struct wr_partition *list = ARENA_ARRAY(&call->c.arena, struct wr_partition, l->count);
-
-        memcpy(list, l->partitions, l->count * sizeof(*list));
-        l->partitions = list;
+    if (!describe(&call->c, op->table, l, &list)) {
         l->servers = 1;
         l->silent = (uint32_t)others->silent;
         for (size_t i = 0; i < others->count; i++)
