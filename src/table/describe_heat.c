@@ -64,9 +64,9 @@ static void heat_run(struct peers_ask *others)
     struct wr_heat_result *r = &call->reply.heat;
     struct wr_heat_place *rows;
     struct tally_report report;
+    size_t taken = tally_report(call->db->tally, op->table->tally, &c->arena, &op->ask, HOT_MAX,
+                                others->answers, others->count, &report);
 
-    tally_report(call->db->tally, op->table->tally, &c->arena, &op->ask, HOT_MAX, others->answers,
-                 others->count, &report);
     rows = ARENA_ARRAY(&c->arena, struct wr_heat_place, report.grid.rows);
     for (size_t i = 0; i < report.grid.rows; i++)
         heat_place_read(c, s, report.grid.starts[i], s->d.key_count, &rows[i]);
@@ -80,8 +80,8 @@ static void heat_run(struct peers_ask *others)
     fill_hot(c, s, &report, r);
     r->buckets = (int32_t)report.buckets;
     r->missed = report.missed;
-    r->servers = (uint32_t)others->count + 1;
-    r->silent = (uint32_t)others->silent;
+    r->servers = (uint32_t)taken + 1;
+    r->silent = (uint32_t)(others->silent + others->count - taken);
     table_release(op->table);
     call_finish(call);
 }

@@ -607,7 +607,7 @@ void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t 
 struct given {
     struct heat *heat;
     struct sketch **hot; /* two places more in front */
-    size_t hot_count;
+    size_t hot_count;    /* of those who gave something that made sense */
     uint64_t missed;
     int64_t hot_minutes;
 };
@@ -654,16 +654,15 @@ static void take_given(struct given *g, bytes from)
     mem_free(hot);
 }
 
-bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                  const struct heat_ask *ask, size_t hot_max, const bytes *given,
-                  size_t given_count, struct tally_report *out)
+size_t tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
+                    const struct heat_ask *ask, size_t hot_max, const bytes *given,
+                    size_t given_count, struct tally_report *out)
 {
     struct given g = {.heat = heat_new(tt->parts, 0, 0),
                       .hot = ARENA_ARRAY(a, struct sketch *, given_count + 2)};
     struct heat_ask now = *ask;
     struct arena tmp;
     struct buf own;
-    bool noted;
 
     arena_init(&tmp, NULL, 0);
     buf_init(&own, &tmp, 4096);
@@ -673,12 +672,11 @@ bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
     now.minute = t->minute;
-    noted = tt->heat != NULL;
     if (!given_count)
-        heat_report(noted ? tt->heat : g.heat, a, &now, &out->grid);
-    else if (noted)
+        heat_report(tt->heat ? tt->heat : g.heat, a, &now, &out->grid);
+    else if (tt->heat)
         heat_give(tt->heat, &own, now.minute, now.minutes, OWN_BYTES_MAX);
-    out->buckets = heat_buckets(noted ? tt->heat : g.heat);
+    out->buckets = heat_buckets(tt->heat ? tt->heat : g.heat);
     g.hot[0] = tt->hot[0];
     g.hot[1] = tt->hot[1];
     out->hot_count = sketch_top(g.hot, 2 + g.hot_count, a, hot_max, &out->hot);
@@ -696,7 +694,7 @@ bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
     for (size_t i = 0; i < g.hot_count; i++)
         sketch_free(g.hot[2 + i]);
     heat_free(g.heat);
-    return noted;
+    return g.hot_count;
 }
 
 /* ---- watched keys ---- */

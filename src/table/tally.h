@@ -56,11 +56,11 @@ struct tally_report {
     uint64_t missed;     /* notes of any table that found no room, since the start */
 };
 
-/* Adds what others have given (tally_give); what of it makes no sense is passed over. Blocks for a
- * while. False: nothing was noted here yet; the grid is there all the same. */
-bool tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                  const struct heat_ask *ask, size_t hot_max, const bytes *given,
-                  size_t given_count, struct tally_report *out);
+/* Adds what others have given (tally_give); what of it makes no sense is passed over. Returns how
+ * many made sense. Blocks for a while. */
+size_t tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
+                    const struct heat_ask *ask, size_t hot_max, const bytes *given,
+                    size_t given_count, struct tally_report *out);
 
 /* What a process with the same table needs for its report from this minute on, behind what b has,
  * in about bytes_max. Blocks for a while. */

@@ -266,7 +266,7 @@ static void reports_of_others_are_added(void **state)
     }
     given[2] = BYTES_LIT("no report at all");
     given[3] = BYTES_NONE;
-    tally_report(t[2], tt[2], &a, &ask, 10, given, 4, &r);
+    assert_int_equal(tally_report(t[2], tt[2], &a, &ask, 10, given, 4, &r), 2);
     for (size_t i = 0; i < r.grid.rows * r.grid.columns; i++)
         n += r.grid.values[WR_HEAT_WRITES][i];
     assert_int_equal(n, 2000);
