@@ -573,15 +573,13 @@ void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t 
 {
     struct sketch_entry *hot;
     int64_t minutes;
-    struct arena a;
     size_t n;
 
     if (!t || !tt)
         return;
-    arena_init(&a, NULL, 0);
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
-    n = sketch_top(tt->hot, 2, &a, GIVEN_HOT_MAX, &hot);
+    n = sketch_top(tt->hot, 2, b->arena, GIVEN_HOT_MAX, &hot);
     buf_put_varint(b, missed(t));
     buf_put_varint(b, (uint64_t)hot_minutes(t, tt));
     buf_put_u8(b, sketch_is_whole(tt->hot[0]) && sketch_is_whole(tt->hot[1]) && n < GIVEN_HOT_MAX);
@@ -600,7 +598,6 @@ void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t 
         heat_give(tt->heat, b, t->minute, minutes < HEAT_MINUTES ? (int)minutes : HEAT_MINUTES,
                   bytes_max);
     pthread_mutex_unlock(&t->lock);
-    arena_release(&a);
 }
 
 /* What all gave, taken together. */
