@@ -113,6 +113,13 @@ static inline void buf_put_u64(struct buf *b, uint64_t v)
 /* LEB128: seven bits a byte, lowest first. At most 10 bytes. */
 void buf_put_varint(struct buf *b, uint64_t v);
 
+/* With the length in front, as a varint. */
+static inline void buf_put_counted(struct buf *b, bytes s)
+{
+    buf_put_varint(b, s.len);
+    buf_put_bytes(b, s);
+}
+
 /* A cursor over bytes that came from disk or net. A read past the end sets `bad` and gives zeros,
  * so a decoder may check once at the end of a group. */
 struct reader {
@@ -170,6 +177,14 @@ static inline uint64_t read_u64(struct reader *r)
 }
 
 uint64_t read_varint(struct reader *r);
+
+/* What buf_put_counted() has written; a view. */
+static inline bytes read_counted(struct reader *r)
+{
+    uint64_t n = read_varint(r);
+
+    return read_bytes(r, n < SIZE_MAX ? (size_t)n : SIZE_MAX);
+}
 
 /* Signed numbers near zero as small varints. */
 static inline uint64_t zigzag(int64_t v)

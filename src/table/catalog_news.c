@@ -15,8 +15,7 @@ bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
     struct buf b;
 
     buf_init(&b, a, 16 + instance.len + name.len);
-    buf_put_varint(&b, instance.len);
-    buf_put_bytes(&b, instance);
+    buf_put_counted(&b, instance);
     buf_put_bytes(&b, name);
     return buf_bytes(&b);
 }
@@ -56,7 +55,7 @@ static void heard_run(struct job *self)
     struct heard *h = PORT_CONTAINER(self, struct heard, job);
     struct catalog *cat = h->cat;
     struct reader r = reader_of(h->news->text);
-    bytes instance = read_bytes(&r, (size_t)read_varint(&r)), answer = BYTES_NONE;
+    bytes instance = read_counted(&r), answer = BYTES_NONE;
     struct ctx c;
     int code;
 

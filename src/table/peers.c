@@ -11,17 +11,6 @@
 #define VERSION 1
 #define COUNT_EVERY_MS 10000
 
-static void put_text(struct buf *b, bytes text)
-{
-    buf_put_varint(b, text.len);
-    buf_put_bytes(b, text);
-}
-
-static bytes read_text(struct reader *r)
-{
-    return read_bytes(r, (size_t)read_varint(r));
-}
-
 static bytes question_text(struct arena *a, enum peer_question question, const struct table *t,
                            bytes more)
 {
@@ -33,8 +22,8 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
     buf_put_u8(&b, (uint8_t)question);
     if (t) {
         buf_put_varint(&b, t->schema.place.id);
-        put_text(&b, t->schema.instance);
-        put_text(&b, t->schema.d.table);
+        buf_put_counted(&b, t->schema.instance);
+        buf_put_counted(&b, t->schema.d.table);
         buf_put_bytes(&b, more);
     }
     return buf_bytes(&b);
@@ -53,7 +42,7 @@ static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, str
                          struct buf *out)
 {
     uint64_t place = read_varint(in);
-    bytes instance = read_text(in), name = read_text(in);
+    bytes instance = read_counted(in), name = read_counted(in);
     struct table *t;
 
     if (in->bad || catalog_find(c, db->catalog, instance, name, &t))

@@ -31,14 +31,12 @@ void size_report_put(struct buf *b, const struct size_report *r)
         buf_put_varint(b, seen->figures.n[WR_HEAT_READS]);
         buf_put_varint(b, seen->figures.n[WR_HEAT_WRITES]);
         buf_put_varint(b, seen->bytes_written);
-        buf_put_varint(b, e->key_len);
-        buf_put(b, e->key, e->key_len);
+        buf_put_counted(b, bytes_of(e->key, e->key_len));
     }
 }
 
 static bool read_entry(struct reader *r, struct size_entry *e, struct tally_watch *seen)
 {
-    uint64_t key_len;
     bytes key;
 
     e->hash = seen->hash = read_u64(r);
@@ -47,13 +45,10 @@ static bool read_entry(struct reader *r, struct size_entry *e, struct tally_watc
     seen->figures.n[WR_HEAT_READS] = read_varint(r);
     seen->figures.n[WR_HEAT_WRITES] = read_varint(r);
     seen->bytes_written = read_varint(r);
-    key_len = read_varint(r);
-    if (key_len > KEY_BYTES_MAX)
-        return false;
-    key = read_bytes(r, (size_t)key_len);
+    key = read_counted(r);
     e->key = (uint8_t *)(uintptr_t)key.ptr;
     e->key_len = key.len;
-    return !r->bad;
+    return !r->bad && key.len <= KEY_BYTES_MAX;
 }
 
 bool size_report_read(bytes in, struct size_report *out)
