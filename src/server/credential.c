@@ -290,12 +290,9 @@ static struct credential_set *set_of_own(struct credential_store *s)
 static int text_copy_parse(struct credential_store *s, const char *source, const char *text,
                            struct credential_set **out, char *message, size_t size)
 {
-    size_t bytes_copied = strlen(text) + 1;
-    char *copy = mem_alloc(bytes_copied);
-    int code;
+    char *copy = mem_strdup(text);
+    int code = set_parse(s, source, copy, out, message, size);
 
-    memcpy(copy, text, bytes_copied);
-    code = set_parse(s, source, copy, out, message, size);
     mem_free(copy);
     return code;
 }

@@ -193,11 +193,6 @@ int wr_text_store(struct wr_db *db, const char *name, const struct wr_text *text
     return answer(&c, code, message, message_size);
 }
 
-static void tell_done(void *arg, int code)
-{
-    waiter_wake(arg, code);
-}
-
 int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
 {
     struct waiter w;
@@ -207,7 +202,7 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (wr_is_shared(db)) {
         waiter_init(&w);
-        engine_tell(db->engine, catalog_text_news(&c.arena), tell_done, &w);
+        engine_tell(db->engine, catalog_text_news(&c.arena), waiter_done, &w);
         code = waiter_wait(&w);
     }
     if (code)
