@@ -307,7 +307,7 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
 bool catalog_is_shared(const struct catalog *cat)
 {
-    return !(cat->db->caps & ENGINE_SOLE_WRITER);
+    return wr_is_shared(cat->db);
 }
 
 uint64_t catalog_next_number(struct catalog *cat)

@@ -123,11 +123,11 @@ static void begin(struct peers_ask *ask)
 {
     ask->answers = NULL;
     ask->count = ask->silent = 0;
-    if (ask->db->caps & ENGINE_SOLE_WRITER)
-        ask->end(ask);
-    else
+    if (wr_is_shared(ask->db))
         engine_ask(ask->db->engine, question_text(ask->a, ask->question, ask->table, ask->more),
                    PEERS_WAIT_MS, on_answers, ask);
+    else
+        ask->end(ask);
 }
 
 static void run_job(struct job *job)
@@ -177,7 +177,7 @@ void peers_sweep(struct wr_db *db, int64_t now_ms)
 {
     struct arena a;
 
-    if (db->caps & ENGINE_SOLE_WRITER || now_ms < db->counted_ms + COUNT_EVERY_MS ||
+    if (!wr_is_shared(db) || now_ms < db->counted_ms + COUNT_EVERY_MS ||
         now_ms < db->counted_ms + peers_servers(db) * 1000ll)
         return;
     db->counted_ms = now_ms;

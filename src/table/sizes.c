@@ -192,7 +192,7 @@ static void publish(struct size_watch *w, const struct table *t, struct size_wal
     r->end_s = clock_wall_ms(&w->db->clock) / 1000;
     r->writes = writes;
     pthread_mutex_unlock(&w->service.lock);
-    if (!(w->db->caps & ENGINE_SOLE_WRITER))
+    if (wr_is_shared(w->db))
         tell_others(w, t);
 }
 

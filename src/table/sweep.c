@@ -1,7 +1,6 @@
 #include "table/sweep.h"
 
 #include "base/service.h"
-#include "base/thread.h"
 #include "table/big.h"
 #include "table/db.h"
 #include "table/hold.h"
@@ -150,7 +149,7 @@ static int empty_cell(struct sweep *s, bytes record_key)
 static bool trash_is_due(const struct sweep *s, int64_t time_ms)
 {
     return time_ms + TRASH_GRACE_MS <= s->now_ms ||
-           ((s->db->caps & ENGINE_SOLE_WRITER) && time_ms < s->db->opened_ms);
+           (!wr_is_shared(s->db) && time_ms < s->db->opened_ms);
 }
 
 static int sweep_record(struct sweep *s, const struct kv *kv)
@@ -204,7 +203,7 @@ static int remove_row(struct sweep *s, bytes head_key)
     modify_edits(&m, &edits);
     batch.edits = edits.items;
     batch.edit_count = edits.count;
-    if (!(s->db->caps & ENGINE_SOLE_WRITER)) {
+    if (wr_is_shared(s->db)) {
         batch.guards = &guard;
         batch.guard_count = 1;
     }
@@ -320,7 +319,7 @@ static void *rounds_main(void *arg)
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
-    bool shared = !(db->caps & ENGINE_SOLE_WRITER);
+    bool shared = wr_is_shared(db);
 
     s->db = db;
     s->jobs = workers_start("wr-jobs", 1);
