@@ -13,7 +13,6 @@
 struct heat_op {
     struct peers_ask others;
     struct call *call;
-    struct table *table;
     struct heat_ask ask;
 };
 
@@ -58,13 +57,14 @@ static bytes question(struct arena *a, struct clock *clock, const struct heat_as
 static void heat_run(struct peers_ask *others)
 {
     struct heat_op *op = PORT_CONTAINER(others, struct heat_op, others);
-    const struct schema *s = &op->table->schema;
+    struct table *t = others->table;
+    const struct schema *s = &t->schema;
     struct call *call = op->call;
     struct ctx *c = &call->c;
     struct wr_heat_result *r = &call->reply.heat;
     struct wr_heat_place *rows;
     struct tally_report report;
-    size_t taken = tally_report(call->db->tally, op->table->tally, &c->arena, &op->ask, HOT_MAX,
+    size_t taken = tally_report(call->db->tally, t->tally, &c->arena, &op->ask, HOT_MAX,
                                 others->answers, others->count, &report);
 
     rows = ARENA_ARRAY(&c->arena, struct wr_heat_place, report.grid.rows);
@@ -82,7 +82,7 @@ static void heat_run(struct peers_ask *others)
     r->missed = report.missed;
     r->servers = (uint32_t)taken + 1;
     r->silent = (uint32_t)(others->silent + others->count - taken);
-    table_release(op->table);
+    table_release(t);
     call_finish(call);
 }
 
@@ -132,13 +132,12 @@ static int start(struct call *call)
                     "The heat map asked for has more than %d values. Ask for fewer rows, columns "
                     "or metrics.",
                     VALUES_MAX);
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->table));
     op->others = (struct peers_ask){.question = PEERS_HEAT,
                                     .db = call->db,
-                                    .table = op->table,
                                     .more = question(&c->arena, &call->db->clock, &op->ask),
                                     .a = &c->arena,
                                     .run = heat_run};
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->others.table));
     peers_ask(&op->others);
     return E_OK;
 }

@@ -31,7 +31,7 @@ struct waiter;
 struct peers_ask {
     enum peer_question question;
     struct wr_db *db;
-    const struct table *table;
+    struct table *table;                /* NULL: it is about none; its reference is the owner's */
     bytes more;                         /* what is to be known besides */
     struct arena *a;                    /* takes the answers; left alone until they are there */
     void (*run)(struct peers_ask *ask); /* on the thread for jobs */

@@ -169,10 +169,10 @@ static void watch_top(struct wr_db *db, const struct table *t, const struct size
     tally_watch(db->tally, t->tally, hashes, f->top_count);
 }
 
-static void tell_others(struct size_watch *w, const struct table *t);
+static void tell_others(struct size_watch *w, struct table *t);
 
-static void publish(struct size_watch *w, const struct table *t, struct size_walk *walk,
-                    int64_t start_s, uint64_t writes)
+static void publish(struct size_watch *w, struct table *t, struct size_walk *walk, int64_t start_s,
+                    uint64_t writes)
 {
     struct size_found *f = size_walk_found(walk);
     struct size_record *r;
@@ -253,7 +253,7 @@ static bool step(struct size_watch *w, const struct table *t, struct size_walk *
 }
 
 /* `writes`: to the table until now. */
-static void walk_table(struct size_watch *w, const struct table *t, uint64_t writes, bool urgent)
+static void walk_table(struct size_watch *w, struct table *t, uint64_t writes, bool urgent)
 {
     int64_t start_s = clock_wall_ms(&w->db->clock) / 1000;
     struct size_walk *walk;
@@ -471,7 +471,7 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
 }
 
 /* All count the traffic of the same values from now on. */
-static void tell_others(struct size_watch *w, const struct table *t)
+static void tell_others(struct size_watch *w, struct table *t)
 {
     struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t};
     struct size_report *own;
@@ -539,7 +539,6 @@ static struct size_reports reports_of(const struct peers_ask *others, bool want)
 struct sizes_op {
     struct peers_ask others;
     struct call *call;
-    struct table *table;
 };
 
 static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_sizes_result *out)
@@ -548,7 +547,7 @@ static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_
     const struct size_found *f = &last->found;
     struct ctx *c = &op->call->c;
     struct wr_size_key *keys = ARENA_ARRAY(&c->arena, struct wr_size_key, f->top_count);
-    const struct schema *s = &op->table->schema;
+    const struct schema *s = &op->others.table->schema;
 
     *out = (struct wr_sizes_result){.keys = keys,
                                     .key_count = f->top_count,
@@ -586,7 +585,7 @@ static void sizes_run(struct peers_ask *others)
     struct size_reports all = reports_of(others, call->req->describe_sizes.now);
 
     fill(op, &all, &call->reply.sizes);
-    table_release(op->table);
+    table_release(others->table);
     call_finish(call);
 }
 
@@ -600,13 +599,10 @@ static int start(struct call *call)
     if (!call->db->sizes)
         return fail(c, E_UNSUPPORTED, "The size watch does not run; see the server's log.");
     op = ARENA_NEW(&c->arena, struct sizes_op);
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->table));
     op->call = call;
-    op->others = (struct peers_ask){.question = PEERS_SIZES,
-                                    .db = call->db,
-                                    .table = op->table,
-                                    .a = &c->arena,
-                                    .run = sizes_run};
+    op->others = (struct peers_ask){
+        .question = PEERS_SIZES, .db = call->db, .a = &c->arena, .run = sizes_run};
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->others.table));
     peers_ask(&op->others);
     return E_OK;
 }

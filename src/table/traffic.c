@@ -159,7 +159,6 @@ void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
 struct traffic_op {
     struct peers_ask others;
     struct call *call;
-    struct table *table;
 };
 
 /* False: it is not an answer; nothing was added. */
@@ -199,7 +198,7 @@ static void traffic_run(struct peers_ask *others)
     struct wr_partition_list *l = &call->reply.partitions;
     struct wr_partition *list;
 
-    if (!describe(&call->c, op->table, l, &list)) {
+    if (!describe(&call->c, others->table, l, &list)) {
         l->servers = 1;
         l->silent = (uint32_t)others->silent;
         for (size_t i = 0; i < others->count; i++)
@@ -208,7 +207,7 @@ static void traffic_run(struct peers_ask *others)
             else
                 l->silent++;
     }
-    table_release(op->table);
+    table_release(others->table);
     call_finish(call);
 }
 
@@ -226,7 +225,6 @@ void traffic_exec(struct call *call)
     }
     op = ARENA_NEW(&c->arena, struct traffic_op);
     op->call = call;
-    op->table = t;
     op->others = (struct peers_ask){
         .question = PEERS_TRAFFIC, .db = call->db, .table = t, .a = &c->arena, .run = traffic_run};
     peers_ask(&op->others);
