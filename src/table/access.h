@@ -39,13 +39,16 @@ void access_note(const struct access *a);
  * access_note() does so itself, but for a walk that was admitted. */
 void access_tell(const struct access *a);
 
-/* enforce_throughput: */
-enum access_rule { /* where several servers share the data, each has its equal share of all that */
-                   ACCESS_OFF, /* everything is admitted, and counted against what is reserved */
-                   ACCESS_RESERVED,  /* each partition serves its equal share of what its table
-                                        reserves; a table  that reserves nothing is not held back */
-                   ACCESS_PARTITION, /* each partition serves partition_read_cu_max and
-                                        partition_write_cu_max */
+/* enforce_throughput. Where several servers share the data, each has its equal share of all that.
+ */
+enum access_rule {
+    /* Everything is admitted, and counted against what is reserved. */
+    ACCESS_OFF,
+    /* Each partition serves its equal share of what its table reserves; a table that reserves
+     * nothing is not held back. */
+    ACCESS_RESERVED,
+    /* Each partition serves partition_read_cu_max and partition_write_cu_max. */
+    ACCESS_PARTITION,
 };
 
 /* Units a second that `rule` allows one of `partitions` partitions, times the count: so that

@@ -5,6 +5,8 @@
  *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop
  *   kind 3                   the lease of numbers: none at or above it was ever given out
  *   kind 4                   the next table id
+ *   kind 5, table id         how far a table's rekeying has come (rekey.c)
+ *   kind 6                   how many processes have been opened, where they share the data
  *   kind 7, name             a text that all processes share (text.h)
  *
  * A table's id is never used again, so a write that is still under way when its

@@ -42,7 +42,8 @@ size_t heat_common(bytes a, bytes b)
     return n;
 }
 
-void heat_number(struct heat *h)
+/* To be called when the start keys have changed. */
+static void number_all(struct heat *h)
 {
     h->skip = h->count > 1 ? heat_common(start_key(h, 1), start_key(h, h->count - 1)) : 0;
     for (size_t i = 1; i < h->count; i++) {
@@ -88,7 +89,7 @@ struct heat *heat_new(unsigned parts, size_t buckets_max, uint64_t seed)
             (struct bucket){.start = bounds_add(&h->bounds, bytes_of(&part, 1))};
     }
     heat_set_max(h, buckets_max);
-    heat_number(h);
+    number_all(h);
     return h;
 }
 
@@ -316,7 +317,7 @@ void heat_adapt(struct heat *h)
         if (h->buckets[i].noted >= SPLIT_NOTES && h->buckets[i].score > share)
             splits += split(h, i);
     if (splits)
-        heat_number(h);
+        number_all(h);
 }
 
 /* ---- joining ---- */
@@ -362,7 +363,7 @@ void heat_join_cold(struct heat *h)
         return;
     for (limit = total / (float)want / 16; h->count > want; limit *= 2)
         join_below(h, limit, want);
-    heat_number(h);
+    number_all(h);
 }
 
 void heat_fit(struct heat *h)

@@ -67,9 +67,6 @@ struct heat {
 /* The bound at which bucket i ends. */
 uint32_t heat_end_of(const struct heat *h, size_t i);
 
-/* To be called when the start keys have changed. */
-void heat_number(struct heat *h);
-
 /* Does a part of the layout, or the whole, start with bucket i? */
 bool heat_is_fixed(const struct heat *h, size_t i);
 

@@ -269,23 +269,21 @@ static void give_keys(const struct report *r, struct buf *b)
 struct giving {
     struct report r; /* first: each_cell() hands its address on */
     struct buf *b;
-    int64_t minute; /* of the last step */
-    uint32_t minutes;
+    int64_t minute;   /* of the last step */
+    uint32_t minutes; /* 0: none has begun */
     struct cell last;
-    bool any; /* a step has begun */
 };
 
 static void give_cell(struct report *r, const struct step *s, const struct cell *cell)
 {
     struct giving *g = PORT_CONTAINER(r, struct giving, r);
     struct cell given = *cell;
-    bool begins = !g->any || s->minute != g->minute || s->minutes != g->minutes;
+    bool begins = s->minute != g->minute || s->minutes != g->minutes;
 
     if (begins) {
         buf_put_u8(g->b, HEAT_FLAG_STEP);
         buf_put_varint(g->b, (uint64_t)s->minute);
         buf_put_varint(g->b, s->minutes);
-        g->any = true;
         g->minute = s->minute;
         g->minutes = s->minutes;
     }
