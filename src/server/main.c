@@ -153,6 +153,8 @@ static int db_open(struct server *s)
                  strerror(errno));
         return refuse(s);
     }
+    if (wr_is_shared(s->db))
+        shared_limits_compare(s->db, &c->limits, &s->log);
     return 0;
 }
 
@@ -171,8 +173,6 @@ static int credentials_open(struct server *s)
     if (conf.shared && shared_keys_open(s->db, s->credentials, &s->log, &s->shared_keys, s->message,
                                         sizeof(s->message)))
         return refuse(s);
-    if (conf.shared)
-        shared_limits_compare(s->db, &c->limits, &s->log);
     return 0;
 }
 
