@@ -1,6 +1,7 @@
 #include "cli/option.h"
 
 #include "base/port.h"
+#include "base/spelling.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,50 +11,14 @@
 #define NAME_BYTES_MAX 48
 #define NAMES_MAX 64
 
-static size_t least(size_t a, size_t b, size_t c)
-{
-    size_t n = a < b ? a : b;
-
-    return n < c ? n : c;
-}
-
-/* Letters to insert, drop or change to get from a to b. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_BYTES_MAX + 1], n = strlen(a), m = strlen(b);
-
-    if (n > NAME_BYTES_MAX || m > NAME_BYTES_MAX)
-        return NAME_BYTES_MAX;
-    for (size_t j = 0; j <= m; j++)
-        row[j] = j;
-    for (size_t i = 1; i <= n; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= m; j++) {
-            size_t above = row[j];
-
-            row[j] = least(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-            diagonal = above;
-        }
-    }
-    return row[m];
-}
-
 const char *option_nearest(const char *text, const char *const *names, size_t count)
 {
-    size_t best = 1 + strlen(text) / 3; /* farther than this it is no typing error */
-    const char *found = NULL;
+    struct spelling s;
 
-    for (size_t i = 0; i < count; i++) {
-        size_t d = distance(text, names[i]);
-
-        if (d <= best && (!found || d < best)) {
-            best = d;
-            found = names[i];
-        }
-    }
-    return found;
+    spelling_init(&s, text);
+    for (size_t i = 0; i < count; i++)
+        spelling_offer(&s, names[i]);
+    return s.nearest;
 }
 
 static const struct option_row *find_row(const struct option_set *sets, size_t set_count,

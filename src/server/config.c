@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/ctx.h"
+#include "base/spelling.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -94,53 +95,18 @@ static bool is_limit(const char *name)
     return false;
 }
 
-/* Edits (insert, delete, replace) that make b of a. Names longer than the row buffer are far from
- * everything. */
-static size_t edit_distance(const char *a, const char *b)
-{
-    size_t row[64], n = strlen(b);
-
-    if (n >= PORT_COUNT(row) || strlen(a) >= PORT_COUNT(row))
-        return SIZE_MAX;
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (size_t i = 1; a[i - 1]; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i;
-        for (size_t j = 1; j <= n; j++) {
-            size_t replace = diagonal + (a[i - 1] != b[j - 1]);
-
-            diagonal = row[j];
-            row[j] = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
-            if (replace < row[j])
-                row[j] = replace;
-        }
-    }
-    return row[n];
-}
-
-static void nearer(const char *name, const char *candidate, size_t *best, const char **out)
-{
-    size_t d = edit_distance(name, candidate);
-
-    if (d < *best) {
-        *best = d;
-        *out = candidate;
-    }
-}
-
 /* The known name that was most likely meant; NULL: none is near. */
-static const char *name_nearest(const char *name, bool with_limits)
+static const char *name_nearest(const char *name)
 {
-    size_t best = strlen(name) / 3 + 2;
-    const char *out = NULL, *at;
+    struct spelling s;
+    const char *at;
 
+    spelling_init(&s, name);
     for (size_t i = 0; i < ROWS; i++)
-        nearer(name, rows[i].name, &best, &out);
-    for (size_t i = 0; with_limits && (at = limits_name(i)); i++)
-        nearer(name, at, &best, &out);
-    return out;
+        spelling_offer(&s, rows[i].name);
+    for (size_t i = 0; (at = limits_name(i)); i++)
+        spelling_offer(&s, at);
+    return s.nearest;
 }
 
 /* Writes a name with another letter for underscore (and in capitals). */
@@ -182,7 +148,7 @@ static int give_limit(struct load *l, const char *name, const char *text, const 
 
 static int flag_unknown(struct load *l, const char *flag, const char *name)
 {
-    const char *near = name_nearest(name, true);
+    const char *near = name_nearest(name);
     char spelt[64];
 
     if (is_limit(name))
@@ -212,7 +178,7 @@ static int give_set(struct load *l, const char *text, const char *source)
         return E_OK;
     }
     if (!is_limit(name)) {
-        const char *near = name_nearest(name, true);
+        const char *near = name_nearest(name);
 
         if (near)
             return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
@@ -389,7 +355,7 @@ static int file_line(struct load *l, bytes line, int number, bool in_data)
     }
     if (is_limit(name))
         return give_limit(l, name, value, source);
-    near = name_nearest(name, true);
+    near = name_nearest(name);
     if (near)
         return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
     return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
