@@ -48,8 +48,7 @@ struct rados {
     void *news_arg;
     atomic_bool watch_lost;
     pthread_mutex_t watch_lock; /* of what is below */
-    uint64_t watch;             /* for news; the client library's while `watching` */
-    bool watching;
+    uint64_t watch;             /* for news: an address of the client library's; 0: there is none */
     struct rados_news *first_news, *last_news; /* that are not done; in the order they came */
 
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */

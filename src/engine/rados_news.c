@@ -120,7 +120,6 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
     }
     pthread_mutex_lock(&r->watch_lock);
     r->watch = watch;
-    r->watching = true;
     pthread_mutex_unlock(&r->watch_lock);
     return E_OK;
 }
@@ -129,14 +128,12 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
 void rados_listen_end(struct rados *r)
 {
     uint64_t watch;
-    bool watching;
 
     pthread_mutex_lock(&r->watch_lock);
     watch = r->watch;
-    watching = r->watching;
-    r->watching = false;
+    r->watch = 0;
     pthread_mutex_unlock(&r->watch_lock);
-    if (!watching)
+    if (!watch)
         return;
     rados_unwatch2(r->pool, watch);
     rados_watch_flush(r->cluster);
@@ -151,7 +148,7 @@ int64_t rados_touch_ms(struct engine *e)
     pthread_mutex_lock(&r->watch_lock);
     if (r->first_news)
         waiting = clock_mono_ms(r->clock) - r->first_news->came_ms;
-    if (r->watching && !atomic_load(&r->watch_lost)) {
+    if (r->watch && !atomic_load(&r->watch_lost)) {
         age = rados_watch_check(r->pool, r->watch);
         if (age < 0)
             atomic_store(&r->watch_lost, true);
