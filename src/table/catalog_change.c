@@ -1,8 +1,8 @@
 /* catalog_change.c: changes of a table's description that no client asked for. */
 #include "table/catalog_own.h"
 
+#include "table/edits.h"
 #include "table/hold.h"
-#include "table/modify.h"
 #include "table/wait.h"
 
 void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)

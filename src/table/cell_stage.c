@@ -7,7 +7,7 @@
  * the row is looked at before; whatever this way cannot do goes the ordinary one. */
 #include "table/stream.h"
 
-#include "table/modify.h"
+#include "table/change.h"
 
 struct stage {
     struct job job;
@@ -48,9 +48,9 @@ static int check(struct ctx *c, struct wr_db *db, const struct wr_request *req)
     struct table *t;
     int code;
 
-    TRY(modify_check_alone(c, db_limits(db), change, false));
+    TRY(change_check_alone(c, db_limits(db), change, false));
     TRY(catalog_find(c, db->catalog, req->instance, change->table, &t));
-    code = modify_check_table(c, &db->limits, t, change, false);
+    code = change_check_table(c, &db->limits, t, change, false);
     table_release(t);
     return code;
 }

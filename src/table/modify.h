@@ -1,26 +1,17 @@
 /* modify.h: one row change: the old row and what is asked give the new row and the edits that store
  * it.
  *
- * Nothing here touches storage or locks. write.c loads the old row under its latch, calls
- * modify_run(), and applies the edits. Rules: semantics, sections 5 and 6. */
+ * Nothing here touches storage or locks. change.h has what can be said of a change by itself;
+ * write.c loads the old row under its latch, calls modify_run(), and applies the edits. Rules:
+ * semantics, sections 5 and 6. */
 #ifndef TABLE_MODIFY_H
 #define TABLE_MODIFY_H
 
 #include "base/limit.h"
-#include "engine/engine.h"
 #include "table/catalog.h"
+#include "table/edits.h"
 #include "table/filter.h"
 #include "table/row.h"
-
-/* Checks that need no table; in a batch their failure fails the whole request. `many` is true
- * inside batches: the size of one row is then not bounded by itself. */
-int modify_check_alone(struct ctx *c, const struct limits *limits,
-                       const struct wr_row_change *change, bool many);
-
-/* What modify_check_alone() could not say without the table: its own limit on cells, and what
- * follows from it. `limits` are the server's. */
-int modify_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
-                       const struct wr_row_change *change, bool many);
 
 /* One change on its way. */
 struct modify {
@@ -69,19 +60,6 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id);
 /* True if storing m->row makes or replaces detached data, so that the table's flag must be set
  * before. */
 bool modify_detaches(const struct modify *m);
-
-/* The list that edits are collected in. */
-struct edits {
-    struct arena *arena;
-    struct edit *items;
-    size_t count, capacity;
-    size_t bytes;
-};
-
-void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value);
-
-/* Repeats the edits from index `from` on at the table's mirror, if it has one. */
-void edits_mirror(struct edits *e, size_t from, const struct schema *s);
 
 /* Appends what stores m->row in place of m->old, wherever the table has its rows. */
 void modify_edits(const struct modify *m, struct edits *e);

@@ -33,9 +33,9 @@
 #include "base/service.h"
 #include "base/thread.h"
 #include "table/call.h"
+#include "table/edits.h"
 #include "table/hold.h"
 #include "table/middle.h"
-#include "table/modify.h"
 #include "table/wait.h"
 
 #include <unistd.h>

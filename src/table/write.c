@@ -13,62 +13,21 @@
  *     on: that is how the second change sees the first.
  *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
  *     a success: what it was decided on may not be durable yet.
- *   - Where other processes write too (no ENGINE_SOLE_WRITER), a latch keeps out only our own.
- * There each batch guards the heads that its rows were decided on; a head names its row's state,
- * wide rows' too. Rows whose guard failed are read and decided again in another round, in order,
+ *   - Where other processes write too (wr_is_shared()), a latch keeps out only our own. There each
+ *     batch guards the heads that its rows were decided on; a head names its row's state, wide
+ *     rows' too. Rows whose guard failed are read and decided again in another round, in order,
  *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the changes
  *     of one row there is one a round, for the first may have to be decided again.
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
-#include "table/access.h"
-#include "table/call.h"
-#include "table/key.h"
-#include "table/load.h"
+#include "table/change.h"
 #include "table/meter.h"
-#include "table/modify.h"
-#include "table/name.h"
 #include "table/route.h"
-#include "table/value.h"
-
-#include <inttypes.h>
-#include <stdlib.h>
+#include "table/write_own.h"
 
 #define GROUP_BYTES_MAX (8u << 20)
 #define ROUNDS_MAX 1000 /* the deadline comes before */
-
-struct write_op;
-
-/* One row of the request. */
-struct write_row {
-    struct write_op *op;
-    const struct wr_row_change *change;
-    struct wr_row_result *result;
-    size_t table_at; /* in the request */
-    struct modify m;
-    struct modify *begun_as; /* m as it was begun, for another round; NULL: there is none */
-    struct access access;
-    struct load load;
-    struct latch latch;
-    bool todo;  /* in this round */
-    int walked; /* the last round, from 1, in which the walk came by */
-    bool later; /* waits for the next round: an earlier change of its row has not landed yet */
-    bool latched;
-    bool begun; /* checked against its table; m is filled in */
-    bool loading;
-    bool decided; /* its outcome rests on stored data */
-
-    /* Atomic batches, where a row may stand more than once. */
-    struct write_row *before; /* the change of the same row that this one builds on */
-    bool superseded;          /* another change builds on this one: that one makes the edits */
-    struct row stored;        /* the row before the first of these changes */
-    bool any_changed;         /* this change or one before it has something to store */
-};
-
-struct write_table {
-    struct table *table;
-    size_t first, end; /* its rows */
-};
 
 /* Rows [first, end) of one engine batch. */
 struct group {
@@ -76,28 +35,6 @@ struct group {
     struct batch batch;
     size_t first, end;
     struct route_wait wait; /* for another partition, when its own was cut */
-};
-
-struct write_op {
-    struct call *call;
-    struct write_row *rows;
-    size_t row_count;
-    struct write_table *tables;
-    size_t table_count;
-    bool atomic;
-
-    size_t at;              /* the row the walk is at */
-    size_t group_first;     /* the pending group is [group_first, at) */
-    partition_id partition; /* of the pending group, once it has edits or a barrier */
-    struct edits edits;
-    bool needs_barrier; /* the pending group has an outcome that rests on unsynced data */
-
-    size_t *order; /* atomic: the rows of the current table by key, first of equals only */
-    size_t order_count, order_at;
-
-    _Atomic size_t open; /* groups under way, and one for the walk itself */
-    atomic_bool again;   /* a guard failed */
-    int round;
 };
 
 static void walk(struct write_op *op, struct run_list *woken);
@@ -161,7 +98,7 @@ static void op_finish(struct write_op *op)
 
 static void op_again(struct write_op *op);
 
-static void op_release(struct write_op *op)
+void write_release(struct write_op *op)
 {
     if (atomic_fetch_sub(&op->open, 1) != 1)
         return;
@@ -173,7 +110,7 @@ static void op_release(struct write_op *op)
 
 /* Moves the context's failure into a row's result. What a failed condition costs was counted; any
  * other fault of the client's costs one unit (semantics, section 7), one of ours nothing. */
-static void row_fail(struct ctx *c, struct write_row *r)
+void write_row_fail(struct ctx *c, struct write_row *r)
 {
     bool fault =
         c->code != E_CONDITION && err_info(c->code)->http_status < 500 && !r->access.refused;
@@ -185,7 +122,7 @@ static void row_fail(struct ctx *c, struct write_row *r)
     ctx_clear(c);
 }
 
-static void row_set(struct write_row *r, int code, const char *message)
+void write_row_set(struct write_row *r, int code, const char *message)
 {
     r->result->code = code;
     r->result->message = message;
@@ -237,11 +174,11 @@ static void group_done(void *arg, int code)
             if (r->later)
                 continue;
             if (code && r->todo && r->decided)
-                row_set(r, code, err_info(code)->text);
+                write_row_set(r, code, err_info(code)->text);
             r->todo = false;
         }
     }
-    op_release(op);
+    write_release(op);
 }
 
 /* What the rows of the pending group were decided on, one guard a row that is stored. */
@@ -273,7 +210,7 @@ static uint64_t group_rests_on(const struct write_op *op)
 }
 
 /* Applies the pending group and passes its latches on. */
-static void group_end(struct write_op *op, struct run_list *woken)
+void write_group_end(struct write_op *op, struct run_list *woken)
 {
     struct ctx *c = &op->call->c;
     struct group *g;
@@ -287,7 +224,7 @@ static void group_end(struct write_op *op, struct run_list *woken)
         g->batch.edit_count = op->edits.count;
         g->batch.partition = op->partition;
         g->batch.rests_on = group_rests_on(op);
-        if (!(op->call->db->caps & ENGINE_SOLE_WRITER))
+        if (wr_is_shared(op->call->db))
             add_guards(op, &g->batch);
         atomic_fetch_add(&op->open, 1);
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
@@ -355,7 +292,7 @@ static int row_load(struct write_op *op, struct write_row *r)
 }
 
 /* Loads and decides; leaves the edits to the caller. E_LATER: parked. */
-static int row_decide(struct write_op *op, struct write_row *r)
+int write_row_decide(struct write_op *op, struct write_row *r)
 {
     struct ctx *c = &op->call->c;
 
@@ -376,7 +313,7 @@ static int row_decide(struct write_op *op, struct write_row *r)
     return modify_result(c, &r->m, r->result);
 }
 
-static void row_accept(struct write_op *op, struct write_row *r)
+void write_row_accept(struct write_op *op, struct write_row *r)
 {
     r->decided = true;
     r->result->consumed.read = r->m.read_units;
@@ -393,7 +330,7 @@ static int check_table(struct write_op *op, struct write_row *r)
 
     if (!t->schema.d.options.cell_bytes_max && db_limits(db) == &db->limits)
         return E_OK;
-    return modify_check_table(&op->call->c, &db->limits, t, r->change,
+    return change_check_table(&op->call->c, &db->limits, t, r->change,
                               asked == WR_OP_BATCH_WRITE_ROW || asked == WR_OP_BULK_IMPORT);
 }
 
@@ -416,7 +353,7 @@ static int row_check(struct write_op *op, struct write_row *r)
 }
 
 /* Its own failure, the others go on. */
-static bool row_begin(struct write_op *op, struct write_row *r)
+bool write_row_begin(struct write_op *op, struct write_row *r)
 {
     struct call *call = op->call;
 
@@ -424,10 +361,10 @@ static bool row_begin(struct write_op *op, struct write_row *r)
         return r->result->code == 0;
     r->begun = true;
     if (row_check(op, r)) {
-        row_fail(&call->c, r);
+        write_row_fail(&call->c, r);
         return false;
     }
-    if (!(call->db->caps & ENGINE_SOLE_WRITER)) {
+    if (wr_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
     }
@@ -465,7 +402,7 @@ static void latch_woken(struct latch *l, struct run_list *woken)
     walk(r->op, woken);
 }
 
-static void latch_prepare(struct write_op *op, struct write_row *r)
+void write_latch_prepare(struct write_op *op, struct write_row *r)
 {
     if (r->latch.key.ptr)
         return;
@@ -486,11 +423,11 @@ static bool row_latch(struct write_op *op, struct write_row *r, struct run_list 
 {
     if (r->latched)
         return true;
-    latch_prepare(op, r);
+    write_latch_prepare(op, r);
     r->latched = latch_try(op->call->db->latches, &r->latch);
     if (r->latched)
         return true;
-    group_end(op, woken);
+    write_group_end(op, woken);
     if (!latch_take(op->call->db->latches, &r->latch))
         return false;
     r->latched = true;
@@ -500,7 +437,7 @@ static bool row_latch(struct write_op *op, struct write_row *r, struct run_list 
 /* Whether an earlier change of its row is under way in this round. */
 static bool row_waits(struct write_op *op, struct write_row *r)
 {
-    latch_prepare(op, r);
+    write_latch_prepare(op, r);
     r->walked = op->round + 1;
     for (struct write_row *b = op->rows; b < r; b++)
         if (b->walked == r->walked && b->table_at == r->table_at &&
@@ -517,7 +454,7 @@ static void row_route(struct write_op *op, const struct write_row *r, struct run
 
     if (id != op->partition && !(op->call->db->caps & ENGINE_ONE_MAP) &&
         (op->edits.count || op->needs_barrier))
-        group_end(op, woken);
+        write_group_end(op, woken);
     if (!op->edits.count && !op->needs_barrier)
         op->partition = id;
 }
@@ -531,12 +468,12 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         if (!r->todo)
             continue;
         if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
-            group_end(op, woken);
-        if (!row_begin(op, r)) {
+            write_group_end(op, woken);
+        if (!write_row_begin(op, r)) {
             r->todo = false;
             continue;
         }
-        if (!(op->call->db->caps & ENGINE_SOLE_WRITER) && row_waits(op, r)) {
+        if (wr_is_shared(op->call->db) && row_waits(op, r)) {
             r->later = true;
             atomic_store(&op->again, true);
             continue;
@@ -544,574 +481,36 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         row_route(op, r, woken);
         if (!row_latch(op, r, woken))
             return;
-        code = row_decide(op, r);
+        code = write_row_decide(op, r);
         if (code == E_LATER)
             return;
         if (code) {
-            row_fail(&op->call->c, r);
+            write_row_fail(&op->call->c, r);
             r->decided &= !is_settled(r);
             op->needs_barrier |= r->decided;
             r->todo = r->decided;
         } else {
-            row_accept(op, r);
+            write_row_accept(op, r);
             modify_edits(&r->m, &op->edits);
         }
     }
-    group_end(op, woken);
-    op_release(op);
-}
-
-/* ---- atomic batches ---- */
-
-static int compare_latch(const void *a, const void *b, void *rows)
-{
-    const struct write_row *ra = (struct write_row *)rows + *(const size_t *)a;
-    const struct write_row *rb = (struct write_row *)rows + *(const size_t *)b;
-    int r = bytes_compare(ra->latch.key, rb->latch.key);
-
-    return r ? r : (ra > rb) - (ra < rb);
-}
-
-/* The text of a partition key in error messages. */
-static bytes value_text(struct arena *a, const struct wr_value *v)
-{
-    return v->type == WR_BIGINT ? arena_printf(a, "%" PRId64, v->integer) : v->bytes;
-}
-
-static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_t columns)
-{
-    bytes text = value_text(a, &key->columns[0].value);
-
-    for (size_t i = 1; i < columns; i++)
-        text = arena_printf(a, "%.*s,%.*s", BYTES_FMT(text),
-                            BYTES_FMT(value_text(a, &key->columns[i].value)));
-    return text;
-}
-
-/* The partition of all rows of an atomic batch, as the map is now. Where a partition is more than a
- * range no batch lands in two of them together, and a random layout or a cut inside of it spreads
- * the rows of one partition key. */
-static int table_route(struct write_op *op, const struct write_table *t, partition_id *out)
-{
-    struct ctx *c = &op->call->c;
-    bytes *cols = ARENA_ARRAY(&c->arena, bytes, t->end - t->first);
-
-    for (size_t i = t->first; i < t->end; i++)
-        cols[i - t->first] = op->rows[i].m.cols;
-    if (route_find_rows(t->table, cols, t->end - t->first, out))
-        return E_OK;
-    return fail(c, E_OUT_OF_RANGE,
-                "Data out of scope of atomic: the rows of this partition key lie in several "
-                "partitions (it has outgrown one, or the table's layout is random), and on this "
-                "server a batch is atomic in one.");
-}
-
-/* All rows of an atomic batch share the partition key; else every one fails. */
-static int check_scope(struct write_op *op, const struct write_table *t)
-{
-    const struct place *p = &t->table->schema.place;
-    partition_id partition;
-    struct arena *a = &op->call->c.arena;
-    struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.splice};
-
-    for (size_t i = t->first + 1; i < t->end; i++) {
-        struct wr_key key = {op->rows[i].m.key.columns, p->layout.splice};
-
-        if (key_compare(p->key, &first, &key) != 0)
-            return fail(&op->call->c, E_OUT_OF_RANGE,
-                        "Data out of scope of atomic. Atomic PartKey:%.*s. Data PartKey:%.*s",
-                        BYTES_FMT(partition_key_text(a, &first, first.count)),
-                        BYTES_FMT(partition_key_text(a, &key, key.count)));
-    }
-    return table_route(op, t, &partition);
-}
-
-/* Every row of the table fails like the first that did. */
-static void table_fail(struct write_op *op, const struct write_table *t, int code,
-                       const char *message)
-{
-    for (size_t i = t->first; i < t->end; i++)
-        if (!op->rows[i].result->code)
-            row_set(&op->rows[i], code, message);
-}
-
-/* Links changes of one row: each builds on the one before. */
-static void table_link(struct write_op *op, const struct write_table *t)
-{
-    for (size_t i = t->first; i < t->end; i++)
-        for (size_t j = i; j-- > t->first;)
-            if (bytes_equal(op->rows[i].latch.key, op->rows[j].latch.key)) {
-                op->rows[i].before = &op->rows[j];
-                op->rows[j].superseded = true;
-                op->rows[j].m.whole = op->rows[i].m.whole = true;
-                break;
-            }
-}
-
-static bool table_begin(struct write_op *op, struct write_table *t)
-{
-    struct ctx *c = &op->call->c;
-
-    for (size_t i = t->first; i < t->end; i++)
-        if (!row_begin(op, &op->rows[i])) {
-            table_fail(op, t, op->rows[i].result->code, op->rows[i].result->message);
-            return false;
-        }
-    if (check_scope(op, t)) {
-        table_fail(op, t, c->code, c->text);
-        ctx_clear(c);
-        return false;
-    }
-    op->order = ARENA_ARRAY(&c->arena, size_t, t->end - t->first);
-    op->order_count = op->order_at = 0;
-    for (size_t i = t->first; i < t->end; i++) {
-        latch_prepare(op, &op->rows[i]);
-        op->order[op->order_count++] = i;
-    }
-    table_link(op, t);
-    qsort_r(op->order, op->order_count, sizeof(size_t), compare_latch, op->rows);
-    return true;
-}
-
-/* Takes the latches of op->order, one after the other. False: parked. */
-static bool table_latch(struct write_op *op)
-{
-    for (; op->order_at < op->order_count; op->order_at++) {
-        struct write_row *r = &op->rows[op->order[op->order_at]];
-
-        if (op->order_at &&
-            bytes_equal(r->latch.key, op->rows[op->order[op->order_at - 1]].latch.key))
-            continue;
-        if (r->latched)
-            continue;
-        if (!latch_take(op->call->db->latches, &r->latch))
-            return false;
-        r->latched = true;
-    }
-    return true;
-}
-
-/* Decides a change of an atomic batch on the state that the batch itself has made so far. */
-static int row_decide_linked(struct write_op *op, struct write_row *r)
-{
-    struct modify *m = &r->m;
-
-    if (r->before) {
-        r->loading = r->decided = true;
-        r->load.row = r->before->m.row;
-    }
-    TRY(row_decide(op, r));
-    r->stored = r->before ? r->before->stored : m->old;
-    r->any_changed = m->changed || (r->before && r->before->any_changed);
-    if (!m->changed)
-        m->row = m->old;
-    return E_OK;
-}
-
-/* The edits of a whole table: of each row one set, from what is stored to what the last change
- * made. */
-static void table_edits(struct write_op *op, const struct write_table *t)
-{
-    for (size_t i = t->first; i < t->end; i++) {
-        struct write_row *r = &op->rows[i];
-        struct modify m = r->m;
-
-        if (r->superseded)
-            continue;
-        m.old = r->stored;
-        m.changed = r->any_changed;
-        modify_edits(&m, &op->edits);
-    }
-}
-
-static void table_done(struct write_op *op, const struct write_table *t)
-{
-    for (size_t i = t->first; i < t->end; i++)
-        op->rows[i].todo = false;
-}
-
-/* The pending group goes to one partition. Or, false, it comes to nothing: the table was cut
- * between its rows since it was checked. When it is cut later, that partition refuses the group,
- * and the next round is here again. */
-static bool table_land(struct write_op *op, const struct write_table *t)
-{
-    struct ctx *c = &op->call->c;
-
-    if (!table_route(op, t, &op->partition))
-        return true;
-    for (size_t i = t->first; i < t->end; i++) {
-        *op->rows[i].result = (struct wr_row_result){0};
-        row_set(&op->rows[i], c->code, c->text);
-        op->rows[i].decided = false;
-    }
-    table_done(op, t);
-    op->needs_barrier = false;
-    ctx_clear(c);
-    return false;
-}
-
-static void walk_atomic(struct write_op *op, struct run_list *woken)
-{
-    struct ctx *c = &op->call->c;
-
-    while (op->at < op->row_count) {
-        struct write_table *t = &op->tables[op->rows[op->at].table_at];
-
-        if (!op->rows[op->at].todo) { /* all of a table or none */
-            op->at = op->group_first = t->end;
-            continue;
-        }
-        if (!op->order) {
-            if (!table_begin(op, t)) {
-                table_done(op, t);
-                op->at = op->group_first = t->end;
-                op->order = NULL;
-                continue;
-            }
-        }
-        if (!table_latch(op))
-            return;
-        for (; op->at < t->end; op->at++) {
-            struct write_row *r = &op->rows[op->at];
-            int code = row_decide_linked(op, r);
-
-            if (code == E_LATER)
-                return;
-            if (code) {
-                row_fail(c, r);
-                table_fail(op, t, r->result->code, r->result->message);
-                /* The others failed by what was seen here, so they are as unsure as this one. */
-                for (size_t i = t->first; i < t->end; i++)
-                    op->rows[i].decided = true;
-                op->needs_barrier = true;
-                break;
-            }
-            row_accept(op, r);
-        }
-        if (table_land(op, t) && op->at == t->end)
-            table_edits(op, t);
-        op->at = t->end;
-        op->order = NULL;
-        group_end(op, woken);
-    }
-    op_release(op);
+    write_group_end(op, woken);
+    write_release(op);
 }
 
 static void walk(struct write_op *op, struct run_list *woken)
 {
     if (op->atomic)
-        walk_atomic(op, woken);
+        write_walk_atomic(op, woken);
     else
         walk_rows(op, woken);
 }
 
 /* ---- the beginning ---- */
 
-static void op_start(struct write_op *op)
+void write_start(struct write_op *op)
 {
     op->edits = (struct edits){.arena = &op->call->c.arena};
     atomic_init(&op->open, 1);
     resume(op);
-}
-
-static struct write_op *op_new(struct call *call, size_t table_count, size_t row_count)
-{
-    struct write_op *op = ARENA_NEW(&call->c.arena, struct write_op);
-
-    op->call = call;
-    op->tables = ARENA_ARRAY(&call->c.arena, struct write_table, table_count);
-    op->rows = ARENA_ARRAY(&call->c.arena, struct write_row, row_count);
-    return op;
-}
-
-static void op_add_row(struct write_op *op, const struct wr_row_change *change,
-                       struct wr_row_result *result)
-{
-    struct write_row *r = &op->rows[op->row_count++];
-
-    r->op = op;
-    r->change = change;
-    r->result = result;
-    r->table_at = op->table_count - 1;
-    r->todo = true;
-}
-
-static const char *change_name(enum wr_op op)
-{
-    return op == WR_OP_PUT_ROW ? "PutRow" : op == WR_OP_UPDATE_ROW ? "UpdateRow" : "DeleteRow";
-}
-
-static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
-{
-    enum wr_change_type want = op == WR_OP_PUT_ROW      ? WR_PUT
-                               : op == WR_OP_UPDATE_ROW ? WR_UPDATE
-                                                        : WR_DELETE;
-
-    return type == want
-               ? E_OK
-               : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
-}
-
-static int start_single(struct call *call)
-{
-    const struct wr_row_change *change = &call->req->put_row; /* the three share their struct */
-    struct ctx *c = &call->c;
-    struct write_op *op;
-    struct table *t;
-
-    TRY(check_type(c, call->req->op, change->type));
-    TRY(name_check_table(c, change->table));
-    TRY(modify_check_alone(c, db_limits(call->db), change, false));
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, change->table, &t));
-    op = op_new(call, 1, 1);
-    op->tables[op->table_count++] = (struct write_table){t, 0, 1};
-    op_add_row(op, change, ARENA_NEW(&c->arena, struct wr_row_result));
-    op_start(op);
-    return E_OK;
-}
-
-/* ---- batches ---- */
-
-static int check_batch_tables(struct call *call, const struct wr_table_write *tables, size_t count)
-{
-    struct ctx *c = &call->c;
-
-    if (!count)
-        return fail(c, E_PARAMETER, "No row is specified in BatchWriteRow.");
-    for (size_t i = 0; i < count; i++) {
-        TRY(name_check_table(c, tables[i].table));
-        if (!tables[i].change_count)
-            return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.",
-                        BYTES_FMT(tables[i].table));
-        for (size_t j = 0; j < i; j++)
-            if (bytes_equal(tables[i].table, tables[j].table))
-                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
-                            BYTES_FMT(tables[i].table));
-    }
-    return E_OK;
-}
-
-static int check_batch_rows(struct call *call, const struct wr_table_write *tables, size_t count)
-{
-    const struct limits *limits = db_limits(call->db);
-    size_t rows = 0, size = 0;
-
-    for (size_t i = 0; i < count; i++)
-        rows += tables[i].change_count;
-    if (rows > (size_t)limits->batch_write_rows_max)
-        return fail(&call->c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
-                    (int)limits->batch_write_rows_max);
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < tables[i].change_count; j++) {
-            TRY(modify_check_alone(&call->c, limits, &tables[i].changes[j], true));
-            size += meter_request_size(&tables[i].changes[j]);
-        }
-    if (size > (size_t)limits->batch_write_bytes_max)
-        return fail(&call->c, E_PARAMETER,
-                    "The total data size of BatchWriteRow request exceeds the limit, limit size: "
-                    "%lld, data size: %zu.",
-                    (long long)limits->batch_write_bytes_max, size);
-    return E_OK;
-}
-
-static bool same_key(const struct wr_key *a, const struct wr_key *b)
-{
-    if (a->count != b->count)
-        return false;
-    for (size_t i = 0; i < a->count; i++) {
-        const struct wr_value *x = &a->columns[i].value, *y = &b->columns[i].value;
-
-        /* A key with a wrong name is no row at all; it fails by itself later. */
-        if (!bytes_equal(a->columns[i].name, b->columns[i].name) || x->type != y->type ||
-            x->type == WR_AUTO_INCREMENT)
-            return false;
-        if (x->type == WR_BIGINT ? x->integer != y->integer : !bytes_equal(x->bytes, y->bytes))
-            return false;
-    }
-    return true;
-}
-
-static bool has_increment(const struct wr_row_change *change)
-{
-    for (size_t i = 0; i < change->row.cell_count; i++)
-        if (change->row.cells[i].op == WR_CELL_INCREMENT)
-            return true;
-    return false;
-}
-
-/* A row may stand in a batch more than once, but not with a condition or an increment (semantics,
- * section 6). */
-static int check_repeated(struct call *call, const struct wr_table_write *t)
-{
-    struct ctx *c = &call->c;
-
-    for (size_t i = 0; i < t->change_count; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct wr_row_change *a = &t->changes[i], *b = &t->changes[j];
-
-            if (!same_key(&a->row.key, &b->row.key))
-                continue;
-            if (!call->db->limits.repeated_rows)
-                return fail(c, E_PARAMETER, "Repeated rows are not supported in BatchModify.");
-            if (a->condition.existence != WR_IGNORE || b->condition.existence != WR_IGNORE)
-                return fail(
-                    c, E_PARAMETER,
-                    "Repeated rows do not support row exist expectation check in BatchModify.");
-            if (a->condition.column || b->condition.column)
-                return fail(c, E_PARAMETER,
-                            "Repeated rows do not support row condition check in BatchModify.");
-            if (has_increment(a) || has_increment(b))
-                return fail(c, E_PARAMETER,
-                            "Repeated rows do not support atomic increment in BatchModify.");
-        }
-    return E_OK;
-}
-
-static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables,
-                                            size_t count, struct wr_table_result **out)
-{
-    struct wr_batch_result *b = &call->reply.batch;
-    struct wr_table_result *results = ARENA_ARRAY(&call->c.arena, struct wr_table_result, count);
-
-    for (size_t i = 0; i < count; i++) {
-        results[i].table = arena_copy(&call->c.arena, tables[i].table);
-        results[i].rows = ARENA_ARRAY(&call->c.arena, struct wr_row_result, tables[i].change_count);
-        results[i].row_count = tables[i].change_count;
-    }
-    b->tables = results;
-    b->table_count = count;
-    *out = results;
-    return b;
-}
-
-static void release_tables(struct write_op *op)
-{
-    for (size_t i = 0; i < op->table_count; i++)
-        table_release(op->tables[i].table);
-}
-
-static int start_batch(struct call *call, const struct wr_table_write *tables, size_t count,
-                       bool atomic)
-{
-    struct ctx *c = &call->c;
-    struct wr_table_result *results;
-    struct write_op *op;
-    size_t rows = 0;
-
-    TRY(check_batch_tables(call, tables, count));
-    TRY(check_batch_rows(call, tables, count));
-    for (size_t i = 0; i < count; i++) {
-        TRY(check_repeated(call, &tables[i]));
-        rows += tables[i].change_count;
-    }
-    op = op_new(call, count, rows);
-    op->atomic = atomic;
-    for (size_t i = 0; i < count; i++) {
-        struct table *t;
-        int code = catalog_find(c, call->db->catalog, call->req->instance, tables[i].table, &t);
-
-        if (code) {
-            release_tables(op);
-            return code;
-        }
-        op->tables[op->table_count++] =
-            (struct write_table){t, op->row_count, op->row_count + tables[i].change_count};
-        op->row_count += tables[i].change_count;
-    }
-    op->row_count = op->table_count = 0;
-    batch_result(call, tables, count, &results);
-    for (size_t i = 0; i < count; i++) {
-        op->table_count++;
-        for (size_t j = 0; j < tables[i].change_count; j++)
-            op_add_row(op, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
-    }
-    op_start(op);
-    return E_OK;
-}
-
-/* ---- BulkImport ---- */
-
-static bool defined_type(const struct table *t, bytes name, enum wr_type *type)
-{
-    for (size_t i = 0; i < t->schema.d.defined_count; i++)
-        if (bytes_equal(t->schema.d.defined[i].name, name)) {
-            *type = t->schema.d.defined[i].type;
-            return true;
-        }
-    return false;
-}
-
-/* A cell of a defined column has that column's type; the row fails by itself otherwise. */
-static int check_defined_types(struct ctx *c, const struct table *t,
-                               const struct wr_row_change *change)
-{
-    for (size_t i = 0; i < change->row.cell_count; i++) {
-        const struct wr_cell *cell = &change->row.cells[i];
-        enum wr_type type;
-
-        if (cell->op == WR_CELL_PUT && defined_type(t, cell->name, &type) &&
-            type != cell->value.type)
-            return fail(c, E_PARAMETER, "Invalid column type for column %.*s expect %s actual %s",
-                        BYTES_FMT(cell->name), value_type_name(type),
-                        value_type_name(cell->value.type));
-    }
-    return E_OK;
-}
-
-/* BulkImport: no conditions; a missing table fails every row instead of the request; cost is
- * counted in bytes. */
-static int start_bulk(struct call *call)
-{
-    const struct wr_table_write *t = &call->req->bulk_import.table;
-    struct ctx *c = &call->c;
-    struct wr_table_result *results;
-    struct write_op *op;
-    struct table *table;
-
-    TRY(check_batch_tables(call, t, 1));
-    TRY(check_batch_rows(call, t, 1));
-    batch_result(call, t, 1, &results);
-    if (catalog_find(c, call->db->catalog, call->req->instance, t->table, &table)) {
-        for (size_t i = 0; i < t->change_count; i++) {
-            struct wr_row_result *r = (struct wr_row_result *)&results->rows[i];
-
-            r->code = c->code;
-            r->message = c->text;
-        }
-        ctx_clear(c);
-        call_finish(call);
-        return E_OK;
-    }
-    op = op_new(call, 1, t->change_count);
-    op->tables[op->table_count++] = (struct write_table){table, 0, t->change_count};
-    for (size_t i = 0; i < t->change_count; i++) {
-        op_add_row(op, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
-        if (check_defined_types(c, table, &t->changes[i])) {
-            op->rows[i].begun = true;
-            row_fail(c, &op->rows[i]);
-        }
-    }
-    op_start(op);
-    return E_OK;
-}
-
-void write_exec(struct call *call)
-{
-    const struct wr_request *req = call->req;
-    int code;
-
-    switch (req->op) {
-    case WR_OP_BATCH_WRITE_ROW:
-        code = start_batch(call, req->batch_write_row.tables, req->batch_write_row.table_count,
-                           req->batch_write_row.atomic);
-        break;
-    case WR_OP_BULK_IMPORT:
-        code = start_bulk(call);
-        break;
-    default:
-        code = start_single(call);
-        break;
-    }
-    if (code)
-        call_finish(call);
 }
