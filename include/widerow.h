@@ -921,6 +921,10 @@ WR_API int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *put,
 WR_API ptrdiff_t wr_cell_write(struct wr_cell_writer *w, const void *data, size_t size,
                                wr_ready_fn *ready, void *arg);
 
+/* What the value must hash to, for who knows it only now that all of it is written: before
+ * wr_cell_finish(). It counts instead of the one that was given when the writer was opened. */
+WR_API void wr_cell_expect(struct wr_cell_writer *w, const uint8_t sha256[32]);
+
 /* The value has come to its end: verifies it and puts it into its row. `done` gets a reply as of
  * UpdateRow; WR_E_AUTH: the value does not match its hash. Once, whatever happened before. */
 WR_API void wr_cell_finish(struct wr_cell_writer *w, wr_done_fn *done, void *arg);

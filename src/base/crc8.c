@@ -1,9 +1,18 @@
 /* CRC-8 is linear: the checksum of a byte is the xor of the checksums of its bits, and the checksum
  * of a byte that k zero bytes follow is one more table. Eight tables let eight bytes go in one
- * step. */
+ * step.
+ *
+ * A processor that multiplies polynomials does better: bytes in front of others may be replaced by
+ * any that leave the same rest. So what has been read is kept as 16 bytes, and for each 16 that
+ * follow its two halves are multiplied with what a shift so far comes to. Four such chains go side
+ * by side, since a product takes a few cycles. */
 #include "base/crc8.h"
 
 #include "base/buf.h"
+
+#ifdef __x86_64__
+#include <immintrin.h>
+#endif
 
 /* Entry b of the table whose eight single-bit entries are c0 to c7. */
 #define E(b, c0, c1, c2, c3, c4, c5, c6, c7)                                                       \
@@ -34,10 +43,8 @@ static const uint8_t tables[8][256] = {
     TABLE(0x13, 0x26, 0x4C, 0x98, 0x37, 0x6E, 0xDC, 0xBF),
 };
 
-uint8_t crc8(uint8_t crc, const void *ptr, size_t n)
+static uint8_t crc8_by_tables(uint8_t crc, const uint8_t *p, size_t n)
 {
-    const uint8_t *p = ptr;
-
     for (; n >= 8; n -= 8, p += 8)
         crc = tables[7][crc ^ p[0]] ^ tables[6][p[1]] ^ tables[5][p[2]] ^ tables[4][p[3]] ^
               tables[3][p[4]] ^ tables[2][p[5]] ^ tables[1][p[6]] ^ tables[0][p[7]];
@@ -45,6 +52,69 @@ uint8_t crc8(uint8_t crc, const void *ptr, size_t n)
         crc = tables[0][crc ^ *p];
     return crc;
 }
+
+#ifdef __x86_64__
+
+#define CHAINS 4
+#define STEP_BYTES ((size_t)16 * CHAINS)
+#define FOLDS __attribute__((target("pclmul,ssse3")))
+
+/* x to the power of so many, modulo the polynomial. */
+enum { X_128 = 0x02, X_192 = 0x26, X_512 = 0x10, X_576 = 0x37 };
+
+/* The first byte has the highest powers. */
+FOLDS static inline __m128i flip(__m128i v)
+{
+    return _mm_shuffle_epi8(v, _mm_set_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+}
+
+FOLDS static inline __m128i take(const uint8_t *p)
+{
+    return flip(_mm_loadu_si128((const __m128i *)(const void *)p));
+}
+
+/* `by`: what the low and the high half are to be multiplied with. */
+FOLDS static inline __m128i fold(__m128i v, __m128i by, __m128i next)
+{
+    return _mm_xor_si128(
+        next, _mm_xor_si128(_mm_clmulepi64_si128(v, by, 0x00), _mm_clmulepi64_si128(v, by, 0x11)));
+}
+
+FOLDS static uint8_t crc8_by_folding(uint8_t crc, const uint8_t *p, size_t n)
+{
+    const __m128i by_512 = _mm_set_epi64x(X_576, X_512), by_128 = _mm_set_epi64x(X_192, X_128);
+    uint8_t rest[16];
+    __m128i v[CHAINS];
+
+    for (int i = 0; i < CHAINS; i++)
+        v[i] = take(p + 16 * i);
+    v[0] = _mm_xor_si128(v[0], _mm_set_epi64x((long long)((uint64_t)crc << 56), 0));
+    for (p += STEP_BYTES, n -= STEP_BYTES; n >= STEP_BYTES; p += STEP_BYTES, n -= STEP_BYTES)
+        for (int i = 0; i < CHAINS; i++)
+            v[i] = fold(v[i], by_512, take(p + 16 * i));
+    for (int i = 1; i < CHAINS; i++)
+        v[0] = fold(v[0], by_128, v[i]);
+    for (; n >= 16; p += 16, n -= 16)
+        v[0] = fold(v[0], by_128, take(p));
+    _mm_storeu_si128((__m128i *)(void *)rest, flip(v[0]));
+    return crc8_by_tables(crc8_by_tables(0, rest, sizeof(rest)), p, n);
+}
+
+uint8_t crc8(uint8_t crc, const void *ptr, size_t n)
+{
+    if (n >= STEP_BYTES && __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("ssse3"))
+        return crc8_by_folding(crc, ptr, n);
+    return crc8_by_tables(crc, ptr, n);
+}
+
+#else
+
+uint8_t crc8(uint8_t crc, const void *ptr, size_t n)
+{
+    return crc8_by_tables(crc, ptr, n);
+}
+
+#endif
 
 uint8_t crc8_byte(uint8_t crc, uint8_t byte)
 {

@@ -43,7 +43,7 @@ struct client_cell {
     struct wr_key key;
     struct wr_bytes column;
     uint64_t length;       /* put: of the value */
-    const uint8_t *sha256; /* put: of the value */
+    const uint8_t *sha256; /* put: of the value; filled in when `move` has given its last byte */
     bool has_range;        /* get: only the bytes from `from` to `to`, inclusive */
     uint64_t from, to;
     /* put: gives the next bytes, at most `size`. get: takes them. Returns how many, -1: it cannot.

@@ -1,5 +1,6 @@
 /* cmd_cell.c: `widerow cell put` and `widerow cell get`: one large value between a file and a cell.
  */
+#include "cli/belt.h"
 #include "cli/command.h"
 #include "cli/pieces.h"
 #include "cli/plan.h"
@@ -34,37 +35,67 @@ struct moving {
     int fd;
     struct progress progress;
     struct clock *clock;
-    bool started, quiet, failed;
-    uint64_t moved;
-    EVP_MD_CTX *hash; /* get of a whole value */
-    uint8_t sha256[32];
+    bool started, quiet;
+    atomic_bool failed;
+    uint64_t moved, length;
+    struct belt *belt;  /* get: what writes and hashes; NULL: the calling thread does */
+    EVP_MD_CTX *hash;   /* of a stream; NULL: nobody asks */
+    uint8_t sha256[32]; /* put: of what was moved, once all was. get: what is to come */
     bool has_sha256;
 };
+
+static void hash_start(struct moving *m)
+{
+    m->hash = EVP_MD_CTX_new();
+    EVP_DigestInit_ex(m->hash, EVP_sha256(), NULL);
+}
 
 static ptrdiff_t move_in(void *arg, uint8_t *data, size_t size)
 {
     struct moving *m = arg;
     ssize_t n = read(m->fd, data, size);
 
-    if (n > 0)
-        atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
-    m->moved += n > 0 ? (uint64_t)n : 0;
-    m->failed |= n < 0;
+    if (n < 0)
+        atomic_store(&m->failed, true);
+    if (n <= 0)
+        return n;
+    atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
+    m->moved += (uint64_t)n;
+    if (m->hash)
+        EVP_DigestUpdate(m->hash, data, (size_t)n);
+    if (m->hash && m->moved == m->length)
+        EVP_DigestFinal_ex(m->hash, m->sha256, NULL);
     return n;
+}
+
+/* A belt_fn. */
+static bool write_out(void *arg, const uint8_t *data, size_t size)
+{
+    struct moving *m = arg;
+
+    if (m->hash)
+        EVP_DigestUpdate(m->hash, data, size);
+    while (size) {
+        ssize_t n = write(m->fd, data, size);
+
+        if (n <= 0) {
+            atomic_store(&m->failed, true);
+            return false;
+        }
+        atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
+        data += n;
+        size -= (size_t)n;
+    }
+    return true;
 }
 
 static ptrdiff_t move_out(void *arg, uint8_t *data, size_t size)
 {
     struct moving *m = arg;
-    ssize_t n = write(m->fd, data, size);
+    bool good = m->belt ? belt_put(m->belt, data, size) : write_out(m, data, size);
 
-    if (n > 0) {
-        atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
-        EVP_DigestUpdate(m->hash, data, (size_t)n);
-        m->moved += (uint64_t)n;
-    }
-    m->failed |= n < 0;
-    return n;
+    m->moved += good ? size : 0;
+    return good ? (ptrdiff_t)size : -1;
 }
 
 static void start_out(void *arg, uint64_t length, const uint8_t *sha256)
@@ -78,8 +109,8 @@ static void start_out(void *arg, uint64_t length, const uint8_t *sha256)
     m->started = true;
 }
 
-/* The length must be known before the first byte is sent, and the hash: what comes from a pipe is
- * kept in a file without a name meanwhile. */
+/* The length must be known before the first byte is sent: what comes from a pipe is kept in a file
+ * without a name meanwhile. */
 static int spool(struct ctx *c, int *fd)
 {
     FILE *file = tmpfile();
@@ -94,27 +125,11 @@ static int spool(struct ctx *c, int *fd)
     if (fflush(file) != 0)
         return fail(c, E_NO_SPACE, "cannot write a temporary file: %s", strerror(errno));
     *fd = fileno(file); /* open until the process ends */
+    lseek(*fd, 0, SEEK_SET);
     return 0;
 }
 
-static int hash_file(struct ctx *c, int fd, uint8_t sha256[32])
-{
-    EVP_MD_CTX *hash = EVP_MD_CTX_new();
-    uint8_t *buffer = arena_alloc(&c->arena, 1 << 20);
-    ssize_t n;
-
-    EVP_DigestInit_ex(hash, EVP_sha256(), NULL);
-    lseek(fd, 0, SEEK_SET);
-    while ((n = read(fd, buffer, 1 << 20)) > 0)
-        EVP_DigestUpdate(hash, buffer, (size_t)n);
-    EVP_DigestFinal_ex(hash, sha256, NULL);
-    EVP_MD_CTX_free(hash);
-    lseek(fd, 0, SEEK_SET);
-    return n < 0 ? fail(c, E_UNAVAILABLE, "cannot read: %s", strerror(errno)) : 0;
-}
-
-static int open_in(struct ctx *c, const char *file, struct moving *m, struct client_cell *cell,
-                   uint8_t sha256[32])
+static int open_in(struct ctx *c, const char *file, struct moving *m, struct client_cell *cell)
 {
     struct stat st;
 
@@ -125,9 +140,9 @@ static int open_in(struct ctx *c, const char *file, struct moving *m, struct cli
         TRY(spool(c, &m->fd));
         fstat(m->fd, &st);
     }
-    cell->length = (uint64_t)st.st_size;
-    cell->sha256 = sha256;
-    return hash_file(c, m->fd, sha256);
+    cell->length = m->length = (uint64_t)st.st_size;
+    cell->sha256 = m->sha256;
+    return 0;
 }
 
 /* ---- in one request ---- */
@@ -200,30 +215,34 @@ static int cell_put(struct ctx *c, struct client *cl, const struct cell_options 
                     const char *file, struct client_cell *cell)
 {
     struct moving m = {.quiet = o->quiet, .clock = c->clock};
-    uint8_t sha256[32];
     int code;
 
     if (o->range)
         return fail(c, E_PARAMETER, "--range is for get");
     cell->move = move_in;
     cell->arg = &m;
-    TRY(open_in(c, file, &m, cell, sha256));
+    TRY(open_in(c, file, &m, cell));
+    if (!o->pieces && !o->call)
+        hash_start(&m);
+    if (m.hash && !m.length)
+        EVP_DigestFinal_ex(m.hash, m.sha256, NULL);
     progress_start(&m.progress, c->clock, cell->length, o->quiet);
     code = o->pieces ? pieces_put(c, cl, cell)
            : o->call ? call_put(c, cl, cell)
                      : cl->ops->put_cell(c, cl, cell);
     progress_end(&m.progress);
+    EVP_MD_CTX_free(m.hash);
     if (code == 0)
         say_done(&m, "put");
     return code;
 }
 
-static int check_value(struct ctx *c, struct moving *m, bool whole)
+static int check_value(struct ctx *c, struct moving *m)
 {
     uint8_t sha256[32];
 
     EVP_DigestFinal_ex(m->hash, sha256, NULL);
-    if (whole && m->has_sha256 && memcmp(sha256, m->sha256, sizeof(sha256)) != 0)
+    if (m->has_sha256 && memcmp(sha256, m->sha256, sizeof(sha256)) != 0)
         return fail(c, WR_E_CORRUPT, "the value does not match its SHA-256: do not use what came");
     return 0;
 }
@@ -256,20 +275,25 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
                                   : open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (m.fd < 0)
         return fail(c, E_PARAMETER, "cannot write %s: %s", file, strerror(errno));
-    m.hash = EVP_MD_CTX_new();
-    EVP_DigestInit_ex(m.hash, EVP_sha256(), NULL);
+    if (!o->pieces && !o->call) {
+        if (!o->range)
+            hash_start(&m);
+        m.belt = belt_start(write_out, &m);
+    }
     cell->move = move_out;
     cell->start = start_out;
     cell->arg = &m;
     code = o->pieces ? pieces_get(c, cl, cell)
            : o->call ? call_get(c, cl, cell)
                      : cl->ops->get_cell(c, cl, cell);
+    if (m.belt)
+        belt_end(m.belt);
     if (m.started)
         progress_end(&m.progress);
-    if (code == 0)
-        code = check_value(c, &m, !o->range);
+    if (code == 0 && m.hash)
+        code = check_value(c, &m);
     EVP_MD_CTX_free(m.hash);
-    if (m.failed)
+    if (atomic_load(&m.failed))
         code = fail(c, E_NO_SPACE, "cannot write %s: %s", file, strerror(errno));
     if (code == 0)
         say_done(&m, "got");

@@ -6,18 +6,25 @@
 
 #include "wire/ots_client.h"
 
+#include <stdlib.h>
+
 #define CONNECT_TIMEOUT_MS 5000L
 #define REQUEST_TIMEOUT_MS 60000L
 #define ANSWER_BYTES_MAX (256 << 20)
+#define BUFFER_BYTES (256l << 10) /* that libcurl sends and receives at a time */
 #define API_VERSION "2015-12-31"
 
+/* The digest is taken while the server sends on, and the bytes are in the processor's cache. */
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
 {
     struct answer *a = arg;
 
     if (a->body.len + size * n > ANSWER_BYTES_MAX)
         return 0; /* libcurl gives up with a write error */
+    if (!a->body.len && a->length && a->length <= ANSWER_BYTES_MAX)
+        buf_reserve(&a->body, (size_t)a->length);
     buf_put(&a->body, data, size * n);
+    sign_digest_add(&a->digest, bytes_of(data, size * n));
     return size * n;
 }
 
@@ -45,6 +52,8 @@ size_t http_on_header(char *data, size_t size, size_t n, void *arg)
     h.value = arena_copy(&a->c->arena, trim(bytes_skip(line, h.name.len + 1)));
     if (h.name.len == 13 && strncasecmp(h.name.ptr, "Authorization", 13) == 0)
         a->authorization = h.value;
+    if (h.name.len == 14 && strncasecmp(h.name.ptr, "Content-Length", 14) == 0)
+        a->length = strtoull(arena_printf(&a->c->arena, "%.*s", BYTES_FMT(h.value)).ptr, NULL, 10);
     if (h.name.len <= 6 || strncasecmp(h.name.ptr, "x-ots-", 6) != 0)
         return line.len;
     if (a->count == SIGN_HEADERS_MAX)
@@ -65,7 +74,7 @@ struct curl_slist *http_make_headers(struct ctx *c, struct http_client *h, const
                                      const struct sign_header *own, size_t own_count)
 {
     const struct target *t = h->base.target;
-    char date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
+    char date[SIGN_DATE_TEXT + 1];
     struct sign_header headers[HTTP_OWN_HEADERS_MAX + 4] = {
         {BYTES_LIT("x-ots-accesskeyid"), t->key_id},
         {BYTES_LIT("x-ots-apiversion"), BYTES_LIT(API_VERSION)},
@@ -79,11 +88,11 @@ struct curl_slist *http_make_headers(struct ctx *c, struct http_client *h, const
     headers[2].value = bytes_str(date);
     for (size_t i = 0; i < own_count; i++)
         headers[n++] = own[i];
-    sign_request(&h->key, bytes_str(path), headers, n, signature);
+    sign_request(&h->key, bytes_str(path), headers, n, h->signature);
     for (size_t i = 0; i < n; i++)
         list = append(c, list, headers[i]);
-    list =
-        append(c, list, (struct sign_header){BYTES_LIT("x-ots-signature"), bytes_str(signature)});
+    list = append(c, list,
+                  (struct sign_header){BYTES_LIT("x-ots-signature"), bytes_str(h->signature)});
     /* libcurl would add a type that is wrong, and ask before it sends a large body. */
     list = curl_slist_append(list, "Content-Type:");
     return curl_slist_append(list, "Expect:");
@@ -105,6 +114,7 @@ static int http_post(struct ctx *c, struct http_client *h, const char *path, byt
     headers = http_make_headers(c, h, path, &digest, 1);
     *a = (struct answer){.c = c};
     buf_init(&a->body, &c->arena, 0);
+    sign_digest_start(&a->digest);
     h->error[0] = 0;
     curl_easy_setopt(h->curl, CURLOPT_URL, (const char *)url.ptr);
     curl_easy_setopt(h->curl, CURLOPT_HTTPHEADER, headers);
@@ -163,11 +173,11 @@ int http_check_signature(struct ctx *c, const struct http_client *h, const char 
 }
 
 static int check_success(struct ctx *c, const struct http_client *h, const char *path,
-                         const struct answer *a)
+                         struct answer *a)
 {
     char md5[SIGN_MD5_TEXT + 1];
 
-    sign_md5(buf_bytes(&a->body), md5);
+    sign_digest_end(&a->digest, md5);
     if (!bytes_equal(http_answer_header(a, "x-ots-contentmd5"), bytes_str(md5)))
         return fail(c, WR_E_UNSURE, "the answer was damaged on its way (digest mismatch)");
     return http_check_signature(c, h, path, a);
@@ -237,6 +247,8 @@ int client_open_http(struct ctx *c, struct target *t, struct client **out)
     if (t->ca_file)
         curl_easy_setopt(curl, CURLOPT_CAINFO, t->ca_file);
     curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, h->error);
+    curl_easy_setopt(curl, CURLOPT_BUFFERSIZE, BUFFER_BYTES);
+    curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, BUFFER_BYTES);
     curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
     curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, http_on_header);
     *out = &h->base;

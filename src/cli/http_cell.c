@@ -15,6 +15,8 @@ struct transfer {
     bool checked; /* the headers of a good answer were seen, and start() called */
     int code;     /* of what went wrong on our side */
     uint64_t length, moved;
+    size_t trailer_at; /* put: what of it was sent */
+    char trailer[SIGN_TRAILER_BYTES + 1];
 };
 
 static void put_escaped(struct buf *b, bytes text)
@@ -73,12 +75,33 @@ static size_t cell_headers(struct ctx *c, const struct client_cell *cell, struct
     return 3;
 }
 
+/* The hash, which is known once all of the value has gone, follows it. */
+static size_t upload_trailer(struct transfer *t, char *to, size_t size)
+{
+    size_t n = SIGN_TRAILER_BYTES - t->trailer_at;
+
+    if (!t->trailer_at)
+        sign_trailer(&t->h->key, bytes_str(t->h->signature), t->cell->sha256, t->trailer);
+    n = n < size ? n : size;
+    memcpy(to, t->trailer + t->trailer_at, n);
+    t->trailer_at += n;
+    return n;
+}
+
 static size_t on_upload(char *to, size_t size, size_t n, void *arg)
 {
     struct transfer *t = arg;
-    ptrdiff_t moved = t->cell->move(t->cell->arg, (uint8_t *)to, size * n);
+    uint64_t left = t->cell->length - t->moved;
+    size_t want = size * n < left ? size * n : (size_t)left;
+    ptrdiff_t moved;
 
-    return moved < 0 ? CURL_READFUNC_ABORT : (size_t)moved;
+    if (!left)
+        return upload_trailer(t, to, size * n);
+    moved = t->cell->move(t->cell->arg, (uint8_t *)to, want);
+    if (moved < 0)
+        return CURL_READFUNC_ABORT;
+    t->moved += (uint64_t)moved;
+    return (size_t)moved;
 }
 
 static bool read_hex(bytes text, uint8_t out[32])
@@ -192,18 +215,16 @@ int http_put_cell(struct ctx *c, struct client *cl, const struct client_cell *ce
     struct sign_header own[HTTP_OWN_HEADERS_MAX];
     size_t n = cell_headers(c, cell, own);
     struct curl_slist *headers;
-    char *hex = arena_alloc(&c->arena, 65);
     long status = 0;
     CURL *curl;
 
-    for (size_t i = 0; i < 32; i++)
-        snprintf(hex + 2 * i, 3, "%02x", cell->sha256[i]);
-    own[n++] = (struct sign_header){BYTES_LIT("x-ots-cell-sha256"), bytes_str(hex)};
+    own[n++] = (struct sign_header){BYTES_LIT("x-ots-cell-sha256"), BYTES_LIT("trailer")};
     headers = http_make_headers(c, t.h, "/PutCell", own, n);
     curl = transfer_open(c, &t, "/PutCell", headers);
     curl_easy_setopt(curl, CURLOPT_POST, 1l);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, NULL);
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)cell->length);
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+                     (curl_off_t)(cell->length + SIGN_TRAILER_BYTES));
     curl_easy_setopt(curl, CURLOPT_UPLOAD_BUFFERSIZE, UPLOAD_BUFFER_BYTES);
     curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_upload);
     curl_easy_setopt(curl, CURLOPT_READDATA, &t);

@@ -15,6 +15,7 @@ struct http_client {
     struct client base;
     CURL *curl;
     struct sign_key key;
+    char signature[SIGN_SHA1_TEXT + 1]; /* of the request made last */
     char error[CURL_ERROR_SIZE];
     bool reused; /* a connection may be kept from the request before */
 };
@@ -23,6 +24,8 @@ struct http_client {
 struct answer {
     struct ctx *c;
     struct buf body;
+    uint64_t length;           /* of the body, as announced; 0: not announced */
+    struct sign_digest digest; /* of what has come of it */
     struct sign_header headers[SIGN_HEADERS_MAX];
     size_t count;
     bytes authorization;

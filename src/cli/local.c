@@ -27,8 +27,7 @@ static int local_put_cell(struct ctx *c, struct client *cl, const struct client_
                               .key = cell->key,
                               .column = cell->column,
                               .length = cell->length,
-                              .timestamp_ms = WR_TIMESTAMP_NONE,
-                              .sha256 = cell->sha256};
+                              .timestamp_ms = WR_TIMESTAMP_NONE};
     uint8_t *buffer = arena_alloc(&c->arena, MOVE_BYTES);
     char message[512];
     struct wr_cell_writer *w;

@@ -21,6 +21,10 @@ struct cell {
     struct wr_cell_writer *writer;
     struct wr_cell_reader *reader;
     uint64_t from; /* GetCell: where the answer begins in the value */
+    uint64_t left; /* PutCell: what of the value is still to come */
+    bool has_trailer;
+    size_t trailer_len; /* of what has come of it */
+    char trailer[SIGN_TRAILER_BYTES];
     struct wr_reply *reply;
     uint8_t sha256[32], md5[18];
     struct wr_bytes table, column;
@@ -160,6 +164,9 @@ static int cell_find(struct cell *cell, bool write)
 
 static int read_sha256(struct cell *cell, bytes text)
 {
+    cell->has_trailer = bytes_equal(text, BYTES_LIT("trailer"));
+    if (cell->has_trailer)
+        return E_OK;
     for (size_t i = 0; i < sizeof(cell->sha256); i++) {
         int high = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i]) : -1;
         int low = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i + 1]) : -1;
@@ -183,7 +190,7 @@ static int read_hashes(struct cell *cell, struct wr_cell_put *put)
         return fail(c, E_PARAMETER, "Missing header: x-ots-cell-sha256 (or x-ots-contentmd5).");
     if (sha256.ptr) {
         TRY(read_sha256(cell, sha256));
-        put->sha256 = cell->sha256;
+        put->sha256 = cell->has_trailer ? NULL : cell->sha256;
     }
     if (md5.ptr) {
         if (md5.len != SIGN_MD5_TEXT || EVP_DecodeBlock(cell->md5, md5.ptr, SIGN_MD5_TEXT) != 18)
@@ -211,6 +218,12 @@ static int read_put(struct cell *cell, struct wr_cell_put *put)
     if (op->r->length == HTTP_LENGTH_UNKNOWN)
         return fail(c, E_PARAMETER,
                     "PutCell needs a Content-Length: the value's length must be known beforehand.");
+    TRY(read_hashes(cell, put));
+    if (cell->has_trailer && put->length < SIGN_TRAILER_BYTES)
+        return fail(c, E_PARAMETER, "The body is shorter than the %d bytes of its trailer.",
+                    SIGN_TRAILER_BYTES);
+    put->length -= cell->has_trailer ? SIGN_TRAILER_BYTES : 0;
+    cell->left = put->length;
     if (time.ptr) {
         time = bytes_str(arena_printf(&c->arena, "%.*s", BYTES_FMT(time)).ptr);
         put->timestamp_ms = strtoll(time.ptr, &end, 10);
@@ -223,7 +236,7 @@ static int read_put(struct cell *cell, struct wr_cell_put *put)
         put->existence = WR_EXPECT_NOT_EXIST;
     else if (expect.ptr)
         return fail(c, E_PARAMETER, "x-ots-cell-expect is not exist or absent.");
-    return read_hashes(cell, put);
+    return E_OK;
 }
 
 static const char *hex_format(struct arena *a, const uint8_t *p, size_t n)
@@ -283,20 +296,65 @@ static void cell_ready(void *arg)
     http_more(arg);
 }
 
+/* The hash that came behind the value, if it is the client who says so. */
+static int check_trailer(struct cell *cell)
+{
+    struct op *op = cell->op;
+    struct http_request *r = op->r;
+    bytes signature = http_header(r, "x-ots-signature");
+    char expected[SIGN_TRAILER_BYTES + 1];
+
+    if (!signature.ptr)
+        signature = http_header(r, "x-ots-signaturev4");
+    TRY(read_sha256(cell, bytes_of(cell->trailer, 64)));
+    sign_trailer(op->answer_key, signature, cell->sha256, expected);
+    if (cell->trailer_len != SIGN_TRAILER_BYTES ||
+        !sign_equal(bytes_of(cell->trailer, SIGN_TRAILER_BYTES),
+                    bytes_of(expected, SIGN_TRAILER_BYTES)))
+        return fail(&r->ctx, E_AUTH,
+                    "Signature mismatch of the trailer; the cell was not changed.");
+    wr_cell_expect(cell->writer, cell->sha256);
+    return E_OK;
+}
+
+static void put_end(struct cell *cell)
+{
+    if (cell->has_trailer && check_trailer(cell))
+        op_refuse(cell->op);
+    else
+        wr_cell_finish(cell->writer, put_done, cell);
+}
+
+/* What stands behind the value; returns how much was taken, all of it. */
+static size_t put_trailer(struct cell *cell, bytes piece)
+{
+    size_t room = sizeof(cell->trailer) - cell->trailer_len;
+    size_t n = piece.len < room ? piece.len : room;
+
+    memcpy(cell->trailer + cell->trailer_len, piece.ptr, n);
+    cell->trailer_len += n;
+    return piece.len;
+}
+
 static size_t put_sink(void *arg, struct http_request *r, bytes piece)
 {
     struct cell *cell = arg;
+    size_t want = piece.len < cell->left ? piece.len : (size_t)cell->left;
     ptrdiff_t n;
 
     if (!piece.len) {
-        wr_cell_finish(cell->writer, put_done, cell);
+        put_end(cell);
         return 0;
     }
-    n = wr_cell_write(cell->writer, piece.ptr, piece.len, cell_ready, r);
-    if (n >= 0)
+    n = want ? wr_cell_write(cell->writer, piece.ptr, want, cell_ready, r) : 0;
+    if (n < 0) {
+        wr_cell_finish(cell->writer, put_failed, cell);
+        return 0;
+    }
+    cell->left -= (size_t)n;
+    if ((size_t)n < want || !cell->has_trailer)
         return (size_t)n;
-    wr_cell_finish(cell->writer, put_failed, cell);
-    return 0;
+    return (size_t)n + put_trailer(cell, bytes_skip(piece, (size_t)n));
 }
 
 void cell_put(struct op *op)

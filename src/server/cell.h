@@ -8,10 +8,14 @@
  *   x-ots-cell-column   the column
  *   x-ots-cell-expect   PutCell: exist, absent: of the row; left out, it does not matter
  *   x-ots-cell-time     PutCell: the timestamp in ms; left out, the server stamps it
- *   x-ots-cell-sha256   PutCell: of the value, in hex; or
+ *   x-ots-cell-sha256   PutCell: of the value, in hex, or "trailer"; or
  *   x-ots-contentmd5    ... its MD5, in base64. One of the two must be there
  *   content-length      PutCell: must be there
  *   range               GetCell: bytes=A-B, one range (RFC 9110)
+ *
+ * "trailer" spares a client that reads the value for the first time another pass over it: the hash
+ * stands behind the value then, in the body's last 92 bytes (sign_trailer()), signed with the key
+ * that signs answers.
  *
  * Names and values in them are percent-encoded. PutCell answers like UpdateRow. GetCell answers
  * with the bytes and, in signed headers, what the whole value is: x-ots-cell-length,

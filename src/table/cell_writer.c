@@ -554,6 +554,14 @@ ptrdiff_t wr_cell_write(struct wr_cell_writer *w, const void *data, size_t size,
     return code ? -1 : (ptrdiff_t)done;
 }
 
+void wr_cell_expect(struct wr_cell_writer *w, const uint8_t sha256[32])
+{
+    pthread_mutex_lock(&w->lock); /* the pool looks once `ended` is set */
+    memcpy(w->sha256, sha256, sizeof(w->sha256));
+    w->has_sha256 = true;
+    pthread_mutex_unlock(&w->lock);
+}
+
 void wr_cell_finish(struct wr_cell_writer *w, wr_done_fn *done, void *arg)
 {
     pthread_mutex_lock(&w->lock);

@@ -360,17 +360,49 @@ bool sign_response(const struct sign_key *key, bytes path, const struct sign_hea
     return true;
 }
 
+void sign_trailer(const struct sign_key *key, bytes request_signature, const uint8_t sha256[32],
+                  char out[SIGN_TRAILER_BYTES + 1])
+{
+    static const char digits[] = "0123456789abcdef";
+    SHA_CTX inner = key->inner;
+
+    for (size_t i = 0; i < 32; i++) {
+        out[2 * i] = digits[sha256[i] >> 4];
+        out[2 * i + 1] = digits[sha256[i] & 15];
+    }
+    SHA1_Update(&inner, out, 64);
+    SHA1_Update(&inner, "\n", 1);
+    SHA1_Update(&inner, request_signature.ptr, request_signature.len);
+    finish_sha1(key, &inner, out + 64);
+}
+
 /* ---- digests */
+
+void sign_digest_start(struct sign_digest *d)
+{
+    MD5_Init(&d->md5);
+}
+
+void sign_digest_add(struct sign_digest *d, bytes piece)
+{
+    MD5_Update(&d->md5, piece.ptr, piece.len);
+}
+
+void sign_digest_end(struct sign_digest *d, char out[SIGN_MD5_TEXT + 1])
+{
+    uint8_t sum[MD5_DIGEST_LENGTH];
+
+    MD5_Final(sum, &d->md5);
+    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+}
 
 void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1])
 {
-    uint8_t sum[MD5_DIGEST_LENGTH];
-    MD5_CTX md5;
+    struct sign_digest d;
 
-    MD5_Init(&md5);
-    MD5_Update(&md5, body.ptr, body.len);
-    MD5_Final(sum, &md5);
-    EVP_EncodeBlock((unsigned char *)out, sum, sizeof(sum));
+    sign_digest_start(&d);
+    sign_digest_add(&d, body);
+    sign_digest_end(&d, out);
 }
 
 bool sign_equal(bytes a, bytes b)

@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 
+#include <openssl/md5.h>
 #include <openssl/sha.h>
 
 #define SIGN_MD5_TEXT 24    /* base64 of 16 bytes */
@@ -58,8 +59,24 @@ bool sign_request_v4(const struct sign_v4_key *key, bytes path, const struct sig
 bool sign_response(const struct sign_key *key, bytes path, const struct sign_header *headers,
                    size_t count, char out[SIGN_SHA1_TEXT + 1]);
 
+/* What stands behind a value whose hash is known only at its end: the SHA-256 in hex, and the
+ * signature (as sign_text()) over it and the signature of the request, which makes it part of
+ * this one. */
+#define SIGN_TRAILER_BYTES (64 + SIGN_SHA1_TEXT)
+void sign_trailer(const struct sign_key *key, bytes request_signature, const uint8_t sha256[32],
+                  char out[SIGN_TRAILER_BYTES + 1]);
+
 /* base64(MD5) of a body (x-ots-contentmd5). */
 void sign_md5(bytes body, char out[SIGN_MD5_TEXT + 1]);
+
+/* The same of a body that comes in pieces: start, any number of adds, end. */
+struct sign_digest {
+    MD5_CTX md5;
+};
+
+void sign_digest_start(struct sign_digest *d);
+void sign_digest_add(struct sign_digest *d, bytes piece);
+void sign_digest_end(struct sign_digest *d, char out[SIGN_MD5_TEXT + 1]);
 
 /* True if a and b are equal; takes as long wherever they differ. Lengths are no secret. */
 bool sign_equal(bytes a, bytes b);

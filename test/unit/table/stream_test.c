@@ -340,7 +340,7 @@ static void sizes(void **state)
 static void refused(void **state)
 {
     struct bed *b = *state;
-    uint8_t *data = make(1, 3 * MIB), sha256[32] = {1};
+    uint8_t *data = make(1, 3 * MIB), sha256[32] = {1}, right[32];
     struct wr_cell_writer *w;
     struct wr_key_column column;
     struct wr_cell_put put = {.instance = BYTES_LIT("test"), .column = BYTES_LIT("c")};
@@ -351,6 +351,16 @@ static void refused(void **state)
     feed(w, data, 3 * MIB, true);
     assert_int_equal(end(b, w), WR_E_AUTH);
     assert_non_null(strstr(b->message, "SHA-256"));
+    /* One that is told at the end. */
+    assert_int_equal(begin(b, 1, 3 * MIB, NULL, &w), 0);
+    feed(w, data, 3 * MIB, true);
+    wr_cell_expect(w, sha256);
+    assert_int_equal(end(b, w), WR_E_AUTH);
+    EVP_Digest(data, 3 * MIB, right, NULL, EVP_sha256(), NULL);
+    assert_int_equal(begin(b, 2, 3 * MIB, sha256, &w), 0);
+    feed(w, data, 3 * MIB, true);
+    wr_cell_expect(w, right);
+    assert_int_equal(end(b, w), 0);
     /* Too little, too much, nothing more. */
     assert_int_equal(begin(b, 1, 3 * MIB, NULL, &w), 0);
     feed(w, data, 2 * MIB, true);
@@ -367,7 +377,7 @@ static void refused(void **state)
     wr_cell_writer_free(w);
     wr_cell_writer_free(NULL);
     expect_stream(b, 1, 5, 2 * MIB);
-    expect_swept(b, 0, 4);
+    expect_swept(b, 0, 4 + 6); /* of rows 1 and 2 */
     expect_stream(b, 1, 5, 2 * MIB);
     /* No such table, no column of the key, no such cell. */
     put.table = BYTES_LIT("none");

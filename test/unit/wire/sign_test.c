@@ -42,6 +42,43 @@ static void test_headers(void **state)
     assert_false(sign_equal(bytes_str(a), bytes_of(a, 5)));
 }
 
+/* The trailer is a hash and a signature over it and the request's. */
+static void test_trailer(void **state)
+{
+    char out[SIGN_TRAILER_BYTES + 1], text[200], expected[SIGN_SHA1_TEXT + 1];
+    uint8_t sha256[32];
+    struct sign_key key;
+
+    (void)state;
+    for (int i = 0; i < 32; i++)
+        sha256[i] = (uint8_t)(i * 37);
+    sign_key_init(&key, BYTES_LIT("secret"));
+    sign_trailer(&key, BYTES_LIT("the request's"), sha256, out);
+    assert_int_equal(strlen(out), SIGN_TRAILER_BYTES);
+    for (int i = 0; i < 32; i++)
+        snprintf(text + 2 * i, 3, "%02x", sha256[i]);
+    assert_memory_equal(out, text, 64);
+    strcat(text, "\nthe request's");
+    sign_text(&key, bytes_str(text), expected);
+    assert_string_equal(out + 64, expected);
+}
+
+/* A digest of pieces is that of the whole. */
+static void test_digest_of_pieces(void **state)
+{
+    char whole[SIGN_MD5_TEXT + 1], pieces[SIGN_MD5_TEXT + 1], text[1000];
+    struct sign_digest d;
+
+    (void)state;
+    memset(text, 'd', sizeof(text));
+    sign_md5(bytes_of(text, sizeof(text)), whole);
+    sign_digest_start(&d);
+    for (size_t at = 0; at < sizeof(text); at += 8)
+        sign_digest_add(&d, bytes_of(text + at, 8));
+    sign_digest_end(&d, pieces);
+    assert_string_equal(whole, pieces);
+}
+
 /* Values longer than what is gathered before hashing. */
 static void test_long_values(void **state)
 {
@@ -179,6 +216,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_headers),
+        cmocka_unit_test(test_trailer),
+        cmocka_unit_test(test_digest_of_pieces),
         cmocka_unit_test(test_long_values),
         cmocka_unit_test(test_too_many_headers),
         cmocka_unit_test(test_secrets_of_all_lengths),
