@@ -6,42 +6,15 @@
 
 #include "base/buf.h"
 #include "base/ctx.h"
-#include "base/spelling.h"
+#include "server/setting.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 #define FILE_BYTES_MAX (1 << 20)
 #define HELP_WIDTH 27 /* of the flags */
 #define SETS_MAX 256  /* limits set, over all sources */
-
-enum kind { KIND_TEXT, KIND_BOOL, KIND_SIZE, KIND_NUMBER };
-
-static const struct row {
-    const char *name;
-    enum kind kind;
-    int64_t least, most;
-    size_t offset;
-    const char *def, *value, *text;
-} rows[] = {
-#define TEXT KIND_TEXT, 0, 0
-#define BOOL KIND_BOOL, 0, 0
-#define SIZE KIND_SIZE, 0, 0
-#define NUMBER(least, most) KIND_NUMBER, least, most
-#define SETTING(name, kind, def, value, text)                                                      \
-    {#name, kind, offsetof(struct config, name), def, value, text},
-#include "server/setting.def"
-#undef SETTING
-#undef TEXT
-#undef BOOL
-#undef SIZE
-#undef NUMBER
-};
-
-#define ROWS PORT_COUNT(rows)
 
 /* One text and where it stands: "--http", "WIDEROW_HTTP", "widerow.conf line 3". */
 struct given {
@@ -51,7 +24,7 @@ struct given {
 
 struct load {
     struct config *c;
-    struct given given[ROWS];
+    struct given given[SETTING_COUNT];
     struct wr_setting sets[SETS_MAX]; /* the strongest first while sources are read */
     const char *set_sources[SETS_MAX];
     size_t set_count;
@@ -75,61 +48,14 @@ static int refuse(struct load *l, const char *fmt, ...)
     return E_PARAMETER;
 }
 
-/* ---- names ---- */
-
-static const struct row *row_find(const char *name)
-{
-    for (size_t i = 0; i < ROWS; i++)
-        if (strcmp(rows[i].name, name) == 0)
-            return &rows[i];
-    return NULL;
-}
-
-static bool is_limit(const char *name)
-{
-    const char *at;
-
-    for (size_t i = 0; (at = limits_name(i)); i++)
-        if (strcmp(at, name) == 0)
-            return true;
-    return false;
-}
-
-/* The known name that was most likely meant; NULL: none is near. */
-static const char *name_nearest(const char *name)
-{
-    struct spelling s;
-    const char *at;
-
-    spelling_init(&s, name);
-    for (size_t i = 0; i < ROWS; i++)
-        spelling_offer(&s, rows[i].name);
-    for (size_t i = 0; (at = limits_name(i)); i++)
-        spelling_offer(&s, at);
-    return s.nearest;
-}
-
-/* Writes a name with another letter for underscore (and in capitals). */
-static void name_spell(const char *name, char underscore, bool capitals, char *out, size_t size)
-{
-    size_t i;
-
-    for (i = 0; name[i] && i + 1 < size; i++) {
-        out[i] = name[i] == '_' ? underscore : name[i];
-        if (capitals && out[i] >= 'a' && out[i] <= 'z')
-            out[i] = (char)(out[i] - 'a' + 'A');
-    }
-    out[i] = 0;
-}
-
 static const char *copy(struct load *l, bytes b)
 {
     return arena_printf(&l->c->arena, "%.*s", BYTES_FMT(b)).ptr;
 }
 
-static void give(struct load *l, const struct row *row, const char *text, const char *source)
+static void give(struct load *l, const struct setting *row, const char *text, const char *source)
 {
-    struct given *g = &l->given[row - rows];
+    struct given *g = &l->given[row - setting_rows];
 
     if (!g->text)
         *g = (struct given){text, source};
@@ -148,16 +74,16 @@ static int give_limit(struct load *l, const char *name, const char *text, const 
 
 static int flag_unknown(struct load *l, const char *flag, const char *name)
 {
-    const char *near = name_nearest(name);
+    const char *near = setting_nearest(name);
     char spelt[64];
 
-    if (is_limit(name))
+    if (setting_is_limit(name))
         return refuse(l, "%s is a limit. Write --set %s=VALUE.", flag, name);
     if (!near)
         return refuse(l, "unknown flag %s. --help lists them all.", flag);
-    if (is_limit(near))
+    if (setting_is_limit(near))
         return refuse(l, "unknown flag %s. Did you mean --set %s=VALUE?", flag, near);
-    name_spell(near, '-', false, spelt, sizeof(spelt));
+    setting_spell(near, '-', false, spelt, sizeof(spelt));
     return refuse(l, "unknown flag %s. Did you mean --%s?", flag, spelt);
 }
 
@@ -166,19 +92,19 @@ static int give_set(struct load *l, const char *text, const char *source)
 {
     const char *equals = strchr(text, '=');
     const char *name;
-    const struct row *row;
+    const struct setting *row;
 
     if (!equals || equals == text)
         return refuse(l, "%s: '%s' is not NAME=VALUE. Write it like --set body_bytes_max=1000000.",
                       source, text);
     name = copy(l, bytes_of(text, (size_t)(equals - text)));
-    row = row_find(name);
+    row = setting_find(name);
     if (row) {
         give(l, row, equals + 1, source);
         return E_OK;
     }
-    if (!is_limit(name)) {
-        const char *near = name_nearest(name);
+    if (!setting_is_limit(name)) {
+        const char *near = setting_nearest(name);
 
         if (near)
             return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
@@ -194,7 +120,7 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
 {
     const char *arg = argv[*i], *equals = strchr(arg, '='), *value = NULL;
     const char *flag = copy(l, bytes_of(arg, equals ? (size_t)(equals - arg) : strlen(arg)));
-    const struct row *row;
+    const struct setting *row;
     char name[64];
 
     if (strcmp(flag, "--help") == 0 || strcmp(flag, "-h") == 0) {
@@ -213,12 +139,12 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
             break;
     }
     name[sizeof(name) - 1] = 0;
-    row = row_find(name);
+    row = setting_find(name);
     if (!row && strcmp(name, "config") != 0 && strcmp(name, "set") != 0)
         return flag_unknown(l, flag, name);
     if (equals) {
         value = equals + 1;
-    } else if (row && row->kind == KIND_BOOL) {
+    } else if (row && row->kind == SETTING_BOOL) {
         value = "true";
     } else {
         if (*i + 1 >= argc)
@@ -229,7 +155,7 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         value = argv[++*i];
     }
     if (row) {
-        l->given[row - rows] = (struct given){value, flag}; /* of two the last wins */
+        l->given[row - setting_rows] = (struct given){value, flag}; /* of two the last wins */
     } else if (strcmp(name, "config") == 0) {
         l->config_file = value;
     } else {
@@ -285,13 +211,13 @@ static int env_load(struct load *l, char **envp)
     struct config *c = l->c;
     const char *value, *near;
 
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
         char name[64] = "WIDEROW_";
 
-        name_spell(rows[i].name, '_', true, name + 8, sizeof(name) - 8);
+        setting_spell(setting_rows[i].name, '_', true, name + 8, sizeof(name) - 8);
         value = env_value(envp, name);
         if (value)
-            give(l, &rows[i], value, copy(l, bytes_str(name)));
+            give(l, &setting_rows[i], value, copy(l, bytes_str(name)));
     }
     if (!l->config_file)
         l->config_file = env_value(envp, "WIDEROW_CONFIG");
@@ -331,7 +257,7 @@ static bytes trim(bytes b)
 static int file_line(struct load *l, bytes line, int number, bool in_data)
 {
     const char *source, *equals, *name, *value, *near;
-    const struct row *row;
+    const struct setting *row;
 
     line = trim(line);
     if (!line.len || *(const char *)line.ptr == '#')
@@ -343,7 +269,7 @@ static int file_line(struct load *l, bytes line, int number, bool in_data)
                       source, BYTES_FMT(line));
     name = copy(l, trim(bytes_of(line.ptr, (size_t)(equals - (const char *)line.ptr))));
     value = copy(l, trim(bytes_skip(line, (size_t)(equals + 1 - (const char *)line.ptr))));
-    row = row_find(name);
+    row = setting_find(name);
     if (row && in_data && strcmp(name, "data") == 0)
         return refuse(l,
                       "%s: 'data' cannot be set in the data folder itself. Say --data DIR, or give "
@@ -353,9 +279,9 @@ static int file_line(struct load *l, bytes line, int number, bool in_data)
         give(l, row, value, source);
         return E_OK;
     }
-    if (is_limit(name))
+    if (setting_is_limit(name))
         return give_limit(l, name, value, source);
-    near = name_nearest(name);
+    near = setting_nearest(name);
     if (near)
         return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
     return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
@@ -387,7 +313,7 @@ static int file_load(struct load *l)
 {
     struct config *c = l->c;
     bool in_data = !l->config_file;
-    const char *data = l->given[row_find("data") - rows].text;
+    const char *data = l->given[SETTING_data].text;
     char *text;
     size_t n;
     FILE *f;
@@ -395,7 +321,8 @@ static int file_load(struct load *l)
     c->file = l->config_file;
     if (in_data)
         c->file =
-            arena_printf(&c->arena, "%s/widerow.conf", data ? data : row_find("data")->def).ptr;
+            arena_printf(&c->arena, "%s/widerow.conf", data ? data : setting_rows[SETTING_data].def)
+                .ptr;
     f = fopen(c->file, "r");
     if (!f && errno == ENOENT && in_data) {
         c->file = NULL;
@@ -414,85 +341,13 @@ static int file_load(struct load *l)
     return file_parse(l, bytes_of(text, n), in_data);
 }
 
-/* ---- texts to values ---- */
+/* ---- values ---- */
 
-static bool parse_bool(const char *text, bool *out)
+static int value_load(struct load *l, const struct setting *row, const struct given *g)
 {
-    static const char *const yes[] = {"true", "yes", "on", "1"}, *const no[] = {"false", "no",
-                                                                                "off", "0"};
+    const char *why = setting_parse(row, g->text, l->c);
 
-    for (size_t i = 0; i < PORT_COUNT(yes); i++) {
-        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0) {
-            *out = strcasecmp(text, yes[i]) == 0;
-            return true;
-        }
-    }
-    return false;
-}
-
-static bool parse_number(const char *text, const char **end, int64_t *out)
-{
-    char *stop;
-    long long v;
-
-    errno = 0;
-    v = strtoll(text, &stop, 10);
-    if (errno || stop == text || v < 0)
-        return false;
-    *out = v;
-    *end = stop;
-    return true;
-}
-
-/* "4096", "256M", "2G", "2GB", "2GiB": powers of 1024. */
-static bool parse_size(const char *text, uint64_t *out)
-{
-    static const char units[] = "KMGT";
-    const char *end, *unit;
-    int64_t v;
-    int shift = 0;
-
-    if (!parse_number(text, &end, &v))
-        return false;
-    unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
-    if (unit) {
-        shift = (int)(unit - units + 1) * 10;
-        end++;
-        if (strcasecmp(end, "B") == 0 || strcasecmp(end, "iB") == 0)
-            end += strlen(end);
-    }
-    if (*end || v > INT64_MAX >> shift)
-        return false;
-    *out = (uint64_t)v << shift;
-    return true;
-}
-
-static int value_load(struct load *l, const struct row *row, const struct given *g)
-{
-    void *at = (char *)l->c + row->offset;
-    const char *end;
-
-    switch (row->kind) {
-    case KIND_TEXT:
-        *(const char **)at = g->text;
-        break;
-    case KIND_BOOL:
-        if (!parse_bool(g->text, at))
-            return refuse(l, "%s: '%s' is neither true nor false.", g->source, g->text);
-        break;
-    case KIND_SIZE:
-        if (!parse_size(g->text, at))
-            return refuse(l, "%s: '%s' is not a size. Write it like 256M or 2G.", g->source,
-                          g->text);
-        break;
-    case KIND_NUMBER:
-        if (!parse_number(g->text, &end, at) || *end || *(int64_t *)at < row->least ||
-            *(int64_t *)at > row->most)
-            return refuse(l, "%s: '%s' is not a whole number from %lld to %lld.", g->source,
-                          g->text, (long long)row->least, (long long)row->most);
-        break;
-    }
-    return E_OK;
+    return why ? refuse(l, "%s: %s", g->source, why) : E_OK;
 }
 
 static int limits_load(struct load *l)
@@ -515,7 +370,7 @@ static int limits_load(struct load *l)
 }
 
 /* Is `value` one of those that the row's text names, parted by '|'? */
-static bool is_choice(const struct row *row, const char *value)
+static bool is_choice(const struct setting *row, const char *value)
 {
     size_t n = strlen(value);
 
@@ -533,25 +388,24 @@ static int choices_check(struct load *l)
     const char *const *at;
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 
-    if (!is_choice(row_find("engine"), c->engine))
-        return refuse(l, "%s: there is no engine '%s'. Choose %s.",
-                      l->given[row_find("engine") - rows].source, c->engine,
-                      row_find("engine")->value);
+    if (!is_choice(&setting_rows[SETTING_engine], c->engine))
+        return refuse(l, "%s: there is no engine '%s'. Choose %s.", l->given[SETTING_engine].source,
+                      c->engine, setting_rows[SETTING_engine].value);
     for (at = levels; *at && strcmp(*at, c->log_level) != 0; at++)
         ;
     if (!*at)
         return refuse(l, "%s: there is no log level '%s'. Choose error, warn, info or debug.",
-                      l->given[row_find("log_level") - rows].source, c->log_level);
+                      l->given[SETTING_log_level].source, c->log_level);
     if (strcmp(c->sql, "off") != 0)
         return refuse(l, "%s: the SQL door is not built yet in this version. Leave it out.",
-                      l->given[row_find("sql") - rows].source);
+                      l->given[SETTING_sql].source);
     if (strcmp(c->http, "off") == 0)
         return refuse(l, "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
-                      l->given[row_find("http") - rows].source);
+                      l->given[SETTING_http].source);
     if (!c->tls_cert[0] == !c->tls_key[0])
         return E_OK;
     return refuse(l, "%s is given without %s. TLS needs both: the certificate and its key.",
-                  l->given[row_find(c->tls_cert[0] ? "tls_cert" : "tls_key") - rows].source,
+                  l->given[c->tls_cert[0] ? SETTING_tls_cert : SETTING_tls_key].source,
                   c->tls_cert[0] ? "--tls-key" : "--tls-cert");
 }
 
@@ -563,9 +417,9 @@ static int load_all(struct load *l, int argc, char **argv, char **envp)
         return code;
     if ((code = env_load(l, envp)) || (code = file_load(l)))
         return code;
-    for (size_t i = 0; i < ROWS; i++) {
-        give(l, &rows[i], rows[i].def, "default");
-        if ((code = value_load(l, &rows[i], &l->given[i])))
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
+        give(l, &setting_rows[i], setting_rows[i].def, "default");
+        if ((code = value_load(l, &setting_rows[i], &l->given[i])))
             return code;
     }
     if ((code = limits_load(l)))
@@ -611,18 +465,18 @@ bytes config_help(struct arena *a)
     limits_init(&defaults, false);
     buf_init(&b, a, 8192);
     buf_put(&b, head, sizeof(head) - 1);
-    for (size_t i = 0; i < ROWS; i++) {
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
         char flag[64], left[128];
 
-        name_spell(rows[i].name, '-', false, flag, sizeof(flag));
-        snprintf(left, sizeof(left), "--%s %s", flag, rows[i].value);
+        setting_spell(setting_rows[i].name, '-', false, flag, sizeof(flag));
+        snprintf(left, sizeof(left), "--%s %s", flag, setting_rows[i].value);
         if (strlen(left) > HELP_WIDTH)
             buf_put_bytes(&b, arena_printf(a, "  %s\n  %-*s", left, HELP_WIDTH, ""));
         else
             buf_put_bytes(&b, arena_printf(a, "  %-*s", HELP_WIDTH, left));
-        buf_put_bytes(&b, arena_printf(a, "  %s", rows[i].text));
-        if (rows[i].kind != KIND_BOOL && rows[i].def[0])
-            buf_put_bytes(&b, arena_printf(a, " [%s]", rows[i].def));
+        buf_put_bytes(&b, arena_printf(a, "  %s", setting_rows[i].text));
+        if (setting_rows[i].kind != SETTING_BOOL && setting_rows[i].def[0])
+            buf_put_bytes(&b, arena_printf(a, " [%s]", setting_rows[i].def));
         buf_put_u8(&b, '\n');
     }
     buf_put(&b, tail, sizeof(tail) - 1);
