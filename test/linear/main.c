@@ -257,7 +257,7 @@ static const struct scenario scenarios[] = {
      .run_ms_min = 20000},
     {"servers take turns", 6000, 24, .http = true, .shared = true},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
-    {"servers take turns, values are cut", 15000, 4, .http = true, .wide = true, .shared = true,
+    {"servers take turns, values are cut", 8000, 16, .http = true, .wide = true, .shared = true,
      .cuts_values = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers},
