@@ -6,7 +6,8 @@
 
 #include "base/buf.h"
 
-#define ROUNDS_MAX 256
+#define ROUNDS 256
+#define ROUNDS_MAX 8192
 
 /* The eight bytes of `key` behind n bytes, as a number; missing bytes count as zero. */
 static uint64_t number_at(bytes key, size_t n)
@@ -36,10 +37,10 @@ static size_t common_prefix(bytes a, bytes b)
     return n;
 }
 
-int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_size_fn *below,
-               void *arg, bytes *out)
+static int halve(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                 int rounds, halve_size_fn *below, void *arg, bytes *out)
 {
-    for (int round = 0; round < ROUNDS_MAX; round++) {
+    for (int round = 0; round < rounds; round++) {
         size_t prefix = common_prefix(low, high);
         uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
         bytes key;
@@ -52,7 +53,23 @@ int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_si
             low = key;
         else
             high = key;
+        if ((size < target ? target - size : size - target) < slack) {
+            *out = key;
+            return E_OK;
+        }
     }
     *out = high;
     return E_OK;
+}
+
+int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_size_fn *below,
+               void *arg, bytes *out)
+{
+    return halve(a, low, high, target, 0, ROUNDS, below, arg, out);
+}
+
+int halve_find_about(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                     halve_size_fn *below, void *arg, bytes *out)
+{
+    return halve(a, low, high, target, slack, ROUNDS_MAX, below, arg, out);
 }

@@ -160,7 +160,7 @@ static int find_row(struct middle *m, uint64_t total, bytes value, bool *found, 
         *found = false;
         return E_OK;
     }
-    TRY(halve_find(&m->c->arena, first, last, total / 2, size_below, m, &place));
+    TRY(halve_find_about(&m->c->arena, first, last, total / 2, total / 16, size_below, m, &place));
     return bound_at(m, place, first, found, out);
 }
 
