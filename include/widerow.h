@@ -1013,9 +1013,17 @@ WR_API void wr_text_clear(struct wr_text *t);
 
 /* From now on fn(arg) is called when texts may have been changed by others: it loads them. It may
  * block; not 0: what is stored could not be learnt, and until it is the process serves nothing. fn
- * NULL: no more calls once this returns. */
+ * NULL: no more calls with that arg once this returns. At most 4 watch. */
 typedef int wr_text_fn(void *arg);
 WR_API void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg);
+
+/* Changes settings (wr_options.settings) of an open database, all of them or, with
+ * WR_E_PARAMETER and one line in `message` (if not NULL), none. What is named in neither stays.
+ * Requests under way may see some of them changed and others not. One thread at a time. */
+WR_API int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size_t count,
+                              char *message, size_t message_size);
+/* As it was set last, or its default; -1: there is no setting of that name. By that thread. */
+WR_API int64_t wr_setting_value(const struct wr_db *db, const char *name);
 
 /* A table's traffic, for status pages. */
 struct wr_table_traffic {

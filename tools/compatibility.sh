@@ -144,7 +144,7 @@ ROWS
 strict_table() {
     echo '| setting | default | strict | what it bounds |'
     echo '| --- | ---: | ---: | --- |'
-    sed -nE 's/^LIMIT\(([a-z0-9_]+), ([0-9]+), ([0-9]+), [0-9]+, [0-9]+, "([^"]*)"\).*/\1|\2|\3|\4/p' src/base/limit.def |
+    sed -nE 's/^LIMIT\(([a-z0-9_]+), ([0-9]+), ([0-9]+), [0-9]+, [0-9]+, [A-Z]+, "([^"]*)"\).*/\1|\2|\3|\4/p' src/base/limit.def |
         awk -F'|' '$2 != $3 { printf "| `%s` | %s | %s | %s |\n", $1, $2, $3, $4 }'
 }
 

@@ -7,13 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum limit_whose { LIMIT_OWN, LIMIT_SHARED };
+
 static const struct limit_row {
     const char *name;
     size_t offset;
     int64_t def, strict, min, max;
+    enum limit_whose whose;
 } rows[] = {
-#define LIMIT(name, def, strict, min, max, text)                                                   \
-    {#name, offsetof(struct limits, name), def, strict, min, max},
+#define LIMIT(name, def, strict, min, max, whose, text)                                            \
+    {#name, offsetof(struct limits, name), def, strict, min, max, LIMIT_##whose},
 #include "base/limit.def"
 #undef LIMIT
 };
@@ -47,9 +50,9 @@ static bool limit_number(const struct limit_row *row, const char *value, long lo
     return !errno && end != value && !*end && *out >= row->min && *out <= row->max;
 }
 
-static int64_t *limit_at(struct limits *l, const struct limit_row *row)
+static _Atomic int64_t *limit_at(struct limits *l, const struct limit_row *row)
 {
-    return (int64_t *)((char *)l + row->offset);
+    return (_Atomic int64_t *)((char *)l + row->offset);
 }
 
 void limits_init(struct limits *l, bool strict)
@@ -65,7 +68,18 @@ const char *limits_name(size_t i)
 
 int64_t limits_value(const struct limits *l, size_t i)
 {
-    return *(const int64_t *)((const char *)l + rows[i].offset);
+    return *(const _Atomic int64_t *)((const char *)l + rows[i].offset);
+}
+
+bool limits_shared(size_t i)
+{
+    return rows[i].whose == LIMIT_SHARED;
+}
+
+void limits_assign(struct limits *to, const struct limits *from)
+{
+    for (size_t i = 0; i < PORT_COUNT(rows); i++)
+        *limit_at(to, &rows[i]) = limits_value(from, i);
 }
 
 const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
@@ -88,7 +102,7 @@ const char *limits_set(struct limits *l, const char *name, const char *value, ch
     return message;
 }
 
-static void at_least(int64_t *limit, int64_t value)
+static void at_least(_Atomic int64_t *limit, int64_t value)
 {
     if (*limit < value)
         *limit = value;

@@ -1,4 +1,7 @@
-/* limit.h: every limit as a member of one struct. The rows stand in limit.def. */
+/* limit.h: every limit as a member of one struct. The rows stand in limit.def.
+ *
+ * Members are atomic, as one thread may change them (limits_assign) while others read; each on its
+ * own, so a reader may see some changed and others not yet. */
 #ifndef BASE_LIMIT_H
 #define BASE_LIMIT_H
 
@@ -7,7 +10,7 @@
 #include <stdint.h>
 
 struct limits {
-#define LIMIT(name, def, strict, min, max, text) int64_t name;
+#define LIMIT(name, def, strict, min, max, whose, text) _Atomic int64_t name;
 #include "base/limit.def"
 #undef LIMIT
 };
@@ -29,5 +32,9 @@ void limits_lift(struct limits *l, int64_t cell_bytes);
 /* The i-th name, NULL past the last: for "did you mean" and the documentation. */
 const char *limits_name(size_t i);
 int64_t limits_value(const struct limits *l, size_t i); /* of that name */
+bool limits_shared(size_t i);                           /* is it of all servers over the data? */
+
+/* Member by member, while others may read `to`. */
+void limits_assign(struct limits *to, const struct limits *from);
 
 #endif

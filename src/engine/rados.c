@@ -257,6 +257,7 @@ static void rados_free(struct rados *r)
         rados_ioctx_destroy(r->pool);
     if (r->cluster)
         rados_shutdown(r->cluster);
+    rados_gather_free(r->gather);
     rados_hints_free(r->hints);
     rados_survey_free(r->survey);
     pthread_cond_destroy(&r->idle);
@@ -274,6 +275,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
     r->clock = conf->clock;
     r->log = conf->log;
     r->pending_bytes_max = conf->unsynced_bytes_max ? conf->unsynced_bytes_max : PENDING_DEFAULT;
+    r->gather = rados_gather_new();
     r->hints = rados_hints_new(HINT_BYTES_MAX);
     r->survey = rados_survey_new();
     pthread_mutex_init(&r->lock, NULL);

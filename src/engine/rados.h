@@ -25,6 +25,7 @@
 #define RADOS_LISTING_MAX 10000
 
 struct lane;
+struct rados_gather;
 struct rados_hints;
 struct rados_survey;
 
@@ -35,6 +36,7 @@ struct rados {
     rados_t cluster;
     rados_ioctx_t pool;
     uint64_t pending_bytes_max;
+    struct rados_gather *gather;
     struct rados_hints *hints;
     struct rados_survey *survey;
 
@@ -58,6 +60,7 @@ struct rados {
     _Atomic uint64_t read_ops, write_ops; /* operations sent */
     _Atomic uint64_t acked, refused_busy;
     _Atomic uint64_t item_bytes;    /* mean bytes of a key and value that was listed */
+    _Atomic uint64_t value_bytes;   /* mean bytes of a value that a get found */
     _Atomic uint64_t asked;         /* operations whose answer is to come */
     _Atomic int64_t asked_since_ms; /* when the oldest possible of them was sent; monotonic */
     _Atomic int64_t answered_ms;    /* the last answer of the cluster */
@@ -91,6 +94,26 @@ void rados_set_state(rados_write_op_t op, const char *reads, const char *writes)
 
 /* A blocking write operation on a partition's object: operates and releases `op`. */
 int rados_write_now(struct rados *r, rados_write_op_t op, partition_id id);
+
+/* rados_gather.c: a read of an object, on its way out. Embedded in what asks. */
+struct rados_read {
+    partition_id id;
+    bytes key;   /* of a get, in stored form; valid until done() */
+    size_t size; /* about so many bytes will the answer take */
+    bool alone;  /* goes out at once and in an operation of its own */
+    /* Of anything but a get, else NULL: adds its steps. */
+    void (*add)(struct rados_read *read, rados_read_op_t op);
+    /* `result` of the operation: 0 or a negative errno. `stored`: what a get found, valid during
+     * the call; ptr NULL: nothing. Iterators that add() made are filled. On a thread of the client
+     * library. */
+    void (*done)(struct rados_read *read, int result, bytes stored);
+    struct rados_read *next; /* in its operation, or among those that wait */
+};
+
+struct rados_gather *rados_gather_new(void);
+void rados_gather_free(struct rados_gather *g); /* NULL is allowed; nothing is under way */
+/* 0: done() is called, possibly before this returns. Else a negative errno, and it is not. */
+int rados_read_ask(struct rados *r, struct rados_read *read);
 
 /* rados_read.c */
 int rados_get(struct ctx *c, struct engine *e, struct get *g);

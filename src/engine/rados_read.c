@@ -1,8 +1,9 @@
 /* rados_read.c: get and scan.
  *
- * A get is one operation with one key. A scan is one operation with a listing for each range, and
- * so one point in time; a listing asks for about what the caller can take, by the mean size of what
- * was listed before, and a page that comes out short says that there is more.
+ * A get asks for one key. A scan is a listing for each range, all in one operation and so at one
+ * point in time. Which operation that is, perhaps one shared with other reads of the object,
+ * rados_gather.c decides. A listing asks for about what the caller can take, by the mean size of
+ * what was listed before, and a page that comes out short says that there is more.
  *
  * An omap lists forward only. A backward page is the end of a forward listing that begins at a
  * hint (rados_hints.h): a key known from an earlier survey with about as many keys behind it as are
@@ -28,12 +29,10 @@
 /* ---- get ---- */
 
 struct get_read {
+    struct rados_read read;
     struct rados *r;
     struct ctx *c;
     struct get *g;
-    rados_read_op_t op;
-    rados_omap_iter_t iter;
-    int result;
 };
 
 static int damaged(struct ctx *c, partition_id id)
@@ -42,44 +41,42 @@ static int damaged(struct ctx *c, partition_id id)
                 (unsigned long long)id);
 }
 
-static int take_value(struct get_read *read)
+/* Under no lock: a mean needs no more. */
+static void note_mean(_Atomic uint64_t *at, uint64_t total, uint64_t count)
 {
-    struct get *g = read->g;
-    char *key, *stored;
-    size_t key_len, stored_len;
+    uint64_t mean = atomic_load_explicit(at, memory_order_relaxed);
+
+    if (count)
+        atomic_store_explicit(at, mean ? (7 * mean + total / count) / 8 : total / count,
+                              memory_order_relaxed);
+}
+
+static int take_value(struct get_read *get, bytes stored)
+{
+    struct get *g = get->g;
     bytes value;
 
-    if (rados_omap_get_next2(read->iter, &key, &stored, &key_len, &stored_len) || !key)
+    if (!stored.ptr)
         return E_OK;
-    if (!omap_value_decode(bytes_of(stored, stored_len), &value))
-        return damaged(read->c, g->partition);
-    TRY(ctx_copy(read->c, value, &g->value));
+    note_mean(&get->r->value_bytes, stored.len, 1);
+    if (!omap_value_decode(stored, &value))
+        return damaged(get->c, g->partition);
+    TRY(ctx_copy(get->c, value, &g->value));
     g->found = true;
     return E_OK;
 }
 
-static void get_free(struct get_read *read)
+static void on_get(struct rados_read *read, int result, bytes stored)
 {
-    if (read->iter)
-        rados_omap_get_end(read->iter);
-    rados_release_read_op(read->op);
-    mem_free(read);
-}
+    struct get_read *get = PORT_CONTAINER(read, struct get_read, read);
+    struct rados *r = get->r;
+    struct get *g = get->g;
 
-static void on_get(rados_completion_t completion, void *arg)
-{
-    struct get_read *read = arg;
-    struct rados *r = read->r;
-    struct get *g = read->g;
-    int result = rados_aio_get_return_value(completion);
-
-    rados_aio_release(completion);
-    rados_answered(r, result);
     g->code = rados_read_code(r, result);
     g->settled = true;
     if (!g->code)
-        g->code = take_value(read);
-    get_free(read);
+        g->code = take_value(get, stored);
+    mem_free(get);
     g->done(g);
     rados_release(r);
 }
@@ -87,31 +84,25 @@ static void on_get(rados_completion_t completion, void *arg)
 int rados_get(struct ctx *c, struct engine *e, struct get *g)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
-    struct rados_name name = rados_name(g->partition);
-    struct get_read *read;
-    rados_completion_t completion;
-    bytes key;
+    struct get_read *get;
     int code;
 
     if (g->view == VIEW_LATEST && rados_pending_get(r, c, g, &code) == PENDING_EDIT)
         return code;
-    read = mem_zalloc(sizeof(*read));
-    *read = (struct get_read){.r = r, .c = c, .g = g, .op = rados_create_read_op()};
-    key = omap_key(&c->arena, g->key);
-    rados_read_op_cmpxattr(read->op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
-                           sizeof(RADOS_YES) - 1);
-    rados_read_op_omap_get_vals_by_keys2(read->op, (const char *const *)&key.ptr, 1, &key.len,
-                                         &read->iter, &read->result);
-    rados_aio_create_completion2(read, on_get, &completion);
+    get = mem_zalloc(sizeof(*get));
+    get->r = r;
+    get->c = c;
+    get->g = g;
+    get->read.id = g->partition;
+    get->read.key = omap_key(&c->arena, g->key);
+    get->read.size = get->read.key.len + (size_t)atomic_load(&r->value_bytes);
+    get->read.alone = g->once;
+    get->read.done = on_get;
     rados_hold(r);
-    rados_sent(r);
-    atomic_fetch_add(&r->read_ops, 1);
-    code = rados_aio_read_op_operate(read->op, r->pool, completion, name.text, 0);
+    code = rados_read_ask(r, &get->read);
     if (!code)
         return E_LATER;
-    rados_aio_release(completion);
-    rados_answered(r, code);
-    get_free(read);
+    mem_free(get);
     rados_release(r);
     return fail(c, rados_read_code(r, code), "The pool did not take a read: error %d.", -code);
 }
@@ -148,10 +139,10 @@ struct walk {
 };
 
 struct scan_read {
+    struct rados_read read;
     struct rados *r;
     struct ctx *c;
     struct scan *s;
-    rados_read_op_t op;
     struct walk *walks;
 };
 
@@ -167,16 +158,6 @@ static size_t listing_size(const struct rados *r, const struct scan *s)
     if (n > s->items_max + 1)
         n = s->items_max + 1;
     return n < RADOS_LISTING_MAX ? n : RADOS_LISTING_MAX;
-}
-
-/* Under no lock: a mean needs no more. */
-static void note_sizes(struct rados *r, uint64_t total, uint64_t count)
-{
-    uint64_t mean = atomic_load_explicit(&r->item_bytes, memory_order_relaxed);
-
-    if (count)
-        atomic_store_explicit(&r->item_bytes, mean ? (7 * mean + total / count) / 8 : total / count,
-                              memory_order_relaxed);
 }
 
 static bool fits(const struct scan *s, const struct walk *w)
@@ -234,7 +215,7 @@ static int take_listing(struct scan_read *read, struct walk *w, bool *reached)
         total += key_len + value_len;
         TRY(append(read, w, stored, bytes_of(value, value_len)));
     }
-    note_sizes(read->r, total, seen);
+    note_mean(&read->r->item_bytes, total, seen);
     return E_OK;
 }
 
@@ -396,15 +377,13 @@ static bool all_ended(const struct scan_read *read)
     return true;
 }
 
-static void op_free(struct scan_read *read)
+static void iters_free(struct scan_read *read)
 {
     for (size_t i = 0; i < read->s->range_count; i++) {
         if (read->walks[i].iter)
             rados_omap_get_end(read->walks[i].iter);
         read->walks[i].iter = NULL;
     }
-    rados_release_read_op(read->op);
-    read->op = NULL;
 }
 
 static void scan_finish(struct scan_read *read, int code)
@@ -420,55 +399,63 @@ static void scan_finish(struct scan_read *read, int code)
     rados_release(r);
 }
 
-static void on_scan(rados_completion_t completion, void *arg)
+/* The first of its steps that failed though the operation did not. */
+static int step_result(const struct scan_read *read)
 {
-    struct scan_read *read = arg;
-    int result = rados_aio_get_return_value(completion), code;
+    for (size_t i = 0; i < read->s->range_count; i++)
+        if (read->walks[i].iter && read->walks[i].result < 0)
+            return read->walks[i].result;
+    return 0;
+}
 
-    rados_aio_release(completion);
-    rados_answered(read->r, result);
-    code = rados_read_code(read->r, result);
+static void on_scan(struct rados_read *base, int result, bytes stored)
+{
+    struct scan_read *read = PORT_CONTAINER(base, struct scan_read, read);
+    int code;
+
+    (void)stored;
+    code = rados_read_code(read->r, result ? result : step_result(read));
     if (!code)
         code = take_pages(read);
-    op_free(read);
+    iters_free(read);
     if (!code && !all_ended(read))
         scan_run(read);
     else
         scan_finish(read, code);
 }
 
-static int scan_send(struct scan_read *read)
+static void add_listings(struct rados_read *base, rados_read_op_t op)
 {
-    struct rados *r = read->r;
-    struct scan *s = read->s;
-    struct rados_name name = rados_name(s->partition);
-    rados_completion_t completion;
-    int result;
+    struct scan_read *read = PORT_CONTAINER(base, struct scan_read, read);
+    const struct scan *s = read->s;
 
-    read->op = rados_create_read_op();
-    rados_read_op_cmpxattr(read->op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
-                           sizeof(RADOS_YES) - 1);
     for (size_t i = 0; i < s->range_count; i++) {
         struct walk *w = &read->walks[i];
 
         if (w->state == WALK_LISTING)
-            rados_read_op_omap_get_vals2(read->op, w->after.ptr, w->prefix.ptr,
+            rados_read_op_omap_get_vals2(op, w->after.ptr, w->prefix.ptr,
                                          s->backward ? w->asked + HINT_SLACK : w->asked, &w->iter,
                                          &w->more, &w->result);
         else if (w->state == WALK_SURVEY)
-            rados_read_op_omap_get_keys2(read->op, w->after.ptr, RADOS_LISTING_MAX, &w->iter,
-                                         &w->more, &w->result);
+            rados_read_op_omap_get_keys2(op, w->after.ptr, RADOS_LISTING_MAX, &w->iter, &w->more,
+                                         &w->result);
     }
-    rados_aio_create_completion2(read, on_scan, &completion);
-    rados_sent(r);
-    atomic_fetch_add(&r->read_ops, 1);
-    result = rados_aio_read_op_operate(read->op, r->pool, completion, name.text, 0);
-    if (result) {
-        rados_aio_release(completion);
-        rados_answered(r, result);
-        op_free(read);
-    }
-    return result;
+}
+
+/* A backward walk may list far more than it was asked for. */
+static int scan_send(struct scan_read *read)
+{
+    struct rados_read *base = &read->read;
+    uint64_t mean = atomic_load_explicit(&read->r->item_bytes, memory_order_relaxed);
+
+    base->id = read->s->partition;
+    base->alone = read->s->backward;
+    base->size = 0;
+    for (size_t i = 0; i < read->s->range_count; i++)
+        base->size += read->walks[i].asked * (size_t)(mean ? mean : ITEM_BYTES_GUESS);
+    base->add = add_listings;
+    base->done = on_scan;
+    return rados_read_ask(read->r, base);
 }
 
 /* Sends the next operation, or parks behind batches that the scan must see. */

@@ -480,7 +480,7 @@ bytes config_help(struct arena *a)
         buf_put_u8(&b, '\n');
     }
     buf_put(&b, tail, sizeof(tail) - 1);
-#define LIMIT(name, def, strict, min, max, text)                                                   \
+#define LIMIT(name, def, strict, min, max, whose, text)                                            \
     buf_put_bytes(&b,                                                                              \
                   arena_printf(a, "  %-27s  %s [%lld]\n", #name, text, (long long)defaults.name));
 #include "base/limit.def"

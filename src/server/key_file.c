@@ -27,7 +27,7 @@ int key_file_read(const char *file, struct log *log, char **out, char *message, 
         return err_refuse(message, size, E_PARAMETER,
                           "%s is not a file of at most 1 MiB. Put it right or remove it.", file);
     }
-    if (st.st_mode & 077)
+    if (log && st.st_mode & 077)
         log_warn(log, "credentials: others may read %s; run chmod 600 on it", file);
     *out = mem_zalloc((size_t)st.st_size + 1);
     n = fread(*out, 1, (size_t)st.st_size, f);

@@ -7,11 +7,12 @@
 
 #include <stddef.h>
 
-/* A copy of the shared keys has a line of its own (shared_keys.c). */
+/* A copy of the shared keys has a line of its own (shared_text.c). */
 #define KEY_FILE_BYTES_MAX (WR_TEXT_BYTES_MAX + 256)
 
 /* The text of `file` with a NUL behind it, to be freed by key_file_free(). Warns if others than its
- * owner may read it. Not 0: `message` says in one line what is wrong and how to mend it. */
+ * owner may read it; `log` NULL: they may. Not 0: `message` says in one line what is wrong and how
+ * to mend it. */
 int key_file_read(const char *file, struct log *log, char **out, char *message,
                   size_t message_size);
 

@@ -10,7 +10,7 @@
 #include "server/credential.h"
 #include "server/op.h"
 #include "server/shared_keys.h"
-#include "server/shared_limits.h"
+#include "server/shared_settings.h"
 #include "server/stat.h"
 #include "widerow.h"
 
@@ -46,7 +46,8 @@ struct server {
     struct admin admin_page;
     struct wr_db *db;
     struct credential_store *credentials;
-    struct shared_keys *shared_keys; /* NULL: the keys are our own */
+    struct shared_text *shared_keys;         /* NULL: the keys are our own */
+    struct shared_settings *shared_settings; /* NULL: the settings are our own */
     struct http *http;
     struct http *admin;
     atomic_size_t front_memory; /* what the door holds for requests */
@@ -153,8 +154,6 @@ static int db_open(struct server *s)
                  strerror(errno));
         return refuse(s);
     }
-    if (wr_is_shared(s->db))
-        shared_limits_compare(s->db, &c->limits, &s->log);
     return 0;
 }
 
@@ -172,6 +171,21 @@ static int credentials_open(struct server *s)
         return refuse(s);
     if (conf.shared && shared_keys_open(s->db, s->credentials, &s->log, &s->shared_keys, s->message,
                                         sizeof(s->message)))
+        return refuse(s);
+    return 0;
+}
+
+/* Before any door is open. */
+static int settings_open(struct server *s)
+{
+    const struct shared_settings_conf conf = {.dir = s->config.data,
+                                              .settings = s->config.settings,
+                                              .setting_count = s->config.setting_count,
+                                              .strict = s->config.strict,
+                                              .log = &s->log};
+
+    if (wr_is_shared(s->db) &&
+        shared_settings_open(s->db, &conf, &s->shared_settings, s->message, sizeof(s->message)))
         return refuse(s);
     return 0;
 }
@@ -336,18 +350,24 @@ static void signals_block(sigset_t *set)
     pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
+/* `what` are shared with other servers. */
+static void shared_read_again(struct server *s, struct shared_text *text, const char *what)
+{
+    int code = shared_text_publish(text, s->message, sizeof(s->message));
+
+    if (code == E_UNSURE)
+        log_error(&s->log, "server: %s", s->message);
+    else if (code)
+        log_error(&s->log, "server: the %s stay as they are: %s", what, s->message);
+    else
+        log_info(&s->log, "server: %s read again; all servers use version %" PRIu64, what,
+                 shared_text_version(text));
+}
+
 static void keys_read_again(struct server *s)
 {
-    int code;
-
     if (s->shared_keys) {
-        code = shared_keys_publish(s->shared_keys, s->message, sizeof(s->message));
-        if (code)
-            log_error(&s->log, "server: %s%s",
-                      code == E_UNSURE ? "" : "the access keys stay as they are: ", s->message);
-        else
-            log_info(&s->log, "server: access keys read again; all servers use version %" PRIu64,
-                     shared_keys_version(s->shared_keys));
+        shared_read_again(s, s->shared_keys, "access keys");
         return;
     }
     if (credential_store_reload(s->credentials, s->message, sizeof(s->message)))
@@ -360,6 +380,8 @@ static void on_hangup(struct server *s)
 {
     access_log_reopen(s);
     keys_read_again(s);
+    if (s->shared_settings)
+        shared_read_again(s, shared_settings_text(s->shared_settings), "settings");
     if (!s->config.tls_cert[0])
         return;
     if (http_reload(s->http, s->message, sizeof(s->message)))
@@ -393,7 +415,7 @@ static int server_start(struct server *s)
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
     if ((code = access_log_open(s)) || (code = db_open(s)) || (code = credentials_open(s)) ||
-        (code = door_open(s)) || (code = admin_open(s)))
+        (code = settings_open(s)) || (code = door_open(s)) || (code = admin_open(s)))
         return code;
     return port_file_write(s);
 }
@@ -402,7 +424,8 @@ static void server_stop(struct server *s)
 {
     http_close(s->admin, 0);
     http_close(s->http, GRACE_MS);
-    shared_keys_close(s->shared_keys);
+    shared_settings_close(s->shared_settings);
+    shared_text_close(s->shared_keys);
     wr_close(s->db);
     credential_store_close(s->credentials);
     if (s->door.access_fd >= 0)

@@ -165,6 +165,8 @@ static int cut_note(struct recut *r)
     struct schema s = r->now->schema;
     int code;
 
+    if (fault_hit(FAULT_recut_begin))
+        return fail_code(r->c, E_BUSY);
     s.version++;
     s.cut = (struct schema_cut){r->first, r->count, &r->list[r->first], r->made};
     /* The first bound was there before. */

@@ -81,6 +81,16 @@ static const char *engine_name(const struct wr_options *o)
     return o->engine ? o->engine : "rocks";
 }
 
+static void use_given(struct wr_db *db)
+{
+    struct limits next = db->given;
+
+    limits_lift(&next, next.cell_bytes_max);
+    limits_assign(&db->limits, &next);
+    limits_lift(&next, LIMIT_CELL_MOST);
+    limits_assign(&db->lifted, &next);
+}
+
 static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     char message[256];
@@ -94,10 +104,34 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
         if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
                        sizeof(message)))
             return fail(c, E_PARAMETER, "%s.", message);
-    limits_lift(&db->limits, db->limits.cell_bytes_max);
-    db->lifted = db->limits;
-    limits_lift(&db->lifted, LIMIT_CELL_MOST);
+    db->given = db->limits;
+    use_given(db);
     return E_OK;
+}
+
+int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size_t count,
+                       char *message, size_t message_size)
+{
+    struct limits next = db->given;
+    char why[256];
+
+    for (size_t i = 0; i < count; i++)
+        if (limits_set(&next, settings[i].name, settings[i].value, why, sizeof(why)))
+            return err_refuse(message, message_size, E_PARAMETER, "%s.", why);
+    /* Some table may allow more than is usual from now on. */
+    if (next.cell_bytes_max < db->given.cell_bytes_max)
+        atomic_store(&db->has_lifted, true);
+    db->given = next;
+    use_given(db);
+    return E_OK;
+}
+
+int64_t wr_setting_value(const struct wr_db *db, const char *name)
+{
+    for (size_t i = 0; limits_name(i); i++)
+        if (strcmp(limits_name(i), name) == 0)
+            return limits_value(&db->given, i);
+    return -1;
 }
 
 static void log_sink(void *arg, char level, const char *line)

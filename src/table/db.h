@@ -26,6 +26,7 @@ struct wr_db {
     struct clock clock;
     struct log log;
     struct limits limits;
+    struct limits given;    /* as they were set, before one rose with another */
     struct limits lifted;   /* the same with cells as large as any table may allow */
     atomic_bool has_lifted; /* some table allows larger cells than `limits` */
     struct memory memory;

@@ -31,18 +31,30 @@ int texts_changed(struct texts *t)
     int code = E_OK;
 
     pthread_mutex_lock(&t->lock);
-    if (t->fn)
-        code = t->fn(t->arg);
+    for (size_t i = 0; i < t->count; i++) {
+        int each = t->watchers[i].fn(t->watchers[i].arg);
+
+        code = code ? code : each;
+    }
     pthread_mutex_unlock(&t->lock);
     return code;
 }
 
 void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg)
 {
-    pthread_mutex_lock(&db->texts.lock);
-    db->texts.fn = fn;
-    db->texts.arg = arg;
-    pthread_mutex_unlock(&db->texts.lock);
+    struct texts *t = &db->texts;
+    size_t i = 0;
+
+    pthread_mutex_lock(&t->lock);
+    while (i < t->count && t->watchers[i].arg != arg)
+        i++;
+    if (!fn && i < t->count)
+        t->watchers[i] = t->watchers[--t->count];
+    if (fn && i == t->count && t->count < TEXT_WATCHERS_MAX)
+        t->count++;
+    if (fn && i < t->count)
+        t->watchers[i] = (struct text_watcher){fn, arg};
+    pthread_mutex_unlock(&t->lock);
 }
 
 bool wr_is_shared(const struct wr_db *db)

@@ -8,10 +8,15 @@
 #include <pthread.h>
 
 /* Who wants to know of changes. */
+#define TEXT_WATCHERS_MAX 4
+
 struct texts {
-    pthread_mutex_t lock; /* held while `fn` runs */
-    wr_text_fn *fn;
-    void *arg;
+    pthread_mutex_t lock; /* held while a `fn` runs */
+    struct text_watcher {
+        wr_text_fn *fn;
+        void *arg;
+    } watchers[TEXT_WATCHERS_MAX];
+    size_t count;
 };
 
 void texts_init(struct texts *t);

@@ -108,6 +108,8 @@ if [ "${TIER:-nightly}" = short ]; then
     exit
 fi
 stop_all
+export WIDEROW_NAMESPACE=peers-$$-shares # settings are a pool's
+rm -rf "$work"/?/
 start a --set enforce_throughput=1 --set throughput_burst_s=1 --set throughput_change_s_min=0
 start b --set enforce_throughput=1 --set throughput_burst_s=1 --set throughput_change_s_min=0
 widerow a create r --key k:integer >/dev/null

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
 # through two that take turns, with key layouts too, the model test, linearizability over three servers while they and the
-# cluster are disturbed, what requests cost, access keys that servers share, what servers tell of each other, copies in and out,
-# what can be wrong with a pool, and kill -9 of the whole cluster.
+# cluster are disturbed, what requests cost, access keys and settings that servers share, what servers tell of each other,
+# copies in and out, what can be wrong with a pool, and kill -9 of the whole cluster.
 #
 #   BUILD=build            the build folder to test
 #   TIER=short|nightly     some scripts and one scenario, or all of them
@@ -158,6 +158,7 @@ tail -n 7 "$work/log"
 step "splits" timeout 280 test/rados/splits.sh
 unset POINTS
 step "access keys" timeout 120 test/rados/keys.sh
+step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
 step "servers ask each other" env TIER="$TIER" timeout 200 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"

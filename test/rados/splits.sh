@@ -130,7 +130,8 @@ check "one value: the row that cannot be cut is named" warned
 check "one value: the cell when its row stands alone" cmp "$work/cell" <("$BUILD/widerow" cell get t 7 4000 big - --quiet --endpoint "${urls[b]}")
 before=$(partitions a)
 stop_all
-start a one --set partition_bytes_max=1000000000 --set partition_idle_s=1
+sed -i 's/^\(partition_bytes_max =\) .*/\1 1000000000/; s/^\(partition_idle_s =\) .*/\1 1/' "$work/a/settings" # the pool's, too
+start a one
 check "one value: its parts are merged" merged $((before - 2))
 check "one value: rows after" all_there a "$work/low" "$work/high"
 stop_all
@@ -146,8 +147,9 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     # The other server never begins a cut; it only ends what the first one left.
     export WR_FAULT=$point:crash:1
     start dies "$point" "${small[@]}"
+    export WR_FAULT=recut_begin:error:1+
+    start lives "$point" "${small[@]}"
     unset WR_FAULT
-    start lives "$point" --set partition_bytes_max=1000000000
     create dies >/dev/null
     check "$point: the other server serves" both_load dies "$work/low" lives "$work/high" 1
     for _ in $(seq 100); do # it may still be about to

@@ -16,7 +16,7 @@ static void test_defaults_lie_within_their_bounds(void **state)
         const char *name;
         int64_t def, strict, min, max;
     } rows[] = {
-#define LIMIT(name, def, strict, min, max, text) {#name, def, strict, min, max},
+#define LIMIT(name, def, strict, min, max, whose, text) {#name, def, strict, min, max},
 #include "base/limit.def"
 #undef LIMIT
     };

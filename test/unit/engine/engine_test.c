@@ -650,6 +650,119 @@ static void test_random(void **state)
     }
 }
 
+/* ---- many reads at once ---- */
+
+enum { MANY = 300, MANY_KEYS = 200 };
+
+/* A get of a key that is there or of one that is not, or a scan of five. */
+struct one_read {
+    struct ctx c;
+    struct bed_read read;
+    struct key_range range;
+    struct page page;
+    int number, code;
+};
+
+static void one_ask(struct bed *b, struct one_read *o, int number)
+{
+    int k = number * 7 % (MANY_KEYS - 5);
+
+    *o = (struct one_read){.read.w = BED_WAIT, .number = k};
+    ctx_init(&o->c, &b->clock, &b->log, NULL, 0);
+    if (number % 3 == 2) {
+        o->range.start = arena_printf(&o->c.arena, "k%06d", k);
+        o->range.end = arena_printf(&o->c.arena, "k%06d", k + 5);
+        o->read.scan = (struct scan){.partition = b->partition,
+                                     .ranges = &o->range,
+                                     .range_count = 1,
+                                     .items_max = 10,
+                                     .bytes_max = 10000,
+                                     .pages = &o->page,
+                                     .done = bed_scan_done};
+        o->code = engine_scan(&o->c, b->e, &o->read.scan);
+        return;
+    }
+    o->read.get = (struct get){.partition = b->partition,
+                               .key = arena_printf(&o->c.arena, number % 3 ? "k%06d-" : "k%06d", k),
+                               .done = bed_get_done};
+    o->code = engine_get(&o->c, b->e, &o->read.get);
+}
+
+/* Right, or with `gone` E_PARTITION. */
+static int one_check(struct one_read *o, int number, bool gone)
+{
+    int code = o->code == E_LATER ? bed_wait(&o->read.w) : o->code;
+
+    if (code == E_PARTITION && gone) {
+        /* nothing was told */
+    } else if (number % 3 == 2) {
+        assert_int_equal(code, E_OK);
+        assert_int_equal(o->page.count, 5);
+        assert_string_equal(arena_printf(&o->c.arena, "%.*s", BYTES_FMT(o->page.items[4].key)).ptr,
+                            arena_printf(&o->c.arena, "k%06d", o->number + 4).ptr);
+    } else {
+        assert_int_equal(code, E_OK);
+        assert_int_equal(o->read.get.found, number % 3 == 0);
+        if (o->read.get.found)
+            assert_string_equal(arena_printf(&o->c.arena, "%.*s", BYTES_FMT(o->read.get.value)).ptr,
+                                arena_printf(&o->c.arena, "value %d", o->number).ptr);
+    }
+    ctx_release(&o->c);
+    return code;
+}
+
+static void many_fill(struct bed *b, const struct partition_spec *p)
+{
+    assert_int_equal(engine_create(&b->c, b->e, p), E_OK);
+    b->partition = p->id;
+    for (int i = 0; i < MANY_KEYS; i++)
+        assert_int_equal(bed_put(b, arena_printf(&b->c.arena, "k%06d", i).ptr,
+                                 arena_printf(&b->c.arena, "value %d", i).ptr),
+                         E_OK);
+}
+
+/* Each gets its own answer, whatever company it goes out in, and company there is. */
+static void test_many_reads(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range all = {BYTES_LIT("k"), BYTES_LIT("l")};
+    const struct partition_spec p = {20, &all, 1};
+    struct one_read *reads = mem_zalloc(sizeof(*reads) * MANY);
+    struct engine_stat before = {0}, after = {0};
+
+    many_fill(b, &p);
+    engine_stat(b->e, &before);
+    for (int i = 0; i < MANY; i++)
+        one_ask(b, &reads[i], i);
+    for (int i = 0; i < MANY; i++)
+        one_check(&reads[i], i, false);
+    engine_stat(b->e, &after);
+    assert_in_range(after.remote_reads - before.remote_reads, is_rados() ? 2 : 0,
+                    is_rados() ? MANY / 2 : 0);
+    mem_free(reads);
+}
+
+/* A partition that goes while it is read tells each read so, or each was before. */
+static void test_many_reads_of_what_goes(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range all = {BYTES_LIT("k"), BYTES_LIT("l")};
+    const struct partition_spec p = {21, &all, 1};
+    struct one_read *reads = mem_zalloc(sizeof(*reads) * MANY);
+
+    many_fill(b, &p);
+    for (int i = 0; i < MANY / 2; i++)
+        one_ask(b, &reads[i], i);
+    assert_int_equal(engine_drop(&b->c, b->e, &p), E_OK);
+    for (int i = MANY / 2; i < MANY && !one_map(b); i++)
+        one_ask(b, &reads[i], i);
+    for (int i = 0; i < MANY / 2; i++)
+        one_check(&reads[i], i, true);
+    for (int i = MANY / 2; i < MANY && !one_map(b); i++)
+        assert_int_equal(one_check(&reads[i], i, true), E_PARTITION);
+    mem_free(reads);
+}
+
 int main(void)
 {
     static const char *const names[] = {"mem", "rocks", "rados"};
@@ -657,13 +770,29 @@ int main(void)
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(test_unknown_engine), T(test_get_put_delete), T(test_any_bytes),
-        T(test_big_value),      T(test_scan),           T(test_scan_ranges),
-        T(test_last_edit_wins), T(test_guards),         T(test_guards_without_edits),
-        T(test_guards_race),    T(test_barrier),        T(test_batch_on_stack),
-        T(test_size),           T(test_drop),           T(test_drop_large),
-        T(test_reopen),         T(test_random),         T(test_unknown_option),
-        T(test_recut),          T(test_walk),           T(test_guard_on_unsettled),
+        T(test_unknown_engine),
+        T(test_get_put_delete),
+        T(test_any_bytes),
+        T(test_big_value),
+        T(test_scan),
+        T(test_scan_ranges),
+        T(test_last_edit_wins),
+        T(test_guards),
+        T(test_guards_without_edits),
+        T(test_guards_race),
+        T(test_barrier),
+        T(test_batch_on_stack),
+        T(test_size),
+        T(test_drop),
+        T(test_drop_large),
+        T(test_reopen),
+        T(test_random),
+        T(test_unknown_option),
+        T(test_recut),
+        T(test_walk),
+        T(test_guard_on_unsettled),
+        T(test_many_reads),
+        T(test_many_reads_of_what_goes),
     };
 #undef T
 

@@ -28,21 +28,21 @@ static struct wr_text stored_text(uint64_t version, const char *text)
 static void test_copies_are_as_they_were(void **state)
 {
     struct wr_text stored = stored_text(7, TEXT);
-    char *copy = keys_file_text(&stored);
+    char *copy = text_file(&shared_keys, &stored);
 
     (void)state;
     assert_string_equal(copy, COPY);
-    assert_string_equal(keys_body(copy), TEXT);
-    assert_string_equal(keys_body(TEXT), TEXT);
-    assert_int_equal(keys_step_of(copy, &stored), KEYS_SAME);
+    assert_string_equal(text_body(&shared_keys, copy), TEXT);
+    assert_string_equal(text_body(&shared_keys, TEXT), TEXT);
+    assert_int_equal(text_step_of(&shared_keys, copy, &stored), TEXT_SAME);
     key_file_free(copy);
 }
 
-static void check_step(const char *file, uint64_t version, const char *text, enum keys_step step)
+static void check_step(const char *file, uint64_t version, const char *text, enum text_step step)
 {
     struct wr_text stored = stored_text(version, text);
 
-    assert_int_equal(keys_step_of(file, &stored), step);
+    assert_int_equal(text_step_of(&shared_keys, file, &stored), step);
 }
 
 static void test_steps(void **state)
@@ -50,19 +50,19 @@ static void test_steps(void **state)
     static const char edited[] = COPY "main id2 secret2\n", other[] = "main id3 secret3\n";
 
     (void)state;
-    check_step(NULL, 0, "", KEYS_MAKE);
-    check_step(NULL, 3, other, KEYS_WRITE);
-    check_step(TEXT, 0, "", KEYS_PUBLISH);
-    check_step(COPY, 0, "", KEYS_PUBLISH); /* of data that are gone */
-    check_step(TEXT, 3, TEXT, KEYS_WRITE); /* it gets its first line */
-    check_step(COPY, 8, TEXT, KEYS_WRITE);
-    check_step(COPY, 8, other, KEYS_WRITE); /* only old */
-    check_step(COPY, 7, other, KEYS_WRITE); /* of another pool */
-    check_step(edited, 7, TEXT, KEYS_PUBLISH);
-    check_step(edited, 8, other, KEYS_STALE);
-    check_step(edited, 6, other, KEYS_STALE);
-    check_step(TEXT, 3, other, KEYS_STALE); /* from nobody knows where */
-    check_step("", 3, other, KEYS_STALE);
+    check_step(NULL, 0, "", TEXT_MAKE);
+    check_step(NULL, 3, other, TEXT_WRITE);
+    check_step(TEXT, 0, "", TEXT_PUBLISH);
+    check_step(COPY, 0, "", TEXT_PUBLISH); /* of data that are gone */
+    check_step(TEXT, 3, TEXT, TEXT_WRITE); /* it gets its first line */
+    check_step(COPY, 8, TEXT, TEXT_WRITE);
+    check_step(COPY, 8, other, TEXT_WRITE); /* only old */
+    check_step(COPY, 7, other, TEXT_WRITE); /* of another pool */
+    check_step(edited, 7, TEXT, TEXT_PUBLISH);
+    check_step(edited, 8, other, TEXT_STALE);
+    check_step(edited, 6, other, TEXT_STALE);
+    check_step(TEXT, 3, other, TEXT_STALE); /* from nobody knows where */
+    check_step("", 3, other, TEXT_STALE);
 }
 
 static void test_first_lines(void **state)
@@ -81,10 +81,11 @@ static void test_first_lines(void **state)
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(none); i++)
-        assert_ptr_equal(keys_body(none[i]), none[i]);
-    assert_string_equal(keys_body(crlf), "main id secret\r\n");
-    assert_string_equal(keys_body("# Version 7 of the shared keys (0); leave this line as it is."),
-                        "");
+        assert_ptr_equal(text_body(&shared_keys, none[i]), none[i]);
+    assert_string_equal(text_body(&shared_keys, crlf), "main id secret\r\n");
+    assert_string_equal(
+        text_body(&shared_keys, "# Version 7 of the shared keys (0); leave this line as it is."),
+        "");
 }
 
 /* ---- with a database ---- */
@@ -95,7 +96,7 @@ struct bed {
     struct log log;
     struct wr_db *db;
     struct credential_store *store;
-    struct shared_keys *keys;
+    struct shared_text *keys;
 };
 
 static void on_log(void *arg, char level, const char *line)
@@ -123,7 +124,7 @@ static int set_up(void **state)
 
 static void stop(struct bed *b)
 {
-    shared_keys_close(b->keys);
+    shared_text_close(b->keys);
     credential_store_close(b->store);
     b->keys = NULL;
     b->store = NULL;
@@ -160,7 +161,7 @@ static int start(struct bed *b, const char *id, const char *secret)
 static int publish(struct bed *b)
 {
     b->message[0] = 0;
-    return shared_keys_publish(b->keys, b->message, sizeof(b->message));
+    return shared_text_publish(b->keys, b->message, sizeof(b->message));
 }
 
 static void write_file(struct bed *b, const char *head, const char *text)
@@ -198,7 +199,7 @@ static void test_first_start_makes_keys(void **state)
 
     assert_int_equal(start(b, NULL, NULL), 0);
     assert_true(credential_made(b->store));
-    assert_int_equal(shared_keys_version(b->keys), 1);
+    assert_int_equal(shared_text_version(b->keys), 1);
     c = credential_first(b->store);
     strcpy(id, c->id);
     credential_release(c);
@@ -245,17 +246,17 @@ static void test_edits(void **state)
     copy = file_text(b);
     write_file(b, copy, "main id2 verysecret ro\n");
     assert_int_equal(publish(b), 0);
-    assert_int_equal(shared_keys_version(b->keys), 2);
+    assert_int_equal(shared_text_version(b->keys), 2);
     assert_true(knows(b, "id2"));
     assert_int_equal(publish(b), 0);
-    assert_int_equal(shared_keys_version(b->keys), 2);
+    assert_int_equal(shared_text_version(b->keys), 2);
 
     edited = file_text(b);
     write_file(b, edited, "main id2 verysecret\n");
     assert_int_equal(publish(b), E_PARAMETER);
     assert_non_null(strstr(b->message, "stands twice"));
     assert_null(strstr(b->message, "verysecret"));
-    assert_int_equal(shared_keys_version(b->keys), 2);
+    assert_int_equal(shared_text_version(b->keys), 2);
     write_file(b, "# Version 2 of the shared keys (0); leave this line as it is.\n", "# empty\n");
     assert_int_equal(publish(b), E_PARAMETER);
     assert_true(knows(b, "id"));
@@ -360,7 +361,7 @@ static void test_large_file(void **state)
     assert_int_equal(publish(b), 0);
     stop(b);
     assert_int_equal(start(b, NULL, NULL), 0);
-    assert_int_equal(shared_keys_version(b->keys), 1);
+    assert_int_equal(shared_text_version(b->keys), 1);
     text[n] = '\n';
     text[n + 1] = 0;
     write_file(b, "# Version 1 of the shared keys (0); leave this line as it is.\n", text);

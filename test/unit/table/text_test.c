@@ -3,6 +3,7 @@
 #include "table/text.h"
 
 #include "table/catalog.h"
+#include "table/db.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -91,13 +92,18 @@ static void test_watch(void **state)
     (void)state;
     texts_init(&t);
     assert_int_equal(texts_changed(&t), 0);
-    t.fn = counted;
-    t.arg = &calls;
+    t.watchers[0] = (struct text_watcher){counted, &calls};
+    t.count = 1;
     assert_int_equal(texts_changed(&t), 1);
     texts_release(&t);
     assert_int_equal(wr_open(&o, &db, NULL, 0), 0);
     wr_text_watch(db, counted, &calls);
-    wr_text_watch(db, NULL, NULL);
+    wr_text_watch(db, counted, &t);
+    wr_text_watch(db, NULL, &calls);
+    wr_text_watch(db, NULL, &calls);
+    assert_true(db->texts.count == 1 && db->texts.watchers[0].arg == &t);
+    wr_text_watch(db, NULL, &t);
+    assert_int_equal(db->texts.count, 0);
     wr_close(db);
     assert_int_equal(calls, 1);
 }
