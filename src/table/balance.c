@@ -18,7 +18,9 @@
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
 #define CUT_IS_LOST_US 1500000ll
-#define PIECES 8 /* measured again when that part of partition_bytes_max was written */
+#define LOOK_MAX 8192   /* partitions of one table in one look, */
+#define MEASURE_MAX 256 /* and how many of them are measured */
+#define PIECES 8        /* measured again when that part of partition_bytes_max was written */
 
 struct balancer {
     struct wr_db *db;
@@ -31,6 +33,7 @@ struct look {
     struct wr_db *db;
     struct table *table;
     int64_t now_us;
+    size_t measured; /* partitions whose size was asked for */
 };
 
 /* ---- rates and balances ---- */
@@ -89,7 +92,7 @@ static void look_rates(struct look *l)
     if (us)
         settle_both(l, &t->balance, &t->seen, &counts, servers, us);
     for (size_t i = 0; i < m->count; i++) {
-        struct partition *p = m->at[i].partition;
+        struct partition *p = partition_at(m, i)->partition;
         uint64_t rate[PARTITION_WAYS];
 
         counts = partition_counts(p);
@@ -107,7 +110,8 @@ static void look_rates(struct look *l)
 static int look_size(struct look *l, size_t i)
 {
     const struct partition_map *m = &l->table->partitions;
-    struct partition *p = m->at[i].partition;
+    const struct partition_at *at = partition_at(m, i);
+    struct partition *p = at->partition;
     uint64_t written = partition_counts(p).write_bytes, stored;
     uint64_t large = (uint64_t)l->db->limits.partition_bytes_max;
     struct partition_spec spec;
@@ -118,9 +122,10 @@ static int look_size(struct look *l, size_t i)
         (written == p->measured_at || (written - p->measured_at < large / PIECES &&
                                        l->now_us - p->measured_us < MEASURE_EVERY_US)))
         return E_OK;
-    spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, m->at[i].start,
+    spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, at->start,
                           partition_end(m, i));
     TRY(engine_size(&l->c, l->db->engine, &spec, &stored));
+    l->measured++;
     atomic_store(&p->bytes, stored);
     p->measured_at = written;
     p->measured_us = l->now_us;
@@ -157,7 +162,7 @@ static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
  * has doubled. (On one map it is only a range, and the size watch warns.) */
 static void warn_uncut(struct look *l, size_t i, uint64_t stored)
 {
-    const struct partition_at *at = &l->table->partitions.at[i];
+    const struct partition_at *at = partition_at(&l->table->partitions, i);
     uint64_t max = (uint64_t)l->db->limits.partition_bytes_max;
     const struct schema *s = &l->table->schema;
 
@@ -176,7 +181,8 @@ static void warn_uncut(struct look *l, size_t i, uint64_t stored)
 static int look_cut(struct look *l, size_t i, bool *cut)
 {
     const struct partition_map *m = &l->table->partitions;
-    struct partition *p = m->at[i].partition;
+    const struct partition_at *at = partition_at(m, i);
+    struct partition *p = at->partition;
     struct cut_view v = view(l, p);
     bool found = false;
     bytes bound;
@@ -189,7 +195,7 @@ static int look_cut(struct look *l, size_t i, bool *cut)
             warn_uncut(l, i, v.bytes);
         p->uncut_bytes = v.bytes; /* of no account once it is cut */
     } else if (cut_by_load(&l->db->limits, &v)) {
-        found = middle_of_samples(l, p, &bound) && bytes_compare(bound, m->at[i].start) > 0;
+        found = middle_of_samples(l, p, &bound) && bytes_compare(bound, at->start) > 0;
         p->hot_us = 0; /* another while before the next try */
     }
     if (!found)
@@ -205,8 +211,8 @@ static int look_merge(struct look *l, size_t i, bool *cut)
 
     if (i + 1 >= m->count)
         return E_OK;
-    a = view(l, m->at[i].partition);
-    b = view(l, m->at[i + 1].partition);
+    a = view(l, partition_at(m, i)->partition);
+    b = view(l, partition_at(m, i + 1)->partition);
     if (!cut_to_merge(&l->db->limits, &a, &b))
         return E_OK;
     *cut = true;
@@ -229,21 +235,30 @@ static int look_lost(struct look *l)
     return catalog_end_cut(&l->c, l->table);
 }
 
-static int look_table(struct look *l)
+/* From where the last look has ended; of a table with many partitions only some. */
+static int look_part(struct look *l)
 {
+    struct traffic *t = l->table->traffic;
+    size_t count = l->table->partitions.count, first = t->look_at < count ? t->look_at : 0, i;
     bool cut = false;
 
+    for (i = first; i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !cut; i++) {
+        TRY(look_size(l, i));
+        TRY(look_cut(l, i, &cut));
+    }
+    t->look_at = i;
+    for (size_t k = first; k < i && !cut; k++)
+        TRY(look_merge(l, k, &cut));
+    return E_OK;
+}
+
+static int look_table(struct look *l)
+{
     look_rates(l);
     if (l->table->schema.cut.made_count)
         return look_lost(l);
     l->table->traffic->cut_us = 0;
-    for (size_t i = 0; i < l->table->partitions.count && !cut; i++) {
-        TRY(look_size(l, i));
-        TRY(look_cut(l, i, &cut));
-    }
-    for (size_t i = 0; i < l->table->partitions.count && !cut; i++)
-        TRY(look_merge(l, i, &cut));
-    return E_OK;
+    return look_part(l);
 }
 
 void balance_run(struct wr_db *db, int64_t now_us)

@@ -7,6 +7,7 @@
  *   kind 4                   the next table id
  *   kind 5, table id         how far a table's rekeying has come (rekey.c)
  *   kind 6                   how many processes have been opened, where they share the data
+ *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
  *   kind 7, name             a text that all processes share (text.h)
  *
  * A table's id is never used again, so a write that is still under way when its
@@ -130,22 +131,27 @@ bool catalog_settled(struct catalog *cat, const struct table *t)
     return settled;
 }
 
-int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored, struct table **out)
+int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
+                      const struct map_source *from, struct table **out)
 {
     struct table *t = mem_zalloc(sizeof(*t));
     struct wr_db *db = cat->db;
+    int code;
 
     t->db = db;
     ctx_init(&t->ctx, &db->clock, &db->log, NULL, 0);
     atomic_init(&t->refs, 1);
     if (schema_decode(&t->ctx, stored, &t->schema)) {
-        int code = fail(c, t->ctx.code, "%s", t->ctx.text);
-
+        code = fail(c, t->ctx.code, "%s", t->ctx.text);
         table_release(t);
         return code;
     }
     t->stored = arena_copy(&t->ctx.arena, stored);
-    partition_map_init(&t->partitions, &t->ctx.arena, &t->schema);
+    code = catalog_map_init(c, cat, from, &t->schema, &t->partitions);
+    if (code) {
+        table_release(t);
+        return code;
+    }
     t->traffic = traffic_new();
     if (!(db->caps & ENGINE_ONE_MAP))
         traffic_reroute(t->traffic, &t->partitions);
@@ -371,6 +377,7 @@ int catalog_load(struct ctx *c, struct catalog *cat)
     struct key_range range = {catalog_plain_key(&c->arena, CATALOG_TABLE),
                               catalog_plain_key(&c->arena, CATALOG_DROPPED)};
     struct page page = {.more = true};
+    int tries = 0;
 
     while (page.more) {
         struct scan scan = {.partition = PARTITION_SYSTEM,
@@ -385,9 +392,18 @@ int catalog_load(struct ctx *c, struct catalog *cat)
 
         TRY(wait_scan(c, cat->db->engine, &scan));
         for (size_t i = 0; i < page.count && !changed; i++) {
+            struct map_source from = {.view = VIEW_LATEST, .read = true};
             struct table *t;
+            int code = catalog_table_new(c, cat, page.items[i].value, &from, &t);
 
-            TRY(catalog_table_new(c, cat, page.items[i].value, &t));
+            if (code == E_GUARD && tries++ < CATALOG_TRIES_MAX) {
+                ctx_clear(c);
+                changed = true;
+                continue;
+            }
+            if (code == E_GUARD)
+                return fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+            TRY(code);
             changed = !catalog_swap(cat, t->schema.instance, t->schema.d.table, t, &before);
             before++;
         }

@@ -17,8 +17,8 @@ static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
     struct table *now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table), *next;
     struct edits edits = {.arena = &c->arena};
     struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct guard guard;
     struct schema s;
-    struct buf stored;
     int code;
 
     if (!now || now->schema.id != t->schema.id) {
@@ -29,14 +29,16 @@ static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
     s.version++;
     s.has_detached = atomic_load(&now->has_detached);
     code = change(c, &s, &edits, arg);
-    buf_init(&stored, &c->arena, 512);
-    schema_encode(&stored, &s);
     if (!code)
-        code = catalog_table_new(c, db->catalog, buf_bytes(&stored), &next);
+        code = catalog_store(c, db->catalog, now, &s, &edits, &next);
+    guard = (struct guard){catalog_table_key(&c->arena, s.instance, s.d.table),
+                           arena_copy(&c->arena, now->stored), false};
+    if (catalog_guards(db->catalog, now)) {
+        batch.guards = &guard;
+        batch.guard_count = 1;
+    }
     table_release(now);
     TRY(code);
-    edits_add(&edits, EDIT_PUT, catalog_table_key(&c->arena, t->schema.instance, t->schema.d.table),
-              buf_bytes(&stored));
     batch.edits = edits.items;
     batch.edit_count = edits.count;
     code = wait_apply(c, db->engine, &batch);
@@ -54,7 +56,14 @@ int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
     int code;
 
     hold(db->latches, &held, BYTES_LIT("catalog"));
-    code = change_held(c, db, t, change, arg);
+    for (int tries = 0; (code = change_held(c, db, t, change, arg)) == E_GUARD;) {
+        if (tries++ == CATALOG_TRIES_MAX)
+            code = fail_code(c, E_CONFLICT);
+        else
+            code = catalog_reread(c, db->catalog, t->schema.instance, t->schema.d.table);
+        if (code)
+            break;
+    }
     let_go(db->latches, &held);
     return code;
 }
@@ -68,7 +77,7 @@ struct mark_op {
     struct wr_db *db;
     struct table *table;
     struct table *next;
-    struct edit edit;
+    struct edits edits;
     struct guard guard;
     int tries;
     struct job job;
@@ -140,11 +149,10 @@ static void mark_done(void *arg, int code)
 static void mark_run(struct latch *l, struct run_list *woken)
 {
     struct mark_op *op = PORT_CONTAINER(l, struct mark_op, latch);
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &op->edit, .edit_count = 1};
+    struct batch batch = {.partition = PARTITION_SYSTEM};
     const struct schema *mine = &op->table->schema;
     struct table *now = catalog_get(op->db->catalog, mine->instance, mine->d.table);
     struct schema s;
-    struct buf stored;
     int code;
 
     /* Dropped or replaced meanwhile: what is written to the old table goes with it. */
@@ -156,13 +164,13 @@ static void mark_run(struct latch *l, struct run_list *woken)
     s = now->schema;
     s.version++;
     s.has_detached = true;
-    buf_init(&stored, &op->c.arena, 512);
-    schema_encode(&stored, &s);
-    code = catalog_table_new(&op->c, op->db->catalog, buf_bytes(&stored), &op->next);
-    op->edit = (struct edit){EDIT_PUT, catalog_table_key(&op->c.arena, s.instance, s.d.table),
-                             buf_bytes(&stored)};
-    op->guard = (struct guard){op->edit.key, arena_copy(&op->c.arena, now->stored), false};
-    if (catalog_is_shared(op->db->catalog)) {
+    op->edits = (struct edits){.arena = &op->c.arena};
+    code = catalog_store(&op->c, op->db->catalog, now, &s, &op->edits, &op->next);
+    batch.edits = op->edits.items;
+    batch.edit_count = op->edits.count;
+    op->guard = (struct guard){catalog_table_key(&op->c.arena, s.instance, s.d.table),
+                               arena_copy(&op->c.arena, now->stored), false};
+    if (catalog_guards(op->db->catalog, now)) {
         batch.guards = &op->guard;
         batch.guard_count = 1;
     }

@@ -28,16 +28,25 @@ bytes catalog_text_news(struct arena *a)
 
 int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
 {
-    for (;;) {
+    for (int tries = 0;;) {
         uint64_t before = atomic_load(&cat->changes);
         struct get get = {.partition = PARTITION_SYSTEM,
                           .key = catalog_table_key(&c->arena, instance, name),
                           .view = VIEW_DURABLE};
+        struct map_source from = {.view = VIEW_DURABLE, .read = true};
         struct table *t = NULL;
+        int code = E_OK;
 
         TRY(wait_get(c, cat->db->engine, &get));
         if (get.found)
-            TRY(catalog_table_new(c, cat, get.value, &t));
+            code = catalog_table_new(c, cat, get.value, &from, &t);
+        if (code == E_GUARD && tries++ < CATALOG_TRIES_MAX) { /* what was read is old */
+            ctx_clear(c);
+            continue;
+        }
+        if (code == E_GUARD)
+            return fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+        TRY(code);
         if (catalog_swap(cat, instance, name, t, &before))
             return E_OK;
     }

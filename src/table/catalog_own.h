@@ -3,6 +3,7 @@
  *   catalog.c         the keys, the cache, numbers, opening and closing
  *   table_op.c        the operations of clients on tables
  *   catalog_change.c  changes of our own: of a description, the mark of detached data
+ *   catalog_map.c     a table's map in storage, in two levels
  *   catalog_recut.c   other partitions, also where that moves rows
  *   catalog_news.c    what other processes change
  *   catalog_sweep.c   dropped tables */
@@ -27,7 +28,10 @@ enum catalog_kind {
     CATALOG_REKEY = 5,
     CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
     CATALOG_TEXT = 7,
+    CATALOG_PAGE = 8, /* partitions of a table that has many (catalog_map.c) */
 };
+
+#define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
 
 struct catalog {
     struct wr_db *db;
@@ -69,8 +73,44 @@ int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind,
 
 /* ---- the cache ---- */
 
-/* A table of its own memory from stored bytes, with one reference. */
-int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored, struct table **out);
+/* Where pages of a map come from. */
+struct map_source {
+    const struct table *old;   /* has those that stayed; not with `read` */
+    const struct schema *made; /* what was just stored: has the lists of those that are new */
+    enum engine_view view;     /* of `read` */
+    bool read;                 /* blocks: what is not cached is read */
+};
+
+/* A table of its own memory from stored bytes, with one reference. E_GUARD: a page of its map is
+ * gone, so another description is stored by now. */
+int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
+                      const struct map_source *from, struct table **out);
+int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source *from,
+                     const struct schema *s, struct partition_map *out);
+
+/* The edits that store `s` in place of what `old` has (NULL: a new table), in the arena of e, and
+ * the table to publish then. Does not block. `s` may list more partitions than a description
+ * holds; its pages with lists are new. */
+int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
+                  const struct schema *s, struct edits *e, struct table **next);
+/* Does a change of `old` (NULL: none) guard the description it was made from? Where others change
+ * tables, too; and where it removes pages, for an earlier change whose answer stayed open
+ * (E_UNSURE) may have landed. */
+bool catalog_guards(const struct catalog *cat, const struct table *old);
+
+/* `now` after that cut: *s, in the arena of c. */
+int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
+                         const struct schema_cut *cut, struct schema *s);
+
+/* How many partitions a page of a table with that many lists at most, ids for pages, and the keys
+ * of pages (0: not one). */
+size_t catalog_page_max(const struct limits *limits, size_t partitions);
+uint64_t catalog_page_id(void *cat);
+bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id);
+uint64_t catalog_page_key_id(bytes key);
+
+/* What clients see of a table. */
+int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_description *out);
 
 /* The table of that name, with a reference, or NULL. */
 struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);

@@ -16,6 +16,7 @@
 
 #include "base/fault.h"
 #include "table/hold.h"
+#include "table/edits.h"
 #include "table/wait.h"
 
 /* A recut while it is prepared; `now` is the table as it is published. */
@@ -23,49 +24,49 @@ struct recut {
     struct ctx *c;
     struct wr_db *db;
     const struct table *now;
-    size_t first, count; /* of its partitions, to go */
-    struct schema_partition *list;
-    size_t list_count;
-    size_t made; /* of list, from `first` on: new */
+    struct schema_cut cut;
 };
 
-/* What the engine is told: partitions of either side. */
-static struct partition_spec *recut_specs(struct recut *r, const struct schema_partition *list,
-                                          size_t list_count, size_t count)
+/* What the engine is told: the partitions that go, or those that are made. */
+static struct partition_spec *recut_specs(struct recut *r, bool made)
 {
     struct arena *a = &r->c->arena;
+    const struct schema_cut *cut = &r->cut;
+    const struct partition_map *m = &r->now->partitions;
+    size_t count = made ? cut->made_count : cut->count;
+    bytes end = partition_end(m, cut->first + cut->count - 1);
     struct partition_spec *specs = ARENA_ARRAY(a, struct partition_spec, count);
 
-    for (size_t i = 0; i < count; i++) {
-        const struct schema_partition *p = &list[r->first + i];
-        bool last = r->first + i + 1 == list_count;
+    for (size_t i = count; i-- > 0;) {
+        const struct partition_at *at = made ? NULL : partition_at(m, cut->first + i);
+        bytes start = made ? cut->made[i].start : at->start;
 
-        specs[i] = partition_spec(a, r->now->schema.place.id, p->id, p->start,
-                                  last ? BYTES_NONE : p[1].start);
+        specs[i] = partition_spec(a, r->now->schema.place.id,
+                                  made ? cut->made[i].id : at->partition->id, start, end);
+        end = start;
     }
     return specs;
 }
 
-static void recut_list(struct recut *r, const bytes *bounds, size_t bound_count)
+static void recut_made(struct recut *r, const bytes *bounds, size_t bound_count)
 {
-    const struct schema *s = &r->now->schema;
+    struct schema_cut *cut = &r->cut;
+    const struct partition_map *m = &r->now->partitions;
+    struct schema_partition *made =
+        ARENA_ARRAY(&r->c->arena, struct schema_partition, bound_count + 1);
     uint64_t stored = 0;
 
-    for (size_t i = r->first; i < r->first + r->count; i++)
-        stored += atomic_load(&r->now->partitions.at[i].partition->bytes);
-    r->made = bound_count + 1;
-    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, s->partition_count + r->made);
-    for (size_t i = 0; i < r->first; i++)
-        r->list[r->list_count++] = s->partitions[i];
-    for (size_t i = 0; i < r->made; i++)
-        r->list[r->list_count++] = (struct schema_partition){
+    for (size_t i = cut->first; i < cut->first + cut->count; i++)
+        stored += atomic_load(&partition_at(m, i)->partition->bytes);
+    cut->made_count = bound_count + 1;
+    for (size_t i = 0; i < cut->made_count; i++)
+        made[i] = (struct schema_partition){
             .id = catalog_next_number(r->db->catalog),
-            .start = i ? bounds[i - 1] : s->partitions[r->first].start,
+            .start = i ? bounds[i - 1] : partition_at(m, cut->first)->start,
             .created_us = clock_wall_us(&r->db->clock),
-            .bytes = stored / r->made,
+            .bytes = stored / cut->made_count,
         };
-    for (size_t i = r->first + r->count; i < s->partition_count; i++)
-        r->list[r->list_count++] = s->partitions[i];
+    cut->made = made;
 }
 
 /* The description `s` in place of r->now's, durable and published. E_GUARD: another process was
@@ -75,19 +76,17 @@ static int recut_put(struct recut *r, struct schema *s)
     struct ctx *c = r->c;
     struct catalog *cat = r->db->catalog;
     bytes key = catalog_table_key(&c->arena, s->instance, s->d.table);
-    struct edit edit = {EDIT_PUT, key, BYTES_NONE};
+    struct edits edits = {.arena = &c->arena};
     struct guard guard = {key, r->now->stored, false};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct batch batch = {.partition = PARTITION_SYSTEM};
     struct table *next;
-    struct buf stored;
     int code;
 
     s->has_detached = atomic_load(&r->now->has_detached);
-    buf_init(&stored, &c->arena, 1024);
-    schema_encode(&stored, s);
-    TRY(catalog_table_new(c, cat, buf_bytes(&stored), &next));
-    edit.value = buf_bytes(&stored);
-    if (catalog_is_shared(cat)) {
+    TRY(catalog_store(c, cat, r->now, s, &edits, &next));
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
+    if (catalog_guards(cat, r->now)) {
         batch.guards = &guard;
         batch.guard_count = 1;
     }
@@ -106,27 +105,27 @@ static int recut_put(struct recut *r, struct schema *s)
  * the list is stored finds the old one, and makes the cut again. */
 static int recut_range(struct recut *r)
 {
-    const struct schema *old = &r->now->schema;
-    struct partition_spec *from = recut_specs(r, old->partitions, old->partition_count, r->count);
-    struct partition_spec *to = recut_specs(r, r->list, r->list_count, r->made);
-    struct schema *s;
+    const struct schema_cut *cut = &r->cut;
+    struct schema s;
 
     (void)fault_hit(FAULT_recut_before_engine);
-    TRY(engine_recut(r->c, r->db->engine, from, r->count, to, r->made));
+    TRY(engine_recut(r->c, r->db->engine, recut_specs(r, false), cut->count, recut_specs(r, true),
+                     cut->made_count));
     (void)fault_hit(FAULT_recut_before_store);
-    TRY(schema_recut(r->c, old, r->list, r->list_count, &s));
-    return recut_put(r, s);
+    TRY(catalog_recut_schema(r->c, r->db->catalog, r->now, cut, &s));
+    return recut_put(r, &s);
 }
 
 static void recut_count(struct recut *r, int64_t took_us)
 {
     struct traffic *t = r->now->traffic;
 
-    atomic_fetch_add(r->made > r->count ? &t->splits : &t->merges, 1);
+    atomic_fetch_add(r->cut.made_count > r->cut.count ? &t->splits : &t->merges, 1);
     if ((uint64_t)took_us > atomic_load(&t->cut_us_max))
         atomic_store(&t->cut_us_max, (uint64_t)took_us);
     log_info(&r->db->log, "partitions: table '%.*s': %zu became %zu in %lld us",
-             BYTES_FMT(r->now->schema.d.table), r->count, r->made, (long long)took_us);
+             BYTES_FMT(r->now->schema.d.table), r->cut.count, r->cut.made_count,
+             (long long)took_us);
 }
 
 /* Is the table still the one that was looked at, as far as it matters? */
@@ -134,9 +133,10 @@ static bool recut_fits(const struct table *now, const struct table *t, size_t fi
 {
     return now && now->schema.id == t->schema.id && !now->schema.cut.made_count &&
            now->partitions.count == t->partitions.count &&
-           now->partitions.at[first].partition == t->partitions.at[first].partition &&
-           now->partitions.at[first + count - 1].partition ==
-               t->partitions.at[first + count - 1].partition;
+           partition_at(&now->partitions, first)->partition ==
+               partition_at(&t->partitions, first)->partition &&
+           partition_at(&now->partitions, first + count - 1)->partition ==
+               partition_at(&t->partitions, first + count - 1)->partition;
 }
 
 /* ---- cuts that move rows ---- */
@@ -168,38 +168,16 @@ static int cut_note(struct recut *r)
     if (fault_hit(FAULT_recut_begin))
         return fail_code(r->c, E_BUSY);
     s.version++;
-    s.cut = (struct schema_cut){r->first, r->count, &r->list[r->first], r->made};
+    s.cut = r->cut;
     /* The first bound was there before. */
-    for (size_t i = 1; i < r->made; i++)
-        s.value_cut |= schema_bound_inside(&s, r->list[r->first + i].start);
+    for (size_t i = 1; i < s.cut.made_count; i++)
+        s.value_cut |= schema_bound_inside(&s, s.cut.made[i].start);
     code = recut_put(r, &s);
     if (!code) {
         (void)fault_hit(FAULT_recut_noted);
         cut_tell(r->db, &s); /* so that others end it if we do not */
     }
-    if (code != E_GUARD)
-        return code;
-    TRY(catalog_reread(r->c, r->db->catalog, s.instance, s.d.table));
-    return fail_code(r->c, E_PARTITION);
-}
-
-/* r->list: the partitions of a table whose cut is done. */
-static void cut_list(struct recut *r)
-{
-    const struct schema *s = &r->now->schema;
-    size_t n = 0;
-
-    r->first = s->cut.first;
-    r->count = s->cut.count;
-    r->made = s->cut.made_count;
-    r->list_count = s->partition_count - r->count + r->made;
-    r->list = ARENA_ARRAY(&r->c->arena, struct schema_partition, r->list_count);
-    for (size_t i = 0; i < r->first; i++)
-        r->list[n++] = s->partitions[i];
-    for (size_t i = 0; i < r->made; i++)
-        r->list[n++] = s->cut.made[i];
-    for (size_t i = r->first + r->count; i < s->partition_count; i++)
-        r->list[n++] = s->partitions[i];
+    return code;
 }
 
 /* Is that cut (named by the first partition that it makes) still under way in `now`? */
@@ -214,7 +192,7 @@ static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uin
                      int64_t start_us)
 {
     struct recut r = {.c = c, .db = db};
-    struct schema *s;
+    struct schema s;
     struct held held;
     struct table *now;
     int code = E_OK;
@@ -222,13 +200,13 @@ static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uin
     hold(db->latches, &held, BYTES_LIT("catalog"));
     r.now = now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
     if (cut_goes_on(now, t, id)) {
-        cut_list(&r);
-        code = schema_recut(c, &now->schema, r.list, r.list_count, &s);
+        r.cut = now->schema.cut;
+        code = catalog_recut_schema(c, db->catalog, now, &r.cut, &s);
         if (!code)
-            code = recut_put(&r, s);
+            code = recut_put(&r, &s);
         if (!code) {
             recut_count(&r, clock_mono_us(&db->clock) - start_us);
-            cut_tell(db, s);
+            cut_tell(db, &s);
         }
     }
     let_go(db->latches, &held);
@@ -239,18 +217,15 @@ static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uin
 /* Steps 2 and 3 of the cut that `now` notes. */
 static int cut_run(struct ctx *c, struct wr_db *db, const struct table *now)
 {
-    struct recut r = {.c = c, .db = db, .now = now};
     const struct schema *s = &now->schema;
+    struct recut r = {.c = c, .db = db, .now = now, .cut = s->cut};
     uint64_t id = s->cut.made[0].id;
     int64_t start_us = clock_mono_us(&db->clock);
-    struct partition_spec *from, *to;
     int code;
 
-    cut_list(&r);
-    from = recut_specs(&r, s->partitions, s->partition_count, r.count);
-    to = recut_specs(&r, r.list, r.list_count, r.made);
     (void)fault_hit(FAULT_recut_before_engine);
-    TRY(engine_recut(c, db->engine, from, r.count, to, r.made));
+    TRY(engine_recut(c, db->engine, recut_specs(&r, false), r.cut.count, recut_specs(&r, true),
+                     r.cut.made_count));
     (void)fault_hit(FAULT_recut_before_store);
     while ((code = cut_store(c, db, now, id, start_us)) == E_GUARD)
         TRY(catalog_reread(c, db->catalog, s->instance, s->d.table));
@@ -286,7 +261,7 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
                   const bytes *bounds, size_t bound_count)
 {
     bool moves = !(db->caps & ENGINE_ONE_MAP);
-    struct recut r = {.c = c, .db = db, .first = first, .count = count};
+    struct recut r = {.c = c, .db = db, .cut = {.first = first, .count = count}};
     struct table *now;
     struct held held;
     int64_t start_us;
@@ -296,7 +271,7 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
     start_us = clock_mono_us(&db->clock);
     r.now = now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
     if (recut_fits(now, t, first, count)) {
-        recut_list(&r, bounds, bound_count);
+        recut_made(&r, bounds, bound_count);
         code = moves ? cut_note(&r) : recut_range(&r);
     } else {
         code = fail_code(c, E_PARTITION);
@@ -305,6 +280,10 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
         recut_count(&r, clock_mono_us(&db->clock) - start_us);
     let_go(db->latches, &held);
     table_release(now);
+    if (code == E_GUARD) {
+        TRY(catalog_reread(c, db->catalog, t->schema.instance, t->schema.d.table));
+        return fail_code(c, E_PARTITION);
+    }
     if (!code && moves)
         code = catalog_end_cut(c, t);
     return code;

@@ -6,8 +6,52 @@
 
 #define DROP_GRACE_MS 60000 /* no request lives longer */
 
-/* `ids`: eight bytes each; none: the one that all of the table is in. */
-static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes ids)
+/* The partitions that one page names, and the page. */
+static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
+{
+    struct edit edit = {EDIT_DELETE, page->key, BYTES_NONE};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    uint64_t *ids;
+    size_t n = 0;
+
+    if (!(db->caps & ENGINE_ONE_MAP))
+        TRY(schema_page_ids(c, page->value, &ids, &n));
+    for (size_t i = 0; i < n; i++) {
+        struct partition_spec spec = {.id = ids[i]};
+
+        TRY(engine_drop(c, db->engine, &spec));
+    }
+    return wait_apply(c, db->engine, &batch);
+}
+
+/* One after the other, so that a crash loses one page's work at most. */
+static int drop_pages(struct ctx *c, struct wr_db *db, uint32_t place_id)
+{
+    struct key_range range = {catalog_page_key(&c->arena, place_id, 0),
+                              catalog_page_key(&c->arena, place_id, UINT64_MAX)};
+    struct page page = {.more = true};
+
+    while (page.more) {
+        struct scan scan = {.partition = PARTITION_SYSTEM,
+                            .view = VIEW_DURABLE,
+                            .ranges = &range,
+                            .range_count = 1,
+                            .items_max = 64,
+                            .bytes_max = 1 << 20,
+                            .pages = &page};
+
+        TRY(wait_scan(c, db->engine, &scan));
+        for (size_t i = 0; i < page.count; i++)
+            TRY(drop_page(c, db, &page.items[i]));
+        if (!page.count)
+            break;
+        range.start = key_after(&c->arena, page.items[page.count - 1].key);
+    }
+    return E_OK;
+}
+
+/* `ids`: eight bytes each; none: the one that all of the table is in, unless there are pages. */
+static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool paged, bytes ids)
 {
     uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
     struct buf from, to;
@@ -15,6 +59,7 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes i
     struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
     struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
     struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    bool whole = !ids.len && !(paged && !(db->caps & ENGINE_ONE_MAP));
 
     buf_init(&from, &c->arena, 8);
     buf_init(&to, &c->arena, 8);
@@ -23,7 +68,9 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bytes i
     store_u32_be(buf_reserve(&to, 4), id + 1);
     buf_commit(&to, 4);
     range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
-    for (size_t i = 0; i == 0 || i < ids.len / 8; i++) {
+    if (paged)
+        TRY(drop_pages(c, db, id));
+    for (size_t i = 0; i < ids.len / 8 + whole; i++) {
         if (ids.len)
             spec.id = load_u64(bytes_u8(ids) + 8 * i);
         TRY(engine_drop(c, db->engine, &spec));
@@ -82,11 +129,13 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
         forget_dropped(&c, cat, &page);
         for (size_t i = 0; i < page.count; i++) {
             struct kv *kv = &page.items[i];
+            bool paged = kv->value.len % 8 == 1 &&
+                         bytes_u8(kv->value)[kv->value.len > 8 ? 8 : 0] == CATALOG_DROPPED_PAGED;
 
-            if (kv->value.len >= 8 && kv->value.len % 8 == 0 &&
+            if (kv->value.len >= 8 && (kv->value.len % 8 == 0 || paged) &&
                 kv->key.len == KEY_PREFIX_BYTES + 4 &&
                 (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms &&
-                drop_table(&c, db, kv->key, bytes_skip(kv->value, 8)))
+                drop_table(&c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
                 log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                          c.text ? c.text : "storage error");
         }

@@ -167,7 +167,7 @@ static int find_row(struct middle *m, uint64_t total, bytes value, bool *found, 
 int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
                 bytes *out)
 {
-    const struct partition_at *at = &t->partitions.at[i];
+    const struct partition_at *at = partition_at(&t->partitions, i);
     const struct place *p = &t->schema.place;
     struct middle m = {.c = c,
                        .db = db,

@@ -4,7 +4,7 @@
 
 /* ---- one partition ---- */
 
-static struct partition *partition_new(const struct schema_partition *s)
+struct partition *partition_new(const struct schema_partition *s)
 {
     struct partition *p = mem_alloc_aligned(64, sizeof(*p));
 
@@ -44,47 +44,6 @@ struct partition_counts partition_counts(const struct partition *p)
 #undef X
     }
     return sum;
-}
-
-/* ---- the map ---- */
-
-void partition_map_init(struct partition_map *m, struct arena *a, const struct schema *s)
-{
-    m->count = s->partition_count;
-    m->at = ARENA_ARRAY(a, struct partition_at, m->count);
-    for (size_t i = 0; i < m->count; i++)
-        m->at[i] = (struct partition_at){s->partitions[i].start, partition_new(&s->partitions[i])};
-}
-
-void partition_map_release(struct partition_map *m)
-{
-    for (size_t i = 0; i < m->count; i++)
-        partition_release(m->at[i].partition);
-    m->count = 0;
-}
-
-int partition_compare(uint8_t bucket, bytes cols, bytes bound)
-{
-    if (!bound.len)
-        return 1;
-    if (bucket != *bytes_u8(bound))
-        return bucket < *bytes_u8(bound) ? -1 : 1;
-    return bytes_compare(cols, bytes_skip(bound, 1));
-}
-
-size_t partition_index(const struct partition_map *m, uint8_t bucket, bytes cols)
-{
-    size_t low = 0, high = m->count;
-
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-
-        if (partition_compare(bucket, cols, m->at[middle].start) >= 0)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
 }
 
 /* ---- what the engine calls a partition ---- */
@@ -140,6 +99,13 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
 
 /* ---- a table's traffic ---- */
 
+static void route_free(struct partition_map *route)
+{
+    if (route)
+        partition_map_release(route);
+    mem_free(route);
+}
+
 struct traffic *traffic_new(void)
 {
     struct traffic *t = mem_zalloc(sizeof(*t));
@@ -166,35 +132,20 @@ void traffic_release(struct traffic *t)
     }
     pthread_mutex_destroy(&t->lock);
     pthread_rwlock_destroy(&t->route_lock);
-    mem_free(t->route);
+    route_free(t->route);
     mem_free(t);
 }
 
 void traffic_reroute(struct traffic *t, const struct partition_map *m)
 {
-    size_t texts = 0;
-    struct route *r, *old;
-    uint8_t *text;
+    struct partition_map *r = mem_alloc(sizeof(*r)), *old;
 
-    for (size_t i = 0; i < m->count; i++)
-        texts += m->at[i].start.len;
-    r = mem_alloc(sizeof(*r) + m->count * sizeof(r->at[0]) + texts);
-    text = (uint8_t *)&r->at[m->count];
-    r->count = m->count;
-    for (size_t i = 0; i < m->count; i++) {
-        bytes start = m->at[i].start;
-
-        if (start.len)
-            memcpy(text, start.ptr, start.len);
-        r->at[i].start = bytes_of(text, start.len);
-        r->at[i].id = m->at[i].partition->id;
-        text += start.len;
-    }
+    partition_map_copy(r, m);
     pthread_rwlock_wrlock(&t->route_lock);
     old = t->route;
     t->route = r;
     pthread_rwlock_unlock(&t->route_lock);
-    mem_free(old);
+    route_free(old);
 }
 
 static void add_counts(struct partition_counts *to, const struct partition_counts *from)
@@ -204,26 +155,38 @@ static void add_counts(struct partition_counts *to, const struct partition_count
 #undef X
 }
 
-/* Both maps are sorted by start, and a partition that stays keeps its start. */
+/* Has `m` this page at this bound? */
+static bool has_page(const struct partition_map *m, const struct map_page *p)
+{
+    struct partition_at *at = partition_starting(m, p->at[0].start);
+
+    return at == &p->at[0];
+}
+
+/* A partition that stays keeps its start. */
 void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
                          struct traffic *t)
 {
-    size_t i = 0;
-
     pthread_mutex_lock(&t->lock);
-    for (size_t j = 0; j < old->count; j++) {
-        struct partition *p = old->at[j].partition;
+    for (size_t i = 0; i < old->page_count; i++) {
+        struct map_page *page = old->slots[i].page;
 
-        while (i < m->count && bytes_compare(m->at[i].start, old->at[j].start) < 0)
-            i++;
-        if (i < m->count && m->at[i].partition->id == p->id) {
-            partition_release(m->at[i].partition);
-            m->at[i].partition = partition_ref(p);
-        } else {
-            p->next_folded = t->retired;
-            t->retired = partition_ref(p);
+        if (has_page(m, page))
+            continue;
+        for (size_t j = 0; j < page->count; j++) {
+            struct partition *p = page->at[j].partition;
+            struct partition_at *at = partition_starting(m, page->at[j].start);
+
+            if (!at || at->partition->id != p->id) {
+                p->next_folded = t->retired;
+                t->retired = partition_ref(p);
+            } else if (at->partition != p) {
+                partition_release(at->partition);
+                at->partition = partition_ref(p);
+            }
         }
     }
+    m->only = m->count == 1 ? m->slots[0].page->at[0].partition : NULL;
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -263,9 +226,12 @@ struct partition_counts traffic_counts(struct traffic *t, const struct partition
         add_partition(&sum, p);
     pthread_mutex_unlock(&t->lock);
     *stored = 0;
-    for (size_t i = 0; i < m->count; i++) {
-        add_partition(&sum, m->at[i].partition);
-        *stored += atomic_load(&m->at[i].partition->bytes);
-    }
+    for (size_t i = 0; i < m->page_count; i++)
+        for (size_t j = 0; j < m->slots[i].page->count; j++) {
+            const struct partition *p = m->slots[i].page->at[j].partition;
+
+            add_partition(&sum, p);
+            *stored += atomic_load(&p->bytes);
+        }
     return sum;
 }

@@ -10,9 +10,10 @@
  * kinds begin with the whole key of their row, and no key is the beginning of another, so a bound
  * never parts a row from its cells.
  *
- * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map,
- * which shares the partitions that stayed. What a partition counts is sharded, so that counting
- * takes no lock. */
+ * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map. It
+ * has two levels, pages of partitions, and shares the pages without a change, and of the others the
+ * partitions that stayed; so a cut costs one page and the list of pages, however many partitions
+ * there are. What a partition counts is sharded, so that counting takes no lock. */
 #ifndef TABLE_PARTITION_H
 #define TABLE_PARTITION_H
 
@@ -93,32 +94,68 @@ struct partition_at {
     struct partition *partition;
 };
 
-struct partition_map {
+/* Partitions that follow one another: what one stored page lists (catalog_map.c), or all of a table
+ * whose description lists them itself. */
+struct map_page {
+    atomic_int refs;
+    uint64_t id;  /* of the stored page; 0: the description lists them */
     size_t count; /* at least 1 */
-    struct partition_at *at;
+    struct partition_at at[];
 };
 
-/* A table's partitions as its schema lists them, in the arena; every partition is new. */
-void partition_map_init(struct partition_map *m, struct arena *a, const struct schema *s);
+/* Every partition is new. Texts are copied. */
+struct map_page *map_page_new(uint64_t id, const struct schema_partition *list, size_t count);
+struct map_page *map_page_ref(struct map_page *p);
+void map_page_release(struct map_page *p);
+
+struct partition_map {
+    size_t count;           /* of partitions, at least 1 */
+    struct partition *only; /* if there is but one */
+    size_t page_count;
+    struct map_slot {
+        size_t first; /* index of its first partition */
+        struct map_page *page;
+    } * slots;
+};
+
+/* Takes over one reference to each page. */
+void partition_map_init(struct partition_map *m, struct map_page *const *pages, size_t count);
+/* The same pages. */
+void partition_map_copy(struct partition_map *m, const struct partition_map *from);
 void partition_map_release(struct partition_map *m);
 
+/* The page that partition i stands in, as an index of slots. */
+size_t partition_page(const struct partition_map *m, size_t i);
+static inline const struct partition_at *partition_at(const struct partition_map *m, size_t i)
+{
+    const struct map_slot *s = &m->slots[partition_page(m, i)];
+
+    return &s->page->at[i - s->first];
+}
+
 /* The partition of a row, by halving; `cols` are its encoded key columns. */
-size_t partition_index(const struct partition_map *m, uint8_t bucket, bytes cols);
+struct partition *partition_search(const struct partition_map *m, uint8_t bucket, bytes cols);
 static inline struct partition *partition_find(const struct partition_map *m, uint8_t bucket,
                                                bytes cols)
 {
-    return m->at[m->count == 1 ? 0 : partition_index(m, bucket, cols)].partition;
+    return m->only ? m->only : partition_search(m, bucket, cols);
 }
+/* The one that begins at this bound, or NULL. */
+struct partition_at *partition_starting(const struct partition_map *m, bytes start);
+
+/* The page of that id and first bound, or NULL. */
+struct map_page *partition_map_has(const struct partition_map *m, bytes start, uint64_t id);
 
 /* The upper bound of partition i; empty: open. */
 static inline bytes partition_end(const struct partition_map *m, size_t i)
 {
-    return i + 1 < m->count ? m->at[i + 1].start : BYTES_NONE;
+    return i + 1 < m->count ? partition_at(m, i + 1)->start : BYTES_NONE;
 }
 
 /* Below, at or above zero: the row against a bound. An empty bound is below every row. */
 int partition_compare(uint8_t bucket, bytes cols, bytes bound);
 
+struct partition *partition_new(const struct schema_partition *s);
 struct partition *partition_ref(struct partition *p);
 void partition_release(struct partition *p);
 
@@ -132,20 +169,11 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
 
 /* ---- what a table is asked for, whatever its partitions */
 
-/* Where keys lie now: bounds and ids alone (route.h). */
-struct route {
-    size_t count;
-    struct {
-        bytes start;
-        partition_id id;
-    } at[];
-};
-
 /* One a table, shared by all that were published under one id. */
 struct traffic {
     atomic_int refs;
     pthread_rwlock_t route_lock; /* nothing is called under it */
-    struct route *route;         /* the newest map's; NULL: an engine that is one map */
+    struct partition_map *route; /* the newest (route.h); NULL: an engine that is one map */
     pthread_mutex_t lock;
     struct partition *retired;      /* referenced: requests may still count there */
     struct partition_counts counts; /* of those that are gone for good */
@@ -158,6 +186,7 @@ struct traffic {
     int64_t looked_us;            /* when that was; 0: never */
     int64_t cut_us;               /* since when the same cut is under way; 0: none */
     uint64_t cut_id;              /* the first partition that it makes */
+    size_t look_at;               /* the partition at which its next look goes on */
 };
 
 struct traffic *traffic_new(void);
@@ -168,7 +197,7 @@ void traffic_release(struct traffic *t);
 void traffic_reroute(struct traffic *t, const struct partition_map *m);
 
 /* The map that follows `old`: partitions with the same id are taken over from it, the others of
- * `old` retire into `t`. `m` is not published yet. */
+ * `old` retire into `t`. `m` is not published yet, nor are pages of it that `old` has not. */
 void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
                          struct traffic *t);
 

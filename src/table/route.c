@@ -51,19 +51,30 @@ static bool bound_below(bytes bound, const struct spot *s, bool equal)
     return r < 0 || (equal && r == 0);
 }
 
-static size_t route_index(const struct route *r, const struct spot *s, bool equal)
+/* The partition that a spot is in: its page first. */
+static size_t route_index(const struct partition_map *m, const struct spot *s, bool equal)
 {
-    size_t low = 0, high = r->count;
+    size_t low = 0, high = m->page_count;
+    const struct map_slot *slot;
 
     while (high - low > 1) {
         size_t middle = low + (high - low) / 2;
 
-        if (bound_below(r->at[middle].start, s, equal))
+        if (bound_below(m->slots[middle].page->at[0].start, s, equal))
             low = middle;
         else
             high = middle;
     }
-    return low;
+    slot = &m->slots[low];
+    for (low = 0, high = slot->page->count; high - low > 1;) {
+        size_t middle = low + (high - low) / 2;
+
+        if (bound_below(slot->page->at[middle].start, s, equal))
+            low = middle;
+        else
+            high = middle;
+    }
+    return slot->first + low;
 }
 
 /* Where all spots lie, by one map; false: in several partitions. */
@@ -78,7 +89,8 @@ static bool route_spots(const struct table *t, const struct spot *spots, size_t 
         return true;
     pthread_rwlock_rdlock(&traffic->route_lock);
     for (size_t i = 0; i < count && same; i++) {
-        partition_id id = traffic->route->at[route_index(traffic->route, &spots[i], true)].id;
+        const struct partition_map *m = traffic->route;
+        partition_id id = partition_at(m, route_index(m, &spots[i], true))->partition->id;
 
         same = i == 0 || id == *out;
         *out = id;
@@ -243,7 +255,8 @@ static struct piece piece_of(struct arena *a, const struct table *t, const struc
     struct traffic *traffic = t->traffic;
     struct piece piece = {.range = *range};
     struct spot spot = spot_of(range->start);
-    const struct route *r;
+    const struct partition_map *r;
+    const struct partition_at *at;
     size_t i;
 
     if (backward) {
@@ -253,15 +266,17 @@ static struct piece piece_of(struct arena *a, const struct table *t, const struc
     pthread_rwlock_rdlock(&traffic->route_lock);
     r = traffic->route;
     i = route_index(r, &spot, !backward);
-    piece.id = r->at[i].id;
-    if (r->at[i].start.len && *bytes_u8(r->at[i].start) == spot.bucket) {
-        bytes low = bound_key(a, range->start, r->at[i].start);
+    at = partition_at(r, i);
+    piece.id = at->partition->id;
+    if (at->start.len && *bytes_u8(at->start) == spot.bucket) {
+        bytes low = bound_key(a, range->start, at->start);
 
         if (bytes_compare(low, range->start) > 0)
             piece.range.start = low;
     }
-    if (i + 1 < r->count && *bytes_u8(r->at[i + 1].start) == spot.bucket) {
-        bytes high = bound_key(a, range->start, r->at[i + 1].start);
+    at = i + 1 < r->count ? partition_at(r, i + 1) : NULL;
+    if (at && *bytes_u8(at->start) == spot.bucket) {
+        bytes high = bound_key(a, range->start, at->start);
 
         if (bytes_compare(high, range->end) < 0)
             piece.range.end = high;

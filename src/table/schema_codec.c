@@ -9,8 +9,9 @@
 
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
  * that one must not touch that knows nothing of cuts under way, version 4 for those that one must
- * not touch that takes rows of one partition-key value to be in one partition; all else is written
- * as version 1. */
+ * not touch that takes rows of one partition-key value to be in one partition, version 5 for those
+ * whose list stands in pages; all else is written as version 1. */
+#define SCHEMA_VERSION_PAGES 5
 #define SCHEMA_VERSION_VALUE_CUT 4
 #define SCHEMA_VERSION_CUT 3
 #define SCHEMA_VERSION 2
@@ -40,6 +41,7 @@ enum field {
     F_PARTITION = 40,
     F_CUT,       /* left out: none is under way */
     F_VALUE_CUT, /* left out: no */
+    F_PAGE,      /* in place of F_PARTITION */
 };
 
 static void put_text(struct buf *b, bytes text)
@@ -144,12 +146,11 @@ static bool partitions_matter(const struct schema *s)
             s->partitions[0].id != s->place.id);
 }
 
-static void put_partition(struct buf *f, const struct schema_partition *p)
+static void put_page(struct buf *f, const struct schema_page *p)
 {
     buf_put_varint(f, p->id);
     put_text(f, p->start);
-    put_number(f, p->created_us);
-    buf_put_varint(f, p->bytes);
+    buf_put_varint(f, p->count);
 }
 
 static void put_cut(struct buf *b, const struct schema_cut *cut)
@@ -159,13 +160,14 @@ static void put_cut(struct buf *b, const struct schema_cut *cut)
     buf_put_varint(&f, cut->first);
     buf_put_varint(&f, cut->count);
     for (size_t i = 0; i < cut->made_count; i++)
-        put_partition(&f, &cut->made[i]);
+        schema_put_partition(&f, &cut->made[i]);
     field_end(b, F_CUT, &f);
 }
 
 static uint8_t version_of(const struct schema *s)
 {
-    return s->value_cut        ? SCHEMA_VERSION_VALUE_CUT
+    return schema_is_paged(s)  ? SCHEMA_VERSION_PAGES
+           : s->value_cut      ? SCHEMA_VERSION_VALUE_CUT
            : s->cut.made_count ? SCHEMA_VERSION_CUT
            : is_plain(s)       ? SCHEMA_VERSION_PLAIN
                                : SCHEMA_VERSION;
@@ -229,9 +231,14 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number(&f, ix->type);
         field_end(b, F_INDEX, &f);
     }
-    for (size_t i = 0; partitions_matter(s) && i < s->partition_count; i++) {
+    for (size_t i = 0; schema_is_paged(s) && i < s->page_count; i++) {
         f = field_begin(b);
-        put_partition(&f, &s->partitions[i]);
+        put_page(&f, &s->pages[i]);
+        field_end(b, F_PAGE, &f);
+    }
+    for (size_t i = 0; !s->page_count && partitions_matter(s) && i < s->partition_count; i++) {
+        f = field_begin(b);
+        schema_put_partition(&f, &s->partitions[i]);
         field_end(b, F_PARTITION, &f);
     }
     if (s->cut.made_count)
@@ -318,13 +325,12 @@ static void read_options(struct reader *r, struct wr_table_options *o)
     o->update_full_row = flags >> 1 & 1;
 }
 
-static struct schema_partition read_partition(struct reader *r)
+static struct schema_page read_page(struct reader *r)
 {
-    struct schema_partition p = {.id = read_varint(r)};
+    struct schema_page p = {.id = read_varint(r)};
 
     p.start = read_text(r);
-    p.created_us = read_number(r);
-    p.bytes = read_varint(r);
+    p.count = read_varint(r);
     return p;
 }
 
@@ -344,7 +350,7 @@ static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
             made = more;
             room *= 2;
         }
-        made[cut->made_count++] = read_partition(r);
+        made[cut->made_count++] = schema_read_partition(r);
     }
     cut->made = made;
 }
@@ -358,21 +364,46 @@ static bool cut_fits(const struct schema *s)
     if (!cut->made_count)
         return true;
     if (!cut->count || cut->first >= s->partition_count ||
-        cut->count > s->partition_count - cut->first ||
-        !bytes_equal(cut->made[0].start, s->partitions[cut->first].start))
+        cut->count > s->partition_count - cut->first)
         return false;
     for (size_t i = 1; i < cut->made_count; i++)
         if (bytes_compare(cut->made[i - 1].start, cut->made[i].start) >= 0)
             return false;
+    if (s->page_count) /* what it is about is known when the pages are (catalog_map.c) */
+        return true;
+    if (!bytes_equal(cut->made[0].start, s->partitions[cut->first].start))
+        return false;
     return cut->first + cut->count == s->partition_count ||
            bytes_compare(cut->made[cut->made_count - 1].start,
                          s->partitions[cut->first + cut->count].start) < 0;
+}
+
+static bool pages_fit(struct schema *s)
+{
+    if (s->partition_count)
+        return false;
+    for (size_t i = 0; i < s->page_count; i++) {
+        const struct schema_page *p = &s->pages[i];
+
+        if (!p->id || !p->count || p->count > UINT32_MAX ||
+            (i ? bytes_compare(s->pages[i - 1].start, p->start) >= 0 : p->start.len != 0))
+            return false;
+        s->partition_count += p->count;
+    }
+    return true;
 }
 
 /* Partitions in order, the first one open; tables from before there was a list have splits. */
 static int read_cuts(struct ctx *c, struct schema *s)
 {
     s->partition_place = s->place.id;
+    if (s->page_count) {
+        s->partitions = NULL;
+        s->d.split_count = 0;
+        return pages_fit(s) && cut_fits(s)
+                   ? E_OK
+                   : fail(c, E_CORRUPT, "A stored table description has pages that do not fit.");
+    }
     if (!s->partition_count && schema_partitions_init(c, s)) {
         ctx_clear(c); /* what was stored is wrong, not what was asked for */
         return fail(c, E_CORRUPT, "A stored table description has a bound that is no key value.");
@@ -397,14 +428,15 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     struct wr_index_meta *indexes;
     struct wr_value *splits;
     struct schema_partition *partitions;
+    struct schema_page *pages;
     struct wr_table_description *d = &out->d;
     bytes layout = BYTES_NONE, mirror = BYTES_NONE;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_VALUE_CUT) && !r.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_PAGES) && !r.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_VALUE_CUT);
+                    version, SCHEMA_VERSION_PAGES);
     count_fields(r, counts);
     d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
     d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
@@ -412,6 +444,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
     partitions = ARENA_ARRAY(&c->arena, struct schema_partition, counts[F_PARTITION]);
     out->partitions = partitions;
+    out->pages = pages = ARENA_ARRAY(&c->arena, struct schema_page, counts[F_PAGE]);
     while (reader_left(&r) && !r.bad) {
         uint8_t tag = read_u8(&r), flags;
         bytes payload = read_text(&r);
@@ -480,8 +513,12 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->split_count++;
             break;
         case F_PARTITION:
-            *partitions++ = read_partition(&f);
+            *partitions++ = schema_read_partition(&f);
             out->partition_count++;
+            break;
+        case F_PAGE:
+            *pages++ = read_page(&f);
+            out->page_count++;
             break;
         case F_CUT:
             read_cut(c, &f, &out->cut);

@@ -43,6 +43,7 @@ int schema_partitions_init(struct ctx *c, struct schema *s)
         }
     s->partitions = p;
     s->partition_count = count;
+    s->page_count = 0;
     s->partition_place = s->place.id;
     return E_OK;
 }
@@ -56,6 +57,7 @@ int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partiti
     }
     s->partitions = list;
     s->partition_count = count;
+    s->page_count = 0;
     s->partition_place = s->place.id;
     return schema_splits_init(c, s);
 }
@@ -91,19 +93,4 @@ int schema_splits_init(struct ctx *c, struct schema *s)
     }
     s->d.splits = splits;
     return E_OK;
-}
-
-int schema_recut(struct ctx *c, const struct schema *old, const struct schema_partition *partitions,
-                 size_t count, struct schema **out)
-{
-    struct schema *s = ARENA_NEW(&c->arena, struct schema);
-
-    *s = *old;
-    s->version++;
-    s->partitions = partitions;
-    s->partition_count = count;
-    s->partition_place = s->place.id;
-    s->cut = (struct schema_cut){0};
-    *out = s;
-    return schema_splits_init(c, s);
 }

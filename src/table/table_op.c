@@ -5,6 +5,7 @@
 #include "table/catalog_own.h"
 
 #include "table/key.h"
+#include "table/edits.h"
 #include "table/name.h"
 #include "table/rekey.h"
 
@@ -15,10 +16,9 @@ struct table_op {
     struct call *call;
     bytes name;
     struct table *next; /* to publish; NULL: the table goes */
-    struct edit edits[4];
-    size_t edit_count;
-    struct guard guards[2]; /* where others change tables, too */
-    size_t guard_count;
+    struct edits edits;
+    struct guard guards[2];
+    size_t guard_count; /* 0: there is no need of any (catalog_guards) */
     int tries;
     struct job job; /* what may block: a new partition is made, the table is read again */
 };
@@ -40,28 +40,18 @@ static int check_rate(struct call *call)
     return E_OK;
 }
 
-static void op_edit(struct batch *b, struct table_op *op, enum edit_type type, bytes key,
-                    bytes value)
+static void op_edit(struct table_op *op, enum edit_type type, bytes key, bytes value)
 {
-    op->edits[b->edit_count++] = (struct edit){type, key, value};
-    b->edits = op->edits;
+    edits_add(&op->edits, type, key, value);
 }
 
-/* Stores `s` under its name and makes the table to publish. */
-static int op_put(struct table_op *op, struct batch *b, const struct schema *s)
+/* Stores `s` under its name, in place of `old`, and makes the table to publish. */
+static int op_put(struct table_op *op, const struct table *old, const struct schema *s)
 {
-    struct ctx *c = &op->call->c;
-    struct buf stored;
-
-    buf_init(&stored, &c->arena, 512);
-    schema_encode(&stored, s);
-    TRY(catalog_table_new(c, op->call->db->catalog, buf_bytes(&stored), &op->next));
-    op_edit(b, op, EDIT_PUT, catalog_table_key(&c->arena, s->instance, s->d.table),
-            buf_bytes(&stored));
-    return E_OK;
+    return catalog_store(&op->call->c, op->call->db->catalog, old, s, &op->edits, &op->next);
 }
 
-static int create_table(struct table_op *op, struct batch *b, struct table *old)
+static int create_table(struct table_op *op, struct table *old)
 {
     struct call *call = op->call;
     struct catalog *cat = call->db->catalog;
@@ -75,8 +65,8 @@ static int create_table(struct table_op *op, struct batch *b, struct table *old)
         (size_t)call->db->limits.tables_per_instance_max)
         return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.",
                     (int)call->db->limits.tables_per_instance_max);
-    TRY(op_put(op, b, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
-    op_edit(b, op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
+    TRY(op_put(op, NULL, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
+    op_edit(op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
             catalog_number_value(&c->arena, id + 1ull));
     op->guards[op->guard_count++] = (struct guard){catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
                                                    catalog_number_value(&c->arena, id), id == 1};
@@ -85,54 +75,55 @@ static int create_table(struct table_op *op, struct batch *b, struct table *old)
 }
 
 /* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
- * was about to have. */
+ * was about to have: those that stand in pages are named by a mark, for the pages stay. */
 static bytes dropped_value(struct arena *a, const struct catalog *cat, const struct schema *s,
                            int64_t now_ms)
 {
+    size_t listed = s->page_count ? 0 : s->partition_count;
     struct buf b;
 
-    buf_init(&b, a, 8 + 8 * (s->partition_count + s->cut.made_count));
+    buf_init(&b, a, 9 + 8 * (listed + s->cut.made_count));
     store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
     buf_commit(&b, 8);
+    if (s->page_count)
+        buf_put_u8(&b, CATALOG_DROPPED_PAGED);
     if (cat->db->caps & ENGINE_ONE_MAP)
         return buf_bytes(&b);
-    for (size_t i = 0; i < s->partition_count + s->cut.made_count; i++) {
-        store_u64(buf_reserve(&b, 8), i < s->partition_count
-                                          ? s->partitions[i].id
-                                          : s->cut.made[i - s->partition_count].id);
+    for (size_t i = 0; i < listed + s->cut.made_count; i++) {
+        store_u64(buf_reserve(&b, 8),
+                  i < listed ? s->partitions[i].id : s->cut.made[i - listed].id);
         buf_commit(&b, 8);
     }
     return buf_bytes(&b);
 }
 
-static int delete_table(struct table_op *op, struct batch *b, struct table *old)
+static int delete_table(struct table_op *op, struct table *old)
 {
     struct ctx *c = &op->call->c;
 
-    op_edit(b, op, EDIT_DELETE,
+    op_edit(op, EDIT_DELETE,
             catalog_table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
-    op_edit(b, op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
+    op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
             dropped_value(&c->arena, op->call->db->catalog, &old->schema, op->call->now_ms));
     if (old->schema.mirror.id)
-        op_edit(b, op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.mirror.id),
+        op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.mirror.id),
                 catalog_number_value(&c->arena, (uint64_t)op->call->now_ms));
     if (old->schema.mirror.id)
-        op_edit(b, op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
+        op_edit(op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
     return E_OK;
 }
 
-static int set_status(struct table_op *op, struct batch *b, struct table *old,
-                      enum wr_table_status status)
+static int set_status(struct table_op *op, struct table *old, enum wr_table_status status)
 {
     struct schema s = old->schema;
 
     s.version++;
     s.d.status = status;
-    return op_put(op, b, &s);
+    return op_put(op, old, &s);
 }
 
 /* Gives the table a mirror in another layout, which the rekeyer then fills. */
-static int rekey_start(struct table_op *op, struct batch *b, struct table *old)
+static int rekey_start(struct table_op *op, struct table *old)
 {
     struct call *call = op->call;
     struct ctx *c = &call->c;
@@ -143,27 +134,27 @@ static int rekey_start(struct table_op *op, struct batch *b, struct table *old)
     s.mirror.id = call->db->catalog->next_id;
     s.rekey = REKEY_COPYING;
     s.has_detached = atomic_load(&old->has_detached);
-    TRY(op_put(op, b, &s));
-    op_edit(b, op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
+    TRY(op_put(op, old, &s));
+    op_edit(op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
             catalog_number_value(&c->arena, s.mirror.id + 1ull));
     call->db->catalog->next_id++;
     return E_OK;
 }
 
-static int rekey_table(struct table_op *op, struct batch *b, struct table *old)
+static int rekey_table(struct table_op *op, struct table *old)
 {
     struct schema s = old->schema;
 
     if (op->call->req->rekey_table.action == WR_REKEY_START)
-        return rekey_start(op, b, old);
+        return rekey_start(op, old);
     TRY(rekey_check_cancel(op->call, &s));
     s.version++;
     s.rekey = REKEY_CANCELLING;
     s.has_detached = atomic_load(&old->has_detached);
-    return op_put(op, b, &s);
+    return op_put(op, old, &s);
 }
 
-static int change_table(struct table_op *op, struct batch *b, struct table *old)
+static int change_table(struct table_op *op, struct table *old)
 {
     struct call *call = op->call;
     const struct wr_request *req = call->req;
@@ -174,18 +165,18 @@ static int change_table(struct table_op *op, struct batch *b, struct table *old)
         return fail_code(&call->c, E_NOT_EXIST);
     switch (req->op) {
     case WR_OP_DELETE_TABLE:
-        return delete_table(op, b, old);
+        return delete_table(op, old);
     case WR_OP_LOAD_TABLE:
-        return set_status(op, b, old, WR_TABLE_ACTIVE);
+        return set_status(op, old, WR_TABLE_ACTIVE);
     case WR_OP_UNLOAD_TABLE:
-        return set_status(op, b, old, WR_TABLE_INACTIVE);
+        return set_status(op, old, WR_TABLE_INACTIVE);
     case WR_OP_REKEY_TABLE:
         /* Every write must go to both places, the other servers' too. */
         if (catalog_is_shared(call->db->catalog))
             return fail(&call->c, E_UNSUPPORTED,
                         "A table is not rekeyed where several servers share the data. Copy it to "
                         "a new table.");
-        return rekey_table(op, b, old);
+        return rekey_table(op, old);
     case WR_OP_UPDATE_TABLE:
         TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
         break;
@@ -197,7 +188,7 @@ static int change_table(struct table_op *op, struct batch *b, struct table *old)
         break;
     }
     s->has_detached = atomic_load(&old->has_detached);
-    return op_put(op, b, s);
+    return op_put(op, old, s);
 }
 
 static void op_end(struct table_op *op, struct run_list *woken)
@@ -243,7 +234,7 @@ static void op_done(void *arg, int code)
     if (call->req->op == WR_OP_REKEY_TABLE)
         rekey_describe(call, &op->next->schema);
     else if (op->next)
-        schema_describe(&call->c.arena, &op->next->schema, &call->reply.description);
+        catalog_describe(&call->c, op->next, &call->reply.description);
     catalog_publish(cat, call->req->instance, op->name, op->next);
     if (catalog_is_shared(cat))
         engine_tell(call->db->engine,
@@ -255,13 +246,12 @@ static void op_done(void *arg, int code)
 static void op_apply(struct table_op *op)
 {
     struct call *call = op->call;
-    struct batch batch = {
-        .partition = PARTITION_SYSTEM, .edits = op->edits, .edit_count = op->edit_count};
+    struct batch batch = {.partition = PARTITION_SYSTEM,
+                          .guards = op->guards,
+                          .guard_count = op->guard_count,
+                          .edits = op->edits.items,
+                          .edit_count = op->edits.count};
 
-    if (catalog_is_shared(call->db->catalog)) {
-        batch.guards = op->guards;
-        batch.guard_count = op->guard_count;
-    }
     engine_apply(&call->c, call->db->engine, &batch, op_done, op);
 }
 
@@ -271,11 +261,11 @@ static void op_create(struct job *self)
 {
     struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
     struct call *call = op->call;
-    const struct schema *s = &op->next->schema;
+    const struct partition_map *m = &op->next->partitions;
     int code = E_OK;
 
-    for (size_t i = 0; i < s->partition_count && !code; i++) {
-        struct partition_spec spec = {.id = s->partitions[i].id};
+    for (size_t i = 0; i < m->count && !code; i++) {
+        struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
 
         code = engine_create(&call->c, call->db->engine, &spec);
     }
@@ -289,7 +279,6 @@ static void op_run(struct latch *l, struct run_list *woken)
 {
     struct table_op *op = PORT_CONTAINER(l, struct table_op, latch);
     struct call *call = op->call;
-    struct batch batch = {.partition = PARTITION_SYSTEM};
     struct table *old = catalog_get(call->db->catalog, call->req->instance, op->name);
     int code = op->tries ? E_OK : check_rate(call);
 
@@ -297,15 +286,16 @@ static void op_run(struct latch *l, struct run_list *woken)
         (struct guard){catalog_table_key(&call->c.arena, call->req->instance, op->name),
                        old ? arena_copy(&call->c.arena, old->stored) : BYTES_NONE, old == NULL};
     op->guard_count = 1;
+    op->edits = (struct edits){.arena = &call->c.arena};
     if (!code)
-        code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, &batch, old)
-                                                   : change_table(op, &batch, old);
+        code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, old) : change_table(op, old);
+    if (!catalog_guards(call->db->catalog, old))
+        op->guard_count = 0;
     table_release(old);
     if (code) {
         op_end(op, woken);
         return;
     }
-    op->edit_count = batch.edit_count;
     if (call->req->op == WR_OP_CREATE_TABLE && !(call->db->caps & ENGINE_ONE_MAP)) {
         op->job.run = op_create;
         sweeper_submit(call->db->sweeper, &op->job);
@@ -359,7 +349,7 @@ static void describe_table(struct call *call)
         catalog_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
 
     if (t) {
-        schema_describe(&call->c.arena, &t->schema, &call->reply.description);
+        catalog_describe(&call->c, t, &call->reply.description);
         table_release(t);
     } else {
         fail_code(&call->c, E_NOT_EXIST);

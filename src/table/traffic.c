@@ -75,7 +75,8 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
     struct partition_counts counts = traffic_counts(t->traffic, m, &out->stored_bytes);
 
     for (size_t i = 0; i < m->count; i++) {
-        const struct partition *p = m->at[i].partition;
+        const struct partition_at *at = partition_at(m, i);
+        const struct partition *p = at->partition;
         struct partition_counts own = partition_counts(p);
         struct told_bound begin, end;
 
@@ -83,7 +84,7 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
         list[i].creation_us = p->created_us;
         list[i].stored_bytes = atomic_load(&p->bytes);
         list[i].traffic = figures(&own, &p->balance, &s->d.reserved, m->count);
-        TRY(read_bound(c, s, m->at[i].start, WR_INF_MIN, &begin));
+        TRY(read_bound(c, s, at->start, WR_INF_MIN, &begin));
         TRY(read_bound(c, s, partition_end(m, i), WR_INF_MAX, &end));
         list[i].begin = begin.first;
         list[i].begin_bucket = begin.bucket;

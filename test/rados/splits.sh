@@ -73,7 +73,8 @@ both_load() { # both_load A FILE_A B FILE_B RETRY_A: true if B's load succeeded
 
 # ---- two servers write, and both cut ----
 
-small=(--set partition_bytes_max=300000)
+# The list of partitions stands in pages from the third one on.
+small=(--set partition_bytes_max=300000 --set map_page_partitions=2)
 two_servers() { # two_servers KIND
     rm -f "$work"/*.acked "$work"/*.log
     rows "$1" 1 8000 >"$work/low"
@@ -145,7 +146,7 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     rows $kind 1 8000 >"$work/low"
     rows $kind 5001 13000 >"$work/high"
     # The other server never begins a cut; it only ends what the first one left.
-    export WR_FAULT=$point:crash:1
+    export WR_FAULT=$point:crash:3 # when the list stands in pages
     start dies "$point" "${small[@]}"
     export WR_FAULT=recut_begin:error:1+
     start lives "$point" "${small[@]}"
@@ -159,9 +160,9 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     check "$point: the server died" bash -c "! kill -0 ${pids[dies]} 2>/dev/null"
     check "$point: rows" all_there lives "$work/low" "$work/high"
     # At the first two it may die before it has told anybody: who reads the description next finds the note.
-    [[ $point = recut_noted || $point = recut_before_engine ]] || check "$point: cut all the same" cut_into lives 2
+    [[ $point = recut_noted || $point = recut_before_engine ]] || check "$point: cut all the same" cut_into lives 3
     start again "$point" "${small[@]}"
-    check "$point: cut" cut_into again 2
+    check "$point: cut" cut_into again 3
     check "$point: goes on" load again "$work/low" 30
     check "$point: rows after" all_there again "$work/low" "$work/high"
     check "$point: digest" same again lives

@@ -107,25 +107,86 @@ static void test_middle(void **state)
 
 /* ---- maps */
 
-static struct partition_at ats[] = {{{NULL, 0}, NULL},
-                                    {{"\0b", 2}, NULL},
-                                    {{"\0bb", 3}, NULL},
-                                    {{"\2", 1}, NULL},
-                                    {{"\2x", 2}, NULL}};
-static const struct partition_map map = {PORT_COUNT(ats), ats};
+static const struct schema_partition list[] = {{.id = 10},
+                                               {.id = 11, .start = BYTES_LIT("\0b")},
+                                               {.id = 12, .start = BYTES_LIT("\0bb")},
+                                               {.id = 13, .start = BYTES_LIT("\2")},
+                                               {.id = 14, .start = BYTES_LIT("\2x")}};
+static struct partition_map map;
+
+/* The list in pages of so many. */
+static void map_of(size_t page)
+{
+    struct map_page *pages[PORT_COUNT(list)];
+    size_t n = 0;
+
+    for (size_t i = 0; i < PORT_COUNT(list); i += page)
+        pages[n++] = map_page_new(i + 1, list + i,
+                                  page < PORT_COUNT(list) - i ? page : PORT_COUNT(list) - i);
+    partition_map_init(&map, pages, n);
+}
+
+static size_t index_of(uint8_t bucket, bytes cols)
+{
+    return (size_t)partition_find(&map, bucket, cols)->id - 10;
+}
 
 static void test_index(void **state)
 {
     (void)state;
-    assert_int_equal(partition_index(&map, 0, BYTES_LIT("")), 0);
-    assert_int_equal(partition_index(&map, 0, BYTES_LIT("a")), 0);
-    assert_int_equal(partition_index(&map, 0, BYTES_LIT("b")), 1);
-    assert_int_equal(partition_index(&map, 0, BYTES_LIT("ba")), 1);
-    assert_int_equal(partition_index(&map, 0, BYTES_LIT("bb")), 2);
-    assert_int_equal(partition_index(&map, 1, BYTES_LIT("a")), 2);
-    assert_int_equal(partition_index(&map, 2, BYTES_LIT("a")), 3);
-    assert_int_equal(partition_index(&map, 2, BYTES_LIT("x1")), 4);
-    assert_int_equal(partition_index(&map, 255, BYTES_LIT("")), 4);
+    for (size_t page = 1; page <= PORT_COUNT(list); page++) {
+        map_of(page);
+        assert_int_equal(map.count, 5);
+        assert_int_equal(index_of(0, BYTES_LIT("")), 0);
+        assert_int_equal(index_of(0, BYTES_LIT("a")), 0);
+        assert_int_equal(index_of(0, BYTES_LIT("b")), 1);
+        assert_int_equal(index_of(0, BYTES_LIT("ba")), 1);
+        assert_int_equal(index_of(0, BYTES_LIT("bb")), 2);
+        assert_int_equal(index_of(1, BYTES_LIT("a")), 2);
+        assert_int_equal(index_of(2, BYTES_LIT("a")), 3);
+        assert_int_equal(index_of(2, BYTES_LIT("x1")), 4);
+        assert_int_equal(index_of(255, BYTES_LIT("")), 4);
+        for (size_t i = 0; i < PORT_COUNT(list); i++) {
+            assert_int_equal(partition_at(&map, i)->partition->id, list[i].id);
+            assert_ptr_equal(partition_starting(&map, list[i].start), partition_at(&map, i));
+        }
+        assert_null(partition_starting(&map, BYTES_LIT("\0ba")));
+        partition_map_release(&map);
+    }
+}
+
+/* A map that follows another one shares what is the same and counts on where it was. */
+static void test_adopt(void **state)
+{
+    struct schema_partition next[] = {
+        list[0], list[1], {.id = 20, .start = BYTES_LIT("\0bc")}, list[2]};
+    struct map_page *pages[3];
+    struct partition_map after;
+    struct traffic *t = traffic_new();
+    struct partition_counts counts;
+    uint64_t stored;
+
+    (void)state;
+    map_of(2); /* b | bb, 2 | 2x */
+    atomic_store(&map.slots[0].page->at[1].partition->shards[0].reads, 7);
+    atomic_store(&map.slots[1].page->at[0].partition->shards[1].reads, 5);
+    next[3] = list[3]; /* bb became bc, and 2 stays */
+    pages[0] = map_page_new(77, next, 2);
+    pages[1] = map_page_new(78, next + 2, 2);
+    pages[2] = map_page_ref(map.slots[2].page);
+    partition_map_init(&after, pages, 3);
+    partition_map_adopt(&after, &map, t);
+    assert_ptr_equal(partition_at(&after, 1)->partition, partition_at(&map, 1)->partition);
+    assert_ptr_equal(partition_at(&after, 3)->partition, partition_at(&map, 3)->partition);
+    assert_int_equal(partition_at(&after, 2)->partition->id, 20);
+    assert_ptr_equal(t->retired, partition_at(&map, 2)->partition);
+    assert_null(t->retired->next_folded);
+    partition_map_release(&map);
+    counts = traffic_counts(t, &after, &stored);
+    assert_int_equal(counts.reads, 12);
+    assert_null(t->retired); /* nobody has it any more */
+    partition_map_release(&after);
+    traffic_release(t);
 }
 
 static bool holds(const struct partition_spec *s, bytes key)
@@ -145,6 +206,7 @@ static void test_spec(void **state)
 
     (void)state;
     arena_init(&a, NULL, 0);
+    map_of(2);
     for (int bucket = 0; bucket < 4; bucket++)
         for (int kind = 1; kind <= 5; kind++)
             for (size_t c = 0; c < PORT_COUNT(columns); c++) {
@@ -154,13 +216,14 @@ static void test_spec(void **state)
 
                 memcpy(key + 6, columns[c], len);
                 for (size_t i = 0; i < map.count; i++) {
-                    struct partition_spec s =
-                        partition_spec(&a, 7, 1, map.at[i].start, partition_end(&map, i));
+                    struct partition_spec s = partition_spec(&a, 7, 1, partition_at(&map, i)->start,
+                                                             partition_end(&map, i));
 
                     assert_int_equal(holds(&s, bytes_of(key, 6 + len)),
-                                     i == partition_index(&map, (uint8_t)bucket, cols));
+                                     i == index_of((uint8_t)bucket, cols));
                 }
             }
+    partition_map_release(&map);
     arena_release(&a);
 }
 
@@ -169,6 +232,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_size),   cmocka_unit_test(test_load),  cmocka_unit_test(test_merge),
         cmocka_unit_test(test_middle), cmocka_unit_test(test_index), cmocka_unit_test(test_spec),
+        cmocka_unit_test(test_adopt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,12 +12,11 @@
 
 /* Bounds as in a table that is cut between values and inside of one: "b" has outgrown a partition,
  * and goes on at "b5" and "b8". */
-static struct partition parts[] = {{.id = 10}, {.id = 11}, {.id = 12}, {.id = 13}, {.id = 14}};
-static struct partition_at ats[] = {{{NULL, 0}, &parts[0]},
-                                    {{"\0b5", 3}, &parts[1]},
-                                    {{"\0b8", 3}, &parts[2]},
-                                    {{"\0c", 2}, &parts[3]},
-                                    {{"\1", 1}, &parts[4]}};
+static const struct schema_partition parts[] = {{.id = 10},
+                                                {.id = 11, .start = BYTES_LIT("\0b5")},
+                                                {.id = 12, .start = BYTES_LIT("\0b8")},
+                                                {.id = 13, .start = BYTES_LIT("\0c")},
+                                                {.id = 14, .start = BYTES_LIT("\1")}};
 
 static struct table table_of(const struct partition_map *m)
 {
@@ -32,14 +31,18 @@ static struct table table_of(const struct partition_map *m)
 
 static void test_rows_of_one_partition(void **state)
 {
-    const struct partition_map map = {PORT_COUNT(ats), ats};
+    struct map_page *pages[] = {map_page_new(1, parts, 2), map_page_new(2, parts + 2, 3)};
+    struct partition_map map;
     const bytes low[] = {BYTES_LIT("a9"), BYTES_LIT("b0"), BYTES_LIT("b4")};
     const bytes high[] = {BYTES_LIT("b8"), BYTES_LIT("b9"), BYTES_LIT("bz")};
     const bytes across[] = {BYTES_LIT("b5"), BYTES_LIT("b7"), BYTES_LIT("b8")};
-    struct table t = table_of(&map);
     partition_id id;
+    struct table t;
 
     (void)state;
+    partition_map_init(&map, pages, PORT_COUNT(pages));
+    t = table_of(&map);
+    partition_map_release(&map);
     assert_true(route_find_rows(&t, low, 3, &id));
     assert_int_equal(id, 10);
     assert_true(route_find_rows(&t, high, 3, &id));
