@@ -313,11 +313,6 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
 /* ---- numbers ---- */
 
-bool catalog_is_shared(const struct catalog *cat)
-{
-    return wr_is_shared(cat->db);
-}
-
 uint64_t catalog_next_number(struct catalog *cat)
 {
     uint64_t now = (uint64_t)clock_wall_us(&cat->db->clock);
@@ -326,7 +321,7 @@ uint64_t catalog_next_number(struct catalog *cat)
     do
         next = last + 1 > now ? last + 1 : now;
     while (!atomic_compare_exchange_weak(&cat->number, &last, next));
-    return catalog_is_shared(cat) ? next * SLOTS + cat->slot : next;
+    return wr_is_shared(cat->db) ? next * SLOTS + cat->slot : next;
 }
 
 int catalog_lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
@@ -462,8 +457,8 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
         code = catalog_load(c, cat);
     cat->next_id = next_id ? (uint32_t)next_id : 1;
     /* The lease is the others', too; the slot keeps our numbers apart from theirs. */
-    atomic_store(&cat->number, lease > now && !catalog_is_shared(cat) ? lease : now);
-    if (!code && catalog_is_shared(cat))
+    atomic_store(&cat->number, lease > now && !wr_is_shared(cat->db) ? lease : now);
+    if (!code && wr_is_shared(cat->db))
         code = slot_take(c, cat);
     if (!code)
         code = lease_first(c, cat);
@@ -488,7 +483,7 @@ void catalog_close(struct catalog *cat)
     if (!cat)
         return;
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (!catalog_is_shared(cat)) /* others may be ahead of us */
+    if (!wr_is_shared(cat->db)) /* others may be ahead of us */
         catalog_lease_store(&c, cat, atomic_load(&cat->number) + 1);
     ctx_release(&c);
     for (int b = 0; b < CATALOG_BUCKETS; b++)

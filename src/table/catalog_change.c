@@ -137,7 +137,7 @@ static void mark_done(void *arg, int code)
         return;
     }
     catalog_publish(db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
-    if (catalog_is_shared(db->catalog))
+    if (wr_is_shared(db))
         engine_tell(
             db->engine,
             catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),

@@ -294,7 +294,7 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
 
 bool catalog_guards(const struct catalog *cat, const struct table *old)
 {
-    return catalog_is_shared(cat) || (old && old->schema.page_count);
+    return wr_is_shared(cat->db) || (old && old->schema.page_count);
 }
 
 /* ---- another list ---- */

@@ -163,7 +163,7 @@ int catalog_start(struct ctx *c, struct catalog *cat)
 {
     int code;
 
-    if (!catalog_is_shared(cat))
+    if (!wr_is_shared(cat->db))
         return E_OK;
     cat->started = true;
     code = catch_up(c, cat);
@@ -193,7 +193,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
 {
     int64_t now, age;
 
-    if (!catalog_is_shared(cat))
+    if (!wr_is_shared(cat->db))
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
     if (!is_stale(cat) && now < atomic_load(&cat->good_until_ms) - ENGINE_TOUCH_MS / 2)

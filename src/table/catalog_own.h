@@ -58,9 +58,6 @@ struct catalog {
     uint64_t slot; /* tells our numbers from those of the others */
 };
 
-/* Is the data open in other processes, too? */
-bool catalog_is_shared(const struct catalog *cat);
-
 /* ---- stored keys and values, in the arena ---- */
 
 bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);

@@ -44,23 +44,6 @@ enum field {
     F_PAGE,      /* in place of F_PARTITION */
 };
 
-static void put_text(struct buf *b, bytes text)
-{
-    buf_put_varint(b, text.len);
-    buf_put_bytes(b, text);
-}
-
-static bytes read_text(struct reader *r)
-{
-    uint64_t n = read_varint(r);
-
-    if (n > reader_left(r)) {
-        r->bad = true;
-        return BYTES_NONE;
-    }
-    return read_bytes(r, n);
-}
-
 static void put_number(struct buf *b, int64_t v)
 {
     buf_put_varint(b, zigzag(v));
@@ -83,7 +66,7 @@ static struct buf field_begin(struct buf *b)
 static void field_end(struct buf *b, enum field tag, struct buf *f)
 {
     buf_put_u8(b, (uint8_t)tag);
-    put_text(b, buf_bytes(f));
+    buf_put_counted(b, buf_bytes(f));
 }
 
 static void put_number_field(struct buf *b, enum field tag, int64_t v)
@@ -99,7 +82,7 @@ static struct wr_value read_value(struct reader *r)
     struct wr_value v = {.type = read_u8(r)};
 
     if (value_is_bytes(v.type))
-        v.bytes = read_text(r);
+        v.bytes = read_counted(r);
     else
         v.integer = (int64_t)read_u64(r);
     if (v.type == WR_BOOLEAN) {
@@ -116,10 +99,10 @@ static void put_stream(struct buf *b, const struct wr_table_description *d)
     buf_put_u8(&f, d->stream.enable);
     put_number(&f, d->stream.expiration_h);
     put_number(&f, d->stream_enable_us);
-    put_text(&f, d->stream_id);
+    buf_put_counted(&f, d->stream_id);
     buf_put_varint(&f, d->stream.column_count);
     for (size_t i = 0; i < d->stream.column_count; i++)
-        put_text(&f, d->stream.columns_to_get[i]);
+        buf_put_counted(&f, d->stream.columns_to_get[i]);
     field_end(b, F_STREAM, &f);
 }
 
@@ -127,7 +110,7 @@ static void put_names(struct buf *b, const bytes *names, size_t count)
 {
     buf_put_varint(b, count);
     for (size_t i = 0; i < count; i++)
-        put_text(b, names[i]);
+        buf_put_counted(b, names[i]);
 }
 
 static bool is_plain(const struct schema *s)
@@ -149,7 +132,7 @@ static bool partitions_matter(const struct schema *s)
 static void put_page(struct buf *f, const struct schema_page *p)
 {
     buf_put_varint(f, p->id);
-    put_text(f, p->start);
+    buf_put_counted(f, p->start);
     buf_put_varint(f, p->count);
 }
 
@@ -182,12 +165,12 @@ void schema_encode(struct buf *b, const struct schema *s)
     put_number_field(b, F_ID, s->id);
     put_number_field(b, F_VERSION, (int64_t)s->version);
     buf_put_u8(b, F_INSTANCE);
-    put_text(b, s->instance);
+    buf_put_counted(b, s->instance);
     buf_put_u8(b, F_TABLE);
-    put_text(b, d->table);
+    buf_put_counted(b, d->table);
     for (size_t i = 0; i < d->key_count; i++) {
         f = field_begin(b);
-        put_text(&f, d->key[i].name);
+        buf_put_counted(&f, d->key[i].name);
         buf_put_u8(&f, (uint8_t)d->key[i].type);
         buf_put_varint(&f, d->key[i].length);
         buf_put_u8(&f, (uint8_t)(d->key[i].descending | d->key[i].auto_increment << 1));
@@ -195,7 +178,7 @@ void schema_encode(struct buf *b, const struct schema *s)
     }
     for (size_t i = 0; i < d->defined_count; i++) {
         f = field_begin(b);
-        put_text(&f, d->defined[i].name);
+        buf_put_counted(&f, d->defined[i].name);
         buf_put_u8(&f, (uint8_t)d->defined[i].type);
         field_end(b, F_DEFINED, &f);
     }
@@ -217,14 +200,14 @@ void schema_encode(struct buf *b, const struct schema *s)
     f = field_begin(b);
     buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
     put_number(&f, d->sse.key_type);
-    put_text(&f, d->sse.key_id);
-    put_text(&f, d->sse.role_arn);
+    buf_put_counted(&f, d->sse.key_id);
+    buf_put_counted(&f, d->sse.role_arn);
     field_end(b, F_SSE, &f);
     for (size_t i = 0; i < d->index_count; i++) {
         const struct wr_index_meta *ix = &d->indexes[i];
 
         f = field_begin(b);
-        put_text(&f, ix->name);
+        buf_put_counted(&f, ix->name);
         put_names(&f, ix->key_columns, ix->key_column_count);
         put_names(&f, ix->defined_columns, ix->defined_column_count);
         put_number(&f, ix->update_mode);
@@ -253,14 +236,14 @@ void schema_encode(struct buf *b, const struct schema *s)
     if (is_plain(s))
         return;
     buf_put_u8(b, F_LAYOUT);
-    put_text(b, layout_format(b->arena, &s->place.layout, d->key));
+    buf_put_counted(b, layout_format(b->arena, &s->place.layout, d->key));
     put_number_field(b, F_PLACE_ID, s->place.id);
     if (!s->mirror.id)
         return;
     f = field_begin(b);
     put_number(&f, s->mirror.id);
     buf_put_u8(&f, (uint8_t)s->rekey);
-    put_text(&f, layout_format(b->arena, &s->mirror.layout, d->key));
+    buf_put_counted(&f, layout_format(b->arena, &s->mirror.layout, d->key));
     field_end(b, F_MIRROR, &f);
 }
 
@@ -270,7 +253,7 @@ static void count_fields(struct reader r, size_t counts[256])
     memset(counts, 0, 256 * sizeof(*counts));
     while (reader_left(&r) && !r.bad) {
         counts[read_u8(&r)]++;
-        read_text(&r);
+        read_counted(&r);
     }
 }
 
@@ -285,7 +268,7 @@ static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
     }
     names = ARENA_ARRAY(&c->arena, bytes, n);
     for (size_t i = 0; i < n; i++)
-        names[i] = read_text(r);
+        names[i] = read_counted(r);
     *count = n;
     return names;
 }
@@ -297,13 +280,13 @@ static void read_stream(struct ctx *c, struct reader *r, struct wr_table_descrip
     d->stream.has_expiration = d->stream.enable;
     d->stream.expiration_h = (int32_t)read_number(r);
     d->stream_enable_us = read_number(r);
-    d->stream_id = read_text(r);
+    d->stream_id = read_counted(r);
     d->stream.columns_to_get = read_names(c, r, &d->stream.column_count);
 }
 
 static void read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
 {
-    ix->name = read_text(r);
+    ix->name = read_counted(r);
     ix->key_columns = read_names(c, r, &ix->key_column_count);
     ix->defined_columns = read_names(c, r, &ix->defined_column_count);
     ix->update_mode = (int32_t)read_number(r);
@@ -329,7 +312,7 @@ static struct schema_page read_page(struct reader *r)
 {
     struct schema_page p = {.id = read_varint(r)};
 
-    p.start = read_text(r);
+    p.start = read_counted(r);
     p.count = read_varint(r);
     return p;
 }
@@ -447,7 +430,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     out->pages = pages = ARENA_ARRAY(&c->arena, struct schema_page, counts[F_PAGE]);
     while (reader_left(&r) && !r.bad) {
         uint8_t tag = read_u8(&r), flags;
-        bytes payload = read_text(&r);
+        bytes payload = read_counted(&r);
         struct reader f = reader_of(payload);
 
         switch (tag) {
@@ -464,7 +447,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->table = payload;
             break;
         case F_KEY:
-            key->name = read_text(&f);
+            key->name = read_counted(&f);
             key->type = read_u8(&f);
             key->length = (uint32_t)read_varint(&f);
             flags = read_u8(&f);
@@ -474,7 +457,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->key_count++;
             break;
         case F_DEFINED:
-            defined->name = read_text(&f);
+            defined->name = read_counted(&f);
             defined->type = read_u8(&f);
             defined++;
             d->defined_count++;
@@ -501,8 +484,8 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->sse.given = flags & 1;
             d->sse.enable = flags >> 1 & 1;
             d->sse.key_type = (int32_t)read_number(&f);
-            d->sse.key_id = read_text(&f);
-            d->sse.role_arn = read_text(&f);
+            d->sse.key_id = read_counted(&f);
+            d->sse.role_arn = read_counted(&f);
             break;
         case F_INDEX:
             read_index(c, &f, indexes++);
@@ -545,7 +528,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         case F_MIRROR:
             out->mirror.id = (uint32_t)read_number(&f);
             out->rekey = read_u8(&f);
-            mirror = read_text(&f);
+            mirror = read_counted(&f);
             break;
         case F_PLACE_ID:
             out->place.id = (uint32_t)read_number(&f);

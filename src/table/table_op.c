@@ -172,7 +172,7 @@ static int change_table(struct table_op *op, struct table *old)
         return set_status(op, old, WR_TABLE_INACTIVE);
     case WR_OP_REKEY_TABLE:
         /* Every write must go to both places, the other servers' too. */
-        if (catalog_is_shared(call->db->catalog))
+        if (wr_is_shared(call->db))
             return fail(&call->c, E_UNSUPPORTED,
                         "A table is not rekeyed where several servers share the data. Copy it to "
                         "a new table.");
@@ -236,7 +236,7 @@ static void op_done(void *arg, int code)
     else if (op->next)
         catalog_describe(&call->c, op->next, &call->reply.description);
     catalog_publish(cat, call->req->instance, op->name, op->next);
-    if (catalog_is_shared(cat))
+    if (wr_is_shared(cat->db))
         engine_tell(call->db->engine,
                     catalog_news_text(&call->c.arena, call->req->instance, op->name), op_told, op);
     else
