@@ -76,7 +76,8 @@ static const struct schema_partition in_values[] = {
 static void test_inside_of_a_value(void **state)
 {
     struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .value_cut = true};
-    struct golden golden = {"schema-value-cut", "Partitions between rows of one value."};
+    struct golden golden = {"schema-value-cut", "Partitions between rows of one value.",
+                            BYTES_NONE};
     struct schema back;
     struct buf b;
 
