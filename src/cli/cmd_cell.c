@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +37,8 @@ struct moving {
     struct progress progress;
     struct clock *clock;
     bool started, quiet;
-    atomic_bool failed;
+    atomic_int error; /* errno of the read or write that failed; 0: none has */
+    bool cut, grown;  /* put: the file ended before `length`, or goes on behind it */
     uint64_t moved, length;
     struct belt *belt;  /* get: what writes and hashes; NULL: the calling thread does */
     EVP_MD_CTX *hash;   /* of a stream; NULL: nobody asks */
@@ -50,17 +52,24 @@ static void hash_start(struct moving *m)
     EVP_DigestInit_ex(m->hash, EVP_sha256(), NULL);
 }
 
+/* The last bytes are given only if the file ends with them: one that is being written, or was cut,
+ * must not become a cell. 0: all was given. */
 static ptrdiff_t move_in(void *arg, uint8_t *data, size_t size)
 {
     struct moving *m = arg;
-    ssize_t n = read(m->fd, data, size);
+    ssize_t n = m->moved < m->length ? read(m->fd, data, size) : 0;
+    uint8_t behind;
 
     if (n < 0)
-        atomic_store(&m->failed, true);
+        atomic_store(&m->error, errno);
+    m->cut = n == 0 && m->moved < m->length;
     if (n <= 0)
-        return n;
-    atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
+        return m->cut ? -1 : n;
     m->moved += (uint64_t)n;
+    m->grown = m->moved > m->length || (m->moved == m->length && read(m->fd, &behind, 1) > 0);
+    if (m->grown)
+        return -1;
+    atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
     if (m->hash)
         EVP_DigestUpdate(m->hash, data, (size_t)n);
     if (m->hash && m->moved == m->length)
@@ -79,7 +88,7 @@ static bool write_out(void *arg, const uint8_t *data, size_t size)
         ssize_t n = write(m->fd, data, size);
 
         if (n <= 0) {
-            atomic_store(&m->failed, true);
+            atomic_store(&m->error, n < 0 ? errno : ENOSPC);
             return false;
         }
         atomic_fetch_add(&m->progress.bytes, (unsigned long long)n);
@@ -111,7 +120,7 @@ static void start_out(void *arg, uint64_t length, const uint8_t *sha256)
 
 /* The length must be known before the first byte is sent: what comes from a pipe is kept in a file
  * without a name meanwhile. */
-static int spool(struct ctx *c, int *fd)
+static int spool(struct ctx *c, const char *name, int *fd)
 {
     FILE *file = tmpfile();
     uint8_t *buffer = arena_alloc(&c->arena, 1 << 16);
@@ -122,6 +131,8 @@ static int spool(struct ctx *c, int *fd)
     while ((n = read(*fd, buffer, 1 << 16)) > 0)
         if (fwrite(buffer, 1, (size_t)n, file) != (size_t)n)
             return fail(c, E_NO_SPACE, "cannot write a temporary file: %s", strerror(errno));
+    if (n < 0)
+        return fail(c, E_PARAMETER, "cannot read %s: %s", name, strerror(errno));
     if (fflush(file) != 0)
         return fail(c, E_NO_SPACE, "cannot write a temporary file: %s", strerror(errno));
     *fd = fileno(file); /* open until the process ends */
@@ -132,15 +143,18 @@ static int spool(struct ctx *c, int *fd)
 static int open_in(struct ctx *c, const char *file, struct moving *m, struct client_cell *cell)
 {
     struct stat st;
+    off_t at;
 
     m->fd = strcmp(file, "-") == 0 ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC);
     if (m->fd < 0 || fstat(m->fd, &st) != 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", file, strerror(errno));
-    if (!S_ISREG(st.st_mode)) {
-        TRY(spool(c, &m->fd));
+    /* What the system makes up when it is read says it has no bytes, too. */
+    if (!S_ISREG(st.st_mode) || !st.st_size) {
+        TRY(spool(c, file, &m->fd));
         fstat(m->fd, &st);
     }
-    cell->length = m->length = (uint64_t)st.st_size;
+    at = lseek(m->fd, 0, SEEK_CUR); /* of stdin something may have been read before us */
+    cell->length = m->length = st.st_size > at ? (uint64_t)(st.st_size - at) : 0;
     cell->sha256 = m->sha256;
     return 0;
 }
@@ -211,6 +225,23 @@ static void say_done(struct moving *m, const char *what)
                 progress_format_bytes((uint64_t)((double)m->moved / s), rate));
 }
 
+/* What became of a put. What is wrong with the file comes before what the transport says of it. */
+static int put_code(struct ctx *c, struct moving *m, const char *file, int code)
+{
+    int error = atomic_load(&m->error);
+
+    if (error || m->cut || m->grown)
+        ctx_clear(c);
+    if (error)
+        return fail(c, E_UNAVAILABLE, "cannot read %s: %s", file, strerror(error));
+    if (m->cut || m->grown)
+        return fail(c, WR_E_CONDITION,
+                    "%s became %s than the %" PRIu64 " bytes it had when the put began; put it "
+                    "again when nobody writes it",
+                    file, m->cut ? "shorter" : "longer", m->length);
+    return code;
+}
+
 static int cell_put(struct ctx *c, struct client *cl, const struct cell_options *o,
                     const char *file, struct client_cell *cell)
 {
@@ -232,6 +263,7 @@ static int cell_put(struct ctx *c, struct client *cl, const struct cell_options 
                      : cl->ops->put_cell(c, cl, cell);
     progress_end(&m.progress);
     EVP_MD_CTX_free(m.hash);
+    code = put_code(c, &m, file, code);
     if (code == 0)
         say_done(&m, "put");
     return code;
@@ -267,7 +299,7 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
                     const char *file, struct client_cell *cell)
 {
     struct moving m = {.quiet = o->quiet, .clock = c->clock};
-    int code;
+    int code, error;
 
     if (o->range)
         TRY(parse_range(c, o->range, cell));
@@ -293,8 +325,11 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
     if (code == 0 && m.hash)
         code = check_value(c, &m);
     EVP_MD_CTX_free(m.hash);
-    if (atomic_load(&m.failed))
-        code = fail(c, E_NO_SPACE, "cannot write %s: %s", file, strerror(errno));
+    error = atomic_load(&m.error);
+    if (error) { /* before what the transport made of it */
+        ctx_clear(c);
+        code = fail(c, E_NO_SPACE, "cannot write %s: %s", file, strerror(error));
+    }
     if (code == 0)
         say_done(&m, "got");
     if (m.fd != STDOUT_FILENO)

@@ -98,7 +98,7 @@ static size_t on_upload(char *to, size_t size, size_t n, void *arg)
     if (!left)
         return upload_trailer(t, to, size * n);
     moved = t->cell->move(t->cell->arg, (uint8_t *)to, want);
-    if (moved < 0)
+    if (moved <= 0) /* an early end, too, for which libcurl would wait until the server gives up */
         return CURL_READFUNC_ABORT;
     t->moved += (uint64_t)moved;
     return (size_t)moved;

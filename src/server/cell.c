@@ -317,9 +317,38 @@ static int check_trailer(struct cell *cell)
     return E_OK;
 }
 
+/* Who may say what the value is only now that all of it has come must still be allowed to: between
+ * the headers and here there may be hours. */
+static int check_credential(struct cell *cell)
+{
+    struct op *op = cell->op;
+    struct ctx *c = &op->r->ctx;
+    const struct credential *now;
+    bool same, allowed;
+
+    if (!wr_in_touch(op->door->db))
+        return fail(c, E_UNAVAILABLE,
+                    "This server is out of touch with the others; it reads its keys again.");
+    now = credential_find(op->door->credentials, bytes_str(op->cred->id));
+    same = now && strcmp(now->secret, op->cred->secret) == 0 &&
+           strcmp(now->instance, op->cred->instance) == 0;
+    allowed = same && grants_allow(&now->grants, cell->table, true);
+    credential_release(now);
+    if (!same)
+        return fail(c, E_AUTH,
+                    "The access key was taken away while the value came; the cell was not "
+                    "changed.");
+    if (!allowed)
+        return fail(c, E_PERMISSION,
+                    "The access key's permission for PutCell on table '%s' was taken away while "
+                    "the value came; the cell was not changed.",
+                    op_shown(c, cell->table));
+    return E_OK;
+}
+
 static void put_end(struct cell *cell)
 {
-    if (cell->has_trailer && check_trailer(cell))
+    if (cell->has_trailer && (check_credential(cell) || check_trailer(cell)))
         op_refuse(cell->op);
     else
         wr_cell_finish(cell->writer, put_done, cell);

@@ -15,7 +15,7 @@
  *
  * "trailer" spares a client that reads the value for the first time another pass over it: the hash
  * stands behind the value then, in the body's last 92 bytes (sign_trailer()), signed with the key
- * that signs answers.
+ * that signs answers. The access key must still be there, and be allowed to write, when it comes.
  *
  * Names and values in them are percent-encoded. PutCell answers like UpdateRow. GetCell answers
  * with the bytes and, in signed headers, what the whole value is: x-ots-cell-length,

@@ -55,6 +55,37 @@ says() { # TEXT COMMAND…: fails and says so
     ! "$@" && grep -qF -- "$text" "$work/out"
 }
 
+# What the server's keys are besides the environment's.
+keys() { # LINE
+    local before
+    before=$(grep -c "access keys read again" "$work/server.log")
+    [ -e "$work/keys" ] || cp "$work/data/credentials" "$work/keys"
+    (cat "$work/keys" && echo "$1") >"$work/data/credentials"
+    kill -HUP "$pid"
+    for _ in $(seq 400); do
+        [ "$(grep -c "access keys read again" "$work/server.log")" -gt "$before" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+# Begins to put a file into row 5 and stops the client half way.
+half_way() { # FILE
+    local fd pos
+    "$BUILD/widerow" cell put t 5 c "$1" --quiet >"$work/out" 2>&1 &
+    upload=$!
+    for _ in $(seq 2000); do
+        for fd in /proc/$upload/fd/*; do
+            [ "$fd" -ef "$1" ] || continue
+            read -r _ pos <"/proc/$upload/fdinfo/${fd##*/}"
+            [ "$pos" -gt 0 ] && kill -STOP $upload && return
+        done
+        sleep 0.005
+    done
+}
+
+goes_on() { kill -CONT $upload && wait $upload; }
+
 # What the database takes, in MB, comes down to this once the sweeper has been there.
 space_below() {
     for _ in $(seq 40); do
@@ -98,6 +129,46 @@ check "no such row" says "there is no such row" cell get t 9 c "$work/got"
 check "no such table" says "does not exist" cell put none 1 c "$work/d"
 check "a pipe" sh -c '"$1"/widerow cell put t 4 c --quiet <"$2"' - "$BUILD" "$work/c"
 check "a pipe's value" got 4 "$work/c"
+
+# ---- files that cannot be read or written, or change meanwhile; keys that are taken away meanwhile
+for file in a d; do # in many pieces, and in one that is written at the end
+    check "put $file for a full disk" cell put t 6 c "$work/$file"
+    check "a full disk ($file)" says "cannot write /dev/full: No space left on device" cell get t 6 c /dev/full
+done
+check "a full disk, by pieces" says "cannot write /dev/full: No space left on device" cell get t 2 c /dev/full --pieces
+check "a folder" says "cannot read $work: Is a directory" cell put t 1 c "$work"
+if [ -r /sys/class/net/lo/speed ]; then # it says 4096 bytes, and each read fails
+    for how in "1 c" "7 c --pieces" "1 c --call"; do
+        check "a read that fails ($how)" says "cannot read /sys/class/net/lo/speed: " cell put t ${how%% --*} /sys/class/net/lo/speed ${how#? c}
+    done
+fi
+check "the value is the old one" got 1 "$work/a"
+printf 'first\nhello\n' >"$work/lines"
+check "the rest of stdin" sh -c '(read -r _ && "$1"/widerow cell put t 4 c --quiet) <"$2"' - "$BUILD" "$work/lines"
+check "the rest is the value" got 4 "$work/d"
+for how in grows shrinks; do
+    truncate -s 256M "$work/big"
+    half_way "$work/big"
+    if [ $how = grows ]; then
+        echo x >>"$work/big"
+        check "a file that grows" says "$work/big became longer than the 268435456 bytes it had" goes_on
+    else
+        truncate -s 1000 "$work/big"
+        check "a file that shrinks" says "$work/big became shorter than the 268435456 bytes it had" goes_on
+    fi
+    check "nothing of a file that $how" says "there is no such row" cell get t 5 c "$work/got"
+done
+truncate -s 256M "$work/big"
+export WIDEROW_ACCESS_KEY_ID=other-id
+for now in "# gone" "test other-id other" "test other-id test-secret ro"; do
+    check "a key of its own" keys "test other-id test-secret"
+    half_way "$work/big"
+    check "another key: $now" keys "$now"
+    check "an upload whose key became '$now'" says "was taken away while the value came; the cell was not changed" goes_on
+done
+export WIDEROW_ACCESS_KEY_ID=test-id
+check "nothing of it came into the row" says "there is no such row" cell get t 5 c "$work/got"
+rm "$work/big"
 stop
 check "in this process" sh -c '"$1"/widerow cell get t 1 c --dir "$2"/data --quiet >"$2"/got' - "$BUILD" "$work"
 check "in this process it is the same" cmp -s "$work/got" "$work/a"

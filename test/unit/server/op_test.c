@@ -8,6 +8,7 @@
 
 #include <curl/curl.h>
 #include <netinet/in.h>
+#include <openssl/evp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -92,7 +93,9 @@ struct call {
     bytes body;
     const char *secret;
     bool v4;
-    bool stalls;                             /* sends nothing of the body */
+    bool stalls;      /* sends nothing of the body */
+    const char *keys; /* the server's access keys from the body's second byte on; NULL: as before */
+    size_t sent;      /* of the body, then */
     struct sign_header headers[HEADERS_MAX]; /* signed in the end */
     size_t count;
     /* The answer. */
@@ -215,6 +218,26 @@ static void call_stall(struct call *c)
         on_header(line, 1, strlen(line), c);
 }
 
+/* libcurl's CURLOPT_READFUNCTION: the first byte, then other access keys, then the rest. */
+static size_t on_upload(char *to, size_t size, size_t n, void *arg)
+{
+    struct call *c = arg;
+    size_t len = c->sent ? c->body.len - c->sent : 1;
+    char message[256];
+
+    assert_true(len <= size * n);
+    if (c->sent == 1) {
+        for (int i = 0; i < 5000 && !atomic_load(&t.door.requests); i++)
+            usleep(1000);
+        assert_int_equal(credential_store_take(t.credentials, "the test's keys", c->keys, false,
+                                               message, sizeof(message)),
+                         0);
+    }
+    memcpy(to, (const char *)c->body.ptr + c->sent, len);
+    c->sent += len;
+    return len;
+}
+
 /* Sends the call with the headers it has. */
 static void call_send(struct call *c)
 {
@@ -230,7 +253,13 @@ static void call_send(struct call *c)
     curl_easy_reset(t.curl);
     curl_easy_setopt(t.curl, CURLOPT_URL,
                      arena_printf(&t.ctx.arena, "http://%s%s", http_address(t.http), c->path).ptr);
-    curl_easy_setopt(t.curl, CURLOPT_POSTFIELDS, c->body.ptr);
+    if (c->keys) {
+        curl_easy_setopt(t.curl, CURLOPT_POST, 1l);
+        curl_easy_setopt(t.curl, CURLOPT_READFUNCTION, on_upload);
+        curl_easy_setopt(t.curl, CURLOPT_READDATA, c);
+    } else {
+        curl_easy_setopt(t.curl, CURLOPT_POSTFIELDS, c->body.ptr);
+    }
     curl_easy_setopt(t.curl, CURLOPT_POSTFIELDSIZE, (long)c->body.len);
     curl_easy_setopt(t.curl, CURLOPT_CUSTOMREQUEST, c->method);
     curl_easy_setopt(t.curl, CURLOPT_HTTPHEADER, list);
@@ -600,6 +629,76 @@ static void test_refused_by_headers_alone(void **state)
     check_refused(&c, 403, "OTSAuthFailed", "Signature mismatch");
 }
 
+/* A PutCell with the hash behind the value, by key-2, while the keys become `keys`. */
+static struct call put_cell_of(const char *keys)
+{
+    struct call c = call_of("/PutCell", BYTES_LIT("hello"));
+    char trailer[SIGN_TRAILER_BYTES + 1];
+    uint8_t sha256[32];
+    struct sign_key key;
+
+    call_set(&c, "x-ots-contentmd5", NULL);
+    call_set(&c, "x-ots-accesskeyid", "key-2");
+    call_set(&c, "x-ots-cell-table", "cells");
+    call_set(&c, "x-ots-cell-key", "pk=str:k");
+    call_set(&c, "x-ots-cell-column", "c");
+    call_set(&c, "x-ots-cell-sha256", "trailer");
+    c.secret = "secret-2";
+    c.keys = keys;
+    call_sign(&c);
+    EVP_Digest("hello", 5, sha256, NULL, EVP_sha256(), NULL);
+    sign_key_init(&key, bytes_str(c.secret));
+    sign_trailer(&key, c.headers[c.count - 1].value, sha256, trailer);
+    c.body = arena_printf(&t.ctx.arena, "hello%s", trailer);
+    return c;
+}
+
+static void check_cell(long status)
+{
+    struct call c = call_of("/GetCell", BYTES_LIT(""));
+
+    call_set(&c, "x-ots-cell-table", "cells");
+    call_set(&c, "x-ots-cell-key", "pk=str:k");
+    call_set(&c, "x-ots-cell-column", "c");
+    call_sign(&c);
+    call_send(&c);
+    assert_int_equal(c.status, status);
+}
+
+/* Who says at the end what the value is must be allowed to then. */
+static void test_key_taken_away(void **state)
+{
+    static const char keys[] = "main key-2 secret-2\n";
+    static const struct {
+        const char *keys, *code, *says;
+    } cases[] = {
+        {"main key-3 secret-2\n", "OTSAuthFailed", "access key was taken away"},
+        {"main key-2 secret-3\n", "OTSAuthFailed", "access key was taken away"},
+        {"other key-2 secret-2\n", "OTSAuthFailed", "access key was taken away"},
+        {"main key-2 secret-2 ro,rw:other\n", "OTSNoPermissionAccess",
+         "for PutCell on table 'cells'"},
+    };
+    char message[256];
+    struct call c;
+
+    (void)state;
+    make_table("cells");
+    for (size_t i = 0; i <= PORT_COUNT(cases); i++) {
+        assert_int_equal(credential_store_take(t.credentials, "the test's keys", keys, false,
+                                               message, sizeof(message)),
+                         0);
+        c = put_cell_of(i < PORT_COUNT(cases) ? cases[i].keys : keys);
+        if (i < PORT_COUNT(cases)) {
+            check_refused(&c, 403, cases[i].code, cases[i].says);
+            check_cell(404);
+        } else {
+            call_send(&c);
+            assert_int_equal(c.status, 200);
+            check_cell(200);
+        }
+    }
+}
+
 static void test_duplicate_headers(void **state)
 {
     struct call c = call_of("/ListTable", BYTES_LIT(""));
@@ -706,6 +805,7 @@ int main(void)
         cmocka_unit_test(test_too_large),
         cmocka_unit_test(test_late_body),
         cmocka_unit_test(test_refused_by_headers_alone),
+        cmocka_unit_test(test_key_taken_away),
         cmocka_unit_test(test_duplicate_headers),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_busy),
