@@ -850,7 +850,9 @@ struct wr_options {
     void *front_arg;
     const struct wr_setting *settings;
     size_t setting_count;
-    wr_log_fn *log; /* NULL: stderr */
+    bool settings_follow; /* what counts comes by wr_settings_change(), which is called at least
+                             once: partitions are neither cut nor merged by `settings` alone */
+    wr_log_fn *log;       /* NULL: stderr */
     void *log_arg;
 };
 
@@ -1018,11 +1020,13 @@ typedef int wr_text_fn(void *arg);
 WR_API void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg);
 
 /* Changes settings (wr_options.settings) of an open database, all of them or, with
- * WR_E_PARAMETER and one line in `message` (if not NULL), none. What is named in neither stays.
- * Requests under way may see some of them changed and others not. One thread at a time. */
+ * WR_E_PARAMETER and one line in `message` (if not NULL), none. What is not named stays. Requests
+ * under way may see some of them changed and others not. Refused are heat_bytes_max, scrub_* and
+ * size_watch_pass_s_min, which count from wr_open() on. One thread at a time. */
 WR_API int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size_t count,
                               char *message, size_t message_size);
-/* As it was set last, or its default; -1: there is no setting of that name. By that thread. */
+/* As it was set last, or its default; -1: there is no setting of that name. Any thread; during a
+ * change, the old value or the new one. */
 WR_API int64_t wr_setting_value(const struct wr_db *db, const char *name);
 
 /* A table's traffic, for status pages. */

@@ -19,6 +19,8 @@ int err_refuse(char *message, size_t size, int code, const char *fmt, ...)
 {
     va_list args;
 
+    if (!message)
+        return code;
     va_start(args, fmt);
     vsnprintf(message, size, fmt, args);
     va_end(args);

@@ -143,6 +143,7 @@ static int db_open(struct server *s)
                                  .front_arg = &s->front_memory,
                                  .settings = c->settings,
                                  .setting_count = c->setting_count,
+                                 .settings_follow = true,
                                  .log = on_db_log,
                                  .log_arg = &s->log};
 
@@ -175,7 +176,7 @@ static int credentials_open(struct server *s)
     return 0;
 }
 
-/* Before any door is open. */
+/* Before any door is open; with it the settings are those that count. */
 static int settings_open(struct server *s)
 {
     const struct shared_settings_conf conf = {.dir = s->config.data,
@@ -184,8 +185,9 @@ static int settings_open(struct server *s)
                                               .strict = s->config.strict,
                                               .log = &s->log};
 
-    if (wr_is_shared(s->db) &&
-        shared_settings_open(s->db, &conf, &s->shared_settings, s->message, sizeof(s->message)))
+    if (wr_is_shared(s->db) ? shared_settings_open(s->db, &conf, &s->shared_settings, s->message,
+                                                   sizeof(s->message))
+                            : wr_settings_change(s->db, NULL, 0, s->message, sizeof(s->message)))
         return refuse(s);
     return 0;
 }
@@ -198,8 +200,6 @@ static int door_open(struct server *s)
                              .threads = (int)c->threads,
                              .connections_max = (int)c->connections,
                              .request_timeout_ms = (int)c->request_timeout * 1000,
-                             .body_bytes_max = (size_t)c->limits.body_bytes_max,
-                             .request_memory_max = (size_t)c->limits.request_memory_max,
                              .memory_max = (size_t)wr_memory_max(s->db),
                              .memory = &s->front_memory,
                              .stream_pace = (size_t)c->stream_pace,
@@ -211,10 +211,10 @@ static int door_open(struct server *s)
                              .on_request = op_on_request,
                              .arg = &s->door};
 
+    wr_request_bounds(s->db, &conf.body_bytes_max, &conf.request_memory_max);
     s->door.db = s->db;
     s->door.credentials = s->credentials;
     s->door.stat = &s->stat;
-    s->door.limits = &c->limits;
     s->door.clock = &s->clock;
     s->door.log = &s->log;
     s->door.op_timeout_ms = c->op_timeout * 1000;
@@ -350,44 +350,60 @@ static void signals_block(sigset_t *set)
     pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
-/* `what` are shared with other servers. */
-static void shared_read_again(struct server *s, struct shared_text *text, const char *what)
+/* What is shared with other servers; they are told once, as one that hangs is waited for. */
+static void shared_read_again(struct server *s)
 {
-    int code = shared_text_publish(text, s->message, sizeof(s->message));
+    struct shared_text *texts[] = {s->shared_keys, shared_settings_text(s->shared_settings)};
+    static const char *const what[] = {"access keys", "settings"};
+    bool settled[PORT_COUNT(texts)];
+    int code;
 
-    if (code == E_UNSURE)
-        log_error(&s->log, "server: %s", s->message);
-    else if (code)
-        log_error(&s->log, "server: the %s stay as they are: %s", what, s->message);
-    else
-        log_info(&s->log, "server: %s read again; all servers use version %" PRIu64, what,
-                 shared_text_version(text));
+    for (size_t i = 0; i < PORT_COUNT(texts); i++) {
+        code = shared_text_settle(texts[i], s->message, sizeof(s->message));
+        settled[i] = !code;
+        if (code == E_UNSURE)
+            log_error(&s->log, "server: the %s: %s", what[i], s->message);
+        else if (code)
+            log_error(&s->log, "server: the %s stay as they are: %s", what[i], s->message);
+    }
+    if (!settled[0] && !settled[1])
+        return;
+    /* Also when nothing was to be done: whoever changed them last may not have come to it. */
+    code = wr_text_tell(s->db, s->message, sizeof(s->message));
+    if (code)
+        log_error(&s->log, "server: %s Send SIGHUP again.", s->message);
+    for (size_t i = 0; i < PORT_COUNT(texts) && !code; i++)
+        if (settled[i])
+            log_info(&s->log, "server: %s read again; all servers use version %" PRIu64, what[i],
+                     shared_text_version(texts[i]));
 }
 
 static void keys_read_again(struct server *s)
 {
-    if (s->shared_keys) {
-        shared_read_again(s, s->shared_keys, "access keys");
-        return;
-    }
     if (credential_store_reload(s->credentials, s->message, sizeof(s->message)))
         log_error(&s->log, "server: the access keys stay as they are: %s", s->message);
     else
         log_info(&s->log, "server: access keys read again");
 }
 
-static void on_hangup(struct server *s)
+static void certificate_read_again(struct server *s)
 {
-    access_log_reopen(s);
-    keys_read_again(s);
-    if (s->shared_settings)
-        shared_read_again(s, shared_settings_text(s->shared_settings), "settings");
-    if (!s->config.tls_cert[0])
-        return;
     if (http_reload(s->http, s->message, sizeof(s->message)))
         log_error(&s->log, "server: the certificate stays as it is: %s", s->message);
     else
         log_info(&s->log, "server: certificate read again");
+}
+
+/* First what is this server's alone: others may have to be waited for. */
+static void on_hangup(struct server *s)
+{
+    access_log_reopen(s);
+    if (s->config.tls_cert[0])
+        certificate_read_again(s);
+    if (wr_is_shared(s->db))
+        shared_read_again(s);
+    else
+        keys_read_again(s);
 }
 
 static void signals_wait(struct server *s, const sigset_t *set)

@@ -6,7 +6,6 @@
 #ifndef SERVER_OP_H
 #define SERVER_OP_H
 
-#include "base/limit.h"
 #include "base/rng.h"
 #include "net/http.h"
 #include "server/credential.h"
@@ -17,7 +16,6 @@ struct op_door {
     struct wr_db *db;
     struct credential_store *credentials;
     struct server_stat *stat;
-    const struct limits *limits;
     struct clock *clock;
     struct log *log;
     int64_t op_timeout_ms; /* given to the database as deadline */

@@ -1,8 +1,9 @@
 /* shared_settings.c
  *
  * A text of an older program lacks settings that came later, and one of a newer program has some
- * that are not known here: both are used as far as they go. One that an operator has edited must be
- * whole, so that no line that was lost makes a limit depend on who was started how. */
+ * that are not known here, or values: both are used as far as they go. One that an operator has
+ * edited must be whole, so that no line that was lost makes a limit depend on who was started how.
+ */
 #include "server/shared_settings.h"
 
 #include "base/arena.h"
@@ -38,20 +39,23 @@ struct line {
     int number;
 };
 
-/* The next line that says something, from *at on; 0: there is none, -1: it has another form. */
+/* The next line that says something, from *at on, without its note; 0: there is none, -1: it has
+ * another form. */
 static int line_next(const char **at, struct line *l)
 {
     while (**at) {
         const char *from = *at, *end = from + strcspn(from, "\n");
         char copy[256], rest;
-        size_t n = (size_t)(end - from);
+        size_t n = strcspn(from, "#\n");
 
         *at = end + (*end == '\n');
         l->number++;
-        snprintf(copy, sizeof(copy), "%.*s", (int)(n < sizeof(copy) ? n : sizeof(copy) - 1), from);
-        n = strspn(copy, " \t\r");
-        if (!copy[n] || copy[n] == '#')
+        if (strspn(from, " \t\r") >= n)
             continue;
+        if (n >= sizeof(copy))
+            return -1;
+        memcpy(copy, from, n);
+        copy[n] = 0;
         return sscanf(copy, " %63[a-z0-9_] = %63s %c", l->name, l->value, &rest) == 2 ? 1 : -1;
     }
     return 0;
@@ -90,7 +94,8 @@ static int line_check(const char *source, const struct line *l, struct limits *l
     return E_OK;
 }
 
-int shared_settings_check(const char *source, const char *text, char *message, size_t size)
+int shared_settings_check(const struct wr_db *db, const char *source, const char *text,
+                          char *message, size_t size)
 {
     bool seen[NAMES_MAX] = {false};
     struct line line = {.number = 0};
@@ -106,19 +111,39 @@ int shared_settings_check(const char *source, const char *text, char *message, s
     for (size_t i = 0; limits_name(i); i++)
         if (limits_shared(i) && !seen[i])
             return err_refuse(message, size, E_PARAMETER,
-                              "%s: %s is missing. Its default is %" PRId64 ".", source,
-                              limits_name(i), limits_value(&limits, i));
+                              "%s: %s is missing. In use is %s = %" PRId64 ".", source,
+                              limits_name(i), limits_name(i), wr_setting_value(db, limits_name(i)));
     return E_OK;
 }
 
 /* ---- what is done with a text ---- */
+
+/* Whether the line of a text that is in use already is one to go by. What an operator edits is
+ * checked before; another program may have other settings, and other bounds of their values. */
+static bool usable(struct shared_settings *s, const struct line *l)
+{
+    size_t i = limit_index(l->name);
+    struct limits scratch;
+    char why[256];
+
+    if (!limits_name(i) || !limits_shared(i))
+        return false;
+    limits_init(&scratch, false);
+    if (!limits_set(&scratch, l->name, l->value, why, sizeof(why)))
+        return true;
+    log_error(s->log,
+              "settings: what all servers share is passed over in line %d: %s; in use is "
+              "%" PRId64,
+              l->number, why, wr_setting_value(s->db, l->name));
+    return false;
+}
 
 static int settings_take(void *arg, const char *text, bool made, char *message, size_t size)
 {
     struct shared_settings *s = arg;
     struct line lines[NAMES_MAX] = {{.number = 0}};
     struct wr_setting settings[NAMES_MAX];
-    size_t count = 0, i;
+    size_t count = 0;
     int got, number = 0;
 
     (void)made;
@@ -128,8 +153,7 @@ static int settings_take(void *arg, const char *text, bool made, char *message, 
         l->number = number;
         got = line_next(&text, l);
         number = l->number;
-        i = got > 0 ? limit_index(l->name) : 0;
-        if (got > 0 && limits_name(i) && limits_shared(i)) {
+        if (got > 0 && usable(s, l)) {
             settings[count] = (struct wr_setting){l->name, l->value};
             count++;
         }
@@ -140,8 +164,9 @@ static int settings_take(void *arg, const char *text, bool made, char *message, 
 static int settings_check(void *arg, const char *source, const char *text, char *message,
                           size_t size)
 {
-    (void)arg;
-    return shared_settings_check(source, text, message, size);
+    struct shared_settings *s = arg;
+
+    return shared_settings_check(s->db, source, text, message, size);
 }
 
 static int settings_make(void *arg, char **text, char *message, size_t size)

@@ -27,13 +27,15 @@ int shared_settings_open(struct wr_db *db, const struct shared_settings_conf *co
 /* NULL is allowed. */
 void shared_settings_close(struct shared_settings *s);
 
-/* For shared_text_publish() and shared_text_version(). */
+/* For shared_text_settle() and shared_text_version(). */
 struct shared_text *shared_settings_text(struct shared_settings *s);
 
 /* ---- pure, for tests too ---- */
 
-/* Is this a whole text of valid settings? Else E_PARAMETER; the message names file and line. */
-int shared_settings_check(const char *source, const char *text, char *message, size_t size);
+/* Is this a whole text of valid settings? Else E_PARAMETER; the message names file and line, and of
+ * one that is missing what `db` has. */
+int shared_settings_check(const struct wr_db *db, const char *source, const char *text,
+                          char *message, size_t size);
 
 /* The settings that `conf` gives otherwise than `db` has them, as "name is 5 here and 4 there" with
  * commas, cut to `size`. Returns how many. */

@@ -293,13 +293,11 @@ static int settle_all(struct shared_text *t, enum text_step *step, char *message
     return code;
 }
 
-int shared_text_publish(struct shared_text *t, char *message, size_t message_size)
+int shared_text_settle(struct shared_text *t, char *message, size_t message_size)
 {
     enum text_step step;
 
-    TRY(settle_all(t, &step, message, message_size));
-    /* Also when nothing was to be done: whoever changed them last may not have come to it. */
-    return wr_text_tell(t->db, message, message_size);
+    return settle_all(t, &step, message, message_size);
 }
 
 uint64_t shared_text_version(struct shared_text *t)

@@ -38,10 +38,11 @@ int shared_text_open(const struct shared_text_kind *kind, void *arg, struct wr_d
 /* NULL is allowed. */
 void shared_text_close(struct shared_text *t);
 
-/* Reads the file again; if it was edited, it becomes the text of all servers. E_OK: every server
- * uses what the database has now. Else `message`; nothing was changed, except with E_UNSURE, when
- * some servers may not know of the change yet. One thread at a time. */
-int shared_text_publish(struct shared_text *t, char *message, size_t message_size);
+/* Reads the file again; if it was edited, it becomes the text of all servers. E_OK: this server
+ * uses what the database has now, and every other does after wr_text_tell(), which is the caller's
+ * to call, once for several texts. Else `message`; nothing was changed, except perhaps with
+ * E_UNSURE. One thread at a time. */
+int shared_text_settle(struct shared_text *t, char *message, size_t message_size);
 
 /* The version in use. */
 uint64_t shared_text_version(struct shared_text *t);

@@ -267,7 +267,13 @@ void balance_run(struct wr_db *db, int64_t now_us)
     struct ctx c;
     size_t n;
 
+    if (!atomic_load(&db->settled))
+        return;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    if (catalog_check(&c, db->catalog)) { /* the limits may be others by now */
+        ctx_release(&c);
+        return;
+    }
     n = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
         struct look l = {.db = db, .table = tables[i], .now_us = now_us};

@@ -16,7 +16,9 @@ struct balancer *balancer_start(struct wr_db *db);
 /* NULL is allowed. */
 void balancer_stop(struct balancer *b);
 
-/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. */
+/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. Nothing
+ * as long as the limits that count are not known: before wr_options.settings_follow has come true,
+ * and while this process is out of touch with others (catalog_check). */
 void balance_run(struct wr_db *db, int64_t now_us);
 
 #endif

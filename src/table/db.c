@@ -83,8 +83,9 @@ static const char *engine_name(const struct wr_options *o)
 
 static void use_given(struct wr_db *db)
 {
-    struct limits next = db->given;
+    struct limits next;
 
+    limits_assign(&next, &db->given);
     limits_lift(&next, next.cell_bytes_max);
     limits_assign(&db->limits, &next);
     limits_lift(&next, LIMIT_CELL_MOST);
@@ -104,25 +105,45 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
         if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
                        sizeof(message)))
             return fail(c, E_PARAMETER, "%s.", message);
-    db->given = db->limits;
+    limits_assign(&db->given, &db->limits);
     use_given(db);
+    atomic_store(&db->settled, !o->settings_follow);
     return E_OK;
+}
+
+/* Read once, by what has been started since. */
+static bool is_of_start(const char *name)
+{
+    static const char *const names[] = {"heat_bytes_max", "scrub_bytes_per_s_max",
+                                        "scrub_pass_s_min", "size_watch_pass_s_min"};
+
+    for (size_t i = 0; i < PORT_COUNT(names); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
 int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size_t count,
                        char *message, size_t message_size)
 {
-    struct limits next = db->given;
+    struct limits next;
     char why[256];
 
+    limits_assign(&next, &db->given);
     for (size_t i = 0; i < count; i++)
-        if (limits_set(&next, settings[i].name, settings[i].value, why, sizeof(why)))
+        if (is_of_start(settings[i].name))
+            return err_refuse(message, message_size, E_PARAMETER,
+                              "%s counts from the opening of the database on. Open it again to "
+                              "change it.",
+                              settings[i].name);
+        else if (limits_set(&next, settings[i].name, settings[i].value, why, sizeof(why)))
             return err_refuse(message, message_size, E_PARAMETER, "%s.", why);
     /* Some table may allow more than is usual from now on. */
     if (next.cell_bytes_max < db->given.cell_bytes_max)
         atomic_store(&db->has_lifted, true);
-    db->given = next;
+    limits_assign(&db->given, &next);
     use_given(db);
+    atomic_store(&db->settled, true);
     return E_OK;
 }
 
@@ -206,11 +227,10 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
-    db->balancer = balancer_start(db);
+    TRY(catalog_start(c, db->catalog));
+    db->balancer = balancer_start(db); /* it asks the catalog whether it is in touch */
     if (!db->balancer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
-
-    TRY(catalog_start(c, db->catalog));
     db->scrubber = scrubber_start(db);
     db->sizes = size_watch_start(db);
     return E_OK;

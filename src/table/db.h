@@ -29,6 +29,7 @@ struct wr_db {
     struct limits given;    /* as they were set, before one rose with another */
     struct limits lifted;   /* the same with cells as large as any table may allow */
     atomic_bool has_lifted; /* some table allows larger cells than `limits` */
+    atomic_bool settled;    /* `limits` are those that count (wr_options.settings_follow) */
     struct memory memory;
     struct engine *engine;
     uint32_t caps; /* the engine's */

@@ -323,7 +323,6 @@ static struct op_door *door_open(void)
 {
     static struct op_door door;
     static struct clock clock;
-    static struct limits limits;
     static struct log log;
     static struct server_stat stat;
     struct credential_conf conf = {
@@ -334,12 +333,9 @@ static struct op_door *door_open(void)
     if (door.credentials)
         return &door;
     clock_set_init(&clock, 1700000000000000);
-    limits_init(&limits, false);
-    limits.body_bytes_max = 1 << 16;
     log = (struct log){.level = 'E', .clock = &clock};
     CHECK(credential_store_open(&conf, &door.credentials, message, sizeof(message)) == 0);
     door.stat = &stat;
-    door.limits = &limits;
     door.clock = &clock;
     door.log = &log;
     door.op_timeout_ms = 0;

@@ -63,7 +63,7 @@ check "nothing was edited: nothing changes" hangup a "$applied 3"
 edit a 's/^cell_bytes_max = .*/cell_bytes_max = many/'
 check "a mistake is not taken" hangup a "settings stay as they are: .*settings, line [0-9]+: cell_bytes_max: 'many' is not a whole number"
 edit a '/^cell_bytes_max/d'
-check "nor a line that is missing" hangup a "settings stay as they are: .*cell_bytes_max is missing. Its default is 2097152"
+check "nor a line that is missing" hangup a "settings stay as they are: .*cell_bytes_max is missing. In use is cell_bytes_max = 100"
 edit a '$a cell_bytes_max = 5\nscrub_pass_s_min = 5'
 check "nor what is a server's own" hangup a "line [0-9]+: scrub_pass_s_min is each server's own. Put it into widerow.conf"
 edit a '/^scrub/d; s/^cell_bytes.*/cell_bytes_max = 100/'

@@ -27,7 +27,6 @@ static struct {
     struct wr_db *db;
     struct credential_store *credentials;
     struct server_stat stat;
-    struct limits limits;
     struct op_door door;
     struct http *http;
     struct ctx ctx;
@@ -54,15 +53,12 @@ static int setup(void **state)
     clock_real_init(&t.clock);
     t.log = (struct log){.level = 'W', .clock = &t.clock};
     ctx_init(&t.ctx, &t.clock, &t.log, NULL, 0);
-    limits_init(&t.limits, false);
-    t.limits.body_bytes_max = BODY_MAX;
     if (wr_open(&options, &t.db, message, sizeof(message)) ||
         credential_store_open(&conf, &t.credentials, message, sizeof(message)))
         fail_msg("%s", message);
     t.door = (struct op_door){.db = t.db,
                               .credentials = t.credentials,
                               .stat = &t.stat,
-                              .limits = &t.limits,
                               .clock = &t.clock,
                               .log = &t.log,
                               .op_timeout_ms = 10000,

@@ -103,7 +103,7 @@ static void edit(struct bed *b, const char *from, const char *to)
 static int publish(struct bed *b)
 {
     b->message[0] = 0;
-    return shared_text_publish(shared_settings_text(b->settings), b->message, sizeof(b->message));
+    return shared_text_settle(shared_settings_text(b->settings), b->message, sizeof(b->message));
 }
 
 static void test_first_start_makes_them(void **state)
@@ -117,7 +117,7 @@ static void test_first_start_makes_them(void **state)
     assert_non_null(strstr(text, "\ncell_bytes_max = 3000000\n"));
     assert_non_null(strstr(text, "\nrow_change_bytes_max = 4194304\n")); /* not what it rose to */
     assert_null(strstr(text, "request_memory_max"));
-    assert_int_equal(shared_settings_check("f", text, b->message, sizeof(b->message)), 0);
+    assert_int_equal(shared_settings_check(b->db, "f", text, b->message, sizeof(b->message)), 0);
     key_file_free(text);
     assert_string_equal(b->logged, "");
 }
@@ -145,7 +145,7 @@ static void test_edited(void **state)
 static void test_what_is_there_counts(void **state)
 {
     static const struct wr_setting given[] = {{"filters_max", "7"},
-                                              {"scrub_pass_s_min", "7"},
+                                              {"size_warn_bytes", "7"},
                                               {"key_columns_max", "5"},
                                               {"key_columns_max", "4"}};
     struct bed *b = *state;
@@ -156,7 +156,7 @@ static void test_what_is_there_counts(void **state)
     assert_int_equal(wr_settings_change(b->db, given, 4, NULL, 0), 0);
     assert_int_equal(start(b, false, given, 4), 0);
     assert_int_equal(wr_setting_value(b->db, "filters_max"), 32);
-    assert_int_equal(wr_setting_value(b->db, "scrub_pass_s_min"), 7);
+    assert_int_equal(wr_setting_value(b->db, "size_warn_bytes"), 7);
     assert_non_null(strstr(b->logged, "settings: filters_max is 7 here and 32 there: what all"));
     assert_null(strstr(b->logged, "key_columns_max"));
     stop(b);
@@ -172,12 +172,57 @@ static void test_change_is_whole_or_nothing(void **state)
     assert_int_equal(wr_settings_change(b->db, given, 2, b->message, sizeof(b->message)),
                      E_PARAMETER);
     assert_int_equal(wr_setting_value(b->db, "filters_max"), 32);
+    assert_int_equal(wr_settings_change(b->db, given, 2, NULL, 0), E_PARAMETER);
+    assert_int_equal(wr_settings_change(b->db, given, 2, NULL, 8), E_PARAMETER);
     assert_int_equal(wr_setting_value(b->db, "colour"), -1);
+}
+
+/* One that would change nothing is not taken as if it did. */
+static void test_of_the_start(void **state)
+{
+    static const struct wr_setting given[] = {{"filters_max", "7"}, {"heat_bytes_max", "0"}};
+    struct bed *b = *state;
+
+    assert_int_equal(wr_settings_change(b->db, given, 2, b->message, sizeof(b->message)),
+                     E_PARAMETER);
+    assert_non_null(strstr(b->message, "heat_bytes_max counts from the opening"));
+    assert_int_equal(wr_setting_value(b->db, "filters_max"), 32);
+}
+
+/* What another program has made of them is used as far as it goes, and keeps nobody from starting.
+ */
+static void test_of_another_program(void **state)
+{
+    static char lines[] = "filters_max = 9000000\ncolour = 7\nwhat is this\nindexes_max = 3\n";
+    const struct wr_text text = {0, lines, sizeof(lines) - 1};
+    struct bed *b = *state;
+
+    assert_int_equal(wr_text_store(b->db, "settings", &text, NULL, 0), 0);
+    assert_int_equal(start(b, false, NULL, 0), 0);
+    assert_int_equal(wr_setting_value(b->db, "indexes_max"), 3);
+    assert_int_equal(wr_setting_value(b->db, "filters_max"), 32);
+    assert_non_null(strstr(b->logged, "passed over in line 1: filters_max: '9000000' is not a"));
+    assert_non_null(strstr(b->logged, "in use is 32"));
+}
+
+static void test_notes(void **state)
+{
+    char note[400];
+    struct bed *b = *state;
+
+    assert_int_equal(start(b, false, NULL, 0), 0);
+    snprintf(note, sizeof(note), "filters_max = 9\t# as asked for; %0300d", 7);
+    edit(b, "filters_max = 32", note);
+    edit(b, "indexes_max = 5", "  # a note\nindexes_max = 4# another");
+    assert_int_equal(publish(b), 0);
+    assert_int_equal(wr_setting_value(b->db, "filters_max"), 9);
+    assert_int_equal(wr_setting_value(b->db, "indexes_max"), 4);
 }
 
 static void check_refused(struct bed *b, const char *text, const char *why)
 {
-    assert_int_equal(shared_settings_check("f", text, b->message, sizeof(b->message)), E_PARAMETER);
+    assert_int_equal(shared_settings_check(b->db, "f", text, b->message, sizeof(b->message)),
+                     E_PARAMETER);
     if (!strstr(b->message, why))
         print_error("%s\n", b->message);
     assert_non_null(strstr(b->message, why));
@@ -186,11 +231,15 @@ static void check_refused(struct bed *b, const char *text, const char *why)
 static void test_mistakes(void **state)
 {
     struct bed *b = *state;
+    char line[400];
 
-    check_refused(b, "", "f: tables_per_instance_max is missing. Its default is 64.");
+    check_refused(b, "", "f: tables_per_instance_max is missing. In use is tables_per_");
     check_refused(b, "# a note\n\nfilters_max\n", "f, line 3: not \"name = value\".");
     check_refused(b, "filters_max = 1 2\n", "f, line 1: not \"name = value\".");
     check_refused(b, "filters_max = 1\r\nfilters_max = 1\n", "f, line 2: filters_max is there twi");
+    snprintf(line, sizeof(line), "filters_max = 9%300s7\n", "");
+    check_refused(b, line, "f, line 1: not \"name = value\".");
+    check_refused(b, "filters_max # = 9\n", "f, line 1: not \"name = value\".");
     check_refused(b, "colour = 1", "f, line 1: there is no setting colour.");
     check_refused(b, "heat_bytes_max = 0", "f, line 1: heat_bytes_max is each server's own.");
     check_refused(b, "filters_max = 0", "f, line 1: filters_max: '0' is not a whole number");
@@ -201,7 +250,8 @@ int main(void)
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         T(test_first_start_makes_them),     T(test_edited),   T(test_what_is_there_counts),
-        T(test_change_is_whole_or_nothing), T(test_mistakes),
+        T(test_change_is_whole_or_nothing), T(test_mistakes), T(test_of_the_start),
+        T(test_of_another_program),         T(test_notes),
     };
 #undef T
 

@@ -4,6 +4,7 @@
 #include "table/db.h"
 
 #include "base/rng.h"
+#include "table/balance.h"
 #include "table/key.h"
 #include "table/edits.h"
 #include "table/sweep.h"
@@ -13,6 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
@@ -22,7 +24,8 @@
 struct bed {
     char dir[64];
     struct wr_db *db;
-    const char *page_partitions;
+    const char *page_partitions, *idle_s;
+    bool settings_follow;
 };
 
 static void bed_open(struct bed *b)
@@ -30,10 +33,12 @@ static void bed_open(struct bed *b)
     /* The balancer shall leave them alone. */
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"},
                                     {"partitions_max", "65536"},
-                                    {"partition_idle_s", "1000000"},
+                                    {"partition_idle_s", b->idle_s},
                                     {"map_page_partitions", b->page_partitions}};
-    struct wr_options o = {
-        .dir = b->dir, .settings = settings, .setting_count = PORT_COUNT(settings)};
+    struct wr_options o = {.dir = b->dir,
+                           .settings = settings,
+                           .setting_count = PORT_COUNT(settings),
+                           .settings_follow = b->settings_follow};
     char message[256] = "";
 
     wr_open(&o, &b->db, message, sizeof(message));
@@ -54,6 +59,7 @@ static int bed_set_up(void **state)
     snprintf(b->dir, sizeof(b->dir), "/tmp/widerow-map-XXXXXX");
     assert_non_null(mkdtemp(b->dir));
     b->page_partitions = "4";
+    b->idle_s = "1000000";
     bed_open(b);
     *state = b;
     return 0;
@@ -331,11 +337,40 @@ static void an_old_map_is_not_written(void **state)
     check(b, &m);
 }
 
+static size_t count_of(struct bed *b)
+{
+    struct table *t = table_of(b);
+    size_t count = t->partitions.count;
+
+    table_release(t);
+    return count;
+}
+
+/* Partitions are cut and merged by what counts, not by what a process has at first. */
+static void left_alone_until_settings_came(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_us = clock_mono_us(&b->db->clock);
+
+    b->idle_s = "1";
+    b->settings_follow = true;
+    reopen(b, "4");
+    create(b, 3);
+    for (int i = 0; i < 5; i++)
+        balance_run(b->db, now_us + i * 2000000);
+    assert_int_equal(count_of(b), 3);
+    assert_int_equal(wr_settings_change(b->db, NULL, 0, NULL, 0), 0);
+    for (int i = 0; i < 300 && count_of(b) == 3; i++)
+        usleep(50000);
+    assert_in_range(count_of(b), 1, 2);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
     const struct CMUnitTest tests[] = {TEST(random_cuts), TEST(many),
-                                       TEST(an_old_map_is_not_written)};
+                                       TEST(an_old_map_is_not_written),
+                                       TEST(left_alone_until_settings_came)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
