@@ -468,8 +468,10 @@ static void scan_run(void *arg)
         rados_pending_scan(read->r, read->s, scan_run, read) == PENDING_WAITS)
         return;
     result = scan_send(read);
-    if (result)
+    if (result) {
+        iters_free(read);
         scan_finish(read, rados_read_code(read->r, result));
+    }
 }
 
 static void walk_begin(struct scan_read *read, size_t i)

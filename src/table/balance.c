@@ -193,7 +193,7 @@ static int look_cut(struct look *l, size_t i, bool *cut)
         TRY(middle_find(&l->c, l->db, l->table, i, &found, &bound));
         if (!found)
             warn_uncut(l, i, v.bytes);
-        p->uncut_bytes = v.bytes; /* of no account once it is cut */
+        p->uncut_bytes = found ? 0 : v.bytes;
     } else if (cut_by_load(&l->db->limits, &v)) {
         found = middle_of_samples(l, p, &bound) && bytes_compare(bound, at->start) > 0;
         p->hot_us = 0; /* another while before the next try */
@@ -243,10 +243,10 @@ static int look_part(struct look *l)
     bool cut = false;
 
     for (i = first; i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !cut; i++) {
+        t->look_at = i + 1; /* an error keeps nobody from those behind it */
         TRY(look_size(l, i));
         TRY(look_cut(l, i, &cut));
     }
-    t->look_at = i;
     for (size_t k = first; k < i && !cut; k++)
         TRY(look_merge(l, k, &cut));
     return E_OK;

@@ -235,7 +235,12 @@ int schema_check_create(struct ctx *c, const struct limits *limits, const struct
         return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
     for (size_t i = 0; i < t->index_count; i++)
         TRY(check_index(c, limits, t, &t->indexes[i]));
-    return layout_parse(c, t->layout, t->key, t->key_count, &layout);
+    TRY(layout_parse(c, t->layout, t->key, t->key_count, &layout));
+    if (layout.buckets * t->partition_count > SCHEMA_FIRST_PARTITIONS_MAX)
+        return fail(c, E_PARAMETER,
+                    "%zu partitions in each of %u buckets are more than %d: take fewer of either.",
+                    t->partition_count, (unsigned)layout.buckets, SCHEMA_FIRST_PARTITIONS_MAX);
+    return E_OK;
 }
 
 /* ---- making and changing ---- */

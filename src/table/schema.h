@@ -65,6 +65,10 @@ struct schema {
     bool value_cut; /* sticky: some bound was once inside of a partition-key value */
 };
 
+/* A table begins with at most so many partitions: the buckets of its layout times its pre-splits
+ * (schema_partition.c numbers them in 16 bits). */
+#define SCHEMA_FIRST_PARTITIONS_MAX 65536
+
 /* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
 int schema_check_create(struct ctx *c, const struct limits *limits,
                         const struct wr_create_table *t);

@@ -3,7 +3,8 @@
 #include "table/schema.h"
 
 /* The first partition has the id of the table's place, which no other ever has; later ones take
- * numbers of the catalog, which are far below the top bit. */
+ * numbers of the catalog, which are far below the top bit. So there are at most
+ * SCHEMA_FIRST_PARTITIONS_MAX of the first ones. */
 static uint64_t first_id(const struct schema *s, size_t i)
 {
     return i ? 1ull << 63 | (uint64_t)s->place.id << 16 | i : s->place.id;

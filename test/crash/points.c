@@ -64,7 +64,8 @@ static const char *const elsewhere[] = {
     "cell_after_record",   /* test/cell */
     "cell_before_publish", /* test/cell */
     "cell_after_publish",  /* test/cell */
-    "recut_noted",         /* test/rados/splits.sh, like all below */
+    "recut_begin",         /* test/rados/splits.sh, like all below */
+    "recut_noted",
     "recut_made",          "recut_closed", "recut_copied_half", "recut_copied", "recut_gone",
 };
 
