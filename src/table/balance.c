@@ -18,9 +18,10 @@
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
 #define CUT_IS_LOST_US 1500000ll
-#define LOOK_MAX 8192   /* partitions of one table in one look, */
-#define MEASURE_MAX 256 /* and how many of them are measured */
-#define PIECES 8        /* measured again when that part of partition_bytes_max was written */
+#define RETRY_US 1000000ll /* after a cut that failed */
+#define LOOK_MAX 8192      /* partitions of one table in one look, */
+#define MEASURE_MAX 256    /* and how many of them are measured */
+#define PIECES 8           /* measured again when that part of partition_bytes_max was written */
 
 struct balancer {
     struct wr_db *db;
@@ -186,8 +187,9 @@ static int look_cut(struct look *l, size_t i, bool *cut)
     struct cut_view v = view(l, p);
     bool found = false;
     bytes bound;
+    int code;
 
-    if (m->count >= (size_t)l->db->limits.table_partitions_max)
+    if (m->count >= (size_t)l->db->limits.table_partitions_max || l->now_us < p->retry_us)
         return E_OK;
     if (cut_by_size(&l->db->limits, &v)) {
         TRY(middle_find(&l->c, l->db, l->table, i, &found, &bound));
@@ -201,7 +203,10 @@ static int look_cut(struct look *l, size_t i, bool *cut)
     if (!found)
         return E_OK;
     *cut = true;
-    return catalog_recut(&l->c, l->db, l->table, i, 1, &bound, 1);
+    code = catalog_recut(&l->c, l->db, l->table, i, 1, &bound, 1);
+    if (code) /* another process was faster, or storage fails */
+        p->retry_us = l->now_us + RETRY_US;
+    return code;
 }
 
 static int look_merge(struct look *l, size_t i, bool *cut)
@@ -241,15 +246,21 @@ static int look_part(struct look *l)
     struct traffic *t = l->table->traffic;
     size_t count = l->table->partitions.count, first = t->look_at < count ? t->look_at : 0, i;
     bool cut = false;
+    int code = E_OK;
 
-    for (i = first; i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !cut; i++) {
-        t->look_at = i + 1; /* an error keeps nobody from those behind it */
-        TRY(look_size(l, i));
-        TRY(look_cut(l, i, &cut));
+    for (i = first; i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !cut && !code;
+         i++) {
+        code = look_size(l, i);
+        if (!code)
+            code = look_cut(l, i, &cut);
     }
-    for (size_t k = first; k < i && !cut; k++)
-        TRY(look_merge(l, k, &cut));
-    return E_OK;
+    t->look_at = i; /* an error keeps nobody from those behind it, nor before it */
+    for (size_t k = first; k < i && !cut; k++) {
+        int merged = look_merge(l, k, &cut);
+
+        code = code ? code : merged;
+    }
+    return code;
 }
 
 static int look_table(struct look *l)

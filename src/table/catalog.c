@@ -211,6 +211,12 @@ static void table_follow(struct table *t, struct table *old)
         traffic_reroute(t->traffic, &t->partitions);
 }
 
+/* Ids ascend: a table that was made anew has a greater one. */
+static bool is_older(const struct schema *a, const struct schema *b)
+{
+    return a->id != b->id ? a->id < b->id : a->version < b->version;
+}
+
 bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
                   const uint64_t *expected)
 {
@@ -227,7 +233,7 @@ bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table 
     atomic_fetch_add(&cat->changes, 1);
     at = cache_at(cat, instance, name);
     old = *at;
-    if (t && old && old->schema.id == t->schema.id && old->schema.version > t->schema.version) {
+    if (t && old && is_older(&t->schema, &old->schema)) {
         /* Whoever stored it was overtaken by one who read what followed. */
         pthread_rwlock_unlock(&cat->lock);
         table_release(t);

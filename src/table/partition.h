@@ -86,6 +86,7 @@ struct partition {
     int64_t hot_us, idle_us;       /* since when; 0: is not */
     uint64_t warned_bytes;         /* the log has named it at this size */
     uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
+    int64_t retry_us;              /* a cut has failed: none before then */
     struct partition *next_folded; /* in traffic.retired */
 };
 

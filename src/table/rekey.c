@@ -372,9 +372,11 @@ static int switch_places(struct copy *y)
 {
     struct table *t = y->table;
     struct switching w = {.table = t};
+    size_t count = t->partitions.count;
 
-    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, t->partitions.count, &w.partitions,
-                      &w.partition_count));
+    if (count > SCHEMA_FIRST_PARTITIONS_MAX)
+        count = SCHEMA_FIRST_PARTITIONS_MAX;
+    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, count, &w.partitions, &w.partition_count));
     (void)fault_hit(FAULT_rekey_before_switch);
     TRY(catalog_change(&y->c, y->db, t, change_switch, &w));
     (void)fault_hit(FAULT_rekey_after_switch);
