@@ -118,7 +118,7 @@ sdk() { # sdk LANGUAGE
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0 --set throughput_change_s_min=0 \
         --set tables_per_instance_max=1000 --set ttl_seconds_min=1
-    WIDEROW_ENDPOINT=$endpoint timeout 180 "test/compat/$1/run.sh"
+    WIDEROW_ENDPOINT=$endpoint timeout 600 "test/compat/$1/run.sh"
     local code=$?
     kill "$server"
     wait "$server" || code=1
@@ -155,11 +155,11 @@ step "operations a request" test/rados/cost.sh
 tail -n 7 "$work/log"
 # Every step of a cut, at night; each of the three kinds of them by day.
 [ "$TIER" = nightly ] || export POINTS="recut_before_engine recut_copied_half recut_gone"
-step "splits" timeout 280 test/rados/splits.sh
+step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
-step "access keys" timeout 120 test/rados/keys.sh
+step "access keys" timeout 300 test/rados/keys.sh
 step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
-step "servers ask each other" env TIER="$TIER" timeout 200 test/rados/peers.sh
+step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"
 done
