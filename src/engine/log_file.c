@@ -1,6 +1,7 @@
 #include "engine/log_file.h"
 
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,5 +62,28 @@ bool log_file_next(struct log_file *f, struct log_record *r)
     r->part = header[6];
     r->payload = bytes_of((const char *)header + HEADER_BYTES, length);
     f->end = at + HEADER_BYTES + length;
+    return true;
+}
+
+static size_t head_add(uint8_t *head, size_t size, size_t have, bytes part)
+{
+    size_t n = size - have < part.len ? size - have : part.len;
+
+    memcpy(head + have, part.ptr, n);
+    return have + n;
+}
+
+bool log_file_entry(struct log_file *f, uint8_t *head, size_t size, size_t *have)
+{
+    struct log_record r;
+
+    if (!log_file_next(f, &r) || (r.part != LOG_WHOLE && r.part != LOG_FIRST))
+        return false;
+    *have = head_add(head, size, 0, r.payload);
+    while (r.part == LOG_FIRST || r.part == LOG_MIDDLE) {
+        if (!log_file_next(f, &r) || (r.part != LOG_MIDDLE && r.part != LOG_LAST))
+            return false;
+        *have = head_add(head, size, *have, r.payload);
+    }
     return true;
 }

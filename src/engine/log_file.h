@@ -39,6 +39,10 @@ bool log_file_open(struct log_file *f, const char *path);
  * whole. */
 bool log_file_next(struct log_file *f, struct log_record *r);
 
+/* The next entry, which is one record or several parts: its first bytes, at most `size`, into head
+ * and their number into *have. False: none that is there whole. */
+bool log_file_entry(struct log_file *f, uint8_t *head, size_t size, size_t *have);
+
 void log_file_close(struct log_file *f);
 
 #endif

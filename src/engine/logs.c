@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "engine/log_file.h"
+#include "engine/manifest.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -20,30 +21,13 @@
 #define BATCH_HEADER_BYTES 12
 #define PATH_BYTES_MAX 4096
 
-static size_t head_add(uint8_t head[BATCH_HEADER_BYTES], size_t have, bytes part)
-{
-    size_t n = BATCH_HEADER_BYTES - have < part.len ? BATCH_HEADER_BYTES - have : part.len;
-
-    memcpy(head + have, part.ptr, n);
-    return have + n;
-}
-
 /* The next batch that is there whole. */
 static bool batch_next(struct log_file *f, uint64_t *first, uint64_t *count)
 {
     uint8_t head[BATCH_HEADER_BYTES];
-    struct log_record r;
     size_t have;
 
-    if (!log_file_next(f, &r) || (r.part != LOG_WHOLE && r.part != LOG_FIRST))
-        return false;
-    have = head_add(head, 0, r.payload);
-    while (r.part == LOG_FIRST || r.part == LOG_MIDDLE) {
-        if (!log_file_next(f, &r) || (r.part != LOG_MIDDLE && r.part != LOG_LAST))
-            return false;
-        have = head_add(head, have, r.payload);
-    }
-    if (have < BATCH_HEADER_BYTES)
+    if (!log_file_entry(f, head, sizeof(head), &have) || have < sizeof(head))
         return false;
     *first = load_u64(head);
     *count = load_u32(head + 8);
@@ -87,9 +71,10 @@ static int by_number(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* The numbers of the logs in `db`, oldest first, in the arena. */
+/* The numbers of the logs in `db` that are still needed, oldest first, in the arena. */
 static size_t logs_list(struct ctx *c, const char *db, uint64_t **out)
 {
+    uint64_t oldest = manifest_oldest_log(db);
     DIR *d = opendir(db);
     struct dirent *entry;
     struct buf numbers;
@@ -100,7 +85,7 @@ static size_t logs_list(struct ctx *c, const char *db, uint64_t **out)
         char *end;
         uint64_t number = strtoull(entry->d_name, &end, 10);
 
-        if (end != entry->d_name && strcmp(end, ".log") == 0)
+        if (end != entry->d_name && strcmp(end, ".log") == 0 && number >= oldest)
             buf_put(&numbers, &number, sizeof(number));
     }
     if (d)

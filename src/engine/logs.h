@@ -10,8 +10,8 @@
 #include "base/ctx.h"
 
 /* E_CORRUPT, with a text that names the log and what is missing, if the logs in folder `db` leave
- * out sequence numbers of which some are up to `acked`. Reads every log but the newest, and of that
- * its first batch. */
+ * out sequence numbers of which some are up to `acked`. Reads every log that is still needed but
+ * the newest, and of that its first batch. */
 int logs_check(struct ctx *c, const char *db, uint64_t acked);
 
 #endif

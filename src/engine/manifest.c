@@ -1,5 +1,6 @@
 #include "engine/manifest.h"
 
+#include "base/buf.h"
 #include "engine/log_file.h"
 
 #include <errno.h>
@@ -11,6 +12,11 @@
 #include <unistd.h>
 
 #define PATH_BYTES_MAX 4096
+#define EDIT_HEAD_BYTES 512 /* more than those three take */
+
+/* An edit of the MANIFEST is a list of tags with their values, always in one order, of which these
+ * come first. */
+enum edit_tag { EDIT_DATABASE_ID = 8193, EDIT_COMPARATOR = 1, EDIT_LOG_NUMBER = 2 };
 
 /* The number of the MANIFEST that CURRENT names; 0: it names none. */
 static uint64_t current_number(const char *db)
@@ -100,4 +106,41 @@ int manifest_check(struct ctx *c, const char *db, const struct manifest *known)
         return E_OK;
     return fail(c, E_CORRUPT, "%s can be read up to byte %llu only, but had %llu bytes", path,
                 (unsigned long long)f.end, (unsigned long long)known->size);
+}
+
+/* The log number that the edit tells; 0: none. */
+static uint64_t edit_log_number(bytes edit)
+{
+    struct reader r = reader_of(edit);
+
+    while (!r.bad)
+        switch (read_varint(&r)) {
+        case EDIT_DATABASE_ID:
+        case EDIT_COMPARATOR:
+            read_counted(&r);
+            break;
+        case EDIT_LOG_NUMBER:
+            return read_varint(&r);
+        default:
+            return 0;
+        }
+    return 0;
+}
+
+uint64_t manifest_oldest_log(const char *db)
+{
+    uint64_t number = current_number(db), oldest = 0, told;
+    uint8_t head[EDIT_HEAD_BYTES];
+    char path[PATH_BYTES_MAX];
+    struct log_file f;
+    size_t have;
+
+    if (!number || !file_path(db, number, path) || !log_file_open(&f, path))
+        return 0;
+    while (log_file_entry(&f, head, sizeof(head), &have)) {
+        told = edit_log_number(bytes_of((const char *)head, have));
+        oldest = told > oldest ? told : oldest;
+    }
+    log_file_close(&f);
+    return oldest;
 }

@@ -26,4 +26,8 @@ int manifest_follow(const char *db, struct manifest *m);
  * is left to it. */
 int manifest_check(struct ctx *c, const char *db, const struct manifest *known);
 
+/* The oldest log that is still needed: all writes of older ones are in table files, and RocksDB
+ * does not read those logs. 0: the MANIFEST in use in `db` does not say. */
+uint64_t manifest_oldest_log(const char *db);
+
 #endif
