@@ -16,7 +16,7 @@ static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
 {
     struct table *now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table), *next;
     struct edits edits = {.arena = &c->arena};
-    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct batch batch;
     struct guard guard;
     struct schema s;
     int code;
@@ -31,16 +31,9 @@ static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
     code = change(c, &s, &edits, arg);
     if (!code)
         code = catalog_store(c, db->catalog, now, &s, &edits, &next);
-    guard = (struct guard){catalog_table_key(&c->arena, s.instance, s.d.table),
-                           arena_copy(&c->arena, now->stored), false};
-    if (catalog_guards(db->catalog, now)) {
-        batch.guards = &guard;
-        batch.guard_count = 1;
-    }
+    batch = catalog_batch(db->catalog, now, &edits, &guard);
     table_release(now);
     TRY(code);
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
     code = wait_apply(c, db->engine, &batch);
     if (code)
         table_release(next);
@@ -149,7 +142,7 @@ static void mark_done(void *arg, int code)
 static void mark_run(struct latch *l, struct run_list *woken)
 {
     struct mark_op *op = PORT_CONTAINER(l, struct mark_op, latch);
-    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct batch batch;
     const struct schema *mine = &op->table->schema;
     struct table *now = catalog_get(op->db->catalog, mine->instance, mine->d.table);
     struct schema s;
@@ -166,14 +159,7 @@ static void mark_run(struct latch *l, struct run_list *woken)
     s.has_detached = true;
     op->edits = (struct edits){.arena = &op->c.arena};
     code = catalog_store(&op->c, op->db->catalog, now, &s, &op->edits, &op->next);
-    batch.edits = op->edits.items;
-    batch.edit_count = op->edits.count;
-    op->guard = (struct guard){catalog_table_key(&op->c.arena, s.instance, s.d.table),
-                               arena_copy(&op->c.arena, now->stored), false};
-    if (catalog_guards(op->db->catalog, now)) {
-        batch.guards = &op->guard;
-        batch.guard_count = 1;
-    }
+    batch = catalog_batch(op->db->catalog, now, &op->edits, &op->guard);
     table_release(now);
     if (code)
         mark_end(op, code, woken);

@@ -75,21 +75,15 @@ static int recut_put(struct recut *r, struct schema *s)
 {
     struct ctx *c = r->c;
     struct catalog *cat = r->db->catalog;
-    bytes key = catalog_table_key(&c->arena, s->instance, s->d.table);
     struct edits edits = {.arena = &c->arena};
-    struct guard guard = {key, r->now->stored, false};
-    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct guard guard;
+    struct batch batch;
     struct table *next;
     int code;
 
     s->has_detached = atomic_load(&r->now->has_detached);
     TRY(catalog_store(c, cat, r->now, s, &edits, &next));
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
-    if (catalog_guards(cat, r->now)) {
-        batch.guards = &guard;
-        batch.guard_count = 1;
-    }
+    batch = catalog_batch(cat, r->now, &edits, &guard);
     code = wait_apply(c, r->db->engine, &batch);
     if (code) {
         table_release(next);
