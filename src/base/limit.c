@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum limit_whose { LIMIT_OWN, LIMIT_SHARED };
+enum limit_whose { LIMIT_OWN, LIMIT_OPENING, LIMIT_SHARED };
 
 static const struct limit_row {
     const char *name;
@@ -71,9 +71,23 @@ int64_t limits_value(const struct limits *l, size_t i)
     return *(const _Atomic int64_t *)((const char *)l + rows[i].offset);
 }
 
+size_t limits_find(const char *name)
+{
+    size_t i = 0;
+
+    while (i < PORT_COUNT(rows) && strcmp(rows[i].name, name) != 0)
+        i++;
+    return i;
+}
+
 bool limits_shared(size_t i)
 {
     return rows[i].whose == LIMIT_SHARED;
+}
+
+bool limits_of_opening(size_t i)
+{
+    return rows[i].whose == LIMIT_OPENING;
 }
 
 void limits_assign(struct limits *to, const struct limits *from)
@@ -85,21 +99,20 @@ void limits_assign(struct limits *to, const struct limits *from)
 const char *limits_set(struct limits *l, const char *name, const char *value, char *message,
                        size_t size)
 {
-    for (size_t i = 0; i < PORT_COUNT(rows); i++) {
-        long long v;
+    size_t i = limits_find(name);
+    long long v;
 
-        if (strcmp(rows[i].name, name) != 0)
-            continue;
-        if (!limit_word(name, value, &v) && !limit_number(&rows[i], value, &v)) {
-            snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
-                     (long long)rows[i].min, (long long)rows[i].max);
-            return message;
-        }
-        *limit_at(l, &rows[i]) = v;
-        return NULL;
+    if (!limits_name(i)) {
+        snprintf(message, size, "%s: no such setting", name);
+        return message;
     }
-    snprintf(message, size, "%s: no such setting", name);
-    return message;
+    if (!limit_word(name, value, &v) && !limit_number(&rows[i], value, &v)) {
+        snprintf(message, size, "%s: '%s' is not a whole number from %lld to %lld", name, value,
+                 (long long)rows[i].min, (long long)rows[i].max);
+        return message;
+    }
+    *limit_at(l, &rows[i]) = v;
+    return NULL;
 }
 
 static void at_least(_Atomic int64_t *limit, int64_t value)

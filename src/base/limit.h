@@ -31,8 +31,10 @@ void limits_lift(struct limits *l, int64_t cell_bytes);
 
 /* The i-th name, NULL past the last: for "did you mean" and the documentation. */
 const char *limits_name(size_t i);
+size_t limits_find(const char *name);                   /* past the last: there is none */
 int64_t limits_value(const struct limits *l, size_t i); /* of that name */
 bool limits_shared(size_t i);                           /* is it of all servers over the data? */
+bool limits_of_opening(size_t i);                       /* is it read once? */
 
 /* Member by member, while others may read `to`. */
 void limits_assign(struct limits *to, const struct limits *from);

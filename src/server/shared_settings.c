@@ -61,21 +61,12 @@ static int line_next(const char **at, struct line *l)
     return 0;
 }
 
-static size_t limit_index(const char *name)
-{
-    size_t i = 0;
-
-    while (limits_name(i) && strcmp(limits_name(i), name) != 0)
-        i++;
-    return i;
-}
-
 /* ---- checking ---- */
 
 static int line_check(const char *source, const struct line *l, struct limits *limits, bool *seen,
                       char *message, size_t size)
 {
-    size_t i = limit_index(l->name);
+    size_t i = limits_find(l->name);
     char why[256];
 
     if (!limits_name(i))
@@ -122,7 +113,7 @@ int shared_settings_check(const struct wr_db *db, const char *source, const char
  * checked before; another program may have other settings, and other bounds of their values. */
 static bool usable(struct shared_settings *s, const struct line *l)
 {
-    size_t i = limit_index(l->name);
+    size_t i = limits_find(l->name);
     struct limits scratch;
     char why[256];
 

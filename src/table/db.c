@@ -111,18 +111,6 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
     return E_OK;
 }
 
-/* Read once, by what has been started since. */
-static bool is_of_start(const char *name)
-{
-    static const char *const names[] = {"heat_bytes_max", "scrub_bytes_per_s_max",
-                                        "scrub_pass_s_min", "size_watch_pass_s_min"};
-
-    for (size_t i = 0; i < PORT_COUNT(names); i++)
-        if (strcmp(names[i], name) == 0)
-            return true;
-    return false;
-}
-
 int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size_t count,
                        char *message, size_t message_size)
 {
@@ -130,14 +118,15 @@ int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size
     char why[256];
 
     limits_assign(&next, &db->given);
-    for (size_t i = 0; i < count; i++)
-        if (is_of_start(settings[i].name))
+    for (size_t i = 0; i < count; i++) {
+        if (limits_set(&next, settings[i].name, settings[i].value, why, sizeof(why)))
+            return err_refuse(message, message_size, E_PARAMETER, "%s.", why);
+        if (limits_of_opening(limits_find(settings[i].name)))
             return err_refuse(message, message_size, E_PARAMETER,
                               "%s counts from the opening of the database on. Open it again to "
                               "change it.",
                               settings[i].name);
-        else if (limits_set(&next, settings[i].name, settings[i].value, why, sizeof(why)))
-            return err_refuse(message, message_size, E_PARAMETER, "%s.", why);
+    }
     /* Some table may allow more than is usual from now on. */
     if (next.cell_bytes_max < db->given.cell_bytes_max)
         atomic_store(&db->has_lifted, true);
@@ -149,10 +138,9 @@ int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size
 
 int64_t wr_setting_value(const struct wr_db *db, const char *name)
 {
-    for (size_t i = 0; limits_name(i); i++)
-        if (strcmp(limits_name(i), name) == 0)
-            return limits_value(&db->given, i);
-    return -1;
+    size_t i = limits_find(name);
+
+    return limits_name(i) ? limits_value(&db->given, i) : -1;
 }
 
 static void log_sink(void *arg, char level, const char *line)
