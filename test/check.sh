@@ -55,6 +55,18 @@ serve() {
     [ -s "$work/$name.port" ]
 }
 
+hangup() { # SERVER WORDS: SIGHUP, and its log comes to say them (a regular expression)
+    local from
+    from=$(wc -l <"$work/$1.log")
+    kill -HUP "${pids[$1]}"
+    for _ in $(seq 300); do
+        tail -n +$((from + 1)) "$work/$1.log" | grep -qE "$2" && return 0
+        sleep 0.1
+    done
+    tail -n 3 "$work/$1.log"
+    false
+}
+
 stop_all() { # [SIGNAL]
     local name
     for name in "${!pids[@]}"; do

@@ -15,17 +15,6 @@ stop() {
     kill "${pids[$1]}" && wait "${pids[$1]}"
     unset "pids[$1]"
 }
-hangup() { # SERVER WORDS: SIGHUP, and the log comes to say them
-    local from
-    from=$(wc -l <"$work/$1.log")
-    kill -HUP "${pids[$1]}"
-    for _ in $(seq 300); do
-        tail -n +$((from + 1)) "$work/$1.log" | grep -qE "$2" && return 0
-        sleep 0.1
-    done
-    tail -n 3 "$work/$1.log"
-    false
-}
 edit() { # SERVER SED-SCRIPT: as doc/operations.md says
     (umask 077 && sed "$2" "$work/$1/credentials" >"$work/$1/edited") && mv "$work/$1/edited" "$work/$1/credentials"
 }

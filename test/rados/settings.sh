@@ -10,17 +10,6 @@ export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANC
 export WIDEROW_NAMESPACE=settings-$$ WIDEROW_POOL=${WIDEROW_POOL:-data}
 
 start() { serve "$1" --engine rados --admin off "${@:2}"; } # SERVER FLAG…
-hangup() { # SERVER WORDS: SIGHUP, and the log comes to say them
-    local from
-    from=$(wc -l <"$work/$1.log")
-    kill -HUP "${pids[$1]}"
-    for _ in $(seq 300); do
-        tail -n +$((from + 1)) "$work/$1.log" | grep -qE "$2" && return 0
-        sleep 0.1
-    done
-    tail -n 3 "$work/$1.log"
-    false
-}
 edit() { # SERVER SED-SCRIPT
     sed "$2" "$work/$1/settings" >"$work/$1/edited" && mv "$work/$1/edited" "$work/$1/settings"
 }
