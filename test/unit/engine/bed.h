@@ -9,9 +9,9 @@
 #include <cmocka.h>
 #undef fail /* ours is another */
 
+#include "../folder.h"
 #include "engine/engine.h"
 
-#include <ftw.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,23 +26,10 @@ struct bed {
     struct engine_conf conf;
     struct engine_option options[3];
     partition_id partition; /* of the calls below; the system's at first */
-    char dir[64];
+    char dir[FOLDER_BYTES];
     char logged[8192]; /* what was logged, cut off when full */
     pthread_mutex_t lock;
 };
-
-static inline int bed_remove_one(const char *path, const struct stat *st, int flag, struct FTW *f)
-{
-    (void)st;
-    (void)flag;
-    (void)f;
-    return remove(path);
-}
-
-static inline void bed_remove(const char *dir)
-{
-    nftw(dir, bed_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
 
 static inline void bed_sink(void *arg, char level, const char *line)
 {
@@ -74,8 +61,7 @@ static inline void bed_init(struct bed *b)
     clock_real_init(&b->clock);
     pthread_mutex_init(&b->lock, NULL);
     b->log = (struct log){.level = 'I', .sink = bed_sink, .arg = b, .clock = &b->clock};
-    snprintf(b->dir, sizeof(b->dir), "/tmp/wr-engine-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    folder_make(b->dir);
     b->conf = (struct engine_conf){
         .dir = b->dir, .memory_bytes = 16 << 20, .clock = &b->clock, .log = &b->log};
     bed_ctx(b);
@@ -85,7 +71,7 @@ static inline void bed_release(struct bed *b)
 {
     ctx_release(&b->c);
     engine_close(b->e);
-    bed_remove(b->dir);
+    folder_remove(b->dir);
     pthread_mutex_destroy(&b->lock);
 }
 

@@ -239,7 +239,7 @@ static void check_copy(struct bed *b, bool cut, size_t keys)
     ctx_release(&copy.c);
     if (copy.e)
         engine_close(copy.e);
-    bed_remove(copy.dir);
+    folder_remove(copy.dir);
 }
 
 /* The MANIFEST that lists the new files must not make the database look as if its log were whole.

@@ -138,8 +138,8 @@ static void test_copy_and_restore(void **state)
     bed_open(&copy, "rocks");
     bed_expect(&copy, "b", "1");
     bed_release(&copy);
-    bed_remove(beside(b, "copy"));
-    bed_remove(beside(b, "restored"));
+    folder_remove(beside(b, "copy"));
+    folder_remove(beside(b, "restored"));
 }
 
 static void test_half_a_copy(void **state)
@@ -156,7 +156,7 @@ static void test_half_a_copy(void **state)
     copy.conf.dir = beside(b, "copy");
     assert_int_equal(bed_try_open(&copy, "rocks"), E_FORMAT);
     bed_release(&copy);
-    bed_remove(beside(b, "copy"));
+    folder_remove(beside(b, "copy"));
 }
 
 static void test_damaged_copy(void **state)
@@ -173,7 +173,7 @@ static void test_damaged_copy(void **state)
     assert_non_null(strstr(b->c.text, strrchr(path, '/') + 1));
     assert_int_equal(restore(b, beside(b, "copy"), beside(b, "restored")), E_CORRUPT);
     assert_int_not_equal(stat(beside(b, "restored"), &st), 0);
-    bed_remove(beside(b, "copy"));
+    folder_remove(beside(b, "copy"));
 }
 
 static void test_scrub(void **state)

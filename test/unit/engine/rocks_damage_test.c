@@ -91,7 +91,7 @@ static int make_original(void **state)
 static int remove_original(void **state)
 {
     (void)state;
-    bed_remove(original);
+    folder_remove(original);
     return 0;
 }
 
@@ -463,7 +463,7 @@ static void test_whole_database_deleted(void **state)
 
     (void)state;
     bed_init_copy(&b);
-    bed_remove(path_of(&b, "db"));
+    folder_remove(path_of(&b, "db"));
     try_damaged(&b, &t, "db deleted");
     assert_int_equal(t.refused, 1);
 }

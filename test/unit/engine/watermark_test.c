@@ -8,7 +8,7 @@
 struct file {
     struct clock clock;
     struct ctx c;
-    char dir[64], path[80];
+    char dir[FOLDER_BYTES], path[80];
 };
 
 static int setup(void **state)
@@ -17,8 +17,7 @@ static int setup(void **state)
 
     clock_set_init(&f->clock, 1000000);
     ctx_init(&f->c, &f->clock, NULL, NULL, 0);
-    snprintf(f->dir, sizeof(f->dir), "/tmp/wr-watermark-XXXXXX");
-    assert_non_null(mkdtemp(f->dir));
+    folder_make(f->dir);
     snprintf(f->path, sizeof(f->path), "%s/WATERMARK", f->dir);
     *state = f;
     return 0;
@@ -29,7 +28,7 @@ static int teardown(void **state)
     struct file *f = *state;
 
     ctx_release(&f->c);
-    bed_remove(f->dir);
+    folder_remove(f->dir);
     mem_free(f);
     return 0;
 }

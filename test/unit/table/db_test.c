@@ -13,10 +13,12 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
+#include "../folder.h"
+
 #define MINUTE_MS 60000
 
 struct bed {
-    char dir[64];
+    char dir[FOLDER_BYTES];
     struct wr_db *db;
 };
 
@@ -36,8 +38,7 @@ static int bed_set_up(void **state)
 {
     struct bed *b = mem_zalloc(sizeof(*b));
 
-    snprintf(b->dir, sizeof(b->dir), "/tmp/widerow-db-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    folder_make(b->dir);
     bed_open(b);
     *state = b;
     return 0;
@@ -46,11 +47,9 @@ static int bed_set_up(void **state)
 static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
-    char command[96];
 
     wr_close(b->db);
-    snprintf(command, sizeof(command), "rm -rf %s", b->dir);
-    assert_int_equal(system(command), 0);
+    folder_remove(b->dir);
     mem_free(b);
     return 0;
 }

@@ -19,13 +19,15 @@
 #include <unistd.h>
 #undef fail /* the name is ctx.h's in this house */
 
+#include "../folder.h"
+
 #define MIB ((size_t)1 << 20)
 #define MINUTE_MS 60000
 
 static const char *engine_name;
 
 struct bed {
-    char dir[64];
+    char dir[FOLDER_BYTES];
     struct wr_db *db;
     char message[400];
 };
@@ -67,8 +69,7 @@ static int bed_set_up(void **state)
     struct wr_key_schema key = {.name = BYTES_LIT("pk"), .type = WR_BIGINT};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
-    snprintf(b->dir, sizeof(b->dir), "/tmp/widerow-stream-XXXXXX");
-    assert_non_null(mkdtemp(b->dir));
+    folder_make(b->dir);
     bed_open(b);
     req.create_table = (struct wr_create_table){
         .table = BYTES_LIT("t"),
@@ -83,14 +84,12 @@ static int bed_set_up(void **state)
 static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
-    char command[96];
 
 #ifdef WR_FAULTS
     fault_arm(NULL);
 #endif
     wr_close(b->db);
-    snprintf(command, sizeof(command), "rm -rf %s", b->dir);
-    assert_int_equal(system(command), 0);
+    folder_remove(b->dir);
     mem_free(b);
     return 0;
 }
