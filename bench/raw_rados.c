@@ -2,7 +2,8 @@
  *
  *   raw_rados CONF POOL set|guard|get IN_FLIGHT SECONDS [OBJECTS] [VALUE_BYTES]
  *
- * set: one key an operation; guard: with a comparison of an attribute, as every write of the engine has; get: one key. */
+ * set: one key an operation; guard: with a comparison of an attribute, as every write of the engine has; get: one key,
+ * which is there: all keys are stored before the clock starts. */
 #include <errno.h>
 #include <pthread.h>
 #include <rados/librados.h>
@@ -14,6 +15,7 @@
 #include <time.h>
 
 #define KEYS 10000
+#define FILL 500 /* keys an operation when they are stored beforehand */
 
 static rados_ioctx_t io;
 static const char *kind;
@@ -41,6 +43,8 @@ static void on_done(rados_completion_t c, void *arg)
     int r = rados_aio_get_return_value(c);
 
     rados_aio_release(c);
+    if (o->iter && r >= 0 && rados_omap_iter_size(o->iter) != 1)
+        r = -ENOENT;
     if (o->iter)
         rados_omap_get_end(o->iter);
     if (o->write)
@@ -87,6 +91,33 @@ static void start(struct one *o)
     rados_aio_write_op_operate(o->write, io, c, object, NULL, 0);
 }
 
+/* Stores all keys of an object. */
+static void fill(const char *object)
+{
+    static char keys[FILL][32];
+    const char *k[FILL], *v[FILL];
+    size_t kl[FILL], vl[FILL];
+
+    for (unsigned first = 0; first < KEYS; first += FILL) {
+        rados_write_op_t op = rados_create_write_op();
+        int r;
+
+        for (unsigned i = 0; i < FILL; i++) {
+            kl[i] = (size_t)snprintf(keys[i], sizeof(keys[i]), "k%012u", first + i);
+            k[i] = keys[i];
+            v[i] = value;
+            vl[i] = value_bytes;
+        }
+        rados_write_op_omap_set2(op, k, v, kl, vl, FILL);
+        r = rados_write_op_operate2(op, io, object, NULL, 0);
+        rados_release_write_op(op);
+        if (r < 0) {
+            fprintf(stderr, "raw_rados: %s\n", strerror(-r));
+            exit(1);
+        }
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct timespec a, b;
@@ -113,6 +144,8 @@ int main(int argc, char **argv)
 
         snprintf(object, sizeof(object), "raw%d", i);
         rados_setxattr(io, object, "a", "y", 1);
+        if (strcmp(kind, "get") == 0)
+            fill(object);
     }
     atomic_store(&out, depth);
     clock_gettime(CLOCK_MONOTONIC, &a);
