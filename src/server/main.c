@@ -33,9 +33,12 @@
 extern char **environ;
 
 /* Read by jemalloc: the memory that a burst took goes back to the system although no request may
- * follow that would give it back in passing. */
+ * follow that would give it back in passing. That of more than 8 MB in one piece would go back at
+ * once, and every large cell would be given its pages anew, one by one: it goes as all other does,
+ * within seconds (oversize_threshold). */
 extern const char *malloc_conf;
-__attribute__((visibility("default"))) const char *malloc_conf = "background_thread:true";
+__attribute__((visibility("default"))) const char *malloc_conf =
+    "background_thread:true,oversize_threshold:0";
 
 struct server {
     struct config config;

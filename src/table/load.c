@@ -207,6 +207,11 @@ static bool is_wanted(const struct load *l, size_t at)
     return cells[at].apart && version <= l->whole_versions;
 }
 
+static void chunk_release(void *arg)
+{
+    ctx_release(arg);
+}
+
 static int whole_begin(struct load *l)
 {
     const struct wr_cell *cell = &l->row.cells[l->whole_at];
@@ -222,33 +227,50 @@ static int whole_begin(struct load *l)
     if (!l->whole_bytes)
         return fail_code(l->c, E_MEMORY);
     l->whole_number = 0;
+    if (!l->chunk) {
+        l->chunk = ARENA_NEW(&l->c->arena, struct ctx);
+        ctx_init(l->chunk, l->c->clock, l->c->log, NULL, 0);
+        arena_on_release(&l->c->arena, chunk_release, l->chunk);
+    }
     return E_OK;
+}
+
+static int chunk_fail(struct load *l, int code)
+{
+    return fail(l->c, code, "%s", l->chunk->text ? l->chunk->text : err_info(code)->text);
 }
 
 static int ask_chunk(struct load *l)
 {
     const struct place *p = &l->table->schema.place;
+    int code;
 
-    l->get =
-        (struct get){.key = big_chunk_key(&l->c->arena, p, l->cols, l->whole.id, l->whole_number),
-                     .view = l->view,
-                     .once = true,
-                     .done = get_done};
+    l->get = (struct get){
+        .key = big_chunk_key(&l->chunk->arena, p, l->cols, l->whole.id, l->whole_number),
+        .view = l->view,
+        .once = true,
+        .done = get_done};
     l->state = LOAD_CHUNK;
-    return route_get(l->c, l->table, &l->get);
+    code = route_get(l->chunk, l->table, &l->get);
+    return code && code != E_LATER ? chunk_fail(l, code) : code;
 }
 
 static int take_chunk(struct load *l)
 {
     bytes data;
+    int code = l->get.code;
 
     l->state = LOAD_DONE;
-    if (l->get.code)
-        return fail(l->c, l->get.code, "%s", err_info(l->get.code)->text);
-    TRY(big_chunk_open(l->c, l->get.found ? l->get.value : BYTES_NONE, &l->whole, l->whole_number,
-                       &data));
+    if (!code)
+        code = big_chunk_open(l->chunk, l->get.found ? l->get.value : BYTES_NONE, &l->whole,
+                              l->whole_number, &data);
+    if (code)
+        return chunk_fail(l, code);
     memcpy(l->whole_bytes + (size_t)l->whole_number * l->whole.chunk_bytes, data.ptr, data.len);
     l->whole_number++;
+    /* Its memory, which is in the processor's cache, is the next one's. */
+    ctx_release(l->chunk);
+    ctx_init(l->chunk, l->c->clock, l->c->log, NULL, 0);
     return E_OK;
 }
 

@@ -49,6 +49,7 @@ struct load {
     struct big_ref whole;  /* of that one */
     uint8_t *whole_bytes;  /* NULL: not begun */
     uint32_t whole_number; /* of the chunk that was asked for */
+    struct ctx *chunk;     /* its memory */
 };
 
 int load_run(struct load *l);
