@@ -7,6 +7,7 @@
 #include "base/port.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 struct armed {
     unsigned at; /* 0: not armed */
     bool crash;
+    bool stop;
     bool on; /* and at every later pass */
 };
 
@@ -53,7 +55,8 @@ static bool fault_parse(const char *s, size_t n, struct armed *armed)
         return false;
     f = fault_find(s, (size_t)(what - s));
     a.crash = strncmp(what, ":crash:", 7) == 0;
-    if (f < 0 || (!a.crash && strncmp(what, ":error:", 7) != 0))
+    a.stop = strncmp(what, ":stop:", 6) == 0;
+    if (f < 0 || (!a.crash && !a.stop && strncmp(what, ":error:", 7) != 0))
         return false;
     a.at = (unsigned)strtoul(count + 1, &end, 10);
     if (*end == '+') {
@@ -117,7 +120,7 @@ unsigned fault_passes(enum fault f)
 
 bool fault_hit(enum fault f)
 {
-    bool hit, crash;
+    bool hit, crash, stop;
 
     pthread_mutex_lock(&faults.lock);
     if (!faults.ready)
@@ -126,13 +129,16 @@ bool fault_hit(enum fault f)
     hit = faults.armed[f].at && (faults.passes[f] == faults.armed[f].at ||
                                  (faults.armed[f].on && faults.passes[f] > faults.armed[f].at));
     crash = hit && faults.armed[f].crash;
+    stop = hit && faults.armed[f].stop;
     pthread_mutex_unlock(&faults.lock);
     if (crash) {
         /* No handlers, no buffers: as abrupt as a kill from outside. */
         fprintf(stderr, "fault: crash at %s\n", fault_names[f]);
         abort();
     }
-    return hit;
+    if (stop)
+        kill(getpid(), SIGSTOP);
+    return hit && !stop;
 }
 
 #else

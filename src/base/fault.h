@@ -5,6 +5,7 @@
  * environment variable WR_FAULT or by fault_arm(), as a list parted by commas:
  *
  *     name:crash:N    the Nth pass ends the process at once (abort), as a kill would
+ *     name:stop:N     the Nth pass stops the process (SIGSTOP) until somebody lets it go on
  *     name:error:N    the Nth pass answers true
  *     name:error:N+   the Nth pass and all later ones answer true
  *

@@ -7,7 +7,10 @@
  *
  *   - Within one operation, a guard on a key that an earlier batch of the same operation edits is
  *     decided here; all others become comparisons. If one of these fails, the OSD names it, its
- *     batch alone is told E_GUARD, and the others go out again, decided anew.
+ *     batch is told E_GUARD, and the others go out again, decided anew.
+ *   - With a batch that is refused go all in the lane that were decided on what it would have
+ *     written, and on what those would have. One by one, each would cost an operation, and whoever
+ *     is told E_GUARD decides again on the next of them: on a busy row that never ends.
  *   - The last edit to a key wins, so each key stands once in the operation.
  *   - A read at VIEW_LATEST is answered from the lane where an edit of its key is under way. What
  * it shows may yet fail; whoever decides on it guards it.
@@ -357,28 +360,96 @@ static struct pending *failed_guard(struct shipment *s)
     return NULL;
 }
 
+/* Keys that somebody who is refused would have written last: a hash table of edits. */
+struct doom {
+    struct doomed {
+        const struct edit *edit;
+        bool is; /* else somebody else wrote the key behind it */
+    } * slots;
+    size_t slot_count; /* a power of two */
+};
+
+static struct doomed *doom_find(struct doom *d, bytes key)
+{
+    size_t at = hash_key(key) & (d->slot_count - 1);
+
+    while (d->slots[at].edit && !bytes_equal(d->slots[at].edit->key, key))
+        at = (at + 1) & (d->slot_count - 1);
+    return &d->slots[at];
+}
+
+/* The next batch in the lane's order: is it refused too? */
+static bool doom_takes(struct doom *d, const struct batch *b, bool refused)
+{
+    for (size_t i = 0; i < b->guard_count && !refused; i++)
+        refused = doom_find(d, b->guards[i].key)->is;
+    for (size_t i = 0; i < b->edit_count; i++) {
+        struct doomed *at = doom_find(d, b->edits[i].key);
+
+        if (refused)
+            at->edit = &b->edits[i];
+        at->is = refused;
+    }
+    return refused;
+}
+
+static size_t count_edits(const struct pending *list)
+{
+    size_t n = 0;
+
+    for (; list; list = list->next)
+        n += list->batch.edit_count;
+    return n;
+}
+
+/* Takes `failed` and all that rest on it off the list: what is told now, in order. */
+static struct pending *take_doomed(struct pending **list, const struct pending *failed)
+{
+    size_t edits = count_edits(failed);
+    struct doom d = {.slot_count = 8};
+    struct pending *taken = NULL, **end = &taken;
+
+    while (d.slot_count < 2 * edits)
+        d.slot_count *= 2;
+    d.slots = mem_zalloc(d.slot_count * sizeof(*d.slots));
+    while (*list != failed)
+        list = &(*list)->next;
+    while (*list) {
+        struct pending *p = *list;
+
+        if (!doom_takes(&d, &p->batch, p == failed)) {
+            list = &p->next;
+            continue;
+        }
+        *list = p->next;
+        p->next = NULL;
+        p->code = E_GUARD;
+        *end = p;
+        end = &p->next;
+    }
+    mem_free(d.slots);
+    return taken;
+}
+
 /* Takes the batches off the lane that are told now; the rest goes back in front. */
 static struct pending *take_failed(struct rados *r, struct lane *l, struct pending *failed)
 {
-    struct pending **at;
+    struct pending **at, *taken;
 
     pthread_mutex_lock(&r->lock);
     for (struct pending *p = l->flying; p; p = p->next)
         p->code = E_OK; /* what was decided here rested on batches that did not land */
-    for (at = &l->flying; *at != failed;)
-        at = &(*at)->next;
-    *at = failed->next;
-    failed->next = NULL;
-    failed->code = E_GUARD;
     for (at = &l->flying; *at;)
         at = &(*at)->next;
     *at = l->waiting;
-    if (!l->waiting)
-        l->waiting_end = at == &l->flying ? &l->waiting : at;
+    taken = take_doomed(&l->flying, failed);
     l->waiting = l->flying;
     l->flying = NULL;
+    for (at = &l->waiting; *at;)
+        at = &(*at)->next;
+    l->waiting_end = at;
     pthread_mutex_unlock(&r->lock);
-    return failed;
+    return taken;
 }
 
 static struct pending *take_all(struct rados *r, struct lane *l)

@@ -18,6 +18,8 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -199,6 +201,60 @@ static bool do_disturbance(struct workload *w, int i)
     }
 }
 
+/* A server stops itself in the middle of a cut: at each step of it that leaves the range closed to
+ * others. LINEAR_POINTS takes others, parted by blanks. */
+#define STOP_POINTS "recut_noted recut_closed recut_copied recut_gone"
+#define STOP_TRIES 1800 /* of 50 ms: until it has something to cut */
+/* Another server ends the cut, so clients of the others are never long without an answer. */
+#define SILENT_S_MAX 10
+
+static bool stop_at(struct workload *w, struct server *s, const char *point)
+{
+    struct disturbance *d = NULL;
+    char fault[64];
+    int status;
+
+    snprintf(fault, sizeof(fault), "%s:stop:1", point);
+    s->spec.fault = fault;
+    if (!server_restart(s))
+        return false;
+    s->spec.fault = NULL;
+    for (int i = 0; i < STOP_TRIES && !d; i++) {
+        sleep_ms(50);
+        if (waitpid(s->pid, &status, WNOHANG | WUNTRACED) != s->pid)
+            continue;
+        if (!WIFSTOPPED(status)) {
+            fprintf(stderr, "linear: the server died, status %d\n", status);
+            return false;
+        }
+        d = workload_disturb(w, point);
+    }
+    if (!d)
+        return false;
+    sleep_ms(w->conf.pause_s * 1000 / 2);
+    kill(s->pid, SIGCONT);
+    workload_disturbed(d);
+    return true;
+}
+
+static void stop_in_cuts(struct workload *w)
+{
+    const char *list = getenv("LINEAR_POINTS") ? getenv("LINEAR_POINTS") : STOP_POINTS;
+    static char points[256];
+
+    snprintf(points, sizeof(points), "%s", list);
+    atomic_store(&w->hold, true);
+    for (char *rest = points, *point; (point = strtok_r(rest, " ", &rest));) {
+        if (w->disturbances < DISTURBANCES_MAX && stop_at(w, server_of(w->server, 1), point))
+            continue;
+        fprintf(stderr, "linear: no cut was stopped at %s\n", point);
+        w->disturbances = 0; /* the run has failed */
+        break;
+    }
+    sleep_ms(1000);
+    atomic_store(&w->hold, false);
+}
+
 static void disturb_servers(struct workload *w)
 {
     static const char *const names[] = {"server killed", "OSD killed and back", "server paused"};
@@ -261,6 +317,8 @@ static const struct scenario scenarios[] = {
      .cuts_values = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers},
+    {"servers stopped in cuts", 12000, 24, .http = true, .fresh = true, .shared = true,
+     .disturb = stop_in_cuts},
 };
 
 static bool wanted(const struct run *r, const char *name)
@@ -340,6 +398,12 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
              (!sc->disturb || w->disturbances) && (!sc->cuts_values || spanned) &&
              (!sc->run_ms_min || (w->cuts.splits && w->cuts.merges));
     }
+    for (size_t i = 0; i < w->disturbances && sc->shared && ok; i++) {
+        struct pauses p;
+
+        workload_pauses(w, &w->list[i], &p);
+        ok = p.silent_s < SILENT_S_MAX;
+    }
     printf("%-36s %8zu requests %8zu operations %5zu unanswered %8zu configs %6.1f s + %5.1f s  "
            "%s\n",
            sc->name, t.requests, t.operations, t.unanswered, t.configs, ran,
@@ -353,13 +417,15 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
         printf("    %zu rows of atomic batches were refused, as they spanned partitions\n",
                spanned);
     for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
-        double silent, waited;
+        struct pauses p;
 
-        workload_pauses(w, &w->list[i], &silent, &waited);
+        workload_pauses(w, &w->list[i], &p);
         printf(
-            "    %-20s %5.1f s: longest without any answer %.2f s, longest wait for one %.2f s\n",
-            w->list[i].name, (double)(w->list[i].end_ns - w->list[i].begin_ns) / 1e9, silent,
-            waited);
+            "    %-20s %5.1f s: longest without any answer %.2f s (after %.1f s; %zu refusals%s%s "
+            "in it), longest wait for one %.2f s\n",
+            w->list[i].name, (double)(w->list[i].end_ns - w->list[i].begin_ns) / 1e9, p.silent_s,
+            p.after_s, p.refused, p.refused ? ", " : "", p.refused ? wr_error_name(p.code) : "",
+            p.waited_s);
     }
     fflush(stdout);
     unsetenv("LINEAR_QUIET");
@@ -384,7 +450,7 @@ static void run_scenarios(struct run *r)
         if (!wanted(r, scenarios[i].name) || scenarios[i].shared != (r->servers > 0))
             continue;
 #ifndef WR_FAULTS
-        if (scenarios[i].disturb == fail_commits) {
+        if (scenarios[i].disturb == fail_commits || scenarios[i].disturb == stop_in_cuts) {
             printf("SKIPPED: %s: built without fault points\n", scenarios[i].name);
             r->skipped++;
             continue;

@@ -40,21 +40,36 @@ static bool open_library(struct server *s)
     return true;
 }
 
+/* LINEAR_LOGS: a folder that gets a file of lines for each server. */
+static bool log_apart(const struct server *s)
+{
+    const char *folder = getenv("LINEAR_LOGS"), *name = strrchr(s->spec.dir, '/');
+    char path[512];
+
+    if (!folder || !name)
+        return true;
+    snprintf(path, sizeof(path), "%s%s.log", folder, name);
+    return freopen(path, "a", stderr) != NULL;
+}
+
 static void run_server(const struct server *s, const char *port_file)
 {
     const char *argv[] = {
         s->spec.widerowd, "--data", s->spec.dir, "--engine", s->spec.engine, "--http", s->address,
-        "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level", "error",
-        "--port-file", port_file, "--set", "table_ops_per_s_max=0",
+        "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level",
+        getenv("LINEAR_LOGS") ? "info" : "error", "--port-file", port_file, "--set",
+        "table_ops_per_s_max=0",
         /* Partitions are cut by load and merged all the time; by size: test/crash. */
         "--set", s->spec.small ? "partition_bytes_max=1024" : "partition_bytes_max=8388608",
         "--set", "partition_write_cu_max=50", "--set", "partition_hot_s=1", "--set",
         "partition_idle_s=1", s->spec.wide ? "--set" : NULL, "wide_row_cells=1", NULL};
 
+    if (s->spec.fault)
+        setenv("WR_FAULT", s->spec.fault, 1);
     setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
     setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no server outlives a test that died */
-    if (!freopen("/dev/null", "w", stdout))
+    if (!freopen("/dev/null", "w", stdout) || !log_apart(s))
         _exit(127);
     execv(s->spec.widerowd, (char *const *)argv);
     _exit(127);

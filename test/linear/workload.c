@@ -502,6 +502,15 @@ static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *r
     return code;
 }
 
+static void note_refusal(struct worker *k, int code)
+{
+    if (k->refusal_count == k->refusal_capacity) {
+        k->refusal_capacity = k->refusal_capacity ? k->refusal_capacity * 2 : 64;
+        k->refusals = mem_realloc(k->refusals, k->refusal_capacity * sizeof(*k->refusals));
+    }
+    k->refusals[k->refusal_count++] = (struct refusal){k->answer_ns, code};
+}
+
 void plan_issue(struct worker *k, struct plan *p)
 {
     struct wr_request req = {0};
@@ -513,6 +522,8 @@ void plan_issue(struct worker *k, struct plan *p)
     make_request(k, &c.arena, p, &req);
     code = k->w->server->target.db ? library_exec(k, &c, &req, &reply)
                                    : http_exec(k, &c, &req, &reply);
+    if (code)
+        note_refusal(k, code);
     for (int i = 0; i < p->count; i++) {
         p->ops[i].outcome = outcome_of(k, &p->ops[i], code, c.text);
         if (p->ops[i].outcome != DONE)
@@ -657,34 +668,59 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void workload_pauses(const struct workload *w, const struct disturbance *d, double *silent_s,
-                     double *waited_s)
+/* Answers other than the one that the request was not made. */
+static int64_t *answers_to(const struct workload *w, const struct disturbance *d, size_t *n,
+                           struct pauses *p)
 {
-    size_t count = 0, n = 0;
-    int64_t *answers, longest = 0, waited = 0, last = d->begin_ns;
+    size_t count = 0;
+    int64_t *answers;
 
     for (int i = 0; i < w->conf.clients; i++)
         count += w->workers[i].op_count;
     answers = mem_alloc((count + 1) * sizeof(*answers));
+    *n = 0;
     for (int i = 0; i < w->conf.clients; i++) {
         for (size_t j = 0; j < w->workers[i].op_count; j++) {
             const struct op *o = &w->workers[i].ops[j];
+            double waited = (double)(o->return_ns - o->call_ns) / 1e9;
 
-            if (o->outcome != DONE || o->return_ns < d->begin_ns ||
+            if (o->outcome == MAYBE || o->return_ns < d->begin_ns ||
                 o->return_ns - AFTER_NS > d->end_ns)
                 continue;
-            answers[n++] = o->return_ns;
-            if (o->return_ns - o->call_ns > waited)
-                waited = o->return_ns - o->call_ns;
+            answers[(*n)++] = o->return_ns;
+            if (waited > p->waited_s)
+                p->waited_s = waited;
         }
     }
-    qsort(answers, n, sizeof(*answers), compare_times);
-    for (size_t i = 0; i < n; last = answers[i++])
-        if (answers[i] - last > longest)
-            longest = answers[i] - last;
+    qsort(answers, *n, sizeof(*answers), compare_times);
+    return answers;
+}
+
+void workload_pauses(const struct workload *w, const struct disturbance *d, struct pauses *out)
+{
+    int64_t *answers, from = d->begin_ns, to = d->begin_ns, last = d->begin_ns;
+    size_t n;
+
+    *out = (struct pauses){0};
+    answers = answers_to(w, d, &n, out);
+    for (size_t i = 0; i < n; last = answers[i++]) {
+        if (answers[i] - last <= to - from)
+            continue;
+        from = last;
+        to = answers[i];
+    }
     mem_free(answers);
-    *silent_s = (double)longest / 1e9;
-    *waited_s = (double)waited / 1e9;
+    for (int i = 0; i < w->conf.clients; i++)
+        for (size_t j = 0; j < w->workers[i].refusal_count; j++) {
+            const struct refusal *r = &w->workers[i].refusals[j];
+
+            if (r->ns <= from || r->ns >= to)
+                continue;
+            out->refused++;
+            out->code = r->code;
+        }
+    out->silent_s = (double)(to - from) / 1e9;
+    out->after_s = (double)(from - d->begin_ns) / 1e9;
 }
 
 /* ---- the end ---- */
@@ -800,6 +836,7 @@ void workload_release(struct workload *w)
     for (int i = 0; i < CLIENTS_MAX; i++) {
         client_close(w->workers[i].client);
         mem_free(w->workers[i].ops);
+        mem_free(w->workers[i].refusals);
     }
     memset(w, 0, sizeof(*w));
 }

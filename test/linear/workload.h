@@ -35,6 +35,11 @@ struct plan {
 struct workload;
 struct saboteur;
 
+struct refusal {
+    int64_t ns;
+    int code;
+};
+
 struct worker {
     struct workload *w;
     struct client *client;
@@ -44,8 +49,10 @@ struct worker {
     struct op *ops;
     size_t op_count, op_capacity;
     size_t requests;
-    size_t spanned;    /* rows of atomic batches that were refused for spanning partitions */
-    int64_t answer_ns; /* when the last answer came */
+    size_t spanned;           /* rows of atomic batches that were refused for spanning partitions */
+    int64_t answer_ns;        /* when the last answer came */
+    struct refusal *refusals; /* answers that say "not now" */
+    size_t refusal_count, refusal_capacity;
     struct plan last;  /* the last change of one row */
     char problem[300]; /* an answer that no correct server gives */
     /* The saboteur's. */
@@ -111,10 +118,15 @@ void workload_count_cuts(struct workload *w, struct cuts *to);
 
 void workload_release(struct workload *w);
 
-/* What a disturbance did to the clients: the longest time in which none got an answer, and the
- * longest that one waited for its own, while it lasted or in the ten seconds behind it. */
-void workload_pauses(const struct workload *w, const struct disturbance *d, double *silent_s,
-                     double *waited_s);
+/* What a disturbance did to the clients, while it lasted or in the ten seconds behind it. */
+struct pauses {
+    double silent_s; /* the longest time in which nothing was done for anybody, ... */
+    double after_s;  /* ... so long after the disturbance began; */
+    size_t refused;  /* requests in that time that were told "not now", */
+    int code;        /* the last of them so */
+    double waited_s; /* the longest that one client waited for its answer */
+};
+void workload_pauses(const struct workload *w, const struct disturbance *d, struct pauses *out);
 
 /* Notes a disturbance that begins now, and that it is over. */
 struct disturbance *workload_disturb(struct workload *w, const char *name);

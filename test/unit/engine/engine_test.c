@@ -560,6 +560,44 @@ static void test_guard_on_unsettled(void **state)
     bed_expect(b, "a", "1");
 }
 
+#define CHAIN 40
+
+/* Batches that each rest on the one before come to nothing all at once with the first, down to one
+ * that rests on nothing: not one operation of the pool each. Others are not touched. */
+static void test_guards_in_a_chain(void **state)
+{
+    struct bed *b = *state;
+    struct guard guards[CHAIN];
+    struct edit edits[CHAIN];
+    struct bed_wait w[CHAIN];
+    struct engine_stat before = {0}, after = {0};
+
+    assert_int_equal(bed_put(b, "a", "1"), E_OK);
+    engine_stat(b->e, &before);
+    for (int i = 0; i < CHAIN; i++) {
+        bool other = i % 10 == 9, blind = i == CHAIN / 2;
+        struct batch batch = {.guards = &guards[i],
+                              .guard_count = !other && !blind,
+                              .edits = &edits[i],
+                              .edit_count = 1};
+
+        w[i] = (struct bed_wait)BED_WAIT;
+        guards[i] = (struct guard){BYTES_LIT("a"), BYTES_LIT("never"), false};
+        if (i)
+            guards[i].value = arena_printf(&b->c.arena, "value %d", i % 10 ? i - 1 : i - 2);
+        edits[i] = (struct edit){EDIT_PUT, other ? BYTES_LIT("b") : BYTES_LIT("a"),
+                                 arena_printf(&b->c.arena, "value %d", i)};
+        engine_apply(&b->c, b->e, &batch, bed_wait_done, &w[i]);
+    }
+    for (int i = 0; i < CHAIN; i++)
+        assert_int_equal(bed_wait(&w[i]), i % 10 == 9 || i >= CHAIN / 2 ? E_OK : E_GUARD);
+    engine_stat(b->e, &after);
+    if (is_rados())
+        assert_in_range(after.remote_writes - before.remote_writes, 2, 4);
+    bed_expect(b, "a", "value 38");
+    bed_expect(b, "b", "value 39");
+}
+
 /* Enough for whole files, a range tombstone and the compaction behind it. */
 static void test_drop_large(void **state)
 {
@@ -791,6 +829,7 @@ int main(void)
         T(test_recut),
         T(test_walk),
         T(test_guard_on_unsettled),
+        T(test_guards_in_a_chain),
         T(test_many_reads),
         T(test_many_reads_of_what_goes),
     };
