@@ -201,9 +201,8 @@ static bool do_disturbance(struct workload *w, int i)
     }
 }
 
-/* A server stops itself in the middle of a cut: at each step of it that leaves the range closed to
- * others. LINEAR_POINTS takes others, parted by blanks. */
-#define STOP_POINTS "recut_noted recut_closed recut_copied recut_gone"
+/* A server stops itself in the middle of a cut, at each of LINEAR_POINTS (of fault.def, parted by
+ * blanks) in turn; without them this scenario is left out. */
 #define STOP_TRIES 1800 /* of 50 ms: until it has something to cut */
 /* Another server ends the cut, so clients of the others are never long without an answer. */
 #define SILENT_S_MAX 10
@@ -239,10 +238,9 @@ static bool stop_at(struct workload *w, struct server *s, const char *point)
 
 static void stop_in_cuts(struct workload *w)
 {
-    const char *list = getenv("LINEAR_POINTS") ? getenv("LINEAR_POINTS") : STOP_POINTS;
-    static char points[256];
+    char points[256];
 
-    snprintf(points, sizeof(points), "%s", list);
+    snprintf(points, sizeof(points), "%s", getenv("LINEAR_POINTS"));
     atomic_store(&w->hold, true);
     for (char *rest = points, *point; (point = strtok_r(rest, " ", &rest));) {
         if (w->disturbances < DISTURBANCES_MAX && stop_at(w, server_of(w->server, 1), point))
@@ -355,7 +353,8 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .groups = sc->groups,
                                  .requests = (size_t)((double)sc->requests * r->scale),
                                  .run_ms_min = sc->run_ms_min,
-                                 .shift_ms = sc->run_ms_min ? SHIFT_MS : 0,
+                                 .shift_ms =
+                                     sc->run_ms_min || sc->disturb == stop_in_cuts ? SHIFT_MS : 0,
                                  .range_is_atomic = !sc->wide && !sc->shared,
                                  .fresh = sc->fresh,
                                  .servers = sc->shared ? r->servers : 0,
@@ -447,6 +446,8 @@ static void run_scenarios(struct run *r)
     for (size_t i = 0; i < PORT_COUNT(scenarios); i++) {
         bool ok = true;
 
+        if (scenarios[i].disturb == stop_in_cuts && !getenv("LINEAR_POINTS"))
+            continue;
         if (!wanted(r, scenarios[i].name) || scenarios[i].shared != (r->servers > 0))
             continue;
 #ifndef WR_FAULTS
