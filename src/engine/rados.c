@@ -170,13 +170,7 @@ static int refuse(struct ctx *c, int code, int result, const char *what)
 
 static int connect_cluster(struct ctx *c, struct rados *r, const struct engine_conf *conf)
 {
-    /* Completions come one after the other however many threads there are for them; a second one
-     * only gets woken in turns with the first. The file may say otherwise. */
-    static const char *const before[][2] = {
-        {"log_to_stderr", "false"},
-        {"err_to_stderr", "false"},
-        {"librados_thread_count", "1"},
-    };
+    static const char *const before[][2] = {{"log_to_stderr", "false"}, {"err_to_stderr", "false"}};
     static const char *const after[][2] = {
         {"client_mount_timeout", CONNECT_SECONDS}, {"rados_mon_op_timeout", CONNECT_SECONDS},
         {"rados_osd_op_timeout", ANSWER_SECONDS},  {"objecter_inflight_ops", "0"},

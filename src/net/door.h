@@ -106,10 +106,9 @@ struct loop {
     struct loop *next;
     struct http *http;
     struct MHD_Daemon *daemon;
-    int listen_fd;      /* a duplicate */
-    int epoll_fd;       /* the library's */
-    int bell_fd;        /* readable: a list is not empty, or `stopping` or `quit` was set */
-    atomic_bool asleep; /* it waits, or is about to: a new answer has to be rung for */
+    int listen_fd; /* a duplicate */
+    int epoll_fd;  /* the library's */
+    int bell_fd;   /* readable: a list is not empty, or `stopping` or `quit` was set */
     _Atomic(struct exchange *) ready; /* parked requests to resume, newest first */
     atomic_int ringers;               /* threads inside loop_put_ready(), which use this struct */
     atomic_bool retired;              /* accept no more, end with the last connection */
