@@ -48,6 +48,18 @@ void arena_release(struct arena *a)
     *a = (struct arena){0};
 }
 
+void arena_restart(struct arena *a, void *first, size_t size)
+{
+    atomic_size_t *meter = a->meter;
+    size_t cap = a->cap;
+
+    if (a->hooks || a->blocks)
+        arena_release(a);
+    arena_init(a, first, size);
+    a->cap = cap;
+    a->meter = meter;
+}
+
 void arena_meter(struct arena *a, atomic_size_t *meter)
 {
     a->meter = meter;

@@ -32,6 +32,9 @@ void arena_init(struct arena *a, void *first, size_t size);
  * arena_init(). */
 void arena_release(struct arena *a);
 
+/* The same, and it begins again with `first`, as after arena_init(); cap and meter stay. */
+void arena_restart(struct arena *a, void *first, size_t size);
+
 /* From now on the arena's blocks, also those it has, are counted in `meter` while they are held. */
 void arena_meter(struct arena *a, atomic_size_t *meter);
 

@@ -59,6 +59,25 @@ static inline bool bytes_starts(bytes b, bytes prefix)
     return b.len >= prefix.len && (prefix.len == 0 || memcmp(b.ptr, prefix.ptr, prefix.len) == 0);
 }
 
+/* As memcpy(), for what is mostly a few bytes: the call would cost more than they do. */
+static inline void bytes_copy(uint8_t *to, const void *from, size_t n)
+{
+    const uint8_t *p = from;
+
+    if (n > 16) {
+        memcpy(to, p, n);
+    } else if (n >= 8) {
+        memcpy(to, p, 8);
+        memcpy(to + n - 8, p + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(to, p, 4);
+        memcpy(to + n - 4, p + n - 4, 4);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = p[i];
+    }
+}
+
 /* What is left of b after its first n bytes; n must not exceed b.len. */
 static inline bytes bytes_skip(bytes b, size_t n)
 {

@@ -7,8 +7,15 @@
 
 /* Goes on from `crc` over n bytes. */
 uint8_t crc8(uint8_t crc, const void *ptr, size_t n);
-uint8_t crc8_byte(uint8_t crc, uint8_t byte);
 uint8_t crc8_u32(uint8_t crc, uint32_t v); /* over its 4 little-endian bytes */
 uint8_t crc8_u64(uint8_t crc, uint64_t v); /* over its 8 little-endian bytes */
+
+/* crc8_tables[k][b]: the checksum of byte b followed by k zero bytes. */
+extern const uint8_t crc8_tables[8][256];
+
+static inline uint8_t crc8_byte(uint8_t crc, uint8_t byte)
+{
+    return crc8_tables[0][crc ^ byte];
+}
 
 #endif

@@ -67,6 +67,7 @@ void rocks_view_unref(struct view *v)
 int rocks_enter(struct ctx *c, struct rocks *r, enum engine_view view, struct entry *in)
 {
     *in = (struct entry){0};
+    rocksdb_set_perf_level(rocksdb_disable); /* its counters, of this thread: nobody reads them */
     pthread_mutex_lock(&r->read_lock);
     if (r->handle && view == VIEW_DURABLE) {
         in->view = r->view;

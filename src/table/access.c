@@ -118,15 +118,12 @@ static void count(atomic_ullong *counter, uint64_t n)
         atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-void access_tell(const struct access *a)
+void access_tell(const struct access *a, uint32_t weight)
 {
     uint64_t rows = (uint64_t)a->reads + a->writes;
     struct heat_figures f = {{a->refused ? 0 : a->reads, a->refused ? 0 : a->writes,
                               (uint64_t)a->read_units + (uint64_t)a->write_units,
                               a->refused ? (rows ? rows : 1) : 0, a->read_bytes + a->write_bytes}};
-
-    uint32_t weight = tally_weight(a->table->tally);
-
     size_t used = weight ? partition_key_length(a) : 0;
 
     if (used)
@@ -152,7 +149,7 @@ void access_note(const struct access *a)
         spend(a, PARTITION_WRITE, a->write_units);
     }
     if (!a->walk || a->refused)
-        access_tell(a);
+        access_tell(a, tally_weight(a->table->tally));
     if (atomic_fetch_add_explicit(&s->notes, 1, memory_order_relaxed) % SAMPLE_EVERY == 0)
         sample(a);
 }

@@ -35,9 +35,10 @@ int access_admit(struct access *a, int way);
 /* Counts what became of it. */
 void access_note(const struct access *a);
 
-/* Tells the heat map and the size watch of one row, or of a few that stand together behind a->cols.
- * access_note() does so itself, but for a walk that was admitted. */
-void access_tell(const struct access *a);
+/* Tells the heat map and the size watch of one row, or of a few that stand together behind a->cols;
+ * `weight` is what tally_weight() said of them. access_note() does so itself, but for a walk that
+ * was admitted. */
+void access_tell(const struct access *a, uint32_t weight);
 
 /* enforce_throughput. Where several servers share the data, each has its equal share of all that.
  */

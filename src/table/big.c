@@ -38,9 +38,9 @@ int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out)
     return E_OK;
 }
 
-size_t big_cell_size(const struct wr_cell *cell)
+size_t big_apart_size(const struct wr_cell *cell)
 {
-    if (cell->apart && cell->value.bytes.len == BIG_REF_BYTES)
+    if (cell->value.bytes.len == BIG_REF_BYTES)
         return (size_t)load_u64(bytes_u8(cell->value.bytes) + 8);
     return value_size(&cell->value);
 }

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/ctx.h"
 #include "table/layout.h"
+#include "table/value.h"
 #include "widerow.h"
 
 #define BIG_CHUNK_BYTES ((size_t)512 << 10) /* of new cells; each reference names its own */
@@ -30,7 +31,11 @@ struct wr_value big_value(struct arena *a, const struct big_ref *ref);
 int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out);
 
 /* Bytes of a cell's value as capacity and limits count them, wherever it stands. */
-size_t big_cell_size(const struct wr_cell *cell);
+size_t big_apart_size(const struct wr_cell *cell); /* of one that stands apart */
+static inline size_t big_cell_size(const struct wr_cell *cell)
+{
+    return PORT_UNLIKELY(cell->apart) ? big_apart_size(cell) : value_size(&cell->value);
+}
 
 /* Keys, in the arena: a chunk's, the bounds of all chunks of a cell, the trash record of an id. */
 bytes big_chunk_key(struct arena *a, const struct place *p, bytes cols, uint64_t id,

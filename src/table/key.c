@@ -215,7 +215,8 @@ int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *sc
  *
  * `flip` is 0xFF in a descending column and 0 else; a byte is what was written xor flip. */
 
-/* Reads a text up to its end. Everything that is not a text sets r->bad. */
+/* Reads a text up to its end; one that stands there as it is points there. Everything that is not a
+ * text sets r->bad. */
 static bytes read_text(struct ctx *c, struct reader *r, uint8_t flip)
 {
     const uint8_t *p = r->at, *stop;
@@ -233,20 +234,17 @@ static bytes read_text(struct ctx *c, struct reader *r, uint8_t flip)
             goto bad;
         escaped = true;
     }
-    out = to = arena_try_alloc(&c->arena, (size_t)(stop - r->at) + 1);
+    p = r->at;
+    r->at = stop + 2;
+    if (PORT_LIKELY(!flip && !escaped))
+        return bytes_of(p, (size_t)(stop - p));
+    out = to = arena_try_alloc(&c->arena, (size_t)(stop - p) + 1);
     if (!out)
         goto bad;
-    p = r->at;
-    if (!flip && !escaped) {
-        memcpy(out, p, (size_t)(stop - p));
-        to += stop - p;
-        p = stop;
-    }
     for (; p < stop; p++) {
         *to++ = *p ^ flip;
         p += *p == flip; /* over the byte that says "escaped" */
     }
-    r->at = stop + 2;
     return bytes_of(out, (size_t)(to - out));
 bad:
     r->bad = true;
@@ -255,9 +253,11 @@ bad:
 
 int key_read_text(struct ctx *c, struct reader *r, bytes *out)
 {
-    *out = read_text(c, r, 0);
+    bytes text = read_text(c, r, 0);
+
     if (r->bad)
         return fail(c, E_CORRUPT, "damaged key: a text has no end");
+    *out = arena_copy(&c->arena, text);
     return 0;
 }
 
@@ -344,7 +344,7 @@ static void read_value(struct ctx *c, struct reader *r, const struct wr_key_sche
         r->bad |= out->bytes.len != schema->length; /* they are padded */
 }
 
-int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
+int key_view_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
                      struct wr_key_column *out, size_t *used)
 {
     struct reader r = reader_of(encoded);
@@ -357,6 +357,15 @@ int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *s
                         value_type_name(schema[i].type));
     }
     *used = encoded.len - reader_left(&r);
+    return 0;
+}
+
+int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
+                     struct wr_key_column *out, size_t *used)
+{
+    TRY(key_view_columns(c, encoded, schema, count, out, used));
+    for (size_t i = 0; i < count; i++)
+        out[i].value = value_copy(&c->arena, &out[i].value);
     return 0;
 }
 

@@ -39,6 +39,10 @@ int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *sc
 int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
                      struct wr_key_column *out, size_t *used);
 
+/* The same, but texts that stand in `encoded` as they are point there. */
+int key_view_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,
+                     struct wr_key_column *out, size_t *used);
+
 /* False for a bound whose first column is INF_MIN or INF_MAX, and for no bytes at all. */
 bool key_starts_with_value(bytes encoded);
 

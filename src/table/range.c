@@ -16,6 +16,7 @@
 #include "table/merge.h"
 #include "table/meter.h"
 #include "table/name.h"
+#include "table/tally.h"
 #include "table/visible.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
@@ -47,7 +48,8 @@ struct range_op {
 
     struct load load;
     bool loading;
-    struct wr_key key; /* of the row being loaded */
+    struct wr_key key;                                    /* of the row at hand */
+    struct wr_key_column key_columns[WR_KEY_COLUMNS_MAX]; /* of it, if it is handed over */
 
     struct access access; /* of the partition that the walk is in */
     size_t noted, noted_bytes;
@@ -57,6 +59,7 @@ struct range_op {
     int32_t told_units;
     bytes told_cols;      /* of the first row that it was not told of */
     bytes told_partition; /* its partition key */
+    uint32_t told_weight; /* of the note about the rows that it was not told of (tally.h) */
     uint8_t told_bucket;
     struct buf told_key; /* direct: where told_cols lies */
 };
@@ -79,17 +82,20 @@ static void load_done(struct load *l)
 static void tell_rows(struct range_op *op)
 {
     int32_t units = meter_units(op->scanned_bytes);
-    struct access a = op->access;
 
     if (op->scanned == op->told)
         return;
-    a.bucket = op->told_bucket;
-    a.cols = op->told_cols;
-    a.refused = false;
-    a.reads = (uint32_t)(op->scanned - op->told);
-    a.read_bytes = op->scanned_bytes - op->told_bytes;
-    a.read_units = units - op->told_units;
-    access_tell(&a);
+    if (op->told_weight) {
+        struct access a = op->access;
+
+        a.bucket = op->told_bucket;
+        a.cols = op->told_cols;
+        a.refused = false;
+        a.reads = (uint32_t)(op->scanned - op->told);
+        a.read_bytes = op->scanned_bytes - op->told_bytes;
+        a.read_units = units - op->told_units;
+        access_tell(&a, op->told_weight);
+    }
     op->told = op->scanned;
     op->told_bytes = op->scanned_bytes;
     op->told_units = units;
@@ -100,10 +106,14 @@ static void take_place(struct range_op *op, bytes head_key)
 {
     const struct place *p = &op->table->schema.place;
     bytes cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
+    bool alone = p->layout.splice == p->key_count; /* no other row has its partition key */
 
-    if (op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
+    if (alone || op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
         tell_rows(op);
     if (op->scanned != op->told)
+        return;
+    op->told_weight = tally_weight(op->table->tally);
+    if (alone && !op->told_weight)
         return;
     if (op->direct) {
         op->told_key.len = 0;
@@ -112,7 +122,8 @@ static void take_place(struct range_op *op, bytes head_key)
     }
     op->told_bucket = bytes_u8(head_key)[4];
     op->told_cols = cols;
-    op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
+    if (!alone)
+        op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
 }
 
 /* What was read in this partition; of the units, which are rounded up for the whole page, its part.
@@ -185,14 +196,7 @@ static void row_memory_open(struct range_op *op)
 /* The next row begins at the same place. */
 static void row_memory_reuse(struct range_op *op)
 {
-    struct arena *a = &op->own_row_c.arena;
-    atomic_size_t *meter = a->meter;
-    size_t cap = a->cap;
-
-    arena_release(a);
-    arena_init(a, op->row_memory, ROW_BYTES);
-    a->cap = cap;
-    a->meter = meter;
+    arena_restart(&op->own_row_c.arena, op->row_memory, ROW_BYTES);
 }
 
 /* Passes on what went wrong in a row's own memory. */
@@ -222,19 +226,27 @@ static int next_head(struct range_op *op, const struct kv **out)
     return merge_peek(&op->merge, rows, left, out);
 }
 
-static int read_key(struct range_op *op, struct ctx *c, bytes head_key, struct wr_key *out)
+/* The key of a row that stays: in the arena, but for names, which are the schema's (own_names). */
+static int read_key(struct range_op *op, struct ctx *c, bytes head_key)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
     size_t used;
 
-    TRY(key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count, columns,
-                         &used));
-    /* Names in the schema go with the table, which an answer may outlive. */
-    for (size_t i = 0; i < d->key_count; i++)
-        columns[i].name = op->table->schema.d.key[i].name;
-    *out = (struct wr_key){columns, d->key_count};
-    return E_OK;
+    op->key = (struct wr_key){columns, d->key_count};
+    return key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
+                            columns, &used);
+}
+
+/* Of one that is handed over: as long as head_key and until the next one. */
+static int view_key(struct range_op *op, bytes head_key)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    size_t used;
+
+    op->key = (struct wr_key){op->key_columns, d->key_count};
+    return key_view_columns(op->row_c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
+                            op->key_columns, &used);
 }
 
 static struct wr_row *add_row(struct range_op *op)
@@ -275,7 +287,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
     size_t size;
 
     if (!op->loading) {
-        TRY(read_key(op, c, kv->key, &op->key));
+        TRY(op->to ? view_key(op, kv->key) : read_key(op, c, kv->key));
         TRY(row_decode(c, kv->value, &row));
         if (row.wide)
             load_start(op, kv->key, &row);
@@ -336,7 +348,7 @@ static int run(struct range_op *op, bool *full)
             return E_OK;
         TRY(row_fits(op, head, full));
         if (*full)
-            return read_key(op, &op->call->c, head->key, &op->key);
+            return read_key(op, &op->call->c, head->key);
         TRY(take_row(op, head));
         merge_pop(&op->merge);
     }
@@ -349,7 +361,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
 
     op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
     if (op->visit_code == E_OK && op->visit_full)
-        op->visit_code = read_key(op, c, arena_copy(&c->arena, key), &op->key);
+        op->visit_code = read_key(op, c, key);
     else if (op->visit_code == E_OK)
         op->visit_code = take_row(op, &(struct kv){key, value});
     return op->visit_code == E_OK && !op->visit_full;

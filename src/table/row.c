@@ -54,12 +54,20 @@ static inline uint8_t *put_payload(uint8_t *p, const struct wr_value *v)
     return p + value_width(v->type);
 }
 
-/* Most lengths and all small differences are one byte. */
+/* Most lengths and all small differences are one byte. Of the others a copy of the reader goes to
+ * read_varint(), so that the reader itself can stay in registers. */
 static inline uint64_t read_short_varint(struct reader *r)
 {
+    struct reader rest;
+    uint64_t v;
+
     if (PORT_LIKELY(r->at < r->end && *r->at < 0x80))
         return *r->at++;
-    return read_varint(r);
+    rest = (struct reader){.at = r->at, .end = r->end};
+    v = read_varint(&rest);
+    r->at = rest.at;
+    r->bad |= rest.bad;
+    return v;
 }
 
 static inline bytes read_text(struct reader *r)
@@ -73,7 +81,7 @@ static inline bytes read_text(struct reader *r)
     return read_bytes(r, (size_t)n);
 }
 
-static void read_narrow(struct reader *r, enum wr_type type, struct wr_value *out)
+static inline void read_narrow(struct reader *r, enum wr_type type, struct wr_value *out)
 {
     size_t width = value_width(type);
     bytes payload = read_bytes(r, width);
@@ -85,30 +93,20 @@ static void read_narrow(struct reader *r, enum wr_type type, struct wr_value *ou
         r->bad = true;
 }
 
-/* Types of no fixed width that are not among these are no types at all. */
 static inline void read_payload(struct reader *r, uint8_t type, struct wr_value *out)
 {
     uint64_t bits;
 
     out->type = type;
-    switch (type) {
-    case WR_VARCHAR:
-    case WR_VARBINARY:
-    case WR_DECIMAL:
-    case WR_CHAR:
-    case WR_BINARY:
-    case WR_JSON:
+    if (value_is_bytes(type)) {
         out->bytes = read_text(r);
-        break;
-    case WR_BIGINT:
+    } else if (type == WR_BIGINT) {
         out->integer = (int64_t)read_u64(r);
-        break;
-    case WR_DOUBLE:
+    } else if (type == WR_DOUBLE) {
         bits = read_u64(r);
         memcpy(&out->real, &bits, sizeof(bits));
-        break;
-    default:
-        read_narrow(r, type, out);
+    } else {
+        read_narrow(r, type, out); /* a type of no width is none at all */
     }
 }
 
@@ -167,13 +165,15 @@ void row_encode(struct buf *b, const struct row *row)
 
 static inline void read_cell(struct reader *r, int64_t marker_ms, struct wr_cell *out)
 {
-    uint8_t type;
+    bytes kind;
 
     out->name = read_text(r);
-    type = read_u8(r);
-    out->crc8 = read_u8(r);
+    kind = read_bytes(r, 2);
+    if (PORT_UNLIKELY(r->bad))
+        return;
+    out->crc8 = bytes_u8(kind)[1];
     out->timestamp_ms = (int64_t)((uint64_t)marker_ms + (uint64_t)unzigzag(read_short_varint(r)));
-    read_payload(r, type, &out->value);
+    read_payload(r, bytes_u8(kind)[0], &out->value);
     out->op = WR_CELL_PUT;
     out->crc8_known = true;
     out->apart = false;

@@ -6,14 +6,7 @@
 
 #include <math.h>
 
-/* What a type is, one row each. `crc_type` is the byte its checksum starts with: PlainBuffer's type
- * byte where it has one, else our own number. */
-static const struct type_row {
-    const char *name;
-    uint8_t width;
-    bool stored, key, bytes, text;
-    uint8_t crc_type;
-} types[] = {
+const struct value_kind value_kinds[VALUE_KINDS] = {
     [WR_NULL] = {.name = "VT_NULL"},
     [WR_BOOLEAN] = {"VT_BOOLEAN", 1, true, true, false, false, 0x02},
     [WR_TINYINT] = {"VT_TINYINT", 1, true, true, false, false, WR_TINYINT},
@@ -37,44 +30,11 @@ static const struct type_row {
     [WR_AUTO_INCREMENT] = {.name = "VT_AUTO_INCREMENT"},
 };
 
-/* A row of no type stands in for numbers that are none. */
-static const struct type_row *type_row(enum wr_type type)
-{
-    static const struct type_row unknown = {.name = "VT_UNKNOWN"};
-
-    if ((size_t)type >= PORT_COUNT(types) || !types[type].name)
-        return &unknown;
-    return &types[type];
-}
-
 const char *value_type_name(enum wr_type type)
 {
-    return type_row(type)->name;
-}
+    const char *name = value_kind(type)->name;
 
-bool value_is_bytes(enum wr_type type)
-{
-    return type_row(type)->bytes;
-}
-
-bool value_is_text(enum wr_type type)
-{
-    return type_row(type)->text;
-}
-
-bool value_is_stored(enum wr_type type)
-{
-    return type_row(type)->stored;
-}
-
-bool value_is_key_type(enum wr_type type)
-{
-    return type_row(type)->key;
-}
-
-size_t value_width(enum wr_type type)
-{
-    return type_row(type)->width;
+    return name ? name : "VT_UNKNOWN";
 }
 
 static uint64_t float_bits(float f)
@@ -253,29 +213,24 @@ int value_compare(const struct wr_value *a, const struct wr_value *b)
     }
 }
 
-size_t value_size(const struct wr_value *v)
-{
-    return value_is_bytes(v->type) ? v->bytes.len : value_width(v->type);
-}
-
 uint8_t value_crc8_type(enum wr_type type)
 {
-    return type_row(type)->crc_type;
+    return value_kind(type)->crc;
 }
 
 uint8_t value_crc8(bytes name, const struct wr_value *v, int64_t timestamp_ms)
 {
-    const struct type_row *row = type_row(v->type);
-    uint8_t crc = crc8_byte(crc8(0, name.ptr, name.len), row->crc_type);
+    const struct value_kind *kind = value_kind(v->type);
+    uint8_t crc = crc8_byte(crc8(0, name.ptr, name.len), kind->crc);
 
-    if (row->bytes) {
+    if (kind->bytes) {
         crc = crc8_u32(crc, (uint32_t)v->bytes.len);
         crc = crc8(crc, v->bytes.ptr, v->bytes.len);
     } else {
         uint8_t payload[8];
 
         store_u64(payload, value_bits(v));
-        crc = crc8(crc, payload, row->width);
+        crc = crc8(crc, payload, kind->width);
     }
     return timestamp_ms == WR_TIMESTAMP_NONE ? crc : value_crc8_stamp(crc, timestamp_ms);
 }

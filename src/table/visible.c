@@ -100,6 +100,9 @@ int selection_init(struct ctx *c, const struct limits *limits, const struct wr_r
 
     *out = (struct selection){.read = read, .table = table, .now_ms = now_ms};
     TRY(filter_compile(c, limits, read->filter, FILTER_READ, &out->filter));
+    out->plain = !read->column_count && !out->filter && !read->start_column.ptr &&
+                 !read->end_column.ptr && !read->has_start && !read->has_specific &&
+                 table->ttl_s == -1;
     if (!read->column_count)
         return E_OK;
     out->columns = ARENA_ARRAY(&c->arena, bytes, read->column_count);
@@ -164,13 +167,10 @@ static size_t cut_versions(const struct wr_table_options *o, const struct wr_rea
     return n;
 }
 
-/* The usual read: all columns, one version of each, no rule that could hide one. */
+/* A plain read of a row that has but one version of each column. */
 static bool takes_all(const struct selection *s, const struct row *row)
 {
-    const struct wr_read_options *r = s->read;
-
-    if (s->columns || s->filter || r->start_column.ptr || r->end_column.ptr || r->has_start ||
-        r->has_specific || s->table->ttl_s != -1)
+    if (!s->plain)
         return false;
     for (size_t i = 1; i < row->cell_count; i++)
         if (same_name(&row->cells[i], &row->cells[i - 1]))

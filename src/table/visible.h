@@ -29,6 +29,7 @@ struct selection {
     size_t column_count;
     bool key_named; /* read.columns names a key column */
     struct filter *filter;
+    bool plain; /* the usual read: all columns and no rule that could hide a cell but MaxVersions */
 };
 
 struct limits;

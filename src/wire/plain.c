@@ -40,7 +40,7 @@ static const uint8_t scalar_types[] = {
     [WR_TIME] = VT_INTEGER,     [WR_TIMESTAMP] = VT_INTEGER, [WR_JSON] = VT_STRING,
 };
 
-enum plain_type plain_type_of(enum wr_type type)
+static inline enum plain_type type_of(enum wr_type type)
 {
     if (PORT_LIKELY((size_t)type < PORT_COUNT(scalar_types)))
         return (enum plain_type)scalar_types[type];
@@ -54,6 +54,11 @@ enum plain_type plain_type_of(enum wr_type type)
     default:
         return VT_NULL;
     }
+}
+
+enum plain_type plain_type_of(enum wr_type type)
+{
+    return type_of(type);
 }
 
 /* True for the types whose cell checksum the database keeps as PlainBuffer counts it. */
@@ -153,55 +158,59 @@ int plain_decode_value(struct ctx *c, bytes in, struct wr_value *out)
     return text ? fail(c, E_PARAMETER, "%s", text) : 0;
 }
 
+static inline bool is_counted(enum plain_type type)
+{
+    return type == VT_STRING || type == VT_BLOB;
+}
+
+/* Bytes of a bare value that is not counted, its type byte included. */
+static const uint8_t fixed_sizes[] = {
+    [VT_INTEGER] = 9, [VT_DOUBLE] = 9,  [VT_BOOLEAN] = 2,        [VT_NULL] = 1,
+    [VT_INF_MIN] = 1, [VT_INF_MAX] = 1, [VT_AUTO_INCREMENT] = 1,
+};
+
+static inline size_t value_size(const struct wr_value *v)
+{
+    enum plain_type type = type_of(v->type);
+
+    return PORT_LIKELY(is_counted(type)) ? 5 + v->bytes.len : fixed_sizes[type];
+}
+
 size_t plain_value_size(const struct wr_value *v)
 {
-    switch (plain_type_of(v->type)) {
-    case VT_STRING:
-    case VT_BLOB:
-        return 5 + v->bytes.len;
-    case VT_INTEGER:
-    case VT_DOUBLE:
-        return 9;
-    case VT_BOOLEAN:
-        return 2;
-    default:
-        return 1;
-    }
+    return value_size(v);
 }
 
 static inline uint8_t *put_bytes(uint8_t *p, bytes b)
 {
-    if (b.len)
-        memcpy(p, b.ptr, b.len);
+    bytes_copy(p, b.ptr, b.len);
     return p + b.len;
+}
+
+static inline uint8_t *put_value(uint8_t *p, const struct wr_value *v)
+{
+    enum plain_type type = type_of(v->type);
+
+    *p++ = (uint8_t)type;
+    if (PORT_LIKELY(is_counted(type))) {
+        store_u32(p, (uint32_t)v->bytes.len);
+        return put_bytes(p + 4, v->bytes);
+    }
+    if (type == VT_INTEGER || type == VT_DOUBLE) {
+        uint64_t bits = (uint64_t)v->integer;
+
+        if (type == VT_DOUBLE)
+            memcpy(&bits, &v->real, 8);
+        store_u64(p, bits);
+    } else if (type == VT_BOOLEAN) {
+        *p = v->boolean;
+    }
+    return p + fixed_sizes[type] - 1;
 }
 
 uint8_t *plain_put_value(uint8_t *p, const struct wr_value *v)
 {
-    enum plain_type type = plain_type_of(v->type);
-
-    *p++ = (uint8_t)type;
-    switch (type) {
-    case VT_STRING:
-    case VT_BLOB:
-        store_u32(p, (uint32_t)v->bytes.len);
-        return put_bytes(p + 4, v->bytes);
-    case VT_INTEGER:
-        store_u64(p, (uint64_t)v->integer);
-        return p + 8;
-    case VT_DOUBLE: {
-        uint64_t bits;
-
-        memcpy(&bits, &v->real, 8);
-        store_u64(p, bits);
-        return p + 8;
-    }
-    case VT_BOOLEAN:
-        *p = v->boolean;
-        return p + 1;
-    default:
-        return p;
-    }
+    return put_value(p, v);
 }
 
 /* ---- reading rows */
@@ -461,12 +470,12 @@ int plain_decode_rows(struct ctx *c, bytes in, const struct wr_row **rows, size_
 /* ---- writing rows */
 
 /* A cell without type and timestamp: tags, lengths and the checksum take 13 bytes. */
-static size_t cell_size(bytes name, const struct wr_value *value)
+static inline size_t cell_size(bytes name, const struct wr_value *value)
 {
-    return 13 + name.len + plain_value_size(value);
+    return 13 + name.len + value_size(value);
 }
 
-static uint8_t *put_name(uint8_t *p, bytes name)
+static inline uint8_t *put_name(uint8_t *p, bytes name)
 {
     *p++ = TAG_CELL;
     *p++ = TAG_CELL_NAME;
@@ -475,16 +484,15 @@ static uint8_t *put_name(uint8_t *p, bytes name)
 }
 
 /* *value is where the bare value stands then. */
-static uint8_t *put_cell_value(uint8_t *p, const struct wr_value *v, uint8_t **value)
+static inline uint8_t *put_cell_value(uint8_t *p, const struct wr_value *v, uint8_t **value)
 {
     *p = TAG_CELL_VALUE;
+    store_u32(p + 1, (uint32_t)value_size(v));
     *value = p + 5;
-    p = plain_put_value(p + 5, v);
-    store_u32(*value - 4, (uint32_t)(p - *value));
-    return p;
+    return put_value(p + 5, v);
 }
 
-static uint8_t *put_stamp(uint8_t *p, int64_t timestamp_ms)
+static inline uint8_t *put_stamp(uint8_t *p, int64_t timestamp_ms)
 {
     *p = TAG_CELL_TIMESTAMP;
     store_u64(p + 1, (uint64_t)timestamp_ms);
