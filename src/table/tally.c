@@ -6,7 +6,9 @@
  * end. A writer never waits: if the ring is full, the note is missed, and counted as such.
  *
  * `thin` of a ring is a mask: a note is left if the hash of its number has none of these bits. The
- * reader sets it by what it finds, a writer that finds the ring half full doubles it at once. */
+ * reader sets it by what it finds, a writer that finds the ring half full doubles it at once. The
+ * first notes after every time the reader came are left whatever it says: what is quiet now is
+ * counted one by one, also right after a burst. */
 #include "table/tally.h"
 
 #include "base/service.h"
@@ -20,7 +22,7 @@
 #define DRAIN_US 100000
 #define ADAPT_MS 1000
 #define ADAPT_NOTES 1000
-#define NOTES_A_DRAIN 1000 /* of a ring; more are thinned out */
+#define NOTES_A_DRAIN 1000 /* of a ring; what comes after them is thinned out */
 #define THIN_MAX 0xFFFFu
 #define HOT_KEYS 128
 #define GIVEN_HOT_MAX 128        /* keys that are given away */
@@ -45,6 +47,7 @@ _Static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
 struct ring {
     _Alignas(64) _Atomic uint64_t tail;
     _Alignas(64) _Atomic uint64_t seen; /* notes, also those that were not left */
+    _Atomic uint64_t whole;             /* up to this number all are left */
     _Atomic uint32_t thin;
     _Atomic uint64_t missed;
     _Alignas(64) _Atomic uint64_t head; /* the reader's */
@@ -79,6 +82,7 @@ struct tally {
     struct tally_table *dying; /* closed; freed when every ring's head has passed its tail */
     uint64_t dying_tail[RINGS];
     size_t live;        /* tables with a heat map */
+    int64_t drained_us; /* when notes were taken out last */
     int64_t minute;     /* of the running step; 0: not begun */
     int64_t adapted_ms; /* when the buckets followed last, and the notes since */
     uint64_t applied;
@@ -145,7 +149,17 @@ uint32_t tally_weight(struct tally_table *tt)
     r = own_ring(tt->tally);
     thin = atomic_load_explicit(&r->thin, memory_order_relaxed);
     seen = atomic_fetch_add_explicit(&r->seen, 1, memory_order_relaxed);
-    return PORT_LIKELY(!thin) || !(mix(seen) & thin) ? thin + 1 : 0;
+    if (PORT_LIKELY(!thin) || seen < atomic_load_explicit(&r->whole, memory_order_relaxed))
+        return 1;
+    return mix(seen) & thin ? 0 : thin + 1;
+}
+
+static void thin_more(struct ring *r)
+{
+    uint32_t thin = atomic_load_explicit(&r->thin, memory_order_relaxed);
+
+    if (thin < THIN_MAX)
+        atomic_store_explicit(&r->thin, thin * 2 + 1, memory_order_relaxed);
 }
 
 void tally_note(struct tally_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
@@ -174,9 +188,9 @@ void tally_note(struct tally_table *tt, uint32_t weight, uint8_t bucket, bytes c
     s->key[0] = bucket;
     memcpy(s->key + 1, cols.ptr, n);
     atomic_store_explicit(&s->number, at + 1, memory_order_release);
-    if (PORT_UNLIKELY(at % (SLOTS / 2) == 0) && weight < THIN_MAX &&
+    if (PORT_UNLIKELY(at % (SLOTS / 2) == 0) &&
         at >= atomic_load_explicit(&r->head, memory_order_relaxed) + SLOTS / 2)
-        atomic_store_explicit(&r->thin, weight * 2 - 1, memory_order_relaxed);
+        thin_more(r);
 }
 
 /* ---- tables ---- */
@@ -325,8 +339,8 @@ static void apply(struct tally *t, const struct slot *s)
         watch->bytes_written += f.n[WR_HEAT_BYTES];
 }
 
-/* Sets how many notes are left from now on by how many there were in these microseconds. A thread
- * that comes late finds more than are left in its usual time; then only the ring counts. */
+/* Sets how many notes are left from now on by how many there were in these microseconds. Who comes
+ * late finds more than are left in the usual time; then only the ring counts. */
 static void thin_out(struct ring *r, int64_t us)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_relaxed);
@@ -334,6 +348,7 @@ static void thin_out(struct ring *r, int64_t us)
     uint32_t thin = 0;
 
     r->seen_before = seen;
+    atomic_store_explicit(&r->whole, seen + NOTES_A_DRAIN, memory_order_relaxed);
     while ((notes / late > (uint64_t)NOTES_A_DRAIN * (thin + 1) ||
             notes > (uint64_t)SLOTS / 4 * 3 * (thin + 1)) &&
            thin < THIN_MAX)
@@ -453,14 +468,17 @@ static void adapt(struct tally *t, int64_t ms)
 
 static void drain_locked(struct tally *t)
 {
-    int64_t ms = clock_wall_ms(t->clock);
+    int64_t ms = clock_wall_ms(t->clock), now = clock_mono_us(t->clock);
 
     if (!t->minute)
         t->minute = ms / 60000;
     if (ms / 60000 != t->minute)
         turn_minute(t, ms / 60000);
-    for (size_t i = 0; i < RINGS; i++)
+    for (size_t i = 0; i < RINGS; i++) {
         drain_ring(t, &t->rings[i]);
+        thin_out(&t->rings[i], now - t->drained_us);
+    }
+    t->drained_us = now;
     bury(t);
     if (t->applied >= ADAPT_NOTES || ms - t->adapted_ms >= ADAPT_MS || ms < t->adapted_ms)
         adapt(t, ms);
@@ -490,18 +508,9 @@ size_t tally_bytes(struct tally *t)
 static void *tally_main(void *arg)
 {
     struct tally *t = arg;
-    int64_t before = clock_mono_us(t->clock);
 
-    while (service_sleep(&t->service, DRAIN_US)) {
-        int64_t now = clock_mono_us(t->clock);
-
-        pthread_mutex_lock(&t->lock);
-        drain_locked(t);
-        for (size_t i = 0; i < RINGS; i++)
-            thin_out(&t->rings[i], now - before);
-        before = now;
-        pthread_mutex_unlock(&t->lock);
-    }
+    while (service_sleep(&t->service, DRAIN_US))
+        tally_drain(t);
     return NULL;
 }
 

@@ -96,6 +96,44 @@ static void a_full_ring_misses_and_says_so(void **state)
     arena_release(&a);
 }
 
+/* A burst thins out what comes next, but the first thousand are counted one by one. */
+static void what_is_quiet_after_a_burst_is_exact(void **state)
+{
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *burst, *quiet;
+    struct tally_report r;
+    struct arena a;
+    int left = 0;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    burst = tally_open(t, 1);
+    quiet = tally_open(t, 1);
+    tally_drain(t);
+    for (int round = 0; round < 2; round++) {
+        for (uint64_t i = 0; i < 4000; i++)
+            leave(burst, i);
+        tally_drain(t);
+        for (uint64_t i = 0; i < 500; i++)
+            assert_true(leave(quiet, i));
+        assert_int_equal(writes(t, quiet, &a, &r), 500 * (round + 1));
+        assert_int_equal(r.missed, 0);
+    }
+    for (uint64_t i = 0; i < 4000; i++)
+        leave(burst, i);
+    tally_drain(t);
+    for (uint64_t i = 0; i < 3000; i++)
+        left += leave(burst, i);
+    assert_in_range(left, 1100, 2000); /* a quarter of those that came after */
+    tally_close(burst);
+    tally_close(quiet);
+    tally_free(t);
+    arena_release(&a);
+}
+
 #define THREADS 8
 #define THREAD_NOTES 200000
 
@@ -301,6 +339,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(notes_arrive),
         cmocka_unit_test(a_full_ring_misses_and_says_so),
+        cmocka_unit_test(what_is_quiet_after_a_burst_is_exact),
         cmocka_unit_test(many_threads_add_up),
         cmocka_unit_test(a_closed_table_is_let_go_behind_its_notes),
         cmocka_unit_test(memory_is_bounded),
