@@ -169,7 +169,7 @@ static const uint8_t fixed_sizes[] = {
     [VT_INF_MIN] = 1, [VT_INF_MAX] = 1, [VT_AUTO_INCREMENT] = 1,
 };
 
-static inline size_t value_size(const struct wr_value *v)
+static inline size_t bare_size(const struct wr_value *v)
 {
     enum plain_type type = type_of(v->type);
 
@@ -178,7 +178,7 @@ static inline size_t value_size(const struct wr_value *v)
 
 size_t plain_value_size(const struct wr_value *v)
 {
-    return value_size(v);
+    return bare_size(v);
 }
 
 static inline uint8_t *put_bytes(uint8_t *p, bytes b)
@@ -187,7 +187,7 @@ static inline uint8_t *put_bytes(uint8_t *p, bytes b)
     return p + b.len;
 }
 
-static inline uint8_t *put_value(uint8_t *p, const struct wr_value *v)
+static inline uint8_t *put_bare(uint8_t *p, const struct wr_value *v)
 {
     enum plain_type type = type_of(v->type);
 
@@ -210,7 +210,7 @@ static inline uint8_t *put_value(uint8_t *p, const struct wr_value *v)
 
 uint8_t *plain_put_value(uint8_t *p, const struct wr_value *v)
 {
-    return put_value(p, v);
+    return put_bare(p, v);
 }
 
 /* ---- reading rows */
@@ -472,7 +472,7 @@ int plain_decode_rows(struct ctx *c, bytes in, const struct wr_row **rows, size_
 /* A cell without type and timestamp: tags, lengths and the checksum take 13 bytes. */
 static inline size_t cell_size(bytes name, const struct wr_value *value)
 {
-    return 13 + name.len + value_size(value);
+    return 13 + name.len + bare_size(value);
 }
 
 static inline uint8_t *put_name(uint8_t *p, bytes name)
@@ -487,9 +487,9 @@ static inline uint8_t *put_name(uint8_t *p, bytes name)
 static inline uint8_t *put_cell_value(uint8_t *p, const struct wr_value *v, uint8_t **value)
 {
     *p = TAG_CELL_VALUE;
-    store_u32(p + 1, (uint32_t)value_size(v));
+    store_u32(p + 1, (uint32_t)bare_size(v));
     *value = p + 5;
-    return put_value(p + 5, v);
+    return put_bare(p + 5, v);
 }
 
 static inline uint8_t *put_stamp(uint8_t *p, int64_t timestamp_ms)
