@@ -6,6 +6,21 @@ void ctx_init(struct ctx *c, struct clock *clock, struct log *log, void *first, 
     arena_init(&c->arena, first, first_size);
 }
 
+void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_t first_size)
+{
+    ctx_init(part, whole->clock, whole->log, first, first_size);
+    part->arena.cap = whole->arena.cap;
+    part->arena.meter = whole->arena.meter;
+    part->deadline_ms = whole->deadline_ms;
+}
+
+int ctx_fail_part(struct ctx *whole, const struct ctx *part)
+{
+    if (part->code && !whole->code)
+        ctx_fail(whole, part->file, part->line, part->code, "%s", part->text);
+    return whole->code;
+}
+
 void ctx_release(struct ctx *c)
 {
     arena_release(&c->arena);

@@ -25,6 +25,13 @@ struct ctx {
 void ctx_init(struct ctx *c, struct clock *clock, struct log *log, void *first, size_t first_size);
 void ctx_release(struct ctx *c);
 
+/* A context for a part of a request: memory of its own that counts as the request's does, and its
+ * deadline. Released before `whole` is. */
+void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_t first_size);
+
+/* What went wrong in the part goes on to the whole, with its place; returns the whole's code. */
+int ctx_fail_part(struct ctx *whole, const struct ctx *part);
+
 /* Forgets a failure that the caller has dealt with (a batch's row that failed for itself). */
 void ctx_clear(struct ctx *c);
 

@@ -229,7 +229,7 @@ static int whole_begin(struct load *l)
     l->whole_number = 0;
     if (!l->chunk) {
         l->chunk = ARENA_NEW(&l->c->arena, struct ctx);
-        ctx_init(l->chunk, l->c->clock, l->c->log, NULL, 0);
+        ctx_init_part(l->chunk, l->c, NULL, 0);
         arena_on_release(&l->c->arena, chunk_release, l->chunk);
     }
     return E_OK;
@@ -237,7 +237,7 @@ static int whole_begin(struct load *l)
 
 static int chunk_fail(struct load *l, int code)
 {
-    return fail(l->c, code, "%s", l->chunk->text ? l->chunk->text : err_info(code)->text);
+    return l->chunk->code ? ctx_fail_part(l->c, l->chunk) : fail_code(l->c, code);
 }
 
 static int ask_chunk(struct load *l)
@@ -269,8 +269,7 @@ static int take_chunk(struct load *l)
     memcpy(l->whole_bytes + (size_t)l->whole_number * l->whole.chunk_bytes, data.ptr, data.len);
     l->whole_number++;
     /* Its memory, which is in the processor's cache, is the next one's. */
-    ctx_release(l->chunk);
-    ctx_init(l->chunk, l->c->clock, l->c->log, NULL, 0);
+    arena_restart(&l->chunk->arena, NULL, 0);
     return E_OK;
 }
 

@@ -187,10 +187,7 @@ static void row_memory_open(struct range_op *op)
         return;
     op->row_c = &op->own_row_c;
     op->row_memory = arena_alloc(&c->arena, ROW_BYTES);
-    ctx_init(op->row_c, c->clock, c->log, op->row_memory, ROW_BYTES);
-    op->row_c->arena.cap = c->arena.cap;
-    op->row_c->arena.meter = c->arena.meter;
-    op->row_c->deadline_ms = c->deadline_ms;
+    ctx_init_part(op->row_c, c, op->row_memory, ROW_BYTES);
 }
 
 /* The next row begins at the same place. */
@@ -206,8 +203,7 @@ static int row_memory_close(struct range_op *op)
 
     if (row_c == c)
         return c->code;
-    if (row_c->code && !c->code)
-        ctx_fail(c, row_c->file, row_c->line, row_c->code, "%s", row_c->text);
+    ctx_fail_part(c, row_c);
     ctx_release(row_c);
     return c->code;
 }

@@ -345,7 +345,7 @@ static void thin_out(struct ring *r, int64_t us)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_relaxed);
     uint64_t notes = seen - r->seen_before, late = us > DRAIN_US ? (uint64_t)us / DRAIN_US : 1;
-    uint32_t thin = 0;
+    uint32_t thin = 0, before = atomic_load_explicit(&r->thin, memory_order_relaxed);
 
     r->seen_before = seen;
     atomic_store_explicit(&r->whole, seen + NOTES_A_DRAIN, memory_order_relaxed);
@@ -353,7 +353,8 @@ static void thin_out(struct ring *r, int64_t us)
             notes > (uint64_t)SLOTS / 4 * 3 * (thin + 1)) &&
            thin < THIN_MAX)
         thin = thin * 2 + 1;
-    atomic_store_explicit(&r->thin, thin, memory_order_relaxed);
+    if (us >= DRAIN_US || thin > before) /* a moment says only that there are many */
+        atomic_store_explicit(&r->thin, thin, memory_order_relaxed);
 }
 
 static void drain_ring(struct tally *t, struct ring *r)

@@ -53,6 +53,36 @@ static void test_first_block(void **state)
     arena_release(&a);
 }
 
+/* Beginning again runs hooks, gives all blocks back and keeps how it counts. */
+static void test_restart(void **state)
+{
+    _Alignas(16) uint8_t first[256];
+    atomic_size_t meter = 0;
+    int one = 1, two = 2;
+    struct arena a;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    arena_meter(&a, &meter);
+    a.cap = 100000;
+    arena_on_release(&a, note_call, &one); /* its hook is in `first`: there is no block */
+    arena_restart(&a, first, sizeof(first));
+    assert_int_equal(call_count, 1);
+    assert_ptr_equal(arena_alloc(&a, 16), first);
+    arena_alloc(&a, 5000);
+    arena_on_release(&a, note_call, &two);
+    assert_true(atomic_load(&meter) >= 5000);
+    arena_restart(&a, first, sizeof(first));
+    assert_int_equal(call_count, 2);
+    assert_int_equal(atomic_load(&meter), 0);
+    assert_int_equal(a.used, 0);
+    assert_null(arena_try_alloc(&a, 100001));
+    assert_ptr_equal(arena_alloc(&a, 16), first);
+    arena_release(&a);
+    assert_int_equal(call_count, 2);
+    call_count = 0;
+}
+
 static void test_large_pieces(void **state)
 {
     struct arena a;
@@ -129,6 +159,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_is_aligned_and_apart),
         cmocka_unit_test(test_first_block),
+        cmocka_unit_test(test_restart),
         cmocka_unit_test(test_large_pieces),
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_hooks_run_newest_first),

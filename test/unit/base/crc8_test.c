@@ -52,6 +52,35 @@ static void test_against_the_slow_way(void **state)
     }
 }
 
+/* Memory that ends with the text, so that a sanitizer sees a byte too many. */
+static void test_nothing_behind_is_read(void **state)
+{
+    (void)state;
+    for (size_t n = 1; n <= 300; n++) {
+        uint8_t *text = malloc(n);
+
+        for (size_t i = 0; i < n; i++)
+            text[i] = (uint8_t)(i * 11 + n);
+        assert_int_equal(crc8(3, text, n), slow_crc8(3, text, n));
+        free(text);
+    }
+}
+
+/* A processor that multiplies no polynomials has the tables alone. */
+static void test_tables(void **state)
+{
+    static const uint8_t zeros[8];
+
+    (void)state;
+    for (int k = 0; k < 8; k++)
+        for (int b = 0; b < 256; b++) {
+            uint8_t first = (uint8_t)b;
+
+            assert_int_equal(crc8_tables[k][b],
+                             slow_crc8(slow_crc8(0, &first, 1), zeros, (size_t)k));
+        }
+}
+
 static void test_numbers(void **state)
 {
     static const uint8_t raw[8] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -67,6 +96,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_known_values),
         cmocka_unit_test(test_against_the_slow_way),
+        cmocka_unit_test(test_nothing_behind_is_read),
+        cmocka_unit_test(test_tables),
         cmocka_unit_test(test_numbers),
     };
 

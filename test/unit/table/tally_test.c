@@ -134,6 +134,47 @@ static void what_is_quiet_after_a_burst_is_exact(void **state)
     arena_release(&a);
 }
 
+/* Someone who looks right after the reader came does not take the few notes since for quiet. */
+static void a_report_in_a_burst_misses_nothing(void **state)
+{
+    struct clock clock;
+    struct tally *t;
+    struct tally_table *tt;
+    struct tally_report r;
+    struct arena a;
+    uint64_t missed;
+
+    (void)state;
+    arena_init(&a, NULL, 0);
+    clock_set_init(&clock, START_US);
+    t = tally_new(&clock, 8 << 20);
+    tt = tally_open(t, 1);
+    tally_drain(t);
+    clock.set_us += 100000;
+    for (uint64_t i = 0; i < 40000; i++)
+        leave(tt, i);
+    writes(t, tt, &a, &r);
+    missed = r.missed; /* the burst came without a warning */
+    for (int round = 0; round < 5; round++) {
+        clock.set_us += 1000;
+        for (uint64_t i = 0; i < 100; i++)
+            leave(tt, i);
+        writes(t, tt, &a, &r);
+        clock.set_us += 99000 + round * 1000;
+        for (uint64_t i = 0; i < 40000; i++)
+            leave(tt, i);
+        writes(t, tt, &a, &r);
+        assert_int_equal(r.missed, missed);
+    }
+    clock.set_us += 100000; /* quiet again */
+    tally_drain(t);
+    for (uint64_t i = 0; i < 3000; i++)
+        assert_true(leave(tt, i));
+    tally_close(tt);
+    tally_free(t);
+    arena_release(&a);
+}
+
 #define THREADS 8
 #define THREAD_NOTES 200000
 
@@ -340,6 +381,7 @@ int main(void)
         cmocka_unit_test(notes_arrive),
         cmocka_unit_test(a_full_ring_misses_and_says_so),
         cmocka_unit_test(what_is_quiet_after_a_burst_is_exact),
+        cmocka_unit_test(a_report_in_a_burst_misses_nothing),
         cmocka_unit_test(many_threads_add_up),
         cmocka_unit_test(a_closed_table_is_let_go_behind_its_notes),
         cmocka_unit_test(memory_is_bounded),
