@@ -118,7 +118,7 @@ sdk() { # sdk LANGUAGE
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0 --set throughput_change_s_min=0 \
         --set tables_per_instance_max=1000 --set ttl_seconds_min=1
-    WIDEROW_ENDPOINT=$endpoint timeout 600 "test/compat/$1/run.sh"
+    WIDEROW_ENDPOINT=$endpoint SUITE_SECONDS=550 timeout 600 "test/compat/$1/run.sh"
     local code=$?
     kill "$server"
     wait "$server" || code=1
