@@ -88,11 +88,11 @@ goes_on() { kill -CONT $upload && wait $upload; }
 
 # What the database takes, in MB, comes down to this once the sweeper has been there.
 space_below() {
-    for _ in $(seq 40); do
+    for _ in $(seq 120); do
         [ "$(du -sm --apparent-size "$work/data" | cut -f1)" -le "$1" ] && return 0
         sleep 0.5
     done
-    du -am --apparent-size "$work/data" >"$work/out"
+    du -ak --apparent-size "$work/data" | sort -n | tail -n 5 >"$work/out"
     return 1
 }
 
