@@ -975,10 +975,12 @@ struct wr_status {
     uint64_t request_memory; /* bytes that requests hold now, without the front's */
     uint64_t remote_reads;   /* operations sent to a storage cluster; 0 where there is none */
     uint64_t remote_writes;
-    uint64_t scrub_bytes;  /* of keys and values that the scrub has verified */
-    uint64_t scrub_errors; /* places where it found damage; each pass finds them again */
-    uint64_t scrub_passes; /* that came to their end */
-    int64_t scrub_last_s;  /* when the last one did, UTC seconds; 0: none yet */
+    uint64_t remote_read_bytes;    /* of keys and values that came with their answers */
+    uint64_t remote_written_bytes; /* and of those that were sent */
+    uint64_t scrub_bytes;          /* of keys and values that the scrub has verified */
+    uint64_t scrub_errors;         /* places where it found damage; each pass finds them again */
+    uint64_t scrub_passes;         /* that came to their end */
+    int64_t scrub_last_s;          /* when the last one did, UTC seconds; 0: none yet */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
 

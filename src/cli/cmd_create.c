@@ -8,6 +8,7 @@ struct create_options {
     const char *key;
     const char *columns;
     const char *layout;
+    const char *splits;
     uint64_t ttl_s; /* 0: for ever */
     uint64_t versions;
     bool if_missing;
@@ -20,6 +21,10 @@ static const struct option_row create_rows[] = {
      offsetof(struct create_options, columns), 0, 0},
     {"layout", "LAYOUT", "how keys are spread (default plain)", OPTION_TEXT,
      offsetof(struct create_options, layout), 0, 0},
+    {"splits", "LIST",
+     "values of the first key column, ascending, and commas: where the table is cut from the "
+     "beginning (in each bucket of a layout)",
+     OPTION_TEXT, offsetof(struct create_options, splits), 0, 0},
     {"ttl", "SECONDS", "age at which cells vanish (default never)", OPTION_COUNT,
      offsetof(struct create_options, ttl_s), 1, INT32_MAX},
     {"versions", "N", "versions kept of each cell (default 1)", OPTION_COUNT,
@@ -110,6 +115,39 @@ static int parse_defined(struct ctx *c, const char *text, struct wr_defined_colu
     return 0;
 }
 
+static size_t count_parts(bytes list)
+{
+    size_t n = 0;
+
+    for (; list.ptr; n++)
+        next_part(&list, ',');
+    return n;
+}
+
+/* That their order is right is for the server to say. */
+static int parse_splits(struct ctx *c, const char *text, struct wr_create_table *t)
+{
+    bytes list = text ? bytes_str(text) : BYTES_NONE;
+    size_t count = text ? count_parts(list) + 1 : 0;
+    struct wr_partition_range *p = ARENA_ARRAY(&c->arena, struct wr_partition_range, count);
+
+    for (size_t i = 0; i + 1 < count; i++) {
+        bytes word = next_part(&list, ',');
+
+        if (!plan_value(word, t->key[0].type, &p[i].end))
+            return fail(c, E_PARAMETER, "--splits: '%.*s' is no value of key column '%.*s' (%s)",
+                        BYTES_FMT(word), BYTES_FMT(t->key[0].name), plan_type_name(t->key[0].type));
+        p[i + 1].begin = p[i].end;
+    }
+    if (count) {
+        p[0].begin.type = WR_INF_MIN;
+        p[count - 1].end.type = WR_INF_MAX;
+    }
+    t->partitions = p;
+    t->partition_count = count;
+    return 0;
+}
+
 static int create(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     const struct create_options *o = options;
@@ -136,6 +174,7 @@ static int create(struct ctx *c, struct client *cl, struct cli *cli, void *optio
                     "--key 'user:string,at:integer'");
     TRY(parse_key(c, o->key, key, &t->key_count));
     TRY(parse_defined(c, o->columns, defined, &t->defined_count));
+    TRY(parse_splits(c, o->splits, t));
     code = client_exec(c, cl, &request, &reply);
     if (code != WR_E_EXIST || !o->if_missing)
         return code;

@@ -107,10 +107,11 @@ static PORT_UNUSED bool batch_is_sane(const struct batch *b)
     return true;
 }
 
-int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p)
+int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count)
 {
-    assert(ranges_are_sane(p->ranges, p->range_count));
-    return e->ops->caps & ENGINE_ONE_MAP ? E_OK : e->ops->create(c, e, p);
+    for (size_t i = 0; i < count; i++)
+        assert(ranges_are_sane(p[i].ranges, p[i].range_count));
+    return e->ops->caps & ENGINE_ONE_MAP ? E_OK : e->ops->create(c, e, p, count);
 }
 
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)

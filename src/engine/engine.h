@@ -203,6 +203,8 @@ struct engine_stat {
     uint64_t stalls;       /* applies that had to wait for the engine */
     uint64_t remote_reads; /* operations sent to a cluster, where that is where things are stored */
     uint64_t remote_writes;
+    uint64_t remote_read_bytes;    /* of keys and values that came with their answers */
+    uint64_t remote_written_bytes; /* and of those that were sent */
 };
 
 /* One step of a pass over everything that is stored. */
@@ -260,8 +262,10 @@ struct engine_ops {
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
     void (*close)(struct engine *e);
-    /* With ENGINE_ONE_MAP there is nothing to create: NULL. */
-    int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    /* Makes `count` partitions. May be called again with the same ones, also after an error, when
+     * any of them may have been made: what is there stays as it is. With ENGINE_ONE_MAP there is
+     * nothing to create: NULL. */
+    int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count);
     /* Removes the partition and every key in its ranges, durably; may take long, may be called
      * again after a crash. Sleeps: not for a loop thread or a completion. Nobody else may write
      * there. E_BUSY, E_UNAVAILABLE, E_UNSURE: call again. */
@@ -335,7 +339,7 @@ void engine_close(struct engine *e);
 /* What a partition should not grow past on the engine of that name; 0: it does not matter. */
 uint64_t engine_partition_bytes(const char *name);
 uint32_t engine_caps(const struct engine *e);
-int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p);
+int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count);
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count);

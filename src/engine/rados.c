@@ -356,6 +356,8 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
     out->syncs = atomic_load(&r->write_ops);
     out->remote_reads = atomic_load(&r->read_ops);
     out->remote_writes = atomic_load(&r->write_ops);
+    out->remote_read_bytes = atomic_load(&r->read_bytes);
+    out->remote_written_bytes = atomic_load(&r->written_bytes);
     out->stalls = atomic_load(&r->refused_busy);
     pthread_mutex_lock(&r->lock);
     out->unsynced_bytes = r->pending_bytes;
@@ -374,7 +376,7 @@ const struct engine_ops engine_rados = {
     .partition_bytes = PARTITION_BYTES,
     .open = rados_open,
     .close = rados_close,
-    .create = rados_create_partition,
+    .create = rados_create_partitions,
     .drop = rados_drop,
     .recut = rados_recut,
     .erase = rados_erase,

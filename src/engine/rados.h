@@ -58,6 +58,8 @@ struct rados {
     _Atomic int64_t room_asked_ms; /* monotonic */
 
     _Atomic uint64_t read_ops, write_ops; /* operations sent */
+    _Atomic uint64_t read_bytes;          /* of keys and values that came with answers */
+    _Atomic uint64_t written_bytes;       /* of those that were sent */
     _Atomic uint64_t acked, refused_busy;
     _Atomic uint64_t item_bytes;    /* mean bytes of a key and value that was listed */
     _Atomic uint64_t value_bytes;   /* mean bytes of a value that a get found */
@@ -133,8 +135,17 @@ enum pending_state rados_pending_get(struct rados *r, struct ctx *c, struct get 
 enum pending_state rados_pending_scan(struct rados *r, const struct scan *s, void (*run)(void *arg),
                                       void *arg);
 
+/* rados_make.c: new partitions, many at a time. */
+int rados_create_partitions(struct ctx *c, struct engine *e, const struct partition_spec *p,
+                            size_t count);
+/* Their objects, which allow `state` (RADOS_YES, RADOS_MAKING); those that are there stay as they
+ * are. After an error any of them may have been made. Blocks. */
+int rados_make(struct ctx *c, struct rados *r, const struct partition_spec *p, size_t count,
+               const char *state);
+
 /* rados_cut.c: whole partitions. */
-int rados_create_partition(struct ctx *c, struct engine *e, const struct partition_spec *p);
+/* The failure of a write, with a text: "Partition <id> cannot be <what>". */
+int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what);
 int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                 size_t from_count, const struct partition_spec *to, size_t to_count);

@@ -18,6 +18,7 @@ static int flush(struct ctx *c, struct rados_bulk *b)
 
     if (!b->op)
         return E_OK;
+    atomic_fetch_add(&b->r->written_bytes, b->bytes);
     result = rados_write_now(b->r, b->op, b->partition);
     b->op = NULL;
     b->bytes = 0;

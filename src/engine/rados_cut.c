@@ -1,4 +1,4 @@
-/* rados_cut.c: whole partitions: made, dropped, cut anew, measured. All of it blocks.
+/* rados_cut.c: whole partitions: dropped, cut anew, measured. All of it blocks.
  *
  * recut() copies: an object cannot be shared out. The order makes it safe to be killed anywhere and
  * called again, by any process, or by two at once:
@@ -24,30 +24,12 @@
 #define COPY_ITEMS 2000
 #define COPY_BYTES_MAX (8u << 20)
 
-static int refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what)
+int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what)
 {
     char reason[96];
 
     return fail(c, rados_write_code(r, result), "Partition %llu cannot be %s: %s.",
                 (unsigned long long)id, what, strerror_r(-result, reason, sizeof(reason)));
-}
-
-static int make(struct ctx *c, struct rados *r, partition_id id, const char *state)
-{
-    rados_write_op_t op = rados_create_write_op();
-    int result;
-
-    rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
-    rados_set_state(op, state, state);
-    result = rados_write_now(r, op, id);
-    if (result && result != -EEXIST)
-        return refuse(c, r, result, id, "made");
-    return E_OK;
-}
-
-int rados_create_partition(struct ctx *c, struct engine *e, const struct partition_spec *p)
-{
-    return make(c, PORT_CONTAINER(e, struct rados, base), p->id, RADOS_YES);
 }
 
 /* Its keys go, its object stays behind. */
@@ -63,7 +45,7 @@ int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
     result = rados_write_now(r, op, p->id);
     rados_hints_forget(r->hints, p->id);
     if (result)
-        return refuse(c, r, result, p->id, "dropped");
+        return rados_refuse(c, r, result, p->id, "dropped");
     return E_OK;
 }
 
@@ -105,6 +87,7 @@ static bool list_next(struct listing *l, bytes *key, bytes *value)
 
     if (rados_omap_get_next2(l->iter, &k, &v, &key_len, &value_len) || !k)
         return false;
+    atomic_fetch_add(&l->r->read_bytes, key_len + value_len);
     *key = bytes_of(k, key_len);
     *value = bytes_of(v, value_len);
     return true;
@@ -163,6 +146,7 @@ static int copy_flush(struct copy *copy)
 {
     int result = 0;
 
+    atomic_fetch_add(&copy->r->written_bytes, copy->bytes);
     if (copy->bytes)
         result = rados_write_now(copy->r, copy->op, copy->to);
     else
@@ -245,7 +229,7 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
         result = forbid_writes(r, from[i].id);
         *gone = result == -ECANCELED;
         if (result && !*gone)
-            return refuse(c, r, result, from[i].id, "closed to writes");
+            return rados_refuse(c, r, result, from[i].id, "closed to writes");
     }
     (void)fault_hit(FAULT_recut_closed);
     for (size_t i = 0; i < from_count; i++)
@@ -254,7 +238,7 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
             (void)fault_hit(FAULT_recut_copied_half);
             *gone = result == -ECANCELED;
             if (result && !*gone)
-                return refuse(c, r, result, from[i].id, "copied");
+                return rados_refuse(c, r, result, from[i].id, "copied");
         }
     return E_OK;
 }
@@ -266,8 +250,7 @@ int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *fr
     bool gone;
     int result;
 
-    for (size_t i = 0; i < to_count; i++)
-        TRY(make(c, r, to[i].id, RADOS_MAKING));
+    TRY(rados_make(c, r, to, to_count, RADOS_MAKING));
     (void)fault_hit(FAULT_recut_made);
     TRY(copy_all(c, r, from, from_count, to, to_count, &gone));
     (void)fault_hit(FAULT_recut_copied);
@@ -277,7 +260,7 @@ int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *fr
     for (size_t i = 0; i < to_count; i++) {
         result = change_state(r, to[i].id, RADOS_MAKING, RADOS_YES, RADOS_YES);
         if (result && result != -ECANCELED)
-            return refuse(c, r, result, to[i].id, "opened");
+            return rados_refuse(c, r, result, to[i].id, "opened");
     }
     return E_OK;
 }
@@ -298,7 +281,7 @@ int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
     }
     result = rados_write_now(r, op, p->id);
     if (result)
-        return refuse(c, r, result, p->id, "erased in part");
+        return rados_refuse(c, r, result, p->id, "erased in part");
     return E_OK;
 }
 

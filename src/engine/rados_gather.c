@@ -190,6 +190,7 @@ static void give_values(struct trip *t, int result)
         bytes at = bytes_of(key, key_len), value = bytes_of(stored ? stored : "", stored_len);
         int order;
 
+        atomic_fetch_add(&t->r->read_bytes, key_len + stored_len);
         while (i < t->get_count && (order = bytes_compare(t->gets[i]->key, at)) <= 0) {
             struct rados_read *read = t->gets[i++];
 

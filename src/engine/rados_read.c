@@ -216,6 +216,7 @@ static int take_listing(struct scan_read *read, struct walk *w, bool *reached)
         TRY(append(read, w, stored, bytes_of(value, value_len)));
     }
     note_mean(&read->r->item_bytes, total, seen);
+    atomic_fetch_add(&read->r->read_bytes, total);
     return E_OK;
 }
 
@@ -270,6 +271,7 @@ static int take_survey(struct scan_read *read, struct walk *w)
     bool reached = !w->more;
 
     while (!rados_omap_get_next2(w->iter, &key, &value, &key_len, &value_len) && key) {
+        atomic_fetch_add(&read->r->read_bytes, key_len);
         last = bytes_of(key, key_len);
         if (w->stop.len && bytes_compare(last, w->stop) >= 0) {
             reached = true;

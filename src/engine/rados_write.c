@@ -65,6 +65,7 @@ struct shipment {
     const struct edit **slots; /* hash table: the last edit to each key so far */
     size_t slot_count;         /* a power of two */
     size_t edit_count;
+    size_t bytes; /* of the keys and values of its edits */
 };
 
 static void lane_run(struct rados *r, struct lane *l);
@@ -305,7 +306,9 @@ static void add_edits(struct shipment *s)
             put_lens[puts] = key.len;
             values[puts] = value.ptr;
             value_lens[puts++] = value.len;
+            s->bytes += key.len + value.len;
         } else {
+            s->bytes += key.len;
             gone_keys[gone] = key.ptr;
             gone_lens[gone++] = key.len;
         }
@@ -546,6 +549,7 @@ static void lane_run(struct rados *r, struct lane *l)
         rados_hold(r);
         rados_sent(r);
         atomic_fetch_add(&r->write_ops, 1);
+        atomic_fetch_add(&r->written_bytes, s->bytes);
         result = rados_aio_write_op_operate(s->op, r->pool, s->completion, name.text, NULL,
                                             LIBRADOS_OPERATION_FULL_TRY);
         if (!result)

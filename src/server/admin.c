@@ -49,6 +49,11 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     "Read operations sent to a storage cluster.", db.remote_reads);
     stat_format_one(&b, "widerow_storage_writes_total", "counter",
                     "Write operations sent to a storage cluster.", db.remote_writes);
+    stat_format_one(&b, "widerow_storage_read_bytes_total", "counter",
+                    "Bytes of keys and values that a storage cluster answered with.",
+                    db.remote_read_bytes);
+    stat_format_one(&b, "widerow_storage_written_bytes_total", "counter",
+                    "Bytes of keys and values sent to a storage cluster.", db.remote_written_bytes);
     stat_format_one(&b, "widerow_scrubbed_bytes_total", "counter",
                     "Keys and values verified by the scrub, in bytes.", db.scrub_bytes);
     stat_format_one(&b, "widerow_scrub_errors_total", "counter",

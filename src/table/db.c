@@ -291,6 +291,8 @@ void wr_status(struct wr_db *db, struct wr_status *out)
                               .bytes_stored = s.bytes_stored,
                               .remote_reads = s.remote_reads,
                               .remote_writes = s.remote_writes,
+                              .remote_read_bytes = s.remote_read_bytes,
+                              .remote_written_bytes = s.remote_written_bytes,
                               .request_memory = atomic_load(&db->memory.requests->bytes)};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);

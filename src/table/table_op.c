@@ -255,20 +255,19 @@ static void op_apply(struct table_op *op)
     engine_apply(&call->c, call->db->engine, &batch, op_done, op);
 }
 
-/* Where a partition is more than a range, it is made before anybody can know of it. What a crash
- * leaves in between is empty and its id never comes again. */
+/* Where partitions are more than ranges, they are made before anybody can know of them. What a
+ * crash or a failure leaves in between is empty and its id never comes again. */
 static void op_create(struct job *self)
 {
     struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
     struct call *call = op->call;
     const struct partition_map *m = &op->next->partitions;
-    int code = E_OK;
+    struct partition_spec *specs = ARENA_ARRAY(&call->c.arena, struct partition_spec, m->count);
+    int code;
 
-    for (size_t i = 0; i < m->count && !code; i++) {
-        struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
-
-        code = engine_create(&call->c, call->db->engine, &spec);
-    }
+    for (size_t i = 0; i < m->count; i++)
+        specs[i] = (struct partition_spec){.id = partition_at(m, i)->partition->id};
+    code = engine_create(&call->c, call->db->engine, specs, m->count);
     if (code)
         op_done(op, code);
     else

@@ -47,6 +47,13 @@ check "no such layout" refuses "\[1, 256\]" import "$work/odd1.jsonl" --table od
 check "a layout on a column that is not there" refuses "nothere" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout time:nothere/10:4
 check "and no table of it" refuses "does not exist" describe odd4
 
+# A table that is cut from the beginning.
+check "cut at two values, in each bucket" run create cuts --key id:integer --splits 10,20 --layout hash:4
+check "into twelve" sh -c '"$1" describe cuts --dir "$2" | grep -qx "partitions       12"' - "$widerow" "$work/data"
+check "cut at what is no value" refuses "'x' is no value of key column 'id' \(integer\)" create uncut --key id:integer --splits 10,x
+check "cut out of order" refuses "ascending order" create uncut --key id:integer --splits 20,10
+check "and no table of it" refuses "does not exist" describe uncut
+
 # Lines that are no rows: each is named, counted, and left out, and the first beyond --max-errors ends the import.
 printf '%s\n' '{"id":1,"a":1}' '{"id":"one","a":1}' '' '{"a":5}' '{"id":2,"a":"b"' 'id,a' '{"id":3,"a":[1]}' '{"id":null}' >"$work/bad.jsonl"
 for n in $(seq 1500); do echo "{\"id\":$((n + 10)),\"a\":$n}"; done >>"$work/bad.jsonl"

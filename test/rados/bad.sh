@@ -77,7 +77,7 @@ check "full: not ready" ready 503 20
 check "and says why" grep -q "the pool is full" "$work/ready"
 check "a row is refused" fails "OTSServerBusy|full" put 2 1
 check "a table in a full pool is refused" fails "full|space|OTSServerBusy|OTSServerUnavailable" \
-    "$BUILD/widerow" create another --key k:integer --endpoint "$endpoint"
+    "$BUILD/widerow" create another --key k:integer --splits 10,20,30 --endpoint "$endpoint"
 sleep 16 # longer than a server's lease
 check "reads go on" there 1
 check "a table that goes makes room" "$BUILD/widerow" drop t2 --endpoint "$endpoint"
@@ -87,7 +87,7 @@ check "a writer that tries again gets through" put 3 60
 check "ready" ready 200 60
 check "writes go on" put 3
 check "and are there" there 3
-check "a table" "$BUILD/widerow" create another --key k:integer --endpoint "$endpoint"
+check "a table" "$BUILD/widerow" create another --key k:integer --splits 10,20,30 --endpoint "$endpoint"
 
 # All OSDs hang: what is asked has no answer, and after that all is as before.
 osds STOP

@@ -425,8 +425,8 @@ static void test_drop(void **state)
                                        {BYTES_LIT("e"), BYTES_NONE}};
     const struct partition_spec p = {.id = 7, .ranges = ranges, .range_count = 2};
 
-    assert_int_equal(engine_create(&b->c, b->e, &p), E_OK);
-    assert_int_equal(engine_create(&b->c, b->e, &p), E_OK); /* called again */
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK); /* called again */
     assert_int_equal(bed_put(b, "az", "1"), E_OK);
     assert_int_equal(bed_put(b, "c", "1"), E_OK);
     b->partition = 7;
@@ -439,7 +439,7 @@ static void test_drop(void **state)
             continue;
         }
         /* It never comes back, not even when somebody makes it. */
-        assert_int_equal(engine_create(&b->c, b->e, &p), E_OK);
+        assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
         bed_expect(b, "f", "!PARTITION");
         ctx_clear(&b->c);
         assert_int_equal(bed_put(b, "f", "1"), E_PARTITION);
@@ -449,6 +449,42 @@ static void test_drop(void **state)
         bed_close(b);
         bed_open(b, engine_name);
         assert_string_equal(scan_text(b, "", "", false, 100, 1000), "az c");
+    }
+}
+
+#define PARTITIONS 300
+
+/* More than are under way at a time; again when some are there, one of them with a row, and one was
+ * dropped. */
+static void test_create_many(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range range = {BYTES_LIT("a"), BYTES_LIT("b")};
+    struct partition_spec p[PARTITIONS];
+    struct engine_stat before = {0}, after = {0};
+
+    for (size_t i = 0; i < PARTITIONS; i++)
+        p[i] = (struct partition_spec){1000 + i, &range, 1};
+    assert_int_equal(engine_create(&b->c, b->e, p, 0), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, p, 100), E_OK);
+    b->partition = 1099;
+    assert_int_equal(bed_put(b, "a", "kept"), E_OK);
+    if (!one_map(b))
+        assert_int_equal(engine_drop(&b->c, b->e, &p[7]), E_OK);
+    engine_stat(b->e, &before);
+    assert_int_equal(engine_create(&b->c, b->e, p, PARTITIONS), E_OK);
+    engine_stat(b->e, &after);
+    assert_int_equal(after.remote_writes - before.remote_writes, is_rados() ? PARTITIONS : 0);
+    bed_expect(b, "a", "kept");
+    if (one_map(b))
+        return;
+    for (size_t i = 0; i < PARTITIONS; i++) {
+        b->partition = p[i].id;
+        if (i == 7)
+            bed_expect(b, "a", "!PARTITION");
+        else
+            bed_expect(b, "a", i == 99 ? "kept" : "-");
+        ctx_clear(&b->c);
     }
 }
 
@@ -466,7 +502,7 @@ static void test_recut(void **state)
                                 three[] = {two[0], more[0], more[1]}, end = {12, &all, 1};
     uint64_t size = 0;
 
-    assert_int_equal(engine_create(&b->c, b->e, &one), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, &one, 1), E_OK);
     b->partition = 7;
     bed_fill(b, "k", 0, 2000, 50);
     for (int again = 0; again < 2; again++)
@@ -607,7 +643,7 @@ static void test_drop_large(void **state)
 
     bed_fill(b, "a", 0, 100, 10);
     bed_fill(b, "c", 0, 100, 10);
-    assert_int_equal(engine_create(&b->c, b->e, &p), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, &p, 1), E_OK);
     b->partition = 7;
     bed_fill(b, "b", 0, 30000, 400);
     b->partition = PARTITION_SYSTEM;
@@ -751,7 +787,7 @@ static int one_check(struct one_read *o, int number, bool gone)
 
 static void many_fill(struct bed *b, const struct partition_spec *p)
 {
-    assert_int_equal(engine_create(&b->c, b->e, p), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, p, 1), E_OK);
     b->partition = p->id;
     for (int i = 0; i < MANY_KEYS; i++)
         assert_int_equal(bed_put(b, arena_printf(&b->c.arena, "k%06d", i).ptr,
@@ -826,6 +862,7 @@ int main(void)
         T(test_reopen),
         T(test_random),
         T(test_unknown_option),
+        T(test_create_many),
         T(test_recut),
         T(test_walk),
         T(test_guard_on_unsettled),
