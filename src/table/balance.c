@@ -113,23 +113,22 @@ static int look_size(struct look *l, size_t i)
     const struct partition_map *m = &l->table->partitions;
     const struct partition_at *at = partition_at(m, i);
     struct partition *p = at->partition;
+    int64_t measured_us = atomic_load(&p->measured_us);
+    uint64_t measured_at = atomic_load(&p->measured_at); /* before `written`, which only grows */
     uint64_t written = partition_counts(p).write_bytes, stored;
     uint64_t large = (uint64_t)l->db->limits.partition_bytes_max;
     struct partition_spec spec;
 
     if (large < p->uncut_bytes) /* measuring may cost as much as there is */
         large = p->uncut_bytes;
-    if (p->measured_us &&
-        (written == p->measured_at || (written - p->measured_at < large / PIECES &&
-                                       l->now_us - p->measured_us < MEASURE_EVERY_US)))
+    if (measured_us && (written == measured_at || (written - measured_at < large / PIECES &&
+                                                   l->now_us - measured_us < MEASURE_EVERY_US)))
         return E_OK;
     spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, at->start,
                           partition_end(m, i));
     TRY(engine_size(&l->c, l->db->engine, &spec, &stored));
     l->measured++;
-    atomic_store(&p->bytes, stored);
-    p->measured_at = written;
-    p->measured_us = l->now_us;
+    partition_measured(p, stored, written, l->now_us);
     return E_OK;
 }
 

@@ -37,17 +37,25 @@ static size_t common_prefix(bytes a, bytes b)
     return n;
 }
 
+bool halve_middle(struct arena *a, bytes low, bytes high, bytes *out)
+{
+    size_t prefix = common_prefix(low, high);
+    uint64_t l = number_at(low, prefix), h = number_at(high, prefix);
+
+    if (h <= l || h - l < 2)
+        return false;
+    *out = key_of(a, low, prefix, l + (h - l) / 2);
+    return true;
+}
+
 static int halve(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
                  int rounds, halve_size_fn *below, void *arg, bytes *out)
 {
-    for (int round = 0; round < rounds; round++) {
-        size_t prefix = common_prefix(low, high);
-        uint64_t l = number_at(low, prefix), h = number_at(high, prefix), size;
-        bytes key;
+    bytes key;
 
-        if (h - l < 2)
-            break;
-        key = key_of(a, low, prefix, l + (h - l) / 2);
+    for (int round = 0; round < rounds && halve_middle(a, low, high, &key); round++) {
+        uint64_t size;
+
         TRY(below(arg, key, &size));
         if (size < target)
             low = key;

@@ -46,6 +46,13 @@ struct partition_counts partition_counts(const struct partition *p)
     return sum;
 }
 
+void partition_measured(struct partition *p, uint64_t stored, uint64_t written, int64_t now_us)
+{
+    atomic_store(&p->bytes, stored);
+    atomic_store(&p->measured_at, written);
+    atomic_store(&p->measured_us, now_us);
+}
+
 /* ---- what the engine calls a partition ---- */
 
 static bytes place(struct arena *a, uint32_t table, int bucket, int kind, bytes cols)

@@ -68,7 +68,9 @@ struct partition {
     int64_t created_us;
     _Atomic int64_t
         spent_us[PARTITION_WAYS]; /* the allowance is used up to this moment (access.c) */
-    atomic_ullong bytes;          /* stored, as last measured */
+    atomic_ullong bytes;          /* stored, keys of all kinds, as last measured: */
+    _Atomic int64_t measured_us;  /* when, monotonic clock; 0: never by this process */
+    atomic_ullong measured_at;    /* write_bytes before */
     struct partition_balance balance;
 
     /* The newest sampled partition keys, as bounds of values. */
@@ -81,8 +83,6 @@ struct partition {
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen;  /* at its last look */
-    uint64_t measured_at;          /* write_bytes when `bytes` was measured */
-    int64_t measured_us;           /* monotonic clock; 0: never */
     int64_t hot_us, idle_us;       /* since when; 0: is not */
     uint64_t warned_bytes;         /* the log has named it at this size */
     uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
@@ -162,6 +162,10 @@ void partition_release(struct partition *p);
 
 /* The sum over the shards. */
 struct partition_counts partition_counts(const struct partition *p);
+
+/* The keys of all kinds in it were measured at `now_us`; `written` is its write_bytes from before.
+ */
+void partition_measured(struct partition *p, uint64_t stored, uint64_t written, int64_t now_us);
 
 /* What the engine calls partition `id` of table `table`: all keys from bound to bound, of every
  * kind. In the arena. */

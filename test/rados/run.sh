@@ -132,6 +132,7 @@ step "engine" timeout 240 "$BUILD/test/engine/engine_test"
 step "spec, library" spec library 1 $core
 # shellcheck disable=SC2086
 step "spec, two servers by turns" spec http 2 $(scripts rows batch conditions counters tables autokey)
+step "spec, split points" spec http 1 $(scripts split_parts)
 for layout in hash:16 splice:2+hash:5; do
     layout_flags=(--layout $layout)
     step "spec, $layout" spec library 1 $(scripts rows batch range)

@@ -429,7 +429,7 @@ static void put_partitions(struct printer *p, const struct wr_partition_list *l)
         put_value(p, &l->partitions[i].begin);
         put(p, " ");
     }
-    put(p, ") number=%zu", l->count);
+    put(p, ") number=%zu stored=%" PRIu64, l->count, l->stored_bytes);
     put_traffic(p, &l->traffic);
 #define X(name, text)                                                                              \
     put(p, " each_" #name "=(");                                                                   \
