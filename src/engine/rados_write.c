@@ -10,7 +10,9 @@
  *     batch is told E_GUARD, and the others go out again, decided anew.
  *   - With a batch that is refused go all in the lane that were decided on what it would have
  *     written, and on what those would have. One by one, each would cost an operation, and whoever
- *     is told E_GUARD decides again on the next of them: on a busy row that never ends.
+ *     is told E_GUARD decides again on the next of them: on a busy row that never ends. They are
+ *     found under the lock, so only among as many as an operation holds; others that rest on them
+ *     fail their own comparisons later, and take with them those behind.
  *   - The last edit to a key wins, so each key stands once in the operation.
  *   - A read at VIEW_LATEST is answered from the lane where an edit of its key is under way. What
  * it shows may yet fail; whoever decides on it guards it.
@@ -396,28 +398,38 @@ static bool doom_takes(struct doom *d, const struct batch *b, bool refused)
     return refused;
 }
 
-static size_t count_edits(const struct pending *list)
+/* As much of a list as one operation may hold, and one batch at least: where the rest begins. */
+static struct pending **cut_list(struct pending **list)
 {
-    size_t n = 0;
+    size_t total = 0, edits = 0;
+    struct pending **at;
 
-    for (; list; list = list->next)
-        n += list->batch.edit_count;
-    return n;
+    for (at = list; *at; at = &(*at)->next) {
+        total += (*at)->bytes;
+        edits += (*at)->batch.edit_count + (*at)->batch.guard_count;
+        if (at != list && (total > OP_BYTES_MAX || edits > OP_EDITS_MAX))
+            break;
+    }
+    return at;
 }
 
-/* Takes `failed` and all that rest on it off the list: what is told now, in order. */
-static struct pending *take_doomed(struct pending **list, const struct pending *failed)
+/* Takes `failed` and those before `stop` that rest on it off the list: what is told now, in
+ * order. */
+static struct pending *take_doomed(struct pending **list, const struct pending *failed,
+                                   const struct pending *stop)
 {
-    size_t edits = count_edits(failed);
     struct doom d = {.slot_count = 8};
     struct pending *taken = NULL, **end = &taken;
+    size_t edits = 0;
 
+    for (const struct pending *p = failed; p != stop; p = p->next)
+        edits += p->batch.edit_count;
     while (d.slot_count < 2 * edits)
         d.slot_count *= 2;
     d.slots = mem_zalloc(d.slot_count * sizeof(*d.slots));
     while (*list != failed)
         list = &(*list)->next;
-    while (*list) {
+    while (*list != stop) {
         struct pending *p = *list;
 
         if (!doom_takes(&d, &p->batch, p == failed)) {
@@ -437,20 +449,23 @@ static struct pending *take_doomed(struct pending **list, const struct pending *
 /* Takes the batches off the lane that are told now; the rest goes back in front. */
 static struct pending *take_failed(struct rados *r, struct lane *l, struct pending *failed)
 {
-    struct pending **at, *taken;
+    struct pending **at, *stop, *taken;
 
     pthread_mutex_lock(&r->lock);
     for (struct pending *p = l->flying; p; p = p->next)
         p->code = E_OK; /* what was decided here rested on batches that did not land */
     for (at = &l->flying; *at;)
         at = &(*at)->next;
+    stop = *cut_list(&l->waiting);
     *at = l->waiting;
-    taken = take_doomed(&l->flying, failed);
+    taken = take_doomed(&l->flying, failed, stop);
     l->waiting = l->flying;
     l->flying = NULL;
-    for (at = &l->waiting; *at;)
-        at = &(*at)->next;
-    l->waiting_end = at;
+    if (!stop) { /* else the end is as it was */
+        for (at = &l->waiting; *at;)
+            at = &(*at)->next;
+        l->waiting_end = at;
+    }
     pthread_mutex_unlock(&r->lock);
     return taken;
 }
@@ -505,7 +520,6 @@ static void on_written(rados_completion_t completion, void *arg)
  * gone. */
 static bool lane_load(struct rados *r, struct lane *l)
 {
-    size_t total = 0, edits = 0;
     struct pending **at;
 
     pthread_mutex_lock(&r->lock);
@@ -515,12 +529,7 @@ static bool lane_load(struct rados *r, struct lane *l)
         pthread_mutex_unlock(&r->lock);
         return false;
     }
-    for (at = &l->waiting; *at; at = &(*at)->next) {
-        total += (*at)->bytes;
-        edits += (*at)->batch.edit_count + (*at)->batch.guard_count;
-        if (at != &l->waiting && (total > OP_BYTES_MAX || edits > OP_EDITS_MAX))
-            break;
-    }
+    at = cut_list(&l->waiting);
     l->flying = l->waiting;
     l->waiting = *at;
     if (!*at)

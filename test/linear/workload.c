@@ -396,11 +396,21 @@ static void read_page(struct worker *k, const struct wr_range_result *r, struct 
     }
 }
 
+static void note_refusal(struct worker *k, int code)
+{
+    if (k->refusal_count == k->refusal_capacity) {
+        k->refusal_capacity = k->refusal_capacity ? k->refusal_capacity * 2 : 64;
+        k->refusals = mem_realloc(k->refusals, k->refusal_capacity * sizeof(*k->refusals));
+    }
+    k->refusals[k->refusal_count++] = (struct refusal){k->call_ns, k->answer_ns, code};
+}
+
 static void read_batch(struct worker *k, const struct plan *p, const struct wr_batch_result *b,
                        struct op *ops)
 {
     const struct wr_table_result *t = b->tables;
     size_t want = p->kind == PLAN_ATOMIC ? ops[0].change_count : (size_t)p->count;
+    int refused = 0;
 
     if (b->table_count != 1 || t->row_count != want) {
         problem(k, "a batch was not answered row by row", 0, "");
@@ -414,9 +424,13 @@ static void read_batch(struct worker *k, const struct plan *p, const struct wr_b
             problem(k, "rows of an atomic batch ended differently", t->rows[i].code,
                     t->rows[i].message);
         o->outcome = outcome;
+        if (outcome == MAYBE || outcome == NOTHING)
+            refused = t->rows[i].code;
         if (outcome == DONE && o->type == OP_READ)
             read_row(k, &t->rows[i].row, &o->seen[__builtin_ctz(o->rows)]);
     }
+    if (refused)
+        note_refusal(k, refused);
 }
 
 static void read_reply(struct worker *k, struct plan *p, const struct wr_reply *reply)
@@ -502,15 +516,6 @@ static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *r
     return code;
 }
 
-static void note_refusal(struct worker *k, int code)
-{
-    if (k->refusal_count == k->refusal_capacity) {
-        k->refusal_capacity = k->refusal_capacity ? k->refusal_capacity * 2 : 64;
-        k->refusals = mem_realloc(k->refusals, k->refusal_capacity * sizeof(*k->refusals));
-    }
-    k->refusals[k->refusal_count++] = (struct refusal){k->answer_ns, code};
-}
-
 void plan_issue(struct worker *k, struct plan *p)
 {
     struct wr_request req = {0};
@@ -578,6 +583,7 @@ static void run_plan(struct worker *k, struct plan *p)
 {
     int64_t call_ns = now_ns(), return_ns;
 
+    k->call_ns = call_ns;
     if (k->w->conf.saboteur) {
         bug_issue(k->w->conf.saboteur, k, p);
         return_ns = now_ns();
@@ -629,6 +635,7 @@ static void *worker_main(void *arg)
             nanosleep(&pause, NULL);
         }
     }
+    k->left_ns = now_ns();
     return NULL;
 }
 
@@ -647,11 +654,13 @@ static void *disturb_main(void *arg)
 
 #define AFTER_NS (10ll * 1000000000)
 
-struct disturbance *workload_disturb(struct workload *w, const char *name)
+struct disturbance *workload_disturb(struct workload *w, const char *name, int silent_s_max)
 {
     struct disturbance *d = &w->list[w->disturbances];
 
-    *d = (struct disturbance){.name = name, .begin_ns = now_ns(), .end_ns = NEVER};
+    *d = (struct disturbance){
+        .begin_ns = now_ns(), .end_ns = NEVER - AFTER_NS, .silent_s_max = silent_s_max};
+    snprintf(d->name, sizeof(d->name), "%s", name);
     w->disturbances++;
     return d;
 }
@@ -668,12 +677,23 @@ static int compare_times(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Answers other than the one that the request was not made. */
-static int64_t *answers_to(const struct workload *w, const struct disturbance *d, size_t *n,
-                           struct pauses *p)
+/* When the first client had nothing more to do. From then on silence tells nothing. */
+static int64_t first_left(const struct workload *w)
 {
+    int64_t first = NEVER;
+
+    for (int i = 0; i < w->conf.clients; i++)
+        if (w->workers[i].left_ns < first)
+            first = w->workers[i].left_ns;
+    return first;
+}
+
+/* When clients were answered from d->begin_ns on, in order, while all of them went on; its end is
+ * the last. Answers that something was not done are not among them. */
+static int64_t *answers_from(const struct workload *w, const struct disturbance *d, size_t *n)
+{
+    int64_t *answers, end = first_left(w);
     size_t count = 0;
-    int64_t *answers;
 
     for (int i = 0; i < w->conf.clients; i++)
         count += w->workers[i].op_count;
@@ -682,18 +702,22 @@ static int64_t *answers_to(const struct workload *w, const struct disturbance *d
     for (int i = 0; i < w->conf.clients; i++) {
         for (size_t j = 0; j < w->workers[i].op_count; j++) {
             const struct op *o = &w->workers[i].ops[j];
-            double waited = (double)(o->return_ns - o->call_ns) / 1e9;
 
-            if (o->outcome == MAYBE || o->return_ns < d->begin_ns ||
-                o->return_ns - AFTER_NS > d->end_ns)
-                continue;
-            answers[(*n)++] = o->return_ns;
-            if (waited > p->waited_s)
-                p->waited_s = waited;
+            if (o->outcome != MAYBE && o->return_ns >= d->begin_ns && o->return_ns < end)
+                answers[(*n)++] = o->return_ns;
         }
     }
+    answers[(*n)++] = end;
     qsort(answers, *n, sizeof(*answers), compare_times);
     return answers;
+}
+
+static void note_wait(const struct disturbance *d, int64_t call_ns, int64_t ns, struct pauses *out)
+{
+    double waited = (double)(ns - call_ns) / 1e9;
+
+    if (ns >= d->begin_ns && call_ns <= d->end_ns + AFTER_NS && waited > out->waited_s)
+        out->waited_s = waited;
 }
 
 void workload_pauses(const struct workload *w, const struct disturbance *d, struct pauses *out)
@@ -702,23 +726,30 @@ void workload_pauses(const struct workload *w, const struct disturbance *d, stru
     size_t n;
 
     *out = (struct pauses){0};
-    answers = answers_to(w, d, &n, out);
-    for (size_t i = 0; i < n; last = answers[i++]) {
+    answers = answers_from(w, d, &n);
+    for (size_t i = 0; i < n && last <= d->end_ns + AFTER_NS; last = answers[i++]) {
         if (answers[i] - last <= to - from)
             continue;
         from = last;
         to = answers[i];
     }
     mem_free(answers);
-    for (int i = 0; i < w->conf.clients; i++)
-        for (size_t j = 0; j < w->workers[i].refusal_count; j++) {
-            const struct refusal *r = &w->workers[i].refusals[j];
+    for (int i = 0; i < w->conf.clients; i++) {
+        const struct worker *k = &w->workers[i];
 
+        for (size_t j = 0; j < k->op_count; j++)
+            if (k->ops[j].outcome != MAYBE)
+                note_wait(d, k->ops[j].call_ns, k->ops[j].return_ns, out);
+        for (size_t j = 0; j < k->refusal_count; j++) {
+            const struct refusal *r = &k->refusals[j];
+
+            note_wait(d, r->call_ns, r->ns, out);
             if (r->ns <= from || r->ns >= to)
                 continue;
             out->refused++;
             out->code = r->code;
         }
+    }
     out->silent_s = (double)(to - from) / 1e9;
     out->after_s = (double)(from - d->begin_ns) / 1e9;
 }

@@ -36,7 +36,7 @@ struct workload;
 struct saboteur;
 
 struct refusal {
-    int64_t ns;
+    int64_t call_ns, ns;
     int code;
 };
 
@@ -50,8 +50,10 @@ struct worker {
     size_t op_count, op_capacity;
     size_t requests;
     size_t spanned;           /* rows of atomic batches that were refused for spanning partitions */
-    int64_t answer_ns;        /* when the last answer came */
-    struct refusal *refusals; /* answers that say "not now" */
+    int64_t call_ns;          /* when the last request was made */
+    int64_t answer_ns;        /* when its answer came */
+    int64_t left_ns;          /* when there was nothing more to do */
+    struct refusal *refusals; /* requests of which something was not done */
     size_t refusal_count, refusal_capacity;
     struct plan last;  /* the last change of one row */
     char problem[300]; /* an answer that no correct server gives */
@@ -90,8 +92,9 @@ struct cuts {
 };
 
 struct disturbance {
-    const char *name;
+    char name[32];
     int64_t begin_ns, end_ns;
+    int silent_s_max; /* struct pauses, silent_s must be less; 0: it may be anything */
 };
 
 struct workload {
@@ -118,18 +121,21 @@ void workload_count_cuts(struct workload *w, struct cuts *to);
 
 void workload_release(struct workload *w);
 
-/* What a disturbance did to the clients, while it lasted or in the ten seconds behind it. */
+/* What a disturbance did to the clients, while it lasted or in the ten seconds behind it: times
+ * that began by then count to their ends, or until the first of the clients had nothing more to do.
+ */
 struct pauses {
     double silent_s; /* the longest time in which nothing was done for anybody, ... */
     double after_s;  /* ... so long after the disturbance began; */
-    size_t refused;  /* requests in that time that were told "not now", */
-    int code;        /* the last of them so */
-    double waited_s; /* the longest that one client waited for its answer */
+    size_t refused;  /* requests in that time of which something was not done, */
+    int code;        /* the last of them for this */
+    double waited_s; /* the longest that one client waited until it was done, refused or given up */
 };
+/* After workload_run(). */
 void workload_pauses(const struct workload *w, const struct disturbance *d, struct pauses *out);
 
 /* Notes a disturbance that begins now, and that it is over. */
-struct disturbance *workload_disturb(struct workload *w, const char *name);
+struct disturbance *workload_disturb(struct workload *w, const char *name, int silent_s_max);
 void workload_disturbed(struct disturbance *d);
 
 /* Sends a plan to the database and fills in how it ended. */
