@@ -154,6 +154,15 @@ static int check_split_value(struct ctx *c, const struct wr_key_schema *first,
     return E_OK;
 }
 
+/* In the order of the key. */
+static bool is_before(const struct wr_key_schema *first, const struct wr_value *a,
+                      const struct wr_value *b)
+{
+    int order = value_compare(a, b);
+
+    return first->descending ? order > 0 : order < 0;
+}
+
 static int check_partitions(struct ctx *c, const struct limits *limits,
                             const struct wr_create_table *t)
 {
@@ -174,8 +183,9 @@ static int check_partitions(struct ctx *c, const struct limits *limits,
             TRY(check_split_value(c, &t->key[0], &p->end));
         if (!first && value_compare(&p->begin, &t->partitions[i - 1].end) != 0)
             return fail(c, E_PARAMETER, "The partitions must follow one another without a gap.");
-        if (!first && !last && value_compare(&p->begin, &p->end) >= 0)
-            return fail(c, E_PARAMETER, "The partitions must be in ascending order.");
+        if (!first && !last && !is_before(&t->key[0], &p->begin, &p->end))
+            return fail(c, E_PARAMETER, "The partitions must be in %s order.",
+                        t->key[0].descending ? "descending" : "ascending");
     }
     return E_OK;
 }

@@ -41,6 +41,8 @@ int schema_partitions_init(struct ctx *c, struct schema *s)
             p[n].id = first_id(s, n);
             p[n].created_us = s->d.creation_us;
             TRY(put_bound(c, s, bucket, i ? &s->d.splits[i - 1] : NULL, &p[n].start));
+            if (n && bytes_compare(p[n - 1].start, p[n].start) >= 0)
+                return fail(c, E_CORRUPT, "partitions out of order");
         }
     s->partitions = p;
     s->partition_count = count;
