@@ -129,6 +129,19 @@ static void publish(struct bed *b)
     traffic_reroute(b->table.traffic, &b->map);
 }
 
+/* So many rows, and a partition for each hundred, known to hold `stored` bytes. */
+static struct bed *bed_even(size_t rows, size_t partitions, uint64_t stored)
+{
+    struct bed *b = bed_new(1);
+
+    for (uint64_t k = 0; k < rows; k++)
+        row(b, 0, k, ROW_BYTES);
+    for (uint64_t i = 0; i < partitions; i++)
+        partition(b, 0, i * 100, stored);
+    publish(b);
+    return b;
+}
+
 static void bed_free(struct bed *b)
 {
     traffic_release(b->table.traffic);
@@ -214,14 +227,9 @@ static void test_only_where_a_piece_ends(void **state)
 /* What nobody has the time to list stays as it is. */
 static void test_no_time(void **state)
 {
-    struct bed *b = bed_new(1);
+    struct bed *b = bed_even(6400, 64, 100 * ROW_BYTES);
 
     (void)state;
-    for (uint64_t k = 0; k < 6400; k++)
-        row(b, 0, k, ROW_BYTES);
-    for (uint64_t i = 0; i < 64; i++)
-        partition(b, 0, i * 100, 100 * ROW_BYTES);
-    publish(b);
     b->listing_us = PART_LOOK_MS * 1000 / 2;
     find(b, 1550 * ROW_BYTES);
     assert_true(b->listed_all >= 2 && b->listed_all <= 3);
@@ -306,14 +314,9 @@ static void test_a_merged_partition(void **state)
  */
 static void test_unknown(void **state)
 {
-    struct bed *b = bed_new(1);
+    struct bed *b = bed_even(1000, PARTITIONS_MAX, 0);
 
     (void)state;
-    for (uint64_t k = 0; k < 1000; k++)
-        row(b, 0, k, ROW_BYTES);
-    for (uint64_t i = 0; i < PARTITIONS_MAX; i++)
-        partition(b, 0, i * 100, 0);
-    publish(b);
     find(b, 2000 * ROW_BYTES);
     assert_int_equal(b->listed_all, PARTITIONS_MAX);
     assert_int_equal(b->parts.total, 1000 * ROW_BYTES);

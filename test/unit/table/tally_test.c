@@ -38,141 +38,130 @@ static uint64_t writes(struct tally *t, struct tally_table *tt, struct arena *a,
     return n;
 }
 
-static void notes_arrive(void **state)
-{
+/* A table and what its tests read it with, on a clock that stands. */
+struct bed {
     struct clock clock;
     struct tally *t;
     struct tally_table *tt;
     struct tally_report r;
     struct arena a;
+};
+
+static void bed_begin(struct bed *b)
+{
+    arena_init(&b->a, NULL, 0);
+    clock_set_init(&b->clock, START_US);
+    b->t = tally_new(&b->clock, 8 << 20);
+    b->tt = tally_open(b->t, 1);
+}
+
+static void bed_end(struct bed *b)
+{
+    tally_close(b->tt);
+    tally_free(b->t);
+    arena_release(&b->a);
+}
+
+static void notes_arrive(void **state)
+{
+    struct bed b;
 
     (void)state;
-    arena_init(&a, NULL, 0);
-    clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
-    tt = tally_open(t, 1);
-    assert_int_equal(writes(t, tt, &a, &r), 0);
+    bed_begin(&b);
+    assert_int_equal(writes(b.t, b.tt, &b.a, &b.r), 0);
     for (uint64_t i = 0; i < 2000; i++)
-        assert_true(leave(tt, i % 10 ? i : 7));
-    assert_int_equal(writes(t, tt, &a, &r), 2000);
-    assert_int_equal(r.missed, 0);
-    assert_int_equal(r.hot_count, 10);
-    assert_true(r.hot[0].count >= 200 && r.hot[0].count - r.hot[0].error <= 201);
-    assert_int_equal(load_u64_be(r.hot[0].key + 2), 7);
-    assert_int_equal(r.hot_minutes, 1);
-    assert_int_equal(tally_writes(t, tt), 2000);
-    clock.set_us += 5 * MINUTE_US;
-    leave(tt, 1);
-    assert_int_equal(writes(t, tt, &a, &r), 2001);
-    assert_int_equal(r.hot_minutes, 6);
-    tally_close(tt);
-    tally_free(t);
-    arena_release(&a);
+        assert_true(leave(b.tt, i % 10 ? i : 7));
+    assert_int_equal(writes(b.t, b.tt, &b.a, &b.r), 2000);
+    assert_int_equal(b.r.missed, 0);
+    assert_int_equal(b.r.hot_count, 10);
+    assert_true(b.r.hot[0].count >= 200 && b.r.hot[0].count - b.r.hot[0].error <= 201);
+    assert_int_equal(load_u64_be(b.r.hot[0].key + 2), 7);
+    assert_int_equal(b.r.hot_minutes, 1);
+    assert_int_equal(tally_writes(b.t, b.tt), 2000);
+    b.clock.set_us += 5 * MINUTE_US;
+    leave(b.tt, 1);
+    assert_int_equal(writes(b.t, b.tt, &b.a, &b.r), 2001);
+    assert_int_equal(b.r.hot_minutes, 6);
+    bed_end(&b);
 }
 
 /* Nobody takes notes out: the ring is full some time, and what does not fit is counted. */
 static void a_full_ring_misses_and_says_so(void **state)
 {
     enum { NOTES = 100000 };
-    struct clock clock;
-    struct tally *t;
-    struct tally_table *tt;
-    struct tally_report r;
-    struct arena a;
+    struct bed b;
     uint64_t n;
 
     (void)state;
-    arena_init(&a, NULL, 0);
-    clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
-    tt = tally_open(t, 1);
+    bed_begin(&b);
     for (uint64_t i = 0; i < NOTES; i++)
-        leave(tt, i);
-    n = writes(t, tt, &a, &r);
-    assert_true(r.missed > 0);
-    assert_in_range(n + r.missed, NOTES * 8 / 10, NOTES * 12 / 10);
-    tally_close(tt);
-    tally_free(t);
-    arena_release(&a);
+        leave(b.tt, i);
+    n = writes(b.t, b.tt, &b.a, &b.r);
+    assert_true(b.r.missed > 0);
+    assert_in_range(n + b.r.missed, NOTES * 8 / 10, NOTES * 12 / 10);
+    bed_end(&b);
 }
 
 /* A burst thins out what comes next, but the first thousand are counted one by one. */
 static void what_is_quiet_after_a_burst_is_exact(void **state)
 {
-    struct clock clock;
-    struct tally *t;
-    struct tally_table *burst, *quiet;
-    struct tally_report r;
-    struct arena a;
+    struct bed b;
+    struct tally_table *quiet;
     int left = 0;
 
     (void)state;
-    arena_init(&a, NULL, 0);
-    clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
-    burst = tally_open(t, 1);
-    quiet = tally_open(t, 1);
-    tally_drain(t);
+    bed_begin(&b);
+    quiet = tally_open(b.t, 1);
+    tally_drain(b.t);
     for (int round = 0; round < 2; round++) {
         for (uint64_t i = 0; i < 4000; i++)
-            leave(burst, i);
-        tally_drain(t);
+            leave(b.tt, i);
+        tally_drain(b.t);
         for (uint64_t i = 0; i < 500; i++)
             assert_true(leave(quiet, i));
-        assert_int_equal(writes(t, quiet, &a, &r), 500 * (round + 1));
-        assert_int_equal(r.missed, 0);
+        assert_int_equal(writes(b.t, quiet, &b.a, &b.r), 500 * (round + 1));
+        assert_int_equal(b.r.missed, 0);
     }
     for (uint64_t i = 0; i < 4000; i++)
-        leave(burst, i);
-    tally_drain(t);
+        leave(b.tt, i);
+    tally_drain(b.t);
     for (uint64_t i = 0; i < 3000; i++)
-        left += leave(burst, i);
+        left += leave(b.tt, i);
     assert_in_range(left, 1100, 2000); /* a quarter of those that came after */
-    tally_close(burst);
     tally_close(quiet);
-    tally_free(t);
-    arena_release(&a);
+    bed_end(&b);
 }
 
 /* Someone who looks right after the reader came does not take the few notes since for quiet. */
 static void a_report_in_a_burst_misses_nothing(void **state)
 {
-    struct clock clock;
-    struct tally *t;
-    struct tally_table *tt;
-    struct tally_report r;
-    struct arena a;
+    struct bed b;
     uint64_t missed;
 
     (void)state;
-    arena_init(&a, NULL, 0);
-    clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
-    tt = tally_open(t, 1);
-    tally_drain(t);
-    clock.set_us += 100000;
+    bed_begin(&b);
+    tally_drain(b.t);
+    b.clock.set_us += 100000;
     for (uint64_t i = 0; i < 40000; i++)
-        leave(tt, i);
-    writes(t, tt, &a, &r);
-    missed = r.missed; /* the burst came without a warning */
+        leave(b.tt, i);
+    writes(b.t, b.tt, &b.a, &b.r);
+    missed = b.r.missed; /* the burst came without a warning */
     for (int round = 0; round < 5; round++) {
-        clock.set_us += 1000;
+        b.clock.set_us += 1000;
         for (uint64_t i = 0; i < 100; i++)
-            leave(tt, i);
-        writes(t, tt, &a, &r);
-        clock.set_us += 99000 + round * 1000;
+            leave(b.tt, i);
+        writes(b.t, b.tt, &b.a, &b.r);
+        b.clock.set_us += 99000 + round * 1000;
         for (uint64_t i = 0; i < 40000; i++)
-            leave(tt, i);
-        writes(t, tt, &a, &r);
-        assert_int_equal(r.missed, missed);
+            leave(b.tt, i);
+        writes(b.t, b.tt, &b.a, &b.r);
+        assert_int_equal(b.r.missed, missed);
     }
-    clock.set_us += 100000; /* quiet again */
-    tally_drain(t);
+    b.clock.set_us += 100000; /* quiet again */
+    tally_drain(b.t);
     for (uint64_t i = 0; i < 3000; i++)
-        assert_true(leave(tt, i));
-    tally_close(tt);
-    tally_free(t);
-    arena_release(&a);
+        assert_true(leave(b.tt, i));
+    bed_end(&b);
 }
 
 #define THREADS 8
@@ -285,34 +274,29 @@ static void memory_is_bounded(void **state)
 
 static void watched_keys_are_counted_one_by_one(void **state)
 {
-    struct clock clock;
-    struct tally *t;
-    struct tally_table *tt;
+    struct bed b;
     uint64_t hashes[2];
     struct tally_watch items[3];
     uint8_t cols[9] = {0x45};
 
     (void)state;
-    clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
-    tt = tally_open(t, 1);
+    bed_begin(&b);
     for (uint64_t i = 0; i < 3; i++) {
         store_u64_be(cols + 1, i);
         items[i] = (struct tally_watch){.hash = tally_hash(bytes_of(cols, sizeof(cols)))};
     }
     hashes[0] = items[0].hash;
     hashes[1] = items[1].hash;
-    leave(tt, 0); /* before anybody watches */
-    tally_watch(t, tt, hashes, 2);
+    leave(b.tt, 0); /* before anybody watches */
+    tally_watch(b.t, b.tt, hashes, 2);
     for (uint64_t i = 0; i < 100; i++)
-        leave(tt, i % 3);
-    tally_watched(t, tt, items, 3);
+        leave(b.tt, i % 3);
+    tally_watched(b.t, b.tt, items, 3);
     assert_int_equal(items[0].figures.n[WR_HEAT_WRITES], 34);
     assert_int_equal(items[0].bytes_written, 3400);
     assert_int_equal(items[1].figures.n[WR_HEAT_WRITES], 33);
     assert_int_equal(items[2].figures.n[WR_HEAT_WRITES], 0);
-    tally_close(tt);
-    tally_free(t);
+    bed_end(&b);
 }
 
 /* Three processes with the same table: each one's report is of all. */
