@@ -376,7 +376,7 @@ struct wr_table_description {
     struct wr_sse_spec sse;
     const struct wr_index_meta *indexes;
     size_t index_count;
-    const struct wr_value *splits; /* first-key-column values between partitions, ascending */
+    const struct wr_value *splits; /* of the first key column, between partitions; in its order */
     size_t split_count;
     int64_t creation_us; /* UTC microseconds */
     bool local_transactions;

@@ -23,10 +23,10 @@ struct parts {
 
 /* Parts of all of t between its first row and its last one, so small around the ends of the first
  * `max` pieces of `piece` bytes that the parts which go over such an end make up a sixteenth of a
- * piece, all buckets together. Each partition is listed at most once, and only one in which such an
- * end may lie, or of which nobody knows what it holds. After PART_LOOK_MS parts stay as they are:
- * then a piece may be wrong by a partition a bucket. Blocks; in the arena of the call, whose
- * deadline it minds. */
+ * piece, all buckets together. Only a partition in which such an end may lie is listed, or one of
+ * which nobody knows what it holds; and once, unless writes or others' questions take the engine's
+ * survey of it away meanwhile. After PART_LOOK_MS parts stay as they are: then a piece may be wrong
+ * by a partition a bucket. Blocks; in the arena of the call, whose deadline it minds. */
 #define PART_LOOK_MS 5000
 int parts_find(struct call *call, const struct table *t, bytes low, bytes high, uint64_t piece,
                size_t max, struct parts *out);

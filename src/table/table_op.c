@@ -256,7 +256,7 @@ static void op_apply(struct table_op *op)
 }
 
 /* Where partitions are more than ranges, they are made before anybody can know of them. What a
- * crash or a failure leaves in between is empty and its id never comes again. */
+ * crash or a failure leaves in between is empty, and found there if its id comes again. */
 static void op_create(struct job *self)
 {
     struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
