@@ -1,15 +1,15 @@
-/* cmd_backup.c: `widerow backup`: through the admin port of a running server, or of a data folder
- * that nobody has open. */
+/* cmd_backup.c: `widerow backup`: of the server at the endpoint, through its admin port, or of a
+ * data folder that nobody has open.
+ *
+ * The endpoint is asked first, with an access key: it names its admin port and gives a ticket that
+ * no other server takes. So the backup is of the server that the user named, or there is none. */
 #include "cli/command.h"
+#include "cli/http_part.h"
 
-#include "base/buf.h"
-
-#include <curl/curl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#define ADMIN_DEFAULT "http://127.0.0.1:8601"
 #define CONNECT_TIMEOUT_MS 5000L
 #define ANSWER_BYTES_MAX 65536
 #define PATH_BYTES_MAX 4096
@@ -20,11 +20,19 @@ struct backup_options {
 };
 
 static const struct option_row backup_rows[] = {
-    {"admin", "URL", "the server's admin port (default " ADMIN_DEFAULT "; WIDEROW_ADMIN)",
+    {"admin", "URL",
+     "the server's admin port (default: as the endpoint says; WIDEROW_ADMIN). It must be of the "
+     "same server",
      OPTION_TEXT, offsetof(struct backup_options, admin), 0, 0},
     {"dir", "DIR", "no server: open the data folder DIR in this process", OPTION_TEXT,
      offsetof(struct backup_options, dir), 0, 0},
     {0},
+};
+
+/* What the endpoint answers. */
+struct leave {
+    bytes admin; /* the admin port's address */
+    bytes ticket;
 };
 
 static size_t on_body(char *data, size_t size, size_t n, void *arg)
@@ -51,7 +59,63 @@ static int absolute(struct ctx *c, const char *dir, bytes *out)
     return 0;
 }
 
-static int answer_code(struct ctx *c, const char *admin, long status, bytes text)
+/* ---- leave, from the endpoint ---- */
+
+/* The rest of the line that begins with `word`, with a NUL behind it. */
+static bytes line_of(struct ctx *c, bytes text, const char *word)
+{
+    const char *p = text.ptr, *end = p + text.len, *stop;
+    size_t len = strlen(word);
+
+    for (; p < end; p = stop + 1) {
+        stop = memchr(p, '\n', (size_t)(end - p));
+        if (!stop)
+            stop = end;
+        if ((size_t)(stop - p) > len && memcmp(p, word, len) == 0 && p[len] == ' ')
+            return arena_printf(&c->arena, "%.*s", (int)(stop - p - (ptrdiff_t)len - 1),
+                                p + len + 1);
+    }
+    return BYTES_NONE;
+}
+
+static int ask_leave(struct ctx *c, struct client *cl, bytes dir, struct leave *out)
+{
+    bytes text;
+
+    TRY(http_text(c, cl, "/OpenBackup", dir, &text));
+    out->admin = line_of(c, text, "admin");
+    out->ticket = line_of(c, text, "ticket");
+    if (!out->admin.len || !out->ticket.len)
+        return fail(c, WR_E_INTERNAL,
+                    "%s gives leave for a backup in a form that this release "
+                    "does not know",
+                    cl->target->endpoint);
+    return 0;
+}
+
+/* The host of "http://host:port", with its brackets if it is an IPv6 address. */
+static bytes host_of(const char *endpoint)
+{
+    const char *host = strstr(endpoint, "://") + 3;
+    const char *close = *host == '[' ? strchr(host, ']') : NULL;
+
+    return bytes_of(host, close ? (size_t)(close + 1 - host) : strcspn(host, ":/"));
+}
+
+/* Where the server says its admin port is; one on all addresses is also on that of the endpoint. */
+static const char *admin_url(struct ctx *c, const char *endpoint, bytes address)
+{
+    const char *a = address.ptr, *port = strrchr(a, ':');
+
+    if (port && (strncmp(a, "0.0.0.0:", 8) == 0 || strncmp(a, "[::]:", 5) == 0))
+        return arena_printf(&c->arena, "http://%.*s%s", BYTES_FMT(host_of(endpoint)), port).ptr;
+    return arena_printf(&c->arena, "http://%s", a).ptr;
+}
+
+/* ---- the backup, at the admin port ---- */
+
+static int answer_code(struct ctx *c, const char *endpoint, const char *admin, long status,
+                       bytes text)
 {
     const char *end = text.len ? memchr(text.ptr, '\n', text.len) : NULL;
 
@@ -63,14 +127,32 @@ static int answer_code(struct ctx *c, const char *admin, long status, bytes text
         return fail(c, E_UNSUPPORTED,
                     "%s makes no backups (HTTP status %ld); is it the admin port of this release?",
                     admin, status);
+    if (status == 403)
+        return fail(c, E_PERMISSION,
+                    "%s refuses what %s allowed: %.*s Without --admin and WIDEROW_ADMIN the "
+                    "endpoint itself says where its admin port is",
+                    admin, endpoint, BYTES_FMT(text));
     return fail(c, E_UNAVAILABLE, "%.*s", BYTES_FMT(text));
 }
 
+static struct curl_slist *make_headers(struct ctx *c, bytes ticket)
+{
+    /* A page in somebody's browser cannot send such a header to another site. */
+    struct curl_slist *headers = curl_slist_append(NULL, "X-Widerow-Admin: backup");
+    const char *line;
+
+    line = arena_printf(&c->arena, "X-Widerow-Ticket: %.*s", BYTES_FMT(ticket)).ptr;
+    headers = curl_slist_append(headers, line);
+    return curl_slist_append(headers, "Content-Type: text/plain");
+}
+
 /* Takes as long as it takes: the answer comes when the backup is durable. */
-static int ask(struct ctx *c, const char *admin, bytes dir, CURL *curl)
+static int post(struct ctx *c, const char *endpoint, const char *admin, bytes dir, bytes ticket,
+                CURL *curl)
 {
     size_t slash = strlen(admin);
-    struct curl_slist *headers;
+    struct curl_slist *headers = make_headers(c, ticket);
+    const char *url;
     char error[CURL_ERROR_SIZE] = "";
     struct buf answer;
     CURLcode result;
@@ -79,11 +161,8 @@ static int ask(struct ctx *c, const char *admin, bytes dir, CURL *curl)
     while (slash && admin[slash - 1] == '/')
         slash--;
     buf_init(&answer, &c->arena, 256);
-    /* A page in somebody's browser cannot send such a header to another site. */
-    headers = curl_slist_append(NULL, "X-Widerow-Admin: backup");
-    headers = curl_slist_append(headers, "Content-Type: text/plain");
-    curl_easy_setopt(curl, CURLOPT_URL,
-                     arena_printf(&c->arena, "%.*s/backup", (int)slash, admin).ptr);
+    url = arena_printf(&c->arena, "%.*s/backup", (int)slash, admin).ptr;
+    curl_easy_setopt(curl, CURLOPT_URL, url);
     curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, dir.ptr);
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)dir.len);
@@ -97,32 +176,38 @@ static int ask(struct ctx *c, const char *admin, bytes dir, CURL *curl)
     curl_slist_free_all(headers);
     if (result != CURLE_OK)
         return fail(c, E_UNAVAILABLE,
-                    "no answer from %s (%s). Is widerowd running there? Of a server that is "
-                    "stopped, --dir DATA makes the backup",
-                    admin, error[0] ? error : curl_easy_strerror(result));
+                    "no answer from %s, the admin port of %s (%s). It listens on the server's own "
+                    "machine: run this there, or say with --admin how it is reached from here",
+                    admin, endpoint, error[0] ? error : curl_easy_strerror(result));
     curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    return answer_code(c, admin, status, buf_bytes(&answer));
+    return answer_code(c, endpoint, admin, status, buf_bytes(&answer));
 }
 
-static int backup_online(struct ctx *c, const char *admin, const char *to)
+static int backup_online(struct ctx *c, struct client *cl, const char *admin, const char *to)
 {
-    const char *variable = getenv("WIDEROW_ADMIN");
+    const char *variable = getenv("WIDEROW_ADMIN"), *endpoint = cl->target->endpoint;
+    struct leave leave;
     CURL *curl;
     bytes dir;
     int code;
 
-    if (!admin)
-        admin = variable && *variable ? variable : ADMIN_DEFAULT;
-    if (strncmp(admin, "http://", 7) != 0)
+    if (!admin && variable && *variable)
+        admin = variable;
+    if (admin && strncmp(admin, "http://", 7) != 0)
         return fail(c, E_PARAMETER, "an admin port's address begins with http://, not '%s'", admin);
     TRY(absolute(c, to, &dir));
+    TRY(ask_leave(c, cl, dir, &leave));
+    if (!admin)
+        admin = admin_url(c, endpoint, leave.admin);
     curl = curl_easy_init();
     if (!curl)
         return fail(c, E_UNAVAILABLE, "libcurl does not start");
-    code = ask(c, admin, dir, curl);
+    code = post(c, endpoint, admin, dir, leave.ticket, curl);
     curl_easy_cleanup(curl);
     return code;
 }
+
+/* ---- without a server ---- */
 
 static int backup_offline(struct ctx *c, const char *from, const char *to)
 {
@@ -144,33 +229,55 @@ static int backup_offline(struct ctx *c, const char *from, const char *to)
     return code ? fail(c, code, "%s", message) : 0;
 }
 
-static int backup(struct ctx *c, struct cli *cli, void *options)
+static int say_done(const char *to, const char *of)
+{
+    printf("%s is a whole backup of %s, and durable. Access keys (the file credentials) are not "
+           "in it.\n",
+           to, of);
+    return 0;
+}
+
+static int run_offline(struct ctx *c, struct cli *cli, void *options)
 {
     const struct backup_options *o = options;
-    const char *to = cli->argv[0];
 
-    if (o->dir && o->admin)
+    if (o->admin)
         return fail(c, E_PARAMETER, "--dir and --admin exclude each other");
-    if (o->dir)
-        TRY(backup_offline(c, o->dir, to));
-    else
-        TRY(backup_online(c, o->admin, to));
-    printf("%s is a whole backup, and durable. Access keys (the file credentials) are not in it.\n",
-           to);
-    return 0;
+    if (cli->where.endpoint)
+        return fail(c, E_PARAMETER, "--dir and --endpoint exclude each other");
+    TRY(backup_offline(c, o->dir, cli->argv[0]));
+    return say_done(cli->argv[0], o->dir);
+}
+
+static int run_online(struct ctx *c, struct client *cl, struct cli *cli, void *options)
+{
+    const struct backup_options *o = options;
+
+    if (cl->target->db)
+        return fail(c, E_PARAMETER, "of a database in this process: give its folder with --dir");
+    TRY(backup_online(c, cl, o->admin, cli->argv[0]));
+    return say_done(cli->argv[0], cl->target->endpoint);
+}
+
+static bool connects(const void *options)
+{
+    return ((const struct backup_options *)options)->dir == NULL;
 }
 
 const struct command command_backup = {
     .name = "backup",
     .args = "DIR",
     .summary = "copy all data into the new folder DIR, as of one moment",
-    .text = "The server goes on serving meanwhile. DIR is on the server's machine, must be missing "
-            "or\nempty, and is then a data folder that widerowd opens; `widerow restore` copies "
-            "and verifies it.\nOn the data's own file system large files are linked: such a backup "
-            "does not survive the disk,\nso copy it to another one.",
+    .text = "The server at the endpoint goes on serving meanwhile. DIR is on that server's "
+            "machine, must be\nmissing or empty, and is then a data folder that widerowd opens; "
+            "`widerow restore` copies and\nverifies it. The access key must be one that may read "
+            "and write every table. On the data's own\nfile system large files are linked: such a "
+            "backup does not survive the disk, so copy it to\nanother one.",
     .options = backup_rows,
     .options_size = sizeof(struct backup_options),
     .argc_min = 1,
     .argc_max = 1,
-    .run = backup,
+    .run = run_offline,
+    .run_connected = run_online,
+    .connects = connects,
 };

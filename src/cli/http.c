@@ -217,6 +217,20 @@ static int http_exec(struct ctx *c, struct client *cl, const struct wr_request *
     return ots_decode_reply(c, request->op, buf_bytes(&a.body), out);
 }
 
+int http_text(struct ctx *c, struct client *cl, const char *path, bytes body, bytes *out)
+{
+    struct http_client *h = PORT_CONTAINER(cl, struct http_client, base);
+    struct answer a;
+    long status = 0;
+
+    TRY(http_post(c, h, path, body, &a, &status));
+    if (status != 200)
+        return http_failure_of(c, h, status, buf_bytes(&a.body));
+    TRY(check_success(c, h, path, &a));
+    *out = buf_bytes(&a.body);
+    return 0;
+}
+
 static void http_close(struct client *cl)
 {
     struct http_client *h = PORT_CONTAINER(cl, struct http_client, base);

@@ -42,6 +42,9 @@ bytes http_answer_header(const struct answer *a, const char *name);
 struct curl_slist *http_make_headers(struct ctx *c, struct http_client *h, const char *path,
                                      const struct sign_header *own, size_t own_count);
 
+/* A signed request whose body and answer are texts, tried once. */
+int http_text(struct ctx *c, struct client *cl, const char *path, bytes body, bytes *out);
+
 int http_result(struct ctx *c, struct http_client *h, CURLcode result, long *status);
 
 /* WR_E_AUTH unless the answer's headers are signed with our secret. */

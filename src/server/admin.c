@@ -99,6 +99,7 @@ static void *backup_main(void *arg)
 static void start_backup(struct admin *a, struct http_request *r)
 {
     bool free_now = false;
+    const char *why;
     pthread_t thread;
 
     if (!bytes_equal(r->method, BYTES_LIT("POST"))) {
@@ -108,6 +109,8 @@ static void start_backup(struct admin *a, struct http_request *r)
     } else if (!r->body.len || *(const char *)r->body.ptr != '/' ||
                memchr(r->body.ptr, 0, r->body.len)) {
         answer(r, 400, BYTES_LIT("The body is to be the whole path of a new folder.\n"));
+    } else if (!ticket_check(a->tickets, r->body, http_header(r, "x-widerow-ticket"), &why)) {
+        answer(r, 403, arena_printf(&r->ctx.arena, "%s\n", why));
     } else if (!atomic_compare_exchange_strong(&a->backing_up, &free_now, true)) {
         answer(r, 503, BYTES_LIT("Another backup is under way; try again when it is done.\n"));
     } else {

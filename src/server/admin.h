@@ -4,8 +4,9 @@
  *   /readyz    200 if writes are served, else 503 and the reason
  *   /metrics   counters in the Prometheus text format
  *   /backup    POST: copies all data into the folder whose path is the body, on this machine; the
- *              answer comes when that is durable. Wants the header "X-Widerow-Admin: backup", which
- *              a page in a browser cannot send to another site
+ *              answer comes when that is durable. Wants a ticket (ticket.h) in the header
+ *              X-Widerow-Ticket, and the header "X-Widerow-Admin: backup", which a page in a
+ *              browser cannot send to another site
  *
  * No secret and no row is shown here, and nothing in the database can be changed. */
 #ifndef SERVER_ADMIN_H
@@ -13,6 +14,7 @@
 
 #include "net/http.h"
 #include "server/stat.h"
+#include "server/ticket.h"
 
 #include <stdatomic.h>
 
@@ -21,8 +23,9 @@ struct admin {
     struct server_stat *stat;
     struct http *door; /* whose connections are counted; set before the port opens */
     struct clock *clock;
-    int64_t start_us;       /* monotonic */
-    atomic_bool backing_up; /* one at a time */
+    int64_t start_us;              /* monotonic */
+    struct ticket_office *tickets; /* for backups */
+    atomic_bool backing_up;        /* one at a time */
 };
 
 /* http_conf.on_request, with the admin as `arg`. */

@@ -47,6 +47,7 @@ struct server {
     struct server_stat stat;
     struct op_door door;
     struct admin admin_page;
+    struct ticket_office tickets;
     struct wr_db *db;
     struct credential_store *credentials;
     struct shared_text *shared_keys;         /* NULL: the keys are our own */
@@ -220,6 +221,7 @@ static int door_open(struct server *s)
     s->door.stat = &s->stat;
     s->door.clock = &s->clock;
     s->door.log = &s->log;
+    s->door.tickets = &s->tickets;
     s->door.op_timeout_ms = c->op_timeout * 1000;
     s->door.requests_max = c->requests;
     s->door.slow_ms = c->slow;
@@ -245,11 +247,15 @@ static int admin_open(struct server *s)
         return 0;
     s->admin_page.db = s->db;
     s->admin_page.stat = &s->stat;
+    s->admin_page.tickets = &s->tickets;
     s->admin_page.door = s->http;
     s->admin_page.clock = &s->clock;
     s->admin_page.start_us = clock_mono_us(&s->clock);
     if (http_open(&conf, &s->admin, s->message, sizeof(s->message)))
         return refuse(s);
+    /* A copy, for requests under way may read it when the admin port is closed already. */
+    atomic_store(&s->tickets.address,
+                 (const char *)arena_printf(&s->ctx.arena, "%s", http_address(s->admin)).ptr);
     return 0;
 }
 
@@ -459,6 +465,7 @@ static int server_run(struct server *s)
     int code;
 
     clock_real_init(&s->clock);
+    ticket_office_init(&s->tickets, &s->clock);
     s->log = (struct log){.level = (char)(s->config.log_level[0] - 'a' + 'A'), .clock = &s->clock};
     ctx_init(&s->ctx, &s->clock, &s->log, NULL, 0);
     signals_block(&signals);

@@ -507,6 +507,39 @@ static int op_decode(struct op *op)
     return E_OK;
 }
 
+/* The body is the path of the folder that the admin port is to be asked for. */
+static int op_open_backup(struct op *op, bytes *out)
+{
+    struct ctx *c = &op->r->ctx;
+    struct ticket_office *office = op->door->tickets;
+    const char *address = office ? atomic_load(&office->address) : NULL;
+    char ticket[TICKET_TEXT + 1];
+    bytes dir;
+
+    TRY(op_inflate(op, &dir));
+    if (!grants_allow(&op->cred->grants, BYTES_LIT(""), true))
+        return op_unless_stale(op, fail(c, E_PERMISSION,
+                                        "The access key has no permission for OpenBackup: a backup "
+                                        "holds every table, and so must the grant (rw)."));
+    if (!address)
+        return fail(
+            c, E_UNSUPPORTED,
+            "This server has no admin port, which makes backups: it runs with --admin off.");
+    ticket_issue(office, dir, ticket);
+    *out = arena_printf(&c->arena, "admin %s\nticket %s\n", address, ticket);
+    return E_OK;
+}
+
+static void op_answer_backup(struct op *op)
+{
+    bytes body;
+
+    if (op_open_backup(op, &body))
+        op_refuse(op);
+    else
+        op_answer(op, E_OK, body);
+}
+
 void op_on_head(void *arg, struct http_request *r)
 {
     struct op *op = op_new(arg, r);
@@ -531,6 +564,8 @@ void op_on_request(void *arg, struct http_request *r)
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)
         op_answer(op, E_OK, bytes_of("", 0));
+    else if (op->route == OTS_ROUTE_OPEN_BACKUP)
+        op_answer_backup(op);
     else if (op_enter(op) || op_decode(op))
         op_refuse(op);
     else

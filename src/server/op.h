@@ -10,6 +10,7 @@
 #include "net/http.h"
 #include "server/credential.h"
 #include "server/stat.h"
+#include "server/ticket.h"
 #include "widerow.h"
 
 struct op_door {
@@ -18,7 +19,8 @@ struct op_door {
     struct server_stat *stat;
     struct clock *clock;
     struct log *log;
-    int64_t op_timeout_ms; /* given to the database as deadline */
+    struct ticket_office *tickets; /* for backups */
+    int64_t op_timeout_ms;         /* given to the database as deadline */
     int64_t requests_max;  /* under way at a time, 0: any number; more get OTSServerBusy at once */
     atomic_llong requests; /* under way: admitted, and not yet answered */
     int64_t slow_ms;       /* requests that take longer are logged; 0: none */

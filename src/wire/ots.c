@@ -51,6 +51,7 @@ static const struct entry entries[] = {
     {{wire, sizeof(wire) - 1}, OTS_ROUTE_OP, WR_OP_##constant},
 #define OP_EMPTY(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_EMPTY, WR_OP_COUNT},
 #define OP_STREAM(route, wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_##route, WR_OP_COUNT},
+#define OP_SERVER(route, wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_##route, WR_OP_COUNT},
 #define OP_NONE(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_UNSUPPORTED, WR_OP_COUNT},
 #include "op.def"
 };

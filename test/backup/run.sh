@@ -114,6 +114,33 @@ refused "restore into a folder with something in it" "not empty" "$widerow" rest
 refused "restore from the folder of a running server" "open in another process" \
     "$widerow" restore "$work/data" --data "$work/r0"
 refused "restore of no backup" "no VERSION" "$widerow" restore "$work/full" --data "$work/r0"
+# A second server, whose data must never be taken for the first one's.
+other=$work/other
+"$BUILD/widerowd" --data "$other" --http 127.0.0.1:0 --sql off --admin 127.0.0.1:0 --port-file "$other.port" --memory 16777216 \
+    >"$other.log" 2>&1 &
+other_pid=$!
+for _ in $(seq 200); do [ -s "$other.port" ] && break; sleep 0.05; done
+other_admin=http://$(sed -n 's/^admin=//p' "$other.port")
+other_http=http://$(sed -n 's/^http=//p' "$other.port")
+refused "the endpoint of one server and the admin port of another" "are of two servers" \
+    "$widerow" backup --endpoint "$WIDEROW_ENDPOINT" --admin "$other_admin" "$work/stranger"
+refused "the same the other way" "are of two servers" "$widerow" backup --endpoint "$other_http" --admin "$WIDEROW_ADMIN" "$work/stranger"
+works "an endpoint alone says where its admin port is" env -u WIDEROW_ADMIN "$widerow" backup --endpoint "$other_http" "$work/of-other"
+same "the backup is of that server" "$("$widerow" digest --dir "$work/of-other")" "$("$widerow" digest --endpoint "$other_http")"
+kill "$other_pid"; wait "$other_pid"
+refused "a backup with a wrong secret" "OTSAuthFailed" env WIDEROW_ACCESS_KEY_SECRET=wrong "$widerow" backup "$work/stranger"
+refused "a backup without a key" "no access key" env -u WIDEROW_ACCESS_KEY_ID -u WIDEROW_ACCESS_KEY_SECRET "$widerow" backup "$work/stranger"
+printf 'test reader reader-secret ro\ntest some some-secret rw:first*\n' >>"$work/data/credentials"
+kill -HUP "$pid"
+for _ in $(seq 100); do grep -q 'access keys read again' "$work/log" && break; sleep 0.05; done
+for key in reader some; do
+    refused "a backup with the key '$key'" "OTSNoPermissionAccess.*OpenBackup" \
+        env WIDEROW_ACCESS_KEY_ID=$key WIDEROW_ACCESS_KEY_SECRET=$key-secret "$widerow" backup "$work/stranger"
+done
+same "no ticket, no backup" "$(curl -s -H 'X-Widerow-Admin: backup' -d "$work/stranger" "$WIDEROW_ADMIN/backup" | grep -c 'needs a ticket')" 1
+same "a ticket of one's own making" "$(curl -s -o /dev/null -w '%{http_code}' -H 'X-Widerow-Admin: backup' \
+    -H "X-Widerow-Ticket: 99999999999999.AAAAAAAAAAAAAAAAAAAAAAAAAAA=" -d "$work/stranger" "$WIDEROW_ADMIN/backup")" 403
+same "nothing of it was written" "$(ls -d "$work/stranger" 2>/dev/null)" ""
 same "a page in a browser cannot ask for a backup" \
     "$(curl -s -o /dev/null -w '%{http_code}' -d "$work/csrf" "$WIDEROW_ADMIN/backup")" 403
 same "what was refused left nothing" "$(ls -d "$work/no" "$work/r0" "$work/csrf" "$work/full"/* 2>/dev/null)" \
