@@ -1,5 +1,6 @@
 /* cmd_cell.c: `widerow cell put` and `widerow cell get`: one large value between a file and a cell.
  */
+#include "base/number.h"
 #include "cli/belt.h"
 #include "cli/command.h"
 #include "cli/pieces.h"
@@ -281,16 +282,16 @@ static int check_value(struct ctx *c, struct moving *m)
 
 static int parse_range(struct ctx *c, const char *text, struct client_cell *cell)
 {
-    char *end;
+    const char *dash = strchr(text, '-');
+    int64_t from, to = INT64_MAX;
 
-    cell->from = strtoull(text, &end, 10);
-    cell->to = UINT64_MAX >> 1;
-    if (end == text || *end != '-' || (end[1] && (end[1] < '0' || end[1] > '9')))
+    if (!dash || dash == text || !number_integer(bytes_of(text, (size_t)(dash - text)), &from) ||
+        (dash[1] && (!number_integer(bytes_str(dash + 1), &to) || to < 0)))
         return fail(c, E_PARAMETER, "--range is A-B or A-, as in 0-999");
-    if (end[1])
-        cell->to = strtoull(end + 1, &end, 10);
-    if (cell->to < cell->from)
+    if (to < from)
         return fail(c, E_PARAMETER, "--range ends before it begins");
+    cell->from = (uint64_t)from;
+    cell->to = (uint64_t)to;
     cell->has_range = true;
     return 0;
 }

@@ -1,5 +1,6 @@
 #include "cli/plan.h"
 
+#include "base/number.h"
 #include "cli/option.h"
 
 #include <errno.h>
@@ -39,25 +40,6 @@ bool plan_type_parse(bytes name, enum wr_type *out)
 
 /* ---- values */
 
-static bool text_to_integer(bytes text, int64_t *out)
-{
-    const char *p = text.ptr;
-    bool negative = text.len && p[0] == '-';
-    uint64_t n = 0, limit = (uint64_t)INT64_MAX + negative;
-
-    if (text.len == negative)
-        return false;
-    for (size_t i = negative; i < text.len; i++) {
-        uint64_t digit = (uint64_t)(p[i] - '0');
-
-        if (p[i] < '0' || p[i] > '9' || n > (limit - digit) / 10)
-            return false;
-        n = n * 10 + digit;
-    }
-    *out = negative ? (int64_t)(0 - n) : (int64_t)n;
-    return true;
-}
-
 static bool text_to_double(bytes text, double *out)
 {
     char buf[NUMBER_TEXT_MAX + 1], *end;
@@ -77,7 +59,7 @@ bool plan_value(bytes text, enum wr_type type, struct wr_value *out)
     out->type = type;
     switch (type) {
     case WR_BIGINT:
-        return text_to_integer(text, &out->integer);
+        return number_integer(text, &out->integer);
     case WR_DOUBLE:
         return text_to_double(text, &out->real);
     case WR_BOOLEAN:

@@ -7,12 +7,12 @@
  * leaves takes its upload with it. GetCell is the same the other way round. */
 #include "server/cell.h"
 
+#include "base/number.h"
 #include "net/range.h"
 #include "server/op_part.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>
-#include <stdlib.h>
 
 #define MESSAGE_BYTES 512
 
@@ -88,8 +88,6 @@ static bytes take_part(bytes *text, char mark, bool *found)
 
 static int read_key_value(struct ctx *c, bytes type, bytes text, struct wr_value *out)
 {
-    char *end;
-
     TRY(unescape(c, text, &text));
     out->bytes = text;
     if (bytes_equal(type, BYTES_LIT("str"))) {
@@ -98,11 +96,10 @@ static int read_key_value(struct ctx *c, bytes type, bytes text, struct wr_value
         out->type = WR_VARBINARY;
     } else if (bytes_equal(type, BYTES_LIT("int"))) {
         out->type = WR_BIGINT;
-        /* The text ends with a NUL where it was unescaped to. */
-        ((uint8_t *)(uintptr_t)text.ptr)[text.len] = 0;
-        out->integer = strtoll(text.ptr, &end, 10);
-        if (!text.len || end != (const char *)text.ptr + text.len)
-            return fail(c, E_PARAMETER, "x-ots-cell-key: '%s' is not a whole number.",
+        if (!number_integer(text, &out->integer))
+            return fail(c, E_PARAMETER,
+                        "x-ots-cell-key: '%s' is not a whole number of 64 bits; write digits, "
+                        "perhaps behind a minus sign.",
                         op_shown(c, text));
     } else {
         return fail(c, E_PARAMETER, "x-ots-cell-key: '%s' is no type; write int, str or bin.",
@@ -206,7 +203,6 @@ static int read_put(struct cell *cell, struct wr_cell_put *put)
     struct ctx *c = &op->r->ctx;
     bytes expect = http_header(op->r, "x-ots-cell-expect"),
           time = http_header(op->r, "x-ots-cell-time");
-    char *end;
 
     TRY(cell_find(cell, true));
     *put = (struct wr_cell_put){.instance = bytes_str(op->cred->instance),
@@ -224,12 +220,9 @@ static int read_put(struct cell *cell, struct wr_cell_put *put)
                     SIGN_TRAILER_BYTES);
     put->length -= cell->has_trailer ? SIGN_TRAILER_BYTES : 0;
     cell->left = put->length;
-    if (time.ptr) {
-        time = bytes_str(arena_printf(&c->arena, "%.*s", BYTES_FMT(time)).ptr);
-        put->timestamp_ms = strtoll(time.ptr, &end, 10);
-        if (!time.len || *end)
-            return fail(c, E_PARAMETER, "x-ots-cell-time is not a whole number.");
-    }
+    if (time.ptr && !number_integer(time, &put->timestamp_ms))
+        return fail(c, E_PARAMETER, "x-ots-cell-time: '%s' is not a whole number of 64 bits.",
+                    op_shown(c, time));
     if (bytes_equal(expect, BYTES_LIT("exist")))
         put->existence = WR_EXPECT_EXIST;
     else if (bytes_equal(expect, BYTES_LIT("absent")))

@@ -16,6 +16,7 @@
  * that cannot verify a refusal hides its text from the user. */
 #include "server/op_part.h"
 
+#include "base/number.h"
 #include "server/cell.h"
 #include "wire/zip.h"
 
@@ -329,7 +330,7 @@ static int op_inflate(struct op *op, bytes *body)
     struct ctx *c = &r->ctx;
     bytes type = http_header(r, "x-ots-request-compress-type");
     bytes size_text = http_header(r, "x-ots-request-compress-size");
-    unsigned long long size = size_text.ptr ? strtoull(size_text.ptr, NULL, 10) : 0;
+    int64_t size = 0;
 
     *body = r->body;
     if (!type.ptr)
@@ -337,13 +338,16 @@ static int op_inflate(struct op *op, bytes *body)
     if (!bytes_equal(type, BYTES_LIT("deflate")))
         return fail(c, E_PARAMETER, "Unsupported x-ots-request-compress-type: '%s'.",
                     op_shown(c, type));
-    if (size > r->body_bytes_max)
+    if (size_text.ptr && (!number_integer(size_text, &size) || size < 0))
+        return fail(c, E_PARAMETER, "x-ots-request-compress-size: '%s' is no number of bytes.",
+                    op_shown(c, size_text));
+    if ((uint64_t)size > r->body_bytes_max)
         return fail_code(c, E_BODY_TOO_LARGE);
     stat_add(&op->door->stat->compressed_in, 1);
     TRY(zip_inflate(c, r->body, (size_t)size, r->body_bytes_max, body));
-    if (size_text.ptr && body->len != size)
+    if (size_text.ptr && body->len != (size_t)size)
         return fail(c, E_PARAMETER,
-                    "x-ots-request-compress-size is %llu but the body has %zu bytes.", size,
+                    "x-ots-request-compress-size is %" PRId64 " but the body has %zu bytes.", size,
                     body->len);
     return E_OK;
 }

@@ -115,6 +115,12 @@ check "range is the range" cmp -s "$work/got" <(tail -c +1000001 "$work/a" | hea
 check "range to the end" cell get t 1 c "$work/got" --range 23999990-
 check "range to the end is it" cmp -s "$work/got" <(tail -c 10 "$work/a")
 check "range behind the end" says "the value ends before byte 24000000" cell get t 1 c "$work/got" --range 24000000-
+check "no range: +1-5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "+1-5"
+check "no range:  1-5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range " 1-5"
+check "no range: 1-+5" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "1-+5"
+check "no range: 1-99999999999999999999" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "1-99999999999999999999"
+check "no range: 99999999999999999999-" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "99999999999999999999-"
+check "no range: 0x1-" says "--range is A-B or A-" cell get t 1 c "$work/got" --range "0x1-"
 check "put by pieces" cell put t 2 c "$work/a" --pieces
 check "get by pieces" cell get t 2 c "$work/got" --pieces
 check "pieces are the value" cmp -s "$work/got" "$work/a"

@@ -568,6 +568,10 @@ static void test_compression(void **state)
     call_set(&c, "x-ots-request-compress-size", "3");
     check_refused_signed(&c, 400, "OTSParameterInvalid", "x-ots-request-compress-size is 3");
     c = call_of("/DescribeTable", packed);
+    call_set(&c, "x-ots-request-compress-type", "deflate");
+    call_set(&c, "x-ots-request-compress-size", text(arena_printf(&t.ctx.arena, "+%zu", raw.len)));
+    check_refused_signed(&c, 400, "OTSParameterInvalid", "is no number of bytes");
+    c = call_of("/DescribeTable", packed);
     call_set(&c, "x-ots-request-compress-type", "gzip");
     check_refused_signed(&c, 400, "OTSParameterInvalid", "'gzip'");
     c = call_of("/DescribeTable", raw);
