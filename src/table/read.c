@@ -197,17 +197,25 @@ static int check_batch(struct call *call, const struct wr_batch_get_row *b)
     struct ctx *c = &call->c;
     size_t rows = 0;
 
-    if (!b->table_count)
-        return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
-    for (size_t i = 0; i < b->table_count; i++)
-        TRY(name_check_table(c, b->tables[i].table));
     for (size_t i = 0; i < b->table_count; i++) {
-        TRY(selection_check_alone(c, limits, &b->tables[i].read, missing));
+        TRY(name_check_table(c, b->tables[i].table));
+        if (!b->tables[i].key_count)
+            return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
         rows += b->tables[i].key_count;
     }
+    if (!rows)
+        return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
     if (rows > (size_t)limits->batch_get_rows_max)
         return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
                     (int)limits->batch_get_rows_max);
+    /* Each table has a row, so there are no more tables than rows. */
+    for (size_t i = 0; i < b->table_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(b->tables[i].table, b->tables[j].table))
+                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
+                            BYTES_FMT(b->tables[i].table));
+    for (size_t i = 0; i < b->table_count; i++)
+        TRY(selection_check_alone(c, limits, &b->tables[i].read, missing));
     for (size_t i = 0; i < b->table_count; i++)
         for (size_t j = 0; j < b->tables[i].key_count; j++)
             TRY(key_check_alone(c, limits, &b->tables[i].keys[j], KEY_READ));

@@ -343,6 +343,9 @@ static int row_check(struct write_op *op, struct write_row *r)
     TRY(check_table(op, r));
     TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
                      catalog_next_number(call->db->catalog), &r->m));
+    if (r->repeated)
+        return fail(&call->c, E_PARAMETER,
+                    "Repeated rows do not support atomic increment in BatchModify.");
     r->access = (struct access){.db = call->db,
                                 .c = &call->c,
                                 .table = t,

@@ -28,7 +28,8 @@ struct write_row {
     int walked; /* the last round, from 1, in which the walk came by */
     bool later; /* waits for the next round: an earlier change of its row has not landed yet */
     bool latched;
-    bool begun; /* checked against its table; m is filled in */
+    bool begun;    /* checked against its table; m is filled in */
+    bool repeated; /* the batch has another change of this row, and one of them increments */
     bool loading;
     bool decided; /* its outcome rests on stored data */
 

@@ -67,6 +67,7 @@ static int start_single(struct call *call)
 static int check_batch_tables(struct call *call, const struct wr_table_write *tables, size_t count)
 {
     struct ctx *c = &call->c;
+    size_t rows = 0;
 
     if (!count)
         return fail(c, E_PARAMETER, "No row is specified in BatchWriteRow.");
@@ -75,24 +76,25 @@ static int check_batch_tables(struct call *call, const struct wr_table_write *ta
         if (!tables[i].change_count)
             return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.",
                         BYTES_FMT(tables[i].table));
+        rows += tables[i].change_count;
+    }
+    if (rows > (size_t)db_limits(call->db)->batch_write_rows_max)
+        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
+                    (int)db_limits(call->db)->batch_write_rows_max);
+    /* Each table has a row, so there are no more tables than rows. */
+    for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < i; j++)
             if (bytes_equal(tables[i].table, tables[j].table))
                 return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
                             BYTES_FMT(tables[i].table));
-    }
     return E_OK;
 }
 
 static int check_batch_rows(struct call *call, const struct wr_table_write *tables, size_t count)
 {
     const struct limits *limits = db_limits(call->db);
-    size_t rows = 0, size = 0;
+    size_t size = 0;
 
-    for (size_t i = 0; i < count; i++)
-        rows += tables[i].change_count;
-    if (rows > (size_t)limits->batch_write_rows_max)
-        return fail(&call->c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
-                    (int)limits->batch_write_rows_max);
     for (size_t i = 0; i < count; i++)
         for (size_t j = 0; j < tables[i].change_count; j++) {
             TRY(change_check_alone(&call->c, limits, &tables[i].changes[j], true));
@@ -131,8 +133,8 @@ static bool has_increment(const struct wr_row_change *change)
     return false;
 }
 
-/* A row may stand in a batch more than once, but not with a condition or an increment (semantics,
- * section 6). */
+/* A row may stand in a batch more than once, but not with a condition (semantics, section 6). With
+ * an increment its changes fail, each by itself (mark_repeated). */
 static int check_repeated(struct call *call, const struct wr_table_write *t)
 {
     struct ctx *c = &call->c;
@@ -152,11 +154,22 @@ static int check_repeated(struct call *call, const struct wr_table_write *t)
             if (a->condition.column || b->condition.column)
                 return fail(c, E_PARAMETER,
                             "Repeated rows do not support row condition check in BatchModify.");
-            if (has_increment(a) || has_increment(b))
-                return fail(c, E_PARAMETER,
-                            "Repeated rows do not support atomic increment in BatchModify.");
         }
     return E_OK;
+}
+
+/* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
+ * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
+ * none of them is made. */
+static void mark_repeated(struct write_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct wr_row_change *a = rows[i].change, *b = rows[j].change;
+
+            if ((has_increment(a) || has_increment(b)) && same_key(&a->row.key, &b->row.key))
+                rows[i].repeated = rows[j].repeated = true;
+        }
 }
 
 static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables,
@@ -216,6 +229,7 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
         op->table_count++;
         for (size_t j = 0; j < tables[i].change_count; j++)
             op_add_row(op, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
+        mark_repeated(&op->rows[op->row_count - tables[i].change_count], tables[i].change_count);
     }
     write_start(op);
     return E_OK;

@@ -10,7 +10,9 @@
 #include "base/ctx.h"
 #include "widerow.h"
 
-#define OTS_FILTER_DEPTH_MAX 64 /* a filter nested deeper does not parse */
+/* What is nested deeper in a filter is not read; the filter then holds one that has no end, which
+ * counts as more than any limit on filters (semantics, section 3). */
+#define OTS_FILTER_DEPTH_MAX 64
 
 /* What a path of the HTTP door is. */
 enum ots_route {

@@ -9,6 +9,12 @@ static int fail_filter(struct ctx *c)
     return fail(c, E_PARAMETER, "%s", text_filter);
 }
 
+/* A NOT of itself. The table layer counts filters before it does anything else with them, and stops
+ * when there are too many. */
+static const struct wr_filter endless = {
+    .type = WR_FILTER_COMPOSITE,
+    .composite = {.combinator = WR_NOT, .subs = &endless, .sub_count = 1}};
+
 static int read_filter(struct ctx *c, const Ots__Filter *from, int depth, struct wr_filter *out);
 
 /* What a regular expression's group is turned into. Without a type it stays text. */
@@ -93,8 +99,10 @@ static int read_filter(struct ctx *c, const Ots__Filter *from, int depth, struct
 {
     bytes in = pb_view(from->filter);
 
-    if (depth > OTS_FILTER_DEPTH_MAX)
-        return fail_filter(c);
+    if (depth > OTS_FILTER_DEPTH_MAX) {
+        *out = endless;
+        return 0;
+    }
     out->type = (enum wr_filter_type)from->type;
     switch (from->type) {
     case OTS__FILTER_TYPE__FT_SINGLE_COLUMN_VALUE:

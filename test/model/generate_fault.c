@@ -283,12 +283,18 @@ static void bad_batch_get(struct generator *g, struct wr_batch_get_row *b)
 
     if (!b->table_count)
         return;
-    switch (gen_below(g, 5)) {
+    switch (gen_below(g, 7)) {
     case 0:
         b->table_count = 0;
         return;
     case 1:
         w[b->table_count - 1].table = bad_table(g, &missing);
+        return;
+    case 5: /* the array has room for one more */
+        w[b->table_count++] = w[0];
+        return;
+    case 6:
+        w[b->table_count - 1].key_count = 0;
         return;
     case 2: {
         size_t n = (size_t)g->o->limits.batch_get_rows_max + gen_below(g, 2);

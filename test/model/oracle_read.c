@@ -157,8 +157,12 @@ static int check_batch(struct oracle *o, const struct wr_batch_get_row *b)
     for (size_t i = 0; i < b->table_count; i++) {
         const struct wr_table_get *g = &b->tables[i];
 
-        if (oracle_check_table_name(g->table) || oracle_check_read_alone(o, &g->read))
+        if (oracle_check_table_name(g->table) || oracle_check_read_alone(o, &g->read) ||
+            !g->key_count)
             return WR_E_PARAMETER;
+        for (size_t k = 0; k < i; k++)
+            if (bytes_equal(b->tables[k].table, g->table))
+                return WR_E_PARAMETER;
         for (size_t k = 0; k < g->key_count; k++)
             if (oracle_check_key_alone(o, &g->keys[k], ORACLE_KEY_READ))
                 return WR_E_PARAMETER;

@@ -329,19 +329,32 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
     return oracle_key_compare(a->columns, b->columns, a->count) == 0;
 }
 
-/* A row that comes more than once may carry no condition and no increment. */
+/* A row that comes more than once may carry no condition. */
 static int check_repeated(const struct wr_table_write *w)
 {
     for (size_t i = 0; i < w->change_count; i++) {
         const struct wr_row_change *c = &w->changes[i];
 
-        if (c->condition.existence == WR_IGNORE && !c->condition.column && !increments(c))
+        if (c->condition.existence == WR_IGNORE && !c->condition.column)
             continue;
         for (size_t k = 0; k < w->change_count; k++)
             if (k != i && same_key(&c->row.key, &w->changes[k].row.key))
                 return WR_E_PARAMETER;
     }
     return WR_OK;
+}
+
+/* It comes more than once, and one of its changes increments: none of them is made. */
+static bool counts_twice(const struct wr_table_write *w, size_t at)
+{
+    bool counts = increments(&w->changes[at]), twice = false;
+
+    for (size_t k = 0; k < w->change_count; k++)
+        if (k != at && same_key(&w->changes[at].row.key, &w->changes[k].row.key)) {
+            twice = true;
+            counts |= increments(&w->changes[k]);
+        }
+    return twice && counts;
 }
 
 static int check_batch(struct oracle *o, const struct wr_batch_write_row *b)
@@ -391,7 +404,9 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
     int code = WR_OK;
 
     for (size_t i = 0; i < w->change_count && !code; i++)
-        code = oracle_check_change(o, t, &w->changes[i]);
+        code = !oracle_check_change(o, t, &w->changes[i]) && counts_twice(w, i)
+                   ? WR_E_PARAMETER
+                   : oracle_check_change(o, t, &w->changes[i]);
     for (size_t i = 1; i < w->change_count && !code; i++)
         if (oracle_key_compare(w->changes[i].row.key.columns, w->changes[0].row.key.columns, 1))
             code = WR_E_OUT_OF_RANGE;
@@ -457,8 +472,13 @@ static void batch(struct oracle *o, const struct wr_batch_write_row *b,
             atomic(o, t, w, got, a, rows);
             continue;
         }
-        for (size_t k = 0; k < w->change_count; k++)
-            run_one(o, t, &w->changes[k], got ? &got[k] : NULL, a, &rows[k]);
+        for (size_t k = 0; k < w->change_count; k++) {
+            rows[k].code = counts_twice(w, k) ? oracle_check_change(o, t, &w->changes[k]) : WR_OK;
+            if (counts_twice(w, k) && !rows[k].code)
+                rows[k].code = WR_E_PARAMETER;
+            if (!rows[k].code)
+                run_one(o, t, &w->changes[k], got ? &got[k] : NULL, a, &rows[k]);
+        }
     }
     expected->batch = (struct wr_batch_result){tables, b->table_count};
 }

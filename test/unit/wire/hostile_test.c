@@ -3,7 +3,9 @@
  * look closer), and what is accepted must hold together. */
 #include "vectors.h"
 
+#include "base/limit.h"
 #include "base/rng.h"
+#include "table/filter.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
 #include "wire/ots_client.h"
@@ -321,6 +323,8 @@ static void test_memory_is_bounded(void **state)
 static int decode_nested(int depth)
 {
     bytes key = vector(&vectors, "pk_int"), filter = vector(&vectors, "filter_single");
+    struct filter *compiled;
+    struct limits limits;
     struct wr_request req;
     struct buf b;
     int code;
@@ -348,8 +352,11 @@ static int decode_nested(int depth)
     buf_put_varint(&b, filter.len);
     buf_put_bytes(&b, filter);
     code = ots_decode(&one.c, WR_OP_GET_ROW, buf_bytes(&b), &req);
+    assert_int_equal(code, 0);
+    limits_init(&limits, false);
+    code = filter_compile(&one.c, &limits, req.get_row.read.filter, FILTER_READ, &compiled);
     if (code)
-        assert_string_equal(one.c.text, "Deserialize filter failed.");
+        assert_string_equal(one.c.text, "The count of filter exceeds the max: 32.");
     ctx_release(&one.c);
     return code;
 }
@@ -358,8 +365,11 @@ static void test_filters_are_bounded(void **state)
 {
     (void)state;
     assert_int_equal(decode_nested(1), 0);
-    assert_int_equal(decode_nested(OTS_FILTER_DEPTH_MAX), 0);
+    assert_int_equal(decode_nested(32), 0);
+    assert_int_equal(decode_nested(33), E_PARAMETER);
+    assert_int_equal(decode_nested(OTS_FILTER_DEPTH_MAX), E_PARAMETER);
     assert_int_equal(decode_nested(OTS_FILTER_DEPTH_MAX + 1), E_PARAMETER);
+    assert_int_equal(decode_nested(1000), E_PARAMETER);
     assert_int_equal(decode_nested(5000), E_PARAMETER);
 }
 
