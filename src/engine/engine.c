@@ -166,6 +166,7 @@ int engine_get(struct ctx *c, struct engine *e, struct get *g)
     int code;
 
     assert(g->key.len);
+    assert(!g->snapshot || g->view == VIEW_DURABLE);
     g->found = g->settled = false;
     g->rests_on = 0;
     g->value = BYTES_NONE;
@@ -183,6 +184,7 @@ int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
 
     assert(s->items_max >= 1);
     assert(s->pages || !s->range_count);
+    assert(!s->snapshot || s->view == VIEW_DURABLE);
     assert(ranges_are_sane(s->ranges, s->range_count));
     s->code = E_OK;
     for (size_t i = 0; i < s->range_count; i++)
@@ -198,6 +200,25 @@ int engine_visit(struct ctx *c, struct engine *e, struct visit *v)
     assert(e->ops->caps & ENGINE_VISITS);
     assert(ranges_are_sane(&v->range, 1));
     return e->ops->visit(c, e, v);
+}
+
+int engine_snapshot(struct ctx *c, struct engine *e, const struct visit *during,
+                    struct snapshot **out)
+{
+    int code;
+
+    *out = NULL;
+    if (!e->ops->snapshots)
+        return E_OK;
+    code = e->ops->snapshots->take(c, e, during, out);
+    assert(code != E_OK || ((*out)->engine == e && !(*out)->revoked));
+    return code;
+}
+
+void snapshot_release(struct snapshot *s)
+{
+    if (s)
+        s->engine->ops->snapshots->release(s);
 }
 
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,

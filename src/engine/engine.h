@@ -13,7 +13,8 @@
  * the engine again. The structs passed in and all they point to must stay as they are until the
  * answer is there. Results live in the arena of `c`; they may be pinned in a cache, so release the
  * arena soon (it may outlive the engine). No iterator outlives a call: scan() gives one bounded
- * page, and the caller goes on from its last key.
+ * page, and the caller goes on from its last key. Pages that must be of one moment share a
+ * snapshot.
  *
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
  * one read under way for a context. apply() uses it only until it returns, so there may be many;
@@ -65,10 +66,24 @@ struct key_range {
     bytes end;
 };
 
+/* A point in time that several reads share: what VIEW_DURABLE showed when it was taken. Whoever
+ * took it owns it until snapshot_release(), which comes before engine_close() and before anything
+ * slow; one thread at a time uses it. It ends by itself at the deadline of the context that it was
+ * taken with, after SNAPSHOT_MS_MAX at the latest, and when the engine reopens its storage: reads
+ * with it then answer E_BUSY. The engine embeds it in its own struct. */
+struct snapshot {
+    struct engine *engine;
+    bool revoked; /* a read found that storage was reopened: a new snapshot may serve as well */
+};
+
+/* Less than the grace after which the table layer erases garbage, past all snapshots. */
+#define SNAPSHOT_MS_MAX 30000
+
 struct get {
     partition_id partition;
     bytes key;
     enum engine_view view;
+    struct snapshot *snapshot;   /* VIEW_DURABLE: as of then; NULL: as of now */
     bool once;                   /* a large value that is not soon read again: past the cache */
     bool early;                  /* VIEW_LATEST: the caller minds rests_on */
     void (*done)(struct get *g); /* used only after E_LATER */
@@ -102,6 +117,7 @@ struct page {
 struct scan {
     partition_id partition;
     enum engine_view view;
+    struct snapshot *snapshot; /* as of a get */
     const struct key_range *ranges;
     size_t range_count;
     bool backward;
@@ -121,6 +137,14 @@ struct visit {
     /* Key and value are valid only during the call, which may read from the engine. False: enough.
      */
     bool (*take)(struct visit *v, bytes key, bytes value);
+    void *inside; /* the engine's, during the call */
+};
+
+/* What an engine has that gives snapshots. */
+struct snapshot_ops {
+    /* `during` NULL: as of now. Else it is called from take() of that visit: as of its moment. */
+    int (*take)(struct ctx *c, struct engine *e, const struct visit *during, struct snapshot **out);
+    void (*release)(struct snapshot *s);
 };
 
 /* "key still has this value" or, with absent set, "key is not there". */
@@ -258,6 +282,7 @@ struct engine_ops {
     uint32_t caps;
     const char *const *options; /* names; a NULL ends them. NULL: none */
     uint64_t partition_bytes;   /* what a partition should not grow past; 0: it does not matter */
+    const struct snapshot_ops *snapshots; /* NULL: it gives none */
 
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
@@ -351,6 +376,11 @@ void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
 int engine_visit(struct ctx *c, struct engine *e, struct visit *v);
+/* As snapshot_ops.take; E_OK with *out NULL: the engine gives no snapshots. E_UNAVAILABLE: not
+ * while storage is being reopened. */
+int engine_snapshot(struct ctx *c, struct engine *e, const struct visit *during,
+                    struct snapshot **out);
+void snapshot_release(struct snapshot *s); /* NULL is allowed */
 void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);

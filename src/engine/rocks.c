@@ -183,6 +183,7 @@ static void rocks_close(struct engine *e)
 const struct engine_ops engine_rocks = {
     .name = "rocks",
     .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES | ENGINE_VISITS,
+    .snapshots = &rocks_snapshot_ops,
     .open = rocks_open,
     .close = rocks_close,
     .drop = rocks_drop,

@@ -38,6 +38,16 @@ struct view {
     atomic_uint refs;
 };
 
+/* A view that one request keeps (engine.h), in the engine's list of them until it is revoked. */
+struct rocks_snapshot {
+    struct snapshot base;
+    struct rocks *rocks;
+    int64_t deadline_ms; /* monotonic */
+    /* Under read_lock. */
+    struct view *view; /* NULL: revoked */
+    struct rocks_snapshot *next, **link;
+};
+
 /* The block cache outlives a reopening, and every value that is pinned in it. */
 struct cache {
     rocksdb_cache_t *lru;
@@ -107,6 +117,7 @@ struct rocks {
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
     struct handle *handle;     /* NULL while the database is reopened */
     struct view *view;
+    struct rocks_snapshot *snapshots; /* under read_lock, too */
 
     pthread_mutex_t lock; /* of all below */
     pthread_cond_t wake;  /* the keeper has something to do */
@@ -163,7 +174,16 @@ struct view *rocks_view_new(struct handle *h);
 void rocks_view_unref(struct view *v);
 /* Takes a reference to what a read goes through; E_UNAVAILABLE while the database is reopened. */
 int rocks_enter(struct ctx *c, struct rocks *r, enum engine_view view, struct entry *in);
+/* The same at the snapshot, if that is not NULL; E_BUSY: it was revoked, or is past its end. */
+int rocks_enter_at(struct ctx *c, struct rocks *r, struct snapshot *snapshot, enum engine_view view,
+                   struct entry *in);
 void rocks_leave(struct entry *in);
+
+/* ---- rocks_snapshot.c */
+
+extern const struct snapshot_ops rocks_snapshot_ops;
+/* Revokes the snapshots that are past their end, or all. */
+void rocks_snapshots_revoke(struct rocks *r, bool all);
 
 /* ---- rocks_space.c */
 

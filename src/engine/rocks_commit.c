@@ -92,12 +92,16 @@ static void commit_publish(void *arg, void *view)
 {
     struct rocks *r = arg;
     struct view *old;
+    bool kept;
 
     pthread_mutex_lock(&r->read_lock);
     old = r->view;
     r->view = view;
+    kept = r->snapshots != NULL;
     pthread_mutex_unlock(&r->read_lock);
     rocks_view_unref(old);
+    if (kept)
+        rocks_snapshots_revoke(r, false);
 }
 
 static void commit_view_drop(void *arg, void *view)

@@ -73,6 +73,7 @@ static bool mend_close(struct rocks *r)
     pthread_mutex_unlock(&r->read_lock);
     if (!h)
         return true;
+    rocks_snapshots_revoke(r, true);
     /* Ours, and the view's reference to the handle. */
     for (int ms = 0; ms < 2000 && !alone; ms++) {
         alone = atomic_load(&v->refs) == 1 && atomic_load(&h->refs) == 2;

@@ -55,7 +55,7 @@ int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
     char *err = NULL;
     int code = E_OK;
 
-    TRY(rocks_enter(c, r, g->view, &in));
+    TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
     if (g->once) {
         rocksdb_readoptions_t *o = rocks_range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
                                                        in.view ? in.view->snapshot : NULL);
@@ -203,7 +203,7 @@ int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
     struct entry in;
     int code = E_OK;
 
-    TRY(rocks_enter(c, r, s->view, &in));
+    TRY(rocks_enter_at(c, r, s->snapshot, s->view, &in));
     /* One iterator is one point in time by itself; several need a snapshot. */
     if (!in.view && s->range_count > 1)
         own = rocksdb_create_snapshot(in.handle->db);
@@ -238,6 +238,7 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
     int code;
 
     TRY(rocks_enter(c, r, VIEW_DURABLE, &in));
+    v->inside = &in;
     o = rocks_range_options(&v->range, in.view->snapshot);
     it = rocksdb_create_iterator(in.handle->db, o);
     if (v->backward)

@@ -878,6 +878,179 @@ static void test_many_reads_of_what_goes(void **state)
     mem_free(reads);
 }
 
+/* ---- snapshots */
+
+/* What is at and behind `start` as of the snapshot: "key=value key=value", backward if asked. */
+static const char *snapshot_text(struct bed *b, struct snapshot *snapshot, bool backward)
+{
+    struct key_range range = {BYTES_LIT("s"), BYTES_LIT("t")};
+    bytes text = BYTES_LIT("");
+    struct page page;
+    struct scan s = {.snapshot = snapshot,
+                     .ranges = &range,
+                     .range_count = 1,
+                     .backward = backward,
+                     .items_max = 100,
+                     .bytes_max = 10000,
+                     .pages = &page};
+    int code = bed_scan(b, &s);
+
+    if (code)
+        return arena_printf(&b->c.arena, "!%s", err_info(code)->name).ptr;
+    for (size_t i = 0; i < page.count; i++) {
+        struct get g = {.partition = b->partition, .key = page.items[i].key, .snapshot = snapshot};
+
+        assert_int_equal(bed_wait_get(&b->c, b->e, &g), E_OK);
+        assert_true(g.found && bytes_equal(g.value, page.items[i].value));
+        text = arena_printf(&b->c.arena, "%.*s%s%.*s=%.*s", BYTES_FMT(text), i ? " " : "",
+                            BYTES_FMT(page.items[i].key), BYTES_FMT(page.items[i].value));
+    }
+    return text.ptr;
+}
+
+static struct snapshot *snapshot_take(struct bed *b)
+{
+    struct snapshot *s;
+
+    assert_int_equal(engine_snapshot(&b->c, b->e, NULL, &s), E_OK);
+    return s;
+}
+
+/* Each snapshot goes on showing its moment, whatever is put, deleted and put again. */
+static void test_snapshots(void **state)
+{
+    struct bed *b = *state;
+    struct snapshot *s[4];
+
+    bed_put(b, "s1", "a");
+    s[0] = snapshot_take(b);
+    if (is_rados()) {
+        assert_null(s[0]);
+        return;
+    }
+    bed_put(b, "s1", "b");
+    bed_put(b, "s2", "c");
+    s[1] = snapshot_take(b);
+    bed_delete(b, "s1");
+    bed_delete(b, "s2");
+    bed_put(b, "s0", "z");
+    s[2] = snapshot_take(b);
+    bed_put(b, "s2", "d");
+    bed_put(b, "s2", "e");
+    s[3] = snapshot_take(b);
+    bed_delete(b, "s0");
+    for (int i = 0; i < 2; i++) {
+        assert_string_equal(snapshot_text(b, s[0], i), "s1=a");
+        assert_string_equal(snapshot_text(b, s[1], i), i ? "s2=c s1=b" : "s1=b s2=c");
+        assert_string_equal(snapshot_text(b, s[3], i), i ? "s2=e s0=z" : "s0=z s2=e");
+        assert_string_equal(snapshot_text(b, NULL, i), "s2=e");
+    }
+    snapshot_release(s[1]);
+    assert_string_equal(snapshot_text(b, s[0], false), "s1=a");
+    assert_string_equal(snapshot_text(b, s[2], false), "s0=z");
+    snapshot_release(s[0]);
+    bed_put(b, "s1", "f");
+    snapshot_release(s[3]);
+    assert_string_equal(snapshot_text(b, s[2], true), "s0=z");
+    snapshot_release(s[2]);
+    assert_string_equal(snapshot_text(b, NULL, false), "s1=f s2=e");
+}
+
+/* It ends with the deadline of the context that it was taken with. */
+static void test_snapshot_deadline(void **state)
+{
+    struct bed *b = *state;
+    struct snapshot *s;
+
+    bed_put(b, "s1", "a");
+    b->c.deadline_ms = clock_mono_ms(&b->clock) - 1;
+    s = snapshot_take(b);
+    b->c.deadline_ms = 0;
+    if (!s)
+        return;
+    bed_put(b, "s1", "b"); /* a commit revokes it */
+    assert_string_equal(snapshot_text(b, s, false), "!BUSY");
+    assert_false(s->revoked);
+    snapshot_release(s);
+}
+
+struct snapshot_model {
+    struct snapshot *s;
+    const char *text;
+    struct ctx c;
+};
+
+/* Ten at a time of all ages beside random edits: each shows what was there when it was taken. */
+static void test_snapshots_random(void **state)
+{
+    struct bed *b = *state;
+    struct snapshot_model at[10] = {0};
+    struct rng r;
+
+    rng_init(&r, 7);
+    for (int i = 0; i < 2000; i++) {
+        struct snapshot_model *m = &at[rng_below(&r, PORT_COUNT(at))];
+        const char *key = arena_printf(&b->c.arena, "s%d", (int)rng_below(&r, 12)).ptr;
+
+        if (m->s) {
+            assert_string_equal(snapshot_text(b, m->s, false), m->text);
+            snapshot_release(m->s);
+            ctx_release(&m->c);
+            m->s = NULL;
+        } else {
+            m->s = snapshot_take(b);
+            if (!m->s)
+                return;
+            ctx_init(&m->c, &b->clock, &b->log, NULL, 0);
+            m->text = arena_printf(&m->c.arena, "%s", snapshot_text(b, NULL, false)).ptr;
+        }
+        if (rng_below(&r, 3))
+            bed_put(b, key, arena_printf(&b->c.arena, "%d", i).ptr);
+        else
+            bed_delete(b, key);
+        bed_ctx_again(b);
+    }
+    for (size_t i = 0; i < PORT_COUNT(at); i++) {
+        if (!at[i].s)
+            continue;
+        snapshot_release(at[i].s);
+        ctx_release(&at[i].c);
+    }
+}
+
+/* A snapshot of a walk's moment, taken in the middle of it. */
+struct visit_pin {
+    struct visit v;
+    struct bed *b;
+    struct snapshot *s;
+};
+
+static bool visit_pin_take(struct visit *v, bytes key, bytes value)
+{
+    struct visit_pin *p = PORT_CONTAINER(v, struct visit_pin, v);
+
+    (void)key;
+    (void)value;
+    bed_put(p->b, "s1", "b");
+    assert_int_equal(engine_snapshot(&p->b->c, p->b->e, v, &p->s), E_OK);
+    return false;
+}
+
+static void test_snapshot_of_visit(void **state)
+{
+    struct bed *b = *state;
+    struct visit_pin p = {.v = {.range = {BYTES_LIT("s"), BYTES_LIT("t")}, .take = visit_pin_take},
+                          .b = b};
+
+    if (!(engine_caps(b->e) & ENGINE_VISITS))
+        return;
+    bed_put(b, "s1", "a");
+    assert_int_equal(engine_visit(&b->c, b->e, &p.v), E_OK);
+    assert_string_equal(snapshot_text(b, p.s, false), "s1=a");
+    assert_string_equal(snapshot_text(b, NULL, false), "s1=b");
+    snapshot_release(p.s);
+}
+
 int main(void)
 {
     static const char *const names[] = {"mem", "rocks", "rados"};
@@ -911,6 +1084,10 @@ int main(void)
         T(test_guards_in_a_long_chain),
         T(test_many_reads),
         T(test_many_reads_of_what_goes),
+        T(test_snapshots),
+        T(test_snapshot_deadline),
+        T(test_snapshots_random),
+        T(test_snapshot_of_visit),
     };
 #undef T
 

@@ -150,6 +150,31 @@ static void test_reopen_with_pinned_value(void **state)
     mem_free(big);
 }
 
+/* Nor does a snapshot, which is revoked. */
+static void test_reopen_with_snapshot(void **state)
+{
+    struct bed *b = *state;
+    struct snapshot *s, *again;
+    struct get g = {.key = BYTES_LIT("k")};
+
+    assert_int_equal(bed_put(b, "k", "1"), E_OK);
+    assert_int_equal(engine_snapshot(&b->c, b->e, NULL, &s), E_OK);
+    g.snapshot = s;
+    assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
+    fault_arm("commit_before_sync:error:1");
+    assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
+    wait_writable(b);
+    assert_int_equal(engine_get(&b->c, b->e, &g), E_BUSY);
+    assert_true(s->revoked);
+    snapshot_release(s);
+    bed_ctx_again(b);
+    assert_int_equal(engine_snapshot(&b->c, b->e, NULL, &again), E_OK);
+    g.snapshot = again;
+    assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
+    assert_true(g.found);
+    snapshot_release(again);
+}
+
 /* ---- stalls */
 
 struct later {
@@ -679,6 +704,7 @@ int main(int argc, char **argv)
         T(test_publish_fails),
         T(test_reopen_fails),
         T(test_reopen_with_pinned_value),
+        T(test_reopen_with_snapshot),
         T(test_stall),
         T(test_stall_lasts),
         T(test_stall_voids),
