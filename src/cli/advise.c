@@ -361,6 +361,9 @@ void advise(struct ctx *c, struct advise *a)
     size_t usable[SURVEY_COLUMNS_MAX], combined[COMBINED_MAX], count = 0, combined_count, singles;
     struct maker m = {a, usable, 0};
 
+    for (size_t i = 0; i < a->query_count; i++)
+        a->queries[i].unordered = a->queries[i].range != SIZE_MAX &&
+                                  a->ranks->columns[a->queries[i].range].date_form != NULL;
     a->arena = &c->arena;
     a->candidates = ARENA_ARRAY(&c->arena, struct candidate, ADVISE_CANDIDATES_MAX);
     for (size_t i = 0; i < a->survey->column_count; i++) {

@@ -417,6 +417,21 @@ static void rule_text_number(struct judge *j)
     }
 }
 
+static void rule_dates(struct judge *j)
+{
+    for (size_t i = 0; i < j->k->key_count; i++) {
+        const struct rank_column *col = &j->a->ranks->columns[j->k->key[i]];
+
+        if (col->date_form)
+            say(j, RULE_DATES, 1,
+                "%.*s holds dates as text that do not sort by time (%s, as in '%.*s'): a range of "
+                "it is no stretch of time; write YYYY-MM-DD HH:MM:SS, or an integer of "
+                "milliseconds",
+                BYTES_FMT(j->a->survey->columns[j->k->key[i]].name), col->date_form,
+                BYTES_FMT(col->date_example));
+    }
+}
+
 static void rule_names(struct judge *j)
 {
     for (size_t i = 0; i < j->k->column_count; i++) {

@@ -28,6 +28,22 @@ static void print_columns(const struct advise *a, FILE *out)
     }
 }
 
+/* Whatever the key: who asks for a range of such a column gets another one than is meant. */
+static void print_dates(const struct advise *a, FILE *out)
+{
+    for (size_t i = 0; i < a->survey->column_count; i++) {
+        const struct rank_column *col = &a->ranks->columns[i];
+
+        if (col->date_form)
+            fprintf(out,
+                    "\nWARNING: %.*s holds dates as text that do not sort by time (%s, as in "
+                    "'%.*s').\nNo key serves a range of time over it; write YYYY-MM-DD HH:MM:SS, "
+                    "or an integer of milliseconds.\n",
+                    BYTES_FMT(a->survey->columns[i].name), col->date_form,
+                    BYTES_FMT(col->date_example));
+    }
+}
+
 static void print_candidate(const struct advise *a, const struct candidate *k, size_t number,
                             FILE *out)
 {
@@ -75,6 +91,7 @@ void advise_print_text(const struct advise *a, const struct advise_head *head, s
         fprintf(out, "%llu columns more than %d were not looked at; --columns chooses which are\n",
                 (unsigned long long)head->left_out, SURVEY_COLUMNS_MAX);
     print_columns(a, out);
+    print_dates(a, out);
     /* The best in full, and every single column, whose reasons teach the most. */
     for (size_t i = 0; i < a->candidate_count; i++) {
         const struct candidate *k = &a->candidates[i];

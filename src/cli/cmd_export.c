@@ -167,17 +167,6 @@ static void put_csv_value(struct buf *b, const struct wr_value *v)
         print_value(b, v);
 }
 
-/* JSON has one kind of number; a double is written so that it cannot be taken for an integer. */
-static void put_json_value(struct buf *b, const struct wr_value *v)
-{
-    size_t start = b->len;
-
-    print_value(b, v);
-    if (v->type == WR_DOUBLE && !memchr(b->data + start, '.', b->len - start) &&
-        !memchr(b->data + start, 'e', b->len - start))
-        buf_put(b, ".0", 2);
-}
-
 /* ---- rows ---- */
 
 static void put_header(struct export *e, struct buf *b)
@@ -242,7 +231,7 @@ static void put_json_row(struct buf *b, const struct wr_row *row)
             buf_put_u8(b, ',');
         print_value(b, &name);
         buf_put_u8(b, ':');
-        put_json_value(b, key ? &row->key.columns[i].value : &cell->value);
+        print_value(b, key ? &row->key.columns[i].value : &cell->value);
     }
     buf_put(b, "}\n", 2);
 }

@@ -35,7 +35,7 @@ static const struct option_row import_rows[] = {
      OPTION_TEXT, AT(key), 0, 0},
     {"columns", "COL[:type],...",
      "attribute columns (types: integer, double, string, boolean, "
-     "binary); default: all others",
+     "binary; of JSON Lines also any: as each value is written); default: all others",
      OPTION_TEXT, AT(columns), 0, 0},
     {"create", NULL, "make the table if it is missing", OPTION_FLAG, AT(create), 0, 0},
     {"layout", "LAYOUT",
@@ -86,6 +86,7 @@ struct import {
     struct loader loader;
     struct progress progress;
     uint64_t file_bytes; /* 0: not known */
+    bool created;        /* the table is of this import */
 };
 
 /* Ctrl-C ends the import in order: what is under way is finished and counted. */
@@ -267,11 +268,11 @@ static void say_plan(const struct import *im, bool creates)
     fprintf(stderr, "%s table %s\n  key:     ", creates ? "New" : "Existing", im->options->table);
     for (size_t i = 0; i < p->key_count; i++)
         fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(p->keys[i].name),
-                plan_type_name(p->keys[i].type), p->keys[i].guessed ? " (guessed)" : "");
+                plan_column_type(&p->keys[i]), p->keys[i].guessed ? " (guessed)" : "");
     fprintf(stderr, "\n  columns: ");
     for (size_t i = 0; i < p->column_count; i++)
         fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(p->columns[i].name),
-                plan_type_name(p->columns[i].type), p->columns[i].guessed ? " (guessed)" : "");
+                plan_column_type(&p->columns[i]), p->columns[i].guessed ? " (guessed)" : "");
     fprintf(stderr, "%s\n", p->column_count ? "" : "none");
 }
 
@@ -294,6 +295,59 @@ static int create_table(struct ctx *c, struct import *im)
         key[i] =
             (struct wr_key_schema){.name = im->plan.keys[i].name, .type = im->plan.keys[i].type};
     return client_exec(c, im->client, &request, &reply);
+}
+
+/* What is wrong with a line that was read ahead; NULL: nothing. */
+static const char *ahead_fault(const struct import *im, size_t i, char *message, size_t size)
+{
+    const struct source *s = &im->source;
+    struct import_row *row;
+
+    if (s->ahead_bad[i])
+        return s->ahead_bad[i];
+    row = plan_row(&im->plan, &s->ahead[i], message, size);
+    mem_free(row);
+    return row ? NULL : message;
+}
+
+/* A table is not made for lines that cannot be loaded, under types that were guessed from them. */
+static int check_ahead(struct ctx *c, const struct import *im)
+{
+    const struct source *s = &im->source;
+    uint64_t bad = 0, max = im->options->max_errors;
+    char message[256];
+    const char *why;
+
+    for (size_t i = 0; i < s->ahead_count; i++)
+        bad += ahead_fault(im, i, message, sizeof(message)) != NULL;
+    if (bad <= max)
+        return 0;
+    for (size_t i = 0, said = 0; i < s->ahead_count && said <= max; i++) {
+        why = ahead_fault(im, i, message, sizeof(message));
+        if (why)
+            fprintf(stderr, "line %llu: %s\n", (unsigned long long)s->ahead[i].line, why);
+        said += why != NULL;
+    }
+    return fail(c, E_PARAMETER,
+                "%llu of the first %zu lines cannot be loaded (--max-errors allows %llu): the "
+                "table was not made",
+                (unsigned long long)bad, s->ahead_count, (unsigned long long)max);
+}
+
+/* An import that made its table and loaded nothing takes it away again. */
+static void remove_table(struct ctx *c, struct import *im)
+{
+    const char *name = im->options->table;
+    struct wr_request request = {.op = WR_OP_DELETE_TABLE, .delete_table = {bytes_str(name)}};
+    struct wr_reply reply;
+    struct ctx own;
+
+    ctx_init(&own, c->clock, NULL, NULL, 0);
+    if (client_exec(&own, im->client, &request, &reply) == 0)
+        fprintf(stderr, "No row was loaded: the new table %s is gone again.\n", name);
+    else
+        fprintf(stderr, "No row was loaded; the new table %s stays: %s\n", name, own.text);
+    ctx_release(&own);
 }
 
 /* Brings the plan and the table together. */
@@ -326,7 +380,12 @@ static int prepare_table(struct ctx *c, struct import *im)
             plan_guess(&im->plan, &im->source.ahead[i]);
     plan_guess_end(&im->plan);
     say_plan(im, creates);
-    return creates ? create_table(c, im) : 0;
+    if (!creates)
+        return 0;
+    TRY(check_ahead(c, im));
+    TRY(create_table(c, im));
+    im->created = true;
+    return 0;
 }
 
 /* ---- the load */
@@ -494,6 +553,8 @@ static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     code = import_steps(c, cli, &im);
+    if (code && im.created && atomic_load(&im.progress.records) == 0)
+        remove_table(c, &im);
     source_release(&im.source);
     if (im.loader.acked_fd >= 0)
         close(im.loader.acked_fd);
@@ -523,7 +584,14 @@ const struct command command_import = {
         "are put: a row that is there already\n"
         "is replaced. With several workers, or --shuffle, two lines with the same key may land in\n"
         "either order. A line is bad if its fields do not fit the columns' types or the server\n"
-        "refuses it; nothing of it is written.",
+        "refuses it, or a column of the key is empty; nothing of it is written. In a column of "
+        "JSON Lines that\n"
+        "holds several types each value keeps its own; integers among doubles become doubles "
+        "unless "
+        "--columns says\n"
+        "NAME:any. With --create no table is made if too many of the first 1000 lines are bad, and "
+        "none stays of an\n"
+        "import that fails before its first row.",
     .options = import_rows,
     .options_size = sizeof(struct import_options),
     .defaults = import_defaults,

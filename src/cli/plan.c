@@ -28,6 +28,11 @@ const char *plan_type_name(enum wr_type type)
     return "unknown";
 }
 
+const char *plan_column_type(const struct plan_column *column)
+{
+    return column->any ? "any" : plan_type_name(column->type);
+}
+
 bool plan_type_parse(bytes name, enum wr_type *out)
 {
     for (size_t i = 0; i < PORT_COUNT(type_names); i++)
@@ -109,11 +114,15 @@ static int parse_column(struct ctx *c, bytes word, bool key, const struct csv_re
         for (size_t i = 0; i < PORT_COUNT(type_names); i++)
             if (bytes_equal(type, bytes_str(type_names[i].name)) && (!key || type_names[i].key))
                 out->type = type_names[i].type;
+        if (!key && bytes_equal(type, BYTES_LIT("any"))) {
+            out->any = true;
+            out->type = WR_VARCHAR;
+        }
         if (out->type == PLAN_TYPE_OPEN)
             return fail(c, E_PARAMETER, "'%.*s' is no type of a%s; types are %s", BYTES_FMT(type),
                         key ? " key column" : "n attribute column",
                         key ? "integer, string and binary"
-                            : "integer, double, string, boolean and binary");
+                            : "integer, double, string, boolean, binary and (JSON) any");
     }
     return find_field(c, header, out->name, &out->field);
 }
@@ -182,6 +191,7 @@ static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *
             name.len = (size_t)(colon - (const char *)name.ptr);
         }
         fields[i].text = arena_copy(&c->arena, name);
+        fields[i].quoted = header->fields[i].quoted;
     }
     p->header = (struct csv_record){.fields = fields, .count = header->count};
 }
@@ -299,6 +309,7 @@ static void guess_column(const struct plan *p, struct plan_column *column,
     if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
         return;
     column->seen = true;
+    column->not_text |= !field->quoted;
     column->not_binary |= !p->json || !json_binary(field, &hex);
     if (p->json && field->quoted)
         column->not_integer = column->not_double = column->not_boolean = true;
@@ -342,6 +353,8 @@ static void decide(const struct plan *p, struct plan_column *column, bool key)
         column->type = WR_DOUBLE;
     else if (!column->not_boolean && !key)
         column->type = WR_BOOLEAN;
+    else if (column->not_text && !key && p->json)
+        column->any = true;
 }
 
 void plan_guess_end(struct plan *p)
@@ -354,13 +367,15 @@ void plan_guess_end(struct plan *p)
 
 /* ---- rows */
 
-static void bad_value(const struct plan_column *column, bytes text, char *message,
+static void bad_value(const struct plan_column *column, bool key, bytes text, char *message,
                       size_t message_size)
 {
     int shown = (int)(text.len < SHOWN_BYTES_MAX ? text.len : SHOWN_BYTES_MAX);
 
-    if (!text.ptr)
-        snprintf(message, message_size, "key column %.*s: there is no value",
+    if (text.len == 0 && key)
+        snprintf(message, message_size,
+                 "key column %.*s: there is no value, and a row needs its "
+                 "whole key",
                  BYTES_FMT(column->name));
     else if (column->type == WR_VARCHAR)
         snprintf(message, message_size,
@@ -388,29 +403,49 @@ static void put_binary(bytes hex, uint8_t **to, struct wr_value *out)
         *(*to)++ = (uint8_t)(hex_digit(h[i]) << 4 | hex_digit(h[i + 1]));
 }
 
+/* A field that may hold anything: the type that its text is written in. */
+static enum wr_type written_type(const struct csv_field *field)
+{
+    static const enum wr_type tried[] = {WR_BIGINT, WR_DOUBLE, WR_BOOLEAN};
+    struct wr_value v;
+
+    for (size_t i = 0; i < PORT_COUNT(tried) && !field->quoted; i++)
+        if (plan_value(field->text, tried[i], &v))
+            return tried[i];
+    return WR_VARCHAR;
+}
+
+/* Nothing, as far as the file can say it. */
+static bool is_missing(const struct plan *p, const struct plan_column *column,
+                       const struct csv_field *field)
+{
+    return field->text.len == 0 && (!field->quoted || p->header.fields[column->field].quoted);
+}
+
 /* One field's value, its text copied to *to. */
 static bool row_value(const struct plan *p, const struct plan_column *column, bool key,
                       const struct csv_field *field, uint8_t **to, struct wr_value *out)
 {
     bytes text = field->text, hex;
+    enum wr_type type = column->any ? written_type(field) : column->type;
 
-    if (p->json && column->type == WR_VARBINARY && json_binary(field, &hex)) {
+    if (p->json && (column->any || type == WR_VARBINARY) && json_binary(field, &hex)) {
         put_binary(hex, to, out);
         return true;
     }
-    if (p->json && key && !text.ptr)
+    if (key && is_missing(p, column, field))
         return false;
     if (text.len == 0 && !field->quoted && !key) {
         *out = (struct wr_value){.type = WR_NULL};
         return true;
     }
-    if (column->type == WR_VARCHAR || column->type == WR_VARBINARY) {
+    if (type == WR_VARCHAR || type == WR_VARBINARY) {
         if (text.len)
             memcpy(*to, text.ptr, text.len);
         text.ptr = *to;
         *to += text.len;
     }
-    return plan_value(text, column->type, out);
+    return plan_value(text, type, out);
 }
 
 static size_t value_bytes(const struct wr_value *v)
@@ -450,7 +485,7 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
         const struct csv_field *field = &record->fields[column->field];
 
         if (!row_value(p, column, key, field, &text, &row->values[i])) {
-            bad_value(column, field->text, message, message_size);
+            bad_value(column, key, field->text, message, message_size);
             mem_free(row);
             return NULL;
         }

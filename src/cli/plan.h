@@ -3,7 +3,10 @@
  * A plan says which field becomes which key or attribute column and of what type. It is made in
  * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), then
  * types in the header ("amount:double", as `widerow export` writes it), and for what is still open
- * a look at the first lines (plan_guess). Of JSON Lines the header is the names of the first lines.
+ * a look at the first lines (plan_guess). Of JSON Lines the header is the names of the first lines,
+ * and a column of several types keeps them all ("any").
+ * A row needs every column of its key: an empty field is none, and "" in quotes is an empty text,
+ * unless all of the file stands in quotes, as the column's name in the header then does.
  * Texts of failures are for the person at the keyboard. */
 #ifndef CLI_PLAN_H
 #define CLI_PLAN_H
@@ -19,7 +22,9 @@ struct plan_column {
     enum wr_type type;
     size_t field; /* of the line, from 0 */
     bool guessed; /* the type is what the first lines looked like */
-    bool seen, not_integer, not_double, not_boolean, not_binary; /* plan_guess() only */
+    bool any;     /* JSON Lines: each value is of the type that it is written in */
+    /* plan_guess() only */
+    bool seen, not_text, not_integer, not_double, not_boolean, not_binary;
 };
 
 /* Lives in the arena it was made with. */
@@ -68,6 +73,9 @@ const char *plan_type_name(enum wr_type type);
 
 /* Back from these names. False: it is none. */
 bool plan_type_parse(bytes name, enum wr_type *out);
+
+/* The same of a column, or "any". */
+const char *plan_column_type(const struct plan_column *column);
 
 /* A value read from text, of the types above. Texts and binaries are views of `text`. False: the
  * text is none such. */

@@ -45,7 +45,7 @@ static void put_hex(struct buf *b, bytes data)
     put_text(b, "\"}");
 }
 
-/* The shortest text that reads back as the same number. */
+/* The shortest text that reads back as the same number, and that nobody takes for an integer. */
 static void put_double(struct buf *b, double v)
 {
     char text[40];
@@ -56,6 +56,8 @@ static void put_double(struct buf *b, double v)
             break;
     }
     put_text(b, text);
+    if (!strpbrk(text, ".e"))
+        put_text(b, ".0");
 }
 
 void print_value(struct buf *b, const struct wr_value *v)

@@ -12,7 +12,8 @@ void print_row(struct arena *a, const struct wr_row *row);
 /* A table's schema and settings, for people. `partitions` 0: not known. */
 void print_table(const struct wr_table_description *t, size_t partitions);
 
-/* The JSON text of a value, appended. */
+/* The JSON text of a value, appended. It shows the type too: only a double has a point or an
+ * exponent, so `widerow import` makes the same value of it. */
 void print_value(struct buf *b, const struct wr_value *v);
 
 /* Whose figures were printed, if there are several servers over the same data. */

@@ -12,7 +12,8 @@ struct query {
     bytes text;
     size_t equal[QUERY_PARTS_MAX]; /* columns */
     size_t equal_count;
-    size_t range; /* a column read in order; SIZE_MAX: none */
+    size_t range;   /* a column read in order; SIZE_MAX: none */
+    bool unordered; /* the order of that column's texts is not the one that is meant (dates) */
 };
 
 /* How a key serves a query, best first. */
@@ -24,7 +25,8 @@ enum reach {
     REACH_LOST,      /* the whole table is read */
 };
 
-/* Parses "COL=, COL range; COL=" into queries[*count...]. */
+/* Parses "COL=, COL range; COL=" into queries[*count...]. Refuses what it does not understand, with
+ * the place in the text. */
 int query_parse(struct ctx *c, const char *text, const bytes *names, size_t name_count,
                 struct query *queries, size_t *count);
 

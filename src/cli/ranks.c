@@ -2,6 +2,7 @@
 
 #include "base/port.h"
 #include "cli/radix.h"
+#include "cli/text_date.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -236,6 +237,8 @@ void ranks_init(struct ranks *r, const struct survey *s, size_t time_column, boo
         col->type = types && types[i] != WR_NULL ? types[i] : type_of(&s->columns[i]);
         rank_column(r, i, entries);
         col->is_time = holds_times(col, s->columns[i].name);
+        if (col->type == WR_VARCHAR)
+            col->date_form = text_date_unsorted(col->values, col->value_count, &col->date_example);
         if (!col->is_time)
             continue;
         if (bytes_equal(s->columns[i].name, BYTES_LIT(SURVEY_WRITTEN)))

@@ -12,6 +12,9 @@ struct rank_column {
     bytes *values;     /* different ones in order; views of the draw */
     uint32_t value_count;
     bool is_time; /* dates, or numbers that are seconds or milliseconds of this century */
+    /* Dates as text that do not sort by time: their form, and one of them. NULL: none such. */
+    const char *date_form;
+    bytes date_example;
 };
 
 struct ranks {

@@ -2,6 +2,7 @@
 
   check.py WIDEROW short|nightly SANITIZERS
 """
+import datetime
 import json
 import os
 import re
@@ -176,6 +177,8 @@ def check_refusals(file):
             ((path("broken.csv"), "--max-errors", "1"), "line 503: a quote inside a field"),
             ((file, "--query", "Card=, time range"), "no column 'Card'; there are CardID, SellerID"),
             ((file, "--query", "CardID"), "neither"),
+            ((file, "--query", "CardID= AND time>5"), "at character 9: 'AND' is not understood"),
+            ((file, "--query", "CardID=; time > 5"), "at character 15: 'time > 5' is neither"),
             ((file, "--columns", "CardID,nothing"), "no column 'nothing'"),
             ((file, "--time", "when"), "no column 'when'"),
             ((file, "--format", "pdf"), "text, json or html"),
@@ -194,10 +197,29 @@ def check_refusals(file):
     check(advice["bad_lines"] == 2 and advice["records"] == 501, "two bad lines are left out and counted")
 
 
+def check_dates():
+    """Dates as text that do not sort: the advice says so, and no key serves a range of them."""
+    for form, unsorted in (("%d/%m/%Y", True), ("%Y-%m-%d", False)):
+        with open(path("dates.csv"), "w") as out:
+            out.write("tenant,when,n\n")
+            for n in range(5000):
+                day = datetime.date(2021, 1, 1) + datetime.timedelta(days=n // 5)
+                out.write("t%03d,%s,%d\n" % (n * 7919 % 500, day.strftime(form), n))
+        arguments = (path("dates.csv"), "--query", "tenant=, when range")
+        candidates = advise(*arguments)["candidates"]
+        reads = [r for r in candidates[0]["reasons"] if r["rule"] == "reads"][0]
+        check(("served" not in reads["text"]) == unsorted, "%s: %s" % (form, reads["text"]))
+        dated = [c for c in candidates if "when" in c["key"]]
+        check(dated and all(any(r["rule"] == "dates" for r in c["reasons"]) == unsorted for c in dated), "%s: the rule dates" % form)
+        text = run(*arguments).stdout
+        check(("WARNING: when holds dates as text that do not sort by time" in text) == unsorted, "%s: the warning" % form)
+
+
 # What is asked for is 1,000,000; where a short run shares two cores with everything else, much less must do.
 campus = check_campus(1000000, 600000)
 check_forms(campus)
 check_refusals(campus)
+check_dates()
 check_shapes(200000 if tier == "nightly" else 60000)
 if tier == "nightly":
     check_campus(10000000, 1000000)

@@ -47,6 +47,31 @@ check "no such layout" refuses "\[1, 256\]" import "$work/odd1.jsonl" --table od
 check "a layout on a column that is not there" refuses "nothere" import "$work/odd1.jsonl" --table odd4 --create --key id:integer --layout time:nothere/10:4
 check "and no table of it" refuses "does not exist" describe odd4
 
+# What scan prints is taken back to the same row and types: one writer of values, so that also its text is the same.
+"$widerow" scan odd --dir "$work/data" --limit 0 >"$work/scan1.jsonl"
+check "scan prints a whole double as one" grep -qF '"real":2.0' "$work/scan1.jsonl"
+check "get does" sh -c '"$1" get odd 1 --dir "$2" | grep -qF "\"real\":2.0"' - "$widerow" "$work/data"
+check "scan and export print the same values" python3 - "$work/scan1.jsonl" "$work/odd1.jsonl" <<'PYTHON'
+import json, sys
+scan, export = ([json.loads(l, parse_float=lambda t: ("double", t), parse_int=lambda t: ("integer", t)) for l in open(f)] for f in sys.argv[1:])
+assert scan == export, (scan, export)
+PYTHON
+check "a scan is taken back" run import "$work/scan1.jsonl" --table odd9 --create --key id:integer --quiet
+check "export of that" run export odd9 --format jsonl --output "$work/odd9.jsonl" --quiet
+check "the same rows and types" cmp "$work/odd1.jsonl" "$work/odd9.jsonl"
+for value in 1.0 -0.0 1e+22 0.1 12345678901234567.0 1e-05 -3.0; do
+    printf '{"id":1,"v":%s}\n' "$value" >"$work/one.jsonl"
+    "$widerow" drop one --dir "$work/data" >/dev/null 2>&1
+    check "import of $value" run import "$work/one.jsonl" --table one --create --key id --quiet
+    check "scan of $value" sh -c '"$1" scan one --dir "$2" | tee "$3.1" | "$1" import - --table one2 --create --key id --quiet --dir "$2.x"; "$1" scan one2 --dir "$2.x" | cmp - "$3.1"' - \
+        "$widerow" "$work/data" "$work/one"
+    check "is a double still" sh -c '"$1" export one2 --dir "$2.x" --quiet | head -n 1 | grep -qx id:integer,v:double' - "$widerow" "$work/data"
+done
+# A column of several types, in one file: each value keeps its own.
+printf '%s\n' '{"id":1,"v":"5"}' '{"id":2,"v":5}' '{"id":3,"v":5.0}' '{"id":4,"v":true}' '{"id":5,"v":{"binary":"05"}}' '{"id":6}' '{"id":7,"v":"true"}' >"$work/any.jsonl"
+check "import of several types" run import "$work/any.jsonl" --table any --create --key id --quiet
+check "scan of several types" sh -c '"$1" scan any --dir "$2" | cmp - "$3"' - "$widerow" "$work/data" "$work/any.jsonl"
+
 # A table that is cut from the beginning.
 check "cut at two values, in each bucket" run create cuts --key id:integer --splits 10,20 --layout hash:4
 check "into twelve" sh -c '"$1" describe cuts --dir "$2" | grep -qx "partitions       12"' - "$widerow" "$work/data"
@@ -71,7 +96,32 @@ check "that was named" sh -c '"$1" import "$2" --table bad --key id:integer --co
     - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"
 check "is loaded" sh -c '"$1" get bad 7 --dir "$2" | grep -qF "\"late\":1"' - "$widerow" "$work/data"
 check "names alone" sh -c '"$1" export odd --plain-header --quiet --dir "$2" | head -n 1 | grep -qx id,flag,label,raw,real,text' - "$widerow" "$work/data"
-check "some columns" sh -c '"$1" export odd --columns real:double --quiet --dir "$2" | head -n 2 | tail -n 1 | grep -qx 1,2' - "$widerow" "$work/data"
+check "some columns" sh -c '"$1" export odd --columns real:double --quiet --dir "$2" | head -n 2 | tail -n 1 | grep -qx 1,2.0' - "$widerow" "$work/data"
+
+# Records without their key: errors of their lines, never rows under an empty key.
+{ echo user,n; for n in $(seq 3000); do [ $((n % 10)) -lt 3 ] && echo ",$n" || echo "u$n,$n"; done; } >"$work/empty.csv"
+check "a first import of empty keys makes no table" refuses "300 of the first 1000 lines cannot be loaded" \
+    import "$work/empty.csv" --table empty --create --key user --quiet
+check "the line and the reason" grep -q "^line 2: key column user: there is no value" "$work/said"
+check "there is none" refuses "does not exist" describe empty
+check "as many as --max-errors allows are left out" refuses "900 lines not loaded" \
+    import "$work/empty.csv" --table empty --create --key user --max-errors 900 --quiet
+check "each with its line" test "$(grep -c '^line [0-9]*: key column user: there is no value' "$work/said")" = 900
+check "and the others are there" sh -c '"$1" scan empty --count --dir "$2" | grep -qx 2100' - "$widerow" "$work/data"
+check "no row under the empty key" refuses "no such row" get empty ""
+printf 'user,n\n"",1\n' >"$work/quoted.csv"
+check "an empty text in quotes is a key" run import "$work/quoted.csv" --table empty --key user:string --quiet
+printf '"user","n"\n"a","1"\n"","2"\n' >"$work/allquoted.csv"
+check "in a file that quotes all it is none" refuses "line 3: key column user: there is no value" \
+    import "$work/allquoted.csv" --table empty --key user:string --quiet
+{ echo k,v; for n in $(seq 1500); do echo "$n,$n"; done; echo x,1; } >"$work/late.csv"
+check "a bad line behind the first ones stops the import" refuses "stopped at the first bad line" \
+    import "$work/late.csv" --table late --create --key k --quiet --workers 1 --window 100 --batch 10
+check "the rows that were acknowledged stay" run describe late
+{ echo k,v; for n in $(seq 3); do printf '%s,"%*s"\n' "$n" 3000000 x; done; } >"$work/large.csv"
+check "an import that the server refuses" refuses "No row was loaded: the new table large is gone again" \
+    import "$work/large.csv" --table large --create --key k --quiet
+check "leaves no table" refuses "does not exist" describe large
 
 # A column with two types.
 printf 'id,text\n9,42\n' >"$work/mixed.csv"

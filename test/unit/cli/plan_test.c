@@ -208,11 +208,80 @@ static void test_rows(void **state)
     assert_string_equal(message, "3 fields, the header has 4");
 }
 
+/* A field with nothing in it is no key; two quotes are an empty text, unless quotes say nothing in
+ * this file. */
+static void test_empty_keys(void **state)
+{
+    struct csv_record r, header = record("s,e");
+    struct csv_field quoted[2];
+    struct import_row *row;
+    char message[200];
+
+    (void)state;
+    assert_int_equal(parse("s,e", "s:string", "e:string"), 0);
+    r = record(",x");
+    assert_null(plan_row(&plan, &r, message, sizeof(message)));
+    assert_non_null(strstr(message, "key column s: there is no value"));
+    r = record("'',x");
+    row = plan_row(&plan, &r, message, sizeof(message));
+    assert_non_null(row);
+    mem_free(row);
+    for (size_t i = 0; i < 2; i++)
+        quoted[i] = (struct csv_field){header.fields[i].text, true};
+    header.fields = quoted;
+    ctx_clear(&c);
+    assert_int_equal(plan_parse(&c, &plan, &header, "s:string", "e:string"), 0);
+    assert_null(plan_row(&plan, &r, message, sizeof(message)));
+    assert_non_null(strstr(message, "key column s: there is no value"));
+}
+
+/* A line of JSON: texts in quotes, all else as it is written. */
+static void test_any(void **state)
+{
+    static const enum wr_type types[] = {WR_VARCHAR, WR_BIGINT, WR_DOUBLE, WR_BOOLEAN,
+                                         WR_VARBINARY};
+    struct csv_field fields[] = {
+        {BYTES_LIT("1"), false},     {BYTES_LIT("5"), true},
+        {BYTES_LIT("5"), false},     {BYTES_LIT("5.0"), false},
+        {BYTES_LIT("false"), false}, {BYTES_LIT("{\"binary\":\"00ff\"}"), false}};
+    struct import_row *row;
+    char message[200];
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(types); i++) {
+        struct csv_field pair[2] = {fields[0], fields[i + 1]};
+        struct csv_record r = {.fields = pair, .count = 2, .size = 64};
+
+        assert_int_equal(parse("k,v", "k:integer", "v:any"), 0);
+        plan.json = true;
+        row = plan_row(&plan, &r, message, sizeof(message));
+        assert_non_null(row);
+        assert_int_equal(row->values[1].type, types[i]);
+        mem_free(row);
+    }
+    /* Guessed where texts and numbers stand in one column, not where there are numbers alone. */
+    for (size_t mixed = 0; mixed < 2; mixed++) {
+        struct csv_field one[2] = {fields[0], fields[mixed ? 1 : 2]},
+                         two[2] = {fields[0], fields[3]};
+        struct csv_record first = {.fields = one, .count = 2}, second = {.fields = two, .count = 2};
+
+        assert_int_equal(parse("k,v", "k:integer", NULL), 0);
+        plan.json = true;
+        plan_guess(&plan, &first);
+        plan_guess(&plan, &second);
+        plan_guess_end(&plan);
+        assert_int_equal(plan.columns[0].any, mixed);
+        assert_string_equal(plan_column_type(&plan.columns[0]), mixed ? "any" : "double");
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),  cmocka_unit_test(test_schema), cmocka_unit_test(test_guess),
-        cmocka_unit_test(test_values), cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_words), cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_guess), cmocka_unit_test(test_values),
+        cmocka_unit_test(test_rows),  cmocka_unit_test(test_empty_keys),
+        cmocka_unit_test(test_any),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);

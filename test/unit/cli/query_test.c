@@ -44,6 +44,9 @@ static void test_parse(void **state)
     assert_true(queries[1].range == SIZE_MAX);
     assert_int_equal(queries[2].equal_count, 0);
     assert_int_equal(queries[2].range, TIME);
+    parse("cardid='a b', SellerID=\"x\"; CardID=OR", NULL);
+    assert_int_equal(count, 2);
+    assert_int_equal(queries[0].equal_count, 2);
 }
 
 static void test_refused(void **state)
@@ -53,6 +56,22 @@ static void test_refused(void **state)
     parse("CardID", "neither");
     parse("CardID between", "neither");
     parse("CardID range, time range", "two ranges");
+    /* What is not understood is named with its place, and never taken for a value. */
+    parse("CardID= AND time>5", "at character 9: 'AND' is not understood");
+    parse("CardID=7 and time range", "at character 10: 'and' is not understood");
+    parse("CardID=7 OR CardID=8", "'OR'");
+    parse("CardID=, time>5", "at character 14: ");
+    parse("CardID==5", "at character 8: '=' is not understood");
+    parse("CardID=<5", "'<'");
+    parse("CardID='a' b", "'b' is not understood");
+    parse("CardID='a", "a quote is opened and not closed");
+    parse("CardID=, CardID range", "named twice");
+    parse("CardID=,, time range", "a condition is missing");
+    parse("CardID=,", "a condition is missing");
+    parse("CardID= time range", "'range' is not understood");
+    parse("CardID range 5", "neither");
+    parse("", "there is no query");
+    parse(" ; ", "there is no query");
 }
 
 static enum reach reach(const char *text, struct layout_form layout, size_t partition,
@@ -82,6 +101,11 @@ static void test_reach(void **state)
     assert_int_equal(reach("CardID=, time range", splice, 2, key, 3), REACH_ORDER);
     assert_int_equal(reach("CardID=, time=, DeviceID range", splice, 2, key, 3), REACH_RANGE);
     assert_int_equal(reach("CardID=, time range", hash, 1, key, 3), REACH_RANGE);
+    /* Dates as text that do not sort: no range of them is what is asked for. */
+    parse("CardID=, time range; time range", NULL);
+    queries[0].unordered = queries[1].unordered = true;
+    assert_int_equal(query_reach(&queries[0], key, 3, 1, plain), REACH_PARTITION);
+    assert_int_equal(query_reach(&queries[1], by_time, 2, 1, plain), REACH_LOST);
 }
 
 int main(void)
