@@ -117,6 +117,17 @@ static void live_remove(struct table *t)
     pthread_mutex_unlock(&t->catalog->live_lock);
 }
 
+/* The rows of a table are the same whichever of its descriptions a request holds: all of them that
+ * are still held know of detached data from now on. */
+static void live_mark_detached(struct catalog *cat, uint32_t id)
+{
+    pthread_mutex_lock(&cat->live_lock);
+    for (struct table *t = cat->live; t; t = t->live_next)
+        if (t->schema.id == id)
+            atomic_store(&t->has_detached, true);
+    pthread_mutex_unlock(&cat->live_lock);
+}
+
 bool catalog_settled(struct catalog *cat, const struct table *t)
 {
     bool settled = true;
@@ -241,6 +252,8 @@ bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table 
     }
     if (t) {
         t->next = old ? old->next : NULL;
+        if (t->schema.has_detached && !(old && atomic_load(&old->has_detached)))
+            live_mark_detached(cat, t->schema.id);
         if (old)
             table_follow(t, old);
         *at = t;

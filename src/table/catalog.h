@@ -24,7 +24,10 @@ struct table {
     bytes stored; /* what the schema was decoded from */
     struct partition_map partitions;
     struct traffic *traffic;
-    atomic_bool has_detached;  /* as in the schema, but set ahead of it (catalog_mark_detached) */
+    /* Sticky, and of the table, not of this description: once one with the mark is published it is
+     * set in all of the same table that anybody holds, and only then detached data is written. So a
+     * write that goes by an older one knows of it, too. */
+    atomic_bool has_detached;
     struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;        /* in its hash bucket */
     /* The sweeper's own: where its walk for rows past their time goes on. */

@@ -1,6 +1,8 @@
 /* The database from inside: what survives a reopening, and what the sweeper removes. */
 #include "table/db.h"
 
+#include "table/catalog.h"
+#include "table/hold.h"
 #include "table/key.h"
 #include "table/sweep.h"
 #include "table/wait.h"
@@ -10,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
@@ -210,6 +213,81 @@ static void replaced_wide_rows_leave_nothing(void **state)
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 1);
 }
 
+static void count_good(void *arg, struct wr_reply *reply)
+{
+    atomic_fetch_add((atomic_int *)arg, reply->code == 0);
+    wr_reply_free(reply);
+}
+
+/* Latches row 1 of the table, so that a batch that begins with it waits. */
+static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struct held *held)
+{
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}};
+    struct table *t;
+    struct buf cols;
+
+    assert_int_equal(catalog_find(c, b->db->catalog, BYTES_LIT("test"), bytes_str(name), &t), 0);
+    buf_init(&cols, &c->arena, 16);
+    assert_int_equal(key_put_columns(c, &cols, t->schema.d.key, &column, 1), 0);
+    hold(b->db->latches, held, schema_latch_key(&c->arena, &t->schema, buf_bytes(&cols)));
+    table_release(t);
+}
+
+/* A batch waits with a description of the table from before its first wide row; between, the table
+ * gets another description and, by that one, the wide row. */
+static void a_put_by_an_older_description_leaves_nothing(void **state)
+{
+    struct bed *b = *state;
+    int64_t now_ms = clock_wall_ms(&b->db->clock);
+    struct wr_cell cell = {.name = BYTES_LIT("a"),
+                           .value = {.type = WR_BIGINT, .integer = 7},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_key_column columns[2];
+    struct wr_row_change changes[2];
+    struct wr_table_write write = {
+        .table = BYTES_LIT("t"), .changes = changes, .change_count = PORT_COUNT(changes)};
+    struct wr_request batch = {.op = WR_OP_BATCH_WRITE_ROW,
+                               .instance = BYTES_LIT("test"),
+                               .batch_write_row = {.tables = &write, .table_count = 1}};
+    struct wr_request update = {.op = WR_OP_UPDATE_TABLE};
+    atomic_int good = 0;
+    struct held held;
+    int code, early;
+    size_t cells;
+    struct ctx c;
+
+    for (int i = 0; i < 2; i++) {
+        columns[i] = (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = i + 1}};
+        changes[i] =
+            (struct wr_row_change){.type = WR_PUT, .row = {{&columns[i], 1}, &cell, 1}};
+    }
+    create(b, "t", -1);
+    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
+    hold_first_row(b, &c, "t", &held);
+    wr_submit(b->db, &batch, count_good, &good);
+    update.update_table.table = BYTES_LIT("t");
+    update.update_table.has_options = true;
+    update.update_table.options =
+        (struct wr_table_options){.given = WR_HAS_MAX_VERSIONS, .max_versions = 2};
+    code = run(b, &update);
+    put(b, "t", 2, 10);
+    cells = count_keys(b, 1, KIND_CELL);
+    early = atomic_load(&good);
+    let_go(b->db->latches, &held); /* closing the database waits for the batch */
+    assert_int_equal(code, 0);
+    assert_int_equal(cells, 10);
+    assert_int_equal(early, 0);
+    put(b, "t", 3, 1); /* durable behind the batch */
+    while (atomic_load(&good) == 0)
+        usleep(1000);
+    assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
+    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
+    assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
+    assert_int_equal(count_keys(b, 1, KIND_HEAD), 3);
+    ctx_release(&c);
+}
+
 static void dropped_tables_leave_nothing(void **state)
 {
     struct bed *b = *state;
@@ -265,12 +343,6 @@ static void the_sweep_goes_on_where_it_was(void **state)
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 40000);
 }
 
-static void count_good(void *arg, struct wr_reply *reply)
-{
-    atomic_fetch_add((atomic_int *)arg, reply->code == 0);
-    wr_reply_free(reply);
-}
-
 static void closing_waits_for_requests(void **state)
 {
     struct bed *b = *state;
@@ -293,7 +365,7 @@ int main(void)
         TEST(tables_survive_and_ids_are_new),   TEST(numbers_rise_although_the_clock_goes_back),
         TEST(replaced_wide_rows_leave_nothing), TEST(dropped_tables_leave_nothing),
         TEST(expired_rows_are_removed),         TEST(the_sweep_goes_on_where_it_was),
-        TEST(closing_waits_for_requests),
+        TEST(closing_waits_for_requests),       TEST(a_put_by_an_older_description_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
