@@ -263,7 +263,7 @@ static int read_error(struct door *d, const struct conn *conn, bytes body, int *
     if (ots_decode_error(&c, body, &name, &text))
         result = fail(d->c, WR_E_UNSURE, "an answer with HTTP status %d and no Tablestore error",
                       conn->answer.status);
-    else if (*code = ots_error_of(name), !client_may_retry(*code, true))
+    else if (*code = ots_error_of(name, text), !client_may_retry(*code, true))
         result = fail(d->c, *code, "%.*s: %.*s", BYTES_FMT(name), BYTES_FMT(text));
     ctx_release(&c);
     return result;

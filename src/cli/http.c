@@ -196,9 +196,7 @@ int http_failure_of(struct ctx *c, const struct http_client *h, long status, byt
                     "server?",
                     h->base.target->endpoint, status);
     }
-    code = ots_error_of(name);
-    if (code == WR_E_QUOTA && bytes_equal(text, bytes_str(err_info(E_TOO_FREQUENT)->text)))
-        code = WR_E_TOO_FREQUENT; /* both have the same name */
+    code = ots_error_of(name, text);
     return fail(c, code, "%.*s: %.*s", BYTES_FMT(name), BYTES_FMT(text));
 }
 

@@ -487,7 +487,8 @@ static void op_finish(void *arg, struct http_request *r)
 
     if (reply.code == E_OK && op->op == WR_OP_LIST_TABLE)
         reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
-    op_answer(op, reply.code, ots_encode(&r->ctx, &op->request, &reply));
+    op_answer(op, ots_answer_code(&op->request, reply.code),
+              ots_encode(&r->ctx, &op->request, &reply));
 }
 
 static void op_done(void *arg, struct wr_reply *reply)

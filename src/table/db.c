@@ -316,6 +316,23 @@ uint64_t wr_memory_max(struct wr_db *db)
     return memory_of_requests(&db->memory);
 }
 
+/* An id of a transaction has the form of a UUID: 36 characters, hexadecimals in groups of 8, 4, 4,
+ * 4 and 12. */
+static bool is_transaction_id(bytes id)
+{
+    const char *p = id.ptr;
+
+    if (id.len != 36)
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+        if (dash ? p[i] != '-' : !p[i] || !strchr("0123456789abcdefABCDEF", p[i]))
+            return false;
+    }
+    return true;
+}
+
 /* There are no local transactions yet: no id is one that was given out, and a request that names
  * one must not run outside of it. */
 static int check_transaction(struct call *call)
@@ -343,8 +360,8 @@ static int check_transaction(struct call *call)
     }
     if (!id.ptr)
         return E_OK;
-    return id.len ? fail_code(&call->c, E_SESSION)
-                  : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
+    return is_transaction_id(id) ? fail_code(&call->c, E_SESSION)
+                                 : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
 }
 
 void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)

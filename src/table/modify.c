@@ -465,11 +465,13 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
     m->changed = false;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));
+    /* Only the placeholder makes a row with an auto-increment key. A number of one's own names a
+     * row that must be there already, as if the condition were EXPECT_EXIST. */
     if (!m->generated && !exists && creates_row(m->change) && !m->change->keeps_number &&
-        has_auto_increment(m->table))
-        return fail(c, E_PARAMETER,
-                    "A row with an auto-increment key is created with the placeholder, not with a "
-                    "value of one's own.");
+        has_auto_increment(m->table)) {
+        m->read_units = m->write_units = 1;
+        return fail_code(c, E_CONDITION);
+    }
     if (m->change->type == WR_UPDATE)
         TRY(run_update(c, m, exists));
     else if (m->change->type == WR_PUT)

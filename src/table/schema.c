@@ -376,9 +376,10 @@ static int update_options(struct ctx *c, const struct limits *limits, struct sch
     struct wr_table_description *d = &s->d;
 
     TRY(check_options(c, limits, o));
-    if ((o->given & WR_HAS_UPDATE_FULL_ROW) && o->update_full_row != d->options.update_full_row)
+    if (o->given & WR_HAS_UPDATE_FULL_ROW)
         return fail(c, E_PARAMETER,
-                    "The option updateFullRow cannot be changed after the table was created.");
+                    "UpdateTable must not contain updateFullRow, which is fixed when the table is "
+                    "created. Leave it out.");
     options_merge(&d->options, o);
     if (d->index_count == 0)
         return E_OK;

@@ -5,6 +5,7 @@
 #include "wire/ots_part.h"
 
 const char ots_text_parse[] = "Parse PBMessage from RawString failed.";
+const char ots_text_no_table[] = "Requested table does not exist (table not exist).";
 
 int ots_fail_parse(struct ctx *c)
 {
@@ -108,8 +109,23 @@ int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
     return fail_code(c, E_UNSUPPORTED);
 }
 
+/* Reads of rows that programs do with a table that may not be there yet, and know by
+ * OTSParameterInvalid and "table not exist" that it is not. */
+static bool misses_table(const struct wr_request *req, int code)
+{
+    return code == E_NOT_EXIST && (req->op == WR_OP_GET_ROW || req->op == WR_OP_BATCH_GET_ROW ||
+                                   req->op == WR_OP_GET_RANGE);
+}
+
+int ots_answer_code(const struct wr_request *req, int code)
+{
+    return misses_table(req, code) ? E_PARAMETER : code;
+}
+
 bytes ots_encode(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply)
 {
+    if (misses_table(req, reply->code))
+        return ots_encode_error(c, err_info(E_PARAMETER)->code, ots_text_no_table);
     if (reply->code)
         return ots_encode_error(c, err_info(reply->code)->code, reply->message);
     switch (req->op) {

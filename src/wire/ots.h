@@ -35,6 +35,11 @@ const char *ots_op_name(enum wr_op op);
  * caller's. Errors: E_PARAMETER with the text that the client gets, E_MEMORY. */
 int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out);
 
+/* The code that a request which came to `code` is answered with: its status goes before the body,
+ * and that is what counters and logs say. It differs where the protocol tells an outcome in another
+ * way than widerow.h. */
+int ots_answer_code(const struct wr_request *req, int code);
+
 /* The body of the answer to `req`: for code 0 that of a 200 answer, else an Error message. The
  * result does not point into the reply. 0 bytes for an empty message; ptr is never NULL. */
 bytes ots_encode(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply);

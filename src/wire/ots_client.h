@@ -30,7 +30,8 @@ int ots_decode_reply(struct ctx *c, enum wr_op op, bytes body, struct wr_reply *
  * server of ours answered). */
 int ots_decode_error(struct ctx *c, bytes body, bytes *code, bytes *message);
 
-/* The enum wr_error that has this Tablestore code; of several the first. WR_E_INTERNAL if none. */
-int ots_error_of(bytes code);
+/* The enum wr_error that an answer with this Tablestore code and text tells; where neither says
+ * more, the first that has the code. WR_E_INTERNAL if none has. */
+int ots_error_of(bytes code, bytes message);
 
 #endif

@@ -196,7 +196,7 @@ static int read_result(struct ctx *c, const Ots__RowInBatchResponse *m, struct w
     if (!m->is_ok && !m->error)
         return fail_reply(c);
     if (!m->is_ok) {
-        out->code = ots_error_of(pb_view(m->error->code));
+        out->code = ots_error_of(pb_view(m->error->code), pb_view(m->error->message));
         out->message = text_of(c, pb_view(m->error->message));
         return 0;
     }
@@ -324,8 +324,14 @@ int ots_decode_error(struct ctx *c, bytes body, bytes *code, bytes *message)
     return 0;
 }
 
-int ots_error_of(bytes code)
+int ots_error_of(bytes code, bytes message)
 {
+    if (bytes_equal(code, bytes_str(err_info(E_PARAMETER)->code)) &&
+        bytes_equal(message, bytes_str(ots_text_no_table)))
+        return WR_E_NOT_EXIST;
+    if (bytes_equal(code, bytes_str(err_info(E_TOO_FREQUENT)->code)) &&
+        bytes_equal(message, bytes_str(err_info(E_TOO_FREQUENT)->text)))
+        return WR_E_TOO_FREQUENT;
     for (int i = 1; i < E_COUNT; i++)
         if (bytes_equal(bytes_str(err_info(i)->code), code))
             return i;

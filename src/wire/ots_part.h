@@ -35,6 +35,7 @@
 /* For forms that protobuf-c lets through and the structs cannot express: the same text as for bytes
  * that are no message. */
 extern const char ots_text_parse[];
+extern const char ots_text_no_table[]; /* of a GetRow, GetRange or BatchGetRow without a table */
 int ots_fail_parse(struct ctx *c);
 
 /* Memory for n things, cleared; n comes from a client. E_MEMORY at the cap. */

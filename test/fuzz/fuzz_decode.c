@@ -136,7 +136,7 @@ void fuzz_reply(bytes in)
     in = fuzz_part(in, 1);
     fuzz_ctx(&c);
     if (fuzz_decoded(&c, ots_decode_error(&c, in, &code, &message)))
-        ots_error_of(code);
+        ots_error_of(code, message);
     if (fuzz_decoded(&c, ots_decode_reply(&c, req.op, in, &reply))) {
         first = ots_encode(&c, &req, &reply);
         /* Cells that came without a timestamp cannot be answered again. */

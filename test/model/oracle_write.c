@@ -146,7 +146,7 @@ static int build(struct step *s)
     if (change->type == WR_DELETE || (change->type == WR_UPDATE && !s->old && only_deletes(change)))
         return WR_OK;
     if (at >= 0 && !s->old && change->row.key.columns[at].value.type != WR_AUTO_INCREMENT)
-        return WR_E_PARAMETER;
+        return WR_E_CONDITION;
     s->row = change->type == WR_UPDATE && s->old ? oracle_row_dup(s->t, s->old)
                                                  : oracle_row_new(s->t, s->key);
     s->row->key_open = s->key_open;
@@ -529,8 +529,7 @@ static void bulk(struct oracle *o, const struct wr_table_write *w, const struct 
                     &rows[i]);
         else
             rows[i].code = WR_E_NOT_EXIST;
-        if (!rows[i].code)
-            rows[i].consumed = bulk_cost(&w->changes[i]);
+        rows[i].consumed = rows[i].code ? (struct wr_capacity){0} : bulk_cost(&w->changes[i]);
     }
     *table = (struct wr_table_result){w->table, rows, w->change_count};
     expected->batch = (struct wr_batch_result){table, 1};

@@ -229,9 +229,18 @@ static void read_error(struct exchange *x, struct answer *out)
         out->reply.code = E_INTERNAL;
         return;
     }
-    out->reply.code = ots_error_of(code);
+    out->reply.code = ots_error_of(code, message);
     out->reply.message = arena_printf(&x->c->arena, "%.*s", BYTES_FMT(message)).ptr;
     out->code_name = arena_printf(&x->c->arena, "%.*s", BYTES_FMT(code)).ptr;
+}
+
+/* The status that goes with a code; of reads that miss their table it is that of
+ * OTSParameterInvalid. */
+static int status_of(enum wr_op op, int code)
+{
+    bool reads = op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE;
+
+    return code == WR_E_NOT_EXIST && reads ? 400 : wr_error_status(code);
 }
 
 static void read_answer(const struct http *h, struct exchange *x, enum wr_op op, struct answer *out)
@@ -243,7 +252,7 @@ static void read_answer(const struct http *h, struct exchange *x, enum wr_op op,
         out->reply.code = E_INTERNAL;
     } else if (x->status != 200) {
         read_error(x, out);
-        if (!out->fault && out->status != wr_error_status(out->reply.code))
+        if (!out->fault && out->status != status_of(op, out->reply.code))
             out->fault = arena_printf(&x->c->arena, "HTTP status %d does not go with %s",
                                       out->status, out->code_name)
                              .ptr;

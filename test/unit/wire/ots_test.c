@@ -260,15 +260,33 @@ static void test_empty_answers(void **state)
 
 static void test_error_answer(void **state)
 {
-    struct wr_request req = {.op = WR_OP_GET_ROW};
+    static const enum wr_op reads[] = {WR_OP_GET_ROW, WR_OP_BATCH_GET_ROW, WR_OP_GET_RANGE};
+    struct wr_request req = {.op = WR_OP_PUT_ROW};
     struct wr_reply reply = {.code = WR_E_NOT_EXIST, .message = "gone"};
     bytes code, message;
 
     (void)state;
     assert_int_equal(ots_decode_error(&c, ots_encode(&c, &req, &reply), &code, &message), 0);
-    assert_int_equal(ots_error_of(code), WR_E_NOT_EXIST);
+    assert_int_equal(ots_answer_code(&req, WR_E_NOT_EXIST), WR_E_NOT_EXIST);
+    assert_true(bytes_equal(code, BYTES_LIT("OTSObjectNotExist")));
+    assert_int_equal(ots_error_of(code, message), WR_E_NOT_EXIST);
     assert_true(bytes_equal(message, BYTES_LIT("gone")));
-    assert_int_equal(ots_error_of(BYTES_LIT("OTSNoSuchCode")), WR_E_INTERNAL);
+    assert_int_equal(ots_error_of(BYTES_LIT("OTSNoSuchCode"), message), WR_E_INTERNAL);
+    assert_int_equal(ots_error_of(BYTES_LIT("OTSParameterInvalid"), message), WR_E_PARAMETER);
+    assert_int_equal(ots_error_of(BYTES_LIT("OTSQuotaExhausted"), message), WR_E_QUOTA);
+    assert_int_equal(
+        ots_error_of(BYTES_LIT("OTSQuotaExhausted"), BYTES_LIT("Too frequent table operations.")),
+        WR_E_TOO_FREQUENT);
+    for (size_t i = 0; i < PORT_COUNT(reads); i++) {
+        req.op = reads[i];
+        assert_int_equal(ots_answer_code(&req, WR_E_NOT_EXIST), WR_E_PARAMETER);
+        assert_int_equal(ots_answer_code(&req, WR_E_INVALID_PK), WR_E_INVALID_PK);
+        assert_int_equal(ots_decode_error(&c, ots_encode(&c, &req, &reply), &code, &message), 0);
+        assert_true(bytes_equal(code, BYTES_LIT("OTSParameterInvalid")));
+        assert_non_null(
+            strstr(arena_printf(&c.arena, "%.*s", BYTES_FMT(message)).ptr, "table not exist"));
+        assert_int_equal(ots_error_of(code, message), WR_E_NOT_EXIST);
+    }
     assert_int_equal(ots_decode_error(&c, BYTES_LIT("<html>"), &code, &message), E_PARAMETER);
 }
 

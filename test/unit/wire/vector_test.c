@@ -545,7 +545,7 @@ static void test_error(void **state)
                  ots_encode_error(&c, "OTSObjectNotExist", "Requested table does not exist."),
                  get("resp_Error"));
     assert_ok("resp_Error", ots_decode_error(&c, get("resp_Error"), &code, &message));
-    assert_int_equal(ots_error_of(code), WR_E_NOT_EXIST);
+    assert_int_equal(ots_error_of(code, message), WR_E_NOT_EXIST);
     assert_bytes("resp_Error", message, BYTES_LIT("Requested table does not exist."));
 }
 

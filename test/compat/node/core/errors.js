@@ -4,7 +4,9 @@ const TableStore = require('tablestore');
 const { equal, refused } = require('../expect');
 const { Table, MIN, MAX } = require('../table');
 
-const NO_TABLE = ['OTSObjectNotExist', 'Requested table does not exist.'];
+const NO_TABLE = [404, 'OTSObjectNotExist', 'Requested table does not exist.'];
+// What programs look for when they read rows of a table that may not be there yet.
+const NO_TABLE_TO_READ = [400, 'OTSParameterInvalid', 'Requested table does not exist (table not exist).'];
 const MATCH_ALL = { query: { queryType: TableStore.QueryType.MATCH_ALL_QUERY }, limit: 1, getTotalCount: false };
 
 module.exports = (suite) => {
@@ -23,7 +25,8 @@ module.exports = (suite) => {
     GetRange: () => missing.page([MIN, MIN], [MAX, MAX]),
   };
   for (const [operation, run] of Object.entries(onMissing)) {
-    suite.case(`${operation} of a table that does not exist is 404`, () => refused(run(), 404, ...NO_TABLE));
+    const expected = operation.startsWith('Get') ? NO_TABLE_TO_READ : NO_TABLE;
+    suite.case(`${operation} of a table that does not exist is ${expected[0]}`, () => refused(run(), ...expected));
   }
 
   suite.case('a wrong secret is 403 OTSAuthFailed', async () => {

@@ -97,7 +97,8 @@ class MissingTable(Case):
 
     def test_read(self):
         table = self.unmade_table()
-        self.equal(self.codes(lambda: table.batch_get([[1]])), [NO_TABLE_CODE])
+        with self.refused(400, 'OTSParameterInvalid', 'Requested table does not exist (table not exist).'):
+            table.batch_get([[1]])
 
 
 class Conditions(Case):

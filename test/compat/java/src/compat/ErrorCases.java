@@ -45,7 +45,11 @@ final class ErrorCases {
     static void add(Suite s) {
         s.add("error: missing table", t -> {
             for (Map.Entry<String, Call> call : tableCalls(t, uniqueName()).entrySet()) {
-                error(404, "OTSObjectNotExist", "Requested table does not exist.", call.getValue());
+                if (call.getKey().equals("GetRow") || call.getKey().equals("GetRange")) { // what programs look for
+                    error(400, "OTSParameterInvalid", "Requested table does not exist (table not exist).", call.getValue());
+                } else {
+                    error(404, "OTSObjectNotExist", "Requested table does not exist.", call.getValue());
+                }
             }
         });
 
@@ -70,7 +74,7 @@ final class ErrorCases {
         });
 
         s.add("error: request ids", t -> {
-            TableStoreException e = refused(404, "OTSObjectNotExist", () -> t.get(uniqueName(), t.key(0)));
+            TableStoreException e = refused(400, "OTSParameterInvalid", () -> t.get(uniqueName(), t.key(0)));
             equal("length of the id of a refusal", e.getRequestId().length(), 36);
             equal("length of the id of a success", t.client.listTable().getRequestId().length(), 36);
         });
