@@ -177,6 +177,7 @@ struct batch {
     size_t edit_count;
     uint64_t rests_on; /* the least of those of early gets, but 0; if what they read came to
                         * nothing, this does too (E_BUSY) */
+    bool frees;        /* puts a few bytes, in order to remove more soon */
 };
 
 /* It writes more than the catalog needs for removing; batches that do not are still taken where
@@ -187,7 +188,7 @@ static inline bool batch_grows(const struct batch *b)
 
     for (size_t i = 0; i < b->edit_count; i++)
         puts |= b->edits[i].type == EDIT_PUT;
-    return puts && b->partition != PARTITION_SYSTEM;
+    return puts && !b->frees && b->partition != PARTITION_SYSTEM;
 }
 
 typedef void (*apply_done)(void *arg, int code);

@@ -21,7 +21,8 @@ struct cell {
     struct wr_cell_writer *writer;
     struct wr_cell_reader *reader;
     uint64_t from; /* GetCell: where the answer begins in the value */
-    uint64_t left; /* PutCell: what of the value is still to come */
+    uint64_t left; /* PutCell: what of the value is still to come; GetCell: bytes of the answer */
+    int status;    /* GetCell: of an answer that succeeds */
     bool has_trailer;
     size_t trailer_len; /* of what has come of it */
     char trailer[SIGN_TRAILER_BYTES];
@@ -428,35 +429,72 @@ static int get_open(struct cell *cell, struct wr_cell_info *info)
     return code ? fail(c, code, "%s", message) : E_OK;
 }
 
+static void get_first(void *arg, struct http_request *r);
+
+/* The answer begins. */
+static void get_begin(struct cell *cell, int status)
+{
+    struct op *op = cell->op;
+
+    op_sign(op, 0);
+    op_end(op, E_OK, status, (size_t)cell->left);
+    if (cell->left)
+        http_reply_stream(op->r, status, op->out, op->out_count, cell->left, get_source, cell);
+    else
+        http_reply(op->r, status, op->out, op->out_count, bytes_of("", 0));
+}
+
+static void get_first_ready(void *arg)
+{
+    struct cell *cell = arg;
+
+    http_resume(cell->op->r, get_first, cell);
+}
+
+/* Once the first byte is at hand: an answer that has begun cannot say any more that the value is
+ * damaged or missing, it can only be cut off. */
+static void get_first(void *arg, struct http_request *r)
+{
+    struct cell *cell = arg;
+    char *message = arena_alloc(&r->ctx.arena, MESSAGE_BYTES);
+    ptrdiff_t n = 1;
+    uint8_t byte;
+    int code;
+
+    if (cell->left)
+        n = wr_cell_read(cell->reader, cell->from, &byte, 1, get_first_ready, cell);
+    if (n > 0)
+        get_begin(cell, cell->status);
+    if (n >= 0)
+        return;
+    code = wr_cell_reader_error(cell->reader, message, MESSAGE_BYTES);
+    fail(&r->ctx, code, "%s", message);
+    cell->op->out_count = 0; /* there is no cell to tell of */
+    op_refuse(cell->op);
+}
+
 void cell_get(struct op *op)
 {
     struct arena *a = &op->r->ctx.arena;
     struct cell *cell = cell_new(op);
     struct wr_cell_info info;
     struct range range;
-    int status;
 
     if (get_open(cell, &info)) {
         op_refuse(op);
         return;
     }
-    status = range_parse(http_header(op->r, "range"), info.length, &range);
-    if (status == 200)
+    cell->status = range_parse(http_header(op->r, "range"), info.length, &range);
+    if (cell->status == 200)
         range = (struct range){0, info.length};
     else
         op_header(op, BYTES_LIT("Content-Range"),
-                  range_format(a, status == 206 ? &range : NULL, info.length).ptr);
+                  range_format(a, cell->status == 206 ? &range : NULL, info.length).ptr);
     op_header(op, BYTES_LIT("x-ots-cell-length"), arena_printf(a, "%" PRIu64, info.length).ptr);
     op_header(op, BYTES_LIT("x-ots-cell-sha256"), hex_format(a, info.sha256, sizeof(info.sha256)));
     op_header(op, BYTES_LIT("x-ots-cell-time"), arena_printf(a, "%" PRId64, info.timestamp_ms).ptr);
     op_header(op, BYTES_LIT("x-ots-cell-type"), info.type == WR_VARCHAR ? "str" : "bin");
     cell->from = range.from;
-    if (status == 416)
-        range.length = 0;
-    op_sign(op, 0);
-    op_end(op, E_OK, status, (size_t)range.length);
-    if (range.length)
-        http_reply_stream(op->r, status, op->out, op->out_count, range.length, get_source, cell);
-    else
-        http_reply(op->r, status, op->out, op->out_count, bytes_of("", 0));
+    cell->left = cell->status == 416 ? 0 : range.length;
+    get_first(cell, op->r);
 }

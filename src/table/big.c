@@ -100,7 +100,7 @@ bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms)
 {
     struct buf b;
 
-    buf_init(&b, a, 9);
+    buf_init(&b, a, BIG_TRASH_BYTES);
     buf_put_u8(&b, (uint8_t)kind);
     buf_put_u64(&b, (uint64_t)time_ms);
     return buf_bytes(&b);
@@ -108,9 +108,9 @@ bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms)
 
 bool big_trash_read(bytes value, enum trash_kind *kind, int64_t *time_ms)
 {
-    uint8_t k = value.len == 9 ? bytes_u8(value)[0] : 0;
+    uint8_t k = value.len == BIG_TRASH_BYTES ? bytes_u8(value)[0] : 0;
 
-    if (k != TRASH_ROW && k != TRASH_CELL)
+    if (k < TRASH_ROW || k > TRASH_ERASING)
         return false;
     *kind = (enum trash_kind)k;
     *time_ms = (int64_t)load_u64(bytes_u8(value) + 1);

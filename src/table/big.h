@@ -46,8 +46,11 @@ bytes big_trash_key(struct arena *a, const struct place *p, bytes cols, uint64_t
 /* What a trash record says: which kind of detached data, and since when nobody needs it. */
 enum trash_kind {
     TRASH_ROW = 1,  /* the cells of a wide row, and the chunks those refer to */
-    TRASH_CELL = 2, /* the chunks of one big cell, which may still be on its way */
+    TRASH_CELL = 2, /* the chunks of one big cell; where nobody else writes, it may be on its way */
+    TRASH_UPLOAD = 3,  /* the same, on its way; the time is when the writer renewed it (upload.h) */
+    TRASH_ERASING = 4, /* chunks that are being erased: nobody may add to them or publish them */
 };
+#define BIG_TRASH_BYTES 9
 bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms);
 bool big_trash_read(bytes value, enum trash_kind *kind, int64_t *time_ms);
 

@@ -2,7 +2,9 @@
  *
  * The cell is looked up once, when the reader is opened. One that stands apart is then marked as
  * used, so that its chunks stay whatever becomes of the row, and read by a thread of the pool, one
- * chunk ahead of the caller, past the cache and each verified. */
+ * chunk ahead of the caller, past the cache and each verified. Where other servers sweep too, the
+ * mark counts only if it came soon after the look (stream.h); so after a pause in between, we look
+ * again. */
 #include "table/route.h"
 #include "table/stream.h"
 
@@ -12,6 +14,7 @@
 #include "table/load.h"
 #include "table/meter.h"
 #include "table/name.h"
+#include "table/upload.h"
 #include "table/value.h"
 #include "table/visible.h"
 #include "table/wait.h"
@@ -34,7 +37,7 @@ struct wr_cell_reader {
     struct table *table;
     struct ctx c;
     struct job job;
-    bytes cols;
+    bytes cols, column;
     bytes value; /* of a cell that stands in its row */
     bool apart;
     struct big_ref ref;
@@ -70,30 +73,51 @@ static int find_cell(struct ctx *c, struct table *table, bytes column, int64_t n
                 BYTES_FMT(column));
 }
 
-static int load_cell(struct ctx *c, struct wr_cell_reader *r, const struct wr_cell_get *get,
-                     struct wr_cell *cell)
+/* The cell as it is now. */
+static int look(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
 {
-    bytes *column = ARENA_NEW(&c->arena, bytes);
+    struct load load = {.c = c,
+                        .table = r->table,
+                        .cols = r->cols,
+                        .view = VIEW_DURABLE,
+                        .columns = &r->column,
+                        .column_count = 1};
+
+    TRY(wait_load(&load));
+    return find_cell(c, r->table, r->column, clock_wall_ms(&r->db->clock), &load.row, cell);
+}
+
+/* The same, marked as used if it stands apart. */
+static int look_and_mark(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
+{
+    for (;;) {
+        int64_t began_ms = clock_mono_ms(&r->db->clock);
+
+        TRY(look(c, r, cell));
+        r->apart = cell->apart;
+        if (!cell->apart)
+            return E_OK;
+        TRY(big_read(c, cell, &r->ref));
+        streams_use_begin(r->db->streams, r->ref.id);
+        if (clock_mono_ms(&r->db->clock) - began_ms < upload_grace_ms() / 2)
+            return E_OK;
+        streams_use_end(r->db->streams, r->ref.id);
+        r->ref = (struct big_ref){0};
+    }
+}
+
+static int load_cell(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
+{
     struct access access = {.db = r->db,
                             .c = c,
                             .table = r->table,
                             .bucket = layout_bucket(&r->table->schema.place, r->cols),
                             .cols = r->cols,
                             .reads = 1};
-    struct load load = {.c = c,
-                        .table = r->table,
-                        .cols = r->cols,
-                        .view = VIEW_DURABLE,
-                        .columns = column,
-                        .column_count = 1};
-    int code;
+    int code = access_admit(&access, PARTITION_READ);
 
-    *column = get->column;
-    code = access_admit(&access, PARTITION_READ);
     if (!code)
-        code = wait_load(&load);
-    if (!code)
-        code = find_cell(c, r->table, get->column, clock_wall_ms(&r->db->clock), &load.row, cell);
+        code = look_and_mark(c, r, cell);
     if (!code) {
         access.read_bytes = big_cell_size(cell);
         access.read_units = meter_units((size_t)access.read_bytes);
@@ -113,8 +137,8 @@ static int reader_find(struct wr_cell_reader *r, const struct wr_cell_get *get,
     TRY(key_check_alone(c, &r->db->limits, &get->key, KEY_READ));
     TRY(stream_find_row(c, r->db, get->instance, get->table, &get->key, get->column, &r->table,
                         &r->cols));
-    TRY(load_cell(c, r, get, &cell));
-    r->apart = cell.apart;
+    r->column = arena_copy(&c->arena, get->column);
+    TRY(load_cell(c, r, &cell));
     *info = (struct wr_cell_info){.length = big_cell_size(&cell),
                                   .type = cell.value.type,
                                   .timestamp_ms = cell.timestamp_ms,
@@ -124,8 +148,6 @@ static int reader_find(struct wr_cell_reader *r, const struct wr_cell_get *get,
         EVP_Digest(r->value.ptr, r->value.len, info->sha256, NULL, EVP_sha256(), NULL);
         return E_OK;
     }
-    TRY(big_read(c, &cell, &r->ref));
-    streams_use_begin(r->db->streams, r->ref.id);
     memcpy(info->sha256, r->ref.sha256, sizeof(info->sha256));
     return E_OK;
 }
@@ -175,6 +197,27 @@ int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *get,
     return E_OK;
 }
 
+/* A chunk is missing. If the row has another cell by now, the others could not know that we read
+ * the old one: this server was out of touch with them for too long. */
+static int tell_missing(struct wr_cell_reader *r, struct slot *s)
+{
+    struct big_ref ref;
+    struct wr_cell cell;
+    struct ctx c;
+    bool same;
+
+    ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
+    same = look(&c, r, &cell) == E_OK && cell.apart && big_read(&c, &cell, &ref) == E_OK &&
+           ref.id == r->ref.id;
+    same |= c.code && c.code != E_NOT_EXIST; /* nobody knows */
+    ctx_release(&c);
+    if (same)
+        return big_chunk_open(&s->c, BYTES_NONE, &r->ref, s->number, &s->data);
+    return fail(&s->c, E_BUSY,
+                "The cell was replaced while it was read, and the old value removed; read it "
+                "again.");
+}
+
 static int slot_load(struct wr_cell_reader *r, struct slot *s)
 {
     const struct place *p = &r->table->schema.place;
@@ -185,7 +228,9 @@ static int slot_load(struct wr_cell_reader *r, struct slot *s)
 
     if (code)
         return code;
-    return big_chunk_open(&s->c, get.found ? get.value : BYTES_NONE, &r->ref, s->number, &s->data);
+    if (!get.found)
+        return tell_missing(r, s);
+    return big_chunk_open(&s->c, get.value, &r->ref, s->number, &s->data);
 }
 
 /* Reads the chunks that are wanted. */

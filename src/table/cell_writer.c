@@ -7,7 +7,8 @@
  * files). The last step is an ordinary UpdateRow whose cell is the reference to the chunks, under
  * the row's latch, with its condition; its batch puts the cell and removes the trash record. So at
  * any moment of a crash either the row has the old cell and the record says what to remove, or it
- * has the new one. A value of up to INLINE_BYTES goes into that UpdateRow itself.
+ * has the new one. A value of up to INLINE_BYTES goes into that UpdateRow itself. What keeps other
+ * servers from removing the chunks of an upload that takes long is in upload.h.
  *
  * A cell that a stream writes or reads is marked as used, so that the sweeper leaves its chunks
  * however long it takes. An upload whose outcome is unknown stays marked until the process ends:
@@ -27,17 +28,16 @@
 #include "table/key.h"
 #include "table/name.h"
 #include "table/reply_wait.h"
+#include "table/upload.h"
 #include "table/value.h"
 
 #include <inttypes.h>
 #include <openssl/evp.h>
 #include <stdio.h>
-#include <time.h>
 
 #define INLINE_BYTES ((uint64_t)1 << 20)
 #define GROUP_BYTES ((size_t)4 << 20) /* of chunks in one batch through the log */
-#define RETRY_PAUSE_MS 20
-#define RETRIES 1500 /* of a batch that storage is too busy for: 30 s */
+#define PUBLISH_TRIES 1000            /* while others change the row */
 
 struct wr_cell_writer {
     struct wr_db *db;
@@ -71,8 +71,10 @@ struct wr_cell_writer {
     void *done_arg;
 
     /* The pool's. */
-    bool begun;  /* the trash record is there */
-    bool unsure; /* nobody knows whether the cell is part of the row */
+    struct upload upload; /* its trash record */
+    bool complete;        /* all chunks are stored, and the request is made up */
+    int tries;            /* of publishing it */
+    bool unsure;          /* nobody knows whether the cell is part of the row */
     EVP_MD_CTX *sha256_ctx, *md5_ctx;
     uint8_t crc8;
     uint32_t number;
@@ -143,6 +145,7 @@ static void writer_init(struct wr_cell_writer *w, const struct wr_cell_put *put)
     w->crc8 = crc8_u32(w->crc8, (uint32_t)put->length);
     w->id = catalog_next_number(w->db->catalog);
     streams_use_begin(w->db->streams, w->id);
+    upload_init(&w->upload, w->db, w->table, w->cols, w->id);
 }
 
 int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *put,
@@ -197,7 +200,8 @@ static void writer_destroy(struct wr_cell_writer *w)
     struct wr_db *db = w->db;
 
     bulk_close(w->bulk);
-    if (!w->unsure)
+    /* Where others write, its record tells what became of it. */
+    if (!w->unsure || wr_is_shared(db))
         streams_use_end(db->streams, w->id);
     EVP_MD_CTX_free(w->sha256_ctx);
     EVP_MD_CTX_free(w->md5_ctx);
@@ -238,36 +242,10 @@ static int mark_detached(struct ctx *c, struct wr_cell_writer *w)
     return code ? fail_code(c, code) : E_OK;
 }
 
-/* Applies and waits, and tries again while storage is too busy. */
-static int apply_patiently(struct ctx *c, const struct table *t, const struct batch *batch)
-{
-    int code;
-
-    for (int i = 0; (code = route_apply_now(c, t, batch)) == E_BUSY && i < RETRIES; i++)
-        nanosleep(&(struct timespec){0, RETRY_PAUSE_MS * 1000000l}, NULL);
-    return code ? fail(c, code, "%s", err_info(code)->text) : E_OK;
-}
-
-/* `time_ms`: since when nobody needs the chunks; 0: they can go at once. */
-static int put_record(struct ctx *c, struct wr_cell_writer *w, int64_t time_ms)
-{
-    const struct place *p = &w->table->schema.place;
-    struct edits edits = {.arena = &c->arena};
-    struct batch batch = {.edit_count = 0};
-
-    edits_add(&edits, EDIT_PUT, big_trash_key(&c->arena, p, w->cols, w->id),
-              big_trash_value(&c->arena, TRASH_CELL, time_ms));
-    edits_mirror(&edits, 0, &w->table->schema);
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
-    return apply_patiently(c, w->table, &batch);
-}
-
 static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
 {
-    w->begun = true;
     TRY(mark_detached(c, w));
-    TRY(put_record(c, w, clock_wall_ms(&w->db->clock)));
+    TRY(upload_begin(c, &w->upload));
     (void)fault_hit(FAULT_cell_after_record);
     /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
      * in between, batches find their way. */
@@ -280,13 +258,8 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
 /* The chunks that were collected go through the log. */
 static int group_flush(struct ctx *c, struct wr_cell_writer *w)
 {
-    struct batch batch = {.edit_count = 0};
-    int code;
+    int code = w->edits.count ? upload_store(c, &w->upload, &w->edits) : E_OK;
 
-    edits_mirror(&w->edits, 0, &w->table->schema);
-    batch.edits = w->edits.items;
-    batch.edit_count = w->edits.count;
-    code = batch.edit_count ? apply_patiently(c, w->table, &batch) : E_OK;
     ctx_release(&w->group_c);
     ctx_init(&w->group_c, &w->db->clock, &w->db->log, NULL, 0);
     w->edits = (struct edits){.arena = &w->group_c.arena};
@@ -299,7 +272,7 @@ static int chunk_store(struct ctx *c, struct wr_cell_writer *w, uint8_t *chunk, 
     uint32_t number = w->number++;
     bytes value = bytes_of(chunk, BIG_CHUNK_HEAD + len);
 
-    if (!w->begun)
+    if (!w->upload.begun)
         TRY(writer_begin(c, w));
     big_chunk_seal(chunk, len, w->id, number);
     if (w->bulk)
@@ -392,7 +365,17 @@ static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
     w->cell.apart = true;
     if (w->attached)
         writer_take_place(w);
-    if (fault_hit(FAULT_cell_before_publish))
+    return E_OK;
+}
+
+/* The request may go, once more or for the first time. */
+static int writer_prepare(struct ctx *c, struct wr_cell_writer *w)
+{
+    if (!w->complete)
+        TRY(writer_complete(c, w));
+    w->complete = true;
+    TRY(upload_settle(c, &w->upload));
+    if (!w->is_inline && fault_hit(FAULT_cell_before_publish))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
     return E_OK;
 }
@@ -406,6 +389,20 @@ static void give_failure(struct wr_cell_writer *w)
     call_finish(call);
 }
 
+/* A guard failed: the row's, so that it is decided anew, or that on the record, which is seen when
+ * it is settled again. */
+static bool publish_again(struct wr_cell_writer *w, const struct wr_reply *reply)
+{
+    if (reply->code != E_CONFLICT || w->is_inline || !wr_is_shared(w->db) ||
+        ++w->tries >= PUBLISH_TRIES)
+        return false;
+    pthread_mutex_lock(&w->lock);
+    w->busy = true;
+    streams_submit(w->db->streams, &w->job);
+    pthread_mutex_unlock(&w->lock);
+    return true;
+}
+
 static void publish_done(void *arg, struct wr_reply *reply)
 {
     struct wr_cell_writer *w = arg;
@@ -413,6 +410,10 @@ static void publish_done(void *arg, struct wr_reply *reply)
     void *done_arg = w->done_arg;
 
     (void)fault_hit(FAULT_cell_after_publish);
+    if (publish_again(w, reply)) {
+        wr_reply_free(reply);
+        return;
+    }
     w->unsure = reply->code && wr_error_applied(reply->code) != 0;
     if (reply->code)
         writer_fail(w, reply->code, reply->message);
@@ -431,7 +432,7 @@ static void writer_publish(struct wr_cell_writer *w)
     pthread_mutex_lock(&w->lock);
     code = w->code;
     pthread_mutex_unlock(&w->lock);
-    if (!code && (code = writer_complete(&c, w)) != E_OK)
+    if (!code && (code = writer_prepare(&c, w)) != E_OK)
         writer_fail(w, code, c.text);
     ctx_release(&c);
     pthread_mutex_lock(&w->lock);
@@ -447,13 +448,7 @@ static void writer_publish(struct wr_cell_writer *w)
 /* Frees; what is stored and belongs to nobody can go at the next sweep. */
 static void writer_end(struct wr_cell_writer *w)
 {
-    struct ctx c;
-
-    if (w->begun && w->code && !w->unsure) {
-        ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
-        put_record(&c, w, 0); /* if it fails: after a restart, at the latest */
-        ctx_release(&c);
-    }
+    upload_end(&w->upload, w->code && !w->unsure);
     writer_destroy(w);
 }
 

@@ -11,6 +11,7 @@
 #include "table/stream.h"
 #include "table/sweep.h"
 #include "table/tally.h"
+#include "table/upload.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -209,6 +210,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->streams = streams_start();
     if (!db->streams)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for streams.");
+    db->uploads = uploads_start(db);
+    if (!db->uploads)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to renew uploads with.");
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
@@ -268,6 +272,7 @@ void wr_close(struct wr_db *db)
     size_watch_stop(db->sizes); /* jobs ask it */
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
+    uploads_stop(db->uploads);
     router_stop(db->router);
     tally_stop(db->tally);
     catalog_close(db->catalog);

@@ -21,6 +21,7 @@ struct size_watch;
 struct streams;
 struct sweeper;
 struct tally;
+struct uploads;
 
 struct wr_db {
     struct clock clock;
@@ -37,6 +38,7 @@ struct wr_db {
     struct catalog *catalog;
     struct sweeper *sweeper;
     struct streams *streams;
+    struct uploads *uploads;
     int64_t opened_ms; /* wall clock */
     struct rekeyer *rekeyer;
     struct balancer *balancer;

@@ -114,6 +114,7 @@ static void on_answers(void *arg, const struct answers *a)
     struct peers_ask *ask = arg;
 
     note_servers(ask->db, a);
+    ask->asked = a != NULL;
     if (a)
         take_answers(ask, a);
     ask->end(ask);
@@ -123,6 +124,7 @@ static void begin(struct peers_ask *ask)
 {
     ask->answers = NULL;
     ask->count = ask->silent = 0;
+    ask->asked = false;
     if (wr_is_shared(ask->db))
         engine_ask(ask->db->engine, question_text(ask->a, ask->question, ask->table, ask->more),
                    PEERS_WAIT_MS, on_answers, ask);

@@ -17,7 +17,8 @@
 #define PEER_QUESTIONS(X)                                                                          \
     X(HEAT, heat_answer)                                                                           \
     X(TRAFFIC, traffic_answer)                                                                     \
-    X(SIZES, sizes_answer)
+    X(SIZES, sizes_answer)                                                                         \
+    X(READERS, readers_answer)
 
 enum peer_question {
     PEERS_COUNT, /* how many there are */
@@ -39,6 +40,7 @@ struct peers_ask {
     bytes *answers;
     size_t count;
     size_t silent; /* servers that did not answer in time, or in another language */
+    bool asked;    /* false: nobody could be asked, so nothing is known of any */
 
     struct job job; /* the asking's own, as all below */
     void (*end)(struct peers_ask *ask);

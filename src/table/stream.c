@@ -2,6 +2,7 @@
 #include "table/stream.h"
 
 #include "table/key.h"
+#include "table/peers.h"
 
 #include <stdio.h>
 
@@ -85,6 +86,53 @@ bool streams_use(struct streams *s, uint64_t id)
         ;
     pthread_mutex_unlock(&s->lock);
     return u != NULL;
+}
+
+/* ---- the streams of other servers ---- */
+
+void readers_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                    struct buf *out)
+{
+    (void)c;
+    (void)t;
+    while (reader_left(in) >= 8) {
+        uint64_t id = read_u64(in);
+
+        if (streams_use(db->streams, id))
+            buf_put_u64(out, id);
+    }
+}
+
+void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
+                        struct stream_readers *out)
+{
+    struct peers_ask ask = {.question = PEERS_READERS, .db = t->db, .table = t, .a = &c->arena};
+    struct buf more;
+
+    *out = (struct stream_readers){.ids = ARENA_ARRAY(&c->arena, uint64_t, count + 1)};
+    if (!count || !wr_is_shared(t->db))
+        return;
+    buf_init(&more, &c->arena, 8 * count);
+    for (size_t i = 0; i < count; i++)
+        buf_put_u64(&more, ids[i]);
+    ask.more = buf_bytes(&more);
+    peers_ask_now(&ask);
+    out->silent = ask.silent || !ask.asked;
+    for (size_t i = 0; i < ask.count; i++) {
+        struct reader r = reader_of(ask.answers[i]);
+
+        while (reader_left(&r) >= 8 && out->count < count) /* one of them each, or in doubt all */
+            out->ids[out->count++] = read_u64(&r);
+        out->silent |= reader_left(&r) > 0;
+    }
+}
+
+bool stream_readers_have(const struct stream_readers *r, uint64_t id)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (r->ids[i] == id)
+            return true;
+    return false;
 }
 
 int stream_find_row(struct ctx *c, struct wr_db *db, bytes instance, bytes table_name,

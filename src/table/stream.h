@@ -1,6 +1,11 @@
 /* stream.h: what the streams of a database (widerow.h, "one cell as a stream") share: the threads
  * that hash and store for them, and which cells they use. cell_writer.c and cell_reader.c are the
- * streams. */
+ * streams.
+ *
+ * Who reads chunks marks them as used soon after the row that refers to them was read (the reader
+ * looks again if it took long). So once a cell has been out of its row for a grace, everybody who
+ * reads it has marked it, and nobody new will: the sweepers of all servers ask for marks before
+ * they erase. */
 #ifndef TABLE_STREAM_H
 #define TABLE_STREAM_H
 
@@ -21,6 +26,19 @@ void streams_submit(struct streams *s, struct job *job);
 bool streams_use(struct streams *s, uint64_t id);
 void streams_use_begin(struct streams *s, uint64_t id);
 void streams_use_end(struct streams *s, uint64_t id);
+
+/* Which chunks other servers over the same data read at the moment. */
+struct stream_readers {
+    uint64_t *ids; /* in the arena of who asked */
+    size_t count;
+    bool silent; /* some server gave no answer, and may read any of them */
+};
+
+/* Asks them about these ids of the table. Blocks, for PEERS_WAIT_MS at most; not for the threads
+ * for news. With no ids, or where there are no others: nobody reads them. */
+void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
+                        struct stream_readers *out);
+bool stream_readers_have(const struct stream_readers *r, uint64_t id);
 
 /* A value of so many bytes goes past the log. */
 #define CELL_BULK_BYTES_MIN ((uint64_t)16 << 20)

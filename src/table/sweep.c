@@ -1,5 +1,14 @@
+/* sweep.c
+ *
+ * Garbage where several processes share the data. Each of them sweeps, and any may be paused or die
+ * between two steps. So the chunks of a big cell go like this: the others are asked whether they
+ * read them; the record is turned into "erasing", guarded by what it was, after which nobody can
+ * publish the cell or add to it (upload.h); the chunks are erased; the record is removed, guarded.
+ * Whoever finds a record that says "erasing" goes on from there. Ids are never used again, so it
+ * does no harm to erase twice or late. */
 #include "table/sweep.h"
 
+#include "base/fault.h"
 #include "base/service.h"
 #include "table/big.h"
 #include "table/db.h"
@@ -9,11 +18,12 @@
 #include "table/peers.h"
 #include "table/route.h"
 #include "table/stream.h"
+#include "table/upload.h"
 #include "table/visible.h"
 #include "table/wait.h"
 
 #define SWEEP_EVERY_US 5000000
-#define TRASH_GRACE_MS 60000 /* a reader that saw the old head has finished by then */
+#define SILENT_GRACES 10 /* so long a server that gives no answer may be reading */
 #define PAGE_ITEMS 512
 #define PAGE_BYTES (1u << 20)
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
@@ -80,23 +90,50 @@ static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
     return route_erase_now(&s->c, s->table, &range);
 }
 
-/* A cell of a row that goes: its chunks, if it has any. E_BUSY: somebody reads them. */
-static int erase_apart(struct sweep *s, bytes cols, bytes value)
+/* Does somebody read these chunks, here or through another server? Garbage since time_ms. */
+static bool is_read(struct sweep *s, const struct stream_readers *others, uint64_t id,
+                    int64_t time_ms)
+{
+    return streams_use(s->db->streams, id) ||
+           (others->silent && time_ms + SILENT_GRACES * upload_grace_ms() > s->now_ms) ||
+           stream_readers_have(others, id);
+}
+
+/* The chunks that the cell of a row that goes refers to; 0: none. */
+static int apart_id(struct sweep *s, bytes value, uint64_t *id)
 {
     struct wr_cell cell = {0};
-    struct big_ref ref;
+    struct big_ref ref = {0};
 
     TRY(cell_decode(&s->c, value, &cell));
-    if (!cell.apart)
-        return E_OK;
-    TRY(big_read(&s->c, &cell, &ref));
-    if (streams_use(s->db->streams, ref.id))
-        return E_BUSY;
-    return erase_chunks(s, cols, ref.id);
+    if (cell.apart)
+        TRY(big_read(&s->c, &cell, &ref));
+    *id = ref.id;
+    return E_OK;
+}
+
+/* The chunks that these cells of a row that goes refer to. E_BUSY: somebody reads some. */
+static int erase_apart(struct sweep *s, bytes cols, const struct page *page, int64_t time_ms)
+{
+    uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
+    struct stream_readers others;
+    size_t n = 0;
+
+    for (size_t i = 0; i < page->count; i++) {
+        TRY(apart_id(s, page->items[i].value, &ids[n]));
+        n += ids[n] != 0;
+    }
+    stream_readers_ask(&s->c, s->table, ids, n, &others);
+    for (size_t i = 0; i < n; i++)
+        if (is_read(s, &others, ids[i], time_ms))
+            return E_BUSY;
+    for (size_t i = 0; i < n; i++)
+        TRY(erase_chunks(s, cols, ids[i]));
+    return E_OK;
 }
 
 /* Removes the cells under `id`, the chunks they refer to before them, and then the record. */
-static int empty_row(struct sweep *s, bytes record_key)
+static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
 {
     bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
     bytes cols = bytes_of(rest.ptr, rest.len - 8);
@@ -116,10 +153,9 @@ static int empty_row(struct sweep *s, bytes record_key)
         struct edits edits = {.arena = &s->c.arena};
 
         TRY(read_page(s, VIEW_LATEST, &range, &page));
-        for (size_t i = 0; i < page.count; i++) {
-            TRY(erase_apart(s, cols, page.items[i].value));
+        TRY(erase_apart(s, cols, &page, time_ms));
+        for (size_t i = 0; i < page.count; i++)
             edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
-        }
         if (!page.more)
             edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
         else
@@ -129,51 +165,108 @@ static int empty_row(struct sweep *s, bytes record_key)
     return E_OK;
 }
 
-/* Removes the chunks of a big cell that is replaced, or was never finished, and then the record. */
-static int empty_cell(struct sweep *s, bytes record_key)
+static uint64_t record_id(bytes key)
 {
-    bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
-    bytes cols = bytes_of(rest.ptr, rest.len - 8);
-    uint64_t id = load_u64_be(bytes_u8(rest) + cols.len);
-    struct edits edits = {.arena = &s->c.arena};
+    return load_u64_be(bytes_u8(key) + key.len - 8);
+}
 
-    if (streams_use(s->db->streams, id))
-        return E_BUSY;
-    TRY(erase_chunks(s, cols, id));
-    edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
-    return apply_edits(s, &edits);
+/* Gives the record the value `to` (ptr NULL: removes it), unless it is not what we saw. */
+static int change_record(struct sweep *s, const struct kv *seen, bytes to)
+{
+    struct edit edit = {to.ptr ? EDIT_PUT : EDIT_DELETE, seen->key, to};
+    struct guard guard = {seen->key, seen->value, false};
+    struct batch batch = {.guards = &guard,
+                          .guard_count = wr_is_shared(s->db),
+                          .edits = &edit,
+                          .edit_count = 1,
+                          .frees = true};
+
+    return route_apply_now(&s->c, s->table, &batch);
+}
+
+/* Removes the chunks of a big cell that is replaced, or was never finished, and then the record. */
+static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind)
+{
+    bytes rest = bytes_skip(kv->key, KEY_PREFIX_BYTES);
+    struct kv now = *kv;
+
+    if (wr_is_shared(s->db) && kind != TRASH_ERASING) {
+        now.value = big_trash_value(&s->c.arena, TRASH_ERASING, s->now_ms);
+        TRY(change_record(s, kv, now.value));
+    }
+    (void)fault_hit(FAULT_garbage_taken);
+    TRY(erase_chunks(s, bytes_of(rest.ptr, rest.len - 8), record_id(kv->key)));
+    (void)fault_hit(FAULT_garbage_erased);
+    return change_record(s, &now, BYTES_NONE);
 }
 
 /* Whoever could look at the data has finished: by time, or because the process that had them open
  * has ended and nobody else is there. */
-static bool trash_is_due(const struct sweep *s, int64_t time_ms)
+static bool trash_is_due(const struct sweep *s, enum trash_kind kind, int64_t time_ms)
 {
-    return time_ms + TRASH_GRACE_MS <= s->now_ms ||
+    return kind == TRASH_ERASING || time_ms + upload_grace_ms() <= s->now_ms ||
            (!wr_is_shared(s->db) && time_ms < s->db->opened_ms);
 }
 
-static int sweep_record(struct sweep *s, const struct kv *kv)
+static bool read_record(const struct sweep *s, const struct kv *kv, enum trash_kind *kind,
+                        int64_t *time_ms)
+{
+    return big_trash_read(kv->value, kind, time_ms) && kv->key.len >= KEY_PREFIX_BYTES + 8 &&
+           trash_is_due(s, *kind, *time_ms);
+}
+
+/* Is somebody at work with the chunks? What was never published nobody reads, and what is on its
+ * way through another server guards its record. */
+static bool is_used(struct sweep *s, const struct stream_readers *others, enum trash_kind kind,
+                    uint64_t id, int64_t time_ms)
+{
+    return kind == TRASH_CELL     ? is_read(s, others, id, time_ms)
+           : kind == TRASH_UPLOAD ? streams_use(s->db->streams, id)
+                                  : false;
+}
+
+static int sweep_record(struct sweep *s, const struct stream_readers *others, const struct kv *kv)
 {
     enum trash_kind kind;
     int64_t time_ms;
     int code;
 
-    if (!big_trash_read(kv->value, &kind, &time_ms) || !trash_is_due(s, time_ms) ||
-        kv->key.len < KEY_PREFIX_BYTES + 8)
+    if (!read_record(s, kv, &kind, &time_ms))
         return E_OK;
-    code = kind == TRASH_ROW ? empty_row(s, kv->key) : empty_cell(s, kv->key);
-    return code == E_BUSY ? E_OK : code; /* the next sweep */
+    if (kind == TRASH_ROW)
+        code = empty_row(s, kv->key, time_ms);
+    else if (is_used(s, others, kind, record_id(kv->key), time_ms))
+        code = E_BUSY;
+    else
+        code = empty_cell(s, kv, kind);
+    return code == E_BUSY || code == E_GUARD ? E_OK : code; /* the next sweep */
+}
+
+/* Asks the others once for all replaced cells of a page. */
+static void ask_page(struct sweep *s, const struct page *page, struct stream_readers *others)
+{
+    uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
+    enum trash_kind kind;
+    int64_t time_ms;
+    size_t n = 0;
+
+    for (size_t i = 0; i < page->count; i++)
+        if (read_record(s, &page->items[i], &kind, &time_ms) && kind == TRASH_CELL)
+            ids[n++] = record_id(page->items[i].key);
+    stream_readers_ask(&s->c, s->table, ids, n, others);
 }
 
 static int sweep_trash(struct sweep *s, size_t bucket)
 {
     struct key_range range = kind_range(s, bucket, KIND_TRASH);
     struct page page = {.more = true};
+    struct stream_readers others;
 
     for (int n = 0; page.more && n < TRASH_PAGES; n++) {
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        ask_page(s, &page, &others);
         for (size_t i = 0; i < page.count; i++)
-            TRY(sweep_record(s, &page.items[i]));
+            TRY(sweep_record(s, &others, &page.items[i]));
         if (page.count)
             range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
     }

@@ -24,6 +24,7 @@
 #include "table/change.h"
 #include "table/meter.h"
 #include "table/route.h"
+#include "table/upload.h"
 #include "table/write_own.h"
 
 #define GROUP_BYTES_MAX (8u << 20)
@@ -140,6 +141,15 @@ static void group_rerouted(struct route_wait *w, int code)
     group_done(PORT_CONTAINER(w, struct group, wait), code ? code : E_GUARD);
 }
 
+/* The cell of an upload whose last step this is (cell_writer.c), or NULL. */
+static const struct wr_cell *published(const struct write_op *op)
+{
+    const struct wr_row *row = &op->rows[0].change->row;
+
+    return op->row_count == 1 && row->cell_count == 1 && row->cells[0].apart ? &row->cells[0]
+                                                                             : NULL;
+}
+
 static bool group_park(struct group *g)
 {
     const struct table *t = g->op->tables[g->op->rows[g->first].table_at].table;
@@ -162,7 +172,8 @@ static void group_done(void *arg, int code)
 
     if (code == E_PARTITION && group_park(g))
         return;
-    if (code == E_GUARD && op->round < ROUNDS_MAX) {
+    /* An upload finds out first whether it is its own record that was changed. */
+    if (code == E_GUARD && op->round < ROUNDS_MAX && !published(op)) {
         atomic_store(&op->again, true); /* its rows stay to do */
     } else {
         /* Somebody was faster each time. */
@@ -181,10 +192,13 @@ static void group_done(void *arg, int code)
     write_release(op);
 }
 
-/* What the rows of the pending group were decided on, one guard a row that is stored. */
+/* What the rows of the pending group were decided on, one guard a row that is stored; and the
+ * record of a cell that is published. */
 static void add_guards(struct write_op *op, struct batch *b)
 {
-    struct guard *guards = ARENA_ARRAY(&op->call->c.arena, struct guard, op->at - op->group_first);
+    struct arena *a = &op->call->c.arena;
+    struct guard *guards = ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1);
+    const struct wr_cell *cell = published(op);
 
     for (size_t i = op->group_first; i < op->at; i++) {
         const struct get *head = &op->rows[i].load.get;
@@ -192,6 +206,10 @@ static void add_guards(struct write_op *op, struct batch *b)
         if (op->rows[i].todo && op->rows[i].loading && head->key.ptr && !head->code)
             guards[b->guard_count++] = (struct guard){head->key, head->value, !head->found};
     }
+    if (cell && b->edit_count)
+        b->guard_count += upload_guard(
+            a, op->call->db, &op->tables[op->rows[0].table_at].table->schema.place,
+            op->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
     b->guards = guards;
 }
 
