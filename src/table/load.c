@@ -2,12 +2,19 @@
  *
  * A wide row is read by ranges: one range for all cells, or one for each wanted column, up to
  * SCAN_RANGES of them in one scan. Each page holds a bounded number of cells, so memory grows only
- * with what the caller asked for. Big cells are put together behind that. What one scan reads is
- * one point in time; a row that takes several (many cells, large ones, many columns) may change
- * between them. */
+ * with what the caller asked for. Big cells are put together behind that; their chunks never
+ * change.
+ *
+ * Several scans are one moment by a snapshot. It is taken when the head has shown a wide row, and
+ * the head is read again with it; rows that are not wide cost nothing more. When storage is
+ * reopened under it, all is read once more from the head on. An engine without snapshots reads the
+ * head in one operation with each page of cells: its id and stamp name a state of the row. If the
+ * first page comes with another state, that one is loaded; if a later one does, the load begins
+ * again. Under VIEW_LATEST the caller sees to it: it holds the row's latch, or guards the head. */
 #include "table/load.h"
 
 #include "base/limit.h"
+#include "table/db.h"
 #include "table/key.h"
 #include "table/route.h"
 
@@ -97,12 +104,51 @@ static int add_cell(struct load *l, const struct kv *kv)
     return E_OK;
 }
 
+/* Nothing of the row was read yet but its head. */
+static void forget_cells(struct load *l)
+{
+    l->row.cells = NULL;
+    l->row.cell_count = l->capacity = l->loaded_bytes = 0;
+    l->next = BYTES_NONE;
+    l->range_at = 0;
+    l->begun = false;
+    l->column_count = l->column_count_asked;
+}
+
+/* Looks at the head that came with the cells. *same: they belong to the row as it was begun; else
+ * what was loaded is forgotten, and the row is the new head. */
+static int take_head(struct load *l, const struct page *page, bool *same)
+{
+    struct row head = {0};
+
+    if (page->count)
+        TRY(row_decode(l->c, page->items[0].value, &head));
+    *same = head.there && head.wide && head.id == l->row.id &&
+            (head.stamp == l->row.stamp || !l->begun);
+    if (*same) {
+        l->row.stamp = head.stamp;
+        l->row.marker_ms = head.marker_ms;
+        return E_OK;
+    }
+    l->restarts += l->begun;
+    forget_cells(l);
+    l->row = head;
+    if (head.wide)
+        make_ranges(l);
+    return E_OK;
+}
+
 /* Takes the pages of the scan, one a range, up to the first range that goes on. */
 static int take_pages(struct load *l)
 {
     bool whole = true;
 
-    for (size_t p = 0; p < l->scan.range_count && whole && !l->next.ptr; p++) {
+    if (l->guarded) {
+        TRY(take_head(l, &l->pages[0], &whole));
+        if (!whole)
+            return E_OK;
+    }
+    for (size_t p = l->guarded; p < l->scan.range_count && whole && !l->next.ptr; p++) {
         const struct page *page = &l->pages[p];
 
         for (size_t i = 0; i < page->count && !l->next.ptr; i++)
@@ -113,6 +159,7 @@ static int take_pages(struct load *l)
         else
             l->ranges[l->range_at].start =
                 key_after(&l->c->arena, page->items[page->count - 1].key);
+        l->begun = true;
     }
     if (l->c->arena.cap && l->c->arena.used > l->c->arena.cap)
         return fail_code(l->c, E_MEMORY);
@@ -135,31 +182,58 @@ static void scan_done(struct scan *s)
     l->done(l);
 }
 
-static int ask_head(struct load *l)
+static bytes head_key(struct load *l)
 {
     struct buf key;
 
     buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
     layout_put_key(&key, &l->table->schema.place, KIND_HEAD, l->cols);
-    l->get =
-        (struct get){.key = buf_bytes(&key), .view = l->view, .early = l->early, .done = get_done};
+    return buf_bytes(&key);
+}
+
+static int ask_head(struct load *l)
+{
+    l->get = (struct get){.key = head_key(l),
+                          .view = l->view,
+                          .snapshot = l->snapshot,
+                          .early = l->early,
+                          .done = get_done};
     l->state = LOAD_HEAD;
     return route_get(l->c, l->table, &l->get);
+}
+
+/* The ranges of the next scan: of the columns that are left, and in front of them the head. */
+static const struct key_range *scan_ranges(struct load *l, size_t *count)
+{
+    size_t left = l->column_count - l->range_at;
+    struct key_range *ranges;
+
+    *count = left < SCAN_RANGES ? left : SCAN_RANGES;
+    if (!l->guarded)
+        return &l->ranges[l->range_at];
+    ranges = ARENA_ARRAY(&l->c->arena, struct key_range, *count + 1);
+    ranges->start = head_key(l);
+    ranges->end = key_after(&l->c->arena, ranges->start);
+    memcpy(ranges + 1, &l->ranges[l->range_at], sizeof(*ranges) * *count);
+    ++*count;
+    return ranges;
 }
 
 /* The wanted columns in one scan, which is one point in time: an update of two columns is seen
  * whole or not at all. */
 static int ask_cells(struct load *l)
 {
-    size_t left = l->column_count - l->range_at;
+    size_t count;
+    const struct key_range *ranges = scan_ranges(l, &count);
 
     l->scan = (struct scan){.view = l->view,
-                            .ranges = &l->ranges[l->range_at],
-                            .range_count = left < SCAN_RANGES ? left : SCAN_RANGES,
+                            .snapshot = l->snapshot,
+                            .ranges = ranges,
+                            .range_count = count,
                             .items_max = PAGE_CELLS,
                             .bytes_max = PAGE_BYTES,
                             .done = scan_done};
-    l->pages = ARENA_ARRAY(&l->c->arena, struct page, l->scan.range_count);
+    l->pages = ARENA_ARRAY(&l->c->arena, struct page, count);
     l->scan.pages = l->pages;
     l->state = LOAD_CELLS;
     return route_scan(l->c, l->table, &l->scan);
@@ -168,8 +242,27 @@ static int ask_cells(struct load *l)
 void load_from_head(struct load *l, const struct row *head)
 {
     l->row = *head;
+    l->column_count_asked = l->column_count;
+    l->guarded = l->view == VIEW_DURABLE && !l->snapshot;
     make_ranges(l);
     l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
+}
+
+/* The head is of a wide row. At VIEW_DURABLE it is read again at the moment of the cells. */
+static int begin_cells(struct load *l)
+{
+    if (l->view == VIEW_DURABLE && !l->snapshot) {
+        TRY(engine_snapshot(l->c, l->table->db->engine, NULL, &l->own));
+        l->snapshot = l->own;
+        if (l->own) {
+            l->row = (struct row){0};
+            l->state = LOAD_START;
+            return E_OK;
+        }
+        l->guarded = true;
+    }
+    make_ranges(l);
+    return E_OK;
 }
 
 /* Takes what was asked for, if anything was; E_OK when the row is complete. */
@@ -182,9 +275,7 @@ static int load_take(struct load *l)
         if (!l->get.found)
             return E_OK;
         TRY(row_decode(l->c, l->get.value, &l->row));
-        if (l->row.wide)
-            make_ranges(l);
-        break;
+        return l->row.wide ? begin_cells(l) : E_OK;
     case LOAD_CELLS:
         if (l->scan.code)
             return fail(l->c, l->scan.code, "%s", err_info(l->scan.code)->text);
@@ -248,6 +339,7 @@ static int ask_chunk(struct load *l)
     l->get = (struct get){
         .key = big_chunk_key(&l->chunk->arena, p, l->cols, l->whole.id, l->whole_number),
         .view = l->view,
+        .snapshot = l->snapshot,
         .once = true,
         .done = get_done};
     l->state = LOAD_CHUNK;
@@ -296,15 +388,56 @@ static int load_whole(struct load *l)
     return E_OK;
 }
 
-int load_run(struct load *l)
+static int load_steps(struct load *l)
 {
-    if (l->state == LOAD_START)
-        TRY(ask_head(l));
     while (l->state != LOAD_CHUNK) {
+        if (l->state == LOAD_START)
+            TRY(ask_head(l));
         TRY(load_take(l));
+        if (l->state == LOAD_START)
+            continue;
         if (!l->row.wide || l->range_at >= l->column_count)
             break;
         TRY(ask_cells(l));
     }
     return l->whole_versions ? load_whole(l) : E_OK;
+}
+
+static void own_release(struct load *l)
+{
+    if (!l->own)
+        return;
+    snapshot_release(l->own);
+    l->own = l->snapshot = NULL;
+}
+
+/* Its snapshot was revoked: once more from the head on. */
+static void begin_again(struct load *l)
+{
+    own_release(l);
+    ctx_clear(l->c);
+    if (l->chunk)
+        ctx_clear(l->chunk);
+    forget_cells(l);
+    l->row = (struct row){0};
+    l->whole_at = 0;
+    l->whole_bytes = NULL;
+    l->state = LOAD_START;
+    l->again = true;
+}
+
+int load_run(struct load *l)
+{
+    int code;
+
+    if (l->state == LOAD_START)
+        l->column_count_asked = l->column_count;
+    code = load_steps(l);
+    if (code == E_BUSY && l->own && l->own->revoked && !l->again) {
+        begin_again(l);
+        code = load_steps(l);
+    }
+    if (code != E_LATER)
+        own_release(l);
+    return code;
 }

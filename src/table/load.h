@@ -1,5 +1,9 @@
 /* load.h: a row from the engine: its head, and of a wide row the cells that are wanted.
  *
+ * A load at VIEW_DURABLE shows the row as it was at one moment, however many scans it takes: at
+ * that of a snapshot where the engine gives them; else each scan reads the head again in the same
+ * operation, and the load begins again when another state of the row is found.
+ *
  * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
  * calling load_run() again gives the answer. It uses the arena of the context it was begun with,
  * from one thread at a time. */
@@ -16,7 +20,8 @@ struct load {
     const struct table *table;
     bytes cols; /* the key columns, encoded */
     enum engine_view view;
-    bool early; /* the caller minds get.rests_on */
+    struct snapshot *snapshot; /* the caller's; NULL: the load takes one if the row is wide */
+    bool early;                /* the caller minds get.rests_on */
     void (*done)(struct load *l);
 
     /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL:
@@ -38,6 +43,12 @@ struct load {
 
     /* Progress. */
     int state;
+    struct snapshot *own;      /* what `snapshot` is then */
+    bool again;                /* it was revoked once, and the load begun again */
+    bool guarded;              /* each scan reads the head, in front of the cells */
+    bool begun;                /* some cells were taken */
+    int restarts;              /* that a changed head made */
+    size_t column_count_asked; /* column_count as the caller gave it */
     struct get get;
     struct scan scan;
     struct key_range *ranges;

@@ -1,8 +1,8 @@
 /* merge.c
  *
  * A binary heap of streams. When a stream has given its last row of a page and goes on, it is dry:
- * it is read on before the next row is chosen. At the start all are, and are read in one scan,
- * which is one point in time.
+ * it is read on before the next row is chosen. At the start all are, and are read in one scan. With
+ * a snapshot all that is read is one point in time.
  *
  * How much to read of each. With the rows spread evenly, n more rows mean about n / streams from
  * each, give or take the square root of that; so each is asked for its share and twice the
@@ -101,6 +101,7 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
     for (size_t i = 0; i < m->dry_count; i++)
         ranges[i] = m->streams[m->dry[i]].range;
     m->scan = (struct scan){.view = m->view,
+                            .snapshot = m->snapshot,
                             .ranges = ranges,
                             .range_count = m->dry_count,
                             .backward = m->backward,

@@ -21,6 +21,8 @@ struct merge {
     struct ctx *c; /* keys and values live in its arena */
     const struct table *table;
     enum engine_view view;
+    struct snapshot
+        *snapshot; /* all streams are read at it; NULL: each scan is a moment of its own */
     bool backward;
     void (*done)(struct merge *m);
 
@@ -36,8 +38,8 @@ struct merge {
 };
 
 /* Between two bounds of logical keys, each INF columns and values; backward `start` is the upper
- * end. The start counts, the end does not. Fills in all but c, table, view, backward and done,
- * which the caller has set. */
+ * end. The start counts, the end does not. Fills in all but c, table, view, snapshot, backward and
+ * done, which the caller has set. */
 void merge_start(struct merge *m, const struct place *p, const struct wr_key *start,
                  const struct wr_key *end);
 

@@ -5,6 +5,10 @@
  * scanned rows, the cap on scanned bytes. One head more than needed is always asked for, so that
  * "next" names a row that is there, and is left out when there is none.
  *
+ * Where the engine gives snapshots, a page and its wide rows are read at one, unless one walk of
+ * the engine and rows in one piece make do with less. When storage is reopened meanwhile, the page
+ * ends at the row it has come to; if it has none yet, all is read once more.
+ *
  * Rows that are handed over one by one (wr_get_range.on_row) are decoded in memory that the next
  * row uses again, which stays in the processor's caches. And where the engine can, a walk that
  * needs no merge goes straight through its blocks, without a copy of keys and values (walk_direct).
@@ -38,6 +42,7 @@ struct range_op {
     struct visit visit;
     int visit_code;
     bool visit_full;
+    bool visit_again; /* the walk begins once more */
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
@@ -45,6 +50,10 @@ struct range_op {
     size_t scanned_bytes; /* as capacity counts them */
 
     struct merge merge;
+    const struct wr_key *start, *end; /* as asked for */
+    struct snapshot *snapshot;        /* of the page; NULL: none, or none yet */
+    bool again;                       /* it was revoked, and the walk begun again */
+    bool cut;                         /* it was revoked, and the page ends before the next row */
 
     struct load load;
     bool loading;
@@ -259,12 +268,15 @@ static struct wr_row *add_row(struct range_op *op)
     return &op->rows[op->row_count];
 }
 
-static void load_start(struct range_op *op, bytes head_key, const struct row *head)
+static int load_start(struct range_op *op, bytes head_key, const struct row *head)
 {
+    if (op->direct && !op->snapshot)
+        TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
     op->load = (struct load){.c = op->row_c,
                              .table = op->table,
                              .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
+                             .snapshot = op->snapshot,
                              .done = load_done,
                              .columns = op->selection.columns,
                              .column_count = op->selection.column_count,
@@ -273,6 +285,7 @@ static void load_start(struct range_op *op, bytes head_key, const struct row *he
                              .whole_versions = selection_versions(&op->selection)};
     load_from_head(&op->load, head);
     op->loading = true;
+    return E_OK;
 }
 
 static int take_row(struct range_op *op, const struct kv *kv)
@@ -286,7 +299,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
         TRY(op->to ? view_key(op, kv->key) : read_key(op, c, kv->key));
         TRY(row_decode(c, kv->value, &row));
         if (row.wide)
-            load_start(op, kv->key, &row);
+            TRY(load_start(op, kv->key, &row));
     }
     if (op->loading) {
         TRY(load_run(&op->load));
@@ -323,7 +336,7 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
 {
     struct ctx *c = &op->call->c;
 
-    *full = page_full(op);
+    *full = op->cut || page_full(op);
     if (*full || op->loading || !enter_partition(op, kv->key))
         return E_OK;
     if (!op->scanned)
@@ -333,21 +346,66 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
     return E_OK;
 }
 
-/* *full: there are more rows, and op->key is the next one. */
+/* Did the walk fail only because its snapshot was revoked? Then it goes on: from the beginning if
+ * it has taken no row (`again`), else to the end of the page, before the next row (`cut`). */
+static bool walk_revoked(struct range_op *op, int code)
+{
+    if (code != E_BUSY || !op->snapshot || !op->snapshot->revoked || op->again || op->cut)
+        return false;
+    ctx_clear(&op->call->c);
+    ctx_clear(op->row_c);
+    if (op->to)
+        row_memory_reuse(op);
+    op->loading = false;
+    snapshot_release(op->snapshot);
+    op->snapshot = op->merge.snapshot = NULL;
+    op->again = !op->scanned;
+    op->cut = !op->again;
+    return true;
+}
+
+/* A snapshot for all streams, where the engine gives them. */
+static int merge_pin(struct range_op *op)
+{
+    TRY(engine_snapshot(&op->call->c, op->call->db->engine, NULL, &op->snapshot));
+    op->merge.snapshot = op->snapshot;
+    return E_OK;
+}
+
+/* The next head is taken. *full: there are more rows, and op->key is the next one. *ended: there
+ * are none. */
+static int step(struct range_op *op, bool *full, bool *ended)
+{
+    const struct kv *head;
+
+    TRY(next_head(op, &head));
+    *ended = !head;
+    if (!head)
+        return E_OK;
+    TRY(row_fits(op, head, full));
+    if (*full)
+        return read_key(op, &op->call->c, head->key);
+    TRY(take_row(op, head));
+    merge_pop(&op->merge);
+    return E_OK;
+}
+
 static int run(struct range_op *op, bool *full)
 {
-    for (;;) {
-        const struct kv *head;
+    bool ended = false;
 
-        TRY(next_head(op, &head));
-        if (!head)
-            return E_OK;
-        TRY(row_fits(op, head, full));
-        if (*full)
-            return read_key(op, &op->call->c, head->key);
-        TRY(take_row(op, head));
-        merge_pop(&op->merge);
+    while (!*full && !ended) {
+        int code = step(op, full, &ended);
+
+        if (!code)
+            continue;
+        if (code == E_LATER || !walk_revoked(op, code))
+            return code;
+        TRY(merge_pin(op));
+        if (op->again)
+            merge_start(&op->merge, &op->table->schema.place, op->start, op->end);
     }
+    return E_OK;
 }
 
 static bool take_item(struct visit *v, bytes key, bytes value)
@@ -356,33 +414,50 @@ static bool take_item(struct visit *v, bytes key, bytes value)
     struct ctx *c = &op->call->c;
 
     op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
+    if (op->visit_code == E_OK && !op->visit_full) {
+        op->visit_code = take_row(op, &(struct kv){key, value});
+        if (PORT_LIKELY(op->visit_code == E_OK))
+            return true;
+        if (!walk_revoked(op, op->visit_code))
+            return false;
+        op->visit_code = E_OK;
+        op->visit_full = op->cut;
+        op->visit_again = op->again;
+    }
     if (op->visit_code == E_OK && op->visit_full)
         op->visit_code = read_key(op, c, key);
-    else if (op->visit_code == E_OK)
-        op->visit_code = take_row(op, &(struct kv){key, value});
-    return op->visit_code == E_OK && !op->visit_full;
+    return false;
 }
 
-/* One stream, whose rows are handed over: no row is copied on its way. *full as for run(). */
+/* One stream, whose rows are handed over: no row is copied on its way. *full as for step(). */
 static int walk_direct(struct range_op *op, bool *full)
 {
-    int code;
-
-    op->visit = (struct visit){.partition = op->table->schema.place.id,
-                               .range = op->merge.streams[0].range,
-                               .backward = op->backward,
-                               .take = take_item};
-    code = engine_visit(&op->call->c, op->call->db->engine, &op->visit);
+    do {
+        op->visit = (struct visit){.partition = op->table->schema.place.id,
+                                   .range = op->merge.streams[0].range,
+                                   .backward = op->backward,
+                                   .take = take_item};
+        op->visit_again = false;
+        TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
+    } while (op->visit_again);
     *full = op->visit_full;
-    return code ? code : op->visit_code;
+    return op->visit_code;
+}
+
+static int walk_steps(struct range_op *op, bool *full)
+{
+    if (op->direct)
+        return walk_direct(op, full);
+    if (!op->snapshot)
+        TRY(merge_pin(op));
+    return run(op, full);
 }
 
 static void walk(struct range_op *op)
 {
     bool full = false;
-    int code = op->direct ? walk_direct(op, &full) : run(op, &full);
 
-    if (code != E_LATER)
+    if (walk_steps(op, &full) != E_LATER)
         op_finish(op, full, &op->key);
 }
 
@@ -414,6 +489,8 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     struct wr_range_result *r = &call->reply.range;
 
     row_memory_close(op);
+    snapshot_release(op->snapshot);
+    op->snapshot = NULL;
     if (op->access.partition)
         note_partition(op);
     if (!call->c.code) {
@@ -475,6 +552,8 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
                                .view = VIEW_DURABLE,
                                .backward = op->backward,
                                .done = merge_done};
+    op->start = start;
+    op->end = end;
     merge_start(&op->merge, &op->table->schema.place, start, end);
     op->direct =
         op->to && op->merge.stream_count == 1 && engine_caps(call->db->engine) & ENGINE_VISITS;
