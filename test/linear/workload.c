@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <time.h>
 
+#define FILL_NAME "vf%05d"
+#define FILL_CELLS 1000 /* of one change */
+#define FILL_ROWS 200
+#define RANGE_BYTES_MAX 800000 /* a page of a group must fit */
+
 static const char *const names[COLUMNS] = {"v", "w", "n"};
 
 static int64_t now_ns(void)
@@ -54,6 +59,8 @@ static void choose_change(struct worker *k, int group, int row, struct change *c
     uint64_t what = rng_below(r, 100);
     bool compares = rng_below(r, 100) < 45;
 
+    if (k->w->conf.filling.columns)
+        what = 25 + what % 61; /* updates alone */
     *c = (struct change){.row = (uint8_t)row, .type = CHANGE_UPDATE};
     if (what < 25) {
         c->type = CHANGE_PUT;
@@ -84,10 +91,17 @@ static void choose_change(struct worker *k, int group, int row, struct change *c
     }
 }
 
-static enum plan_kind choose_kind(struct rng *r)
+static enum plan_kind choose_kind(struct worker *k)
 {
-    uint64_t what = rng_below(r, 100);
+    const struct filling *f = &k->w->conf.filling;
+    uint64_t what = rng_below(&k->rng, 100);
 
+    if (f->rows && what < 33)
+        what = 40; /* ranges are what is filled */
+    if ((long)f->columns * f->column_bytes * GROUP_ROWS > RANGE_BYTES_MAX && what < 48)
+        what = 0;
+    if (f->apart && what >= 88)
+        what = 50;
     return what < 33   ? PLAN_GET
            : what < 40 ? PLAN_BATCH_GET
            : what < 48 ? PLAN_RANGE
@@ -137,7 +151,7 @@ static void plan_make(struct worker *k, struct plan *p)
     int group = choose_group(k), row = (int)rng_below(r, GROUP_ROWS);
     uint8_t columns = choose_columns(r);
 
-    p->kind = choose_kind(r);
+    p->kind = choose_kind(k);
     p->count = 0;
     if (p->kind <= PLAN_RANGE && k->last.count && rng_below(r, 3) == 0) {
         group = k->last.ops[0].group;
@@ -186,28 +200,52 @@ static void plan_make(struct worker *k, struct plan *p)
 
 /* ---- the model's terms to widerow.h */
 
-static const struct wr_key *make_key(struct arena *a, int group, int row)
+/* Row -1 is the group's lower bound, GROUP_ROWS its upper one. */
+static const struct wr_key *make_key(struct worker *k, struct arena *a, int group, int row)
 {
+    const struct filling *f = &k->w->conf.filling;
     struct wr_key_column *c = ARENA_ARRAY(a, struct wr_key_column, 2);
     struct wr_key *key = ARENA_NEW(a, struct wr_key);
+    bool bound = row < 0 || row >= GROUP_ROWS;
 
+    if (f->apart) {
+        group = (group * GROUP_ROWS + (row < 0 ? 0 : row)) * (f->rows + 1);
+        row = bound ? -1 : 0;
+    }
     c[0] = (struct wr_key_column){BYTES_LIT("g"), {.type = WR_BIGINT, .integer = group}};
-    c[1] = (struct wr_key_column){BYTES_LIT("r"), {.type = WR_BIGINT, .integer = row}};
-    if (row < 0)
-        c[1].value.type = WR_INF_MIN;
-    if (row >= GROUP_ROWS)
-        c[1].value.type = WR_INF_MAX;
+    c[1] = (struct wr_key_column){BYTES_LIT("r"),
+                                  {.type = WR_BIGINT, .integer = (int64_t)row * (f->rows + 1)}};
+    if (bound)
+        c[1].value.type = row < 0 ? WR_INF_MIN : WR_INF_MAX;
     *key = (struct wr_key){c, 2};
     return key;
 }
 
-static void make_read(struct arena *a, uint8_t columns, struct wr_read_options *out)
+/* The row of the group that a key is of; -1: of none, it is filling. */
+static int row_of(const struct worker *k, const struct wr_key *key, int group)
 {
-    bytes *list = ARENA_ARRAY(a, bytes, COLUMNS);
+    const struct filling *f = &k->w->conf.filling;
+    int64_t g = key->columns[0].value.integer, at = key->columns[1].value.integer;
+
+    if (f->apart) {
+        at = g - (int64_t)group * GROUP_ROWS * (f->rows + 1);
+        g = group;
+    }
+    return g == group && at >= 0 && at % (f->rows + 1) == 0 ? (int)(at / (f->rows + 1)) : -1;
+}
+
+static void make_read(const struct worker *k, struct arena *a, uint8_t columns,
+                      struct wr_read_options *out)
+{
+    const struct filling *f = &k->w->conf.filling;
+    bytes *list = ARENA_ARRAY(a, bytes, (size_t)(COLUMNS + f->named));
 
     *out = (struct wr_read_options){.has_max_versions = true, .max_versions = 1};
-    if (columns == ALL_COLUMNS)
+    if (columns == ALL_COLUMNS && !f->named)
         return;
+    for (int i = 0; i < f->named; i++)
+        list[out->column_count++] =
+            arena_printf(a, FILL_NAME, (int)((long)i * f->columns / f->named));
     out->columns = list;
     for (int i = 0; i < COLUMNS; i++)
         if (columns & 1u << i)
@@ -244,7 +282,7 @@ static void make_change(struct worker *k, struct arena *a, const struct op *o,
     static const enum wr_change_type types[] = {WR_PUT, WR_UPDATE, WR_DELETE};
 
     *out = (struct wr_row_change){.type = types[c->type], .table = bytes_str(k->w->conf.table)};
-    out->row.key = *make_key(a, o->group, c->row);
+    out->row.key = *make_key(k, a, o->group, c->row);
     make_cells(a, c, &out->row);
     out->condition.existence = (enum wr_existence)c->existence;
     if (c->compares) {
@@ -290,10 +328,10 @@ static void make_batch_get(struct worker *k, struct arena *a, const struct plan 
     struct wr_key *keys = ARENA_ARRAY(a, struct wr_key, PLAN_OPS);
 
     for (int i = 0; i < p->count; i++)
-        keys[i] = *make_key(a, p->ops[i].group, __builtin_ctz(p->ops[i].rows));
+        keys[i] = *make_key(k, a, p->ops[i].group, __builtin_ctz(p->ops[i].rows));
     *t = (struct wr_table_get){
         .table = bytes_str(k->w->conf.table), .keys = keys, .key_count = (size_t)p->count};
-    make_read(a, p->ops[0].columns, &t->read);
+    make_read(k, a, p->ops[0].columns, &t->read);
     req->op = WR_OP_BATCH_GET_ROW;
     req->batch_get_row = (struct wr_batch_get_row){t, 1};
 }
@@ -308,18 +346,18 @@ static void make_request(struct worker *k, struct arena *a, const struct plan *p
     switch (p->kind) {
     case PLAN_GET:
         req->op = WR_OP_GET_ROW;
-        req->get_row = (struct wr_get_row){.table = table,
-                                           .key = *make_key(a, o->group, __builtin_ctz(o->rows))};
-        make_read(a, o->columns, &req->get_row.read);
+        req->get_row = (struct wr_get_row){
+            .table = table, .key = *make_key(k, a, o->group, __builtin_ctz(o->rows))};
+        make_read(k, a, o->columns, &req->get_row.read);
         break;
     case PLAN_RANGE:
         req->op = WR_OP_GET_RANGE;
         req->get_range =
             (struct wr_get_range){.table = table,
-                                  .start = *make_key(a, o->group, p->backward ? GROUP_ROWS : -1),
-                                  .end = *make_key(a, o->group, p->backward ? -1 : GROUP_ROWS),
+                                  .start = *make_key(k, a, o->group, p->backward ? GROUP_ROWS : -1),
+                                  .end = *make_key(k, a, o->group, p->backward ? -1 : GROUP_ROWS),
                                   .backward = p->backward};
-        make_read(a, o->columns, &req->get_range.read);
+        make_read(k, a, o->columns, &req->get_range.read);
         break;
     case PLAN_CHANGE:
         req->op = ops[o->changes[0].type];
@@ -343,13 +381,16 @@ static void problem(struct worker *k, const char *what, int code, const char *me
                  message ? message : "");
 }
 
-static void read_row(struct worker *k, const struct wr_row *row, struct row_state *out)
+static void read_row(struct worker *k, const struct wr_row *row, uint8_t columns,
+                     struct row_state *out)
 {
     *out = (struct row_state){.has = row->key.count ? ROW_EXISTS : 0};
     for (size_t i = 0; i < row->cell_count; i++) {
         const struct wr_cell *cell = &row->cells[i];
         int at = 0;
 
+        if (bytes_starts(cell->name, BYTES_LIT("vf")))
+            continue;
         while (at < COLUMNS && !bytes_equal(cell->name, bytes_str(names[at])))
             at++;
         if (at == COLUMNS || cell->value.type != WR_BIGINT || out->has & 1u << at) {
@@ -359,6 +400,9 @@ static void read_row(struct worker *k, const struct wr_row *row, struct row_stat
         out->has |= 1u << at;
         out->column[at] = (int32_t)cell->value.integer;
     }
+    /* Without a column that was asked for the model has no row in the answer; filling is none. */
+    if (k->w->conf.filling.named && columns != ALL_COLUMNS && out->has == ROW_EXISTS)
+        out->has = 0;
 }
 
 static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const char *message)
@@ -383,17 +427,20 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
 
 static void read_page(struct worker *k, const struct wr_range_result *r, struct op *o)
 {
-    if (r->next.count || r->row_count > GROUP_ROWS)
-        problem(k, "a page did not hold the whole group", 0, "");
-    for (size_t i = 0; i < r->row_count; i++) {
-        int64_t at = r->rows[i].key.columns[1].value.integer;
+    size_t filling = 0;
 
-        if (r->rows[i].key.columns[0].value.integer != o->group || at < 0 || at >= GROUP_ROWS ||
-            o->seen[at].has)
+    for (size_t i = 0; i < r->row_count; i++) {
+        int at = row_of(k, &r->rows[i].key, o->group);
+
+        if (at < 0 && k->w->conf.filling.rows)
+            filling++;
+        else if (at < 0 || at >= GROUP_ROWS || o->seen[at].has)
             problem(k, "a page held a row that is not in the range, or one twice", 0, "");
         else
-            read_row(k, &r->rows[i], &o->seen[at]);
+            read_row(k, &r->rows[i], o->columns, &o->seen[at]);
     }
+    if (r->next.count || filling != (size_t)(k->w->conf.filling.rows * (GROUP_ROWS - 1)))
+        problem(k, "a page did not hold the whole group", 0, "");
 }
 
 static void note_refusal(struct worker *k, int code)
@@ -427,7 +474,7 @@ static void read_batch(struct worker *k, const struct plan *p, const struct wr_b
         if (outcome == MAYBE || outcome == NOTHING)
             refused = t->rows[i].code;
         if (outcome == DONE && o->type == OP_READ)
-            read_row(k, &t->rows[i].row, &o->seen[__builtin_ctz(o->rows)]);
+            read_row(k, &t->rows[i].row, o->columns, &o->seen[__builtin_ctz(o->rows)]);
     }
     if (refused)
         note_refusal(k, refused);
@@ -439,7 +486,7 @@ static void read_reply(struct worker *k, struct plan *p, const struct wr_reply *
 
     switch (p->kind) {
     case PLAN_GET:
-        read_row(k, &reply->row.row, &o->seen[__builtin_ctz(o->rows)]);
+        read_row(k, &reply->row.row, o->columns, &o->seen[__builtin_ctz(o->rows)]);
         break;
     case PLAN_RANGE:
         read_page(k, &reply->range, o);
@@ -779,6 +826,109 @@ static void read_everything(struct workload *w)
     }
 }
 
+/* ---- the filling ---- */
+
+static bool fill_exec(struct worker *k, const struct wr_row_change *changes, size_t count)
+{
+    struct wr_table_write t = {bytes_str(k->w->conf.table), changes, count};
+    struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW,
+                             .batch_write_row = {.tables = &t, .table_count = 1}};
+    struct wr_reply reply;
+    struct ctx c;
+    int code;
+
+    ctx_init(&c, &k->w->server->clock, NULL, NULL, 0);
+    code = client_exec(&c, k->client, &req, &reply);
+    for (size_t i = 0; i < count && !code; i++)
+        code = reply.batch.tables[0].rows[i].code;
+    if (code)
+        fprintf(stderr, "linear: the table cannot be filled: %s\n", wr_error_name(code));
+    ctx_release(&c);
+    return code == 0;
+}
+
+/* The filling columns [from, from + count) of a row. */
+static bool fill_cells(struct worker *k, int group, int row, int from, int count)
+{
+    const struct filling *f = &k->w->conf.filling;
+    struct wr_row_change change = {.type = WR_UPDATE, .table = bytes_str(k->w->conf.table)};
+    struct wr_cell *cells;
+    struct arena a;
+    char *value;
+    bool ok;
+
+    arena_init(&a, NULL, 0);
+    cells = ARENA_ARRAY(&a, struct wr_cell, (size_t)count);
+    value = memset(arena_alloc(&a, (size_t)f->column_bytes), 'f', (size_t)f->column_bytes);
+    for (int i = 0; i < count; i++)
+        cells[i] = (struct wr_cell){
+            .name = arena_printf(&a, FILL_NAME, from + i),
+            .timestamp_ms = WR_TIMESTAMP_NONE,
+            .value = {.type = WR_VARCHAR, .bytes = bytes_of(value, (size_t)f->column_bytes)}};
+    change.row = (struct wr_row){*make_key(k, &a, group, row), cells, (size_t)count};
+    ok = fill_exec(k, &change, 1);
+    arena_release(&a);
+    return ok;
+}
+
+/* A row begins with a put, which is part of the history; the filling is not. */
+static bool fill_columns(struct worker *k, int group, int row)
+{
+    const struct filling *f = &k->w->conf.filling;
+    struct plan p = {.kind = PLAN_CHANGE};
+    struct op *o = plan_add(&p, OP_WRITE, group, row);
+    bool ok;
+
+    o->change_count = 1;
+    o->changes[0] = (struct change){.row = (uint8_t)row, .type = CHANGE_PUT};
+    set_value(k, &o->changes[0]);
+    run_plan(k, &p);
+    ok = p.ops[0].outcome == DONE;
+    for (int at = 0; at < f->columns && ok; at += FILL_CELLS)
+        ok = fill_cells(k, group, row, at,
+                        f->columns - at < FILL_CELLS ? f->columns - at : FILL_CELLS);
+    return ok;
+}
+
+/* The filling rows behind a row of a group, so many from `from` on. */
+static bool fill_rows(struct worker *k, int group, int row, int from, int count)
+{
+    struct wr_row_change changes[FILL_ROWS];
+    struct wr_cell cell = {.name = BYTES_LIT("vf"),
+                           .timestamp_ms = WR_TIMESTAMP_NONE,
+                           .value = {.type = WR_BIGINT, .integer = 1}};
+    struct arena a;
+    bool ok;
+
+    arena_init(&a, NULL, 0);
+    for (int i = 0; i < count; i++) {
+        struct wr_key key = *make_key(k, &a, group, row);
+
+        ((struct wr_key_column *)key.columns)[!k->w->conf.filling.apart].value.integer +=
+            from + i + 1;
+        changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {key, &cell, 1}};
+    }
+    ok = fill_exec(k, changes, (size_t)count);
+    arena_release(&a);
+    return ok;
+}
+
+static bool fill(struct worker *k)
+{
+    const struct filling *f = &k->w->conf.filling;
+    bool ok = true;
+
+    for (int group = 0; group < k->w->conf.groups && ok; group++)
+        for (int row = 0; row < GROUP_ROWS && ok; row++) {
+            if (f->columns)
+                ok = fill_columns(k, group, row);
+            for (int at = 0; at < f->rows && row < GROUP_ROWS - 1 && ok; at += FILL_ROWS)
+                ok = fill_rows(k, group, row, at,
+                               f->rows - at < FILL_ROWS ? f->rows - at : FILL_ROWS);
+        }
+    return ok;
+}
+
 static bool create_table(struct workload *w)
 {
     struct wr_key_schema key[] = {{.name = BYTES_LIT("g"), .type = WR_BIGINT},
@@ -794,6 +944,8 @@ static bool create_table(struct workload *w)
         .key_count = 2,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
         .reserved = {.has_read = true, .has_write = true}};
+    if (w->conf.filling.layout)
+        req.create_table.layout = bytes_str(w->conf.filling.layout);
     ctx_init(&c, &w->server->clock, NULL, NULL, 0);
     code = client_exec(&c, w->workers[0].client, &req, &reply);
     if (code)
@@ -825,7 +977,7 @@ bool workload_run(struct workload *w, struct server *s, const struct workload_co
             k->client->retry_ms = 0;
     }
     ctx_release(&c);
-    if (!ok || !create_table(w))
+    if (!ok || !create_table(w) || !fill(&w->workers[0]))
         return false;
     for (int i = 0; i < conf->clients; i++)
         pthread_create(&w->workers[i].thread, NULL, worker_main, &w->workers[i]);

@@ -67,8 +67,20 @@ struct worker {
     struct op *fake;
 };
 
+/* What stands between the columns and rows that clients change, so that reads of them take several
+ * scans, and never changes. */
+struct filling {
+    const char *layout; /* of the table; NULL: the plain one */
+    int columns;        /* of each row, between v and w; rows are then neither put nor deleted */
+    int column_bytes;   /* of each */
+    int named;          /* so many of them are named by each read; 0: all are read */
+    int rows;           /* behind each row of a group */
+    bool apart;         /* each row has a partition key of its own, and no batch is atomic */
+};
+
 struct workload_conf {
     const char *table;
+    struct filling filling;
     uint64_t seed;
     int clients, groups;
     size_t requests;    /* at least so many ... */
