@@ -126,10 +126,11 @@ $(BUILD)/test/io: CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
-PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so
+PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so $(BUILD)/test/rados_preload.so
 
 $(BUILD)/test/crash_preload.so: test/crash/preload/preload.c test/crash/preload/record.h
 $(BUILD)/test/io_preload.so: test/io/preload.c
+$(BUILD)/test/rados_preload.so: test/rados/preload.c
 $(PRELOADS):
 	@mkdir -p $(@D)
 	$(SAY) LD $@

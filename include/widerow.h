@@ -1012,6 +1012,11 @@ WR_API int wr_text_store(struct wr_db *db, const char *name, const struct wr_tex
 /* WR_E_OK: every other process has been through its wr_text_fn, or serves nothing until it has. May
  * take 18 s, if one hangs. WR_E_UNSURE: some may not know; call again. */
 WR_API int wr_text_tell(struct wr_db *db, char *message, size_t message_size);
+
+/* This process is about to close the database: nothing that is under way or comes waits for other
+ * processes any more. wr_text_tell() gives WR_E_UNSURE at once, and table operations end as unsure;
+ * the others learn of what is stored by themselves, in seconds. */
+WR_API void wr_leave(struct wr_db *db);
 /* Overwrites and frees what wr_text_load() gave. */
 WR_API void wr_text_clear(struct wr_text *t);
 

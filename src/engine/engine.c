@@ -253,10 +253,12 @@ void engine_news_done(struct engine *e, struct news *n, bytes answer)
     e->ops->news_done(e, n, answer);
 }
 
-void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+void engine_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                 void *arg)
 {
     assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
-    e->ops->tell(e, text, done, arg);
+    assert(wait_ms > 0 && wait_ms <= ENGINE_TELL_MS);
+    e->ops->tell(e, text, wait_ms, done, arg);
 }
 
 void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
@@ -275,6 +277,12 @@ void engine_spare(struct engine *e, uint64_t less)
 int64_t engine_touch_ms(struct engine *e)
 {
     return e->ops->touch_ms(e);
+}
+
+void engine_leave(struct engine *e)
+{
+    if (!(e->ops->caps & ENGINE_SOLE_WRITER))
+        e->ops->leave(e);
 }
 
 static int no_files(struct ctx *c, const struct engine_ops *ops)

@@ -273,6 +273,9 @@ struct answers {
 /* What a process knows of the data by news alone it may use for so long after engine_touch_ms()
  * was 0. */
 #define ENGINE_TOUCH_MS 15000
+/* How long tell() waits at most for processes that are silent: by then what they know has run out,
+ * and what they had begun with it has ended. */
+#define ENGINE_TELL_MS (ENGINE_TOUCH_MS + 3000)
 
 struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
@@ -319,7 +322,7 @@ struct engine_ops {
      * fifths. Never waits. NULL: there are none. */
     void (*spare)(struct engine *e, uint64_t less);
 
-    /* The next five only without ENGINE_SOLE_WRITER. */
+    /* The next six only without ENGINE_SOLE_WRITER. */
 
     /* From now on on_news(arg, news) is called, on a thread of the engine that it must not block,
      * for everything that other processes tell; each news ends with news_done(), soon, whose
@@ -329,16 +332,21 @@ struct engine_ops {
     int (*listen)(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
     void (*news_done)(struct engine *e, struct news *n, bytes answer);
-    /* Tells all that listen; done(arg, E_OK) when every one of them has called news_done() for it,
-     * or has been out of touch for longer than ENGINE_TOUCH_MS. E_UNSURE: some may not know. */
-    void (*tell)(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
-    /* As tell(), but it ends after wait_ms (at most ENGINE_TOUCH_MS) at the latest, with what was
-     * answered until then. done(arg, NULL): nobody could be asked. */
+    /* Tells all that listen; done(arg, E_OK) when every one of them has called news_done() for it.
+     * E_BUSY: wait_ms (at most ENGINE_TELL_MS) have passed, and some have not; after ENGINE_TELL_MS
+     * these are out of touch. E_UNSURE: nobody may know. */
+    void (*tell)(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                 void *arg);
+    /* As tell(), but it ends with what was answered until then. done(arg, NULL): nobody could be
+     * asked. */
     void (*ask)(struct engine *e, bytes text, int64_t wait_ms,
                 void (*done)(void *arg, const struct answers *a), void *arg);
     /* How long ago it was sure that no news was missed, and all of it was done. INT64_MAX: the
      * touch is lost. */
     int64_t (*touch_ms)(struct engine *e);
+    /* This process is about to close the engine: each tell() and ask() that is under way, and each
+     * that comes, is done at once (E_UNSURE, NULL). The others may hear it all the same. */
+    void (*leave)(struct engine *e);
 
     /* The rest only with ENGINE_FILES. */
 
@@ -390,10 +398,12 @@ void engine_spare(struct engine *e, uint64_t less);
 int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
 void engine_news_done(struct engine *e, struct news *n, bytes answer);
-void engine_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+void engine_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                 void *arg);
 void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
                 void (*done)(void *arg, const struct answers *a), void *arg);
 int64_t engine_touch_ms(struct engine *e);
+void engine_leave(struct engine *e);
 /* E_UNSUPPORTED without ENGINE_FILES. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);

@@ -19,6 +19,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define PENDING_DEFAULT (128ull << 20)
 #define HINT_BYTES_MAX (32u << 20)
@@ -34,6 +35,8 @@
 
 #define CONNECT_SECONDS "10"
 #define ANSWER_SECONDS "15"
+/* A watch is confirmed so often, so its age tells a live process from a silent one that soon. */
+#define TICK_SECONDS 1
 
 struct rados_name rados_name(partition_id id)
 {
@@ -168,6 +171,20 @@ static int refuse(struct ctx *c, int code, int result, const char *what)
     return fail(c, code, "%s: %s.", what, strerror_r(-result, reason, sizeof(reason)));
 }
 
+/* Unless it does already. */
+static int tick_often(struct ctx *c, struct rados *r)
+{
+    static const char name[] = "objecter_tick_interval";
+    char now[32] = "", wanted[16];
+    int result = rados_conf_get(r->cluster, name, now, sizeof(now));
+
+    if (!result && atof(now) > 0 && atof(now) <= TICK_SECONDS)
+        return E_OK;
+    snprintf(wanted, sizeof(wanted), "%d", TICK_SECONDS);
+    result = rados_conf_set(r->cluster, name, wanted);
+    return result ? refuse(c, E_UNAVAILABLE, result, name) : E_OK;
+}
+
 static int connect_cluster(struct ctx *c, struct rados *r, const struct engine_conf *conf)
 {
     static const char *const before[][2] = {{"log_to_stderr", "false"}, {"err_to_stderr", "false"}};
@@ -193,6 +210,7 @@ static int connect_cluster(struct ctx *c, struct rados *r, const struct engine_c
         if (result)
             return refuse(c, E_UNAVAILABLE, result, after[i][0]);
     }
+    TRY(tick_often(c, r));
     result = rados_connect(r->cluster);
     if (result)
         return refuse(c, E_UNAVAILABLE, result,
@@ -257,6 +275,7 @@ static void rados_free(struct rados *r)
         rados_ioctx_destroy(r->pool);
     if (r->cluster)
         rados_shutdown(r->cluster);
+    rados_tellings_free(r);
     rados_gather_free(r->gather);
     rados_hints_free(r->hints);
     rados_survey_free(r->survey);
@@ -391,4 +410,5 @@ const struct engine_ops engine_rados = {
     .tell = rados_tell,
     .ask = rados_ask,
     .touch_ms = rados_touch_ms,
+    .leave = rados_leave,
 };

@@ -43,8 +43,10 @@ struct rados {
     pthread_mutex_t lock; /* of the lanes and of all below that is not atomic */
     pthread_cond_t idle;  /* under_way came to 0 */
     struct lane *lanes[RADOS_LANES];
-    uint64_t pending_bytes; /* of batches whose done() is to come */
-    uint64_t under_way;     /* calls whose completion is to come, and operations */
+    uint64_t pending_bytes;   /* of batches whose done() is to come */
+    uint64_t under_way;       /* calls whose completion is to come, and operations */
+    struct telling *tellings; /* notifications of ours that the library has not completed */
+    bool leaving;             /* nobody waits for those any more */
 
     void (*on_news)(void *arg, struct news *n); /* set by rados_listen() alone, as the next */
     void *news_arg;
@@ -160,10 +162,14 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
                  void *arg);
 void rados_listen_end(struct rados *r);
 void rados_news_done(struct engine *e, struct news *news, bytes answer);
-void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg);
+void rados_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                void *arg);
 void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
                void (*done)(void *arg, const struct answers *a), void *arg);
 int64_t rados_touch_ms(struct engine *e);
+void rados_leave(struct engine *e);
+/* Once the client library is shut down: what it will not complete any more. */
+void rados_tellings_free(struct rados *r);
 
 /* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.
  * Never waits. */

@@ -1,18 +1,20 @@
 /* rados_news.c: news among the processes on one pool, by watch and notify on the object of the
  * system partition.
  *
- * A notification ends when every watcher has acknowledged it, or NEWS_WAIT_MS after it was sent. A
- * process that is silent (paused, cut off, busy) keeps nobody waiting longer, for it asks before it
- * uses what it knows whether less than ENGINE_TOUCH_MS have passed, which is shorter, since its
- * watch was confirmed and since the oldest news came that it has not done. */
+ * A notification ends when every watcher has acknowledged it, or ENGINE_TELL_MS after it was sent.
+ * A process that is silent (paused, cut off, busy) keeps nobody waiting longer, for it asks before
+ * it uses what it knows whether less than ENGINE_TOUCH_MS have passed, which is shorter, since its
+ * watch was confirmed and since the oldest news came that it has not done.
+ *
+ * The watch of a process that died is taken away, and what waits for it ends, WATCH_SECONDS after
+ * the process confirmed it last: just as late as what it knew has surely run out, and no later. */
 #include "engine/rados.h"
 
 #include <errno.h>
 
-#define NEWS_WAIT_MS (ENGINE_TOUCH_MS + 3000)
-#define WATCH_SECONDS 30
+#define WATCH_SECONDS 18
 
-_Static_assert(WATCH_SECONDS * 1000 > NEWS_WAIT_MS, "a watch outlives what waits for it");
+_Static_assert(WATCH_SECONDS * 1000 >= ENGINE_TELL_MS, "a watch outlives what its owner knows");
 
 struct rados_news {
     struct news base;
@@ -161,6 +163,7 @@ int64_t rados_touch_ms(struct engine *e)
 
 /* ---- telling and asking ---- */
 
+/* The client library completes it, also when nobody waits any more. */
 struct telling {
     struct rados *r;
     void (*told)(void *arg, int code); /* one of the two */
@@ -168,6 +171,8 @@ struct telling {
     void *arg;
     char *reply;
     size_t reply_len;
+    bool ended; /* under the engine's lock: it was answered already (rados_leave) */
+    struct telling *next, **at;
 };
 
 /* Who listens acknowledges, ourselves included (on_news); the others' acknowledgements may carry
@@ -200,24 +205,79 @@ static void hand_over(struct telling *t)
     rados_free_notify_response(acks, ack_count, late);
 }
 
+static void list_add(struct telling *t)
+{
+    struct rados *r = t->r;
+
+    t->next = r->tellings;
+    t->at = &r->tellings;
+    if (t->next)
+        t->next->at = &t->next;
+    r->tellings = t;
+}
+
+static void list_remove(struct telling *t)
+{
+    *t->at = t->next;
+    if (t->next)
+        t->next->at = t->at;
+}
+
+static void telling_free(struct telling *t)
+{
+    if (t->reply)
+        rados_buffer_free(t->reply);
+    mem_free(t);
+}
+
+static void nobody_was_told(const struct telling *t)
+{
+    if (t->asked)
+        t->asked(t->arg, NULL);
+    else
+        t->told(t->arg, E_UNSURE);
+}
+
 static void on_told(rados_completion_t completion, void *arg)
 {
     struct telling *t = arg;
     struct rados *r = t->r;
     int result = rados_aio_get_return_value(completion);
-    bool reached = result >= 0 || result == -ETIMEDOUT;
+    bool reached = result >= 0 || result == -ETIMEDOUT, ended;
 
     rados_aio_release(completion);
-    if (t->asked && reached)
-        hand_over(t);
+    pthread_mutex_lock(&r->lock);
+    list_remove(t);
+    ended = t->ended;
+    pthread_mutex_unlock(&r->lock);
+    if (ended) {
+        telling_free(t);
+        return;
+    }
+    if (!reached)
+        nobody_was_told(t);
     else if (t->asked)
-        t->asked(t->arg, NULL);
-    else /* Who was silent so long does not use what he knew (rados_touch_ms). */
-        t->told(t->arg, reached ? E_OK : E_UNSURE);
-    if (t->reply)
-        rados_buffer_free(t->reply);
-    mem_free(t);
+        hand_over(t);
+    else
+        t->told(t->arg, result < 0 ? E_BUSY : E_OK);
+    telling_free(t);
     rados_release(r);
+}
+
+/* False: this process is leaving, and nothing was begun. */
+static bool telling_begin(struct telling *t)
+{
+    struct rados *r = t->r;
+    bool leaving;
+
+    pthread_mutex_lock(&r->lock);
+    leaving = r->leaving;
+    if (!leaving) {
+        list_add(t);
+        r->under_way++;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return !leaving;
 }
 
 /* Takes over a copy of `from`. */
@@ -230,27 +290,78 @@ static void notify(struct engine *e, bytes text, int64_t wait_ms, const struct t
 
     *t = *from;
     t->r = r;
+    if (!telling_begin(t)) {
+        nobody_was_told(t);
+        mem_free(t);
+        return;
+    }
     rados_aio_create_completion2(t, on_told, &completion);
-    rados_hold(r);
     if (rados_aio_notify(r->pool, name.text, completion, text.ptr, (int)text.len, (uint64_t)wait_ms,
                          &t->reply, &t->reply_len)) {
+        bool ended;
+
         rados_aio_release(completion);
-        mem_free(t);
-        rados_release(r);
-        if (from->asked)
-            from->asked(from->arg, NULL);
-        else
-            from->told(from->arg, E_UNSURE);
+        pthread_mutex_lock(&r->lock);
+        list_remove(t);
+        ended = t->ended;
+        pthread_mutex_unlock(&r->lock);
+        if (!ended) {
+            nobody_was_told(t);
+            rados_release(r);
+        }
+        telling_free(t);
     }
 }
 
-void rados_tell(struct engine *e, bytes text, void (*done)(void *arg, int code), void *arg)
+void rados_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                void *arg)
 {
-    notify(e, text, NEWS_WAIT_MS, &(struct telling){.told = done, .arg = arg});
+    notify(e, text, wait_ms, &(struct telling){.told = done, .arg = arg});
 }
 
 void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
                void (*done)(void *arg, const struct answers *a), void *arg)
 {
     notify(e, text, wait_ms, &(struct telling){.asked = done, .arg = arg});
+}
+
+/* ---- leaving ---- */
+
+/* One that has not been answered, marked as that it is; NULL: there is none. It may be completed
+ * and freed at any time from then on, so *copy is what to go by. */
+static bool take_unanswered(struct rados *r, struct telling *copy)
+{
+    struct telling *t;
+
+    pthread_mutex_lock(&r->lock);
+    r->leaving = true;
+    for (t = r->tellings; t && t->ended; t = t->next)
+        ;
+    if (t) {
+        t->ended = true;
+        *copy = *t;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return t != NULL;
+}
+
+void rados_leave(struct engine *e)
+{
+    struct rados *r = PORT_CONTAINER(e, struct rados, base);
+    struct telling copy;
+
+    while (take_unanswered(r, &copy)) {
+        nobody_was_told(&copy);
+        rados_release(r);
+    }
+}
+
+void rados_tellings_free(struct rados *r)
+{
+    while (r->tellings) {
+        struct telling *t = r->tellings;
+
+        list_remove(t);
+        telling_free(t);
+    }
 }

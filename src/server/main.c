@@ -9,6 +9,7 @@
 #include "server/config.h"
 #include "server/credential.h"
 #include "server/op.h"
+#include "server/publisher.h"
 #include "server/shared_keys.h"
 #include "server/shared_settings.h"
 #include "server/stat.h"
@@ -16,7 +17,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -52,6 +52,7 @@ struct server {
     struct credential_store *credentials;
     struct shared_text *shared_keys;         /* NULL: the keys are our own */
     struct shared_settings *shared_settings; /* NULL: the settings are our own */
+    struct publisher *publisher;             /* NULL: both are */
     struct http *http;
     struct http *admin;
     atomic_size_t front_memory; /* what the door holds for requests */
@@ -180,6 +181,17 @@ static int credentials_open(struct server *s)
     return 0;
 }
 
+static int publisher_open(struct server *s)
+{
+    s->publisher =
+        publisher_start(s->db, s->shared_keys, shared_settings_text(s->shared_settings), &s->log);
+    if (s->publisher)
+        return 0;
+    snprintf(s->message, sizeof(s->message),
+             "the system gives no thread to publish settings with.");
+    return refuse(s);
+}
+
 /* Before any door is open; with it the settings are those that count. */
 static int settings_open(struct server *s)
 {
@@ -193,7 +205,7 @@ static int settings_open(struct server *s)
                                                    sizeof(s->message))
                             : wr_settings_change(s->db, NULL, 0, s->message, sizeof(s->message)))
         return refuse(s);
-    return 0;
+    return wr_is_shared(s->db) ? publisher_open(s) : 0;
 }
 
 static int door_open(struct server *s)
@@ -359,34 +371,6 @@ static void signals_block(sigset_t *set)
     pthread_sigmask(SIG_BLOCK, set, NULL);
 }
 
-/* What is shared with other servers; they are told once, as one that hangs is waited for. */
-static void shared_read_again(struct server *s)
-{
-    struct shared_text *texts[] = {s->shared_keys, shared_settings_text(s->shared_settings)};
-    static const char *const what[] = {"access keys", "settings"};
-    bool settled[PORT_COUNT(texts)];
-    int code;
-
-    for (size_t i = 0; i < PORT_COUNT(texts); i++) {
-        code = shared_text_settle(texts[i], s->message, sizeof(s->message));
-        settled[i] = !code;
-        if (code == E_UNSURE)
-            log_error(&s->log, "server: the %s: %s", what[i], s->message);
-        else if (code)
-            log_error(&s->log, "server: the %s stay as they are: %s", what[i], s->message);
-    }
-    if (!settled[0] && !settled[1])
-        return;
-    /* Also when nothing was to be done: whoever changed them last may not have come to it. */
-    code = wr_text_tell(s->db, s->message, sizeof(s->message));
-    if (code)
-        log_error(&s->log, "server: %s Send SIGHUP again.", s->message);
-    for (size_t i = 0; i < PORT_COUNT(texts) && !code; i++)
-        if (settled[i])
-            log_info(&s->log, "server: %s read again; all servers use version %" PRIu64, what[i],
-                     shared_text_version(texts[i]));
-}
-
 static void keys_read_again(struct server *s)
 {
     if (credential_store_reload(s->credentials, s->message, sizeof(s->message)))
@@ -403,14 +387,13 @@ static void certificate_read_again(struct server *s)
         log_info(&s->log, "server: certificate read again");
 }
 
-/* First what is this server's alone: others may have to be waited for. */
 static void on_hangup(struct server *s)
 {
     access_log_reopen(s);
     if (s->config.tls_cert[0])
         certificate_read_again(s);
-    if (wr_is_shared(s->db))
-        shared_read_again(s);
+    if (s->publisher)
+        publisher_wake(s->publisher);
     else
         keys_read_again(s);
 }
@@ -447,6 +430,7 @@ static int server_start(struct server *s)
 
 static void server_stop(struct server *s)
 {
+    publisher_stop(s->publisher); /* nothing waits for other servers any more */
     http_close(s->admin, 0);
     http_close(s->http, GRACE_MS);
     shared_settings_close(s->shared_settings);

@@ -9,6 +9,8 @@
  *   kind 6                   how many processes have been opened, where they share the data
  *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
  *   kind 7, name             a text that all processes share (text.h)
+ *   kind 9, number           what was changed lately, where processes share the data
+ * (catalog_journal.h)
  *
  * A table's id is never used again, so a write that is still under way when its
  * table is dropped lands where nobody looks and goes with the rest. */
@@ -283,6 +285,14 @@ struct table *catalog_get(struct catalog *cat, bytes instance, bytes name)
     return t;
 }
 
+int catalog_missing(struct ctx *c, struct catalog *cat)
+{
+    if (catalog_is_fresh(cat))
+        return fail_code(c, E_NOT_EXIST);
+    return fail(c, E_UNAVAILABLE,
+                "This server has not heard of the others for some seconds; the table may be new.");
+}
+
 int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name, struct table **out)
 {
     struct table *t;
@@ -290,7 +300,7 @@ int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
     TRY(catalog_check(c, cat));
     t = catalog_get(cat, instance, name);
     if (!t)
-        return fail_code(c, E_NOT_EXIST);
+        return catalog_missing(c, cat);
     if (t->schema.d.status != WR_TABLE_ACTIVE) {
         table_release(t);
         return fail(c, E_NOT_READY, "The table is unloaded. Load it with LoadTable.");

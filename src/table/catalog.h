@@ -79,8 +79,11 @@ int catalog_end_cut(struct ctx *c, const struct table *t);
  */
 int catalog_refresh(struct ctx *c, const struct table *t);
 
-/* Makes "this table has detached data" durable, then calls done(arg, code). At once if it is
- * already. */
+/* Does every process know that the table may have detached data? */
+bool catalog_is_detached(const struct table *t);
+
+/* Makes "this table has detached data" durable and known to every process, then calls done(arg,
+ * code). At once if it is already. */
 void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
                            void *arg);
 
@@ -109,6 +112,14 @@ bytes catalog_text_news(struct arena *a);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
 int catalog_check(struct ctx *c, struct catalog *cat);
+
+/* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
+ * say that a table does not exist, to put a row without looking what stands there) need not wait
+ * for ENGINE_TELL_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
+ * nobody else changes tables. */
+#define CATALOG_FRESH_MS 2500
+#define CATALOG_FRESH_TELL_MS (CATALOG_FRESH_MS + 1500)
+bool catalog_is_fresh(struct catalog *cat);
 
 /* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached
  * data, auto-increment keys. Near the microseconds of the clock. */

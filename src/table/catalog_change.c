@@ -1,6 +1,7 @@
 /* catalog_change.c: changes of a table's description that no client asked for. */
 #include "table/catalog_own.h"
 
+#include "base/fault.h"
 #include "table/edits.h"
 #include "table/hold.h"
 #include "table/wait.h"
@@ -78,15 +79,51 @@ struct mark_op {
     void *arg;
 };
 
-static void mark_end(struct mark_op *op, int code, struct run_list *woken)
+bool catalog_is_detached(const struct table *t)
 {
-    if (!code)
-        atomic_store(&op->table->has_detached, true);
-    latch_pass(op->db->latches, &op->latch, woken);
+    return atomic_load(&t->has_detached) &&
+           (!wr_is_shared(t->db) || atomic_load(&t->traffic->told_detached));
+}
+
+/* The latch is not held. */
+static void mark_end(struct mark_op *op, int code)
+{
     op->done(op->arg, code);
     table_release(op->table);
     ctx_release(&op->c);
     mem_free(op);
+}
+
+static void mark_fail(struct mark_op *op, int code, struct run_list *woken)
+{
+    latch_pass(op->db->latches, &op->latch, woken);
+    mark_end(op, code);
+}
+
+static void mark_told(void *arg, int code)
+{
+    struct mark_op *op = arg;
+
+    if (code == E_BUSY) /* the silent look before they put (catalog_is_fresh) */
+        code = E_OK;
+    if (!code)
+        atomic_store(&op->table->traffic->told_detached, true);
+    mark_end(op, code);
+}
+
+/* It is stored and published. Who comes behind finds that, and tells by himself. */
+static void mark_tell(struct mark_op *op, struct run_list *woken)
+{
+    atomic_store(&op->table->has_detached, true);
+    latch_pass(op->db->latches, &op->latch, woken);
+    (void)fault_hit(FAULT_table_before_tell);
+    if (wr_is_shared(op->db) && !atomic_load(&op->table->traffic->told_detached))
+        engine_tell(
+            op->db->engine,
+            catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
+            CATALOG_FRESH_TELL_MS, mark_told, op);
+    else
+        mark_end(op, E_OK);
 }
 
 static void mark_run(struct latch *l, struct run_list *woken);
@@ -99,18 +136,9 @@ static void mark_retry(struct job *self)
     int code = catalog_reread(&op->c, op->db->catalog, s->instance, s->d.table);
 
     if (code)
-        mark_end(op, code, &woken);
+        mark_fail(op, code, &woken);
     else
         mark_run(&op->latch, &woken);
-    latch_run(&woken);
-}
-
-static void mark_told(void *arg, int code)
-{
-    struct mark_op *op = arg;
-    struct run_list woken = {0};
-
-    mark_end(op, code, &woken);
     latch_run(&woken);
 }
 
@@ -118,6 +146,7 @@ static void mark_done(void *arg, int code)
 {
     struct mark_op *op = arg;
     struct wr_db *db = op->db;
+    struct run_list woken = {0};
 
     if (code) {
         table_release(op->next);
@@ -126,17 +155,15 @@ static void mark_done(void *arg, int code)
             sweeper_submit(db->sweeper, &op->job);
             return;
         }
-        mark_told(op, code == E_GUARD ? E_CONFLICT : code);
-        return;
+        if (code == E_UNSURE && wr_is_shared(db)) /* it may be stored */
+            catalog_tell_soon(db->catalog, op->table->schema.instance, op->table->schema.d.table);
+        mark_fail(op, code == E_GUARD ? E_CONFLICT : code, &woken);
+    } else {
+        (void)fault_hit(FAULT_table_stored);
+        catalog_publish(db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
+        mark_tell(op, &woken);
     }
-    catalog_publish(db->catalog, op->next->schema.instance, op->next->schema.d.table, op->next);
-    if (wr_is_shared(db))
-        engine_tell(
-            db->engine,
-            catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
-            mark_told, op);
-    else
-        mark_told(op, E_OK);
+    latch_run(&woken);
 }
 
 static void mark_run(struct latch *l, struct run_list *woken)
@@ -149,9 +176,14 @@ static void mark_run(struct latch *l, struct run_list *woken)
     int code;
 
     /* Dropped or replaced meanwhile: what is written to the old table goes with it. */
-    if (!now || now->schema.id != mine->id || atomic_load(&now->has_detached)) {
+    if (!now || now->schema.id != mine->id) {
         table_release(now);
-        mark_end(op, E_OK, woken);
+        mark_fail(op, E_OK, woken);
+        return;
+    }
+    if (atomic_load(&now->has_detached)) {
+        table_release(now);
+        mark_tell(op, woken);
         return;
     }
     s = now->schema;
@@ -162,7 +194,7 @@ static void mark_run(struct latch *l, struct run_list *woken)
     batch = catalog_batch(op->db->catalog, now, &op->edits, &op->guard);
     table_release(now);
     if (code)
-        mark_end(op, code, woken);
+        mark_fail(op, code, woken);
     else
         engine_apply(&op->c, op->db->engine, &batch, mark_done, op);
 }
@@ -173,7 +205,7 @@ void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void 
     struct run_list woken = {0};
     struct mark_op *op;
 
-    if (atomic_load(&t->has_detached)) {
+    if (catalog_is_detached(t)) {
         done(arg, E_OK);
         return;
     }

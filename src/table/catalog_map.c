@@ -289,6 +289,7 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
     buf_init(&stored, e->arena, 1024);
     schema_encode(&stored, &s);
     edits_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));
+    journal_add(cat->db, e, &(struct journal_entry){s.instance, s.d.table, s.id, s.version});
     return catalog_table_new(c, cat, buf_bytes(&stored), &from, next);
 }
 

@@ -99,6 +99,24 @@ static void on_news(void *arg, struct news *n)
     sweeper_hear(cat->db->sweeper, &h->job);
 }
 
+static void told_soon(void *arg, int code)
+{
+    struct ctx *c = arg;
+
+    (void)code;
+    ctx_release(c);
+    mem_free(c);
+}
+
+void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name)
+{
+    struct ctx *c = mem_zalloc(sizeof(*c));
+
+    ctx_init(c, &cat->db->clock, &cat->db->log, NULL, 0);
+    engine_tell(cat->db->engine, catalog_news_text(&c->arena, instance, name), ENGINE_TELL_MS,
+                told_soon, c);
+}
+
 static int listen_begin(struct ctx *c, struct catalog *cat)
 {
     int64_t now = clock_mono_ms(&cat->db->clock);
@@ -168,7 +186,10 @@ int catalog_start(struct ctx *c, struct catalog *cat)
     cat->started = true;
     code = catch_up(c, cat);
     atomic_store(&cat->reloading, false);
-    return code;
+    TRY(code);
+    cat->journal = journal_start(cat);
+    return cat->journal ? E_OK
+                        : fail(c, E_UNAVAILABLE, "The system gives no thread for the journal.");
 }
 
 void catalog_stop(struct catalog *cat)
@@ -177,6 +198,8 @@ void catalog_stop(struct catalog *cat)
 
     if (!cat || !cat->started)
         return;
+    journal_stop(cat->journal);
+    cat->journal = NULL;
     while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
@@ -211,4 +234,22 @@ int catalog_check(struct ctx *c, struct catalog *cat)
     }
     return fail(c, E_UNAVAILABLE,
                 "This server is out of touch with the others; it reads its tables again.");
+}
+
+bool catalog_is_fresh(struct catalog *cat)
+{
+    int64_t now, age;
+
+    if (!wr_is_shared(cat->db))
+        return true;
+    now = clock_mono_ms(&cat->db->clock);
+    if (is_stale(cat))
+        return false;
+    if (now < atomic_load(&cat->fresh_until_ms))
+        return true;
+    age = engine_touch_ms(cat->db->engine);
+    if (age >= CATALOG_FRESH_MS)
+        return false;
+    atomic_store(&cat->fresh_until_ms, now - age + CATALOG_FRESH_MS);
+    return true;
 }

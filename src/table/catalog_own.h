@@ -6,12 +6,14 @@
  *   catalog_map.c     a table's map in storage, in two levels
  *   catalog_recut.c   other partitions, also where that moves rows
  *   catalog_news.c    what other processes change
+ *   catalog_journal.c the same, for a process that was not told
  *   catalog_sweep.c   dropped tables */
 #ifndef TABLE_CATALOG_OWN_H
 #define TABLE_CATALOG_OWN_H
 
 #include "table/call.h"
 #include "table/catalog.h"
+#include "table/catalog_journal.h"
 #include "table/sweep.h"
 
 #include <pthread.h>
@@ -28,7 +30,8 @@ enum catalog_kind {
     CATALOG_REKEY = 5,
     CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
     CATALOG_TEXT = 7,
-    CATALOG_PAGE = 8, /* partitions of a table that has many (catalog_map.c) */
+    CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
+    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
 };
 
 #define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
@@ -46,15 +49,17 @@ struct catalog {
     int64_t rate_count;
 
     /* Where other processes change tables, too. */
-    _Atomic uint64_t changes;      /* of the cache */
-    _Atomic int64_t good_until_ms; /* monotonic: what is cached may be used */
-    _Atomic uint64_t missed;       /* how often news may have been missed */
+    _Atomic uint64_t changes;       /* of the cache */
+    _Atomic int64_t good_until_ms;  /* monotonic: what is cached may be used */
+    _Atomic int64_t fresh_until_ms; /* and it is fresh */
+    _Atomic uint64_t missed;        /* how often news may have been missed */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
     struct job reload;
     /* Somebody listens anew and reads all, or nobody may: true until catalog_start() has ended, and
      * from catalog_stop() on. */
     atomic_bool reloading;
-    bool started;  /* catalog_start() was called */
+    bool started; /* catalog_start() was called */
+    struct journal *journal;
     uint64_t slot; /* tells our numbers from those of the others */
 };
 
@@ -116,6 +121,10 @@ int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_descr
 /* The table of that name, with a reference, or NULL. */
 struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
 
+/* The failure of who looked for a table that is not cached: E_NOT_EXIST, or E_UNAVAILABLE while
+ * another process may have made it without our knowledge. */
+int catalog_missing(struct ctx *c, struct catalog *cat);
+
 /* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
  * `*expected` (NULL: no matter). Takes over the reference. */
 bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
@@ -127,6 +136,10 @@ int catalog_load(struct ctx *c, struct catalog *cat);
 int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
 
 /* ---- others ---- */
+
+/* Tells the others, without waiting for them, that the table of that name has changed. They learn
+ * of it from the journal if this does not reach them. */
+void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name);
 
 /* The news that the table of that name has changed, in the arena. */
 bytes catalog_news_text(struct arena *a, bytes instance, bytes name);

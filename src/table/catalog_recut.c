@@ -135,24 +135,6 @@ static bool recut_fits(const struct table *now, const struct table *t, size_t fi
 
 /* ---- cuts that move rows ---- */
 
-static void cut_told(void *arg, int code)
-{
-    struct ctx *c = arg;
-
-    (void)code; /* who does not know will be told by the engine: E_PARTITION */
-    ctx_release(c);
-    mem_free(c);
-}
-
-/* The others learn of it soon; nobody waits for that. */
-static void cut_tell(struct wr_db *db, const struct schema *s)
-{
-    struct ctx *c = mem_zalloc(sizeof(*c));
-
-    ctx_init(c, &db->clock, &db->log, NULL, 0);
-    engine_tell(db->engine, catalog_news_text(&c->arena, s->instance, s->d.table), cut_told, c);
-}
-
 /* Step 1. */
 static int cut_note(struct recut *r)
 {
@@ -169,7 +151,8 @@ static int cut_note(struct recut *r)
     code = recut_put(r, &s);
     if (!code) {
         (void)fault_hit(FAULT_recut_noted);
-        cut_tell(r->db, &s); /* so that others end it if we do not */
+        catalog_tell_soon(r->db->catalog, s.instance,
+                          s.d.table); /* so that others end it if we do not */
     }
     return code;
 }
@@ -200,7 +183,7 @@ static int cut_store(struct ctx *c, struct wr_db *db, const struct table *t, uin
             code = recut_put(&r, &s);
         if (!code) {
             recut_count(&r, clock_mono_us(&db->clock) - start_us);
-            cut_tell(db, &s);
+            catalog_tell_soon(db->catalog, s.instance, s.d.table);
         }
     }
     let_go(db->latches, &held);

@@ -234,7 +234,7 @@ static int mark_detached(struct ctx *c, struct wr_cell_writer *w)
     struct waiter waiter;
     int code;
 
-    if (atomic_load(&w->table->has_detached))
+    if (catalog_is_detached(w->table))
         return E_OK;
     waiter_init(&waiter);
     catalog_mark_detached(w->db, w->table, waiter_done, &waiter);

@@ -120,8 +120,8 @@ bool modify_needs_old(const struct modify *m)
 
     if (m->generated)
         return false;
-    return change->type == WR_UPDATE || change->condition.existence != WR_IGNORE || m->condition ||
-           atomic_load(&m->table->has_detached) ||
+    return m->looks || change->type == WR_UPDATE || change->condition.existence != WR_IGNORE ||
+           m->condition || atomic_load(&m->table->has_detached) ||
            (change->type == WR_PUT && has_auto_increment(m->table));
 }
 

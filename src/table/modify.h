@@ -27,6 +27,7 @@ struct modify {
     bool generated;  /* the key was generated: no such row can be there */
     bytes cols;      /* the key columns, encoded */
     uint64_t stamp;  /* of this write */
+    bool looks;      /* the caller is not sure that no row of the table lies in several pieces */
     bool whole; /* load every column of a wide row: another change of the batch builds on this */
 
     /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of

@@ -184,7 +184,8 @@ struct traffic {
     struct partition_counts counts; /* of those that are gone for good */
     struct partition_balance balance;
     atomic_ullong splits, merges;
-    atomic_ullong cut_us_max; /* the longest of them, from its turn at the catalog to its end */
+    atomic_ullong cut_us_max;  /* the longest of them, from its turn at the catalog to its end */
+    atomic_bool told_detached; /* we have told the other processes that it has detached data */
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen; /* at its last look */

@@ -4,18 +4,23 @@
  * another process was faster, they are read again and it is decided anew. */
 #include "table/catalog_own.h"
 
+#include "base/fault.h"
 #include "table/key.h"
 #include "table/edits.h"
 #include "table/name.h"
 #include "table/rekey.h"
 
+#define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
+
 /* One operation, from its turn at the latch to its answer. The latch is held until the change is
- * durable and published, so the next operation sees it. */
+ * durable and published, so the next operation sees it; the other servers are told afterwards, and
+ * one that does not answer keeps no other operation waiting. */
 struct table_op {
     struct latch latch;
     struct call *call;
     bytes name;
-    struct table *next; /* to publish; NULL: the table goes */
+    struct table *next;    /* to publish; NULL: the table goes, */
+    struct table *dropped; /* this one, as it was */
     struct edits edits;
     struct guard guards[2];
     size_t guard_count; /* 0: there is no need of any (catalog_guards) */
@@ -103,6 +108,9 @@ static int delete_table(struct table_op *op, struct table *old)
 
     op_edit(op, EDIT_DELETE,
             catalog_table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
+    journal_add(
+        op->call->db, &op->edits,
+        &(struct journal_entry){old->schema.instance, old->schema.d.table, old->schema.id, 0});
     op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
             dropped_value(&c->arena, op->call->db->catalog, &old->schema, op->call->now_ms));
     if (old->schema.mirror.id)
@@ -162,7 +170,7 @@ static int change_table(struct table_op *op, struct table *old)
     struct schema *s;
 
     if (!old)
-        return fail_code(&call->c, E_NOT_EXIST);
+        return catalog_missing(&call->c, call->db->catalog);
     switch (req->op) {
     case WR_OP_DELETE_TABLE:
         return delete_table(op, old);
@@ -202,16 +210,95 @@ static void op_end(struct table_op *op, struct run_list *woken)
 static void op_run(struct latch *l, struct run_list *woken);
 static void op_retry(struct job *self);
 
-/* All the others know. */
+static void op_fail(struct table_op *op, int code)
+{
+    struct run_list woken = {0};
+
+    fail_code(&op->call->c, code);
+    op_end(op, &woken);
+    latch_run(&woken);
+}
+
+static bytes op_news(struct table_op *op)
+{
+    return catalog_news_text(&op->call->c.arena, op->call->req->instance, op->name);
+}
+
+/* All the others know, or do not use what they knew. */
 static void op_told(void *arg, int code)
 {
     struct table_op *op = arg;
+
+    table_release(op->dropped);
+    if (code && code != E_BUSY)
+        fail_code(&op->call->c, code);
+    call_finish(op->call);
+}
+
+/* What the dropped table had goes at once, instead of with the next sweep, so that nobody reads or
+ * writes there any more, whatever he knows. */
+static void op_close(struct job *self)
+{
+    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct call *call = op->call;
+    const struct partition_map *m = &op->dropped->partitions;
+    int code = E_OK;
+
+    for (size_t i = 0; i < m->count && !code; i++) {
+        struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
+
+        code = engine_drop(&call->c, call->db->engine, &spec);
+    }
+    ctx_clear(&call->c);
+    if (code)
+        engine_tell(call->db->engine, op_news(op), ENGINE_TELL_MS, op_told, op);
+    else
+        op_told(op, E_OK);
+}
+
+/* Some server is silent, maybe dead. */
+static void op_drop_told(void *arg, int code)
+{
+    struct table_op *op = arg;
+
+    if (code == E_BUSY) {
+        op->job.run = op_close;
+        sweeper_submit(op->call->db->sweeper, &op->job);
+    } else {
+        op_told(op, code);
+    }
+}
+
+/* How long the silent are waited for depends on what they may do by what they know: table
+ * operations need a fresh cache, and so does the answer that a table does not exist; the partitions
+ * of a dropped table can be closed to everybody; but rows are read and written by an older
+ * description until the touch is lost. */
+static void op_tell_all(struct table_op *op)
+{
+    struct engine *e = op->call->db->engine;
+
+    if (op->dropped && op->dropped->partitions.count <= CLOSE_MAX)
+        engine_tell(e, op_news(op), CATALOG_FRESH_TELL_MS, op_drop_told, op);
+    else
+        engine_tell(e, op_news(op),
+                    op->call->req->op == WR_OP_CREATE_TABLE ? CATALOG_FRESH_TELL_MS
+                                                            : ENGINE_TELL_MS,
+                    op_told, op);
+}
+
+/* The change is published: the next operation may run. */
+static void op_tell(struct table_op *op)
+{
+    struct wr_db *db = op->call->db;
     struct run_list woken = {0};
 
-    if (code)
-        fail_code(&op->call->c, code);
-    op_end(op, &woken);
+    latch_pass(db->latches, &op->latch, &woken);
     latch_run(&woken);
+    (void)fault_hit(FAULT_table_before_tell);
+    if (wr_is_shared(db))
+        op_tell_all(op);
+    else
+        op_told(op, E_OK);
 }
 
 static void op_done(void *arg, int code)
@@ -228,19 +315,20 @@ static void op_done(void *arg, int code)
             sweeper_submit(call->db->sweeper, &op->job);
             return;
         }
-        op_told(op, code == E_GUARD ? E_CONFLICT : code);
+        if (code == E_UNSURE && wr_is_shared(cat->db)) /* it may be stored */
+            catalog_tell_soon(cat, call->req->instance, op->name);
+        op_fail(op, code == E_GUARD ? E_CONFLICT : code);
         return;
     }
+    (void)fault_hit(FAULT_table_stored);
     if (call->req->op == WR_OP_REKEY_TABLE)
         rekey_describe(call, &op->next->schema);
     else if (op->next)
         catalog_describe(&call->c, op->next, &call->reply.description);
+    if (call->req->op == WR_OP_DELETE_TABLE)
+        op->dropped = catalog_get(cat, call->req->instance, op->name);
     catalog_publish(cat, call->req->instance, op->name, op->next);
-    if (wr_is_shared(cat->db))
-        engine_tell(call->db->engine,
-                    catalog_news_text(&call->c.arena, call->req->instance, op->name), op_told, op);
-    else
-        op_told(op, E_OK);
+    op_tell(op);
 }
 
 static void op_apply(struct table_op *op)
@@ -252,6 +340,7 @@ static void op_apply(struct table_op *op)
                           .edits = op->edits.items,
                           .edit_count = op->edits.count};
 
+    (void)fault_hit(FAULT_table_before_store);
     engine_apply(&call->c, call->db->engine, &batch, op_done, op);
 }
 
@@ -351,7 +440,7 @@ static void describe_table(struct call *call)
         catalog_describe(&call->c, t, &call->reply.description);
         table_release(t);
     } else {
-        fail_code(&call->c, E_NOT_EXIST);
+        catalog_missing(&call->c, call->db->catalog);
     }
     call_finish(call);
 }
@@ -365,7 +454,7 @@ static void rekey_status(struct call *call)
         rekey_describe(call, &t->schema);
         table_release(t);
     } else {
-        fail_code(&call->c, E_NOT_EXIST);
+        catalog_missing(&call->c, call->db->catalog);
     }
     call_finish(call);
 }
@@ -380,6 +469,15 @@ static void list_table(struct call *call)
     call_finish(call);
 }
 
+/* What tables there are is not told by a cache that may be seconds old. */
+static int check_fresh(struct call *call)
+{
+    if (catalog_is_fresh(call->db->catalog))
+        return E_OK;
+    return fail(&call->c, E_UNAVAILABLE,
+                "This server has not heard of the others for some seconds; try again.");
+}
+
 void catalog_exec(struct call *call)
 {
     const struct wr_request *req = call->req;
@@ -387,7 +485,7 @@ void catalog_exec(struct call *call)
     struct table_op *op;
     int code;
 
-    if (catalog_check(&call->c, call->db->catalog)) {
+    if (catalog_check(&call->c, call->db->catalog) || check_fresh(call)) {
         call_finish(call);
         return;
     }

@@ -7,6 +7,8 @@
 #include "table/text.h"
 
 #include "base/buf.h"
+#include "base/fault.h"
+#include "table/catalog_journal.h"
 #include "table/db.h"
 #include "table/wait.h"
 
@@ -146,12 +148,8 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
     bytes value = text_encode(&c->arena, &next);
     struct get get;
     struct guard guard = {.absent = true};
-    struct edit edit = {EDIT_PUT, BYTES_NONE, value};
-    struct batch batch = {.partition = PARTITION_SYSTEM,
-                          .guards = &guard,
-                          .guard_count = 1,
-                          .edits = &edit,
-                          .edit_count = 1};
+    struct edits edits = {.arena = &c->arena};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .guards = &guard, .guard_count = 1};
     int code;
 
     TRY(text_get(c, db, name, &get));
@@ -161,11 +159,16 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
         return fail(c, E_CONFLICT, "The text has version %llu, not %llu.",
                     (unsigned long long)now.version, (unsigned long long)t->version);
     guard = (struct guard){get.key, get.found ? get.value : BYTES_NONE, !get.found};
-    edit.key = get.key;
+    edits_add(&edits, EDIT_PUT, get.key, value);
+    journal_add(db, &edits, &(struct journal_entry){.version = next.version});
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
     code = wait_apply(c, db->engine, &batch);
     if (code == E_UNSURE && !text_get(c, db, name, &get) && get.found &&
         bytes_equal(get.value, value))
         code = E_OK; /* it was stored after all */
+    if (!code)
+        (void)fault_hit(FAULT_text_stored);
     wipe(value);
     if (code == E_GUARD)
         return fail(c, E_CONFLICT, "Another process has changed the text at this moment.");
@@ -214,12 +217,19 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (wr_is_shared(db)) {
         waiter_init(&w);
-        engine_tell(db->engine, catalog_text_news(&c.arena), waiter_done, &w);
+        engine_tell(db->engine, catalog_text_news(&c.arena), ENGINE_TELL_MS, waiter_done, &w);
         code = waiter_wait(&w);
+        if (code == E_BUSY) /* the silent serve nothing before they have read it */
+            code = E_OK;
     }
     if (code)
         fail(&c, code, "Some of the other servers may not know of the change yet.");
     return answer(&c, code, message, message_size);
+}
+
+void wr_leave(struct wr_db *db)
+{
+    engine_leave(db->engine);
 }
 
 void wr_text_clear(struct wr_text *t)

@@ -290,6 +290,8 @@ static void choose_columns(struct load *l)
 
 static int row_load(struct write_op *op, struct write_row *r)
 {
+    if (!r->loading && !catalog_is_fresh(op->call->db->catalog))
+        r->m.looks = true;
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
@@ -323,7 +325,7 @@ int write_row_decide(struct write_op *op, struct write_row *r)
         r->m.now_ms = clock_wall_ms(&op->call->db->clock);
     TRY(modify_run(c, &r->m,
                    r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
-    if (modify_detaches(&r->m) && !atomic_load(&r->m.table->has_detached)) {
+    if (modify_detaches(&r->m) && !catalog_is_detached(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
         catalog_mark_detached(op->call->db, op->tables[r->table_at].table, mark_done, r);
         return E_LATER;

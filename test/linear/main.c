@@ -387,6 +387,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .servers = sc->shared ? r->servers : 0,
                                  .pause_s = r->pause_s,
                                  .cuts_values = sc->cuts_values,
+                                 .cuts = sc->run_ms_min && !sc->disturb,
                                  .disturb = sc->disturb};
     struct target_spec spec = {.http = sc->http,
                                .engine = r->engine,

@@ -416,6 +416,7 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
         return NOTHING;
     if (code == WR_E_OUT_OF_RANGE && k->w->conf.cuts_values && o->change_count > 1) {
         k->spanned++;
+        atomic_store(&k->w->has_spanned, true);
         return NOTHING;
     }
     if (wr_error_status(code) / 100 == 4)
@@ -652,6 +653,33 @@ static void run_plan(struct worker *k, struct plan *p)
     k->requests++;
 }
 
+#define COVER_S 90 /* a loaded machine takes its time until everything has happened */
+#define COVER_LOOK_NS 1000000000ll
+
+/* Once a second one of the workers asks. */
+static void look_for_cuts(struct workload *w)
+{
+    int64_t now = now_ns(), last = atomic_load(&w->looked_ns);
+    struct cuts cuts = {0};
+
+    if (now - last < COVER_LOOK_NS || !atomic_compare_exchange_strong(&w->looked_ns, &last, now))
+        return;
+    workload_count_cuts(w, &cuts);
+    if (cuts.splits && cuts.merges)
+        atomic_store(&w->has_cut, true);
+}
+
+static bool waits_for_cover(struct workload *w)
+{
+    bool cuts = w->conf.cuts && !atomic_load(&w->has_cut);
+
+    if (now_ns() - w->start_ns > (w->conf.run_ms_min + COVER_S * 1000ll) * 1000000)
+        return false;
+    if (cuts)
+        look_for_cuts(w);
+    return cuts || (w->conf.cuts_values && !atomic_load(&w->has_spanned));
+}
+
 /* What is only there to pass the time goes slowly, as all of it has to be checked. */
 static bool more_to_do(struct workload *w)
 {
@@ -661,7 +689,8 @@ static bool more_to_do(struct workload *w)
         return true;
     nanosleep(&pause, NULL);
     return !atomic_load(&w->stop) &&
-           (atomic_load(&w->hold) || now_ns() - w->start_ns < w->conf.run_ms_min * 1000000);
+           (atomic_load(&w->hold) || now_ns() - w->start_ns < w->conf.run_ms_min * 1000000 ||
+            waits_for_cover(w));
 }
 
 static void *worker_main(void *arg)

@@ -90,7 +90,9 @@ struct workload_conf {
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     int pause_s;          /* for disturb */
     int servers;          /* that take turns; each reads all rows once more at the end. 0: one */
-    bool cuts_values;     /* an atomic batch may be refused because its rows have been parted */
+    bool cuts_values;     /* an atomic batch may be refused because its rows have been parted: goes
+                           * on until one was, */
+    bool cuts;            /* and until partitions were split and merged; both for COVER_S at most */
     struct saboteur *saboteur;
     /* Disturbs the run from a thread of its own until it returns or *stop is true. */
     void (*disturb)(struct workload *w);
@@ -122,7 +124,9 @@ struct workload {
     struct disturbance list[DISTURBANCES_MAX];
     size_t disturbances;
     int64_t start_ns;
-    struct cuts cuts; /* of servers that are no more */
+    struct cuts cuts;                 /* of servers that are no more */
+    atomic_bool has_spanned, has_cut; /* what a run is judged by has happened */
+    _Atomic int64_t looked_ns;        /* when the server was asked last whether it has */
 };
 
 /* Creates the table and runs. False, with a line on stderr: it could not. */

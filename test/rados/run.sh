@@ -155,12 +155,13 @@ step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $
 step "operations a request" test/rados/cost.sh
 tail -n 7 "$work/log"
 # Every step of a cut, at night; each of the three kinds of them by day.
-[ "$TIER" = nightly ] || export POINTS="recut_before_engine recut_copied_half recut_gone"
+[ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 || echo 400) test/rados/cells.sh
 step "access keys" timeout 300 test/rados/keys.sh
 step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
+step "servers agree" env TIER="$TIER" timeout 300 test/rados/agree.sh
 step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"

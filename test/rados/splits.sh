@@ -159,8 +159,7 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     done
     check "$point: the server died" bash -c "! kill -0 ${pids[dies]} 2>/dev/null"
     check "$point: rows" all_there lives "$work/low" "$work/high"
-    # At the first two it may die before it has told anybody: who reads the description next finds the note.
-    [[ $point = recut_noted || $point = recut_before_engine ]] || check "$point: cut all the same" cut_into lives 3
+    check "$point: cut all the same" cut_into lives 3
     start again "$point" "${small[@]}"
     check "$point: cut" cut_into again 3
     check "$point: goes on" load again "$work/low" 30

@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# Servers over one pool agree on the tables, their settings and what is shared, soon after any of them died or lost its link in
+# the middle of a change: each change that was stored is known to all within seconds, whether or not anybody was told of it.
+# And what waits for a server that died: nothing but a change of a table's settings.
+#
+#   BUILD=build            the build folder to test; PRELOAD the folder of rados_preload.so, if another one
+#   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
+#   TIER=short             leaves out the link cut for longer than a lease
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+preload=$PWD/${PRELOAD:-$BUILD}/test/rados_preload.so
+
+start() { # start NAME FLAG…: beside the others, in the namespace of this run
+    WIDEROW_NAMESPACE=agree-$$ serve "$1" --engine rados --admin off --set table_ops_per_s_max=0 --set throughput_change_s_min=0 "${@:2}"
+}
+widerow() { # widerow SERVER ARGUMENT…
+    local url=${urls[$1]}
+    shift
+    timeout 40 "$BUILD/widerow" "$@" --endpoint "$url"
+}
+soon() { # soon COMMAND…: within 10 s
+    local end=$((SECONDS + 10))
+    until "$@" >"$work/soon" 2>&1; do
+        [ $SECONDS -lt $end ] || { cat "$work/soon"; return 1; }
+        sleep 0.3
+    done
+}
+dead() { # dead NAME: it dies
+    for _ in $(seq 100); do
+        kill -0 "${pids[$1]}" 2>/dev/null || { wait "${pids[$1]}" 2>/dev/null; unset "pids[$1]"; return 0; }
+        sleep 0.1
+    done
+    return 1
+}
+reserved() { widerow "$1" throughput "$2" | grep -q "^$2: $3 read"; } # SERVER TABLE READS
+lists() { widerow "$1" tables | grep -qw "$2"; }
+lists_not() { widerow "$1" tables >"$work/tables" && ! grep -qw "$2" "$work/tables"; }
+lasts() { # lasts MOST COMMAND…: seconds
+    local from=$EPOCHREALTIME
+    "${@:2}" || return 1
+    awk -v from="$from" -v to="$EPOCHREALTIME" -v most="$1" 'BEGIN { print to - from " s"; exit !(to - from <= most) }'
+}
+
+# doomed N COMMAND…: by a server that dies before it tells the others for the Nth time
+doomed() {
+    LD_PRELOAD=$preload RADOS_TELL_KILL=$1 start dies || return 1
+    widerow dies "${@:2}" >"$work/doomed" 2>&1
+    dead dies
+}
+
+# ---- a server dies between storing and telling ----
+
+start a
+start b
+check "a table" widerow a create old --key k:integer
+check "another one" widerow a create gone --key k:integer
+check "CreateTable: its server dies" doomed 1 create new --key k:integer
+for s in a b; do check "CreateTable: $s knows the table" soon lists $s new; done
+check "UpdateTable: its server dies" doomed 1 throughput old --read 77 --write 7
+for s in a b; do check "UpdateTable: $s knows" soon reserved $s old 77; done
+check "DeleteTable: its server dies" doomed 1 drop gone
+for s in a b; do check "DeleteTable: $s knows" soon lists_not $s gone; done
+check "DeleteTable: the name is free" widerow b create gone --key k:integer
+
+shared() { grep -qx "ttl_seconds_min = 7" "$work/$1/settings"; }
+publish() { # a doomed server publishes its settings
+    LD_PRELOAD=$preload RADOS_TELL_KILL=1 start dies || return 1
+    sed -i 's/^ttl_seconds_min = .*/ttl_seconds_min = 7/' "$work/dies/settings"
+    kill -HUP "${pids[dies]}"
+    dead dies
+}
+check "settings: their server dies" publish
+for s in a b; do check "settings: $s takes them" soon shared $s; done
+
+# ---- a server hangs, as one that has just died: it is in nobody's way but a change of a table's settings, for a while ----
+
+head -c 100000 /dev/urandom >"$work/cell"
+start c
+check "a table for large cells" widerow a create large --key k:integer
+kill -STOP "${pids[c]}"
+widerow a throughput old --read 78 --write 7 >"$work/slow" 2>&1 & # is answered when the lease of c has run out
+slow=$!
+check "hangs: a table is made meanwhile" lasts 9 widerow a create meanwhile --key k:integer
+check "hangs: the first large cell of a table" lasts 9 widerow a cell put large 1 v "$work/cell" --quiet
+check "hangs: the next one" lasts 3 widerow a cell put large 2 v "$work/cell" --quiet
+check "hangs: a table is dropped" lasts 9 widerow a drop gone
+wait $slow
+check "hangs: the change is answered" grep -q "78 read" "$work/slow"
+kill -CONT "${pids[c]}"
+check "awake: it knows what was changed" soon reserved c old 78
+check "awake: and made" soon lists c meanwhile
+check "awake: and dropped" soon lists_not c gone
+check "awake: and what is large" widerow c cell get large 1 v "$work/cell.back" --quiet
+check "awake: byte by byte" cmp "$work/cell" "$work/cell.back"
+
+# ---- a server that publishes, and waits for one that hangs, ends at once ----
+
+stops() { # SIGHUP, and SIGTERM when it waits
+    kill -HUP "${pids[a]}"
+    sleep 1
+    kill "${pids[a]}" && wait "${pids[a]}"
+}
+kill -STOP "${pids[c]}"
+check "stops while it publishes" lasts 7 stops
+unset "pids[a]"
+
+# ---- the link between a server and the cluster is cut ----
+
+if [ "${TIER:-short}" = nightly ]; then
+    stop_all
+    mkdir "$work/link"
+    sleep 1000 | test/rados/link.py "$work/link" &
+    for _ in $(seq 50); do [ -s "$work/link/port" ] && break; sleep 0.1; done
+    behind() { LD_PRELOAD=$preload RADOS_LINK=$(cat "$work/link/port") start linked; }
+    check "a server behind a link" behind
+    start b
+    check "link: both know the table" reserved linked old 78
+    touch "$work/link/cut"
+    check "link cut: the change has no answer" fails "OTSTimeout|may have been|not answer" widerow linked throughput old --read 79 --write 7
+    rm "$work/link/cut"
+    sleep 4
+    check "link back: serves again" soon lists linked old
+    alike() { [ "$(widerow linked throughput old)" = "$(widerow b throughput old)" ]; }
+    check "link back: both agree" soon alike
+    sleep 6
+    check "link back: and go on so" alike
+    cat "$work/out"
+fi
+counts agree
