@@ -110,7 +110,7 @@ $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-o
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
-TEST_PROGRAMS := spec model crash linear hostile backup io
+TEST_PROGRAMS := spec model crash linear hostile backup io soak
 TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM
@@ -121,9 +121,10 @@ $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildca
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
-# It starts and asks servers as the crash tests do.
-$(BUILD)/test/io: CPPFLAGS += -Itest/crash
+# They start and ask servers as the crash tests do.
+$(BUILD)/test/io $(BUILD)/test/soak: CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
+$(BUILD)/test/soak: test/crash/server.c test/crash/door.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
 PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so $(BUILD)/test/rados_preload.so
@@ -159,6 +160,11 @@ check: unit
 nightly: deps-test
 	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) TIER=nightly test/run.sh
+
+# The part of the nightly run that takes two hours by itself.
+soak: deps-test
+	@$(MAKE) --no-print-directory -j2 all tests
+	@BUILD=$(BUILD) TIER=soak test/run.sh soak
 
 # What is measured beside: ceilings, and a client of MariaDB. One program a file. They are built with RELEASE=1,
 # since fault points are compiled in without it.

@@ -3,7 +3,7 @@
 #
 #   test/run.sh [SUITE …]     all of the tier, or only those named
 #   BUILD=build               the build folder to test        SAN=…  its sanitizers, if any
-#   TIER=short|nightly        how much of each
+#   TIER=short|nightly|soak   how much of each; soak: two hours of the suite soak, which is in no other tier
 #   RESULTS=DIR               keeps each suite's output there
 #   WIDEROW_CACHE=DIR         where SDKs are installed once and kept between runs
 #
@@ -138,6 +138,7 @@ compat() {
 }
 
 only=("$@")
+[ "$TIER" != soak ] || [ ${#only[@]} -gt 0 ] || only=(soak)
 nightly=$([ "$TIER" = nightly ] && echo yes)
 suite tidy 60 tools/tidy.sh
 suite unit 180 unit
@@ -200,6 +201,8 @@ suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
 suite fuzz $([ "$nightly" ] && echo 1800 || echo 300) test/fuzz/run.sh
 suite rados $([ "$nightly" ] && echo 1500 || echo 300) test/rados/run.sh
 suite hostile $([ "$nightly" ] && echo 400 || echo 90) test/hostile/run.sh
+# Only by its name, or in its own tier.
+[ ${#only[@]} -eq 0 ] || suite soak $([ "$TIER" = soak ] && echo 9000 || echo 150) test/soak/run.sh
 once compatibility 10 tools/compatibility.sh --check "$work"
 
 echo

@@ -27,12 +27,13 @@ void server_init(struct server *s, struct crash *run, const char *dir)
 /* The environment and some more; made before fork(), after which nothing may allocate. */
 static char **environment_make(const struct server *s, char *texts, size_t size)
 {
-    bool preload = s->record_file || s->clock_shift_s;
+    bool preload = s->record_file || s->clock_shift_s || s->clock_file;
     const char *more[][2] = {{"WR_FAULT", s->fault},
                              {"LD_PRELOAD", preload ? s->run->preload : NULL},
                              {"CRASH_RECORD", s->record_file},
                              {"CRASH_RECORD_DIR", s->record_file ? s->dir : NULL},
-                             {"CRASH_CLOCK_SHIFT_S", s->clock_shift_s}};
+                             {"CRASH_CLOCK_SHIFT_S", s->clock_shift_s},
+                             {"CRASH_CLOCK_FILE", s->clock_file}};
     size_t n = 0, used = 0;
     char **env;
 

@@ -14,6 +14,7 @@ struct server {
     const char *fault;                   /* WR_FAULT; NULL: none */
     const char *record_file;             /* what it does to its files goes there; NULL: nowhere */
     const char *clock_shift_s;           /* its time of day is so much later; NULL: not */
+    const char *clock_file;              /* holds 8 bytes, by so many us it is later, at any time */
     const char *flags[SERVER_FLAGS_MAX]; /* more flags, up to a NULL */
     pid_t pid;                           /* 0: does not run */
     int status;                          /* waitpid()'s, once it has ended */

@@ -1,0 +1,144 @@
+#include "watch.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define JUDGED_SAMPLES_MIN 120 /* a minute */
+#define RSS_SLACK_KB (24 << 10)
+#define RSS_SLACK_SHARE 0.1
+#define COUNT_SLACK 24 /* descriptors: table files come and go with compactions */
+
+void watch_init(struct watch *w, struct crash *run)
+{
+    *w = (struct watch){.run = run};
+    w->samples = mem_alloc(sizeof(*w->samples) * WATCH_SAMPLES_MAX);
+}
+
+void watch_begin(struct watch *w)
+{
+    w->count = 0;
+}
+
+static int64_t status_of(pid_t pid, const char *name)
+{
+    char path[64], line[256];
+    int64_t found = 0;
+    FILE *f;
+
+    snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    f = fopen(path, "r");
+    while (f && fgets(line, sizeof(line), f))
+        if (strncmp(line, name, strlen(name)) == 0)
+            found = strtoll(line + strlen(name), NULL, 10);
+    if (f)
+        fclose(f);
+    return found;
+}
+
+static int64_t count_descriptors(pid_t pid)
+{
+    char path[64];
+    int64_t n = 0;
+    DIR *d;
+
+    snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+    d = opendir(path);
+    while (d && readdir(d))
+        n++;
+    if (d)
+        closedir(d);
+    return n > 2 ? n - 2 : 0;
+}
+
+static void raise_to(int64_t *max, int64_t n)
+{
+    *max = n > *max ? n : *max;
+}
+
+void watch_sample(struct watch *w, pid_t pid)
+{
+    struct sample s = {status_of(pid, "VmRSS:"), count_descriptors(pid),
+                       status_of(pid, "Threads:")};
+
+    if (!s.rss_kb || !s.descriptors || w->count == WATCH_SAMPLES_MAX)
+        return;
+    w->samples[w->count++] = s;
+    raise_to(&w->rss_max_kb, s.rss_kb);
+    raise_to(&w->descriptors_max, s.descriptors);
+    raise_to(&w->threads_max, s.threads);
+}
+
+static int64_t folder_kb(const char *dir)
+{
+    int64_t sum = 0;
+    struct dirent *e;
+    DIR *d = opendir(dir);
+
+    while (d && (e = readdir(d))) {
+        struct stat st;
+        char path[600];
+
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
+            continue;
+        snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
+        if (lstat(path, &st) == 0)
+            sum += S_ISDIR(st.st_mode) ? folder_kb(path) : (int64_t)st.st_blocks / 2;
+    }
+    if (d)
+        closedir(d);
+    return sum;
+}
+
+void watch_disk(struct watch *w, const char *dir)
+{
+    raise_to(&w->disk_max_kb, folder_kb(dir));
+}
+
+/* The largest of a quarter, 0 to 3. */
+static struct sample largest(const struct watch *w, int quarter)
+{
+    struct sample max = {0};
+
+    for (int i = w->count * quarter / 4; i < w->count * (quarter + 1) / 4; i++) {
+        raise_to(&max.rss_kb, w->samples[i].rss_kb);
+        raise_to(&max.descriptors, w->samples[i].descriptors);
+        raise_to(&max.threads, w->samples[i].threads);
+    }
+    return max;
+}
+
+void watch_end(struct watch *w, const char *where)
+{
+    struct sample early = largest(w, 1), late = largest(w, 3);
+
+    if (w->count < JUDGED_SAMPLES_MIN)
+        return;
+    w->judged++;
+    printf("  %s: memory %lld to %lld MiB, descriptors %lld to %lld, threads %lld to %lld (largest "
+           "of the second and of "
+           "the last quarter)\n",
+           where, (long long)early.rss_kb >> 10, (long long)late.rss_kb >> 10,
+           (long long)early.descriptors, (long long)late.descriptors, (long long)early.threads,
+           (long long)late.threads);
+    if ((double)late.rss_kb > (double)early.rss_kb * (1 + RSS_SLACK_SHARE) + RSS_SLACK_KB)
+        crash_problem(w->run, "%s: the server's memory grew from %lld to %lld KiB", where,
+                      (long long)early.rss_kb, (long long)late.rss_kb);
+    if (late.descriptors > early.descriptors + COUNT_SLACK)
+        crash_problem(w->run, "%s: the server's open files grew from %lld to %lld", where,
+                      (long long)early.descriptors, (long long)late.descriptors);
+    if (late.threads > early.threads + COUNT_SLACK)
+        crash_problem(w->run, "%s: the server's threads grew from %lld to %lld", where,
+                      (long long)early.threads, (long long)late.threads);
+}
+
+void watch_print(const struct watch *w)
+{
+    printf("  at most %lld MiB of memory, %lld descriptors, %lld threads, %lld MiB on disk; %d "
+           "lives long enough to be "
+           "judged\n",
+           (long long)w->rss_max_kb >> 10, (long long)w->descriptors_max, (long long)w->threads_max,
+           (long long)w->disk_max_kb >> 10, w->judged);
+}
