@@ -479,6 +479,7 @@ struct wr_get_range {
     struct wr_read_options read;
     struct wr_bytes token;
     bool partial_keys;           /* a door sends only the key columns named in read.columns */
+    bool matrix;                 /* a door may send the rows as a row matrix, without timestamps */
     struct wr_bytes transaction; /* ptr NULL: none */
     /* Not NULL: rows are not kept for the reply but handed over here, one by one, as they are read;
      * a row lives only during its call. The calls come before the completion, from one thread at a
@@ -541,8 +542,8 @@ struct wr_range_result {
     const struct wr_row *rows;
     size_t row_count;
     struct wr_key next; /* count 0: the range is exhausted */
-    /* The first `key` columns of every row, in key order, and then `columns` in the order asked:
-     * what a row matrix needs. Only BulkExport fills it. */
+    /* The table's key columns, in their order, whose names a row matrix needs. Only BulkExport
+     * fills it. */
     const struct wr_key_schema *key;
     size_t key_count;
 };

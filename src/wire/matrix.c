@@ -47,6 +47,15 @@ static const struct wr_value *cell_value(const struct wr_row *row, bytes name)
     return &missing;
 }
 
+static size_t names_size(const bytes *names, size_t count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < count; i++)
+        n += 2 + names[i].len;
+    return n;
+}
+
 static void put_names(struct buf *b, const bytes *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
@@ -64,35 +73,71 @@ static void put_value(struct buf *b, const struct wr_value *v)
     buf_commit(b, n);
 }
 
+size_t matrix_head_size(const struct matrix_fields *fields)
+{
+    return HEAD_BYTES + names_size(fields->keys, fields->key_count) +
+           names_size(fields->columns, fields->column_count) + OPTION_BYTES;
+}
+
+void matrix_begin(struct buf *b, const struct matrix_fields *fields)
+{
+    size_t n = matrix_head_size(fields);
+    uint8_t *head = buf_reserve(b, n);
+
+    store_u32(head, MAGIC);
+    store_u32(head + 4, (uint32_t)n);
+    store_u32(head + 8, (uint32_t)(n - OPTION_BYTES));
+    store_u32(head + 12, (uint32_t)fields->key_count);
+    store_u32(head + 16, (uint32_t)fields->column_count);
+    buf_commit(b, HEAD_BYTES);
+    put_names(b, fields->keys, fields->key_count);
+    put_names(b, fields->columns, fields->column_count);
+    buf_put_u8(b, TAG_ENTIRE_KEY);
+    buf_put_u8(b, fields->entire);
+    buf_put_u8(b, TAG_ROW_COUNT);
+    buf_put_u32(b, 0);
+}
+
+size_t matrix_row_size(const struct matrix_fields *fields, const struct wr_row *row)
+{
+    size_t n = 1;
+
+    for (size_t i = 0; i < fields->key_count; i++)
+        n += plain_value_size(key_value(&row->key, fields->keys[i]));
+    for (size_t i = 0; i < fields->column_count; i++)
+        n += plain_value_size(cell_value(row, fields->columns[i]));
+    return n;
+}
+
+void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const struct wr_row *row)
+{
+    buf_put_u8(b, TAG_ROW);
+    for (size_t i = 0; i < fields->key_count; i++)
+        put_value(b, key_value(&row->key, fields->keys[i]));
+    for (size_t i = 0; i < fields->column_count; i++)
+        put_value(b, cell_value(row, fields->columns[i]));
+}
+
+void matrix_end(struct buf *b, size_t start, size_t row_count)
+{
+    uint8_t *block = b->data + start;
+
+    store_u32(block + load_u32(block + 4) - 4, (uint32_t)row_count);
+    buf_put_u8(b, TAG_CHECKSUM);
+    block = b->data + start;
+    buf_put_u8(b, crc8(0, block, b->len - start));
+}
+
 bytes matrix_encode(struct ctx *c, const struct matrix_fields *fields, const struct wr_row *rows,
                     size_t row_count)
 {
     struct buf b;
 
     buf_init(&b, &c->arena, 256 + row_count * (fields->key_count + fields->column_count) * 16);
-    buf_commit(&b, HEAD_BYTES);
-    put_names(&b, fields->keys, fields->key_count);
-    put_names(&b, fields->columns, fields->column_count);
-
-    store_u32(b.data, MAGIC);
-    store_u32(b.data + 4, (uint32_t)(b.len + OPTION_BYTES));
-    store_u32(b.data + 8, (uint32_t)b.len);
-    store_u32(b.data + 12, (uint32_t)fields->key_count);
-    store_u32(b.data + 16, (uint32_t)fields->column_count);
-
-    buf_put_u8(&b, TAG_ENTIRE_KEY);
-    buf_put_u8(&b, fields->entire);
-    buf_put_u8(&b, TAG_ROW_COUNT);
-    buf_put_u32(&b, (uint32_t)row_count);
-    for (size_t i = 0; i < row_count; i++) {
-        buf_put_u8(&b, TAG_ROW);
-        for (size_t k = 0; k < fields->key_count; k++)
-            put_value(&b, key_value(&rows[i].key, fields->keys[k]));
-        for (size_t k = 0; k < fields->column_count; k++)
-            put_value(&b, cell_value(&rows[i], fields->columns[k]));
-    }
-    buf_put_u8(&b, TAG_CHECKSUM);
-    buf_put_u8(&b, crc8(0, b.data, b.len));
+    matrix_begin(&b, fields);
+    for (size_t i = 0; i < row_count; i++)
+        matrix_put_row(&b, fields, &rows[i]);
+    matrix_end(&b, 0, row_count);
     return buf_bytes(&b);
 }
 

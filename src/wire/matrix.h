@@ -1,8 +1,10 @@
-/* matrix.h: SimpleRowMatrix, the row format of BulkExport (wire reference, section 4.9): field
- * names once, then only values, newest versions, no timestamps. */
+/* matrix.h: SimpleRowMatrix, the row format of BulkExport and, if the client asks for it, of
+ * GetRange (wire reference, section 4.9): field names once, then only values, newest versions, no
+ * timestamps. */
 #ifndef WIRE_MATRIX_H
 #define WIRE_MATRIX_H
 
+#include "base/buf.h"
 #include "base/ctx.h"
 #include "widerow.h"
 
@@ -14,6 +16,15 @@ struct matrix_fields {
     const bytes *columns;
     size_t column_count;
 };
+
+/* A block that is written into a buffer as its rows come: what begins it, one row after the other,
+ * what ends it. `start` is where in the buffer it begins, `row_count` what was put. The sizes are
+ * in bytes: a caller that made room for them gets no growth of the buffer. */
+size_t matrix_head_size(const struct matrix_fields *fields);
+void matrix_begin(struct buf *b, const struct matrix_fields *fields);
+size_t matrix_row_size(const struct matrix_fields *fields, const struct wr_row *row);
+void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const struct wr_row *row);
+void matrix_end(struct buf *b, size_t start, size_t row_count);
 
 /* A block in the arena of `c`. Cells of the rows are sorted by name, newest first. */
 bytes matrix_encode(struct ctx *c, const struct matrix_fields *fields, const struct wr_row *rows,

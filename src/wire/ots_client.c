@@ -229,6 +229,8 @@ static void ask_get_range(struct buf *b, const struct wr_request *req)
         pb_put_bytes(b, 13, r->token);
     if (r->transaction.ptr)
         pb_put_bytes(b, 14, r->transaction);
+    if (r->matrix)
+        pb_put_int(b, 15, OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX);
     if (r->partial_keys)
         pb_put_int(b, 16, 0);
 }

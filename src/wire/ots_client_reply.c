@@ -244,20 +244,38 @@ static int read_bulk_import(struct ctx *c, bytes body, struct wr_reply *out)
     return 0;
 }
 
-static int read_range(struct ctx *c, bytes body, struct wr_reply *out)
+static int read_range_rows(struct ctx *c, bytes next, bytes rows, int32_t block_type,
+                           struct wr_range_result *r)
 {
-    struct wr_range_result *r = &out->range;
-    const Ots__RangeResponse *m;
+    if (next.len)
+        TRY(plain_decode_key(c, next, &r->next));
+    if (block_type == OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX)
+        return matrix_decode(c, rows, &r->rows, &r->row_count);
+    return plain_decode_rows(c, rows, &r->rows, &r->row_count);
+}
+
+static int read_get_range(struct ctx *c, bytes body, struct wr_reply *out)
+{
+    const Ots__GetRangeResponse *m;
     const void *message;
 
-    TRY(pb_unpack(c, &ots__range_response__descriptor, body, text_reply, &message));
+    TRY(pb_unpack(c, &ots__get_range_response__descriptor, body, text_reply, &message));
     m = message;
-    read_consumed(m->consumed, &r->consumed);
-    if (m->has_next_start_primary_key && m->next_start_primary_key.len)
-        TRY(plain_decode_key(c, pb_view(m->next_start_primary_key), &r->next));
-    if (m->has_data_block_type && m->data_block_type == OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX)
-        return matrix_decode(c, pb_view(m->rows), &r->rows, &r->row_count);
-    return plain_decode_rows(c, pb_view(m->rows), &r->rows, &r->row_count);
+    read_consumed(m->consumed, &out->range.consumed);
+    return read_range_rows(c, pb_view(m->next_start_primary_key), pb_view(m->rows),
+                           m->data_block_type, &out->range);
+}
+
+static int read_bulk_export(struct ctx *c, bytes body, struct wr_reply *out)
+{
+    const Ots__BulkExportResponse *m;
+    const void *message;
+
+    TRY(pb_unpack(c, &ots__bulk_export_response__descriptor, body, text_reply, &message));
+    m = message;
+    read_consumed(m->consumed, &out->range.consumed);
+    return read_range_rows(c, pb_view(m->next_start_primary_key), pb_view(m->rows),
+                           m->data_block_type, &out->range);
 }
 
 static int read_compute_split_points(struct ctx *c, bytes body, struct wr_reply *out)
@@ -292,8 +310,6 @@ static int read_compute_split_points(struct ctx *c, bytes body, struct wr_reply 
 #define read_delete_row read_put_row
 #define read_batch_get_row read_batch
 #define read_batch_write_row read_batch
-#define read_get_range read_range
-#define read_bulk_export read_range
 #define read_describe_heat ots_read_describe_heat
 #define read_describe_sizes ots_read_describe_sizes
 #define read_describe_partitions ots_read_describe_partitions

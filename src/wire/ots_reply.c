@@ -3,6 +3,7 @@
 #include "wire/matrix.h"
 #include "wire/ots_part.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FRAME_BYTES 64 /* more than an answer without its rows takes */
@@ -251,6 +252,41 @@ static size_t rows_bytes(const struct wr_range_result *r, uint32_t mask)
     return n;
 }
 
+/* ---- the fields of a matrix ---- */
+
+static int names_compare(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+/* Which of a matrix's fields are those: the key columns, in key order, all or only those asked for,
+ * and behind them the attributes that were asked for, each once, in the order of their names. */
+static void matrix_fields_of(struct ctx *c, const bytes *keys, size_t key_count, bool entire,
+                             const bytes *asked, size_t asked_count, struct matrix_fields *out)
+{
+    bytes *own_keys = ARENA_ARRAY(&c->arena, bytes, key_count + asked_count + 1);
+    bytes *columns = own_keys + key_count;
+
+    *out = (struct matrix_fields){.keys = own_keys, .columns = columns};
+    for (size_t i = 0; i < key_count; i++)
+        if (entire || names_have(asked, asked_count, keys[i]))
+            own_keys[out->key_count++] = keys[i];
+    out->entire = out->key_count == key_count;
+    for (size_t i = 0, n = 0; i < asked_count; i++)
+        if (!names_have(keys, key_count, asked[i])) {
+            columns[n++] = asked[i];
+            out->column_count = n;
+        }
+    qsort(columns, out->column_count, sizeof(*columns), names_compare);
+    for (size_t i = 0, n = out->column_count, kept = 0; i < n; i++)
+        if (!kept || !bytes_equal(columns[kept - 1], columns[i])) {
+            columns[kept++] = columns[i];
+            out->column_count = kept;
+        }
+}
+
+/* ---- a range as it is read ---- */
+
 /* The body of a GetRange that is written while its rows are read. What stands in front of them is
  * known only at the end, so there is room for it. */
 struct range_body {
@@ -258,6 +294,12 @@ struct range_body {
     struct buf b;
     size_t rows_at; /* where they begin in b */
     uint32_t mask;
+    /* The rows go as a matrix. Its head is written with the first row, when the request has been
+     * checked, or at the end. */
+    bool matrix;
+    struct ctx *c;
+    struct matrix_fields fields;
+    size_t row_count;
 };
 
 /* Large steps at first, since a page of a few megabytes is what is usual; not beyond what the
@@ -281,6 +323,37 @@ static bool range_body_grow(struct buf *b, size_t n)
     return true;
 }
 
+static bool range_body_has(struct buf *b, size_t n)
+{
+    return PORT_LIKELY(b->capacity - b->len >= n) || range_body_grow(b, n);
+}
+
+static int range_body_begin_matrix(struct range_body *body)
+{
+    const struct wr_get_range *r = body->request;
+    bytes *keys = ARENA_ARRAY(&body->c->arena, bytes, r->start.count);
+
+    for (size_t i = 0; i < r->start.count; i++)
+        keys[i] = r->start.columns[i].name;
+    matrix_fields_of(body->c, keys, r->start.count, !r->partial_keys, r->read.columns,
+                     r->read.column_count, &body->fields);
+    if (!range_body_has(&body->b, matrix_head_size(&body->fields)))
+        return WR_E_MEMORY;
+    matrix_begin(&body->b, &body->fields);
+    return WR_OK;
+}
+
+static int range_body_add_matrix(struct range_body *body, const struct wr_row *row)
+{
+    if (!body->row_count)
+        TRY(range_body_begin_matrix(body));
+    if (!range_body_has(&body->b, matrix_row_size(&body->fields, row)))
+        return WR_E_MEMORY;
+    matrix_put_row(&body->b, &body->fields, row);
+    body->row_count++;
+    return WR_OK;
+}
+
 static int range_body_add(void *arg, const struct wr_row *row)
 {
     struct range_body *body = arg;
@@ -288,17 +361,27 @@ static int range_body_add(void *arg, const struct wr_row *row)
     size_t n;
     uint8_t *p;
 
+    if (PORT_UNLIKELY(body->matrix))
+        return range_body_add_matrix(body, row);
     if (b->len == body->rows_at) {
         body->mask = key_mask(body->request, &row->key);
         plain_put_header(b->data + b->len);
         buf_commit(b, PLAIN_HEADER_BYTES);
     }
     n = plain_row_size(row, body->mask);
-    if (PORT_UNLIKELY(b->capacity - b->len < n) && !range_body_grow(b, n))
+    if (!range_body_has(b, n))
         return WR_E_MEMORY;
     p = b->data + b->len;
     buf_commit(b, (size_t)(plain_put_row(p, row, body->mask) - p));
     return WR_OK;
+}
+
+/* A matrix has named columns and one version of each, and no timestamps; what it cannot say goes as
+ * a plain buffer, for the client only gave a hint. */
+static bool range_is_matrix(const struct wr_get_range *r)
+{
+    return r->matrix && r->read.column_count && r->read.has_max_versions &&
+           r->read.max_versions == 1;
 }
 
 void ots_stream_rows(struct ctx *c, struct wr_request *req)
@@ -309,6 +392,8 @@ void ots_stream_rows(struct ctx *c, struct wr_request *req)
         return;
     body = ARENA_NEW(&c->arena, struct range_body);
     body->request = &req->get_range;
+    body->matrix = range_is_matrix(&req->get_range);
+    body->c = c;
     buf_init(&body->b, &c->arena, RANGE_BODY_BYTES_MIN);
     body->rows_at = FRAME_BYTES;
     buf_commit(&body->b, body->rows_at);
@@ -323,6 +408,10 @@ static bytes range_body_end(struct range_body *body, struct ctx *c, const struct
     size_t next_bytes = row_bytes(&next), at;
     struct buf *b = &body->b, front;
 
+    if (body->matrix && !body->row_count)
+        range_body_begin_matrix(body);
+    if (body->matrix)
+        matrix_end(b, body->rows_at, body->row_count);
     buf_init(&front, &c->arena, FRAME_BYTES);
     ots_put_consumed(&front, 1, &r->consumed, false);
     pb_put_head(&front, 2, b->len - body->rows_at);
@@ -330,6 +419,8 @@ static bytes range_body_end(struct range_body *body, struct ctx *c, const struct
     memcpy(b->data + at, front.data, front.len);
     if (next_bytes)
         put_row(b, 3, &next, next_bytes);
+    if (body->matrix)
+        pb_put_int(b, 5, OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX);
     return bytes_skip(buf_bytes(b), at);
 }
 
@@ -355,38 +446,20 @@ bytes ots_encode_get_range(struct ctx *c, const struct wr_request *req,
     return buf_bytes(&b);
 }
 
-/* The fields of a matrix: key columns that were asked for in key order, then the other columns in
- * the order asked. */
-static void matrix_fields_of(struct ctx *c, const struct wr_bulk_export *r,
-                             const struct wr_range_result *result, struct matrix_fields *out)
-{
-    bytes *keys = ARENA_ARRAY(&c->arena, bytes, result->key_count + r->column_count + 1);
-    bytes *columns = keys + result->key_count;
-    size_t whole = result->row_count ? result->rows[0].key.count : result->key_count;
-
-    *out = (struct matrix_fields){.keys = keys, .columns = columns};
-    for (size_t i = 0; i < result->key_count; i++)
-        if (names_have(r->columns, r->column_count, result->key[i].name))
-            keys[out->key_count++] = result->key[i].name;
-    for (size_t i = 0; i < r->column_count; i++)
-        if (!names_have(keys, out->key_count, r->columns[i]) &&
-            !names_have(columns, out->column_count, r->columns[i]))
-            columns[out->column_count++] = r->columns[i];
-    out->entire = out->key_count == whole;
-}
-
 bytes ots_encode_bulk_export(struct ctx *c, const struct wr_request *req,
                              const struct wr_reply *reply)
 {
     const struct wr_bulk_export *e = &req->bulk_export;
     const struct wr_range_result *r = &reply->range;
+    bytes *keys = ARENA_ARRAY(&c->arena, bytes, r->key_count), block = BYTES_NONE;
     struct matrix_fields fields;
-    bytes block = BYTES_NONE;
     size_t n = 0;
     struct buf b;
 
     if (e->matrix) {
-        matrix_fields_of(c, e, r, &fields);
+        for (size_t i = 0; i < r->key_count; i++)
+            keys[i] = r->key[i].name;
+        matrix_fields_of(c, keys, r->key_count, false, e->columns, e->column_count, &fields);
         block = matrix_encode(c, &fields, r->rows, r->row_count);
     } else {
         n = rows_bytes(r, PLAIN_KEY_ALL);

@@ -115,6 +115,8 @@ int ots_decode_get_range(struct ctx *c, const void *message, struct wr_request *
     r->token = view_filled(m->has_token, m->token);
     r->transaction = view_given(m->has_transaction_id, m->transaction_id);
     r->partial_keys = m->has_return_entire_primary_keys && !m->return_entire_primary_keys;
+    r->matrix = m->has_data_block_type_hint &&
+                m->data_block_type_hint == OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX;
     TRY(plain_decode_key(c, pb_view(m->inclusive_start_primary_key), &r->start));
     TRY(plain_decode_key(c, pb_view(m->exclusive_end_primary_key), &r->end));
     return READ_OPTIONS(c, m, &r->read);

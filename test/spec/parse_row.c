@@ -349,6 +349,8 @@ static void parse_range_options(struct cursor *p, struct wr_get_range *g)
             g->backward = true;
         } else if (take(p, "partial")) {
             g->partial_keys = true;
+        } else if (take(p, "matrix")) {
+            g->matrix = true;
         } else if (take_option(p, "limit")) {
             g->has_limit = true;
             g->limit = (int32_t)parse_number(p);

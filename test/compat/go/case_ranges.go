@@ -150,13 +150,40 @@ func rangeCases(s *suite) {
 	})
 
 	s.add("range: matrix encoding may be asked for", func(t *T) {
-		// The hint may be ignored; what must hold is that the SDK reads the same rows.
 		table := t.numbered(0, 5)
 		criteria := everyRow(table)
 		criteria.ColumnsToGet = []string{"pk", "v"}
 		criteria.DataBlockType = ts.SimpleRowMatrix
+		answer, err := t.getRange(criteria)
+		t.must(err)
+		t.equal("format", answer.DataBlockType, ts.SimpleRowMatrix)
 		rows, _ := t.readAll(criteria)
 		t.equal("keys", firstKeys(rows), count(0, 5))
 		t.equal("columns", cells(rows[4].Columns), pairs("v", 4))
+	})
+
+	s.add("range: a matrix has every type, and leaves out what a row has not", func(t *T) {
+		table := t.intTable()
+		t.put(table, pk("pk", 1), c("s", "text"), c("b", []byte{0, 255}), c("i", -5), c("d", 2.5), c("t", true))
+		t.put(table, pk("pk", 2), c("other", 1))
+		criteria := everyRow(table)
+		criteria.ColumnsToGet = []string{"t", "s", "i", "d", "b", "pk"}
+		criteria.DataBlockType = ts.SimpleRowMatrix
+		answer, err := t.getRange(criteria)
+		t.must(err)
+		t.equal("format", answer.DataBlockType, ts.SimpleRowMatrix)
+		t.equal("keys", firstKeys(answer.Rows), count(1, 3))
+		t.equal("columns", cells(answer.Rows[0].Columns), pairs("b", []byte{0, 255}, "d", 2.5, "i", -5, "s", "text", "t", true))
+		t.equal("columns of a row without them", len(answer.Rows[1].Columns), 0)
+
+		criteria.MaxVersion = 2
+		answer, err = t.getRange(criteria)
+		t.must(err)
+		t.equal("format of several versions, which a matrix cannot hold", answer.DataBlockType, ts.PlainBuffer)
+		criteria.MaxVersion = 1
+		criteria.ColumnsToGet = nil
+		answer, err = t.getRange(criteria)
+		t.must(err)
+		t.equal("format of all columns", answer.DataBlockType, ts.PlainBuffer)
 	})
 }

@@ -469,6 +469,94 @@ static void test_range_with_partial_keys(void **state)
     assert_string_equal(row_text(&read_back(&req, &reply)->range.rows[0]), " | c=i1@5");
 }
 
+/* What a client gets of these rows if the door is given them one by one. */
+static const struct wr_range_result *stream_back(struct wr_request *req, const struct wr_row *rows,
+                                                 size_t count)
+{
+    struct wr_reply reply = {.op = WR_OP_GET_RANGE, .range = {.next = key}}, *back;
+
+    req->get_range.on_row = NULL;
+    ots_stream_rows(&c, req);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(req->get_range.on_row(req->get_range.on_row_arg, &rows[i]), WR_OK);
+    back = ARENA_NEW(&c.arena, struct wr_reply);
+    assert_int_equal(ots_decode_reply(&c, req->op, ots_encode(&c, req, &reply), back), 0);
+    assert_int_equal(back->range.next.count, 2);
+    assert_int_equal(back->range.row_count, count);
+    return &back->range;
+}
+
+/* A row matrix has no timestamps, by which it is known here. */
+static void test_range_as_matrix(void **state)
+{
+    const bytes names[] = {BYTES_LIT("z"), BYTES_LIT("pk1"), BYTES_LIT("a"), BYTES_LIT("z"),
+                           BYTES_LIT("none")};
+    struct wr_cell cells[] = {cell(BYTES_LIT("a"), one, 5), cell(BYTES_LIT("z"), one, 5)};
+    struct wr_row rows[] = {{key, cells, 2}, {key, cells + 1, 1}, {key, NULL, 0}};
+    struct wr_request req = {.op = WR_OP_GET_RANGE,
+                             .get_range = {.start = key,
+                                           .end = key,
+                                           .matrix = true,
+                                           .read = {.columns = names,
+                                                    .column_count = 5,
+                                                    .has_max_versions = true,
+                                                    .max_versions = 1}}};
+    const struct wr_range_result *r = stream_back(&req, rows, 3);
+
+    (void)state;
+    assert_string_equal(row_text(&r->rows[0]), "pk0=i1 pk1=s'x' | a=i1 z=i1");
+    assert_string_equal(row_text(&r->rows[1]), "pk0=i1 pk1=s'x' | z=i1");
+    assert_string_equal(row_text(&r->rows[2]), "pk0=i1 pk1=s'x'");
+    stream_back(&req, rows, 0);
+    req.get_range.partial_keys = true;
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]), "pk1=s'x' | a=i1 z=i1");
+    req.get_range.read.column_count = 1;
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]), " | z=i1");
+    req.get_range.partial_keys = false;
+
+    req.get_range.matrix = false;
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]),
+                        "pk0=i1 pk1=s'x' | a=i1@5 z=i1@5");
+    req.get_range.matrix = true;
+    req.get_range.read.max_versions = 2; /* which a matrix cannot hold */
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]),
+                        "pk0=i1 pk1=s'x' | a=i1@5 z=i1@5");
+    req.get_range.read.max_versions = 1;
+    req.get_range.read.has_max_versions = false;
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]),
+                        "pk0=i1 pk1=s'x' | a=i1@5 z=i1@5");
+    req.get_range.read.has_max_versions = true;
+    req.get_range.read.column_count = 0; /* all columns: nobody knows which */
+    assert_string_equal(row_text(&stream_back(&req, rows, 1)->rows[0]),
+                        "pk0=i1 pk1=s'x' | a=i1@5 z=i1@5");
+}
+
+/* Rows that do not fit into what the request may take fail it, and nothing is written past it. */
+static void test_matrix_that_is_too_large(void **state)
+{
+    char text[4096] = {0};
+    const bytes name = BYTES_LIT("a");
+    struct wr_cell big =
+        cell(name, (struct wr_value){.type = WR_VARBINARY, .bytes = {text, sizeof(text)}}, 5);
+    struct wr_row row = {key, &big, 1};
+    struct wr_request req = {.op = WR_OP_GET_RANGE,
+                             .get_range = {.start = key,
+                                           .matrix = true,
+                                           .read = {.columns = &name,
+                                                    .column_count = 1,
+                                                    .has_max_versions = true,
+                                                    .max_versions = 1}}};
+    int code = WR_OK;
+
+    (void)state;
+    ots_stream_rows(&c, &req);
+    c.arena.cap = c.arena.used + (64 << 10);
+    for (int i = 0; i < 64 && !code; i++)
+        code = req.get_range.on_row(req.get_range.on_row_arg, &row);
+    c.arena.cap = 0;
+    assert_int_equal(code, WR_E_MEMORY);
+}
+
 static void test_bulk_export(void **state)
 {
     const struct wr_key_schema schema[] = {{.name = BYTES_LIT("pk0"), .type = WR_BIGINT},
@@ -490,8 +578,8 @@ static void test_bulk_export(void **state)
     (void)state;
     assert_int_equal(back->range.consumed.read_size, 99);
     assert_int_equal(back->range.next.count, 2);
-    /* Key columns first and only those asked for, then the others as asked, each once. */
-    assert_string_equal(row_text(&back->range.rows[0]), "pk1=s'x' | z=i1 a=i1");
+    /* Key columns first and only those asked for, then the others by name, each once. */
+    assert_string_equal(row_text(&back->range.rows[0]), "pk1=s'x' | a=i1 z=i1");
     assert_string_equal(row_text(&back->range.rows[1]), "pk1=s'x'");
     reply.range.row_count = 0;
     assert_int_equal(read_back(&req, &reply)->range.row_count, 0);
@@ -535,6 +623,8 @@ int main(void)
         TEST(test_batches),
         TEST(test_bulk_import_answer),
         TEST(test_range_with_partial_keys),
+        TEST(test_range_as_matrix),
+        TEST(test_matrix_that_is_too_large),
         TEST(test_bulk_export),
         TEST(test_answers_that_are_none),
     };

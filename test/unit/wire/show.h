@@ -283,6 +283,8 @@ static inline void show_range(struct buf *b, const struct wr_get_range *r)
         show_f(b, " txn=%.*s", BYTES_FMT(r->transaction));
     if (r->partial_keys)
         show_f(b, " partial");
+    if (r->matrix)
+        show_f(b, " matrix");
 }
 
 static inline void show_columns(struct buf *b, const struct wr_defined_columns *d)
