@@ -843,7 +843,8 @@ struct wr_options {
                      newest */
     bool accept_data_loss; /* open although acknowledged writes are missing; what is left becomes
                               the truth */
-    bool strict;           /* the smaller limits of the product's documents where two are known */
+    bool clock_reset; /* stamps go on from the wall clock though later ones were given; for once */
+    bool strict;      /* the smaller limits of the product's documents where two are known */
     uint64_t memory_bytes; /* for write buffers (a quarter), requests (up to a half), caches (what
                               these leave, five eighths at most); 0: what suits a laptop, 256 MiB */
     uint64_t (*front_memory)(void *arg); /* what the caller holds for requests beside the database,
@@ -982,6 +983,8 @@ struct wr_status {
     uint64_t scrub_errors;         /* places where it found damage; each pass finds them again */
     uint64_t scrub_passes;         /* that came to their end */
     int64_t scrub_last_s;          /* when the last one did, UTC seconds; 0: none yet */
+    char clock[160];               /* what is wrong with the wall clock; empty: nothing */
+    bool clock_odd; /* other servers' clocks differ from ours: better not asked to serve */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
 

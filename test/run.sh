@@ -182,6 +182,7 @@ suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
 suite model-layouts 60 "$BUILD/test/model" --engine mem --layouts --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
+suite model-clock $([ "$nightly" ] && echo 900 || echo 60) "$BUILD/test/model" --engine rocks --clock --ops $((ops / 4)) ${nightly:+--no-sync}
 suite linear $([ "$nightly" ] && echo 1200 || echo 150) test/linear/run.sh
 suite cell 240 test/cell/run.sh
 suite backup $([ "$nightly" ] && echo 240 || echo 90) test/backup/run.sh

@@ -19,12 +19,17 @@ static int64_t real_wall_us(struct clock *self)
 static int64_t real_mono_us(struct clock *self)
 {
     (void)self;
-    return read_clock(CLOCK_MONOTONIC);
+    return read_clock(CLOCK_BOOTTIME);
 }
 
 static int64_t set_us(struct clock *self)
 {
     return __atomic_load_n(&self->set_us, __ATOMIC_RELAXED);
+}
+
+static int64_t set_mono_us(struct clock *self)
+{
+    return set_us(self) + __atomic_load_n(&self->set_mono_us, __ATOMIC_RELAXED);
 }
 
 void clock_real_init(struct clock *c)
@@ -34,5 +39,11 @@ void clock_real_init(struct clock *c)
 
 void clock_set_init(struct clock *c, int64_t us)
 {
-    *c = (struct clock){.wall_us = set_us, .mono_us = set_us, .set_us = us};
+    *c = (struct clock){.wall_us = set_us, .mono_us = set_mono_us, .set_us = us};
+}
+
+void clock_set_step(struct clock *c, int64_t us)
+{
+    __atomic_fetch_sub(&c->set_mono_us, us, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->set_us, us, __ATOMIC_RELAXED);
 }

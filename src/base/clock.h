@@ -8,8 +8,10 @@
 
 struct clock {
     int64_t (*wall_us)(struct clock *self); /* UTC microseconds since 1970; may jump */
-    int64_t (*mono_us)(struct clock *self); /* since some start; never goes back */
-    int64_t set_us;                         /* clock_set_init(): what both give */
+    int64_t (*mono_us)(struct clock *self); /* since some start; never goes back, and goes on while
+                                               the machine sleeps */
+    int64_t set_us;                         /* clock_set_init(): what both give, */
+    int64_t set_mono_us;                    /* the monotonic one with this added */
 };
 
 /* The system's clocks. */
@@ -17,6 +19,8 @@ void clock_real_init(struct clock *c);
 
 /* A clock that stands at `us` until a test sets c->set_us. */
 void clock_set_init(struct clock *c, int64_t us);
+/* Sets the wall clock of it by so much, while no time passes. */
+void clock_set_step(struct clock *c, int64_t us);
 
 static inline int64_t clock_wall_us(struct clock *c)
 {

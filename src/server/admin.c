@@ -23,6 +23,10 @@ static void answer_ready(struct admin *a, struct http_request *r)
         answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.reason));
     else if (!wr_in_touch(a->db))
         answer(r, 503, BYTES_LIT("not ready: out of touch with the other servers\n"));
+    else if (status.clock_odd)
+        answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.clock));
+    else if (*status.clock)
+        answer(r, 200, arena_printf(&r->ctx.arena, "ready, but %s\n", status.clock));
     else
         answer(r, 200, BYTES_LIT("ready\n"));
 }

@@ -142,6 +142,7 @@ static int db_open(struct server *s)
                                  .dir = c->data,
                                  .no_sync = c->no_sync,
                                  .accept_data_loss = c->accept_data_loss,
+                                 .clock_reset = c->clock_reset,
                                  .strict = c->strict,
                                  .memory_bytes = c->memory,
                                  .front_memory = on_front_memory,

@@ -14,7 +14,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->req = req;
     call->done = done;
     call->arg = arg;
-    call->now_ms = clock_wall_ms(&db->clock);
+    call->now_ms = clock_watch_ms(db);
     atomic_fetch_add(&db->requests, 1);
     return call;
 }

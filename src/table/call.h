@@ -13,7 +13,7 @@ struct call {
     const struct wr_request *req;
     wr_done_fn *done;
     void *arg;
-    int64_t now_ms; /* wall clock at the start: all rules about time use this one reading */
+    int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
     _Alignas(16) uint8_t first[4096]; /* the arena's first bytes */
 };
 

@@ -11,6 +11,7 @@
  *   kind 7, name             a text that all processes share (text.h)
  *   kind 9, number           what was changed lately, where processes share the data
  * (catalog_journal.h)
+ *   kind 10                  the lease of the database clock, in microseconds (db_clock.h)
  *
  * A table's id is never used again, so a write that is still under way when its
  * table is dropped lands where nobody looks and goes with the rest. */
@@ -348,15 +349,39 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
 /* ---- numbers ---- */
 
+/* A wall clock that jumps ahead takes the numbers with it only as far as the lease. Those that
+ * follow one another do not pass it: they are fewer than microseconds. */
 uint64_t catalog_next_number(struct catalog *cat)
 {
     uint64_t now = (uint64_t)clock_wall_us(&cat->db->clock);
     uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), next;
 
+    if (now >= atomic_load_explicit(&cat->lease, memory_order_relaxed))
+        now = 0;
     do
         next = last + 1 > now ? last + 1 : now;
     while (!atomic_compare_exchange_weak(&cat->number, &last, next));
     return wr_is_shared(cat->db) ? next * SLOTS + cat->slot : next;
+}
+
+uint64_t catalog_slot(const struct catalog *cat)
+{
+    return cat->slot;
+}
+
+int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us)
+{
+    uint64_t stored;
+
+    TRY(catalog_load_number(c, e, CATALOG_CLOCK, &stored));
+    *us = (int64_t)stored;
+    return E_OK;
+}
+
+struct edit catalog_clock_edit(struct arena *a, int64_t us)
+{
+    return (struct edit){EDIT_PUT, catalog_plain_key(a, CATALOG_CLOCK),
+                         catalog_number_value(a, (uint64_t)us)};
 }
 
 int catalog_lease_store(struct ctx *c, struct catalog *cat, uint64_t until)

@@ -99,7 +99,7 @@ typedef int catalog_change_fn(struct ctx *c, struct schema *s, struct edits *mor
 int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
                    catalog_change_fn *change, void *arg);
 
-/* The record that the rows stored under `place_id` are to be removed. */
+/* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
 
 /* Where the progress of a table's rekeying is noted (rekey.c). In the arena. */
@@ -121,12 +121,18 @@ int catalog_check(struct ctx *c, struct catalog *cat);
 #define CATALOG_FRESH_TELL_MS (CATALOG_FRESH_MS + 1500)
 bool catalog_is_fresh(struct catalog *cat);
 
-/* Numbers that grow and are never used again, also not by a later process: stamps, ids of detached
- * data, auto-increment keys. Near the microseconds of the clock. */
+/* Numbers that grow and are never used again, also not by a later process: ids of detached data,
+ * auto-increment keys. Near the microseconds of the wall clock, as far as that did not jump. */
 uint64_t catalog_next_number(struct catalog *cat);
+/* Tells this process from others that have the same data open; 0 where there are none. */
+uint64_t catalog_slot(const struct catalog *cat);
+
+/* The lease of the database clock (db_clock.h), in microseconds; 0: none was stored yet. Blocks. */
+int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us);
+struct edit catalog_clock_edit(struct arena *a, int64_t us);
 
 /* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the
  * sweeper. */
-void catalog_sweep(struct wr_db *db, int64_t now_ms);
+void catalog_sweep(struct wr_db *db);
 
 #endif

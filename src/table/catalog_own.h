@@ -32,6 +32,7 @@ enum catalog_kind {
     CATALOG_TEXT = 7,
     CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
     CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
+    CATALOG_CLOCK = 10,  /* the database clock's lease */
 };
 
 #define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */

@@ -103,7 +103,53 @@ static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page
     }
 }
 
-void catalog_sweep(struct wr_db *db, int64_t now_ms)
+static void keep_lease(struct ctx *c, struct catalog *cat)
+{
+    uint64_t number = atomic_load(&cat->number), now = (uint64_t)clock_watch_ms(cat->db) * 1000;
+
+    if (number < now)
+        number = now;
+    if (atomic_load(&cat->lease) < number + CATALOG_LEASE_US / 2)
+        catalog_lease_store(c, cat, number + CATALOG_LEASE_US);
+}
+
+/* A record whose time will not come for long, for the clock was set back: as of now. */
+static void date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
+{
+    uint8_t *value = arena_alloc(&c->arena, kv->value.len);
+    struct guard guard = {kv->key, kv->value, false};
+    struct edit edit = {EDIT_PUT, kv->key, bytes_of(value, kv->value.len)};
+    struct batch batch = {.partition = PARTITION_SYSTEM,
+                          .guards = &guard,
+                          .guard_count = 1,
+                          .edits = &edit,
+                          .edit_count = 1};
+
+    memcpy(value, kv->value.ptr, kv->value.len);
+    store_u64(value, (uint64_t)db_clock_ms(db));
+    if (wait_apply(c, db->engine, &batch))
+        ctx_clear(c); /* the next sweep */
+}
+
+static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
+{
+    bool paged = kv->value.len % 8 == 1 &&
+                 bytes_u8(kv->value)[kv->value.len > 8 ? 8 : 0] == CATALOG_DROPPED_PAGED;
+    int64_t time_ms;
+
+    if (kv->value.len < 8 || !(kv->value.len % 8 == 0 || paged) ||
+        kv->key.len != KEY_PREFIX_BYTES + 4)
+        return;
+    time_ms = (int64_t)load_u64(kv->value.ptr);
+    if (clock_watch_ahead(db, time_ms))
+        date_anew(c, db, kv);
+    else if (time_ms <= clock_watch_before(db, DROP_GRACE_MS) &&
+             drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
+        log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
+                 c->text ? c->text : "storage error");
+}
+
+void catalog_sweep(struct wr_db *db)
 {
     struct catalog *cat = db->catalog;
     struct ctx c;
@@ -121,24 +167,13 @@ void catalog_sweep(struct wr_db *db, int64_t now_ms)
     /* So that one who was paused catches up though nobody asks him for a table. */
     if (catalog_check(&c, cat))
         ctx_clear(&c);
-    if (atomic_load(&cat->lease) < atomic_load(&cat->number) + CATALOG_LEASE_US / 2)
-        catalog_lease_store(&c, cat, atomic_load(&cat->number) + CATALOG_LEASE_US);
+    keep_lease(&c, cat);
     range = (struct key_range){catalog_plain_key(&c.arena, CATALOG_DROPPED),
                                catalog_plain_key(&c.arena, CATALOG_LEASE)};
     if (!wait_scan(&c, db->engine, &scan)) {
         forget_dropped(&c, cat, &page);
-        for (size_t i = 0; i < page.count; i++) {
-            struct kv *kv = &page.items[i];
-            bool paged = kv->value.len % 8 == 1 &&
-                         bytes_u8(kv->value)[kv->value.len > 8 ? 8 : 0] == CATALOG_DROPPED_PAGED;
-
-            if (kv->value.len >= 8 && (kv->value.len % 8 == 0 || paged) &&
-                kv->key.len == KEY_PREFIX_BYTES + 4 &&
-                (int64_t)load_u64(kv->value.ptr) + DROP_GRACE_MS <= now_ms &&
-                drop_table(&c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
-                log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
-                         c.text ? c.text : "storage error");
-        }
+        for (size_t i = 0; i < page.count; i++)
+            sweep_dropped(&c, db, &page.items[i]);
     }
     ctx_release(&c);
 }

@@ -84,7 +84,7 @@ static int look(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
                         .column_count = 1};
 
     TRY(wait_load(&load));
-    return find_cell(c, r->table, r->column, clock_wall_ms(&r->db->clock), &load.row, cell);
+    return find_cell(c, r->table, r->column, clock_watch_ms(r->db), &load.row, cell);
 }
 
 /* The same, marked as used if it stands apart. */

@@ -202,8 +202,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->latches = latch_table_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
+    TRY(db_clock_open(c, db, o->clock_reset));
     atomic_store(&db->servers, 1);
-    db->opened_ms = clock_wall_ms(&db->clock);
+    clock_watch_open(db);
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");
@@ -239,6 +240,9 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     memory_init(&db->memory, options);
     texts_init(&db->texts);
     clock_real_init(&db->clock);
+    pthread_mutex_init(&db->stamps.lock, NULL);
+    pthread_mutex_init(&db->watch.lock, NULL);
+    db->stamps.db = db;
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
     db->log = (struct log){
@@ -258,6 +262,17 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     return code;
 }
 
+static void close_clock(struct wr_db *db)
+{
+    struct ctx c;
+
+    if (!db->catalog)
+        return;
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    db_clock_close(&c, db);
+    ctx_release(&c);
+}
+
 void wr_close(struct wr_db *db)
 {
     if (!db)
@@ -275,11 +290,14 @@ void wr_close(struct wr_db *db)
     uploads_stop(db->uploads);
     router_stop(db->router);
     tally_stop(db->tally);
+    close_clock(db);
     catalog_close(db->catalog);
     tally_free(db->tally);
     if (db->engine)
         engine_close(db->engine);
     latch_table_free(db->latches);
+    pthread_mutex_destroy(&db->watch.lock);
+    pthread_mutex_destroy(&db->stamps.lock);
     memory_release(&db->memory);
     texts_release(&db->texts);
     mem_free(db);
@@ -301,6 +319,7 @@ void wr_status(struct wr_db *db, struct wr_status *out)
                               .request_memory = atomic_load(&db->memory.requests->bytes)};
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
+    out->clock_odd = clock_watch_text(db, out->clock, sizeof(out->clock));
 }
 
 /* ---- requests ---- */

@@ -6,6 +6,8 @@
 #include "base/limit.h"
 #include "engine/engine.h"
 #include "table/catalog.h"
+#include "table/clock_watch.h"
+#include "table/db_clock.h"
 #include "table/latch.h"
 #include "table/memory.h"
 #include "table/text.h"
@@ -36,10 +38,11 @@ struct wr_db {
     uint32_t caps; /* the engine's */
     struct latch_table *latches;
     struct catalog *catalog;
+    struct db_clock stamps;
+    struct clock_watch watch;
     struct sweeper *sweeper;
     struct streams *streams;
     struct uploads *uploads;
-    int64_t opened_ms; /* wall clock */
     struct rekeyer *rekeyer;
     struct balancer *balancer;
     struct router *router;     /* NULL: the engine is one map */
@@ -50,7 +53,7 @@ struct wr_db {
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
-    int64_t counted_ms;       /* the sweeper's: when they were counted last */
+    int64_t counted_ms;       /* the sweeper's, monotonic: when they were counted last */
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
 };
 

@@ -15,7 +15,7 @@
 static int check_deviation(struct ctx *c, const struct modify *m)
 {
     const struct wr_row *row = &m->change->row;
-    int64_t now_s = m->now_ms / 1000, d = m->table->schema.d.options.deviation_s;
+    int64_t now_s = 0, d = m->table->schema.d.options.deviation_s;
 
     for (size_t i = 0; i < row->cell_count; i++) {
         const struct wr_cell *cell = &row->cells[i];
@@ -23,6 +23,8 @@ static int check_deviation(struct ctx *c, const struct modify *m)
 
         if (cell->timestamp_ms == WR_TIMESTAMP_NONE || cell->op != WR_CELL_PUT)
             continue;
+        if (!now_s)
+            now_s = clock_wall_ms(c->clock) / 1000;
         if (s < now_s - d || s >= now_s + d)
             return fail(c, E_PARAMETER, "Invalid timestamp. Cell:%.*s.", BYTES_FMT(cell->name));
     }
@@ -88,7 +90,7 @@ int modify_begin(struct ctx *c, const struct limits *limits, struct table *table
                          .change = change,
                          .now_ms = now_ms,
                          .key = change->row.key,
-                         .stamp = number};
+                         .number = number};
     TRY(key_check(c, limits, d->key, d->key_count, &m->key,
                   change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
     if (change->type == WR_UPDATE && !d->options.allow_update)
@@ -294,14 +296,25 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
     return E_OK;
 }
 
-/* The stamp for this request's cells without one: now, or so much later that updates which follow
- * one another within a millisecond keep distinct versions (semantics, section 5). "Now" was taken
- * when the request came; who came later may have had the latch first, and this update must not
- * vanish below that one: then it takes its stamp. */
+/* The latest stamp that a server can have given to a cell of this row: its own stamp tells when it
+ * was written last. A second more is allowed to clients whose clocks are not quite right. A cell
+ * beyond it has a client's stamp, and stays the newest (semantics, section 5). */
+static int64_t given_ms(const struct modify *m)
+{
+    int64_t now_ms = m->time.us / 1000 + 999;
+    int64_t row_ms = (int64_t)(m->old.stamp / m->time.unit / 1000);
+
+    return row_ms > now_ms ? row_ms : now_ms;
+}
+
+/* The stamp for this request's cells without one: now, or as late as the cells that were stamped by
+ * a server whose clock is ahead, for this update must not vanish below them; or so much later that
+ * updates which follow one another within a millisecond keep distinct versions (semantics, section
+ * 5), as long as that does not take the stamps away from time. */
 static int64_t cell_stamp(const struct modify *m, const struct working *w)
 {
     bool distinct = m->table->schema.d.options.max_versions > 1;
-    int64_t stamp = m->now_ms;
+    int64_t stamp = m->time.us / 1000, given = given_ms(m);
 
     for (size_t i = 0; i < m->change->row.cell_count; i++) {
         const struct wr_cell *cell = &m->change->row.cells[i], *old;
@@ -310,8 +323,8 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
             cell->timestamp_ms != WR_TIMESTAMP_NONE)
             continue;
         old = newest(m, w, cell->name);
-        if (old && old->timestamp_ms >= stamp && old->timestamp_ms < m->now_ms + 1000)
-            stamp = old->timestamp_ms + distinct;
+        if (old && old->timestamp_ms >= stamp && old->timestamp_ms <= given)
+            stamp = old->timestamp_ms + (distinct && old->timestamp_ms < m->time.versions_to_ms);
     }
     return stamp;
 }
@@ -321,6 +334,54 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
 static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
 {
     return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
+}
+
+static const struct wr_cell *find_newest(const struct wr_cell *cells, size_t count, bytes name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (bytes_compare(cells[at].name, name) < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
+}
+
+/* The request changes the column more than once. */
+static bool is_repeated(const struct modify *m, const struct wr_cell *cell)
+{
+    const struct wr_cell *cells = m->change->row.cells;
+
+    for (size_t i = 0; i < m->change->row.cell_count; i++)
+        if (&cells[i] != cell && bytes_equal(cells[i].name, cell->name))
+            return true;
+    return false;
+}
+
+/* What is answered with success is in the row: nothing hides a put with a stamp of ours but a later
+ * stamp of a client's, or the request itself. Anything else is a fault of this program, and must
+ * not be acknowledged. */
+static int check_kept(struct ctx *c, const struct modify *m, const struct wr_cell *cells,
+                      size_t count)
+{
+    for (size_t i = 0; i < m->change->row.cell_count; i++) {
+        const struct wr_cell *cell = &m->change->row.cells[i], *top;
+
+        if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            continue;
+        top = find_newest(cells, count, cell->name);
+        if (top && (top->timestamp_ms == m->stamp_ms || top->timestamp_ms > given_ms(m)))
+            continue;
+        if (!is_repeated(m, cell))
+            return fail(c, E_INTERNAL,
+                        "The put of column '%.*s' at %lld would be lost below an older one.",
+                        BYTES_FMT(cell->name), (long long)m->stamp_ms);
+    }
+    return E_OK;
 }
 
 /* update_full_row: the newest version of every column the request does not touch is written again.
@@ -343,6 +404,11 @@ static void rewrite_untouched(const struct modify *m, struct working *w, size_t 
     }
 }
 
+static int64_t stamp_of(const struct modify *m, const struct wr_cell *cell)
+{
+    return cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->stamp_ms : cell->timestamp_ms;
+}
+
 static int run_update(struct ctx *c, struct modify *m, bool exists)
 {
     const struct wr_row *asked = &m->change->row;
@@ -351,7 +417,6 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     bool full = m->table->schema.d.options.update_full_row;
     struct working w;
     bool puts = false;
-    int64_t stamp;
     size_t visible_count, n;
 
     w.cells = arena_alloc(&c->arena,
@@ -359,17 +424,15 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     /* What is hidden is gone: deleting a newer version must not bring it back. */
     w.count = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old_count, w.cells);
     visible_count = w.count;
-    stamp = cell_stamp(m, &w);
+    m->stamp_ms = cell_stamp(m, &w);
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
 
         puts |= cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
         if (cell->op == WR_CELL_INCREMENT)
-            TRY(increment(c, m, &w, cell, stamp));
+            TRY(increment(c, m, &w, cell, m->stamp_ms));
         else if (cell->op == WR_CELL_PUT)
-            w.cells[w.count++] =
-                stored_cell(cell, &cell->value,
-                            cell->timestamp_ms == WR_TIMESTAMP_NONE ? stamp : cell->timestamp_ms);
+            w.cells[w.count++] = stored_cell(cell, &cell->value, stamp_of(m, cell));
         else
             remove_versions(&w, cell->name,
                             cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms
@@ -382,10 +445,11 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     if (full && exists) {
         m->read_units = meter_units(
             meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
-        rewrite_untouched(m, &w, visible_count, stamp);
+        rewrite_untouched(m, &w, visible_count, m->stamp_ms);
     }
     n = cells_sort(w.cells, w.count);
     w.count = trim(m, w.cells, n);
+    TRY(check_kept(c, m, w.cells, w.count));
     m->row = (struct row){.there = w.count || !n || !puts || (exists && old->wide),
                           .wide = exists && old->wide,
                           .id = exists && old->wide ? old->id : 0,
@@ -404,9 +468,7 @@ static void run_put(struct ctx *c, struct modify *m)
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
 
-        cells[i] =
-            stored_cell(cell, &cell->value,
-                        cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->now_ms : cell->timestamp_ms);
+        cells[i] = stored_cell(cell, &cell->value, stamp_of(m, cell));
     }
     n = cells_sort(cells, asked->cell_count);
     m->row = (struct row){.cells = cells, .cell_count = trim(m, cells, n)};
@@ -430,7 +492,7 @@ static int64_t row_marker(const struct modify *m)
     int64_t marker = m->old.wide && m->old.id == m->row.id ? m->old.marker_ms : 0;
 
     if (!m->row.wide || (m->row.cell_count == 0 && marker == 0)) /* wide by its key alone */
-        return m->now_ms;
+        return m->stamp_ms;
     for (size_t i = 0; i < m->row.cell_count; i++)
         if (m->row.cells[i].timestamp_ms > marker)
             marker = m->row.cells[i].timestamp_ms;
@@ -456,13 +518,27 @@ static bool has_apart(const struct row *row)
     return false;
 }
 
-int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
+/* Above the row's last one, whoever gave that, and not below the stamps of cells that were given.
+ */
+static uint64_t row_stamp(const struct modify *m)
+{
+    int64_t cells_us = m->stamp_ms * 1000;
+    uint64_t unit = m->time.unit;
+    uint64_t stamp = (uint64_t)(m->time.us > cells_us ? m->time.us : cells_us) * unit;
+
+    if (m->old.there && m->old.stamp >= stamp)
+        stamp = (m->old.stamp / unit + 1) * unit;
+    return stamp + m->time.slot;
+}
+
+int modify_run(struct ctx *c, struct modify *m)
 {
     bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
     size_t size;
 
     m->read_units = m->write_units = 0;
     m->changed = false;
+    m->stamp_ms = m->time.us / 1000;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));
     /* Only the placeholder makes a row with an auto-increment key. A number of one's own names a
@@ -480,13 +556,13 @@ int modify_run(struct ctx *c, struct modify *m, uint64_t new_id)
         run_delete(m);
     if (!m->changed || !m->row.there)
         return E_OK;
-    m->row.stamp = m->stamp;
+    m->row.stamp = row_stamp(m);
     size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
     if (!m->row.wide &&
         (has_apart(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||
          size > (size_t)m->limits->wide_row_bytes)) {
         m->row.wide = true;
-        m->row.id = new_id;
+        m->row.id = m->number;
     }
     m->row.marker_ms = row_marker(m);
     return E_OK;

@@ -9,6 +9,7 @@
 
 #include "base/limit.h"
 #include "table/catalog.h"
+#include "table/db_clock.h"
 #include "table/edits.h"
 #include "table/filter.h"
 #include "table/row.h"
@@ -18,7 +19,8 @@ struct modify {
     const struct limits *limits;
     const struct table *table;
     const struct wr_row_change *change;
-    int64_t now_ms;
+    int64_t now_ms;         /* rows expire by it */
+    struct stamp_time time; /* before modify_run(): what its stamps are made of */
 
     /* modify_begin() */
     struct wr_key key; /* the change's key, with a chosen value for an auto-increment column */
@@ -26,7 +28,7 @@ struct modify {
     bool increments; /* some cell is an increment */
     bool generated;  /* the key was generated: no such row can be there */
     bytes cols;      /* the key columns, encoded */
-    uint64_t stamp;  /* of this write */
+    uint64_t number; /* for detached data */
     bool looks;      /* the caller is not sure that no row of the table lies in several pieces */
     bool whole; /* load every column of a wide row: another change of the batch builds on this */
 
@@ -35,14 +37,16 @@ struct modify {
     struct row old;
 
     /* modify_run() */
-    struct row row; /* what will be stored; `there` false: the row goes. Of a wide row only the
-                       touched cells */
-    bool changed;   /* false: nothing to store */
+    int64_t stamp_ms; /* of its cells without a stamp */
+    struct row row;   /* what will be stored; `there` false: the row goes. Of a wide row only the
+                         touched cells */
+    bool changed;     /* false: nothing to store */
     int32_t read_units, write_units;
 };
 
 /* Checks the change against its table and prepares it: key, condition, deviation, allow_update.
- * `number` gives an auto-increment value and the stamp. Row-level errors. */
+ * `number` (catalog_next_number) becomes an auto-increment value, and the id of a row that has to
+ * become a wide one. Row-level errors. */
 int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
                  const struct wr_row_change *change, int64_t now_ms, uint64_t number,
                  struct modify *m);
@@ -54,9 +58,8 @@ bool modify_needs_old(const struct modify *m);
  * all of them, 0 with a non-NULL result means none. */
 const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count);
 
-/* Decides. E_CONDITION, E_PARAMETER: nothing changes. `new_id` is used if the row has to become a
- * wide one. */
-int modify_run(struct ctx *c, struct modify *m, uint64_t new_id);
+/* Decides. E_CONDITION, E_PARAMETER: nothing changes. */
+int modify_run(struct ctx *c, struct modify *m);
 
 /* True if storing m->row makes or replaces detached data, so that the table's flag must be set
  * before. */

@@ -50,7 +50,7 @@ static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
 static void trash_edit(const struct modify *m, struct edits *e, enum trash_kind kind, uint64_t id)
 {
     edits_add(e, EDIT_PUT, big_trash_key(e->arena, &m->table->schema.place, m->cols, id),
-              big_trash_value(e->arena, kind, m->now_ms));
+              big_trash_value(e->arena, kind, m->time.us / 1000));
 }
 
 static uint64_t apart_id(const struct wr_cell *cell)

@@ -175,8 +175,9 @@ static void on_count(void *arg, const struct answers *a)
 }
 
 /* Each question goes to all, so the more there are the rarer they are. */
-void peers_sweep(struct wr_db *db, int64_t now_ms)
+void peers_sweep(struct wr_db *db)
 {
+    int64_t now_ms = clock_mono_ms(&db->clock);
     struct arena a;
 
     if (!wr_is_shared(db) || now_ms < db->counted_ms + COUNT_EVERY_MS ||

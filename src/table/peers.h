@@ -58,7 +58,7 @@ bool peers_is_question(bytes news);
 bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news);
 
 /* Asks, now and then, how many servers there are. For the sweeper. */
-void peers_sweep(struct wr_db *db, int64_t now_ms);
+void peers_sweep(struct wr_db *db);
 /* How many there are, this one included, as far as it is known. */
 uint32_t peers_servers(const struct wr_db *db);
 

@@ -385,11 +385,12 @@ static int switch_places(struct copy *y)
 
 static int change_end(struct ctx *c, struct schema *s, struct edits *more, void *arg)
 {
-    const struct table *t = arg;
+    const struct copy *y = arg;
+    const struct table *t = y->table;
 
     if (s->rekey != t->schema.rekey || s->mirror.id != t->schema.mirror.id)
         return fail(c, E_PARAMETER, "it was ended meanwhile");
-    catalog_drop_edit(more, s->mirror.id, clock_wall_ms(c->clock));
+    catalog_drop_edit(more, s->mirror.id, db_clock_ms(y->db));
     edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
     s->mirror = (struct place){.id = 0};
     s->rekey = REKEY_NONE;
@@ -434,7 +435,7 @@ static int advance(struct copy *y)
             return E_OK;
         return switch_places(y);
     }
-    TRY(catalog_change(&y->c, db, t, change_end, t));
+    TRY(catalog_change(&y->c, db, t, change_end, y));
     (void)fault_hit(FAULT_rekey_end);
     log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
              BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),

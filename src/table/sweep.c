@@ -43,6 +43,8 @@ struct sweep {
     struct wr_db *db;
     struct table *table;
     int64_t now_ms;
+    int64_t due_ms;    /* what was garbage by then has had its grace, */
+    int64_t silent_ms; /* and by then the one of servers that give no answer */
 };
 
 /* All keys of one kind in one bucket. */
@@ -95,8 +97,7 @@ static bool is_read(struct sweep *s, const struct stream_readers *others, uint64
                     int64_t time_ms)
 {
     return streams_use(s->db->streams, id) ||
-           (others->silent && time_ms + SILENT_GRACES * upload_grace_ms() > s->now_ms) ||
-           stream_readers_have(others, id);
+           (others->silent && time_ms && time_ms > s->silent_ms) || stream_readers_have(others, id);
 }
 
 /* The chunks that the cell of a row that goes refers to; 0: none. */
@@ -191,7 +192,7 @@ static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind
     struct kv now = *kv;
 
     if (wr_is_shared(s->db) && kind != TRASH_ERASING) {
-        now.value = big_trash_value(&s->c.arena, TRASH_ERASING, s->now_ms);
+        now.value = big_trash_value(&s->c.arena, TRASH_ERASING, db_clock_ms(s->db));
         TRY(change_record(s, kv, now.value));
     }
     (void)fault_hit(FAULT_garbage_taken);
@@ -204,8 +205,8 @@ static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind
  * has ended and nobody else is there. */
 static bool trash_is_due(const struct sweep *s, enum trash_kind kind, int64_t time_ms)
 {
-    return kind == TRASH_ERASING || time_ms + upload_grace_ms() <= s->now_ms ||
-           (!wr_is_shared(s->db) && time_ms < s->db->opened_ms);
+    return kind == TRASH_ERASING || !time_ms || time_ms <= s->due_ms ||
+           (!wr_is_shared(s->db) && time_ms < s->db->stamps.opened_us / 1000);
 }
 
 static bool read_record(const struct sweep *s, const struct kv *kv, enum trash_kind *kind,
@@ -225,13 +226,32 @@ static bool is_used(struct sweep *s, const struct stream_readers *others, enum t
                                   : false;
 }
 
+/* A record whose time will not come for long, for the clock was set back: as of now. True: it was
+ * one. */
+static bool date_anew(struct sweep *s, const struct kv *kv)
+{
+    struct edit edit = {EDIT_PUT, kv->key, BYTES_NONE};
+    struct guard guard = {kv->key, kv->value, false};
+    struct batch batch = {.guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
+    enum trash_kind kind;
+    int64_t time_ms;
+
+    if (!big_trash_read(kv->value, &kind, &time_ms) || kind == TRASH_ERASING ||
+        !clock_watch_ahead(s->db, time_ms))
+        return false;
+    edit.value = big_trash_value(&s->c.arena, kind, db_clock_ms(s->db));
+    if (route_apply_now(&s->c, s->table, &batch))
+        ctx_clear(&s->c); /* the next sweep */
+    return true;
+}
+
 static int sweep_record(struct sweep *s, const struct stream_readers *others, const struct kv *kv)
 {
     enum trash_kind kind;
     int64_t time_ms;
     int code;
 
-    if (!read_record(s, kv, &kind, &time_ms))
+    if (date_anew(s, kv) || !read_record(s, kv, &kind, &time_ms))
         return E_OK;
     if (kind == TRASH_ROW)
         code = empty_row(s, kv->key, time_ms);
@@ -279,7 +299,8 @@ static int sweep_trash(struct sweep *s, size_t bucket)
 static int remove_row(struct sweep *s, bytes head_key)
 {
     struct get get = {.key = head_key, .view = VIEW_LATEST};
-    struct modify m = {.table = s->table, .now_ms = s->now_ms, .changed = true};
+    struct modify m = {
+        .table = s->table, .now_ms = s->now_ms, .time = db_clock_read(s->db), .changed = true};
     struct edits edits = {.arena = &s->c.arena};
     struct batch batch = {.edit_count = 0};
     struct guard guard;
@@ -364,9 +385,13 @@ static int sweep_ttl(struct sweep *s)
     return E_OK;
 }
 
-static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
+static void sweep_table(struct wr_db *db, struct table *t)
 {
-    struct sweep s = {.db = db, .table = t, .now_ms = now_ms};
+    struct sweep s = {.db = db,
+                      .table = t,
+                      .now_ms = clock_watch_ms(db),
+                      .due_ms = clock_watch_before(db, upload_grace_ms()),
+                      .silent_ms = clock_watch_before(db, SILENT_GRACES * upload_grace_ms())};
     int code = E_OK;
 
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
@@ -381,18 +406,19 @@ static void sweep_table(struct wr_db *db, struct table *t, int64_t now_ms)
     ctx_release(&s.c);
 }
 
-void sweep_run(struct wr_db *db, int64_t now_ms)
+void sweep_run(struct wr_db *db)
 {
     struct table **tables;
     struct ctx c;
     size_t n;
 
-    catalog_sweep(db, now_ms);
-    peers_sweep(db, now_ms);
+    clock_watch_look(db);
+    catalog_sweep(db);
+    peers_sweep(db);
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     n = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
-        sweep_table(db, tables[i], now_ms);
+        sweep_table(db, tables[i]);
         table_release(tables[i]);
     }
     ctx_release(&c);
@@ -405,7 +431,7 @@ static void *rounds_main(void *arg)
     struct sweeper *s = arg;
 
     while (service_sleep(&s->rounds, SWEEP_EVERY_US))
-        sweep_run(s->db, clock_wall_ms(&s->db->clock));
+        sweep_run(s->db);
     return NULL;
 }
 

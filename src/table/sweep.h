@@ -24,8 +24,7 @@ void sweeper_submit(struct sweeper *s, struct job *job);
  * wait for it, so it is for what ends soon. */
 void sweeper_hear(struct sweeper *s, struct job *job);
 
-/* One round of removals as of `now_ms` (wall clock), on the caller's thread; the sweeper's
- * own does one every few seconds. */
-void sweep_run(struct wr_db *db, int64_t now_ms);
+/* One round of removals, on the caller's thread; the sweeper's own does one every few seconds. */
+void sweep_run(struct wr_db *db);
 
 #endif

@@ -105,6 +105,7 @@ static bytes dropped_value(struct arena *a, const struct catalog *cat, const str
 static int delete_table(struct table_op *op, struct table *old)
 {
     struct ctx *c = &op->call->c;
+    int64_t now_ms = db_clock_ms(op->call->db);
 
     op_edit(op, EDIT_DELETE,
             catalog_table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
@@ -112,10 +113,10 @@ static int delete_table(struct table_op *op, struct table *old)
         op->call->db, &op->edits,
         &(struct journal_entry){old->schema.instance, old->schema.d.table, old->schema.id, 0});
     op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
-            dropped_value(&c->arena, op->call->db->catalog, &old->schema, op->call->now_ms));
+            dropped_value(&c->arena, op->call->db->catalog, &old->schema, now_ms));
     if (old->schema.mirror.id)
         op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.mirror.id),
-                catalog_number_value(&c->arena, (uint64_t)op->call->now_ms));
+                catalog_number_value(&c->arena, (uint64_t)now_ms));
     if (old->schema.mirror.id)
         op_edit(op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
     return E_OK;

@@ -43,7 +43,7 @@ static void make_value(struct upload *u, uint8_t *to)
     enum trash_kind kind = wr_is_shared(u->db) ? TRASH_UPLOAD : TRASH_CELL;
 
     arena_init(&a, first, sizeof(first));
-    memcpy(to, big_trash_value(&a, kind, clock_wall_ms(&u->db->clock)).ptr, BIG_TRASH_BYTES);
+    memcpy(to, big_trash_value(&a, kind, db_clock_ms(u->db)).ptr, BIG_TRASH_BYTES);
     arena_release(&a);
 }
 

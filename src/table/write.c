@@ -311,6 +311,17 @@ static int row_load(struct write_op *op, struct write_row *r)
     return E_OK;
 }
 
+/* The time of the decision, not of the request: it may have waited for long, and others may have
+ * changed the row meanwhile. */
+static void row_time(struct wr_db *db, struct write_row *r)
+{
+    if (r->loading)
+        r->m.now_ms = clock_watch_ms(db);
+    if (wr_is_shared(db) && r->m.old.there)
+        db_clock_meet(db, r->m.old.stamp);
+    r->m.time = db_clock_read(db);
+}
+
 /* Loads and decides; leaves the edits to the caller. E_LATER: parked. */
 int write_row_decide(struct write_op *op, struct write_row *r)
 {
@@ -320,11 +331,8 @@ int write_row_decide(struct write_op *op, struct write_row *r)
         return c->code;
     TRY(call_check_deadline(op->call));
     TRY(row_load(op, r));
-    /* A row that others changed while we tried carries younger stamps than the request. */
-    if (op->round)
-        r->m.now_ms = clock_wall_ms(&op->call->db->clock);
-    TRY(modify_run(c, &r->m,
-                   r->m.row.id ? r->m.row.id : catalog_next_number(op->call->db->catalog)));
+    row_time(op->call->db, r);
+    TRY(modify_run(c, &r->m));
     if (modify_detaches(&r->m) && !catalog_is_detached(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
         catalog_mark_detached(op->call->db, op->tables[r->table_at].table, mark_done, r);

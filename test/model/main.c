@@ -28,6 +28,7 @@ struct conf {
     uint64_t ops;
     bool wide; /* in every round */
     bool layouts;
+    bool clock;
     bool no_sync;
     int threads;
     bool show_mix;
@@ -53,6 +54,7 @@ static struct run_conf run_conf_of(const struct conf *conf, uint64_t seed)
                              .no_sync = conf->no_sync,
                              .wide = conf->wide || (seed & 1) != 0,
                              .layouts = conf->layouts,
+                             .clock = conf->clock,
                              .tight = (seed & 2) != 0};
 }
 
@@ -178,7 +180,7 @@ static bool round_step(struct round *r, FILE *text)
     r->requests[r->count++] = req;
     if (!run_request(&r->run, req, text))
         return false;
-    if (rng_below(&r->gen.rng, REOPEN_OPS) == 0) {
+    if (rng_below(&r->gen.rng, r->conf->clock ? REOPEN_OPS / 10 : REOPEN_OPS) == 0) {
         if (!run_reopen(&r->run)) {
             fprintf(text, "reopening: %s\n", r->run.why);
             return false;
@@ -306,6 +308,7 @@ static void usage(void)
 {
     fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--no-sync] "
           "[--threads N]\n"
+          "      [--clock] sets the wall clock forth and back by up to 50 minutes, also over a reopening\n"
           "      [--mix]   shows how often which answer came\n",
           stderr);
     exit(2);
@@ -326,6 +329,10 @@ static struct conf parse(int argc, char **argv)
         }
         if (!strcmp(name, "--layouts")) {
             conf.layouts = true;
+            continue;
+        }
+        if (!strcmp(name, "--clock")) {
+            conf.clock = true;
             continue;
         }
         if (!strcmp(name, "--no-sync")) {
@@ -350,7 +357,7 @@ static struct conf parse(int argc, char **argv)
             usage();
         i++;
     }
-    if (conf.threads < 0 || conf.threads > 20)
+    if (conf.threads < 0 || conf.threads > 20 || (conf.threads && conf.clock))
         usage();
     return conf;
 }

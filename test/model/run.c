@@ -1,6 +1,7 @@
 /* run.c: a database and an oracle side by side. */
 #include "run.h"
 
+#include "clock.h"
 #include "compare.h"
 #include "show.h"
 
@@ -134,9 +135,17 @@ void run_close(struct run *r)
     oracle_free(r->o);
     if (r->shared)
         return;
+    model_clock_true();
     wr_close(r->db);
     if (r->dir[0])
         nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void set_clock(struct run *r, uint64_t n)
+{
+    if (run_now_ms() > r->latest_ms)
+        r->latest_ms = run_now_ms();
+    model_clock_set(n);
 }
 
 bool run_reopen(struct run *r)
@@ -144,6 +153,8 @@ bool run_reopen(struct run *r)
     if (!r->dir[0])
         return true;
     wr_close(r->db);
+    if (r->conf.clock)
+        set_clock(r, r->passed + r->mix.count[WR_OP_PUT_ROW][0]);
     return open_db(r);
 }
 
@@ -374,14 +385,27 @@ static void rekey(struct run *r, bytes table)
     wr_reply_free(wr_exec(r->db, &req));
 }
 
+/* Stamps never go back: whatever it says now, they are not below what it ever said, but for the
+ * second that versions within one millisecond may run ahead of it. */
+static void bound_stamps(const struct run *r, int64_t times[2])
+{
+    if (times[0] < r->latest_ms)
+        times[0] = r->latest_ms - 1000;
+    if (times[1] < r->latest_ms + 60000) /* it goes on while the wall clock catches up */
+        times[1] = r->latest_ms + 60000;
+}
+
 bool run_request(struct run *r, const struct wr_request *req, FILE *report)
 {
-    int64_t times[2] = {run_now_ms(), 0};
+    int64_t times[2] = {0, 0};
     struct wr_request laid_out;
     struct wr_reply *reply;
     struct arena a;
     bool good;
 
+    if (r->conf.clock && r->passed % 7 == 0)
+        set_clock(r, r->passed);
+    times[0] = run_now_ms();
     if (r->conf.layouts && req->op == WR_OP_CREATE_TABLE) {
         laid_out = *req;
         laid_out.create_table.layout = layout_of(r->passed);
@@ -395,6 +419,8 @@ bool run_request(struct run *r, const struct wr_request *req, FILE *report)
     wr_reply_free(reply);
     arena_release(&a);
     times[1] = run_now_ms();
+    if (r->conf.clock)
+        bound_stamps(r, times);
     if (good && !probe(r, req, times, report)) {
         good = false;
         if (report) {

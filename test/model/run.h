@@ -15,6 +15,7 @@ struct run_conf {
     const char *engine; /* "mem", "rocks" or "rados" (WIDEROW_CEPH_CONF, WIDEROW_POOL) */
     bool no_sync;
     bool wide;    /* rows of more than 4 cells or 1 KiB are stored cell by cell */
+    bool clock;   /* the wall clock is set forth and back all the time */
     bool layouts; /* tables have key layouts, and are rekeyed all the time */
     bool tight;   /* small limits, so that requests reach them */
 };
@@ -27,6 +28,7 @@ struct run {
     struct wr_db *db;
     bool shared; /* db belongs to another run */
     struct oracle *o;
+    int64_t latest_ms; /* with `clock`: the latest that it ever said */
     uint64_t passed; /* answers that were compared and equal, probes not counted */
     struct run_mix mix;
     char why[1024]; /* the first difference */

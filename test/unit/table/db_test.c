@@ -17,6 +17,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../folder.h"
+#include "../later.h"
 
 #define MINUTE_MS 60000
 
@@ -190,7 +191,6 @@ static void numbers_rise_although_the_clock_goes_back(void **state)
 static void replaced_wide_rows_leave_nothing(void **state)
 {
     struct bed *b = *state;
-    int64_t now_ms = clock_wall_ms(&b->db->clock);
 
     create(b, "t", -1);
     put(b, "t", 1, 2);
@@ -200,15 +200,15 @@ static void replaced_wide_rows_leave_nothing(void **state)
     put(b, "t", 1, 20);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 30); /* the old cells wait for their readers */
     assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
-    sweep_run(b->db, now_ms);
+    sweep_run(b->db);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 30);
-    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 20);
     assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
     put(b, "t", 1, 1); /* and back to a small row, over a reopening */
     wr_close(b->db);
     bed_open(b);
-    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 1);
 }
@@ -238,7 +238,6 @@ static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struc
 static void a_put_by_an_older_description_leaves_nothing(void **state)
 {
     struct bed *b = *state;
-    int64_t now_ms = clock_wall_ms(&b->db->clock);
     struct wr_cell cell = {.name = BYTES_LIT("a"),
                            .value = {.type = WR_BIGINT, .integer = 7},
                            .timestamp_ms = WR_TIMESTAMP_NONE};
@@ -281,7 +280,7 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
     while (atomic_load(&good) == 0)
         usleep(1000);
     assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
-    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
     assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 3);
@@ -291,7 +290,6 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
 static void dropped_tables_leave_nothing(void **state)
 {
     struct bed *b = *state;
-    int64_t now_ms = clock_wall_ms(&b->db->clock);
     struct wr_request req = {.op = WR_OP_DELETE_TABLE};
 
     create(b, "t", -1);
@@ -301,9 +299,9 @@ static void dropped_tables_leave_nothing(void **state)
     assert_int_equal(run(b, &req), 0);
     create(b, "t", -1);
     put(b, "t", 1, 2);
-    sweep_run(b->db, now_ms);
+    sweep_run(b->db);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 100);
-    sweep_run(b->db, now_ms + 2 * MINUTE_MS);
+    sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
     assert_int_equal(count_keys(b, 2, KIND_HEAD), 1);
@@ -312,17 +310,15 @@ static void dropped_tables_leave_nothing(void **state)
 static void expired_rows_are_removed(void **state)
 {
     struct bed *b = *state;
-    int64_t now_ms = clock_wall_ms(&b->db->clock);
 
     create(b, "t", 60);
     for (int64_t i = 0; i < 10; i++)
         put(b, "t", i, i % 2 ? 2 : 10);
-    sweep_run(b->db, now_ms + 30 * 1000);
+    sweep_later(b->db, 30 * 1000);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 10);
-    sweep_run(b->db, now_ms + 3 * MINUTE_MS);
-    sweep_run(b->db,
-              now_ms +
-                  6 * MINUTE_MS); /* what the rows leave behind is trash, with a grace of its own */
+    sweep_later(b->db, 3 * MINUTE_MS);
+    sweep_later(b->db, 5000); /* the rows leave garbage, with a grace of its own */
+    sweep_later(b->db, 3 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
 }
@@ -331,15 +327,13 @@ static void expired_rows_are_removed(void **state)
 static void the_sweep_goes_on_where_it_was(void **state)
 {
     struct bed *b = *state;
-    int64_t now_ms = clock_wall_ms(&b->db->clock);
 
     create(b, "t", 3600);
-    clock_set_init(&b->db->clock, (now_ms - 2 * 3600 * (int64_t)1000) * 1000);
     put(b, "t", 1000000, 2);
-    clock_real_init(&b->db->clock);
+    go_later(b->db, 2 * 3600 * (int64_t)1000);
     put_many(b, "t", 40000);
-    sweep_run(b->db, now_ms);
-    sweep_run(b->db, now_ms);
+    sweep_run(b->db);
+    sweep_run(b->db);
     assert_int_equal(count_keys(b, 1, KIND_HEAD), 40000);
 }
 

@@ -20,6 +20,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../folder.h"
+#include "../later.h"
 
 #define MIB ((size_t)1 << 20)
 #define MINUTE_MS 60000
@@ -309,7 +310,7 @@ static size_t count_keys(struct bed *b, enum key_kind kind)
 static void expect_swept(struct bed *b, int64_t after_ms, size_t chunks)
 {
     for (int i = 0; i < 200 && count_keys(b, KIND_TRASH); i++) {
-        sweep_run(b->db, clock_wall_ms(&b->db->clock) + after_ms);
+        sweep_later(b->db, after_ms);
         usleep(10000); /* a writer that was given up leaves its record a moment later */
     }
     assert_int_equal(count_keys(b, KIND_TRASH), 0);
@@ -455,7 +456,7 @@ static void old_reader(void **state)
     assert_int_equal(open_reader(b, 1, &r[1], &info), 0);
     assert_int_equal(change(b, WR_OP_DELETE_ROW, 1, NULL, 0, NULL), 0);
     for (int i = 0; i < 3; i++)
-        sweep_run(b->db, clock_wall_ms(&b->db->clock) + 2 * MINUTE_MS);
+        sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, KIND_CHUNK), 16);
     expect_bytes(r[0], data, MIB, 3 * MIB, true);
     wr_cell_reader_free(r[0]);
@@ -476,7 +477,7 @@ static void slow_upload(void **state)
 
     assert_int_equal(begin(b, 1, 4 * MIB, NULL, &w), 0);
     feed(w, data, 3 * MIB, true);
-    sweep_run(b->db, clock_wall_ms(&b->db->clock) + 10 * MINUTE_MS);
+    sweep_later(b->db, 10 * MINUTE_MS);
     feed(w, data + 3 * MIB, MIB, true);
     assert_int_equal(end(b, w), 0);
     expect_stream(b, 1, 9, 4 * MIB);
