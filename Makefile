@@ -15,7 +15,7 @@ comma := ,
 BUILD := build$(if $(RELEASE),-release)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
 CC := gcc
 
-DEPS_BUILD := gcc make pkgconf librocksdb-dev libmicrohttpd-dev libprotobuf-c-dev \
+DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev libjansson-dev \
 	libcurl4-openssl-dev libjemalloc-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
@@ -47,7 +47,7 @@ RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/de
 LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
 LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
-LIBS_SERVER := -lmicrohttpd $(LIBS_WIRE)
+LIBS_SERVER := -lssl $(LIBS_WIRE)
 LIBS_CLI := -lcurl $(LIBS_WIRE)
 ALLOC := $(if $(SAN),,-ljemalloc)
 
@@ -171,13 +171,13 @@ soak: deps-test
 BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo mariadb)
 
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
-$(BUILD)/bench/echo: bench/echo.c
+$(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
 $(BUILD)/bench/mariadb: bench/peers/mariadb.c
 $(BENCH):
 	@mkdir -p $(@D)
 	$(SAY) LD $@
 	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o,$^) \
-		$(if $(filter %/mariadb,$@),-lmariadb,$(LIBS_LIB) -lmicrohttpd -ljemalloc)
+		$(if $(filter %/mariadb,$@),-lmariadb,$(LIBS_LIB) -lssl -ljemalloc)
 
 # A peer that is missing costs its own lines of the table only, so what cannot be had does not stop the run.
 bench bench-quick: deps

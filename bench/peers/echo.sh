@@ -1,7 +1,7 @@
-# The ceiling of the network: an HTTP server on the same library that answers with fixed bytes, asked by wrk.
+# The ceiling of the network: a server on our HTTP transport that answers with fixed bytes, asked by wrk.
 
 echo_title="HTTP echo"
-echo_settings() { echo "libmicrohttpd, 2 threads, answers of 1,400 bytes; wrk -t1, requests of 120 bytes and 400 of headers"; }
+echo_settings() { echo "src/net, 2 threads, answers of 1,400 bytes; wrk -t1, requests of 120 bytes and 400 of headers"; }
 
 echo_start() {
     command -v wrk >/dev/null || { echo "wrk is not installed"; return 1; }

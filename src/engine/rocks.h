@@ -123,6 +123,7 @@ struct rocks {
     pthread_cond_t wake;  /* the keeper has something to do */
     pthread_t keeper, room;
     bool keeper_runs, room_runs;
+    bool out_of_files;     /* the last try to open failed for that; the keeper's */
     atomic_bool squeezing; /* the room thread compacts, and uses the database */
     bool closing;
     struct slow *lane, **lane_end;

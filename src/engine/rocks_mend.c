@@ -11,11 +11,13 @@
 
 #include "engine/committer.h"
 
+#include <errno.h>
 #include <stdio.h>
 
 #define MEND_PAUSE_MS_MIN 100
 #define MEND_PAUSE_MS_MAX 30000
 #define MEND_PAUSE_FULL_MS_MAX 4000 /* so that writes go on soon after there is space */
+#define MEND_PAUSE_FILES_MS_MAX 500 /* and files can be opened again as soon as some are closed */
 
 /* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
@@ -139,6 +141,7 @@ static bool mend_try(struct rocks *r)
     struct ctx c;
     int code;
 
+    r->out_of_files = false;
     if (!mend_close(r))
         return false;
     ctx_init(&c, r->clock, r->log, NULL, 0);
@@ -148,6 +151,7 @@ static bool mend_try(struct rocks *r)
         pthread_mutex_lock(&r->lock);
         snprintf(r->reason, sizeof(r->reason), "%s", c.text);
         pthread_mutex_unlock(&r->lock);
+        r->out_of_files = strstr(c.text, strerror(EMFILE)) || strstr(c.text, strerror(ENFILE));
     }
     ctx_release(&c);
     return code == E_OK;
@@ -177,7 +181,9 @@ static void mend(struct rocks *r)
         }
         if (mend_try(r))
             break;
-        pause_ms_max = full ? MEND_PAUSE_FULL_MS_MAX : MEND_PAUSE_MS_MAX;
+        pause_ms_max = r->out_of_files ? MEND_PAUSE_FILES_MS_MAX
+                       : full          ? MEND_PAUSE_FULL_MS_MAX
+                                       : MEND_PAUSE_MS_MAX;
         pause_ms = pause_ms * 2 > pause_ms_max ? pause_ms_max : pause_ms * 2;
     }
     committer_reset(r->committer);

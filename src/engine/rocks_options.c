@@ -1,8 +1,9 @@
 /* rocks_options.c: how RocksDB is set up. */
 #include "engine/rocks.h"
 
+#include "base/descriptor.h"
+
 #include <dirent.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* Smaller ones spare a read past the cache some decompression, and cost scans as much more
@@ -10,15 +11,6 @@
 #define BLOCK_BYTES 16384
 #define ZSTD_WINDOW (-14) /* RocksDB's own default */
 #define ZSTD_LEVEL 1
-
-static int open_files_max(void)
-{
-    struct rlimit limit;
-
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
-        return 4096;
-    return (int)rocks_clamp(limit.rlim_cur / 2, 64, 4096);
-}
 
 static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
 {
@@ -62,7 +54,7 @@ static void set_files(rocksdb_options_t *o)
     rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
     rocksdb_options_set_level0_stop_writes_trigger(o, 40);
     rocksdb_options_set_max_background_jobs(o, 2);
-    rocksdb_options_set_max_open_files(o, open_files_max());
+    rocksdb_options_set_max_open_files(o, descriptor_tables(descriptor_limit()));
     rocksdb_options_set_bytes_per_sync(o, MIB);
     rocksdb_options_set_avoid_unnecessary_blocking_io(o, 1);
     /* RocksDB's own diary would be the death of us: when the disk is full its first failed line is

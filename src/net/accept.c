@@ -1,120 +1,267 @@
-/* New connections. The library could accept for itself, but then a burst of them goes to whichever
- * loop wakes first: of eight streams opened together one loop often had all eight, and the other
- * processor was idle. So the loops accept here, and each connection goes to the loop that has the
- * fewest; it is handed over by a list and the bell. */
+/* New connections, and who goes when there are too many.
+ *
+ * All loops accept, and each connection goes to the loop that has the fewest, by a list and the
+ * bell. Were each kept by whichever loop woke first, of eight streams opened together one loop
+ * would often have all.
+ *
+ * When there are as many as there may be, in number or in memory, a new one takes the place of the
+ * oldest stranger: a connection of which no request was ever let in. So strangers can fill every
+ * place and a client with a key still comes in, if only it sends its first request before as many
+ * strangers as there are places have come after it. If there are no strangers, the connection goes
+ * that has been idle longest, for ten seconds at least; a client has to be ready for that at any
+ * time (RFC 9112, section 9.5). If there is none such, new ones wait in the listen queue. */
 #include "net/door.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #define BURST 64     /* accepted at a time, so that a loop comes back to its requests */
 #define PAUSE_MS 100 /* after running out of descriptors or memory */
+#define IDLE_MS 10000
+#define CONN_BYTES_MIN (1 << 20)
+#define LOOK_MAX 64 /* the oldest may be at work; so many are looked at for one that is not */
 
 struct arrival {
     struct arrival *next;
     int fd;
+    struct place *place;
     socklen_t size;
     struct sockaddr_storage peer;
 };
+
+/* ---- connections of one address ---- */
+
+struct place {
+    struct place *next, **at; /* where it hangs */
+    uint8_t key[16];
+    int count; /* of connections, those on their way to a loop included */
+};
+
+/* Of IPv6 the network: it is what one customer is given. */
+static void address_key(const struct sockaddr_storage *peer, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    if (peer->ss_family == AF_INET)
+        memcpy(key, &((const struct sockaddr_in *)(const void *)peer)->sin_addr, 4);
+    else if (peer->ss_family == AF_INET6)
+        memcpy(key, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 8);
+}
+
+/* One more from there. NULL: there are as many as may be. Under the lock. */
+static struct place *place_enter(struct http *h, const struct sockaddr_storage *peer)
+{
+    struct place **head, *p;
+    uint8_t key[16];
+    uint32_t hash = 0x811c9dc5;
+
+    address_key(peer, key);
+    for (int i = 0; i < 16; i++)
+        hash = (hash ^ key[i]) * 0x01000193;
+    head = &h->places[hash % PORT_COUNT(h->places)];
+    for (p = *head; p && memcmp(p->key, key, 16) != 0; p = p->next)
+        ;
+    if (p && p->count >= h->conf.connections_per_address)
+        return NULL;
+    if (!p) {
+        p = mem_zalloc(sizeof(*p));
+        memcpy(p->key, key, 16);
+        p->next = *head;
+        p->at = head;
+        if (*head)
+            (*head)->at = &p->next;
+        *head = p;
+    }
+    p->count++;
+    return p;
+}
+
+void place_leave(struct http *h, struct place *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&h->arrivals_lock);
+    if (!--p->count) {
+        *p->at = p->next;
+        if (p->next)
+            p->next->at = p->at;
+        mem_free(p);
+    }
+    pthread_mutex_unlock(&h->arrivals_lock);
+}
+
+/* ---- room ---- */
+
+/* What all connections of a loop may take, whatever waits in them included. */
+static size_t conn_bytes_max(const struct http *h)
+{
+    size_t all = h->conf.memory_max / 4 > CONN_BYTES_MIN ? h->conf.memory_max / 4 : CONN_BYTES_MIN;
+
+    return all / (size_t)h->conf.threads;
+}
+
+static bool has_room_for(const struct loop *l, size_t more)
+{
+    return atomic_load_explicit(&l->conn_count, memory_order_relaxed) + more <=
+               loop_conns_max(l->http) &&
+           atomic_load_explicit(&l->conn_bytes, memory_order_relaxed) <= conn_bytes_max(l->http);
+}
+
+/* A connection that can be closed without a loss to anybody we know. */
+static struct conn *oldest_stranger(const struct loop *l)
+{
+    int looked = 0;
+
+    for (struct ring *at = l->strangers.next; at != &l->strangers && looked < LOOK_MAX;
+         at = at->next, looked++) {
+        struct conn *c = PORT_CONTAINER(at, struct conn, stranger);
+
+        if (!c->doomed && !(c->exchange && exchange_is_parked(c->exchange)))
+            return c;
+    }
+    return NULL;
+}
+
+static struct conn *longest_idle(const struct loop *l)
+{
+    struct conn *best = NULL;
+
+    for (struct ring *at = l->conns.next; at != &l->conns; at = at->next) {
+        struct conn *c = PORT_CONTAINER(at, struct conn, all);
+
+        if (c->phase == IDLE && !c->phase_ms && (!best || c->idle_ms < best->idle_ms))
+            best = c;
+    }
+    return best && l->now_ms - best->idle_ms >= IDLE_MS ? best : NULL;
+}
+
+static bool evict(struct loop *l, struct conn *c)
+{
+    if (!c)
+        return false;
+    atomic_fetch_add_explicit(&l->http->evicted, 1, memory_order_relaxed);
+    conn_close(c);
+    return true;
+}
+
+/* So that `more` of them fit. */
+static void make_room_for(struct loop *l, size_t more)
+{
+    while (!has_room_for(l, more) && (linger_drop_oldest(l) || evict(l, oldest_stranger(l))))
+        ;
+}
+
+void loop_make_room(struct loop *l)
+{
+    struct pollfd waiting = {.fd = l->http->listen_fd, .events = POLLIN};
+
+    make_room_for(l, 0);
+    if (!has_room_for(l, 1) && !atomic_load(&l->http->stopping) && poll(&waiting, 1, 0) > 0)
+        evict(l, longest_idle(l));
+}
+
+bool loop_accepts(struct loop *l)
+{
+    if (atomic_load_explicit(&l->http->stopping, memory_order_relaxed) ||
+        l->accept_ms > http_now_ms(l->http))
+        return false;
+    return has_room_for(l, 1) || l->linger_count || l->stranger_count;
+}
+
+/* ---- arrivals ---- */
 
 static size_t load(const struct loop *l)
 {
     return atomic_load_explicit(&l->conn_count, memory_order_relaxed) + l->arrival_count;
 }
 
-bool loop_accepts(struct loop *l, int64_t now)
+/* Where the next goes: to the loop with the fewest connections; if all are full, to the one with
+ * the most strangers. With as many, `here`. NULL: nowhere. */
+static struct loop *best_loop(struct loop *here)
 {
-    if (l->quiesced || now < l->accept_ms)
-        return false;
-    return atomic_load_explicit(&l->conn_count, memory_order_relaxed) < loop_conns_max(l->http);
+    struct loop *room = NULL, *strangers = NULL;
+
+    if (has_room_for(here, 1 + here->arrival_count))
+        room = here;
+    if (here->stranger_count > here->arrival_count)
+        strangers = here;
+    for (struct loop *l = here->http->loops; l; l = l->next) {
+        if (has_room_for(l, 1 + l->arrival_count) && (!room || load(l) < load(room)))
+            room = l;
+        if (l->stranger_count > l->arrival_count &&
+            (!strangers || l->stranger_count > strangers->stranger_count))
+            strangers = l;
+    }
+    return room ? room : strangers;
 }
 
-/* Whose connections are fewest; with as many, `here`. NULL: all are full. */
-static struct loop *fewest(struct loop *here)
-{
-    struct http *h = here->http;
-    size_t least = loop_conns_max(h), n;
-    struct loop *best = NULL;
-
-    if (load(here) < least) {
-        best = here;
-        least = load(here);
-    }
-    for (struct loop *l = h->loops; l; l = l->next) {
-        n = load(l);
-        if (n < least && !atomic_load(&l->retired) && !atomic_load(&l->ended)) {
-            best = l;
-            least = n;
-        }
-    }
-    return best;
-}
-
-/* False: there is none, or no room for it. */
+/* Under the lock. False: there is none, or no room for it. */
 static bool accept_one(struct loop *here)
 {
     struct http *h = here->http;
     struct arrival a = {.size = sizeof(a.peer)}, *copy;
-    struct loop *to;
-    bool ring;
+    struct loop *to = best_loop(here);
 
-    pthread_mutex_lock(&h->loops_lock);
-    to = fewest(here);
-    if (to)
-        a.fd = accept4(here->listen_fd, (struct sockaddr *)&a.peer, &a.size,
-                       SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (!to || a.fd < 0) {
-        pthread_mutex_unlock(&h->loops_lock);
-        if (to && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+    if (!to)
+        return false;
+    a.fd = accept4(h->listen_fd, (struct sockaddr *)&a.peer, &a.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (a.fd < 0) {
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
             here->accept_ms = http_now_ms(h) + PAUSE_MS;
-        return to && (errno == ECONNABORTED || errno == EINTR || errno == EPROTO);
+            evict(here, oldest_stranger(here));
+        }
+        return errno == ECONNABORTED || errno == EINTR || errno == EPROTO;
+    }
+    if (h->conf.connections_per_address && !(a.place = place_enter(h, &a.peer))) {
+        atomic_fetch_add_explicit(&h->evicted, 1, memory_order_relaxed);
+        close(a.fd);
+        return true;
     }
     copy = mem_alloc(sizeof(*copy));
     *copy = a;
     copy->next = to->arrivals;
-    ring = !to->arrivals && to != here;
+    if (!to->arrivals && to != here)
+        loop_ring(to);
     to->arrivals = copy;
     to->arrival_count++;
-    if (ring)
-        loop_ring(to); /* under the lock, which keeps the loop */
-    pthread_mutex_unlock(&h->loops_lock);
     return true;
 }
 
 void loop_accept(struct loop *l)
 {
-    for (int i = 0; i < BURST && accept_one(l); i++)
-        ;
+    bool more = true;
+
+    for (int i = 0; i < BURST && more; i++) {
+        pthread_mutex_lock(&l->http->arrivals_lock);
+        more = accept_one(l);
+        pthread_mutex_unlock(&l->http->arrivals_lock);
+    }
 }
 
 void loop_take_arrivals(struct loop *l)
 {
-    struct arrival *a, *next;
+    struct arrival *a, *oldest = NULL, *next;
 
-    pthread_mutex_lock(&l->http->loops_lock);
+    pthread_mutex_lock(&l->http->arrivals_lock);
     a = l->arrivals;
     l->arrivals = NULL;
-    pthread_mutex_unlock(&l->http->loops_lock);
+    l->arrival_count = 0;
+    pthread_mutex_unlock(&l->http->arrivals_lock);
     for (; a; a = next) {
         next = a->next;
-        /* What the library does not want it closes. */
-        MHD_add_connection(l->daemon, a->fd, (struct sockaddr *)&a->peer, a->size);
-        mem_free(a);
-        pthread_mutex_lock(&l->http->loops_lock);
-        l->arrival_count--;
-        pthread_mutex_unlock(&l->http->loops_lock);
+        a->next = oldest;
+        oldest = a;
     }
-}
-
-bool loop_has_arrivals(struct loop *l)
-{
-    bool has;
-
-    pthread_mutex_lock(&l->http->loops_lock);
-    has = l->arrivals != NULL;
-    pthread_mutex_unlock(&l->http->loops_lock);
-    return has;
+    for (a = oldest; a; a = next) {
+        next = a->next;
+        make_room_for(l, 1);
+        if (!conn_open(l, a->fd, (struct sockaddr *)&a->peer, a->size, a->place)) {
+            close(a->fd);
+            place_leave(l->http, a->place);
+        }
+        mem_free(a);
+    }
 }
 
 void loop_drop_arrivals(struct loop *l)
@@ -124,6 +271,7 @@ void loop_drop_arrivals(struct loop *l)
     for (struct arrival *a = l->arrivals; a; a = next) {
         next = a->next;
         close(a->fd);
+        place_leave(l->http, a->place);
         mem_free(a);
     }
     l->arrivals = NULL;

@@ -1,9 +1,8 @@
 /* Opening, closing and counting; the transport itself is in loop.c, conn.c and exchange.c.
  *
- * Certificates. An instance of the library reads its certificate once. So new files mean new loops:
- * they are started on the same listening socket, and the old ones are retired: they accept no more,
- * close each connection with its next answer, and end with their last connection. They are freed
- * when the next retire, or with the server. */
+ * Certificates. New files make a new TLS context, which connections get that are opened from then
+ * on; those that are open show by their version that theirs is an older one, and end after their
+ * next answer. */
 #include "net/address.h"
 #include "net/door.h"
 
@@ -41,6 +40,8 @@ static void conf_defaults(struct http_conf *conf)
         conf->memory_max = (size_t)256 << 20;
     if (!conf->stream_pace)
         conf->stream_pace = 16384;
+    if (!conf->head_timeout_ms)
+        conf->head_timeout_ms = 5000;
 }
 
 static void pause_ms(int ms)
@@ -50,10 +51,11 @@ static void pause_ms(int ms)
 
 static void http_free(struct http *h)
 {
+    tls_context_free(h->tls_context);
     tls_pair_release(&h->tls);
     if (h->listen_fd >= 0)
         close(h->listen_fd);
-    pthread_mutex_destroy(&h->loops_lock);
+    pthread_mutex_destroy(&h->arrivals_lock);
     mem_free(h);
 }
 
@@ -65,7 +67,7 @@ static struct http *http_new(const struct http_conf *conf)
     conf_defaults(&h->conf);
     h->memory = conf->memory ? conf->memory : &h->own_memory;
     h->listen_fd = -1;
-    pthread_mutex_init(&h->loops_lock, NULL);
+    pthread_mutex_init(&h->arrivals_lock, NULL);
     return h;
 }
 
@@ -87,14 +89,17 @@ static int http_run(struct http *h, char *message, size_t message_size)
     return E_UNAVAILABLE;
 }
 
-static int tls_load(struct http *h, struct tls_pair *out, char *message, size_t message_size)
+/* Reads the files into *out and makes a context of them. */
+static int tls_read(struct http *h, struct tls_pair *out, SSL_CTX **context, char *message,
+                    size_t message_size)
 {
-    if (MHD_is_feature_supported(MHD_FEATURE_TLS) == MHD_YES)
-        return tls_pair_load(h->conf.tls_cert, h->conf.tls_key, out, message, message_size);
-    snprintf(message, message_size,
-             "this build of libmicrohttpd has no TLS. Install one with GnuTLS, or put a proxy in "
-             "front.");
-    return E_UNSUPPORTED;
+    int code;
+
+    TRY(tls_pair_load(h->conf.tls_cert, h->conf.tls_key, out, message, message_size));
+    code = tls_context_new(out, context, message, message_size);
+    if (code)
+        tls_pair_release(out);
+    return code;
 }
 
 int http_open(const struct http_conf *conf, struct http **out, char *message, size_t message_size)
@@ -104,7 +109,7 @@ int http_open(const struct http_conf *conf, struct http **out, char *message, si
 
     *out = NULL;
     if (h->conf.tls_cert)
-        code = tls_load(h, &h->tls, message, message_size);
+        code = tls_read(h, &h->tls, &h->tls_context, message, message_size);
     if (!code) {
         h->listen_fd = address_listen(h->conf.address, h->conf.setting, message, message_size);
         code = h->listen_fd < 0 ? E_UNAVAILABLE : http_run(h, message, message_size);
@@ -119,29 +124,25 @@ int http_open(const struct http_conf *conf, struct http **out, char *message, si
 
 int http_reload(struct http *h, char *message, size_t message_size)
 {
-    struct loop *before;
-    struct tls_pair pair, old = h->tls;
+    struct tls_pair pair;
+    SSL_CTX *context, *old;
 
-    loops_free_ended(h);
-    before = h->loops;
     if (!h->conf.tls_cert)
         return E_OK;
-    TRY(tls_load(h, &pair, message, message_size));
-    if (tls_pair_equal(&pair, &old)) {
+    TRY(tls_read(h, &pair, &context, message, message_size));
+    if (tls_pair_equal(&pair, &h->tls)) {
+        tls_context_free(context);
         tls_pair_release(&pair);
         return E_OK;
     }
+    pthread_mutex_lock(&h->arrivals_lock);
+    old = h->tls_context;
+    h->tls_context = context;
+    atomic_fetch_add(&h->tls_version, 1);
+    pthread_mutex_unlock(&h->arrivals_lock);
+    tls_context_free(old);
+    tls_pair_release(&h->tls);
     h->tls = pair;
-    if (!loops_start(h)) {
-        snprintf(message, message_size, "cannot start loops for the new certificate in %s.",
-                 h->conf.tls_cert);
-        loops_retire(h, h->loops, before);
-        h->tls = old;
-        tls_pair_release(&pair);
-        return E_UNAVAILABLE;
-    }
-    loops_retire(h, before, NULL);
-    tls_pair_release(&old);
     return E_OK;
 }
 
@@ -154,8 +155,6 @@ void http_close(struct http *h, int grace_ms)
     atomic_store(&h->stopping, true);
     for (struct loop *l = h->loops; l; l = l->next)
         loop_ring(l); /* each stops accepting */
-    close(h->listen_fd);
-    h->listen_fd = -1;
     end = http_now_ms(h) + grace_ms;
     for (int quiet_ms = 0; quiet_ms < QUIET_MS && http_now_ms(h) < end; quiet_ms += 2) {
         pause_ms(2);
@@ -163,7 +162,7 @@ void http_close(struct http *h, int grace_ms)
             quiet_ms = 0;
     }
     atomic_store(&h->closed, true);
-    while (atomic_load(&h->pending)) /* the library must not be stopped while one is suspended */
+    while (atomic_load(&h->pending)) /* somebody still has a parked request in his hands */
         pause_ms(2);
     for (struct loop *l = h->loops; l; l = l->next)
         while (atomic_load(&l->ringers))
@@ -184,4 +183,7 @@ void http_stat(struct http *h, struct http_stat *out)
     out->accepted = atomic_load(&h->accepted);
     out->late = atomic_load(&h->late);
     out->active = atomic_load(&h->active);
+    out->evicted = atomic_load(&h->evicted);
+    out->slowest = atomic_load(&h->slowest);
+    out->held = atomic_load(&h->held);
 }

@@ -5,11 +5,14 @@
  * once, or keeps the request and lets any thread call http_reply() or http_resume() later; until
  * then the connection is parked and costs nothing.
  *
- * Ownership. A request, its arena and all views in it live until the answer has been sent, or the
- * connection turned out to be lost; neither is before http_reply() or http_resume() was called. So
- * the answer's headers and body may lie in the request's arena (or be held by a hook of it), and
- * nothing is copied. A client that has gone is noticed late or not at all: a continuation given to
- * http_resume() may then never run, and hooks of the arena are the one sure end of a request.
+ * Ownership. A request, its arena and all views in it live until the answer is in the socket or
+ * copied to wait for it, or the connection turned out to be lost; neither is before http_reply() or
+ * http_resume() was called. So the answer's headers and body may lie in the request's arena (or be
+ * held by a hook of it). A client that has gone is noticed late or not at all: a continuation given
+ * to http_resume() may then never run, and hooks of the arena are the one sure end of a request.
+ *
+ * What cannot be read for sure as one request is not handed over (head.h): it is answered here,
+ * with a text that says why, and its connection is closed.
  *
  * Bounds. A body past `body_bytes_max`, or one that does not fit beside those of other requests
  * (`memory_max`), is not kept: as soon as that is known, from the announced length if there is
@@ -19,9 +22,16 @@
  * its headers were complete it has no method, path or headers. A request with a fault must be
  * answered before the handler returns. If much of the body is still to come the connection is
  * closed after the answer. A client that does not take its answer is dropped too: it must take
- * `stream_pace` bytes a second. (With TLS a connection that is late, or refused in the midst of its
- * body, is closed without an answer, and one that has not sent its first request within that time
- * of its handshake too.) */
+ * `stream_pace` bytes a second.
+ *
+ * Slow clients. Bodies that are coming, answers that have not been taken and what handlers keep for
+ * their streams (http_hold()) may be half of `memory_max` together. Past it the slowest connection
+ * of the client with most of it is closed, and the next (share.c); a body or stream of it is handed
+ * over with `fault` 503 first.
+ *
+ * Strangers. A connection is a stranger until a handler says otherwise (http_known()). When there
+ * are as many connections as there may be, a new one takes the place of the oldest stranger. The
+ * head of a connection's first request must be there within `head_timeout_ms`. */
 #ifndef NET_HTTP_H
 #define NET_HTTP_H
 
@@ -81,11 +91,14 @@ typedef ptrdiff_t http_source_fn(void *arg, struct http_request *r, uint64_t off
 #define HTTP_LENGTH_UNKNOWN UINT64_MAX
 
 struct http_conf {
-    const char *address;    /* "127.0.0.1:8600", "[::1]:8600", "localhost:0"; port 0: a free one */
-    const char *setting;    /* how the operator names the address, for messages: "--http" */
-    int threads;            /* loop threads; 0: 2 */
-    int connections_max;    /* 0: 10000. Past it new connections wait in the listen queue */
-    int idle_timeout_s;     /* keep-alive connections without a request; 0: 75 */
+    const char *address; /* "127.0.0.1:8600", "[::1]:8600", "localhost:0"; port 0: a free one */
+    const char *setting; /* how the operator names the address, for messages: "--http" */
+    int threads;         /* loop threads; 0: 2 */
+    int connections_max; /* 0: 10000. Past it one has to go for each new one, or that waits */
+    int connections_per_address; /* of one IPv4 address or IPv6 network (/64); 0: as many as come.
+                                    More are closed at once */
+    int idle_timeout_s;          /* keep-alive connections without a request; 0: 75 */
+    int head_timeout_ms;    /* from connecting to the end of the first request's head; 0: 5000 */
     int request_timeout_ms; /* from the first byte to the full body; 0: 30000 */
     /* Bodies that are streamed have no such end. Their clients, and those that take an answer, must
      * move so many bytes a second, on average over a request_timeout_ms, or a quarter of an
@@ -95,7 +108,8 @@ struct http_conf {
     size_t body_bytes_max;     /* 0: 5 MiB */
     size_t request_memory_max; /* cap of the request's arena; 0: 256 MiB */
     size_t memory_max;         /* of all requests together: no body begins past it; 0: 256 MiB */
-    atomic_size_t *memory;     /* counts what requests hold; NULL: a counter of its own */
+    /* Counts what requests hold, and connections; NULL: a counter of its own. */
+    atomic_size_t *memory;
     /* Names of PEM files, read at once and by http_reload(), so they must live as long as the
      * server. NULL or "": no TLS. */
     const char *tls_cert, *tls_key;
@@ -141,6 +155,16 @@ void http_resume(struct http_request *r, http_fn *fn, void *arg);
  * on_request is called for this request. */
 void http_receive(struct http_request *r, http_sink_fn *sink, void *arg);
 
+/* The request is let in: it is the client's with that number, of whom many connections may be (a
+ * hash of the access key, say). Called at most once a request, by on_head or on_request, on the
+ * loop thread, before http_hold(). */
+void http_known(struct http_request *r, uint64_t client);
+
+/* The handler takes `size` bytes of memory beside the arena for as long as this request is under
+ * way, a stream's buffers for example. On the loop thread. False: there is no room for them, even
+ * after slower clients' have been closed; the handler refuses the request. */
+bool http_hold(struct http_request *r, size_t size);
+
 /* A sink or source that has said "later" can go on. From any thread, once each time. */
 void http_more(struct http_request *r);
 
@@ -164,7 +188,10 @@ struct http_stat {
     uint64_t connections; /* open now */
     uint64_t accepted;    /* since start */
     uint64_t late;        /* requests and answers cut off by their deadline */
-    uint64_t memory;      /* bytes that requests hold: what has come of bodies, and arenas */
+    uint64_t evicted;     /* connections closed to make room for others, or refused */
+    uint64_t slowest;     /* cut off since more was held for slow clients than may be */
+    uint64_t held;        /* bytes that are held for slow clients */
+    uint64_t memory;      /* bytes of bodies, arenas, unsent answers, streams, connections */
     uint64_t active;      /* requests between their last byte and the end of their answer */
 };
 void http_stat(struct http *h, struct http_stat *out);

@@ -3,7 +3,6 @@
  * second and a bounded amount each time, so that it costs next to nothing to keep one. */
 #include "net/door.h"
 
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -15,7 +14,7 @@
 #define LINGER_MS 5000  /* at most */
 #define SILENCE_MS 1000 /* and no longer than this without a byte */
 #define DROP_BYTES (4 << 20) /* of one at a time */
-#define LINGER_MAX 512       /* of one loop; past it a connection is closed at once */
+#define LINGER_MAX 512       /* of one loop; past it the oldest is closed */
 
 struct lingerer {
     struct lingerer *next;
@@ -28,23 +27,24 @@ struct lingerer {
 void linger_add(struct loop *l, int fd)
 {
     int64_t now = http_now_ms(l->http);
-    struct lingerer *g;
-    int copy;
+    struct lingerer *g = mem_zalloc(sizeof(*g));
 
     shutdown(fd, SHUT_WR);
-    copy = l->linger_count < LINGER_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
-    if (copy < 0)
-        return;
-    g = mem_zalloc(sizeof(*g));
-    g->fd = copy;
+    g->fd = fd;
     g->pause_ms = TICK_MS;
     g->next_ms = now + TICK_MS;
     g->end_ms = now + LINGER_MS;
     g->silence_ms = now + SILENCE_MS;
-    g->next = l->lingering;
-    l->lingering = g;
+    if (l->lingering)
+        l->lingering_last->next = g;
+    else
+        l->lingering = g;
+    l->lingering_last = g;
     if (!l->linger_count++)
         l->linger_ms = now + TICK_MS;
+    atomic_fetch_add_explicit(&l->conn_count, 1, memory_order_relaxed);
+    if (l->linger_count > LINGER_MAX)
+        linger_drop_oldest(l);
 }
 
 /* The client has closed its side as well, or broken the connection. */
@@ -83,22 +83,34 @@ static struct lingerer *linger_remove(struct loop *l, struct lingerer *g)
     close(g->fd);
     mem_free(g);
     l->linger_count--;
+    atomic_fetch_sub_explicit(&l->conn_count, 1, memory_order_relaxed);
     return next;
 }
 
 void linger_tick(struct loop *l, int64_t now)
 {
     l->linger_ms = now + TICK_MS;
+    l->lingering_last = NULL;
     for (struct lingerer **at = &l->lingering; *at;) {
-        if (now < (*at)->next_ms || linger_drop(*at, now))
-            at = &(*at)->next;
-        else
+        if (now >= (*at)->next_ms && !linger_drop(*at, now)) {
             *at = linger_remove(l, *at);
+            continue;
+        }
+        l->lingering_last = *at;
+        at = &(*at)->next;
     }
+}
+
+bool linger_drop_oldest(struct loop *l)
+{
+    if (!l->lingering)
+        return false;
+    l->lingering = linger_remove(l, l->lingering);
+    return true;
 }
 
 void linger_free(struct loop *l)
 {
-    while (l->lingering)
-        l->lingering = linger_remove(l, l->lingering);
+    while (linger_drop_oldest(l))
+        ;
 }

@@ -1,5 +1,3 @@
-/* The TLS library reads the texts for itself, but says of a bad one only that it is bad; so they
- * are read here first. The server has libcrypto anyhow, for signatures. */
 #include "net/tls.h"
 
 #include "base/err.h"
@@ -8,6 +6,7 @@
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -128,4 +127,63 @@ void tls_pair_release(struct tls_pair *p)
     text_free(p->cert);
     text_free(p->key);
     *p = (struct tls_pair){.cert = NULL};
+}
+
+/* ---- the context ---- */
+
+/* The certificates behind the first: of its issuers. */
+static bool context_add_issuers(SSL_CTX *context, BIO *bio)
+{
+    X509 *issuer;
+
+    while ((issuer = PEM_read_bio_X509(bio, NULL, no_pass_phrase, NULL)))
+        if (!SSL_CTX_add0_chain_cert(context, issuer)) {
+            X509_free(issuer);
+            return false;
+        }
+    ERR_clear_error(); /* the end of the file is one */
+    return true;
+}
+
+static bool context_use(SSL_CTX *context, const struct tls_pair *p)
+{
+    BIO *cert_bio = text_bio(p->cert), *key_bio = text_bio(p->key);
+    X509 *cert = PEM_read_bio_X509(cert_bio, NULL, no_pass_phrase, NULL);
+    EVP_PKEY *key = PEM_read_bio_PrivateKey(key_bio, NULL, no_pass_phrase, NULL);
+    bool used = cert && key && SSL_CTX_use_certificate(context, cert) == 1 &&
+                SSL_CTX_use_PrivateKey(context, key) == 1 && context_add_issuers(context, cert_bio);
+
+    EVP_PKEY_free(key);
+    X509_free(cert);
+    BIO_free(key_bio);
+    BIO_free(cert_bio);
+    return used;
+}
+
+int tls_context_new(const struct tls_pair *p, SSL_CTX **out, char *message, size_t message_size)
+{
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    char reason[256] = "";
+
+    *out = context;
+    if (context && SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION) == 1 &&
+        context_use(context, p)) {
+        SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
+        SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
+                                      SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
+                                      SSL_MODE_RELEASE_BUFFERS);
+        SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF); /* tickets do */
+        return E_OK;
+    }
+    ERR_error_string_n(ERR_get_error(), reason, sizeof(reason));
+    ERR_clear_error();
+    SSL_CTX_free(context);
+    *out = NULL;
+    snprintf(message, message_size, "TLS does not take the certificate or its key: %s.", reason);
+    return E_PARAMETER;
+}
+
+void tls_context_free(SSL_CTX *context)
+{
+    SSL_CTX_free(context);
 }

@@ -15,6 +15,8 @@
 #include <openssl/evp.h>
 
 #define MESSAGE_BYTES 512
+/* A writer or reader has two chunks (table/cell_writer.c, cell_reader.c), less for a short cell. */
+#define BUFFER_BYTES ((size_t)1 << 20)
 
 struct cell {
     struct op *op;
@@ -139,6 +141,15 @@ static int required(struct op *op, const char *name, bytes *out)
 {
     *out = http_header(op->r, name);
     return out->ptr ? E_OK : fail(&op->r->ctx, E_PARAMETER, "Missing header: %s.", name);
+}
+
+/* Room for the buffers of a stream of that many bytes. */
+static int cell_hold(struct op *op, uint64_t length)
+{
+    if (http_hold(op->r, length < BUFFER_BYTES ? (size_t)length : BUFFER_BYTES))
+        return E_OK;
+    return fail(&op->r->ctx, E_BUSY,
+                "Server is busy: cells that come and go fill the memory they may.");
 }
 
 /* Which cell; and may the access key do that there? */
@@ -388,7 +399,7 @@ void cell_put(struct op *op)
     char *message = arena_alloc(&c->arena, MESSAGE_BYTES);
     int code;
 
-    if (op_enter(op) || read_put(cell, &put)) {
+    if (op_enter(op) || read_put(cell, &put) || cell_hold(op, put.length)) {
         op_refuse(op);
         return;
     }
@@ -426,7 +437,9 @@ static int get_open(struct cell *cell, struct wr_cell_info *info)
     get.key = cell->key;
     get.column = cell->column;
     code = wr_cell_reader_open(op->door->db, &get, &cell->reader, info, message, MESSAGE_BYTES);
-    return code ? fail(c, code, "%s", message) : E_OK;
+    if (code)
+        return fail(c, code, "%s", message);
+    return cell_hold(op, info->length);
 }
 
 static void get_first(void *arg, struct http_request *r);

@@ -4,6 +4,7 @@
  * and the banner say that it is ready. Stopped in the reverse order: the doors first, so that
  * requests under way get their answers, the database last. The main thread only waits for signals;
  * all others have them blocked. */
+#include "base/descriptor.h"
 #include "net/http.h"
 #include "server/admin.h"
 #include "server/config.h"
@@ -22,7 +23,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,18 +85,18 @@ static uint64_t on_front_memory(void *arg)
     return atomic_load_explicit(held, memory_order_relaxed);
 }
 
-static void raise_open_files(struct server *s)
+/* Strangers must not be able to take the files that storage needs. */
+static void bound_connections(struct server *s)
 {
-    struct rlimit r;
-    rlim_t want = (rlim_t)s->config.connections + 1000; /* the engine's files besides */
+    int limit = descriptor_limit_raise(), most = descriptor_connections(limit);
 
-    if (getrlimit(RLIMIT_NOFILE, &r))
+    if (s->config.connections <= most)
         return;
-    r.rlim_cur = r.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &r);
-    if (r.rlim_max != RLIM_INFINITY && r.rlim_max < want)
-        log_warn(&s->log, "server: only %llu files may be open, fewer than %lld connections need",
-                 (unsigned long long)r.rlim_max, (long long)s->config.connections);
+    log_warn(&s->log,
+             "server: at most %d connections instead of %lld: only %d files may be open (ulimit "
+             "-n), and storage needs some of them",
+             most, (long long)s->config.connections, limit);
+    s->config.connections = most;
 }
 
 static int access_log_open(struct server *s)
@@ -216,6 +216,8 @@ static int door_open(struct server *s)
                              .setting = "--http",
                              .threads = (int)c->threads,
                              .connections_max = (int)c->connections,
+                             .connections_per_address = (int)c->connections_per_address,
+                             .head_timeout_ms = (int)c->head_timeout * 1000,
                              .request_timeout_ms = (int)c->request_timeout * 1000,
                              .memory_max = (size_t)wr_memory_max(s->db),
                              .memory = &s->front_memory,
@@ -249,7 +251,7 @@ static int admin_open(struct server *s)
     struct http_conf conf = {.address = s->config.admin,
                              .setting = "--admin",
                              .threads = 1,
-                             .connections_max = 100,
+                             .connections_max = s->config.connections < 400 ? 8 : 100,
                              .body_bytes_max = 4096,
                              .clock = &s->clock,
                              .log = &s->log,
@@ -454,7 +456,7 @@ static int server_run(struct server *s)
     s->log = (struct log){.level = (char)(s->config.log_level[0] - 'a' + 'A'), .clock = &s->clock};
     ctx_init(&s->ctx, &s->clock, &s->log, NULL, 0);
     signals_block(&signals);
-    raise_open_files(s);
+    bound_connections(s);
     code = server_start(s);
     if (code == 0) {
         banner_print(s);

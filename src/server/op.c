@@ -281,6 +281,16 @@ static int op_identify(struct op *op)
     return E_OK;
 }
 
+/* For the transport: all connections of one access key are one client's. */
+static uint64_t op_client(const struct op *op)
+{
+    uint64_t hash = 0xcbf29ce484222325;
+
+    for (const char *p = op->cred->id; *p; p++)
+        hash = (hash ^ (uint8_t)*p) * 0x100000001b3;
+    return hash;
+}
+
 /* Who asks, and for what; by the headers alone. */
 static int op_admit(struct op *op)
 {
@@ -296,6 +306,7 @@ static int op_admit(struct op *op)
     TRY(check_version(op));
     code = op_identify(op);
     TRY(op_unless_stale(op, code));
+    http_known(r, op_client(op));
     op->compress =
         bytes_equal(http_header(r, "x-ots-response-compress-type"), BYTES_LIT("deflate"));
     return E_OK;

@@ -27,7 +27,8 @@ const char *const attack_names[ATTACK_KINDS] = {"drip-line",  "drip-header", "dr
                                                 "stall-body", "huge-body",   "endless",
                                                 "garbage",    "never-read"};
 
-/* The share of each kind in a thousand, how often it acts, and the status it deserves. NEVER_READ
+/* The share of each kind in a thousand, how often it acts, and the status it deserves. STALL_BODY
+ * may be told earlier that others need the memory (net/share.c): 503. NEVER_READ
  * has an answer under way and falls under that one's own, longer deadline (net/http.h), which only
  * the nightly tier waits for. */
 static const struct kind {
@@ -152,7 +153,8 @@ static bool bad_read(struct attack *a, struct bad *b)
             continue;
         b->answered = true;
         a->stats[b->kind].answers[status / 100 < 6 ? status / 100 : 0]++;
-        a->stats[b->kind].expected += status == kinds[b->kind].status;
+        a->stats[b->kind].expected +=
+            status == kinds[b->kind].status || (status == 503 && b->kind == STALL_BODY);
     }
     return n < 0; /* 0 is the end; an error that is not "later" shows at the next send */
 }

@@ -105,7 +105,7 @@ def path_variants(make, op):
             d = make().sign()
             d.path = "/" + other
             yield f"sent to {other}", d
-    for path in (f"/{op}/", f"//{op}", f"/{op.lower()}", f"/{op}?a=b", f"/{op}?a", f"/%{ord(op[0]):x}{op[1:]}",
+    for path in (f"/{op}/", f"//{op}", f"/{op.lower()}", f"/{op}?a=b", f"/{op}?a", f"/{op}?", f"/%{ord(op[0]):x}{op[1:]}",
                  f"/{op}%00", f"/{op}%20", f"/./{op}", "/", f"/x/../{op}"):
         d = make().sign()
         d.path = path
