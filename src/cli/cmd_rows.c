@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/plan.h"
 #include "cli/print.h"
+#include "cli/walk.h"
 
 #include <stdio.h>
 
@@ -10,22 +11,20 @@
 static int get(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct wr_table_description table;
-    struct wr_request request = {
-        .op = WR_OP_GET_ROW,
-        .get_row = {.table = bytes_str(cli->argv[0]),
-                    .read = {.max_versions = 1, .has_max_versions = true}}};
-    struct wr_reply reply;
+    struct wr_get_row request = {.table = bytes_str(cli->argv[0]),
+                                 .read = {.max_versions = 1, .has_max_versions = true}};
+    struct wr_row row;
 
     (void)options;
-    TRY(client_describe(c, cl, request.get_row.table, &table));
+    TRY(client_describe(c, cl, request.table, &table));
     if ((size_t)cli->argc - 1 != table.key_count)
         return fail(c, E_PARAMETER, "the key of %s has %zu columns, %d values are given",
                     cli->argv[0], table.key_count, cli->argc - 1);
-    TRY(plan_key(c, &table, cli->argv + 1, table.key_count, WR_NULL, &request.get_row.key));
-    TRY(client_exec(c, cl, &request, &reply));
-    if (reply.row.row.key.count == 0)
+    TRY(plan_key(c, &table, cli->argv + 1, table.key_count, WR_NULL, &request.key));
+    TRY(walk_row(c, cl, &request, &row));
+    if (row.key.count == 0)
         return fail(c, WR_E_NOT_EXIST, "no such row");
-    print_row(&c->arena, &reply.row.row);
+    print_row(&c->arena, &row);
     return 0;
 }
 
@@ -56,7 +55,7 @@ static int scan_page(struct ctx *c, struct client *cl, const struct scan_options
     struct wr_reply reply;
     struct wr_key_column *next;
 
-    TRY(client_exec(c, cl, request, &reply));
+    TRY(walk_page(c, cl, request, &reply));
     for (size_t i = 0; i < reply.range.row_count && !o->count; i++)
         print_row(&c->arena, &reply.range.rows[i]);
     *rows += reply.range.row_count;

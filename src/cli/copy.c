@@ -360,7 +360,7 @@ static int copy_page(struct ctx *c, struct copier *w, struct copy_range *r)
                       .read = {.max_versions = WALK_ALL_VERSIONS, .has_max_versions = true}}};
     struct wr_reply reply;
 
-    TRY(client_exec(c, w->from, &request, &reply));
+    TRY(walk_page(c, w->from, &request, &reply));
     if (reply.range.next.count)
         range_push(w->copy, &reply.range.next, &r->end);
     return write_page(c, w, reply.range.rows, reply.range.row_count);

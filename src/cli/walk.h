@@ -10,6 +10,16 @@
  * reason is recorded in c. */
 typedef int walk_fn(struct ctx *c, void *arg, const struct wr_row *rows, size_t count);
 
+/* A whole row, though the server may give it in pieces, each of which is one moment of its own.
+ * out->key.count 0: there is none. */
+int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, struct wr_row *out);
+
+/* One GetRange request. A row that the server cannot hold in one answer comes alone in its page,
+ * put together from GetRow requests, each of which is one moment of its own. Key names stand in the
+ * request's start. */
+int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
+              struct wr_reply *out);
+
 /* Reads the newest `versions` of every cell. The request is repeated while the server is busy.
  * Memory is that of one page. */
 int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,

@@ -9,6 +9,10 @@
  * the engine and rows in one piece make do with less. When storage is reopened meanwhile, the page
  * ends at the row it has come to; if it has none yet, all is read once more.
  *
+ * A page holds whole rows. One that does not fit into the request's memory beside those that the
+ * page has begins the next page; one that does not fit alone is refused with its key, so that the
+ * client can read it in pieces and go on behind it.
+ *
  * Rows that are handed over one by one (wr_get_range.on_row) are decoded in memory that the next
  * row uses again, which stays in the processor's caches. And where the engine can, a walk that
  * needs no merge goes straight through its blocks, without a copy of keys and values (walk_direct).
@@ -16,6 +20,7 @@
 #include "table/access.h"
 #include "table/call.h"
 #include "table/key.h"
+#include "table/key_text.h"
 #include "table/load.h"
 #include "table/merge.h"
 #include "table/meter.h"
@@ -46,6 +51,7 @@ struct range_op {
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
+    size_t wide_bytes;    /* of wide rows that are kept, in memory of their own */
     size_t scanned;       /* rows */
     size_t scanned_bytes; /* as capacity counts them */
 
@@ -179,12 +185,20 @@ static int enter_partition(struct range_op *op, bytes key)
 
 /* ---- the walk ---- */
 
+/* Half of the request's memory is taken: the other half is for encoding what the page has. */
+static bool memory_half(const struct range_op *op)
+{
+    const struct arena *a = &op->call->c.arena;
+
+    return op->scanned && a->cap && a->used + op->wide_bytes > a->cap / 2;
+}
+
 static bool page_full(const struct range_op *op)
 {
     const struct limits *limits = &op->call->db->limits;
 
     return op->row_count >= op->limit || op->scanned >= (size_t)limits->range_rows_max ||
-           op->scanned_bytes >= (size_t)limits->range_bytes_max;
+           op->scanned_bytes >= (size_t)limits->range_bytes_max || memory_half(op);
 }
 
 static void row_memory_open(struct range_op *op)
@@ -268,11 +282,32 @@ static struct wr_row *add_row(struct range_op *op)
     return &op->rows[op->row_count];
 }
 
+static void wide_release(void *arg)
+{
+    ctx_release(arg);
+}
+
+/* Memory for one wide row, as much as is left to the request. */
+static struct ctx *wide_memory(struct range_op *op)
+{
+    struct ctx *c = &op->call->c, *wide = op->row_c;
+    size_t taken = c->arena.used + op->wide_bytes;
+
+    if (!op->to) {
+        wide = ARENA_NEW(&c->arena, struct ctx);
+        ctx_init_part(wide, c, NULL, 0);
+        arena_on_release(&c->arena, wide_release, wide);
+    }
+    if (c->arena.cap)
+        wide->arena.cap = taken < c->arena.cap ? c->arena.cap - taken : 1;
+    return wide;
+}
+
 static int load_start(struct range_op *op, bytes head_key, const struct row *head)
 {
     if (op->direct && !op->snapshot)
         TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
-    op->load = (struct load){.c = op->row_c,
+    op->load = (struct load){.c = wide_memory(op),
                              .table = op->table,
                              .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
@@ -285,6 +320,19 @@ static int load_start(struct range_op *op, bytes head_key, const struct row *hea
                              .whole_versions = selection_versions(&op->selection)};
     load_from_head(&op->load, head);
     op->loading = true;
+    return E_OK;
+}
+
+/* The row's cells; what fails is the page's failure. */
+static int load_row(struct range_op *op, struct row *row)
+{
+    int code = load_run(&op->load);
+
+    if (code && code != E_LATER && op->load.c != op->row_c)
+        ctx_fail_part(op->row_c, op->load.c);
+    TRY(code);
+    op->loading = false;
+    *row = op->load.row;
     return E_OK;
 }
 
@@ -302,24 +350,23 @@ static int take_row(struct range_op *op, const struct kv *kv)
             TRY(load_start(op, kv->key, &row));
     }
     if (op->loading) {
-        TRY(load_run(&op->load));
-        op->loading = false;
-        row = op->load.row;
+        c = op->load.c;
+        TRY(load_row(op, &row));
     }
     if (!op->to)
         out = add_row(op);
     selection_apply(c, &op->selection, &op->key, &row, out, &size);
     if (c->code) /* a regular expression that took too long */
-        return c->code;
-    if (out->key.count) {
-        op->row_count++;
-        if (op->to) {
-            int code = op->to->on_row(op->to->on_row_arg, out);
+        return ctx_fail_part(op->row_c, c);
+    if (out->key.count && op->to) {
+        int code = op->to->on_row(op->to->on_row_arg, out);
 
-            if (PORT_UNLIKELY(code != E_OK))
-                return fail_code(c, code);
-        }
+        if (PORT_UNLIKELY(code != E_OK))
+            return fail_code(c, code);
     }
+    op->row_count += out->key.count != 0;
+    if (c != op->row_c)
+        op->wide_bytes += c->arena.used;
     take_place(op, kv->key);
     op->scanned++;
     op->scanned_bytes += size;
@@ -346,6 +393,19 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
     return E_OK;
 }
 
+/* Gives back what a row took that failed, and forgets why. */
+static void row_forget(struct range_op *op)
+{
+    ctx_clear(op->row_c);
+    if (op->loading && !op->to) {
+        ctx_clear(op->load.c);
+        arena_restart(&op->load.c->arena, NULL, 0);
+    }
+    if (op->to)
+        row_memory_reuse(op);
+    op->loading = false;
+}
+
 /* Did the walk fail only because its snapshot was revoked? Then it goes on: from the beginning if
  * it has taken no row (`again`), else to the end of the page, before the next row (`cut`). */
 static bool walk_revoked(struct range_op *op, int code)
@@ -353,10 +413,7 @@ static bool walk_revoked(struct range_op *op, int code)
     if (code != E_BUSY || !op->snapshot || !op->snapshot->revoked || op->again || op->cut)
         return false;
     ctx_clear(&op->call->c);
-    ctx_clear(op->row_c);
-    if (op->to)
-        row_memory_reuse(op);
-    op->loading = false;
+    row_forget(op);
     snapshot_release(op->snapshot);
     op->snapshot = op->merge.snapshot = NULL;
     op->again = !op->scanned;
@@ -372,6 +429,24 @@ static int merge_pin(struct range_op *op)
     return E_OK;
 }
 
+/* There was no memory for this row. Alone in its page it is refused, else the page ends before it.
+ */
+static int row_too_large(struct range_op *op, bytes head_key, bool *full)
+{
+    struct ctx *c = &op->call->c;
+
+    row_forget(op);
+    *full = op->scanned != 0;
+    if (*full)
+        return E_OK;
+    TRY(read_key(op, c, head_key));
+    return fail(c, E_MEMORY,
+                "The row with the key %.*s needs more memory than one request may use. Read it in "
+                "pieces with GetRow, or only some of its columns; the rows behind it are a range "
+                "that begins behind its key.",
+                BYTES_FMT(key_text(&c->arena, &op->key)));
+}
+
 /* The next head is taken. *full: there are more rows, and op->key is the next one. *ended: there
  * are none. */
 static int step(struct range_op *op, bool *full, bool *ended)
@@ -383,9 +458,13 @@ static int step(struct range_op *op, bool *full, bool *ended)
     if (!head)
         return E_OK;
     TRY(row_fits(op, head, full));
+    if (!*full) {
+        int code = take_row(op, head);
+
+        TRY(code == E_MEMORY ? row_too_large(op, head->key, full) : code);
+    }
     if (*full)
         return read_key(op, &op->call->c, head->key);
-    TRY(take_row(op, head));
     merge_pop(&op->merge);
     return E_OK;
 }
@@ -418,11 +497,13 @@ static bool take_item(struct visit *v, bytes key, bytes value)
         op->visit_code = take_row(op, &(struct kv){key, value});
         if (PORT_LIKELY(op->visit_code == E_OK))
             return true;
-        if (!walk_revoked(op, op->visit_code))
-            return false;
-        op->visit_code = E_OK;
-        op->visit_full = op->cut;
-        op->visit_again = op->again;
+        if (op->visit_code == E_MEMORY) {
+            op->visit_code = row_too_large(op, key, &op->visit_full);
+        } else if (walk_revoked(op, op->visit_code)) {
+            op->visit_code = E_OK;
+            op->visit_full = op->cut;
+            op->visit_again = op->again;
+        }
     }
     if (op->visit_code == E_OK && op->visit_full)
         op->visit_code = read_key(op, c, key);

@@ -66,14 +66,18 @@ static bytes token_make(struct ctx *c, bytes column)
 }
 
 /* A row wider than this many stored bytes is answered in pieces, whole columns at a time. Any row
- * that one change can write comes whole. */
+ * that one change can write comes whole, as far as the request's memory holds it: a short cell
+ * takes some ten times its stored bytes there. */
 static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
 {
     struct limits l = op->call->db->limits;
+    int64_t most;
 
     limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
-    return (size_t)(l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max
-                                                             : PIECE_BYTES_MIN);
+    most = l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max : PIECE_BYTES_MIN;
+    if (most <= PIECE_BYTES_MIN && most > l.request_memory_max / 32)
+        most = l.request_memory_max / 32;
+    return (size_t)most;
 }
 
 static int row_start(struct read_op *op, struct read_row *r)
