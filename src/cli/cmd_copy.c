@@ -92,6 +92,7 @@ static int set_options(struct ctx *c, struct copy_run *run, bytes table,
         .update_table = {.table = table, .has_options = true, .options = *options}};
     struct wr_reply reply;
 
+    request.update_table.options.given &= ~WR_HAS_UPDATE_FULL_ROW; /* stays as it was created */
     run->to->repeatable = true;
     return client_exec(c, run->to, &request, &reply);
 }
