@@ -110,7 +110,7 @@ $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-o
 unit: $(UNIT)
 
 # Larger test programs: every .c of their folder, with the library, the wire layer and the client.
-TEST_PROGRAMS := spec model crash linear hostile backup io soak
+TEST_PROGRAMS := spec model crash linear hostile backup io soak versions
 TEST_O := $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(CLI_O))
 
 define TEST_PROGRAM
@@ -122,9 +122,10 @@ endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
 # They start and ask servers as the crash tests do.
-$(BUILD)/test/io $(BUILD)/test/soak: CPPFLAGS += -Itest/crash
+$(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
 $(BUILD)/test/soak: test/crash/server.c test/crash/door.c
+$(BUILD)/test/versions: test/crash/door.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
 PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so $(BUILD)/test/rados_preload.so

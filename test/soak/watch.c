@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define SAID_SAMPLES_MIN 8
 #define JUDGED_SAMPLES_MIN 120 /* a minute */
 #define RSS_SLACK_KB (24 << 10)
 #define RSS_SLACK_SHARE 0.1
@@ -114,15 +115,17 @@ void watch_end(struct watch *w, const char *where)
 {
     struct sample early = largest(w, 1), late = largest(w, 3);
 
-    if (w->count < JUDGED_SAMPLES_MIN)
+    if (w->count < SAID_SAMPLES_MIN)
         return;
-    w->judged++;
     printf("  %s: memory %lld to %lld MiB, descriptors %lld to %lld, threads %lld to %lld (largest "
            "of the second and of "
            "the last quarter)\n",
            where, (long long)early.rss_kb >> 10, (long long)late.rss_kb >> 10,
            (long long)early.descriptors, (long long)late.descriptors, (long long)early.threads,
            (long long)late.threads);
+    if (w->count < JUDGED_SAMPLES_MIN)
+        return;
+    w->judged++;
     if ((double)late.rss_kb > (double)early.rss_kb * (1 + RSS_SLACK_SHARE) + RSS_SLACK_KB)
         crash_problem(w->run, "%s: the server's memory grew from %lld to %lld KiB", where,
                       (long long)early.rss_kb, (long long)late.rss_kb);
