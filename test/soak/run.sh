@@ -13,11 +13,13 @@ seconds=${1:-$([ "$TIER" = soak ] && echo 7200 || echo 60)}
 # The server runs with a preloaded library, which then comes before the sanitizer's.
 export ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}verify_asan_link_order=0
 work=$(mktemp -d "${SOAK_DIR:-${TMPDIR:-/tmp}}/widerow-soak.XXXXXX")
-args=(--widerowd "$BUILD/widerowd" --widerow "$BUILD/widerow" --preload "$BUILD/test/crash_preload.so" --work "$work"
+# Copies: it runs for hours, and somebody may build meanwhile.
+mkdir "$work/bin" && cp "$BUILD/widerowd" "$BUILD/widerow" "$BUILD/test/soak" "$BUILD/test/crash_preload.so" "$work/bin"
+args=(--widerowd "$work/bin/widerowd" --widerow "$work/bin/widerow" --preload "$work/bin/crash_preload.so" --work "$work"
     --seconds "$seconds")
 [ -z "${STEADY:-}" ] || args+=(--steps 0)
 [ -z "${SEED:-}" ] || args+=(--seed "$SEED")
-"$BUILD/test/soak" "${args[@]}"
+"$work/bin/soak" "${args[@]}"
 code=$?
 if [ $code -eq 0 ]; then rm -rf "$work"; else echo "kept for a look: $work"; fi
 exit $code
