@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,10 +27,10 @@ static bytes keep_text(struct target *t, const char *text)
     return arena_printf(&t->arena, "%s", text);
 }
 
-bool target_read_credentials(struct target *t, const char *dir)
+bool target_read_credentials(struct target *t, const char *dir, const char *wanted)
 {
     char line[1024], instance[64], id[256], secret[512], path[4096];
-    bool found = false;
+    bool found = false, right = false;
     FILE *file;
 
     if (snprintf(path, sizeof(path), "%s/credentials", dir) >= (int)sizeof(path))
@@ -37,15 +38,19 @@ bool target_read_credentials(struct target *t, const char *dir)
     file = fopen(path, "r");
     if (!file)
         return false;
-    while (!found && fgets(line, sizeof(line), file))
-        found = line[0] != '#' && sscanf(line, "%63s %255s %511s", instance, id, secret) == 3;
+    while (!right && fgets(line, sizeof(line), file)) {
+        if (line[0] == '#' || sscanf(line, "%63s %255s %511s", instance, id, secret) != 3)
+            continue;
+        right = !wanted || strcasecmp(instance, wanted) == 0;
+        if (found && !right)
+            continue;
+        t->instance = keep_text(t, instance);
+        t->key_id = keep_text(t, id);
+        t->key_secret = keep_text(t, secret);
+        found = true;
+    }
     fclose(file);
-    if (!found)
-        return false;
-    t->instance = keep_text(t, instance);
-    t->key_id = keep_text(t, id);
-    t->key_secret = keep_text(t, secret);
-    return true;
+    return found;
 }
 
 static int target_open_dir(struct ctx *c, const struct target_conf *conf, struct target *t)
@@ -61,7 +66,7 @@ static int target_open_dir(struct ctx *c, const struct target_conf *conf, struct
     if (!mem && !conf->dir)
         return fail(c, E_PARAMETER,
                     "which database in this process? Give --dir DIR, or --engine mem");
-    if (mem || !target_read_credentials(t, conf->dir) || instance)
+    if (mem || !target_read_credentials(t, conf->dir, instance) || instance)
         t->instance = keep_text(t, instance ? instance : INSTANCE_DEFAULT);
     code = wr_open(&options, &t->db, message, sizeof(message));
     atomic_store(&t->reached, true);
@@ -79,7 +84,7 @@ static int target_find_keys(struct ctx *c, const struct target_conf *conf, struc
         return fail(c, E_PARAMETER, "an access key is a pair: give --key-id and --key-secret");
     if (id && !instance)
         return fail(c, E_PARAMETER, "the access key is for which instance? Give --instance");
-    if (!id && !target_read_credentials(t, data))
+    if (!id && !target_read_credentials(t, data, instance))
         return fail(c, E_PARAMETER,
                     "no access key: give --instance, --key-id and --key-secret (or "
                     "WIDEROW_INSTANCE, WIDEROW_ACCESS_KEY_ID, WIDEROW_ACCESS_KEY_SECRET), or "

@@ -83,9 +83,9 @@ struct client {
 int target_open(struct ctx *c, const struct target_conf *conf, struct target *t);
 void target_release(struct target *t);
 
-/* Reads the first line "instance access_key_id secret" of `dir`/credentials into *t. False if there
- * is none. */
-bool target_read_credentials(struct target *t, const char *dir);
+/* Reads a line "instance access_key_id secret" of `dir`/credentials into *t: the first for
+ * `wanted`, or if there is none, or it is NULL, the first of all. False if there is no line. */
+bool target_read_credentials(struct target *t, const char *dir, const char *wanted);
 
 /* A connection; it is made by the first request. */
 int client_open(struct ctx *c, struct target *t, struct client **out);

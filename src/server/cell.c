@@ -328,17 +328,17 @@ static int check_credential(struct cell *cell)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
-    const struct credential *now;
+    const struct credential *found, *now;
     bool same, allowed;
 
     if (!wr_in_touch(op->door->db))
         return fail(c, E_UNAVAILABLE,
                     "This server is out of touch with the others; it reads its keys again.");
-    now = credential_find(op->door->credentials, bytes_str(op->cred->id));
-    same = now && strcmp(now->secret, op->cred->secret) == 0 &&
-           strcmp(now->instance, op->cred->instance) == 0;
+    found = credential_find(op->door->credentials, bytes_str(op->cred->id));
+    now = found ? credential_at(found, bytes_str(op->cred->instance)) : NULL;
+    same = now && strcmp(now->secret, op->cred->secret) == 0;
     allowed = same && grants_allow(&now->grants, cell->table, true);
-    credential_release(now);
+    credential_release(found);
     if (!same)
         return fail(c, E_AUTH,
                     "The access key was taken away while the value came; the cell was not "

@@ -1,4 +1,5 @@
-/* A set is one reading of the file, sorted by key id and never changed. The store holds the current
+/* A set is one reading of the file, sorted by key id and instance and never changed: the pairs of
+ * one id, which all have its one secret, stand together. The store holds the current
  * one; a reader takes a reference under the lock and drops it when its answer is signed, so that a
  * set that was replaced goes with its last user, and its secrets are wiped then. */
 #include "server/credential.h"
@@ -25,7 +26,7 @@ struct credential_set {
     size_t count, capacity;
     size_t first;              /* index of the pair to show */
     struct arena arena;        /* of the grants */
-    struct credential pairs[]; /* sorted by id */
+    struct credential pairs[]; /* sorted by id, then by instance */
 };
 
 struct credential_store {
@@ -61,25 +62,27 @@ static void set_drop(struct credential_set *set)
 
 static int pair_compare(const void *a, const void *b)
 {
-    return strcmp(((const struct credential *)a)->id, ((const struct credential *)b)->id);
+    const struct credential *x = a, *y = b;
+    int r = strcmp(x->id, y->id);
+
+    return r ? r : strcmp(x->instance, y->instance);
 }
 
+/* The first pair of an id. */
 static const struct credential *set_find(const struct credential_set *set, bytes id)
 {
     size_t low = 0, high = set->count;
 
     while (low < high) {
         size_t middle = (low + high) / 2;
-        int r = bytes_compare(id, bytes_str(set->pairs[middle].id));
 
-        if (r == 0)
-            return &set->pairs[middle];
-        if (r < 0)
+        if (bytes_compare(id, bytes_str(set->pairs[middle].id)) <= 0)
             high = middle;
         else
             low = middle + 1;
     }
-    return NULL;
+    return low < set->count && bytes_equal(id, bytes_str(set->pairs[low].id)) ? &set->pairs[low]
+                                                                              : NULL;
 }
 
 /* ---- checking ---- */
@@ -179,6 +182,29 @@ static char *word(char **at)
     return p;
 }
 
+/* One id may stand for several instances, with one secret. */
+static int check_repeated(const struct credential_set *set, const char *where,
+                          const struct credential *pair, char *message, size_t size)
+{
+    for (size_t i = 0; i < set->count; i++) {
+        const struct credential *other = &set->pairs[i];
+
+        if (strcmp(other->id, pair->id) != 0)
+            continue;
+        if (strcmp(other->instance, pair->instance) == 0)
+            return err_refuse(message, size, E_PARAMETER,
+                              "%s: access key id '%s' stands twice for the instance '%s'. Remove "
+                              "one.",
+                              where, pair->id, pair->instance);
+        if (strcmp(other->secret, pair->secret) != 0)
+            return err_refuse(message, size, E_PARAMETER,
+                              "%s: access key id '%s' stands twice with two secrets. A key has one "
+                              "secret in all its instances: write that, or another id.",
+                              where, pair->id);
+    }
+    return E_OK;
+}
+
 static int set_read_line(struct credential_set *set, const char *source, char *line, int number,
                          char *message, size_t size)
 {
@@ -199,10 +225,7 @@ static int set_read_line(struct credential_set *set, const char *source, char *l
             "it.",
             where);
     TRY(pair_fill(where, instance, id, secret, &pair, message, size));
-    for (size_t i = 0; i < set->count; i++)
-        if (strcmp(set->pairs[i].id, id) == 0)
-            return err_refuse(message, size, E_PARAMETER,
-                              "%s: access key id '%s' stands twice. Remove one.", where, id);
+    TRY(check_repeated(set, where, &pair, message, size));
     if (grants && grants_parse(&set->arena, bytes_str(grants), &pair.grants, why, sizeof(why)))
         return err_refuse(message, size, E_PARAMETER, "%s: %s", where, why);
     set_add(set, &pair);
@@ -227,22 +250,34 @@ static int set_read_lines(struct credential_set *set, const char *source, char *
     return E_OK;
 }
 
-/* The file's pairs and our own, which wins over one of the file with the same id. */
+/* Does our own pair take the place of one of the file? Of one with its id in the same instance, and
+ * of all with its id but another secret. */
+static bool own_replaces(const struct credential *own, const struct credential *pair)
+{
+    return strcmp(pair->id, own->id) == 0 &&
+           (strcmp(pair->instance, own->instance) == 0 || strcmp(pair->secret, own->secret) != 0);
+}
+
+/* The file's pairs and our own, which wins. */
 static void set_finish(struct credential_store *s, struct credential_set *set)
 {
-    char first[CREDENTIAL_ID_MAX + 1];
+    struct credential first;
+    size_t kept = 0;
 
     if (!set->count && !s->has_own)
         return;
     for (size_t i = 0; s->has_own && i < set->count; i++)
-        if (strcmp(set->pairs[i].id, s->own.id) == 0)
-            set->pairs[i] = set->pairs[--set->count];
-    if (s->has_own)
+        if (!own_replaces(&s->own, &set->pairs[i]))
+            set->pairs[kept++] = set->pairs[i];
+    if (s->has_own) {
+        set->count = kept;
         set_add(set, &s->own);
-    memcpy(first, s->has_own ? s->own.id : set->pairs[0].id, sizeof(first));
+    }
+    first = s->has_own ? s->own : set->pairs[0];
     qsort(set->pairs, set->count, sizeof(set->pairs[0]), pair_compare);
-    while (strcmp(set->pairs[set->first].id, first) != 0)
+    while (pair_compare(&set->pairs[set->first], &first) != 0)
         set->first++;
+    OPENSSL_cleanse(&first, sizeof(first));
 }
 
 /* Consumes `text`: it is cut into words and wiped. */
@@ -354,6 +389,9 @@ static void random_text(char *out, size_t n)
 /* What a new file says about itself. */
 static const char file_head[] =
     "# Access keys, one a line: instance access_key_id secret [grants]\n"
+    "#\n"
+    "# A key for several instances has a line for each of them, with the same id and the same\n"
+    "# secret.\n"
     "#\n"
     "# grants say what the key may do; without them it may do everything:\n"
     "#   rw          read and write every table\n"
@@ -505,7 +543,7 @@ bool credential_made(const struct credential_store *s)
     return s->made;
 }
 
-bool credential_instance_equal(const struct credential *c, bytes instance)
+static bool instance_equal(const struct credential *c, bytes instance)
 {
     const char *p = instance.ptr;
 
@@ -515,4 +553,17 @@ bool credential_instance_equal(const struct credential *c, bytes instance)
         if (letter_small(p[i]) != c->instance[i])
             return false;
     return true;
+}
+
+const struct credential *credential_at(const struct credential *c, bytes instance)
+{
+    const struct credential *end = c->set->pairs + c->set->count;
+
+    if (instance_equal(c, instance))
+        return c;
+    for (const struct credential *p = set_find(c->set, bytes_str(c->id));
+         p < end && strcmp(p->id, c->id) == 0; p++)
+        if (instance_equal(p, instance))
+            return p;
+    return NULL;
 }

@@ -1,10 +1,12 @@
-/* credential.h: who may ask: pairs of access key id and secret, each belonging to one instance.
+/* credential.h: who may ask: pairs of access key id and secret, each for one instance. A key for
+ * several instances is several pairs with one id and one secret, each with grants of its own.
  * Where several servers share the data, they share the pairs, too (shared_keys.h); else:
  *
  * The pairs lie in the file `credentials` of the data folder (mode 0600), one line each: "instance
  * access_key_id secret", and perhaps what the key may do (grant.h), which is everything if nothing
  * is said. A first start makes a pair. A pair from the environment may do everything and is used
- * for as long as the process runs, besides those of the file and instead of one with the same id.
+ * for as long as the process runs, besides those of the file and instead of those with the same id
+ * that have another secret or are for the same instance.
  * Any thread may look one up at any time, also while the file is read again. Secrets are never
  * logged. */
 #ifndef SERVER_CREDENTIAL_H
@@ -63,7 +65,8 @@ int credential_store_check(struct credential_store *s, const char *source, const
 int credential_store_take(struct credential_store *s, const char *source, const char *text,
                           bool made, char *message, size_t message_size);
 
-/* The pair of a key id, held until credential_release(); NULL: there is none. */
+/* A pair of a key id, held until credential_release(); NULL: there is none. Which instance it is
+ * for counts for nothing yet: credential_at() finds the one that is asked for. */
 const struct credential *credential_find(struct credential_store *s, bytes id);
 /* The pair to show to a new user: the environment's or the one just made, else the file's
  * first. Held likewise. Not before there is one. */
@@ -76,7 +79,8 @@ const char *credential_file(const struct credential_store *s);
 /* True if this start made the file. */
 bool credential_made(const struct credential_store *s);
 
-/* True if two instance names are the same one; case does not count. */
-bool credential_instance_equal(const struct credential *c, bytes instance);
+/* The pair with the id and the secret of `c`, which is held, for an instance; case does not count.
+ * NULL: the key was not given that instance. It is held with `c`: either is released, not both. */
+const struct credential *credential_at(const struct credential *c, bytes instance);
 
 #endif

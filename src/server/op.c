@@ -270,14 +270,18 @@ static int op_identify(struct op *op)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;
+    const struct credential *there;
 
     if (!op->cred)
         return fail(c, E_AUTH, "The AccessKeyID does not exist.");
     TRY(check_date(op));
     TRY(check_signature(op));
-    if (!credential_instance_equal(op->cred, http_header(r, "x-ots-instancename")))
+    there = credential_at(op->cred, http_header(r, "x-ots-instancename"));
+    if (!there)
         return fail(c, E_AUTH, "The instance '%s' does not belong to this AccessKeyID.",
                     op_shown(c, http_header(r, "x-ots-instancename")));
+    op->cred = there; /* instance and grants are its; the answer is signed with the same secret */
+    op->answer_key = op->answer_key == &op->v4.response ? op->answer_key : &there->key;
     return E_OK;
 }
 

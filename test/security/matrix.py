@@ -3,7 +3,7 @@ import pathlib
 import re
 import time
 
-from client import BODIES, Connection, Key, batch, field, fields, in_batch, row, snapshot
+from client import BODIES, Connection, Key, base_headers, batch, field, fields, in_batch, row, signature, snapshot
 
 INSTANCES = ("north", "south", "west")
 GRANTS = {"all": "", "reader": "ro", "cards": "rw:cards*,orders", "mixed": "ro:logs*,rw:orders"}
@@ -17,7 +17,11 @@ ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "Delete
 
 
 def make_keys():
-    return [Key(i, f"{i}-{name}", f"secret+of/{i}+{name}+4711", g) for i in INSTANCES for name, g in GRANTS.items()]
+    """A key of each kind in each instance; one that was given two of the three, with other grants in each; and one
+    with the same secret, which was given the third."""
+    keys = [Key(i, f"{i}-{name}", f"secret+of/{i}+{name}+4711", g) for i in INSTANCES for name, g in GRANTS.items()]
+    both = "secret+of/both+4711"
+    return keys + [Key("north", "both", both, "rw:cards*"), Key("south", "both", both, "ro"), Key("west", "like-both", both)]
 
 
 def mark(instance):
@@ -46,7 +50,10 @@ def refusals(t, c, keys):
     """All that no grant covers, and every key at every instance that is not its own."""
     n = 0
     for key in keys:
+        given = {k.instance for k in keys if k.id == key.id}
         for instance in INSTANCES:
+            if instance in given and instance != key.instance:
+                continue  # that has its own turn
             for op, kind in OPS:
                 for table in TABLES:
                     own = instance == key.instance
@@ -66,6 +73,24 @@ def refusals(t, c, keys):
                 answer = c.call(key, op, two_tables(op, one, other, "crossed"))
                 ok = answer.status == 403 and answer.error()[0] == "OTSNoPermissionAccess"
                 t.check(ok, f"matrix: {key.id}, {op} {one}+{other}: {answer.status}")
+                n += 1
+    return n
+
+
+def moved(t, c, keys):
+    """A request that was signed for one of a key's instances is none for the other."""
+    n = 0
+    both = [k for k in keys if k.id == "both"]
+    for key, other in zip(both, reversed(both)):
+        for v4 in (False, True):
+            for op, kind in OPS:
+                body = BODIES[op]("cards_a", "moved")
+                headers = base_headers(key, body, v4)
+                headers.append(signature(key.secret, "/" + op, headers, v4))
+                headers = [(name, other.instance if name == "x-ots-instancename" else v) for name, v in headers]
+                answer = c.ask("/" + op, headers, body)
+                ok = answer.status == 403 and answer.error() == ("OTSAuthFailed", "Signature mismatch.")
+                t.check(ok, f"matrix: {op} signed for {key.instance}, sent to {other.instance}: {answer.status}")
                 n += 1
     return n
 
@@ -106,7 +131,7 @@ def run(t, server, keys):
     fill(c, keys)
     admins = [k for k in keys if k.id.endswith("-all")]
     before = {k.instance: snapshot(c, k) for k in admins}
-    refused = refusals(t, c, keys)
+    refused = refusals(t, c, keys) + moved(t, c, keys)
     for k in admins:
         t.check(snapshot(c, k) == before[k.instance], f"matrix: refused requests changed nothing in {k.instance}")
     served = 0

@@ -92,6 +92,46 @@ def rotation(t, folder):
     t.check("credentials line 1: 'ro:' is no grant" in said and said.count("\n") == 1, f"grants: a start says: {said}")
 
 
+def instances(t, folder):
+    """A key is given another instance, and loses it again, while it is used in the first."""
+    here = Key("here", "wide", "wide-secret-4711")
+    there = Key("there", "wide", here.secret, "rw:load")
+    owner = Key("there", "owner", "owner-secret-4711")
+    t.secrets += [here.secret, owner.secret]
+    server = Server(folder, "instances", [here, owner])
+    c = Connection(server.address)
+    for key in (here, owner):
+        t.check(c.call(key, "CreateTable", BODIES["CreateTable"]("load", "")).status == 200, "instances: table")
+
+    def put(key):
+        return c.call(key, "PutRow", BODIES["PutRow"]("load", "x")).error()[0]
+
+    load = Load(server.address, [here])
+    for turn in range(3):
+        t.check(put(there) == "OTSAuthFailed", "instances: a key is refused where it was not given leave")
+        server.write_keys([here, there, owner])
+        server.hangup("access keys read again")
+        t.check(put(there) == "", "instances: and taken once it was")
+        refused = c.call(there, "PutRow", BODIES["PutRow"]("other", "x")).error()[0]
+        t.check(refused == "OTSNoPermissionAccess", "instances: with the grants that it has there")
+        for line, says in (
+            (Key("there", "wide", "secret-x").line(), "stands twice with two secrets"),
+            (Key("here", "wide", here.secret, "ro").line(), "stands twice for the instance 'here'"),
+        ):
+            server.write_keys(here.line() + line)
+            logged = server.hangup("the access keys stay as they are")
+            t.check(says in logged and "secret-x" not in logged, f"instances: SIGHUP says '{says}': {logged}")
+            t.check(put(Key("there", "wide", "secret-x")) == "OTSAuthFailed", "instances: no second secret is taken")
+            t.check(put(there) == "", "instances: the old set stays")
+        server.write_keys([here, owner])
+        server.hangup("access keys read again")
+    t.check(put(there) == "OTSAuthFailed", "instances: taken away again")
+    t.check(put(here) == "" and put(owner) == "", "instances: the others are not touched")
+    sent = load.stop()
+    t.check(not load.failures, f"instances: {len(load.failures)} of {sent} requests failed: {load.failures[:3]}")
+    t.check(server.stop(), "instances: the server ends well")
+
+
 # ---- overload
 
 

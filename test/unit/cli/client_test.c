@@ -118,6 +118,20 @@ static void expect_target(const struct target_conf *conf, int code, const char *
     ctx_release(&c);
 }
 
+/* Which key of the server's file is taken for an instance. */
+static void expect_key(const struct target_conf *conf, const char *id)
+{
+    struct target t;
+    struct ctx c;
+
+    clock_real_init(&clk);
+    ctx_init(&c, &clk, NULL, NULL, 0);
+    assert_int_equal(target_open(&c, conf, &t), 0);
+    assert_true(bytes_equal(t.key_id, bytes_str(id)));
+    target_release(&t);
+    ctx_release(&c);
+}
+
 static void test_target(void **state)
 {
     char dir[] = "/tmp/widerow-client-XXXXXX", path[64];
@@ -136,8 +150,13 @@ static void test_target(void **state)
     expect_target(&conf, WR_E_PARAMETER, NULL);
     write_file(path, "# comment\nfirst id1 secret1\nsecond id2 secret2\n");
     expect_target(&conf, 0, "first");
+    expect_key(&conf, "id1");
+    conf.instance = "SECOND";
+    expect_target(&conf, 0, "SECOND");
+    expect_key(&conf, "id2");
     conf.instance = "other";
     expect_target(&conf, 0, "other");
+    expect_key(&conf, "id1");
     conf.key_id = "id";
     expect_target(&conf, WR_E_PARAMETER, NULL);
     conf.key_secret = "secret";

@@ -189,7 +189,13 @@ static void test_refused(void **state)
         {"ab_c id verysecret", "letters, digits and hyphens"},
         {"abc i:d verysecret", "is no access key id"},
         {"abc id very\x01secret", "the secret is not"},
-        {"abc id verysecret\nabc id two\n", "line 2: access key id 'id' stands twice"},
+        {"abc id verysecret\nabc id two\n",
+         "line 2: access key id 'id' stands twice for the instance 'abc'"},
+        {"abc id verysecret\nabd id verysecret\nABC id verysecret\n",
+         "line 3: access key id 'id' stands twice for the instance 'abc'"},
+        {"abc id verysecret\nabd id verysecret2\n",
+         "line 2: access key id 'id' stands twice with two secrets"},
+        {"abc id verysecret\nabd id verysecret rx\n", "line 2: 'rx' is no grant"},
         {"# nothing\n", "holds no access key"},
     };
     struct credential_store *s;
@@ -247,6 +253,78 @@ static void test_grants(void **state)
     credential_store_close(s);
 }
 
+/* What a key may do at an instance: "" none, else whether it reads and writes cards_1. */
+static const char *powers(struct credential_store *s, const char *id, const char *instance)
+{
+    const struct credential *c = credential_find(s, bytes_str(id)), *there;
+    const char *result = "no key";
+
+    if (!c)
+        return result;
+    there = credential_at(c, bytes_str(instance));
+    if (there) {
+        assert_string_equal(there->id, id);
+        assert_string_equal(there->secret, c->secret);
+        assert_int_equal(strlen(there->instance), strlen(instance));
+    }
+    result = !there                                                      ? ""
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), true)  ? "rw"
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), false) ? "ro"
+                                                                         : "-";
+    credential_release(c);
+    return result;
+}
+
+static void test_one_key_for_several_instances(void **state)
+{
+    struct credential_store *s;
+    const struct credential *held;
+
+    (void)state;
+    write_file("south wide wide-secret ro\nnorth narrow narrow-secret\nnorth wide wide-secret\n"
+               "East wide wide-secret ro:logs\nwest other wide-secret\n",
+               0600);
+    assert_int_equal(open_store(&s, NULL, NULL), 0);
+    assert_string_equal(powers(s, "wide", "north"), "rw");
+    assert_string_equal(powers(s, "wide", "SOUTH"), "ro");
+    assert_string_equal(powers(s, "wide", "east"), "-");
+    assert_string_equal(powers(s, "wide", "west"), "");
+    assert_string_equal(powers(s, "narrow", "north"), "rw");
+    assert_string_equal(powers(s, "narrow", "south"), "");
+    assert_string_equal(powers(s, "other", "west"), "rw");
+    assert_string_equal(powers(s, "other", "north"), ""); /* the same secret is not the same key */
+    assert_string_equal(powers(s, "wid", "north"), "no key");
+    held = credential_first(s); /* the file's first line, though another instance sorts first */
+    assert_string_equal(held->instance, "south");
+    /* One instance is taken away; who holds the key still has what it had. */
+    write_file("south wide wide-secret rw\n", 0600);
+    assert_int_equal(credential_store_reload(s, message, sizeof(message)), 0);
+    assert_string_equal(powers(s, "wide", "south"), "rw");
+    assert_string_equal(powers(s, "wide", "north"), "");
+    assert_non_null(credential_at(held, BYTES_LIT("north")));
+    credential_release(held);
+    credential_store_close(s);
+}
+
+/* The environment's key keeps what the file gives it elsewhere, unless the secret is another. */
+static void test_environment_and_several_instances(void **state)
+{
+    struct credential_store *s;
+
+    (void)state;
+    write_file("main-1 env env-secret ro\nsouth env env-secret ro\nsouth other x\n", 0600);
+    assert_int_equal(open_store(&s, "env", "env-secret"), 0);
+    assert_string_equal(powers(s, "env", "main-1"), "rw");
+    assert_string_equal(powers(s, "env", "south"), "ro");
+    assert_string_equal(powers(s, "other", "south"), "rw");
+    credential_store_close(s);
+    assert_int_equal(open_store(&s, "env", "changed"), 0);
+    assert_string_equal(powers(s, "env", "main-1"), "rw");
+    assert_string_equal(powers(s, "env", "south"), "");
+    assert_string_equal(powers(s, "other", "south"), "rw");
+    credential_store_close(s);
+}
+
 static void test_open_file_warns(void **state)
 {
     struct credential_store *s;
@@ -271,9 +349,10 @@ static void test_without_folder(void **state)
     assert_true(credential_made(s));
     c = credential_first(s);
     assert_string_equal(c->instance, "memory");
-    assert_true(credential_instance_equal(c, BYTES_LIT("MEMory")));
-    assert_false(credential_instance_equal(c, BYTES_LIT("memor")));
-    assert_false(credential_instance_equal(c, BYTES_LIT("memorx")));
+    assert_ptr_equal(credential_at(c, BYTES_LIT("MEMory")), c);
+    assert_null(credential_at(c, BYTES_LIT("memor")));
+    assert_null(credential_at(c, BYTES_LIT("memorx")));
+    assert_null(credential_at(c, BYTES_LIT("")));
     credential_release(c);
     assert_int_equal(credential_store_reload(s, message, sizeof(message)), 0);
     credential_store_close(s);
@@ -287,6 +366,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_many_pairs_and_reload, setup, teardown),
         cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
         cmocka_unit_test_setup_teardown(test_grants, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_one_key_for_several_instances, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_environment_and_several_instances, setup, teardown),
         cmocka_unit_test_setup_teardown(test_open_file_warns, setup, teardown),
         cmocka_unit_test_setup_teardown(test_without_folder, setup, teardown),
     };
