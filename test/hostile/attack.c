@@ -23,9 +23,9 @@
 #define GRACE_MS 3000
 #define STALL_BYTES (256 << 10)
 
-const char *const attack_names[ATTACK_KINDS] = {"drip-line",  "drip-header", "drip-body",
-                                                "stall-body", "huge-body",   "endless",
-                                                "garbage",    "never-read"};
+const char *const attack_names[ATTACK_KINDS] = {
+    "drip-line", "drip-header", "drip-body",  "stall-body", "huge-body",
+    "endless",   "garbage",     "never-read", "silent",     "two-lengths"};
 
 /* The share of each kind in a thousand, how often it acts, and the status it deserves. STALL_BODY
  * may be told earlier that others need the memory (net/share.c): 503. NEVER_READ
@@ -35,10 +35,11 @@ static const struct kind {
     int share, every_ms, status;
     int deadline_ms; /* 0: the request's */
 } kinds[ATTACK_KINDS] = {
-    [DRIP_LINE] = {150, DRIP_MS, 408, 0}, [DRIP_HEADER] = {150, DRIP_MS, 408, 0},
-    [DRIP_BODY] = {150, DRIP_MS, 408, 0}, [STALL_BODY] = {50, 100, 408, 0},
-    [HUGE_BODY] = {150, DRIP_MS, 413, 0}, [ENDLESS] = {50, DRIP_MS, 400, 0},
-    [GARBAGE] = {150, 300, 400, 0},       [NEVER_READ] = {150, 1000, 0, ATTACK_ANSWER_MS},
+    [DRIP_LINE] = {120, DRIP_MS, 408, 0}, [DRIP_HEADER] = {120, DRIP_MS, 408, 0},
+    [DRIP_BODY] = {120, DRIP_MS, 408, 0}, [STALL_BODY] = {50, 100, 408, 0},
+    [HUGE_BODY] = {120, DRIP_MS, 413, 0}, [ENDLESS] = {50, DRIP_MS, 400, 0},
+    [GARBAGE] = {120, 300, 400, 0},       [NEVER_READ] = {150, 1000, 0, ATTACK_ANSWER_MS},
+    [SILENT] = {100, 1000, 0, 6000},      [TWO_LENGTHS] = {50, DRIP_MS, 400, 0},
 };
 
 struct bad {
@@ -66,6 +67,9 @@ struct attack {
 
 static const char endless_head[] = "POST /PutRow HTTP/1.1\r\nHost: x\r\n"
                                    "Transfer-Encoding: chunked\r\n\r\n";
+
+static const char two_lengths[] = "POST /PutRow HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n"
+                                  "Content-Length: 5\r\n\r\nabcde";
 
 /* Of `head`, then of the piece again and again up to `max` bytes of body. */
 static bytes next_behind(const struct attack *a, bytes head, size_t sent, size_t max, size_t n)
@@ -101,6 +105,10 @@ static bytes next_bytes(struct attack *a, const struct bad *b)
                    : BYTES_LIT("8\r\naaaaaaaa\r\n");
     case GARBAGE:
         return bytes_of(a->piece + rng_below(&a->rng, 8192), 1 + rng_below(&a->rng, 512));
+    case SILENT:
+        return BYTES_NONE;
+    case TWO_LENGTHS:
+        return b->sent ? BYTES_NONE : bytes_str(two_lengths);
     default:
         return bytes_skip(a->long_request, b->sent % a->long_request.len);
     }
@@ -121,7 +129,7 @@ static void bad_open(struct attack *a, struct bad *b)
         setsockopt(b->fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
     a->stats[b->kind].opened++;
     b->sent = 0;
-    b->first_ms = 0;
+    b->first_ms = b->kind == SILENT ? now_ms() : 0;
     b->answered = b->overdue = false;
 }
 
@@ -192,6 +200,8 @@ static void *attack_run(void *arg)
 {
     struct attack *a = arg;
     int64_t last = now_ms();
+    unsigned tick = 0;
+    long kib;
 
     while (!atomic_load(&a->stop)) {
         int64_t now = now_ms();
@@ -199,7 +209,8 @@ static void *attack_run(void *arg)
         if (now - last > a->lag_ms)
             a->lag_ms = now - last;
         last = now;
-
+        if (tick++ % 10 == 0 && (kib = door_memory_kib(a->door)) > a->stats[0].memory_kib)
+            a->stats[0].memory_kib = kib;
         for (int i = 0; i < a->count; i++) {
             struct bad *b = &a->bads[i];
 

@@ -1,5 +1,6 @@
 #include "hostile.h"
 
+#include "base/buf.h"
 #include "base/ctx.h"
 #include "wire/ots_client.h"
 #include "wire/sign.h"
@@ -28,27 +29,34 @@ int64_t now_ms(void)
 
 /* ---- requests */
 
-static bytes head_format(struct door *d, const char *path, const char *digest, uint64_t length)
+/* With up to 3 headers more, which are signed too. */
+static bytes head_format(struct door *d, const char *path, const struct sign_header *more,
+                         size_t more_count, uint64_t length)
 {
     struct clock clock;
     struct sign_key key;
+    struct buf b;
     char date[SIGN_DATE_TEXT + 1], signature[SIGN_SHA1_TEXT + 1];
 
     clock_real_init(&clock);
     sign_date_format(clock_wall_us(&clock), date);
     sign_key_init(&key, BYTES_LIT(KEY_SECRET));
-    struct sign_header headers[] = {{BYTES_LIT("x-ots-apiversion"), BYTES_LIT("2015-12-31")},
-                                    {BYTES_LIT("x-ots-accesskeyid"), BYTES_LIT(KEY_ID)},
-                                    {BYTES_LIT("x-ots-instancename"), BYTES_LIT("test")},
-                                    {BYTES_LIT("x-ots-date"), bytes_str(date)},
-                                    {BYTES_LIT("x-ots-contentmd5"), bytes_str(digest)}};
-    sign_request(&key, bytes_str(path), headers, 5, signature);
-    return arena_printf(&d->arena,
-                        "POST %s HTTP/1.1\r\nHost: localhost\r\nx-ots-apiversion: 2015-12-31\r\n"
-                        "x-ots-accesskeyid: " KEY_ID "\r\nx-ots-instancename: test\r\n"
-                        "x-ots-date: %s\r\nx-ots-contentmd5: %s\r\nx-ots-signature: %s\r\n"
-                        "Content-Length: %llu\r\n\r\n",
-                        path, date, digest, signature, (unsigned long long)length);
+    struct sign_header headers[8] = {{BYTES_LIT("x-ots-apiversion"), BYTES_LIT("2015-12-31")},
+                                     {BYTES_LIT("x-ots-accesskeyid"), BYTES_LIT(KEY_ID)},
+                                     {BYTES_LIT("x-ots-instancename"), BYTES_LIT("test")},
+                                     {BYTES_LIT("x-ots-date"), bytes_str(date)}};
+    memcpy(&headers[4], more, more_count * sizeof(*more));
+    sign_request(&key, bytes_str(path), headers, 4 + more_count, signature);
+    buf_init(&b, &d->arena, 1024);
+    buf_put_bytes(&b, arena_printf(&d->arena,
+                                   "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Length: "
+                                   "%llu\r\nx-ots-signature: %s\r\n",
+                                   path, (unsigned long long)length, signature));
+    for (size_t i = 0; i < 4 + more_count; i++)
+        buf_put_bytes(&b, arena_printf(&d->arena, "%.*s: %.*s\r\n", BYTES_FMT(headers[i].name),
+                                       BYTES_FMT(headers[i].value)));
+    buf_put(&b, "\r\n", 2);
+    return buf_bytes(&b);
 }
 
 bytes door_request(struct door *d, const struct wr_request *req)
@@ -61,7 +69,9 @@ bytes door_request(struct door *d, const struct wr_request *req)
     ctx_init(&c, NULL, NULL, NULL, 0);
     body = ots_encode_request(&c, req);
     sign_md5(body, digest);
-    head = head_format(d, ots_client_path(req->op), digest, body.len);
+    head = head_format(d, ots_client_path(req->op),
+                       &(struct sign_header){BYTES_LIT("x-ots-contentmd5"), bytes_str(digest)}, 1,
+                       body.len);
     out = arena_alloc(&d->arena, head.len + body.len);
     memcpy(out, head.ptr, head.len);
     if (body.len)
@@ -72,7 +82,22 @@ bytes door_request(struct door *d, const struct wr_request *req)
 
 bytes door_head(struct door *d, uint64_t content_length)
 {
-    return head_format(d, "/PutRow", "1B2M2Y8AsgTpgAmy7PhCfg==", content_length);
+    static const struct sign_header digest = {{"x-ots-contentmd5", 16},
+                                              {"1B2M2Y8AsgTpgAmy7PhCfg==", 24}};
+
+    return head_format(d, "/PutRow", &digest, 1, content_length);
+}
+
+bytes door_cell_head(struct door *d, const char *key, uint64_t content_length)
+{
+    const struct sign_header cell[] = {
+        {BYTES_LIT("x-ots-cell-table"), BYTES_LIT("hostile")},
+        {BYTES_LIT("x-ots-cell-key"), bytes_str(key)},
+        {BYTES_LIT("x-ots-cell-column"), BYTES_LIT("c")},
+        {BYTES_LIT("x-ots-cell-sha256"),
+         BYTES_LIT("0000000000000000000000000000000000000000000000000000000000000000")}};
+
+    return head_format(d, "/PutCell", cell, 4, content_length);
 }
 
 /* ---- sockets */

@@ -70,6 +70,31 @@ bool good_prepare(struct door *d)
     return well;
 }
 
+bool good_put_large(struct door *d, int number, size_t size)
+{
+    struct wr_key_column key = {BYTES_LIT("k"), {.type = WR_BIGINT, .integer = number}};
+    struct wr_cell cell = {.name = BYTES_LIT("c"), .timestamp_ms = WR_TIMESTAMP_NONE};
+    char *large = mem_alloc(size);
+    int fd = door_connect(d, true), status;
+    struct wr_request req;
+
+    memset(large, 'l', size);
+    cell.value = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_of(large, size)};
+    req = request_of(WR_OP_PUT_ROW, &key, &cell);
+    status = door_ask(fd, door_request(d, &req), NULL, 0);
+    mem_free(large);
+    close(fd);
+    return status == 200;
+}
+
+bytes good_get(struct door *d, int number)
+{
+    struct wr_key_column key = {BYTES_LIT("k"), {.type = WR_BIGINT, .integer = number}};
+    struct wr_request req = request_of(WR_OP_GET_ROW, &key, NULL);
+
+    return door_request(d, &req);
+}
+
 bytes good_long_request(struct door *d)
 {
     struct wr_key_column from = {BYTES_LIT("k"), {.type = WR_INF_MIN}};

@@ -24,6 +24,9 @@ bytes door_request(struct door *d, const struct wr_request *req);
 /* The same head with another length announced and without the body. */
 bytes door_head(struct door *d, uint64_t content_length);
 
+/* The head of a PutCell to the table's column c; the body's hash is wrong. */
+bytes door_cell_head(struct door *d, const char *key, uint64_t content_length);
+
 /* A connected socket, -1 if there is none to have. */
 int door_connect(const struct door *d, bool blocking);
 
@@ -65,6 +68,19 @@ struct good good_run(struct door *d, const struct attack *a, int milliseconds);
 /* A request whose answer is long: all rows of the table. */
 bytes good_long_request(struct door *d);
 
+/* Puts a row with one column of that many bytes; and the request that reads it. */
+bool good_put_large(struct door *d, int key, size_t size);
+bytes good_get(struct door *d, int key);
+
+/* ---- clients that hold something of the server (hold.c) */
+
+/* Runs `count` clients of a kind for some seconds, and good ones beside them: counts what went
+ * wrong by check(). `rss_mib_max`: what the server may take meanwhile. */
+void hold_run(struct door *d, const char *kind, int count, int seconds, long rss_mib_max);
+
+/* Prints and counts (main.c). */
+void check(bool holds, const char *what);
+
 /* ---- bad clients (attack.c) */
 
 enum attack_kind {
@@ -76,6 +92,8 @@ enum attack_kind {
     ENDLESS,     /* a chunked body without end */
     GARBAGE,     /* bytes that are no HTTP */
     NEVER_READ,  /* asks for long answers and reads none */
+    SILENT,      /* a connection and not a byte */
+    TWO_LENGTHS, /* a request that says two lengths */
     ATTACK_KINDS
 };
 
@@ -88,6 +106,7 @@ struct attack_stat {
     long longest_ms; /* from the first byte to the server's closing */
     long answers[6]; /* by hundreds of the status: 2xx is [2] */
     long expected;   /* answers with the status that this kind deserves */
+    long memory_kib; /* the most that the server took meanwhile */
     long lag_ms;     /* the longest time for which the attack itself got no processor */
 };
 

@@ -3,6 +3,7 @@
  *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S [--count N] [--seconds N]
  *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S --limit CONNECTIONS
  *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S --cost SECONDS
+ *   hostile ADDR:PORT PID REQUEST_TIMEOUT_S --hold KIND --count N --seconds N --rss MIB
  *
  * With --only KIND there are bad clients of that kind only. The second form is for a server that
  * was started with that few connections; the third only prints what each kind of bad client costs.
@@ -27,7 +28,7 @@
 static int passed, failed;
 static const char *only; /* the one kind of bad client to run; NULL: all */
 
-static void check(bool holds, const char *what)
+void check(bool holds, const char *what)
 {
     printf("%-6s %s\n", holds ? "ok" : "FAILED", what);
     *(holds ? &passed : &failed) += 1;
@@ -154,6 +155,12 @@ static void check_deadlines(const struct door *d, const struct attack_stat *stat
     for (int i = 0; i < ATTACK_KINDS; i++) {
         if (only && strcmp(only, attack_names[i]) != 0)
             continue;
+        if (i == SILENT) { /* it has as long as the first head may take, 5 s */
+            check(stats[i].overdue == 0 &&
+                      stats[i].answers[2] + stats[i].answers[4] + stats[i].answers[5] == 0,
+                  "silent: closed within seconds, without a word");
+            continue;
+        }
         if (i == NEVER_READ) {
             snprintf(text, sizeof(text), "never-read: %ld closed, none open past %d s",
                      stats[i].closed, ATTACK_ANSWER_MS / 1000);
@@ -171,6 +178,15 @@ static void check_deadlines(const struct door *d, const struct attack_stat *stat
                   (stats[i].answers[5] == 0 || i == STALL_BODY),
               text);
     }
+}
+
+static void check_memory(const struct attack_stat *stats, int rss_mib_max)
+{
+    char text[160];
+
+    snprintf(text, sizeof(text), "the server took %ld MiB under attack (at most %d)",
+             stats[0].memory_kib / 1024, rss_mib_max);
+    check(stats[0].memory_kib / 1024 <= rss_mib_max, text);
 }
 
 static void check_rest(struct door *d, long memory_kib, int files)
@@ -293,7 +309,8 @@ int main(int argc, char **argv)
 {
     struct attack_stat stats[ATTACK_KINDS];
     struct door d = {.pid = 0};
-    int count = 1000, seconds = 8, limit = 0, cost = 0, files;
+    int count = 1000, seconds = 8, limit = 0, cost = 0, rss = 256 + 96, files;
+    const char *hold = NULL;
     long memory_kib;
 
     if (argc < 4 || !address_parse(argv[1], &d.address)) {
@@ -306,10 +323,13 @@ int main(int argc, char **argv)
     for (int i = 4; i + 1 < argc; i += 2)
         if (strcmp(argv[i], "--only") == 0)
             only = argv[i + 1];
+        else if (strcmp(argv[i], "--hold") == 0)
+            hold = argv[i + 1];
         else
             *(strcmp(argv[i], "--count") == 0     ? &count
               : strcmp(argv[i], "--seconds") == 0 ? &seconds
               : strcmp(argv[i], "--cost") == 0    ? &cost
+              : strcmp(argv[i], "--rss") == 0     ? &rss
                                                   : &limit) = atoi(argv[i + 1]);
     setvbuf(stdout, NULL, _IOLBF, 0);
     signal(SIGPIPE, SIG_IGN);
@@ -318,6 +338,9 @@ int main(int argc, char **argv)
     if (limit) {
         for (int i = 0; i < 3; i++) /* a server may take no more connections after the first time */
             check_limit(&d, limit);
+    } else if (hold) {
+        check(good_prepare(&d), "the table is made");
+        hold_run(&d, hold, count, seconds, rss);
     } else if (cost) {
         check(good_prepare(&d), "the table is made");
         print_costs(&d, count, cost);
@@ -328,6 +351,7 @@ int main(int argc, char **argv)
         files = door_files(&d);
         check_throughput(&d, count, seconds, stats);
         attack_print(stats);
+        check_memory(stats, rss);
         check_deadlines(&d, stats, seconds * 1000 > ATTACK_ANSWER_MS + 5000);
         check_errors(&d);
         check_rest(&d, memory_kib, files);

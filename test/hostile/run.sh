@@ -14,8 +14,10 @@ passed=0 failed=0
 
 # start FLAG…: a server on a free port; sets pid and address.
 start() {
+    local few=
+    [ "${1:-}" != --few-files ] || { few="prlimit --nofile=128:128"; shift; }
     rm -f "$work/port"
-    WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test "$BUILD/widerowd" \
+    WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test $few "$BUILD/widerowd" \
         --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" "$@" >"$work/log" 2>&1 &
     pid=$!
     for _ in $(seq 200); do
@@ -63,6 +65,26 @@ if [ "$TIER" = nightly ]; then
 fi
 start --request-timeout 3 --connections 32
 hostile 3 --limit 32
+stop
+
+# Those who hold something: memory (with answers they read slowly, uploads, large cells), places, open files.
+export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
+hold=$([ "$TIER" = nightly ] && echo 40 || echo 3)
+start --memory 256M
+hostile 30 --hold answers --count 200 --seconds "$hold" --rss 352
+head -c 48000000 /dev/urandom >"$work/cell"
+if ! "$BUILD/widerow" cell put hostile 100001 c "$work/cell" --endpoint "http://$address" --quiet >"$work/out" 2>&1; then
+    echo "FAILED a cell of 48 MB is put: $(tail -n 1 "$work/out")"
+    failed=$((failed + 1))
+fi
+hostile 30 --hold cells --count 12 --seconds "$hold" --rss 352
+hostile 30 --hold uploads --count 800 --seconds "$hold" --rss 352
+stop
+start --connections 500
+hostile 30 --hold places --count 700 --seconds "$hold" --rss 352
+stop
+start --few-files
+hostile 30 --hold files --count 300 --seconds "$hold" --rss 352
 stop
 echo "hostile: $passed passed, $failed failed, 0 skipped"
 [ $failed -eq 0 ]
