@@ -499,11 +499,15 @@ static void op_finish(void *arg, struct http_request *r)
 {
     struct op *op = arg;
     struct wr_reply reply = *op->reply;
+    bytes body;
 
     if (reply.code == E_OK && op->op == WR_OP_LIST_TABLE)
         reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
-    op_answer(op, ots_answer_code(&op->request, reply.code),
-              ots_encode(&r->ctx, &op->request, &reply));
+    body = ots_encode(&r->ctx, &op->request, &reply);
+    /* Now, so that a large one and its copies for the socket are never there together. */
+    wr_reply_free(op->reply);
+    op->reply = NULL;
+    op_answer(op, ots_answer_code(&op->request, reply.code), body);
 }
 
 static void op_done(void *arg, struct wr_reply *reply)
