@@ -24,9 +24,12 @@
 #define PENDING_DEFAULT (128ull << 20)
 #define HINT_BYTES_MAX (32u << 20)
 
-/* The format of everything in a namespace; kept at the object of the system partition. */
+/* The format of everything in a namespace; kept at the object of the system partition. What is
+ * there in the one before is read, and from its first opening on has this one. In that, numbers
+ * of processes came again after 1024 openings: whoever knows only that must stay out. */
 #define FORM_NAME "form"
-#define FORM "1"
+#define FORM "2"
+#define FORM_BEFORE "1"
 
 /* Longer than this without an answer, and the pool counts as gone. A cluster that loses an OSD
  * answers again in its heartbeat's grace. */
@@ -242,12 +245,41 @@ static int open_pool(struct ctx *c, struct rados *r, const struct engine_conf *c
     return E_OK;
 }
 
+/* The form that the namespace has: `form` holds it, with `*len`. */
+static int read_form(struct ctx *c, struct rados *r, char form[8], size_t *len)
+{
+    struct rados_name name = rados_name(PARTITION_SYSTEM);
+    int result = rados_getxattr(r->pool, name.text, FORM_NAME, form, 8);
+
+    *len = result > 0 ? (size_t)result : 0;
+    return result < 0 && result != -ENODATA && result != -ERANGE
+               ? refuse(c, E_UNAVAILABLE, result, "The pool cannot be read")
+               : E_OK;
+}
+
+static bool is_form(const char *form, size_t len, const char *which)
+{
+    return len == strlen(which) && memcmp(form, which, len) == 0;
+}
+
+/* Several may do it at once. */
+static void raise_form(struct rados *r)
+{
+    rados_write_op_t op = rados_create_write_op();
+
+    rados_expect(op, FORM_NAME, FORM_BEFORE);
+    rados_write_op_setxattr(op, FORM_NAME, FORM, sizeof(FORM) - 1);
+    if (!rados_write_now(r, op, PARTITION_SYSTEM))
+        log_info(r->log, "engine: the namespace has form " FORM
+                         " from now on; older versions of Widerow do not open it any more");
+}
+
 /* The system partition is made by whoever comes first. */
 static int open_system(struct ctx *c, struct rados *r)
 {
-    struct rados_name name = rados_name(PARTITION_SYSTEM);
     rados_write_op_t op = rados_create_write_op();
     char form[8];
+    size_t len;
     int result;
 
     rados_write_op_create(op, LIBRADOS_CREATE_EXCLUSIVE, NULL);
@@ -258,14 +290,16 @@ static int open_system(struct ctx *c, struct rados *r)
         return refuse(c, E_UNAVAILABLE, result,
                       "The pool takes no writes; has it enough OSDs, space, and this user the "
                       "right to write");
-    result = rados_getxattr(r->pool, name.text, FORM_NAME, form, sizeof(form));
-    if (result != sizeof(FORM) - 1 || memcmp(form, FORM, sizeof(FORM) - 1) != 0)
-        return result < 0 && result != -ENODATA && result != -ERANGE
-                   ? refuse(c, E_UNAVAILABLE, result, "The pool cannot be read")
-                   : fail(c, E_FORMAT,
-                          "The pool's namespace holds data of another version; this one reads "
-                          "version %s. Use another namespace.",
-                          FORM);
+    TRY(read_form(c, r, form, &len));
+    if (is_form(form, len, FORM_BEFORE)) {
+        raise_form(r);
+        TRY(read_form(c, r, form, &len));
+    }
+    if (!is_form(form, len, FORM))
+        return fail(c, E_FORMAT,
+                    "The pool's namespace holds data of another version; this one reads "
+                    "version %s. Use another namespace.",
+                    FORM);
     return E_OK;
 }
 

@@ -6,7 +6,8 @@
  *   kind 3                   the lease of numbers: none at or above it was ever given out
  *   kind 4                   the next table id
  *   kind 5, table id         how far a table's rekeying has come (rekey.c)
- *   kind 6                   how many processes have been opened, where they share the data
+ *   kind 6, slot             the lease of the numbers of a slot (catalog_number.c)
+ *   kind 6                   what older builds had for that: how many were ever opened
  *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
  *   kind 7, name             a text that all processes share (text.h)
  *   kind 9, number           what was changed lately, where processes share the data
@@ -24,10 +25,6 @@
 
 #include <stdlib.h>
 #include <xxhash.h>
-
-/* Processes that may be open at a time where they share the data; the low part of their numbers. */
-#define SLOTS 1024
-#define START_WAIT_MS 30000
 
 /* ---- keys ---- */
 
@@ -367,71 +364,6 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
     return n;
 }
 
-/* ---- numbers ---- */
-
-/* A wall clock that jumps ahead takes the numbers with it only as far as the lease. Those that
- * follow one another do not pass it: they are fewer than microseconds. */
-uint64_t catalog_next_number(struct catalog *cat)
-{
-    uint64_t now = (uint64_t)clock_wall_us(&cat->db->clock);
-    uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), next;
-
-    if (now >= atomic_load_explicit(&cat->lease, memory_order_relaxed))
-        now = 0;
-    do
-        next = last + 1 > now ? last + 1 : now;
-    while (!atomic_compare_exchange_weak(&cat->number, &last, next));
-    return wr_is_shared(cat->db) ? next * SLOTS + cat->slot : next;
-}
-
-uint64_t catalog_slot(const struct catalog *cat)
-{
-    return cat->slot;
-}
-
-int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us)
-{
-    uint64_t stored;
-
-    TRY(catalog_load_number(c, e, CATALOG_CLOCK, &stored));
-    *us = (int64_t)stored;
-    return E_OK;
-}
-
-struct edit catalog_clock_edit(struct arena *a, int64_t us)
-{
-    return (struct edit){EDIT_PUT, catalog_plain_key(a, CATALOG_CLOCK),
-                         catalog_number_value(a, (uint64_t)us)};
-}
-
-int catalog_lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
-{
-    struct edit edit = {EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_LEASE),
-                        catalog_number_value(&c->arena, until)};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
-    int code = wait_apply(c, cat->db->engine, &batch);
-
-    if (code)
-        return fail(c, code, "The lease of row stamps could not be stored: %s",
-                    err_info(code)->text);
-    atomic_store(&cat->lease, until);
-    return E_OK;
-}
-
-/* At the start. Storage that has files to merge first, after many crashes say, is waited for: an
- * engine takes its time before it says E_BUSY. */
-static int lease_first(struct ctx *c, struct catalog *cat)
-{
-    int64_t until_ms = clock_mono_ms(&cat->db->clock) + START_WAIT_MS;
-    int code;
-
-    while ((code = catalog_lease_store(c, cat, atomic_load(&cat->number) + CATALOG_LEASE_US)) ==
-               E_BUSY &&
-           clock_mono_ms(&cat->db->clock) < until_ms)
-        ctx_clear(c);
-    return code;
-}
-
 /* ---- open and close ---- */
 
 int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
@@ -517,54 +449,22 @@ int catalog_load(struct ctx *c, struct catalog *cat)
     return E_OK;
 }
 
-/* Ours among those that are open. It comes round again after SLOTS openings. */
-static int slot_take(struct ctx *c, struct catalog *cat)
-{
-    int code = E_GUARD;
-
-    for (int i = 0; code == E_GUARD && i < CATALOG_TRIES_MAX; i++) {
-        bytes key = catalog_plain_key(&c->arena, CATALOG_SLOT);
-        struct edit edit = {EDIT_PUT, key, BYTES_NONE};
-        struct guard guard = {key, BYTES_NONE, true};
-        struct batch batch = {.partition = PARTITION_SYSTEM,
-                              .guards = &guard,
-                              .guard_count = 1,
-                              .edits = &edit,
-                              .edit_count = 1};
-
-        TRY(catalog_load_number(c, cat->db->engine, CATALOG_SLOT, &cat->slot));
-        guard.absent = !cat->slot;
-        guard.value = catalog_number_value(&c->arena, cat->slot);
-        edit.value = catalog_number_value(&c->arena, cat->slot + 1);
-        code = wait_apply(c, cat->db->engine, &batch);
-    }
-    cat->slot %= SLOTS;
-    return code ? fail(c, code, "No number among the processes that share the data was to be had.")
-                : E_OK;
-}
-
 int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
 {
     struct catalog *cat = mem_zalloc(sizeof(*cat));
-    uint64_t lease = 0, next_id = 0, now = (uint64_t)clock_wall_us(&db->clock);
+    uint64_t next_id = 0;
     int code;
 
     cat->db = db;
     atomic_init(&cat->reloading, true);
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);
-    code = catalog_load_number(c, db->engine, CATALOG_LEASE, &lease);
-    if (!code)
-        code = catalog_load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);
+    code = catalog_load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);
     if (!code)
         code = catalog_load(c, cat);
     cat->next_id = next_id ? (uint32_t)next_id : 1;
-    /* The lease is the others', too; the slot keeps our numbers apart from theirs. */
-    atomic_store(&cat->number, lease > now && !wr_is_shared(cat->db) ? lease : now);
-    if (!code && wr_is_shared(cat->db))
-        code = slot_take(c, cat);
     if (!code)
-        code = lease_first(c, cat);
+        code = catalog_numbers_open(c, cat);
     if (code) {
         refused_free(cat);
         pthread_rwlock_destroy(&cat->lock);
@@ -582,14 +482,9 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
 
 void catalog_close(struct catalog *cat)
 {
-    struct ctx c;
-
     if (!cat)
         return;
-    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (!wr_is_shared(cat->db)) /* others may be ahead of us */
-        catalog_lease_store(&c, cat, atomic_load(&cat->number) + 1);
-    ctx_release(&c);
+    catalog_numbers_close(cat);
     for (int b = 0; b < CATALOG_BUCKETS; b++)
         for (struct table *t = cat->buckets[b], *next; t; t = next) {
             next = t->next;

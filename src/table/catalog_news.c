@@ -228,14 +228,14 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
     if (!is_stale(cat) && now < atomic_load(&cat->good_until_ms) - ENGINE_TOUCH_MS / 2)
-        return E_OK;
+        return catalog_numbers_check(c, cat);
     age = engine_touch_ms(cat->db->engine);
     if (age < ENGINE_TOUCH_MS)
         atomic_store(&cat->good_until_ms, now - age + ENGINE_TOUCH_MS);
     else
         atomic_fetch_add(&cat->missed, 1);
     if (!is_stale(cat))
-        return E_OK;
+        return catalog_numbers_check(c, cat);
     if (!atomic_exchange(&cat->reloading, true)) {
         cat->reload.run = reload_run;
         sweeper_hear(cat->db->sweeper, &cat->reload);

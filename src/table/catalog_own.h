@@ -1,6 +1,7 @@
 /* catalog_own.h: what the files of the catalog share; for nobody else.
  *
- *   catalog.c         the keys, the cache, numbers, opening and closing
+ *   catalog.c         the keys, the cache, opening and closing
+ *   catalog_number.c  numbers that are given out once
  *   table_op.c        the operations of clients on tables
  *   catalog_change.c  changes of our own: of a description, the mark of detached data
  *   catalog_map.c     a table's map in storage, in two levels
@@ -20,8 +21,7 @@
 #include <pthread.h>
 
 #define CATALOG_BUCKETS 4096
-#define CATALOG_TRIES_MAX 32                /* of a change that another process was faster with */
-#define CATALOG_LEASE_US (3600ll * 1000000) /* how far ahead numbers are reserved */
+#define CATALOG_TRIES_MAX 32 /* of a change that another process was faster with */
 
 enum catalog_kind {
     CATALOG_TABLE = 1,
@@ -29,7 +29,7 @@ enum catalog_kind {
     CATALOG_LEASE = 3,
     CATALOG_NEXT_ID = 4,
     CATALOG_REKEY = 5,
-    CATALOG_SLOT = 6, /* processes that were opened, counted; shared data only */
+    CATALOG_SLOT = 6, /* leases of numbers; shared data only */
     CATALOG_TEXT = 7,
     CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
     CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
@@ -45,7 +45,8 @@ struct catalog {
     struct refused *refused; /* under the lock */
     uint32_t next_id;        /* under the catalog's latch */
     _Atomic uint64_t number; /* the last one given out */
-    _Atomic uint64_t lease;
+    _Atomic uint64_t lease;  /* all below it may be given out */
+    uint64_t lease_us, reserve_us;
     pthread_mutex_t live_lock;
     struct table *live;  /* every struct table that somebody holds, published or not */
     int64_t rate_second; /* under the catalog's latch: table operations in this second */
@@ -173,7 +174,12 @@ void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name);
 /* The news that the table of that name has changed, in the arena. */
 bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
 
-/* Reserves numbers up to `until`; on a clean close exactly what was used. Blocks. */
-int catalog_lease_store(struct ctx *c, struct catalog *cat, uint64_t until);
+/* Reserves numbers: the first ones; more where few are left; on a clean close only those that were
+ * used. They block. */
+int catalog_numbers_open(struct ctx *c, struct catalog *cat);
+void catalog_numbers_sweep(struct ctx *c, struct catalog *cat);
+void catalog_numbers_close(struct catalog *cat);
+/* Are there numbers for another request? E_UNAVAILABLE. Only where processes share the data. */
+int catalog_numbers_check(struct ctx *c, struct catalog *cat);
 
 #endif

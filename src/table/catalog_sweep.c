@@ -103,16 +103,6 @@ static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page
     }
 }
 
-static void keep_lease(struct ctx *c, struct catalog *cat)
-{
-    uint64_t number = atomic_load(&cat->number), now = (uint64_t)clock_watch_ms(cat->db) * 1000;
-
-    if (number < now)
-        number = now;
-    if (atomic_load(&cat->lease) < number + CATALOG_LEASE_US / 2)
-        catalog_lease_store(c, cat, number + CATALOG_LEASE_US);
-}
-
 /* A record whose time will not come for long, for the clock was set back: as of now. */
 static void date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
 {
@@ -167,7 +157,7 @@ void catalog_sweep(struct wr_db *db)
     /* So that one who was paused catches up though nobody asks him for a table. */
     if (catalog_check(&c, cat))
         ctx_clear(&c);
-    keep_lease(&c, cat);
+    catalog_numbers_sweep(&c, cat);
     range = (struct key_range){catalog_plain_key(&c.arena, CATALOG_DROPPED),
                                catalog_plain_key(&c.arena, CATALOG_LEASE)};
     if (!wait_scan(&c, db->engine, &scan)) {

@@ -13,7 +13,7 @@ export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data WIDEROW_NAMESPACE=cel
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
 trap 'stop_all; kill $links 2>/dev/null; rm -rf "$work"' EXIT
 links=
-bytes=6000000
+bytes=12000000 # in three batches of chunks
 if [ "$TIER" = nightly ]; then grace=60 faults=; else grace=4 faults=garbage_grace_short:error:1+; fi
 rate=$((bytes / (2 * grace + 12))) # an upload takes two graces and two sweeps
 

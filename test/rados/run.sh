@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The engine on a Ceph pool, on a real cluster of three OSDs: its unit tests, the spec scripts through one server and
 # through two that take turns, with key layouts too, the model test, linearizability over three servers while they and the
-# cluster are disturbed, what requests cost, big cells while others sweep, access keys and settings that servers share, what servers tell of each other,
+# cluster are disturbed, what requests cost, numbers that are given out once, big cells while others sweep, access keys and settings that servers share, what servers tell of each other,
 # copies in and out, what can be wrong with a pool, and kill -9 of the whole cluster.
 #
 #   BUILD=build            the build folder to test
@@ -158,6 +158,7 @@ tail -n 7 "$work/log"
 [ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
+step "numbers" env TIER="$TIER" timeout 240 "$BUILD/test/table/number_test"
 step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 || echo 400) test/rados/cells.sh
 step "access keys" timeout 300 test/rados/keys.sh
 step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
