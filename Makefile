@@ -5,7 +5,7 @@
 #   make deps    only installs the Debian packages for building
 #   make check   unit tests alone, under a minute
 #   make tidy    house rules: include direction, headers alone, banned calls
-#   make bench   side by side with peers (make bench-quick: under 5 minutes);  make nightly: the long tests
+#   make bench   side by side with peers (make bench-quick: under 5 minutes);  make nightly: the long tests; make soak: two hours
 #
 # RELEASE=1 leaves the fault points of tests out and builds in build-release/.
 # SAN=address,undefined (or thread) builds apart, in build-<names>/, with sanitizers and without jemalloc.
@@ -197,5 +197,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit tests bench bench-quick bench-programs deps deps-test run test check nightly tidy clean
+.PHONY: all unit tests bench bench-quick bench-programs deps deps-test run test check nightly soak tidy clean
 .SECONDARY:

@@ -191,7 +191,7 @@ once bench 60 test/bench/run.sh
 suite advise $([ "$nightly" ] && echo 300 || echo 60) test/advise/run.sh
 once export 90 test/export/run.sh
 once copy 60 test/copy/run.sh
-suite versions 150 test/versions/run.sh
+suite versions 400 test/versions/run.sh
 once replay 60 test/replay/run.sh
 once heat 60 test/heat/run.sh
 for language in node python go java campus libraries; do
