@@ -1,9 +1,11 @@
 /* split.c: ComputeSplitPointsBySize.
  *
- * The stored size of a key range can be asked of the engine, so the place where the table's first n
- * bytes end is found by halving the range of keys as numbers, and then moved to the next row that
- * is really there. Where partitions are objects each such question may read a whole one; there the
- * place is found among the parts that the table is in (part.h). */
+ * The rows are walked and their bytes added up, so that the same data gives the same points
+ * wherever it lies. That would take too long for a large table; behind its first COUNTED_BYTES_MAX
+ * the points are estimated. The stored size of a key range can be asked of the engine, so the place
+ * where the next n bytes end is found by halving the range of keys as numbers, and then moved to
+ * the next row that is really there. Where partitions are objects each such question may read a
+ * whole one; there the place is found among the parts that the table is in (part.h). */
 #include "table/call.h"
 #include "table/halve.h"
 #include "table/key.h"
@@ -11,6 +13,7 @@
 #include "table/name.h"
 #include "table/part.h"
 #include "table/route.h"
+#include "table/split_walk.h"
 #include "table/sweep.h"
 #include "table/wait.h"
 
@@ -19,6 +22,7 @@
 #define UNIT_BYTES_MIN (1 << 20)
 #define UNIT_BYTES_DEFAULT (100ll << 20)
 #define SPLITS_MAX 10000
+#define COUNTED_BYTES_MAX (256ull << 20)
 
 struct split_op {
     struct job job;
@@ -118,7 +122,6 @@ static int add_point(struct split_op *op, bytes cols, struct wr_key *out)
 
 struct points {
     uint64_t piece; /* bytes between two */
-    uint64_t total;
     size_t max;
     bytes low, high; /* the first row and the last one */
     struct wr_key *list;
@@ -161,11 +164,52 @@ static int points_in_parts(struct split_op *op, const struct parts *parts, struc
     return E_OK;
 }
 
-static int points_in_one(struct split_op *op, struct points *ps)
+/* A row that begins a piece. */
+static int take_row(struct split_op *op, struct points *ps, bytes cols)
 {
-    uint64_t left = ps->total;
+    struct wr_split_result *r = &op->call->reply.splits;
 
-    for (size_t i = 0; i < ps->max && left > ps->piece; i++, left -= ps->piece) {
+    ps->last = arena_copy(&op->call->c.arena, cols);
+    TRY(add_point(op, ps->last, &ps->list[r->point_count]));
+    r->point_count++;
+    return E_OK;
+}
+
+/* Counts from the first row on. *ended: no point is to come. */
+static int points_counted(struct split_op *op, struct points *ps, bool *ended)
+{
+    const size_t *made = &op->call->reply.splits.point_count;
+    uint64_t counted = 0, since = 0, size;
+    struct split_walk walk;
+    int code = split_walk_open(&walk, op->call, op->table);
+
+    *ended = false;
+    while (!code && !*ended && counted < COUNTED_BYTES_MAX) {
+        bool found;
+        bytes cols;
+
+        code = split_walk_next(&walk, &found, &cols, &size);
+        *ended = !code && !found;
+        if (code || !found)
+            break;
+        if (since >= ps->piece) {
+            code = take_row(op, ps, cols);
+            since = 0;
+        }
+        since += size;
+        counted += size;
+        *ended = *made == ps->max;
+    }
+    split_walk_close(&walk);
+    return code;
+}
+
+static int points_estimated(struct split_op *op, struct points *ps)
+{
+    uint64_t left;
+
+    TRY(size_between(op, ps->last, BYTES_NONE, &left));
+    for (; op->call->reply.splits.point_count < ps->max && left > ps->piece; left -= ps->piece) {
         bytes place, before = ps->last;
         bool ended;
 
@@ -176,6 +220,14 @@ static int points_in_one(struct split_op *op, struct points *ps)
             break;
     }
     return E_OK;
+}
+
+static int points_in_one(struct split_op *op, struct points *ps)
+{
+    bool ended;
+
+    TRY(points_counted(op, ps, &ended));
+    return ended ? E_OK : points_estimated(op, ps);
 }
 
 static int compute(struct split_op *op)
@@ -198,12 +250,9 @@ static int compute(struct split_op *op)
         return E_OK;
     if (parted) {
         TRY(parts_find(op->call, op->table, ps.low, ps.high, ps.piece, ps.max, &parts));
-        ps.total = parts.total;
-    } else {
-        TRY(size_between(op, BYTES_NONE, BYTES_NONE, &ps.total));
+        if (parts.total / ps.piece < ps.max)
+            ps.max = parts.total / ps.piece;
     }
-    if (ps.total / ps.piece < ps.max)
-        ps.max = ps.total / ps.piece;
     ps.list = ARENA_ARRAY(&c->arena, struct wr_key, ps.max + 1);
     op->call->reply.splits.points = ps.list;
     ps.last = ps.low;
