@@ -10,7 +10,13 @@
  * reopened under it, all is read once more from the head on. An engine without snapshots reads the
  * head in one operation with each page of cells: its id and stamp name a state of the row. If the
  * first page comes with another state, that one is loaded; if a later one does, the load begins
- * again. Under VIEW_LATEST the caller sees to it: it holds the row's latch, or guards the head. */
+ * again. Under VIEW_LATEST the caller sees to it: it holds the row's latch, or guards the head.
+ *
+ * A load that had to begin again RESTARTS_MAX times writes the head once more, with a mark in it. A
+ * writer that finds the mark waits for it to go, and no longer than ROW_HOLD_MS; one that had read
+ * the head before fails its guard and then finds it. The load takes the mark away at its end; if it
+ * cannot, because its server died, the next change of the row does, after having waited. Nothing
+ * but the readers' turn hangs on the mark: what they show is decided by id and stamp alone. */
 #include "table/load.h"
 
 #include "base/limit.h"
@@ -22,7 +28,10 @@
 #define PAGE_BYTES (1 << 20)
 #define SCAN_RANGES 64 /* columns asked for at once: each may hold a large value */
 
-enum { LOAD_START, LOAD_HEAD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
+#define RESTARTS_MAX 3
+#define HOLDS_MAX 50 /* tries; without the mark it goes on as well, if it can */
+
+enum { LOAD_START, LOAD_HOLD, LOAD_HEAD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
 
 static bytes cell_bound(struct load *l, bytes column, bool with_column, bool past)
 {
@@ -123,14 +132,20 @@ static int take_head(struct load *l, const struct page *page, bool *same)
 
     if (page->count)
         TRY(row_decode(l->c, page->items[0].value, &head));
+    l->head = page->count ? page->items[0].value : BYTES_NONE;
     *same = head.there && head.wide && head.id == l->row.id &&
             (head.stamp == l->row.stamp || !l->begun);
+    if (!head.held)
+        l->holding = false; /* a writer went on */
     if (*same) {
+        l->row.held = head.held;
         l->row.stamp = head.stamp;
         l->row.marker_ms = head.marker_ms;
         return E_OK;
     }
     l->restarts += l->begun;
+    if (l->c->deadline_ms && clock_mono_ms(l->c->clock) > l->c->deadline_ms)
+        return fail(l->c, E_BUSY, "The row changes faster than it can be read. Send it again.");
     forget_cells(l);
     l->row = head;
     if (head.wide)
@@ -248,6 +263,117 @@ void load_from_head(struct load *l, const struct row *head)
     l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
 }
 
+/* ---- writers asked to wait ---- */
+
+static void hold_done(void *arg, int code)
+{
+    struct load *l = arg;
+    struct load_hold *h = l->hold;
+
+    h->code = code;
+    if (atomic_exchange(&h->met, true))
+        l->done(l);
+}
+
+/* The head as it was seen, with the mark. */
+static int ask_hold(struct load *l)
+{
+    struct load_hold *h = ARENA_NEW(&l->c->arena, struct load_hold);
+    struct batch batch = {.partition = route_find_row(l->table, l->cols),
+                          .guards = &h->guard,
+                          .guard_count = 1,
+                          .edits = &h->edit,
+                          .edit_count = 1};
+    struct row marked = {.there = true,
+                         .wide = true,
+                         .held = true,
+                         .id = l->row.id,
+                         .stamp = l->row.stamp,
+                         .marker_ms = l->row.marker_ms};
+    struct buf value;
+
+    buf_init(&value, &l->c->arena, 40);
+    row_encode(&value, &marked);
+    h->guard = (struct guard){head_key(l), l->head, false};
+    h->edit = (struct edit){EDIT_PUT, h->guard.key, buf_bytes(&value)};
+    atomic_init(&h->met, false);
+    l->hold = h;
+    l->holds++;
+    l->state = LOAD_HOLD;
+    engine_apply(l->c, l->table->db->engine, &batch, hold_done, l);
+    return atomic_exchange(&h->met, true) ? E_OK : E_LATER;
+}
+
+/* If somebody was faster, the head is read again, and then another try follows. */
+static void take_hold(struct load *l)
+{
+    struct load_hold *h = l->hold;
+
+    l->hold = NULL;
+    if (h->code != E_OK && h->code != E_GUARD && h->code != E_PARTITION)
+        l->holds = HOLDS_MAX;
+    l->holding = h->code == E_OK;
+    if (l->holding) {
+        l->head = h->edit.value;
+        return;
+    }
+    forget_cells(l);
+    l->row = (struct row){0};
+    l->state = LOAD_START;
+}
+
+static bool wants_hold(const struct load *l)
+{
+    return l->guarded && !l->begun && l->restarts >= RESTARTS_MAX && l->holds < HOLDS_MAX &&
+           !l->row.held && !l->holding && l->head.len;
+}
+
+/* What takes the mark away, for itself. */
+struct unhold {
+    struct arena arena;
+    struct guard guard;
+    struct edit edit;
+};
+
+static void unhold_done(void *arg, int code)
+{
+    struct unhold *u = arg;
+
+    (void)code; /* then writers wait, or one of them was there already */
+    arena_release(&u->arena);
+    mem_free(u);
+}
+
+static void hold_end(struct load *l)
+{
+    struct unhold *u;
+    struct batch batch = {.guard_count = 1, .edit_count = 1};
+    struct row plain;
+    struct buf value;
+
+    if (!l->holding)
+        return;
+    l->holding = false;
+    if (!l->row.there || !l->row.wide)
+        return; /* it is not there any more */
+    plain = (struct row){.there = true,
+                         .wide = true,
+                         .id = l->row.id,
+                         .stamp = l->row.stamp,
+                         .marker_ms = l->row.marker_ms};
+    u = mem_zalloc(sizeof(*u));
+    arena_init(&u->arena, NULL, 0);
+    buf_init(&value, &u->arena, 40);
+    row_encode(&value, &plain);
+    u->guard =
+        (struct guard){arena_copy(&u->arena, head_key(l)), arena_copy(&u->arena, l->head), false};
+    u->edit = (struct edit){EDIT_PUT, u->guard.key, buf_bytes(&value)};
+    batch.partition = route_find_row(l->table, l->cols);
+    batch.guards = &u->guard;
+    batch.edits = &u->edit;
+    engine_apply(l->c, l->table->db->engine, &batch, unhold_done, u);
+}
+
 /* The head is of a wide row. At VIEW_DURABLE it is read again at the moment of the cells. */
 static int begin_cells(struct load *l)
 {
@@ -275,7 +401,11 @@ static int load_take(struct load *l)
         if (!l->get.found)
             return E_OK;
         TRY(row_decode(l->c, l->get.value, &l->row));
+        l->head = l->get.value;
         return l->row.wide ? begin_cells(l) : E_OK;
+    case LOAD_HOLD:
+        take_hold(l);
+        break;
     case LOAD_CELLS:
         if (l->scan.code)
             return fail(l->c, l->scan.code, "%s", err_info(l->scan.code)->text);
@@ -398,7 +528,7 @@ static int load_steps(struct load *l)
             continue;
         if (!l->row.wide || l->range_at >= l->column_count)
             break;
-        TRY(ask_cells(l));
+        TRY(wants_hold(l) ? ask_hold(l) : ask_cells(l));
     }
     return l->whole_versions ? load_whole(l) : E_OK;
 }
@@ -437,7 +567,9 @@ int load_run(struct load *l)
         begin_again(l);
         code = load_steps(l);
     }
-    if (code != E_LATER)
-        own_release(l);
+    if (code == E_LATER)
+        return code;
+    own_release(l);
+    hold_end(l);
     return code;
 }

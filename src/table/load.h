@@ -2,7 +2,8 @@
  *
  * A load at VIEW_DURABLE shows the row as it was at one moment, however many scans it takes: at
  * that of a snapshot where the engine gives them; else each scan reads the head again in the same
- * operation, and the load begins again when another state of the row is found.
+ * operation, and the load begins again when another state of the row is found. So that writers
+ * cannot keep it from its end, it then asks them to wait (row.held), at most ROW_HOLD_MS for each.
  *
  * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
  * calling load_run() again gives the answer. It uses the arena of the context it was begun with,
@@ -14,6 +15,20 @@
 #include "table/big.h"
 #include "table/catalog.h"
 #include "table/row.h"
+
+#include <stdatomic.h>
+
+/* A change of a row that readers hold waits for so long, and is then made whether or not they have
+ * come to their end. */
+#define ROW_HOLD_MS 2000
+
+/* A write of a load's, on its way. */
+struct load_hold {
+    struct edit edit;
+    struct guard guard;
+    atomic_bool met; /* its end and its beginning have been here */
+    int code;
+};
 
 struct load {
     struct ctx *c;
@@ -48,6 +63,10 @@ struct load {
     bool guarded;              /* each scan reads the head, in front of the cells */
     bool begun;                /* some cells were taken */
     int restarts;              /* that a changed head made */
+    bytes head;                /* of a guarded load: as stored, when it was last seen */
+    struct load_hold *hold;    /* is under way; NULL: none */
+    int holds;                 /* begun so far */
+    bool holding;              /* writers were asked to wait, and are told at the end */
     size_t column_count_asked; /* column_count as the caller gave it */
     struct get get;
     struct scan scan;

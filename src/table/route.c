@@ -156,6 +156,12 @@ void route_wait(struct route_wait *w)
     pthread_mutex_unlock(&r->service.lock);
 }
 
+void route_pause(struct route_wait *w, int64_t ms)
+{
+    w->pause_ms = ms;
+    route_wait(w);
+}
+
 /* ---- get ---- */
 
 struct routed_get {
@@ -616,7 +622,11 @@ static int look_again(struct router *r, const struct table *t)
 
 static bool is_answered(struct route_wait *w, int64_t now_ms, bool stop)
 {
-    if (w->code)
+    if (w->pause_ms && !stop && now_ms - w->since_ms < w->pause_ms)
+        return false;
+    if (w->pause_ms)
+        w->run(w, E_OK);
+    else if (w->code)
         w->run(w, w->code);
     else if (route_find(w->table, w->key) != w->tried)
         w->run(w, E_OK);
@@ -650,7 +660,7 @@ static int64_t round_of(struct router *r, struct route_wait **list, bool stop)
     *list = sift(*list, now_ms, stop);
     for (struct route_wait *w = *list; w; w = w->next) {
         int64_t age = now_ms - w->since_ms;
-        bool seen = false;
+        bool seen = w->pause_ms != 0;
         int code;
 
         youngest = age < youngest ? age : youngest;

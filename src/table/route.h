@@ -46,10 +46,14 @@ struct route_wait {
 
     /* The router's. */
     int64_t since_ms;
-    int code; /* the table is gone */
+    int64_t pause_ms; /* route_pause(); 0: it waits for the map */
+    int code;         /* the table is gone */
     struct route_wait *next;
 };
 void route_wait(struct route_wait *w);
+/* Parked for so long, at least 1 ms; only `table` and `run` of w are set. Not on an engine with
+ * ENGINE_ONE_MAP. */
+void route_pause(struct route_wait *w, int64_t ms);
 
 /* These block. The keys of a batch are of one row, its guards' too: one that spans partitions is
  * E_INTERNAL. */

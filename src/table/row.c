@@ -1,7 +1,7 @@
 /* row.c: rows as stored bytes (doc/format.md, "Rows").
  *
  * A head value is
- *     version (1) | flags | stamp (8) | marker (8) | [id (8)] | [count, cells]
+ *     version | flags | stamp (8) | marker (8) | [id (8)] | [count, cells]
  * and a cell in it
  *     name length, name | type | crc8 | timestamp | payload
  * where counts, lengths and timestamps are varints; a timestamp is kept as its difference to the
@@ -16,7 +16,7 @@
 
 #include <assert.h>
 
-enum { ROW_VERSION = 1, CELL_VERSION = 1, CELL_VERSION_APART = 2 };
+enum { ROW_VERSION = 1, ROW_VERSION_HELD = 2, CELL_VERSION = 1, CELL_VERSION_APART = 2 };
 
 enum row_flag {
     ROW_WIDE = 1,   /* no cells here; they stand alone under the id */
@@ -137,9 +137,9 @@ void row_encode(struct buf *b, const struct row *row)
 {
     uint8_t *start, *p;
 
-    assert(row->there && (!row->wide || row->id));
+    assert(row->there && (!row->wide || row->id) && (!row->held || row->wide));
     start = p = buf_reserve(b, encoded_size_max(row));
-    p[0] = ROW_VERSION;
+    p[0] = row->held ? ROW_VERSION_HELD : ROW_VERSION;
     p[1] = (uint8_t)((row->wide ? ROW_WIDE : 0) | (row->id ? ROW_HAS_ID : 0));
     store_u64(p + 2, row->stamp);
     store_u64(p + 10, (uint64_t)row->marker_ms);
@@ -204,18 +204,19 @@ static int read_row(struct ctx *c, struct reader *r, struct row *out)
 {
     uint8_t version = read_u8(r), flags = read_u8(r);
 
-    if (PORT_UNLIKELY(version != ROW_VERSION && !r->bad))
-        return fail(c, E_FORMAT, "row of format %u; this version of Widerow reads format %d",
-                    version, ROW_VERSION);
+    if (PORT_UNLIKELY(version != ROW_VERSION && version != ROW_VERSION_HELD && !r->bad))
+        return fail(c, E_FORMAT, "row of format %u; this version of Widerow reads formats %d to %d",
+                    version, ROW_VERSION, ROW_VERSION_HELD);
     out->stamp = read_u64(r);
     out->marker_ms = (int64_t)read_u64(r);
     out->wide = flags & ROW_WIDE;
+    out->held = version == ROW_VERSION_HELD;
     if (flags & ROW_HAS_ID)
         out->id = read_u64(r);
     if (PORT_UNLIKELY(r->bad))
         return fail(c, E_CORRUPT, "damaged row: the head is cut short");
     if (PORT_UNLIKELY((flags & ~(ROW_WIDE | ROW_HAS_ID)) || !out->id != !(flags & ROW_HAS_ID) ||
-                      (out->wide && !out->id)))
+                      (out->wide && !out->id) || (out->held && !out->wide)))
         return fail(c, E_CORRUPT, "damaged row: flags %02x do not fit the id", flags);
     if (!out->wide)
         TRY(read_cells(c, r, out));

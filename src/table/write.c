@@ -29,6 +29,7 @@
 
 #define GROUP_BYTES_MAX (8u << 20)
 #define ROUNDS_MAX 1000 /* the deadline comes before */
+#define HELD_POLL_MS 10
 
 /* Rows [first, end) of one engine batch. */
 struct group {
@@ -288,6 +289,32 @@ static void choose_columns(struct load *l)
     l->columns = modify_columns(l->c, &r->m, &l->column_count);
 }
 
+static void held_go_on(struct route_wait *w, int code)
+{
+    (void)code;
+    resume(PORT_CONTAINER(w, struct write_row, wait)->op);
+}
+
+/* A reader holds the row (load.h): the walk parks, and the row is loaded again. True: it has
+ * parked. A change waits no longer than ROW_HOLD_MS in all, whatever readers there are. */
+static bool row_yields(struct write_op *op, struct write_row *r)
+{
+    int64_t now_ms;
+
+    if (PORT_LIKELY(!r->load.row.held))
+        return false;
+    now_ms = clock_mono_ms(&op->call->db->clock);
+    if (!r->held_ms)
+        r->held_ms = now_ms;
+    if (now_ms - r->held_ms >= ROW_HOLD_MS)
+        return false;
+    r->load = (struct load){.c = NULL};
+    r->loading = false;
+    r->wait = (struct route_wait){.table = r->m.table, .run = held_go_on};
+    route_pause(&r->wait, HELD_POLL_MS);
+    return true;
+}
+
 static int row_load(struct write_op *op, struct write_row *r)
 {
     if (!r->loading && !catalog_is_fresh(op->call->db->catalog))
@@ -306,7 +333,10 @@ static int row_load(struct write_op *op, struct write_row *r)
     }
     if (!r->before)
         TRY(load_run(&r->load));
+    if (row_yields(op, r))
+        return E_LATER;
     r->m.old = r->load.row;
+    r->m.old.held = false;
     r->decided = true;
     return E_OK;
 }

@@ -10,6 +10,7 @@
 #include "table/call.h"
 #include "table/load.h"
 #include "table/modify.h"
+#include "table/route.h"
 
 struct write_op;
 
@@ -31,7 +32,9 @@ struct write_row {
     bool begun;    /* checked against its table; m is filled in */
     bool repeated; /* the batch has another change of this row, and one of them increments */
     bool loading;
-    bool decided; /* its outcome rests on stored data */
+    int64_t held_ms;        /* monotonic: when a reader was first seen to hold the row; 0: none */
+    struct route_wait wait; /* for the reader to end */
+    bool decided;           /* its outcome rests on stored data */
 
     /* Atomic batches, where a row may stand more than once. */
     struct write_row *before; /* the change of the same row that this one builds on */

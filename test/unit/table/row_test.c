@@ -311,7 +311,8 @@ static void test_errors_say_what_is_wrong(void **state)
 {
     (void)state;
     expect_code("", 0, E_CORRUPT, "damaged row: the head is cut short");
-    expect_code("\2\0", 2, E_FORMAT, "row of format 2; this version of Widerow reads format 1");
+    expect_code("\3\0", 2, E_FORMAT,
+                "row of format 3; this version of Widerow reads formats 1 to 2");
     expect_code("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5", 19, E_CORRUPT,
                 "damaged row: the number of cells is wrong");
     expect_code("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0!", 20, E_CORRUPT,
@@ -320,6 +321,29 @@ static void test_errors_say_what_is_wrong(void **state)
                 "damaged row: flags 01 do not fit the id");
     expect_code("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\1a\12\0\0\7", 25, E_CORRUPT,
                 "damaged row: cell 1 of 1 is cut short or of no type");
+}
+
+/* A wide row that a reader holds is of version 2; no small one is. */
+static void test_held(void **state)
+{
+    const struct row held = {
+        .there = true, .wide = true, .held = true, .id = 7, .stamp = 5, .marker_ms = 9};
+    struct row back;
+    struct buf b;
+    struct ctx c;
+
+    (void)state;
+    start(&c);
+    buf_init(&b, &c.arena, 0);
+    row_encode(&b, &held);
+    assert_int_equal(b.data[0], 2);
+    assert_int_equal(row_decode(&c, buf_bytes(&b), &back), 0);
+    assert_true(back.there && back.wide && back.held);
+    assert_int_equal(back.id, 7);
+    assert_int_equal(back.stamp, 5);
+    ctx_release(&c);
+    expect_code("\2\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 19, E_CORRUPT,
+                "damaged row: flags 00 do not fit the id");
 }
 
 static void test_memory_is_capped(void **state)
@@ -488,6 +512,7 @@ int main(void)
         cmocka_unit_test(test_golden_cells),
         cmocka_unit_test(test_damage),
         cmocka_unit_test(test_errors_say_what_is_wrong),
+        cmocka_unit_test(test_held),
         cmocka_unit_test(test_memory_is_capped),
         cmocka_unit_test(test_random_rows),
         cmocka_unit_test(test_cell_keys_sort_by_column_and_newest_first),
