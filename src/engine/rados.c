@@ -343,6 +343,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
         rados_free(r);
         return code;
     }
+    r->osds = rados_osds_start(r);
     *out = &r->base;
     return E_OK;
 }
@@ -352,6 +353,7 @@ static void rados_close(struct engine *e)
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
 
     rados_listen_end(r);
+    rados_osds_stop(r->osds);
     pthread_mutex_lock(&r->lock);
     while (r->under_way)
         pthread_cond_wait(&r->idle, &r->lock);
@@ -404,6 +406,9 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
     if (out->writable && atomic_load(&r->full)) {
         out->writable = false;
         snprintf(out->reason, sizeof(out->reason), "the pool is full");
+    } else if (out->writable && atomic_load(&r->tight)) {
+        out->writable = false;
+        snprintf(out->reason, sizeof(out->reason), "an OSD has too little room left for rows");
     }
     out->acked = atomic_load(&r->acked);
     out->syncs = atomic_load(&r->write_ops);

@@ -8,6 +8,7 @@
 #ifndef ENGINE_RADOS_H
 #define ENGINE_RADOS_H
 
+#include "base/service.h"
 #include "engine/engine.h"
 
 #include <pthread.h>
@@ -58,6 +59,8 @@ struct rados {
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
     atomic_bool room_asking;       /* whether it is */
     _Atomic int64_t room_asked_ms; /* monotonic */
+    atomic_bool tight;             /* some OSD has little room for rows (rados_osds.c) */
+    struct rados_osds *osds;
 
     _Atomic uint64_t read_ops, write_ops; /* operations sent */
     _Atomic uint64_t read_bytes;          /* of keys and values that came with answers */
@@ -175,6 +178,17 @@ void rados_tellings_free(struct rados *r);
  * Never waits. */
 void rados_room_look(struct rados *r);
 void rados_room_learn(struct rados *r, bool full);
+
+/* rados_osds.c: the thread that watches how much room OSDs have (r->tight). NULL: the system gives
+ * none, and nothing is watched. Stopping may wait for an OSD that gives no answer. */
+struct rados_osds *rados_osds_start(struct rados *r);
+void rados_osds_stop(struct rados_osds *o);
+
+/* Is nothing to be written but what removes? */
+static inline bool rados_is_full(struct rados *r)
+{
+    return atomic_load(&r->full) || atomic_load(&r->tight);
+}
 
 /* rados_bulk.c */
 int rados_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);

@@ -597,7 +597,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
         return;
     }
     rados_room_look(r);
-    if (atomic_load(&r->full) && batch_grows(b)) {
+    if (rados_is_full(r) && batch_grows(b)) {
         done(arg, E_NO_SPACE);
         return;
     }

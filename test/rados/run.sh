@@ -169,5 +169,6 @@ for language in node $([ "$TIER" = nightly ] && echo python go java); do
 done
 step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"
+[ "$TIER" != nightly ] || step "small OSDs" timeout 400 test/rados/room.sh
 [ -z "$own" ] || step "everything killed" killed
 finish
