@@ -988,6 +988,9 @@ struct wr_status {
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out);
 
+/* Is there an engine of that name, and has it that setting (wr_options.engine_settings)? */
+WR_API bool wr_engine_has_setting(const char *engine, const char *setting);
+
 /* A small text that is kept beside the tables, for what all processes that have the same data open
  * must agree on; the server keeps its access keys in one. It is changed whole, and only by whoever
  * knows the version that is there. */

@@ -81,6 +81,20 @@ void engine_close(struct engine *e)
         e->ops->close(e);
 }
 
+bool engine_has_option(const char *name, const char *option)
+{
+    for (size_t i = 0; i < PORT_COUNT(engines); i++) {
+        const char *const *at = engines[i] ? engines[i]->options : NULL;
+
+        if (!at || strcmp(engines[i]->name, name) != 0)
+            continue;
+        while (*at && strcmp(*at, option) != 0)
+            at++;
+        return *at != NULL;
+    }
+    return false;
+}
+
 uint32_t engine_caps(const struct engine *e)
 {
     return e->ops->caps;

@@ -372,6 +372,8 @@ int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
 void engine_close(struct engine *e);
 /* What a partition should not grow past on the engine of that name; 0: it does not matter. */
 uint64_t engine_partition_bytes(const char *name);
+/* Has the engine of that name the option? */
+bool engine_has_option(const char *name, const char *option);
 uint32_t engine_caps(const struct engine *e);
 int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count);
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);

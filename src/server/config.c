@@ -409,6 +409,23 @@ static int choices_check(struct load *l)
                   c->tls_cert[0] ? "--tls-key" : "--tls-cert");
 }
 
+/* The environment may be shared by servers of several engines, so what it says for another one
+ * counts for nothing; flags and lines of the file are meant for this server. */
+static void pass_over_others(struct load *l)
+{
+    static const int options[] = {SETTING_ceph_conf, SETTING_ceph_user, SETTING_pool,
+                                  SETTING_namespace};
+
+    for (size_t i = 0; i < PORT_COUNT(options); i++) {
+        const struct setting *row = &setting_rows[options[i]];
+        struct given *g = &l->given[options[i]];
+
+        if (strncmp(g->source, "WIDEROW_", 8) == 0 &&
+            !wr_engine_has_setting(l->given[SETTING_engine].text, row->name))
+            *g = (struct given){row->def, "default"};
+    }
+}
+
 static int load_all(struct load *l, int argc, char **argv, char **envp)
 {
     int code = flags_load(l, argc, argv);
@@ -417,8 +434,10 @@ static int load_all(struct load *l, int argc, char **argv, char **envp)
         return code;
     if ((code = env_load(l, envp)) || (code = file_load(l)))
         return code;
-    for (size_t i = 0; i < SETTING_COUNT; i++) {
+    for (size_t i = 0; i < SETTING_COUNT; i++)
         give(l, &setting_rows[i], setting_rows[i].def, "default");
+    pass_over_others(l);
+    for (size_t i = 0; i < SETTING_COUNT; i++) {
         if ((code = value_load(l, &setting_rows[i], &l->given[i])))
             return code;
     }

@@ -19,9 +19,13 @@
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
 #define CUT_IS_LOST_US 1500000ll
 #define RETRY_US 1000000ll /* after a cut that failed */
-#define LOOK_MAX 8192      /* partitions of one table in one look, */
-#define MEASURE_MAX 256    /* and how many of them are measured */
-#define PIECES 8           /* measured again when that part of partition_bytes_max was written */
+#define SILENT_RETRY_US                                                                            \
+    (5 * 1000000ll)     /* before a merge that another server did not answer for                   \
+                         */
+#define ASK_MAX 256     /* partitions in one question to the others */
+#define LOOK_MAX 8192   /* partitions of one table in one look, */
+#define MEASURE_MAX 256 /* and how many of them are measured */
+#define PIECES 8        /* measured again when that part of partition_bytes_max was written */
 
 struct balancer {
     struct wr_db *db;
@@ -69,12 +73,11 @@ static void settle_both(struct look *l, struct partition_balance *b, struct part
     *seen = *now;
 }
 
-static void since(int64_t *when, bool is, int64_t now_us)
+static int64_t since(int64_t when, bool is, int64_t now_us)
 {
     if (!is)
-        *when = 0;
-    else if (!*when)
-        *when = now_us;
+        return 0;
+    return when ? when : now_us;
 }
 
 static void look_rates(struct look *l)
@@ -101,44 +104,52 @@ static void look_rates(struct look *l)
             settle_both(l, &p->balance, &p->seen, &counts, m->count * servers, us);
         for (int way = 0; way < PARTITION_WAYS; way++)
             rate[way] = atomic_load(&p->balance.rate[way]);
-        since(&p->hot_us, cut_is_hot(&l->db->limits, rate), l->now_us);
-        since(&p->idle_us, cut_is_idle(&l->db->limits, rate), l->now_us);
+        p->hot_us = since(p->hot_us, cut_is_hot(&l->db->limits, rate), l->now_us);
+        atomic_store(&p->idle_us,
+                     since(atomic_load(&p->idle_us), cut_is_idle(&l->db->limits, rate), l->now_us));
     }
 }
 
 /* ---- sizes ---- */
 
-static int look_size(struct look *l, size_t i)
+static int measure(struct look *l, size_t i)
 {
     const struct partition_map *m = &l->table->partitions;
     const struct partition_at *at = partition_at(m, i);
-    struct partition *p = at->partition;
+    uint64_t written = partition_counts(at->partition).write_bytes, stored;
+    struct partition_spec spec = partition_spec(&l->c.arena, l->table->schema.place.id,
+                                                at->partition->id, at->start, partition_end(m, i));
+
+    TRY(engine_size(&l->c, l->db->engine, &spec, &stored));
+    l->measured++;
+    partition_measured(at->partition, stored, written, l->now_us);
+    return E_OK;
+}
+
+static int look_size(struct look *l, size_t i)
+{
+    struct partition *p = partition_at(&l->table->partitions, i)->partition;
     int64_t measured_us = atomic_load(&p->measured_us);
     uint64_t measured_at = atomic_load(&p->measured_at); /* before `written`, which only grows */
-    uint64_t written = partition_counts(p).write_bytes, stored;
+    uint64_t written = partition_counts(p).write_bytes;
     uint64_t large = (uint64_t)l->db->limits.partition_bytes_max;
-    struct partition_spec spec;
 
     if (large < p->uncut_bytes) /* measuring may cost as much as there is */
         large = p->uncut_bytes;
     if (measured_us && (written == measured_at || (written - measured_at < large / PIECES &&
                                                    l->now_us - measured_us < MEASURE_EVERY_US)))
         return E_OK;
-    spec = partition_spec(&l->c.arena, l->table->schema.place.id, p->id, at->start,
-                          partition_end(m, i));
-    TRY(engine_size(&l->c, l->db->engine, &spec, &stored));
-    l->measured++;
-    partition_measured(p, stored, written, l->now_us);
-    return E_OK;
+    return measure(l, i);
 }
 
 /* ---- cuts ---- */
 
 static struct cut_view view(const struct look *l, const struct partition *p)
 {
+    int64_t idle_us = atomic_load(&p->idle_us);
     struct cut_view v = {.bytes = atomic_load(&p->bytes),
                          .hot_us = p->hot_us ? l->now_us - p->hot_us : 0,
-                         .idle_us = p->idle_us ? l->now_us - p->idle_us : 0,
+                         .idle_us = idle_us ? l->now_us - idle_us : 0,
                          .uncut_bytes = p->uncut_bytes};
 
     for (int way = 0; way < PARTITION_WAYS; way++)
@@ -208,10 +219,117 @@ static int look_cut(struct look *l, size_t i, bool *cut)
     return code;
 }
 
+/* ---- merges ---- */
+
+/* The question: of each partition its lower bound and its id. The answer, in the same order: 1, how
+ * long it has been idle, in us, units read and written a second; or 0: it is not in our map. */
+void balance_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                    struct buf *out)
+{
+    (void)c;
+    while (!in->bad && reader_left(in)) {
+        bytes start = read_counted(in);
+        uint64_t id = read_varint(in);
+        const struct partition_at *at = partition_starting(&t->partitions, start);
+        int64_t idle_us, now_us = clock_mono_us(&db->clock);
+
+        if (in->bad || !at || at->partition->id != id) {
+            buf_put_u8(out, 0);
+            continue;
+        }
+        idle_us = atomic_load(&at->partition->idle_us);
+        buf_put_u8(out, 1);
+        buf_put_varint(out, idle_us && idle_us < now_us ? (uint64_t)(now_us - idle_us) : 0);
+        for (int way = 0; way < PARTITION_WAYS; way++)
+            buf_put_varint(out, atomic_load(&at->partition->balance.rate[way]));
+    }
+}
+
+/* What another server sees besides. False: it does not know the partition. */
+static bool add_idle(struct reader *r, struct cut_view *v)
+{
+    int64_t idle_us;
+
+    if (read_u8(r) != 1)
+        return false;
+    idle_us = (int64_t)read_varint(r);
+    v->idle_us = idle_us < v->idle_us ? idle_us : v->idle_us;
+    for (int way = 0; way < PARTITION_WAYS; way++)
+        v->rate[way] += read_varint(r);
+    return !r->bad;
+}
+
+/* Adds to the views of `count` partitions from i on what goes through the other servers. False:
+ * some of them did not say. */
+static bool ask_idle(struct look *l, size_t i, size_t count, struct cut_view *v)
+{
+    struct peers_ask others = {
+        .question = PEERS_IDLE, .db = l->db, .table = l->table, .a = &l->c.arena};
+    struct buf more;
+    bool known = true;
+
+    buf_init(&more, &l->c.arena, 64);
+    for (size_t k = 0; k < count; k++) {
+        const struct partition_at *at = partition_at(&l->table->partitions, i + k);
+
+        buf_put_counted(&more, at->start);
+        buf_put_varint(&more, at->partition->id);
+    }
+    others.more = buf_bytes(&more);
+    peers_ask_now(&others);
+    for (size_t n = 0; n < others.count; n++) {
+        struct reader r = reader_of(others.answers[n]);
+
+        for (size_t k = 0; k < count; k++)
+            known = add_idle(&r, &v[k]) && known;
+    }
+    return known && !others.silent;
+}
+
+/* A partition is idle since it is so for all servers; only then is it looked at again. */
+static void put_off(struct look *l, size_t i, int64_t idle_us)
+{
+    atomic_store(&partition_at(&l->table->partitions, i)->partition->idle_us,
+                 l->now_us - (idle_us > 0 ? idle_us : 0));
+}
+
+/* Where other servers use the table, too, this one alone does not know whether two partitions are
+ * idle, nor how much the others have stored there since it measured them. *yes: they are a pair all
+ * the same. One question asks for many partitions behind them, too. */
+static int confirm_merge(struct look *l, size_t i, bool *yes)
+{
+    const struct partition_map *m = &l->table->partitions;
+    const struct limits *limits = &l->db->limits;
+    size_t count = m->count - i < ASK_MAX ? m->count - i : ASK_MAX;
+    struct cut_view *v = ARENA_ARRAY(&l->c.arena, struct cut_view, count);
+    int64_t due_us = limits->partition_idle_s * 1000000;
+    bool known;
+
+    for (size_t k = 0; k < count; k++)
+        v[k] = view(l, partition_at(m, i + k)->partition);
+    known = ask_idle(l, i, count, v);
+    for (size_t k = 0; k < count; k++) {
+        if (!cut_is_idle(limits, v[k].rate))
+            v[k].idle_us = 0;
+        if (v[k].idle_us < due_us)
+            put_off(l, i + k, v[k].idle_us);
+    }
+    *yes = known && cut_to_merge(limits, &v[0], &v[1]);
+    if (!known)
+        put_off(l, i, v[0].idle_us < due_us ? v[0].idle_us : due_us - SILENT_RETRY_US);
+    for (size_t k = 0; k < 2 && *yes; k++) {
+        TRY(measure(l, i + k));
+        v[k].bytes = atomic_load(&partition_at(m, i + k)->partition->bytes);
+    }
+    *yes = *yes && cut_to_merge(limits, &v[0], &v[1]);
+    return E_OK;
+}
+
 static int look_merge(struct look *l, size_t i, bool *cut)
 {
     const struct partition_map *m = &l->table->partitions;
     struct cut_view a, b;
+    bool yes = true;
 
     if (i + 1 >= m->count)
         return E_OK;
@@ -219,8 +337,10 @@ static int look_merge(struct look *l, size_t i, bool *cut)
     b = view(l, partition_at(m, i + 1)->partition);
     if (!cut_to_merge(&l->db->limits, &a, &b))
         return E_OK;
-    *cut = true;
-    return catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0);
+    *cut = true; /* or at least a question: one a look */
+    if (wr_is_shared(l->db))
+        TRY(confirm_merge(l, i, &yes));
+    return yes ? catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0) : E_OK;
 }
 
 /* A cut is under way. If it goes on being so, who made it is no more: then it is ended here. */

@@ -228,10 +228,11 @@ static bool is_older(const struct schema *a, const struct schema *b)
     return a->id != b->id ? a->id < b->id : a->version < b->version;
 }
 
-bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
-                  const uint64_t *expected)
+static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
+                 struct refused *refused, const uint64_t *expected)
 {
     struct table **at, *old;
+    bool is_new;
 
     if (t && t->schema.d.options.cell_bytes_max > cat->db->limits.cell_bytes_max)
         atomic_store(&cat->db->has_lifted, true);
@@ -239,6 +240,7 @@ bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table 
     if (expected && atomic_load(&cat->changes) != *expected) {
         pthread_rwlock_unlock(&cat->lock);
         table_release(t);
+        mem_free(refused);
         return false;
     }
     atomic_fetch_add(&cat->changes, 1);
@@ -260,10 +262,26 @@ bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table 
     } else if (old) {
         *at = old->next;
     }
+    is_new = refused_set(cat, instance, name, refused);
     pthread_rwlock_unlock(&cat->lock);
+    if (refused && is_new)
+        log_error(&cat->db->log, "catalog: table '%.*s' of '%.*s' is refused, others are served",
+                  BYTES_FMT(name), BYTES_FMT(instance));
     table_release(old);
     router_wake(cat->db->router);
     return true;
+}
+
+bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
+                  const uint64_t *expected)
+{
+    return swap(cat, instance, name, t, NULL, expected);
+}
+
+bool catalog_refuse(struct catalog *cat, bytes instance, bytes name, int code, const char *text,
+                    const uint64_t *expected)
+{
+    return swap(cat, instance, name, NULL, refused_new(instance, name, code, text), expected);
 }
 
 void catalog_publish(struct catalog *cat, bytes instance, bytes name, struct table *t)
@@ -283,8 +301,9 @@ struct table *catalog_get(struct catalog *cat, bytes instance, bytes name)
     return t;
 }
 
-int catalog_missing(struct ctx *c, struct catalog *cat)
+int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
 {
+    TRY(catalog_refusal(c, cat, instance, name));
     if (catalog_is_fresh(cat))
         return fail_code(c, E_NOT_EXIST);
     return fail(c, E_UNAVAILABLE,
@@ -298,7 +317,7 @@ int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
     TRY(catalog_check(c, cat));
     t = catalog_get(cat, instance, name);
     if (!t)
-        return catalog_missing(c, cat);
+        return catalog_missing(c, cat, instance, name);
     if (t->schema.d.status != WR_TABLE_ACTIVE) {
         table_release(t);
         return fail(c, E_NOT_READY, "The table is unloaded. Load it with LoadTable.");
@@ -331,14 +350,15 @@ static int compare_names(const void *a, const void *b)
 size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes **names)
 {
     struct table **tables;
-    size_t all = catalog_all(cat, a, &tables), n = 0;
+    size_t all = catalog_all(cat, a, &tables), n = 0, refused = catalog_refused_count(cat);
 
-    *names = ARENA_ARRAY(a, bytes, all);
+    *names = ARENA_ARRAY(a, bytes, all + refused);
     for (size_t i = 0; i < all; i++) {
         if (bytes_equal(tables[i]->schema.instance, instance))
             (*names)[n++] = arena_copy(a, tables[i]->schema.d.table);
         table_release(tables[i]);
     }
+    n += catalog_refused_names(cat, a, instance, *names + n, refused);
     if (n)
         qsort(*names, n, sizeof(bytes), compare_names);
     return n;
@@ -356,6 +376,22 @@ int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind,
     if (get.found && get.value.len != 8)
         return fail(c, E_CORRUPT, "A number of the catalog is damaged.");
     *out = get.found ? load_u64(get.value.ptr) : 0;
+    return E_OK;
+}
+
+/* A description that cannot be read. *changed: what was read may be older than the cache. */
+static int load_refused(struct ctx *c, struct catalog *cat, bytes key, int code,
+                        const uint64_t *before, bool *changed)
+{
+    bytes instance, name;
+    const char *text;
+
+    if (!catalog_may_refuse(cat, code))
+        return code;
+    text = arena_printf(&c->arena, "%s", c->text).ptr;
+    ctx_clear(c);
+    TRY(catalog_key_names(c, key, &instance, &name));
+    *changed = !catalog_refuse(cat, instance, name, code, text, before);
     return E_OK;
 }
 
@@ -394,9 +430,11 @@ int catalog_load(struct ctx *c, struct catalog *cat)
                 continue;
             }
             if (code == E_GUARD)
-                return fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
-            TRY(code);
-            changed = !catalog_swap(cat, t->schema.instance, t->schema.d.table, t, &before);
+                code = fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+            if (code)
+                TRY(load_refused(c, cat, page.items[i].key, code, &before, &changed));
+            else
+                changed = !catalog_swap(cat, t->schema.instance, t->schema.d.table, t, &before);
             before++;
         }
         if (changed) { /* what was read may be older: once more */
@@ -428,6 +466,7 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
     if (!code)
         code = catalog_numbers_open(c, cat);
     if (code) {
+        refused_free(cat);
         pthread_rwlock_destroy(&cat->lock);
         for (int b = 0; b < CATALOG_BUCKETS; b++)
             for (struct table *t = cat->buckets[b], *next; t; t = next) {
@@ -451,6 +490,7 @@ void catalog_close(struct catalog *cat)
             next = t->next;
             table_release(t);
         }
+    refused_free(cat);
     pthread_rwlock_destroy(&cat->lock);
     mem_free(cat);
 }

@@ -45,7 +45,15 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
             continue;
         }
         if (code == E_GUARD)
-            return fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+            code = fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+        if (catalog_may_refuse(cat, code)) {
+            bool done = catalog_refuse(cat, instance, name, code, c->text, &before);
+
+            ctx_clear(c);
+            if (done)
+                return E_OK;
+            continue;
+        }
         TRY(code);
         if (catalog_swap(cat, instance, name, t, &before))
             return E_OK;

@@ -5,6 +5,7 @@
  *   table_op.c        the operations of clients on tables
  *   catalog_change.c  changes of our own: of a description, the mark of detached data
  *   catalog_map.c     a table's map in storage, in two levels
+ *   catalog_refused.c tables that this program cannot read
  *   catalog_recut.c   other partitions, also where that moves rows
  *   catalog_news.c    what other processes change
  *   catalog_journal.c the same, for a process that was not told
@@ -41,6 +42,7 @@ struct catalog {
     struct wr_db *db;
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[CATALOG_BUCKETS];
+    struct refused *refused; /* under the lock */
     uint32_t next_id;        /* under the catalog's latch */
     _Atomic uint64_t number; /* the last one given out */
     _Atomic uint64_t lease;  /* all below it may be given out */
@@ -123,15 +125,41 @@ int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_descr
 /* The table of that name, with a reference, or NULL. */
 struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
 
-/* The failure of who looked for a table that is not cached: E_NOT_EXIST, or E_UNAVAILABLE while
- * another process may have made it without our knowledge. */
-int catalog_missing(struct ctx *c, struct catalog *cat);
+/* The failure of who looked for a table that is not cached: why it is refused, E_NOT_EXIST, or
+ * E_UNAVAILABLE while another process may have made it without our knowledge. */
+int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
 
 /* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
  * `*expected` (NULL: no matter). Takes over the reference. */
 bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
                   const uint64_t *expected);
 void catalog_publish(struct catalog *cat, bytes instance, bytes name, struct table *t);
+
+/* ---- tables that this program cannot read ---- */
+
+struct refused;
+
+/* Is a description that cannot be read, with that code, its table's failure alone? Damage of a data
+ * folder is everybody's. */
+bool catalog_may_refuse(const struct catalog *cat, int code);
+/* As catalog_swap(), but the table of that name is refused from now on with that code and text,
+ * until another one is swapped in. */
+bool catalog_refuse(struct catalog *cat, bytes instance, bytes name, int code, const char *text,
+                    const uint64_t *expected);
+/* Why the table of that name is refused; E_OK: it is not. */
+int catalog_refusal(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+/* How many there are, and the names of one instance's, in the arena: at most `max`. */
+size_t catalog_refused_count(struct catalog *cat);
+size_t catalog_refused_names(struct catalog *cat, struct arena *a, bytes instance, bytes *names,
+                             size_t max);
+/* What the key of a description names, in the arena of c. */
+int catalog_key_names(struct ctx *c, bytes key, bytes *instance, bytes *name);
+
+/* Under the lock for writing: `r` (taken over; NULL: nothing) in place of what there is under that
+ * name. True if there was nothing. */
+struct refused *refused_new(bytes instance, bytes name, int code, const char *text);
+bool refused_set(struct catalog *cat, bytes instance, bytes name, struct refused *r);
+void refused_free(struct catalog *cat);
 
 /* Reads all tables, or the one of that name, from storage into the cache. Both block. */
 int catalog_load(struct ctx *c, struct catalog *cat);

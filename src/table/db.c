@@ -273,6 +273,11 @@ static void close_clock(struct wr_db *db)
     ctx_release(&c);
 }
 
+bool wr_engine_has_setting(const char *engine, const char *setting)
+{
+    return engine_has_option(engine, setting);
+}
+
 void wr_close(struct wr_db *db)
 {
     if (!db)

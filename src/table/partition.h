@@ -72,6 +72,7 @@ struct partition {
     _Atomic int64_t measured_us;  /* when, monotonic clock; 0: never by this process */
     atomic_ullong measured_at;    /* write_bytes before */
     struct partition_balance balance;
+    _Atomic int64_t idle_us; /* since when nobody asks much of it through this process; 0: is not */
 
     /* The newest sampled partition keys, as bounds of values. */
     pthread_mutex_t sample_lock; /* only tried, never waited for, by who serves requests */
@@ -83,7 +84,7 @@ struct partition {
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen;  /* at its last look */
-    int64_t hot_us, idle_us;       /* since when; 0: is not */
+    int64_t hot_us;                /* since when; 0: is not */
     uint64_t warned_bytes;         /* the log has named it at this size */
     uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
     int64_t retry_us;              /* a cut has failed: none before then */

@@ -18,7 +18,8 @@
     X(HEAT, heat_answer)                                                                           \
     X(TRAFFIC, traffic_answer)                                                                     \
     X(SIZES, sizes_answer)                                                                         \
-    X(READERS, readers_answer)
+    X(READERS, readers_answer)                                                                     \
+    X(IDLE, balance_answer)
 
 enum peer_question {
     PEERS_COUNT, /* how many there are */

@@ -163,6 +163,24 @@ static int rekey_table(struct table_op *op, struct table *old)
     return op_put(op, old, &s);
 }
 
+static bytes request_table(const struct wr_request *req)
+{
+    switch (req->op) {
+    case WR_OP_CREATE_TABLE:
+        return req->create_table.table;
+    case WR_OP_REKEY_TABLE:
+        return req->rekey_table.table;
+    case WR_OP_UPDATE_TABLE:
+        return req->update_table.table;
+    case WR_OP_ADD_DEFINED_COLUMN:
+        return req->add_defined_column.table;
+    case WR_OP_DELETE_DEFINED_COLUMN:
+        return req->delete_defined_column.table;
+    default:
+        return req->describe_table.table; /* those that take only a name share its struct */
+    }
+}
+
 static int change_table(struct table_op *op, struct table *old)
 {
     struct call *call = op->call;
@@ -171,7 +189,8 @@ static int change_table(struct table_op *op, struct table *old)
     struct schema *s;
 
     if (!old)
-        return catalog_missing(&call->c, call->db->catalog);
+        return catalog_missing(&call->c, call->db->catalog, call->req->instance,
+                               request_table(call->req));
     switch (req->op) {
     case WR_OP_DELETE_TABLE:
         return delete_table(op, old);
@@ -377,6 +396,8 @@ static void op_run(struct latch *l, struct run_list *woken)
     op->guard_count = 1;
     op->edits = (struct edits){.arena = &call->c.arena};
     if (!code)
+        code = catalog_refusal(&call->c, call->db->catalog, call->req->instance, op->name);
+    if (!code)
         code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, old) : change_table(op, old);
     if (!catalog_guards(call->db->catalog, old))
         op->guard_count = 0;
@@ -414,24 +435,6 @@ static void op_retry(struct job *self)
     latch_run(&woken);
 }
 
-static bytes request_table(const struct wr_request *req)
-{
-    switch (req->op) {
-    case WR_OP_CREATE_TABLE:
-        return req->create_table.table;
-    case WR_OP_REKEY_TABLE:
-        return req->rekey_table.table;
-    case WR_OP_UPDATE_TABLE:
-        return req->update_table.table;
-    case WR_OP_ADD_DEFINED_COLUMN:
-        return req->add_defined_column.table;
-    case WR_OP_DELETE_DEFINED_COLUMN:
-        return req->delete_defined_column.table;
-    default:
-        return req->describe_table.table; /* those that take only a name share its struct */
-    }
-}
-
 static void describe_table(struct call *call)
 {
     struct table *t =
@@ -441,7 +444,7 @@ static void describe_table(struct call *call)
         catalog_describe(&call->c, t, &call->reply.description);
         table_release(t);
     } else {
-        catalog_missing(&call->c, call->db->catalog);
+        catalog_missing(&call->c, call->db->catalog, call->req->instance, request_table(call->req));
     }
     call_finish(call);
 }
@@ -455,7 +458,7 @@ static void rekey_status(struct call *call)
         rekey_describe(call, &t->schema);
         table_release(t);
     } else {
-        catalog_missing(&call->c, call->db->catalog);
+        catalog_missing(&call->c, call->db->catalog, call->req->instance, request_table(call->req));
     }
     call_finish(call);
 }

@@ -107,6 +107,21 @@ kill -STOP "${pids[c]}"
 check "stops while it publishes" lasts 7 stops
 unset "pids[a]"
 
+# ---- a table of a newer program: it alone is refused ----
+
+# Behind the servers' backs the description of that table gets a version that is to come.
+newer() { # newer TABLE
+    rados -c "$TEST_CEPH_CONF" -p data -N agree-$$ listomapkeys p0000000000000000 | LC_ALL=C grep -a "local.*$1" | head -n 1 >"$work/key"
+    printf 'v\143 what is to come' >"$work/value"
+    [ -s "$work/key" ] && rados -c "$TEST_CEPH_CONF" -p data -N agree-$$ --input-file "$work/value" setomapval p0000000000000000 "$(cat "$work/key")"
+}
+check "newer: a table is changed" newer large
+check "newer: a server starts" start d
+check "newer: others are served" widerow d describe old
+check "newer: it is refused by name" fails "description has version 99" widerow d describe large
+check "newer: and not made again" fails "description has version 99" widerow d create large --key k:integer
+check "newer: a server that ran before goes on" lists b old
+
 # ---- the link between a server and the cluster is cut ----
 
 if [ "${TIER:-short}" = nightly ]; then

@@ -163,6 +163,7 @@ step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 |
 step "access keys" timeout 300 test/rados/keys.sh
 step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
 step "servers agree" env TIER="$TIER" timeout 300 test/rados/agree.sh
+step "a standby" timeout 120 test/rados/standby.sh
 step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"

@@ -228,9 +228,34 @@ static void test_help(void **state)
     config_release(&c);
 }
 
+/* One environment may serve servers of several engines. */
+static void test_options_of_another_engine(void **state)
+{
+    char *env[] = {"WIDEROW_CEPH_CONF=/none/ceph.conf", "WIDEROW_POOL=p", "WIDEROW_NAMESPACE=n",
+                   NULL};
+    struct config c;
+
+    (void)state;
+    assert_int_equal(load(&c, (char *[]){"widerowd", "--data", dir, NULL}, env), 0);
+    assert_string_equal(c.ceph_conf, "");
+    assert_string_equal(c.pool, "");
+    assert_string_equal(c.namespace, "");
+    config_release(&c);
+    assert_int_equal(
+        load(&c, (char *[]){"widerowd", "--data", dir, "--engine", "rados", NULL}, env), 0);
+    assert_string_equal(c.ceph_conf, "/none/ceph.conf");
+    assert_string_equal(c.pool, "p");
+    config_release(&c);
+    /* A flag is meant for this server: the engine refuses it by name. */
+    assert_int_equal(load(&c, (char *[]){"widerowd", "--data", dir, "--pool", "q", NULL}, env), 0);
+    assert_string_equal(c.pool, "q");
+    config_release(&c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_options_of_another_engine, setup, teardown),
         cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flags, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_wins, setup, teardown),

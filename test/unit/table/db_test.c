@@ -1,7 +1,7 @@
 /* The database from inside: what survives a reopening, and what the sweeper removes. */
 #include "table/db.h"
 
-#include "table/catalog.h"
+#include "table/catalog_own.h"
 #include "table/hold.h"
 #include "table/key.h"
 #include "table/sweep.h"
@@ -257,8 +257,7 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
 
     for (int i = 0; i < 2; i++) {
         columns[i] = (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = i + 1}};
-        changes[i] =
-            (struct wr_row_change){.type = WR_PUT, .row = {{&columns[i], 1}, &cell, 1}};
+        changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {{&columns[i], 1}, &cell, 1}};
     }
     create(b, "t", -1);
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
@@ -352,14 +351,72 @@ static void closing_waits_for_requests(void **state)
     bed_open(b);
 }
 
+/* Stores a description of a version that is to come under that name. */
+static void store_newer(struct bed *b, const char *name)
+{
+    struct ctx c;
+    struct edit edit = {EDIT_PUT, BYTES_NONE, BYTES_LIT("\143 what is to come")};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+
+    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
+    edit.key = catalog_table_key(&c.arena, BYTES_LIT("test"), bytes_str(name));
+    assert_int_equal(wait_apply(&c, b->db->engine, &batch), E_OK);
+    ctx_release(&c);
+}
+
+static int describe(struct bed *b, const char *name)
+{
+    return run(b, &(struct wr_request){.op = WR_OP_DESCRIBE_TABLE,
+                                       .describe_table.table = bytes_str(name)});
+}
+
+/* It alone is refused, by name, and left as it is; the others are served. */
+static void a_table_of_a_newer_program_is_refused_alone(void **state)
+{
+    struct bed *b = *state;
+    struct wr_request list = {.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("test")};
+    struct wr_key_schema key = {.name = BYTES_LIT("pk"), .type = WR_BIGINT};
+    struct wr_request again = {
+        .op = WR_OP_CREATE_TABLE,
+        .create_table = {.table = BYTES_LIT("newer"),
+                         .key = &key,
+                         .key_count = 1,
+                         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS,
+                                     .ttl_s = -1,
+                                     .max_versions = 1}}};
+    struct wr_reply *reply;
+
+    create(b, "known", -1);
+    create(b, "newer", -1);
+    store_newer(b, "newer");
+    for (int i = 0; i < 2; i++) {
+        wr_close(b->db);
+        bed_open(b);
+        assert_int_equal(describe(b, "known"), 0);
+        assert_int_equal(describe(b, "newer"), E_FORMAT);
+        assert_int_equal(run(b, &again), E_FORMAT);
+        assert_int_equal(run(b, &(struct wr_request){.op = WR_OP_DELETE_TABLE,
+                                                     .delete_table.table = BYTES_LIT("newer")}),
+                         E_FORMAT);
+        reply = wr_exec(b->db, &list);
+        assert_int_equal(reply->table_list.count, 2);
+        wr_reply_free(reply);
+    }
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
     const struct CMUnitTest tests[] = {
-        TEST(tables_survive_and_ids_are_new),   TEST(numbers_rise_although_the_clock_goes_back),
-        TEST(replaced_wide_rows_leave_nothing), TEST(dropped_tables_leave_nothing),
-        TEST(expired_rows_are_removed),         TEST(the_sweep_goes_on_where_it_was),
-        TEST(closing_waits_for_requests),       TEST(a_put_by_an_older_description_leaves_nothing),
+        TEST(a_table_of_a_newer_program_is_refused_alone),
+        TEST(tables_survive_and_ids_are_new),
+        TEST(numbers_rise_although_the_clock_goes_back),
+        TEST(replaced_wide_rows_leave_nothing),
+        TEST(dropped_tables_leave_nothing),
+        TEST(expired_rows_are_removed),
+        TEST(the_sweep_goes_on_where_it_was),
+        TEST(closing_waits_for_requests),
+        TEST(a_put_by_an_older_description_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

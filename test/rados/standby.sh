@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# A server that nobody uses leaves alone what others use: partitions that are busy through another server are not merged, and
+# what others have stored counts, whoever measured it when; what all leave idle is merged.
+#
+#   BUILD=build            the build folder to test
+#   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data WIDEROW_NAMESPACE=standby-$$
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+
+# Idle is below a tenth of ten units a second, for two seconds. No merge of what holds more than a quarter of 80,000 bytes.
+start() { serve "$1" --engine rados --admin off --set partition_idle_s=2 --set partition_read_cu_max=10 --set partition_write_cu_max=10 \
+    --set partition_hot_s=86400 --set partition_bytes_max=80000; }
+widerow() { # widerow SERVER ARGUMENT…
+    local url=${urls[$1]}
+    shift
+    "$BUILD/widerow" "$@" --endpoint "$url"
+}
+count() { widerow "$1" partitions "$2" | awk '/^the table/ { print n } !/^from/ { n++ }' | head -n 1; } # SERVER TABLE
+are() { [ "$(count "$1" "$2")" = "$3" ] || { echo "$(count "$1" "$2") partitions"; false; }; }
+come_to() { # SERVER TABLE N: within half a minute
+    for _ in $(seq 60); do are "$1" "$2" "$3" >/dev/null && return 0; sleep 0.5; done
+    are "$1" "$2" "$3"
+}
+
+rows() { # FROM TO STEP BYTES
+    seq "$1" "$3" "$2" | awk -v n="$4" 'BEGIN { print "k,v" } { printf "%d,%0*d\n", $1, n, $1 }'
+}
+start a
+widerow a create busy --key k:integer --splits 100,200,300 >/dev/null
+widerow a create stored --key k:integer --splits 100 >/dev/null
+widerow a create idle --key k:integer --splits 100,200,300 >/dev/null
+check "eight partitions" test "$(count a busy) $(count a stored)" = "4 2"
+rows 50 350 100 10 >"$work/rows.csv"
+while :; do # some units a second to each partition, through this server
+    widerow a import "$work/rows.csv" --table busy --quiet >/dev/null 2>&1
+    widerow a import "$work/rows.csv" --table busy --quiet >/dev/null 2>&1
+    sleep 0.2
+done &
+load=$!
+rows 0 199 4 1000 >"$work/stored.csv" # 25,000 bytes in each partition
+start b
+sleep 1 # b has measured: nothing is there
+widerow a import "$work/stored.csv" --table stored --quiet >/dev/null 2>&1
+check "what all leave idle is merged" come_to b idle 1
+sleep 6
+check "what is busy elsewhere is not" are b busy 4
+check "nor what others have filled" are b stored 2
+kill $load
+wait $load 2>/dev/null
+check "when that ends it is" come_to a busy 1
+counts standby
