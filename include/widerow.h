@@ -744,6 +744,7 @@ struct wr_request {
     struct wr_bytes instance; /* the instance the tables belong to */
     int64_t deadline_ms; /* monotonic clock, milliseconds; 0: none. Past it the answer is WR_E_BUSY,
                             unless something may have been written already */
+    uint64_t client;     /* who asks: long requests of different clients take turns. Any number */
     union {
 #define X(name, member, type, reply, reply_type) type member;
         WR_OP_MAP(X)
@@ -791,6 +792,7 @@ enum wr_error {
 struct wr_reply {
     int code;            /* enum wr_error; 0 is success */
     const char *message; /* never NULL; "" on success */
+    size_t memory;       /* bytes that the reply holds, about */
     enum wr_op op;
     union {
         char none;
@@ -879,6 +881,13 @@ WR_API void wr_submit(struct wr_db *db, const struct wr_request *request, wr_don
 
 /* The same, waiting for the answer. Never NULL. */
 WR_API struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request);
+
+/* Work that is too long for a thread on which others wait: run(arg) is called on one of the
+ * database's threads for long requests, in turn with those of other clients (wr_request.client), at
+ * a low priority. Requests that are long get there by themselves. wr_is_worker(): the calling
+ * thread is such a one. */
+WR_API void wr_work(struct wr_db *db, uint64_t client, void (*run)(void *arg), void *arg);
+WR_API bool wr_is_worker(void);
 
 /* What the body of a request and the memory it takes may come to, in bytes: the settings
  * body_bytes_max and request_memory_max, and more while a table allows larger cells. */

@@ -12,6 +12,7 @@ void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_
     part->arena.cap = whole->arena.cap;
     part->arena.meter = whole->arena.meter;
     part->deadline_ms = whole->deadline_ms;
+    part->turn = whole->turn;
 }
 
 int ctx_fail_part(struct ctx *whole, const struct ctx *part)

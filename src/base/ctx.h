@@ -10,8 +10,11 @@
 #include "base/err.h"
 #include "base/log.h"
 
+struct turn;
+
 struct ctx {
     struct arena arena;
+    struct turn *turn; /* of a request (turn.h); NULL: the thread is its own */
     struct clock *clock;
     struct log *log;     /* may be NULL */
     int64_t deadline_ms; /* monotonic; 0: none */
@@ -25,8 +28,8 @@ struct ctx {
 void ctx_init(struct ctx *c, struct clock *clock, struct log *log, void *first, size_t first_size);
 void ctx_release(struct ctx *c);
 
-/* A context for a part of a request: memory of its own that counts as the request's does, and its
- * deadline. Released before `whole` is. */
+/* A context for a part of a request: memory of its own that counts as the request's does, its
+ * deadline and turn. Released before `whole` is. */
 void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_t first_size);
 
 /* What went wrong in the part goes on to the whole, with its place; returns the whole's code. */

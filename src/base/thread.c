@@ -1,8 +1,10 @@
 #include "base/thread.h"
 
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#define BACKGROUND_NICE 10
 #define TURN_NS 100000 /* the shortest that Linux has; its own choice is some milliseconds */
 
 bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), void *arg)
@@ -33,6 +35,12 @@ void thread_prompt(void)
     attr.runtime = TURN_NS;
     (void)syscall(SYS_sched_setattr, 0, &attr, 0);
 #endif
+}
+
+/* On Linux the priority of a process is that of one thread. */
+void thread_background(void)
+{
+    (void)setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), BACKGROUND_NICE);
 }
 
 void thread_cond_init(pthread_cond_t *cond)

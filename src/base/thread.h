@@ -16,6 +16,10 @@ bool thread_start(pthread_t *out, const char *name, void *(*run)(void *arg), voi
  * it. */
 void thread_prompt(void);
 
+/* The calling thread gives way to others that want the processor: it gets about a tenth of what one
+ * of them gets, and all of it while nobody else wants any. */
+void thread_background(void);
+
 /* A condition whose timed waits count in the monotonic clock, which nobody sets. */
 void thread_cond_init(pthread_cond_t *cond);
 

@@ -5,7 +5,9 @@
  *   - op_done, on any thread: keeps the reply, wakes the loop thread
  *   - op_finish, on the loop thread: encodes the reply, signs, answers
  *
- * so neither the committer's thread nor an engine's ever encodes or signs. If the client has gone
+ * so neither the committer's thread nor an engine's ever encodes or signs. What is large, a body or
+ * a reply, and what is compressed would hold the loop for milliseconds: that is decoded and encoded
+ * on a worker (wr_work). If the client has gone
  * meanwhile, op_finish never comes; what the op holds is let go by a hook of the arena.
  *
  * Checks are made in this order, and the first that fails is what the client hears. From the
@@ -28,6 +30,11 @@
 #define API_VERSION "2015-12-31"
 #define DATE_SKEW_S (15 * 60)
 #define COMPRESS_BYTES_MIN 1024 /* smaller answers are not worth it */
+/* What a loop thread takes of a body to decode or a reply to encode, and of one to compress: some
+ * tenths of a millisecond. */
+#define LOOP_BYTES (64 << 10)
+#define COMPRESS_BYTES (16 << 10)
+
 /* A request is under way until its answer is handed over, or it goes without one. A client that is
  * slow to take its answer does not count: nothing waits behind it. */
 void op_leave(struct op *op)
@@ -285,7 +292,7 @@ static int op_identify(struct op *op)
     return E_OK;
 }
 
-/* For the transport: all connections of one access key are one client's. */
+/* For the transport and for turns: all connections of one access key are one client's. */
 static uint64_t op_client(const struct op *op)
 {
     uint64_t hash = 0xcbf29ce484222325;
@@ -510,12 +517,29 @@ static void op_finish(void *arg, struct http_request *r)
     op_answer(op, ots_answer_code(&op->request, reply.code), body);
 }
 
+static void op_finish_there(void *arg)
+{
+    struct op *op = arg;
+
+    op_finish(op, op->r);
+}
+
+static bool is_long_answer(const struct op *op)
+{
+    return op->reply->memory + op->r->ctx.arena.used > (op->compress ? COMPRESS_BYTES : LOOP_BYTES);
+}
+
 static void op_done(void *arg, struct wr_reply *reply)
 {
     struct op *op = arg;
 
     op->reply = reply;
-    http_resume(op->r, op_finish, op);
+    if (wr_is_worker())
+        op_finish(op, op->r);
+    else if (is_long_answer(op))
+        wr_work(op->door->db, op->request.client, op_finish_there, op);
+    else
+        http_resume(op->r, op_finish, op);
 }
 
 static int op_decode(struct op *op)
@@ -527,7 +551,8 @@ static int op_decode(struct op *op)
     TRY(op_unless_stale(op, grants_check(&op->r->ctx, &op->cred->grants, &op->request)));
     ots_stream_rows(&op->r->ctx, &op->request);
     op->request.instance = bytes_str(op->cred->instance);
-    op->request.deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
+    op->request.client = op_client(op);
+    op->request.deadline_ms = op->deadline_ms;
     return E_OK;
 }
 
@@ -576,15 +601,12 @@ void op_on_head(void *arg, struct http_request *r)
         cell_put(op);
 }
 
-void op_on_request(void *arg, struct http_request *r)
+/* The body is here and the client may ask. */
+static void op_serve(void *arg)
 {
-    struct op *op = r->user ? r->user : op_new(arg, r);
+    struct op *op = arg;
 
-    if (r->fault ? op_fault(op) : !r->user && op_admit(op))
-        op_refuse(op);
-    else if (op->route == OTS_ROUTE_GET_CELL)
-        cell_get(op);
-    else if (check_digest(op))
+    if (check_digest(op))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_EMPTY)
         op_answer(op, E_OK, bytes_of("", 0));
@@ -594,4 +616,26 @@ void op_on_request(void *arg, struct http_request *r)
         op_refuse(op);
     else
         wr_submit(op->door->db, &op->request, op_done, op);
+}
+
+/* Its digest, inflating and decoding take milliseconds. */
+static bool is_long_body(const struct op *op)
+{
+    return op->r->body.len > LOOP_BYTES ||
+           http_header(op->r, "x-ots-request-compress-type").ptr != NULL;
+}
+
+void op_on_request(void *arg, struct http_request *r)
+{
+    struct op *op = r->user ? r->user : op_new(arg, r);
+
+    op->deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
+    if (r->fault ? op_fault(op) : !r->user && op_admit(op))
+        op_refuse(op);
+    else if (op->route == OTS_ROUTE_GET_CELL)
+        cell_get(op);
+    else if (is_long_body(op))
+        wr_work(op->door->db, op_client(op), op_serve, op);
+    else
+        op_serve(op);
 }

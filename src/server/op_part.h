@@ -17,8 +17,9 @@ struct op {
     const struct credential *cred; /* NULL: not known */
     const struct sign_key *answer_key;
     struct sign_v4_key v4;
-    bool compress; /* the client understands a compressed answer */
-    bool counted;  /* in door->requests */
+    bool compress;       /* the client understands a compressed answer */
+    bool counted;        /* in door->requests */
+    int64_t deadline_ms; /* monotonic; for the database */
     struct wr_request request;
     struct wr_reply *reply;
     char id[UUID_TEXT + 1];

@@ -1,5 +1,43 @@
 #include "table/call.h"
 
+static void call_go_on(struct pool_job *job)
+{
+    struct call *call = PORT_CONTAINER(job, struct call, job);
+
+    turn_begin(&call->turn, &call->c);
+    call->go_on(call->op);
+}
+
+bool call_enter(struct call *call, bool urgent)
+{
+    turn_begin(&call->turn, &call->c);
+    if (call->cost != COST_MUCH || pool_here())
+        return false;
+    pool_submit(call->turn.pool, call->turn.client, &call->job, urgent);
+    return true;
+}
+
+bool call_turn_over(const struct call *call)
+{
+    return turn_over(&call->turn, clock_mono_us(call->c.clock));
+}
+
+void call_charge(const struct call *call)
+{
+    int64_t now_us;
+
+    if (call->cost == COST_LITTLE || pool_here())
+        return;
+    now_us = clock_mono_us(call->c.clock);
+    pool_charge(call->turn.pool, call->turn.client, now_us - call->turn.start_us, now_us);
+}
+
+void call_yield(struct call *call)
+{
+    call_charge(call);
+    pool_submit(call->turn.pool, call->turn.client, &call->job, false);
+}
+
 struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
 {
     struct call *call = mem_alloc(sizeof(*call));
@@ -15,6 +53,11 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->done = done;
     call->arg = arg;
     call->now_ms = clock_watch_ms(db);
+    call->cost = cost_of(req);
+    call->turn = (struct turn){.pool = db->pool, .client = req->client};
+    call->c.turn = &call->turn;
+    turn_begin(&call->turn, &call->c);
+    call->job.run = call_go_on;
     atomic_fetch_add(&db->requests, 1);
     return call;
 }
@@ -23,6 +66,7 @@ void call_finish(struct call *call)
 {
     struct wr_db *db = call->db;
 
+    call->reply.memory = call->c.arena.used;
     if (call->c.code) {
         call->reply.code = call->c.code;
         call->reply.message = call->c.text;

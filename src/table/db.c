@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #define VERSION "0.1.0"
+#define WORKERS_MAX 16
 
 /* widerow.h lists the codes for callers, err.def says what they mean: they must be the same
  * numbers. */
@@ -178,6 +179,14 @@ static int open_tally(struct ctx *c, struct wr_db *db)
     return E_OK;
 }
 
+/* As many as there are processors, but two at least, so that no client can have them all. */
+static int worker_count(void)
+{
+    long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+    return n < 2 ? 2 : n > WORKERS_MAX ? WORKERS_MAX : (int)n;
+}
+
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     struct engine_option *engine_options =
@@ -208,6 +217,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");
+    db->pool = pool_start("wr-worker", worker_count());
+    if (!db->pool)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for long requests.");
     db->streams = streams_start();
     if (!db->streams)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for streams.");
@@ -286,7 +298,8 @@ void wr_close(struct wr_db *db)
     balancer_stop(db->balancer);
 
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
-        usleep(1000);          /* at the end of a process's life a short nap does no harm */
+        usleep(1000); /* at the end of a process's life a short nap does no harm */
+    pool_stop(db->pool);
     catalog_stop(db->catalog); /* no more jobs of its news */
     sweeper_stop(db->sweeper);
     size_watch_stop(db->sizes); /* jobs ask it */
@@ -393,19 +406,16 @@ static int check_transaction(struct call *call)
                                  : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
 }
 
-void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
+/* Runs it; where that is. */
+static void call_run(void *arg)
 {
-    struct call *call;
+    struct call *call = arg;
 
-    if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
-        cell_stage(db, request, done, arg))
-        return;
-    call = call_new(db, request, done, arg);
-    if (check_transaction(call)) {
+    if (check_transaction(call) || call_check_deadline(call)) {
         call_finish(call);
         return;
     }
-    switch (request->op) {
+    switch (call->req->op) {
     case WR_OP_GET_ROW:
     case WR_OP_BATCH_GET_ROW:
         read_exec(call);
@@ -450,6 +460,61 @@ void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *d
     }
     fail_code(&call->c, E_UNSUPPORTED);
     call_finish(call);
+}
+
+/* Whether it begins on a worker instead of here. */
+static bool call_begins_there(const struct call *call)
+{
+    const struct turn *t = &call->turn;
+
+    if (call->cost == COST_LITTLE || pool_here())
+        return false;
+    return call->cost == COST_MUCH || !pool_has_credit(t->pool, t->client, t->start_us);
+}
+
+void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
+{
+    struct call *call;
+
+    if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
+        cell_stage(db, request, done, arg))
+        return;
+    call = call_new(db, request, done, arg);
+    call->go_on = call_run;
+    call->op = call;
+    if (call_begins_there(call))
+        pool_submit(db->pool, request->client, &call->job, false);
+    else
+        call_run(call);
+}
+
+/* What a front has to do there. */
+struct work {
+    struct pool_job job;
+    void (*run)(void *arg);
+    void *arg;
+};
+
+static void work_run(struct pool_job *job)
+{
+    struct work *w = PORT_CONTAINER(job, struct work, job);
+    struct work copy = *w;
+
+    mem_free(w);
+    copy.run(copy.arg);
+}
+
+void wr_work(struct wr_db *db, uint64_t client, void (*run)(void *arg), void *arg)
+{
+    struct work *w = mem_alloc(sizeof(*w));
+
+    *w = (struct work){{.run = work_run}, run, arg};
+    pool_submit(db->pool, client, &w->job, false);
+}
+
+bool wr_is_worker(void)
+{
+    return pool_here();
 }
 
 struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request)

@@ -15,6 +15,7 @@
 
 #include <stdatomic.h>
 
+struct pool;
 struct rekeyer;
 struct router;
 struct balancer;
@@ -41,6 +42,7 @@ struct wr_db {
     struct db_clock stamps;
     struct clock_watch watch;
     struct sweeper *sweeper;
+    struct pool *pool; /* workers for requests that are more than a loop should do */
     struct streams *streams;
     struct uploads *uploads;
     struct rekeyer *rekeyer;

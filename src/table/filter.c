@@ -11,13 +11,16 @@
  *    version gives a value.
  *
  * A client chooses both the expression and the text, so one can be made that takes years. PCRE2
- * bounds the steps from one starting place in the text only; therefore a long text is searched in
- * windows of starting places, and the clock is read between windows and between texts. */
+ * bounds the steps from one starting place in the text only, and what it runs over in one step not
+ * at all (".*?.*+x" looks at the rest of the text in each). Therefore expressions are compiled with
+ * callouts: the matcher comes by here before each item of the expression, and now and then the
+ * clock is read. Between two callouts it runs through the text once at most. */
 #define PCRE2_CODE_UNIT_WIDTH 8
 
 #include "table/filter.h"
 
 #include "base/limit.h"
+#include "base/turn.h"
 #include "table/name.h"
 #include "table/value.h"
 
@@ -27,11 +30,15 @@
 #include <pcre2.h>
 #include <stdlib.h>
 
-#define REGEX_STEPS_MAX 50000   /* of the matcher, from one starting place */
-#define REGEX_HEAP_KIB_MAX 4096 /* for backtracking, in one text */
-#define REGEX_WINDOW_MIN 1024   /* starting places */
-#define REGEX_WINDOWS_MAX 128   /* in one text; each may look through all that is left of it */
-#define REGEX_TIME_US_MAX 1000000
+#define REGEX_STEPS_MAX 50000          /* of the matcher, from one starting place */
+#define REGEX_HEAP_KIB_MAX 4096        /* for backtracking, in one text */
+#define REGEX_CODE_BYTES_MAX (4 << 20) /* of one filter's compiled expressions */
+#define REGEX_LOOK_BYTES (1 << 20)     /* of text that may go by before the clock is read */
+#define REGEX_LOOK_MAX 256             /* callouts at most before that */
+/* Time for all expressions of one request, however many rows, tables and filters it has. Conditions
+ * are matched under a row lock, for which others wait. */
+#define REGEX_READ_US_MAX 1000000
+#define REGEX_CONDITION_US_MAX 250000
 #define REAL_TEXT_MAX 400 /* longer than any DOUBLE that somebody wrote out */
 
 /* One compiled expression and all PCRE2 needs to run it. */
@@ -49,7 +56,10 @@ struct filter_state {
     const struct wr_page_filter *page; /* NULL: none */
     bool has_regex;
     bool timed_out;
-    int64_t regex_us; /* time spent so far */
+    size_t code_bytes; /* of compiled expressions */
+    int64_t own_us;
+    int64_t *spent_us; /* the request's, or own_us where there is none */
+    int64_t us_max;
 };
 
 struct filter {
@@ -87,12 +97,13 @@ static void regex_release(void *arg)
 }
 
 /* NEVER_UTF keeps a pattern from switching on a mode that would read texts as checked UTF-8. */
-static int regex_compile(struct ctx *c, bytes pattern, struct regex **out)
+static int regex_compile(struct ctx *c, struct filter_state *state, bytes pattern,
+                         struct regex **out)
 {
     struct regex *x = ARENA_NEW(&c->arena, struct regex);
     pcre2_compile_context *compile;
     uint32_t groups;
-    size_t offset;
+    size_t offset, size;
     int error;
 
     arena_on_release(&c->arena, regex_release, x);
@@ -103,8 +114,8 @@ static int regex_compile(struct ctx *c, bytes pattern, struct regex **out)
     pcre2_set_heap_limit(x->limits, REGEX_HEAP_KIB_MAX);
     compile = pcre2_compile_context_create(x->general);
     x->code = pcre2_compile(pattern.ptr, pattern.len,
-                            PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_USE_OFFSET_LIMIT, &error,
-                            &offset, compile);
+                            PCRE2_NEVER_UTF | PCRE2_NEVER_UCP | PCRE2_AUTO_CALLOUT, &error, &offset,
+                            compile);
     pcre2_compile_context_free(compile);
     if (!x->code) {
         PCRE2_UCHAR text[160] = "";
@@ -112,6 +123,12 @@ static int regex_compile(struct ctx *c, bytes pattern, struct regex **out)
         pcre2_get_error_message(error, text, sizeof(text));
         return fail(c, E_PARAMETER, "Invalid regex at offset %zu: %s.", offset, (const char *)text);
     }
+    /* A few characters can stand for 64 KiB of code. */
+    pcre2_pattern_info(x->code, PCRE2_INFO_SIZE, &size);
+    c->arena.used += size;
+    state->code_bytes += size;
+    if (state->code_bytes > REGEX_CODE_BYTES_MAX || (c->arena.cap && c->arena.used > c->arena.cap))
+        return fail_code(c, E_MEMORY);
     x->match = pcre2_match_data_create_from_pattern(x->code, x->general);
     pcre2_pattern_info(x->code, PCRE2_INFO_CAPTURECOUNT, &groups);
     x->group = groups > 0;
@@ -172,7 +189,7 @@ static int compile_column(struct ctx *c, const struct limits *limits, struct fil
         return 0;
     TRY(check_regex(c, limits, f));
     out->state->has_regex = true;
-    return regex_compile(c, f->regex, &out->regex);
+    return regex_compile(c, out->state, f->regex, &out->regex);
 }
 
 static int compile_page(struct ctx *c, enum filter_use use, bool in_ands, struct filter *out)
@@ -247,6 +264,8 @@ int filter_compile(struct ctx *c, const struct limits *limits, const struct wr_f
     root = ARENA_NEW(&c->arena, struct filter);
     root->source = f;
     root->state = ARENA_NEW(&c->arena, struct filter_state);
+    root->state->spent_us = c->turn ? &c->turn->matched_us : &root->state->own_us;
+    root->state->us_max = use == FILTER_READ ? REGEX_READ_US_MAX : REGEX_CONDITION_US_MAX;
     TRY(compile_node(c, limits, use, true, root));
     *out = root;
     return 0;
@@ -254,29 +273,56 @@ int filter_compile(struct ctx *c, const struct limits *limits, const struct wr_f
 
 /* ---- extracting values by regular expression */
 
+/* One search, as its callouts see it. */
+struct watch {
+    struct ctx *c;
+    const struct filter *f;
+    int64_t start_us;
+    uint32_t looked, look_max; /* callouts since the clock was read, and when it is read */
+};
+
+/* Else what went wrong is recorded in c. */
+static bool in_time(struct watch *w)
+{
+    struct filter_state *state = w->f->state;
+    int64_t now_us = clock_mono_us(w->c->clock);
+
+    state->timed_out |= turn_check_deadline(w->c, now_us) != E_OK ||
+                        *state->spent_us + now_us - w->start_us > state->us_max;
+    if (state->timed_out)
+        fail(w->c, E_PARAMETER, "The regex of column '%.*s' takes too long.",
+             BYTES_FMT(w->f->source->column.column));
+    return !state->timed_out;
+}
+
+/* Called by PCRE2 before each item of the expression. Anything but 0 ends the search. */
+static int regex_watch(pcre2_callout_block *block, void *arg)
+{
+    struct watch *w = arg;
+
+    (void)block;
+    if (++w->looked < w->look_max)
+        return 0;
+    w->looked = 0;
+    return in_time(w) ? 0 : PCRE2_ERROR_CALLOUT;
+}
+
 /* Searches the text; true if it matched. What is past a limit counts as not matched. */
 static bool regex_search(struct ctx *c, const struct filter *f, bytes text)
 {
     const struct regex *x = f->regex;
-    size_t window = text.len / REGEX_WINDOWS_MAX, at = 0;
-    int64_t start_us = clock_mono_us(c->clock);
-    int result = PCRE2_ERROR_NOMATCH;
+    size_t look = REGEX_LOOK_BYTES / (text.len + 1) + 1;
+    struct watch w = {.c = c,
+                      .f = f,
+                      .start_us = clock_mono_us(c->clock),
+                      .look_max = look < REGEX_LOOK_MAX ? (uint32_t)look : REGEX_LOOK_MAX};
+    int result;
 
-    if (window < REGEX_WINDOW_MIN)
-        window = REGEX_WINDOW_MIN;
-    for (; at <= text.len && result == PCRE2_ERROR_NOMATCH; at += window) {
-        int64_t spent_us = f->state->regex_us + clock_mono_us(c->clock) - start_us;
-
-        if (PORT_UNLIKELY(spent_us > REGEX_TIME_US_MAX)) {
-            f->state->timed_out = true;
-            fail(c, E_PARAMETER, "The regex of column '%.*s' takes too long.",
-                 BYTES_FMT(f->source->column.column));
-            break;
-        }
-        pcre2_set_offset_limit(x->limits, at + window - 1);
-        result = pcre2_match(x->code, text.ptr, text.len, at, 0, x->match, x->limits);
-    }
-    f->state->regex_us += clock_mono_us(c->clock) - start_us;
+    if (!in_time(&w))
+        return false;
+    pcre2_set_callout(x->limits, regex_watch, &w);
+    result = pcre2_match(x->code, text.ptr, text.len, 0, 0, x->match, x->limits);
+    *f->state->spent_us += clock_mono_us(c->clock) - w.start_us;
     return result >= 0;
 }
 

@@ -29,9 +29,9 @@ int filter_compile(struct ctx *c, const struct limits *limits, const struct wr_f
  * than the filter's value never matches and is not "missing".
  *
  * A text on which a regular expression would try too many ways counts as one that it does not
- * match. All expressions of one compiled filter may take a second of time altogether. Past it every
- * match is false, and E_PARAMETER is recorded in c: after matching, look at c->code if
- * filter_has_regex(). */
+ * match. All expressions of one request may take a second of time altogether, those of its
+ * conditions a quarter of one. Past it, or past the deadline of c, every match is false, and
+ * E_PARAMETER or E_BUSY is recorded in c: after matching, look at c->code if filter_has_regex(). */
 bool filter_match(struct ctx *c, const struct filter *f, const struct wr_key *key,
                   const struct wr_cell *cells, size_t cell_count);
 bool filter_has_regex(const struct filter *f);

@@ -197,6 +197,23 @@ static void scan_done(struct scan *s)
     l->done(l);
 }
 
+static void go_on(struct pool_job *job)
+{
+    struct load *l = PORT_CONTAINER(job, struct load, job);
+
+    turn_begin(l->c->turn, l->c);
+    l->done(l);
+}
+
+/* Between two pages or chunks: E_LATER when others have their turn first. What was asked for has
+ * been taken. */
+static int load_step(struct load *l)
+{
+    l->job.run = go_on;
+    l->state = LOAD_DONE;
+    return turn_step(l->c, &l->job, l->urgent);
+}
+
 static bytes head_key(struct load *l)
 {
     struct buf key;
@@ -508,6 +525,8 @@ static int load_whole(struct load *l)
         if (!l->whole_bytes)
             TRY(whole_begin(l));
         while (l->whole_number < big_chunk_count(&l->whole)) {
+            if (l->whole_number)
+                TRY(load_step(l));
             TRY(ask_chunk(l));
             TRY(take_chunk(l));
         }
@@ -528,6 +547,8 @@ static int load_steps(struct load *l)
             continue;
         if (!l->row.wide || l->range_at >= l->column_count)
             break;
+        if (l->state == LOAD_CELLS)
+            TRY(load_step(l));
         TRY(wants_hold(l) ? ask_hold(l) : ask_cells(l));
     }
     return l->whole_versions ? load_whole(l) : E_OK;

@@ -6,11 +6,13 @@
  * cannot keep it from its end, it then asks them to wait (row.held), at most ROW_HOLD_MS for each.
  *
  * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
- * calling load_run() again gives the answer. It uses the arena of the context it was begun with,
+ * calling load_run() again gives the answer; `done` may come from a worker, because the load took
+ * long (base/turn.h). It uses the arena of the context it was begun with,
  * from one thread at a time. */
 #ifndef TABLE_LOAD_H
 #define TABLE_LOAD_H
 
+#include "base/turn.h"
 #include "engine/engine.h"
 #include "table/big.h"
 #include "table/catalog.h"
@@ -37,6 +39,7 @@ struct load {
     enum engine_view view;
     struct snapshot *snapshot; /* the caller's; NULL: the load takes one if the row is wide */
     bool early;                /* the caller minds get.rests_on */
+    bool urgent;               /* it holds a row lock */
     void (*done)(struct load *l);
 
     /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL:
@@ -57,6 +60,7 @@ struct load {
     bytes next; /* the last column read, if bytes_max cut the row; else ptr NULL */
 
     /* Progress. */
+    struct pool_job job; /* goes on, when a turn was over */
     int state;
     struct snapshot *own;      /* what `snapshot` is then */
     bool again;                /* it was revoked once, and the load begun again */

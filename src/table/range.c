@@ -29,6 +29,7 @@
 #include "table/visible.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
+#define STEP_ROWS 16
 #define TELL_ROWS 32 /* that the heat map is told of as if they were at the place of the first */
 
 struct range_op {
@@ -48,11 +49,13 @@ struct range_op {
     int visit_code;
     bool visit_full;
     bool visit_again; /* the walk begins once more */
+    bool visit_left;  /* for a merge, which can give way while it loads a wide row */
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
     size_t wide_bytes;    /* of wide rows that are kept, in memory of their own */
     size_t scanned;       /* rows */
+    size_t stepped;       /* of them, when the walk last asked whether it may go on */
     size_t scanned_bytes; /* as capacity counts them */
 
     struct merge merge;
@@ -79,16 +82,22 @@ struct range_op {
     struct buf told_key; /* direct: where told_cols lies */
 };
 
-static void walk(struct range_op *op);
+static void walk(void *arg);
+
+static void wake(struct range_op *op)
+{
+    if (!call_enter(op->call, false))
+        walk(op);
+}
 
 static void merge_done(struct merge *m)
 {
-    walk(PORT_CONTAINER(m, struct range_op, merge));
+    wake(PORT_CONTAINER(m, struct range_op, merge));
 }
 
 static void load_done(struct load *l)
 {
-    walk(PORT_CONTAINER(l, struct range_op, load));
+    wake(PORT_CONTAINER(l, struct range_op, load));
 }
 
 /* ---- partitions ---- */
@@ -211,6 +220,8 @@ static void row_memory_open(struct range_op *op)
     op->row_c = &op->own_row_c;
     op->row_memory = arena_alloc(&c->arena, ROW_BYTES);
     ctx_init_part(op->row_c, c, op->row_memory, ROW_BYTES);
+    if (op->direct) /* a visit has no end in between at which it could go on */
+        op->row_c->turn = NULL;
 }
 
 /* The next row begins at the same place. */
@@ -307,6 +318,10 @@ static int load_start(struct range_op *op, bytes head_key, const struct row *hea
 {
     if (op->direct && !op->snapshot)
         TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
+    if (op->direct && op->snapshot && !pool_here()) {
+        op->visit_left = true;
+        return E_LATER;
+    }
     op->load = (struct load){.c = wide_memory(op),
                              .table = op->table,
                              .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
@@ -406,6 +421,16 @@ static void row_forget(struct range_op *op)
     op->loading = false;
 }
 
+/* Every so many rows the walk asks whether it may go on. A row that is being loaded comes first,
+ * and so does what the merge has asked for. */
+static bool is_step(struct range_op *op)
+{
+    if (op->loading || op->merge.scanning || op->scanned - op->stepped < STEP_ROWS)
+        return false;
+    op->stepped = op->scanned;
+    return true;
+}
+
 /* Did the walk fail only because its snapshot was revoked? Then it goes on: from the beginning if
  * it has taken no row (`again`), else to the end of the page, before the next row (`cut`). */
 static bool walk_revoked(struct range_op *op, int code)
@@ -453,6 +478,8 @@ static int step(struct range_op *op, bool *full, bool *ended)
 {
     const struct kv *head;
 
+    if (is_step(op))
+        TRY(call_step(op->call));
     TRY(next_head(op, &head));
     *ended = !head;
     if (!head)
@@ -487,16 +514,38 @@ static int run(struct range_op *op, bool *full)
     return E_OK;
 }
 
+/* What is left of the range, from this key on, is walked as a merge of one stream at the moment of
+ * the visit. */
+static void leave_visit(struct range_op *op, bytes key)
+{
+    struct arena *a = &op->call->c.arena;
+    struct key_range *left = &op->merge.streams[0].range;
+
+    if (op->backward)
+        left->end = key_after(a, key);
+    else
+        left->start = arena_copy(a, key);
+    op->direct = false;
+    op->row_c->turn = op->call->c.turn;
+    op->merge.snapshot = op->snapshot;
+}
+
 static bool take_item(struct visit *v, bytes key, bytes value)
 {
     struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
     struct ctx *c = &op->call->c;
 
-    op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
+    op->visit_code = is_step(op) ? turn_check_deadline(c, clock_mono_us(c->clock)) : E_OK;
+    if (op->visit_code == E_OK)
+        op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
     if (op->visit_code == E_OK && !op->visit_full) {
         op->visit_code = take_row(op, &(struct kv){key, value});
         if (PORT_LIKELY(op->visit_code == E_OK))
             return true;
+        if (op->visit_left) {
+            leave_visit(op, key);
+            return false;
+        }
         if (op->visit_code == E_MEMORY) {
             op->visit_code = row_too_large(op, key, &op->visit_full);
         } else if (walk_revoked(op, op->visit_code)) {
@@ -521,6 +570,8 @@ static int walk_direct(struct range_op *op, bool *full)
         op->visit_again = false;
         TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
     } while (op->visit_again);
+    if (op->visit_left)
+        return run(op, full);
     *full = op->visit_full;
     return op->visit_code;
 }
@@ -534,8 +585,9 @@ static int walk_steps(struct range_op *op, bool *full)
     return run(op, full);
 }
 
-static void walk(struct range_op *op)
+static void walk(void *arg)
 {
+    struct range_op *op = arg;
     bool full = false;
 
     if (walk_steps(op, &full) != E_LATER)
@@ -569,6 +621,7 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     struct call *call = op->call;
     struct wr_range_result *r = &call->reply.range;
 
+    call_charge(call);
     row_memory_close(op);
     snapshot_release(op->snapshot);
     op->snapshot = NULL;
@@ -616,6 +669,8 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     const struct wr_table_description *d;
     int code;
 
+    call->go_on = walk;
+    call->op = op;
     TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
     TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
     TRY(catalog_find(c, call->db->catalog, call->req->instance, table, &op->table));

@@ -34,13 +34,17 @@ struct read_op {
     struct load load;
     bool loading;
     bool single;
+    size_t bytes; /* of the rows that were read */
 };
 
-static void walk(struct read_op *op);
+static void walk(void *arg);
 
 static void load_done(struct load *l)
 {
-    walk(PORT_CONTAINER(l, struct read_op, load));
+    struct read_op *op = PORT_CONTAINER(l, struct read_op, load);
+
+    if (!call_enter(op->call, false))
+        walk(op);
 }
 
 /* A token is the column to go on behind, after a version byte. */
@@ -130,24 +134,64 @@ static int row_read(struct read_op *op, struct read_row *r)
         r->result->next_token = token_make(c, op->load.next);
     r->result->consumed.read = meter_units(size);
     op->access.read_bytes = size;
+    op->bytes += size;
     return E_OK;
+}
+
+/* The answer of a batch holds no more than the cap and one row. */
+static bool is_full(const struct read_op *op)
+{
+    return !op->loading && op->bytes >= (size_t)db_limits(op->call->db)->batch_get_bytes_max;
+}
+
+/* Its client has to ask for the row again, alone or with fewer others: a code that SDKs retry by
+ * themselves would have most of them send the same batch again and again. */
+static void row_leave_out(const struct read_op *op, struct read_row *r)
+{
+    r->result->code = E_PARAMETER;
+    r->result->message =
+        arena_printf(
+            &op->call->c.arena,
+            "The rows before this one come to %zu bytes, and one BatchGetRow reads no more "
+            "than %lld: read this row in another request.",
+            op->bytes, (long long)db_limits(op->call->db)->batch_get_bytes_max)
+            .ptr;
 }
 
 static void op_finish(struct read_op *op)
 {
+    call_charge(op->call);
     for (size_t i = 0; i < op->table_count; i++)
         table_release(op->tables[i].table);
     call_finish(op->call);
 }
 
-static void walk(struct read_op *op)
+/* Begins, for a walk that goes on from wherever it was. */
+static void walk_start(struct read_op *op)
 {
+    op->call->go_on = walk;
+    op->call->op = op;
+    walk(op);
+}
+
+static void walk(void *arg)
+{
+    struct read_op *op = arg;
     struct ctx *c = &op->call->c;
 
     for (; op->at < op->row_count; op->at++) {
         struct read_row *r = &op->rows[op->at];
-        int code = row_read(op, r);
+        int code = op->at && !op->loading ? call_step(op->call) : E_OK;
 
+        if (code == E_LATER)
+            return;
+        if (code) /* it took too long: as a whole */
+            break;
+        if (is_full(op)) {
+            row_leave_out(op, r);
+            continue;
+        }
+        code = row_read(op, r);
         if (code == E_LATER)
             return;
         op->loading = false;
@@ -190,7 +234,7 @@ static int start_single(struct call *call)
     op->rows = ARENA_NEW(&c->arena, struct read_row);
     *op->rows = (struct read_row){&g->key, g->token, &call->reply.row, op->tables};
     op->row_count = 1;
-    walk(op);
+    walk_start(op);
     return E_OK;
 }
 
@@ -267,7 +311,7 @@ static int start_batch(struct call *call)
             return c->code;
         }
     call->reply.batch = (struct wr_batch_result){results, b->table_count};
-    walk(op);
+    walk_start(op);
     return E_OK;
 }
 

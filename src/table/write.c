@@ -28,6 +28,7 @@
 #include "table/write_own.h"
 
 #define GROUP_BYTES_MAX (8u << 20)
+#define STEP_ROWS 4     /* after so many the walk asks whether its turn is over */
 #define ROUNDS_MAX 1000 /* the deadline comes before */
 #define HELD_POLL_MS 10
 
@@ -260,17 +261,25 @@ void write_group_end(struct write_op *op, struct run_list *woken)
 
 /* ---- one row ---- */
 
-static void resume(struct write_op *op)
+static void resume(void *arg)
 {
+    struct write_op *op = arg;
     struct run_list woken = {0};
 
     walk(op, &woken);
     latch_run(&woken);
 }
 
+/* From wherever it was woken, with a row locked. */
+static void wake(struct write_op *op)
+{
+    if (!call_enter(op->call, true))
+        resume(op);
+}
+
 static void load_done(struct load *l)
 {
-    resume(PORT_CONTAINER(l, struct write_row, load)->op);
+    wake(PORT_CONTAINER(l, struct write_row, load)->op);
 }
 
 static void mark_done(void *arg, int code)
@@ -279,7 +288,7 @@ static void mark_done(void *arg, int code)
 
     if (code)
         fail(&r->op->call->c, code, "%s", err_info(code)->text);
-    resume(r->op);
+    wake(r->op);
 }
 
 static void choose_columns(struct load *l)
@@ -328,6 +337,7 @@ static int row_load(struct write_op *op, struct write_row *r)
                                 .cols = r->m.cols,
                                 .view = VIEW_LATEST,
                                 .early = true,
+                                .urgent = true,
                                 .done = load_done,
                                 .choose = choose_columns};
     }
@@ -452,7 +462,8 @@ static void op_again(struct write_op *op)
     op->order = NULL;
     atomic_store(&op->again, false);
     atomic_store(&op->open, 1);
-    resume(op);
+    if (!call_enter(op->call, false))
+        resume(op);
 }
 
 static void latch_woken(struct latch *l, struct run_list *woken)
@@ -460,7 +471,8 @@ static void latch_woken(struct latch *l, struct run_list *woken)
     struct write_row *r = PORT_CONTAINER(l, struct write_row, latch);
 
     r->latched = true;
-    walk(r->op, woken);
+    if (!call_enter(r->op->call, true))
+        walk(r->op, woken);
 }
 
 void write_latch_prepare(struct write_op *op, struct write_row *r)
@@ -530,6 +542,11 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             continue;
         if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
             write_group_end(op, woken);
+        if (op->at % STEP_ROWS == STEP_ROWS - 1 && !r->latched && call_turn_over(op->call)) {
+            write_group_end(op, woken); /* nobody waits for rows of one that waits itself */
+            call_yield(op->call);
+            return;
+        }
         if (!write_row_begin(op, r)) {
             r->todo = false;
             continue;
@@ -556,6 +573,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         }
     }
     write_group_end(op, woken);
+    call_charge(op->call);
     write_release(op);
 }
 
@@ -573,5 +591,7 @@ void write_start(struct write_op *op)
 {
     op->edits = (struct edits){.arena = &op->call->c.arena};
     atomic_init(&op->open, 1);
+    op->call->go_on = resume;
+    op->call->op = op;
     resume(op);
 }

@@ -242,5 +242,6 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
         op->order = NULL;
         write_group_end(op, woken);
     }
+    call_charge(op->call);
     write_release(op);
 }

@@ -8,6 +8,7 @@
 #undef fail /* ctx.h has one of another meaning */
 
 #include "base/limit.h"
+#include "base/turn.h"
 #include "table/filter.h"
 
 #include <math.h>
@@ -416,6 +417,76 @@ static void test_regex_has_a_time_limit(void **state)
     free(p);
 }
 
+/* All filters of one request share the time that its expressions may take. */
+static void test_regex_time_is_the_requests(void **state)
+{
+    struct wr_filter f = regex("c", "b(x)", WR_VARCHAR, WR_EXIST, text(""));
+    struct wr_cell cells[] = {cell("c", text("abx"), 1)};
+    struct turn turn = {.matched_us = 0};
+    struct filter *one, *other, *condition;
+    struct ctx c;
+
+    (void)state;
+    ctx_init(&c, &clock_, NULL, NULL, 0);
+    c.turn = &turn;
+    assert_int_equal(filter_compile(&c, &limits, &f, FILTER_READ, &one), 0);
+    assert_int_equal(filter_compile(&c, &limits, &f, FILTER_READ, &other), 0);
+    assert_int_equal(filter_compile(&c, &limits, &f, FILTER_CONDITION, &condition), 0);
+    assert_true(filter_match(&c, one, NULL, cells, 1));
+    turn.matched_us = 300000; /* of a second, or of a quarter of one under a row lock */
+    assert_true(filter_match(&c, other, NULL, cells, 1));
+    assert_false(filter_match(&c, condition, NULL, cells, 1));
+    assert_int_equal(c.code, E_PARAMETER);
+    ctx_clear(&c);
+    turn.matched_us = 1000001;
+    for (int i = 0; i < 2; i++) { /* and each row that is not matched any more says so */
+        assert_false(filter_match(&c, i ? one : other, NULL, cells, 1));
+        assert_int_equal(c.code, E_PARAMETER);
+        assert_string_equal(c.text, "The regex of column 'c' takes too long.");
+        ctx_clear(&c);
+    }
+    ctx_release(&c);
+}
+
+/* A single starting place that takes minutes: each step runs through the rest of the text. The
+ * deadline ends it. */
+static void test_regex_ends_with_the_deadline(void **state)
+{
+    struct wr_filter f = regex("c", "^.*?.*+[xy]", WR_VARCHAR, WR_EXIST, text(""));
+    struct wr_value long_text = {.type = WR_VARCHAR};
+    struct wr_cell cells[1];
+    struct filter *compiled;
+    struct ctx c;
+
+    (void)state;
+    ctx_init(&c, &clock_, NULL, NULL, 0);
+    long_text.bytes = bytes_of(memset(arena_alloc(&c.arena, 2 << 20), 'a', 2 << 20), 2 << 20);
+    cells[0] = cell("c", long_text, 1);
+    c.deadline_ms = clock_mono_ms(&clock_) + 30;
+    assert_int_equal(filter_compile(&c, &limits, &f, FILTER_READ, &compiled), 0);
+    assert_false(filter_match(&c, compiled, NULL, cells, 1));
+    assert_int_equal(c.code, E_BUSY);
+    ctx_release(&c);
+}
+
+/* A few characters that stand for 64 KiB of code each. */
+static void test_regex_code_is_bounded(void **state)
+{
+    struct wr_filter subs[400], f = composite(WR_AND, subs, 400);
+    struct limits many;
+    struct filter *compiled;
+    struct ctx c;
+
+    (void)state;
+    limits_init(&many, false);
+    many.filters_max = 1000;
+    for (size_t i = 0; i < 400; i++)
+        subs[i] = regex("c", "(?:(?:(?:a{1,9}b){9}c){9}d){9}", WR_VARCHAR, WR_EXIST, text(""));
+    ctx_init(&c, &clock_, NULL, NULL, 0);
+    assert_int_equal(filter_compile(&c, &many, &f, FILTER_READ, &compiled), E_MEMORY);
+    ctx_release(&c);
+}
+
 static void test_bad_regex(void **state)
 {
     char *long_pattern = malloc(258);
@@ -570,6 +641,9 @@ int main(void)
         cmocka_unit_test(test_regex_casts),
         cmocka_unit_test(test_regex_in_long_texts),
         cmocka_unit_test(test_regex_has_a_time_limit),
+        cmocka_unit_test(test_regex_time_is_the_requests),
+        cmocka_unit_test(test_regex_ends_with_the_deadline),
+        cmocka_unit_test(test_regex_code_is_bounded),
         cmocka_unit_test(test_bad_regex),
         cmocka_unit_test(test_checks_of_columns),
         cmocka_unit_test(test_checks_of_composites),

@@ -1,0 +1,205 @@
+#include "base/pool.h"
+
+#include "base/port.h"
+#include "base/thread.h"
+
+#include <assert.h>
+#include <stdatomic.h>
+
+#define CHARGE_FACTOR 5        /* a fifth of a thread's time is free */
+#define CHARGE_BURST_US 100000 /* and so much more, times the share, at once */
+
+/* The jobs of one client. A lane is in the ring if it has a job that may run. */
+struct lane {
+    struct pool_job *head, *tail;
+    int running;
+    bool in_ring;
+    struct lane *next;
+    _Atomic int64_t paid_us; /* monotonic: the time until which what it took has been paid for */
+};
+
+struct pool {
+    pthread_mutex_t lock; /* of all below but paid_us */
+    pthread_cond_t woken;
+    struct pool_job *urgent_head, *urgent_tail;
+    struct lane *ring_head, *ring_tail;
+    int running_max; /* of one client */
+    int idle;        /* threads that wait */
+    bool stop;
+    struct lane lanes[POOL_LANES];
+    int thread_count;
+    pthread_t threads[];
+};
+
+static _Thread_local bool here;
+
+bool pool_here(void)
+{
+    return here;
+}
+
+static struct lane *lane_of(struct pool *p, uint64_t client)
+{
+    return &p->lanes[client * 0x9E3779B97F4A7C15ull >> 56];
+}
+
+_Static_assert(POOL_LANES == 256, "lane_of() takes eight bits");
+
+static void list_put(struct pool_job **head, struct pool_job **tail, struct pool_job *job)
+{
+    job->next = NULL;
+    if (*head)
+        (*tail)->next = job;
+    else
+        *head = job;
+    *tail = job;
+}
+
+static struct pool_job *list_take(struct pool_job **head)
+{
+    struct pool_job *job = *head;
+
+    *head = job->next;
+    return job;
+}
+
+/* Puts a lane that may run behind all others. */
+static void ring_put(struct pool *p, struct lane *l)
+{
+    if (l->in_ring || !l->head || l->running >= p->running_max)
+        return;
+    l->in_ring = true;
+    l->next = NULL;
+    if (p->ring_head)
+        p->ring_tail->next = l;
+    else
+        p->ring_head = l;
+    p->ring_tail = l;
+}
+
+/* The next job and its lane (NULL: an urgent one); NULL: none may run. */
+static struct pool_job *next_job(struct pool *p, struct lane **lane)
+{
+    struct lane *l = p->ring_head;
+
+    *lane = NULL;
+    if (p->urgent_head)
+        return list_take(&p->urgent_head);
+    if (!l)
+        return NULL;
+    p->ring_head = l->next;
+    l->in_ring = false;
+    *lane = l;
+    l->running++;
+    assert(l->head && l->running <= p->running_max);
+    return list_take(&l->head);
+}
+
+static bool has_jobs(const struct pool *p)
+{
+    for (int i = 0; i < POOL_LANES; i++)
+        if (p->lanes[i].head || p->lanes[i].running)
+            return true;
+    return p->urgent_head != NULL;
+}
+
+static void *worker_main(void *arg)
+{
+    struct pool *p = arg;
+    struct lane *lane;
+
+    here = true;
+    thread_background();
+    pthread_mutex_lock(&p->lock);
+    for (;;) {
+        struct pool_job *job = next_job(p, &lane);
+
+        if (!job) {
+            if (p->stop && !has_jobs(p))
+                break;
+            p->idle++;
+            pthread_cond_wait(&p->woken, &p->lock);
+            p->idle--;
+            continue;
+        }
+        if (lane)
+            ring_put(p, lane); /* another thread may take its next one */
+        pthread_mutex_unlock(&p->lock);
+        job->run(job);
+        pthread_mutex_lock(&p->lock);
+        if (lane) {
+            lane->running--;
+            ring_put(p, lane);
+        }
+        if (p->stop)
+            pthread_cond_broadcast(&p->woken);
+    }
+    pthread_mutex_unlock(&p->lock);
+    return NULL;
+}
+
+struct pool *pool_start(const char *name, int threads)
+{
+    struct pool *p = mem_zalloc(sizeof(*p) + (size_t)threads * sizeof(p->threads[0]));
+
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->woken, NULL);
+    p->running_max = threads > 1 ? threads - 1 : 1;
+    while (p->thread_count < threads &&
+           thread_start(&p->threads[p->thread_count], name, worker_main, p))
+        p->thread_count++;
+    if (p->thread_count)
+        return p;
+    pool_stop(p);
+    return NULL;
+}
+
+void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent)
+{
+    struct lane *l = lane_of(p, client);
+
+    pthread_mutex_lock(&p->lock);
+    if (urgent) {
+        list_put(&p->urgent_head, &p->urgent_tail, job);
+    } else {
+        list_put(&l->head, &l->tail, job);
+        ring_put(p, l);
+    }
+    if (p->idle)
+        pthread_cond_signal(&p->woken);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_stop(struct pool *p)
+{
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    p->stop = true;
+    pthread_cond_broadcast(&p->woken);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 0; i < p->thread_count; i++)
+        pthread_join(p->threads[i], NULL);
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->woken);
+    mem_free(p);
+}
+
+/* ---- the account ---- */
+
+void pool_charge(struct pool *p, uint64_t client, int64_t us, int64_t now_us)
+{
+    struct lane *l = lane_of(p, client);
+    int64_t paid = atomic_load_explicit(&l->paid_us, memory_order_relaxed), next;
+
+    do
+        next = (paid > now_us ? paid : now_us) + us * CHARGE_FACTOR;
+    while (!atomic_compare_exchange_weak_explicit(&l->paid_us, &paid, next, memory_order_relaxed,
+                                                  memory_order_relaxed));
+}
+
+bool pool_has_credit(struct pool *p, uint64_t client, int64_t now_us)
+{
+    return atomic_load_explicit(&lane_of(p, client)->paid_us, memory_order_relaxed) <
+           now_us + CHARGE_BURST_US;
+}

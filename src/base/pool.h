@@ -1,0 +1,46 @@
+/* pool.h: worker threads for requests that would hold a loop thread for too long.
+ *
+ * Jobs queue by client (an access key, say). Clients take turns, whatever number of jobs each has;
+ * the jobs of one client run in the order in which they came. No client has all threads at once.
+ * The threads run at a low priority: while loops want the processors, workers get about a tenth of
+ * them.
+ *
+ * The pool also keeps an account of the time that a client's requests took on loop threads, so that
+ * who takes much of it is served by workers. Clients are told apart by POOL_LANES hashes: two of
+ * one hash share turns and account. All functions may be called from any thread. */
+#ifndef BASE_POOL_H
+#define BASE_POOL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define POOL_LANES 256
+
+struct pool;
+
+/* Embedded in what is to be run; it may be gone when run() returns. */
+struct pool_job {
+    void (*run)(struct pool_job *self);
+    struct pool_job *next;
+};
+
+/* `threads` (at least 1) of that name, or as many as the system gives; NULL: it gives none. */
+struct pool *pool_start(const char *name, int threads);
+
+/* `urgent`: before all other jobs, also those of other clients, for who holds a row lock. */
+void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent);
+
+/* Runs the jobs that are queued, and what these submit, and stops. NULL is allowed. */
+void pool_stop(struct pool *p);
+
+/* Whether the calling thread is a worker, of any pool. */
+bool pool_here(void);
+
+/* The client has held a loop thread for `us` microseconds, up to `now_us` (monotonic). */
+void pool_charge(struct pool *p, uint64_t client, int64_t us, int64_t now_us);
+
+/* Whether it may do so again: it has taken less than a fifth of one thread's time, or not much more
+ * for a short while. */
+bool pool_has_credit(struct pool *p, uint64_t client, int64_t now_us);
+
+#endif

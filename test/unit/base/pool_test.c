@@ -1,0 +1,148 @@
+/* Workers: clients take turns, nobody has all of them, and who takes much of the loops is told. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/pool.h"
+#include "base/port.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define A 1
+#define B 2
+
+/* Jobs write their names down in the order in which they run, and may wait for a gate. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static char ran[64];
+static int ran_count, waiting;
+static bool gate;
+
+struct step {
+    struct pool_job job;
+    char name;
+    bool waits;
+};
+
+static void step_run(struct pool_job *job)
+{
+    struct step *s = PORT_CONTAINER(job, struct step, job);
+
+    assert_true(pool_here());
+    pthread_mutex_lock(&lock);
+    if (s->waits) {
+        waiting++;
+        pthread_cond_broadcast(&moved);
+        while (!gate)
+            pthread_cond_wait(&moved, &lock);
+    }
+    ran[ran_count++] = s->name;
+    pthread_cond_broadcast(&moved);
+    pthread_mutex_unlock(&lock);
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    memset(ran, 0, sizeof(ran));
+    ran_count = waiting = 0;
+    gate = false;
+    return 0;
+}
+
+static void submit(struct pool *p, uint64_t client, struct step *s, char name, bool waits,
+                   bool urgent)
+{
+    *s = (struct step){{.run = step_run}, name, waits};
+    pool_submit(p, client, &s->job, urgent);
+}
+
+static void wait_for(const int *what, int count)
+{
+    pthread_mutex_lock(&lock);
+    while (*what < count)
+        pthread_cond_wait(&moved, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+static void open_gate(void)
+{
+    pthread_mutex_lock(&lock);
+    gate = true;
+    pthread_cond_broadcast(&moved);
+    pthread_mutex_unlock(&lock);
+}
+
+static void test_clients_take_turns(void **state)
+{
+    struct pool *p = pool_start("test", 1);
+    struct step s[8];
+
+    (void)state;
+    submit(p, A, &s[0], '0', true, false);
+    wait_for(&waiting, 1);
+    for (int i = 1; i < 5; i++)
+        submit(p, A, &s[i], 'a', false, false);
+    submit(p, B, &s[5], 'b', false, false);
+    submit(p, B, &s[6], 'b', false, false);
+    submit(p, A, &s[7], 'u', false, true);
+    open_gate();
+    pool_stop(p); /* runs what is queued */
+    assert_string_equal(ran, "0ubabaaa");
+}
+
+/* One client has more jobs than there are threads, and none of them ends. */
+static void test_no_client_has_all_threads(void **state)
+{
+    struct pool *p = pool_start("test", 3);
+    struct step s[6], other;
+
+    (void)state;
+    for (int i = 0; i < 6; i++)
+        submit(p, A, &s[i], 'a', true, false);
+    wait_for(&waiting, 2);
+    submit(p, B, &other, 'b', false, false);
+    wait_for(&ran_count, 1);
+    assert_string_equal(ran, "b");
+    assert_int_equal(waiting, 2);
+    open_gate();
+    pool_stop(p);
+    assert_string_equal(ran, "baaaaaa");
+}
+
+static void test_credit(void **state)
+{
+    struct pool *p = pool_start("test", 2);
+
+    (void)state;
+    assert_false(pool_here());
+    assert_true(pool_has_credit(p, A, 1000000));
+    pool_charge(p, A, 19000, 1000000);
+    assert_true(pool_has_credit(p, A, 1000000));
+    pool_charge(p, A, 2000, 1000000);
+    assert_false(pool_has_credit(p, A, 1000000));
+    assert_true(pool_has_credit(p, B, 1000000));
+    assert_false(pool_has_credit(p, A, 1005000));
+    assert_true(pool_has_credit(p, A, 1005001)); /* five times what it took above the 20 ms */
+    /* What was not taken is not kept. */
+    pool_charge(p, A, 20001, 900000000);
+    assert_false(pool_has_credit(p, A, 900000000));
+    pool_stop(p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_clients_take_turns, set_up),
+        cmocka_unit_test_setup(test_no_client_has_all_threads, set_up),
+        cmocka_unit_test_setup(test_credit, set_up),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
