@@ -5,11 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CLIENTS 8
 #define ROWS 256
 #define VALUE_BYTES 4000
+#define TIME_US 50
+#define TIMES 4096
 
 static char value[VALUE_BYTES];
 static bytes gets[ROWS], puts_[ROWS];
@@ -116,19 +119,45 @@ struct client {
     int64_t end_ms;
     int number;
     long answered, failed, slowest_ms;
+    uint32_t times[TIMES]; /* requests by how long they took, in TIME_US; the last: longer */
 };
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static long p99_of(const struct client *clients)
+{
+    long all = 0, left;
+    int i = TIMES;
+
+    for (int k = 0; k < CLIENTS; k++)
+        for (int t = 0; t < TIMES; t++)
+            all += clients[k].times[t];
+    for (left = all / 100; i > 1 && left >= 0; i--)
+        for (int k = 0; k < CLIENTS; k++)
+            left -= clients[k].times[i - 1];
+    return (long)i * TIME_US + TIME_US;
+}
 
 static void *client_run(void *arg)
 {
     struct client *c = arg;
     int fd = door_connect(c->door, true);
-    int64_t before = now_ms(), after;
+    int64_t before = now_ms(), after, from = now_us(), took;
 
     for (int i = c->number * 31; before < c->end_ms; i++) {
         bytes request = i % 16 ? gets[i % ROWS] : puts_[i % ROWS];
         int status = fd < 0 ? -1 : door_ask(fd, request, NULL, 0);
 
         after = now_ms();
+        took = now_us() - from;
+        c->times[took / TIME_US < TIMES ? took / TIME_US : TIMES - 1]++;
+        from += took;
         if (after - before > c->slowest_ms)
             c->slowest_ms = after - before;
         before = after;
@@ -158,7 +187,7 @@ static struct good good_sum(const struct door_time *from, const struct door_time
 
 struct good good_run(struct door *d, const struct attack *a, int milliseconds)
 {
-    struct client clients[CLIENTS] = {{.door = NULL}};
+    static struct client clients[CLIENTS];
     struct door_time from = door_time(d), to;
     double attack_ms = a ? attack_time(a) : 0;
     int64_t start = now_ms();
@@ -180,6 +209,7 @@ struct good good_run(struct door *d, const struct attack *a, int milliseconds)
         if (clients[i].slowest_ms > sum.slowest_ms)
             sum.slowest_ms = clients[i].slowest_ms;
     }
+    sum.p99_us = p99_of(clients);
     sum.per_s = (double)answered * 1000 / (double)(now_ms() - start);
     return sum;
 }

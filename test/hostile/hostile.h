@@ -51,6 +51,7 @@ struct good {
     double per_s; /* requests answered with 200 */
     long failed;  /* other answers and broken connections */
     long slowest_ms;
+    long p99_us; /* so long or less took 99 of 100 */
     double
         server_us; /* the server's processor time for each of them, bad clients' share included */
     double client_us; /* the same of this program without its bad clients */
@@ -80,6 +81,31 @@ void hold_run(struct door *d, const char *kind, int count, int seconds, long rss
 
 /* Prints and counts (main.c). */
 void check(bool holds, const char *what);
+
+/* ---- a client with a key that sends the dearest requests (key_holder.c) */
+
+enum holder_kind {
+    HOLD_REGEX_BATCH, /* a BatchGetRow of 20 tables, each with an expression that takes seconds */
+    HOLD_REGEX_RANGE, /* a whole page with an expression for each row */
+    HOLD_WHOLE_RANGE, /* a whole page */
+    HOLD_WIDE_BATCH,  /* a BatchGetRow of 100 large rows */
+    HOLD_CONDITIONS,  /* a BatchWriteRow of 200 rows, each with such an expression as condition */
+    HOLD_DEEP_FILTER, /* a filter nested deeper than is allowed */
+    HOLD_BIG_BODY,    /* a batch of 3 MiB */
+    HOLDER_KINDS
+};
+
+#define HOLDER_CONNECTIONS 16
+
+extern const char *const holder_names[HOLDER_KINDS];
+
+/* Makes its tables and requests. False if the server does not want to. */
+bool holder_prepare(struct door *d);
+/* Starts threads that send them, each over a connection of its own; and stops them. `asked`: how
+ * many of each kind were answered. */
+struct holder;
+struct holder *holder_start(struct door *d);
+void holder_stop(struct holder *h, long asked[HOLDER_KINDS]);
 
 /* ---- bad clients (attack.c) */
 

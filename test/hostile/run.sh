@@ -63,6 +63,9 @@ if [ "$TIER" = nightly ]; then
     hostile 3 --cost 10
     stop
 fi
+start --request-timeout 3
+hostile 3 --holder "$([ "$TIER" = nightly ] && echo 60 || echo 4)"
+stop
 start --request-timeout 3 --connections 32
 hostile 3 --limit 32
 stop
