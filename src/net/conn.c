@@ -139,7 +139,7 @@ static void socket_close(struct conn *c)
     struct loop *l = c->loop;
 
     if (c->ssl) {
-        if (c->phase != SHAKING && c->linger)
+        if (c->phase != SHAKING)
             SSL_shutdown(c->ssl);
         SSL_free(c->ssl);
         c->ssl = NULL;

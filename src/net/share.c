@@ -2,12 +2,12 @@
  * of streams. It may take half of what all requests may (http_conf.memory_max), so that the other
  * half is always there for requests that nobody has to wait for.
  *
- * When it would be more, somebody has to go, and that is decided by need: of the loop's connections
- * those of the client for which most is held, among them the slowest; again and again until what is
- * held fits. So a client with little is never closed for one with much, and a connection that moves
- * is closed after one that does not. Somebody new has a second before its pace is judged; until
- * then no more than three quarters of memory_max may be taken in all, and past that the one for
- * which the bytes are to be held is given up itself.
+ * When it would be more, somebody has to go, and that is decided by need: a connection of the
+ * client for which most is held, the slowest of them that the loop has; again and again until what
+ * is held fits. So a client with little is never closed for one with much, and a connection that
+ * moves is closed after one that does not. Somebody new has a second before its pace is judged;
+ * until then no more than three quarters of memory_max may be taken in all, and past that the one
+ * for which the bytes are to be held is given up itself.
  *
  * A client is who the handler says it is (http_request.client): the holder of an access key. They
  * are told apart by a hash, so two of them may count as one. */
@@ -30,17 +30,25 @@ static bool fits(const struct http *h)
     return atomic_load_explicit(&h->held, memory_order_relaxed) <= held_max(h);
 }
 
-/* Whether `a` goes before `b`: its client has more, or it is slower. */
-static bool goes_first(const struct conn *a, int64_t pace_a, const struct conn *b, int64_t pace_b)
+/* What the client has for whom most is held. */
+static size_t largest_share(const struct http *h)
 {
-    size_t share_a = atomic_load_explicit(share_of(a), memory_order_relaxed);
-    size_t share_b = b ? atomic_load_explicit(share_of(b), memory_order_relaxed) : 0;
+    size_t most = 0;
 
-    return !b || share_a > share_b || (share_a == share_b && pace_a < pace_b);
+    for (size_t i = 0; i < PORT_COUNT(h->shares); i++) {
+        size_t share = atomic_load_explicit(&h->shares[i], memory_order_relaxed);
+
+        if (share > most)
+            most = share;
+    }
+    return most;
 }
 
+/* NULL: that client has none on this loop, or none whose pace can be judged; then it is another
+ * loop's turn, or later. */
 static struct conn *slowest(const struct loop *l, const struct conn *but)
 {
+    size_t most = largest_share(l->http);
     struct conn *best = NULL;
     int64_t best_pace = 0, now = http_now_ms(l->http);
 
@@ -48,9 +56,10 @@ static struct conn *slowest(const struct loop *l, const struct conn *but)
         struct conn *c = PORT_CONTAINER(at, struct conn, holder);
         int64_t pace = conn_pace(c, now);
 
-        if (c == but || pace < 0 || c->phase == HANDLING || c->doomed)
+        if (c == but || pace < 0 || c->phase == HANDLING || c->doomed ||
+            atomic_load_explicit(share_of(c), memory_order_relaxed) < most)
             continue;
-        if (goes_first(c, pace, best, best_pace)) {
+        if (!best || pace < best_pace) {
             best = c;
             best_pace = pace;
         }
@@ -63,10 +72,14 @@ static bool pressed(const struct http *h)
     return atomic_load_explicit(h->memory, memory_order_relaxed) > h->conf.memory_max / 4 * 3;
 }
 
-/* One alone may hold more than all together, as long as there is memory. */
+/* One alone, on all loops, may hold more than all together, as long as there is memory. */
 static bool is_alone(const struct loop *l)
 {
-    return l->holders.next == l->holders.prev && !pressed(l->http);
+    const struct conn *c = PORT_CONTAINER(l->holders.next, struct conn, holder);
+
+    return l->holders.next == l->holders.prev && l->holders.next != &l->holders &&
+           c->held == atomic_load_explicit(&l->http->held, memory_order_relaxed) &&
+           !pressed(l->http);
 }
 
 /* True: what is held fits now. */
