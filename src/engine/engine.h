@@ -43,6 +43,8 @@
 
 #include "base/ctx.h"
 
+#include <stdatomic.h>
+
 typedef uint64_t
     partition_id; /* never used again after drop; 0 is the system partition and always exists */
 #define PARTITION_SYSTEM ((partition_id)0)
@@ -177,7 +179,12 @@ struct batch {
     size_t edit_count;
     uint64_t rests_on; /* the least of those of early gets, but 0; if what they read came to
                         * nothing, this does too (E_BUSY) */
-    bool frees;        /* puts a few bytes, in order to remove more soon */
+    /* Without ENGINE_SOLE_WRITER: it was made by what this lease covers, when that had been lost
+     * `lease_lost` times. If the lease is lost before the batch is sent, the batch comes to nothing
+     * (E_BUSY). NULL: no matter. */
+    const struct lease *lease;
+    uint64_t lease_lost;
+    bool frees; /* puts a few bytes, in order to remove more soon */
 };
 
 /* It writes more than the catalog needs for removing; batches that do not are still taken where
@@ -190,6 +197,13 @@ static inline bool batch_grows(const struct batch *b)
         puts |= b->edits[i].type == EDIT_PUT;
     return puts && !b->frees && b->partition != PARTITION_SYSTEM;
 }
+
+/* What a process knows by news, it knows for a time only: see ENGINE_TOUCH_MS. Whoever keeps a
+ * lease counts how often it ran out, and moves its end while news come. */
+struct lease {
+    _Atomic uint64_t lost;
+    _Atomic int64_t until_ms; /* monotonic */
+};
 
 typedef void (*apply_done)(void *arg, int code);
 

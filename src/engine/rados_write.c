@@ -16,6 +16,8 @@
  *   - The last edit to a key wins, so each key stands once in the operation.
  *   - A read at VIEW_LATEST is answered from the lane where an edit of its key is under way. What
  * it shows may yet fail; whoever decides on it guards it.
+ *   - What was decided by a description of a table that may be old by now (struct lease) is not
+ * sent any more; what was sent may arrive late.
  *   - The submitting thread, or the thread of the completion before, sends; building an operation
  *     happens outside the lock, on batches that nobody else touches. */
 #include "engine/rados.h"
@@ -516,11 +518,41 @@ static void on_written(rados_completion_t completion, void *arg)
 
 /* ---- sending ---- */
 
-/* Cuts what goes out next off the lane's queue, into `flying`. False: nothing, and an idle lane is
- * gone. */
+static bool is_outdated(const struct batch *b, int64_t now_ms)
+{
+    const struct lease *lease = b->lease;
+
+    return lease &&
+           (atomic_load(&lease->lost) != b->lease_lost || now_ms >= atomic_load(&lease->until_ms));
+}
+
+/* Takes those off the list that were made by what is known no more: this process was paused, or
+ * they have waited for too long. */
+static struct pending *take_outdated(struct rados *r, struct pending **list)
+{
+    struct pending *taken = NULL, **end = &taken;
+    int64_t now_ms = clock_mono_ms(r->clock);
+
+    while (*list) {
+        struct pending *p = *list;
+
+        if (!is_outdated(&p->batch, now_ms)) {
+            list = &p->next;
+            continue;
+        }
+        *list = p->next;
+        p->next = NULL;
+        *end = p;
+        end = &p->next;
+    }
+    return taken;
+}
+
+/* Cuts what goes out next off the lane's queue, into `flying` (none if all are told E_BUSY). False:
+ * nothing, and an idle lane is gone. */
 static bool lane_load(struct rados *r, struct lane *l)
 {
-    struct pending **at;
+    struct pending **at, *outdated;
 
     pthread_mutex_lock(&r->lock);
     l->busy = l->waiting != NULL;
@@ -535,7 +567,9 @@ static bool lane_load(struct rados *r, struct lane *l)
     if (!*at)
         l->waiting_end = &l->waiting;
     *at = NULL;
+    outdated = take_outdated(r, &l->flying);
     pthread_mutex_unlock(&r->lock);
+    finish(r, outdated, E_BUSY);
     return true;
 }
 

@@ -41,6 +41,7 @@ void call_yield(struct call *call)
 struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
 {
     struct call *call = mem_alloc(sizeof(*call));
+    const struct lease *lease;
 
     call->reply = (struct wr_reply){.op = req->op, .message = ""};
     ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
@@ -49,6 +50,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     arena_meter(&call->c.arena, &call->held->bytes);
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
+    call->lease_lost = 0;
     call->req = req;
     call->done = done;
     call->arg = arg;
@@ -58,6 +60,9 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->c.turn = &call->turn;
     turn_begin(&call->turn, &call->c);
     call->job.run = call_go_on;
+    lease = catalog_lease(db->catalog);
+    if (lease)
+        call->lease_lost = atomic_load(&lease->lost);
     atomic_fetch_add(&db->requests, 1);
     return call;
 }

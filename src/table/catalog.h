@@ -112,6 +112,8 @@ bytes catalog_text_news(struct arena *a);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
 int catalog_check(struct ctx *c, struct catalog *cat);
+/* By what it may: for batches that are made by it. NULL where nobody else changes tables. */
+const struct lease *catalog_lease(const struct catalog *cat);
 
 /* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
  * say that a table does not exist, to put a row without looking what stands there) need not wait

@@ -120,7 +120,7 @@ static int follow(struct look *l, bytes stored)
     if (journal_decode(&l->c, stored, &entry)) {
         /* A newer program wrote it. Whatever it tells, all that is stored is read again. */
         ctx_clear(&l->c);
-        atomic_fetch_add(&cat->missed, 1);
+        atomic_fetch_add(&cat->touch.lost, 1);
         return E_OK;
     }
     if (!entry.instance.len)
@@ -225,7 +225,7 @@ static void look_end(struct look *l)
     l->found = NULL;
     /* Entries that nobody has followed may be gone by now. */
     if (j->looked_ms && l->now_ms - j->looked_ms > BLIND_MS)
-        atomic_fetch_add(&j->cat->missed, 1);
+        atomic_fetch_add(&j->cat->touch.lost, 1);
     j->looked_ms = l->now_ms;
 }
 
@@ -256,13 +256,24 @@ static void look(struct journal *j)
 
 /* ---- the thread ---- */
 
+/* So that a lease that ran out tells that the process did not run. */
+static void renew(struct journal *j)
+{
+    struct ctx c;
+
+    ctx_init(&c, &j->cat->db->clock, &j->cat->db->log, NULL, 0);
+    (void)catalog_check(&c, j->cat);
+    ctx_release(&c);
+}
+
 static void *journal_main(void *arg)
 {
     struct journal *j = arg;
 
-    do
+    do {
+        renew(j);
         look(j);
-    while (service_sleep(&j->service, LOOK_EVERY_US));
+    } while (service_sleep(&j->service, LOOK_EVERY_US));
     return NULL;
 }
 

@@ -89,7 +89,7 @@ static void heard_run(struct job *self)
     else
         code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
     if (code) /* without the record we know less than we say we do */
-        atomic_fetch_add(&cat->missed, 1);
+        atomic_fetch_add(&cat->touch.lost, 1);
     engine_news_done(cat->db->engine, h->news, answer);
     ctx_release(&c);
     mem_free(h);
@@ -130,7 +130,7 @@ static int listen_begin(struct ctx *c, struct catalog *cat)
     int64_t now = clock_mono_ms(&cat->db->clock);
 
     TRY(engine_listen(c, cat->db->engine, on_news, cat));
-    atomic_store(&cat->good_until_ms, now + ENGINE_TOUCH_MS);
+    atomic_store(&cat->touch.until_ms, now + ENGINE_TOUCH_MS);
     return E_OK;
 }
 
@@ -158,17 +158,35 @@ static int reload_all(struct ctx *c, struct catalog *cat)
     return texts_changed(&cat->db->texts);
 }
 
+/* Moves the end of the lease. False: the touch is lost. */
+static bool renew(struct catalog *cat)
+{
+    int64_t now = clock_mono_ms(&cat->db->clock), age = engine_touch_ms(cat->db->engine);
+
+    if (age >= ENGINE_TOUCH_MS)
+        return false;
+    atomic_store(&cat->touch.until_ms, now - age + ENGINE_TOUCH_MS);
+    return true;
+}
+
+const struct lease *catalog_lease(const struct catalog *cat)
+{
+    return wr_is_shared(cat->db) ? &cat->touch : NULL;
+}
+
 /* By whoever has set `reloading`. */
 static int catch_up(struct ctx *c, struct catalog *cat)
 {
     struct engine *e = cat->db->engine;
-    uint64_t missed = atomic_load(&cat->missed);
+    uint64_t missed = atomic_load(&cat->touch.lost);
 
-    if (engine_touch_ms(e) == INT64_MAX)
+    if (atomic_exchange(&cat->lapsed, false) || engine_touch_ms(e) == INT64_MAX)
         TRY(listen_begin(c, cat));
     if (engine_touch_ms(e) >= ENGINE_TOUCH_MS)
         return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
     TRY(reload_all(c, cat));
+    if (!cat->journal) /* which renews the lease from now on */
+        (void)renew(cat);
     atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
     return E_OK;
 }
@@ -217,23 +235,26 @@ void catalog_stop(struct catalog *cat)
 
 static bool is_stale(const struct catalog *cat)
 {
-    return atomic_load(&cat->missed) != atomic_load(&cat->made_up);
+    return atomic_load(&cat->touch.lost) != atomic_load(&cat->made_up);
 }
 
 int catalog_check(struct ctx *c, struct catalog *cat)
 {
-    int64_t now, age;
+    int64_t now;
 
     if (!wr_is_shared(cat->db))
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
-    if (!is_stale(cat) && now < atomic_load(&cat->good_until_ms) - ENGINE_TOUCH_MS / 2)
+    if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_TOUCH_MS / 2)
         return catalog_numbers_check(c, cat);
-    age = engine_touch_ms(cat->db->engine);
-    if (age < ENGINE_TOUCH_MS)
-        atomic_store(&cat->good_until_ms, now - age + ENGINE_TOUCH_MS);
-    else
-        atomic_fetch_add(&cat->missed, 1);
+    /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
+     * was paused, and what the touch tells now says nothing of the time before. */
+    if (now >= atomic_load(&cat->touch.until_ms)) {
+        atomic_fetch_add(&cat->touch.lost, 1);
+        atomic_store(&cat->lapsed, true);
+    }
+    if (!renew(cat))
+        atomic_fetch_add(&cat->touch.lost, 1);
     if (!is_stale(cat))
         return catalog_numbers_check(c, cat);
     if (!atomic_exchange(&cat->reloading, true)) {

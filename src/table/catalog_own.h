@@ -53,10 +53,10 @@ struct catalog {
     int64_t rate_count;
 
     /* Where other processes change tables, too. */
-    _Atomic uint64_t changes;       /* of the cache */
-    _Atomic int64_t good_until_ms;  /* monotonic: what is cached may be used */
+    _Atomic uint64_t changes; /* of the cache */
+    struct lease touch; /* what is cached may be used; lost: how often news may have been missed */
+    atomic_bool lapsed; /* it ran out: what listens may be dead, though it does not know */
     _Atomic int64_t fresh_until_ms; /* and it is fresh */
-    _Atomic uint64_t missed;        /* how often news may have been missed */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
     struct job reload;
     /* Somebody listens anew and reads all, or nobody may: true until catalog_start() has ended, and

@@ -3,7 +3,9 @@
  * acknowledges.
  *     varint 0 | version | question | place id | instance | table | more
  * (texts with their lengths in front). An answer begins with the same version. They pass between
- * processes only; who does not know a version is silent. */
+ * processes only; who does not know a version is silent. The question how many there are has only
+ * the asking server's wall clock behind it (u64, microseconds), and the answer the other's: servers
+ * of before 2026-11 send neither. */
 #include "table/peers.h"
 
 #include "table/wait.h"
@@ -12,7 +14,7 @@
 #define COUNT_EVERY_MS 10000
 
 static bytes question_text(struct arena *a, enum peer_question question, const struct table *t,
-                           bytes more)
+                           bytes more, int64_t clock_us)
 {
     struct buf b;
 
@@ -25,6 +27,9 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
         buf_put_counted(&b, t->schema.instance);
         buf_put_counted(&b, t->schema.d.table);
         buf_put_bytes(&b, more);
+    } else {
+        store_u64(buf_reserve(&b, 8), (uint64_t)clock_us);
+        buf_commit(&b, 8);
     }
     return buf_bytes(&b);
 }
@@ -63,6 +68,15 @@ static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, str
     table_release(t);
 }
 
+static void answer_count(struct wr_db *db, struct reader *in, struct buf *out)
+{
+    buf_put_u8(out, VERSION);
+    if (reader_left(in) < 8)
+        return;
+    store_u64(buf_reserve(out, 8), (uint64_t)clock_wall_us(&db->clock));
+    buf_commit(out, 8);
+}
+
 bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news)
 {
     struct reader in = reader_of(news);
@@ -77,7 +91,7 @@ bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news)
     if (in.bad)
         return BYTES_NONE;
     if (question == PEERS_COUNT)
-        buf_put_u8(&out, VERSION);
+        answer_count(db, &in, &out);
     else
         answer_table(c, db, question, &in, &out);
     return buf_bytes(&out);
@@ -126,7 +140,9 @@ static void begin(struct peers_ask *ask)
     ask->count = ask->silent = 0;
     ask->asked = false;
     if (wr_is_shared(ask->db))
-        engine_ask(ask->db->engine, question_text(ask->a, ask->question, ask->table, ask->more),
+        engine_ask(ask->db->engine,
+                   question_text(ask->a, ask->question, ask->table, ask->more,
+                                 clock_wall_us(&ask->db->clock)),
                    PEERS_WAIT_MS, on_answers, ask);
     else
         ask->end(ask);
@@ -169,24 +185,50 @@ void peers_ask_now(struct peers_ask *ask)
 
 /* ---- how many there are ---- */
 
+struct count {
+    struct wr_db *db;
+    int64_t asked_us; /* by our wall clock */
+};
+
+static void compare_clocks(const struct count *n, const struct answers *a)
+{
+    int64_t *others_us = mem_alloc((a->count + 1) * sizeof(*others_us));
+    size_t count = 0;
+
+    for (size_t i = 0; i < a->count; i++)
+        if (a->each[i].len >= 9 && *bytes_u8(a->each[i]) == VERSION)
+            others_us[count++] = (int64_t)load_u64(bytes_u8(a->each[i]) + 1);
+    clock_watch_compare(n->db, n->asked_us, clock_wall_us(&n->db->clock), others_us, count);
+    mem_free(others_us);
+}
+
 static void on_count(void *arg, const struct answers *a)
 {
-    note_servers(arg, a);
+    struct count *n = arg;
+
+    note_servers(n->db, a);
+    if (a)
+        compare_clocks(n, a);
+    mem_free(n);
 }
 
 /* Each question goes to all, so the more there are the rarer they are. */
 void peers_sweep(struct wr_db *db)
 {
     int64_t now_ms = clock_mono_ms(&db->clock);
+    struct count *n;
     struct arena a;
 
     if (!wr_is_shared(db) || now_ms < db->counted_ms + COUNT_EVERY_MS ||
         now_ms < db->counted_ms + peers_servers(db) * 1000ll)
         return;
     db->counted_ms = now_ms;
+    n = mem_zalloc(sizeof(*n));
+    n->db = db;
+    n->asked_us = clock_wall_us(&db->clock);
     arena_init(&a, NULL, 0);
-    engine_ask(db->engine, question_text(&a, PEERS_COUNT, NULL, BYTES_NONE), PEERS_WAIT_MS,
-               on_count, db);
+    engine_ask(db->engine, question_text(&a, PEERS_COUNT, NULL, BYTES_NONE, n->asked_us),
+               PEERS_WAIT_MS, on_count, n);
     arena_release(&a);
 }
 

@@ -246,6 +246,8 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.rests_on = group_rests_on(op);
         if (wr_is_shared(op->call->db))
             add_guards(op, &g->batch);
+        g->batch.lease = catalog_lease(op->call->db->catalog);
+        g->batch.lease_lost = op->call->lease_lost;
         atomic_fetch_add(&op->open, 1);
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
     }
