@@ -154,6 +154,7 @@ grep -E "requests|longest" "$work/log"
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 step "operations a request" test/rados/cost.sh
 tail -n 7 "$work/log"
+step "clocks and pauses" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 900 || echo 200) test/rados/clocks.sh ${own:+"$work/c"}
 # Every step of a cut, at night; each of the three kinds of them by day.
 [ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
 step "splits" timeout 900 test/rados/splits.sh

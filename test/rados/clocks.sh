@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# Time that goes wrong over one pool: one lock taken by conditional updates through two processes, one of which is paused,
+# or has a clock that is behind, or the OSDs stand still; and two servers whose wall clocks are apart, which they say.
+#
+#   test/rados/clocks.sh [CLUSTER_DIR]   with the folder of the cluster its OSDs are made to stand still, too
+#   BUILD=build            the build folder to test
+#   TIER=short|nightly     a few rounds, or many and longer pauses
+#   TEST_CEPH_CONF=FILE    the cluster, with a pool `data`
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+dir=${1:-} TIER=${TIER:-short}
+preload=$PWD/$BUILD/test/rados_preload.so
+export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
+export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
+
+lock() { # lock MODE ROUNDS
+    local osds=
+    [ -z "$dir" ] || osds=$(cat "$dir"/run/osd.*.pid)
+    # shellcheck disable=SC2086
+    WIDEROW_NAMESPACE=lock-$1-$$-$RANDOM timeout 400 "$BUILD/test/rados" "$1" "$2" $osds
+}
+
+rounds=$([ "$TIER" = nightly ] && echo 12 || echo 2)
+check "lock, its server paused" lock pause "$rounds"
+check "lock, its server's clock behind" lock behind "$rounds"
+if [ "$TIER" = nightly ]; then
+    for ms in 1000 4000 12000 30000; do
+        check "lock, its server paused for $ms ms" env LOCK_PAUSE_MS=$ms bash -c "$(declare -f lock); dir= BUILD=$BUILD; lock pause 2"
+    done
+fi
+if [ -n "$dir" ]; then
+    check "lock, OSDs stand still" lock frozen "$rounds"
+    # It waits for the lease of the process that is stopped: 20 s.
+    [ "$TIER" != nightly ] || check "puts that a pause made old" lock old 2
+fi
+
+export WIDEROW_NAMESPACE=clocks-$$
+ready() { # ready SERVER CODE WORDS: /readyz comes to say that
+    local code
+    for _ in $(seq 120); do
+        code=$(curl -s -m 5 -o "$work/ready" -w '%{http_code}' "${admins[$1]}/readyz")
+        [ "$code" = "$2" ] && grep -q "$3" "$work/ready" && return 0
+        sleep 0.5
+    done
+    echo "/readyz of $1 says $code: $(cat "$work/ready")"
+    return 1
+}
+logged() { grep -q "$2" "$work/$1.log"; }
+
+check "a" serve a --engine rados --admin 127.0.0.1:0
+export LD_PRELOAD=$preload RADOS_CLOCK_MS=-3000
+check "b, 3 s behind" serve b --engine rados --admin 127.0.0.1:0
+unset LD_PRELOAD RADOS_CLOCK_MS
+check "a is told" ready a 503 "wall clock is [23]... ms apart"
+check "b is told" ready b 503 "wall clock is [23]... ms apart"
+check "the log says it" logged a "E clock: another server's wall clock"
+kill "${pids[b]}"
+wait "${pids[b]}"
+check "b, with the right time" serve b --engine rados --admin 127.0.0.1:0
+check "a is ready" ready a 200 '^ready$'
+check "b is ready" ready b 200 '^ready$'
+counts clocks
