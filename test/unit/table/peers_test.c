@@ -41,6 +41,7 @@ static void test_answers(void **state)
     assert_int_equal(wr_open(&o, &db, NULL, 0), 0);
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     assert_true(bytes_equal(peers_answer(&c, db, COUNT_QUESTION), BYTES_LIT("\1")));
+    assert_int_equal(peers_answer(&c, db, BYTES_LIT("\0\1\0clock of")).len, 9); /* with the answerer's */
     assert_int_equal(peers_answer(&c, db, BYTES_LIT("\0\2\0")).len, 0); /* a later version */
     assert_int_equal(peers_answer(&c, db, BYTES_LIT("\0\1\1\7\1i\1t")).len, 0); /* no such table */
     assert_int_equal(peers_answer(&c, db, BYTES_LIT("\0\1\1\7\1i\7t")).len, 0);
