@@ -11,6 +11,7 @@
 #include "table/part.h"
 
 #include "table/halve.h"
+#include "table/part_probe.h"
 #include "table/route.h"
 
 #include <stdlib.h>
@@ -202,6 +203,22 @@ static bool is_known(const struct parting *p, size_t i, struct part *out)
     return out->bytes ? first == last : is_empty(p, at);
 }
 
+/* Of very many most are empty, and to list those one by one would take longer than a request may:
+ * they are found first, many at a time. */
+static int probe_unknown(struct parting *p)
+{
+    size_t count = p->table->partitions.count, n = 0, *which;
+    struct part part;
+
+    if (count <= EMPTY_LISTED)
+        return E_OK;
+    which = ARENA_ARRAY(&p->call->c.arena, size_t, count);
+    for (size_t i = 0; i < count; i++)
+        if (!is_known(p, i, &part))
+            which[n++] = i;
+    return part_probe(p->call, p->table, which, n);
+}
+
 /* ---- in which of them a piece may end ---- */
 
 static int compare_to(const void *a, const void *b)
@@ -324,6 +341,7 @@ int parts_find(struct call *call, const struct table *t, bytes low, bytes high, 
     bool more = true;
 
     *out = (struct parts){0};
+    TRY(probe_unknown(&p));
     for (size_t i = 0; i < t->partitions.count; i++) {
         struct part part;
 
