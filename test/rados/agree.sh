@@ -75,6 +75,41 @@ publish() { # a doomed server publishes its settings
 check "settings: their server dies" publish
 for s in a b; do check "settings: $s takes them" soon shared $s; done
 
+# ---- and at every step of each operation ----
+
+# crashes POINT COMMAND…: by a server that dies there
+crashes() {
+    WR_FAULT=$1:crash:1 start dies || return 1
+    widerow dies "${@:2}" >"$work/doomed" 2>&1
+    dead dies
+}
+both() { "$1" a "${@:2}" && "$1" b "${@:2}"; }
+publish_crash() {
+    WR_FAULT=text_stored:crash:1 start dies || return 1
+    sed -i 's/^ttl_seconds_min = .*/ttl_seconds_min = 8/' "$work/dies/settings"
+    kill -HUP "${pids[dies]}"
+    dead dies
+}
+shared_8() { grep -qx "ttl_seconds_min = 8" "$work/$1/settings"; }
+points="table_stored"
+[ "${TIER:-short}" = short ] || points="table_before_store table_stored table_before_tell"
+n=100
+for point in $points; do
+    n=$((n + 1))
+    is=lists was=lists_not units=$n
+    [ $point != table_before_store ] || { is=lists_not; was=lists; units=0; }
+    check "$point: tables" widerow a create "drop$n" --key k:integer
+    check "$point: and another" widerow b create "units$n" --key k:integer
+    check "$point: CreateTable" crashes $point create "make$n" --key k:integer
+    check "$point: UpdateTable" crashes $point throughput "units$n" --read $n --write 7
+    check "$point: DeleteTable" crashes $point drop "drop$n"
+    check "$point: all know what was made" soon both $is "make$n"
+    check "$point: and changed" soon both reserved "units$n" $units
+    check "$point: and dropped" soon both $was "drop$n"
+done
+check "text_stored: settings" publish_crash
+check "text_stored: all take them" soon both shared_8
+
 # ---- a server hangs, as one that has just died: it is in nobody's way but a change of a table's settings, for a while ----
 
 head -c 100000 /dev/urandom >"$work/cell"

@@ -43,15 +43,16 @@ cleanup() {
 trap cleanup EXIT
 export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data
 
+log=$work/log
 # step NAME COMMAND…: counts what its last line of counts says, or itself.
 step() {
     local name=$1 start=$SECONDS line p f s
     shift
-    "$@" >"$work/log" 2>&1
+    "$@" >"$log" 2>&1
     local code=$?
     # cmocka counts in its own way
-    line=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) test.*/unit: \1 passed, 0 failed, 0 skipped/p' "$work/log" | tail -n 1)
-    [ -n "$line" ] || line=$(grep -E '^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$work/log" | tail -n 1)
+    line=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) test.*/unit: \1 passed, 0 failed, 0 skipped/p' "$log" | tail -n 1)
+    [ -n "$line" ] || line=$(grep -E '^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
     if [ -n "$line" ]; then
         read -r p f s < <(sed -E 's/.*: ([0-9]+) passed, ([0-9]+) failed, ([0-9]+) skipped/\1 \2 \3/' <<<"$line")
         [ $code -eq 0 ] || [ "$f" -gt 0 ] || f=1
@@ -60,7 +61,31 @@ step() {
     fi
     passed=$((passed + p)) failed=$((failed + f))
     echo "$name: $p passed, $f failed, $s not for this engine, $((SECONDS - start)) s"
-    [ "$f" -eq 0 ] || tail -n 40 "$work/log"
+    [ "$f" -eq 0 ] || tail -n 40 "$log"
+}
+
+# lane NAME FUNCTION: runs its steps beside what follows; they kill nothing but servers of their own. `join` waits for all
+# lanes, shows what they said and adds up.
+lanes=()
+lane() {
+    (
+        log=$work/log.$1 passed=0 failed=0 server=
+        trap - EXIT
+        "$2" >"$work/lane.$1" 2>&1
+        echo "$passed $failed" >"$work/lane.$1.counts"
+    ) &
+    lanes+=("$1 $!")
+}
+join() {
+    local name pid p f
+    for each in "${lanes[@]}"; do
+        read -r name pid <<<"$each"
+        wait "$pid"
+        cat "$work/lane.$name"
+        read -r p f <"$work/lane.$name.counts" || f=1
+        passed=$((passed + ${p:-0})) failed=$((failed + f))
+    done
+    lanes=()
 }
 
 layout_flags=()
@@ -127,6 +152,19 @@ sdk() { # sdk LANGUAGE
     return $code
 }
 
+# What mostly waits, for leases and clocks, goes beside what computes.
+waiting() {
+    step "servers agree" env TIER="$TIER" timeout 400 test/rados/agree.sh
+    step "a standby" timeout 120 test/rados/standby.sh
+}
+shared() {
+    step "access keys" timeout 300 test/rados/keys.sh
+    step "settings" env TIER="$TIER" timeout 200 test/rados/settings.sh
+    step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
+    step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
+}
+lane waiting waiting
+lane shared shared
 step "engine" timeout 240 "$BUILD/test/engine/engine_test"
 # shellcheck disable=SC2086
 step "spec, library" spec library 1 $core
@@ -138,6 +176,8 @@ for layout in hash:16 splice:2+hash:5; do
     step "spec, $layout" spec library 1 $(scripts rows batch range)
 done
 layout_flags=()
+step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
+join
 # While clients go on: a server is killed, an OSD is killed and comes back, a server is paused for longer than its lease
 # (15 s), than operations may take (15 s) and than a schema change waits (18 s).
 linear() {
@@ -150,10 +190,9 @@ else
     step "linear, three servers by turns" linear --only "take turns" --scale 0.2
     step "linear, killed and paused" linear --only "killed and paused" --scale 0.1 --pause 20
 fi
-grep -E "requests|longest" "$work/log"
-step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
+grep -E "requests|longest" "$log"
 step "operations a request" test/rados/cost.sh
-tail -n 7 "$work/log"
+tail -n 7 "$log"
 step "clocks and pauses" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 900 || echo 200) test/rados/clocks.sh ${own:+"$work/c"}
 # Every step of a cut, at night; each of the three kinds of them by day.
 [ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
@@ -161,15 +200,9 @@ step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "numbers" env TIER="$TIER" timeout 240 "$BUILD/test/table/number_test"
 step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 || echo 400) test/rados/cells.sh
-step "access keys" timeout 300 test/rados/keys.sh
-step "settings" env TIER="$TIER" timeout 120 test/rados/settings.sh
-step "servers agree" env TIER="$TIER" timeout 300 test/rados/agree.sh
-step "a standby" timeout 120 test/rados/standby.sh
-step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"
 done
-step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 [ -z "$own" ] || step "bad input" test/rados/bad.sh "$work/c"
 [ "$TIER" != nightly ] || step "small OSDs" timeout 400 test/rados/room.sh
 [ -z "$own" ] || step "everything killed" killed
