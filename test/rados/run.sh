@@ -163,7 +163,11 @@ shared() {
     step "servers ask each other" env TIER="$TIER" timeout 400 test/rados/peers.sh
     step "copies from and to" env COPY_OTHER="--engine rados --ceph-conf $TEST_CEPH_CONF --pool data --namespace copy" test/copy/run.sh
 }
+cells() {
+    step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 || echo 400) test/rados/cells.sh
+}
 lane waiting waiting
+lane cells cells
 lane shared shared
 step "engine" timeout 240 "$BUILD/test/engine/engine_test"
 # shellcheck disable=SC2086
@@ -199,7 +203,6 @@ step "clocks and pauses" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && ech
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "numbers" env TIER="$TIER" timeout 240 "$BUILD/test/table/number_test"
-step "big cells" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 1500 || echo 400) test/rados/cells.sh
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"
 done
