@@ -179,12 +179,13 @@ static int open_tally(struct ctx *c, struct wr_db *db)
     return E_OK;
 }
 
-/* As many as there are processors, but two at least, so that no client can have them all. */
+/* One more than there are processors: a client, which never has all of them, can still use the
+ * whole machine when it is alone. */
 static int worker_count(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
 
-    return n < 2 ? 2 : n > WORKERS_MAX ? WORKERS_MAX : (int)n;
+    return (n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : (int)n) + 1;
 }
 
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
