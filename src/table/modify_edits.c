@@ -111,6 +111,7 @@ static void row_edits(const struct modify *m, struct edits *e)
         edits_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_HEAD, 0), BYTES_NONE);
         return;
     }
+    e->stores = true;
     buf_init(&head, e->arena, now->wide ? 40 : 256);
     row_encode(&head, now);
     edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));

@@ -244,6 +244,7 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.edit_count = op->edits.count;
         g->batch.partition = op->partition;
         g->batch.rests_on = group_rests_on(op);
+        g->batch.frees = !op->edits.stores;
         if (wr_is_shared(op->call->db))
             add_guards(op, &g->batch);
         g->batch.lease = catalog_lease(op->call->db->catalog);
