@@ -408,15 +408,15 @@ static size_t input_room(struct conn *c)
         input_reset(c);
     if (in->at == in->len)
         in->at = in->len = 0;
-    if (!in->capacity) {
+    if (!in->capacity)
         in->data = c->loop->in;
-        return LOOP_BYTES - in->len;
-    }
-    if (in->at) {
+    if (in->at) { /* half a head behind other requests: it may reach the buffer's end */
         memmove(in->data, in->data + in->at, unread(c));
         in->len -= in->at;
         in->at = 0;
     }
+    if (!in->capacity)
+        return LOOP_BYTES - in->len;
     if (in->len == in->capacity) {
         in->capacity *= 2;
         in->data = mem_realloc(in->data, in->capacity);

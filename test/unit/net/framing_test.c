@@ -360,6 +360,29 @@ static void test_pipelined(void **state)
     close(fd);
 }
 
+/* Heads of 9000 bytes, more of them than the server reads at once: one lies over the end. */
+static void test_pipelined_large_heads(void **state)
+{
+    static char text[200000], in[16384];
+    int count = 12;
+    char *end = text;
+
+    (void)state;
+    for (int i = 0; i < count; i++)
+        end += sprintf(end, "POST /large HTTP/1.1\r\n" HOST "X: %09000d\r\n%s\r\n", 0,
+                       i == count - 1 ? "Connection: close\r\n" : "");
+    for (int tries = 0; tries < 20; tries++) {
+        int fd = dial(), answers = 0;
+
+        assert_int_equal(send(fd, text, (size_t)(end - text), MSG_NOSIGNAL), end - text);
+        answer(fd, in, sizeof(in), false);
+        for (char *at = in; (at = strstr(at, "POST /large 0 ")); at++)
+            answers++;
+        assert_int_equal(answers, count);
+        close(fd);
+    }
+}
+
 static void test_head_has_no_body(void **state)
 {
     static const char head[] = "HEAD /x HTTP/1.1\r\n" HOST "\r\n";
@@ -401,9 +424,13 @@ static void test_expect(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_refusals), cmocka_unit_test(test_long_heads),
-        cmocka_unit_test(test_accepted), cmocka_unit_test(test_pipelined),
-        cmocka_unit_test(test_expect),   cmocka_unit_test(test_head_has_no_body),
+        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_long_heads),
+        cmocka_unit_test(test_accepted),
+        cmocka_unit_test(test_pipelined),
+        cmocka_unit_test(test_pipelined_large_heads),
+        cmocka_unit_test(test_expect),
+        cmocka_unit_test(test_head_has_no_body),
     };
 
     return cmocka_run_group_tests(tests, setup, teardown);
