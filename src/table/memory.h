@@ -2,8 +2,8 @@
  *
  * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has five eighths as
  * long as requests need no more than the last eighth; as they hold more it gives way, down to a
- * quarter. When they hold a half of all, no new request begins. One that has begun may still take
- * what a request may (request_memory_max). */
+ * quarter. When they hold a half of all, no new request begins, and batches of reads read no more
+ * rows. Any other that has begun may still take what a request may (request_memory_max). */
 #ifndef TABLE_MEMORY_H
 #define TABLE_MEMORY_H
 

@@ -138,24 +138,53 @@ static int row_read(struct read_op *op, struct read_row *r)
     return E_OK;
 }
 
-/* The answer of a batch holds no more than the cap and one row. */
-static bool is_full(const struct read_op *op)
+/* Of one BatchGetRow. All requests together may hold memory_of_requests(), and each answer is there
+ * twice for a moment, so one alone must not take most of that. */
+static size_t batch_bytes_max(const struct read_op *op)
 {
-    return !op->loading && op->bytes >= (size_t)db_limits(op->call->db)->batch_get_bytes_max;
+    struct wr_db *db = op->call->db;
+    uint64_t limit = (uint64_t)db_limits(db)->batch_get_bytes_max;
+    uint64_t most = memory_of_requests(&db->memory) / 4;
+
+    return (size_t)(limit < most ? limit : most);
 }
 
 /* Its client has to ask for the row again, alone or with fewer others: a code that SDKs retry by
  * themselves would have most of them send the same batch again and again. */
-static void row_leave_out(const struct read_op *op, struct read_row *r)
+static int row_leave_out(struct read_op *op, size_t most)
 {
-    r->result->code = E_PARAMETER;
-    r->result->message =
-        arena_printf(
-            &op->call->c.arena,
-            "The rows before this one come to %zu bytes, and one BatchGetRow reads no more "
-            "than %lld: read this row in another request.",
-            op->bytes, (long long)db_limits(op->call->db)->batch_get_bytes_max)
-            .ptr;
+    return fail(&op->call->c, E_PARAMETER,
+                "The rows before this one come to %zu bytes, and one BatchGetRow reads no more "
+                "than %zu: read this row in another request.",
+                op->bytes, most);
+}
+
+/* Whether a batch may read one row more. The answer holds no more than the cap and one row. What
+ * others hold grows while rows are read: many batches that began when there was room may have none
+ * for all of their rows. */
+static int check_room(struct read_op *op)
+{
+    struct wr_db *db = op->call->db;
+    size_t most;
+
+    if (op->loading || !op->bytes)
+        return E_OK;
+    most = batch_bytes_max(op);
+    if (op->bytes >= most)
+        return row_leave_out(op, most);
+    if (memory_full(&db->memory, db->engine))
+        return fail(&op->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
+    return E_OK;
+}
+
+/* The failure that was recorded is this row's alone. */
+static void row_fail(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+
+    r->result->code = c->code;
+    r->result->message = c->text;
+    ctx_clear(c);
 }
 
 static void op_finish(struct read_op *op)
@@ -177,7 +206,6 @@ static void walk_start(struct read_op *op)
 static void walk(void *arg)
 {
     struct read_op *op = arg;
-    struct ctx *c = &op->call->c;
 
     for (; op->at < op->row_count; op->at++) {
         struct read_row *r = &op->rows[op->at];
@@ -187,8 +215,8 @@ static void walk(void *arg)
             return;
         if (code) /* it took too long: as a whole */
             break;
-        if (is_full(op)) {
-            row_leave_out(op, r);
+        if (check_room(op)) {
+            row_fail(op, r);
             continue;
         }
         code = row_read(op, r);
@@ -197,11 +225,8 @@ static void walk(void *arg)
         op->loading = false;
         if (code) /* section 7 */
             r->result->consumed.read = err_info(code)->http_status < 500 && !op->access.refused;
-        if (code && !op->single) {
-            r->result->code = c->code;
-            r->result->message = c->text;
-            ctx_clear(c);
-        }
+        if (code && !op->single)
+            row_fail(op, r);
         op->access.read_units = r->result->consumed.read;
         access_note(&op->access);
     }

@@ -404,6 +404,93 @@ static void a_table_of_a_newer_program_is_refused_alone(void **state)
     }
 }
 
+/* ---- memory ---- */
+
+#define ROOM_BYTES (1u << 20)
+#define ROOM_ROWS 20
+#define ROOM_CELL 20000
+
+static uint64_t others_bytes;
+
+static uint64_t on_front(void *arg)
+{
+    (void)arg;
+    return others_bytes;
+}
+
+static void bed_reopen_small(struct bed *b)
+{
+    struct wr_options o = {.dir = b->dir, .memory_bytes = ROOM_BYTES, .front_memory = on_front};
+    char message[256] = "";
+
+    wr_close(b->db);
+    wr_open(&o, &b->db, message, sizeof(message));
+    assert_string_equal(message, "");
+}
+
+static void put_large(struct bed *b, int64_t pk)
+{
+    static char text[ROOM_CELL];
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = pk}};
+    struct wr_cell cell = {.name = BYTES_LIT("a"),
+                           .value = {.type = WR_VARCHAR, .bytes = bytes_of(text, ROOM_CELL)},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request req = {.op = WR_OP_PUT_ROW};
+
+    memset(text, 'x', sizeof(text));
+    req.put_row = (struct wr_row_change){
+        .type = WR_PUT, .table = BYTES_LIT("t"), .row = {{&column, 1}, &cell, 1}};
+    assert_int_equal(run(b, &req), 0);
+}
+
+/* How many rows a batch of ROOM_ROWS has read; the others failed with `code`. */
+static size_t get_large(struct bed *b, int code)
+{
+    struct wr_key_column columns[ROOM_ROWS];
+    struct wr_key keys[ROOM_ROWS];
+    struct wr_table_get get = {.table = BYTES_LIT("t"),
+                               .keys = keys,
+                               .key_count = ROOM_ROWS,
+                               .read = {.max_versions = 1, .has_max_versions = true}};
+    struct wr_request req = {.op = WR_OP_BATCH_GET_ROW,
+                             .instance = BYTES_LIT("test"),
+                             .batch_get_row = {.tables = &get, .table_count = 1}};
+    struct wr_reply *reply;
+    size_t n = 0;
+
+    for (size_t i = 0; i < ROOM_ROWS; i++) {
+        columns[i] =
+            (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = (int64_t)i}};
+        keys[i] = (struct wr_key){&columns[i], 1};
+    }
+    reply = wr_exec(b->db, &req);
+    assert_int_equal(reply->code, 0);
+    for (size_t i = 0; i < ROOM_ROWS; i++)
+        if (!reply->batch.tables[0].rows[i].code)
+            n++;
+        else
+            assert_int_equal(reply->batch.tables[0].rows[i].code, code);
+    wr_reply_free(reply);
+    return n;
+}
+
+/* A batch takes an eighth of the memory at most, and stops where others have taken the half that
+ * all may hold; one row it reads always. */
+static void a_batch_stops_where_memory_ends(void **state)
+{
+    struct bed *b = *state;
+
+    create(b, "t", -1);
+    for (int64_t i = 0; i < ROOM_ROWS; i++)
+        put_large(b, i);
+    bed_reopen_small(b);
+    others_bytes = 0;
+    assert_int_equal(get_large(b, E_PARAMETER), ROOM_BYTES / 8 / ROOM_CELL + 1);
+    others_bytes = ROOM_BYTES / 2;
+    assert_int_equal(get_large(b, E_BUSY), 1);
+    others_bytes = 0;
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
@@ -417,6 +504,7 @@ int main(void)
         TEST(the_sweep_goes_on_where_it_was),
         TEST(closing_waits_for_requests),
         TEST(a_put_by_an_older_description_leaves_nothing),
+        TEST(a_batch_stops_where_memory_ends),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
