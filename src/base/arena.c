@@ -30,21 +30,36 @@ void arena_init(struct arena *a, void *first, size_t size)
     }
 }
 
-void arena_release(struct arena *a)
+struct arena_mark arena_mark(const struct arena *a)
+{
+    return (struct arena_mark){a->at, a->end, a->blocks, a->hooks, a->used};
+}
+
+void arena_rewind(struct arena *a, const struct arena_mark *mark)
 {
     struct arena_block *b, *next;
     size_t freed = 0;
 
     /* A hook may itself live in a block, so all hooks run before any block goes. */
-    for (struct arena_hook *h = a->hooks; h; h = h->next)
+    for (struct arena_hook *h = a->hooks; h != mark->hooks; h = h->next)
         h->fn(h->arg);
-    for (b = a->blocks; b; b = next) {
+    for (b = a->blocks; b != mark->blocks; b = next) {
         next = b->next;
         freed += b->size;
         mem_free(b);
     }
     if (a->meter && freed)
         atomic_fetch_sub_explicit(a->meter, freed, memory_order_relaxed);
+    a->at = mark->at;
+    a->end = mark->end;
+    a->blocks = mark->blocks;
+    a->hooks = mark->hooks;
+    a->used = mark->used;
+}
+
+void arena_release(struct arena *a)
+{
+    arena_rewind(a, &(struct arena_mark){0});
     *a = (struct arena){0};
 }
 

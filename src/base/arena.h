@@ -35,6 +35,20 @@ void arena_release(struct arena *a);
 /* The same, and it begins again with `first`, as after arena_init(); cap and meter stay. */
 void arena_restart(struct arena *a, void *first, size_t size);
 
+/* A state of an arena to go back to. */
+struct arena_mark {
+    uint8_t *at, *end;
+    struct arena_block *blocks;
+    struct arena_hook *hooks;
+    size_t used;
+};
+
+struct arena_mark arena_mark(const struct arena *a);
+
+/* What was handed out since the mark was made goes, as in arena_release(); the rest stays. The mark
+ * may be gone back to again. */
+void arena_rewind(struct arena *a, const struct arena_mark *mark);
+
 /* From now on the arena's blocks, also those it has, are counted in `meter` while they are held. */
 void arena_meter(struct arena *a, atomic_size_t *meter);
 

@@ -301,6 +301,15 @@ static void choose_columns(struct load *l)
     l->columns = modify_columns(l->c, &r->m, &l->column_count);
 }
 
+/* What was read and decided in vain goes, else a request that others are faster than a hundred
+ * times holds the row a hundred times. A batch keeps it: results of its other rows lie in between.
+ */
+static void forget_round(struct write_op *op)
+{
+    if (op->row_count == 1 && op->rows[0].begun_as)
+        arena_rewind(&op->call->c.arena, &op->begun);
+}
+
 static void held_go_on(struct route_wait *w, int code)
 {
     (void)code;
@@ -322,6 +331,7 @@ static bool row_yields(struct write_op *op, struct write_row *r)
         return false;
     r->load = (struct load){.c = NULL};
     r->loading = false;
+    forget_round(op);
     r->wait = (struct route_wait){.table = r->m.table, .run = held_go_on};
     route_pause(&r->wait, HELD_POLL_MS);
     return true;
@@ -441,6 +451,8 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
     if (wr_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
+        write_latch_prepare(op, r);
+        op->begun = arena_mark(&call->c.arena);
     }
     return true;
 }
@@ -460,6 +472,7 @@ static void op_again(struct write_op *op)
         r->before = NULL;
         r->superseded = r->any_changed = false;
     }
+    forget_round(op);
     op->round++;
     op->at = op->group_first = 0;
     op->order = NULL;

@@ -68,6 +68,7 @@ struct write_op {
     _Atomic size_t open; /* groups under way, and one for the walk itself */
     atomic_bool again;   /* a guard failed */
     int round;
+    struct arena_mark begun; /* of a request of one row, when the row had begun */
 };
 
 /* ---- write.c ---- */

@@ -24,6 +24,7 @@ lock() { # lock MODE ROUNDS
 rounds=$([ "$TIER" = nightly ] && echo 12 || echo 2)
 check "lock, its server paused" lock pause "$rounds"
 check "lock, its server's clock behind" lock behind "$rounds"
+check "a row that others change all the time" lock crowd 1
 if [ "$TIER" = nightly ]; then
     for ms in 1000 4000 12000 30000; do
         check "lock, its server paused for $ms ms" env LOCK_PAUSE_MS=$ms bash -c "$(declare -f lock); dir= BUILD=$BUILD; lock pause 2"

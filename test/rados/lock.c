@@ -7,10 +7,12 @@
  *            LOCK_PAUSE_MS); the holder releases the lock through the other process meanwhile
  *   frozen   the same updates, and 1.5 s later the release, are sent to OSDs that stand still for 2.1 s
  *   behind   the clock of the process that takes the lock is 2.5 s behind
+ *   crowd    an update of a whole row of 4 MB, while the other process changes the row without a pause for 5 s
  *   old      64 puts wait for their turn when their process is stopped for 20 s; the table is changed meanwhile
  *
  * WIDEROW_CEPH_CONF, WIDEROW_POOL and WIDEROW_NAMESPACE name the place. Of those that were told they have the lock there
- * is one, and the row names it; of the puts that were not sent none is told that it was done. */
+ * is one, and the row names it; of the puts that were not sent none is told that it was done. An update that is decided
+ * again and again holds the row no more than a few times. */
 #include "widerow.h"
 
 #include <signal.h>
@@ -24,6 +26,8 @@
 #include <unistd.h>
 
 #define UPDATES 64
+#define CROWD_CELLS 1000
+#define CROWD_MEMORY_MAX (64u << 20)
 #define TEXT(s) ((struct wr_bytes){(s), strlen(s)})
 
 static _Atomic int64_t behind_ms;
@@ -186,6 +190,17 @@ static void send_all(struct wr_db *db, struct change *all, bool puts)
     }
 }
 
+/* One change of the row after the other, for 5 s. */
+static void crowd(struct wr_db *db)
+{
+    for (time_t end = time(NULL) + 5; time(NULL) < end;) {
+        struct change u = {0};
+
+        change_send(db, &u, WR_UPDATE, 1, "crowd", NULL);
+        change_wait(&u);
+    }
+}
+
 static void other(int in, int out, bool slow_clock)
 {
     static struct change all[UPDATES];
@@ -200,10 +215,13 @@ static void other(int in, int out, bool slow_clock)
     while (read(in, &what, 1) == 1) {
         struct told told = {0};
 
-        send_all(db, all, what == 'p' || what == 'P');
+        if (what == 'c')
+            crowd(db);
+        else
+            send_all(db, all, what == 'p' || what == 'P');
         if (what == 's' || what == 'P') /* it stops with all of them under way */
             raise(SIGSTOP);
-        for (int i = 0; i < UPDATES; i++)
+        for (int i = 0; i < UPDATES && what != 'c'; i++)
             if (change_wait(&all[i]) == WR_OK) {
                 if (!told.yes++)
                     snprintf(told.owner, sizeof(told.owner), "%s", all[i].owner);
@@ -315,6 +333,52 @@ static bool old_round(const struct bench *b)
     return told.yes <= 1; /* the one that was sent before */
 }
 
+static size_t update_all(struct wr_db *db, int *code)
+{
+    static char names[CROWD_CELLS][8], value[3900];
+    static struct wr_cell cells[CROWD_CELLS];
+    struct wr_key_column key = {TEXT("k"), {.type = WR_BIGINT, .integer = 1}};
+    struct wr_request req = {.op = WR_OP_UPDATE_ROW, .instance = TEXT("lock")};
+    struct wr_reply *reply;
+    size_t memory;
+
+    memset(value, 'v', sizeof(value));
+    for (int i = 0; i < CROWD_CELLS; i++) {
+        snprintf(names[i], sizeof(names[i]), "c%d", i);
+        cells[i] = (struct wr_cell){.name = TEXT(names[i]),
+                                    .op = WR_CELL_PUT,
+                                    .value = {.type = WR_VARCHAR, .bytes = {value, sizeof(value)}},
+                                    .timestamp_ms = WR_TIMESTAMP_NONE};
+    }
+    req.update_row =
+        (struct wr_row_change){.type = WR_UPDATE, .table = TEXT("t"), .row = {{&key, 1}, cells, CROWD_CELLS}};
+    reply = wr_exec(db, &req);
+    *code = reply->code;
+    memory = reply->memory;
+    wr_reply_free(reply);
+    return memory;
+}
+
+static bool crowd_round(const struct bench *b)
+{
+    time_t end = time(NULL) + 5;
+    size_t most = 0;
+    bool well = true;
+    int code;
+
+    update_all(b->db, &code);
+    tell(b, 'c');
+    do {
+        size_t memory = update_all(b->db, &code);
+
+        most = memory > most ? memory : most;
+        well &= code == WR_OK || code == WR_E_CONFLICT || code == WR_E_BUSY;
+    } while (time(NULL) < end);
+    answer(b);
+    printf("updates of 4 MB beside others took up to %zu MiB, the last code is %d\n", most >> 20, code);
+    return well && most <= CROWD_MEMORY_MAX;
+}
+
 int main(int argc, char **argv)
 {
     struct bench b = {0};
@@ -342,7 +406,9 @@ int main(int argc, char **argv)
     table_op(b.db, WR_OP_CREATE_TABLE);
     give(b.db, "");
     for (int i = 0; i < rounds; i++)
-        bad += !(strcmp(argv[1], "old") ? round_of(&b, argv[1], &taken) : old_round(&b));
+        bad += !(!strcmp(argv[1], "old")     ? old_round(&b)
+                 : !strcmp(argv[1], "crowd") ? crowd_round(&b)
+                                             : round_of(&b, argv[1], &taken));
     close(b.to);
     waitpid(b.child, NULL, 0);
     wr_close(b.db);

@@ -83,6 +83,45 @@ static void test_restart(void **state)
     call_count = 0;
 }
 
+/* Going back gives away what came behind the mark, as often as one likes, and nothing else. */
+static void test_rewind(void **state)
+{
+    _Alignas(16) uint8_t first[256];
+    atomic_size_t meter = 0;
+    int kept = 1, gone = 2;
+    struct arena_mark mark;
+    uint8_t *before;
+    struct arena a;
+    size_t held;
+
+    (void)state;
+    arena_init(&a, first, sizeof(first));
+    arena_meter(&a, &meter);
+    arena_on_release(&a, note_call, &kept);
+    before = memset(arena_alloc(&a, 5000), 7, 5000);
+    mark = arena_mark(&a);
+    held = atomic_load(&meter);
+    for (int i = 1; i <= 2; i++) {
+        void *next = arena_alloc(&a, 16);
+
+        arena_on_release(&a, note_call, &gone);
+        arena_alloc(&a, 3 << 20);
+        arena_rewind(&a, &mark);
+        assert_int_equal(call_count, i);
+        assert_int_equal(calls[i - 1], gone);
+        assert_int_equal(atomic_load(&meter), held);
+        assert_int_equal(a.used, mark.used);
+        assert_ptr_equal(arena_alloc(&a, 16), next);
+        arena_rewind(&a, &mark);
+    }
+    assert_int_equal(before[0] + before[4999], 14);
+    arena_release(&a);
+    assert_int_equal(call_count, 3);
+    assert_int_equal(calls[2], kept);
+    assert_int_equal(atomic_load(&meter), 0);
+    call_count = 0;
+}
+
 static void test_large_pieces(void **state)
 {
     struct arena a;
@@ -160,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_memory_is_aligned_and_apart),
         cmocka_unit_test(test_first_block),
         cmocka_unit_test(test_restart),
+        cmocka_unit_test(test_rewind),
         cmocka_unit_test(test_large_pieces),
         cmocka_unit_test(test_cap),
         cmocka_unit_test(test_hooks_run_newest_first),
