@@ -895,9 +895,11 @@ WR_API void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memo
 
 /* What requests may hold, with front_memory(), before no new one should begin: a half of
  * memory_bytes. wr_memory_full(): they hold as much; answer WR_E_BUSY instead of submitting. It
- * also makes caches give way to requests, so ask it for each. Any thread; does not wait. */
+ * also makes caches give way to requests, so ask it for each. wr_memory_spent(): they hold an
+ * eighth more, and what is small should not begin either. Any thread; does not wait. */
 WR_API uint64_t wr_memory_max(struct wr_db *db);
 WR_API bool wr_memory_full(struct wr_db *db);
+WR_API bool wr_memory_spent(struct wr_db *db);
 
 /* ---- one cell as a stream
  *

@@ -27,6 +27,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define SMALL_BYTES 4096 /* of the body of a request that takes little memory */
 #define API_VERSION "2015-12-31"
 #define DATE_SKEW_S (15 * 60)
 #define COMPRESS_BYTES_MIN 1024 /* smaller answers are not worth it */
@@ -323,6 +324,14 @@ static int op_admit(struct op *op)
     return E_OK;
 }
 
+/* It may begin while those that take much have filled the memory for requests. */
+static bool op_is_small(const struct op *op)
+{
+    return op->route == OTS_ROUTE_OP && op->r->body.len <= SMALL_BYTES &&
+           (op->op == WR_OP_GET_ROW || op->op == WR_OP_PUT_ROW || op->op == WR_OP_UPDATE_ROW ||
+            op->op == WR_OP_DELETE_ROW);
+}
+
 /* Whether there is room for one more. It is asked once the client is known to be one, so that
  * strangers can neither fill the server nor learn how full it is, and before the work begins. */
 int op_enter(struct op *op)
@@ -336,7 +345,7 @@ int op_enter(struct op *op)
         return fail(&op->r->ctx, E_BUSY, "Server is busy: %" PRId64 " requests are under way.",
                     d->requests_max);
     }
-    if (wr_memory_full(d->db)) {
+    if (wr_memory_full(d->db) && !(op_is_small(op) && !wr_memory_spent(d->db))) {
         op_leave(op);
         return fail(&op->r->ctx, E_BUSY,
                     "Server is busy: requests hold the %" PRIu64 " MiB that they may.",

@@ -354,6 +354,11 @@ bool wr_memory_full(struct wr_db *db)
     return memory_full(&db->memory, db->engine);
 }
 
+bool wr_memory_spent(struct wr_db *db)
+{
+    return memory_spent(&db->memory);
+}
+
 uint64_t wr_memory_max(struct wr_db *db)
 {
     return memory_of_requests(&db->memory);

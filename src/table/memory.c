@@ -70,6 +70,11 @@ bool memory_full(struct memory *m, struct engine *e)
     return requests >= memory_of_requests(m);
 }
 
+bool memory_spent(struct memory *m)
+{
+    return held(m) >= m->total / 8 * 5;
+}
+
 void memory_give_back(struct memory *m, struct engine *e)
 {
     uint64_t want = wanted(m, held(m));

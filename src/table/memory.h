@@ -2,8 +2,9 @@
  *
  * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has five eighths as
  * long as requests need no more than the last eighth; as they hold more it gives way, down to a
- * quarter. When they hold a half of all, no new request begins, and batches of reads read no more
- * rows. Any other that has begun may still take what a request may (request_memory_max). */
+ * quarter. When they hold a half of all, no new request begins, and batches go no further; only
+ * requests for single rows may, until it is five eighths, so that who needs little is served while
+ * others take much. What has begun may still take what a request may (request_memory_max). */
 #ifndef TABLE_MEMORY_H
 #define TABLE_MEMORY_H
 
@@ -49,6 +50,9 @@ uint64_t memory_of_requests(const struct memory *m);
 
 /* Whether they hold so much; has the engine give way first. Any thread; does not wait. */
 bool memory_full(struct memory *m, struct engine *e);
+
+/* Whether they hold so much that not even a small one may begin. */
+bool memory_spent(struct memory *m);
 
 /* Lets the engine have again what requests do not need any more. Not from a loop thread. */
 void memory_give_back(struct memory *m, struct engine *e);

@@ -28,8 +28,9 @@
 #include "table/write_own.h"
 
 #define GROUP_BYTES_MAX (8u << 20)
-#define STEP_ROWS 4     /* after so many the walk asks whether its turn is over */
-#define ROUNDS_MAX 1000 /* the deadline comes before */
+#define ROOM_BYTES (1 << 20) /* what a batch may take in a full memory */
+#define STEP_ROWS 4          /* after so many the walk asks whether its turn is over */
+#define ROUNDS_MAX 1000      /* the deadline comes before */
 #define HELD_POLL_MS 10
 
 /* Rows [first, end) of one engine batch. */
@@ -337,6 +338,18 @@ static bool row_yields(struct write_op *op, struct write_row *r)
     return true;
 }
 
+/* Rows that were loaded stay in memory until their batch has ended, and what others hold grows
+ * meanwhile: many batches that began when there was room may have none for all of their rows. */
+static int check_room(struct write_op *op, const struct write_row *r)
+{
+    struct wr_db *db = op->call->db;
+
+    if (r == op->rows || op->call->c.arena.used < ROOM_BYTES ||
+        !memory_full(&db->memory, db->engine))
+        return E_OK;
+    return fail(&op->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
+}
+
 static int row_load(struct write_op *op, struct write_row *r)
 {
     if (!r->loading && !catalog_is_fresh(op->call->db->catalog))
@@ -344,6 +357,7 @@ static int row_load(struct write_op *op, struct write_row *r)
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
+        TRY(check_room(op, r));
         r->loading = true;
         r->load = (struct load){.c = &op->call->c,
                                 .table = r->m.table,

@@ -53,8 +53,10 @@ static void test_shares(void **state)
     /* At a half nobody else may begin, and three eighths are all that the engine gives. */
     front_bytes = TOTAL / 16 * 7;
     assert_true(memory_full(&m, &e));
+    assert_false(memory_spent(&m)); /* what is small may */
     front_bytes = TOTAL;
     assert_true(memory_full(&m, &e));
+    assert_true(memory_spent(&m));
     assert_int_equal(spared, TOTAL / 8 * 3);
 
     /* It has it back when it is looked after, not at once. */
