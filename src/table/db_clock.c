@@ -205,8 +205,9 @@ int db_clock_open(struct ctx *c, struct wr_db *db, bool reset)
     return E_OK;
 }
 
+/* A millisecond on, so that what is kept in milliseconds can be told to be of before. */
 void db_clock_close(struct ctx *c, struct wr_db *db)
 {
     if (!wr_is_shared(db) && atomic_load(&db->stamps.lease_us)) /* others may be ahead of us */
-        lease_store_now(c, &db->stamps, atomic_load(&db->stamps.own_us) + 1);
+        lease_store_now(c, &db->stamps, atomic_load(&db->stamps.own_us) + 1000);
 }
