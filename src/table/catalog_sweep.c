@@ -133,7 +133,8 @@ static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
     time_ms = (int64_t)load_u64(kv->value.ptr);
     if (clock_watch_ahead(db, time_ms))
         date_anew(c, db, kv);
-    else if (time_ms <= clock_watch_before(db, DROP_GRACE_MS) &&
+    else if ((db_clock_is_before(db, time_ms) ||
+              time_ms <= clock_watch_before(db, DROP_GRACE_MS)) &&
              drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
         log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                  c->text ? c->text : "storage error");

@@ -160,6 +160,11 @@ int64_t db_clock_ms(struct wr_db *db)
     return db_clock_read(db).us / 1000;
 }
 
+bool db_clock_is_before(struct wr_db *db, int64_t stamp_ms)
+{
+    return !wr_is_shared(db) && stamp_ms < db->stamps.opened_us / 1000;
+}
+
 void db_clock_meet(struct wr_db *db, uint64_t row_stamp)
 {
     int64_t us = (int64_t)(row_stamp / SLOT_UNIT);

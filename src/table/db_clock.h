@@ -62,6 +62,10 @@ int64_t db_clock_ms(struct wr_db *db);
 /* Where it stands, in microseconds, for whoever gives no stamp: nothing is stored for that. */
 int64_t db_clock_peek(struct wr_db *db);
 
+/* Is a stamp of this server's clock from before the opening, and nobody else writes? Then whoever
+ * could look at what it dates has ended. */
+bool db_clock_is_before(struct wr_db *db, int64_t stamp_ms);
+
 /* A row has this stamp: takes its time over, if another server gave it that is not too far ahead.
  */
 void db_clock_meet(struct wr_db *db, uint64_t row_stamp);

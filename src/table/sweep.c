@@ -206,7 +206,7 @@ static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind
 static bool trash_is_due(const struct sweep *s, enum trash_kind kind, int64_t time_ms)
 {
     return kind == TRASH_ERASING || !time_ms || time_ms <= s->due_ms ||
-           (!wr_is_shared(s->db) && time_ms < s->db->stamps.opened_us / 1000);
+           db_clock_is_before(s->db, time_ms);
 }
 
 static bool read_record(const struct sweep *s, const struct kv *kv, enum trash_kind *kind,

@@ -67,6 +67,8 @@ static const char *const elsewhere[] = {
     "recut_begin",         /* test/rados/splits.sh, like all below */
     "recut_noted",
     "recut_made",          "recut_closed", "recut_copied_half", "recut_copied", "recut_gone",
+    "garbage_taken",      /* test/rados/cells.sh */
+    "garbage_erased",     /* test/rados/cells.sh */
     "table_before_store", /* test/rados/agree.sh, like all below */
     "table_stored",        "table_before_tell", "text_stored",
 };

@@ -250,6 +250,18 @@ void http_receive(struct http_request *r, http_sink_fn *sink, void *arg)
     wait_for.sink_arg = arg;
 }
 
+void http_known(struct http_request *r, uint64_t client)
+{
+    (void)r;
+    (void)client;
+}
+
+bool http_hold(struct http_request *r, size_t size)
+{
+    (void)r;
+    return size <= FUZZ_MEMORY_MAX;
+}
+
 static void answered(int status, const struct http_header *headers, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -285,6 +297,15 @@ void http_resume(struct http_request *r, http_fn *fn, void *arg)
     pthread_mutex_unlock(&wait_for.lock);
 }
 
+static bool is_compressed(const struct http_header *headers, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bytes_equal(headers[i].name, BYTES_LIT("x-ots-response-compress-type")))
+            return true;
+    return false;
+}
+
+/* From any thread; once it is answered the request and all of it may be gone. */
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
                 bytes body)
 {
@@ -293,16 +314,13 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
 
     (void)r;
     CHECK(body.ptr);
+    if (status != 200 && !is_compressed(headers, n)) {
+        fuzz_ctx(&c);
+        CHECK(ots_decode_error(&c, body, &code, &message) == 0);
+        CHECK(code.len && message.len);
+        ctx_release(&c);
+    }
     answered(status, headers, n);
-    for (size_t i = 0; i < n; i++)
-        if (bytes_equal(headers[i].name, BYTES_LIT("x-ots-response-compress-type")))
-            return;
-    if (status == 200)
-        return;
-    fuzz_ctx(&c);
-    CHECK(ots_decode_error(&c, body, &code, &message) == 0);
-    CHECK(code.len && message.len);
-    ctx_release(&c);
 }
 
 bytes http_header_find(const struct http_request *r, bytes name)

@@ -211,6 +211,9 @@ def seed_rest():
     for text in (b"", b"a" * 3000, bytes(range(256))):
         add("inflate", zlib.compress(text))
     add("inflate", zlib.compress(b"\0" * 200000))
+    add("head", b"\7POST /PutRow HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nx-ots-date: b\r\n\r\nhello")
+    add("head", b"\0GET http://a/b?c HTTP/1.0\r\nConnection: keep-alive, x\r\nTransfer-Encoding: chunked\r\n\r\n")
+    add("chunks", b"\2" + b"5\r\nhello\r\n1a;x=y\r\nabcdefghijklmnopqrstuvwxyz\r\n0\r\nA: b\r\n\r\nrest")
     add("config", part(1, b"# comment\nhttp = 127.0.0.1:0\nmemory = 2GiB\n\nslow=5\n") + part(2, b"--strict\0--data=x\0"))
     add("config", part(1, b"strict = yes\nfilters_max = 7\nengine = mem\n") + part(2, b"--set\0filters_max=5\0"))
     add("config", part(1, b"htp = 1\n") + part(3, b"WIDEROW_THREADS=3\0WIDEROW_SET=filters_max=3,regex_bytes_max=9\0"))
