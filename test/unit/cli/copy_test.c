@@ -242,7 +242,7 @@ static void test_numbers_are_kept_only_if_asked(void **state)
     struct wr_reply *reply = must(&to, &request);
 
     (void)state;
-    assert_int_equal(reply->batch.tables[0].rows[0].code, WR_E_PARAMETER);
+    assert_int_equal(reply->batch.tables[0].rows[0].code, WR_E_CONDITION);
     wr_reply_free(reply);
     change.keeps_number = true;
     reply = must(&to, &request);
