@@ -2,7 +2,7 @@
 """What is stored in a namespace of the pool `data`, past all servers (doc/format.md).
 
     stored.py NAMESPACE count KIND       how many keys of that kind tables have: 1 heads, 3 chunks, 5 garbage records
-    stored.py NAMESPACE remove KIND N    removes the Nth of them, from 0
+    stored.py NAMESPACE remove KIND N    removes the Nth of them in the order of their keys, from 0
     stored.py NAMESPACE system           keys and values of the system partition, in hex
     stored.py NAMESPACE set KEY VALUE    puts one of those (hex)
 
@@ -100,7 +100,8 @@ def main():
     if what == "count":
         print(sum(1 for _ in of_kind(pool, int(rest[0]))))
     elif what == "remove":
-        name, key = list(of_kind(pool, int(rest[0])))[int(rest[1])]
+        # Objects are listed in the order of their hashes, which says nothing of rows once a partition has been split.
+        name, key = sorted(of_kind(pool, int(rest[0])), key=lambda found: plain(found[1]))[int(rest[1])]
         write(pool, name, key, None)
     elif what == "system":
         for key, value in entries(pool, SYSTEM, True):
