@@ -51,7 +51,8 @@ LIBS_SERVER := -lssl $(LIBS_WIRE)
 LIBS_CLI := -lcurl $(LIBS_WIRE)
 ALLOC := $(if $(SAN),,-ljemalloc)
 
-objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/$(1)/*.c))
+# The objects of a folder and all folders in it.
+objs = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(sort $(shell find src/$(1) -name '*.c')))
 PROTO := $(wildcard src/wire/proto/*.proto)
 GEN_C := $(patsubst src/wire/proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(PROTO))
 GEN_O := $(GEN_C:.c=.o)
@@ -61,7 +62,8 @@ LIB_O := $(call objs,base) $(filter-out $(RADOS_ALL_O),$(call objs,engine)) $(ca
 WIRE_O := $(call objs,wire) $(GEN_O)
 NET_O := $(call objs,net)
 SERVER_O := $(call objs,server)
-CLI_O := $(call objs,cli)
+CLIENT_O := $(foreach folder,client record advisor bench,$(call objs,$(folder)))
+CLI_O := $(CLIENT_O) $(call objs,cli)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow
 
 all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
@@ -100,7 +102,7 @@ $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
 	$(Q)$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
 
 # Unit tests: test/unit/ mirrors src/, one program a file.
-UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/rados_omap_test.c),$(wildcard test/unit/*/*_test.c)))
+UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/rados_omap_test.c),$(sort $(shell find test/unit -name '*_test.c'))))
 
 $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)

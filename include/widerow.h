@@ -307,8 +307,8 @@ struct wr_create_table {
     const struct wr_index_meta *indexes;
     size_t index_count;
     bool local_transactions;
-    struct wr_bytes layout; /* how the keys are laid out ("hash:16"; src/table/layout.h has the
-                               forms); ptr NULL: "plain" */
+    struct wr_bytes layout; /* how the keys are laid out ("hash:16"; src/table/model/layout.h has
+                               the forms); ptr NULL: "plain" */
 };
 
 struct wr_update_table {

@@ -23,7 +23,7 @@ sources=$(git ls-files -co --exclude-standard 'src/*.[ch]' 'include/*.h')
 direction() {
     local allowed folder
     while IFS=: read -r folder allowed; do
-        grep -nHE '^#include "' src/"$folder"/*.[ch] 2>/dev/null |
+        grep -rnHE '^#include "' "src/$folder" --include='*.[ch]' |
             grep -vE "#include \"($allowed)" | sed 's/^/  /'
     done <<'RULES'
 base:base/
@@ -32,10 +32,14 @@ table:base/|engine/engine\.h|table/|widerow\.h
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/
 server:base/|wire/|net/|server/|widerow\.h|op\.def
-cli:base/|wire/|cli/|widerow\.h|op\.def
+client:base/|wire/|client/|widerow\.h|op\.def
+record:base/|record/
+advisor:base/|record/|advisor/|cli/console/progress\.h|widerow\.h
+bench:base/|wire/|client/|bench/|widerow\.h
+cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }
-direction | rule "includes against the direction base <- engine <- table <- wire, net <- server, cli"
+direction | rule "includes against the direction base <- engine <- table <- wire, net <- server, client <- cli"
 
 grep -nE '\b(malloc|calloc|realloc|free|strdup)\(' $(grep -v 'base/mem.c' <<<"$sources") |
     grep -vE '_free\(|^\S+:\s*(/?\*|//)|\.free|->free|[a-z]_(malloc|free)\(|\* ' | rule "memory goes through mem_alloc() and mem_free() (base/port.h)"

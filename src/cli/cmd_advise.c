@@ -1,10 +1,10 @@
 /* cmd_advise.c: `widerow advise`: surveys the records of a file or a table and prints which key
  * they should have. */
-#include "cli/advise.h"
+#include "advisor/advise.h"
 #include "cli/command.h"
-#include "cli/progress.h"
-#include "cli/record.h"
-#include "cli/walk.h"
+#include "cli/console/progress.h"
+#include "cli/transfer/walk.h"
+#include "record/record.h"
 
 #include <errno.h>
 

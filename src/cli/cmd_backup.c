@@ -4,7 +4,7 @@
  * The endpoint is asked first, with an access key: it names its admin port and gives a ticket that
  * no other server takes. So the backup is of the server that the user named, or there is none. */
 #include "cli/command.h"
-#include "cli/http_part.h"
+#include "client/http_part.h"
 
 #include <stdio.h>
 #include <stdlib.h>

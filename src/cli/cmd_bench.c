@@ -1,7 +1,7 @@
 /* cmd_bench.c: `widerow bench`: loads records, runs one workload on them, says how fast it went. */
-#include "cli/bench_door.h"
+#include "bench/bench_door.h"
 #include "cli/command.h"
-#include "cli/progress.h"
+#include "cli/console/progress.h"
 
 #include <stdio.h>
 #include <sys/resource.h>

@@ -1,11 +1,11 @@
 /* cmd_cell.c: `widerow cell put` and `widerow cell get`: one large value between a file and a cell.
  */
 #include "base/number.h"
-#include "cli/belt.h"
 #include "cli/command.h"
-#include "cli/pieces.h"
-#include "cli/plan.h"
-#include "cli/progress.h"
+#include "cli/console/progress.h"
+#include "cli/transfer/belt.h"
+#include "cli/transfer/pieces.h"
+#include "cli/transfer/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * updates and large cells are let in until all rows are there. Then it gets its own options, and
  * both sides are read once more and compared by digest (digest.h). */
 #include "cli/command.h"
-#include "cli/copy.h"
-#include "cli/digest.h"
-#include "cli/walk.h"
+#include "cli/transfer/copy.h"
+#include "cli/transfer/digest.h"
+#include "cli/transfer/walk.h"
 
 #include "base/thread.h"
 

@@ -1,6 +1,6 @@
 /* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
 #include "cli/command.h"
-#include "cli/plan.h"
+#include "cli/transfer/plan.h"
 
 #define DEFINED_MAX 256
 

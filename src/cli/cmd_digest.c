@@ -1,7 +1,7 @@
 /* cmd_digest.c: `widerow digest`: one number for all that an instance's tables hold (digest.c says
  * of what), tables by name. */
 #include "cli/command.h"
-#include "cli/digest.h"
+#include "cli/transfer/digest.h"
 
 #include <stdio.h>
 

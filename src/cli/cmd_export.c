@@ -6,10 +6,10 @@
  * what was there. Binaries stand as their bytes, in quotes. JSON Lines needs one walk, and a column
  * may have another type in each row. */
 #include "cli/command.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/progress.h"
-#include "cli/walk.h"
+#include "cli/console/print.h"
+#include "cli/console/progress.h"
+#include "cli/transfer/plan.h"
+#include "cli/transfer/walk.h"
 
 #include <errno.h>
 #include <stdio.h>

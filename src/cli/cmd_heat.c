@@ -1,7 +1,7 @@
 /* cmd_heat.c: `widerow heat`: the heat map of a table. */
 #include "cli/command.h"
-#include "cli/heat_picture.h"
-#include "cli/print.h"
+#include "cli/console/heat_picture.h"
+#include "cli/console/print.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
  * workers only send. Types that nobody has said are guessed from the first lines, which are read
  * ahead, kept, and taken again. */
 #include "cli/command.h"
-#include "cli/loader.h"
-#include "cli/record.h"
+#include "cli/transfer/loader.h"
+#include "record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

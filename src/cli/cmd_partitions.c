@@ -1,6 +1,6 @@
 /* cmd_partitions.c: `widerow partitions`. */
 #include "cli/command.h"
-#include "cli/print.h"
+#include "cli/console/print.h"
 
 #include <inttypes.h>
 #include <stdio.h>

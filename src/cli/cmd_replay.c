@@ -4,11 +4,11 @@
  * A plain table is cut where a first walk over the file finds equal parts of its first key column,
  * as its partitions would be cut in the long run; a table with buckets has a partition for each
  * from the beginning. */
+#include "advisor/ranks.h"
 #include "cli/command.h"
-#include "cli/csv.h"
-#include "cli/ranks.h"
-#include "cli/record.h"
-#include "cli/replay.h"
+#include "cli/transfer/replay.h"
+#include "record/csv.h"
+#include "record/record.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* cmd_rows.c: `widerow get` and `widerow scan`. */
 #include "cli/command.h"
-#include "cli/plan.h"
-#include "cli/print.h"
-#include "cli/walk.h"
+#include "cli/console/print.h"
+#include "cli/transfer/plan.h"
+#include "cli/transfer/walk.h"
 
 #include <stdio.h>
 

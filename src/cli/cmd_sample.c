@@ -1,6 +1,6 @@
 /* cmd_sample.c: `widerow sample`: example data as CSV. */
 #include "cli/command.h"
-#include "cli/sample.h"
+#include "cli/transfer/sample.h"
 
 #include <errno.h>
 #include <stdio.h>

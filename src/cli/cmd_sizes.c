@@ -1,8 +1,8 @@
 /* cmd_sizes.c: `widerow sizes`: the largest partition key values of a table. */
 #include "cli/command.h"
-#include "cli/heat_picture.h"
-#include "cli/print.h"
-#include "cli/progress.h"
+#include "cli/console/heat_picture.h"
+#include "cli/console/print.h"
+#include "cli/console/progress.h"
 
 #include <inttypes.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* cmd_tables.c: `widerow tables`, `describe` and `drop`. */
 #include "cli/command.h"
-#include "cli/print.h"
+#include "cli/console/print.h"
 
 #include <stdio.h>
 

@@ -2,8 +2,8 @@
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
-#include "cli/client.h"
-#include "cli/option.h"
+#include "cli/console/option.h"
+#include "client/client.h"
 
 /* What every command gets. */
 struct cli {

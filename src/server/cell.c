@@ -15,7 +15,8 @@
 #include <openssl/evp.h>
 
 #define MESSAGE_BYTES 512
-/* A writer or reader has two chunks (table/cell_writer.c, cell_reader.c), less for a short cell. */
+/* A writer or reader has two chunks (table/cell/cell_writer.c, cell_reader.c), less for a short
+ * cell. */
 #define BUFFER_BYTES ((size_t)1 << 20)
 
 struct cell {

@@ -1,17 +1,17 @@
 /* db.c: opening and closing a database, and a request's way through it. */
-#include "table/call.h"
+#include "table/core/call.h"
 
 #include "base/rng.h"
-#include "table/balance.h"
-#include "table/rekey.h"
-#include "table/reply_wait.h"
-#include "table/route.h"
-#include "table/scrub.h"
-#include "table/sizes.h"
-#include "table/stream.h"
-#include "table/sweep.h"
-#include "table/tally.h"
-#include "table/upload.h"
+#include "table/admin/sizes.h"
+#include "table/blob/stream.h"
+#include "table/blob/upload.h"
+#include "table/catalog/route.h"
+#include "table/maint/balance.h"
+#include "table/maint/rekey.h"
+#include "table/maint/scrub.h"
+#include "table/maint/sweep.h"
+#include "table/stats/tally.h"
+#include "table/sync/reply_wait.h"
 
 #include <pthread.h>
 #include <stdio.h>

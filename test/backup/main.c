@@ -11,7 +11,7 @@
  * holds exactly the numbers below some n, and n lies between what was answered before the backup
  * began and what was sent before it ended; the eight rows are equal; "second" has no row that
  * "first" has not. */
-#include "cli/client.h"
+#include "client/client.h"
 
 #include <curl/curl.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #ifndef CRASH_DOOR_H
 #define CRASH_DOOR_H
 
-#include "cli/client.h"
+#include "client/client.h"
 #include "crash.h"
 
 #define DOOR_INSTANCE "crash"

@@ -10,7 +10,7 @@ CPPFLAGS := -Iinclude -Isrc -I$(OUT)/gen -D_GNU_SOURCE -DWR_FAULTS -MMD -MP
 CFLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow $(SANITIZE)
 LIBS := -lprotobuf-c -lcrypto -lz -lxxhash -lpcre2-8 -lm -pthread
 
-SRC := $(wildcard src/base/*.c src/table/*.c src/wire/*.c) src/engine/engine.c src/engine/mem.c src/net/range.c src/net/head.c \
+SRC := $(shell find src/base src/table src/wire -name '*.c') src/engine/engine.c src/engine/mem.c src/net/range.c src/net/head.c \
 	$(filter-out %/main.c %/admin.c,$(wildcard src/server/*.c))
 PROTO := $(wildcard src/wire/proto/*.proto)
 GEN := $(PROTO:src/wire/proto/%.proto=$(OUT)/gen/%.pb-c.c)
@@ -36,6 +36,6 @@ $(OUT)/gen/%.pb-c.c: src/wire/proto/%.proto
 $(OUT)/gen/%.pb-c.o: $(OUT)/gen/%.pb-c.c
 	$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -fsanitize=fuzzer-no-link -c -o $@ $<
 
--include $(wildcard $(OUT)/obj/*/*.d $(OUT)/gen/*.d)
+-include $(shell find $(OUT) -name '*.d' 2>/dev/null)
 
 .SECONDARY:

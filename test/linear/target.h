@@ -2,7 +2,7 @@
 #ifndef LINEAR_TARGET_H
 #define LINEAR_TARGET_H
 
-#include "cli/client.h"
+#include "client/client.h"
 
 #include <sys/types.h>
 

@@ -6,7 +6,7 @@
 #include "door.h"
 
 #include "base/fault.h"
-#include "table/value.h"
+#include "table/model/value.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -3,8 +3,8 @@
 #ifndef UNIT_LATER_H
 #define UNIT_LATER_H
 
-#include "table/db.h"
-#include "table/sweep.h"
+#include "table/core/db.h"
+#include "table/maint/sweep.h"
 
 static int64_t later_wall_us(struct clock *c)
 {

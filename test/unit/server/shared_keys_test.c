@@ -4,8 +4,8 @@
 
 #include "base/err.h"
 #include "server/key_file.h"
-#include "table/db.h"
-#include "table/wait.h"
+#include "table/core/db.h"
+#include "table/sync/wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

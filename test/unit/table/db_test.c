@@ -1,11 +1,11 @@
 /* The database from inside: what survives a reopening, and what the sweeper removes. */
-#include "table/db.h"
+#include "table/core/db.h"
 
-#include "table/catalog_own.h"
-#include "table/hold.h"
-#include "table/key.h"
-#include "table/sweep.h"
-#include "table/wait.h"
+#include "table/catalog/catalog_own.h"
+#include "table/maint/sweep.h"
+#include "table/model/key.h"
+#include "table/sync/hold.h"
+#include "table/sync/wait.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

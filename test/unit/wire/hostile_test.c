@@ -5,7 +5,7 @@
 
 #include "base/limit.h"
 #include "base/rng.h"
-#include "table/filter.h"
+#include "table/model/filter.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
 #include "wire/ots_client.h"

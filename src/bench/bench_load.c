@@ -1,0 +1,617 @@
+#include "bench/bench_load.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#define TEXT_BYTES (64 * 1024)
+#define ZIPF_THETA 0.99
+#define SCAN_ROWS_MAX 100
+#define SECOND_US 1000000
+
+/* ---- workloads */
+
+static const struct bench_mix mixes[] = {
+    {"read", "GetRow", {[BENCH_READ] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"write",
+     "PutRow over records that are there",
+     {[BENCH_WRITE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"insert", "PutRow of new records", {[BENCH_INSERT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"range", "GetRange, full pages", {[BENCH_PAGE] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"batch",
+     "BatchWriteRow of 200 records",
+     {[BENCH_BATCH] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"hot", "increments of one row", {[BENCH_INCREMENT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"ycsb-a",
+     "half reads, half updates",
+     {[BENCH_READ] = 50, [BENCH_UPDATE] = 50},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-b",
+     "95 % reads, 5 % updates",
+     {[BENCH_READ] = 95, [BENCH_UPDATE] = 5},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-c", "reads", {[BENCH_READ] = 100}, BENCH_ZIPFIAN, BENCH_NEEDS_RECORDS},
+    {"ycsb-d",
+     "95 % reads of what is new, 5 % inserts",
+     {[BENCH_READ] = 95, [BENCH_INSERT] = 5},
+     BENCH_LATEST,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-e",
+     "95 % ranges of up to 100 records, 5 % inserts",
+     {[BENCH_SCAN] = 95, [BENCH_INSERT] = 5},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"ycsb-f",
+     "half reads, half reads followed by an update",
+     {[BENCH_READ] = 50, [BENCH_MODIFY] = 50},
+     BENCH_ZIPFIAN,
+     BENCH_NEEDS_RECORDS},
+    {"narrow-read",
+     "GetRow of one column of one 10-column row",
+     {[BENCH_NARROW_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"narrow-update",
+     "UpdateRow of one column of one 10-column row",
+     {[BENCH_NARROW_UPDATE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"wide-read",
+     "GetRow of one column of one row of --wide-columns",
+     {[BENCH_WIDE_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_WIDE},
+    {"wide-update",
+     "UpdateRow of one column of that row",
+     {[BENCH_WIDE_UPDATE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_WIDE},
+    {"cell-read",
+     "GetRow of one cell of --cell-bytes",
+     {[BENCH_CELL_READ] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_CELLS},
+    {"cell-write",
+     "PutRow of one cell of --cell-bytes",
+     {[BENCH_CELL_WRITE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_CELLS},
+    {"load", "only load the records", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+};
+
+/* By what they load; not to be asked for by name. */
+static const struct bench_mix loaders[] = {
+    [BENCH_NEEDS_RECORDS] = {"load", "", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    [BENCH_NEEDS_WIDE] =
+        {"wide-load", "", {[BENCH_WIDE_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_WIDE},
+    [BENCH_NEEDS_CELLS] =
+        {"cell-load", "", {[BENCH_CELL_WRITE] = 100}, BENCH_UNIFORM, BENCH_NEEDS_CELLS},
+};
+
+const struct bench_mix *bench_mix_loader(enum bench_needs needs)
+{
+    return &loaders[needs];
+}
+
+const struct bench_mix *bench_mix_find(const char *name)
+{
+    for (size_t i = 0; i < PORT_COUNT(mixes); i++)
+        if (strcmp(mixes[i].name, name) == 0)
+            return &mixes[i];
+    return NULL;
+}
+
+const char *bench_kind_name(enum bench_kind kind)
+{
+    static const char *const names[BENCH_KINDS] = {
+        [BENCH_READ] = "read",
+        [BENCH_UPDATE] = "update",
+        [BENCH_WRITE] = "write",
+        [BENCH_INSERT] = "insert",
+        [BENCH_SCAN] = "scan",
+        [BENCH_MODIFY] = "modify",
+        [BENCH_PAGE] = "page",
+        [BENCH_BATCH] = "batch",
+        [BENCH_LOAD] = "load",
+        [BENCH_INCREMENT] = "hot",
+        [BENCH_WIDE_READ] = "wide-read",
+        [BENCH_WIDE_UPDATE] = "wide-update",
+        [BENCH_WIDE_LOAD] = "wide-load",
+        [BENCH_NARROW_READ] = "narrow-read",
+        [BENCH_NARROW_UPDATE] = "narrow-update",
+        [BENCH_CELL_READ] = "cell-read",
+        [BENCH_CELL_WRITE] = "cell-write",
+    };
+
+    return names[kind];
+}
+
+/* ---- which record */
+
+/* Gray and others, "Quickly Generating Billion-Record Synthetic Databases" (1994): a number from 0
+ * to n-1, number i with a chance in proportion to 1 / (i + 1)^theta. */
+static void zipf_init(struct bench_zipf *z, uint64_t n)
+{
+    double zeta_2 = 1 + pow(0.5, ZIPF_THETA);
+
+    *z = (struct bench_zipf){.n = n, .theta = ZIPF_THETA, .alpha = 1 / (1 - ZIPF_THETA)};
+    for (uint64_t i = 1; i <= n; i++)
+        z->zeta_n += 1 / pow((double)i, ZIPF_THETA);
+    z->eta = (1 - pow(2.0 / (double)n, 1 - ZIPF_THETA)) / (1 - zeta_2 / z->zeta_n);
+}
+
+static uint64_t zipf_next(const struct bench_zipf *z, struct rng *r)
+{
+    double u = rng_unit(r), uz = u * z->zeta_n;
+    uint64_t i;
+
+    if (uz < 1)
+        return 0;
+    if (uz < 1 + pow(0.5, z->theta))
+        return z->n > 1;
+    i = (uint64_t)((double)z->n * pow(z->eta * u - z->eta + 1, z->alpha));
+    return i < z->n ? i : z->n - 1;
+}
+
+/* Spreads neighbours, so that the popular records are not all in one place. */
+static uint64_t scatter(uint64_t x)
+{
+    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
+    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
+    return x ^ x >> 33;
+}
+
+static uint64_t choose_record(struct bench_load *l)
+{
+    uint64_t records = l->conf.records, back;
+
+    switch (l->conf.choice) {
+    case BENCH_ZIPFIAN:
+        return scatter(zipf_next(&l->zipf, &l->rng)) % records;
+    case BENCH_LATEST:
+        /* Inserts that are still under way must not be asked for. */
+        back = zipf_next(&l->zipf, &l->rng);
+        if (l->inserts > l->conf.connections)
+            records += l->inserts - l->conf.connections;
+        return records - 1 - back;
+    case BENCH_UNIFORM:
+        break;
+    }
+    return rng_below(&l->rng, records);
+}
+
+/* ---- the run */
+
+void bench_load_init(struct bench_load *l, const struct bench_conf *conf, struct clock *clock)
+{
+    *l = (struct bench_load){.conf = *conf, .clock = clock};
+    rng_init(&l->rng, (uint64_t)clock_wall_us(clock));
+    l->text_bytes = TEXT_BYTES + conf->column_bytes;
+    if (conf->mix->needs == BENCH_NEEDS_CELLS)
+        l->text_bytes += conf->cell_bytes;
+    l->text = mem_alloc(l->text_bytes);
+    for (size_t i = 0; i < l->text_bytes; i++)
+        l->text[i] = (char)('a' + rng_below(&l->rng, 26));
+    if (conf->choice != BENCH_UNIFORM)
+        zipf_init(&l->zipf, conf->records);
+    /* Each run's inserts are new, whatever ran before. */
+    l->insert_first = (uint64_t)clock_wall_us(clock);
+}
+
+void bench_load_release(struct bench_load *l)
+{
+    mem_free(l->text);
+    l->text = NULL;
+}
+
+void bench_load_start(struct bench_load *l)
+{
+    l->start_us = l->line_us = clock_mono_us(l->clock);
+}
+
+static void progress_line(struct bench_load *l, int64_t now_us)
+{
+    struct bench_hist *h = mem_zalloc(sizeof(*h));
+    double seconds = (double)(now_us - l->line_us) / SECOND_US;
+
+    for (int k = 0; k < BENCH_KINDS; k++)
+        bench_hist_merge(h, &l->hist[k]);
+    fprintf(stderr, "\r%4.0f s  %9.0f ops/s  p50 %.2f ms  p99 %.2f ms  errors %llu ",
+            (double)(now_us - l->start_us) / SECOND_US,
+            (double)(l->finished - l->line_finished) / seconds, (double)bench_hist_at(h, 0.5) / 1e3,
+            (double)bench_hist_at(h, 0.99) / 1e3, (unsigned long long)l->errors);
+    l->line_us = now_us;
+    l->line_finished = l->finished;
+    mem_free(h);
+}
+
+static enum bench_kind choose_kind(struct bench_load *l)
+{
+    unsigned n = (unsigned)rng_below(&l->rng, 100), k = 0;
+
+    while (k + 1 < BENCH_KINDS && n >= l->conf.mix->share[k])
+        n -= l->conf.mix->share[k++];
+    return (enum bench_kind)k;
+}
+
+bool bench_load_next(struct bench_load *l, int64_t now_us, struct bench_job *job, int64_t *wait_us)
+{
+    const struct bench_conf *conf = &l->conf;
+    int64_t due_us = now_us, end_us = l->start_us + (int64_t)conf->seconds * SECOND_US;
+
+    if (conf->progress && now_us - l->line_us >= SECOND_US)
+        progress_line(l, now_us);
+    if (conf->rate)
+        due_us = l->start_us + (int64_t)((double)l->started * SECOND_US / (double)conf->rate);
+    *wait_us = -1;
+    if (conf->ops ? l->started >= conf->ops : now_us >= end_us || due_us >= end_us)
+        return false;
+    if (due_us > now_us) {
+        *wait_us = due_us - now_us;
+        return false;
+    }
+    *job = (struct bench_job){.kind = choose_kind(l), .start_us = due_us};
+    if (job->kind == BENCH_INSERT)
+        job->record = conf->records + l->inserts++;
+    else if (job->kind == BENCH_LOAD)
+        job->record = l->started * bench_batch_rows(conf);
+    else if (job->kind == BENCH_WIDE_LOAD)
+        job->record = l->started * BENCH_WIDE_STEP;
+    else if (job->kind == BENCH_WIDE_READ || job->kind == BENCH_WIDE_UPDATE)
+        job->record = rng_below(&l->rng, conf->wide_columns);
+    else if (job->kind == BENCH_CELL_WRITE)
+        job->record = l->started % BENCH_CELLS;
+    else if (job->kind == BENCH_CELL_READ)
+        job->record = rng_below(&l->rng, BENCH_CELLS);
+    else
+        job->record = choose_record(l);
+    job->limit = 1 + (uint32_t)rng_below(&l->rng, SCAN_ROWS_MAX);
+    l->started++;
+    return true;
+}
+
+bool bench_load_done(struct bench_load *l, struct bench_job *job, int code, uint64_t rows,
+                     int64_t now_us)
+{
+    l->rows += rows;
+    if (code == 0 && job->kind == BENCH_MODIFY && job->step == 0) {
+        job->step = 1;
+        return true;
+    }
+    l->finished++;
+    if (code)
+        l->errors++;
+    else
+        bench_hist_add(&l->hist[job->kind], now_us - job->start_us);
+    return false;
+}
+
+void bench_load_end(struct bench_load *l)
+{
+    uint64_t due;
+
+    l->end_us = clock_mono_us(l->clock);
+    due = l->conf.rate * l->conf.seconds;
+    if (!l->conf.ops && due > l->started)
+        l->late = due - l->started;
+    if (l->conf.progress)
+        fprintf(stderr, "\r%72s\r", "");
+}
+
+/* ---- requests */
+
+static struct wr_key key_of_text(struct ctx *c, bytes text)
+{
+    struct wr_key_column *column = ARENA_NEW(&c->arena, struct wr_key_column);
+
+    column->name = BYTES_LIT("id");
+    column->value = (struct wr_value){.type = WR_VARCHAR, .bytes = text};
+    return (struct wr_key){column, 1};
+}
+
+/* "user" and 20 digits. */
+static struct wr_key key_of(struct ctx *c, uint64_t number)
+{
+    char *text = arena_alloc(&c->arena, BENCH_KEY_BYTES);
+
+    memcpy(text, "user", 4);
+    for (size_t i = BENCH_KEY_BYTES; i-- > 4; number /= 10)
+        text[i] = (char)('0' + number % 10);
+    return key_of_text(c, bytes_of(text, BENCH_KEY_BYTES));
+}
+
+static struct wr_key key_of_record(const struct bench_load *l, struct ctx *c, uint64_t record)
+{
+    uint64_t records = l->conf.records;
+
+    return key_of(c, record < records ? record : record - records + l->insert_first);
+}
+
+/* "field" and a number. */
+static bytes column_name(struct ctx *c, uint64_t number)
+{
+    char digits[20], *text;
+    size_t n = 0;
+
+    do
+        digits[n++] = (char)('0' + number % 10);
+    while (number /= 10);
+    text = arena_alloc(&c->arena, 5 + n);
+    memcpy(text, "field", 5);
+    for (size_t i = 0; i < n; i++)
+        text[5 + i] = digits[n - 1 - i];
+    return bytes_of(text, 5 + n);
+}
+
+static void fill_text(struct bench_load *l, struct wr_cell *cell, bytes name, size_t size)
+{
+    size_t at = rng_below(&l->rng, l->text_bytes - size + 1);
+
+    *cell = (struct wr_cell){.name = name, .timestamp_ms = WR_TIMESTAMP_NONE};
+    cell->value.type = WR_VARCHAR;
+    cell->value.bytes = bytes_of(l->text + at, size);
+}
+
+static void fill_cell(struct bench_load *l, struct ctx *c, struct wr_cell *cell, uint64_t column)
+{
+    fill_text(l, cell, column_name(c, column), l->conf.column_bytes);
+}
+
+/* All columns of a record. */
+static void fill_put(struct bench_load *l, struct ctx *c, uint64_t record,
+                     struct wr_row_change *out)
+{
+    uint32_t count = l->conf.columns;
+    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, count);
+
+    for (uint32_t i = 0; i < count; i++)
+        fill_cell(l, c, &cells[i], i);
+    *out = (struct wr_row_change){.type = WR_PUT, .table = l->conf.table};
+    out->row = (struct wr_row){key_of_record(l, c, record), cells, count};
+}
+
+static struct wr_key wide_key(struct ctx *c)
+{
+    return key_of_text(c, BYTES_LIT("wide"));
+}
+
+static struct wr_key cell_key(struct ctx *c, uint64_t number)
+{
+    return key_of_text(c, arena_printf(&c->arena, "cell%llu", (unsigned long long)number));
+}
+
+/* Some columns of the wide row. */
+static void fill_wide(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                      struct wr_row_change *out)
+{
+    uint64_t left = l->conf.wide_columns - job->record;
+    size_t count = left < BENCH_WIDE_STEP ? (size_t)left : BENCH_WIDE_STEP;
+    struct wr_cell *cells = ARENA_ARRAY(&c->arena, struct wr_cell, count);
+
+    for (size_t i = 0; i < count; i++)
+        fill_cell(l, c, &cells[i], job->record + i);
+    *out = (struct wr_row_change){.type = WR_UPDATE, .table = l->conf.table};
+    out->row = (struct wr_row){wide_key(c), cells, count};
+}
+
+static void fill_big_cell(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                          struct wr_row_change *out)
+{
+    struct wr_cell *cell = ARENA_NEW(&c->arena, struct wr_cell);
+
+    fill_text(l, cell, BYTES_LIT("data"), l->conf.cell_bytes);
+    *out = (struct wr_row_change){.type = WR_PUT, .table = l->conf.table};
+    out->row = (struct wr_row){cell_key(c, job->record), cell, 1};
+}
+
+static void fill_update(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                        struct wr_row_change *out)
+{
+    struct wr_cell *cell = ARENA_NEW(&c->arena, struct wr_cell);
+
+    *out = (struct wr_row_change){.type = WR_UPDATE, .table = l->conf.table};
+    if (job->kind == BENCH_INCREMENT) {
+        *cell = (struct wr_cell){.name = BYTES_LIT("hits"), .op = WR_CELL_INCREMENT};
+        cell->timestamp_ms = WR_TIMESTAMP_NONE;
+        cell->value = (struct wr_value){.type = WR_BIGINT, .integer = 1};
+        out->row.key = key_of_text(c, BYTES_LIT("hot"));
+    } else if (job->kind == BENCH_WIDE_UPDATE) {
+        fill_cell(l, c, cell, job->record);
+        out->row.key = wide_key(c);
+    } else {
+        fill_cell(l, c, cell, rng_below(&l->rng, l->conf.columns));
+        out->row.key = key_of_record(l, c, job->kind == BENCH_NARROW_UPDATE ? 0 : job->record);
+    }
+    out->row.cells = cell;
+    out->row.cell_count = 1;
+}
+
+uint64_t bench_batch_rows(const struct bench_conf *conf)
+{
+    uint64_t rows = BENCH_BATCH_BYTES / ((uint64_t)conf->columns * conf->column_bytes + 1) + 1;
+
+    rows = rows < BENCH_BATCH_ROWS ? rows : BENCH_BATCH_ROWS;
+    return rows < conf->records ? rows : conf->records;
+}
+
+static void fill_batch(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                       struct wr_batch_write_row *out)
+{
+    struct wr_table_write *table = ARENA_NEW(&c->arena, struct wr_table_write);
+    uint64_t count = bench_batch_rows(&l->conf);
+    struct wr_row_change *changes = ARENA_ARRAY(&c->arena, struct wr_row_change, count);
+    uint64_t first = job->record, n = 0;
+
+    /* A batch names a row once: records in a run, from anywhere; at the end it begins earlier. */
+    if (first + count > l->conf.records)
+        first = l->conf.records - count;
+    for (; n < count; n++)
+        fill_put(l, c, first + n, &changes[n]);
+    *table = (struct wr_table_write){l->conf.table, changes, n};
+    *out = (struct wr_batch_write_row){.tables = table, .table_count = 1};
+}
+
+static void fill_range(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                       struct wr_get_range *out)
+{
+    struct wr_key_column *end = ARENA_NEW(&c->arena, struct wr_key_column);
+
+    *end = (struct wr_key_column){BYTES_LIT("id"), {.type = WR_INF_MAX}};
+    *out = (struct wr_get_range){.table = l->conf.table};
+    out->start = key_of_record(l, c, job->record);
+    out->end = (struct wr_key){end, 1};
+    out->read.has_max_versions = true;
+    out->read.max_versions = 1;
+    out->has_limit = job->kind == BENCH_SCAN;
+    out->limit = (int32_t)job->limit;
+}
+
+static void fill_get(bytes table, struct wr_key key, struct wr_get_row *out)
+{
+    *out = (struct wr_get_row){.table = table, .key = key};
+    out->read.has_max_versions = true;
+    out->read.max_versions = 1;
+}
+
+static void fill_get_column(bytes table, struct wr_key key, bytes column, struct ctx *c,
+                            struct wr_get_row *out)
+{
+    bytes *name = ARENA_NEW(&c->arena, bytes);
+
+    *name = column;
+    fill_get(table, key, out);
+    out->read.columns = name;
+    out->read.column_count = 1;
+}
+
+void bench_load_request(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                        struct wr_request *out)
+{
+    enum bench_kind kind = job->kind;
+    bytes table = l->conf.table;
+
+    *out = (struct wr_request){0};
+    if (kind == BENCH_MODIFY)
+        kind = job->step ? BENCH_UPDATE : BENCH_READ;
+    switch (kind) {
+    case BENCH_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get(table, key_of_record(l, c, job->record), &out->get_row);
+        break;
+    case BENCH_WRITE:
+    case BENCH_INSERT:
+        out->op = WR_OP_PUT_ROW;
+        fill_put(l, c, job->record, &out->put_row);
+        break;
+    case BENCH_UPDATE:
+    case BENCH_INCREMENT:
+    case BENCH_WIDE_UPDATE:
+    case BENCH_NARROW_UPDATE:
+        out->op = WR_OP_UPDATE_ROW;
+        fill_update(l, job, c, &out->update_row);
+        break;
+    case BENCH_WIDE_LOAD:
+        out->op = WR_OP_UPDATE_ROW;
+        fill_wide(l, job, c, &out->update_row);
+        break;
+    case BENCH_WIDE_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get_column(table, wide_key(c), column_name(c, job->record), c, &out->get_row);
+        break;
+    case BENCH_NARROW_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get_column(table, key_of(c, 0), column_name(c, rng_below(&l->rng, l->conf.columns)), c,
+                        &out->get_row);
+        break;
+    case BENCH_CELL_READ:
+        out->op = WR_OP_GET_ROW;
+        fill_get(table, cell_key(c, job->record), &out->get_row);
+        break;
+    case BENCH_CELL_WRITE:
+        out->op = WR_OP_PUT_ROW;
+        fill_big_cell(l, job, c, &out->put_row);
+        break;
+    case BENCH_SCAN:
+    case BENCH_PAGE:
+        out->op = WR_OP_GET_RANGE;
+        fill_range(l, job, c, &out->get_range);
+        break;
+    case BENCH_BATCH:
+    case BENCH_LOAD:
+        out->op = WR_OP_BATCH_WRITE_ROW;
+        fill_batch(l, job, c, &out->batch_write_row);
+        break;
+    case BENCH_MODIFY:
+    case BENCH_KINDS:
+        break;
+    }
+}
+
+void bench_table_request(bytes table, struct ctx *c, struct wr_request *out)
+{
+    struct wr_key_schema *key = ARENA_NEW(&c->arena, struct wr_key_schema);
+    struct wr_create_table *create = &out->create_table;
+
+    key->name = BYTES_LIT("id");
+    key->type = WR_VARCHAR;
+    *out = (struct wr_request){.op = WR_OP_CREATE_TABLE};
+    create->table = table;
+    create->key = key;
+    create->key_count = 1;
+    create->options.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS;
+    create->options.ttl_s = -1;
+    create->options.max_versions = 1;
+    create->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+}
+
+void bench_probe_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out)
+{
+    *out = (struct wr_request){.op = WR_OP_GET_ROW};
+    switch (conf->mix->needs) {
+    case BENCH_NEEDS_RECORDS:
+        fill_get(conf->table, key_of(c, conf->records - 1), &out->get_row);
+        break;
+    case BENCH_NEEDS_WIDE:
+        fill_get_column(conf->table, wide_key(c), column_name(c, conf->wide_columns - 1), c,
+                        &out->get_row);
+        break;
+    case BENCH_NEEDS_CELLS:
+        fill_get(conf->table, cell_key(c, BENCH_CELLS - 1), &out->get_row);
+        break;
+    }
+}
+
+uint64_t bench_loader_ops(const struct bench_conf *conf)
+{
+    uint64_t rows = bench_batch_rows(conf);
+
+    switch (conf->mix->needs) {
+    case BENCH_NEEDS_WIDE:
+        return (conf->wide_columns + BENCH_WIDE_STEP - 1) / BENCH_WIDE_STEP;
+    case BENCH_NEEDS_CELLS:
+        return BENCH_CELLS;
+    case BENCH_NEEDS_RECORDS:
+        break;
+    }
+    return (conf->records + rows - 1) / rows;
+}
+
+size_t bench_load_cells(const struct bench_load *l, const struct bench_job *job)
+{
+    switch (job->kind) {
+    case BENCH_READ:
+    case BENCH_MODIFY:
+        return l->conf.columns;
+    case BENCH_WIDE_READ:
+    case BENCH_NARROW_READ:
+    case BENCH_CELL_READ:
+        return 1;
+    default:
+        return 0;
+    }
+}

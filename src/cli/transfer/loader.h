@@ -1,0 +1,49 @@
+/* loader.h: the workers of an import: batches of rows to BatchWriteRow requests, each on its own
+ * connection, until every row is acknowledged, refused, or the load is given up.
+ *
+ * A row is acknowledged when the server has said OK to it, and only then is it counted and its key
+ * written to the acknowledgement file. Rows that failed for a passing reason are sent again; so are
+ * rows whose answer was lost, which is harmless because a put of the same row twice is one row. A
+ * request that is refused as a whole is cut in halves until the row that spoils it stands alone. */
+#ifndef CLI_TRANSFER_LOADER_H
+#define CLI_TRANSFER_LOADER_H
+
+#include "cli/console/progress.h"
+#include "cli/transfer/plan.h"
+#include "cli/transfer/window.h"
+#include "client/client.h"
+
+struct loader {
+    /* Set by the caller, unchanged while workers run. */
+    struct target *target;
+    struct clock *clock;
+    const struct plan *plan;
+    bytes table;
+    struct window *window;
+    struct progress *progress;
+    int64_t retry_ms;    /* how long one batch may go without any success */
+    uint64_t errors_max; /* bad lines and refused rows that do not end the load */
+    int acked_fd;        /* -1: none */
+    size_t worker_count;
+
+    /* Shared. */
+    atomic_ullong errors; /* bad lines and refused rows so far */
+    atomic_bool stopped;
+    pthread_mutex_t mutex; /* over `failure` and the acknowledgement file */
+    char failure[512];     /* why the load was given up; "": it was not */
+    pthread_t *threads;
+};
+
+/* Starts the workers; `l` must stay where it is until loader_finish(). */
+int loader_start(struct ctx *c, struct loader *l);
+
+/* Waits for the workers to empty the window, which must be closed or stopped. */
+void loader_finish(struct loader *l);
+
+/* Says on stderr that a line was not loaded; past errors_max it ends the load. Any thread. */
+void loader_bad_line(struct loader *l, uint64_t line, const char *text);
+
+/* Ends the load. The first reason stays. Any thread. */
+void loader_give_up(struct loader *l, const char *reason);
+
+#endif

@@ -1,0 +1,516 @@
+#include "cli/transfer/plan.h"
+
+#include "base/number.h"
+#include "cli/console/option.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NUMBER_TEXT_MAX 64
+#define SHOWN_BYTES_MAX 40 /* of a bad value in a message */
+
+static const struct {
+    const char *name;
+    enum wr_type type;
+    bool key;
+} type_names[] = {
+    {"integer", WR_BIGINT, true}, {"string", WR_VARCHAR, true},   {"binary", WR_VARBINARY, true},
+    {"double", WR_DOUBLE, false}, {"boolean", WR_BOOLEAN, false},
+};
+
+const char *plan_type_name(enum wr_type type)
+{
+    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+        if (type_names[i].type == type)
+            return type_names[i].name;
+    return "unknown";
+}
+
+const char *plan_column_type(const struct plan_column *column)
+{
+    return column->any ? "any" : plan_type_name(column->type);
+}
+
+bool plan_type_parse(bytes name, enum wr_type *out)
+{
+    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+        if (bytes_equal(name, bytes_str(type_names[i].name))) {
+            *out = type_names[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* ---- values */
+
+static bool text_to_double(bytes text, double *out)
+{
+    char buf[NUMBER_TEXT_MAX + 1], *end;
+
+    if (text.len == 0 || text.len > NUMBER_TEXT_MAX)
+        return false;
+    for (size_t i = 0; i < text.len; i++)
+        if (!strchr("0123456789+-.eE", buf[i] = ((const char *)text.ptr)[i]) || !buf[i])
+            return false; /* strtod() would also take hexadecimals, infinity and blanks */
+    buf[text.len] = 0;
+    *out = strtod(buf, &end);
+    return !*end && isfinite(*out);
+}
+
+bool plan_value(bytes text, enum wr_type type, struct wr_value *out)
+{
+    out->type = type;
+    switch (type) {
+    case WR_BIGINT:
+        return number_integer(text, &out->integer);
+    case WR_DOUBLE:
+        return text_to_double(text, &out->real);
+    case WR_BOOLEAN:
+        out->boolean = bytes_equal(text, BYTES_LIT("true"));
+        return out->boolean || bytes_equal(text, BYTES_LIT("false"));
+    case WR_VARCHAR:
+        out->bytes = text;
+        return bytes_is_utf8(text);
+    case WR_VARBINARY:
+        out->bytes = text;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- the user's words */
+
+static int find_field(struct ctx *c, const struct csv_record *header, bytes name, size_t *out)
+{
+    const char **names = ARENA_ARRAY(&c->arena, const char *, header->count), *near;
+
+    for (size_t i = 0; i < header->count; i++) {
+        if (bytes_equal(header->fields[i].text, name)) {
+            *out = i;
+            return 0;
+        }
+        names[i] = arena_printf(&c->arena, "%.*s", BYTES_FMT(header->fields[i].text)).ptr;
+    }
+    near =
+        option_nearest(arena_printf(&c->arena, "%.*s", BYTES_FMT(name)).ptr, names, header->count);
+    return fail(c, E_PARAMETER, "the file has no column '%.*s'%s%s%s", BYTES_FMT(name),
+                near ? "; did you mean '" : "", near ? near : "", near ? "'?" : "");
+}
+
+/* "NAME" or "NAME:type". */
+static int parse_column(struct ctx *c, bytes word, bool key, const struct csv_record *header,
+                        struct plan_column *out)
+{
+    const char *colon = word.len ? memchr(word.ptr, ':', word.len) : NULL;
+    bytes type;
+
+    *out = (struct plan_column){.name = word, .type = PLAN_TYPE_OPEN};
+    if (colon) {
+        out->name.len = (size_t)(colon - (const char *)word.ptr);
+        type = bytes_skip(word, out->name.len + 1);
+        for (size_t i = 0; i < PORT_COUNT(type_names); i++)
+            if (bytes_equal(type, bytes_str(type_names[i].name)) && (!key || type_names[i].key))
+                out->type = type_names[i].type;
+        if (!key && bytes_equal(type, BYTES_LIT("any"))) {
+            out->any = true;
+            out->type = WR_VARCHAR;
+        }
+        if (out->type == PLAN_TYPE_OPEN)
+            return fail(c, E_PARAMETER, "'%.*s' is no type of a%s; types are %s", BYTES_FMT(type),
+                        key ? " key column" : "n attribute column",
+                        key ? "integer, string and binary"
+                            : "integer, double, string, boolean, binary and (JSON) any");
+    }
+    return find_field(c, header, out->name, &out->field);
+}
+
+/* The next word of a list with commas. */
+static bytes next_word(bytes *list)
+{
+    const char *comma = list->len ? memchr(list->ptr, ',', list->len) : NULL;
+    bytes word = {list->ptr, comma ? (size_t)(comma - (const char *)list->ptr) : list->len};
+
+    *list = comma ? bytes_skip(*list, word.len + 1) : BYTES_NONE;
+    return word;
+}
+
+static bool is_taken(const struct plan *p, bytes name)
+{
+    for (size_t i = 0; i < p->key_count; i++)
+        if (bytes_equal(p->keys[i].name, name))
+            return true;
+    for (size_t i = 0; i < p->column_count; i++)
+        if (bytes_equal(p->columns[i].name, name))
+            return true;
+    return false;
+}
+
+static int parse_columns(struct ctx *c, struct plan *p, const struct csv_record *header,
+                         const char *words)
+{
+    bytes list = words ? bytes_str(words) : BYTES_NONE;
+
+    while (list.ptr) {
+        struct plan_column column;
+
+        TRY(parse_column(c, next_word(&list), false, header, &column));
+        if (is_taken(p, column.name))
+            return fail(c, E_PARAMETER, "column '%.*s' is named twice, or is a key column too",
+                        BYTES_FMT(column.name));
+        p->columns[p->column_count++] = column;
+    }
+    return 0;
+}
+
+/* All fields that are no key; called once the key is known. */
+static void take_other_fields(struct plan *p, const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++)
+        if (!is_taken(p, header->fields[i].text))
+            p->columns[p->column_count++] =
+                (struct plan_column){.name = header->fields[i].text, .field = i};
+}
+
+/* The header's names, which must outlive the first line, and the types behind them. */
+static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *header)
+{
+    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
+
+    p->header_types = ARENA_ARRAY(&c->arena, enum wr_type, header->count);
+    for (size_t i = 0; i < header->count; i++) {
+        bytes name = header->fields[i].text;
+        const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+        enum wr_type type;
+
+        if (colon && plan_type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)),
+                                     &type)) {
+            p->header_types[i] = type;
+            name.len = (size_t)(colon - (const char *)name.ptr);
+        }
+        fields[i].text = arena_copy(&c->arena, name);
+        fields[i].quoted = header->fields[i].quoted;
+    }
+    p->header = (struct csv_record){.fields = fields, .count = header->count};
+}
+
+static int check_header(struct ctx *c, const struct csv_record *header)
+{
+    for (size_t i = 0; i < header->count; i++) {
+        if (header->fields[i].text.len == 0)
+            return fail(c, E_PARAMETER, "column %zu of the file's header has no name", i + 1);
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(header->fields[i].text, header->fields[j].text))
+                return fail(c, E_PARAMETER, "the file's header has two columns '%.*s'",
+                            BYTES_FMT(header->fields[i].text));
+    }
+    return 0;
+}
+
+int plan_parse(struct ctx *c, struct plan *p, const struct csv_record *header, const char *keys,
+               const char *columns)
+{
+    bytes list = keys ? bytes_str(keys) : BYTES_NONE;
+
+    *p = (struct plan){.field_count = header->count, .keys_given = keys};
+    keep_header(c, p, header);
+    TRY(check_header(c, &p->header));
+    p->columns = ARENA_ARRAY(&c->arena, struct plan_column, header->count);
+    while (list.ptr) {
+        struct plan_column column;
+
+        if (p->key_count == WR_KEY_COLUMNS_MAX)
+            return fail(c, E_PARAMETER, "a key has at most %d columns", WR_KEY_COLUMNS_MAX);
+        TRY(parse_column(c, next_word(&list), true, &p->header, &column));
+        if (is_taken(p, column.name))
+            return fail(c, E_PARAMETER, "key column '%.*s' is named twice", BYTES_FMT(column.name));
+        p->keys[p->key_count++] = column;
+    }
+    p->all_columns = !columns;
+    TRY(parse_columns(c, p, &p->header, columns));
+    if (p->all_columns && keys)
+        take_other_fields(p, &p->header);
+    return 0;
+}
+
+/* ---- the table's own schema */
+
+static int use_key_column(struct ctx *c, struct plan *p, size_t i, const struct wr_key_schema *s)
+{
+    struct plan_column *k = &p->keys[i];
+
+    if (s->auto_increment)
+        return fail(c, E_PARAMETER,
+                    "key column '%.*s' is numbered by the server; import cannot "
+                    "load such a table",
+                    BYTES_FMT(s->name));
+    if (s->type != WR_BIGINT && s->type != WR_VARCHAR && s->type != WR_VARBINARY)
+        return fail(c, E_PARAMETER, "key column '%.*s' has a type that import does not know",
+                    BYTES_FMT(s->name));
+    if (p->keys_given && !bytes_equal(k->name, s->name))
+        return fail(c, E_PARAMETER, "key column %zu of the table is '%.*s', not '%.*s'", i + 1,
+                    BYTES_FMT(s->name), BYTES_FMT(k->name));
+    if (k->type != PLAN_TYPE_OPEN && k->type != s->type)
+        return fail(c, E_PARAMETER, "key column '%.*s' of the table is of type %s, not %s",
+                    BYTES_FMT(s->name), plan_type_name(s->type), plan_type_name(k->type));
+    if (!p->keys_given) {
+        if (is_taken(p, s->name))
+            return fail(c, E_PARAMETER,
+                        "'%.*s' is a key column of the table and cannot be among "
+                        "--columns",
+                        BYTES_FMT(s->name));
+        k->name = arena_copy(&c->arena, s->name);
+        TRY(find_field(c, &p->header, k->name, &k->field));
+    }
+    k->type = s->type;
+    return 0;
+}
+
+int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *schema, size_t count)
+{
+    if (count > WR_KEY_COLUMNS_MAX)
+        return fail(c, E_PARAMETER, "the table has %zu key columns", count);
+    if (p->keys_given && p->key_count != count)
+        return fail(c, E_PARAMETER, "the table has %zu key columns, --key names %zu", count,
+                    p->key_count);
+    for (size_t i = 0; i < count; i++)
+        TRY(use_key_column(c, p, i, &schema[i]));
+    p->key_count = count;
+    if (p->all_columns && !p->keys_given)
+        take_other_fields(p, &p->header);
+    return 0;
+}
+
+/* ---- guessing */
+
+/* {"binary":"<hex>"}, as print_row() writes it: the hexadecimal digits. */
+static bool json_binary(const struct csv_field *field, bytes *hex)
+{
+    static const char head[] = "{\"binary\":\"", tail[] = "\"}";
+    size_t head_len = sizeof(head) - 1, tail_len = sizeof(tail) - 1;
+    bytes t = field->text;
+
+    if (field->quoted || t.len < head_len + tail_len || memcmp(t.ptr, head, head_len) != 0 ||
+        memcmp(bytes_u8(t) + t.len - tail_len, tail, tail_len) != 0)
+        return false;
+    *hex = bytes_of(bytes_u8(t) + head_len, t.len - head_len - tail_len);
+    return hex->len % 2 == 0 &&
+           strspn((const char *)hex->ptr, "0123456789abcdefABCDEF") >= hex->len;
+}
+
+static void guess_column(const struct plan *p, struct plan_column *column,
+                         const struct csv_field *field)
+{
+    struct wr_value v;
+    bytes text = field->text, digits = text, hex;
+
+    if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
+        return;
+    column->seen = true;
+    column->not_text |= !field->quoted;
+    column->not_binary |= !p->json || !json_binary(field, &hex);
+    if (p->json && field->quoted)
+        column->not_integer = column->not_double = column->not_boolean = true;
+    if (digits.len && bytes_u8(digits)[0] == '-')
+        digits = bytes_skip(digits, 1);
+    /* 007 is a label: as a number it would lose its zeros. */
+    if (digits.len > 1 && bytes_u8(digits)[0] == '0' && bytes_u8(digits)[1] != '.')
+        column->not_integer = column->not_double = true;
+    column->not_integer |= !plan_value(text, WR_BIGINT, &v);
+    column->not_double |= !plan_value(text, WR_DOUBLE, &v);
+    column->not_boolean |= !plan_value(text, WR_BOOLEAN, &v);
+}
+
+void plan_guess(struct plan *p, const struct csv_record *record)
+{
+    if (record->count != p->field_count)
+        return;
+    for (size_t i = 0; i < p->key_count; i++)
+        guess_column(p, &p->keys[i], &record->fields[p->keys[i].field]);
+    for (size_t i = 0; i < p->column_count; i++)
+        guess_column(p, &p->columns[i], &record->fields[p->columns[i].field]);
+}
+
+static void decide(const struct plan *p, struct plan_column *column, bool key)
+{
+    enum wr_type said = p->header_types[column->field];
+
+    if (column->type == PLAN_TYPE_OPEN && !(key && (said == WR_DOUBLE || said == WR_BOOLEAN)))
+        column->type = said;
+    if (column->type != PLAN_TYPE_OPEN)
+        return;
+    column->guessed = true;
+    column->type = WR_VARCHAR;
+    if (!column->seen)
+        return;
+    if (!column->not_binary)
+        column->type = WR_VARBINARY;
+    else if (!column->not_integer)
+        column->type = WR_BIGINT;
+    else if (!column->not_double && !key)
+        column->type = WR_DOUBLE;
+    else if (!column->not_boolean && !key)
+        column->type = WR_BOOLEAN;
+    else if (column->not_text && !key && p->json)
+        column->any = true;
+}
+
+void plan_guess_end(struct plan *p)
+{
+    for (size_t i = 0; i < p->key_count; i++)
+        decide(p, &p->keys[i], true);
+    for (size_t i = 0; i < p->column_count; i++)
+        decide(p, &p->columns[i], false);
+}
+
+/* ---- rows */
+
+static void bad_value(const struct plan_column *column, bool key, bytes text, char *message,
+                      size_t message_size)
+{
+    int shown = (int)(text.len < SHOWN_BYTES_MAX ? text.len : SHOWN_BYTES_MAX);
+
+    if (text.len == 0 && key)
+        snprintf(message, message_size,
+                 "key column %.*s: there is no value, and a row needs its "
+                 "whole key",
+                 BYTES_FMT(column->name));
+    else if (column->type == WR_VARCHAR)
+        snprintf(message, message_size,
+                 "column %.*s: not UTF-8 text (as a binary it could be loaded)",
+                 BYTES_FMT(column->name));
+    else
+        snprintf(message, message_size, "column %.*s: '%.*s'%s is no %s%s", BYTES_FMT(column->name),
+                 shown, text.len ? (const char *)text.ptr : "",
+                 text.len > SHOWN_BYTES_MAX ? "..." : "", plan_type_name(column->type),
+                 column->guessed ? " (the type was guessed from the first lines; say NAME:string)"
+                                 : "");
+}
+
+static uint8_t hex_digit(char ch)
+{
+    return (uint8_t)(ch <= '9' ? ch - '0' : (ch | 0x20) - 'a' + 10);
+}
+
+static void put_binary(bytes hex, uint8_t **to, struct wr_value *out)
+{
+    const char *h = hex.ptr;
+
+    *out = (struct wr_value){.type = WR_VARBINARY, .bytes = bytes_of(*to, hex.len / 2)};
+    for (size_t i = 0; i < hex.len; i += 2)
+        *(*to)++ = (uint8_t)(hex_digit(h[i]) << 4 | hex_digit(h[i + 1]));
+}
+
+/* A field that may hold anything: the type that its text is written in. */
+static enum wr_type written_type(const struct csv_field *field)
+{
+    static const enum wr_type tried[] = {WR_BIGINT, WR_DOUBLE, WR_BOOLEAN};
+    struct wr_value v;
+
+    for (size_t i = 0; i < PORT_COUNT(tried) && !field->quoted; i++)
+        if (plan_value(field->text, tried[i], &v))
+            return tried[i];
+    return WR_VARCHAR;
+}
+
+/* Nothing, as far as the file can say it. */
+static bool is_missing(const struct plan *p, const struct plan_column *column,
+                       const struct csv_field *field)
+{
+    return field->text.len == 0 && (!field->quoted || p->header.fields[column->field].quoted);
+}
+
+/* One field's value, its text copied to *to. */
+static bool row_value(const struct plan *p, const struct plan_column *column, bool key,
+                      const struct csv_field *field, uint8_t **to, struct wr_value *out)
+{
+    bytes text = field->text, hex;
+    enum wr_type type = column->any ? written_type(field) : column->type;
+
+    if (p->json && (column->any || type == WR_VARBINARY) && json_binary(field, &hex)) {
+        put_binary(hex, to, out);
+        return true;
+    }
+    if (key && is_missing(p, column, field))
+        return false;
+    if (text.len == 0 && !field->quoted && !key) {
+        *out = (struct wr_value){.type = WR_NULL};
+        return true;
+    }
+    if (type == WR_VARCHAR || type == WR_VARBINARY) {
+        if (text.len)
+            memcpy(*to, text.ptr, text.len);
+        text.ptr = *to;
+        *to += text.len;
+    }
+    return plan_value(text, type, out);
+}
+
+static size_t value_bytes(const struct wr_value *v)
+{
+    switch (v->type) {
+    case WR_NULL:
+        return 0;
+    case WR_BOOLEAN:
+        return 1;
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        return v->bytes.len;
+    default:
+        return 8;
+    }
+}
+
+struct import_row *plan_row(const struct plan *p, const struct csv_record *record, char *message,
+                            size_t message_size)
+{
+    size_t count = p->key_count + p->column_count;
+    struct import_row *row;
+    uint8_t *text;
+
+    if (record->count != p->field_count) {
+        snprintf(message, message_size, "%zu fields, the header has %zu", record->count,
+                 p->field_count);
+        return NULL;
+    }
+    /* The texts of a line are never longer than the line. */
+    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + record->size);
+    *row = (struct import_row){.line = record->line, .source_bytes = record->size};
+    text = (uint8_t *)&row->values[count];
+    for (size_t i = 0; i < count; i++) {
+        bool key = i < p->key_count;
+        const struct plan_column *column = key ? &p->keys[i] : &p->columns[i - p->key_count];
+        const struct csv_field *field = &record->fields[column->field];
+
+        if (!row_value(p, column, key, field, &text, &row->values[i])) {
+            bad_value(column, key, field->text, message, message_size);
+            mem_free(row);
+            return NULL;
+        }
+        if (row->values[i].type != WR_NULL)
+            row->bytes += column->name.len + value_bytes(&row->values[i]);
+    }
+    return row;
+}
+
+int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
+             enum wr_type fill, struct wr_key *out)
+{
+    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, t->key_count);
+
+    if (count > t->key_count)
+        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns", BYTES_FMT(t->table),
+                    t->key_count);
+    for (size_t i = 0; i < t->key_count; i++) {
+        const struct wr_key_schema *s = &t->key[i];
+
+        columns[i] = (struct wr_key_column){.name = s->name, .value = {.type = fill}};
+        if (i < count && !plan_value(bytes_str(words[i]), s->type, &columns[i].value))
+            return fail(c, E_PARAMETER, "key column %.*s: '%s' is no %s", BYTES_FMT(s->name),
+                        words[i], plan_type_name(s->type));
+    }
+    *out = (struct wr_key){columns, t->key_count};
+    return 0;
+}

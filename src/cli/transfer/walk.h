@@ -1,0 +1,36 @@
+/* walk.h: all rows of a table in key order, page by page. */
+#ifndef CLI_TRANSFER_WALK_H
+#define CLI_TRANSFER_WALK_H
+
+#include "client/client.h"
+
+#define WALK_ENOUGH (-1) /* ends a walk that has seen enough; no failure */
+
+/* Gets the rows of a page, which live until it returns. Not 0 ends the walk with that code; the
+ * reason is recorded in c. */
+typedef int walk_fn(struct ctx *c, void *arg, const struct wr_row *rows, size_t count);
+
+/* A whole row, though the server may give it in pieces, each of which is one moment of its own.
+ * out->key.count 0: there is none. */
+int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, struct wr_row *out);
+
+/* One GetRange request. A row that the server cannot hold in one answer comes alone in its page,
+ * put together from GetRow requests, each of which is one moment of its own. Key names stand in the
+ * request's start. */
+int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
+              struct wr_reply *out);
+
+/* Reads the newest `versions` of every cell. The request is repeated while the server is busy.
+ * Memory is that of one page. */
+int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
+               int32_t versions, walk_fn *fn, void *arg);
+
+#define WALK_ALL_VERSIONS INT32_MAX
+
+/* A bound in front of all rows (WR_INF_MIN) or behind them (WR_INF_MAX), in the arena. */
+struct wr_key walk_bound(struct arena *a, const struct wr_table_description *t, enum wr_type type);
+
+/* A copy in the arena; a page's keys die with the page. */
+struct wr_key walk_copy_key(struct arena *a, const struct wr_key *key);
+
+#endif

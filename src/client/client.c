@@ -1,0 +1,245 @@
+#include "client/client.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+#define ENDPOINT_DEFAULT "http://127.0.0.1:8600"
+#define DATA_DEFAULT "data"
+#define INSTANCE_DEFAULT "local" /* of a folder that no server has used yet */
+#define PAUSE_FIRST_MS 20
+#define PAUSE_MAX_MS 2000
+
+/* ---- where requests go */
+
+static const char *first_of(const char *flag, const char *variable)
+{
+    const char *value = flag ? flag : getenv(variable);
+
+    return value && *value ? value : NULL;
+}
+
+static bytes keep_text(struct target *t, const char *text)
+{
+    return arena_printf(&t->arena, "%s", text);
+}
+
+bool target_read_credentials(struct target *t, const char *dir, const char *wanted)
+{
+    char line[1024], instance[64], id[256], secret[512], path[4096];
+    bool found = false, right = false;
+    FILE *file;
+
+    if (snprintf(path, sizeof(path), "%s/credentials", dir) >= (int)sizeof(path))
+        return false;
+    file = fopen(path, "r");
+    if (!file)
+        return false;
+    while (!right && fgets(line, sizeof(line), file)) {
+        if (line[0] == '#' || sscanf(line, "%63s %255s %511s", instance, id, secret) != 3)
+            continue;
+        right = !wanted || strcasecmp(instance, wanted) == 0;
+        if (found && !right)
+            continue;
+        t->instance = keep_text(t, instance);
+        t->key_id = keep_text(t, id);
+        t->key_secret = keep_text(t, secret);
+        found = true;
+    }
+    fclose(file);
+    return found;
+}
+
+static int target_open_dir(struct ctx *c, const struct target_conf *conf, struct target *t)
+{
+    struct wr_options options = {.dir = conf->dir, .engine = conf->engine};
+    const char *instance = first_of(conf->instance, "WIDEROW_INSTANCE");
+    bool mem = conf->engine && strcmp(conf->engine, "mem") == 0;
+    char message[512] = "";
+    int code;
+
+    if (mem && conf->dir)
+        return fail(c, E_PARAMETER, "--engine mem has no folder: leave --dir out");
+    if (!mem && !conf->dir)
+        return fail(c, E_PARAMETER,
+                    "which database in this process? Give --dir DIR, or --engine mem");
+    if (mem || !target_read_credentials(t, conf->dir, instance) || instance)
+        t->instance = keep_text(t, instance ? instance : INSTANCE_DEFAULT);
+    code = wr_open(&options, &t->db, message, sizeof(message));
+    atomic_store(&t->reached, true);
+    return code ? fail(c, code, "%s", message) : 0;
+}
+
+static int target_find_keys(struct ctx *c, const struct target_conf *conf, struct target *t)
+{
+    const char *instance = first_of(conf->instance, "WIDEROW_INSTANCE");
+    const char *id = first_of(conf->key_id, "WIDEROW_ACCESS_KEY_ID");
+    const char *secret = first_of(conf->key_secret, "WIDEROW_ACCESS_KEY_SECRET");
+    const char *data = conf->data ? conf->data : DATA_DEFAULT;
+
+    if (!id != !secret)
+        return fail(c, E_PARAMETER, "an access key is a pair: give --key-id and --key-secret");
+    if (id && !instance)
+        return fail(c, E_PARAMETER, "the access key is for which instance? Give --instance");
+    if (!id && !target_read_credentials(t, data, instance))
+        return fail(c, E_PARAMETER,
+                    "no access key: give --instance, --key-id and --key-secret (or "
+                    "WIDEROW_INSTANCE, WIDEROW_ACCESS_KEY_ID, WIDEROW_ACCESS_KEY_SECRET), or "
+                    "--data with the server's data folder (%s/credentials cannot be read)",
+                    data);
+    if (id) {
+        t->key_id = keep_text(t, id);
+        t->key_secret = keep_text(t, secret);
+    }
+    if (instance)
+        t->instance = keep_text(t, instance);
+    return 0;
+}
+
+int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
+{
+    const char *endpoint = first_of(conf->endpoint, "WIDEROW_ENDPOINT");
+    const char *ca_file = first_of(conf->ca_file, "WIDEROW_CA_FILE");
+    bool embedded = conf->dir || conf->engine || conf->embedded;
+    size_t len;
+
+    *t = (struct target){0};
+    arena_init(&t->arena, NULL, 0);
+    if (embedded && conf->endpoint)
+        return fail(c, E_PARAMETER, "%s and --endpoint exclude each other",
+                    conf->dir        ? "--dir"
+                    : conf->embedded ? "--embedded"
+                                     : "--engine");
+    if (embedded)
+        return target_open_dir(c, conf, t);
+    if (!endpoint)
+        endpoint = ENDPOINT_DEFAULT;
+    if (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)
+        return fail(c, E_PARAMETER, "an endpoint begins with http:// or https://, not '%s'",
+                    endpoint);
+    for (len = strlen(endpoint); endpoint[len - 1] == '/'; len--)
+        ;
+    t->endpoint = arena_printf(&t->arena, "%.*s", (int)len, endpoint).ptr;
+    if (ca_file) {
+        if (access(ca_file, R_OK) != 0)
+            return fail(c, E_PARAMETER, "cannot read the certificates in %s: %s", ca_file,
+                        strerror(errno));
+        t->ca_file = arena_printf(&t->arena, "%s", ca_file).ptr;
+    }
+    return target_find_keys(c, conf, t);
+}
+
+void target_release(struct target *t)
+{
+    wr_close(t->db);
+    arena_release(&t->arena);
+    *t = (struct target){0};
+}
+
+/* ---- a connection */
+
+int client_open(struct ctx *c, struct target *t, struct client **out)
+{
+    int (*open)(struct ctx *, struct target *, struct client **) =
+        t->db ? client_open_local : client_open_http;
+
+    TRY(open(c, t, out));
+    (*out)->target = t;
+    (*out)->retry_ms = CLIENT_RETRY_MS;
+    rng_init(&(*out)->rng, (uint64_t)clock_mono_us(c->clock) ^ (uintptr_t)*out);
+    return 0;
+}
+
+void client_close(struct client *cl)
+{
+    if (cl)
+        cl->ops->close(cl);
+}
+
+static bool is_read(enum wr_op op)
+{
+    enum { READ, WRITE, TABLE };
+
+    switch (op) {
+    case WR_OP_LIST_TABLE:
+    case WR_OP_DESCRIBE_TABLE:
+        return true;
+#define OP(constant, member, wire, stem, class) OP_CASE_##class(constant)
+#define OP_CASE_READ(constant)                                                                     \
+    case WR_OP_##constant:                                                                         \
+        return true;
+#define OP_CASE_WRITE(constant)
+#define OP_CASE_TABLE(constant)
+#include "op.def"
+#undef OP_CASE_READ
+#undef OP_CASE_WRITE
+#undef OP_CASE_TABLE
+    default:
+        return false;
+    }
+}
+
+bool client_may_retry(int code, bool repeatable)
+{
+    switch (code) {
+    case WR_E_CONFLICT:
+    case WR_E_NOT_READY:
+    case WR_E_PARTITION:
+    case WR_E_BUSY:
+    case WR_E_TOO_FREQUENT:
+    case WR_E_CAPACITY:
+    case WR_E_HOT_PARTITION:
+    case WR_E_UNAVAILABLE:
+        return true;
+    case WR_E_UNSURE:
+    case WR_E_INTERNAL:
+    case WR_E_REQUEST_TIMEOUT:
+        return repeatable;
+    default:
+        return false;
+    }
+}
+
+void client_pause(struct client *cl, unsigned tries)
+{
+    int64_t ms = tries > 7 ? PAUSE_MAX_MS : PAUSE_FIRST_MS << (tries - 1);
+    struct timespec pause;
+
+    if (ms > PAUSE_MAX_MS)
+        ms = PAUSE_MAX_MS;
+    ms = ms / 2 + (int64_t)rng_below(&cl->rng, (uint64_t)ms / 2 + 1);
+    pause = (struct timespec){ms / 1000, ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
+int client_exec(struct ctx *c, struct client *cl, const struct wr_request *request,
+                struct wr_reply *out)
+{
+    int64_t give_up_ms = clock_mono_ms(c->clock) + cl->retry_ms;
+    bool repeatable = cl->repeatable || is_read(request->op);
+    struct wr_request sent = *request;
+    int code;
+
+    sent.instance = cl->target->instance;
+    for (unsigned tries = 1;; tries++) {
+        code = cl->ops->exec(c, cl, &sent, out);
+        if (!client_may_retry(code, repeatable) || !atomic_load(&cl->target->reached) ||
+            clock_mono_ms(c->clock) >= give_up_ms || (cl->stop && atomic_load(cl->stop)))
+            return code;
+        client_pause(cl, tries);
+        ctx_clear(c);
+    }
+}
+
+int client_describe(struct ctx *c, struct client *cl, bytes table, struct wr_table_description *out)
+{
+    struct wr_request request = {.op = WR_OP_DESCRIBE_TABLE, .describe_table = {table}};
+    struct wr_reply reply;
+
+    TRY(client_exec(c, cl, &request, &reply));
+    *out = reply.description;
+    return 0;
+}

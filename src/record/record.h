@@ -1,0 +1,68 @@
+/* record.h: records out of a CSV or JSON Lines file as a stream: for commands that look at every
+ * field of a file of any size, once.
+ *
+ * Columns have numbers. CSV has them from its header; in JSON Lines a column gets the next number
+ * when its name first appears. What is malformed costs that line alone. Memory is one buffer, which
+ * grows to the longest record. One thread. */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include "base/ctx.h"
+#include "record/csv.h"
+
+#include <signal.h>
+
+#define RECORD_COLUMNS_MAX 256
+
+enum record_format { RECORD_CSV, RECORD_JSONL };
+
+struct record_reader {
+    enum record_format format;
+    int fd; /* -1: none */
+    const volatile sig_atomic_t
+        *stop;            /* NULL, or: reading ends when it is set. Set it before record_begin() */
+    uint64_t total_bytes; /* of the file; 0: not known */
+    bytes names[RECORD_COLUMNS_MAX];
+    size_t column_count;
+    /* The current record, valid until the next record_next(): by column number. A NULL text: the
+     * record has no such field. `quoted` in JSON Lines: it is a string. */
+    struct csv_field fields[RECORD_COLUMNS_MAX];
+    uint64_t line;     /* where it begins, from 1 */
+    uint64_t offset;   /* bytes read, up to and with it */
+    char message[192]; /* what RECORD_BAD or RECORD_FAILED was about */
+    /* Private. */
+    char *data;
+    size_t at, end, capacity;
+    bool eof;
+    uint64_t next_line;
+    size_t order[RECORD_COLUMNS_MAX]; /* column of the n-th member of the last line */
+    struct arena *arena;              /* of the names */
+};
+
+enum record_result { RECORD_OK, RECORD_END, RECORD_BAD, RECORD_FAILED };
+
+/* Opens `path` ("-": standard input) and reads a CSV's header. `format` NULL: told from the first
+ * byte. Release it in any case. The names live in the arena of c. */
+int record_open(struct ctx *c, struct record_reader *r, const char *path, const char *format);
+void record_release(struct record_reader *r);
+
+/* The same for a file that is open, which becomes the reader's. */
+int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
+                   const char *format);
+
+/* Only tells the format; of a CSV the header is not read yet. What was read of the file to tell is
+ * data[at..end). */
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format);
+
+enum record_result record_next(struct record_reader *r);
+
+/* Gives the next column number to a name, as if it had appeared. False: there are too many. */
+bool record_add_column(struct record_reader *r, bytes name);
+
+/* The number of a column, or SIZE_MAX. */
+size_t record_column(const struct record_reader *r, bytes name);
+
+/* One line of JSON, an object, into r->fields; for record.c. False: malformed, r->message says. */
+bool record_parse_json(struct record_reader *r, char *p, char *end);
+
+#endif

@@ -1,0 +1,140 @@
+/* catalog.h: the tables of every instance: stored under table 0, all of them in memory.
+ *
+ * A request takes a reference to the table it works on and so sees one unchanging schema; a change
+ * publishes a new `struct table` under the same name. Table operations of the database run one
+ * after the other (a latch), row operations only look up. */
+#ifndef TABLE_CATALOG_CATALOG_H
+#define TABLE_CATALOG_CATALOG_H
+
+#include "table/model/partition.h"
+#include "table/model/schema.h"
+
+#include <stdatomic.h>
+
+struct catalog;
+struct tally_table;
+struct wr_db;
+
+/* A published table. Everything but the counters is constant while a reference is held. */
+struct table {
+    _Atomic int refs;
+    struct wr_db *db;
+    struct ctx ctx; /* owns the schema's memory */
+    struct schema schema;
+    bytes stored; /* what the schema was decoded from */
+    struct partition_map partitions;
+    struct traffic *traffic;
+    /* Sticky, and of the table, not of this description: once one with the mark is published it is
+     * set in all of the same table that anybody holds, and only then detached data is written. So a
+     * write that goes by an older one knows of it, too. */
+    atomic_bool has_detached;
+    struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
+    struct table *next;        /* in its hash bucket */
+    /* The sweeper's own: where its walk for rows past their time goes on. */
+    size_t swept_bucket;
+    bytes swept_key; /* the last it has seen there; ptr NULL: none */
+    struct catalog *catalog;
+    struct table *live_next, **live_at; /* among all that are still referenced by anybody */
+    uint64_t hash;
+};
+
+/* The cache, filled from storage. */
+int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
+/* Once there is a sweeper: hears from now on what other processes change. */
+int catalog_start(struct ctx *c, struct catalog *cat);
+/* The opposite, while the sweeper still works and no request is under way. Who is out of touch
+ * stays so. NULL is allowed. Blocks. */
+void catalog_stop(struct catalog *cat);
+void catalog_close(struct catalog *cat);
+
+/* A reference to the table, or E_NOT_EXIST. `name` was checked. */
+int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
+                 struct table **out);
+struct table *table_ref(struct table *t);
+void table_release(struct table *t);
+
+/* Names of one instance's tables, sorted, in the arena. */
+size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes **names);
+
+/* All tables, referenced, in the arena: for the sweeper. */
+size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables);
+
+/* A table operation (CreateTable to DeleteDefinedColumn): runs it and finishes the call. */
+struct call;
+void catalog_exec(struct call *call);
+
+/* Other partitions in place of t's `count` ones from `first` on: one that begins where they begin,
+ * and one from each of `bounds` (partition.h), which lie inside, ascending. Durable and published
+ * on return. Blocks; one thread at a time. E_PARTITION: the table has changed meanwhile, nothing
+ * was done. */
+int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
+                  const bytes *bounds, size_t bound_count);
+
+/* Brings a cut to its end that the description of t notes, whoever began it: for engines where a
+ * cut moves rows. E_OK also if there is none. Blocks; any number of processes and threads at once.
+ */
+int catalog_end_cut(struct ctx *c, const struct table *t);
+
+/* Reads the description of t from storage into the cache. E_NOT_EXIST: the table is gone. Blocks.
+ */
+int catalog_refresh(struct ctx *c, const struct table *t);
+
+/* Does every process know that the table may have detached data? */
+bool catalog_is_detached(const struct table *t);
+
+/* Makes "this table has detached data" durable and known to every process, then calls done(arg,
+ * code). At once if it is already. */
+void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                           void *arg);
+
+/* True if no request that is under way holds a state of the table in which it was mirrored
+ * otherwise than in `t`. */
+bool catalog_settled(struct catalog *cat, const struct table *t);
+
+/* For a thread that may sleep: replaces the description that the table has now by what `change`
+ * makes of a copy, durably. `change` may add edits of the catalog's own keys; they land in the same
+ * batch. E_NOT_EXIST: the table is gone. */
+struct edits;
+typedef int catalog_change_fn(struct ctx *c, struct schema *s, struct edits *more, void *arg);
+int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
+                   catalog_change_fn *change, void *arg);
+
+/* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
+void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
+
+/* Where the progress of a table's rekeying is noted (rekey.c). In the arena. */
+bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
+
+/* Where a text lies that all processes share (text.h). In the arena. */
+bytes catalog_text_key(struct arena *a, bytes name);
+/* The news that texts have changed. In the arena. */
+bytes catalog_text_news(struct arena *a);
+
+/* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
+int catalog_check(struct ctx *c, struct catalog *cat);
+/* By what it may: for batches that are made by it. NULL where nobody else changes tables. */
+const struct lease *catalog_lease(const struct catalog *cat);
+
+/* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
+ * say that a table does not exist, to put a row without looking what stands there) need not wait
+ * for ENGINE_TELL_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
+ * nobody else changes tables. */
+#define CATALOG_FRESH_MS 2500
+#define CATALOG_FRESH_TELL_MS (CATALOG_FRESH_MS + 1500)
+bool catalog_is_fresh(struct catalog *cat);
+
+/* Numbers that grow and are never used again, also not by a later process: ids of detached data,
+ * auto-increment keys. Near the microseconds of the wall clock, as far as that did not jump. */
+uint64_t catalog_next_number(struct catalog *cat);
+/* Tells this process from others that have the same data open; 0 where there are none. */
+uint64_t catalog_slot(const struct catalog *cat);
+
+/* The lease of the database clock (db_clock.h), in microseconds; 0: none was stored yet. Blocks. */
+int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us);
+struct edit catalog_clock_edit(struct arena *a, int64_t us);
+
+/* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the
+ * sweeper. */
+void catalog_sweep(struct wr_db *db);
+
+#endif

@@ -1,0 +1,284 @@
+/* catalog_news.c: what other processes change.
+ *
+ * Where others change tables, too, each change guards the stored record that it was made from, and
+ * is told to all before it is answered; who is told reads the record again. A process that may
+ * have missed news serves nothing until it has read all of them. */
+#include "table/catalog/catalog_own.h"
+
+#include "table/catalog/peers.h"
+#include "table/sync/wait.h"
+
+#include <unistd.h>
+
+bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
+{
+    struct buf b;
+
+    buf_init(&b, a, 16 + instance.len + name.len);
+    buf_put_counted(&b, instance);
+    buf_put_bytes(&b, name);
+    return buf_bytes(&b);
+}
+
+/* No instance has an empty name. */
+bytes catalog_text_news(struct arena *a)
+{
+    return catalog_news_text(a, BYTES_NONE, BYTES_NONE);
+}
+
+int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
+{
+    for (int tries = 0;;) {
+        uint64_t before = atomic_load(&cat->changes);
+        struct get get = {.partition = PARTITION_SYSTEM,
+                          .key = catalog_table_key(&c->arena, instance, name),
+                          .view = VIEW_DURABLE};
+        struct map_source from = {.view = VIEW_DURABLE, .read = true};
+        struct table *t = NULL;
+        int code = E_OK;
+
+        TRY(wait_get(c, cat->db->engine, &get));
+        if (get.found)
+            code = catalog_table_new(c, cat, get.value, &from, &t);
+        if (code == E_GUARD && tries++ < CATALOG_TRIES_MAX) { /* what was read is old */
+            ctx_clear(c);
+            continue;
+        }
+        if (code == E_GUARD)
+            code = fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
+        if (catalog_may_refuse(cat, code)) {
+            bool done = catalog_refuse(cat, instance, name, code, c->text, &before);
+
+            ctx_clear(c);
+            if (done)
+                return E_OK;
+            continue;
+        }
+        TRY(code);
+        if (catalog_swap(cat, instance, name, t, &before))
+            return E_OK;
+    }
+}
+
+struct heard {
+    struct job job;
+    struct catalog *cat;
+    struct news *news;
+    int64_t came_ms; /* monotonic */
+};
+
+static void heard_run(struct job *self)
+{
+    struct heard *h = PORT_CONTAINER(self, struct heard, job);
+    struct catalog *cat = h->cat;
+    struct reader r = reader_of(h->news->text);
+    bytes instance = read_counted(&r), answer = BYTES_NONE;
+    struct ctx c;
+    int code;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    if (peers_is_question(h->news->text)) {
+        code = E_OK;
+        /* Else nobody waits for it any more. */
+        if (clock_mono_ms(&cat->db->clock) - h->came_ms < PEERS_WAIT_MS)
+            answer = peers_answer(&c, cat->db, h->news->text);
+    } else if (r.bad)
+        code = E_CORRUPT;
+    else if (!instance.len)
+        code = texts_changed(&cat->db->texts);
+    else
+        code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
+    if (code) /* without the record we know less than we say we do */
+        atomic_fetch_add(&cat->touch.lost, 1);
+    engine_news_done(cat->db->engine, h->news, answer);
+    ctx_release(&c);
+    mem_free(h);
+}
+
+static void on_news(void *arg, struct news *n)
+{
+    struct catalog *cat = arg;
+    struct heard *h = mem_zalloc(sizeof(*h));
+
+    h->cat = cat;
+    h->news = n;
+    h->came_ms = clock_mono_ms(&cat->db->clock);
+    h->job.run = heard_run;
+    sweeper_hear(cat->db->sweeper, &h->job);
+}
+
+static void told_soon(void *arg, int code)
+{
+    struct ctx *c = arg;
+
+    (void)code;
+    ctx_release(c);
+    mem_free(c);
+}
+
+void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name)
+{
+    struct ctx *c = mem_zalloc(sizeof(*c));
+
+    ctx_init(c, &cat->db->clock, &cat->db->log, NULL, 0);
+    engine_tell(cat->db->engine, catalog_news_text(&c->arena, instance, name), ENGINE_TELL_MS,
+                told_soon, c);
+}
+
+static int listen_begin(struct ctx *c, struct catalog *cat)
+{
+    int64_t now = clock_mono_ms(&cat->db->clock);
+
+    TRY(engine_listen(c, cat->db->engine, on_news, cat));
+    atomic_store(&cat->touch.until_ms, now + ENGINE_TOUCH_MS);
+    return E_OK;
+}
+
+static bool is_cached(struct catalog *cat, const struct table *t)
+{
+    struct table *now = catalog_get(cat, t->schema.instance, t->schema.d.table);
+
+    table_release(now);
+    return now == t;
+}
+
+/* Every name that is stored or cached is read again, in listening. */
+static int reload_all(struct ctx *c, struct catalog *cat)
+{
+    struct table **cached;
+    size_t n = catalog_all(cat, &c->arena, &cached);
+    int code = catalog_load(c, cat);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!code && is_cached(cat, cached[i])) /* it was not among those that are stored */
+            code = catalog_reread(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
+        table_release(cached[i]);
+    }
+    TRY(code);
+    return texts_changed(&cat->db->texts);
+}
+
+/* Moves the end of the lease. False: the touch is lost. */
+static bool renew(struct catalog *cat)
+{
+    int64_t now = clock_mono_ms(&cat->db->clock), age = engine_touch_ms(cat->db->engine);
+
+    if (age >= ENGINE_TOUCH_MS)
+        return false;
+    atomic_store(&cat->touch.until_ms, now - age + ENGINE_TOUCH_MS);
+    return true;
+}
+
+const struct lease *catalog_lease(const struct catalog *cat)
+{
+    return wr_is_shared(cat->db) ? &cat->touch : NULL;
+}
+
+/* By whoever has set `reloading`. */
+static int catch_up(struct ctx *c, struct catalog *cat)
+{
+    struct engine *e = cat->db->engine;
+    uint64_t missed = atomic_load(&cat->touch.lost);
+
+    if (atomic_exchange(&cat->lapsed, false) || engine_touch_ms(e) == INT64_MAX)
+        TRY(listen_begin(c, cat));
+    if (engine_touch_ms(e) >= ENGINE_TOUCH_MS)
+        return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
+    TRY(reload_all(c, cat));
+    if (!cat->journal) /* which renews the lease from now on */
+        (void)renew(cat);
+    atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+    return E_OK;
+}
+
+static void reload_run(struct job *self)
+{
+    struct catalog *cat = PORT_CONTAINER(self, struct catalog, reload);
+    struct ctx c;
+
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    if (!catch_up(&c, cat))
+        log_info(&cat->db->log, "catalog: in touch with the other servers again");
+    ctx_release(&c);
+    atomic_store(&cat->reloading, false);
+}
+
+int catalog_start(struct ctx *c, struct catalog *cat)
+{
+    int code;
+
+    if (!wr_is_shared(cat->db))
+        return E_OK;
+    cat->started = true;
+    code = catch_up(c, cat);
+    atomic_store(&cat->reloading, false);
+    TRY(code);
+    cat->journal = journal_start(cat);
+    return cat->journal ? E_OK
+                        : fail(c, E_UNAVAILABLE, "The system gives no thread for the journal.");
+}
+
+void catalog_stop(struct catalog *cat)
+{
+    struct ctx c;
+
+    if (!cat || !cat->started)
+        return;
+    journal_stop(cat->journal);
+    cat->journal = NULL;
+    while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
+        usleep(1000);
+    ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
+    engine_listen(&c, cat->db->engine, NULL, NULL);
+    ctx_release(&c);
+}
+
+static bool is_stale(const struct catalog *cat)
+{
+    return atomic_load(&cat->touch.lost) != atomic_load(&cat->made_up);
+}
+
+int catalog_check(struct ctx *c, struct catalog *cat)
+{
+    int64_t now;
+
+    if (!wr_is_shared(cat->db))
+        return E_OK;
+    now = clock_mono_ms(&cat->db->clock);
+    if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_TOUCH_MS / 2)
+        return catalog_numbers_check(c, cat);
+    /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
+     * was paused, and what the touch tells now says nothing of the time before. */
+    if (now >= atomic_load(&cat->touch.until_ms)) {
+        atomic_fetch_add(&cat->touch.lost, 1);
+        atomic_store(&cat->lapsed, true);
+    }
+    if (!renew(cat))
+        atomic_fetch_add(&cat->touch.lost, 1);
+    if (!is_stale(cat))
+        return catalog_numbers_check(c, cat);
+    if (!atomic_exchange(&cat->reloading, true)) {
+        cat->reload.run = reload_run;
+        sweeper_hear(cat->db->sweeper, &cat->reload);
+    }
+    return fail(c, E_UNAVAILABLE,
+                "This server is out of touch with the others; it reads its tables again.");
+}
+
+bool catalog_is_fresh(struct catalog *cat)
+{
+    int64_t now, age;
+
+    if (!wr_is_shared(cat->db))
+        return true;
+    now = clock_mono_ms(&cat->db->clock);
+    if (is_stale(cat))
+        return false;
+    if (now < atomic_load(&cat->fresh_until_ms))
+        return true;
+    age = engine_touch_ms(cat->db->engine);
+    if (age >= CATALOG_FRESH_MS)
+        return false;
+    atomic_store(&cat->fresh_until_ms, now - age + CATALOG_FRESH_MS);
+    return true;
+}

@@ -1,0 +1,185 @@
+/* catalog_own.h: what the files of the catalog share; for nobody else.
+ *
+ *   catalog.c         the keys, the cache, opening and closing
+ *   catalog_number.c  numbers that are given out once
+ *   table_op.c        the operations of clients on tables
+ *   catalog_change.c  changes of our own: of a description, the mark of detached data
+ *   catalog_map.c     a table's map in storage, in two levels
+ *   catalog_refused.c tables that this program cannot read
+ *   catalog_recut.c   other partitions, also where that moves rows
+ *   catalog_news.c    what other processes change
+ *   catalog_journal.c the same, for a process that was not told
+ *   catalog_sweep.c   dropped tables */
+#ifndef TABLE_CATALOG_CATALOG_OWN_H
+#define TABLE_CATALOG_CATALOG_OWN_H
+
+#include "table/catalog/catalog.h"
+#include "table/catalog/catalog_journal.h"
+#include "table/core/call.h"
+#include "table/maint/sweep.h"
+
+#include <pthread.h>
+
+#define CATALOG_BUCKETS 4096
+#define CATALOG_TRIES_MAX 32 /* of a change that another process was faster with */
+
+enum catalog_kind {
+    CATALOG_TABLE = 1,
+    CATALOG_DROPPED = 2,
+    CATALOG_LEASE = 3,
+    CATALOG_NEXT_ID = 4,
+    CATALOG_REKEY = 5,
+    CATALOG_SLOT = 6, /* leases of numbers; shared data only */
+    CATALOG_TEXT = 7,
+    CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
+    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
+    CATALOG_CLOCK = 10,  /* the database clock's lease */
+};
+
+#define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
+
+struct catalog {
+    struct wr_db *db;
+    pthread_rwlock_t lock; /* over buckets and their tables' links */
+    struct table *buckets[CATALOG_BUCKETS];
+    struct refused *refused; /* under the lock */
+    uint32_t next_id;        /* under the catalog's latch */
+    _Atomic uint64_t number; /* the last one given out */
+    _Atomic uint64_t lease;  /* all below it may be given out */
+    uint64_t lease_us, reserve_us;
+    pthread_mutex_t live_lock;
+    struct table *live;  /* every struct table that somebody holds, published or not */
+    int64_t rate_second; /* under the catalog's latch: table operations in this second */
+    int64_t rate_count;
+
+    /* Where other processes change tables, too. */
+    _Atomic uint64_t changes; /* of the cache */
+    struct lease touch; /* what is cached may be used; lost: how often news may have been missed */
+    atomic_bool lapsed; /* it ran out: what listens may be dead, though it does not know */
+    _Atomic int64_t fresh_until_ms; /* and it is fresh */
+    _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
+    struct job reload;
+    /* Somebody listens anew and reads all, or nobody may: true until catalog_start() has ended, and
+     * from catalog_stop() on. */
+    atomic_bool reloading;
+    bool started; /* catalog_start() was called */
+    struct journal *journal;
+    uint64_t slot; /* tells our numbers from those of the others */
+};
+
+/* ---- stored keys and values, in the arena ---- */
+
+bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
+bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
+bytes catalog_dropped_key(struct arena *a, uint32_t place_id);
+bytes catalog_number_value(struct arena *a, uint64_t v);
+
+/* The number stored under a plain key; 0: there is none. Blocks. */
+int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out);
+
+/* ---- the cache ---- */
+
+/* Where pages of a map come from. */
+struct map_source {
+    const struct table *old;   /* has those that stayed; not with `read` */
+    const struct schema *made; /* what was just stored: has the lists of those that are new */
+    enum engine_view view;     /* of `read` */
+    bool read;                 /* blocks: what is not cached is read */
+};
+
+/* A table of its own memory from stored bytes, with one reference. E_GUARD: a page of its map is
+ * gone, so another description is stored by now. */
+int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
+                      const struct map_source *from, struct table **out);
+int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source *from,
+                     const struct schema *s, struct partition_map *out);
+
+/* The edits that store `s` in place of what `old` has (NULL: a new table), in the arena of e, and
+ * the table to publish then. Does not block. `s` may list more partitions than a description
+ * holds; its pages with lists are new. */
+int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
+                  const struct schema *s, struct edits *e, struct table **next);
+/* Does a change of `old` (NULL: none) guard the description it was made from? Where others change
+ * tables, too; and where it removes pages, for an earlier change whose answer stayed open
+ * (E_UNSURE) may have landed. */
+bool catalog_guards(const struct catalog *cat, const struct table *old);
+/* The batch of those edits for a table that is there, guarded so if need be. *guard and what `e`
+ * holds stay until the batch is answered. */
+struct batch catalog_batch(const struct catalog *cat, const struct table *old,
+                           const struct edits *e, struct guard *guard);
+
+/* `now` after that cut: *s, in the arena of c. */
+int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
+                         const struct schema_cut *cut, struct schema *s);
+
+/* How many partitions a page of a table with that many lists at most, ids for pages, and the keys
+ * of pages (0: not one). */
+size_t catalog_page_max(const struct limits *limits, size_t partitions);
+uint64_t catalog_page_id(void *cat);
+bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id);
+uint64_t catalog_page_key_id(bytes key);
+
+/* What clients see of a table. */
+int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_description *out);
+
+/* The table of that name, with a reference, or NULL. */
+struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
+
+/* The failure of who looked for a table that is not cached: why it is refused, E_NOT_EXIST, or
+ * E_UNAVAILABLE while another process may have made it without our knowledge. */
+int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+
+/* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
+ * `*expected` (NULL: no matter). Takes over the reference. */
+bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
+                  const uint64_t *expected);
+void catalog_publish(struct catalog *cat, bytes instance, bytes name, struct table *t);
+
+/* ---- tables that this program cannot read ---- */
+
+struct refused;
+
+/* Is a description that cannot be read, with that code, its table's failure alone? Damage of a data
+ * folder is everybody's. */
+bool catalog_may_refuse(const struct catalog *cat, int code);
+/* As catalog_swap(), but the table of that name is refused from now on with that code and text,
+ * until another one is swapped in. */
+bool catalog_refuse(struct catalog *cat, bytes instance, bytes name, int code, const char *text,
+                    const uint64_t *expected);
+/* Why the table of that name is refused; E_OK: it is not. */
+int catalog_refusal(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+/* How many there are, and the names of one instance's, in the arena: at most `max`. */
+size_t catalog_refused_count(struct catalog *cat);
+size_t catalog_refused_names(struct catalog *cat, struct arena *a, bytes instance, bytes *names,
+                             size_t max);
+/* What the key of a description names, in the arena of c. */
+int catalog_key_names(struct ctx *c, bytes key, bytes *instance, bytes *name);
+
+/* Under the lock for writing: `r` (taken over; NULL: nothing) in place of what there is under that
+ * name. True if there was nothing. */
+struct refused *refused_new(bytes instance, bytes name, int code, const char *text);
+bool refused_set(struct catalog *cat, bytes instance, bytes name, struct refused *r);
+void refused_free(struct catalog *cat);
+
+/* Reads all tables, or the one of that name, from storage into the cache. Both block. */
+int catalog_load(struct ctx *c, struct catalog *cat);
+int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+
+/* ---- others ---- */
+
+/* Tells the others, without waiting for them, that the table of that name has changed. They learn
+ * of it from the journal if this does not reach them. */
+void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name);
+
+/* The news that the table of that name has changed, in the arena. */
+bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
+
+/* Reserves numbers: the first ones; more where few are left; on a clean close only those that were
+ * used. They block. */
+int catalog_numbers_open(struct ctx *c, struct catalog *cat);
+void catalog_numbers_sweep(struct ctx *c, struct catalog *cat);
+void catalog_numbers_close(struct catalog *cat);
+/* Are there numbers for another request? E_UNAVAILABLE. Only where processes share the data. */
+int catalog_numbers_check(struct ctx *c, struct catalog *cat);
+
+#endif

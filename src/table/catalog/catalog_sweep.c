@@ -1,0 +1,170 @@
+/* catalog_sweep.c: removes what dropped tables have left. */
+#include "table/catalog/catalog_own.h"
+
+#include "table/model/key.h"
+#include "table/sync/wait.h"
+
+#define DROP_GRACE_MS 60000 /* no request lives longer */
+
+/* The partitions that one page names, and the page. */
+static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
+{
+    struct edit edit = {EDIT_DELETE, page->key, BYTES_NONE};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    uint64_t *ids;
+    size_t n = 0;
+
+    if (!(db->caps & ENGINE_ONE_MAP))
+        TRY(schema_page_ids(c, page->value, &ids, &n));
+    for (size_t i = 0; i < n; i++) {
+        struct partition_spec spec = {.id = ids[i]};
+
+        TRY(engine_drop(c, db->engine, &spec));
+    }
+    return wait_apply(c, db->engine, &batch);
+}
+
+/* One after the other, so that a crash loses one page's work at most. */
+static int drop_pages(struct ctx *c, struct wr_db *db, uint32_t place_id)
+{
+    struct key_range range = {catalog_page_key(&c->arena, place_id, 0),
+                              catalog_page_key(&c->arena, place_id, UINT64_MAX)};
+    struct page page = {.more = true};
+
+    while (page.more) {
+        struct scan scan = {.partition = PARTITION_SYSTEM,
+                            .view = VIEW_DURABLE,
+                            .ranges = &range,
+                            .range_count = 1,
+                            .items_max = 64,
+                            .bytes_max = 1 << 20,
+                            .pages = &page};
+
+        TRY(wait_scan(c, db->engine, &scan));
+        for (size_t i = 0; i < page.count; i++)
+            TRY(drop_page(c, db, &page.items[i]));
+        if (!page.count)
+            break;
+        range.start = key_after(&c->arena, page.items[page.count - 1].key);
+    }
+    return E_OK;
+}
+
+/* `ids`: eight bytes each; none: the one that all of the table is in, unless there are pages. */
+static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool paged, bytes ids)
+{
+    uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
+    struct buf from, to;
+    struct key_range range;
+    struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
+    struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    bool whole = !ids.len && !(paged && !(db->caps & ENGINE_ONE_MAP));
+
+    buf_init(&from, &c->arena, 8);
+    buf_init(&to, &c->arena, 8);
+    store_u32_be(buf_reserve(&from, 4), id);
+    buf_commit(&from, 4);
+    store_u32_be(buf_reserve(&to, 4), id + 1);
+    buf_commit(&to, 4);
+    range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+    if (paged)
+        TRY(drop_pages(c, db, id));
+    for (size_t i = 0; i < ids.len / 8 + whole; i++) {
+        if (ids.len)
+            spec.id = load_u64(bytes_u8(ids) + 8 * i);
+        TRY(engine_drop(c, db->engine, &spec));
+    }
+    return wait_apply(c, db->engine, &batch);
+}
+
+/* A drop whose answer stayed open (E_UNSURE) may be stored although the table is served. Then it is
+ * read again, long before its rows go. */
+static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page *page)
+{
+    struct table **cached;
+    size_t n = page->count ? catalog_all(cat, &c->arena, &cached) : 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const struct schema *s = &cached[i]->schema;
+        bool stale = false;
+
+        for (size_t j = 0; j < page->count && !stale; j++) {
+            bytes key = page->items[j].key;
+            uint32_t id =
+                key.len == KEY_PREFIX_BYTES + 4 ? load_u32_be(bytes_u8(key) + KEY_PREFIX_BYTES) : 0;
+
+            stale = id && (id == s->place.id || id == s->mirror.id);
+        }
+        if (stale && catalog_reread(c, cat, s->instance, s->d.table))
+            log_warn(&cat->db->log, "sweep: a dropped table cannot be read again yet: %s",
+                     c->text ? c->text : "storage error");
+        table_release(cached[i]);
+    }
+}
+
+/* A record whose time will not come for long, for the clock was set back: as of now. */
+static void date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
+{
+    uint8_t *value = arena_alloc(&c->arena, kv->value.len);
+    struct guard guard = {kv->key, kv->value, false};
+    struct edit edit = {EDIT_PUT, kv->key, bytes_of(value, kv->value.len)};
+    struct batch batch = {.partition = PARTITION_SYSTEM,
+                          .guards = &guard,
+                          .guard_count = 1,
+                          .edits = &edit,
+                          .edit_count = 1};
+
+    memcpy(value, kv->value.ptr, kv->value.len);
+    store_u64(value, (uint64_t)db_clock_ms(db));
+    if (wait_apply(c, db->engine, &batch))
+        ctx_clear(c); /* the next sweep */
+}
+
+static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
+{
+    bool paged = kv->value.len % 8 == 1 &&
+                 bytes_u8(kv->value)[kv->value.len > 8 ? 8 : 0] == CATALOG_DROPPED_PAGED;
+    int64_t time_ms;
+
+    if (kv->value.len < 8 || !(kv->value.len % 8 == 0 || paged) ||
+        kv->key.len != KEY_PREFIX_BYTES + 4)
+        return;
+    time_ms = (int64_t)load_u64(kv->value.ptr);
+    if (clock_watch_ahead(db, time_ms))
+        date_anew(c, db, kv);
+    else if ((db_clock_is_before(db, time_ms) ||
+              time_ms <= clock_watch_before(db, DROP_GRACE_MS)) &&
+             drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
+        log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
+                 c->text ? c->text : "storage error");
+}
+
+void catalog_sweep(struct wr_db *db)
+{
+    struct catalog *cat = db->catalog;
+    struct ctx c;
+    struct key_range range;
+    struct page page = {0};
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_DURABLE,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 64,
+                        .bytes_max = 1 << 16,
+                        .pages = &page};
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    /* So that one who was paused catches up though nobody asks him for a table. */
+    if (catalog_check(&c, cat))
+        ctx_clear(&c);
+    catalog_numbers_sweep(&c, cat);
+    range = (struct key_range){catalog_plain_key(&c.arena, CATALOG_DROPPED),
+                               catalog_plain_key(&c.arena, CATALOG_LEASE)};
+    if (!wait_scan(&c, db->engine, &scan)) {
+        forget_dropped(&c, cat, &page);
+        for (size_t i = 0; i < page.count; i++)
+            sweep_dropped(&c, db, &page.items[i]);
+    }
+    ctx_release(&c);
+}

@@ -1,0 +1,104 @@
+#include "table/core/call.h"
+
+static void call_go_on(struct pool_job *job)
+{
+    struct call *call = PORT_CONTAINER(job, struct call, job);
+
+    turn_begin(&call->turn, &call->c);
+    call->go_on(call->op);
+}
+
+bool call_enter(struct call *call, bool urgent)
+{
+    turn_begin(&call->turn, &call->c);
+    if (call->cost != COST_MUCH || pool_here())
+        return false;
+    pool_submit(call->turn.pool, call->turn.client, &call->job, urgent);
+    return true;
+}
+
+bool call_turn_over(const struct call *call)
+{
+    return turn_over(&call->turn, clock_mono_us(call->c.clock));
+}
+
+void call_charge(const struct call *call)
+{
+    int64_t now_us;
+
+    if (call->cost == COST_LITTLE || pool_here())
+        return;
+    now_us = clock_mono_us(call->c.clock);
+    pool_charge(call->turn.pool, call->turn.client, now_us - call->turn.start_us, now_us);
+}
+
+void call_yield(struct call *call)
+{
+    call_charge(call);
+    pool_submit(call->turn.pool, call->turn.client, &call->job, false);
+}
+
+struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
+{
+    struct call *call = mem_alloc(sizeof(*call));
+    const struct lease *lease;
+
+    call->reply = (struct wr_reply){.op = req->op, .message = ""};
+    ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
+    call->c.arena.cap = (size_t)db_limits(db)->request_memory_max;
+    call->held = held_memory_ref(db->memory.requests);
+    arena_meter(&call->c.arena, &call->held->bytes);
+    call->c.deadline_ms = req->deadline_ms;
+    call->db = db;
+    call->lease_lost = 0;
+    call->req = req;
+    call->done = done;
+    call->arg = arg;
+    call->now_ms = clock_watch_ms(db);
+    call->cost = cost_of(req);
+    call->turn = (struct turn){.pool = db->pool, .client = req->client};
+    call->c.turn = &call->turn;
+    turn_begin(&call->turn, &call->c);
+    call->job.run = call_go_on;
+    lease = catalog_lease(db->catalog);
+    if (lease)
+        call->lease_lost = atomic_load(&lease->lost);
+    atomic_fetch_add(&db->requests, 1);
+    return call;
+}
+
+void call_finish(struct call *call)
+{
+    struct wr_db *db = call->db;
+
+    call->reply.memory = call->c.arena.used;
+    if (call->c.code) {
+        call->reply.code = call->c.code;
+        call->reply.message = call->c.text;
+        if (call->c.code == E_INTERNAL || call->c.code == E_CORRUPT)
+            log_error(&db->log, "request: %s at %s:%d", call->c.text, call->c.file, call->c.line);
+    }
+    call->done(call->arg, &call->reply);
+    atomic_fetch_sub(&db->requests, 1);
+}
+
+int call_check_deadline(struct call *call)
+{
+    if (call->c.deadline_ms && clock_mono_ms(&call->db->clock) > call->c.deadline_ms)
+        return fail_code(&call->c, E_BUSY);
+    return E_OK;
+}
+
+void wr_reply_free(struct wr_reply *reply)
+{
+    struct held_memory *held;
+    struct call *call;
+
+    if (!reply)
+        return;
+    call = PORT_CONTAINER(reply, struct call, reply);
+    held = call->held;
+    ctx_release(&call->c);
+    mem_free(call);
+    held_memory_unref(held);
+}

@@ -1,0 +1,57 @@
+/* call.h: a request under way. */
+#ifndef TABLE_CORE_CALL_H
+#define TABLE_CORE_CALL_H
+
+#include "base/turn.h"
+#include "table/core/db.h"
+#include "table/model/cost.h"
+
+/* Its context owns the reply and everything behind it. */
+struct call {
+    struct wr_reply reply; /* what the caller sees; wr_reply_free() finds the call around it */
+    struct ctx c;
+    struct wr_db *db;
+    struct held_memory *held;
+    const struct wr_request *req;
+    wr_done_fn *done;
+    void *arg;
+    uint64_t lease_lost; /* of catalog_lease(), before any table was looked up */
+    int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
+    enum cost cost;
+    struct turn turn;
+    struct pool_job job; /* goes on with go_on(op) */
+    void (*go_on)(void *op);
+    void *op;
+    _Alignas(16) uint8_t first[4096]; /* the arena's first bytes */
+};
+
+/* Sends the reply: the code and text in call->c if that failed, else what stands in call->reply.
+ * Nothing of the call may be touched afterwards. */
+void call_finish(struct call *call);
+
+/* E_BUSY when the request's deadline has passed. */
+int call_check_deadline(struct call *call);
+
+/* A turn begins, because the request was woken. True: it is work for a worker and this thread is
+ * none; call->go_on(call->op) will be called there, perhaps before this returns. `urgent`: it holds
+ * a row lock. */
+bool call_enter(struct call *call, bool urgent);
+
+/* Between two rows, see turn_step(); goes on as call_enter() does. */
+static inline int call_step(struct call *call)
+{
+    return turn_step(&call->c, &call->job, false);
+}
+
+/* Its turn is over, and it should give way as soon as it can. */
+bool call_turn_over(const struct call *call);
+/* The walk over a request's rows has ended: what it took of a thread on which others wait is put
+ * down to its client. */
+void call_charge(const struct call *call);
+/* Goes on with call->go_on(call->op) on a worker. */
+void call_yield(struct call *call);
+
+/* Counts as under way in `db` until call_finish(). */
+struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg);
+
+#endif

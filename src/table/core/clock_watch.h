@@ -1,0 +1,64 @@
+/* clock_watch.h: what the wall clock is worth: its steps, its difference from other servers'
+ * clocks, and what time has passed whatever it says.
+ *
+ * A wall clock that jumps ahead by more than an hour is not believed for the times to live of rows
+ * until a day has passed or the server was started again: a row that looks expired because the
+ * clock was wrong for a minute would be hidden, and removed by the next sweep or write. A step back
+ * is followed at once. Steps are found by the monotonic clock, which counts the time that the
+ * machine sleeps.
+ *
+ * Any thread; only clock_watch_look() is the sweeper's. */
+#ifndef TABLE_CORE_CLOCK_WATCH_H
+#define TABLE_CORE_CLOCK_WATCH_H
+
+#include "base/clock.h"
+#include "widerow.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define CLOCK_WATCH_BACK_MS 600000 /* the longest grace period */
+#define CLOCK_WATCH_SAMPLES 152
+
+struct clock_watch {
+    _Atomic int64_t believed_ms;    /* readings up to here are taken as they are */
+    pthread_mutex_t lock;           /* over the rest */
+    int64_t wall_us, mono_us;       /* two readings of one moment, before any step */
+    int64_t step_us, step_since_us; /* how far it has jumped ahead; 0: not. Monotonic: since when */
+
+    /* What the database clock said before, so that garbage can be told to be older than a grace
+     * period that was measured by the monotonic clock. */
+    struct clock_sample {
+        int64_t mono_us, stamp_ms;
+    } samples[CLOCK_WATCH_SAMPLES];
+    size_t sampled; /* in all */
+
+    int64_t apart_us; /* how far another server's wall clock is from ours, at least; 0: together */
+    bool is_odd;      /* as many servers or more are apart from us as are with us */
+};
+
+void clock_watch_open(struct wr_db *db);
+
+/* The time by which rows expire: the wall clock in milliseconds, without a jump. */
+int64_t clock_watch_ms(struct wr_db *db);
+
+/* Looks for a step, and takes a sample. Now and then. */
+void clock_watch_look(struct wr_db *db);
+
+/* What the database clock said so long ago, at most CLOCK_WATCH_BACK_MS, by the monotonic clock: a
+ * record that this process or one before it stamped so, or lower, is at least as old. INT64_MIN:
+ * the process does not run for so long. */
+int64_t clock_watch_before(struct wr_db *db, int64_t grace_ms);
+/* Lies `stamp_ms` so far ahead that no server's clock that is right can have given it? It stands in
+ * a record of before the database clock was set back, which has to be dated anew. */
+bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms);
+
+/* What other servers' wall clocks said between two readings of ours, in microseconds. */
+void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us,
+                         const int64_t *others_us, size_t count);
+
+/* One line for people about what is wrong, or an empty one. True: with this clock the server should
+ * not be asked to serve. */
+bool clock_watch_text(struct wr_db *db, char *out, size_t size);
+
+#endif

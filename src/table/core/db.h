@@ -1,0 +1,80 @@
+/* db.h: an open database from inside. */
+#ifndef TABLE_CORE_DB_H
+#define TABLE_CORE_DB_H
+
+#include "base/ctx.h"
+#include "base/limit.h"
+#include "engine/engine.h"
+#include "table/catalog/catalog.h"
+#include "table/catalog/text.h"
+#include "table/core/clock_watch.h"
+#include "table/core/db_clock.h"
+#include "table/sync/latch.h"
+#include "table/sync/memory.h"
+#include "widerow.h"
+
+#include <stdatomic.h>
+
+struct pool;
+struct rekeyer;
+struct router;
+struct balancer;
+struct scrubber;
+struct size_watch;
+struct streams;
+struct sweeper;
+struct tally;
+struct uploads;
+
+struct wr_db {
+    struct clock clock;
+    struct log log;
+    struct limits limits;
+    struct limits given;    /* as they were set, before one rose with another */
+    struct limits lifted;   /* the same with cells as large as any table may allow */
+    atomic_bool has_lifted; /* some table allows larger cells than `limits` */
+    atomic_bool settled;    /* `limits` are those that count (wr_options.settings_follow) */
+    struct memory memory;
+    struct engine *engine;
+    uint32_t caps; /* the engine's */
+    struct latch_table *latches;
+    struct catalog *catalog;
+    struct db_clock stamps;
+    struct clock_watch watch;
+    struct sweeper *sweeper;
+    struct pool *pool; /* workers for requests that are more than a loop should do */
+    struct streams *streams;
+    struct uploads *uploads;
+    struct rekeyer *rekeyer;
+    struct balancer *balancer;
+    struct router *router;     /* NULL: the engine is one map */
+    struct scrubber *scrubber; /* NULL: no scrub */
+    struct tally *tally;       /* NULL: no heat maps */
+    struct size_watch *sizes;
+    struct texts texts;
+    wr_log_fn *log_fn;
+    void *log_arg;
+    _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
+    int64_t counted_ms;       /* the sweeper's, monotonic: when they were counted last */
+    _Atomic int64_t requests; /* under way; wr_close() waits for none */
+};
+
+/* The limits on what comes in, as long as its table is not known: the largest that any table
+ * allows. The table's own are checked when it is (modify_begin). */
+static inline const struct limits *db_limits(const struct wr_db *db)
+{
+    return atomic_load_explicit(&db->has_lifted, memory_order_relaxed) ? &db->lifted : &db->limits;
+}
+
+struct call;
+
+/* Each runs one family of operations and finishes the call (call.h), now or later. */
+void write_exec(struct call *call);   /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
+void read_exec(struct call *call);    /* GetRow, BatchGetRow */
+void range_exec(struct call *call);   /* GetRange, BulkExport */
+void split_exec(struct call *call);   /* ComputeSplitPointsBySize */
+void heat_exec(struct call *call);    /* DescribeHeat */
+void sizes_exec(struct call *call);   /* DescribeSizes */
+void traffic_exec(struct call *call); /* DescribePartitions */
+
+#endif

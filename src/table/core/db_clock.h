@@ -1,0 +1,73 @@
+/* db_clock.h: the database clock, which gives every stamp that the server makes itself.
+ *
+ * It follows the system's wall clock but never runs backwards, not over a restart either: how far
+ * it may have come is stored ahead of it (its lease), in the system partition. When the wall clock
+ * is set back, the database clock goes on from where it was, an eighth slower than time passes,
+ * until the wall clock has caught up. A wall clock that once ran wildly ahead leaves it ahead:
+ * doc/operations.md, "The clock", has the way back.
+ *
+ * Where several servers write (wr_is_shared()), a stored row's stamp tells the time of the server
+ * that wrote it. A server that meets such a time ahead of its own clock by less than
+ * DB_CLOCK_SKEW_US takes it over, as in a hybrid logical clock. modify.c stamps a change above its
+ * row's last one in any case, however far apart the clocks are.
+ *
+ * What asks another clock: TTL takes the wall clock without its jumps (clock_watch.h); the
+ * deviation of client stamps, times in descriptions, the log and the heat maps take the wall clock
+ * as it is; grace periods, deadlines and leases take the monotonic clock, which goes on while the
+ * machine sleeps.
+ *
+ * All but opening and closing: any thread, never blocks. */
+#ifndef TABLE_CORE_DB_CLOCK_H
+#define TABLE_CORE_DB_CLOCK_H
+
+#include "base/ctx.h"
+#include "widerow.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define DB_CLOCK_SKEW_US 1000000 /* between the clocks of two servers, at most */
+
+struct db_clock {
+    struct wr_db *db;
+    _Atomic int64_t own_us; /* the latest reading of this server's own clock */
+    _Atomic int64_t met_us; /* the latest time that was taken over from another server */
+    int64_t opened_us;      /* the reading at the opening: on one machine above all before */
+
+    _Atomic int64_t lease_us; /* stored: a restart begins there at the earliest */
+    _Atomic int64_t retry_us; /* monotonic: not stored again before */
+    atomic_bool storing;
+
+    atomic_bool is_ahead;             /* of the wall clock, which was set back */
+    pthread_mutex_t lock;             /* over the rest */
+    int64_t ahead_us, ahead_since_us; /* where it was then; monotonic: when */
+};
+
+/* What the stamps of one change are made of. */
+struct stamp_time {
+    int64_t us;             /* the database clock */
+    int64_t versions_to_ms; /* updates within one millisecond get distinct versions up to here */
+    uint64_t unit, slot;    /* a row's stamp is microseconds * unit + slot */
+};
+
+/* The engine and the catalog are open. `reset`: goes on from the wall clock though later stamps
+ * were given. Blocks. */
+int db_clock_open(struct ctx *c, struct wr_db *db, bool reset);
+/* Stores where it stands, so that the next opening goes on from there. Blocks. */
+void db_clock_close(struct ctx *c, struct wr_db *db);
+
+struct stamp_time db_clock_read(struct wr_db *db);
+/* The same in whole milliseconds: since when something is garbage, say. */
+int64_t db_clock_ms(struct wr_db *db);
+/* Where it stands, in microseconds, for whoever gives no stamp: nothing is stored for that. */
+int64_t db_clock_peek(struct wr_db *db);
+
+/* Is a stamp of this server's clock from before the opening, and nobody else writes? Then whoever
+ * could look at what it dates has ended. */
+bool db_clock_is_before(struct wr_db *db, int64_t stamp_ms);
+
+/* A row has this stamp: takes its time over, if another server gave it that is not too far ahead.
+ */
+void db_clock_meet(struct wr_db *db, uint64_t row_stamp);
+
+#endif

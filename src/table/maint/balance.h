@@ -1,0 +1,24 @@
+/* balance.h: the thread that looks at every partition each second: what it was asked for against
+ * what is reserved, and whether it is to be cut in two or merged with its neighbour (cut.h). It
+ * also ends a cut whose maker is no more. */
+#ifndef TABLE_MAINT_BALANCE_H
+#define TABLE_MAINT_BALANCE_H
+
+#include "widerow.h"
+
+#include <stdint.h>
+
+struct balancer;
+
+/* NULL: the system gives no thread. */
+struct balancer *balancer_start(struct wr_db *db);
+
+/* NULL is allowed. */
+void balancer_stop(struct balancer *b);
+
+/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. Nothing
+ * as long as the limits that count are not known: before wr_options.settings_follow has come true,
+ * and while this process is out of touch with others (catalog_check). */
+void balance_run(struct wr_db *db, int64_t now_us);
+
+#endif

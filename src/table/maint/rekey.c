@@ -1,0 +1,586 @@
+/* rekey.c
+ *
+ * A table has a place where its rows are stored (layout.h), and while it is rekeyed a second one,
+ * the mirror. From the moment that is published, every write applies its edits to both, in one
+ * batch. Phases, each published and durable before the next one begins:
+ *
+ *   COPYING     place is the old one, mirror the new one. Reads and decisions use the old one. The
+ *               rekeyer walks the old place; of each row it takes the latch, and copies what is
+ *               stored at LATEST. So a row that was copied is alike in both places from then on:
+ * later writes go to both, and earlier ones were copied. A row that only was written, not copied,
+ * may be incomplete in the mirror (an update of a wide row stores what it changes), which is why
+ * every row is copied, whether or not it is there. SWITCHED    place is the new one, mirror the old
+ * one: requests that began before the switch still read the old one, and decide by what it holds,
+ * so it is kept alike. (NONE)      place is the new one alone; the old one is left to the sweeper.
+ *   CANCELLING  as COPYING, but on its way to NONE with the old place.
+ *
+ * Requests hold the description that they began with. Hence the rekeyer waits, before it copies and
+ * before it ends, until none is under way that holds an earlier one (catalog_settled()). Latches
+ * are named by the table, not by the place, so requests of all phases wait for one another.
+ *
+ * Deciding to cancel and to remove the mirror are two steps because an answer may be unsure: a
+ * stored record that the mirror is to be removed must never stand beside a server that still may
+ * switch to it.
+ *
+ * A detached row's cells, chunks and trash records are copied as they are: ids are the same in both
+ * places. The trash record of a detached id is removed with the last of its cells, so reading trash
+ * and cells at one point in time never gives cells without a head or a record that tells of them.
+ */
+#include "table/maint/rekey.h"
+
+#include "base/fault.h"
+#include "base/log.h"
+#include "base/service.h"
+#include "base/thread.h"
+#include "table/core/call.h"
+#include "table/maint/middle.h"
+#include "table/model/edits.h"
+#include "table/sync/hold.h"
+#include "table/sync/wait.h"
+
+#include <unistd.h>
+
+#define PAGE_ROWS 256
+#define PAGE_BYTES (1u << 20)
+#define NOTE_EVERY_MS 1000 /* progress that a crash may cost */
+#define IDLE_US 5000000
+#define RETRY_US 100000
+#define NAP_US_MAX 50000
+#define RECORD_VERSION 1
+#define RECORD_BYTES 13 /* version, mirror's id, rows; the position follows */
+
+struct rekeyer {
+    struct wr_db *db;
+    struct service service; /* its lock guards the rest, too */
+    bool poked;
+    /* Of the table that is being copied, for who asks. */
+    uint32_t mirror_id;
+    uint64_t rows;
+    int percent;
+};
+
+/* One table's copy under way. */
+struct copy {
+    struct rekeyer *r;
+    struct wr_db *db;
+    struct table *table;
+    struct ctx c;   /* of the whole slice */
+    bytes position; /* the key of the last head that was copied; empty: none */
+    uint64_t rows;
+};
+
+/* ---- progress ---- */
+
+static void progress_set(struct rekeyer *r, uint32_t mirror_id, uint64_t rows, int percent)
+{
+    pthread_mutex_lock(&r->service.lock);
+    r->mirror_id = mirror_id;
+    r->rows = rows;
+    if (percent >= 0)
+        r->percent = percent;
+    pthread_mutex_unlock(&r->service.lock);
+}
+
+static struct key_range place_range(struct arena *a, const struct place *p)
+{
+    uint8_t *bounds = arena_alloc(a, 8);
+
+    store_u32_be(bounds, p->id);
+    store_u32_be(bounds + 4, p->id + 1);
+    return (struct key_range){bytes_of(bounds, 4), bytes_of(bounds + 4, 4)};
+}
+
+/* How much of the old place lies behind the walk. */
+static int percent_done(struct copy *y)
+{
+    struct key_range whole = place_range(&y->c.arena, &y->table->schema.place), done = whole;
+    struct partition_spec spec = {y->table->schema.place.id, &whole, 1};
+    uint64_t all = 0, part = 0;
+
+    if (!y->position.len)
+        return 0;
+    done.end = y->position;
+    if (engine_size(&y->c, y->db->engine, &spec, &all))
+        return -1;
+    spec.ranges = &done;
+    if (engine_size(&y->c, y->db->engine, &spec, &part) || !all)
+        return -1;
+    return part >= all ? 99 : (int)(part * 100 / all);
+}
+
+static int progress_load(struct copy *y)
+{
+    struct get get = {.partition = PARTITION_SYSTEM,
+                      .key = catalog_rekey_key(&y->c.arena, y->table->schema.id),
+                      .view = VIEW_LATEST};
+
+    TRY(wait_get(&y->c, y->db->engine, &get));
+    y->position = BYTES_NONE;
+    y->rows = 0;
+    /* One of an earlier rekeying names another mirror. */
+    if (!get.found || get.value.len < RECORD_BYTES || bytes_u8(get.value)[0] != RECORD_VERSION ||
+        load_u32(bytes_u8(get.value) + 1) != y->table->schema.mirror.id)
+        return E_OK;
+    y->rows = load_u64(bytes_u8(get.value) + 5);
+    y->position = bytes_skip(get.value, RECORD_BYTES);
+    return E_OK;
+}
+
+static int progress_store(struct copy *y)
+{
+    struct edit edit = {.type = EDIT_PUT,
+                        .key = catalog_rekey_key(&y->c.arena, y->table->schema.id)};
+    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct buf b;
+
+    buf_init(&b, &y->c.arena, RECORD_BYTES + y->position.len);
+    buf_put_u8(&b, RECORD_VERSION);
+    buf_put_u32(&b, y->table->schema.mirror.id);
+    buf_put_u64(&b, y->rows);
+    buf_put_bytes(&b, y->position);
+    edit.value = buf_bytes(&b);
+    return wait_apply(&y->c, y->db->engine, &batch);
+}
+
+/* ---- copying ---- */
+
+/* Batches of one page under way. */
+struct pending {
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    size_t open;
+    int code; /* the first failure */
+};
+
+static void pending_done(void *arg, int code)
+{
+    struct pending *p = arg;
+
+    pthread_mutex_lock(&p->lock);
+    if (!p->code)
+        p->code = code;
+    p->open--;
+    pthread_cond_signal(&p->woken);
+    pthread_mutex_unlock(&p->lock);
+}
+
+static int pending_wait(struct pending *p)
+{
+    pthread_mutex_lock(&p->lock);
+    while (p->open)
+        pthread_cond_wait(&p->woken, &p->lock);
+    pthread_mutex_unlock(&p->lock);
+    return p->code;
+}
+
+static void add_moved(const struct copy *y, struct edits *e, bytes key, bytes value)
+{
+    struct buf moved;
+
+    buf_init(&moved, e->arena, key.len);
+    layout_move_key(&moved, &y->table->schema.mirror, key);
+    edits_add(e, EDIT_PUT, buf_bytes(&moved), value);
+}
+
+/* All keys of one kind that belong to the row. */
+static struct key_range row_range(struct arena *a, const struct place *p, enum key_kind kind,
+                                  bytes cols)
+{
+    struct buf from, to;
+
+    buf_init(&from, a, KEY_PREFIX_BYTES + cols.len);
+    layout_put_key(&from, p, kind, cols);
+    buf_init(&to, a, KEY_PREFIX_BYTES + cols.len + 9);
+    buf_put_bytes(&to, buf_bytes(&from));
+    for (int i = 0; i < 9; i++) /* behind every id, see load.c */
+        buf_put_u8(&to, 0xFF);
+    return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+}
+
+/* What stands apart from the row's head, page by page, each durable before the next. */
+static int copy_detached(struct copy *y, bytes cols)
+{
+    static const enum key_kind kinds[] = {KIND_TRASH, KIND_CELL, KIND_CHUNK};
+    const struct place *p = &y->table->schema.place;
+    struct key_range ranges[PORT_COUNT(kinds)];
+    struct page pages[PORT_COUNT(kinds)];
+    size_t left = PORT_COUNT(kinds);
+    struct ctx c;
+    int code = E_OK;
+
+    ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
+    for (size_t i = 0; i < left; i++)
+        ranges[i] = row_range(&y->c.arena, p, kinds[i], cols);
+    while (left && !code) {
+        struct edits edits = {.arena = &c.arena};
+        struct scan scan = {.partition = p->id,
+                            .view = VIEW_LATEST,
+                            .ranges = ranges,
+                            .range_count = left,
+                            .items_max = PAGE_ROWS,
+                            .bytes_max = PAGE_BYTES,
+                            .pages = pages};
+        struct batch batch = {.partition = y->table->schema.mirror.id};
+        size_t kept = 0;
+
+        code = wait_scan(&c, y->db->engine, &scan);
+        for (size_t i = 0; i < left && !code; i++) {
+            for (size_t k = 0; k < pages[i].count; k++)
+                add_moved(y, &edits, pages[i].items[k].key, pages[i].items[k].value);
+            if (!pages[i].more || !pages[i].count)
+                continue;
+            ranges[kept].end = ranges[i].end;
+            ranges[kept++].start = key_after(&y->c.arena, pages[i].items[pages[i].count - 1].key);
+        }
+        left = kept;
+        batch.edits = edits.items;
+        batch.edit_count = edits.count;
+        if (!code && edits.count)
+            code = wait_apply(&c, y->db->engine, &batch);
+        ctx_release(&c);
+        ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
+    }
+    ctx_release(&c);
+    return code;
+}
+
+/* Under the row's latch. */
+static int copy_row(struct copy *y, struct ctx *c, bytes head_key, struct pending *p)
+{
+    struct get get = {.partition = y->table->schema.place.id, .key = head_key, .view = VIEW_LATEST};
+    struct edits edits = {.arena = &c->arena};
+    struct batch *batch = ARENA_NEW(&c->arena, struct batch);
+
+    TRY(wait_get(c, y->db->engine, &get));
+    if (!get.found)
+        return E_OK;
+    if (atomic_load(&y->table->has_detached))
+        TRY(copy_detached(y, bytes_skip(head_key, KEY_PREFIX_BYTES)));
+    add_moved(y, &edits, head_key, get.value);
+    *batch = (struct batch){
+        .partition = y->table->schema.mirror.id, .edits = edits.items, .edit_count = edits.count};
+    pthread_mutex_lock(&p->lock);
+    p->open++;
+    pthread_mutex_unlock(&p->lock);
+    engine_apply(c, y->db->engine, batch, pending_done, p);
+    return E_OK;
+}
+
+/* Copies the heads of a page, each under its latch; durable on return. */
+static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
+{
+    struct pending p = {.open = 0};
+    int code = E_OK, applied;
+
+    pthread_mutex_init(&p.lock, NULL);
+    pthread_cond_init(&p.woken, NULL);
+    for (size_t i = 0; i < page->count && !code; i++) {
+        bytes key = page->items[i].key;
+        struct held held;
+
+        hold(y->db->latches, &held,
+             schema_latch_key(&c->arena, &y->table->schema, bytes_skip(key, KEY_PREFIX_BYTES)));
+        code = copy_row(y, c, key, &p);
+        let_go(y->db->latches, &held);
+    }
+    applied = pending_wait(&p);
+    pthread_mutex_destroy(&p.lock);
+    pthread_cond_destroy(&p.woken);
+    return code ? code : applied;
+}
+
+/* The heads behind the position, of the bucket it is in and then of the next. */
+static int next_heads(struct copy *y, struct ctx *c, struct page *page)
+{
+    const struct place *p = &y->table->schema.place;
+    size_t bucket = y->position.len > 4 ? bytes_u8(y->position)[4] : 0;
+    bytes after = y->position;
+
+    *page = (struct page){.count = 0};
+    for (; bucket < p->layout.buckets && !page->count; bucket++) {
+        struct buf from, to;
+        struct key_range range;
+        struct scan scan = {.partition = p->id,
+                            .view = VIEW_LATEST,
+                            .ranges = &range,
+                            .range_count = 1,
+                            .items_max = PAGE_ROWS,
+                            .bytes_max = PAGE_BYTES,
+                            .pages = page};
+
+        buf_init(&from, &c->arena, KEY_PREFIX_BYTES);
+        key_put_prefix(&from, p->id, (uint8_t)bucket, KIND_HEAD);
+        buf_init(&to, &c->arena, KEY_PREFIX_BYTES);
+        key_put_prefix(&to, p->id, (uint8_t)bucket, KIND_HEAD + 1);
+        range = (struct key_range){after.len ? key_after(&c->arena, after) : buf_bytes(&from),
+                                   buf_bytes(&to)};
+        after = BYTES_NONE;
+        TRY(wait_scan(c, y->db->engine, &scan));
+    }
+    return E_OK;
+}
+
+/* One page. *ended: there was none. */
+static int copy_page(struct copy *y, bool *ended)
+{
+    struct page page;
+    struct ctx c;
+    int code;
+
+    ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
+    code = next_heads(y, &c, &page);
+    *ended = !code && !page.count;
+    if (!code && page.count)
+        code = copy_rows(y, &c, &page);
+    if (!code && page.count) {
+        y->position = arena_copy(&y->c.arena, page.items[page.count - 1].key);
+        y->rows += page.count;
+    }
+    if (code && c.text)
+        fail(&y->c, code, "%s", c.text);
+    ctx_release(&c);
+    return code;
+}
+
+/* ---- phases ---- */
+
+/* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones. */
+struct switching {
+    const struct table *table;
+    struct schema_partition *partitions;
+    size_t partition_count;
+};
+
+static int change_switch(struct ctx *c, struct schema *s, struct edits *more, void *arg)
+{
+    const struct switching *w = arg;
+    struct place old = s->place;
+
+    if (s->rekey != REKEY_COPYING || s->mirror.id != w->table->schema.mirror.id)
+        return fail(c, E_PARAMETER, "it was cancelled meanwhile");
+    s->place = s->mirror;
+    s->mirror = old;
+    s->rekey = REKEY_SWITCHED;
+    TRY(schema_partitions_set(c, s, w->partitions, w->partition_count));
+    edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
+    return E_OK;
+}
+
+/* As many partitions as there were, of about the same size, so that a table that had spread over
+ * many does not begin anew with a few. */
+static int switch_places(struct copy *y)
+{
+    struct table *t = y->table;
+    struct switching w = {.table = t};
+    size_t count = t->partitions.count;
+
+    if (count > SCHEMA_FIRST_PARTITIONS_MAX)
+        count = SCHEMA_FIRST_PARTITIONS_MAX;
+    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, count, &w.partitions, &w.partition_count));
+    (void)fault_hit(FAULT_rekey_before_switch);
+    TRY(catalog_change(&y->c, y->db, t, change_switch, &w));
+    (void)fault_hit(FAULT_rekey_after_switch);
+    return E_OK;
+}
+
+static int change_end(struct ctx *c, struct schema *s, struct edits *more, void *arg)
+{
+    const struct copy *y = arg;
+    const struct table *t = y->table;
+
+    if (s->rekey != t->schema.rekey || s->mirror.id != t->schema.mirror.id)
+        return fail(c, E_PARAMETER, "it was ended meanwhile");
+    catalog_drop_edit(more, s->mirror.id, db_clock_ms(y->db));
+    edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
+    s->mirror = (struct place){.id = 0};
+    s->rekey = REKEY_NONE;
+    return E_OK;
+}
+
+/* Copies for about NOTE_EVERY_MS. *ended: all rows are copied. */
+static int copy_slice(struct copy *y, bool *ended)
+{
+    int64_t until_ms = clock_mono_ms(&y->db->clock) + NOTE_EVERY_MS;
+
+    TRY(progress_load(y));
+    do {
+        int64_t start_us = clock_mono_us(&y->db->clock), took_us;
+
+        TRY(copy_page(y, ended));
+        (void)fault_hit(FAULT_rekey_page);
+        progress_set(y->r, y->table->schema.mirror.id, y->rows, -1);
+        took_us = clock_mono_us(&y->db->clock) - start_us;
+        /* Half of the time is the clients'. */
+        if (!*ended)
+            usleep((useconds_t)(took_us < NAP_US_MAX ? took_us : NAP_US_MAX));
+    } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms &&
+             !service_stopping(&y->r->service));
+    progress_set(y->r, y->table->schema.mirror.id, y->rows, percent_done(y));
+    return *ended ? E_OK : progress_store(y);
+}
+
+/* What is next for this table. E_BUSY: look again soon. */
+static int advance(struct copy *y)
+{
+    struct table *t = y->table;
+    struct wr_db *db = y->db;
+    bool ended = false;
+
+    if (!catalog_settled(db->catalog, t))
+        return E_BUSY;
+    if (t->schema.rekey == REKEY_COPYING) {
+        (void)fault_hit(FAULT_rekey_begin);
+        TRY(copy_slice(y, &ended));
+        if (!ended)
+            return E_OK;
+        return switch_places(y);
+    }
+    TRY(catalog_change(&y->c, db, t, change_end, y));
+    (void)fault_hit(FAULT_rekey_end);
+    log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
+             BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),
+             BYTES_FMT(layout_format(&y->c.arena, &t->schema.place.layout, t->schema.d.key)),
+             t->schema.rekey == REKEY_CANCELLING ? " still" : " now");
+    return E_OK;
+}
+
+/* One step for each table that is being rekeyed. True: there is more to do. */
+static bool round_of(struct rekeyer *r)
+{
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+    bool more = false;
+
+    ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
+    n = catalog_all(r->db->catalog, &c.arena, &tables);
+    /* Others' references are no concern of ours for longer than this: see catalog_settled(). */
+    for (size_t i = 0; i < n; i++)
+        if (tables[i]->schema.rekey == REKEY_NONE) {
+            table_release(tables[i]);
+            tables[i] = NULL;
+        }
+    for (size_t i = 0; i < n; i++) {
+        struct copy y = {.r = r, .db = r->db, .table = tables[i]};
+        int code;
+
+        if (!tables[i])
+            continue;
+        ctx_init(&y.c, &r->db->clock, &r->db->log, NULL, 0);
+        code = service_stopping(&r->service) ? E_OK : advance(&y);
+        more = true;
+        if (code)
+            usleep(RETRY_US);
+        if (code && code != E_BUSY)
+            log_warn(&r->db->log, "rekey: table '%.*s': %s; it is tried again",
+                     BYTES_FMT(tables[i]->schema.d.table),
+                     y.c.text ? y.c.text : err_info(code)->text);
+        ctx_release(&y.c);
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+    return more;
+}
+
+/* ---- the thread ---- */
+
+static void *rekeyer_main(void *arg)
+{
+    struct rekeyer *r = arg;
+    struct service *service = &r->service;
+
+    pthread_mutex_lock(&service->lock);
+    while (!service->stop) {
+        struct timespec until;
+        bool more;
+
+        r->poked = false;
+        pthread_mutex_unlock(&service->lock);
+        more = round_of(r);
+        until = thread_time_in(IDLE_US);
+        pthread_mutex_lock(&service->lock);
+        while (!more && !service->stop && !r->poked && service_wait(service, &until))
+            ;
+    }
+    pthread_mutex_unlock(&service->lock);
+    return NULL;
+}
+
+struct rekeyer *rekeyer_start(struct wr_db *db)
+{
+    struct rekeyer *r = mem_zalloc(sizeof(*r));
+
+    r->db = db;
+    if (service_start(&r->service, "wr-rekeyer", rekeyer_main, r))
+        return r;
+    mem_free(r);
+    return NULL;
+}
+
+void rekeyer_stop(struct rekeyer *r)
+{
+    if (!r)
+        return;
+    service_stop(&r->service);
+    mem_free(r);
+}
+
+/* ---- requests ---- */
+
+static bytes text_of(struct call *call, const struct schema *s, const struct layout *l)
+{
+    return layout_format(&call->c.arena, l, s->d.key);
+}
+
+int rekey_check_start(struct call *call, const struct schema *s, struct layout *out)
+{
+    struct ctx *c = &call->c;
+    bytes now = text_of(call, s, &s->place.layout);
+
+    if (!(call->db->caps & ENGINE_ONE_MAP))
+        return fail(c, E_UNSUPPORTED, "This engine can't rekey a table.");
+    if (s->rekey == REKEY_COPYING)
+        return fail(c, E_PARAMETER,
+                    "The table is being rekeyed to %.*s. Wait for the end, or cancel it.",
+                    BYTES_FMT(text_of(call, s, &s->mirror.layout)));
+    if (s->rekey != REKEY_NONE)
+        return fail(c, E_PARAMETER,
+                    "The table is at the end of a rekeying. Try again in a few seconds.");
+    TRY(layout_parse(c, call->req->rekey_table.layout, s->d.key, s->d.key_count, out));
+    if (bytes_equal(now, text_of(call, s, out)))
+        return fail(c, E_PARAMETER, "The table has the key layout %.*s already.", BYTES_FMT(now));
+    return E_OK;
+}
+
+int rekey_check_cancel(struct call *call, const struct schema *s)
+{
+    struct ctx *c = &call->c;
+
+    if (call->req->rekey_table.action != WR_REKEY_CANCEL)
+        return fail(c, E_PARAMETER, "Unknown action of RekeyTable.");
+    if (s->rekey == REKEY_SWITCHED)
+        return fail(c, E_PARAMETER,
+                    "The table has switched to %.*s already; it is too late to cancel.",
+                    BYTES_FMT(text_of(call, s, &s->place.layout)));
+    if (s->rekey != REKEY_COPYING)
+        return fail(c, E_PARAMETER, "The table is not being rekeyed.");
+    return E_OK;
+}
+
+void rekey_describe(struct call *call, const struct schema *s)
+{
+    struct rekeyer *r = call->db->rekeyer;
+    struct wr_rekey_result *out = &call->reply.rekey;
+
+    *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->place.layout)};
+    if (s->rekey == REKEY_COPYING)
+        out->target = text_of(call, s, &s->mirror.layout);
+    pthread_mutex_lock(&r->service.lock);
+    if (out->target.ptr && r->mirror_id == s->mirror.id) {
+        out->rows = (int64_t)r->rows;
+        out->percent = r->percent;
+    }
+    r->poked = true;
+    pthread_cond_signal(&r->service.woken);
+    pthread_mutex_unlock(&r->service.lock);
+}

@@ -1,0 +1,473 @@
+/* sweep.c
+ *
+ * Garbage where several processes share the data. Each of them sweeps, and any may be paused or die
+ * between two steps. So the chunks of a big cell go like this: the others are asked whether they
+ * read them; the record is turned into "erasing", guarded by what it was, after which nobody can
+ * publish the cell or add to it (upload.h); the chunks are erased; the record is removed, guarded.
+ * Whoever finds a record that says "erasing" goes on from there. Ids are never used again, so it
+ * does no harm to erase twice or late. */
+#include "table/maint/sweep.h"
+
+#include "base/fault.h"
+#include "base/service.h"
+#include "table/blob/stream.h"
+#include "table/blob/upload.h"
+#include "table/catalog/peers.h"
+#include "table/catalog/route.h"
+#include "table/core/db.h"
+#include "table/model/big.h"
+#include "table/model/key.h"
+#include "table/model/modify.h"
+#include "table/model/visible.h"
+#include "table/sync/hold.h"
+#include "table/sync/wait.h"
+
+#define SWEEP_EVERY_US 5000000
+#define SILENT_GRACES 10 /* so long a server that gives no answer may be reading */
+#define PAGE_ITEMS 512
+#define PAGE_BYTES (1u << 20)
+#define TRASH_PAGES 16 /* of records, for one table in one sweep */
+#define TTL_PAGES 64   /* of heads, for one table in one sweep */
+
+/* A round of removals may take minutes where every read is a round trip, and so may a job; what
+ * other processes tell must wait for neither. */
+struct sweeper {
+    struct wr_db *db;
+    struct service rounds;
+    struct workers *jobs, *news;
+};
+
+/* One table's sweep; everything of it lives in its own context. */
+struct sweep {
+    struct ctx c;
+    struct wr_db *db;
+    struct table *table;
+    int64_t now_ms;
+    int64_t due_ms;    /* what was garbage by then has had its grace, */
+    int64_t silent_ms; /* and by then the one of servers that give no answer */
+};
+
+/* All keys of one kind in one bucket. */
+static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind kind)
+{
+    struct buf from, to;
+
+    buf_init(&from, &s->c.arena, KEY_PREFIX_BYTES);
+    key_put_prefix(&from, s->table->schema.place.id, (uint8_t)bucket, kind);
+    buf_init(&to, &s->c.arena, KEY_PREFIX_BYTES);
+    key_put_prefix(&to, s->table->schema.place.id, (uint8_t)bucket, kind + 1);
+    return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+}
+
+static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
+                     struct page *page)
+{
+    struct scan scan = {.view = view,
+                        .ranges = range,
+                        .range_count = 1,
+                        .items_max = PAGE_ITEMS,
+                        .bytes_max = PAGE_BYTES,
+                        .pages = page};
+
+    return route_scan_now(&s->c, s->table, &scan);
+}
+
+/* ---- trash ---- */
+
+/* Deletes the record and what stands before it in the batch. */
+static int apply_edits(struct sweep *s, const struct edits *edits)
+{
+    struct batch batch = {.edits = edits->items, .edit_count = edits->count};
+
+    return edits->count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
+}
+
+/* The chunks of one big cell. `cols` are the key columns of its row. */
+static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
+{
+    const struct place *p = &s->table->schema.place;
+    struct key_range range = {big_chunk_bound(&s->c.arena, p, cols, id, false),
+                              big_chunk_bound(&s->c.arena, p, cols, id, true)};
+
+    return route_erase_now(&s->c, s->table, &range);
+}
+
+/* Does somebody read these chunks, here or through another server? Garbage since time_ms. */
+static bool is_read(struct sweep *s, const struct stream_readers *others, uint64_t id,
+                    int64_t time_ms)
+{
+    return streams_use(s->db->streams, id) ||
+           (others->silent && time_ms && time_ms > s->silent_ms) || stream_readers_have(others, id);
+}
+
+/* The chunks that the cell of a row that goes refers to; 0: none. */
+static int apart_id(struct sweep *s, bytes value, uint64_t *id)
+{
+    struct wr_cell cell = {0};
+    struct big_ref ref = {0};
+
+    TRY(cell_decode(&s->c, value, &cell));
+    if (cell.apart)
+        TRY(big_read(&s->c, &cell, &ref));
+    *id = ref.id;
+    return E_OK;
+}
+
+/* The chunks that these cells of a row that goes refer to. E_BUSY: somebody reads some. */
+static int erase_apart(struct sweep *s, bytes cols, const struct page *page, int64_t time_ms)
+{
+    uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
+    struct stream_readers others;
+    size_t n = 0;
+
+    for (size_t i = 0; i < page->count; i++) {
+        TRY(apart_id(s, page->items[i].value, &ids[n]));
+        n += ids[n] != 0;
+    }
+    stream_readers_ask(&s->c, s->table, ids, n, &others);
+    for (size_t i = 0; i < n; i++)
+        if (is_read(s, &others, ids[i], time_ms))
+            return E_BUSY;
+    for (size_t i = 0; i < n; i++)
+        TRY(erase_chunks(s, cols, ids[i]));
+    return E_OK;
+}
+
+/* Removes the cells under `id`, the chunks they refer to before them, and then the record. */
+static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
+{
+    bytes rest = bytes_skip(record_key, KEY_PREFIX_BYTES);
+    bytes cols = bytes_of(rest.ptr, rest.len - 8);
+    struct buf start, end;
+    struct key_range range;
+    struct page page = {.more = true};
+
+    buf_init(&start, &s->c.arena, record_key.len);
+    /* Key columns and id, as in the cells' keys; the id takes no part in choosing the bucket. */
+    layout_put_key(&start, &s->table->schema.place, KIND_CELL, rest);
+    buf_init(&end, &s->c.arena, record_key.len + 9);
+    buf_put_bytes(&end, buf_bytes(&start));
+    for (int i = 0; i < 9; i++)
+        buf_put_u8(&end, 0xFF);
+    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+    while (page.more) {
+        struct edits edits = {.arena = &s->c.arena};
+
+        TRY(read_page(s, VIEW_LATEST, &range, &page));
+        TRY(erase_apart(s, cols, &page, time_ms));
+        for (size_t i = 0; i < page.count; i++)
+            edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
+        if (!page.more)
+            edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
+        else
+            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
+        TRY(apply_edits(s, &edits));
+    }
+    return E_OK;
+}
+
+static uint64_t record_id(bytes key)
+{
+    return load_u64_be(bytes_u8(key) + key.len - 8);
+}
+
+/* Gives the record the value `to` (ptr NULL: removes it), unless it is not what we saw. */
+static int change_record(struct sweep *s, const struct kv *seen, bytes to)
+{
+    struct edit edit = {to.ptr ? EDIT_PUT : EDIT_DELETE, seen->key, to};
+    struct guard guard = {seen->key, seen->value, false};
+    struct batch batch = {.guards = &guard,
+                          .guard_count = wr_is_shared(s->db),
+                          .edits = &edit,
+                          .edit_count = 1,
+                          .frees = true};
+
+    return route_apply_now(&s->c, s->table, &batch);
+}
+
+/* Removes the chunks of a big cell that is replaced, or was never finished, and then the record. */
+static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind)
+{
+    bytes rest = bytes_skip(kv->key, KEY_PREFIX_BYTES);
+    struct kv now = *kv;
+
+    if (wr_is_shared(s->db) && kind != TRASH_ERASING) {
+        now.value = big_trash_value(&s->c.arena, TRASH_ERASING, db_clock_ms(s->db));
+        TRY(change_record(s, kv, now.value));
+    }
+    (void)fault_hit(FAULT_garbage_taken);
+    TRY(erase_chunks(s, bytes_of(rest.ptr, rest.len - 8), record_id(kv->key)));
+    (void)fault_hit(FAULT_garbage_erased);
+    return change_record(s, &now, BYTES_NONE);
+}
+
+/* Whoever could look at the data has finished: by time, or because the process that had them open
+ * has ended and nobody else is there. */
+static bool trash_is_due(const struct sweep *s, enum trash_kind kind, int64_t time_ms)
+{
+    return kind == TRASH_ERASING || !time_ms || time_ms <= s->due_ms ||
+           db_clock_is_before(s->db, time_ms);
+}
+
+static bool read_record(const struct sweep *s, const struct kv *kv, enum trash_kind *kind,
+                        int64_t *time_ms)
+{
+    return big_trash_read(kv->value, kind, time_ms) && kv->key.len >= KEY_PREFIX_BYTES + 8 &&
+           trash_is_due(s, *kind, *time_ms);
+}
+
+/* Is somebody at work with the chunks? What was never published nobody reads, and what is on its
+ * way through another server guards its record. */
+static bool is_used(struct sweep *s, const struct stream_readers *others, enum trash_kind kind,
+                    uint64_t id, int64_t time_ms)
+{
+    return kind == TRASH_CELL     ? is_read(s, others, id, time_ms)
+           : kind == TRASH_UPLOAD ? streams_use(s->db->streams, id)
+                                  : false;
+}
+
+/* A record whose time will not come for long, for the clock was set back: as of now. True: it was
+ * one. */
+static bool date_anew(struct sweep *s, const struct kv *kv)
+{
+    struct edit edit = {EDIT_PUT, kv->key, BYTES_NONE};
+    struct guard guard = {kv->key, kv->value, false};
+    struct batch batch = {.guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
+    enum trash_kind kind;
+    int64_t time_ms;
+
+    if (!big_trash_read(kv->value, &kind, &time_ms) || kind == TRASH_ERASING ||
+        !clock_watch_ahead(s->db, time_ms))
+        return false;
+    edit.value = big_trash_value(&s->c.arena, kind, db_clock_ms(s->db));
+    if (route_apply_now(&s->c, s->table, &batch))
+        ctx_clear(&s->c); /* the next sweep */
+    return true;
+}
+
+static int sweep_record(struct sweep *s, const struct stream_readers *others, const struct kv *kv)
+{
+    enum trash_kind kind;
+    int64_t time_ms;
+    int code;
+
+    if (date_anew(s, kv) || !read_record(s, kv, &kind, &time_ms))
+        return E_OK;
+    if (kind == TRASH_ROW)
+        code = empty_row(s, kv->key, time_ms);
+    else if (is_used(s, others, kind, record_id(kv->key), time_ms))
+        code = E_BUSY;
+    else
+        code = empty_cell(s, kv, kind);
+    return code == E_BUSY || code == E_GUARD ? E_OK : code; /* the next sweep */
+}
+
+/* Asks the others once for all replaced cells of a page. */
+static void ask_page(struct sweep *s, const struct page *page, struct stream_readers *others)
+{
+    uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
+    enum trash_kind kind;
+    int64_t time_ms;
+    size_t n = 0;
+
+    for (size_t i = 0; i < page->count; i++)
+        if (read_record(s, &page->items[i], &kind, &time_ms) && kind == TRASH_CELL)
+            ids[n++] = record_id(page->items[i].key);
+    stream_readers_ask(&s->c, s->table, ids, n, others);
+}
+
+static int sweep_trash(struct sweep *s, size_t bucket)
+{
+    struct key_range range = kind_range(s, bucket, KIND_TRASH);
+    struct page page = {.more = true};
+    struct stream_readers others;
+
+    for (int n = 0; page.more && n < TRASH_PAGES; n++) {
+        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        ask_page(s, &page, &others);
+        for (size_t i = 0; i < page.count; i++)
+            TRY(sweep_record(s, &others, &page.items[i]));
+        if (page.count)
+            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
+    }
+    return E_OK;
+}
+
+/* ---- rows past their TTL ---- */
+
+/* Under the row's latch: still hidden? Then it goes. */
+static int remove_row(struct sweep *s, bytes head_key)
+{
+    struct get get = {.key = head_key, .view = VIEW_LATEST};
+    struct modify m = {
+        .table = s->table, .now_ms = s->now_ms, .time = db_clock_read(s->db), .changed = true};
+    struct edits edits = {.arena = &s->c.arena};
+    struct batch batch = {.edit_count = 0};
+    struct guard guard;
+    int code;
+
+    TRY(route_get_now(&s->c, s->table, &get));
+    if (!get.found)
+        return E_OK;
+    guard = (struct guard){head_key, get.value, false};
+    TRY(row_decode(&s->c, get.value, &m.old));
+    if (visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
+        return E_OK;
+    m.cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
+    modify_edits(&m, &edits);
+    batch.edits = edits.items;
+    batch.edit_count = edits.count;
+    if (wr_is_shared(s->db)) {
+        batch.guards = &guard;
+        batch.guard_count = 1;
+    }
+    code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
+    return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
+}
+
+/* Where the walk goes on; it ends when it has seen every bucket. */
+static bool ttl_next(struct sweep *s, const struct page *page)
+{
+    struct table *t = s->table;
+
+    mem_free((void *)t->swept_key.ptr);
+    t->swept_key = BYTES_NONE;
+    if (page->more && page->count) {
+        bytes last = page->items[page->count - 1].key;
+        void *copy = mem_alloc(last.len);
+
+        memcpy(copy, last.ptr, last.len);
+        t->swept_key = bytes_of(copy, last.len);
+        return true;
+    }
+    t->swept_bucket = (t->swept_bucket + 1) % t->schema.place.layout.buckets;
+    return t->swept_bucket != 0;
+}
+
+static int ttl_page(struct sweep *s, const struct page *page)
+{
+    for (size_t i = 0; i < page->count; i++) {
+        struct row row;
+        struct held held;
+        int code;
+
+        TRY(row_decode(&s->c, page->items[i].value, &row));
+        /* Another second of patience keeps the sweeper behind every reader's clock. */
+        if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
+            continue;
+        hold(s->db->latches, &held,
+             schema_latch_key(&s->c.arena, &s->table->schema,
+                              bytes_skip(page->items[i].key, KEY_PREFIX_BYTES)));
+        code = remove_row(s, page->items[i].key);
+        let_go(s->db->latches, &held);
+        TRY(code);
+    }
+    return E_OK;
+}
+
+/* A part of the table in each sweep, so that a large one keeps nothing else waiting. */
+static int sweep_ttl(struct sweep *s)
+{
+    struct table *t = s->table;
+    size_t pages = TTL_PAGES + t->schema.place.layout.buckets;
+    struct page page;
+    bool more = true;
+
+    for (size_t n = 0; more && n < pages; n++) {
+        struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
+
+        if (t->swept_key.ptr)
+            range.start = key_after(&s->c.arena, t->swept_key);
+        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        TRY(ttl_page(s, &page));
+        more = ttl_next(s, &page);
+    }
+    return E_OK;
+}
+
+static void sweep_table(struct wr_db *db, struct table *t)
+{
+    struct sweep s = {.db = db,
+                      .table = t,
+                      .now_ms = clock_watch_ms(db),
+                      .due_ms = clock_watch_before(db, upload_grace_ms()),
+                      .silent_ms = clock_watch_before(db, SILENT_GRACES * upload_grace_ms())};
+    int code = E_OK;
+
+    ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
+    for (size_t bucket = 0; !code && bucket < t->schema.place.layout.buckets; bucket++)
+        if (atomic_load(&t->has_detached))
+            code = sweep_trash(&s, bucket);
+    if (!code && t->schema.d.options.ttl_s != -1)
+        code = sweep_ttl(&s);
+    if (code)
+        log_warn(&db->log, "sweep: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
+                 s.c.text ? s.c.text : err_info(code)->text);
+    ctx_release(&s.c);
+}
+
+void sweep_run(struct wr_db *db)
+{
+    struct table **tables;
+    struct ctx c;
+    size_t n;
+
+    clock_watch_look(db);
+    catalog_sweep(db);
+    peers_sweep(db);
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    n = catalog_all(db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++) {
+        sweep_table(db, tables[i]);
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+}
+
+/* ---- the threads ---- */
+
+static void *rounds_main(void *arg)
+{
+    struct sweeper *s = arg;
+
+    while (service_sleep(&s->rounds, SWEEP_EVERY_US))
+        sweep_run(s->db);
+    return NULL;
+}
+
+struct sweeper *sweeper_start(struct wr_db *db)
+{
+    struct sweeper *s = mem_zalloc(sizeof(*s));
+    bool shared = wr_is_shared(db);
+
+    s->db = db;
+    s->jobs = workers_start("wr-jobs", 1);
+    if (shared) /* two: one may be reading all tables, for longer than news may wait */
+        s->news = workers_start("wr-news", 2);
+    if (s->jobs && (s->news || !shared) && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+        return s;
+    workers_stop(s->jobs);
+    workers_stop(s->news);
+    mem_free(s);
+    return NULL;
+}
+
+void sweeper_stop(struct sweeper *s)
+{
+    if (!s)
+        return;
+    service_stop(&s->rounds); /* it may submit jobs, and these more */
+    workers_stop(s->jobs);
+    workers_stop(s->news);
+    mem_free(s);
+}
+
+void sweeper_submit(struct sweeper *s, struct job *job)
+{
+    workers_submit(s->jobs, job);
+}
+
+void sweeper_hear(struct sweeper *s, struct job *job)
+{
+    workers_submit(s->news, job);
+}

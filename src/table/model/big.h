@@ -1,0 +1,68 @@
+/* big.h: big cells as stored bytes: the reference that stands in the row, and the pieces it is made
+ * of.
+ *
+ * A value that came as a stream may stand apart from its row, in chunks under an id of its own. The
+ * row's cell then has `apart` set and a reference as its value. doc/format.md, "Big cells", has
+ * every byte. */
+#ifndef TABLE_MODEL_BIG_H
+#define TABLE_MODEL_BIG_H
+
+#include "base/buf.h"
+#include "base/ctx.h"
+#include "table/model/layout.h"
+#include "table/model/value.h"
+#include "widerow.h"
+
+#define BIG_CHUNK_BYTES ((size_t)512 << 10) /* of new cells; each reference names its own */
+#define BIG_CHUNK_HEAD 9                    /* in front of a chunk's data */
+#define BIG_REF_BYTES 56
+#define BIG_SHA256_BYTES 32
+
+struct big_ref {
+    uint64_t id;
+    uint64_t length;
+    uint32_t place;       /* the chunks' (layout.h): an upload must not end in another table */
+    uint32_t chunk_bytes; /* of every chunk but the last */
+    uint8_t sha256[BIG_SHA256_BYTES]; /* of the value */
+};
+
+/* The value of a cell that stands apart, in the arena; and back (E_CORRUPT). */
+struct wr_value big_value(struct arena *a, const struct big_ref *ref);
+int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out);
+
+/* Bytes of a cell's value as capacity and limits count them, wherever it stands. */
+size_t big_apart_size(const struct wr_cell *cell); /* of one that stands apart */
+static inline size_t big_cell_size(const struct wr_cell *cell)
+{
+    return PORT_UNLIKELY(cell->apart) ? big_apart_size(cell) : value_size(&cell->value);
+}
+
+/* Keys, in the arena: a chunk's, the bounds of all chunks of a cell, the trash record of an id. */
+bytes big_chunk_key(struct arena *a, const struct place *p, bytes cols, uint64_t id,
+                    uint32_t number);
+bytes big_chunk_bound(struct arena *a, const struct place *p, bytes cols, uint64_t id, bool past);
+bytes big_trash_key(struct arena *a, const struct place *p, bytes cols, uint64_t id);
+
+/* What a trash record says: which kind of detached data, and since when nobody needs it. */
+enum trash_kind {
+    TRASH_ROW = 1,  /* the cells of a wide row, and the chunks those refer to */
+    TRASH_CELL = 2, /* the chunks of one big cell; where nobody else writes, it may be on its way */
+    TRASH_UPLOAD = 3,  /* the same, on its way; the time is when the writer renewed it (upload.h) */
+    TRASH_ERASING = 4, /* chunks that are being erased: nobody may add to them or publish them */
+};
+#define BIG_TRASH_BYTES 9
+bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms);
+bool big_trash_read(bytes value, enum trash_kind *kind, int64_t *time_ms);
+
+/* Fills the BIG_CHUNK_HEAD bytes at `chunk`, behind which `len` bytes of data stand. */
+void big_chunk_seal(uint8_t *chunk, size_t len, uint64_t id, uint32_t number);
+
+/* The data of chunk `number` of a cell, verified. E_CORRUPT. */
+int big_chunk_open(struct ctx *c, bytes stored, const struct big_ref *ref, uint32_t number,
+                   bytes *data);
+
+/* How many chunks there are, and the bytes of one. */
+uint64_t big_chunk_count(const struct big_ref *ref);
+size_t big_chunk_len(const struct big_ref *ref, uint32_t number);
+
+#endif

@@ -1,0 +1,20 @@
+/* change.h: a row change as it was asked for, before anything stored is looked at.
+ *
+ * Rules: semantics, sections 5 and 6. Nothing here blocks. */
+#ifndef TABLE_MODEL_CHANGE_H
+#define TABLE_MODEL_CHANGE_H
+
+#include "base/limit.h"
+#include "table/catalog/catalog.h"
+
+/* Checks that need no table; in a batch their failure fails the whole request. `many` is true
+ * inside batches: the size of one row is then not bounded by itself. */
+int change_check_alone(struct ctx *c, const struct limits *limits,
+                       const struct wr_row_change *change, bool many);
+
+/* What change_check_alone() could not say without the table: its own limit on cells, and what
+ * follows from it. `limits` are the server's. */
+int change_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
+                       const struct wr_row_change *change, bool many);
+
+#endif

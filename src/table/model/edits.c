@@ -1,0 +1,35 @@
+#include "table/model/edits.h"
+
+#include "base/buf.h"
+#include "table/model/layout.h"
+
+void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
+{
+    if (e->count == e->capacity) {
+        size_t capacity = e->capacity ? e->capacity * 2 : 8;
+        struct edit *items = arena_alloc(e->arena, sizeof(*items) * capacity);
+
+        if (e->count)
+            memcpy(items, e->items, sizeof(*items) * e->count);
+        e->items = items;
+        e->capacity = capacity;
+    }
+    e->items[e->count++] = (struct edit){type, key, value};
+    e->bytes += key.len + value.len;
+}
+
+void edits_mirror(struct edits *e, size_t from, const struct schema *s)
+{
+    size_t end = e->count;
+
+    if (!s->mirror.id)
+        return;
+    for (size_t i = from; i < end; i++) {
+        struct edit edit = e->items[i];
+        struct buf key;
+
+        buf_init(&key, e->arena, edit.key.len);
+        layout_move_key(&key, &s->mirror, edit.key);
+        edits_add(e, edit.type, buf_bytes(&key), edit.value);
+    }
+}

@@ -1,0 +1,22 @@
+/* edits.h: a list of edits that grows, in an arena, for one engine batch. */
+#ifndef TABLE_MODEL_EDITS_H
+#define TABLE_MODEL_EDITS_H
+
+#include "engine/engine.h"
+#include "table/model/schema.h"
+
+struct edits {
+    struct arena *arena;
+    struct edit *items;
+    size_t count, capacity;
+    size_t bytes; /* of keys and values */
+    bool stores;  /* rows; else they only remove, or note what is to be removed */
+};
+
+/* Key and value are not copied. */
+void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value);
+
+/* Repeats the edits from index `from` on at the table's mirror, if it has one. */
+void edits_mirror(struct edits *e, size_t from, const struct schema *s);
+
+#endif

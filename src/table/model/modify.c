@@ -1,0 +1,607 @@
+#include "table/model/modify.h"
+
+#include "table/model/big.h"
+#include "table/model/key.h"
+#include "table/model/meter.h"
+#include "table/model/value.h"
+#include "table/model/visible.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- beginning ---- */
+
+/* Deviation is counted in whole seconds, as the clients' documents do. */
+static int check_deviation(struct ctx *c, const struct modify *m)
+{
+    const struct wr_row *row = &m->change->row;
+    int64_t now_s = 0, d = m->table->schema.d.options.deviation_s;
+
+    for (size_t i = 0; i < row->cell_count; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+        int64_t s = cell->timestamp_ms / 1000;
+
+        if (cell->timestamp_ms == WR_TIMESTAMP_NONE || cell->op != WR_CELL_PUT)
+            continue;
+        if (!now_s)
+            now_s = clock_wall_ms(c->clock) / 1000;
+        if (s < now_s - d || s >= now_s + d)
+            return fail(c, E_PARAMETER, "Invalid timestamp. Cell:%.*s.", BYTES_FMT(cell->name));
+    }
+    return E_OK;
+}
+
+static const char *existence_name(enum wr_existence e)
+{
+    return e == WR_EXPECT_EXIST ? "EXPECT_EXIST" : "EXPECT_NOT_EXIST";
+}
+
+/* A big cell belongs to the table that its chunks were written to. */
+static int check_apart(struct ctx *c, const struct table *table, const struct wr_row_change *change)
+{
+    struct big_ref ref;
+
+    for (size_t i = 0; i < change->row.cell_count; i++) {
+        if (!change->row.cells[i].apart)
+            continue;
+        TRY(big_read(c, &change->row.cells[i], &ref));
+        /* While the table is rekeyed a cell's chunks go to both places, and either may have been
+         * the first when they began to come. */
+        if (ref.place != table->schema.place.id && ref.place != table->schema.mirror.id)
+            return fail(c, E_PARTITION,
+                        "The table was made anew or moved during the upload. Send the cell again.");
+    }
+    return E_OK;
+}
+
+/* Replaces the placeholder of an auto-increment column by `number`. */
+static int generate_key(struct ctx *c, struct modify *m, uint64_t number)
+{
+    const struct wr_condition *cond = &m->change->condition;
+    struct wr_key_column *columns;
+
+    for (size_t i = 0; i < m->key.count; i++)
+        m->generated |= m->key.columns[i].value.type == WR_AUTO_INCREMENT;
+    if (!m->generated)
+        return E_OK;
+    if (cond->existence != WR_IGNORE)
+        return fail(c, E_PARAMETER, "Invalid expect:%s when modify row with pk auto increment",
+                    existence_name(cond->existence));
+    if (cond->column)
+        return fail(c, E_PARAMETER, "Can't set condition when modify row with pk auto increment");
+    columns = arena_alloc(&c->arena, sizeof(*columns) * m->key.count);
+    memcpy(columns, m->key.columns, sizeof(*columns) * m->key.count);
+    for (size_t i = 0; i < m->key.count; i++)
+        if (columns[i].value.type == WR_AUTO_INCREMENT)
+            columns[i].value = (struct wr_value){.type = WR_BIGINT, .integer = (int64_t)number};
+    m->key.columns = columns;
+    return E_OK;
+}
+
+int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+                 const struct wr_row_change *change, int64_t now_ms, uint64_t number,
+                 struct modify *m)
+{
+    const struct wr_table_description *d = &table->schema.d;
+    struct buf cols;
+
+    *m = (struct modify){.limits = limits,
+                         .table = table,
+                         .change = change,
+                         .now_ms = now_ms,
+                         .key = change->row.key,
+                         .number = number};
+    TRY(key_check(c, limits, d->key, d->key_count, &m->key,
+                  change->type == WR_DELETE ? KEY_READ : KEY_WRITE));
+    if (change->type == WR_UPDATE && !d->options.allow_update)
+        return fail(c, E_PARAMETER,
+                    "UpdateRow is not allowed on a table whose option allow_update is false.");
+    TRY(check_deviation(c, m));
+    TRY(check_apart(c, table, change));
+    TRY(generate_key(c, m, number));
+    TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        m->increments |= change->row.cells[i].op == WR_CELL_INCREMENT;
+    buf_init(&cols, &c->arena, 64);
+    TRY(key_put_columns(c, &cols, d->key, m->key.columns, m->key.count));
+    m->cols = buf_bytes(&cols);
+    return E_OK;
+}
+
+static bool has_auto_increment(const struct table *t)
+{
+    for (size_t i = 0; i < t->schema.d.key_count; i++)
+        if (t->schema.d.key[i].auto_increment)
+            return true;
+    return false;
+}
+
+bool modify_needs_old(const struct modify *m)
+{
+    const struct wr_row_change *change = m->change;
+
+    if (m->generated)
+        return false;
+    return m->looks || change->type == WR_UPDATE || change->condition.existence != WR_IGNORE ||
+           m->condition || atomic_load(&m->table->has_detached) ||
+           (change->type == WR_PUT && has_auto_increment(m->table));
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+static size_t filter_columns(const struct wr_filter *f, bytes *out)
+{
+    size_t n = 0;
+
+    if (!f)
+        return 0;
+    if (f->type == WR_FILTER_COLUMN) {
+        if (out)
+            out[0] = f->column.column;
+        return 1;
+    }
+    if (f->type == WR_FILTER_COMPOSITE)
+        for (size_t i = 0; i < f->composite.sub_count; i++)
+            n += filter_columns(&f->composite.subs[i], out ? out + n : NULL);
+    return n;
+}
+
+const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count)
+{
+    const struct wr_row_change *change = m->change;
+    size_t cells = change->type == WR_UPDATE ? change->row.cell_count : 0;
+    size_t n = cells + filter_columns(change->condition.column, NULL), kept = 0;
+    bytes *names = ARENA_ARRAY(&c->arena, bytes, n);
+
+    *count = 0;
+    if (m->whole || (change->type == WR_UPDATE && m->table->schema.d.options.update_full_row))
+        return NULL;
+    for (size_t i = 0; i < cells; i++)
+        names[i] = change->row.cells[i].name;
+    filter_columns(change->condition.column, names + cells);
+    if (n)
+        qsort(names, n, sizeof(bytes), compare_names);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || !bytes_equal(names[i], names[i - 1]))
+            names[kept++] = names[i];
+    *count = kept;
+    return names;
+}
+
+/* ---- deciding ---- */
+
+/* A condition may ask whether a big cell is there, but its value is not at hand. */
+static int check_comparable(struct ctx *c, const struct wr_filter *f, const struct wr_cell *cells,
+                            size_t count)
+{
+    if (f->type == WR_FILTER_COMPOSITE)
+        for (size_t i = 0; i < f->composite.sub_count; i++)
+            TRY(check_comparable(c, &f->composite.subs[i], cells, count));
+    if (f->type != WR_FILTER_COLUMN || f->column.comparator == WR_EXIST ||
+        f->column.comparator == WR_NOT_EXIST)
+        return E_OK;
+    for (size_t i = 0; i < count; i++)
+        if (cells[i].apart && bytes_equal(cells[i].name, f->column.column))
+            return fail(c, E_PARAMETER,
+                        "Column '%.*s' holds a value of %zu bytes, which is kept apart from its "
+                        "row: a condition can ask whether it exists, not compare it.",
+                        BYTES_FMT(cells[i].name), big_cell_size(&cells[i]));
+    return E_OK;
+}
+
+static int check_condition(struct ctx *c, struct modify *m, bool exists)
+{
+    const struct wr_condition *cond = &m->change->condition;
+    const struct row *old = &m->old;
+    struct wr_cell *seen;
+    size_t n = 0;
+
+    if (cond->existence != WR_IGNORE || m->condition)
+        m->read_units = meter_units(key_size(&m->key));
+    if ((cond->existence == WR_EXPECT_EXIST && !exists) ||
+        (cond->existence == WR_EXPECT_NOT_EXIST && exists))
+        goto failed;
+    if (!m->condition)
+        return E_OK;
+    seen = arena_alloc(&c->arena, sizeof(*seen) * (old->cell_count + 1));
+    if (exists)
+        n = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old->cell_count,
+                          seen);
+    TRY(check_comparable(c, cond->column, seen, n));
+    if (filter_match(c, m->condition, exists ? &m->key : NULL, seen, n))
+        return E_OK;
+    if (c->code) /* a regular expression that took too long */
+        return c->code;
+failed:
+    m->read_units = m->write_units = 1;
+    return fail_code(c, E_CONDITION);
+}
+
+/* The cells that an update works on: those of the old row, and behind them what the request puts.
+ */
+struct working {
+    struct wr_cell *cells;
+    size_t count;
+};
+
+/* The newest visible version of a column, or NULL. Put cells at the end count too, so this looks at
+ * all. */
+static const struct wr_cell *newest(const struct modify *m, const struct working *w, bytes name)
+{
+    const struct wr_cell *best = NULL;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (bytes_equal(w->cells[i].name, name) &&
+            !visible_expired(&m->table->schema.d.options, w->cells[i].timestamp_ms, m->now_ms) &&
+            (!best || w->cells[i].timestamp_ms > best->timestamp_ms))
+            best = &w->cells[i];
+    return best;
+}
+
+static void remove_versions(struct working *w, bytes name, int64_t timestamp_ms)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < w->count; i++)
+        if (!bytes_equal(w->cells[i].name, name) ||
+            (timestamp_ms != WR_TIMESTAMP_NONE && w->cells[i].timestamp_ms != timestamp_ms))
+            w->cells[n++] = w->cells[i];
+    w->count = n;
+}
+
+/* A stored cell: stamped and with its checksum. */
+static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value,
+                                  int64_t timestamp_ms)
+{
+    struct wr_cell out = {.name = cell->name,
+                          .value = *value,
+                          .timestamp_ms = timestamp_ms,
+                          .crc8_known = true,
+                          .apart = cell->apart};
+
+    if (!cell->crc8_known || cell->op != WR_CELL_PUT)
+        out.crc8 = value_crc8(cell->name, value, timestamp_ms);
+    else if (cell->timestamp_ms == WR_TIMESTAMP_NONE)
+        out.crc8 = value_crc8_stamp(cell->crc8, timestamp_ms);
+    else
+        out.crc8 = cell->crc8;
+    return out;
+}
+
+static int increment(struct ctx *c, const struct modify *m, struct working *w,
+                     const struct wr_cell *cell, int64_t stamp)
+{
+    const struct wr_cell *old = newest(m, w, cell->name);
+    struct wr_value v = cell->value;
+
+    if (old && old->value.type != v.type)
+        return fail(c, E_PARAMETER, "Column '%.*s' is %s and cannot be incremented by %s.",
+                    BYTES_FMT(cell->name), value_type_name(old->value.type),
+                    value_type_name(v.type));
+    if (old && v.type == WR_BIGINT &&
+        __builtin_add_overflow(old->value.integer, v.integer, &v.integer))
+        return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.", BYTES_FMT(cell->name));
+    if (v.type == WR_DOUBLE) {
+        v.real += old ? old->value.real : 0.0; /* 0.0, not -0.0, where there was nothing */
+        if (!isfinite(v.real))
+            return fail(c, E_PARAMETER, "Incrementing column '%.*s' overflows.",
+                        BYTES_FMT(cell->name));
+    }
+    if (old && old->timestamp_ms >= stamp)
+        stamp = old->timestamp_ms + (m->table->schema.d.options.max_versions > 1);
+    w->cells[w->count++] = stored_cell(cell, &v, stamp);
+    return E_OK;
+}
+
+/* The latest stamp that a server can have given to a cell of this row: its own stamp tells when it
+ * was written last. A second more is allowed to clients whose clocks are not quite right. A cell
+ * beyond it has a client's stamp, and stays the newest (semantics, section 5). */
+static int64_t given_ms(const struct modify *m)
+{
+    int64_t now_ms = m->time.us / 1000 + 999;
+    int64_t row_ms = (int64_t)(m->old.stamp / m->time.unit / 1000);
+
+    return row_ms > now_ms ? row_ms : now_ms;
+}
+
+/* The stamp for this request's cells without one: now, or as late as the cells that were stamped by
+ * a server whose clock is ahead, for this update must not vanish below them; or so much later that
+ * updates which follow one another within a millisecond keep distinct versions (semantics, section
+ * 5), as long as that does not take the stamps away from time. */
+static int64_t cell_stamp(const struct modify *m, const struct working *w)
+{
+    bool distinct = m->table->schema.d.options.max_versions > 1;
+    int64_t stamp = m->time.us / 1000, given = given_ms(m);
+
+    for (size_t i = 0; i < m->change->row.cell_count; i++) {
+        const struct wr_cell *cell = &m->change->row.cells[i], *old;
+
+        if ((cell->op != WR_CELL_PUT && cell->op != WR_CELL_INCREMENT) ||
+            cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            continue;
+        old = newest(m, w, cell->name);
+        if (old && old->timestamp_ms >= stamp && old->timestamp_ms <= given)
+            stamp = old->timestamp_ms + (distinct && old->timestamp_ms < m->time.versions_to_ms);
+    }
+    return stamp;
+}
+
+/* Drops what MaxVersions and TTL hide: it is at hand, so it need not be stored again. A row that is
+ * written with cells of which none is left has expired as it was written, and is not there. */
+static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
+{
+    return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
+}
+
+static const struct wr_cell *find_newest(const struct wr_cell *cells, size_t count, bytes name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (bytes_compare(cells[at].name, name) < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
+}
+
+/* The request changes the column more than once. */
+static bool is_repeated(const struct modify *m, const struct wr_cell *cell)
+{
+    const struct wr_cell *cells = m->change->row.cells;
+
+    for (size_t i = 0; i < m->change->row.cell_count; i++)
+        if (&cells[i] != cell && bytes_equal(cells[i].name, cell->name))
+            return true;
+    return false;
+}
+
+/* What is answered with success is in the row: nothing hides a put with a stamp of ours but a later
+ * stamp of a client's, or the request itself. Anything else is a fault of this program, and must
+ * not be acknowledged. */
+static int check_kept(struct ctx *c, const struct modify *m, const struct wr_cell *cells,
+                      size_t count)
+{
+    for (size_t i = 0; i < m->change->row.cell_count; i++) {
+        const struct wr_cell *cell = &m->change->row.cells[i], *top;
+
+        if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
+            continue;
+        top = find_newest(cells, count, cell->name);
+        if (top && (top->timestamp_ms == m->stamp_ms || top->timestamp_ms > given_ms(m)))
+            continue;
+        if (!is_repeated(m, cell))
+            return fail(c, E_INTERNAL,
+                        "The put of column '%.*s' at %lld would be lost below an older one.",
+                        BYTES_FMT(cell->name), (long long)m->stamp_ms);
+    }
+    return E_OK;
+}
+
+/* update_full_row: the newest version of every column the request does not touch is written again.
+ */
+static void rewrite_untouched(const struct modify *m, struct working *w, size_t old_count,
+                              int64_t stamp)
+{
+    size_t n = w->count;
+
+    for (size_t i = 0; i < old_count && i < n; i++) {
+        struct wr_cell cell = w->cells[i];
+        bool touched = i > 0 && bytes_equal(cell.name, w->cells[i - 1].name);
+
+        for (size_t j = 0; j < m->change->row.cell_count; j++)
+            touched |= bytes_equal(m->change->row.cells[j].name, cell.name);
+        if (touched || cell.apart) /* a big cell is not written again for the sake of its stamp */
+            continue;
+        cell.crc8_known = false;
+        w->cells[w->count++] = stored_cell(&cell, &cell.value, stamp);
+    }
+}
+
+static int64_t stamp_of(const struct modify *m, const struct wr_cell *cell)
+{
+    return cell->timestamp_ms == WR_TIMESTAMP_NONE ? m->stamp_ms : cell->timestamp_ms;
+}
+
+static int run_update(struct ctx *c, struct modify *m, bool exists)
+{
+    const struct wr_row *asked = &m->change->row;
+    const struct row *old = &m->old;
+    size_t old_count = exists ? old->cell_count : 0;
+    bool full = m->table->schema.d.options.update_full_row;
+    struct working w;
+    bool puts = false;
+    size_t visible_count, n;
+
+    w.cells = arena_alloc(&c->arena,
+                          sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
+    /* What is hidden is gone: deleting a newer version must not bring it back. */
+    w.count = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old_count, w.cells);
+    visible_count = w.count;
+    m->stamp_ms = cell_stamp(m, &w);
+    for (size_t i = 0; i < asked->cell_count; i++) {
+        const struct wr_cell *cell = &asked->cells[i];
+
+        puts |= cell->op == WR_CELL_PUT || cell->op == WR_CELL_INCREMENT;
+        if (cell->op == WR_CELL_INCREMENT)
+            TRY(increment(c, m, &w, cell, m->stamp_ms));
+        else if (cell->op == WR_CELL_PUT)
+            w.cells[w.count++] = stored_cell(cell, &cell->value, stamp_of(m, cell));
+        else
+            remove_versions(&w, cell->name,
+                            cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms
+                                                           : WR_TIMESTAMP_NONE);
+    }
+    m->write_units = meter_units(
+        meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
+    if (!exists && !puts)
+        return E_OK; /* deletes alone make no row */
+    if (full && exists) {
+        m->read_units = meter_units(
+            meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
+        rewrite_untouched(m, &w, visible_count, m->stamp_ms);
+    }
+    n = cells_sort(w.cells, w.count);
+    w.count = trim(m, w.cells, n);
+    TRY(check_kept(c, m, w.cells, w.count));
+    m->row = (struct row){.there = w.count || !n || !puts || (exists && old->wide),
+                          .wide = exists && old->wide,
+                          .id = exists && old->wide ? old->id : 0,
+                          .cells = w.cells,
+                          .cell_count = w.count};
+    m->changed = true;
+    return E_OK;
+}
+
+static void run_put(struct ctx *c, struct modify *m)
+{
+    const struct wr_row *asked = &m->change->row;
+    struct wr_cell *cells = arena_alloc(&c->arena, sizeof(*cells) * (asked->cell_count + 1));
+    size_t n;
+
+    for (size_t i = 0; i < asked->cell_count; i++) {
+        const struct wr_cell *cell = &asked->cells[i];
+
+        cells[i] = stored_cell(cell, &cell->value, stamp_of(m, cell));
+    }
+    n = cells_sort(cells, asked->cell_count);
+    m->row = (struct row){.cells = cells, .cell_count = trim(m, cells, n)};
+    m->row.there = m->row.cell_count || !n;
+    m->write_units = meter_units(
+        meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
+    m->changed = true;
+}
+
+static void run_delete(struct modify *m)
+{
+    m->write_units = meter_units(key_size(&m->key));
+    /* A blind delete does not know whether there is anything: it just deletes. */
+    m->changed = m->old.there || !modify_needs_old(m);
+}
+
+/* A row without cells lives from its last write. A wide row's marker stands for cells that are not
+ * loaded: it is not below the newest of them, so that no row is swept that has a cell to show. */
+static int64_t row_marker(const struct modify *m)
+{
+    int64_t marker = m->old.wide && m->old.id == m->row.id ? m->old.marker_ms : 0;
+
+    if (!m->row.wide || (m->row.cell_count == 0 && marker == 0)) /* wide by its key alone */
+        return m->stamp_ms;
+    for (size_t i = 0; i < m->row.cell_count; i++)
+        if (m->row.cells[i].timestamp_ms > marker)
+            marker = m->row.cells[i].timestamp_ms;
+    return marker;
+}
+
+/* False if the change leaves an absent row absent. */
+static bool creates_row(const struct wr_row_change *change)
+{
+    bool puts = change->type == WR_PUT;
+
+    for (size_t i = 0; change->type == WR_UPDATE && i < change->row.cell_count; i++)
+        puts |=
+            change->row.cells[i].op == WR_CELL_PUT || change->row.cells[i].op == WR_CELL_INCREMENT;
+    return puts;
+}
+
+static bool has_apart(const struct row *row)
+{
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (row->cells[i].apart)
+            return true;
+    return false;
+}
+
+/* Above the row's last one, whoever gave that, and not below the stamps of cells that were given.
+ */
+static uint64_t row_stamp(const struct modify *m)
+{
+    int64_t cells_us = m->stamp_ms * 1000;
+    uint64_t unit = m->time.unit;
+    uint64_t stamp = (uint64_t)(m->time.us > cells_us ? m->time.us : cells_us) * unit;
+
+    if (m->old.there && m->old.stamp >= stamp)
+        stamp = (m->old.stamp / unit + 1) * unit;
+    return stamp + m->time.slot;
+}
+
+int modify_run(struct ctx *c, struct modify *m)
+{
+    bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
+    size_t size;
+
+    m->read_units = m->write_units = 0;
+    m->changed = false;
+    m->stamp_ms = m->time.us / 1000;
+    m->row = (struct row){0};
+    TRY(check_condition(c, m, exists));
+    /* Only the placeholder makes a row with an auto-increment key. A number of one's own names a
+     * row that must be there already, as if the condition were EXPECT_EXIST. */
+    if (!m->generated && !exists && creates_row(m->change) && !m->change->keeps_number &&
+        has_auto_increment(m->table)) {
+        m->read_units = m->write_units = 1;
+        return fail_code(c, E_CONDITION);
+    }
+    if (m->change->type == WR_UPDATE)
+        TRY(run_update(c, m, exists));
+    else if (m->change->type == WR_PUT)
+        run_put(c, m);
+    else
+        run_delete(m);
+    if (!m->changed || !m->row.there)
+        return E_OK;
+    m->row.stamp = row_stamp(m);
+    size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
+    if (!m->row.wide &&
+        (has_apart(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||
+         size > (size_t)m->limits->wide_row_bytes)) {
+        m->row.wide = true;
+        m->row.id = m->number;
+    }
+    m->row.marker_ms = row_marker(m);
+    return E_OK;
+}
+
+bool modify_detaches(const struct modify *m)
+{
+    return m->changed && m->row.there && m->row.wide && !(m->old.wide && m->old.id == m->row.id);
+}
+
+/* ---- the answer ---- */
+
+static struct wr_cell cell_copy(struct arena *a, const struct wr_cell *cell)
+{
+    struct wr_cell copy = *cell;
+
+    copy.name = arena_copy(a, cell->name);
+    copy.value = value_copy(a, &cell->value);
+    return copy;
+}
+
+int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out)
+{
+    const struct wr_row_change *change = m->change;
+    struct wr_cell *cells;
+    size_t n = 0;
+
+    if (change->return_type == WR_RETURN_NONE)
+        return E_OK;
+    out->row.key = key_copy(&c->arena, &m->key);
+    if (change->return_type == WR_RETURN_KEY)
+        return E_OK;
+    cells = ARENA_ARRAY(&c->arena, struct wr_cell, change->return_column_count);
+    for (size_t i = 0; i < m->row.cell_count; i++)
+        for (size_t j = 0; j < change->return_column_count; j++)
+            if (bytes_equal(m->row.cells[i].name, change->return_columns[j]) &&
+                (n == 0 || !bytes_equal(cells[n - 1].name, m->row.cells[i].name)))
+                cells[n++] = cell_copy(&c->arena, &m->row.cells[i]);
+    out->row.cells = cells;
+    out->row.cell_count = n;
+    return E_OK;
+}

@@ -1,0 +1,74 @@
+/* modify.h: one row change: the old row and what is asked give the new row and the edits that store
+ * it.
+ *
+ * Nothing here touches storage or locks. change.h has what can be said of a change by itself;
+ * write.c loads the old row under its latch, calls modify_run(), and applies the edits. Rules:
+ * semantics, sections 5 and 6. */
+#ifndef TABLE_MODEL_MODIFY_H
+#define TABLE_MODEL_MODIFY_H
+
+#include "base/limit.h"
+#include "table/catalog/catalog.h"
+#include "table/core/db_clock.h"
+#include "table/model/edits.h"
+#include "table/model/filter.h"
+#include "table/model/row.h"
+
+/* One change on its way. */
+struct modify {
+    const struct limits *limits;
+    const struct table *table;
+    const struct wr_row_change *change;
+    int64_t now_ms;         /* rows expire by it */
+    struct stamp_time time; /* before modify_run(): what its stamps are made of */
+
+    /* modify_begin() */
+    struct wr_key key; /* the change's key, with a chosen value for an auto-increment column */
+    struct filter *condition;
+    bool increments; /* some cell is an increment */
+    bool generated;  /* the key was generated: no such row can be there */
+    bytes cols;      /* the key columns, encoded */
+    uint64_t number; /* for detached data */
+    bool looks;      /* the caller is not sure that no row of the table lies in several pieces */
+    bool whole; /* load every column of a wide row: another change of the batch builds on this */
+
+    /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of
+     * the columns that modify_columns() names. */
+    struct row old;
+
+    /* modify_run() */
+    int64_t stamp_ms; /* of its cells without a stamp */
+    struct row row;   /* what will be stored; `there` false: the row goes. Of a wide row only the
+                         touched cells */
+    bool changed;     /* false: nothing to store */
+    int32_t read_units, write_units;
+};
+
+/* Checks the change against its table and prepares it: key, condition, deviation, allow_update.
+ * `number` (catalog_next_number) becomes an auto-increment value, and the id of a row that has to
+ * become a wide one. Row-level errors. */
+int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+                 const struct wr_row_change *change, int64_t now_ms, uint64_t number,
+                 struct modify *m);
+
+/* True unless the change is a blind put or delete of a row that surely lies in one piece. */
+bool modify_needs_old(const struct modify *m);
+
+/* The columns of a wide row that the change reads or writes, sorted, without duplicates; NULL means
+ * all of them, 0 with a non-NULL result means none. */
+const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count);
+
+/* Decides. E_CONDITION, E_PARAMETER: nothing changes. */
+int modify_run(struct ctx *c, struct modify *m);
+
+/* True if storing m->row makes or replaces detached data, so that the table's flag must be set
+ * before. */
+bool modify_detaches(const struct modify *m);
+
+/* Appends what stores m->row in place of m->old, wherever the table has its rows. */
+void modify_edits(const struct modify *m, struct edits *e);
+
+/* What return_type asks for. */
+int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out);
+
+#endif

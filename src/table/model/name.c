@@ -1,0 +1,62 @@
+#include "table/model/name.h"
+
+/* Longer than any legal name, so that clients see in full what they got wrong by a little. */
+#define TEXT_BYTES_MAX 1024
+
+static bool is_letter(uint8_t ch)
+{
+    return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
+}
+
+static bool is_digit(uint8_t ch)
+{
+    return ch >= '0' && ch <= '9';
+}
+
+static bool table_name_ok(bytes name)
+{
+    const uint8_t *p = bytes_u8(name);
+
+    if (name.len == 0 || name.len > NAME_BYTES_MAX || !is_letter(p[0]))
+        return false;
+    for (size_t i = 1; i < name.len; i++)
+        if (!is_letter(p[i]) && !is_digit(p[i]))
+            return false;
+    return true;
+}
+
+int name_check_table(struct ctx *c, bytes name)
+{
+    if (PORT_UNLIKELY(!table_name_ok(name)))
+        return fail(c, E_PARAMETER, "Invalid table name: '%.*s'.", BYTES_FMT(name_text(c, name)));
+    return 0;
+}
+
+int name_check_column(struct ctx *c, bytes name)
+{
+    if (PORT_UNLIKELY(name.len == 0 || name.len > NAME_BYTES_MAX || *bytes_u8(name) == '#' ||
+                      !bytes_is_utf8(name)))
+        return fail(c, E_PARAMETER, "Invalid column name: '%.*s'.", BYTES_FMT(name_text(c, name)));
+    return 0;
+}
+
+bytes name_text(struct ctx *c, bytes name)
+{
+    bytes cut = name;
+    uint8_t *p;
+
+    if (cut.len > TEXT_BYTES_MAX) {
+        cut.len = TEXT_BYTES_MAX;
+        while (cut.len && (bytes_u8(name)[cut.len] & 0xC0) == 0x80)
+            cut.len--;
+    }
+    if (bytes_is_utf8(cut))
+        return cut;
+    /* Some clients give up on an answer whose text is not UTF-8. */
+    cut = arena_copy(&c->arena, cut);
+    p = (uint8_t *)cut.ptr;
+    for (size_t i = 0; i < cut.len; i++)
+        if (p[i] >= 0x80)
+            p[i] = '?';
+    return cut;
+}

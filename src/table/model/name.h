@@ -1,0 +1,22 @@
+/* name.h: which names tables and columns may have (semantics, sections 2, 15 and 16). */
+#ifndef TABLE_MODEL_NAME_H
+#define TABLE_MODEL_NAME_H
+
+#include "base/ctx.h"
+
+#define NAME_BYTES_MAX 255
+
+/* Table and index names: a letter or '_', then letters, digits and '_', 1 to NAME_BYTES_MAX bytes.
+ * Else E_PARAMETER, "Invalid table name: '…'.". */
+int name_check_table(struct ctx *c, bytes name);
+
+/* Column names of every kind (key, defined, attribute, in columns_to_get and in filters): 1 to
+ * NAME_BYTES_MAX bytes of UTF-8 that do not start with '#'. Else E_PARAMETER, "Invalid column name:
+ * '…'.". */
+int name_check_column(struct ctx *c, bytes name);
+
+/* A name that was not checked, as an error text may show it: always UTF-8, and cut when very long.
+ * In the arena of c, or `name` itself. */
+bytes name_text(struct ctx *c, bytes name);
+
+#endif

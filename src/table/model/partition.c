@@ -1,0 +1,244 @@
+#include "table/model/partition.h"
+
+#include "table/model/key.h"
+
+/* ---- one partition ---- */
+
+struct partition *partition_new(const struct schema_partition *s)
+{
+    struct partition *p = mem_alloc_aligned(64, sizeof(*p));
+
+    memset(p, 0, sizeof(*p));
+    atomic_init(&p->refs, 1);
+    p->id = s->id;
+    p->created_us = s->created_us;
+    atomic_init(&p->bytes, s->bytes);
+    pthread_mutex_init(&p->sample_lock, NULL);
+    return p;
+}
+
+struct partition *partition_ref(struct partition *p)
+{
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    return p;
+}
+
+void partition_release(struct partition *p)
+{
+    if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (unsigned i = 0; p->samples && i < PARTITION_SAMPLES; i++)
+        mem_free(p->samples[i].ptr);
+    mem_free(p->samples);
+    pthread_mutex_destroy(&p->sample_lock);
+    mem_free(p);
+}
+
+struct partition_counts partition_counts(const struct partition *p)
+{
+    struct partition_counts sum = {0};
+
+    for (int i = 0; i < PARTITION_SHARDS; i++) {
+#define X(name) sum.name += atomic_load_explicit(&p->shards[i].name, memory_order_relaxed);
+        PARTITION_COUNTERS(X)
+#undef X
+    }
+    return sum;
+}
+
+void partition_measured(struct partition *p, uint64_t stored, uint64_t written, int64_t now_us)
+{
+    atomic_store(&p->bytes, stored);
+    atomic_store(&p->measured_at, written);
+    atomic_store(&p->measured_us, now_us);
+}
+
+/* ---- what the engine calls a partition ---- */
+
+static bytes place(struct arena *a, uint32_t table, int bucket, int kind, bytes cols)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES + cols.len);
+    if (bucket > UINT8_MAX) {
+        table++;
+        bucket = -1;
+    }
+    key_put_prefix(&b, table, bucket < 0 ? 0 : (uint8_t)bucket, kind < 0 ? 0 : (enum key_kind)kind);
+    buf_put_bytes(&b, cols);
+    if (bucket < 0)
+        return bytes_of(b.data, 4);
+    return kind < 0 ? bytes_of(b.data, 5) : buf_bytes(&b);
+}
+
+static void add_range(struct partition_spec *s, bytes start, bytes end)
+{
+    struct key_range *ranges = (struct key_range *)s->ranges;
+
+    ranges[s->range_count++] = (struct key_range){start, end};
+}
+
+struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_id id, bytes start,
+                                     bytes end)
+{
+    struct partition_spec s = {.id = id,
+                               .ranges = ARENA_ARRAY(a, struct key_range, 2 * KIND_LAST + 1)};
+    int first = start.len ? *bytes_u8(start) : 0, last = end.len ? *bytes_u8(end) : UINT8_MAX + 1;
+    bytes from = start.len ? bytes_skip(start, 1) : BYTES_NONE;
+    bytes to = end.len ? bytes_skip(end, 1) : BYTES_NONE;
+
+    /* The bucket that the lower bound cuts, kind by kind; whole buckets are one range. */
+    if (from.len || first == last)
+        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
+            add_range(&s, place(a, table, first, kind, from),
+                      first == last ? place(a, table, last, kind, to)
+                                    : place(a, table, first, kind + 1, BYTES_NONE));
+    if (from.len || first == last)
+        first++;
+    if (first < last)
+        add_range(&s, place(a, table, first, -1, BYTES_NONE),
+                  place(a, table, last, -1, BYTES_NONE));
+    if (first <= last && to.len)
+        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
+            add_range(&s, place(a, table, last, kind, BYTES_NONE), place(a, table, last, kind, to));
+    return s;
+}
+
+/* ---- a table's traffic ---- */
+
+static void route_free(struct partition_map *route)
+{
+    if (route)
+        partition_map_release(route);
+    mem_free(route);
+}
+
+struct traffic *traffic_new(void)
+{
+    struct traffic *t = mem_zalloc(sizeof(*t));
+
+    atomic_init(&t->refs, 1);
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_rwlock_init(&t->route_lock, NULL);
+    return t;
+}
+
+struct traffic *traffic_ref(struct traffic *t)
+{
+    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    return t;
+}
+
+void traffic_release(struct traffic *t)
+{
+    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
+        return;
+    for (struct partition *p = t->retired, *next; p; p = next) {
+        next = p->next_folded;
+        partition_release(p);
+    }
+    pthread_mutex_destroy(&t->lock);
+    pthread_rwlock_destroy(&t->route_lock);
+    route_free(t->route);
+    mem_free(t);
+}
+
+void traffic_reroute(struct traffic *t, const struct partition_map *m)
+{
+    struct partition_map *r = mem_alloc(sizeof(*r)), *old;
+
+    partition_map_copy(r, m);
+    pthread_rwlock_wrlock(&t->route_lock);
+    old = t->route;
+    t->route = r;
+    pthread_rwlock_unlock(&t->route_lock);
+    route_free(old);
+}
+
+static void add_counts(struct partition_counts *to, const struct partition_counts *from)
+{
+#define X(name) to->name += from->name;
+    PARTITION_COUNTERS(X)
+#undef X
+}
+
+/* Has `m` this page at this bound? */
+static bool has_page(const struct partition_map *m, const struct map_page *p)
+{
+    struct partition_at *at = partition_starting(m, p->at[0].start);
+
+    return at == &p->at[0];
+}
+
+/* A partition that stays keeps its start. */
+void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
+                         struct traffic *t)
+{
+    pthread_mutex_lock(&t->lock);
+    for (size_t i = 0; i < old->page_count; i++) {
+        struct map_page *page = old->slots[i].page;
+
+        if (has_page(m, page))
+            continue;
+        for (size_t j = 0; j < page->count; j++) {
+            struct partition *p = page->at[j].partition;
+            struct partition_at *at = partition_starting(m, page->at[j].start);
+
+            if (!at || at->partition->id != p->id) {
+                p->next_folded = t->retired;
+                t->retired = partition_ref(p);
+            } else if (at->partition != p) {
+                partition_release(at->partition);
+                at->partition = partition_ref(p);
+            }
+        }
+    }
+    m->only = m->count == 1 ? m->slots[0].page->at[0].partition : NULL;
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Retired partitions that no request holds any more are added up and go. */
+static void fold(struct traffic *t)
+{
+    for (struct partition **at = &t->retired; *at;) {
+        struct partition *p = *at;
+        struct partition_counts counts = partition_counts(p);
+
+        if (atomic_load(&p->refs) > 1) {
+            at = &p->next_folded;
+            continue;
+        }
+        add_counts(&t->counts, &counts);
+        *at = p->next_folded;
+        partition_release(p);
+    }
+}
+
+static void add_partition(struct partition_counts *sum, const struct partition *p)
+{
+    struct partition_counts counts = partition_counts(p);
+
+    add_counts(sum, &counts);
+}
+
+struct partition_counts traffic_counts(struct traffic *t, const struct partition_map *m,
+                                       uint64_t *stored)
+{
+    struct partition_counts sum;
+
+    pthread_mutex_lock(&t->lock);
+    fold(t);
+    sum = t->counts;
+    for (const struct partition *p = t->retired; p; p = p->next_folded)
+        add_partition(&sum, p);
+    pthread_mutex_unlock(&t->lock);
+    *stored = 0;
+    for (size_t i = 0; i < m->page_count; i++)
+        for (size_t j = 0; j < m->slots[i].page->count; j++) {
+            const struct partition *p = m->slots[i].page->at[j].partition;
+
+            add_partition(&sum, p);
+            *stored += atomic_load(&p->bytes);
+        }
+    return sum;
+}

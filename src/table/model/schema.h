@@ -1,0 +1,135 @@
+/* schema.h: a table's description: what is checked when it is made or changed, and its stored
+ * bytes. */
+#ifndef TABLE_MODEL_SCHEMA_H
+#define TABLE_MODEL_SCHEMA_H
+
+#include "base/buf.h"
+#include "base/ctx.h"
+#include "base/limit.h"
+#include "table/model/layout.h"
+#include "widerow.h"
+
+/* One of the ranges a table is cut into (partition.h). */
+struct schema_partition {
+    uint64_t id;
+    bytes start; /* bucket and encoded key columns (partition.h); empty: the first partition */
+    int64_t created_us;
+    uint64_t bytes; /* stored when it was made, about */
+};
+
+/* Partitions that follow one another, in a record of their own (catalog_map.c), which never
+ * changes: another list is another page. */
+struct schema_page {
+    uint64_t id;
+    bytes start; /* of its first partition */
+    size_t count;
+    const struct schema_partition *list; /* NULL: it is stored already */
+};
+
+/* A cut that is under way where a partition is more than a range (catalog_recut.c): `count`
+ * partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
+struct schema_cut {
+    size_t first, count;
+    const struct schema_partition *made;
+    size_t made_count; /* 0: no cut is under way */
+};
+
+/* A table that gets another key layout (rekey.h). */
+enum rekey_phase {
+    REKEY_NONE = 0,
+    REKEY_COPYING = 1,  /* `mirror` is being filled; reads go to `place` */
+    REKEY_SWITCHED = 2, /* `mirror` is the old place; requests may still decide by what it holds */
+    REKEY_CANCELLING = 3, /* `mirror` is given up */
+};
+
+/* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
+struct schema {
+    uint32_t id;        /* of the table, for ever; names its rows' latches */
+    struct place place; /* where its rows are stored; place.id is `id` until the table is rekeyed */
+    struct place mirror; /* id not 0: every write goes there, too, in the same batch */
+    enum rekey_phase rekey;
+    uint64_t version; /* grows with every change */
+    bytes instance;
+    struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
+    bool has_detached;             /* sticky: some row was once stored apart from its head */
+    int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
+    /* Sorted by start, at least one. d.splits are their first columns, each once. NULL: they stand
+     * in pages, and d.splits is empty. */
+    const struct schema_partition *partitions;
+    size_t partition_count; /* in either */
+    const struct schema_page *pages;
+    size_t page_count;
+    uint32_t
+        partition_place; /* the place.id they are of: at another place a table is whole again */
+    struct schema_cut cut;
+    bool value_cut; /* sticky: some bound was once inside of a partition-key value */
+};
+
+/* A table begins with at most so many partitions: the buckets of its layout times its pre-splits
+ * (schema_partition.c numbers them in 16 bits). */
+#define SCHEMA_FIRST_PARTITIONS_MAX 65536
+
+/* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
+int schema_check_create(struct ctx *c, const struct limits *limits,
+                        const struct wr_create_table *t);
+
+/* A schema from a checked request, in the arena of c: defaults filled in, first version. */
+struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
+                                  const struct wr_create_table *t);
+
+/* Makes s->partitions as a new table has them, one for each bucket and each piece between
+ * s->d.splits; and s->d.splits out of the partitions. (schema_partition.c) */
+int schema_partitions_init(struct ctx *c, struct schema *s);
+/* Makes these the partitions of s->place, with new ids; each has `start` and `bytes`. */
+int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partition *list,
+                          size_t count);
+int schema_splits_init(struct ctx *c, struct schema *s);
+
+/* Is the bound inside of a partition-key value, rather than between two? */
+bool schema_bound_inside(const struct schema *s, bytes bound);
+
+/* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */
+int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,
+                  const struct wr_update_table *u, struct schema **out);
+
+/* Adds or removes defined columns. */
+int schema_add_defined(struct ctx *c, const struct limits *limits, const struct schema *old,
+                       const struct wr_defined_columns *columns, struct schema **out);
+int schema_delete_defined(struct ctx *c, const struct schema *old,
+                          const struct wr_defined_columns *columns, struct schema **out);
+
+/* What names a row's latch, whatever place the row is stored at. `cols`: its key columns, encoded.
+ */
+bytes schema_latch_key(struct arena *a, const struct schema *s, bytes cols);
+
+/* The list is too long for a description: pages of at most page_max, still to be stored, under ids
+ * from next_id(arg). */
+void schema_paginate(struct arena *a, struct schema *s, size_t page_max,
+                     uint64_t (*next_id)(void *arg), void *arg);
+/* Cuts a list into pages that hold about the same, and appends them. */
+size_t schema_pages_make(const struct schema_partition *list, size_t count, size_t page_max,
+                         uint64_t (*next_id)(void *arg), void *arg, struct schema_page *out);
+/* True if pages are stored with the description: cuts at another place mean nothing. */
+static inline bool schema_is_paged(const struct schema *s)
+{
+    return s->page_count && s->partition_place == s->place.id;
+}
+
+/* A page's stored bytes and back, in the arena. E_CORRUPT, E_FORMAT. (schema_page.c) */
+bytes schema_page_encode(struct arena *a, const struct schema_page *p);
+int schema_page_decode(struct ctx *c, bytes stored, const struct schema_page *p,
+                       struct schema_partition **list);
+/* The ids alone of a page that no description names any more. */
+int schema_page_ids(struct ctx *c, bytes stored, uint64_t **ids, size_t *count);
+/* A partition in a list, as in field 40 of a description. */
+void schema_put_partition(struct buf *b, const struct schema_partition *p);
+struct schema_partition schema_read_partition(struct reader *r);
+
+/* Stored bytes and back; texts of a decoded schema live in the arena of c. E_CORRUPT, E_FORMAT. */
+void schema_encode(struct buf *b, const struct schema *s);
+int schema_decode(struct ctx *c, bytes stored, struct schema *out);
+
+/* A deep copy of what a client may see. */
+void schema_describe(struct arena *a, const struct schema *s, struct wr_table_description *out);
+
+#endif

@@ -1,0 +1,555 @@
+/* schema_codec.c: a table description as stored bytes.
+ *
+ * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload.
+ * Lists repeat their tag. A reader skips tags it does not know, so that fields can be added; what a
+ * reader must not skip gets a new version byte. */
+#include "table/model/schema.h"
+
+#include "table/model/value.h"
+
+/* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
+ * that one must not touch that knows nothing of cuts under way, version 4 for those that one must
+ * not touch that takes rows of one partition-key value to be in one partition, version 5 for those
+ * whose list stands in pages; all else is written as version 1. */
+#define SCHEMA_VERSION_PAGES 5
+#define SCHEMA_VERSION_VALUE_CUT 4
+#define SCHEMA_VERSION_CUT 3
+#define SCHEMA_VERSION 2
+#define SCHEMA_VERSION_PLAIN 1
+
+enum field {
+    F_ID = 1,
+    F_VERSION,
+    F_INSTANCE,
+    F_TABLE,
+    F_KEY,
+    F_DEFINED,
+    F_OPTIONS,
+    F_RESERVED,
+    F_STATUS,
+    F_STREAM,
+    F_SSE,
+    F_INDEX,
+    F_SPLIT,
+    F_CREATION,
+    F_LOCAL_TRANSACTIONS,
+    F_HAS_DETACHED,
+    F_LAYOUT,   /* text; left out: plain */
+    F_PLACE_ID, /* left out: the table's id */
+    F_MIRROR,   /* left out: none */
+    F_CELL_BYTES = 32,
+    F_PARTITION = 40,
+    F_CUT,       /* left out: none is under way */
+    F_VALUE_CUT, /* left out: no */
+    F_PAGE,      /* in place of F_PARTITION */
+};
+
+static void put_number(struct buf *b, int64_t v)
+{
+    buf_put_varint(b, zigzag(v));
+}
+
+static int64_t read_number(struct reader *r)
+{
+    return unzigzag(read_varint(r));
+}
+
+/* Starts a field in a scratch buffer; field_end() writes tag, length and payload. */
+static struct buf field_begin(struct buf *b)
+{
+    struct buf f;
+
+    buf_init(&f, b->arena, 64);
+    return f;
+}
+
+static void field_end(struct buf *b, enum field tag, struct buf *f)
+{
+    buf_put_u8(b, (uint8_t)tag);
+    buf_put_counted(b, buf_bytes(f));
+}
+
+static void put_number_field(struct buf *b, enum field tag, int64_t v)
+{
+    struct buf f = field_begin(b);
+
+    put_number(&f, v);
+    field_end(b, tag, &f);
+}
+
+static struct wr_value read_value(struct reader *r)
+{
+    struct wr_value v = {.type = read_u8(r)};
+
+    if (value_is_bytes(v.type))
+        v.bytes = read_counted(r);
+    else
+        v.integer = (int64_t)read_u64(r);
+    if (v.type == WR_BOOLEAN) {
+        r->bad |= v.integer != 0 && v.integer != 1;
+        v.boolean = v.integer == 1;
+    }
+    return v;
+}
+
+static void put_stream(struct buf *b, const struct wr_table_description *d)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_u8(&f, d->stream.enable);
+    put_number(&f, d->stream.expiration_h);
+    put_number(&f, d->stream_enable_us);
+    buf_put_counted(&f, d->stream_id);
+    buf_put_varint(&f, d->stream.column_count);
+    for (size_t i = 0; i < d->stream.column_count; i++)
+        buf_put_counted(&f, d->stream.columns_to_get[i]);
+    field_end(b, F_STREAM, &f);
+}
+
+static void put_names(struct buf *b, const bytes *names, size_t count)
+{
+    buf_put_varint(b, count);
+    for (size_t i = 0; i < count; i++)
+        buf_put_counted(b, names[i]);
+}
+
+static bool is_plain(const struct schema *s)
+{
+    const struct layout *l = &s->place.layout;
+
+    return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id && !s->mirror.id;
+}
+
+/* A table in one piece needs no list while that is the one it began with, and cuts at another place
+ * mean nothing. */
+static bool partitions_matter(const struct schema *s)
+{
+    return s->partition_place == s->place.id &&
+           (s->partition_count > 1 || s->place.layout.buckets > 1 ||
+            s->partitions[0].id != s->place.id);
+}
+
+static void put_page(struct buf *f, const struct schema_page *p)
+{
+    buf_put_varint(f, p->id);
+    buf_put_counted(f, p->start);
+    buf_put_varint(f, p->count);
+}
+
+static void put_cut(struct buf *b, const struct schema_cut *cut)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_varint(&f, cut->first);
+    buf_put_varint(&f, cut->count);
+    for (size_t i = 0; i < cut->made_count; i++)
+        schema_put_partition(&f, &cut->made[i]);
+    field_end(b, F_CUT, &f);
+}
+
+static uint8_t version_of(const struct schema *s)
+{
+    return schema_is_paged(s)  ? SCHEMA_VERSION_PAGES
+           : s->value_cut      ? SCHEMA_VERSION_VALUE_CUT
+           : s->cut.made_count ? SCHEMA_VERSION_CUT
+           : is_plain(s)       ? SCHEMA_VERSION_PLAIN
+                               : SCHEMA_VERSION;
+}
+
+void schema_encode(struct buf *b, const struct schema *s)
+{
+    const struct wr_table_description *d = &s->d;
+    struct buf f;
+
+    buf_put_u8(b, version_of(s));
+    put_number_field(b, F_ID, s->id);
+    put_number_field(b, F_VERSION, (int64_t)s->version);
+    buf_put_u8(b, F_INSTANCE);
+    buf_put_counted(b, s->instance);
+    buf_put_u8(b, F_TABLE);
+    buf_put_counted(b, d->table);
+    for (size_t i = 0; i < d->key_count; i++) {
+        f = field_begin(b);
+        buf_put_counted(&f, d->key[i].name);
+        buf_put_u8(&f, (uint8_t)d->key[i].type);
+        buf_put_varint(&f, d->key[i].length);
+        buf_put_u8(&f, (uint8_t)(d->key[i].descending | d->key[i].auto_increment << 1));
+        field_end(b, F_KEY, &f);
+    }
+    for (size_t i = 0; i < d->defined_count; i++) {
+        f = field_begin(b);
+        buf_put_counted(&f, d->defined[i].name);
+        buf_put_u8(&f, (uint8_t)d->defined[i].type);
+        field_end(b, F_DEFINED, &f);
+    }
+    f = field_begin(b);
+    put_number(&f, d->options.ttl_s);
+    put_number(&f, d->options.max_versions);
+    put_number(&f, d->options.deviation_s);
+    buf_put_u8(&f, (uint8_t)(d->options.allow_update | d->options.update_full_row << 1));
+    field_end(b, F_OPTIONS, &f);
+    f = field_begin(b);
+    put_number(&f, d->reserved.read);
+    put_number(&f, d->reserved.write);
+    put_number(&f, d->last_increase_s);
+    put_number(&f, d->last_decrease_s);
+    put_number(&f, s->throughput_us);
+    field_end(b, F_RESERVED, &f);
+    put_number_field(b, F_STATUS, d->status);
+    put_stream(b, d);
+    f = field_begin(b);
+    buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
+    put_number(&f, d->sse.key_type);
+    buf_put_counted(&f, d->sse.key_id);
+    buf_put_counted(&f, d->sse.role_arn);
+    field_end(b, F_SSE, &f);
+    for (size_t i = 0; i < d->index_count; i++) {
+        const struct wr_index_meta *ix = &d->indexes[i];
+
+        f = field_begin(b);
+        buf_put_counted(&f, ix->name);
+        put_names(&f, ix->key_columns, ix->key_column_count);
+        put_names(&f, ix->defined_columns, ix->defined_column_count);
+        put_number(&f, ix->update_mode);
+        put_number(&f, ix->type);
+        field_end(b, F_INDEX, &f);
+    }
+    for (size_t i = 0; schema_is_paged(s) && i < s->page_count; i++) {
+        f = field_begin(b);
+        put_page(&f, &s->pages[i]);
+        field_end(b, F_PAGE, &f);
+    }
+    for (size_t i = 0; !s->page_count && partitions_matter(s) && i < s->partition_count; i++) {
+        f = field_begin(b);
+        schema_put_partition(&f, &s->partitions[i]);
+        field_end(b, F_PARTITION, &f);
+    }
+    if (s->cut.made_count)
+        put_cut(b, &s->cut);
+    if (s->value_cut)
+        put_number_field(b, F_VALUE_CUT, 1);
+    put_number_field(b, F_CREATION, d->creation_us);
+    put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
+    put_number_field(b, F_HAS_DETACHED, s->has_detached);
+    if (d->options.cell_bytes_max)
+        put_number_field(b, F_CELL_BYTES, d->options.cell_bytes_max);
+    if (is_plain(s))
+        return;
+    buf_put_u8(b, F_LAYOUT);
+    buf_put_counted(b, layout_format(b->arena, &s->place.layout, d->key));
+    put_number_field(b, F_PLACE_ID, s->place.id);
+    if (!s->mirror.id)
+        return;
+    f = field_begin(b);
+    put_number(&f, s->mirror.id);
+    buf_put_u8(&f, (uint8_t)s->rekey);
+    buf_put_counted(&f, layout_format(b->arena, &s->mirror.layout, d->key));
+    field_end(b, F_MIRROR, &f);
+}
+
+/* Lists are counted first, so that their arrays can be made in one piece. */
+static void count_fields(struct reader r, size_t counts[256])
+{
+    memset(counts, 0, 256 * sizeof(*counts));
+    while (reader_left(&r) && !r.bad) {
+        counts[read_u8(&r)]++;
+        read_counted(&r);
+    }
+}
+
+static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
+{
+    uint64_t n = read_varint(r);
+    bytes *names;
+
+    if (n > reader_left(r)) {
+        r->bad = true;
+        n = 0;
+    }
+    names = ARENA_ARRAY(&c->arena, bytes, n);
+    for (size_t i = 0; i < n; i++)
+        names[i] = read_counted(r);
+    *count = n;
+    return names;
+}
+
+static void read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
+{
+    d->stream.given = true;
+    d->stream.enable = read_u8(r) != 0;
+    d->stream.has_expiration = d->stream.enable;
+    d->stream.expiration_h = (int32_t)read_number(r);
+    d->stream_enable_us = read_number(r);
+    d->stream_id = read_counted(r);
+    d->stream.columns_to_get = read_names(c, r, &d->stream.column_count);
+}
+
+static void read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
+{
+    ix->name = read_counted(r);
+    ix->key_columns = read_names(c, r, &ix->key_column_count);
+    ix->defined_columns = read_names(c, r, &ix->defined_column_count);
+    ix->update_mode = (int32_t)read_number(r);
+    ix->type = (int32_t)read_number(r);
+    ix->sync_phase = 2;
+}
+
+static void read_options(struct reader *r, struct wr_table_options *o)
+{
+    uint8_t flags;
+
+    o->given |= WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
+                WR_HAS_UPDATE_FULL_ROW;
+    o->ttl_s = (int32_t)read_number(r);
+    o->max_versions = (int32_t)read_number(r);
+    o->deviation_s = read_number(r);
+    flags = read_u8(r);
+    o->allow_update = flags & 1;
+    o->update_full_row = flags >> 1 & 1;
+}
+
+static struct schema_page read_page(struct reader *r)
+{
+    struct schema_page p = {.id = read_varint(r)};
+
+    p.start = read_counted(r);
+    p.count = read_varint(r);
+    return p;
+}
+
+static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
+{
+    struct schema_partition *made = ARENA_ARRAY(&c->arena, struct schema_partition, 1);
+    size_t room = 1;
+
+    cut->first = read_varint(r);
+    cut->count = read_varint(r);
+    while (reader_left(r) && !r->bad) {
+        if (cut->made_count == room) {
+            struct schema_partition *more =
+                ARENA_ARRAY(&c->arena, struct schema_partition, 2 * room);
+
+            memcpy(more, made, room * sizeof(*made));
+            made = more;
+            room *= 2;
+        }
+        made[cut->made_count++] = schema_read_partition(r);
+    }
+    cut->made = made;
+}
+
+/* What is made begins where the first of those that go begins, ascends, and ends before the next.
+ */
+static bool cut_fits(const struct schema *s)
+{
+    const struct schema_cut *cut = &s->cut;
+
+    if (!cut->made_count)
+        return true;
+    if (!cut->count || cut->first >= s->partition_count ||
+        cut->count > s->partition_count - cut->first)
+        return false;
+    for (size_t i = 1; i < cut->made_count; i++)
+        if (bytes_compare(cut->made[i - 1].start, cut->made[i].start) >= 0)
+            return false;
+    if (s->page_count) /* what it is about is known when the pages are (catalog_map.c) */
+        return true;
+    if (!bytes_equal(cut->made[0].start, s->partitions[cut->first].start))
+        return false;
+    return cut->first + cut->count == s->partition_count ||
+           bytes_compare(cut->made[cut->made_count - 1].start,
+                         s->partitions[cut->first + cut->count].start) < 0;
+}
+
+static bool pages_fit(struct schema *s)
+{
+    if (s->partition_count)
+        return false;
+    for (size_t i = 0; i < s->page_count; i++) {
+        const struct schema_page *p = &s->pages[i];
+
+        if (!p->id || !p->count || p->count > UINT32_MAX ||
+            (i ? bytes_compare(s->pages[i - 1].start, p->start) >= 0 : p->start.len != 0))
+            return false;
+        s->partition_count += p->count;
+    }
+    return true;
+}
+
+/* Partitions in order, the first one open; tables from before there was a list have splits. */
+static int read_cuts(struct ctx *c, struct schema *s)
+{
+    s->partition_place = s->place.id;
+    if (s->page_count) {
+        s->partitions = NULL;
+        s->d.split_count = 0;
+        return pages_fit(s) && cut_fits(s)
+                   ? E_OK
+                   : fail(c, E_CORRUPT, "A stored table description has pages that do not fit.");
+    }
+    if (!s->partition_count && schema_partitions_init(c, s)) {
+        ctx_clear(c); /* what was stored is wrong, not what was asked for */
+        return fail(c, E_CORRUPT, "A stored table description has a bound that is no key value.");
+    }
+    for (size_t i = 0; i < s->partition_count; i++)
+        if (i ? bytes_compare(s->partitions[i - 1].start, s->partitions[i].start) >= 0
+              : s->partitions[i].start.len != 0)
+            return fail(c, E_CORRUPT, "A stored table description has partitions out of order.");
+    if (!cut_fits(s))
+        return fail(c, E_CORRUPT,
+                    "A stored table description has a cut that does not fit its partitions.");
+    return schema_splits_init(c, s);
+}
+
+int schema_decode(struct ctx *c, bytes stored, struct schema *out)
+{
+    struct reader r = reader_of(arena_copy(&c->arena, stored));
+    uint8_t version = read_u8(&r);
+    size_t counts[256];
+    struct wr_key_schema *key;
+    struct wr_defined_column *defined;
+    struct wr_index_meta *indexes;
+    struct wr_value *splits;
+    struct schema_partition *partitions;
+    struct schema_page *pages;
+    struct wr_table_description *d = &out->d;
+    bytes layout = BYTES_NONE, mirror = BYTES_NONE;
+
+    *out = (struct schema){0};
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_PAGES) && !r.bad)
+        return fail(c, E_FORMAT,
+                    "A stored table description has version %d; this server knows version %d.",
+                    version, SCHEMA_VERSION_PAGES);
+    count_fields(r, counts);
+    d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
+    d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
+    d->indexes = indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, counts[F_INDEX]);
+    d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
+    partitions = ARENA_ARRAY(&c->arena, struct schema_partition, counts[F_PARTITION]);
+    out->partitions = partitions;
+    out->pages = pages = ARENA_ARRAY(&c->arena, struct schema_page, counts[F_PAGE]);
+    while (reader_left(&r) && !r.bad) {
+        uint8_t tag = read_u8(&r), flags;
+        bytes payload = read_counted(&r);
+        struct reader f = reader_of(payload);
+
+        switch (tag) {
+        case F_ID:
+            out->id = (uint32_t)read_number(&f);
+            break;
+        case F_VERSION:
+            out->version = (uint64_t)read_number(&f);
+            break;
+        case F_INSTANCE:
+            out->instance = payload;
+            break;
+        case F_TABLE:
+            d->table = payload;
+            break;
+        case F_KEY:
+            key->name = read_counted(&f);
+            key->type = read_u8(&f);
+            key->length = (uint32_t)read_varint(&f);
+            flags = read_u8(&f);
+            key->descending = flags & 1;
+            key->auto_increment = flags >> 1 & 1;
+            key++;
+            d->key_count++;
+            break;
+        case F_DEFINED:
+            defined->name = read_counted(&f);
+            defined->type = read_u8(&f);
+            defined++;
+            d->defined_count++;
+            break;
+        case F_OPTIONS:
+            read_options(&f, &d->options);
+            break;
+        case F_RESERVED:
+            d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+            d->reserved.read = (int32_t)read_number(&f);
+            d->reserved.write = (int32_t)read_number(&f);
+            d->last_increase_s = read_number(&f);
+            d->last_decrease_s = read_number(&f);
+            out->throughput_us = read_number(&f);
+            break;
+        case F_STATUS:
+            d->status = (enum wr_table_status)read_number(&f);
+            break;
+        case F_STREAM:
+            read_stream(c, &f, d);
+            break;
+        case F_SSE:
+            flags = read_u8(&f);
+            d->sse.given = flags & 1;
+            d->sse.enable = flags >> 1 & 1;
+            d->sse.key_type = (int32_t)read_number(&f);
+            d->sse.key_id = read_counted(&f);
+            d->sse.role_arn = read_counted(&f);
+            break;
+        case F_INDEX:
+            read_index(c, &f, indexes++);
+            d->index_count++;
+            break;
+        case F_SPLIT:
+            *splits++ = read_value(&f);
+            d->split_count++;
+            break;
+        case F_PARTITION:
+            *partitions++ = schema_read_partition(&f);
+            out->partition_count++;
+            break;
+        case F_PAGE:
+            *pages++ = read_page(&f);
+            out->page_count++;
+            break;
+        case F_CUT:
+            read_cut(c, &f, &out->cut);
+            break;
+        case F_VALUE_CUT:
+            out->value_cut = read_number(&f) != 0;
+            break;
+        case F_CREATION:
+            d->creation_us = read_number(&f);
+            break;
+        case F_LOCAL_TRANSACTIONS:
+            d->local_transactions = read_number(&f) != 0;
+            break;
+        case F_HAS_DETACHED:
+            out->has_detached = read_number(&f) != 0;
+            break;
+        case F_CELL_BYTES:
+            d->options.cell_bytes_max = read_number(&f);
+            d->options.given |= WR_HAS_CELL_BYTES;
+            break;
+        case F_LAYOUT:
+            layout = payload;
+            break;
+        case F_MIRROR:
+            out->mirror.id = (uint32_t)read_number(&f);
+            out->rekey = read_u8(&f);
+            mirror = read_counted(&f);
+            break;
+        case F_PLACE_ID:
+            out->place.id = (uint32_t)read_number(&f);
+            break;
+        default:
+            break; /* a field of a later version of Widerow */
+        }
+        r.bad |= f.bad;
+    }
+    if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0)
+        return fail(c, E_CORRUPT, "A stored table description is damaged.");
+    out->place.key = d->key;
+    out->place.key_count = d->key_count;
+    if (!out->place.id)
+        out->place.id = out->id;
+    out->mirror.key = d->key;
+    out->mirror.key_count = d->key_count;
+    if (layout_parse(c, layout, d->key, d->key_count, &out->place.layout) ||
+        layout_parse(c, mirror, d->key, d->key_count, &out->mirror.layout)) {
+        ctx_clear(c);
+        return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
+    }
+    return read_cuts(c, out);
+}

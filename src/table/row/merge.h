@@ -1,0 +1,53 @@
+/* merge.h: the heads of a table's rows in the order of their logical keys, whatever buckets they
+ * lie in.
+ *
+ * Each bucket is a stream, read page by page; the row that comes next is the least of all streams'
+ * (backward, the greatest). A merge belongs to one request and is used by one thread at a time. */
+#ifndef TABLE_ROW_MERGE_H
+#define TABLE_ROW_MERGE_H
+
+#include "engine/engine.h"
+#include "table/catalog/catalog.h"
+#include "table/model/layout.h"
+
+struct stream {
+    struct key_range range; /* what is left behind the page */
+    struct page page;
+    size_t at; /* the next item of the page */
+    bool ended;
+};
+
+struct merge {
+    struct ctx *c; /* keys and values live in its arena */
+    const struct table *table;
+    enum engine_view view;
+    struct snapshot
+        *snapshot; /* all streams are read at it; NULL: each scan is a moment of its own */
+    bool backward;
+    void (*done)(struct merge *m);
+
+    struct stream *streams;
+    size_t stream_count;
+    uint16_t *heap; /* streams that have a row, the one whose row comes next in front */
+    size_t heap_count;
+    uint16_t *dry; /* streams that must be read on before anybody knows what comes next */
+    size_t dry_count;
+
+    bool scanning;
+    struct scan scan;
+};
+
+/* Between two bounds of logical keys, each INF columns and values; backward `start` is the upper
+ * end. The start counts, the end does not. Fills in all but c, table, view, snapshot, backward and
+ * done, which the caller has set. */
+void merge_start(struct merge *m, const struct place *p, const struct wr_key *start,
+                 const struct wr_key *end);
+
+/* The row that comes next: *out points to its stored key and value until merge_pop() (the bytes
+ * live on in the arena), NULL: there is none. `rows` and `ahead` (bytes) say how much more the
+ * caller will take at most, and bound what is read ahead. E_LATER: done() is called, and then
+ * merge_peek() again answers. */
+int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out);
+void merge_pop(struct merge *m);
+
+#endif

@@ -1,0 +1,752 @@
+/* range.c: GetRange and BulkExport.
+ *
+ * Heads are read at the durable view, in logical order (merge.h); each head is a row, and a wide
+ * one has its wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on
+ * scanned rows, the cap on scanned bytes. One head more than needed is always asked for, so that
+ * "next" names a row that is there, and is left out when there is none.
+ *
+ * Where the engine gives snapshots, a page and its wide rows are read at one, unless one walk of
+ * the engine and rows in one piece make do with less. When storage is reopened meanwhile, the page
+ * ends at the row it has come to; if it has none yet, all is read once more.
+ *
+ * A page holds whole rows. One that does not fit into the request's memory beside those that the
+ * page has begins the next page; one that does not fit alone is refused with its key, so that the
+ * client can read it in pieces and go on behind it.
+ *
+ * Rows that are handed over one by one (wr_get_range.on_row) are decoded in memory that the next
+ * row uses again, which stays in the processor's caches. And where the engine can, a walk that
+ * needs no merge goes straight through its blocks, without a copy of keys and values (walk_direct).
+ */
+#include "table/core/call.h"
+#include "table/model/key.h"
+#include "table/model/key_text.h"
+#include "table/model/meter.h"
+#include "table/model/name.h"
+#include "table/model/visible.h"
+#include "table/row/access.h"
+#include "table/row/load.h"
+#include "table/row/merge.h"
+#include "table/stats/tally.h"
+
+#define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
+#define STEP_ROWS 16
+#define TELL_ROWS 32 /* that the heat map is told of as if they were at the place of the first */
+
+struct range_op {
+    struct call *call;
+    struct table *table;
+    struct selection selection;
+    struct wr_read_options read; /* BulkExport makes its own */
+    bool backward;
+    bool export;
+    size_t limit;                  /* rows to return */
+    const struct wr_get_range *to; /* rows are handed over to its on_row; NULL: they are kept */
+    struct ctx *row_c;             /* of the row at hand: own_row_c if it is not kept */
+    struct ctx own_row_c;
+    void *row_memory;
+    bool direct; /* walk_direct() */
+    struct visit visit;
+    int visit_code;
+    bool visit_full;
+    bool visit_again; /* the walk begins once more */
+    bool visit_left;  /* for a merge, which can give way while it loads a wide row */
+
+    struct wr_row *rows;
+    size_t row_count, row_capacity;
+    size_t wide_bytes;    /* of wide rows that are kept, in memory of their own */
+    size_t scanned;       /* rows */
+    size_t stepped;       /* of them, when the walk last asked whether it may go on */
+    size_t scanned_bytes; /* as capacity counts them */
+
+    struct merge merge;
+    const struct wr_key *start, *end; /* as asked for */
+    struct snapshot *snapshot;        /* of the page; NULL: none, or none yet */
+    bool again;                       /* it was revoked, and the walk begun again */
+    bool cut;                         /* it was revoked, and the page ends before the next row */
+
+    struct load load;
+    bool loading;
+    struct wr_key key;                                    /* of the row at hand */
+    struct wr_key_column key_columns[WR_KEY_COLUMNS_MAX]; /* of it, if it is handed over */
+
+    struct access access; /* of the partition that the walk is in */
+    size_t noted, noted_bytes;
+    int32_t noted_units;
+    size_t told; /* of op->scanned, to the heat map; and so on */
+    size_t told_bytes;
+    int32_t told_units;
+    bytes told_cols;      /* of the first row that it was not told of */
+    bytes told_partition; /* its partition key */
+    uint32_t told_weight; /* of the note about the rows that it was not told of (tally.h) */
+    uint8_t told_bucket;
+    struct buf told_key; /* direct: where told_cols lies */
+};
+
+static void walk(void *arg);
+
+static void wake(struct range_op *op)
+{
+    if (!call_enter(op->call, false))
+        walk(op);
+}
+
+static void merge_done(struct merge *m)
+{
+    wake(PORT_CONTAINER(m, struct range_op, merge));
+}
+
+static void load_done(struct load *l)
+{
+    wake(PORT_CONTAINER(l, struct range_op, load));
+}
+
+/* ---- partitions ---- */
+
+/* Tells the heat map of the rows since it was last told. */
+static void tell_rows(struct range_op *op)
+{
+    int32_t units = meter_units(op->scanned_bytes);
+
+    if (op->scanned == op->told)
+        return;
+    if (op->told_weight) {
+        struct access a = op->access;
+
+        a.bucket = op->told_bucket;
+        a.cols = op->told_cols;
+        a.refused = false;
+        a.reads = (uint32_t)(op->scanned - op->told);
+        a.read_bytes = op->scanned_bytes - op->told_bytes;
+        a.read_units = units - op->told_units;
+        access_tell(&a, op->told_weight);
+    }
+    op->told = op->scanned;
+    op->told_bytes = op->scanned_bytes;
+    op->told_units = units;
+}
+
+/* The next row to tell of is this one. Rows of one partition key are told of together. */
+static void take_place(struct range_op *op, bytes head_key)
+{
+    const struct place *p = &op->table->schema.place;
+    bytes cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
+    bool alone = p->layout.splice == p->key_count; /* no other row has its partition key */
+
+    if (alone || op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
+        tell_rows(op);
+    if (op->scanned != op->told)
+        return;
+    op->told_weight = tally_weight(op->table->tally);
+    if (alone && !op->told_weight)
+        return;
+    if (op->direct) {
+        op->told_key.len = 0;
+        buf_put_bytes(&op->told_key, cols);
+        cols = buf_bytes(&op->told_key);
+    }
+    op->told_bucket = bytes_u8(head_key)[4];
+    op->told_cols = cols;
+    if (!alone)
+        op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
+}
+
+/* What was read in this partition; of the units, which are rounded up for the whole page, its part.
+ */
+static void note_partition(struct range_op *op)
+{
+    int32_t units = meter_units(op->scanned_bytes);
+    struct access *a = &op->access;
+
+    tell_rows(op);
+    if (op->call->c.code)
+        units = op->noted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
+    a->reads = (uint32_t)(op->scanned - op->noted);
+    a->read_bytes = op->scanned_bytes - op->noted_bytes;
+    a->read_units = units - op->noted_units;
+    access_note(a);
+    op->noted = op->scanned;
+    op->noted_bytes = op->scanned_bytes;
+    op->noted_units = units;
+}
+
+/* The walk is at this head key: the partition it lies in is asked, when it is another one. */
+static int enter_partition(struct range_op *op, bytes key)
+{
+    uint8_t bucket = bytes_u8(key)[4];
+    bytes cols = bytes_skip(key, KEY_PREFIX_BYTES);
+    struct partition *p = partition_find(&op->table->partitions, bucket, cols);
+
+    if (p == op->access.partition)
+        return E_OK;
+    if (op->access.partition)
+        note_partition(op);
+    if (op->direct)
+        cols = arena_copy(&op->call->c.arena, cols);
+    op->access = (struct access){.db = op->call->db,
+                                 .c = &op->call->c,
+                                 .table = op->table,
+                                 .bucket = bucket,
+                                 .cols = cols,
+                                 .partition = p,
+                                 .walk = true};
+    return access_admit(&op->access, PARTITION_READ);
+}
+
+/* ---- the walk ---- */
+
+/* Half of the request's memory is taken: the other half is for encoding what the page has. */
+static bool memory_half(const struct range_op *op)
+{
+    const struct arena *a = &op->call->c.arena;
+
+    return op->scanned && a->cap && a->used + op->wide_bytes > a->cap / 2;
+}
+
+static bool page_full(const struct range_op *op)
+{
+    const struct limits *limits = &op->call->db->limits;
+
+    return op->row_count >= op->limit || op->scanned >= (size_t)limits->range_rows_max ||
+           op->scanned_bytes >= (size_t)limits->range_bytes_max || memory_half(op);
+}
+
+static void row_memory_open(struct range_op *op)
+{
+    struct ctx *c = &op->call->c;
+
+    op->row_c = c;
+    if (!op->to)
+        return;
+    op->row_c = &op->own_row_c;
+    op->row_memory = arena_alloc(&c->arena, ROW_BYTES);
+    ctx_init_part(op->row_c, c, op->row_memory, ROW_BYTES);
+    if (op->direct) /* a visit has no end in between at which it could go on */
+        op->row_c->turn = NULL;
+}
+
+/* The next row begins at the same place. */
+static void row_memory_reuse(struct range_op *op)
+{
+    arena_restart(&op->own_row_c.arena, op->row_memory, ROW_BYTES);
+}
+
+/* Passes on what went wrong in a row's own memory. */
+static int row_memory_close(struct range_op *op)
+{
+    struct ctx *c = &op->call->c, *row_c = op->row_c;
+
+    if (row_c == c)
+        return c->code;
+    ctx_fail_part(c, row_c);
+    ctx_release(row_c);
+    return c->code;
+}
+
+/* The next head; NULL: there is none. One more than will be taken is asked for. */
+static int next_head(struct range_op *op, const struct kv **out)
+{
+    const struct limits *limits = &op->call->db->limits;
+    size_t rows = (size_t)limits->range_rows_max - op->scanned + 1;
+    size_t left = op->scanned_bytes < (size_t)limits->range_bytes_max
+                      ? (size_t)limits->range_bytes_max - op->scanned_bytes
+                      : 0;
+
+    if (!op->selection.filter && rows > op->limit - op->row_count + 1)
+        rows = op->limit - op->row_count + 1;
+    return merge_peek(&op->merge, rows, left, out);
+}
+
+/* The key of a row that stays: in the arena, but for names, which are the schema's (own_names). */
+static int read_key(struct range_op *op, struct ctx *c, bytes head_key)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
+    size_t used;
+
+    op->key = (struct wr_key){columns, d->key_count};
+    return key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
+                            columns, &used);
+}
+
+/* Of one that is handed over: as long as head_key and until the next one. */
+static int view_key(struct range_op *op, bytes head_key)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    size_t used;
+
+    op->key = (struct wr_key){op->key_columns, d->key_count};
+    return key_view_columns(op->row_c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
+                            op->key_columns, &used);
+}
+
+static struct wr_row *add_row(struct range_op *op)
+{
+    if (op->row_count == op->row_capacity) {
+        size_t capacity = op->row_capacity ? op->row_capacity * 2 : 64;
+        struct wr_row *rows = arena_alloc(&op->call->c.arena, sizeof(*rows) * capacity);
+
+        if (op->row_count)
+            memcpy(rows, op->rows, sizeof(*rows) * op->row_count);
+        op->rows = rows;
+        op->row_capacity = capacity;
+    }
+    return &op->rows[op->row_count];
+}
+
+static void wide_release(void *arg)
+{
+    ctx_release(arg);
+}
+
+/* Memory for one wide row, as much as is left to the request. */
+static struct ctx *wide_memory(struct range_op *op)
+{
+    struct ctx *c = &op->call->c, *wide = op->row_c;
+    size_t taken = c->arena.used + op->wide_bytes;
+
+    if (!op->to) {
+        wide = ARENA_NEW(&c->arena, struct ctx);
+        ctx_init_part(wide, c, NULL, 0);
+        arena_on_release(&c->arena, wide_release, wide);
+    }
+    if (c->arena.cap)
+        wide->arena.cap = taken < c->arena.cap ? c->arena.cap - taken : 1;
+    return wide;
+}
+
+static int load_start(struct range_op *op, bytes head_key, const struct row *head)
+{
+    if (op->direct && !op->snapshot)
+        TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
+    if (op->direct && op->snapshot && !pool_here()) {
+        op->visit_left = true;
+        return E_LATER;
+    }
+    op->load = (struct load){.c = wide_memory(op),
+                             .table = op->table,
+                             .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
+                             .view = VIEW_DURABLE,
+                             .snapshot = op->snapshot,
+                             .done = load_done,
+                             .columns = op->selection.columns,
+                             .column_count = op->selection.column_count,
+                             .start = op->read.start_column,
+                             .end = op->read.end_column,
+                             .whole_versions = selection_versions(&op->selection)};
+    load_from_head(&op->load, head);
+    op->loading = true;
+    return E_OK;
+}
+
+/* The row's cells; what fails is the page's failure. */
+static int load_row(struct range_op *op, struct row *row)
+{
+    int code = load_run(&op->load);
+
+    if (code && code != E_LATER && op->load.c != op->row_c)
+        ctx_fail_part(op->row_c, op->load.c);
+    TRY(code);
+    op->loading = false;
+    *row = op->load.row;
+    return E_OK;
+}
+
+static int take_row(struct range_op *op, const struct kv *kv)
+{
+    struct ctx *c = op->row_c;
+    struct wr_row handed, *out = &handed;
+    struct row row = {0};
+    size_t size;
+
+    if (!op->loading) {
+        TRY(op->to ? view_key(op, kv->key) : read_key(op, c, kv->key));
+        TRY(row_decode(c, kv->value, &row));
+        if (row.wide)
+            TRY(load_start(op, kv->key, &row));
+    }
+    if (op->loading) {
+        c = op->load.c;
+        TRY(load_row(op, &row));
+    }
+    if (!op->to)
+        out = add_row(op);
+    selection_apply(c, &op->selection, &op->key, &row, out, &size);
+    if (c->code) /* a regular expression that took too long */
+        return ctx_fail_part(op->row_c, c);
+    if (out->key.count && op->to) {
+        int code = op->to->on_row(op->to->on_row_arg, out);
+
+        if (PORT_UNLIKELY(code != E_OK))
+            return fail_code(c, code);
+    }
+    op->row_count += out->key.count != 0;
+    if (c != op->row_c)
+        op->wide_bytes += c->arena.used;
+    take_place(op, kv->key);
+    op->scanned++;
+    op->scanned_bytes += size;
+    if (op->to)
+        row_memory_reuse(op);
+    return E_OK;
+}
+
+static void op_finish(struct range_op *op, bool more, const struct wr_key *next);
+
+/* Does the answer end before this row? A partition that has no throughput left ends it, too; only
+ * the first one fails the request. */
+static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
+{
+    struct ctx *c = &op->call->c;
+
+    *full = op->cut || page_full(op);
+    if (*full || op->loading || !enter_partition(op, kv->key))
+        return E_OK;
+    if (!op->scanned)
+        return c->code;
+    ctx_clear(c);
+    *full = true;
+    return E_OK;
+}
+
+/* Gives back what a row took that failed, and forgets why. */
+static void row_forget(struct range_op *op)
+{
+    ctx_clear(op->row_c);
+    if (op->loading && !op->to) {
+        ctx_clear(op->load.c);
+        arena_restart(&op->load.c->arena, NULL, 0);
+    }
+    if (op->to)
+        row_memory_reuse(op);
+    op->loading = false;
+}
+
+/* Every so many rows the walk asks whether it may go on. A row that is being loaded comes first,
+ * and so does what the merge has asked for. */
+static bool is_step(struct range_op *op)
+{
+    if (op->loading || op->merge.scanning || op->scanned - op->stepped < STEP_ROWS)
+        return false;
+    op->stepped = op->scanned;
+    return true;
+}
+
+/* Did the walk fail only because its snapshot was revoked? Then it goes on: from the beginning if
+ * it has taken no row (`again`), else to the end of the page, before the next row (`cut`). */
+static bool walk_revoked(struct range_op *op, int code)
+{
+    if (code != E_BUSY || !op->snapshot || !op->snapshot->revoked || op->again || op->cut)
+        return false;
+    ctx_clear(&op->call->c);
+    row_forget(op);
+    snapshot_release(op->snapshot);
+    op->snapshot = op->merge.snapshot = NULL;
+    op->again = !op->scanned;
+    op->cut = !op->again;
+    return true;
+}
+
+/* A snapshot for all streams, where the engine gives them. */
+static int merge_pin(struct range_op *op)
+{
+    TRY(engine_snapshot(&op->call->c, op->call->db->engine, NULL, &op->snapshot));
+    op->merge.snapshot = op->snapshot;
+    return E_OK;
+}
+
+/* There was no memory for this row. Alone in its page it is refused, else the page ends before it.
+ */
+static int row_too_large(struct range_op *op, bytes head_key, bool *full)
+{
+    struct ctx *c = &op->call->c;
+
+    row_forget(op);
+    *full = op->scanned != 0;
+    if (*full)
+        return E_OK;
+    TRY(read_key(op, c, head_key));
+    return fail(c, E_MEMORY,
+                "The row with the key %.*s needs more memory than one request may use. Read it in "
+                "pieces with GetRow, or only some of its columns; the rows behind it are a range "
+                "that begins behind its key.",
+                BYTES_FMT(key_text(&c->arena, &op->key)));
+}
+
+/* The next head is taken. *full: there are more rows, and op->key is the next one. *ended: there
+ * are none. */
+static int step(struct range_op *op, bool *full, bool *ended)
+{
+    const struct kv *head;
+
+    if (is_step(op))
+        TRY(call_step(op->call));
+    TRY(next_head(op, &head));
+    *ended = !head;
+    if (!head)
+        return E_OK;
+    TRY(row_fits(op, head, full));
+    if (!*full) {
+        int code = take_row(op, head);
+
+        TRY(code == E_MEMORY ? row_too_large(op, head->key, full) : code);
+    }
+    if (*full)
+        return read_key(op, &op->call->c, head->key);
+    merge_pop(&op->merge);
+    return E_OK;
+}
+
+static int run(struct range_op *op, bool *full)
+{
+    bool ended = false;
+
+    while (!*full && !ended) {
+        int code = step(op, full, &ended);
+
+        if (!code)
+            continue;
+        if (code == E_LATER || !walk_revoked(op, code))
+            return code;
+        TRY(merge_pin(op));
+        if (op->again)
+            merge_start(&op->merge, &op->table->schema.place, op->start, op->end);
+    }
+    return E_OK;
+}
+
+/* What is left of the range, from this key on, is walked as a merge of one stream at the moment of
+ * the visit. */
+static void leave_visit(struct range_op *op, bytes key)
+{
+    struct arena *a = &op->call->c.arena;
+    struct key_range *left = &op->merge.streams[0].range;
+
+    if (op->backward)
+        left->end = key_after(a, key);
+    else
+        left->start = arena_copy(a, key);
+    op->direct = false;
+    op->row_c->turn = op->call->c.turn;
+    op->merge.snapshot = op->snapshot;
+}
+
+static bool take_item(struct visit *v, bytes key, bytes value)
+{
+    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
+    struct ctx *c = &op->call->c;
+
+    op->visit_code = is_step(op) ? turn_check_deadline(c, clock_mono_us(c->clock)) : E_OK;
+    if (op->visit_code == E_OK)
+        op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
+    if (op->visit_code == E_OK && !op->visit_full) {
+        op->visit_code = take_row(op, &(struct kv){key, value});
+        if (PORT_LIKELY(op->visit_code == E_OK))
+            return true;
+        if (op->visit_left) {
+            leave_visit(op, key);
+            return false;
+        }
+        if (op->visit_code == E_MEMORY) {
+            op->visit_code = row_too_large(op, key, &op->visit_full);
+        } else if (walk_revoked(op, op->visit_code)) {
+            op->visit_code = E_OK;
+            op->visit_full = op->cut;
+            op->visit_again = op->again;
+        }
+    }
+    if (op->visit_code == E_OK && op->visit_full)
+        op->visit_code = read_key(op, c, key);
+    return false;
+}
+
+/* One stream, whose rows are handed over: no row is copied on its way. *full as for step(). */
+static int walk_direct(struct range_op *op, bool *full)
+{
+    do {
+        op->visit = (struct visit){.partition = op->table->schema.place.id,
+                                   .range = op->merge.streams[0].range,
+                                   .backward = op->backward,
+                                   .take = take_item};
+        op->visit_again = false;
+        TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
+    } while (op->visit_again);
+    if (op->visit_left)
+        return run(op, full);
+    *full = op->visit_full;
+    return op->visit_code;
+}
+
+static int walk_steps(struct range_op *op, bool *full)
+{
+    if (op->direct)
+        return walk_direct(op, full);
+    if (!op->snapshot)
+        TRY(merge_pin(op));
+    return run(op, full);
+}
+
+static void walk(void *arg)
+{
+    struct range_op *op = arg;
+    bool full = false;
+
+    if (walk_steps(op, &full) != E_LATER)
+        op_finish(op, full, &op->key);
+}
+
+/* ---- the end ---- */
+
+/* Answers may outlive the table, so names in keys are copied once and shared by all rows. */
+static void own_names(struct range_op *op, struct wr_range_result *r)
+{
+    const struct wr_table_description *d = &op->table->schema.d;
+    struct arena *a = &op->call->c.arena;
+    struct wr_key_schema *key = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
+
+    for (size_t i = 0; i < d->key_count; i++) {
+        key[i] = d->key[i];
+        key[i].name = arena_copy(a, d->key[i].name);
+    }
+    for (size_t i = 0; i < r->row_count; i++)
+        for (size_t k = 0; k < op->rows[i].key.count; k++)
+            ((struct wr_key_column *)op->rows[i].key.columns)[k].name = key[k].name;
+    for (size_t k = 0; k < r->next.count; k++)
+        ((struct wr_key_column *)r->next.columns)[k].name = key[k].name;
+    r->key = key;
+    r->key_count = d->key_count;
+}
+
+static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
+{
+    struct call *call = op->call;
+    struct wr_range_result *r = &call->reply.range;
+
+    call_charge(call);
+    row_memory_close(op);
+    snapshot_release(op->snapshot);
+    op->snapshot = NULL;
+    if (op->access.partition)
+        note_partition(op);
+    if (!call->c.code) {
+        r->rows = op->rows;
+        r->row_count = op->to ? 0 : op->row_count;
+        if (more)
+            r->next = *next;
+        if (op->export)
+            r->consumed.read_size = (int64_t)op->scanned_bytes;
+        else
+            r->consumed.read = meter_units(op->scanned_bytes);
+        own_names(op, r);
+    }
+    table_release(op->table);
+    call_finish(call);
+}
+
+/* ---- the beginning ---- */
+
+static int check_bounds(struct call *call, struct table *t, const struct wr_key *start,
+                        const struct wr_key *end, bool backward)
+{
+    const struct wr_table_description *d = &t->schema.d;
+    struct ctx *c = &call->c;
+    int order;
+
+    TRY(key_check(c, &call->db->limits, d->key, d->key_count, start, KEY_BOUND));
+    TRY(key_check(c, &call->db->limits, d->key, d->key_count, end, KEY_BOUND));
+    order = key_compare(d->key, start, end);
+    if (!backward && order >= 0)
+        return fail(c, E_PARAMETER, "Begin key must less than end key in FORWARD");
+    if (backward && order <= 0)
+        return fail(c, E_PARAMETER, "Begin key must more than end key in BACKWARD");
+    return E_OK;
+}
+
+static int op_start(struct range_op *op, bytes table, const struct wr_key *start,
+                    const struct wr_key *end)
+{
+    struct call *call = op->call;
+    struct ctx *c = &call->c;
+    const struct wr_table_description *d;
+    int code;
+
+    call->go_on = walk;
+    call->op = op;
+    TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
+    TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, table, &op->table));
+    d = &op->table->schema.d;
+    code = check_bounds(call, op->table, start, end, op->backward);
+    if (!code)
+        code = selection_init(c, &call->db->limits, &op->read, &d->options, d->key, d->key_count,
+                              call->now_ms, &op->selection);
+    if (code) {
+        table_release(op->table);
+        return code;
+    }
+    op->merge = (struct merge){.c = c,
+                               .table = op->table,
+                               .view = VIEW_DURABLE,
+                               .backward = op->backward,
+                               .done = merge_done};
+    op->start = start;
+    op->end = end;
+    merge_start(&op->merge, &op->table->schema.place, start, end);
+    op->direct =
+        op->to && op->merge.stream_count == 1 && engine_caps(call->db->engine) & ENGINE_VISITS;
+    row_memory_open(op);
+    buf_init(&op->told_key, &c->arena, 0);
+    if (enter_partition(op, op->backward ? op->merge.streams->range.end
+                                         : op->merge.streams->range.start)) {
+        op_finish(op, false, NULL);
+        return E_OK;
+    }
+    walk(op);
+    return E_OK;
+}
+
+static int start_range(struct call *call, struct range_op *op)
+{
+    const struct wr_get_range *g = &call->req->get_range;
+    struct ctx *c = &call->c;
+
+    TRY(name_check_table(c, g->table));
+    TRY(selection_check_alone(c, &call->db->limits, &g->read,
+                              "No version condition is specified."));
+    if (g->has_limit && g->limit <= 0)
+        return fail(c, E_PARAMETER, "The limit must be greater than 0.");
+    op->read = g->read;
+    op->backward = g->backward;
+    op->to = g->on_row ? g : NULL;
+    op->limit = g->has_limit ? (size_t)g->limit : SIZE_MAX / 2;
+    return op_start(op, g->table, &g->start, &g->end);
+}
+
+static int start_export(struct call *call, struct range_op *op)
+{
+    const struct wr_bulk_export *e = &call->req->bulk_export;
+    struct ctx *c = &call->c;
+
+    TRY(name_check_table(c, e->table));
+    op->read = (struct wr_read_options){.columns = e->columns,
+                                        .column_count = e->column_count,
+                                        .has_max_versions = true,
+                                        .max_versions = 1,
+                                        .filter = e->filter};
+    TRY(selection_check_alone(c, &call->db->limits, &op->read, ""));
+    if (e->matrix && !e->column_count)
+        return fail(c, E_PARAMETER, "DBT_SIMPLE_ROW_MATRIX need at least one column to get.");
+    op->export = true;
+    op->limit = SIZE_MAX / 2;
+    return op_start(op, e->table, &e->start, &e->end);
+}
+
+void range_exec(struct call *call)
+{
+    struct range_op *op = ARENA_NEW(&call->c.arena, struct range_op);
+    int code;
+
+    op->call = call;
+    code = call->req->op == WR_OP_GET_RANGE ? start_range(call, op) : start_export(call, op);
+    if (code)
+        call_finish(call);
+}

@@ -1,0 +1,349 @@
+/* read.c: GetRow and BatchGetRow.
+ *
+ * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
+ * rows one after the other; a load that answers later resumes the walk where it is woken. */
+#include "table/core/call.h"
+#include "table/model/key.h"
+#include "table/model/meter.h"
+#include "table/model/name.h"
+#include "table/model/visible.h"
+#include "table/row/access.h"
+#include "table/row/load.h"
+
+#define PIECE_BYTES_MIN (4 << 20)
+
+struct read_table {
+    struct table *table;
+    struct selection selection;
+};
+
+struct read_row {
+    const struct wr_key *key;
+    bytes token;
+    struct wr_row_result *result;
+    struct read_table *t;
+};
+
+struct read_op {
+    struct call *call;
+    struct read_table *tables;
+    size_t table_count;
+    struct read_row *rows;
+    size_t row_count, at;
+    struct access access; /* of the row at */
+    struct load load;
+    bool loading;
+    bool single;
+    size_t bytes; /* of the rows that were read */
+};
+
+static void walk(void *arg);
+
+static void load_done(struct load *l)
+{
+    struct read_op *op = PORT_CONTAINER(l, struct read_op, load);
+
+    if (!call_enter(op->call, false))
+        walk(op);
+}
+
+/* A token is the column to go on behind, after a version byte. */
+static int token_read(struct ctx *c, bytes token, bytes *after)
+{
+    *after = BYTES_NONE;
+    if (!token.len)
+        return E_OK;
+    if (bytes_u8(token)[0] != 1)
+        return fail(c, E_PARAMETER, "The token is invalid.");
+    *after = bytes_skip(token, 1);
+    return E_OK;
+}
+
+static bytes token_make(struct ctx *c, bytes column)
+{
+    struct buf b;
+
+    buf_init(&b, &c->arena, column.len + 1);
+    buf_put_u8(&b, 1);
+    buf_put_bytes(&b, column);
+    return buf_bytes(&b);
+}
+
+/* A row wider than this many stored bytes is answered in pieces, whole columns at a time. Any row
+ * that one change can write comes whole, as far as the request's memory holds it: a short cell
+ * takes some ten times its stored bytes there. */
+static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
+{
+    struct limits l = op->call->db->limits;
+    int64_t most;
+
+    limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
+    most = l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max : PIECE_BYTES_MIN;
+    if (most <= PIECE_BYTES_MIN && most > l.request_memory_max / 32)
+        most = l.request_memory_max / 32;
+    return (size_t)most;
+}
+
+static int row_start(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+    const struct wr_table_description *d = &r->t->table->schema.d;
+    const struct selection *s = &r->t->selection;
+    struct buf cols;
+
+    TRY(key_check(c, &op->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
+    buf_init(&cols, &c->arena, 64);
+    TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
+    op->access.cols = buf_bytes(&cols);
+    op->access.bucket = layout_bucket(&r->t->table->schema.place, op->access.cols);
+    TRY(access_admit(&op->access, PARTITION_READ));
+    op->load = (struct load){.c = c,
+                             .table = r->t->table,
+                             .cols = buf_bytes(&cols),
+                             .view = VIEW_DURABLE,
+                             .done = load_done,
+                             .columns = s->columns,
+                             .column_count = s->column_count,
+                             .start = s->read->start_column,
+                             .end = s->read->end_column,
+                             .bytes_max = s->filter ? 0 : piece_bytes(op, r),
+                             .whole_versions = selection_versions(s)};
+    TRY(token_read(c, r->token, &op->load.after));
+    if (op->load.after.ptr)
+        op->load.columns = NULL; /* the selection still drops what is not wanted */
+    return E_OK;
+}
+
+static int row_read(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+    size_t size;
+
+    if (!op->loading) {
+        op->access = (struct access){.db = op->call->db, .c = c, .table = r->t->table, .reads = 1};
+        TRY(row_start(op, r));
+        op->loading = true;
+    }
+    TRY(load_run(&op->load));
+    selection_apply(c, &r->t->selection, r->key, &op->load.row, &r->result->row, &size);
+    if (c->code) /* a regular expression that took too long */
+        return c->code;
+    if (r->result->row.key.count)
+        r->result->row.key = key_copy(&c->arena, r->key);
+    if (op->load.next.ptr)
+        r->result->next_token = token_make(c, op->load.next);
+    r->result->consumed.read = meter_units(size);
+    op->access.read_bytes = size;
+    op->bytes += size;
+    return E_OK;
+}
+
+/* Of one BatchGetRow. All requests together may hold memory_of_requests(), and each answer is there
+ * twice for a moment, so one alone must not take most of that. */
+static size_t batch_bytes_max(const struct read_op *op)
+{
+    struct wr_db *db = op->call->db;
+    uint64_t limit = (uint64_t)db_limits(db)->batch_get_bytes_max;
+    uint64_t most = memory_of_requests(&db->memory) / 4;
+
+    return (size_t)(limit < most ? limit : most);
+}
+
+/* Its client has to ask for the row again, alone or with fewer others: a code that SDKs retry by
+ * themselves would have most of them send the same batch again and again. */
+static int row_leave_out(struct read_op *op, size_t most)
+{
+    return fail(&op->call->c, E_PARAMETER,
+                "The rows before this one come to %zu bytes, and one BatchGetRow reads no more "
+                "than %zu: read this row in another request.",
+                op->bytes, most);
+}
+
+/* Whether a batch may read one row more. The answer holds no more than the cap and one row. What
+ * others hold grows while rows are read: many batches that began when there was room may have none
+ * for all of their rows. */
+static int check_room(struct read_op *op)
+{
+    struct wr_db *db = op->call->db;
+    size_t most;
+
+    if (op->loading || !op->bytes)
+        return E_OK;
+    most = batch_bytes_max(op);
+    if (op->bytes >= most)
+        return row_leave_out(op, most);
+    if (memory_full(&db->memory, db->engine))
+        return fail(&op->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
+    return E_OK;
+}
+
+/* The failure that was recorded is this row's alone. */
+static void row_fail(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+
+    r->result->code = c->code;
+    r->result->message = c->text;
+    ctx_clear(c);
+}
+
+static void op_finish(struct read_op *op)
+{
+    call_charge(op->call);
+    for (size_t i = 0; i < op->table_count; i++)
+        table_release(op->tables[i].table);
+    call_finish(op->call);
+}
+
+/* Begins, for a walk that goes on from wherever it was. */
+static void walk_start(struct read_op *op)
+{
+    op->call->go_on = walk;
+    op->call->op = op;
+    walk(op);
+}
+
+static void walk(void *arg)
+{
+    struct read_op *op = arg;
+
+    for (; op->at < op->row_count; op->at++) {
+        struct read_row *r = &op->rows[op->at];
+        int code = op->at && !op->loading ? call_step(op->call) : E_OK;
+
+        if (code == E_LATER)
+            return;
+        if (code) /* it took too long: as a whole */
+            break;
+        if (check_room(op)) {
+            row_fail(op, r);
+            continue;
+        }
+        code = row_read(op, r);
+        if (code == E_LATER)
+            return;
+        op->loading = false;
+        if (code) /* section 7 */
+            r->result->consumed.read = err_info(code)->http_status < 500 && !op->access.refused;
+        if (code && !op->single)
+            row_fail(op, r);
+        op->access.read_units = r->result->consumed.read;
+        access_note(&op->access);
+    }
+    op_finish(op);
+}
+
+static int start_single(struct call *call)
+{
+    static const char missing[] = "No version condition is specified.";
+    const struct wr_get_row *g = &call->req->get_row;
+    const struct limits *limits = &call->db->limits;
+    struct ctx *c = &call->c;
+    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct table *t;
+
+    TRY(name_check_table(c, g->table));
+    TRY(selection_check_alone(c, limits, &g->read, missing));
+    TRY(key_check_alone(c, limits, &g->key, KEY_READ));
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t));
+    op->call = call;
+    op->single = true;
+    op->tables = ARENA_NEW(&c->arena, struct read_table);
+    op->tables->table = t;
+    op->table_count = 1;
+    if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key,
+                       t->schema.d.key_count, call->now_ms, &op->tables->selection)) {
+        table_release(t);
+        return c->code;
+    }
+    op->rows = ARENA_NEW(&c->arena, struct read_row);
+    *op->rows = (struct read_row){&g->key, g->token, &call->reply.row, op->tables};
+    op->row_count = 1;
+    walk_start(op);
+    return E_OK;
+}
+
+static int check_batch(struct call *call, const struct wr_batch_get_row *b)
+{
+    static const char missing[] = "No version condition is specified while querying row.";
+    const struct limits *limits = &call->db->limits;
+    struct ctx *c = &call->c;
+    size_t rows = 0;
+
+    for (size_t i = 0; i < b->table_count; i++) {
+        TRY(name_check_table(c, b->tables[i].table));
+        if (!b->tables[i].key_count)
+            return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
+        rows += b->tables[i].key_count;
+    }
+    if (!rows)
+        return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
+    if (rows > (size_t)limits->batch_get_rows_max)
+        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
+                    (int)limits->batch_get_rows_max);
+    /* Each table has a row, so there are no more tables than rows. */
+    for (size_t i = 0; i < b->table_count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(b->tables[i].table, b->tables[j].table))
+                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
+                            BYTES_FMT(b->tables[i].table));
+    for (size_t i = 0; i < b->table_count; i++)
+        TRY(selection_check_alone(c, limits, &b->tables[i].read, missing));
+    for (size_t i = 0; i < b->table_count; i++)
+        for (size_t j = 0; j < b->tables[i].key_count; j++)
+            TRY(key_check_alone(c, limits, &b->tables[i].keys[j], KEY_READ));
+    return E_OK;
+}
+
+static int batch_table(struct call *call, struct read_op *op, const struct wr_table_get *g,
+                       struct wr_table_result *result)
+{
+    struct ctx *c = &call->c;
+    struct read_table *t = &op->tables[op->table_count];
+    struct wr_row_result *results = ARENA_ARRAY(&c->arena, struct wr_row_result, g->key_count);
+
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t->table));
+    op->table_count++;
+    TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options,
+                       t->table->schema.d.key, t->table->schema.d.key_count, call->now_ms,
+                       &t->selection));
+    *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
+    for (size_t i = 0; i < g->key_count; i++)
+        op->rows[op->row_count++] =
+            (struct read_row){&g->keys[i], g->tokens ? g->tokens[i] : BYTES_NONE, &results[i], t};
+    return E_OK;
+}
+
+static int start_batch(struct call *call)
+{
+    const struct wr_batch_get_row *b = &call->req->batch_get_row;
+    struct ctx *c = &call->c;
+    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct wr_table_result *results =
+        ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
+    size_t rows = 0;
+
+    TRY(check_batch(call, b));
+    for (size_t i = 0; i < b->table_count; i++)
+        rows += b->tables[i].key_count;
+    op->call = call;
+    op->tables = ARENA_ARRAY(&c->arena, struct read_table, b->table_count);
+    op->rows = ARENA_ARRAY(&c->arena, struct read_row, rows);
+    for (size_t i = 0; i < b->table_count; i++)
+        if (batch_table(call, op, &b->tables[i], &results[i])) {
+            for (size_t j = 0; j < op->table_count; j++)
+                table_release(op->tables[j].table);
+            return c->code;
+        }
+    call->reply.batch = (struct wr_batch_result){results, b->table_count};
+    walk_start(op);
+    return E_OK;
+}
+
+void read_exec(struct call *call)
+{
+    int code = call->req->op == WR_OP_GET_ROW ? start_single(call) : start_batch(call);
+
+    if (code)
+        call_finish(call);
+}

@@ -1,0 +1,111 @@
+/* write_own.h: what the files of row changes share; for nobody else.
+ *
+ *   write.c          the walk over a request's rows: groups, rounds, one row (the design is there)
+ *   write_atomic.c   the walk over an atomic batch: what lands together or not at all
+ *   write_request.c  from a request to the rows of a walk, and the checks of the whole */
+#ifndef TABLE_ROW_WRITE_OWN_H
+#define TABLE_ROW_WRITE_OWN_H
+
+#include "table/catalog/route.h"
+#include "table/core/call.h"
+#include "table/model/modify.h"
+#include "table/row/access.h"
+#include "table/row/load.h"
+
+struct write_op;
+
+/* One row of the request. */
+struct write_row {
+    struct write_op *op;
+    const struct wr_row_change *change;
+    struct wr_row_result *result;
+    size_t table_at; /* in the request */
+    struct modify m;
+    struct modify *begun_as; /* m as it was begun, for another round; NULL: there is none */
+    struct access access;
+    struct load load;
+    struct latch latch;
+    bool todo;  /* in this round */
+    int walked; /* the last round, from 1, in which the walk came by */
+    bool later; /* waits for the next round: an earlier change of its row has not landed yet */
+    bool latched;
+    bool begun;    /* checked against its table; m is filled in */
+    bool repeated; /* the batch has another change of this row, and one of them increments */
+    bool loading;
+    int64_t held_ms;        /* monotonic: when a reader was first seen to hold the row; 0: none */
+    struct route_wait wait; /* for the reader to end */
+    bool decided;           /* its outcome rests on stored data */
+
+    /* Atomic batches, where a row may stand more than once. */
+    struct write_row *before; /* the change of the same row that this one builds on */
+    bool superseded;          /* another change builds on this one: that one makes the edits */
+    struct row stored;        /* the row before the first of these changes */
+    bool any_changed;         /* this change or one before it has something to store */
+};
+
+struct write_table {
+    struct table *table;
+    size_t first, end; /* its rows */
+};
+
+struct write_op {
+    struct call *call;
+    struct write_row *rows;
+    size_t row_count;
+    struct write_table *tables;
+    size_t table_count;
+    bool atomic;
+
+    size_t at;              /* the row the walk is at */
+    size_t group_first;     /* the pending group is [group_first, at) */
+    partition_id partition; /* of the pending group, once it has edits or a barrier */
+    struct edits edits;
+    bool needs_barrier; /* the pending group has an outcome that rests on unsynced data */
+
+    size_t *order; /* atomic: the rows of the current table by key, first of equals only */
+    size_t order_count, order_at;
+
+    _Atomic size_t open; /* groups under way, and one for the walk itself */
+    atomic_bool again;   /* a guard failed */
+    int round;
+    struct arena_mark begun; /* of a request of one row, when the row had begun */
+};
+
+/* ---- write.c ---- */
+
+/* Begins the walk. The op's call, tables and rows are filled in. It goes on by itself, and finishes
+ * the call. */
+void write_start(struct write_op *op);
+
+/* The walk, or a group, has come to its end: the last of them finishes the call, or begins another
+ * round. */
+void write_release(struct write_op *op);
+
+/* Applies the pending group and passes its latches on. */
+void write_group_end(struct write_op *op, struct run_list *woken);
+
+/* Checks the row against its table, once. False: it has failed by itself, the others go on. */
+bool write_row_begin(struct write_op *op, struct write_row *r);
+
+/* Fills in the row's latch, once. */
+void write_latch_prepare(struct write_op *op, struct write_row *r);
+
+/* Loads and decides, under the row's latch; leaves the edits to the caller. E_LATER: parked; the
+ * walk goes on by itself. */
+int write_row_decide(struct write_op *op, struct write_row *r);
+
+/* It was decided: what it costs, and that the group has an outcome. */
+void write_row_accept(struct write_op *op, struct write_row *r);
+
+/* Moves the context's failure into the row's result. */
+void write_row_fail(struct ctx *c, struct write_row *r);
+/* Gives it a failure that is not its own. */
+void write_row_set(struct write_row *r, int code, const char *message);
+
+/* ---- write_atomic.c ---- */
+
+/* The walk of an op whose `atomic` is set, from op->at on; each table's rows are one batch. Like
+ * every walk it may park. */
+void write_walk_atomic(struct write_op *op, struct run_list *woken);
+
+#endif

@@ -1,0 +1,323 @@
+/* write_request.c: from a request (PutRow to BulkImport) to the rows of a walk: what fails it as a
+ * whole is found here, before anything is latched. */
+#include "table/model/change.h"
+#include "table/model/meter.h"
+#include "table/model/name.h"
+#include "table/model/value.h"
+#include "table/row/write_own.h"
+
+static struct write_op *op_new(struct call *call, size_t table_count, size_t row_count)
+{
+    struct write_op *op = ARENA_NEW(&call->c.arena, struct write_op);
+
+    op->call = call;
+    op->tables = ARENA_ARRAY(&call->c.arena, struct write_table, table_count);
+    op->rows = ARENA_ARRAY(&call->c.arena, struct write_row, row_count);
+    return op;
+}
+
+static void op_add_row(struct write_op *op, const struct wr_row_change *change,
+                       struct wr_row_result *result)
+{
+    struct write_row *r = &op->rows[op->row_count++];
+
+    r->op = op;
+    r->change = change;
+    r->result = result;
+    r->table_at = op->table_count - 1;
+    r->todo = true;
+}
+
+static const char *change_name(enum wr_op op)
+{
+    return op == WR_OP_PUT_ROW ? "PutRow" : op == WR_OP_UPDATE_ROW ? "UpdateRow" : "DeleteRow";
+}
+
+static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
+{
+    enum wr_change_type want = op == WR_OP_PUT_ROW      ? WR_PUT
+                               : op == WR_OP_UPDATE_ROW ? WR_UPDATE
+                                                        : WR_DELETE;
+
+    return type == want
+               ? E_OK
+               : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
+}
+
+static int start_single(struct call *call)
+{
+    const struct wr_row_change *change = &call->req->put_row; /* the three share their struct */
+    struct ctx *c = &call->c;
+    struct write_op *op;
+    struct table *t;
+
+    TRY(check_type(c, call->req->op, change->type));
+    TRY(name_check_table(c, change->table));
+    TRY(change_check_alone(c, db_limits(call->db), change, false));
+    TRY(catalog_find(c, call->db->catalog, call->req->instance, change->table, &t));
+    op = op_new(call, 1, 1);
+    op->tables[op->table_count++] = (struct write_table){t, 0, 1};
+    op_add_row(op, change, ARENA_NEW(&c->arena, struct wr_row_result));
+    write_start(op);
+    return E_OK;
+}
+
+/* ---- batches ---- */
+
+static int check_batch_tables(struct call *call, const struct wr_table_write *tables, size_t count)
+{
+    struct ctx *c = &call->c;
+    size_t rows = 0;
+
+    if (!count)
+        return fail(c, E_PARAMETER, "No row is specified in BatchWriteRow.");
+    for (size_t i = 0; i < count; i++) {
+        TRY(name_check_table(c, tables[i].table));
+        if (!tables[i].change_count)
+            return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.",
+                        BYTES_FMT(tables[i].table));
+        rows += tables[i].change_count;
+    }
+    if (rows > (size_t)db_limits(call->db)->batch_write_rows_max)
+        return fail(c, E_PARAMETER, "Rows count exceeds the upper limit: %d.",
+                    (int)db_limits(call->db)->batch_write_rows_max);
+    /* Each table has a row, so there are no more tables than rows. */
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++)
+            if (bytes_equal(tables[i].table, tables[j].table))
+                return fail(c, E_PARAMETER, "Duplicated table name: '%.*s'.",
+                            BYTES_FMT(tables[i].table));
+    return E_OK;
+}
+
+static int check_batch_rows(struct call *call, const struct wr_table_write *tables, size_t count)
+{
+    const struct limits *limits = db_limits(call->db);
+    size_t size = 0;
+
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < tables[i].change_count; j++) {
+            TRY(change_check_alone(&call->c, limits, &tables[i].changes[j], true));
+            size += meter_request_size(&tables[i].changes[j]);
+        }
+    if (size > (size_t)limits->batch_write_bytes_max)
+        return fail(&call->c, E_PARAMETER,
+                    "The total data size of BatchWriteRow request exceeds the limit, limit size: "
+                    "%lld, data size: %zu.",
+                    (long long)limits->batch_write_bytes_max, size);
+    return E_OK;
+}
+
+static bool same_key(const struct wr_key *a, const struct wr_key *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const struct wr_value *x = &a->columns[i].value, *y = &b->columns[i].value;
+
+        /* A key with a wrong name is no row at all; it fails by itself later. */
+        if (!bytes_equal(a->columns[i].name, b->columns[i].name) || x->type != y->type ||
+            x->type == WR_AUTO_INCREMENT)
+            return false;
+        if (x->type == WR_BIGINT ? x->integer != y->integer : !bytes_equal(x->bytes, y->bytes))
+            return false;
+    }
+    return true;
+}
+
+static bool has_increment(const struct wr_row_change *change)
+{
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        if (change->row.cells[i].op == WR_CELL_INCREMENT)
+            return true;
+    return false;
+}
+
+/* A row may stand in a batch more than once, but not with a condition (semantics, section 6). With
+ * an increment its changes fail, each by itself (mark_repeated). */
+static int check_repeated(struct call *call, const struct wr_table_write *t)
+{
+    struct ctx *c = &call->c;
+
+    for (size_t i = 0; i < t->change_count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct wr_row_change *a = &t->changes[i], *b = &t->changes[j];
+
+            if (!same_key(&a->row.key, &b->row.key))
+                continue;
+            if (!call->db->limits.repeated_rows)
+                return fail(c, E_PARAMETER, "Repeated rows are not supported in BatchModify.");
+            if (a->condition.existence != WR_IGNORE || b->condition.existence != WR_IGNORE)
+                return fail(
+                    c, E_PARAMETER,
+                    "Repeated rows do not support row exist expectation check in BatchModify.");
+            if (a->condition.column || b->condition.column)
+                return fail(c, E_PARAMETER,
+                            "Repeated rows do not support row condition check in BatchModify.");
+        }
+    return E_OK;
+}
+
+/* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
+ * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
+ * none of them is made. */
+static void mark_repeated(struct write_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        for (size_t j = 0; j < i; j++) {
+            const struct wr_row_change *a = rows[i].change, *b = rows[j].change;
+
+            if ((has_increment(a) || has_increment(b)) && same_key(&a->row.key, &b->row.key))
+                rows[i].repeated = rows[j].repeated = true;
+        }
+}
+
+static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables,
+                                            size_t count, struct wr_table_result **out)
+{
+    struct wr_batch_result *b = &call->reply.batch;
+    struct wr_table_result *results = ARENA_ARRAY(&call->c.arena, struct wr_table_result, count);
+
+    for (size_t i = 0; i < count; i++) {
+        results[i].table = arena_copy(&call->c.arena, tables[i].table);
+        results[i].rows = ARENA_ARRAY(&call->c.arena, struct wr_row_result, tables[i].change_count);
+        results[i].row_count = tables[i].change_count;
+    }
+    b->tables = results;
+    b->table_count = count;
+    *out = results;
+    return b;
+}
+
+static void release_tables(struct write_op *op)
+{
+    for (size_t i = 0; i < op->table_count; i++)
+        table_release(op->tables[i].table);
+}
+
+static int start_batch(struct call *call, const struct wr_table_write *tables, size_t count,
+                       bool atomic)
+{
+    struct ctx *c = &call->c;
+    struct wr_table_result *results;
+    struct write_op *op;
+    size_t rows = 0;
+
+    TRY(check_batch_tables(call, tables, count));
+    TRY(check_batch_rows(call, tables, count));
+    for (size_t i = 0; i < count; i++) {
+        TRY(check_repeated(call, &tables[i]));
+        rows += tables[i].change_count;
+    }
+    op = op_new(call, count, rows);
+    op->atomic = atomic;
+    for (size_t i = 0; i < count; i++) {
+        struct table *t;
+        int code = catalog_find(c, call->db->catalog, call->req->instance, tables[i].table, &t);
+
+        if (code) {
+            release_tables(op);
+            return code;
+        }
+        op->tables[op->table_count++] =
+            (struct write_table){t, op->row_count, op->row_count + tables[i].change_count};
+        op->row_count += tables[i].change_count;
+    }
+    op->row_count = op->table_count = 0;
+    batch_result(call, tables, count, &results);
+    for (size_t i = 0; i < count; i++) {
+        op->table_count++;
+        for (size_t j = 0; j < tables[i].change_count; j++)
+            op_add_row(op, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
+        mark_repeated(&op->rows[op->row_count - tables[i].change_count], tables[i].change_count);
+    }
+    write_start(op);
+    return E_OK;
+}
+
+/* ---- BulkImport ---- */
+
+static bool defined_type(const struct table *t, bytes name, enum wr_type *type)
+{
+    for (size_t i = 0; i < t->schema.d.defined_count; i++)
+        if (bytes_equal(t->schema.d.defined[i].name, name)) {
+            *type = t->schema.d.defined[i].type;
+            return true;
+        }
+    return false;
+}
+
+/* A cell of a defined column has that column's type; the row fails by itself otherwise. */
+static int check_defined_types(struct ctx *c, const struct table *t,
+                               const struct wr_row_change *change)
+{
+    for (size_t i = 0; i < change->row.cell_count; i++) {
+        const struct wr_cell *cell = &change->row.cells[i];
+        enum wr_type type;
+
+        if (cell->op == WR_CELL_PUT && defined_type(t, cell->name, &type) &&
+            type != cell->value.type)
+            return fail(c, E_PARAMETER, "Invalid column type for column %.*s expect %s actual %s",
+                        BYTES_FMT(cell->name), value_type_name(type),
+                        value_type_name(cell->value.type));
+    }
+    return E_OK;
+}
+
+/* BulkImport: no conditions; a missing table fails every row instead of the request; cost is
+ * counted in bytes. */
+static int start_bulk(struct call *call)
+{
+    const struct wr_table_write *t = &call->req->bulk_import.table;
+    struct ctx *c = &call->c;
+    struct wr_table_result *results;
+    struct write_op *op;
+    struct table *table;
+
+    TRY(check_batch_tables(call, t, 1));
+    TRY(check_batch_rows(call, t, 1));
+    batch_result(call, t, 1, &results);
+    if (catalog_find(c, call->db->catalog, call->req->instance, t->table, &table)) {
+        for (size_t i = 0; i < t->change_count; i++) {
+            struct wr_row_result *r = (struct wr_row_result *)&results->rows[i];
+
+            r->code = c->code;
+            r->message = c->text;
+        }
+        ctx_clear(c);
+        call_finish(call);
+        return E_OK;
+    }
+    op = op_new(call, 1, t->change_count);
+    op->tables[op->table_count++] = (struct write_table){table, 0, t->change_count};
+    for (size_t i = 0; i < t->change_count; i++) {
+        op_add_row(op, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
+        if (check_defined_types(c, table, &t->changes[i])) {
+            op->rows[i].begun = true;
+            write_row_fail(c, &op->rows[i]);
+        }
+    }
+    write_start(op);
+    return E_OK;
+}
+
+void write_exec(struct call *call)
+{
+    const struct wr_request *req = call->req;
+    int code;
+
+    switch (req->op) {
+    case WR_OP_BATCH_WRITE_ROW:
+        code = start_batch(call, req->batch_write_row.tables, req->batch_write_row.table_count,
+                           req->batch_write_row.atomic);
+        break;
+    case WR_OP_BULK_IMPORT:
+        code = start_bulk(call);
+        break;
+    default:
+        code = start_single(call);
+        break;
+    }
+    if (code)
+        call_finish(call);
+}

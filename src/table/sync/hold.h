@@ -1,0 +1,23 @@
+/* hold.h: a latch for a thread that may sleep: the sweeper's and the like, never one that serves
+ * requests. */
+#ifndef TABLE_SYNC_HOLD_H
+#define TABLE_SYNC_HOLD_H
+
+#include "table/sync/latch.h"
+
+#include <pthread.h>
+
+struct held {
+    struct latch latch;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool ours;
+};
+
+/* Waits until the latch is held; `key` and *h stay until let_go(). */
+void hold(struct latch_table *t, struct held *h, bytes key);
+
+/* Passes it on and runs who waited for it. */
+void let_go(struct latch_table *t, struct held *h);
+
+#endif

@@ -1,0 +1,60 @@
+/* memory.h: one budget for what the engine keeps and what requests hold.
+ *
+ * Of wr_options.memory_bytes a quarter is for write buffers. The engine's cache has five eighths as
+ * long as requests need no more than the last eighth; as they hold more it gives way, down to a
+ * quarter. When they hold a half of all, no new request begins, and batches go no further; only
+ * requests for single rows may, until it is five eighths, so that who needs little is served while
+ * others take much. What has begun may still take what a request may (request_memory_max). */
+#ifndef TABLE_SYNC_MEMORY_H
+#define TABLE_SYNC_MEMORY_H
+
+#include "engine/engine.h"
+#include "widerow.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What requests hold: the meter of their arenas. A reply may be freed when the database is closed
+ * already, so the database and each reply have a reference. */
+struct held_memory {
+    atomic_size_t bytes;
+    atomic_uint refs;
+};
+
+static inline struct held_memory *held_memory_ref(struct held_memory *h)
+{
+    atomic_fetch_add_explicit(&h->refs, 1, memory_order_relaxed);
+    return h;
+}
+
+void held_memory_unref(struct held_memory *h);
+
+struct memory {
+    uint64_t total;
+    struct held_memory *requests;
+    uint64_t (*front)(void *arg);
+    void *front_arg;
+    pthread_mutex_t lock;    /* of the engine's share */
+    _Atomic uint64_t spared; /* what the engine was asked to do without */
+};
+
+void memory_init(struct memory *m, const struct wr_options *o);
+
+void memory_release(struct memory *m);
+
+/* For engine_conf.memory_bytes. */
+uint64_t memory_of_engine(const struct memory *m);
+
+/* What requests may hold before no new one begins. */
+uint64_t memory_of_requests(const struct memory *m);
+
+/* Whether they hold so much; has the engine give way first. Any thread; does not wait. */
+bool memory_full(struct memory *m, struct engine *e);
+
+/* Whether they hold so much that not even a small one may begin. */
+bool memory_spent(struct memory *m);
+
+/* Lets the engine have again what requests do not need any more. Not from a loop thread. */
+void memory_give_back(struct memory *m, struct engine *e);
+
+#endif

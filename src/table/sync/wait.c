@@ -1,0 +1,99 @@
+#include "table/sync/wait.h"
+
+/* Sleeps if need be. */
+static int answer(struct waiter *w, int code)
+{
+    if (code == E_LATER)
+        return waiter_wait(w);
+    waiter_release(w);
+    return code;
+}
+
+static void get_done(struct get *g)
+{
+    waiter_wake(&PORT_CONTAINER(g, struct wait_get, get)->w, g->code);
+}
+
+struct get *wait_get_begin(struct wait_get *wg, const struct get *g)
+{
+    wg->get = *g;
+    wg->get.done = get_done;
+    waiter_init(&wg->w);
+    return &wg->get;
+}
+
+int wait_get_end(struct wait_get *wg, struct get *g, int code)
+{
+    code = answer(&wg->w, code);
+    *g = wg->get;
+    return code;
+}
+
+int wait_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct wait_get wg;
+
+    return wait_get_end(&wg, g, engine_get(c, e, wait_get_begin(&wg, g)));
+}
+
+static void scan_done(struct scan *s)
+{
+    waiter_wake(&PORT_CONTAINER(s, struct wait_scan, scan)->w, s->code);
+}
+
+struct scan *wait_scan_begin(struct wait_scan *ws, const struct scan *s)
+{
+    ws->scan = *s;
+    ws->scan.done = scan_done;
+    waiter_init(&ws->w);
+    return &ws->scan;
+}
+
+int wait_scan_end(struct wait_scan *ws, struct scan *s, int code)
+{
+    code = answer(&ws->w, code);
+    *s = ws->scan;
+    return code;
+}
+
+int wait_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct wait_scan ws;
+
+    return wait_scan_end(&ws, s, engine_scan(c, e, wait_scan_begin(&ws, s)));
+}
+
+struct wait_load {
+    struct load load;
+    struct waiter w;
+};
+
+static void load_done(struct load *l)
+{
+    waiter_wake(&PORT_CONTAINER(l, struct wait_load, load)->w, E_OK);
+}
+
+int wait_load(struct load *l)
+{
+    struct wait_load wl = {.load = *l};
+    int code;
+
+    wl.load.done = load_done;
+    do {
+        waiter_init(&wl.w);
+        code = load_run(&wl.load);
+        if (code == E_LATER)
+            waiter_wait(&wl.w);
+    } while (code == E_LATER);
+    *l = wl.load;
+    return code;
+}
+
+int wait_apply(struct ctx *c, struct engine *e, const struct batch *b)
+{
+    struct waiter w;
+
+    waiter_init(&w);
+    engine_apply(c, e, b, waiter_done, &w);
+    return waiter_wait(&w);
+}
