@@ -3,20 +3,34 @@
 #   make run     installs what building needs, builds, starts the server on ./data
 #   make test    installs what tests need, builds, runs everything (test/run.sh)
 #   make deps    only installs the Debian packages for building
-#   make check   unit tests alone, under a minute
+#   make check   for the working day: house rules, unit tests and one engine's spec; under two minutes, only what changed is built
+#   make install prefix=/usr/local DESTDIR=    server, command line, library, header, pkg-config file (with RELEASE=1)
 #   make tidy    house rules: include direction, headers alone, banned calls
 #   make bench   side by side with peers (make bench-quick: under 5 minutes);  make nightly: the long tests; make soak: two hours
 #
 # RELEASE=1 leaves the fault points of tests out and builds in build-release/.
 # SAN=address,undefined (or thread) builds apart, in build-<names>/, with sanitizers and without jemalloc.
+# CC, CFLAGS, CPPFLAGS and LDFLAGS are the caller's: they stand behind what is always needed, and other ones build anew.
 
 SAN ?=
 comma := ,
 BUILD := build$(if $(RELEASE),-release)$(if $(SAN),-$(subst $(comma),-,$(SAN)))
+ifeq ($(origin BUILD),command line)
+RELEASE := $(if $(findstring -release,$(BUILD)),1)
+endif
 CC := gcc
+VERSION := $(file <VERSION)
+# The number rises when a program that was linked before would no longer run (doc/decisions/0026-build-and-library.md).
+SONAME := libwiderow.so.0
+
+prefix = /usr/local
+bindir = $(prefix)/bin
+libdir = $(prefix)/lib
+includedir = $(prefix)/include
+pkgconfigdir = $(libdir)/pkgconfig
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
-	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev libjansson-dev \
+	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
 	libcurl4-openssl-dev libjemalloc-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
@@ -29,16 +43,24 @@ DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl ma
 Q := $(if $(V),,@)
 SAY := @$(if $(V),:,printf '  %s %s\n')
 
+CFLAGS ?= $(if $(SAN),-O1,-O2) -g
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes $(if $(CI),-Werror)
-CPPFLAGS := -Iinclude -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -MMD -MP
-CFLAGS := -std=c11 -O2 -g -fno-omit-frame-pointer -fPIC -fvisibility=hidden $(WARN)
-LDFLAGS := -pthread
-ifneq ($(SAN),)
-CFLAGS += -fsanitize=$(SAN) -fno-sanitize-recover=all -O1 -DWR_FAULTS
-LDFLAGS += -fsanitize=$(SAN)
-endif
-ifeq ($(RELEASE),)
-CFLAGS += -DWR_FAULTS
+HARDEN := -fstack-protector-strong
+HARDEN_LINK := -Wl,-z,relro,-z,now,-z,noexecstack
+FORTIFY := $(if $(findstring _FORTIFY_SOURCE,$(CPPFLAGS) $(CFLAGS)),,-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2)
+# What is always needed, then the caller's own. Paths of this machine stay out of what a release holds.
+ALL_CPPFLAGS = -Iinclude -Isrc -I$(BUILD)/gen -D_GNU_SOURCE -DWR_VERSION=$(VERSION) $(if $(RELEASE),,-DWR_FAULTS) \
+	$(if $(RELEASE),$(FORTIFY)) $(CPPFLAGS)
+ALL_CFLAGS = -std=c11 -fno-omit-frame-pointer -fPIC -fvisibility=hidden $(WARN) \
+	$(if $(SAN),-fsanitize=$(SAN) -fno-sanitize-recover=all,$(HARDEN)) $(if $(RELEASE),-ffile-prefix-map=$(CURDIR)=.) $(CFLAGS)
+ALL_LDFLAGS = -pthread $(if $(SAN),-fsanitize=$(SAN),$(HARDEN_LINK)) $(LDFLAGS)
+
+# Objects that were made with other flags are made again.
+FLAGS_NOW := $(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS)
+FLAGS := $(BUILD)/gen/flags
+ifneq ($(file <$(FLAGS)),$(FLAGS_NOW))
+$(shell mkdir -p $(dir $(FLAGS)))
+$(file >$(FLAGS),$(FLAGS_NOW))
 endif
 
 # The engine on a Ceph pool is built where its client library is, and linked into the server and tests only.
@@ -70,11 +92,11 @@ all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
 
 $(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O)
 	$(SAY) LD $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS) $(ALLOC)
 
 $(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
-	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
 
 # The static library is one object whose hidden names are made local, so that a program which embeds it can use
 # any name but wr_*.
@@ -82,24 +104,25 @@ $(BUILD)/libwiderow.a: $(LIB_O)
 	@rm -f $@
 	$(Q)$(CC) -r -nostdlib -o $(BUILD)/libwiderow.o $^
 	$(Q)objcopy --localize-hidden $(BUILD)/libwiderow.o
-	$(Q)ar rcs $@ $(BUILD)/libwiderow.o
+	$(Q)ar rcsD $@ $(BUILD)/libwiderow.o
 
-$(BUILD)/libwiderow.so: $(LIB_O)
+$(BUILD)/libwiderow.so: $(LIB_O) src/libwiderow.map
 	$(SAY) LD $@
-	$(Q)$(CC) -shared $(LDFLAGS) -o $@ $^ $(LIBS_LIB)
+	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=src/libwiderow.map $(if $(SAN),,-Wl,-z,defs) $(ALL_LDFLAGS) \
+		-o $@ $(filter %.o,$^) $(LIBS_LIB)
 
-$(BUILD)/obj/%.o: src/%.c | $(GEN_C)
+$(BUILD)/obj/%.o: src/%.c $(FLAGS) | $(GEN_C)
 	@mkdir -p $(@D)
 	$(SAY) CC $<
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
 
 $(BUILD)/gen/%.pb-c.c: src/wire/proto/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
 
-$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c
+$(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c $(FLAGS)
 	$(SAY) CC $<
-	$(Q)$(CC) $(CPPFLAGS) $(filter-out -W%,$(CFLAGS)) -c -o $@ $<
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
 
 # Unit tests: test/unit/ mirrors src/, one program a file.
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/rados_omap_test.c),$(sort $(shell find test/unit -name '*_test.c'))))
@@ -107,7 +130,7 @@ UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/r
 $(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
 	$(SAY) LD $@
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
 
 unit: $(UNIT)
 
@@ -119,12 +142,12 @@ define TEST_PROGRAM
 $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildcard test/$(1)/*.h) $(TEST_O)
 	@mkdir -p $$(@D)
 	$$(SAY) LD $$@
-	$$(Q)$$(CC) $$(CPPFLAGS) $$(CFLAGS) $$(LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $$(LIBS_CLI) $$(LIBS_LIB) $$(LIBS_RADOS)
+	$$(Q)$$(CC) -MMD -MP $$(ALL_CPPFLAGS) $$(ALL_CFLAGS) $$(ALL_LDFLAGS) -o $$@ $$(filter %.c %.o,$$^) $$(LIBS_CLI) $$(LIBS_LIB) $$(LIBS_RADOS)
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
 # They start and ask servers as the crash tests do.
-$(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: CPPFLAGS += -Itest/crash
+$(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: ALL_CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
 $(BUILD)/test/soak: test/crash/server.c test/crash/door.c
 $(BUILD)/test/versions: test/crash/door.c
@@ -157,8 +180,9 @@ test: deps-test
 	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) SAN=$(SAN) test/run.sh
 
-check: unit
-	@BUILD=$(BUILD) test/run.sh unit
+check:
+	@$(MAKE) --no-print-directory -j2 all unit $(BUILD)/test/spec
+	@BUILD=$(BUILD) SAN=$(SAN) test/run.sh tidy unit spec-mem-library
 
 nightly: deps-test
 	@$(MAKE) --no-print-directory -j2 all tests
@@ -179,7 +203,7 @@ $(BUILD)/bench/mariadb: bench/peers/mariadb.c
 $(BENCH):
 	@mkdir -p $(@D)
 	$(SAY) LD $@
-	$(Q)$(CC) $(CPPFLAGS) $(CFLAGS) $(LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o,$^) \
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o,$^) \
 		$(if $(filter %/mariadb,$@),-lmariadb,$(LIBS_LIB) -lssl -ljemalloc)
 
 # A peer that is missing costs its own lines of the table only, so what cannot be had does not stop the run.
@@ -191,6 +215,23 @@ bench bench-quick: deps
 
 bench-programs: $(BENCH)
 
+# Builds as whoever calls it; only copying needs rights.
+install: all
+	install -d $(addprefix $(DESTDIR),$(bindir) $(libdir) $(includedir) $(pkgconfigdir))
+	install -m 755 $(BIN) $(DESTDIR)$(bindir)
+	install -m 644 include/widerow.h $(DESTDIR)$(includedir)
+	install -m 644 $(BUILD)/libwiderow.a $(DESTDIR)$(libdir)
+	install -m 755 $(BUILD)/libwiderow.so $(DESTDIR)$(libdir)/libwiderow.so.$(VERSION)
+	ln -sf libwiderow.so.$(VERSION) $(DESTDIR)$(libdir)/$(SONAME)
+	ln -sf $(SONAME) $(DESTDIR)$(libdir)/libwiderow.so
+	sed 's|@prefix@|$(prefix)|; s|@libdir@|$(libdir)|; s|@includedir@|$(includedir)|; s|@version@|$(VERSION)|; s|@libs@|$(LIBS_LIB)|' \
+		src/widerow.pc.in >$(DESTDIR)$(pkgconfigdir)/widerow.pc
+
+# For editors and clang-tidy: how each file is compiled.
+compile_commands.json: $(GEN_C)
+	$(SAY) GEN $@
+	@tools/compile_commands.sh '$(CC) $(ALL_CPPFLAGS) -Itest/crash $(ALL_CFLAGS)' >$@
+
 tidy:
 	@tools/tidy.sh
 
@@ -199,5 +240,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit tests bench bench-quick bench-programs deps deps-test run test check nightly soak tidy clean
+.PHONY: all unit tests bench bench-quick bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
 .SECONDARY:

@@ -17,7 +17,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#define VERSION "0.1.0"
+/* The file VERSION, which the build gives as bare words. */
+#define TEXT(words) #words
+#define VERSION_TEXT(words) TEXT(words)
 #define WORKERS_MAX 16
 
 /* widerow.h lists the codes for callers, err.def says what they mean: they must be the same
@@ -58,7 +60,7 @@ SAME(MEMORY);
 
 const char *wr_version(void)
 {
-    return VERSION;
+    return VERSION_TEXT(WR_VERSION);
 }
 
 const char *wr_error_name(int code)

@@ -6,7 +6,7 @@ BUILD ?= build
 OUT := $(BUILD)/fuzz
 CC := clang
 SANITIZE := -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all
-CPPFLAGS := -Iinclude -Isrc -I$(OUT)/gen -D_GNU_SOURCE -DWR_FAULTS -MMD -MP
+CPPFLAGS := -Iinclude -Isrc -I$(OUT)/gen -D_GNU_SOURCE -DWR_VERSION=$(file <VERSION) -DWR_FAULTS -MMD -MP
 CFLAGS := -std=c11 -O1 -g -fno-omit-frame-pointer -Wall -Wextra -Wshadow $(SANITIZE)
 LIBS := -lprotobuf-c -lcrypto -lz -lxxhash -lpcre2-8 -lm -pthread
 
