@@ -2,24 +2,30 @@
  *
  * Everything a front door can ask of the database is one `struct wr_request` and one `struct
  * wr_reply`. The server's HTTP door, the command line and an embedding program all use this header
- * and nothing below it.
+ * and nothing below it. It is C11 and C++17; examples/embed shows a program in each.
  *
  * Five nouns:
  *   wr_db       an open database. Any thread may use it at any time.
  *   wr_request  what is asked: an operation, the instance it is for, and one struct of arguments.
  *   wr_reply    what came of it: a code, a text, and one struct of results. Owns all memory it
- * points to. wr_row      a key and its cells. wr_value    one typed value.
+ *               points to.
+ *   wr_row      a key and its cells.
+ *   wr_value    one typed value.
  *
  * Ownership. A `struct wr_bytes` is a view: it never owns. A request and all it points to must stay
  * unchanged until its reply arrives. A reply and all it points to lives until wr_reply_free().
  *
  * Durability. A reply with code WR_OK to a write is given only after the write is on stable
- * storage, unless the database was opened with `sync = false`. Reads see only what has reached
- * stable storage.
+ * storage, unless the database was opened with `no_sync`. Reads see only what has reached stable
+ * storage.
  *
  * Errors. Zero is success. The list of codes is `enum wr_error`; wr_error_applied() says of each
  * whether the request may have changed anything, which is what decides whether a client may simply
  * send it again.
+ *
+ * Versions. Structs may grow; so begin each as zeros, for zero in a member that comes later will
+ * mean "not given". wr_options.version tells the library which form of the structs the program was
+ * compiled with, for all that it does with the database that is opened so.
  *
  * Rules about values, limits and texts come from the data-model reference ("semantics, section N"
  * below).
@@ -51,9 +57,7 @@ struct wr_bytes {
 };
 #endif
 
-/* ---- values
- * ------------------------------------------------------------------------------------------------
- */
+/* ---- values ---- */
 
 /* The scalar types. The Tablestore door uses BIGINT (its INTEGER), DOUBLE, BOOLEAN, VARCHAR (its
  * STRING) and VARBINARY (its BINARY); the SQL door uses all. The numbers are stored on disk: never
@@ -99,8 +103,8 @@ struct wr_value {
 
 #define WR_KEY_COLUMNS_MAX 5 /* key columns the database carries; a door may allow fewer */
 
-/* One key column with its name, as clients send it; names and order are checked against the table.
- */
+/* One key column with its name, as clients send it; names and order are checked against the
+ * table. */
 struct wr_key_column {
     struct wr_bytes name;
     struct wr_value value;
@@ -144,8 +148,7 @@ struct wr_row {
     size_t cell_count;
 };
 
-/* ---- filters and conditions (semantics, section 6 "Filters", "Condition")
- * ----------------------------------- */
+/* ---- filters and conditions (semantics, section 6 "Filters", "Condition") ---- */
 
 enum wr_comparator {
     WR_EQUAL = 1,
@@ -170,29 +173,34 @@ enum wr_combinator {
     WR_OR = 3,
 };
 
+struct wr_column_filter {
+    enum wr_comparator comparator;
+    struct wr_bytes column;
+    struct wr_value value;
+    bool filter_if_missing;
+    bool latest_version_only;
+    struct wr_bytes regex;  /* its first group is compared; ptr NULL: the value itself */
+    enum wr_type cast_type; /* of the group: WR_BIGINT, WR_DOUBLE or WR_VARCHAR */
+};
+
+struct wr_composite_filter {
+    enum wr_combinator combinator;
+    const struct wr_filter *subs;
+    size_t sub_count;
+};
+
+struct wr_page_filter {
+    int32_t offset;
+    int32_t limit;
+};
+
 /* A filter tree. The same tree serves as a column condition (where a page filter is refused). */
 struct wr_filter {
     enum wr_filter_type type;
     union {
-        struct wr_column_filter {
-            enum wr_comparator comparator;
-            struct wr_bytes column;
-            struct wr_value value;
-            bool filter_if_missing;
-            bool latest_version_only;
-            struct wr_bytes
-                regex; /* ptr NULL: compare the value itself. Else its first group is compared */
-            enum wr_type cast_type; /* of the group: WR_BIGINT, WR_DOUBLE or WR_VARCHAR */
-        } column;
-        struct wr_composite_filter {
-            enum wr_combinator combinator;
-            const struct wr_filter *subs;
-            size_t sub_count;
-        } composite;
-        struct wr_page_filter {
-            int32_t offset;
-            int32_t limit;
-        } page;
+        struct wr_column_filter column;
+        struct wr_composite_filter composite;
+        struct wr_page_filter page;
     };
 };
 
@@ -207,8 +215,7 @@ struct wr_condition {
     const struct wr_filter *column; /* NULL: none */
 };
 
-/* ---- tables (semantics, section 4)
- * -------------------------------------------------------------------------- */
+/* ---- tables (semantics, section 4) ---- */
 
 struct wr_key_schema {
     struct wr_bytes name;
@@ -388,8 +395,7 @@ struct wr_table_list {
     size_t count;
 };
 
-/* ---- rows (semantics, sections 5 and 6)
- * --------------------------------------------------------------------- */
+/* ---- rows (semantics, sections 5 and 6) ---- */
 
 enum wr_change_type {
     WR_PUT = 1,
@@ -508,8 +514,7 @@ struct wr_split_points {
     int32_t limit;
 };
 
-/* ---- row replies
- * -------------------------------------------------------------------------------------------- */
+/* ---- row replies ---- */
 
 /* What a request cost (semantics, section 7). */
 struct wr_capacity {
@@ -698,8 +703,7 @@ struct wr_partition_list {
     uint32_t servers, silent;  /* as of a heat map: counts and rates are sums over servers */
 };
 
-/* ---- requests and replies
- * ----------------------------------------------------------------------------------- */
+/* ---- requests and replies ---- */
 
 /* One row an operation: X(CONSTANT, member of the request's union, its type, member of the reply's
  * union, its type). The wire names stand in src/op.def. */
@@ -819,8 +823,7 @@ WR_API const char *wr_error_name(int code);
 WR_API int wr_error_status(int code);
 WR_API int wr_error_applied(int code);
 
-/* ---- the database
- * ------------------------------------------------------------------------------------------- */
+/* ---- the database ---- */
 
 struct wr_db;
 
@@ -831,11 +834,15 @@ struct wr_setting {
     const char *value;
 };
 
-/* Where log lines go. `level` is 'E', 'W', 'I' or 'D'. Called from any thread; must not call back.
- */
+/* Where log lines go. `level` is 'E', 'W', 'I' or 'D'. Called from any thread; must not call
+ * back. */
 typedef void wr_log_fn(void *arg, char level, const char *line);
 
+/* The form of this header's structs. It rises with each form that an older library cannot read. */
+#define WR_API_VERSION 1
+
 struct wr_options {
+    uint32_t version;   /* always WR_API_VERSION */
     const char *engine; /* "rocks" (default), "mem", or another that this program was linked with */
     /* What that engine alone understands; empty values count as not given. */
     const struct wr_setting *engine_settings;
@@ -862,7 +869,7 @@ struct wr_options {
 
 /* Opens a database. On failure *out is NULL and `message` (if not NULL) holds one line that says
  * what is wrong and how to mend it. Errors: WR_E_LOCKED, WR_E_FORMAT, WR_E_DATA_LOSS, WR_E_CORRUPT,
- * WR_E_UNAVAILABLE, WR_E_PARAMETER (a setting). */
+ * WR_E_UNAVAILABLE, WR_E_PARAMETER (a setting, or a version that the library does not know). */
 WR_API int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
                    size_t message_size);
 
@@ -1079,7 +1086,7 @@ WR_API int wr_backup(struct wr_db *db, const char *dir, char *message, size_t me
  * backup), WR_E_DATA_LOSS (not complete), WR_E_LOCKED. */
 WR_API int wr_restore(const char *backup, const char *dir, char *message, size_t message_size);
 
-/* "0.1.0" */
+/* Of the library, as in "0.1.0" (the file VERSION). */
 WR_API const char *wr_version(void);
 
 #ifdef __cplusplus

@@ -137,7 +137,8 @@ static int db_open(struct server *s)
                                                  {"ceph_user", c->ceph_user},
                                                  {"pool", c->pool},
                                                  {"namespace", c->namespace}};
-    struct wr_options options = {.engine = c->engine,
+    struct wr_options options = {.version = WR_API_VERSION,
+                                 .engine = c->engine,
                                  .engine_settings = engine_settings,
                                  .engine_setting_count = 4,
                                  .dir = c->data,

@@ -244,14 +244,30 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     return E_OK;
 }
 
+/* Nothing but the version may be read before this. When forms differ, it is here that an older one
+ * is told from today's. */
+static int check_form(const struct wr_options *options, char *message, size_t message_size)
+{
+    if (options->version == WR_API_VERSION)
+        return WR_OK;
+    if (message && message_size)
+        snprintf(message, message_size,
+                 "wr_options.version is %u, but this library reads version %u: set it to "
+                 "WR_API_VERSION, and compile the program with the library's own widerow.h.",
+                 (unsigned)options->version, WR_API_VERSION);
+    return WR_E_PARAMETER;
+}
+
 int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
             size_t message_size)
 {
-    struct wr_db *db = mem_zalloc(sizeof(*db));
+    struct wr_db *db;
     struct ctx c;
     int code;
 
     *out = NULL;
+    TRY(check_form(options, message, message_size));
+    db = mem_zalloc(sizeof(*db));
     memory_init(&db->memory, options);
     texts_init(&db->texts);
     clock_real_init(&db->clock);

@@ -107,7 +107,7 @@ static void db_open(void)
         {"range_bytes_max", "1024"},    {"request_memory_max", "16777216"},
         {"cell_bytes_max", "2048"},     {"row_change_bytes_max", "8192"},
         {"row_change_cells_max", "32"}, {"batch_write_bytes_max", "16384"}};
-    struct wr_options options = {.engine = "mem",
+    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem",
                                  .settings = settings,
                                  .setting_count = PORT_COUNT(settings),
                                  .log = on_log};

@@ -25,7 +25,7 @@ static void say_errors(void *arg, char level, const char *line)
 
 static bool open_library(struct server *s)
 {
-    struct wr_options o = {.engine = s->spec.engine,
+    struct wr_options o = {.version = WR_API_VERSION, .engine = s->spec.engine,
                            .dir = s->spec.dir,
                            .no_sync = s->spec.no_sync,
                            .settings = settings,

@@ -74,7 +74,7 @@ static size_t engine_settings(const struct run *r, struct wr_setting *out)
 static bool open_db(struct run *r)
 {
     struct wr_setting list[16], own[3];
-    struct wr_options o = {.engine = r->conf.engine,
+    struct wr_options o = {.version = WR_API_VERSION, .engine = r->conf.engine,
                            .dir = r->dir[0] ? r->dir : NULL,
                            .engine_settings = own,
                            .engine_setting_count = engine_settings(r, own),

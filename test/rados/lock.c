@@ -62,7 +62,8 @@ static struct wr_db *open_db(void)
     struct wr_setting engine[] = {{"ceph_conf", getenv("WIDEROW_CEPH_CONF")},
                                   {"pool", getenv("WIDEROW_POOL")},
                                   {"namespace", getenv("WIDEROW_NAMESPACE")}};
-    struct wr_options o = {.engine = "rados", .engine_settings = engine, .engine_setting_count = 3};
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "rados", .engine_settings = engine,
+                           .engine_setting_count = 3};
     char message[400] = "";
     struct wr_db *db;
 

@@ -38,7 +38,7 @@ static void log_nothing(void *arg, char level, const char *line)
 struct door *door_library_open(const struct door_conf *conf, char *message, size_t size)
 {
     static const struct door_ops ops = {library_exec, library_close};
-    struct wr_options o = {.engine = conf->engine,
+    struct wr_options o = {.version = WR_API_VERSION, .engine = conf->engine,
                            .dir = conf->dir,
                            .settings = conf->settings,
                            .setting_count = conf->setting_count,

@@ -36,7 +36,8 @@ static struct {
 static int setup(void **state)
 {
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"body_bytes_max", "20000"}};
-    struct wr_options options = {.engine = "mem", .settings = settings, .setting_count = 2};
+    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem", .settings = settings,
+                                 .setting_count = 2};
     struct credential_conf conf = {
         .instance = "Main", .id = "key-1", .secret = "secret-1", .log = &t.log};
     struct http_conf http = {.address = "127.0.0.1:0",

@@ -110,7 +110,7 @@ static void on_log(void *arg, char level, const char *line)
 static int set_up(void **state)
 {
     struct bed *b = mem_zalloc(sizeof(*b));
-    struct wr_options o = {.engine = "mem"};
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "mem"};
 
     strcpy(b->dir, "/tmp/shared_keys_test.XXXXXX");
     if (!mkdtemp(b->dir))

@@ -31,7 +31,10 @@ static void bed_open(struct bed *b)
     struct wr_setting settings[] = {
         {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
     struct wr_options o = {
-        .dir = b->dir, .settings = settings, .setting_count = PORT_COUNT(settings)};
+        .version = WR_API_VERSION,
+        .dir = b->dir,
+        .settings = settings,
+        .setting_count = PORT_COUNT(settings)};
     char message[256] = "";
 
     wr_open(&o, &b->db, message, sizeof(message));
@@ -420,7 +423,8 @@ static uint64_t on_front(void *arg)
 
 static void bed_reopen_small(struct bed *b)
 {
-    struct wr_options o = {.dir = b->dir, .memory_bytes = ROOM_BYTES, .front_memory = on_front};
+    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir, .memory_bytes = ROOM_BYTES,
+                           .front_memory = on_front};
     char message[256] = "";
 
     wr_close(b->db);
@@ -491,6 +495,22 @@ static void a_batch_stops_where_memory_ends(void **state)
     others_bytes = 0;
 }
 
+/* A program that was compiled with another header is told so, and nothing of its folder is touched. */
+static void opens_only_for_a_form_that_it_knows(void **state)
+{
+    struct bed *b = *state;
+    struct wr_options o = {.engine = "mem"};
+    struct wr_db *db = b->db;
+    char message[256] = "";
+
+    assert_int_equal(wr_open(&o, &db, message, sizeof(message)), WR_E_PARAMETER);
+    assert_null(db);
+    assert_non_null(strstr(message, "wr_options.version is 0, but this library reads version 1"));
+    o.version = WR_API_VERSION + 1;
+    assert_int_equal(wr_open(&o, &db, NULL, 0), WR_E_PARAMETER);
+    assert_null(db);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
@@ -505,6 +525,7 @@ int main(void)
         TEST(closing_waits_for_requests),
         TEST(a_put_by_an_older_description_leaves_nothing),
         TEST(a_batch_stops_where_memory_ends),
+        TEST(opens_only_for_a_form_that_it_knows),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,7 +29,7 @@ static struct wr_reply *must(struct target *t, struct wr_request *request)
 
 static void open_target(struct target *t)
 {
-    struct wr_options options = {.engine = "mem"};
+    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_key_schema key[2] = {
         {.name = BYTES_LIT("k"), .type = WR_BIGINT},
         {.name = BYTES_LIT("n"), .type = WR_BIGINT, .auto_increment = true}};

@@ -22,7 +22,7 @@ static struct loader loader;
 
 static void open_database(void)
 {
-    struct wr_options options = {.engine = "mem"};
+    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_key_schema key = {.name = BYTES_LIT("k"), .type = WR_VARCHAR};
     struct wr_request request = {
         .op = WR_OP_CREATE_TABLE,

@@ -41,7 +41,7 @@ static bool is_mem(void)
 static void bed_open(struct bed *b)
 {
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.dir = b->dir,
+    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir,
                            .engine = engine_name,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};

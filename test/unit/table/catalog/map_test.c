@@ -38,7 +38,7 @@ static void bed_open(struct bed *b)
                                     {"partitions_max", "65536"},
                                     {"partition_idle_s", b->idle_s},
                                     {"map_page_partitions", b->page_partitions}};
-    struct wr_options o = {.dir = b->dir,
+    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings),
                            .settings_follow = b->settings_follow};

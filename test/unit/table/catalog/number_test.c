@@ -28,7 +28,7 @@ static struct wr_db *db_open(void)
                                   {"pool", "data"},
                                   {"namespace", namespace}};
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.engine = "rados",
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "rados",
                            .engine_settings = engine,
                            .engine_setting_count = PORT_COUNT(engine),
                            .settings = settings,

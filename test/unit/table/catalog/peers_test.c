@@ -33,7 +33,7 @@ static void test_kinds_of_news(void **state)
 
 static void test_answers(void **state)
 {
-    struct wr_options o = {.engine = "mem"};
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_db *db;
     struct ctx c;
 

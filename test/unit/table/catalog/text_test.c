@@ -46,7 +46,7 @@ static void test_stored_bytes(void **state)
 
 static void test_versions(void **state)
 {
-    struct wr_options o = {.engine = "mem"};
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_text one = text_of(0, "one"), two = text_of(1, "two"), there;
     struct wr_text large = {2, mem_zalloc(WR_TEXT_BYTES_MAX + 1), WR_TEXT_BYTES_MAX + 1};
     struct wr_db *db;
@@ -85,7 +85,7 @@ static int counted(void *arg)
 static void test_watch(void **state)
 {
     struct texts t = {0};
-    struct wr_options o = {.engine = "mem"};
+    struct wr_options o = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_db *db;
     int calls = 0;
 

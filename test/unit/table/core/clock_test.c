@@ -28,6 +28,7 @@ static void bed_open(struct bed *b, bool reset)
     struct wr_setting settings[] = {
         {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
     struct wr_options o = {
+        .version = WR_API_VERSION,
         .dir = b->dir, .clock_reset = reset, .settings = settings, .setting_count = PORT_COUNT(settings)};
     char message[256] = "";
 

@@ -27,7 +27,8 @@ static void on_spare(struct engine *e, uint64_t less)
 static void test_shares(void **state)
 {
     static const struct engine_ops ops = {.spare = on_spare};
-    struct wr_options o = {.memory_bytes = TOTAL, .front_memory = on_front};
+    struct wr_options o = {.version = WR_API_VERSION, .memory_bytes = TOTAL,
+                           .front_memory = on_front};
     struct engine e = {&ops};
     struct memory m = {0};
 
