@@ -187,6 +187,7 @@ suite linear $([ "$nightly" ] && echo 1200 || echo 150) test/linear/run.sh
 suite cell 240 test/cell/run.sh
 suite backup $([ "$nightly" ] && echo 240 || echo 90) test/backup/run.sh
 once security 60 test/security/run.sh
+once install 60 test/install/run.sh
 once bench 60 test/bench/run.sh
 suite advise $([ "$nightly" ] && echo 300 || echo 60) test/advise/run.sh
 once export 90 test/export/run.sh
