@@ -25,6 +25,11 @@ static const struct bench_mix mixes[] = {
      BENCH_UNIFORM,
      BENCH_NEEDS_RECORDS},
     {"hot", "increments of one row", {[BENCH_INCREMENT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
+    {"increment",
+     "increments of records",
+     {[BENCH_COUNT] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
     {"ycsb-a",
      "half reads, half updates",
      {[BENCH_READ] = 50, [BENCH_UPDATE] = 50},
@@ -119,6 +124,7 @@ const char *bench_kind_name(enum bench_kind kind)
         [BENCH_BATCH] = "batch",
         [BENCH_LOAD] = "load",
         [BENCH_INCREMENT] = "hot",
+        [BENCH_COUNT] = "increment",
         [BENCH_WIDE_READ] = "wide-read",
         [BENCH_WIDE_UPDATE] = "wide-update",
         [BENCH_WIDE_LOAD] = "wide-load",
@@ -415,11 +421,12 @@ static void fill_update(struct bench_load *l, const struct bench_job *job, struc
     struct wr_cell *cell = ARENA_NEW(&c->arena, struct wr_cell);
 
     *out = (struct wr_row_change){.type = WR_UPDATE, .table = l->conf.table};
-    if (job->kind == BENCH_INCREMENT) {
+    if (job->kind == BENCH_INCREMENT || job->kind == BENCH_COUNT) {
         *cell = (struct wr_cell){.name = BYTES_LIT("hits"), .op = WR_CELL_INCREMENT};
         cell->timestamp_ms = WR_TIMESTAMP_NONE;
         cell->value = (struct wr_value){.type = WR_BIGINT, .integer = 1};
-        out->row.key = key_of_text(c, BYTES_LIT("hot"));
+        out->row.key = job->kind == BENCH_COUNT ? key_of_record(l, c, job->record)
+                                                : key_of_text(c, BYTES_LIT("hot"));
     } else if (job->kind == BENCH_WIDE_UPDATE) {
         fill_cell(l, c, cell, job->record);
         out->row.key = wide_key(c);
@@ -510,6 +517,7 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
         break;
     case BENCH_UPDATE:
     case BENCH_INCREMENT:
+    case BENCH_COUNT:
     case BENCH_WIDE_UPDATE:
     case BENCH_NARROW_UPDATE:
         out->op = WR_OP_UPDATE_ROW;

@@ -33,6 +33,7 @@ enum bench_kind {
     BENCH_BATCH,     /* BatchWriteRow of BENCH_BATCH_ROWS records that are there */
     BENCH_LOAD,      /* the same, of the records one after another */
     BENCH_INCREMENT, /* UpdateRow: one more in a column of the one hot row */
+    BENCH_COUNT,     /* UpdateRow: one more in a column of a record */
     /* Of one and the same row, so that the two widths can be compared. */
     BENCH_WIDE_READ,     /* GetRow of one column of the wide row */
     BENCH_WIDE_UPDATE,   /* UpdateRow of one column of it */

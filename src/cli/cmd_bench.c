@@ -256,6 +256,7 @@ const struct command command_bench = {
             "  batch    BatchWriteRow of 200 records\n"
             "  hot      increments of one row\n"
             "  load     only load the records\n"
+            "  increment                    increments of records\n"
             "  narrow-read, narrow-update   one column of one record\n"
             "  wide-read, wide-update       one column of one row of --wide-columns\n"
             "  cell-read, cell-write        a row with one cell of --cell-bytes\n"

@@ -18,7 +18,7 @@ check() { # TEXT COMMAND...
     fi
 }
 
-workloads="read write insert range batch hot narrow-read narrow-update wide-read wide-update cell-read cell-write
+workloads="read write insert range batch hot increment narrow-read narrow-update wide-read wide-update cell-read cell-write
     ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f"
 sizes=(--records 300 --wide-columns 1200 --cell-bytes 100000 --connections 4 --quiet)
 
