@@ -58,7 +58,7 @@ uint64_t engine_partition_bytes(const char *name)
 {
     for (size_t i = 0; i < PORT_COUNT(engines); i++)
         if (engines[i] && strcmp(engines[i]->name, name) == 0)
-            return engines[i]->partition_bytes;
+            return engines[i]->partitions ? engines[i]->partitions->bytes_max : 0;
     return 0;
 }
 
@@ -95,11 +95,6 @@ bool engine_has_option(const char *name, const char *option)
     return false;
 }
 
-uint32_t engine_caps(const struct engine *e)
-{
-    return e->ops->caps;
-}
-
 /* Inside an assert only. */
 static PORT_UNUSED bool ranges_are_sane(const struct key_range *ranges, size_t n)
 {
@@ -125,14 +120,14 @@ int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *
 {
     for (size_t i = 0; i < count; i++)
         assert(ranges_are_sane(p[i].ranges, p[i].range_count));
-    return e->ops->caps & ENGINE_ONE_MAP ? E_OK : e->ops->create(c, e, p, count);
+    return engine_one_key_space(e) ? E_OK : e->ops->partitions->create(c, e, p, count);
 }
 
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     assert(p->id != PARTITION_SYSTEM);
     assert(ranges_are_sane(p->ranges, p->range_count));
-    return e->ops->drop(c, e, p);
+    return engine_one_key_space(e) ? e->ops->erase(c, e, p) : e->ops->partitions->drop(c, e, p);
 }
 
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
@@ -170,9 +165,9 @@ int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *f
                  size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     assert(from_count && to_count);
-    if (e->ops->caps & ENGINE_ONE_MAP)
+    if (engine_one_key_space(e))
         return E_OK;
-    return e->ops->recut(c, e, from, from_count, to, to_count);
+    return e->ops->partitions->repartition(c, e, from, from_count, to, to_count);
 }
 
 int engine_get(struct ctx *c, struct engine *e, struct get *g)
@@ -211,7 +206,7 @@ int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
 
 int engine_visit(struct ctx *c, struct engine *e, struct visit *v)
 {
-    assert(e->ops->caps & ENGINE_VISITS);
+    assert(engine_can_visit(e));
     assert(ranges_are_sane(&v->range, 1));
     return e->ops->visit(c, e, v);
 }
@@ -258,28 +253,28 @@ void engine_stat(struct engine *e, struct engine_stat *out)
 int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg)
 {
-    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
-    return e->ops->listen(c, e, on_news, arg);
+    assert(engine_is_shared(e));
+    return e->ops->bus->listen(c, e, on_news, arg);
 }
 
 void engine_news_done(struct engine *e, struct news *n, bytes answer)
 {
-    e->ops->news_done(e, n, answer);
+    e->ops->bus->done(e, n, answer);
 }
 
 void engine_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
                  void *arg)
 {
-    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
+    assert(engine_is_shared(e));
     assert(wait_ms > 0 && wait_ms <= ENGINE_TELL_MS);
-    e->ops->tell(e, text, wait_ms, done, arg);
+    e->ops->bus->tell(e, text, wait_ms, done, arg);
 }
 
 void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
                 void (*done)(void *arg, const struct answers *a), void *arg)
 {
-    assert(!(e->ops->caps & ENGINE_SOLE_WRITER));
-    e->ops->ask(e, text, wait_ms, done, arg);
+    assert(engine_is_shared(e));
+    e->ops->bus->ask(e, text, wait_ms, done, arg);
 }
 
 void engine_spare(struct engine *e, uint64_t less)
@@ -290,13 +285,13 @@ void engine_spare(struct engine *e, uint64_t less)
 
 int64_t engine_touch_ms(struct engine *e)
 {
-    return e->ops->touch_ms(e);
+    return e->ops->bus->touch_ms(e);
 }
 
 void engine_leave(struct engine *e)
 {
-    if (!(e->ops->caps & ENGINE_SOLE_WRITER))
-        e->ops->leave(e);
+    if (engine_is_shared(e))
+        e->ops->bus->leave(e);
 }
 
 static int no_files(struct ctx *c, const struct engine_ops *ops)
@@ -306,9 +301,9 @@ static int no_files(struct ctx *c, const struct engine_ops *ops)
 
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir)
 {
-    if (!(e->ops->caps & ENGINE_FILES))
+    if (!engine_has_files(e))
         return no_files(c, e->ops);
-    return e->ops->checkpoint(c, e, dir);
+    return e->ops->files->checkpoint(c, e, dir);
 }
 
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s)
@@ -317,9 +312,9 @@ int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s)
     s->ended = false;
     s->damage = NULL;
     s->range = (struct key_range){BYTES_NONE, BYTES_NONE};
-    if (!(e->ops->caps & ENGINE_FILES))
+    if (!engine_has_files(e))
         return no_files(c, e->ops);
-    return e->ops->scrub(c, e, s);
+    return e->ops->files->scrub(c, e, s);
 }
 
 int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,
@@ -328,7 +323,7 @@ int engine_restore(struct ctx *c, const char *name, const struct engine_conf *co
     const struct engine_ops *ops;
 
     TRY(engine_find(c, name, &ops));
-    if (!(ops->caps & ENGINE_FILES))
+    if (!ops->files)
         return no_files(c, ops);
-    return ops->restore(c, conf, from);
+    return ops->files->restore(c, conf, from);
 }

@@ -4,8 +4,12 @@
  *
  * Keys and values are any bytes, NUL included; keys sort as unsigned bytes, a prefix first, and are
  * never empty. An engine hides its own limits. A partition is the unit of atomicity: one batch
- * touches one partition and lands whole or not at all. On an engine with ENGINE_ONE_MAP a partition
- * is only a range of the one map, splitting moves no byte, and a batch may touch any keys.
+ * touches one partition and lands whole or not at all. On an engine with one key space a partition
+ * is only a range of it, splitting moves no byte, and a batch may touch any keys.
+ *
+ * Every engine has the methods of `struct engine_ops`. What only some have stands in tables of its
+ * own, and a table that is there is the capability: `partitions`, `bus`, `snapshots`, `files`. The
+ * inlines behind `struct engine_ops` ask for them by name.
  *
  * Completion. Reads (get, scan) either answer at once and return E_OK or an error, or return
  * E_LATER and call `done` exactly once, later, from a thread of the engine. Writes (apply) always
@@ -52,14 +56,6 @@ typedef uint64_t
 enum engine_view {
     VIEW_DURABLE, /* what clients may see */
     VIEW_LATEST,  /* for deciding, under the row's latch */
-};
-
-/* What the table layer must do differently. */
-enum engine_caps {
-    ENGINE_ONE_MAP = 1,     /* one map: any batch is atomic, partitions are ranges only */
-    ENGINE_SOLE_WRITER = 2, /* no other process writes: latches suffice, guards may be left out */
-    ENGINE_FILES = 4,       /* keeps a folder of files: checkpoint, scrub and restore work */
-    ENGINE_VISITS = 8,      /* visit() works, and reads at VIEW_DURABLE answer at once */
 };
 
 /* [start, end); end empty: to the end of the map. */
@@ -115,7 +111,7 @@ struct page {
 };
 
 /* Walks each range on its own, from start upwards or, backward, from end downwards, all at one
- * point in time as far as the engine can (ENGINE_ONE_MAP: exactly). */
+ * point in time as far as the engine can (with one key space: exactly). */
 struct scan {
     partition_id partition;
     enum engine_view view;
@@ -179,7 +175,7 @@ struct batch {
     size_t edit_count;
     uint64_t rests_on; /* the least of those of early gets, but 0; if what they read came to
                         * nothing, this does too (E_BUSY) */
-    /* Without ENGINE_SOLE_WRITER: it was made by what this lease covers, when that had been lost
+    /* On an engine with a bus: it was made by what this lease covers, when that had been lost
      * `lease_lost` times. If the lease is lost before the batch is sent, the batch comes to nothing
      * (E_BUSY). NULL: no matter. */
     const struct lease *lease;
@@ -295,19 +291,12 @@ struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
 };
 
-struct engine_ops {
-    const char *name;
-    uint32_t caps;
-    const char *const *options; /* names; a NULL ends them. NULL: none */
-    uint64_t partition_bytes;   /* what a partition should not grow past; 0: it does not matter */
-    const struct snapshot_ops *snapshots; /* NULL: it gives none */
-
-    int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
-    /* Waits for writes under way, makes them durable, calls their completions, frees. */
-    void (*close)(struct engine *e);
+/* What an engine has whose partitions are stored apart. Without it there is one key space: any
+ * batch is atomic, and creating or splitting a partition changes nothing that is stored. */
+struct partition_ops {
+    uint64_t bytes_max; /* what a partition should not grow past; 0: it does not matter */
     /* Makes `count` partitions. May be called again with the same ones, also after an error, when
-     * any of them may have been made: what is there stays as it is. With ENGINE_ONE_MAP there is
-     * nothing to create: NULL. */
+     * any of them may have been made: what is there stays as it is. */
     int (*create)(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count);
     /* Removes the partition and every key in its ranges, durably; may take long, may be called
      * again after a crash. Sleeps: not for a loop thread or a completion. Nobody else may write
@@ -315,38 +304,22 @@ struct engine_ops {
     int (*drop)(struct ctx *c, struct engine *e, const struct partition_spec *p);
     /* Makes the partitions `to` out of the partitions `from`, which are retired: a split (1 to n)
      * or a merge (n to 1). The ranges of both sides together are the same; no key changes. May be
-     * called again with the same arguments after a crash, by any process. With ENGINE_ONE_MAP there
-     * is nothing to do: NULL. */
-    int (*recut)(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 size_t from_count, const struct partition_spec *to, size_t to_count);
-    /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and
-     * frees their space soon. Nobody reads or writes there any more. Else like drop(). */
-    int (*erase)(struct ctx *c, struct engine *e, const struct partition_spec *p);
-    int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
-    int (*get)(struct ctx *c, struct engine *e, struct get *g);
-    int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
-    int (*visit)(struct ctx *c, struct engine *e, struct visit *v); /* only with ENGINE_VISITS */
-    void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
-                  void *arg);
-    /* Approximate stored bytes in the ranges of `p`, write buffers included; they may be parts of
-     * the partition's. */
-    int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
-    void (*stat)(struct engine *e, struct engine_stat *out);
-    /* From now on caches do with `less` bytes less than memory_bytes gives them, but keep two
-     * fifths. Never waits. NULL: there are none. */
-    void (*spare)(struct engine *e, uint64_t less);
+     * called again with the same arguments after a crash, by any process. */
+    int (*repartition)(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                       size_t from_count, const struct partition_spec *to, size_t to_count);
+};
 
-    /* The next six only without ENGINE_SOLE_WRITER. */
-
+/* What an engine has whose data other processes write too: how these hear of each other. Without it
+ * this process is the sole writer: row locks suffice, and guards may be left out. */
+struct bus_ops {
     /* From now on on_news(arg, news) is called, on a thread of the engine that it must not block,
-     * for everything that other processes tell; each news ends with news_done(), soon, whose
-     * `answer` goes to who asked (empty: none). Blocks. May
-     * be called again when the touch is lost; what was told meanwhile is not heard. on_news NULL:
-     * no more calls once this returns. */
+     * for everything that other processes tell; each news ends with done(), soon, whose `answer`
+     * goes to who asked (empty: none). Blocks. May be called again when the touch is lost; what was
+     * told meanwhile is not heard. on_news NULL: no more calls once this returns. */
     int (*listen)(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
-    void (*news_done)(struct engine *e, struct news *n, bytes answer);
-    /* Tells all that listen; done(arg, E_OK) when every one of them has called news_done() for it.
+    void (*done)(struct engine *e, struct news *n, bytes answer);
+    /* Tells all that listen; done(arg, E_OK) when every one of them has called done() for it.
      * E_BUSY: wait_ms (at most ENGINE_TELL_MS) have passed, and some have not; after ENGINE_TELL_MS
      * these are out of touch. E_UNSURE: nobody may know. */
     void (*tell)(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
@@ -361,9 +334,10 @@ struct engine_ops {
     /* This process is about to close the engine: each tell() and ask() that is under way, and each
      * that comes, is done at once (E_UNSURE, NULL). The others may hear it all the same. */
     void (*leave)(struct engine *e);
+};
 
-    /* The rest only with ENGINE_FILES. */
-
+/* What an engine has that keeps a folder of files. */
+struct file_ops {
     /* Makes `dir` (missing or empty; its parent exists) a folder that open() takes, with all data
      * as of one moment between call and return: whole batches, among them all whose done() was
      * called before. Durable on return; after a failure nothing is left, and what a crash leaves is
@@ -379,6 +353,62 @@ struct engine_ops {
     int (*restore)(struct ctx *c, const struct engine_conf *conf, const char *from);
 };
 
+struct engine_ops {
+    const char *name;
+    const char *const *options; /* names; a NULL ends them. NULL: none */
+
+    const struct partition_ops *partitions; /* NULL: one key space */
+    const struct bus_ops *bus;              /* NULL: this process is the sole writer */
+    const struct snapshot_ops *snapshots;   /* NULL: it gives none */
+    const struct file_ops *files;           /* NULL: it keeps none */
+
+    int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
+    /* Waits for writes under way, makes them durable, calls their completions, frees. */
+    void (*close)(struct engine *e);
+    int (*get)(struct ctx *c, struct engine *e, struct get *g);
+    int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
+    /* NULL: it cannot. Where it can, reads at VIEW_DURABLE answer at once. */
+    int (*visit)(struct ctx *c, struct engine *e, struct visit *v);
+    void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+                  void *arg);
+    int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
+    /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and
+     * frees their space soon. Nobody reads or writes there any more. Takes long, may be called
+     * again, and answers like drop(). */
+    int (*erase)(struct ctx *c, struct engine *e, const struct partition_spec *p);
+    /* Approximate stored bytes in the ranges of `p`, write buffers included; they may be parts of
+     * the partition's. */
+    int (*size)(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
+    void (*stat)(struct engine *e, struct engine_stat *out);
+    /* From now on caches do with `less` bytes less than memory_bytes gives them, but keep two
+     * fifths. Never waits. NULL: there are none. */
+    void (*spare)(struct engine *e, uint64_t less);
+};
+
+/* Is there one key space, in which any batch is atomic and a partition is a range only? */
+static inline bool engine_one_key_space(const struct engine *e)
+{
+    return !e->ops->partitions;
+}
+
+/* Do other processes write too? A row lock then keeps out our own alone, and guards decide. */
+static inline bool engine_is_shared(const struct engine *e)
+{
+    return e->ops->bus != NULL;
+}
+
+/* Do checkpoint, scrub and restore work? */
+static inline bool engine_has_files(const struct engine *e)
+{
+    return e->ops->files != NULL;
+}
+
+/* Does visit() work, and do reads at VIEW_DURABLE answer at once? */
+static inline bool engine_can_visit(const struct engine *e)
+{
+    return e->ops->visit != NULL;
+}
+
 /* Opens the engine of that name. Unknown, or an option that is not the engine's: E_PARAMETER with a
  * text that lists the known ones. */
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
@@ -388,9 +418,11 @@ void engine_close(struct engine *e);
 uint64_t engine_partition_bytes(const char *name);
 /* Has the engine of that name the option? */
 bool engine_has_option(const char *name, const char *option);
-uint32_t engine_caps(const struct engine *e);
+/* With one key space there is nothing to create: E_OK. */
 int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *p, size_t count);
+/* With one key space it is engine_erase(). */
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
+/* With one key space there is nothing to do: E_OK. */
 int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
                  size_t from_count, const struct partition_spec *to, size_t to_count);
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
@@ -400,6 +432,7 @@ int bulk_finish(struct ctx *c, struct bulk *b);
 void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
+/* Only where engine_can_visit(). */
 int engine_visit(struct ctx *c, struct engine *e, struct visit *v);
 /* As snapshot_ops.take; E_OK with *out NULL: the engine gives no snapshots. E_UNAVAILABLE: not
  * while storage is being reopened. */
@@ -411,6 +444,7 @@ void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
 void engine_spare(struct engine *e, uint64_t less);
+/* The next six only where engine_is_shared(); leave() is nothing elsewhere. */
 int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
                   void *arg);
 void engine_news_done(struct engine *e, struct news *n, bytes answer);
@@ -420,7 +454,7 @@ void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
                 void (*done)(void *arg, const struct answers *a), void *arg);
 int64_t engine_touch_ms(struct engine *e);
 void engine_leave(struct engine *e);
-/* E_UNSUPPORTED without ENGINE_FILES. */
+/* E_UNSUPPORTED where the engine keeps no files. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);
 int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,

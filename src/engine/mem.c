@@ -329,7 +329,7 @@ static void mem_close(struct engine *e)
     mem_free(m);
 }
 
-static int mem_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+static int mem_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     struct mem *m = PORT_CONTAINER(e, struct mem, base);
 
@@ -558,12 +558,10 @@ static void mem_stat(struct engine *e, struct engine_stat *out)
 
 const struct engine_ops engine_mem = {
     .name = "mem",
-    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER,
     .snapshots = &mem_snapshot_ops,
     .open = mem_open,
     .close = mem_close,
-    .drop = mem_drop,
-    .erase = mem_drop,
+    .erase = mem_erase,
     .bulk = mem_bulk,
     .get = mem_get,
     .scan = mem_scan,

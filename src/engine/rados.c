@@ -3,7 +3,7 @@
  * What replicates, recovers and balances is the cluster's. A partition is an object (rados.h);
  * nothing is kept in this process but batches under way (rados_write.c) and hints (rados_hints.h),
  * so a process may be killed at any moment and others see what it was told. Nothing is atomic over
- * two objects, hence neither ENGINE_ONE_MAP nor, as others write too, ENGINE_SOLE_WRITER.
+ * two objects, hence the table of partitions, and that of a bus, as others write too.
  *
  * All calls are asynchronous; completions run on the client library's thread for them. Its own
  * throttle, which would put a submitting loop thread to sleep, is off: reads are bounded by the
@@ -427,27 +427,30 @@ static void rados_engine_stat(struct engine *e, struct engine_stat *out)
 
 static const char *const options[] = {"ceph_conf", "ceph_user", "pool", "namespace", NULL};
 
+static const struct partition_ops partition_ops = {.bytes_max = PARTITION_BYTES,
+                                                   .create = rados_create_partitions,
+                                                   .drop = rados_drop,
+                                                   .repartition = rados_recut};
+
+static const struct bus_ops bus_ops = {.listen = rados_listen,
+                                       .done = rados_news_done,
+                                       .tell = rados_tell,
+                                       .ask = rados_ask,
+                                       .touch_ms = rados_touch_ms,
+                                       .leave = rados_leave};
+
 const struct engine_ops engine_rados = {
     .name = "rados",
-    .caps = 0,
     .options = options,
-    .partition_bytes = PARTITION_BYTES,
+    .partitions = &partition_ops,
+    .bus = &bus_ops,
     .open = rados_open,
     .close = rados_close,
-    .create = rados_create_partitions,
-    .drop = rados_drop,
-    .recut = rados_recut,
-    .erase = rados_erase,
-    .bulk = rados_bulk,
     .get = rados_get,
     .scan = rados_scan,
     .apply = rados_apply,
+    .bulk = rados_bulk,
+    .erase = rados_erase,
     .size = rados_size,
     .stat = rados_engine_stat,
-    .listen = rados_listen,
-    .news_done = rados_news_done,
-    .tell = rados_tell,
-    .ask = rados_ask,
-    .touch_ms = rados_touch_ms,
-    .leave = rados_leave,
 };

@@ -180,23 +180,22 @@ static void rocks_close(struct engine *e)
     rocks_free(PORT_CONTAINER(e, struct rocks, base));
 }
 
+static const struct file_ops rocks_file_ops = {
+    .checkpoint = rocks_checkpoint, .scrub = rocks_scrub, .restore = rocks_restore};
+
 const struct engine_ops engine_rocks = {
     .name = "rocks",
-    .caps = ENGINE_ONE_MAP | ENGINE_SOLE_WRITER | ENGINE_FILES | ENGINE_VISITS,
     .snapshots = &rocks_snapshot_ops,
+    .files = &rocks_file_ops,
     .open = rocks_open,
     .close = rocks_close,
-    .drop = rocks_drop,
-    .erase = rocks_erase,
-    .bulk = rocks_bulk,
     .get = rocks_get,
     .scan = rocks_scan,
     .visit = rocks_visit,
     .apply = rocks_apply,
+    .bulk = rocks_bulk,
+    .erase = rocks_erase,
     .size = rocks_size,
     .stat = rocks_stat,
     .spare = rocks_spare,
-    .checkpoint = rocks_checkpoint,
-    .scrub = rocks_scrub,
-    .restore = rocks_restore,
 };

@@ -300,7 +300,6 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *w);
 
 /* ---- rocks_drop.c */
 
-int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 /* Like drop, and the space of large values that stood in shared files comes back too. */
 int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 

@@ -94,9 +94,8 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
     return drop_many(c, r, h, range, last);
 }
 
-int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
+static int delete_keys(struct ctx *c, struct rocks *r, const struct partition_spec *p)
 {
-    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     struct entry in;
     int code = E_OK;
 
@@ -108,14 +107,14 @@ int rocks_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
     return code;
 }
 
-/* Like drop, and the space of large values that stood in shared files comes back too. */
+/* The space of large values that stood in files shared with others comes back too. */
 int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     uint64_t before, after;
 
     TRY(rocks_size(c, e, p, &before));
-    TRY(rocks_drop(c, e, p));
+    TRY(delete_keys(c, r, p));
     TRY(rocks_size(c, e, p, &after));
     if (after < ERASE_COMPACT_BYTES || after > before || rocks_space_short(r))
         return E_OK;

@@ -210,7 +210,6 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
-    db->caps = engine_caps(db->engine);
     db->latches = latch_table_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));

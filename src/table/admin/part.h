@@ -1,5 +1,5 @@
 /* part.h: how what a table stores is spread over the order of its keys, where partitions are
- * objects (no ENGINE_ONE_MAP). */
+ * objects (engine_one_key_space() is false). */
 #ifndef TABLE_ADMIN_PART_H
 #define TABLE_ADMIN_PART_H
 

@@ -1,5 +1,5 @@
-/* part_probe.h: which of many partitions hold nothing, where partitions are objects (no
- * ENGINE_ONE_MAP). */
+/* part_probe.h: which of many partitions hold nothing, where partitions are objects
+ * (engine_one_key_space() is false). */
 #ifndef TABLE_ADMIN_PART_PROBE_H
 #define TABLE_ADMIN_PART_PROBE_H
 

@@ -142,8 +142,8 @@ static bytes key_text(struct ctx *c, const struct table *t, const struct size_en
 static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const struct size_found *f)
 {
     uint64_t warn_bytes = (uint64_t)db->limits.size_warn_bytes;
-    const char *so = db->caps & ENGINE_ONE_MAP ? "it cannot be split"
-                                               : "an atomic batch reaches only a part of it";
+    const char *so = engine_one_key_space(db->engine) ? "it cannot be split"
+                                                      : "an atomic batch reaches only a part of it";
 
     for (size_t i = 0; i < f->top_count && i < WARNINGS_MAX && f->top[i].bytes > warn_bytes; i++) {
         bytes key = key_text(c, t, &f->top[i]);

@@ -234,7 +234,7 @@ static int compute(struct split_op *op)
 {
     const struct wr_split_points *p = &op->call->req->compute_split_points;
     struct ctx *c = &op->call->c;
-    bool parted = !(op->call->db->caps & ENGINE_ONE_MAP);
+    bool parted = !engine_one_key_space(op->call->db->engine);
     struct points ps = {.piece = (uint64_t)p->split_size *
                                  (uint64_t)(p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT),
                         .max = p->has_limit && p->limit > 0 && p->limit < SPLITS_MAX

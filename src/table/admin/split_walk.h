@@ -19,8 +19,8 @@ struct split_walk {
     struct buf cols; /* of the row given last */
 };
 
-/* Begins at the first row of t, which outlives the walk and whose engine has one key map
- * (ENGINE_ONE_MAP). Whatever it returns, the walk is to be closed. */
+/* Begins at the first row of t, which outlives the walk and whose engine has one key
+ * space. Whatever it returns, the walk is to be closed. */
 int split_walk_open(struct split_walk *w, struct call *call, const struct table *t);
 
 /* The next row: its encoded key columns, valid until the next call, and its bytes. *found false:

@@ -92,7 +92,7 @@ static bytes dropped_value(struct arena *a, const struct catalog *cat, const str
     buf_commit(&b, 8);
     if (s->page_count)
         buf_put_u8(&b, CATALOG_DROPPED_PAGED);
-    if (cat->db->caps & ENGINE_ONE_MAP)
+    if (engine_one_key_space(cat->db->engine))
         return buf_bytes(&b);
     for (size_t i = 0; i < listed + s->cut.made_count; i++) {
         store_u64(buf_reserve(&b, 8),
@@ -406,7 +406,7 @@ static void op_run(struct latch *l, struct run_list *woken)
         op_end(op, woken);
         return;
     }
-    if (call->req->op == WR_OP_CREATE_TABLE && !(call->db->caps & ENGINE_ONE_MAP)) {
+    if (call->req->op == WR_OP_CREATE_TABLE && !engine_one_key_space(call->db->engine)) {
         op->job.run = op_create;
         sweeper_submit(call->db->sweeper, &op->job);
     } else {

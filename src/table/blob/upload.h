@@ -12,8 +12,8 @@
  *
  * Once a sweeper has turned the record into "erasing", no chunk is stored and no cell published any
  * more: the upload has failed and is to be sent again. Whoever dies between two of these steps
- * leaves a record that the next sweep goes on with. On an engine with ENGINE_SOLE_WRITER the mark
- * of streams_use_begin() keeps the sweeper away, and nothing of this is needed. */
+ * leaves a record that the next sweep goes on with. With a sole writer the mark of
+ * streams_use_begin() keeps the sweeper away, and nothing of this is needed. */
 #ifndef TABLE_BLOB_UPLOAD_H
 #define TABLE_BLOB_UPLOAD_H
 

@@ -164,7 +164,7 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
         return code;
     }
     t->traffic = traffic_new();
-    if (!(db->caps & ENGINE_ONE_MAP))
+    if (!engine_one_key_space(db->engine))
         traffic_reroute(t->traffic, &t->partitions);
     atomic_init(&t->has_detached, t->schema.has_detached);
     t->tally = tally_open(db->tally, t->schema.place.layout.buckets);

@@ -26,8 +26,7 @@ struct journal_entry {
     uint64_t version; /* of its description; 0: the table was dropped */
 };
 
-/* Adds the entry to a batch that makes this change; nothing on an engine with ENGINE_SOLE_WRITER.
- */
+/* Adds the entry to a batch that makes this change; nothing unless engine_is_shared(). */
 void journal_add(struct wr_db *db, struct edits *e, const struct journal_entry *entry);
 
 /* The stored form of an entry, in the arena, and back. E_FORMAT: of another version. */

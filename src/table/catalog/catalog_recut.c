@@ -237,7 +237,7 @@ int catalog_refresh(struct ctx *c, const struct table *t)
 int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
                   const bytes *bounds, size_t bound_count)
 {
-    bool moves = !(db->caps & ENGINE_ONE_MAP);
+    bool moves = !engine_one_key_space(db->engine);
     struct recut r = {.c = c, .db = db, .cut = {.first = first, .count = count}};
     struct table *now;
     struct held held;

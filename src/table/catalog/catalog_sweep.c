@@ -14,7 +14,7 @@ static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
     uint64_t *ids;
     size_t n = 0;
 
-    if (!(db->caps & ENGINE_ONE_MAP))
+    if (!engine_one_key_space(db->engine))
         TRY(schema_page_ids(c, page->value, &ids, &n));
     for (size_t i = 0; i < n; i++) {
         struct partition_spec spec = {.id = ids[i]};
@@ -59,7 +59,7 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool pa
     struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
     struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
     struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
-    bool whole = !ids.len && !(paged && !(db->caps & ENGINE_ONE_MAP));
+    bool whole = !ids.len && !(paged && !engine_one_key_space(db->engine));
 
     buf_init(&from, &c->arena, 8);
     buf_init(&to, &c->arena, 8);

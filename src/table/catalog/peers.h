@@ -1,8 +1,8 @@
 /* peers.h: what the other servers over the same data know.
  *
  * Each server counts what it serves itself. Whoever is asked about a table asks the others in turn,
- * by news (engine.h), and adds their answers to what it knows. Nothing of it is stored. On an
- * engine with ENGINE_SOLE_WRITER there are no others, and all of it answers at once. */
+ * by news (engine.h), and adds their answers to what it knows. Nothing of it is stored. Where
+ * engine_is_shared() is false there are no others, and all of it answers at once. */
 #ifndef TABLE_CATALOG_PEERS_H
 #define TABLE_CATALOG_PEERS_H
 

@@ -717,7 +717,7 @@ struct router *router_start(struct wr_db *db, bool *needed)
 {
     struct router *r;
 
-    *needed = !(db->caps & ENGINE_ONE_MAP);
+    *needed = !engine_one_key_space(db->engine);
     if (!*needed)
         return NULL;
     r = mem_zalloc(sizeof(*r));

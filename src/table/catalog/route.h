@@ -1,10 +1,10 @@
 /* route.h: the way from a key to the partition that holds it now.
  *
- * Where a partition is more than a range (no ENGINE_ONE_MAP), it may be cut under a request, by
+ * Where a partition is more than a range of one key space, it may be cut under a request, by
  * this process or another one. So nobody keeps a partition's id: each call here looks it up, and
  * when the engine answers E_PARTITION it parks, has the table's description read again, and goes on
  * in the new partition. E_PARTITION comes back only when that did not help for ROUTE_WAIT_MS;
- * nothing has changed then. On an engine with ENGINE_ONE_MAP all of it is the engine's own call. */
+ * nothing has changed then. With one key space all of it is the engine's own call. */
 #ifndef TABLE_CATALOG_ROUTE_H
 #define TABLE_CATALOG_ROUTE_H
 
@@ -51,8 +51,8 @@ struct route_wait {
     struct route_wait *next;
 };
 void route_wait(struct route_wait *w);
-/* Parked for so long, at least 1 ms; only `table` and `run` of w are set. Not on an engine with
- * ENGINE_ONE_MAP. */
+/* Parked for so long, at least 1 ms; only `table` and `run` of w are set. Not with
+ * one key space. */
 void route_pause(struct route_wait *w, int64_t ms);
 
 /* These block. The keys of a batch are of one row, its guards' too: one that spans partitions is

@@ -61,7 +61,7 @@ void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg)
 
 bool wr_is_shared(const struct wr_db *db)
 {
-    return !(db->caps & ENGINE_SOLE_WRITER);
+    return engine_is_shared(db->engine);
 }
 
 bool wr_in_touch(struct wr_db *db)

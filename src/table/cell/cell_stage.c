@@ -110,7 +110,7 @@ bool cell_stage(struct wr_db *db, const struct wr_request *req, wr_done_fn *done
     struct stage *s;
     size_t at;
 
-    if (!(db->caps & ENGINE_ONE_MAP) || !may_be_large(db) || !find_large(change, &at) ||
+    if (!engine_one_key_space(db->engine) || !may_be_large(db) || !find_large(change, &at) ||
         !may_pass(db, req))
         return false;
     put = (struct wr_cell_put){.instance = req->instance,

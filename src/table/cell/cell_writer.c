@@ -250,7 +250,7 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
     /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
      * in between, batches find their way. */
     if (w->length >= CELL_BULK_BYTES_MIN && !w->table->schema.mirror.id &&
-        (w->db->caps & ENGINE_ONE_MAP))
+        engine_one_key_space(w->db->engine))
         TRY(engine_bulk(c, w->db->engine, w->table->schema.place.id, &w->bulk));
     return E_OK;
 }

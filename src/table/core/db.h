@@ -36,7 +36,6 @@ struct wr_db {
     atomic_bool settled;    /* `limits` are those that count (wr_options.settings_follow) */
     struct memory memory;
     struct engine *engine;
-    uint32_t caps; /* the engine's */
     struct latch_table *latches;
     struct catalog *catalog;
     struct db_clock stamps;

@@ -177,7 +177,7 @@ static void warn_uncut(struct look *l, size_t i, uint64_t stored)
     uint64_t max = (uint64_t)l->db->limits.partition_bytes_max;
     const struct schema *s = &l->table->schema;
 
-    if (l->db->caps & ENGINE_ONE_MAP || stored < 2 * max ||
+    if (engine_one_key_space(l->db->engine) || stored < 2 * max ||
         stored < 2 * at->partition->warned_bytes)
         return;
     at->partition->warned_bytes = stored;
@@ -411,7 +411,7 @@ void balance_run(struct wr_db *db, int64_t now_us)
 
         ctx_init(&l.c, &db->clock, &db->log, NULL, 0);
         code = look_table(&l);
-        if (code == E_PARTITION && !(db->caps & ENGINE_ONE_MAP)) { /* cut by another process */
+        if (code == E_PARTITION && !engine_one_key_space(db->engine)) { /* cut by another process */
             ctx_clear(&l.c);
             code = catalog_refresh(&l.c, tables[i]);
         }

@@ -185,7 +185,7 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
     TRY(size_below(&m, m.end, &total));
     TRY(halve(&m, total / 2, &place));
     TRY(bound_at(&m, place, first, found, out));
-    if (*found || db->caps & ENGINE_ONE_MAP || p->key_count == p->layout.splice)
+    if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.splice)
         return E_OK;
     return find_row(&m, total, first, found, out);
 }

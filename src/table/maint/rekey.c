@@ -537,7 +537,7 @@ int rekey_check_start(struct call *call, const struct schema *s, struct layout *
     struct ctx *c = &call->c;
     bytes now = text_of(call, s, &s->place.layout);
 
-    if (!(call->db->caps & ENGINE_ONE_MAP))
+    if (!engine_one_key_space(call->db->engine))
         return fail(c, E_UNSUPPORTED, "This engine can't rekey a table.");
     if (s->rekey == REKEY_COPYING)
         return fail(c, E_PARAMETER,

@@ -127,7 +127,7 @@ struct scrubber *scrubber_start(struct wr_db *db)
 {
     struct scrubber *s;
 
-    if (!db->limits.scrub_bytes_per_s_max || !(db->caps & ENGINE_FILES))
+    if (!db->limits.scrub_bytes_per_s_max || !engine_has_files(db->engine))
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;

@@ -5,7 +5,7 @@
  *     bucket (1 byte) | the partition key's columns, encoded as in keys
  * and is empty for the first partition of a table; the upper bound is the next one's lower bound.
  * So the rows of one partition-key value are in one partition. Only where a partition is an object
- * (no ENGINE_ONE_MAP), and one value has outgrown it, a bound has all key columns of a row, and the
+ * of its own, and one value has outgrown it, a bound has all key columns of a row, and the
  * value goes on behind it: schema.value_cut then tells that there may be such bounds. Keys of all
  * kinds begin with the whole key of their row, and no key is the beginning of another, so a bound
  * never parts a row from its cells.

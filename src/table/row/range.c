@@ -691,8 +691,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     op->start = start;
     op->end = end;
     merge_start(&op->merge, &op->table->schema.place, start, end);
-    op->direct =
-        op->to && op->merge.stream_count == 1 && engine_caps(call->db->engine) & ENGINE_VISITS;
+    op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
     buf_init(&op->told_key, &c->arena, 0);
     if (enter_partition(op, op->backward ? op->merge.streams->range.end

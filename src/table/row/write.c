@@ -555,7 +555,7 @@ static void row_route(struct write_op *op, const struct write_row *r, struct run
     const struct table *t = op->tables[r->table_at].table;
     partition_id id = route_find_row(t, r->m.cols);
 
-    if (id != op->partition && !(op->call->db->caps & ENGINE_ONE_MAP) &&
+    if (id != op->partition && !engine_one_key_space(op->call->db->engine) &&
         (op->edits.count || op->needs_barrier))
         write_group_end(op, woken);
     if (!op->edits.count && !op->needs_barrier)

@@ -73,7 +73,7 @@ static const char *scan_text(struct bed *b, const char *start, const char *end, 
 
 static bool one_map(struct bed *b)
 {
-    return engine_caps(b->e) & ENGINE_ONE_MAP;
+    return engine_one_key_space(b->e);
 }
 
 static void test_unknown_engine(void **state)
@@ -1042,7 +1042,7 @@ static void test_snapshot_of_visit(void **state)
     struct visit_pin p = {.v = {.range = {BYTES_LIT("s"), BYTES_LIT("t")}, .take = visit_pin_take},
                           .b = b};
 
-    if (!(engine_caps(b->e) & ENGINE_VISITS))
+    if (!engine_can_visit(b->e))
         return;
     bed_put(b, "s1", "a");
     assert_int_equal(engine_visit(&b->c, b->e, &p.v), E_OK);
