@@ -61,4 +61,16 @@ wait "${pids[b]}"
 check "b, with the right time" serve b --engine rados --admin 127.0.0.1:0
 check "a is ready" ready a 200 '^ready$'
 check "b is ready" ready b 200 '^ready$'
+
+# One that is started with a clock of the day after tomorrow removes no row that lives for the others.
+there() { "$BUILD/widerow" get t 1 --endpoint "${urls[a]}" | grep -q value; }
+check "a table with a time to live" "$BUILD/widerow" create t --key k:integer --ttl 86400 --endpoint "${urls[a]}"
+printf 'k,v\n1,value\n' >"$work/row.csv"
+check "a row" "$BUILD/widerow" import "$work/row.csv" --table t --quiet --endpoint "${urls[a]}"
+export LD_PRELOAD=$preload RADOS_CLOCK_MS=172800000
+check "c, two days ahead" serve c --engine rados --admin 127.0.0.1:0
+unset LD_PRELOAD RADOS_CLOCK_MS
+check "c is told" ready c 503 "wall clock is 172[78]..... ms apart"
+sleep 11 # two sweeps
+check "the row is there" there
 counts clocks

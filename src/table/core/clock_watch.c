@@ -44,6 +44,21 @@ int64_t clock_watch_ms(struct wr_db *db)
     return wall_ms - unstepped_ms > STEP_US / 1000 ? unstepped_ms : wall_ms;
 }
 
+/* The monotonic clock goes on from the comparison: a step of ours since then removes nothing. */
+int64_t clock_watch_removal_ms(struct wr_db *db)
+{
+    struct clock_watch *w = &db->watch;
+    int64_t now_ms = clock_watch_ms(db), slowest_ms = 0;
+
+    if (!wr_is_shared(db))
+        return now_ms;
+    pthread_mutex_lock(&w->lock);
+    if (w->compared_us)
+        slowest_ms = (w->slowest_us + clock_mono_us(&db->clock) - w->compared_us) / 1000;
+    pthread_mutex_unlock(&w->lock);
+    return slowest_ms < now_ms ? slowest_ms : now_ms;
+}
+
 static void step_begins(struct wr_db *db, struct clock_watch *w, int64_t ahead_us, int64_t mono_us)
 {
     w->step_us = ahead_us;
@@ -143,7 +158,7 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
 {
     struct clock_watch *w = &db->watch;
     size_t far = 0;
-    int64_t before_us, most_us = 0;
+    int64_t before_us, most_us = 0, slowest_us = answered_us;
 
     for (size_t i = 0; i < count; i++) {
         int64_t apart_us = apart_at_least(asked_us, answered_us, others_us[i]);
@@ -151,11 +166,15 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
         far += apart_us > APART_US;
         if (apart_us > APART_US && apart_us > most_us)
             most_us = apart_us;
+        if (others_us[i] < slowest_us)
+            slowest_us = others_us[i];
     }
     pthread_mutex_lock(&w->lock);
     before_us = w->apart_us;
     w->apart_us = most_us;
     w->is_odd = far && 2 * far >= count + 1;
+    w->slowest_us = slowest_us;
+    w->compared_us = clock_mono_us(&db->clock);
     pthread_mutex_unlock(&w->lock);
     tell_apart(db, before_us, most_us);
 }

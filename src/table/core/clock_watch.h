@@ -35,12 +35,20 @@ struct clock_watch {
 
     int64_t apart_us; /* how far another server's wall clock is from ours, at least; 0: together */
     bool is_odd;      /* as many servers or more are apart from us as are with us */
+
+    int64_t slowest_us;  /* the earliest of all servers' wall clocks, ours included */
+    int64_t compared_us; /* monotonic: when it said so; 0: they were not compared yet */
 };
 
 void clock_watch_open(struct wr_db *db);
 
 /* The time by which rows expire: the wall clock in milliseconds, without a jump. */
 int64_t clock_watch_ms(struct wr_db *db);
+
+/* The time by which rows that have expired are removed, for all servers and for ever: by it they
+ * have expired for each of them. Where several write it is that of the slowest clock, and 0 until
+ * the clocks were compared. */
+int64_t clock_watch_removal_ms(struct wr_db *db);
 
 /* Looks for a step, and takes a sample. Now and then. */
 void clock_watch_look(struct wr_db *db);

@@ -389,7 +389,7 @@ static void sweep_table(struct wr_db *db, struct table *t)
 {
     struct sweep s = {.db = db,
                       .table = t,
-                      .now_ms = clock_watch_ms(db),
+                      .now_ms = clock_watch_removal_ms(db),
                       .due_ms = clock_watch_before(db, upload_grace_ms()),
                       .silent_ms = clock_watch_before(db, SILENT_GRACES * upload_grace_ms())};
     int code = E_OK;
