@@ -75,6 +75,7 @@ struct conn *conn_open(struct loop *l, int fd, const struct sockaddr *peer, sock
     ring_add(&l->conns, &c->all);
     ring_add(&l->strangers, &c->stranger);
     ring_init(&c->holder);
+    ring_init(&c->queue);
     atomic_fetch_add_explicit(&l->conn_count, 1, memory_order_relaxed);
     atomic_fetch_add_explicit(&l->stranger_count, 1, memory_order_relaxed);
     conn_count(c, sizeof(*c));
@@ -112,6 +113,7 @@ static void exchange_over(struct conn *c)
     if (c->stream_held)
         atomic_fetch_sub_explicit(c->http->memory, c->stream_held, memory_order_relaxed);
     c->stream_held = 0;
+    share_take_reserved(c);
     if (c->held)
         share_hold(c, 0);
     if (c->active)

@@ -2,8 +2,9 @@
  *
  * A server (`struct http`, http.c) has loops (loop.c), a loop has connections (conn.c), a
  * connection has at most one exchange (exchange.c): a request and its answer. head.c reads what
- * clients send; share.c bounds what is held for clients that are slow; a connection that has been
- * answered before its client had sent everything goes on as a lingering socket (linger.c).
+ * clients send; share.c bounds what is held for clients that are slow, queue.c has the requests
+ * that wait until there is room for their answers; a connection that has been answered before its
+ * client had sent everything goes on as a lingering socket (linger.c).
  *
  * Each loop is one thread, and everything of a loop belongs to that thread. What other threads
  * touch is atomic and says so here. */
@@ -68,10 +69,20 @@ struct input {
     size_t capacity; /* of own memory; 0: the loop's buffer, or nothing */
 };
 
+/* A request that waits for room (queue.c). */
+struct waiting {
+    size_t size;  /* of its answer, about */
+    size_t bytes; /* that it takes while it waits */
+    int64_t deadline_ms;
+    http_fn *fn;
+    void *arg;
+};
+
 struct conn {
     struct ring all;      /* in the loop's ring; the next to be watched first */
     struct ring stranger; /* in the loop's ring of those that nobody knows, the oldest first */
     struct ring holder;   /* in the loop's ring of those for which bytes are held */
+    struct ring queue;    /* in a queue of its client, under http.queue_lock */
     struct conn *next;    /* in the loop's list of those to run again, or to free */
     struct http *http;
     struct loop *loop;
@@ -87,6 +98,7 @@ struct conn {
     bool linger;             /* the client may still be sending when we close */
     bool active;             /* counted in http.active */
     bool queued;             /* in the list of those to run again */
+    bool took_large;         /* an answer with room of its own has gone */
     bool doomed;             /* it is closed as soon as its request is not parked */
     uint32_t tls_version;    /* of the certificate it was opened with */
     struct input in;
@@ -112,7 +124,9 @@ struct conn {
     size_t held;        /* bytes, in all */
     size_t stream_held; /* of them, what the handler has for its stream */
     uint64_t client;    /* whose they are */
-    size_t counted;     /* bytes of it in loop.conn_bytes and http.memory */
+    size_t reserved;    /* bytes for the answer that is being made; not in `held` */
+    struct waiting waiting;
+    size_t counted; /* bytes of it in loop.conn_bytes and http.memory */
 };
 
 /* Takes over the socket, which does not block, and its `place` (accept.c; may be NULL). NULL: it
@@ -166,13 +180,47 @@ int64_t conn_pace(const struct conn *c, int64_t now);
  * have been closed; they are held all the same, and the caller gives them up. */
 bool share_hold(struct conn *c, size_t n);
 
+/* What was reserved for its answer is held for it now. */
+void share_take_reserved(struct conn *c);
+
 /* Closes slow ones while more is held than may be. */
 void share_relieve(struct loop *l);
+
+/* What the client has for whom most is held. */
+size_t share_largest(const struct http *h);
+
+/* ---- queue.c: requests that wait until there is room for their answers ---- */
+
+/* Of one client, or of several whose numbers fall together. */
+struct share {
+    atomic_size_t bytes;   /* that are held */
+    struct ring waiting;   /* in http.waiting_shares, if a queue is not empty */
+    struct ring queues[2]; /* of connections: of those who read, and of all others */
+};
+
+void queue_init(struct http *h);
+
+/* A client of the connection's kind, one with a key, waits for room. */
+bool queue_waits(const struct conn *c);
+
+/* Less is held: those for whom there is room now go on. From any thread. */
+void queue_serve(struct http *h);
+
+/* Refuses those whose deadline has passed, and serves. */
+void queue_tick(struct http *h, int64_t now);
+
+/* The server has closed: nobody waits any more. */
+void queue_close(struct http *h);
 
 /* Memory of the connection itself. */
 void conn_count(struct conn *c, size_t size);
 
 /* ---- exchange.c ---- */
+
+#define EXCHANGE_BYTES 8192 /* struct and first arena block */
+
+struct http_request *exchange_request(struct exchange *x);
+struct conn *exchange_conn(struct http_request *r);
 
 /* A whole head lies at in.at, of `size` bytes: begins the exchange and calls the handler. */
 void exchange_begin(struct conn *c, size_t size);
@@ -332,7 +380,11 @@ struct http {
     atomic_size_t *memory;      /* bytes that requests and connections hold */
     atomic_size_t own_memory;   /* where they are counted if nobody else counts with us */
     atomic_size_t held;         /* bytes held for clients (share.c) */
-    atomic_size_t shares[1024]; /* of them, by client */
+    struct share shares[1024];  /* of them, by client */
+    pthread_mutex_t queue_lock; /* over queues and the next three */
+    struct ring waiting_shares; /* with somebody in their queues */
+    size_t waiting_bytes;       /* of requests that wait for room */
+    atomic_size_t waiting;      /* how many they are; read without the lock */
     atomic_ullong accepted, late, connections, evicted, slowest;
 };
 

@@ -28,7 +28,6 @@
 
 #include <assert.h>
 
-#define EXCHANGE_BYTES 8192 /* struct and first arena block */
 /* A body of which no more than this is still to come is read and dropped. */
 #define DROP_BYTES_MAX 65536
 
@@ -108,6 +107,16 @@ bool exchange_is_streamed(const struct exchange *x)
     return x->answered ? x->source != NULL : x->sink != NULL;
 }
 
+struct http_request *exchange_request(struct exchange *x)
+{
+    return &x->super;
+}
+
+struct conn *exchange_conn(struct http_request *r)
+{
+    return ((struct exchange *)r)->conn;
+}
+
 bool exchange_is_parked(const struct exchange *x)
 {
     return x->parked;
@@ -182,6 +191,7 @@ static void exchange_answer(struct exchange *x)
     bytes head;
 
     exchange_leave(x);
+    share_take_reserved(c);
     x->answered = true;
     if (x->no_body)
         x->source = NULL;

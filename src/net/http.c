@@ -56,6 +56,7 @@ static void http_free(struct http *h)
     if (h->listen_fd >= 0)
         close(h->listen_fd);
     pthread_mutex_destroy(&h->arrivals_lock);
+    pthread_mutex_destroy(&h->queue_lock);
     mem_free(h);
 }
 
@@ -68,6 +69,7 @@ static struct http *http_new(const struct http_conf *conf)
     h->memory = conf->memory ? conf->memory : &h->own_memory;
     h->listen_fd = -1;
     pthread_mutex_init(&h->arrivals_lock, NULL);
+    queue_init(h);
     return h;
 }
 
@@ -162,6 +164,7 @@ void http_close(struct http *h, int grace_ms)
             quiet_ms = 0;
     }
     atomic_store(&h->closed, true);
+    queue_close(h);
     while (atomic_load(&h->pending)) /* somebody still has a parked request in his hands */
         pause_ms(2);
     for (struct loop *l = h->loops; l; l = l->next)
@@ -186,4 +189,5 @@ void http_stat(struct http *h, struct http_stat *out)
     out->evicted = atomic_load(&h->evicted);
     out->slowest = atomic_load(&h->slowest);
     out->held = atomic_load(&h->held);
+    out->waiting = atomic_load(&h->waiting);
 }

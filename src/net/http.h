@@ -29,6 +29,9 @@
  * of the client with most of it is closed, and the next (share.c); a body or stream of it is handed
  * over with `fault` 503 first.
  *
+ * Large answers. Before one is made its room is reserved (http_reserve()); without room the handler
+ * gives up what it has, and the request waits (http_wait(), queue.c).
+ *
  * Strangers. A connection is a stranger until a handler says otherwise (http_known()). When there
  * are as many connections as there may be, a new one takes the place of the oldest stranger. The
  * head of a connection's first request must be there within `head_timeout_ms`. */
@@ -102,7 +105,8 @@ struct http_conf {
     int request_timeout_ms; /* from the first byte to the full body; 0: 30000 */
     /* Bodies that are streamed have no such end. Their clients, and those that take an answer, must
      * move so many bytes a second, on average over a request_timeout_ms, or a quarter of an
-     * answer_timeout_ms, in which they were waited for; 0: 16 KiB. */
+     * answer_timeout_ms (a twelfth while others wait for room), in which they were waited for; 0:
+     * 16 KiB. */
     size_t stream_pace;
     int answer_timeout_ms;     /* from the answer's first byte to its last; 0: 120000 */
     size_t body_bytes_max;     /* 0: 5 MiB */
@@ -165,6 +169,18 @@ void http_known(struct http_request *r, uint64_t client);
  * after slower clients' have been closed; the handler refuses the request. */
 bool http_hold(struct http_request *r, size_t size);
 
+/* Room for an answer of about `size` bytes, which counts as held for the client from now until the
+ * answer has gone. After http_known(), on the thread that has the request. False: what the client
+ * has not read yet fills its share. */
+bool http_reserve(struct http_request *r, size_t size);
+
+/* Instead of http_reply(), after http_reserve() has said no and the handler has given up what it
+ * had read: the request waits until there is room for `size` bytes, which are reserved then, or
+ * deadline_ms (monotonic) has passed. Goes on with fn(arg, r) on its loop thread; `fault` is 503 if
+ * there was no room. From any thread. False: too many wait already, fn is not called and the
+ * handler answers. */
+bool http_wait(struct http_request *r, size_t size, int64_t deadline_ms, http_fn *fn, void *arg);
+
 /* A sink or source that has said "later" can go on. From any thread, once each time. */
 void http_more(struct http_request *r);
 
@@ -191,6 +207,7 @@ struct http_stat {
     uint64_t evicted;     /* connections closed to make room for others, or refused */
     uint64_t slowest;     /* cut off since more was held for slow clients than may be */
     uint64_t held;        /* bytes that are held for slow clients */
+    uint64_t waiting;     /* requests that wait until there is room for their answers */
     uint64_t memory;      /* bytes of bodies, arenas, unsent answers, streams, connections */
     uint64_t active;      /* requests between their last byte and the end of their answer */
 };

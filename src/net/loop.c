@@ -129,6 +129,7 @@ static void loop_watch(struct loop *l)
         conn_watch(PORT_CONTAINER(first, struct conn, all), now);
     }
     share_relieve(l);
+    queue_tick(l->http, now);
     loop_make_room(l);
 }
 

@@ -13,7 +13,7 @@
  * are told apart by a hash, so two of them may count as one. */
 #include "net/door.h"
 
-static atomic_size_t *share_of(const struct conn *c)
+static struct share *share_of(const struct conn *c)
 {
     struct http *h = c->http;
 
@@ -30,13 +30,12 @@ static bool fits(const struct http *h)
     return atomic_load_explicit(&h->held, memory_order_relaxed) <= held_max(h);
 }
 
-/* What the client has for whom most is held. */
-static size_t largest_share(const struct http *h)
+size_t share_largest(const struct http *h)
 {
     size_t most = 0;
 
     for (size_t i = 0; i < PORT_COUNT(h->shares); i++) {
-        size_t share = atomic_load_explicit(&h->shares[i], memory_order_relaxed);
+        size_t share = atomic_load_explicit(&h->shares[i].bytes, memory_order_relaxed);
 
         if (share > most)
             most = share;
@@ -48,7 +47,7 @@ static size_t largest_share(const struct http *h)
  * loop's turn, or later. */
 static struct conn *slowest(const struct loop *l, const struct conn *but)
 {
-    size_t most = largest_share(l->http);
+    size_t most = share_largest(l->http);
     struct conn *best = NULL;
     int64_t best_pace = 0, now = http_now_ms(l->http);
 
@@ -57,7 +56,7 @@ static struct conn *slowest(const struct loop *l, const struct conn *but)
         int64_t pace = conn_pace(c, now);
 
         if (c == but || pace < 0 || c->phase == HANDLING || c->doomed ||
-            atomic_load_explicit(share_of(c), memory_order_relaxed) < most)
+            atomic_load_explicit(&share_of(c)->bytes, memory_order_relaxed) < most)
             continue;
         if (!best || pace < best_pace) {
             best = c;
@@ -102,6 +101,17 @@ void share_relieve(struct loop *l)
         relieve(l, NULL);
 }
 
+void share_take_reserved(struct conn *c)
+{
+    if (!c->reserved)
+        return;
+    if (!c->held)
+        ring_add(&c->loop->holders, &c->holder);
+    c->held += c->reserved;
+    c->reserved = 0;
+    c->took_large = true;
+}
+
 bool share_hold(struct conn *c, size_t n)
 {
     struct http *h = c->http;
@@ -116,6 +126,8 @@ bool share_hold(struct conn *c, size_t n)
         ring_remove(&c->holder);
     c->held = n;
     atomic_fetch_add_explicit(&h->held, more, memory_order_relaxed);
-    atomic_fetch_add_explicit(share_of(c), more, memory_order_relaxed);
+    atomic_fetch_add_explicit(&share_of(c)->bytes, more, memory_order_relaxed);
+    if (!grows)
+        queue_serve(h);
     return !grows || fits(h) || relieve(c->loop, c) || !pressed(h);
 }

@@ -6,7 +6,8 @@
  *     byte. A streamed body has none, but a least pace.
  *   - IDLE without a byte, after an answer: idle_timeout_s.
  *   - SENDING: every answer has that least pace, by what the client's side has acknowledged; one
- *     that is not streamed has a deadline too.
+ *     that is not streamed has a deadline too. While others wait for room (queue.c) a stall shows
+ *     sooner.
  *
  * Whoever is late in the first two is told so with a 408, which the handler words. */
 #include "net/door.h"
@@ -79,12 +80,12 @@ static bool is_slow(struct conn *c, uint64_t moved, int64_t window_ms, int64_t n
 static void watch_sending(struct conn *c, bool streamed, int64_t now)
 {
     int64_t most_ms = c->http->conf.answer_timeout_ms;
+    int64_t window_ms = queue_waits(c) ? most_ms / 12 : most_ms / 4;
     uint64_t acked = acknowledged(c);
 
     if (c->acked == UINT64_MAX)
         c->acked = acked;
-    if (is_slow(c, acked - c->acked, most_ms / 4, now) ||
-        (!streamed && now - c->phase_ms > most_ms))
+    if (is_slow(c, acked - c->acked, window_ms, now) || (!streamed && now - c->phase_ms > most_ms))
         conn_cut(c, 408);
 }
 

@@ -75,6 +75,9 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     "Memory that requests hold: bodies, rows, answers.",
                     http.memory + db.request_memory);
     stat_format_one(&b, "widerow_requests_active", "gauge", "Requests under way.", http.active);
+    stat_format_one(&b, "widerow_requests_waiting", "gauge",
+                    "Requests that wait until their key's unread answers leave room for theirs.",
+                    http.waiting);
     stat_format_one(&b, "widerow_late_total", "counter",
                     "Connections cut because a request or its answer took too long to pass.",
                     http.late);

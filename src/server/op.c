@@ -3,6 +3,8 @@
  *   - op_on_head, on a loop thread, before the body is read: route and admit, or refuse
  *   - op_on_request, on a loop thread: refuse after all, or submit to the database
  *   - op_done, on any thread: keeps the reply, wakes the loop thread
+ *   - op_wait, if the reply is large and the client's unread answers fill its share: gives it up,
+ *     to ask again when there is room
  *   - op_finish, on the loop thread: encodes the reply, signs, answers
  *
  * so neither the committer's thread nor an engine's ever encodes or signs. What is large, a body or
@@ -533,9 +535,62 @@ static void op_finish_there(void *arg)
     op_finish(op, op->r);
 }
 
+static size_t answer_size(const struct op *op)
+{
+    return op->reply->memory + op->r->ctx.arena.used;
+}
+
 static bool is_long_answer(const struct op *op)
 {
-    return op->reply->memory + op->r->ctx.arena.used > (op->compress ? COMPRESS_BYTES : LOOP_BYTES);
+    return answer_size(op) > (op->compress ? COMPRESS_BYTES : LOOP_BYTES);
+}
+
+/* It may be asked a second time. */
+static bool is_read(const struct op *op)
+{
+    return op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW || op->op == WR_OP_GET_RANGE ||
+           op->op == WR_OP_BULK_EXPORT;
+}
+
+static void op_done(void *arg, struct wr_reply *reply);
+
+static void op_submit(struct op *op)
+{
+    ots_stream_rows(&op->r->ctx, &op->request);
+    wr_submit(op->door->db, &op->request, op_done, op);
+}
+
+static int op_no_room(struct op *op)
+{
+    return fail(&op->r->ctx, E_BUSY,
+                "Server is busy: answers that this access key has not read yet fill the memory for "
+                "them (--memory).");
+}
+
+/* There is room now, or there was none in time. */
+static void op_again(void *arg, struct http_request *r)
+{
+    struct op *op = arg;
+
+    if (r->fault ? op_no_room(op) : op_enter(op))
+        op_refuse(op);
+    else
+        op_submit(op);
+}
+
+/* What was read goes, the request waits. */
+static void op_wait(struct op *op)
+{
+    size_t size = answer_size(op);
+
+    wr_reply_free(op->reply);
+    op->reply = NULL;
+    arena_rewind(&op->r->ctx.arena, &op->decoded);
+    op_leave(op);
+    if (http_wait(op->r, size, op->deadline_ms, op_again, op))
+        return;
+    op_no_room(op);
+    op_refuse(op);
 }
 
 static void op_done(void *arg, struct wr_reply *reply)
@@ -543,7 +598,9 @@ static void op_done(void *arg, struct wr_reply *reply)
     struct op *op = arg;
 
     op->reply = reply;
-    if (wr_is_worker())
+    if (is_long_answer(op) && is_read(op) && !http_reserve(op->r, answer_size(op)))
+        op_wait(op);
+    else if (wr_is_worker())
         op_finish(op, op->r);
     else if (is_long_answer(op))
         wr_work(op->door->db, op->request.client, op_finish_there, op);
@@ -558,10 +615,10 @@ static int op_decode(struct op *op)
     TRY(op_inflate(op, &body));
     TRY(ots_decode(&op->r->ctx, op->op, body, &op->request));
     TRY(op_unless_stale(op, grants_check(&op->r->ctx, &op->cred->grants, &op->request)));
-    ots_stream_rows(&op->r->ctx, &op->request);
     op->request.instance = bytes_str(op->cred->instance);
     op->request.client = op_client(op);
     op->request.deadline_ms = op->deadline_ms;
+    op->decoded = arena_mark(&op->r->ctx.arena);
     return E_OK;
 }
 
@@ -624,7 +681,7 @@ static void op_serve(void *arg)
     else if (op_enter(op) || op_decode(op))
         op_refuse(op);
     else
-        wr_submit(op->door->db, &op->request, op_done, op);
+        op_submit(op);
 }
 
 /* Its digest, inflating and decoding take milliseconds. */

@@ -21,6 +21,7 @@ struct op {
     bool counted;        /* in door->requests */
     int64_t deadline_ms; /* monotonic; for the database */
     struct wr_request request;
+    struct arena_mark decoded; /* the request's arena without what the reply put there */
     struct wr_reply *reply;
     char id[UUID_TEXT + 1];
     char date[SIGN_DATE_TEXT + 1];
