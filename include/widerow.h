@@ -27,8 +27,7 @@
  * mean "not given". wr_options.version tells the library which form of the structs the program was
  * compiled with, for all that it does with the database that is opened so.
  *
- * Rules about values, limits and texts come from the data-model reference ("semantics, section N"
- * below).
+ * Rules about values, limits and texts are in doc/data-model.md.
  */
 #ifndef WIDEROW_H
 #define WIDEROW_H
@@ -148,7 +147,7 @@ struct wr_row {
     size_t cell_count;
 };
 
-/* ---- filters and conditions (semantics, section 6 "Filters", "Condition") ---- */
+/* ---- filters and conditions (doc/data-model.md, "Filters", "Conditions") ---- */
 
 enum wr_comparator {
     WR_EQUAL = 1,
@@ -215,7 +214,7 @@ struct wr_condition {
     const struct wr_filter *column; /* NULL: none */
 };
 
-/* ---- tables (semantics, section 4) ---- */
+/* ---- tables (doc/data-model.md, "Tables") ---- */
 
 struct wr_key_schema {
     struct wr_bytes name;
@@ -395,7 +394,7 @@ struct wr_table_list {
     size_t count;
 };
 
-/* ---- rows (semantics, sections 5 and 6) ---- */
+/* ---- rows (doc/data-model.md, "Versions", "Writes", "Reads") ---- */
 
 enum wr_change_type {
     WR_PUT = 1,
@@ -516,7 +515,7 @@ struct wr_split_points {
 
 /* ---- row replies ---- */
 
-/* What a request cost (semantics, section 7). */
+/* What a request cost (doc/data-model.md, "Capacity"). */
 struct wr_capacity {
     int32_t read, write;           /* capacity units */
     int64_t read_size, write_size; /* bytes; bulk operations only */
@@ -649,7 +648,7 @@ struct wr_sizes_result {
     uint32_t silent;
 };
 
-/* ---- partitions (semantics, sections 7 and 11) */
+/* ---- partitions (doc/data-model.md, "Capacity", "Partitions") */
 
 /* What a partition or a table was asked for, one row a figure. Counts are since the partition was
  * made or the database was opened; rates are of the last second. Reserved units that a second does

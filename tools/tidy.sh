@@ -57,6 +57,18 @@ headers() {
 }
 headers | rule "headers compile alone"
 
+# A comment that cites a section of our pages names one that is there: doc/wire.md, "Retries".
+citations() {
+    local page section
+    git ls-files -co --exclude-standard 'src/*' 'include/*' 'test/*.[ch]' 'test/spec/*' | xargs cat | sed -E 's/^ ?[*#] ?//' | tr '\n' ' ' |
+        grep -aoE 'doc/[a-z-]+\.md, ("[A-Z][^"]*"(, )?)+' | sort -u | while IFS=, read -r page sections; do
+        grep -oE '"[^"]+"' <<<"$sections" | tr -d '"' | while read -r section; do
+            grep -qxE "##+ $section" "$page" || echo "  $page has no section \"$section\""
+        done
+    done
+}
+citations | rule "citations of doc/ name sections that are there"
+
 if command -v clang-format >/dev/null; then
     clang-format --dry-run $sources 2>&1 | grep -E 'warning:' | cut -d: -f1 | sort | uniq -c | sed 's/^/  /' | rule "clang-format"
 fi

@@ -1,5 +1,5 @@
 /* crc8.h: CRC-8, polynomial x^8 + x^2 + x + 1, start 0, most significant bit first: the checksum of
- * PlainBuffer cells and rows (wire reference, section 4.6). */
+ * PlainBuffer cells and rows (doc/wire.md, "Checksums"). */
 #ifndef BASE_CRC8_H
 #define BASE_CRC8_H
 

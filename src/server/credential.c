@@ -97,8 +97,8 @@ static char letter_small(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
 }
 
-/* Semantics, section 1: 3 to 16 bytes of letters, digits and hyphens, a letter first and no hyphen
- * last. The cloud's list of words that must not occur is not ours. */
+/* doc/data-model.md, "Objects": 3 to 16 bytes of letters, digits and hyphens, a letter first and no
+ * hyphen last. The cloud's list of words that must not occur is not ours. */
 static const char *instance_fault(const char *s)
 {
     size_t n = strlen(s);

@@ -1,5 +1,5 @@
 /* matrix.h: SimpleRowMatrix, the row format of BulkExport and, if the client asks for it, of
- * GetRange (wire reference, section 4.9): field names once, then only values, newest versions, no
+ * GetRange (doc/wire.md, "Matrix"): field names once, then only values, newest versions, no
  * timestamps. */
 #ifndef WIRE_MATRIX_H
 #define WIRE_MATRIX_H

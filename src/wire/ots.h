@@ -11,7 +11,7 @@
 #include "widerow.h"
 
 /* What is nested deeper in a filter is not read; the filter then holds one that has no end, which
- * counts as more than any limit on filters (semantics, section 3). */
+ * counts as more than any limit on filters (doc/data-model.md, "Limits"). */
 #define OTS_FILTER_DEPTH_MAX 64
 
 /* What a path of the HTTP door is. */

@@ -2,7 +2,7 @@
  *
  * Some answers carry more than the .proto files ask for, because clients fall over without: both
  * numbers of a capacity, stream_details and table_status always, and of the table options the four
- * that clients read without looking (wire reference, section 3.11). */
+ * that clients read without looking (doc/wire.md, "Messages"). */
 #include "wire/ots_part.h"
 
 /* ---- numbers of the protocol */

@@ -1,4 +1,4 @@
-/* plain.h: PlainBuffer, the row format inside protobuf bytes fields (wire reference, section 4).
+/* plain.h: PlainBuffer, the row format inside protobuf bytes fields (doc/wire.md, "PlainBuffer").
  *
  * Decoders check everything, both checksums included; names, texts and blobs of what they give
  * point into the input, arrays live in the arena of `c`. Zero bytes behind a row checksum are

@@ -1,5 +1,5 @@
-/* sign.h: digests, signatures and dates of the Tablestore HTTP headers (wire reference, 1.3
- * to 1.8).
+/* sign.h: digests, signatures and dates of the Tablestore HTTP headers (doc/wire.md, "Requests",
+ * "Signatures").
  *
  * Nothing here allocates. A key is prepared once for each secret and may then be used by any number
  * of threads at a time. Texts that come out are base64 with a closing NUL. */

@@ -1,5 +1,5 @@
 /* zip.h: compressed HTTP bodies: the zlib format (RFC 1950), as x-ots-*-compress-type: deflate
- * means it (wire reference, 1.9). */
+ * means it (doc/wire.md, "Compression"). */
 #ifndef WIRE_ZIP_H
 #define WIRE_ZIP_H
 

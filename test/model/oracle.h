@@ -1,7 +1,7 @@
 /* oracle.h: what the database ought to answer: the semantics done a second time, naively, on plain
  * lists in memory.
  *
- * Written from the data-model reference ("semantics, section N") and sharing no code with
+ * Written from doc/data-model.md and sharing no code with
  * src/table. Nothing here is fast, stored or concurrent: one oracle belongs to one thread.
  *
  * Two things an oracle cannot know: the stamp a server gives a cell, and the value it chooses for

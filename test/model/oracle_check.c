@@ -135,7 +135,7 @@ static int check_cell(const struct oracle *o, const struct wr_row_change *change
     return WR_OK;
 }
 
-/* semantics section 6 "Return content"; wire reference, section 8.3. */
+/* doc/data-model.md, "Return content". */
 static int check_return(const struct wr_row_change *change)
 {
     if (change->return_type != WR_RETURN_AFTER_MODIFY)

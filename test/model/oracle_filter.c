@@ -1,4 +1,4 @@
-/* oracle_filter.c: filters and conditions, tried the plain way (wire reference, section 5.2).
+/* oracle_filter.c: filters and conditions, tried the plain way (doc/data-model.md, "Filters").
  * Regular expressions go through the C library's; generated ones stay within what both dialects
  * share. */
 #include "oracle_part.h"

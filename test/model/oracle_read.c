@@ -1,4 +1,4 @@
-/* oracle_read.c: GetRow, BatchGetRow, GetRange and BulkExport (semantics, sections 5 and 6).
+/* oracle_read.c: GetRow, BatchGetRow, GetRange and BulkExport (doc/data-model.md, "Versions", "Reads", "Ranges").
  * partial_keys is the doors' affair and changes nothing here. */
 #include "oracle_part.h"
 

@@ -1,4 +1,4 @@
-/* oracle_table.c: the oracle's tables (semantics, section 4, as far as the model goes). */
+/* oracle_table.c: the oracle's tables (doc/data-model.md, "Tables", as far as the model goes). */
 #include "oracle_part.h"
 
 struct oracle_table *oracle_find(struct oracle *o, bytes name)

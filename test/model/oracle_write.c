@@ -1,5 +1,4 @@
-/* oracle_write.c: PutRow, UpdateRow, DeleteRow, BatchWriteRow and BulkImport (semantics, section 6;
- * wire reference, section 8). */
+/* oracle_write.c: PutRow, UpdateRow, DeleteRow, BatchWriteRow and BulkImport (doc/data-model.md, "Writes", "Batches", "Counters"). */
 #include "oracle_part.h"
 
 #include <math.h>

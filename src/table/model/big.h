@@ -2,8 +2,8 @@
  * of.
  *
  * A value that came as a stream may stand apart from its row, in chunks under an id of its own. The
- * row's cell then has `apart` set and a reference as its value. doc/format.md, "Big cells", has
- * every byte. */
+ * row's cell then has `apart` set and a reference as its value. doc/format.md,
+ * "Cells of wide rows", has every byte. */
 #ifndef TABLE_MODEL_BIG_H
 #define TABLE_MODEL_BIG_H
 

@@ -1,6 +1,6 @@
 /* change.h: a row change as it was asked for, before anything stored is looked at.
  *
- * Rules: semantics, sections 5 and 6. Nothing here blocks. */
+ * Rules: doc/data-model.md, "Versions", "Writes". Nothing here blocks. */
 #ifndef TABLE_MODEL_CHANGE_H
 #define TABLE_MODEL_CHANGE_H
 

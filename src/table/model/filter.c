@@ -1,6 +1,6 @@
 /* filter.c: filter trees.
  *
- * Rules that are easy to get wrong (wire reference, section 5.2):
+ * Rules that are easy to get wrong (doc/data-model.md, "Filters"):
  *  - A column that is missing passes unless filter_if_missing, whatever the comparator; a column of
  *    another type than the filter's value fails, also with NOT_EQUAL. Only then do NOT, AND and OR
  *    look at the outcome.

@@ -1,5 +1,5 @@
-/* filter.h: filters on reads and column conditions on writes (semantics, section 6 "Filters" and
- * "Condition"; wire reference, section 5.2 to 5.5).
+/* filter.h: filters on reads and column conditions on writes (doc/data-model.md, "Filters",
+ * "Conditions").
  *
  * A filter tree is checked and its regular expressions compiled once for a request, then matched
  * against rows by one thread at a time. */
@@ -20,7 +20,7 @@ enum filter_use {
 /* Checks and compiles `f` (NULL gives *out = NULL, which matches everything). The result lives in
  * the arena of c and points into `f`, which must outlive it. A page filter may stand alone or under
  * ANDs, once.
- * Errors: E_PARAMETER with the texts of semantics, sections 3 and 6. */
+ * Errors: E_PARAMETER as in doc/data-model.md, "Limits", "Filters". */
 int filter_compile(struct ctx *c, const struct limits *limits, const struct wr_filter *f,
                    enum filter_use use, struct filter **out);
 

@@ -60,9 +60,8 @@ void key_put_text(struct buf *b, bytes text);
 int key_read_text(struct ctx *c, struct reader *r, bytes *out);
 
 /* A key as a client sent it against the table's schema: count, then column by column name before
- * type. Errors E_INVALID_PK and E_PARAMETER with the texts of semantics, section 6 "Common checks",
- * and section 3 (length). `use` says which placeholders are legal. key_value_bytes_max comes from
- * the limits. */
+ * type. Errors E_INVALID_PK and E_PARAMETER (doc/data-model.md, "Keys"). `use` says which
+ * placeholders are legal. key_value_bytes_max comes from the limits. */
 enum key_use {
     KEY_READ,  /* values only; AUTO_INCREMENT gets its own text */
     KEY_WRITE, /* values; AUTO_INCREMENT for the auto-increment column */
@@ -82,7 +81,7 @@ int key_check_alone(struct ctx *c, const struct limits *limits, const struct wr_
  * INF_MIN. */
 int key_compare(const struct wr_key_schema *schema, const struct wr_key *a, const struct wr_key *b);
 
-/* Names and values as capacity counts them (semantics, section 7). */
+/* Names and values as capacity counts them (doc/data-model.md, "Capacity"). */
 size_t key_size(const struct wr_key *key);
 
 /* The smallest key behind `key`: where a walk goes on after it. In the arena. */

@@ -1,4 +1,4 @@
-/* meter.h: what requests cost (semantics, section 7). */
+/* meter.h: what requests cost (doc/data-model.md, "Capacity"). */
 #ifndef TABLE_MODEL_METER_H
 #define TABLE_MODEL_METER_H
 

@@ -298,7 +298,7 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
 
 /* The latest stamp that a server can have given to a cell of this row: its own stamp tells when it
  * was written last. A second more is allowed to clients whose clocks are not quite right. A cell
- * beyond it has a client's stamp, and stays the newest (semantics, section 5). */
+ * beyond it has a client's stamp, and stays the newest (doc/data-model.md, "Versions"). */
 static int64_t given_ms(const struct modify *m)
 {
     int64_t now_ms = m->time.us / 1000 + 999;
@@ -309,8 +309,8 @@ static int64_t given_ms(const struct modify *m)
 
 /* The stamp for this request's cells without one: now, or as late as the cells that were stamped by
  * a server whose clock is ahead, for this update must not vanish below them; or so much later that
- * updates which follow one another within a millisecond keep distinct versions (semantics, section
- * 5), as long as that does not take the stamps away from time. */
+ * updates which follow one another within a millisecond keep distinct versions (doc/data-model.md,
+ * "Versions"), as long as that does not take the stamps away from time. */
 static int64_t cell_stamp(const struct modify *m, const struct working *w)
 {
     bool distinct = m->table->schema.d.options.max_versions > 1;

@@ -3,7 +3,7 @@
  *
  * Nothing here touches storage or locks. change.h has what can be said of a change by itself;
  * write.c loads the old row under its latch, calls modify_run(), and applies the edits. Rules:
- * semantics, sections 5 and 6. */
+ * doc/data-model.md, "Versions", "Writes". */
 #ifndef TABLE_MODEL_MODIFY_H
 #define TABLE_MODEL_MODIFY_H
 

@@ -1,4 +1,4 @@
-/* name.h: which names tables and columns may have (semantics, sections 2, 15 and 16). */
+/* name.h: which names tables and columns may have (doc/data-model.md, "Names"). */
 #ifndef TABLE_MODEL_NAME_H
 #define TABLE_MODEL_NAME_H
 

@@ -69,7 +69,7 @@ struct schema {
  * (schema_partition.c numbers them in 16 bits). */
 #define SCHEMA_FIRST_PARTITIONS_MAX 65536
 
-/* The checks of CreateTable, in the order clients see them (semantics, sections 2 to 4). */
+/* The checks of CreateTable, in the order clients see them (doc/data-model.md, "Tables"). */
 int schema_check_create(struct ctx *c, const struct limits *limits,
                         const struct wr_create_table *t);
 

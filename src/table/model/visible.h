@@ -1,4 +1,4 @@
-/* visible.h: which of a row's stored cells a reader may see (semantics, section 5).
+/* visible.h: which of a row's stored cells a reader may see (doc/data-model.md, "Versions").
  *
  * MaxVersions and TTL hide cells from the moment they apply, whether or not their bytes are still
  * stored. */
@@ -35,7 +35,7 @@ struct selection {
 struct limits;
 struct wr_key_schema;
 
-/* The checks of read options that need no table, with the texts of semantics, sections 3 and 5.
+/* The checks of read options that need no table, as in doc/data-model.md, "Limits", "Versions".
  * `missing` is the text for "no version condition". */
 int selection_check_alone(struct ctx *c, const struct limits *limits,
                           const struct wr_read_options *read, const char *missing);

@@ -28,8 +28,8 @@ struct access {
 
 /* Sets a->partition. May this partition serve another access of the way (PARTITION_READ,
  * PARTITION_WRITE) now? Its cost need not be known yet: what an access takes above the allowance
- * the ones behind it wait for. E_CAPACITY, E_HOT_PARTITION (semantics, section 7), with a->refused
- * set, only if the setting enforce_throughput asks for it. */
+ * the ones behind it wait for. E_CAPACITY, E_HOT_PARTITION (doc/data-model.md, "Capacity"), with
+ * a->refused set, only if the setting enforce_throughput asks for it. */
 int access_admit(struct access *a, int way);
 
 /* Counts what became of it. */

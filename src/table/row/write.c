@@ -113,7 +113,8 @@ void write_release(struct write_op *op)
 }
 
 /* Moves the context's failure into a row's result. What a failed condition costs was counted; any
- * other fault of the client's costs one unit (semantics, section 7), one of ours nothing. */
+ * other fault of the client's costs one unit, one of ours nothing (doc/data-model.md,
+ * "Capacity"). */
 void write_row_fail(struct ctx *c, struct write_row *r)
 {
     bool fault =

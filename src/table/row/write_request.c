@@ -133,8 +133,8 @@ static bool has_increment(const struct wr_row_change *change)
     return false;
 }
 
-/* A row may stand in a batch more than once, but not with a condition (semantics, section 6). With
- * an increment its changes fail, each by itself (mark_repeated). */
+/* A row may stand in a batch more than once, but not with a condition (doc/data-model.md,
+ * "Batches"). With an increment its changes fail, each by itself (mark_repeated). */
 static int check_repeated(struct call *call, const struct wr_table_write *t)
 {
     struct ctx *c = &call->c;
@@ -158,9 +158,9 @@ static int check_repeated(struct call *call, const struct wr_table_write *t)
     return E_OK;
 }
 
-/* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
- * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
- * none of them is made. */
+/* A row with an increment may stand in a batch once (doc/data-model.md, "Batches"). It is no fault
+ * of the other rows, and programs look for it in the rows' results: so all changes of that row
+ * fail, and none of them is made. */
 static void mark_repeated(struct write_row *rows, size_t count)
 {
     for (size_t i = 0; i < count; i++)

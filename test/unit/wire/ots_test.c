@@ -1,5 +1,5 @@
 /* Messages beyond the vectors: every operation there and back, the rules that keep clients alive
- * (wire reference, section 3.11), and bodies that protobuf-c takes but nobody may send. */
+ * (doc/wire.md, "Messages"), and bodies that protobuf-c takes but nobody may send. */
 #include "show.h"
 #include "../context.h"
 

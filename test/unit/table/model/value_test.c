@@ -173,7 +173,7 @@ static void test_size(void **state)
     }
 }
 
-/* Cells of the wire vectors and of the worked example (wire reference, section 4.10). */
+/* Cells of the wire vectors and of the worked example (doc/wire.md, "Example"). */
 static void test_crc8(void **state)
 {
     struct wr_value one = integer(WR_BIGINT, 1), v = text(WR_VARCHAR, "v");
