@@ -2,18 +2,25 @@
 
 enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
 
+/* What a capped arena gives for the messages of n bytes. A message of two bytes takes a hundred in
+ * memory, so a body of 5 MiB could take all that a request may have, and a few of them what the
+ * server has, only to be refused for their number. Requests within the limits need far less. */
+#define UNPACKED_BYTES(n) (((size_t)16 << 20) + 8 * (n))
+
 /* ---- reading */
 
 struct pb_memory {
     struct arena *arena;
-    bool refused; /* the cap was reached */
+    size_t left;  /* of UNPACKED_BYTES */
+    bool refused; /* that, or the cap, was reached */
 };
 
 static void *pb_alloc(void *arg, size_t size)
 {
     struct pb_memory *memory = arg;
-    void *p = arena_try_alloc(memory->arena, size);
+    void *p = size <= memory->left ? arena_try_alloc(memory->arena, size) : NULL;
 
+    memory->left -= p ? size : 0;
     memory->refused |= !p;
     return p;
 }
@@ -27,7 +34,7 @@ static void pb_free(void *arg, void *ptr)
 int pb_unpack(struct ctx *c, const ProtobufCMessageDescriptor *type, bytes in, const char *text,
               const void **out)
 {
-    struct pb_memory memory = {.arena = &c->arena};
+    struct pb_memory memory = {&c->arena, c->arena.cap ? UNPACKED_BYTES(in.len) : SIZE_MAX, false};
     ProtobufCAllocator allocator = {pb_alloc, pb_free, &memory};
 
     /* protobuf-c wants a pointer even for no bytes. */

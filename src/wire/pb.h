@@ -1,8 +1,9 @@
 /* pb.h: protobuf bytes in arenas.
  *
  * Reading goes through protobuf-c, which checks form and required fields; the messages live in the
- * request's arena and never outgrow its cap, whatever a body claims. Writing is done straight into
- * a buf: fields in the order of their numbers, sub-messages between pb_open() and pb_close(). */
+ * request's arena and outgrow neither its cap nor some times their bytes, whatever a body claims.
+ * Writing is done straight into a buf: fields in the order of their numbers, sub-messages between
+ * pb_open() and pb_close(). */
 #ifndef WIRE_PB_H
 #define WIRE_PB_H
 
@@ -11,8 +12,9 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-/* Reads a message. `text` is what E_PARAMETER says if the bytes do not parse; E_MEMORY at the cap.
- * Texts and blobs of the message do not point into `in`. */
+/* Reads a message. `text` is what E_PARAMETER says if the bytes do not parse; E_MEMORY at the cap,
+ * or where a capped arena would give far more than so many bytes are worth. Texts and blobs of the
+ * message do not point into `in`. */
 int pb_unpack(struct ctx *c, const ProtobufCMessageDescriptor *type, bytes in, const char *text,
               const void **out);
 

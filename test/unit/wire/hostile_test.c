@@ -283,7 +283,8 @@ static void fill(struct buf *b, bytes unit, size_t total)
         buf_put_bytes(b, unit);
 }
 
-/* Five megabytes of tiny messages would grow to hundreds in memory. */
+/* Five megabytes of tiny messages would grow to hundreds in memory, which one request may have and
+ * a few together may not. */
 static void test_memory_is_bounded(void **state)
 {
     static const struct {
@@ -297,7 +298,7 @@ static void test_memory_is_bounded(void **state)
         {WR_OP_GET_RANGE, BYTES_LIT("\x1a\x00")},
         {WR_OP_LIST_TABLE, BYTES_LIT("\x0a\x00")},
     };
-    const size_t cap = 32 << 20;
+    const size_t cap = 256 << 20, most = 64 << 20;
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(list); i++) {
@@ -313,7 +314,7 @@ static void test_memory_is_bounded(void **state)
         c.arena.cap = cap;
         assert_int_not_equal(ots_decode(&c, list[i].op, buf_bytes(&b), &req), 0);
         assert_true(c.code == E_MEMORY || c.code == E_PARAMETER);
-        assert_true(c.arena.used <= cap + 4096); /* the failure's text comes on top */
+        assert_true(c.arena.used <= most);
         ctx_release(&c);
         arena_release(&memory);
     }
