@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "engine/backends.h"
+#include "engine/get_each.h"
 
 #include <assert.h>
 #include <string.h>
@@ -170,20 +171,41 @@ int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *f
     return e->ops->partitions->repartition(c, e, from, from_count, to, to_count);
 }
 
-int engine_get(struct ctx *c, struct engine *e, struct get *g)
+static void get_clear(struct get *g)
 {
-    int code;
-
     assert(g->key.len);
     assert(!g->snapshot || g->view == VIEW_DURABLE);
     g->found = g->settled = false;
     g->rests_on = 0;
     g->value = BYTES_NONE;
     g->code = E_OK;
+}
+
+int engine_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    int code;
+
+    get_clear(g);
     code = e->ops->get(c, e, g);
     /* After E_LATER the struct belongs to the completion, which may already have run. */
     if (code != E_LATER)
         g->code = code;
+    return code;
+}
+
+int engine_get_many(struct ctx *c, struct engine *e, struct get_many *m)
+{
+    int code;
+
+    m->engine = e;
+    m->c = c;
+    m->at = 0;
+    if (!e->ops->get_many)
+        return get_each(m);
+    for (size_t i = 0; i < m->count; i++)
+        get_clear(&m->gets[i]);
+    code = e->ops->get_many(c, e, m);
+    assert(code == E_OK || code == E_LATER);
     return code;
 }
 

@@ -21,10 +21,10 @@
  * snapshot.
  *
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
- * one read under way for a context. apply() uses it only until it returns, so there may be many;
- * what fails later comes as a code without a text. open, close, create, drop, recut, erase, size,
- * bulk and what it gives, checkpoint, scrub and restore may block: they are never called from a
- * loop thread or a completion.
+ * one read under way for a context; a call of get_many() is one, whatever it asks for. apply() uses
+ * it only until it returns, so there may be many; what fails later comes as a code without a text.
+ * open, close, create, drop, recut, erase, size, bulk and what it gives, checkpoint, scrub and
+ * restore may block: they are never called from a loop thread or a completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -93,6 +93,22 @@ struct get {
      * may refuse the batch it is of, or lose it in a failure. It then goes into the batch that is
      * decided by it. */
     uint64_t rests_on;
+};
+
+/* Several gets in one call, of any partitions, each of its own moment. Where the engine answers
+ * later, all of them are under way at the same time. */
+struct get_many {
+    struct get *gets; /* each with a code of its own; the `done` of each is not used */
+    size_t count;
+    /* Of each get: takes its value and the text of its failure. NULL: the call's context is for
+     * all of them, and holds the text of one that failed. */
+    struct ctx *const *contexts;
+    void (*done)(struct get_many *m); /* used only after E_LATER; every get is answered then */
+
+    struct engine *engine; /* the rest belongs to the engine */
+    struct ctx *c;
+    size_t at;
+    struct get one;
 };
 
 struct kv {
@@ -366,6 +382,8 @@ struct engine_ops {
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
     void (*close)(struct engine *e);
     int (*get)(struct ctx *c, struct engine *e, struct get *g);
+    /* E_OK: every get is answered, well or not. E_LATER. NULL: one get after the other is asked. */
+    int (*get_many)(struct ctx *c, struct engine *e, struct get_many *m);
     int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
     /* NULL: it cannot. Where it can, reads at VIEW_DURABLE answer at once. */
     int (*visit)(struct ctx *c, struct engine *e, struct visit *v);
@@ -431,6 +449,14 @@ int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value);
 int bulk_finish(struct ctx *c, struct bulk *b);
 void bulk_close(struct bulk *b); /* NULL is allowed */
 int engine_get(struct ctx *c, struct engine *e, struct get *g);
+/* E_OK: every get is answered, each with its own code. E_LATER: m->done() is called. Nothing else.
+ */
+int engine_get_many(struct ctx *c, struct engine *e, struct get_many *m);
+/* Where the result of gets[i] goes. */
+static inline struct ctx *get_many_ctx(const struct get_many *m, size_t i)
+{
+    return m->contexts ? m->contexts[i] : m->c;
+}
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s);
 /* Only where engine_can_visit(). */
 int engine_visit(struct ctx *c, struct engine *e, struct visit *v);

@@ -447,6 +447,7 @@ const struct engine_ops engine_rados = {
     .open = rados_open,
     .close = rados_close,
     .get = rados_get,
+    .get_many = rados_get_many,
     .scan = rados_scan,
     .apply = rados_apply,
     .bulk = rados_bulk,

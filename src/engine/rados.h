@@ -121,9 +121,20 @@ struct rados_gather *rados_gather_new(void);
 void rados_gather_free(struct rados_gather *g); /* NULL is allowed; nothing is under way */
 /* 0: done() is called, possibly before this returns. Else a negative errno, and it is not. */
 int rados_read_ask(struct rados *r, struct rados_read *read);
+/* Many at once: those of one object go out together. done() of each is called, also when the
+ * library did not take its operation, and possibly before this returns; until then all stay where
+ * they are. */
+void rados_read_ask_many(struct rados *r, struct rados_read *const *reads, size_t count);
+
+/* rados_get.c */
+int rados_get(struct ctx *c, struct engine *e, struct get *g);
+int rados_get_many(struct ctx *c, struct engine *e, struct get_many *m);
+/* Fails: something stored cannot be read. */
+int rados_damaged(struct ctx *c, partition_id id);
+/* Moves the mean at *at towards that of `count` things of `total` bytes. */
+void rados_note_mean(_Atomic uint64_t *at, uint64_t total, uint64_t count);
 
 /* rados_read.c */
-int rados_get(struct ctx *c, struct engine *e, struct get *g);
 int rados_scan(struct ctx *c, struct engine *e, struct scan *s);
 
 /* rados_write.c */

@@ -286,6 +286,14 @@ static void on_read(rados_completion_t completion, void *arg)
     rados_release(r);
 }
 
+/* The read waits in its lane. */
+static void lane_wait(struct read_lane *l, struct rados_read *read)
+{
+    read->next = NULL;
+    *l->waiting_end = read;
+    l->waiting_end = &read->next;
+}
+
 /* The lane to send in, with a place taken; NULL: the read waits there. */
 static struct read_lane *lane_enter(struct rados_gather *g, struct rados_read *read)
 {
@@ -296,12 +304,16 @@ static struct read_lane *lane_enter(struct rados_gather *g, struct rados_read *r
     if (l->under_way < UNDER_WAY_MAX) {
         l->under_way++;
     } else {
-        *l->waiting_end = read;
-        l->waiting_end = &read->next;
+        lane_wait(l, read);
         l = NULL;
     }
     pthread_mutex_unlock(&g->lock);
     return l;
+}
+
+static bool goes_alone(const struct rados_read *read)
+{
+    return read->alone || read->size >= ALONE_BYTES_MIN;
 }
 
 int rados_read_ask(struct rados *r, struct rados_read *read)
@@ -311,7 +323,7 @@ int rados_read_ask(struct rados *r, struct rados_read *read)
     int result;
 
     read->next = NULL;
-    if (!read->alone && read->size < ALONE_BYTES_MIN) {
+    if (!goes_alone(read)) {
         lane = lane_enter(r->gather, read);
         if (!lane)
             return 0;
@@ -324,4 +336,64 @@ int rados_read_ask(struct rados *r, struct rados_read *read)
     if (lane)
         lane_go_on(r, lane, result);
     return result;
+}
+
+/* ---- many reads ---- */
+
+static void send_alone(struct rados *r, struct rados_read *read)
+{
+    struct trip *t;
+    int result;
+
+    read->next = NULL;
+    t = trip_new(r, NULL, read);
+    result = trip_send(t);
+    if (!result)
+        return;
+    give(t, result);
+    trip_free(t);
+}
+
+/* Sends an operation of those that wait for the object, unless as many as may be are under way. */
+static void lane_send(struct rados *r, partition_id id)
+{
+    struct rados_gather *g = r->gather;
+    struct rados_read *list = NULL;
+    struct read_lane *l;
+    struct trip *t;
+    int result;
+
+    pthread_mutex_lock(&g->lock);
+    l = *lane_slot(g, id);
+    if (l && l->under_way < UNDER_WAY_MAX)
+        list = lane_take(l, false);
+    if (list)
+        l->under_way++;
+    pthread_mutex_unlock(&g->lock);
+    if (!list)
+        return;
+    t = trip_new(r, l, list);
+    result = trip_send(t);
+    if (!result)
+        return;
+    give(t, result);
+    trip_free(t);
+    lane_go_on(r, l, result);
+}
+
+/* All wait before the first operation is sent: so it takes along all it can. */
+void rados_read_ask_many(struct rados *r, struct rados_read *const *reads, size_t count)
+{
+    struct rados_gather *g = r->gather;
+
+    pthread_mutex_lock(&g->lock);
+    for (size_t i = 0; i < count; i++)
+        if (!goes_alone(reads[i]))
+            lane_wait(lane_get(g, reads[i]->id), reads[i]);
+    pthread_mutex_unlock(&g->lock);
+    for (size_t i = 0; i < count; i++)
+        if (goes_alone(reads[i]))
+            send_alone(r, reads[i]);
+        else
+            lane_send(r, reads[i]->id);
 }

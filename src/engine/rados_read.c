@@ -1,8 +1,8 @@
-/* rados_read.c: get and scan.
+/* rados_read.c: scan.
  *
- * A get asks for one key. A scan is a listing for each range, all in one operation and so at one
- * point in time. Which operation that is, perhaps one shared with other reads of the object,
- * rados_gather.c decides. A listing asks for about what the caller can take, by the mean size of
+ * A scan is a listing for each range, all in one operation and so at one point in time. Which
+ * operation that is, perhaps one shared with other reads of the object, rados_gather.c decides. A
+ * listing asks for about what the caller can take, by the mean size of
  * what was listed before, and a page that comes out short says that there is more.
  *
  * An omap lists forward only. A backward page is the end of a forward listing that begins at a
@@ -25,89 +25,6 @@
 
 /* Operations of one backward walk before it gives up. */
 #define ROUNDS_MAX 200
-
-/* ---- get ---- */
-
-struct get_read {
-    struct rados_read read;
-    struct rados *r;
-    struct ctx *c;
-    struct get *g;
-};
-
-static int damaged(struct ctx *c, partition_id id)
-{
-    return fail(c, E_CORRUPT, "Partition %llu holds a key or value of unknown form.",
-                (unsigned long long)id);
-}
-
-/* Under no lock: a mean needs no more. */
-static void note_mean(_Atomic uint64_t *at, uint64_t total, uint64_t count)
-{
-    uint64_t mean = atomic_load_explicit(at, memory_order_relaxed);
-
-    if (count)
-        atomic_store_explicit(at, mean ? (7 * mean + total / count) / 8 : total / count,
-                              memory_order_relaxed);
-}
-
-static int take_value(struct get_read *get, bytes stored)
-{
-    struct get *g = get->g;
-    bytes value;
-
-    if (!stored.ptr)
-        return E_OK;
-    note_mean(&get->r->value_bytes, stored.len, 1);
-    if (!omap_value_decode(stored, &value))
-        return damaged(get->c, g->partition);
-    TRY(ctx_copy(get->c, value, &g->value));
-    g->found = true;
-    return E_OK;
-}
-
-static void on_get(struct rados_read *read, int result, bytes stored)
-{
-    struct get_read *get = PORT_CONTAINER(read, struct get_read, read);
-    struct rados *r = get->r;
-    struct get *g = get->g;
-
-    g->code = rados_read_code(r, result);
-    g->settled = true;
-    if (!g->code)
-        g->code = take_value(get, stored);
-    mem_free(get);
-    g->done(g);
-    rados_release(r);
-}
-
-int rados_get(struct ctx *c, struct engine *e, struct get *g)
-{
-    struct rados *r = PORT_CONTAINER(e, struct rados, base);
-    struct get_read *get;
-    int code;
-
-    if (g->view == VIEW_LATEST && rados_pending_get(r, c, g, &code) == PENDING_EDIT)
-        return code;
-    get = mem_zalloc(sizeof(*get));
-    get->r = r;
-    get->c = c;
-    get->g = g;
-    get->read.id = g->partition;
-    get->read.key = omap_key(&c->arena, g->key);
-    get->read.size = get->read.key.len + (size_t)atomic_load(&r->value_bytes);
-    get->read.alone = g->once;
-    get->read.done = on_get;
-    rados_hold(r);
-    code = rados_read_ask(r, &get->read);
-    if (!code)
-        return E_LATER;
-    mem_free(get);
-    rados_release(r);
-    return fail(c, rados_read_code(r, code), "The pool did not take a read: error %d.", -code);
-}
-
-/* ---- scan ---- */
 
 enum walk_state {
     WALK_LISTING,
@@ -185,7 +102,7 @@ static int append(struct scan_read *read, struct walk *w, bytes key, bytes value
     }
     kv = &w->items[w->count];
     if (!omap_key_decode(&c->arena, key, &kv->key) || !omap_value_decode(value, &value))
-        return damaged(c, read->s->partition);
+        return rados_damaged(c, read->s->partition);
     TRY(ctx_copy(c, value, &kv->value));
     w->bytes += kv->key.len + kv->value.len;
     w->count++;
@@ -215,7 +132,7 @@ static int take_listing(struct scan_read *read, struct walk *w, bool *reached)
         total += key_len + value_len;
         TRY(append(read, w, stored, bytes_of(value, value_len)));
     }
-    note_mean(&read->r->item_bytes, total, seen);
+    rados_note_mean(&read->r->item_bytes, total, seen);
     atomic_fetch_add(&read->r->read_bytes, total);
     return E_OK;
 }

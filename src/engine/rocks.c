@@ -12,7 +12,7 @@
  *   rocks_mend.c     failure, and the keeper thread that mends it
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
- *   rocks_drop.c     dropping
+ *   rocks_drop.c     erasing
  *   rocks_bulk.c     large values past the log
  *   rocks_size.c     sizes and statistics
  *   rocks_look.c     a database's files past the caches, for two:

@@ -1051,6 +1051,216 @@ static void test_snapshot_of_visit(void **state)
     snapshot_release(p.s);
 }
 
+/* Many gets in one call, which all take part in one wait. */
+struct many {
+    struct get_many m;
+    struct bed_wait w;
+};
+
+static void many_done(struct get_many *m)
+{
+    bed_wait_done(&PORT_CONTAINER(m, struct many, m)->w, E_OK);
+}
+
+static void get_many(struct bed *b, struct get *gets, size_t count, struct ctx *const *contexts)
+{
+    struct many many = {.m = {gets, count, contexts, many_done}, .w = BED_WAIT};
+    int code = engine_get_many(&b->c, b->e, &many.m);
+
+    if (code == E_LATER)
+        code = bed_wait(&many.w);
+    assert_int_equal(code, E_OK);
+}
+
+#define MANY 300 /* more than one operation takes */
+
+struct many_keys {
+    char text[MANY][16];
+    struct get gets[MANY];
+};
+
+/* Gets of "k000000" and on, the first from 0, each `step` further, in the bed's partition. */
+static void many_init(struct bed *b, struct many_keys *k, int step, enum engine_view view)
+{
+    for (int i = 0; i < MANY; i++) {
+        snprintf(k->text[i], sizeof(k->text[i]), "k%06d", i * step);
+        k->gets[i] = (struct get){
+            .partition = b->partition, .key = bytes_str(k->text[i]), .view = view, .code = -1};
+    }
+}
+
+static void test_get_many(void **state)
+{
+    struct bed *b = *state;
+    struct many_keys *k = mem_alloc(sizeof(*k));
+    struct engine_stat before, after;
+
+    bed_fill(b, "k", 0, MANY, 40);
+    get_many(b, NULL, 0, NULL);
+    for (int view = VIEW_DURABLE; view <= VIEW_LATEST; view++) {
+        many_init(b, k, 2, (enum engine_view)view); /* the second half is not there */
+        k->gets[7].key = k->gets[3].key;            /* one twice, and not in order */
+        engine_stat(b->e, &before);
+        get_many(b, k->gets, MANY, NULL);
+        engine_stat(b->e, &after);
+        for (int i = 0; i < MANY; i++) {
+            struct get alone = {.key = k->gets[i].key, .view = (enum engine_view)view};
+
+            assert_int_equal(k->gets[i].code, E_OK);
+            assert_int_equal(k->gets[i].found, i < MANY / 2);
+            assert_int_equal(bed_wait_get(&b->c, b->e, &alone), E_OK);
+            assert_true(bytes_equal(alone.value, k->gets[i].value));
+        }
+        if (is_rados())
+            assert_in_range(after.remote_reads - before.remote_reads, 1, MANY / 32);
+    }
+    mem_free(k);
+}
+
+/* Each with a context of its own: one that has no room fails alone. And one for all of them. */
+static void test_get_many_contexts(void **state)
+{
+    struct bed *b = *state;
+    struct many_keys *k = mem_alloc(sizeof(*k));
+    struct ctx own[3], *contexts[MANY];
+
+    bed_fill(b, "k", 0, MANY, 5000);
+    for (size_t i = 0; i < PORT_COUNT(own); i++)
+        ctx_init(&own[i], &b->clock, &b->log, NULL, 0);
+    own[1].arena.cap = 3000;
+    for (size_t i = 0; i < MANY; i++)
+        contexts[i] = &own[i % PORT_COUNT(own)];
+    many_init(b, k, 1, VIEW_DURABLE);
+    get_many(b, k->gets, PORT_COUNT(own), contexts);
+    for (size_t i = 0; i < PORT_COUNT(own); i++) {
+        assert_int_equal(k->gets[i].code, i == 1 ? E_MEMORY : E_OK);
+        assert_int_equal(k->gets[i].found, i != 1);
+        assert_int_equal(own[i].code, k->gets[i].code);
+        ctx_release(&own[i]);
+    }
+    b->c.arena.cap = b->c.arena.used + 100 * 5100; /* of all for about a third */
+    many_init(b, k, 1, VIEW_DURABLE);
+    get_many(b, k->gets, MANY, NULL);
+    own[0].arena.used = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        assert_int_equal(k->gets[i].found, k->gets[i].code == E_OK);
+        if (k->gets[i].code)
+            assert_int_equal(k->gets[i].code, E_MEMORY);
+        else
+            own[0].arena.used++;
+    }
+    assert_in_range(own[0].arena.used, 50, 150);
+    ctx_clear(&b->c);
+    mem_free(k);
+}
+
+/* What is not durable yet is seen at VIEW_LATEST, in one call with what is. */
+static void test_get_many_latest(void **state)
+{
+    struct bed *b = *state;
+    struct many_keys *k = mem_alloc(sizeof(*k));
+    struct bed_wait w[MANY];
+    struct edit edits[MANY];
+
+    bed_fill(b, "k", 0, MANY, 20);
+    many_init(b, k, 1, VIEW_LATEST);
+    for (int i = 0; i < MANY; i += 2) {
+        edits[i] = (struct edit){i % 4 ? EDIT_PUT : EDIT_DELETE, k->gets[i].key, k->gets[i].key};
+        w[i] = (struct bed_wait)BED_WAIT;
+        engine_apply(
+            &b->c, b->e,
+            &(struct batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1},
+            bed_wait_done, &w[i]);
+    }
+    get_many(b, k->gets, MANY, NULL);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(k->gets[i].code, E_OK);
+        assert_int_equal(k->gets[i].found, i % 4 != 0);
+        if (i % 4 == 2)
+            assert_true(bytes_equal(k->gets[i].value, k->gets[i].key));
+        else if (i % 4)
+            assert_int_equal(k->gets[i].value.len, 20);
+    }
+    for (int i = 0; i < MANY; i += 2)
+        assert_int_equal(bed_wait(&w[i]), E_OK);
+    mem_free(k);
+}
+
+/* Of several partitions, one of which is gone: its gets fail alone. */
+static void test_get_many_partitions(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range range = {BYTES_LIT("k"), BYTES_LIT("l")};
+    struct partition_spec p[4];
+    struct many_keys *k = mem_alloc(sizeof(*k));
+    struct engine_stat before, after;
+
+    many_init(b, k, 1, VIEW_DURABLE);
+    for (size_t i = 0; i < PORT_COUNT(p); i++)
+        p[i] = (struct partition_spec){20 + i, &range, 1};
+    assert_int_equal(engine_create(&b->c, b->e, p, PORT_COUNT(p)), E_OK);
+    for (size_t i = 0; i < MANY; i++) {
+        b->partition = k->gets[i].partition = p[i % PORT_COUNT(p)].id;
+        assert_int_equal(bed_put(b, k->text[i], k->text[i]), E_OK);
+        bed_ctx_again(b);
+    }
+    if (!one_map(b))
+        assert_int_equal(engine_drop(&b->c, b->e, &p[1]), E_OK);
+    engine_stat(b->e, &before);
+    get_many(b, k->gets, MANY, NULL);
+    engine_stat(b->e, &after);
+    for (size_t i = 0; i < MANY; i++) {
+        bool gone = !one_map(b) && i % PORT_COUNT(p) == 1;
+
+        assert_int_equal(k->gets[i].code, gone ? E_PARTITION : E_OK);
+        assert_int_equal(k->gets[i].found, !gone);
+        if (!gone)
+            assert_string_equal(arena_printf(&b->c.arena, "%.*s", BYTES_FMT(k->gets[i].value)).ptr,
+                                k->text[i]);
+    }
+    if (is_rados())
+        assert_in_range(after.remote_reads - before.remote_reads, PORT_COUNT(p), 16);
+    ctx_clear(&b->c);
+    mem_free(k);
+}
+
+#define READERS 4
+
+static void *many_reader(void *arg)
+{
+    struct bed *b = arg;
+    struct many_keys *k = mem_alloc(sizeof(*k));
+    struct bed own = {.e = b->e};
+
+    many_init(b, k, 1, VIEW_DURABLE);
+    for (int i = 0; i < 20; i++) {
+        ctx_init(&own.c, &b->clock, &b->log, NULL, 0);
+        get_many(&own, k->gets, MANY, NULL);
+        for (int j = 0; j < MANY; j++)
+            assert_true(k->gets[j].found);
+        ctx_release(&own.c);
+    }
+    mem_free(k);
+    return NULL;
+}
+
+/* Several calls at the same time, mixed with gets and scans of the same keys. */
+static void test_get_many_at_once(void **state)
+{
+    struct bed *b = *state;
+    pthread_t threads[READERS];
+
+    bed_fill(b, "k", 0, MANY, 40);
+    for (size_t i = 0; i < READERS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, many_reader, b), 0);
+    for (int i = 0; i < 100; i++) {
+        assert_int_equal(strlen(bed_get(b, "k000100", VIEW_DURABLE)), 40);
+        assert_string_equal(scan_text(b, "k000001", "k000003", false, 10, 1000), "k000001 k000002");
+    }
+    for (size_t i = 0; i < READERS; i++)
+        pthread_join(threads[i], NULL);
+}
+
 int main(void)
 {
     static const char *const names[] = {"mem", "rocks", "rados"};
@@ -1088,6 +1298,11 @@ int main(void)
         T(test_snapshot_deadline),
         T(test_snapshots_random),
         T(test_snapshot_of_visit),
+        T(test_get_many),
+        T(test_get_many_contexts),
+        T(test_get_many_latest),
+        T(test_get_many_partitions),
+        T(test_get_many_at_once),
     };
 #undef T
 
