@@ -9,6 +9,8 @@ struct saboteur;
 
 #define BUG_NONE (-1) /* a saboteur that does nothing, to show that the rest is sound */
 
+#define PAGE_BUG "a page of two moments" /* to be found where a page is one point in time */
+
 int bug_count(void);
 const char *bug_name(int bug);
 

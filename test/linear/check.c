@@ -12,8 +12,9 @@
  *     wherever a later order would place it, here is as good.
  *   - Only operations that touch a common row, in a chain up to the one whose answer is due, need
  *     to happen before it: others may as well happen later.
- *   - A value is written once, so it cannot come back: a write that ends a value which somebody has
- *     yet to see cannot happen now. This finds most wrong choices at once, not at the next read.
+ *   - A value is written once (but LOCK_FREE), so it cannot come back: a write that ends a value
+ *     which somebody has yet to see cannot happen now. This finds most wrong choices at once, not
+ *     at the next read.
  *   - The order of trying: first the operation itself, then what makes it fit, then writes that
  *     were answered, and last those that may never have happened.
  *
@@ -102,7 +103,7 @@ static void history_slots(struct history *h)
     }
 }
 
-/* The values that an operation must have found, in columns v and w. */
+/* The values that an operation must have found, in columns v and w, and that do not come back. */
 static size_t values_seen(const struct op *o, int32_t *out)
 {
     size_t n = 0;
@@ -110,12 +111,13 @@ static size_t values_seen(const struct op *o, int32_t *out)
     if (o->type == OP_READ) {
         for (int i = 0; i < GROUP_ROWS; i++)
             for (int k = COLUMN_V; k <= COLUMN_W; k++)
-                if (o->rows & 1u << i && o->seen[i].has & 1u << k)
+                if (o->rows & 1u << i && o->seen[i].has & 1u << k &&
+                    o->seen[i].column[k] != LOCK_FREE)
                     out[n++] = o->seen[i].column[k];
         return n;
     }
     for (int i = 0; i < o->change_count && o->outcome == DONE; i++)
-        if (o->changes[i].compares)
+        if (o->changes[i].compares && o->changes[i].expect != LOCK_FREE)
             out[n++] = o->changes[i].expect;
     return n;
 }

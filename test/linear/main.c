@@ -10,6 +10,7 @@
  * stored and laid out; the reference promises none. Elsewhere each row is read for itself. */
 #include "bug.h"
 #include "check.h"
+#include "faults.h"
 
 #include "base/fault.h"
 
@@ -24,6 +25,8 @@
 
 #define BUG_REQUESTS 2500
 #define BUG_TRIES 3
+#define BUG_FAULTS 2  /* while a bug is planted under several servers, ... */
+#define BUG_PAUSE_S 1 /* ... of so long at most */
 #define SHIFT_MS 4000
 
 struct run {
@@ -33,6 +36,8 @@ struct run {
     const char *engine; /* with servers: one that they can share */
     int servers;        /* 0: one, and all scenarios for it */
     const char *only;   /* part of the names to run; NULL: all */
+    const char *bugs;   /* with servers: part of the names of bugs to plant there; NULL: none */
+    int faults;         /* of a run of "servers under faults" */
     int rounds;
     int pause_s; /* how long a server is stopped */
     double scale;
@@ -44,7 +49,7 @@ struct run {
 struct scenario {
     const char *name;
     size_t requests;
-    int groups;
+    int groups, locks;
     bool http, wide, fresh, shared;
     bool cuts_values; /* so small are partitions; that batches were refused for it is asked for */
     void (*disturb)(struct workload *w);
@@ -341,6 +346,8 @@ static const struct scenario scenarios[] = {
      .cuts_values = true},
     {"servers killed and paused", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = disturb_servers},
+    {"servers under faults", 20000, 48, .locks = 2, .http = true, .fresh = true, .shared = true,
+     .disturb = faults_disturb},
     {"servers stopped in cuts", 12000, 24, .http = true, .fresh = true, .shared = true,
      .disturb = stop_in_cuts},
 };
@@ -348,6 +355,12 @@ static const struct scenario scenarios[] = {
 static bool wanted(const struct run *r, const char *name)
 {
     return !r->only || strstr(name, r->only);
+}
+
+static void prepare(struct target_spec *spec, const struct scenario *sc, int server)
+{
+    if (sc->disturb == faults_disturb)
+        faults_prepare(spec, server);
 }
 
 static bool open_others(struct run *r, const struct scenario *sc, struct server *first,
@@ -361,12 +374,22 @@ static bool open_others(struct run *r, const struct scenario *sc, struct server 
         snprintf(dir, 560, "%s.%d", spec->dir, i);
         remove_folder(dir);
         mine.dir = dir;
+        prepare(&mine, sc, i);
         if (!server_open(s, &mine))
             return false;
         s->next = first->next;
         first->next = s;
     }
     return true;
+}
+
+static void close_all(struct server *first)
+{
+    for (struct server *s = first, *next; s; s = next) {
+        next = s->next;
+        server_close(s);
+        mem_free(s);
+    }
 }
 
 static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed)
@@ -377,6 +400,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .seed = seed,
                                  .clients = CLIENTS_MAX,
                                  .groups = sc->groups,
+                                 .locks = sc->locks,
                                  .requests = (size_t)((double)sc->requests * r->scale),
                                  .run_ms_min = sc->run_ms_min,
                                  .shift_ms =
@@ -386,6 +410,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .fresh = sc->fresh,
                                  .servers = sc->shared ? r->servers : 0,
                                  .pause_s = r->pause_s,
+                                 .faults = r->faults,
                                  .cuts_values = sc->cuts_values,
                                  .cuts = sc->run_ms_min && !sc->disturb,
                                  .disturb = sc->disturb};
@@ -410,6 +435,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
         setenv("WIDEROW_NAMESPACE", name, 1);
     }
     spec.dir = dir;
+    prepare(&spec, sc, 0);
     if (sc->disturb == fail_commits)
         setenv("LINEAR_QUIET", "1", 1); /* failures are what it asks for */
     ok = server_open(s, &spec) && open_others(r, sc, s, &spec) && workload_run(w, s, &conf);
@@ -458,11 +484,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
     r->operations += t.operations;
     workload_release(w);
     mem_free(w);
-    for (struct server *next; s; s = next) {
-        next = s->next;
-        server_close(s);
-        mem_free(s);
-    }
+    close_all(s);
     remove_folder(dir);
     return ok;
 }
@@ -473,6 +495,8 @@ static void run_scenarios(struct run *r)
         bool ok = true;
 
         if (scenarios[i].disturb == stop_in_cuts && !getenv("LINEAR_POINTS"))
+            continue;
+        if (scenarios[i].disturb == faults_disturb && !r->faults)
             continue;
         if (!wanted(r, scenarios[i].name) || scenarios[i].shared != (r->servers > 0))
             continue;
@@ -499,7 +523,13 @@ static bool find_bug(struct run *r, struct server *s, int bug, const struct fill
     struct workload_conf conf = {.clients = 16,
                                  .groups = 4,
                                  .requests = BUG_REQUESTS,
-                                 .range_is_atomic = true,
+                                 .range_is_atomic = !r->servers,
+                                 .servers = r->servers,
+                                 .locks = r->servers ? 1 : 0,
+                                 .fresh = r->servers > 0,
+                                 .faults = r->servers ? BUG_FAULTS : 0,
+                                 .pause_s = BUG_PAUSE_S,
+                                 .disturb = r->servers ? faults_disturb : NULL,
                                  .seed = r->seed + (uint64_t)try * 31};
     struct tally t = {0};
     char table[32];
@@ -553,24 +583,42 @@ static void run_bug(struct run *r, struct server *s, int bug, const struct filli
     r->failed += !good;
 }
 
+/* Servers as those of the scenario with faults. */
+static bool open_bug_servers(struct run *r, struct server *first)
+{
+    static const struct scenario sc = {.shared = true, .disturb = faults_disturb};
+    struct target_spec spec = {.http = true, .engine = r->engine, .widerowd = r->widerowd};
+    char name[64];
+    char *dir = mem_alloc(512); /* the server's, to the end of the program */
+
+    snprintf(name, sizeof(name), "bugs-%llu-%d", (unsigned long long)r->seed, (int)getpid());
+    setenv("WIDEROW_NAMESPACE", name, 1);
+    snprintf(dir, 512, "%s/bugs", r->work);
+    spec.dir = dir;
+    prepare(&spec, &sc, 0);
+    return server_open(first, &spec) && open_others(r, &sc, first, &spec);
+}
+
 static void run_bugs(struct run *r)
 {
     struct target_spec spec = {.engine = "mem", .dir = ""};
     struct server *s = mem_zalloc(sizeof(*s));
-    bool ok = server_open(s, &spec);
+    const char *only = r->servers ? r->bugs : r->only;
+    bool ok = r->servers ? open_bug_servers(r, s) : server_open(s, &spec);
 
     printf("\n%-44s %8s  %s\n", "planted bug", "strikes", "");
     for (int bug = BUG_NONE; ok && bug < bug_count(); bug++) {
-        if (r->only && !strstr(bug_name(bug), r->only))
+        if (only && !strstr(bug_name(bug), only))
+            continue;
+        if (r->servers && strcmp(bug_name(bug), PAGE_BUG) == 0)
             continue;
         run_bug(r, s, bug, NULL);
-        for (size_t i = 0; i < PORT_COUNT(filled_bugs); i++)
+        for (size_t i = 0; i < PORT_COUNT(filled_bugs) && !r->servers; i++)
             if (strcmp(filled_bugs[i].name, bug_name(bug)) == 0)
                 run_bug(r, s, bug, &filled_bugs[i].filling);
     }
     r->failed += !ok;
-    server_close(s);
-    mem_free(s);
+    close_all(s);
 }
 
 int main(int argc, char **argv)
@@ -602,18 +650,25 @@ int main(int argc, char **argv)
             r.pause_s = (int)strtol(argv[i + 1], NULL, 10);
         else if (strcmp(argv[i], "--servers") == 0)
             r.servers = (int)strtol(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--faults") == 0)
+            r.faults = (int)strtol(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--bugs") == 0)
+            r.bugs = argv[i + 1];
         else {
             fprintf(stderr, "usage: linear [--seed N] [--widerowd PATH] [--rounds N] [--scale X] "
-                            "[--only PART-OF-A-NAME] [--engine NAME --servers N --pause S]\n");
+                            "[--only PART-OF-A-NAME] [--engine NAME --servers N --pause S "
+                            "--faults N --bugs PART-OF-A-NAME]\n");
             return 2;
         }
     }
+    if ((r.faults || (r.servers && r.bugs)) && !faults_are_possible())
+        return 2;
     if (!mkdtemp(work))
         return 2;
     r.work = work;
     printf("linear: seed %llu, %d clients\n", (unsigned long long)r.seed, CLIENTS_MAX);
     run_scenarios(&r);
-    if (!r.servers)
+    if (!r.servers || r.bugs)
         run_bugs(&r);
     remove_folder(work);
     printf("\n%zu requests, %zu operations checked, %.1f s\n", r.requests, r.operations,

@@ -17,9 +17,10 @@
 enum { COLUMN_V, COLUMN_W, COLUMN_N, COLUMNS };
 #define ALL_COLUMNS ((1u << COLUMNS) - 1)
 #define ROW_EXISTS 0x80u
+#define LOCK_FREE INT32_MAX
 
-/* A value never occurs in two writes of v and w. Columns that are not there hold 0, so that equal
- * states are equal bytes. */
+/* A value never occurs in two writes of v and w, but for LOCK_FREE, which comes back each time a
+ * lock is released. Columns that are not there hold 0, so that equal states are equal bytes. */
 struct row_state {
     uint32_t has; /* one bit a column, and ROW_EXISTS */
     int32_t column[COLUMNS];

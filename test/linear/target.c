@@ -25,7 +25,8 @@ static void say_errors(void *arg, char level, const char *line)
 
 static bool open_library(struct server *s)
 {
-    struct wr_options o = {.version = WR_API_VERSION, .engine = s->spec.engine,
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .engine = s->spec.engine,
                            .dir = s->spec.dir,
                            .no_sync = s->spec.no_sync,
                            .settings = settings,
@@ -52,6 +53,20 @@ static bool log_apart(const struct server *s)
     return freopen(path, "a", stderr) != NULL;
 }
 
+/* What comes to stand between the process and its cluster. */
+static void preload(const struct target_spec *spec)
+{
+    char number[16];
+
+    if (!spec->preload)
+        return;
+    setenv("LD_PRELOAD", spec->preload, 1);
+    snprintf(number, sizeof(number), "%d", spec->clock_ms);
+    setenv("RADOS_CLOCK_MS", number, 1);
+    snprintf(number, sizeof(number), "%d", spec->link_port);
+    setenv("RADOS_LINK", number, 1);
+}
+
 static void run_server(const struct server *s, const char *port_file)
 {
     const char *argv[] = {
@@ -66,6 +81,7 @@ static void run_server(const struct server *s, const char *port_file)
 
     if (s->spec.fault)
         setenv("WR_FAULT", s->spec.fault, 1);
+    preload(&s->spec);
     setenv("WIDEROW_ACCESS_KEY_ID", KEY_ID, 1);
     setenv("WIDEROW_ACCESS_KEY_SECRET", SECRET, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* no server outlives a test that died */

@@ -15,6 +15,9 @@ struct target_spec {
     bool no_sync;      /* in this process only */
     bool small;        /* partitions may hold 1 KB */
     const char *fault; /* WR_FAULT of the process; NULL: none */
+    /* test/rados/preload.c, with what it is to do; NULL: without. */
+    const char *preload;
+    int link_port, clock_ms;
 };
 
 struct server {

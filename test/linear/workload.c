@@ -131,6 +131,72 @@ static void plan_atomic(struct worker *k, struct plan *p, int group)
     }
 }
 
+/* ---- locks ---- */
+
+#define LOCK_NAP_US 4000  /* of theirs between two requests, at most */
+#define LOCK_BREAK_ONE 30 /* one of so many attempts releases what another client has */
+
+/* "v = mine if v is free", "free if v is mine", and now and then "free if v is that other one's",
+ * as who has the lock may have been told nothing. So a condition that fails may come to hold later.
+ */
+static void choose_lock(struct worker *k, struct op *o)
+{
+    int32_t v = atomic_load(&k->w->recent[o->group][__builtin_ctz(o->rows)]), now = LOCK_FREE;
+    struct change *c = &o->changes[0];
+
+    *c = (struct change){
+        .row = (uint8_t)__builtin_ctz(o->rows), .type = CHANGE_UPDATE, .sets = 3, .compares = true};
+    if (k->held.value) {
+        c->expect = k->held.value;
+    } else if (!v) {
+        c->compares = false; /* the first one makes it */
+    } else if (v != LOCK_FREE && rng_below(&k->rng, LOCK_BREAK_ONE) == 0) {
+        c->expect = v;
+    } else {
+        c->expect = LOCK_FREE;
+        now = workload_value(k->w);
+    }
+    c->column[COLUMN_V] = c->column[COLUMN_W] = now;
+}
+
+/* Half of the clients ask for nothing else, so that servers always have some waiting. */
+static bool wants_locks(const struct worker *k)
+{
+    return k->w->conf.locks && k->number < k->w->conf.clients / 2;
+}
+
+static void plan_lock(struct worker *k, struct plan *p)
+{
+    bool reads = rng_below(&k->rng, 8) == 0;
+    int group = (int)rng_below(&k->rng, (uint64_t)k->w->conf.locks);
+    int row = (int)rng_below(&k->rng, GROUP_ROWS);
+    struct op *o;
+
+    p->kind = reads ? PLAN_GET : PLAN_CHANGE;
+    p->count = 0;
+    if (k->held.value && !reads) {
+        group = k->held.group;
+        row = k->held.row;
+    }
+    o = plan_add(p, reads ? OP_READ : OP_WRITE, group, row);
+    if (reads)
+        return;
+    o->change_count = 1;
+    choose_lock(k, o);
+}
+
+/* Whoever was told nothing takes it that the lock is not held: others release it. */
+static void note_lock(struct worker *k, const struct op *o)
+{
+    const struct change *c = &o->changes[0];
+
+    if (o->type != OP_WRITE || o->group >= k->w->conf.locks)
+        return;
+    k->held = (struct lock){0};
+    if (o->outcome == DONE && c->compares && c->expect == LOCK_FREE)
+        k->held = (struct lock){o->group, c->row, c->column[COLUMN_V]};
+}
+
 /* One of the busy half, if only half is busy. Which one that is goes through all groups in time, so
  * that ranges become hot and then idle. */
 static int choose_group(struct worker *k)
@@ -139,16 +205,23 @@ static int choose_group(struct worker *k)
     uint64_t groups = (uint64_t)conf->groups, shifts;
 
     if (!conf->shift_ms)
-        return (int)rng_below(&k->rng, groups);
+        return conf->locks + (int)rng_below(&k->rng, groups - (uint64_t)conf->locks);
     shifts = (uint64_t)((now_ns() - k->w->start_ns) / 1000000 / conf->shift_ms);
     return (int)((shifts * (groups / 2) + rng_below(&k->rng, groups / 2)) % groups);
+}
+
+/* `by` groups on, round; locks are not among them. */
+static int group_after(const struct worker *k, int group, int by)
+{
+    int locks = k->w->conf.locks, others = k->w->conf.groups - locks;
+
+    return locks + (group - locks + by) % others;
 }
 
 static void plan_make(struct worker *k, struct plan *p)
 {
     struct rng *r = &k->rng;
-    int groups = k->w->conf.groups, count;
-    int group = choose_group(k), row = (int)rng_below(r, GROUP_ROWS);
+    int count, group = choose_group(k), row = (int)rng_below(r, GROUP_ROWS);
     uint8_t columns = choose_columns(r);
 
     p->kind = choose_kind(k);
@@ -185,7 +258,7 @@ static void plan_make(struct worker *k, struct plan *p)
         /* Different rows: a row that stands twice may have neither condition nor increment. */
         count = 2 + (int)rng_below(r, GROUP_ROWS - 1);
         for (int i = 0; i < count; i++) {
-            int at = (row + i) % GROUP_ROWS, in = (group + i * (int)rng_below(r, 2)) % groups;
+            int at = (row + i) % GROUP_ROWS, in = group_after(k, group, i * (int)rng_below(r, 2));
             struct op *o = plan_add(p, OP_WRITE, in, at);
 
             o->change_count = 1;
@@ -645,6 +718,7 @@ static void run_plan(struct worker *k, struct plan *p)
         o->call_ns = call_ns;
         o->return_ns = o->outcome == MAYBE ? NEVER : return_ns;
         note_recent(k->w, o);
+        note_lock(k, o);
         if (p->kind == PLAN_RANGE && !k->w->conf.range_is_atomic)
             record_page(k, o);
         else
@@ -681,27 +755,33 @@ static bool waits_for_cover(struct workload *w)
 }
 
 /* What is only there to pass the time goes slowly, as all of it has to be checked. */
-static bool more_to_do(struct workload *w)
+static bool more_to_do(struct worker *k)
 {
+    struct workload *w = k->w;
     struct timespec pause = {0, 20000000};
 
-    if (atomic_fetch_sub(&w->left, 1) > 0)
+    if (wants_locks(k))
+        pause.tv_nsec = (long)rng_below(&k->rng, LOCK_NAP_US) * 1000;
+    else if (atomic_fetch_sub(&w->left, 1) > 0)
         return true;
     nanosleep(&pause, NULL);
     return !atomic_load(&w->stop) &&
-           (atomic_load(&w->hold) || now_ns() - w->start_ns < w->conf.run_ms_min * 1000000 ||
-            waits_for_cover(w));
+           (atomic_load(&w->left) > 0 || atomic_load(&w->hold) ||
+            now_ns() - w->start_ns < w->conf.run_ms_min * 1000000 || waits_for_cover(w));
 }
 
 static void *worker_main(void *arg)
 {
     struct worker *k = arg;
 
-    while (!k->problem[0] && more_to_do(k->w)) {
+    while (!k->problem[0] && more_to_do(k)) {
         struct plan p;
         bool unanswered = false;
 
-        plan_make(k, &p);
+        if (wants_locks(k))
+            plan_lock(k, &p);
+        else
+            plan_make(k, &p);
         run_plan(k, &p);
         for (int i = 0; i < p.count; i++)
             unanswered |= p.ops[i].outcome == MAYBE || p.ops[i].outcome == NOTHING;

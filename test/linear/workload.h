@@ -13,7 +13,7 @@
 #define CLIENTS_MAX 32
 #define GROUPS_MAX 64
 #define PLAN_OPS 6
-#define DISTURBANCES_MAX 8
+#define DISTURBANCES_MAX 32
 
 enum plan_kind {
     PLAN_GET,
@@ -40,6 +40,12 @@ struct refusal {
     int code;
 };
 
+/* A row of which v is LOCK_FREE or the value of the client that has the lock. */
+struct lock {
+    int group, row;
+    int32_t value;
+};
+
 struct worker {
     struct workload *w;
     struct client *client;
@@ -56,6 +62,7 @@ struct worker {
     struct refusal *refusals; /* requests of which something was not done */
     size_t refusal_count, refusal_capacity;
     struct plan last;  /* the last change of one row */
+    struct lock held;  /* by this client; none: value 0 */
     char problem[300]; /* an answer that no correct server gives */
     /* The saboteur's. */
     struct plan deferred;
@@ -83,12 +90,13 @@ struct workload_conf {
     struct filling filling;
     uint64_t seed;
     int clients, groups;
+    int locks;          /* so many of the groups, the first, are of locks */
     size_t requests;    /* at least so many ... */
     int64_t run_ms_min; /* ... for at least so long */
     int64_t shift_ms;   /* of all groups half are busy at a time, others so often; 0: all always */
     bool range_is_atomic; /* a range page is one point in time; else each row for itself */
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
-    int pause_s;          /* for disturb */
+    int pause_s, faults;  /* for disturb */
     int servers;          /* that take turns; each reads all rows once more at the end. 0: one */
     bool cuts_values;     /* an atomic batch may be refused because its rows have been parted: goes
                            * on until one was, */

@@ -195,6 +195,8 @@ else
     step "linear, killed and paused" linear --only "killed and paused" --scale 0.1 --pause 20
 fi
 grep -E "requests|longest" "$log"
+[ -z "$own" ] || step "linear, under faults" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 2400 || echo 200) \
+    test/rados/linear.sh "$work/c"
 step "operations a request" test/rados/cost.sh
 tail -n 7 "$log"
 step "clocks and pauses" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && echo 900 || echo 200) test/rados/clocks.sh ${own:+"$work/c"}
