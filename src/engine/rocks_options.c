@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 /* Smaller ones spare a read past the cache some decompression, and cost scans as much more
- * (doc/performance.md). */
+ * (bench/history/2026-11.md). */
 #define BLOCK_BYTES 16384
 #define ZSTD_WINDOW (-14) /* RocksDB's own default */
 #define ZSTD_LEVEL 1
