@@ -104,28 +104,51 @@ static int check_cells(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
+/* The names of the cells that increment, or of all, sorted; in the arena of c. */
+static const bytes *cell_names(struct ctx *c, const struct wr_row *row, bool increments,
+                               size_t *count)
+{
+    bytes *names = arena_alloc(&c->arena, sizeof(bytes) * (row->cell_count + 1));
+
+    *count = 0;
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (!increments || row->cells[i].op == WR_CELL_INCREMENT)
+            names[(*count)++] = row->cells[i].name;
+    names_sort(names, *count);
+    return names;
+}
+
 /* A column that is incremented takes part in nothing else of the same request. */
 static int check_increments(struct ctx *c, const struct wr_row *row)
 {
+    const bytes *names = NULL, *at;
+    size_t count = 0;
+
     for (size_t i = 0; i < row->cell_count; i++) {
-        if (row->cells[i].op != WR_CELL_INCREMENT)
+        if (row->cells[i].op != WR_CELL_INCREMENT || row->cell_count == 1)
             continue;
-        for (size_t j = 0; j < row->cell_count; j++)
-            if (j != i && bytes_equal(row->cells[i].name, row->cells[j].name))
-                return fail(
-                    c, E_PARAMETER,
-                    "Column '%.*s' cannot be incremented and changed otherwise in one request.",
-                    BYTES_FMT(row->cells[i].name));
+        if (!names)
+            names = cell_names(c, row, false, &count);
+        at = names_find(names, count, row->cells[i].name);
+        if (at + 1 < names + count && bytes_equal(at[1], *at))
+            return fail(c, E_PARAMETER,
+                        "Column '%.*s' cannot be incremented and changed otherwise in one request.",
+                        BYTES_FMT(row->cells[i].name));
     }
     return E_OK;
 }
 
-static bool increments_column(const struct wr_row *row, bytes name)
+/* What is to be returned are columns that the request increments. */
+static int check_return_columns(struct ctx *c, const struct wr_row_change *change)
 {
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (row->cells[i].op == WR_CELL_INCREMENT && bytes_equal(row->cells[i].name, name))
-            return true;
-    return false;
+    size_t count;
+    const bytes *names = cell_names(c, &change->row, true, &count);
+
+    for (size_t i = 0; i < change->return_column_count; i++)
+        if (!names_find(names, count, change->return_columns[i]))
+            return fail(c, E_PARAMETER, "Return column '%.*s' is not incremented by the request.",
+                        BYTES_FMT(change->return_columns[i]));
+    return E_OK;
 }
 
 static int check_return(struct ctx *c, const struct wr_row_change *change)
@@ -140,12 +163,7 @@ static int check_return(struct ctx *c, const struct wr_row_change *change)
     case WR_RETURN_AFTER_MODIFY:
         if (change->type != WR_UPDATE)
             return fail(c, E_PARAMETER, "RT_AFTER_MODIFY is for UpdateRow only.");
-        for (size_t i = 0; i < change->return_column_count; i++)
-            if (!increments_column(&change->row, change->return_columns[i]))
-                return fail(c, E_PARAMETER,
-                            "Return column '%.*s' is not incremented by the request.",
-                            BYTES_FMT(change->return_columns[i]));
-        return E_OK;
+        return check_return_columns(c, change);
     }
     return fail(c, E_PARAMETER, "Unknown return type.");
 }

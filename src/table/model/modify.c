@@ -3,6 +3,7 @@
 #include "table/model/big.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
+#include "table/model/name.h"
 #include "table/model/value.h"
 #include "table/model/visible.h"
 
@@ -127,11 +128,6 @@ bool modify_needs_old(const struct modify *m)
            (change->type == WR_PUT && has_auto_increment(m->table));
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
-}
-
 static size_t filter_columns(const struct wr_filter *f, bytes *out)
 {
     size_t n = 0;
@@ -162,8 +158,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     for (size_t i = 0; i < cells; i++)
         names[i] = change->row.cells[i].name;
     filter_columns(change->condition.column, names + cells);
-    if (n)
-        qsort(names, n, sizeof(bytes), compare_names);
+    names_sort(names, n);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !bytes_equal(names[i], names[i - 1]))
             names[kept++] = names[i];
@@ -220,37 +215,138 @@ failed:
     return fail_code(c, E_CONDITION);
 }
 
-/* The cells that an update works on: those of the old row, and behind them what the request puts.
- */
+/* The cells that an update works on: those of the old row that can be seen, sorted, and behind them
+ * what the request puts, as it comes. */
 struct working {
     struct wr_cell *cells;
-    size_t count;
+    const struct wr_cell **from; /* of each, the request's cell that put it, or NULL */
+    size_t old_count, count;
+    bytes *names; /* of the request's cells, sorted; made when they are asked for */
 };
 
-/* The newest visible version of a column, or NULL. Put cells at the end count too, so this looks at
- * all. */
-static const struct wr_cell *newest(const struct modify *m, const struct working *w, bytes name)
+static void working_init(struct ctx *c, struct working *w, size_t room)
 {
-    const struct wr_cell *best = NULL;
-
-    for (size_t i = 0; i < w->count; i++)
-        if (bytes_equal(w->cells[i].name, name) &&
-            !visible_expired(&m->table->schema.d.options, w->cells[i].timestamp_ms, m->now_ms) &&
-            (!best || w->cells[i].timestamp_ms > best->timestamp_ms))
-            best = &w->cells[i];
-    return best;
+    *w = (struct working){.cells = arena_alloc(&c->arena, sizeof(*w->cells) * room),
+                          .from = ARENA_ARRAY(&c->arena, const struct wr_cell *, room)};
 }
 
-static void remove_versions(struct working *w, bytes name, int64_t timestamp_ms)
+static void working_add(struct working *w, const struct wr_cell *from, struct wr_cell cell)
 {
-    size_t n = 0;
-
-    for (size_t i = 0; i < w->count; i++)
-        if (!bytes_equal(w->cells[i].name, name) ||
-            (timestamp_ms != WR_TIMESTAMP_NONE && w->cells[i].timestamp_ms != timestamp_ms))
-            w->cells[n++] = w->cells[i];
-    w->count = n;
+    w->from[w->count] = from;
+    w->cells[w->count++] = cell;
 }
+
+/* The first of sorted cells that has this name: its newest version. */
+static const struct wr_cell *find_newest(const struct wr_cell *cells, size_t count, bytes name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (bytes_compare(cells[at].name, name) < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
+}
+
+/* The newest version of a column that could be seen before the request. */
+static const struct wr_cell *newest(const struct working *w, bytes name)
+{
+    return find_newest(w->cells, w->old_count, name);
+}
+
+static const bytes *asked_names(struct ctx *c, const struct modify *m, struct working *w)
+{
+    const struct wr_row *asked = &m->change->row;
+
+    if (w->names)
+        return w->names;
+    w->names = arena_alloc(&c->arena, sizeof(bytes) * asked->cell_count);
+    for (size_t i = 0; i < asked->cell_count; i++)
+        w->names[i] = asked->cells[i].name;
+    names_sort(w->names, asked->cell_count);
+    return w->names;
+}
+
+/* ---- deletions of columns and versions
+ *
+ * They take what was in the row and what the request put before them. */
+
+/* WR_TIMESTAMP_NONE: all versions go. */
+static int64_t deleted_ms(const struct wr_cell *cell)
+{
+    return cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms : WR_TIMESTAMP_NONE;
+}
+
+static int compare_deletion(const struct wr_cell *cell, bytes name, int64_t timestamp_ms)
+{
+    int64_t ms = deleted_ms(cell);
+    int d = bytes_compare(cell->name, name);
+
+    return d ? d : (ms > timestamp_ms) - (ms < timestamp_ms);
+}
+
+/* By column and version, as they came. */
+static int compare_deletions(const void *a, const void *b)
+{
+    const struct wr_cell *x = *(const struct wr_cell *const *)a;
+    const struct wr_cell *y = *(const struct wr_cell *const *)b;
+    int d = compare_deletion(x, y->name, deleted_ms(y));
+
+    return d ? d : (x > y) - (x < y);
+}
+
+static const struct wr_cell **deletions(struct ctx *c, const struct wr_row *asked, size_t *count)
+{
+    const struct wr_cell **out = arena_alloc(&c->arena, sizeof(void *) * (asked->cell_count + 1));
+
+    *count = 0;
+    for (size_t i = 0; i < asked->cell_count; i++)
+        if (asked->cells[i].op == WR_CELL_DELETE_ONE || asked->cells[i].op == WR_CELL_DELETE_ALL)
+            out[(*count)++] = &asked->cells[i];
+    if (*count > 1)
+        qsort(out, *count, sizeof(void *), compare_deletions);
+    return out;
+}
+
+/* The request deletes this of a column after it has put `from` there; NULL: it was there. */
+static bool is_deleted(const struct wr_cell *const *list, size_t count, bytes name,
+                       int64_t timestamp_ms, const struct wr_cell *from)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (compare_deletion(list[at], name, timestamp_ms) <= 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low && compare_deletion(list[low - 1], name, timestamp_ms) == 0 &&
+           (!from || list[low - 1] > from);
+}
+
+static void remove_deleted(struct ctx *c, const struct wr_row *asked, struct working *w)
+{
+    size_t n = 0, count;
+    const struct wr_cell *const *list = deletions(c, asked, &count);
+
+    for (size_t i = 0; count && i < w->count; i++) {
+        const struct wr_cell *cell = &w->cells[i];
+
+        if (!is_deleted(list, count, cell->name, WR_TIMESTAMP_NONE, w->from[i]) &&
+            !is_deleted(list, count, cell->name, cell->timestamp_ms, w->from[i]))
+            w->cells[n++] = *cell;
+    }
+    if (count)
+        w->count = n;
+}
+
+/* ---- cells that are put */
 
 /* A stored cell: stamped and with its checksum. */
 static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value,
@@ -274,7 +370,7 @@ static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_va
 static int increment(struct ctx *c, const struct modify *m, struct working *w,
                      const struct wr_cell *cell, int64_t stamp)
 {
-    const struct wr_cell *old = newest(m, w, cell->name);
+    const struct wr_cell *old = newest(w, cell->name);
     struct wr_value v = cell->value;
 
     if (old && old->value.type != v.type)
@@ -292,7 +388,7 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
     }
     if (old && old->timestamp_ms >= stamp)
         stamp = old->timestamp_ms + (m->table->schema.d.options.max_versions > 1);
-    w->cells[w->count++] = stored_cell(cell, &v, stamp);
+    working_add(w, cell, stored_cell(cell, &v, stamp));
     return E_OK;
 }
 
@@ -322,7 +418,7 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
         if ((cell->op != WR_CELL_PUT && cell->op != WR_CELL_INCREMENT) ||
             cell->timestamp_ms != WR_TIMESTAMP_NONE)
             continue;
-        old = newest(m, w, cell->name);
+        old = newest(w, cell->name);
         if (old && old->timestamp_ms >= stamp && old->timestamp_ms <= given)
             stamp = old->timestamp_ms + (distinct && old->timestamp_ms < m->time.versions_to_ms);
     }
@@ -336,47 +432,29 @@ static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
     return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
 }
 
-static const struct wr_cell *find_newest(const struct wr_cell *cells, size_t count, bytes name)
-{
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t at = low + (high - low) / 2;
-
-        if (bytes_compare(cells[at].name, name) < 0)
-            low = at + 1;
-        else
-            high = at;
-    }
-    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
-}
-
 /* The request changes the column more than once. */
-static bool is_repeated(const struct modify *m, const struct wr_cell *cell)
+static bool is_repeated(struct ctx *c, const struct modify *m, struct working *w, bytes name)
 {
-    const struct wr_cell *cells = m->change->row.cells;
+    const bytes *names = asked_names(c, m, w), *end = names + m->change->row.cell_count;
+    const bytes *at = names_find(names, m->change->row.cell_count, name);
 
-    for (size_t i = 0; i < m->change->row.cell_count; i++)
-        if (&cells[i] != cell && bytes_equal(cells[i].name, cell->name))
-            return true;
-    return false;
+    return at && at + 1 < end && bytes_equal(at[1], name);
 }
 
 /* What is answered with success is in the row: nothing hides a put with a stamp of ours but a later
  * stamp of a client's, or the request itself. Anything else is a fault of this program, and must
  * not be acknowledged. */
-static int check_kept(struct ctx *c, const struct modify *m, const struct wr_cell *cells,
-                      size_t count)
+static int check_kept(struct ctx *c, const struct modify *m, struct working *w)
 {
     for (size_t i = 0; i < m->change->row.cell_count; i++) {
         const struct wr_cell *cell = &m->change->row.cells[i], *top;
 
         if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
             continue;
-        top = find_newest(cells, count, cell->name);
+        top = find_newest(w->cells, w->count, cell->name);
         if (top && (top->timestamp_ms == m->stamp_ms || top->timestamp_ms > given_ms(m)))
             continue;
-        if (!is_repeated(m, cell))
+        if (!is_repeated(c, m, w, cell->name))
             return fail(c, E_INTERNAL,
                         "The put of column '%.*s' at %lld would be lost below an older one.",
                         BYTES_FMT(cell->name), (long long)m->stamp_ms);
@@ -386,21 +464,20 @@ static int check_kept(struct ctx *c, const struct modify *m, const struct wr_cel
 
 /* update_full_row: the newest version of every column the request does not touch is written again.
  */
-static void rewrite_untouched(const struct modify *m, struct working *w, size_t old_count,
-                              int64_t stamp)
+static void rewrite_untouched(struct ctx *c, const struct modify *m, struct working *w)
 {
-    size_t n = w->count;
+    const bytes *names = asked_names(c, m, w);
 
-    for (size_t i = 0; i < old_count && i < n; i++) {
+    for (size_t i = 0; i < w->old_count; i++) {
         struct wr_cell cell = w->cells[i];
-        bool touched = i > 0 && bytes_equal(cell.name, w->cells[i - 1].name);
 
-        for (size_t j = 0; j < m->change->row.cell_count; j++)
-            touched |= bytes_equal(m->change->row.cells[j].name, cell.name);
-        if (touched || cell.apart) /* a big cell is not written again for the sake of its stamp */
+        if (cell.apart) /* is not written again for the sake of its stamp */
+            continue;
+        if ((i && bytes_equal(cell.name, w->cells[i - 1].name)) ||
+            names_find(names, m->change->row.cell_count, cell.name))
             continue;
         cell.crc8_known = false;
-        w->cells[w->count++] = stored_cell(&cell, &cell.value, stamp);
+        working_add(w, NULL, stored_cell(&cell, &cell.value, m->stamp_ms));
     }
 }
 
@@ -417,13 +494,13 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     bool full = m->table->schema.d.options.update_full_row;
     struct working w;
     bool puts = false;
-    size_t visible_count, n;
+    size_t n;
 
-    w.cells = arena_alloc(&c->arena,
-                          sizeof(*w.cells) * (old_count * (full ? 2 : 1) + asked->cell_count + 1));
+    working_init(c, &w, old_count * (full ? 2 : 1) + asked->cell_count + 1);
     /* What is hidden is gone: deleting a newer version must not bring it back. */
-    w.count = visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old_count, w.cells);
-    visible_count = w.count;
+    w.old_count =
+        visible_cells(&m->table->schema.d.options, m->now_ms, old->cells, old_count, w.cells);
+    w.count = w.old_count;
     m->stamp_ms = cell_stamp(m, &w);
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
@@ -432,11 +509,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
         if (cell->op == WR_CELL_INCREMENT)
             TRY(increment(c, m, &w, cell, m->stamp_ms));
         else if (cell->op == WR_CELL_PUT)
-            w.cells[w.count++] = stored_cell(cell, &cell->value, stamp_of(m, cell));
-        else
-            remove_versions(&w, cell->name,
-                            cell->op == WR_CELL_DELETE_ONE ? cell->timestamp_ms
-                                                           : WR_TIMESTAMP_NONE);
+            working_add(&w, cell, stored_cell(cell, &cell->value, stamp_of(m, cell)));
     }
     m->write_units = meter_units(
         meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
@@ -445,11 +518,12 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     if (full && exists) {
         m->read_units = meter_units(
             meter_row_size(&m->table->schema.d.options, &m->key, old->cells, old_count));
-        rewrite_untouched(m, &w, visible_count, m->stamp_ms);
+        rewrite_untouched(c, m, &w);
     }
+    remove_deleted(c, asked, &w);
     n = cells_sort(w.cells, w.count);
     w.count = trim(m, w.cells, n);
-    TRY(check_kept(c, m, w.cells, w.count));
+    TRY(check_kept(c, m, &w));
     m->row = (struct row){.there = w.count || !n || !puts || (exists && old->wide),
                           .wide = exists && old->wide,
                           .id = exists && old->wide ? old->id : 0,
@@ -587,20 +661,26 @@ static struct wr_cell cell_copy(struct arena *a, const struct wr_cell *cell)
 int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out)
 {
     const struct wr_row_change *change = m->change;
+    size_t n = 0, count = change->return_column_count;
     struct wr_cell *cells;
-    size_t n = 0;
+    bytes *names;
 
     if (change->return_type == WR_RETURN_NONE)
         return E_OK;
     out->row.key = key_copy(&c->arena, &m->key);
     if (change->return_type == WR_RETURN_KEY)
         return E_OK;
-    cells = ARENA_ARRAY(&c->arena, struct wr_cell, change->return_column_count);
-    for (size_t i = 0; i < m->row.cell_count; i++)
-        for (size_t j = 0; j < change->return_column_count; j++)
-            if (bytes_equal(m->row.cells[i].name, change->return_columns[j]) &&
-                (n == 0 || !bytes_equal(cells[n - 1].name, m->row.cells[i].name)))
-                cells[n++] = cell_copy(&c->arena, &m->row.cells[i]);
+    cells = ARENA_ARRAY(&c->arena, struct wr_cell, count);
+    names = ARENA_ARRAY(&c->arena, bytes, count);
+    for (size_t i = 0; i < count; i++)
+        names[i] = change->return_columns[i];
+    names_sort(names, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct wr_cell *cell = find_newest(m->row.cells, m->row.cell_count, names[i]);
+
+        if (cell && (i == 0 || !bytes_equal(names[i], names[i - 1])))
+            cells[n++] = cell_copy(&c->arena, cell);
+    }
     out->row.cells = cells;
     out->row.cell_count = n;
     return E_OK;

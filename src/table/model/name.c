@@ -1,5 +1,7 @@
 #include "table/model/name.h"
 
+#include <stdlib.h>
+
 /* Longer than any legal name, so that clients see in full what they got wrong by a little. */
 #define TEXT_BYTES_MAX 1024
 
@@ -59,4 +61,30 @@ bytes name_text(struct ctx *c, bytes name)
         if (p[i] >= 0x80)
             p[i] = '?';
     return cut;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+void names_sort(bytes *names, size_t count)
+{
+    if (count > 1)
+        qsort(names, count, sizeof(bytes), compare_names);
+}
+
+const bytes *names_find(const bytes *names, size_t count, bytes name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t at = low + (high - low) / 2;
+
+        if (bytes_compare(names[at], name) < 0)
+            low = at + 1;
+        else
+            high = at;
+    }
+    return low < count && bytes_equal(names[low], name) ? &names[low] : NULL;
 }

@@ -19,4 +19,10 @@ int name_check_column(struct ctx *c, bytes name);
  * In the arena of c, or `name` itself. */
 bytes name_text(struct ctx *c, bytes name);
 
+/* Sorts names as bytes. */
+void names_sort(bytes *names, size_t count);
+
+/* The first of sorted names that is `name`, NULL if none is. */
+const bytes *names_find(const bytes *names, size_t count, bytes name);
+
 #endif

@@ -6,6 +6,8 @@
 #include "table/model/value.h"
 #include "table/row/write_own.h"
 
+#include <stdlib.h>
+
 static struct write_op *op_new(struct call *call, size_t table_count, size_t row_count)
 {
     struct write_op *op = ARENA_NEW(&call->c.arena, struct write_op);
@@ -125,6 +127,43 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
     return true;
 }
 
+static int compare_values(const struct wr_value *x, const struct wr_value *y)
+{
+    if (x->type != y->type)
+        return x->type < y->type ? -1 : 1;
+    if (x->type == WR_AUTO_INCREMENT)
+        return 0;
+    if (x->type == WR_BIGINT)
+        return (x->integer > y->integer) - (x->integer < y->integer);
+    return bytes_compare(x->bytes, y->bytes);
+}
+
+/* By key, those of one key as they came. */
+static int compare_changes(const void *a, const void *b)
+{
+    const struct wr_row_change *x = *(const struct wr_row_change *const *)a;
+    const struct wr_row_change *y = *(const struct wr_row_change *const *)b;
+    const struct wr_key *k = &x->row.key, *l = &y->row.key;
+    int d = k->count == l->count ? 0 : k->count < l->count ? -1 : 1;
+
+    for (size_t i = 0; !d && i < k->count; i++) {
+        d = bytes_compare(k->columns[i].name, l->columns[i].name);
+        d = d ? d : compare_values(&k->columns[i].value, &l->columns[i].value);
+    }
+    return d ? d : (x > y) - (x < y);
+}
+
+/* The changes of a batch to one table, those of one row as neighbours. */
+static const struct wr_row_change **by_row(struct ctx *c, const struct wr_table_write *t)
+{
+    const struct wr_row_change **out = arena_alloc(&c->arena, sizeof(void *) * t->change_count);
+
+    for (size_t i = 0; i < t->change_count; i++)
+        out[i] = &t->changes[i];
+    qsort(out, t->change_count, sizeof(void *), compare_changes);
+    return out;
+}
+
 static bool has_increment(const struct wr_row_change *change)
 {
     for (size_t i = 0; i < change->row.cell_count; i++)
@@ -133,43 +172,47 @@ static bool has_increment(const struct wr_row_change *change)
     return false;
 }
 
-/* A row may stand in a batch more than once, but not with a condition (doc/data-model.md,
- * "Batches"). With an increment its changes fail, each by itself (mark_repeated). */
-static int check_repeated(struct call *call, const struct wr_table_write *t)
+/* A row may stand in a batch more than once, but not with a condition (semantics, section 6). With
+ * an increment its changes fail, each by itself (mark_repeated). */
+static int check_repeated(struct call *call, const struct wr_table_write *t,
+                          const struct wr_row_change *const *sorted)
 {
     struct ctx *c = &call->c;
 
-    for (size_t i = 0; i < t->change_count; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct wr_row_change *a = &t->changes[i], *b = &t->changes[j];
+    for (size_t i = 1; i < t->change_count; i++) {
+        const struct wr_row_change *a = sorted[i], *b = sorted[i - 1];
 
-            if (!same_key(&a->row.key, &b->row.key))
-                continue;
-            if (!call->db->limits.repeated_rows)
-                return fail(c, E_PARAMETER, "Repeated rows are not supported in BatchModify.");
-            if (a->condition.existence != WR_IGNORE || b->condition.existence != WR_IGNORE)
-                return fail(
-                    c, E_PARAMETER,
-                    "Repeated rows do not support row exist expectation check in BatchModify.");
-            if (a->condition.column || b->condition.column)
-                return fail(c, E_PARAMETER,
-                            "Repeated rows do not support row condition check in BatchModify.");
-        }
+        if (!same_key(&a->row.key, &b->row.key))
+            continue;
+        if (!call->db->limits.repeated_rows)
+            return fail(c, E_PARAMETER, "Repeated rows are not supported in BatchModify.");
+        if (a->condition.existence != WR_IGNORE || b->condition.existence != WR_IGNORE)
+            return fail(c, E_PARAMETER,
+                        "Repeated rows do not support row exist expectation check in BatchModify.");
+        if (a->condition.column || b->condition.column)
+            return fail(c, E_PARAMETER,
+                        "Repeated rows do not support row condition check in BatchModify.");
+    }
     return E_OK;
 }
 
-/* A row with an increment may stand in a batch once (doc/data-model.md, "Batches"). It is no fault
- * of the other rows, and programs look for it in the rows' results: so all changes of that row
- * fail, and none of them is made. */
-static void mark_repeated(struct write_row *rows, size_t count)
+/* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
+ * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
+ * none of them is made. `rows` are those of the table. */
+static void mark_repeated(struct write_row *rows, const struct wr_table_write *t,
+                          const struct wr_row_change *const *sorted)
 {
-    for (size_t i = 0; i < count; i++)
-        for (size_t j = 0; j < i; j++) {
-            const struct wr_row_change *a = rows[i].change, *b = rows[j].change;
+    for (size_t from = 0, to; from < t->change_count; from = to) {
+        bool increments = has_increment(sorted[from]);
 
-            if ((has_increment(a) || has_increment(b)) && same_key(&a->row.key, &b->row.key))
-                rows[i].repeated = rows[j].repeated = true;
+        for (to = from + 1; to < t->change_count; to++) {
+            if (!same_key(&sorted[to]->row.key, &sorted[from]->row.key))
+                break;
+            increments |= has_increment(sorted[to]);
         }
+        for (size_t i = from; increments && to - from > 1 && i < to; i++)
+            rows[sorted[i] - t->changes].repeated = true;
+    }
 }
 
 static struct wr_batch_result *batch_result(struct call *call, const struct wr_table_write *tables,
@@ -199,6 +242,7 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
                        bool atomic)
 {
     struct ctx *c = &call->c;
+    const struct wr_row_change ***sorted = arena_alloc(&c->arena, sizeof(void *) * (count + 1));
     struct wr_table_result *results;
     struct write_op *op;
     size_t rows = 0;
@@ -206,7 +250,8 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
     TRY(check_batch_tables(call, tables, count));
     TRY(check_batch_rows(call, tables, count));
     for (size_t i = 0; i < count; i++) {
-        TRY(check_repeated(call, &tables[i]));
+        sorted[i] = by_row(c, &tables[i]);
+        TRY(check_repeated(call, &tables[i], sorted[i]));
         rows += tables[i].change_count;
     }
     op = op_new(call, count, rows);
@@ -229,7 +274,7 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
         op->table_count++;
         for (size_t j = 0; j < tables[i].change_count; j++)
             op_add_row(op, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
-        mark_repeated(&op->rows[op->row_count - tables[i].change_count], tables[i].change_count);
+        mark_repeated(&op->rows[op->row_count - tables[i].change_count], &tables[i], sorted[i]);
     }
     write_start(op);
     return E_OK;
