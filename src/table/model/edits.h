@@ -10,7 +10,7 @@ struct edits {
     struct edit *items;
     size_t count, capacity;
     size_t bytes; /* of keys and values */
-    bool stores;  /* rows; else they only remove, or note what is to be removed */
+    bool stores;  /* rows; else they only remove, or note what is to be removed or is left */
 };
 
 /* Key and value are not copied. */

@@ -530,6 +530,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
                           .cells = w.cells,
                           .cell_count = w.count};
     m->changed = true;
+    m->removes = !puts && !full;
     return E_OK;
 }
 
@@ -611,7 +612,7 @@ int modify_run(struct ctx *c, struct modify *m)
     size_t size;
 
     m->read_units = m->write_units = 0;
-    m->changed = false;
+    m->changed = m->removes = false;
     m->stamp_ms = m->time.us / 1000;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));

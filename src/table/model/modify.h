@@ -41,6 +41,7 @@ struct modify {
     struct row row;   /* what will be stored; `there` false: the row goes. Of a wide row only the
                          touched cells */
     bool changed;     /* false: nothing to store */
+    bool removes;     /* nothing but columns or versions of the row */
     int32_t read_units, write_units;
 };
 

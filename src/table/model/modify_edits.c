@@ -3,8 +3,11 @@
  * more becomes trash in the same batch. */
 #include "table/model/big.h"
 #include "table/model/key.h"
+#include "table/model/meter.h"
 #include "table/model/modify.h"
 #include "table/model/value.h"
+
+#define DELETION_BYTES 4096 /* of a row that is stored again without some columns */
 
 static bytes row_key(const struct modify *m, struct arena *a, enum key_kind kind, uint64_t id)
 {
@@ -96,6 +99,20 @@ static bool refers_to(const struct row *row, uint64_t id)
     return false;
 }
 
+/* The change removes columns, and what it stores of the row is no more than a key may take, or than
+ * what it removes: it is a deletion, which a nearly full disk takes too. */
+static bool is_deletion(const struct modify *m, size_t head_bytes)
+{
+    const struct wr_table_options *options = &m->table->schema.d.options;
+    const struct row *old = &m->old, *now = &m->row;
+
+    if (!m->removes || now->wide != old->wide || now->cell_count >= old->cell_count)
+        return false;
+    return head_bytes <= DELETION_BYTES ||
+           head_bytes <= meter_row_size(options, &m->key, old->cells, old->cell_count) -
+                             meter_row_size(options, &m->key, now->cells, now->cell_count);
+}
+
 static void row_edits(const struct modify *m, struct edits *e)
 {
     const struct row *old = &m->old, *now = &m->row;
@@ -111,9 +128,9 @@ static void row_edits(const struct modify *m, struct edits *e)
         edits_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_HEAD, 0), BYTES_NONE);
         return;
     }
-    e->stores = true;
     buf_init(&head, e->arena, now->wide ? 40 : 256);
     row_encode(&head, now);
+    e->stores |= !is_deletion(m, head.len);
     edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));
     if (now->wide)
         wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
