@@ -105,7 +105,7 @@ static PORT_UNUSED bool ranges_are_sane(const struct key_range *ranges, size_t n
     return true;
 }
 
-static PORT_UNUSED bool batch_is_sane(const struct batch *b)
+static PORT_UNUSED bool batch_is_sane(const struct write_batch *b)
 {
     for (size_t i = 0; i < b->guard_count; i++)
         if (!b->guards[i].key.len)
@@ -162,8 +162,8 @@ void bulk_close(struct bulk *b)
         b->ops->close(b);
 }
 
-int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 size_t from_count, const struct partition_spec *to, size_t to_count)
+int engine_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                       size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     assert(from_count && to_count);
     if (engine_one_key_space(e))
@@ -175,8 +175,8 @@ static void get_clear(struct get *g)
 {
     assert(g->key.len);
     assert(!g->snapshot || g->view == VIEW_DURABLE);
-    g->found = g->settled = false;
-    g->rests_on = 0;
+    g->found = g->durable = false;
+    g->depends_on = 0;
     g->value = BYTES_NONE;
     g->code = E_OK;
 }
@@ -252,7 +252,7 @@ void snapshot_release(struct snapshot *s)
         s->engine->ops->snapshots->release(s);
 }
 
-void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+void engine_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                   void *arg)
 {
     assert(done);
@@ -272,31 +272,31 @@ void engine_stat(struct engine *e, struct engine_stat *out)
     e->ops->stat(e, out);
 }
 
-int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
-                  void *arg)
+int engine_subscribe(struct ctx *c, struct engine *e,
+                     void (*on_notification)(void *arg, struct notification *n), void *arg)
 {
     assert(engine_is_shared(e));
-    return e->ops->bus->listen(c, e, on_news, arg);
+    return e->ops->bus->subscribe(c, e, on_notification, arg);
 }
 
-void engine_news_done(struct engine *e, struct news *n, bytes answer)
+void engine_notification_done(struct engine *e, struct notification *n, bytes answer)
 {
     e->ops->bus->done(e, n, answer);
 }
 
-void engine_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
-                 void *arg)
+void engine_publish(struct engine *e, bytes text, int64_t wait_ms,
+                    void (*done)(void *arg, int code), void *arg)
 {
     assert(engine_is_shared(e));
-    assert(wait_ms > 0 && wait_ms <= ENGINE_TELL_MS);
-    e->ops->bus->tell(e, text, wait_ms, done, arg);
+    assert(wait_ms > 0 && wait_ms <= ENGINE_PUBLISH_MS);
+    e->ops->bus->publish(e, text, wait_ms, done, arg);
 }
 
-void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
-                void (*done)(void *arg, const struct answers *a), void *arg)
+void engine_query(struct engine *e, bytes text, int64_t wait_ms,
+                  void (*done)(void *arg, const struct answers *a), void *arg)
 {
     assert(engine_is_shared(e));
-    e->ops->bus->ask(e, text, wait_ms, done, arg);
+    e->ops->bus->query(e, text, wait_ms, done, arg);
 }
 
 void engine_spare(struct engine *e, uint64_t less)
@@ -305,9 +305,9 @@ void engine_spare(struct engine *e, uint64_t less)
         e->ops->spare(e, less);
 }
 
-int64_t engine_touch_ms(struct engine *e)
+int64_t engine_lease_age_ms(struct engine *e)
 {
-    return e->ops->bus->touch_ms(e);
+    return e->ops->bus->lease_age_ms(e);
 }
 
 void engine_leave(struct engine *e)

@@ -23,8 +23,8 @@
  * Who has `c`. After E_LATER the context belongs to the engine until `done`, so there is at most
  * one read under way for a context; a call of get_many() is one, whatever it asks for. apply() uses
  * it only until it returns, so there may be many; what fails later comes as a code without a text.
- * open, close, create, drop, recut, erase, size, bulk and what it gives, checkpoint, scrub and
- * restore may block: they are never called from a loop thread or a completion.
+ * open, close, create, drop, repartition, erase, size, bulk and what it gives, checkpoint, scrub
+ * and restore may block: they are never called from a loop thread or a completion.
  *
  * Order. After apply() returned, a read at VIEW_LATEST by the same process sees the batch (or, on
  * an engine that answers later, is ordered behind it), whether or not it is durable yet. A read at
@@ -40,8 +40,8 @@
  * E_UNAVAILABLE, writes are refused until storage that failed is open again. After E_UNSURE storage
  * may go back to what the disk holds, and a batch that was seen at VIEW_LATEST may be gone.
  *
- * Any thread may call anything at any time between open and close, except create, drop and recut of
- * one and the same partition, which the caller keeps apart. */
+ * Any thread may call anything at any time between open and close, except create, drop and
+ * repartition of one and the same partition, which the caller keeps apart. */
 #ifndef ENGINE_ENGINE_H
 #define ENGINE_ENGINE_H
 
@@ -83,16 +83,17 @@ struct get {
     enum engine_view view;
     struct snapshot *snapshot;   /* VIEW_DURABLE: as of then; NULL: as of now */
     bool once;                   /* a large value that is not soon read again: past the cache */
-    bool early;                  /* VIEW_LATEST: the caller minds rests_on */
+    bool read_pending;           /* VIEW_LATEST: the caller minds depends_on */
     void (*done)(struct get *g); /* used only after E_LATER */
     int code;                    /* set before done() */
     bool found;
     bytes value;
-    bool settled; /* VIEW_LATEST: it is known that this was durable; else it may come to nothing */
-    /* With `early`: not 0 if what was found, or not found, may still come to nothing: the engine
-     * may refuse the batch it is of, or lose it in a failure. It then goes into the batch that is
-     * decided by it. */
-    uint64_t rests_on;
+    bool durable; /* VIEW_LATEST: it is known that this cannot be lost; else it may come to nothing
+                   */
+    /* With `read_pending`: not 0 if what was found, or not found, may still come to nothing: the
+     * engine may refuse the batch it is of, or lose it in a failure. It then goes into the batch
+     * that is decided by it. */
+    uint64_t depends_on;
 };
 
 /* Several gets in one call, of any partitions, each of its own moment. Where the engine answers
@@ -183,14 +184,14 @@ struct edit {
  * wins. A batch without edits is a barrier, which may carry guards on what was read: done() is
  * called when all that was applied before is durable. Guards, edits and their bytes stay where they
  * are until done() is called; the batch itself is used during the call only. */
-struct batch {
+struct write_batch {
     partition_id partition;
     const struct guard *guards;
     size_t guard_count;
     const struct edit *edits;
     size_t edit_count;
-    uint64_t rests_on; /* the least of those of early gets, but 0; if what they read came to
-                        * nothing, this does too (E_BUSY) */
+    uint64_t depends_on; /* the least of those of the gets that minded, but 0; if what they read
+                          * came to nothing, this does too (E_BUSY) */
     /* On an engine with a bus: it was made by what this lease covers, when that had been lost
      * `lease_lost` times. If the lease is lost before the batch is sent, the batch comes to nothing
      * (E_BUSY). NULL: no matter. */
@@ -201,7 +202,7 @@ struct batch {
 
 /* It writes more than the catalog needs for removing; batches that do not are still taken where
  * space is short. */
-static inline bool batch_grows(const struct batch *b)
+static inline bool write_batch_grows(const struct write_batch *b)
 {
     bool puts = false;
 
@@ -210,8 +211,8 @@ static inline bool batch_grows(const struct batch *b)
     return puts && !b->frees && b->partition != PARTITION_SYSTEM;
 }
 
-/* What a process knows by news, it knows for a time only: see ENGINE_TOUCH_MS. Whoever keeps a
- * lease counts how often it ran out, and moves its end while news come. */
+/* What a process knows by notifications, it knows for a time only: see ENGINE_LEASE_MS. The owner
+ * of a lease counts how often it ran out, and moves its end while notifications come. */
 struct lease {
     _Atomic uint64_t lost;
     _Atomic int64_t until_ms; /* monotonic */
@@ -284,24 +285,24 @@ struct bulk_ops {
     void (*close)(struct bulk *b);
 };
 
-/* What another process that shares the data tells of. The engine embeds it in its own. */
-struct news {
-    bytes text; /* valid until engine_news_done() */
+/* What another process that shares the data published. The engine embeds it in its own. */
+struct notification {
+    bytes text; /* valid until engine_notification_done() */
 };
 
-/* What others answered to news, valid during the call that hands them over. */
+/* What others answered to a query, valid during the call that hands them over. */
 struct answers {
     const bytes *each; /* of those that gave one */
     size_t count;
-    size_t silent; /* how many others listen and gave none, or not in time */
+    size_t silent; /* how many others subscribed and gave none, or not in time */
 };
 
-/* What a process knows of the data by news alone it may use for so long after engine_touch_ms()
- * was 0. */
-#define ENGINE_TOUCH_MS 15000
-/* How long tell() waits at most for processes that are silent: by then what they know has run out,
- * and what they had begun with it has ended. */
-#define ENGINE_TELL_MS (ENGINE_TOUCH_MS + 3000)
+/* What a process knows of the data by notifications alone it may use for so long after
+ * engine_lease_age_ms() was 0. */
+#define ENGINE_LEASE_MS 15000
+/* How long publish() waits at most for processes that are silent: by then what they know has run
+ * out, and what they had begun with it has ended. */
+#define ENGINE_PUBLISH_MS (ENGINE_LEASE_MS + 3000)
 
 struct engine {
     const struct engine_ops *ops; /* first member of every engine's own struct */
@@ -328,27 +329,30 @@ struct partition_ops {
 /* What an engine has whose data other processes write too: how these hear of each other. Without it
  * this process is the sole writer: row locks suffice, and guards may be left out. */
 struct bus_ops {
-    /* From now on on_news(arg, news) is called, on a thread of the engine that it must not block,
-     * for everything that other processes tell; each news ends with done(), soon, whose `answer`
-     * goes to who asked (empty: none). Blocks. May be called again when the touch is lost; what was
-     * told meanwhile is not heard. on_news NULL: no more calls once this returns. */
-    int (*listen)(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
-                  void *arg);
-    void (*done)(struct engine *e, struct news *n, bytes answer);
-    /* Tells all that listen; done(arg, E_OK) when every one of them has called done() for it.
-     * E_BUSY: wait_ms (at most ENGINE_TELL_MS) have passed, and some have not; after ENGINE_TELL_MS
-     * these are out of touch. E_UNSURE: nobody may know. */
-    void (*tell)(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
-                 void *arg);
-    /* As tell(), but it ends with what was answered until then. done(arg, NULL): nobody could be
-     * asked. */
-    void (*ask)(struct engine *e, bytes text, int64_t wait_ms,
-                void (*done)(void *arg, const struct answers *a), void *arg);
-    /* How long ago it was sure that no news was missed, and all of it was done. INT64_MAX: the
-     * touch is lost. */
-    int64_t (*touch_ms)(struct engine *e);
-    /* This process is about to close the engine: each tell() and ask() that is under way, and each
-     * that comes, is done at once (E_UNSURE, NULL). The others may hear it all the same. */
+    /* From now on on_notification(arg, n) is called, on a thread of the engine that it must not
+     * block, for everything that other processes publish or query; each notification ends with
+     * done(), soon, whose `answer` goes to the process that queried (empty: none). Blocks. May be
+     * called again when the lease is lost; what was published meanwhile is not delivered.
+     * on_notification NULL: no more calls once this returns. */
+    int (*subscribe)(struct ctx *c, struct engine *e,
+                     void (*on_notification)(void *arg, struct notification *n), void *arg);
+    void (*done)(struct engine *e, struct notification *n, bytes answer);
+    /* Notifies all subscribers; done(arg, E_OK) when every one of them has called done() for it.
+     * E_BUSY: wait_ms (at most ENGINE_PUBLISH_MS) have passed, and some have not; after
+     * ENGINE_PUBLISH_MS these have lost their lease. E_UNSURE: perhaps no subscriber was notified.
+     */
+    void (*publish)(struct engine *e, bytes text, int64_t wait_ms,
+                    void (*done)(void *arg, int code), void *arg);
+    /* As publish(), but it ends with what was answered until then. done(arg, NULL): no subscriber
+     * could be notified. */
+    void (*query)(struct engine *e, bytes text, int64_t wait_ms,
+                  void (*done)(void *arg, const struct answers *a), void *arg);
+    /* How long ago it was sure that no notification was missed, and all of them were done.
+     * INT64_MAX: the lease is lost. */
+    int64_t (*lease_age_ms)(struct engine *e);
+    /* This process is about to close the engine: each publish() and query() that is under way, and
+     * each that comes, is done at once (E_UNSURE, NULL). Subscribers may be notified all the same.
+     */
     void (*leave)(struct engine *e);
 };
 
@@ -387,7 +391,7 @@ struct engine_ops {
     int (*scan)(struct ctx *c, struct engine *e, struct scan *s);
     /* NULL: it cannot. Where it can, reads at VIEW_DURABLE answer at once. */
     int (*visit)(struct ctx *c, struct engine *e, struct visit *v);
-    void (*apply)(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+    void (*apply)(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                   void *arg);
     int (*bulk)(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
     /* Removes every key in the ranges of `p`, which are parts of the partition's, durably, and
@@ -441,8 +445,8 @@ int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *
 /* With one key space it is engine_erase(). */
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 /* With one key space there is nothing to do: E_OK. */
-int engine_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                 size_t from_count, const struct partition_spec *to, size_t to_count);
+int engine_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                       size_t from_count, const struct partition_spec *to, size_t to_count);
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out);
 int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value);
@@ -465,20 +469,20 @@ int engine_visit(struct ctx *c, struct engine *e, struct visit *v);
 int engine_snapshot(struct ctx *c, struct engine *e, const struct visit *during,
                     struct snapshot **out);
 void snapshot_release(struct snapshot *s); /* NULL is allowed */
-void engine_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+void engine_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                   void *arg);
 int engine_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 void engine_stat(struct engine *e, struct engine_stat *out);
 void engine_spare(struct engine *e, uint64_t less);
 /* The next six only where engine_is_shared(); leave() is nothing elsewhere. */
-int engine_listen(struct ctx *c, struct engine *e, void (*on_news)(void *arg, struct news *n),
-                  void *arg);
-void engine_news_done(struct engine *e, struct news *n, bytes answer);
-void engine_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
-                 void *arg);
-void engine_ask(struct engine *e, bytes text, int64_t wait_ms,
-                void (*done)(void *arg, const struct answers *a), void *arg);
-int64_t engine_touch_ms(struct engine *e);
+int engine_subscribe(struct ctx *c, struct engine *e,
+                     void (*on_notification)(void *arg, struct notification *n), void *arg);
+void engine_notification_done(struct engine *e, struct notification *n, bytes answer);
+void engine_publish(struct engine *e, bytes text, int64_t wait_ms,
+                    void (*done)(void *arg, int code), void *arg);
+void engine_query(struct engine *e, bytes text, int64_t wait_ms,
+                  void (*done)(void *arg, const struct answers *a), void *arg);
+int64_t engine_lease_age_ms(struct engine *e);
 void engine_leave(struct engine *e);
 /* E_UNSUPPORTED where the engine keeps no files. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);

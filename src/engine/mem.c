@@ -494,7 +494,7 @@ static int mem_scan(struct ctx *c, struct engine *e, struct scan *s)
     return code;
 }
 
-static bool guards_hold(struct mem *m, const struct batch *b)
+static bool guards_hold(struct mem *m, const struct write_batch *b)
 {
     for (size_t i = 0; i < b->guard_count; i++) {
         const struct guard *g = &b->guards[i];
@@ -506,7 +506,7 @@ static bool guards_hold(struct mem *m, const struct batch *b)
     return true;
 }
 
-static void mem_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+static void mem_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                       void *arg)
 {
     struct mem *m = PORT_CONTAINER(e, struct mem, base);

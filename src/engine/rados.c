@@ -239,7 +239,7 @@ static int open_pool(struct ctx *c, struct rados *r, const struct engine_conf *c
         return refuse(c, E_UNAVAILABLE, result,
                       arena_printf(&c->arena, "The pool '%s' cannot be opened", pool).ptr);
     rados_ioctx_set_namespace(r->pool, option(conf, "namespace", "widerow"));
-    /* Else the client library holds back, in a full pool, also what renews a watch (rados_news.c).
+    /* Else the client library holds back, in a full pool, also what renews a watch (rados_bus.c).
      */
     rados_set_pool_full_try(r->pool);
     return E_OK;
@@ -309,7 +309,7 @@ static void rados_free(struct rados *r)
         rados_ioctx_destroy(r->pool);
     if (r->cluster)
         rados_shutdown(r->cluster);
-    rados_tellings_free(r);
+    rados_publications_free(r);
     rados_gather_free(r->gather);
     rados_hints_free(r->hints);
     rados_survey_free(r->survey);
@@ -352,7 +352,7 @@ static void rados_close(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
 
-    rados_listen_end(r);
+    rados_unsubscribe(r);
     rados_osds_stop(r->osds);
     pthread_mutex_lock(&r->lock);
     while (r->under_way)
@@ -430,13 +430,13 @@ static const char *const options[] = {"ceph_conf", "ceph_user", "pool", "namespa
 static const struct partition_ops partition_ops = {.bytes_max = PARTITION_BYTES,
                                                    .create = rados_create_partitions,
                                                    .drop = rados_drop,
-                                                   .repartition = rados_recut};
+                                                   .repartition = rados_repartition};
 
-static const struct bus_ops bus_ops = {.listen = rados_listen,
-                                       .done = rados_news_done,
-                                       .tell = rados_tell,
-                                       .ask = rados_ask,
-                                       .touch_ms = rados_touch_ms,
+static const struct bus_ops bus_ops = {.subscribe = rados_subscribe,
+                                       .done = rados_notification_done,
+                                       .publish = rados_publish,
+                                       .query = rados_query,
+                                       .lease_age_ms = rados_lease_age_ms,
                                        .leave = rados_leave};
 
 const struct engine_ops engine_rados = {

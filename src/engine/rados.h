@@ -18,7 +18,7 @@
 #define RADOS_READS "reads"
 #define RADOS_WRITES "writes"
 #define RADOS_YES "y"
-#define RADOS_MAKING "m" /* reads and writes come when all is copied (rados_cut.c) */
+#define RADOS_MAKING "m" /* reads and writes come when all is copied (rados_partition.c) */
 #define RADOS_NO "n"     /* writes only: being copied to where it goes on */
 #define RADOS_GONE "x"
 #define RADOS_LANES 1024 /* hash chains; a power of two */
@@ -44,17 +44,19 @@ struct rados {
     pthread_mutex_t lock; /* of the lanes and of all below that is not atomic */
     pthread_cond_t idle;  /* under_way came to 0 */
     struct lane *lanes[RADOS_LANES];
-    uint64_t pending_bytes;   /* of batches whose done() is to come */
-    uint64_t under_way;       /* calls whose completion is to come, and operations */
-    struct telling *tellings; /* notifications of ours that the library has not completed */
-    bool leaving;             /* nobody waits for those any more */
+    uint64_t pending_bytes;           /* of batches whose done() is to come */
+    uint64_t under_way;               /* calls whose completion is to come, and operations */
+    struct publication *publications; /* notifications of ours that the library has not completed */
+    bool leaving;                     /* nobody waits for those any more */
 
-    void (*on_news)(void *arg, struct news *n); /* set by rados_listen() alone, as the next */
-    void *news_arg;
+    void (*on_notification)(
+        void *arg, struct notification *n); /* set by rados_subscribe() alone, as the next */
+    void *notification_arg;
     atomic_bool watch_lost;
     pthread_mutex_t watch_lock; /* of what is below */
-    uint64_t watch;             /* for news: an address of the client library's; 0: there is none */
-    struct rados_news *first_news, *last_news; /* that are not done; in the order they came */
+    uint64_t watch;             /* an address of the client library's; 0: there is none */
+    struct rados_notification *first_notification,
+        *last_notification; /* that are not done; in the order they came */
 
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
     atomic_bool room_asking;       /* whether it is */
@@ -138,7 +140,7 @@ void rados_note_mean(_Atomic uint64_t *at, uint64_t total, uint64_t count);
 int rados_scan(struct ctx *c, struct engine *e, struct scan *s);
 
 /* rados_write.c */
-void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+void rados_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                  void *arg);
 /* What a read at VIEW_LATEST must know of the batches of this process that are under way in its
  * partition. */
@@ -159,31 +161,31 @@ int rados_create_partitions(struct ctx *c, struct engine *e, const struct partit
 int rados_make(struct ctx *c, struct rados *r, const struct partition_spec *p, size_t count,
                const char *state);
 
-/* rados_cut.c: whole partitions. */
+/* rados_partition.c: whole partitions. */
 /* The failure of a write, with a text: "Partition <id> cannot be <what>". */
 int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what);
 int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
-int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                size_t from_count, const struct partition_spec *to, size_t to_count);
+int rados_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                      size_t from_count, const struct partition_spec *to, size_t to_count);
 int rados_erase(struct ctx *c, struct engine *e, const struct partition_spec *p);
 /* What rados_size() knows of the partition that it was asked about last. */
 struct rados_survey *rados_survey_new(void);
 void rados_survey_free(struct rados_survey *s);
 int rados_size(struct ctx *c, struct engine *e, const struct partition_spec *p, uint64_t *out);
 
-/* rados_news.c */
-int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, struct news *n),
-                 void *arg);
-void rados_listen_end(struct rados *r);
-void rados_news_done(struct engine *e, struct news *news, bytes answer);
-void rados_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
-                void *arg);
-void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
-               void (*done)(void *arg, const struct answers *a), void *arg);
-int64_t rados_touch_ms(struct engine *e);
+/* rados_bus.c */
+int rados_subscribe(struct ctx *c, struct engine *e,
+                    void (*on_each)(void *arg, struct notification *n), void *arg);
+void rados_unsubscribe(struct rados *r);
+void rados_notification_done(struct engine *e, struct notification *base, bytes answer);
+void rados_publish(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                   void *arg);
+void rados_query(struct engine *e, bytes text, int64_t wait_ms,
+                 void (*done)(void *arg, const struct answers *a), void *arg);
+int64_t rados_lease_age_ms(struct engine *e);
 void rados_leave(struct engine *e);
 /* Once the client library is shut down: what it will not complete any more. */
-void rados_tellings_free(struct rados *r);
+void rados_publications_free(struct rados *r);
 
 /* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.
  * Never waits. */

@@ -60,7 +60,7 @@ static void take_answer(struct get_read *get, int result, bytes stored)
     struct get *g = get->g;
 
     g->code = rados_read_code(get->r, result);
-    g->settled = true;
+    g->durable = true;
     if (!g->code)
         g->code = take_value(get, stored);
 }

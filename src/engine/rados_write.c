@@ -38,7 +38,7 @@ struct parked {
 };
 
 struct pending {
-    struct batch batch; /* what it points to stays with who asked for it */
+    struct write_batch batch; /* what it points to stays with who asked for it */
     apply_done done;
     void *arg;
     struct pending *next;
@@ -112,7 +112,7 @@ static const struct edit *edit_of(const struct pending *list, bytes key)
     const struct edit *hit = NULL;
 
     for (const struct pending *p = list; p; p = p->next) {
-        const struct batch *b = &p->batch;
+        const struct write_batch *b = &p->batch;
 
         for (size_t i = b->edit_count; i-- > 0;)
             if (bytes_equal(b->edits[i].key, key)) {
@@ -154,7 +154,7 @@ enum pending_state rados_pending_get(struct rados *r, struct ctx *c, struct get 
     return state;
 }
 
-static bool batch_meets(const struct batch *b, const struct scan *s)
+static bool batch_meets(const struct write_batch *b, const struct scan *s)
 {
     for (size_t i = 0; i < b->edit_count; i++)
         for (size_t k = 0; k < s->range_count; k++)
@@ -272,7 +272,7 @@ static void add_guard(struct shipment *s, struct pending *p, const struct guard 
 
 static void add_batch(struct shipment *s, struct pending *p)
 {
-    const struct batch *b = &p->batch;
+    const struct write_batch *b = &p->batch;
 
     for (size_t i = 0; i < b->guard_count && !p->code; i++)
         add_guard(s, p, &b->guards[i]);
@@ -386,7 +386,7 @@ static struct doomed *doom_find(struct doom *d, bytes key)
 }
 
 /* The next batch in the lane's order: is it refused too? */
-static bool doom_takes(struct doom *d, const struct batch *b, bool refused)
+static bool doom_takes(struct doom *d, const struct write_batch *b, bool refused)
 {
     for (size_t i = 0; i < b->guard_count && !refused; i++)
         refused = doom_find(d, b->guards[i].key)->is;
@@ -518,7 +518,7 @@ static void on_written(rados_completion_t completion, void *arg)
 
 /* ---- sending ---- */
 
-static bool is_outdated(const struct batch *b, int64_t now_ms)
+static bool is_outdated(const struct write_batch *b, int64_t now_ms)
 {
     const struct lease *lease = b->lease;
 
@@ -606,7 +606,7 @@ static void lane_run(struct rados *r, struct lane *l)
     }
 }
 
-static size_t batch_bytes(const struct batch *b)
+static size_t batch_bytes(const struct write_batch *b)
 {
     size_t n = 0;
 
@@ -617,7 +617,8 @@ static size_t batch_bytes(const struct batch *b)
     return n;
 }
 
-void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
+void rados_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
+                 void *arg)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     size_t size = batch_bytes(b);
@@ -631,7 +632,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_d
         return;
     }
     rados_room_look(r);
-    if (rados_is_full(r) && batch_grows(b)) {
+    if (rados_is_full(r) && write_batch_grows(b)) {
         done(arg, E_NO_SPACE);
         return;
     }

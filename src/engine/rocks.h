@@ -60,10 +60,10 @@ struct write {
     size_t guard_count;
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
-    bool grows;                  /* is not taken on a nearly full disk (batch_grows()) */
+    bool grows;                  /* is not taken on a nearly full disk (write_batch_grows()) */
     size_t count;                /* it is a tail (rocks_tail.c) of so many batches; 0: it is none */
     size_t announced;            /* so many of them the committer knows of */
-    uint64_t rests_on;           /* the tail that it was decided by, or that it is; 0: none */
+    uint64_t depends_on;         /* the tail that it was decided by, or that it is; 0: none */
     apply_done done;
     void *arg;
 };
@@ -215,7 +215,7 @@ void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, byt
 void rocks_lane_run(struct rocks *r);
 /* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits);
-void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done,
+void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                  void *arg);
 
 /* ---- rocks_tail.c */
@@ -226,9 +226,10 @@ void rocks_tails_free(struct tails *x);
 size_t rocks_tail_bytes(struct rocks *r);
 bool rocks_tail_is_empty(struct rocks *r);
 /* Whether such a batch of `size` bytes may gather. */
-bool rocks_tail_takes(const struct batch *b, size_t size);
+bool rocks_tail_takes(const struct write_batch *b, size_t size);
 /* Takes over a batch, copying it; done() follows. On an error it does not, and nothing changed. */
-int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_done done, void *arg);
+int rocks_tail_add(struct rocks *r, const struct write_batch *b, size_t size, apply_done done,
+                   void *arg);
 /* Appends what has gathered: when it returns, all that was added before is in the log, in the slow
  * lane, or refused. Any thread, but not within rocks_tail_hold(). */
 void rocks_tail_append(struct rocks *r);
@@ -240,7 +241,7 @@ bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
 /* A tail has come to nothing: so does what may rest on it. Before it is out of sight. */
 void rocks_tail_void(struct rocks *r);
 /* What rests on this tail (0: on none) has come to nothing. */
-bool rocks_is_void(struct rocks *r, uint64_t rests_on);
+bool rocks_is_void(struct rocks *r, uint64_t depends_on);
 
 /* ---- rocks_commit.c */
 

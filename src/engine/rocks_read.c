@@ -82,7 +82,7 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 
     int code;
 
-    if (g->view == VIEW_LATEST && !g->early)
+    if (g->view == VIEW_LATEST && !g->read_pending)
         rocks_tail_append(r);
     else if (g->view == VIEW_LATEST && rocks_tail_get(c, r, g, &code))
         return code;

@@ -11,7 +11,7 @@
  * other, so the log has them in the order of their numbers.
  *
  * Early reads. A get may ask to be given a value that stands in a tail (get.early). It then learns
- * the tail's number and hands it on in the batch that it decides (batch.rests_on). The append may
+ * the tail's number and hands it on in the batch that it decides (batch.depends_on). The append may
  * still come to nothing: when the engine fails (rocks_mend.c), or, without that, when RocksDB
  * stalls, the tail goes through the slow lane, and that gives up. Then everything up to the tail
  * that is filling at that moment is void: tails of those numbers are not appended any more, and
@@ -123,9 +123,9 @@ bool rocks_tail_is_empty(struct rocks *r)
     return atomic_load(&r->tails->count) == 0;
 }
 
-bool rocks_is_void(struct rocks *r, uint64_t rests_on)
+bool rocks_is_void(struct rocks *r, uint64_t depends_on)
 {
-    return rests_on && rests_on <= atomic_load(&r->tails->void_to);
+    return depends_on && depends_on <= atomic_load(&r->tails->void_to);
 }
 
 void rocks_tail_void(struct rocks *r)
@@ -189,13 +189,14 @@ static void tail_complete(struct tail *t, apply_done done, void *arg)
     t->convoy->list[t->convoy->count++] = (struct completion){done, arg};
 }
 
-bool rocks_tail_takes(const struct batch *b, size_t size)
+bool rocks_tail_takes(const struct write_batch *b, size_t size)
 {
     return b->edit_count && !b->guard_count && b->edit_count <= EDITS_MAX &&
            size <= BATCH_BYTES_MAX;
 }
 
-int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_done done, void *arg)
+int rocks_tail_add(struct rocks *r, const struct write_batch *b, size_t size, apply_done done,
+                   void *arg)
 {
     struct tails *x = r->tails;
     struct tail *t;
@@ -204,7 +205,7 @@ int rocks_tail_add(struct rocks *r, const struct batch *b, size_t size, apply_do
 
     pthread_mutex_lock(&x->lock);
     code = atomic_load(&r->failed);
-    if (!code && rocks_is_void(r, b->rests_on))
+    if (!code && rocks_is_void(r, b->depends_on))
         code = E_BUSY;
     if (code) {
         pthread_mutex_unlock(&x->lock);
@@ -233,12 +234,12 @@ bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
 
     pthread_mutex_lock(&x->lock);
     /* What it does not find here may still be unsynced, and lost in a failure. */
-    g->rests_on = x->filling->number;
+    g->depends_on = x->filling->number;
     e = tail_find(x->filling, g->key, hash);
     if (!e) {
         e = tail_find(x->going, g->key, hash);
         if (e)
-            g->rests_on = x->going->number;
+            g->depends_on = x->going->number;
     }
     if (e) {
         uint8_t *copy = arena_try_alloc(&c->arena, e->len);
@@ -292,11 +293,11 @@ void rocks_tail_append(struct rocks *r)
     if (t->convoy) {
         w.edits = tail_edits(t);
         w.size = t->bytes;
-        w.rests_on = t->number;
+        w.depends_on = t->number;
         w.arg = t->convoy;
         w.count = w.announced = t->convoy->count;
         code = rocks_append(r, &w);
-        if (code && !rocks_is_void(r, w.rests_on))
+        if (code && !rocks_is_void(r, w.depends_on))
             rocks_tail_void(r); /* a void one took along what rests on it already */
         pthread_mutex_lock(&x->lock);
         tail_clear(t);

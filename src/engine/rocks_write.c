@@ -150,7 +150,7 @@ int rocks_append(struct rocks *r, const struct write *w)
     else
         pthread_rwlock_rdlock(&r->gate);
     slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
-    if (!slow && rocks_is_void(r, w->rests_on)) {
+    if (!slow && rocks_is_void(r, w->depends_on)) {
         code = E_BUSY;
     } else if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
         at_once = true;
@@ -204,7 +204,7 @@ void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, byt
         rocksdb_writebatch_delete(edits, key.ptr, key.len);
 }
 
-static rocksdb_writebatch_t *batch_edits(const struct batch *b)
+static rocksdb_writebatch_t *batch_edits(const struct write_batch *b)
 {
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
@@ -213,13 +213,14 @@ static rocksdb_writebatch_t *batch_edits(const struct batch *b)
     return edits;
 }
 
-void rocks_apply(struct ctx *c, struct engine *e, const struct batch *b, apply_done done, void *arg)
+void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
+                 void *arg)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     struct write w = {.guards = b->guards,
                       .guard_count = b->guard_count,
-                      .grows = batch_grows(b),
-                      .rests_on = b->rests_on,
+                      .grows = write_batch_grows(b),
+                      .depends_on = b->depends_on,
                       .done = done,
                       .arg = arg};
     int code;
@@ -294,7 +295,7 @@ static bool slow_run(struct rocks *r, struct slow *s)
         empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
         s->scan->done(s->scan);
     } else {
-        bool is_void = rocks_is_void(r, s->write.rests_on);
+        bool is_void = rocks_is_void(r, s->write.depends_on);
         int code = is_void ? E_BUSY : slow_write(r, s);
 
         if (code != E_OK && s->write.count && !is_void)

@@ -271,7 +271,7 @@ static void op_close(struct job *self)
     }
     ctx_clear(&call->c);
     if (code)
-        engine_tell(call->db->engine, op_news(op), ENGINE_TELL_MS, op_told, op);
+        engine_publish(call->db->engine, op_news(op), ENGINE_PUBLISH_MS, op_told, op);
     else
         op_told(op, E_OK);
 }
@@ -298,12 +298,12 @@ static void op_tell_all(struct table_op *op)
     struct engine *e = op->call->db->engine;
 
     if (op->dropped && op->dropped->partitions.count <= CLOSE_MAX)
-        engine_tell(e, op_news(op), CATALOG_FRESH_TELL_MS, op_drop_told, op);
+        engine_publish(e, op_news(op), CATALOG_FRESH_TELL_MS, op_drop_told, op);
     else
-        engine_tell(e, op_news(op),
-                    op->call->req->op == WR_OP_CREATE_TABLE ? CATALOG_FRESH_TELL_MS
-                                                            : ENGINE_TELL_MS,
-                    op_told, op);
+        engine_publish(e, op_news(op),
+                       op->call->req->op == WR_OP_CREATE_TABLE ? CATALOG_FRESH_TELL_MS
+                                                               : ENGINE_PUBLISH_MS,
+                       op_told, op);
 }
 
 /* The change is published: the next operation may run. */
@@ -354,11 +354,11 @@ static void op_done(void *arg, int code)
 static void op_apply(struct table_op *op)
 {
     struct call *call = op->call;
-    struct batch batch = {.partition = PARTITION_SYSTEM,
-                          .guards = op->guards,
-                          .guard_count = op->guard_count,
-                          .edits = op->edits.items,
-                          .edit_count = op->edits.count};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = op->guards,
+                                .guard_count = op->guard_count,
+                                .edits = op->edits.items,
+                                .edit_count = op->edits.count};
 
     (void)fault_hit(FAULT_table_before_store);
     engine_apply(&call->c, call->db->engine, &batch, op_done, op);

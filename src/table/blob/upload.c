@@ -79,7 +79,7 @@ static int change_once(struct ctx *c, struct upload *u, const struct edits *edit
     struct edits all = {.arena = &c->arena};
     struct guard guard = {record_key(&c->arena, u),
                           arena_copy(&c->arena, bytes_of(u->value, BIG_TRASH_BYTES)), false};
-    struct batch batch = {.guards = &guard, .guard_count = 1};
+    struct write_batch batch = {.guards = &guard, .guard_count = 1};
     int code;
 
     for (size_t i = 0; edits && i < edits->count; i++)
@@ -152,7 +152,7 @@ static int patiently(struct ctx *c, struct upload *u, const struct edits *edits,
 
 static int apply_alone(struct ctx *c, struct upload *u, const struct edits *edits)
 {
-    struct batch batch = {.edits = edits->items, .edit_count = edits->count};
+    struct write_batch batch = {.edits = edits->items, .edit_count = edits->count};
     int code;
 
     for (int i = 0; (code = route_apply_now(c, u->table, &batch)) == E_BUSY && i < RETRIES; i++)

@@ -117,7 +117,7 @@ const struct lease *catalog_lease(const struct catalog *cat);
 
 /* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
  * say that a table does not exist, to put a row without looking what stands there) need not wait
- * for ENGINE_TELL_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
+ * for ENGINE_PUBLISH_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
  * nobody else changes tables. */
 #define CATALOG_FRESH_MS 2500
 #define CATALOG_FRESH_TELL_MS (CATALOG_FRESH_MS + 1500)

@@ -17,7 +17,7 @@ static int change_held(struct ctx *c, struct wr_db *db, const struct table *t,
 {
     struct table *now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table), *next;
     struct edits edits = {.arena = &c->arena};
-    struct batch batch;
+    struct write_batch batch;
     struct guard guard;
     struct schema s;
     int code;
@@ -118,7 +118,7 @@ static void mark_tell(struct mark_op *op, struct run_list *woken)
     latch_pass(op->db->latches, &op->latch, woken);
     (void)fault_hit(FAULT_table_before_tell);
     if (wr_is_shared(op->db) && !atomic_load(&op->table->traffic->told_detached))
-        engine_tell(
+        engine_publish(
             op->db->engine,
             catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
             CATALOG_FRESH_TELL_MS, mark_told, op);
@@ -169,7 +169,7 @@ static void mark_done(void *arg, int code)
 static void mark_run(struct latch *l, struct run_list *woken)
 {
     struct mark_op *op = PORT_CONTAINER(l, struct mark_op, latch);
-    struct batch batch;
+    struct write_batch batch;
     const struct schema *mine = &op->table->schema;
     struct table *now = catalog_get(op->db->catalog, mine->instance, mine->d.table);
     struct schema s;

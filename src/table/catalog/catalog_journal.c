@@ -242,7 +242,7 @@ static void look(struct journal *j)
     if (listed)
         look_end(&l);
     if (!code && l.gone.count) {
-        struct batch batch = {
+        struct write_batch batch = {
             .partition = PARTITION_SYSTEM, .edits = l.gone.items, .edit_count = l.gone.count};
 
         code = wait_apply(&l.c, db->engine, &batch);

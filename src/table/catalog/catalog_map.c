@@ -298,18 +298,18 @@ bool catalog_guards(const struct catalog *cat, const struct table *old)
     return wr_is_shared(cat->db) || (old && old->schema.page_count);
 }
 
-struct batch catalog_batch(const struct catalog *cat, const struct table *old,
-                           const struct edits *e, struct guard *guard)
+struct write_batch catalog_batch(const struct catalog *cat, const struct table *old,
+                                 const struct edits *e, struct guard *guard)
 {
     const struct schema *s = &old->schema;
 
     *guard = (struct guard){catalog_table_key(e->arena, s->instance, s->d.table),
                             arena_copy(e->arena, old->stored), false};
-    return (struct batch){.partition = PARTITION_SYSTEM,
-                          .guards = guard,
-                          .guard_count = catalog_guards(cat, old),
-                          .edits = e->items,
-                          .edit_count = e->count};
+    return (struct write_batch){.partition = PARTITION_SYSTEM,
+                                .guards = guard,
+                                .guard_count = catalog_guards(cat, old),
+                                .edits = e->items,
+                                .edit_count = e->count};
 }
 
 /* ---- another list ---- */

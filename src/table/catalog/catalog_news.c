@@ -63,7 +63,7 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
 struct heard {
     struct job job;
     struct catalog *cat;
-    struct news *news;
+    struct notification *news;
     int64_t came_ms; /* monotonic */
 };
 
@@ -90,12 +90,12 @@ static void heard_run(struct job *self)
         code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
     if (code) /* without the record we know less than we say we do */
         atomic_fetch_add(&cat->touch.lost, 1);
-    engine_news_done(cat->db->engine, h->news, answer);
+    engine_notification_done(cat->db->engine, h->news, answer);
     ctx_release(&c);
     mem_free(h);
 }
 
-static void on_news(void *arg, struct news *n)
+static void on_news(void *arg, struct notification *n)
 {
     struct catalog *cat = arg;
     struct heard *h = mem_zalloc(sizeof(*h));
@@ -121,16 +121,16 @@ void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name)
     struct ctx *c = mem_zalloc(sizeof(*c));
 
     ctx_init(c, &cat->db->clock, &cat->db->log, NULL, 0);
-    engine_tell(cat->db->engine, catalog_news_text(&c->arena, instance, name), ENGINE_TELL_MS,
-                told_soon, c);
+    engine_publish(cat->db->engine, catalog_news_text(&c->arena, instance, name), ENGINE_PUBLISH_MS,
+                   told_soon, c);
 }
 
 static int listen_begin(struct ctx *c, struct catalog *cat)
 {
     int64_t now = clock_mono_ms(&cat->db->clock);
 
-    TRY(engine_listen(c, cat->db->engine, on_news, cat));
-    atomic_store(&cat->touch.until_ms, now + ENGINE_TOUCH_MS);
+    TRY(engine_subscribe(c, cat->db->engine, on_news, cat));
+    atomic_store(&cat->touch.until_ms, now + ENGINE_LEASE_MS);
     return E_OK;
 }
 
@@ -161,11 +161,11 @@ static int reload_all(struct ctx *c, struct catalog *cat)
 /* Moves the end of the lease. False: the touch is lost. */
 static bool renew(struct catalog *cat)
 {
-    int64_t now = clock_mono_ms(&cat->db->clock), age = engine_touch_ms(cat->db->engine);
+    int64_t now = clock_mono_ms(&cat->db->clock), age = engine_lease_age_ms(cat->db->engine);
 
-    if (age >= ENGINE_TOUCH_MS)
+    if (age >= ENGINE_LEASE_MS)
         return false;
-    atomic_store(&cat->touch.until_ms, now - age + ENGINE_TOUCH_MS);
+    atomic_store(&cat->touch.until_ms, now - age + ENGINE_LEASE_MS);
     return true;
 }
 
@@ -180,9 +180,9 @@ static int catch_up(struct ctx *c, struct catalog *cat)
     struct engine *e = cat->db->engine;
     uint64_t missed = atomic_load(&cat->touch.lost);
 
-    if (atomic_exchange(&cat->lapsed, false) || engine_touch_ms(e) == INT64_MAX)
+    if (atomic_exchange(&cat->lapsed, false) || engine_lease_age_ms(e) == INT64_MAX)
         TRY(listen_begin(c, cat));
-    if (engine_touch_ms(e) >= ENGINE_TOUCH_MS)
+    if (engine_lease_age_ms(e) >= ENGINE_LEASE_MS)
         return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
     TRY(reload_all(c, cat));
     if (!cat->journal) /* which renews the lease from now on */
@@ -229,7 +229,7 @@ void catalog_stop(struct catalog *cat)
     while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    engine_listen(&c, cat->db->engine, NULL, NULL);
+    engine_subscribe(&c, cat->db->engine, NULL, NULL);
     ctx_release(&c);
 }
 
@@ -245,7 +245,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
     if (!wr_is_shared(cat->db))
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
-    if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_TOUCH_MS / 2)
+    if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_LEASE_MS / 2)
         return catalog_numbers_check(c, cat);
     /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
      * was paused, and what the touch tells now says nothing of the time before. */
@@ -276,7 +276,7 @@ bool catalog_is_fresh(struct catalog *cat)
         return false;
     if (now < atomic_load(&cat->fresh_until_ms))
         return true;
-    age = engine_touch_ms(cat->db->engine);
+    age = engine_lease_age_ms(cat->db->engine);
     if (age >= CATALOG_FRESH_MS)
         return false;
     atomic_store(&cat->fresh_until_ms, now - age + CATALOG_FRESH_MS);

@@ -96,7 +96,7 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
 {
     struct edit edit = {EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_LEASE),
                         catalog_number_value(&c->arena, until)};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
     int code = wait_apply(c, cat->db->engine, &batch);
 
     if (code)
@@ -190,11 +190,11 @@ static int slot_reserve(struct ctx *c, struct catalog *cat, uint64_t stored, uin
 {
     struct edit edit = {EDIT_PUT, slot_key(&c->arena, cat->slot), slot_value(&c->arena, until)};
     struct guard guard = {edit.key, slot_value(&c->arena, stored), !stored};
-    struct batch batch = {.partition = PARTITION_SYSTEM,
-                          .guards = &guard,
-                          .guard_count = 1,
-                          .edits = &edit,
-                          .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = &guard,
+                                .guard_count = 1,
+                                .edits = &edit,
+                                .edit_count = 1};
 
     return wait_apply(c, cat->db->engine, &batch);
 }

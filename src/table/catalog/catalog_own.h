@@ -105,8 +105,8 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
 bool catalog_guards(const struct catalog *cat, const struct table *old);
 /* The batch of those edits for a table that is there, guarded so if need be. *guard and what `e`
  * holds stay until the batch is answered. */
-struct batch catalog_batch(const struct catalog *cat, const struct table *old,
-                           const struct edits *e, struct guard *guard);
+struct write_batch catalog_batch(const struct catalog *cat, const struct table *old,
+                                 const struct edits *e, struct guard *guard);
 
 /* `now` after that cut: *s, in the arena of c. */
 int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,

@@ -5,8 +5,8 @@
  *
  *   1. What is to be made is written into the description: ids and bounds (schema.cut). From now on
  *      the cut can only be brought to its end.
- *   2. engine_recut(), which may run any number of times, also in two processes at once. While it
- *      copies, the old partitions are read but not written; then they are gone for ever.
+ *   2. engine_repartition(), which may run any number of times, also in two processes at once.
+ * While it copies, the old partitions are read but not written; then they are gone for ever.
  *   3. The description with the new list and without the note.
  *
  * Requests that meet the old partitions are told E_PARTITION and wait for step 3 (route.h). No
@@ -77,7 +77,7 @@ static int recut_put(struct recut *r, struct schema *s)
     struct catalog *cat = r->db->catalog;
     struct edits edits = {.arena = &c->arena};
     struct guard guard;
-    struct batch batch;
+    struct write_batch batch;
     struct table *next;
     int code;
 
@@ -103,8 +103,8 @@ static int recut_range(struct recut *r)
     struct schema s;
 
     (void)fault_hit(FAULT_recut_before_engine);
-    TRY(engine_recut(r->c, r->db->engine, recut_specs(r, false), cut->count, recut_specs(r, true),
-                     cut->made_count));
+    TRY(engine_repartition(r->c, r->db->engine, recut_specs(r, false), cut->count,
+                           recut_specs(r, true), cut->made_count));
     (void)fault_hit(FAULT_recut_before_store);
     TRY(catalog_recut_schema(r->c, r->db->catalog, r->now, cut, &s));
     return recut_put(r, &s);
@@ -201,8 +201,8 @@ static int cut_run(struct ctx *c, struct wr_db *db, const struct table *now)
     int code;
 
     (void)fault_hit(FAULT_recut_before_engine);
-    TRY(engine_recut(c, db->engine, recut_specs(&r, false), r.cut.count, recut_specs(&r, true),
-                     r.cut.made_count));
+    TRY(engine_repartition(c, db->engine, recut_specs(&r, false), r.cut.count,
+                           recut_specs(&r, true), r.cut.made_count));
     (void)fault_hit(FAULT_recut_before_store);
     while ((code = cut_store(c, db, now, id, start_us)) == E_GUARD)
         TRY(catalog_reread(c, db->catalog, s->instance, s->d.table));

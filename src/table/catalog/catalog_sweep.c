@@ -10,7 +10,7 @@
 static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
 {
     struct edit edit = {EDIT_DELETE, page->key, BYTES_NONE};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
     uint64_t *ids;
     size_t n = 0;
 
@@ -58,7 +58,7 @@ static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool pa
     struct key_range range;
     struct partition_spec spec = {.id = id, .ranges = &range, .range_count = 1};
     struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
     bool whole = !ids.len && !(paged && !engine_one_key_space(db->engine));
 
     buf_init(&from, &c->arena, 8);
@@ -109,11 +109,11 @@ static void date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
     uint8_t *value = arena_alloc(&c->arena, kv->value.len);
     struct guard guard = {kv->key, kv->value, false};
     struct edit edit = {EDIT_PUT, kv->key, bytes_of(value, kv->value.len)};
-    struct batch batch = {.partition = PARTITION_SYSTEM,
-                          .guards = &guard,
-                          .guard_count = 1,
-                          .edits = &edit,
-                          .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = &guard,
+                                .guard_count = 1,
+                                .edits = &edit,
+                                .edit_count = 1};
 
     memcpy(value, kv->value.ptr, kv->value.len);
     store_u64(value, (uint64_t)db_clock_ms(db));

@@ -140,10 +140,10 @@ static void begin(struct peers_ask *ask)
     ask->count = ask->silent = 0;
     ask->asked = false;
     if (wr_is_shared(ask->db))
-        engine_ask(ask->db->engine,
-                   question_text(ask->a, ask->question, ask->table, ask->more,
-                                 clock_wall_us(&ask->db->clock)),
-                   PEERS_WAIT_MS, on_answers, ask);
+        engine_query(ask->db->engine,
+                     question_text(ask->a, ask->question, ask->table, ask->more,
+                                   clock_wall_us(&ask->db->clock)),
+                     PEERS_WAIT_MS, on_answers, ask);
     else
         ask->end(ask);
 }
@@ -227,8 +227,8 @@ void peers_sweep(struct wr_db *db)
     n->db = db;
     n->asked_us = clock_wall_us(&db->clock);
     arena_init(&a, NULL, 0);
-    engine_ask(db->engine, question_text(&a, PEERS_COUNT, NULL, BYTES_NONE, n->asked_us),
-               PEERS_WAIT_MS, on_count, n);
+    engine_query(db->engine, question_text(&a, PEERS_COUNT, NULL, BYTES_NONE, n->asked_us),
+                 PEERS_WAIT_MS, on_count, n);
     arena_release(&a);
 }
 

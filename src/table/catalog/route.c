@@ -177,7 +177,7 @@ static void get_end(struct routed_get *rg, int code)
     rg->whole->code = code;
     rg->whole->found = rg->part.found;
     rg->whole->value = rg->part.value;
-    rg->whole->settled = rg->part.settled;
+    rg->whole->durable = rg->part.durable;
 }
 
 static void get_done(struct get *g);
@@ -507,7 +507,7 @@ int route_scan_now(struct ctx *c, const struct table *t, struct scan *s)
 }
 
 /* The partition of all keys of a batch. */
-static int route_batch(struct ctx *c, const struct table *t, const struct batch *b,
+static int route_batch(struct ctx *c, const struct table *t, const struct write_batch *b,
                        partition_id *out)
 {
     size_t count = b->edit_count + b->guard_count;
@@ -524,10 +524,10 @@ static int route_batch(struct ctx *c, const struct table *t, const struct batch 
     return E_OK;
 }
 
-int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b)
+int route_apply_now(struct ctx *c, const struct table *t, const struct write_batch *b)
 {
     bytes key = b->edit_count ? b->edits[0].key : b->guards[0].key;
-    struct batch part = *b;
+    struct write_batch part = *b;
 
     for (;;) {
         int code;

@@ -59,7 +59,7 @@ void route_pause(struct route_wait *w, int64_t ms);
  * E_INTERNAL. */
 int route_get_now(struct ctx *c, const struct table *t, struct get *g);
 int route_scan_now(struct ctx *c, const struct table *t, struct scan *s);
-int route_apply_now(struct ctx *c, const struct table *t, const struct batch *b);
+int route_apply_now(struct ctx *c, const struct table *t, const struct write_batch *b);
 /* `range` holds keys of one row. */
 int route_erase_now(struct ctx *c, const struct table *t, const struct key_range *range);
 /* What is stored in the ranges, each as for a scan. */

@@ -149,7 +149,7 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
     struct get get;
     struct guard guard = {.absent = true};
     struct edits edits = {.arena = &c->arena};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .guards = &guard, .guard_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .guards = &guard, .guard_count = 1};
     int code;
 
     TRY(text_get(c, db, name, &get));
@@ -217,7 +217,7 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (wr_is_shared(db)) {
         waiter_init(&w);
-        engine_tell(db->engine, catalog_text_news(&c.arena), ENGINE_TELL_MS, waiter_done, &w);
+        engine_publish(db->engine, catalog_text_news(&c.arena), ENGINE_PUBLISH_MS, waiter_done, &w);
         code = waiter_wait(&w);
         if (code == E_BUSY) /* the silent serve nothing before they have read it */
             code = E_OK;

@@ -38,10 +38,10 @@ static void lease_stored(void *arg, int code)
     atomic_store(&k->storing, false);
 }
 
-static struct batch lease_batch(struct arena *a, struct edit *edit, int64_t until_us)
+static struct write_batch lease_batch(struct arena *a, struct edit *edit, int64_t until_us)
 {
     *edit = catalog_clock_edit(a, until_us);
-    return (struct batch){.partition = PARTITION_SYSTEM, .edits = edit, .edit_count = 1};
+    return (struct write_batch){.partition = PARTITION_SYSTEM, .edits = edit, .edit_count = 1};
 }
 
 /* Nobody waits for it: it is appended before the batch of whoever reads the clock now, so a log
@@ -50,7 +50,7 @@ static struct batch lease_batch(struct arena *a, struct edit *edit, int64_t unti
 static void lease_renew(struct db_clock *k, int64_t now_us)
 {
     struct lease_store *s;
-    struct batch batch;
+    struct write_batch batch;
 
     if (atomic_exchange(&k->storing, true))
         return;
@@ -69,7 +69,7 @@ static void lease_renew(struct db_clock *k, int64_t now_us)
 static int lease_store_now(struct ctx *c, struct db_clock *k, int64_t until_us)
 {
     struct edit edit;
-    struct batch batch = lease_batch(&c->arena, &edit, until_us);
+    struct write_batch batch = lease_batch(&c->arena, &edit, until_us);
 
     TRY(wait_apply(c, k->db->engine, &batch));
     atomic_store(&k->lease_us, until_us);

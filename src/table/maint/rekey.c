@@ -130,7 +130,7 @@ static int progress_store(struct copy *y)
 {
     struct edit edit = {.type = EDIT_PUT,
                         .key = catalog_rekey_key(&y->c.arena, y->table->schema.id)};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
     struct buf b;
 
     buf_init(&b, &y->c.arena, RECORD_BYTES + y->position.len);
@@ -220,7 +220,7 @@ static int copy_detached(struct copy *y, bytes cols)
                             .items_max = PAGE_ROWS,
                             .bytes_max = PAGE_BYTES,
                             .pages = pages};
-        struct batch batch = {.partition = y->table->schema.mirror.id};
+        struct write_batch batch = {.partition = y->table->schema.mirror.id};
         size_t kept = 0;
 
         code = wait_scan(&c, y->db->engine, &scan);
@@ -249,7 +249,7 @@ static int copy_row(struct copy *y, struct ctx *c, bytes head_key, struct pendin
 {
     struct get get = {.partition = y->table->schema.place.id, .key = head_key, .view = VIEW_LATEST};
     struct edits edits = {.arena = &c->arena};
-    struct batch *batch = ARENA_NEW(&c->arena, struct batch);
+    struct write_batch *batch = ARENA_NEW(&c->arena, struct write_batch);
 
     TRY(wait_get(c, y->db->engine, &get));
     if (!get.found)
@@ -257,7 +257,7 @@ static int copy_row(struct copy *y, struct ctx *c, bytes head_key, struct pendin
     if (atomic_load(&y->table->has_detached))
         TRY(copy_detached(y, bytes_skip(head_key, KEY_PREFIX_BYTES)));
     add_moved(y, &edits, head_key, get.value);
-    *batch = (struct batch){
+    *batch = (struct write_batch){
         .partition = y->table->schema.mirror.id, .edits = edits.items, .edit_count = edits.count};
     pthread_mutex_lock(&p->lock);
     p->open++;

@@ -77,7 +77,7 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
 /* Deletes the record and what stands before it in the batch. */
 static int apply_edits(struct sweep *s, const struct edits *edits)
 {
-    struct batch batch = {.edits = edits->items, .edit_count = edits->count};
+    struct write_batch batch = {.edits = edits->items, .edit_count = edits->count};
 
     return edits->count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
 }
@@ -176,11 +176,11 @@ static int change_record(struct sweep *s, const struct kv *seen, bytes to)
 {
     struct edit edit = {to.ptr ? EDIT_PUT : EDIT_DELETE, seen->key, to};
     struct guard guard = {seen->key, seen->value, false};
-    struct batch batch = {.guards = &guard,
-                          .guard_count = wr_is_shared(s->db),
-                          .edits = &edit,
-                          .edit_count = 1,
-                          .frees = true};
+    struct write_batch batch = {.guards = &guard,
+                                .guard_count = wr_is_shared(s->db),
+                                .edits = &edit,
+                                .edit_count = 1,
+                                .frees = true};
 
     return route_apply_now(&s->c, s->table, &batch);
 }
@@ -232,7 +232,8 @@ static bool date_anew(struct sweep *s, const struct kv *kv)
 {
     struct edit edit = {EDIT_PUT, kv->key, BYTES_NONE};
     struct guard guard = {kv->key, kv->value, false};
-    struct batch batch = {.guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {
+        .guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
     enum trash_kind kind;
     int64_t time_ms;
 
@@ -302,7 +303,7 @@ static int remove_row(struct sweep *s, bytes head_key)
     struct modify m = {
         .table = s->table, .now_ms = s->now_ms, .time = db_clock_read(s->db), .changed = true};
     struct edits edits = {.arena = &s->c.arena};
-    struct batch batch = {.edit_count = 0};
+    struct write_batch batch = {.edit_count = 0};
     struct guard guard;
     int code;
 

@@ -228,7 +228,7 @@ static int ask_head(struct load *l)
     l->get = (struct get){.key = head_key(l),
                           .view = l->view,
                           .snapshot = l->snapshot,
-                          .early = l->early,
+                          .read_pending = l->read_pending,
                           .done = get_done};
     l->state = LOAD_HEAD;
     return route_get(l->c, l->table, &l->get);
@@ -296,11 +296,11 @@ static void hold_done(void *arg, int code)
 static int ask_hold(struct load *l)
 {
     struct load_hold *h = ARENA_NEW(&l->c->arena, struct load_hold);
-    struct batch batch = {.partition = route_find_row(l->table, l->cols),
-                          .guards = &h->guard,
-                          .guard_count = 1,
-                          .edits = &h->edit,
-                          .edit_count = 1};
+    struct write_batch batch = {.partition = route_find_row(l->table, l->cols),
+                                .guards = &h->guard,
+                                .guard_count = 1,
+                                .edits = &h->edit,
+                                .edit_count = 1};
     struct row marked = {.there = true,
                          .wide = true,
                          .held = true,
@@ -364,7 +364,7 @@ static void unhold_done(void *arg, int code)
 static void hold_end(struct load *l)
 {
     struct unhold *u;
-    struct batch batch = {.guard_count = 1, .edit_count = 1};
+    struct write_batch batch = {.guard_count = 1, .edit_count = 1};
     struct row plain;
     struct buf value;
 

@@ -38,7 +38,7 @@ struct load {
     bytes cols; /* the key columns, encoded */
     enum engine_view view;
     struct snapshot *snapshot; /* the caller's; NULL: the load takes one if the row is wide */
-    bool early;                /* the caller minds get.rests_on */
+    bool read_pending;         /* the caller minds get.depends_on */
     bool urgent;               /* it holds a row lock */
     void (*done)(struct load *l);
 

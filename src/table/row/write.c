@@ -36,7 +36,7 @@
 /* Rows [first, end) of one engine batch. */
 struct group {
     struct write_op *op;
-    struct batch batch;
+    struct write_batch batch;
     size_t first, end;
     struct route_wait wait; /* for another partition, when its own was cut */
 };
@@ -157,7 +157,7 @@ static const struct wr_cell *published(const struct write_op *op)
 static bool group_park(struct group *g)
 {
     const struct table *t = g->op->tables[g->op->rows[g->first].table_at].table;
-    const struct batch *b = &g->batch;
+    const struct write_batch *b = &g->batch;
 
     if (g->wait.run || !t->traffic->route || (!b->edit_count && !b->guard_count))
         return false;
@@ -198,7 +198,7 @@ static void group_done(void *arg, int code)
 
 /* What the rows of the pending group were decided on, one guard a row that is stored; and the
  * record of a cell that is published. */
-static void add_guards(struct write_op *op, struct batch *b)
+static void add_guards(struct write_op *op, struct write_batch *b)
 {
     struct arena *a = &op->call->c.arena;
     struct guard *guards = ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1);
@@ -225,8 +225,8 @@ static uint64_t group_rests_on(const struct write_op *op)
     for (size_t i = op->group_first; i < op->at; i++) {
         const struct write_row *r = &op->rows[i];
 
-        if (r->loading && r->load.get.rests_on && (!least || r->load.get.rests_on < least))
-            least = r->load.get.rests_on;
+        if (r->loading && r->load.get.depends_on && (!least || r->load.get.depends_on < least))
+            least = r->load.get.depends_on;
     }
     return least;
 }
@@ -245,7 +245,7 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.edits = op->edits.items;
         g->batch.edit_count = op->edits.count;
         g->batch.partition = op->partition;
-        g->batch.rests_on = group_rests_on(op);
+        g->batch.depends_on = group_rests_on(op);
         g->batch.frees = !op->edits.stores;
         if (wr_is_shared(op->call->db))
             add_guards(op, &g->batch);
@@ -364,7 +364,7 @@ static int row_load(struct write_op *op, struct write_row *r)
                                 .table = r->m.table,
                                 .cols = r->m.cols,
                                 .view = VIEW_LATEST,
-                                .early = true,
+                                .read_pending = true,
                                 .urgent = true,
                                 .done = load_done,
                                 .choose = choose_columns};
@@ -517,7 +517,7 @@ void write_latch_prepare(struct write_op *op, struct write_row *r)
 /* What was decided on is durable already, and was all read at one point in time. */
 static bool is_settled(const struct write_row *r)
 {
-    return r->loading && r->load.get.settled && !r->load.row.wide;
+    return r->loading && r->load.get.durable && !r->load.row.wide;
 }
 
 /* ---- the walk ---- */

@@ -89,7 +89,7 @@ int wait_load(struct load *l)
     return code;
 }
 
-int wait_apply(struct ctx *c, struct engine *e, const struct batch *b)
+int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b)
 {
     struct waiter w;
 

@@ -9,7 +9,7 @@
 int wait_get(struct ctx *c, struct engine *e, struct get *g);
 int wait_scan(struct ctx *c, struct engine *e, struct scan *s);
 int wait_load(struct load *l); /* l->done is its own */
-int wait_apply(struct ctx *c, struct engine *e, const struct batch *b);
+int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b);
 
 /* The same around another way to ask than the engine's own, on the stack of who waits: begin gives
  * what is asked, end takes what was said to that (E_LATER: it sleeps), fills in *g and gives its

@@ -130,10 +130,10 @@ static inline int bed_wait(struct bed_wait *w)
     return w->code;
 }
 
-static inline int bed_apply(struct bed *b, const struct batch *batch)
+static inline int bed_apply(struct bed *b, const struct write_batch *batch)
 {
     struct bed_wait w = BED_WAIT;
-    struct batch here = *batch;
+    struct write_batch here = *batch;
 
     here.partition = b->partition;
     engine_apply(&b->c, b->e, &here, bed_wait_done, &w);
@@ -188,21 +188,21 @@ static inline int bed_scan(struct bed *b, struct scan *s)
 
 static inline int bed_barrier(struct bed *b)
 {
-    return bed_apply(b, &(struct batch){0});
+    return bed_apply(b, &(struct write_batch){0});
 }
 
 static inline int bed_put(struct bed *b, const char *key, const char *value)
 {
     struct edit edit = {EDIT_PUT, bytes_str(key), bytes_str(value)};
 
-    return bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1});
+    return bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1});
 }
 
 static inline int bed_delete(struct bed *b, const char *key)
 {
     struct edit edit = {EDIT_DELETE, bytes_str(key), BYTES_NONE};
 
-    return bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1});
+    return bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1});
 }
 
 /* The value, "-" if the key is absent, or "!" and the error. Valid until the next bed_ctx_again().
@@ -238,7 +238,8 @@ static inline void bed_fill(struct bed *b, const char *prefix, int from, int to,
         edits[n++] = (struct edit){EDIT_PUT, arena_printf(&b->c.arena, "%s%06d", prefix, i),
                                    bytes_of(value, size)};
         if (n == BATCH || i + 1 == to) {
-            assert_int_equal(bed_apply(b, &(struct batch){.edits = edits, .edit_count = n}), E_OK);
+            assert_int_equal(bed_apply(b, &(struct write_batch){.edits = edits, .edit_count = n}),
+                             E_OK);
             n = 0;
             bed_ctx_again(b);
         }

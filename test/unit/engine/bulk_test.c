@@ -168,7 +168,8 @@ static void check_erase(struct bed *b, bool own_files)
         for (int i = 0; i < VALUES; i++) {
             struct edit edit = {EDIT_PUT, arena_printf(&b->c.arena, "big%06d", i), value_of(b, i)};
 
-            assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+            assert_int_equal(bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1}),
+                             E_OK);
         }
         if (!is_mem()) {
             bed_close(b);

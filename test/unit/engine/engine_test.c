@@ -129,7 +129,7 @@ static void test_any_bytes(void **state)
 
     for (int i = 0; i < 4; i++)
         edits[i] = (struct edit){EDIT_PUT, keys[3 - i], keys[3 - i]};
-    assert_int_equal(bed_apply(b, &(struct batch){.edits = edits, .edit_count = 4}), E_OK);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.edits = edits, .edit_count = 4}), E_OK);
     for (int backward = 0; backward < 2; backward++) {
         s.backward = backward;
         assert_int_equal(bed_scan(b, &s), E_OK);
@@ -153,7 +153,7 @@ static void test_big_value(void **state)
 
     for (size_t i = 0; i < size; i++)
         value[i] = (char)(i * 31 >> 3);
-    assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1}), E_OK);
     assert_int_equal(bed_wait_get(&b->c, b->e, &g), E_OK);
     assert_true(g.found && bytes_equal(g.value, edit.value));
 
@@ -240,7 +240,7 @@ static void test_last_edit_wins(void **state)
         {EDIT_DELETE, BYTES_LIT("c"), BYTES_NONE},  {EDIT_PUT, BYTES_LIT("c"), BYTES_LIT("3")},
     };
 
-    assert_int_equal(bed_apply(b, &(struct batch){.edits = edits, .edit_count = 6}), E_OK);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.edits = edits, .edit_count = 6}), E_OK);
     bed_expect(b, "a", "2");
     bed_expect(b, "b", "-");
     bed_expect(b, "c", "3");
@@ -255,8 +255,8 @@ static int guarded(struct bed *b, const char *key, const char *value, const char
     const struct edit edits[] = {{EDIT_PUT, bytes_str(key), bytes_str(put)},
                                  {EDIT_PUT, BYTES_LIT("side"), bytes_str(put)}};
 
-    return bed_apply(
-        b, &(struct batch){.guards = guards, .guard_count = 2, .edits = edits, .edit_count = 2});
+    return bed_apply(b, &(struct write_batch){
+                            .guards = guards, .guard_count = 2, .edits = edits, .edit_count = 2});
 }
 
 static void test_guards(void **state)
@@ -282,9 +282,9 @@ static void test_guards_without_edits(void **state)
     struct bed *b = *state;
     struct guard g = {BYTES_LIT("a"), BYTES_LIT("1"), false};
 
-    assert_int_equal(bed_apply(b, &(struct batch){.guards = &g, .guard_count = 1}), E_GUARD);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.guards = &g, .guard_count = 1}), E_GUARD);
     assert_int_equal(bed_put(b, "a", "1"), E_OK);
-    assert_int_equal(bed_apply(b, &(struct batch){.guards = &g, .guard_count = 1}), E_OK);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.guards = &g, .guard_count = 1}), E_OK);
 }
 
 struct counter {
@@ -303,7 +303,8 @@ static void *count_up(void *arg)
         struct bed_wait w = BED_WAIT;
         struct guard guard = {BYTES_LIT("n"), BYTES_NONE, false};
         struct edit edit = {EDIT_PUT, BYTES_LIT("n"), BYTES_NONE};
-        struct batch batch = {.guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
+        struct write_batch batch = {
+            .guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
 
         ctx_init(&c, &t->b->clock, NULL, NULL, 0);
         assert_int_equal(bed_wait_get(&c, t->b->e, &g), E_OK);
@@ -345,7 +346,7 @@ static void test_barrier(void **state)
     assert_int_equal(bed_barrier(b), E_OK);
     for (int i = 0; i < 20; i++) {
         struct edit edit = {EDIT_PUT, arena_printf(&b->c.arena, "k%02d", i), BYTES_LIT("v")};
-        struct batch *batch = ARENA_NEW(&b->c.arena, struct batch);
+        struct write_batch *batch = ARENA_NEW(&b->c.arena, struct write_batch);
 
         w[i] = (struct bed_wait)BED_WAIT;
         batch->edits = memcpy(arena_alloc(&b->c.arena, sizeof(edit)), &edit, sizeof(edit));
@@ -354,7 +355,7 @@ static void test_barrier(void **state)
         assert_string_equal(bed_get(b, arena_printf(&b->c.arena, "k%02d", i).ptr, VIEW_LATEST),
                             "v");
     }
-    engine_apply(&b->c, b->e, &(struct batch){0}, bed_wait_done, &barrier);
+    engine_apply(&b->c, b->e, &(struct write_batch){0}, bed_wait_done, &barrier);
     assert_int_equal(bed_wait(&barrier), E_OK);
     bed_expect(b, "k00", "v");
     bed_expect(b, "k19", "v");
@@ -373,12 +374,13 @@ static void test_batch_on_stack(void **state)
     struct bed *b = *state;
     static struct bed_wait w[BATCHES];
     static struct edit edits[BATCHES];
-    struct batch batch;
+    struct write_batch batch;
 
     for (int i = 0; i < BATCHES; i++) {
         w[i] = (struct bed_wait)BED_WAIT;
         edits[i] = (struct edit){EDIT_PUT, arena_printf(&b->c.arena, "k%02d", i), BYTES_LIT("v")};
-        batch = (struct batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1};
+        batch =
+            (struct write_batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1};
         engine_apply(&b->c, b->e, &batch, bed_wait_done, &w[i]);
         memset(&batch, 0xA5, sizeof(batch));
     }
@@ -506,7 +508,7 @@ static void test_recut(void **state)
     b->partition = 7;
     bed_fill(b, "k", 0, 2000, 50);
     for (int again = 0; again < 2; again++)
-        assert_int_equal(engine_recut(&b->c, b->e, &one, 1, two, 2), E_OK);
+        assert_int_equal(engine_repartition(&b->c, b->e, &one, 1, two, 2), E_OK);
     if (!one_map(b)) {
         bed_expect(b, "k000000", "!PARTITION");
         ctx_clear(&b->c);
@@ -515,15 +517,15 @@ static void test_recut(void **state)
     b->partition = 8;
     assert_int_equal(bed_put(b, "k000001", "new"), E_OK);
     /* Somebody slow comes with the same again: nothing of the old may come back. */
-    assert_int_equal(engine_recut(&b->c, b->e, &one, 1, two, 2), E_OK);
+    assert_int_equal(engine_repartition(&b->c, b->e, &one, 1, two, 2), E_OK);
     bed_expect(b, "k000001", "new");
     assert_string_equal(scan_text(b, "k000998", "k001000", false, 100, 10000), "k000998 k000999");
     if (!one_map(b))
         bed_expect(b, "k001000", "-");
-    assert_int_equal(engine_recut(&b->c, b->e, &two[1], 1, more, 2), E_OK);
+    assert_int_equal(engine_repartition(&b->c, b->e, &two[1], 1, more, 2), E_OK);
     b->partition = 10;
     assert_string_equal(scan_text(b, "k001498", "k001500", true, 100, 10000), "k001499 k001498");
-    assert_int_equal(engine_recut(&b->c, b->e, three, 3, &end, 1), E_OK);
+    assert_int_equal(engine_repartition(&b->c, b->e, three, 3, &end, 1), E_OK);
     b->partition = 12;
     bed_expect(b, "k000001", "new");
     assert_int_equal(engine_size(&b->c, b->e, &end, &size), E_OK);
@@ -580,13 +582,14 @@ static void test_guard_on_unsettled(void **state)
                        on_it = {BYTES_LIT("a"), BYTES_LIT("2"), false};
     const struct edit two = {EDIT_PUT, BYTES_LIT("a"), BYTES_LIT("2")},
                       three = {EDIT_PUT, BYTES_LIT("a"), BYTES_LIT("3")};
-    struct batch first = {.guards = &wrong, .guard_count = 1, .edits = &two, .edit_count = 1};
-    struct batch second = {.guards = &on_it, .guard_count = 1, .edits = &three, .edit_count = 1};
+    struct write_batch first = {.guards = &wrong, .guard_count = 1, .edits = &two, .edit_count = 1};
+    struct write_batch second = {
+        .guards = &on_it, .guard_count = 1, .edits = &three, .edit_count = 1};
     struct bed_wait w[3] = {BED_WAIT, BED_WAIT, BED_WAIT};
 
     assert_int_equal(bed_put(b, "a", "1"), E_OK);
     assert_int_equal(bed_put(b, "n", "1"), E_OK);
-    engine_apply(&b->c, b->e, &(struct batch){.edits = &two, .edit_count = 0}, bed_wait_done,
+    engine_apply(&b->c, b->e, &(struct write_batch){.edits = &two, .edit_count = 0}, bed_wait_done,
                  &w[2]);
     engine_apply(&b->c, b->e, &first, bed_wait_done, &w[0]);
     engine_apply(&b->c, b->e, &second, bed_wait_done, &w[1]);
@@ -612,10 +615,10 @@ static void test_guards_in_a_chain(void **state)
     engine_stat(b->e, &before);
     for (int i = 0; i < CHAIN; i++) {
         bool other = i % 10 == 9, blind = i == CHAIN / 2;
-        struct batch batch = {.guards = &guards[i],
-                              .guard_count = !other && !blind,
-                              .edits = &edits[i],
-                              .edit_count = 1};
+        struct write_batch batch = {.guards = &guards[i],
+                                    .guard_count = !other && !blind,
+                                    .edits = &edits[i],
+                                    .edit_count = 1};
 
         w[i] = (struct bed_wait)BED_WAIT;
         guards[i] = (struct guard){BYTES_LIT("a"), BYTES_LIT("never"), false};
@@ -656,10 +659,10 @@ static void test_guards_in_a_long_chain(void **state)
     }
     engine_stat(b->e, &before);
     for (int i = 0; i < LONG; i++) {
-        struct batch batch = {.guards = &guards[i],
-                              .guard_count = i < LONG - 1,
-                              .edits = &edits[i * EDITS],
-                              .edit_count = EDITS};
+        struct write_batch batch = {.guards = &guards[i],
+                                    .guard_count = i < LONG - 1,
+                                    .edits = &edits[i * EDITS],
+                                    .edit_count = EDITS};
 
         engine_apply(&b->c, b->e, &batch, bed_wait_done, &w[i]);
     }
@@ -724,7 +727,7 @@ static void test_random(void **state)
     rng_init(&rng, 42);
     for (int round = 0; round < 300; round++) {
         struct edit edits[4];
-        struct batch batch = {.edits = edits, .edit_count = 1 + rng_below(&rng, 4)};
+        struct write_batch batch = {.edits = edits, .edit_count = 1 + rng_below(&rng, 4)};
         int low = (int)rng_below(&rng, 64), high = low + (int)rng_below(&rng, 65 - (uint64_t)low);
         struct key_range range;
         struct page page;
@@ -1169,7 +1172,7 @@ static void test_get_many_latest(void **state)
         w[i] = (struct bed_wait)BED_WAIT;
         engine_apply(
             &b->c, b->e,
-            &(struct batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1},
+            &(struct write_batch){.partition = b->partition, .edits = &edits[i], .edit_count = 1},
             bed_wait_done, &w[i]);
     }
     get_many(b, k->gets, MANY, NULL);

@@ -38,7 +38,8 @@ static void put_rows(struct bed *b, int from, int to)
     for (int i = from; i < to; i++) {
         struct edit edit = {EDIT_PUT, arena_printf(&b->c.arena, "row%04d", i), row_value(&b->c, i)};
 
-        assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+        assert_int_equal(bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1}),
+                         E_OK);
     }
 }
 

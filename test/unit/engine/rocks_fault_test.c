@@ -135,7 +135,7 @@ static void test_reopen_with_pinned_value(void **state)
     struct edit edit = {EDIT_PUT, BYTES_LIT("big"), {big, 100000}};
 
     memset(big, 'x', 100000);
-    assert_int_equal(bed_apply(b, &(struct batch){.edits = &edit, .edit_count = 1}), E_OK);
+    assert_int_equal(bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1}), E_OK);
     bed_close(b);
     bed_open(b, "rocks"); /* now it is in a table file, and pages of it in the cache */
     ctx_init(&holder, &b->clock, &b->log, NULL, 0);
@@ -192,9 +192,9 @@ static void test_stall(void **state)
     struct bed *b = *state;
     const struct edit one = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("1")};
     const struct edit two = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("2")};
-    const struct batch first = {.edits = &one, .edit_count = 1};
+    const struct write_batch first = {.edits = &one, .edit_count = 1};
     const struct guard guard = {BYTES_LIT("k"), BYTES_LIT("1"), false};
-    const struct batch second = {
+    const struct write_batch second = {
         .guards = &guard, .guard_count = 1, .edits = &two, .edit_count = 1};
     struct bed_wait w1 = BED_WAIT, w2 = BED_WAIT, w3 = BED_WAIT;
     struct later between = {{.key = BYTES_LIT("k"), .view = VIEW_LATEST}, BED_WAIT};
@@ -207,7 +207,7 @@ static void test_stall(void **state)
     between.g.done = later_done;
     assert_int_equal(engine_get(&c, b->e, &between.g), E_LATER);
     engine_apply(&b->c, b->e, &second, bed_wait_done, &w2);
-    engine_apply(&b->c, b->e, &(struct batch){0}, bed_wait_done, &w3);
+    engine_apply(&b->c, b->e, &(struct write_batch){0}, bed_wait_done, &w3);
     bed_expect(b, "k", "-"); /* readers never wait */
     pause_ms(20);
     assert_false(w1.called || w2.called || w3.called || between.w.called);
@@ -244,11 +244,12 @@ static void test_stall_voids(void **state)
     const struct edit one = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("1")};
     const struct edit two = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("2")};
     const struct edit three = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("3")};
-    struct batch first = {.edits = &one, .edit_count = 1};
-    struct batch second = {.edits = &two, .edit_count = 1};
-    struct batch third = {.edits = &three, .edit_count = 1};
+    struct write_batch first = {.edits = &one, .edit_count = 1};
+    struct write_batch second = {.edits = &two, .edit_count = 1};
+    struct write_batch third = {.edits = &three, .edit_count = 1};
     struct bed_wait w1 = BED_WAIT, w2 = BED_WAIT, w3 = BED_WAIT;
-    struct later early = {{.key = BYTES_LIT("k"), .view = VIEW_LATEST, .early = true}, BED_WAIT};
+    struct later early = {{.key = BYTES_LIT("k"), .view = VIEW_LATEST, .read_pending = true},
+                          BED_WAIT};
     struct ctx c;
 
     ctx_init(&c, &b->clock, &b->log, NULL, 0);
@@ -257,8 +258,8 @@ static void test_stall_voids(void **state)
     engine_apply(&b->c, b->e, &first, bed_wait_done, &w1);
     if (engine_get(&c, b->e, &early.g) == E_OK) {
         assert_true(early.g.found && bytes_equal(early.g.value, BYTES_LIT("1")));
-        assert_true(early.g.rests_on);
-        second.rests_on = early.g.rests_on;
+        assert_true(early.g.depends_on);
+        second.depends_on = early.g.depends_on;
         engine_apply(&b->c, b->e, &second, bed_wait_done, &w2);
         assert_int_equal(bed_wait(&w2), E_BUSY);
     } else { /* it was appended meanwhile, which stalled: the read waits behind it */
@@ -267,10 +268,10 @@ static void test_stall_voids(void **state)
     }
     assert_int_equal(bed_wait(&w1), E_BUSY);
     fault_arm(NULL);
-    third.rests_on = second.rests_on;
+    third.depends_on = second.depends_on;
     engine_apply(&b->c, b->e, &third, bed_wait_done, &w3);
-    assert_int_equal(bed_wait(&w3), second.rests_on ? E_BUSY : E_OK);
-    bed_expect(b, "k", second.rests_on ? "-" : "3");
+    assert_int_equal(bed_wait(&w3), second.depends_on ? E_BUSY : E_OK);
+    bed_expect(b, "k", second.depends_on ? "-" : "3");
     assert_int_equal(bed_put(b, "k", "4"), E_OK);
     bed_expect(b, "k", "4");
     ctx_release(&c);
@@ -294,7 +295,7 @@ static void *writer_main(void *arg)
         char key[32];
         int n = snprintf(key, sizeof(key), "k%d-%d", w->number, i);
         const struct edit edit = {EDIT_PUT, bytes_of(key, (size_t)n), BYTES_LIT("1")};
-        const struct batch batch = {.edits = &edit, .edit_count = 1};
+        const struct write_batch batch = {.edits = &edit, .edit_count = 1};
         struct bed_wait wait = BED_WAIT;
         int64_t lifted;
         struct ctx c;
@@ -345,13 +346,13 @@ static void test_failure_voids(void **state)
 {
     struct bed *b = *state;
     const struct edit edit = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("2")};
-    struct batch batch = {.edits = &edit, .edit_count = 1};
-    struct get g = {.key = BYTES_LIT("k"), .view = VIEW_LATEST, .early = true};
+    struct write_batch batch = {.edits = &edit, .edit_count = 1};
+    struct get g = {.key = BYTES_LIT("k"), .view = VIEW_LATEST, .read_pending = true};
 
     assert_int_equal(bed_put(b, "k", "1"), E_OK);
     assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
-    assert_true(g.found && g.rests_on);
-    batch.rests_on = g.rests_on;
+    assert_true(g.found && g.depends_on);
+    batch.depends_on = g.depends_on;
     assert_true(fault_arm("commit_before_sync:error:1"));
     assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
     fault_arm(NULL);
@@ -359,7 +360,7 @@ static void test_failure_voids(void **state)
     assert_int_equal(bed_apply(b, &batch), E_BUSY);
     bed_ctx_again(b);
     assert_int_equal(engine_get(&b->c, b->e, &g), E_OK);
-    batch.rests_on = g.rests_on;
+    batch.depends_on = g.depends_on;
     assert_int_equal(bed_apply(b, &batch), E_OK);
     bed_expect(b, "k", "2");
 }
@@ -378,8 +379,8 @@ static void test_early(void **state)
         int n = snprintf(text, sizeof(text), "%d", i);
         const struct edit edit = {i % 10 == 9 ? EDIT_DELETE : EDIT_PUT, BYTES_LIT("k"),
                                   bytes_of(text, (size_t)n)};
-        const struct batch batch = {.edits = &edit, .edit_count = 1};
-        struct get g = {.key = BYTES_LIT("k"), .view = VIEW_LATEST, .early = i % 7 != 0};
+        const struct write_batch batch = {.edits = &edit, .edit_count = 1};
+        struct get g = {.key = BYTES_LIT("k"), .view = VIEW_LATEST, .read_pending = i % 7 != 0};
 
         waits[i] = last;
         engine_apply(&b->c, b->e, &batch, bed_wait_done, &waits[i]);
@@ -387,9 +388,9 @@ static void test_early(void **state)
         assert_int_equal(g.found, i % 10 != 9);
         if (g.found)
             assert_true(bytes_equal(g.value, edit.value));
-        rests += g.rests_on != 0;
+        rests += g.depends_on != 0;
         if (i % 7 == 0)
-            assert_int_equal(g.rests_on, 0);
+            assert_int_equal(g.depends_on, 0);
     }
     for (int i = 0; i < TURNS; i++)
         assert_int_equal(bed_wait(&waits[i]), E_OK);
@@ -419,7 +420,7 @@ static void test_unsynced_cap(void **state)
     struct burst t = {.lock = PTHREAD_MUTEX_INITIALIZER};
     static char value[4000];
     struct edit edit = {EDIT_PUT, BYTES_LIT("k"), {value, sizeof(value)}};
-    struct batch batch = {.edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.edits = &edit, .edit_count = 1};
 
     bed_close(b);
     b->conf.unsynced_bytes_max = 10000;
@@ -562,7 +563,7 @@ static void test_drop_fails_half_way(void **state)
 
 struct sent {
     struct edit edits[2];
-    struct batch batch;
+    struct write_batch batch;
     char key[2][16];
     int n;
 };
@@ -598,7 +599,7 @@ static int child_main(const char *dir)
             snprintf(s->key[j], sizeof(s->key[j]), "%c%06d", 'a' + j, i);
             s->edits[j] = (struct edit){EDIT_PUT, bytes_str(s->key[j]), bytes_str(s->key[j])};
         }
-        s->batch = (struct batch){.edits = s->edits, .edit_count = 2};
+        s->batch = (struct write_batch){.edits = s->edits, .edit_count = 2};
         engine_apply(&b.c, b.e, &s->batch, sent_done, s);
         if (i % ROUND == ROUND - 1)
             bed_barrier(&b);

@@ -289,7 +289,7 @@ static void store_bytes(struct bed *b, bytes value)
 {
     struct ctx c;
     struct edit edit = {EDIT_PUT, BYTES_NONE, value};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
 
     ctx_init(&c, &b->clock, &b->log, NULL, 0);
     edit.key = catalog_text_key(&c.arena, BYTES_LIT("keys"));

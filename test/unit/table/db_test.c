@@ -30,11 +30,10 @@ static void bed_open(struct bed *b)
 {
     struct wr_setting settings[] = {
         {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
-    struct wr_options o = {
-        .version = WR_API_VERSION,
-        .dir = b->dir,
-        .settings = settings,
-        .setting_count = PORT_COUNT(settings)};
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .dir = b->dir,
+                           .settings = settings,
+                           .setting_count = PORT_COUNT(settings)};
     char message[256] = "";
 
     wr_open(&o, &b->db, message, sizeof(message));
@@ -359,7 +358,7 @@ static void store_newer(struct bed *b, const char *name)
 {
     struct ctx c;
     struct edit edit = {EDIT_PUT, BYTES_NONE, BYTES_LIT("\143 what is to come")};
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
 
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
     edit.key = catalog_table_key(&c.arena, BYTES_LIT("test"), bytes_str(name));
@@ -423,7 +422,9 @@ static uint64_t on_front(void *arg)
 
 static void bed_reopen_small(struct bed *b)
 {
-    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir, .memory_bytes = ROOM_BYTES,
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .dir = b->dir,
+                           .memory_bytes = ROOM_BYTES,
                            .front_memory = on_front};
     char message[256] = "";
 
@@ -495,7 +496,8 @@ static void a_batch_stops_where_memory_ends(void **state)
     others_bytes = 0;
 }
 
-/* A program that was compiled with another header is told so, and nothing of its folder is touched. */
+/* A program that was compiled with another header is told so, and nothing of its folder is touched.
+ */
 static void opens_only_for_a_form_that_it_knows(void **state)
 {
     struct bed *b = *state;

@@ -41,7 +41,8 @@ static bool is_mem(void)
 static void bed_open(struct bed *b)
 {
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir,
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .dir = b->dir,
                            .engine = engine_name,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
@@ -540,7 +541,7 @@ static void damaged(void **state)
                         .bytes_max = 4 * MIB,
                         .pages = &page};
     struct edit edit;
-    struct batch batch = {.partition = 1, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = 1, .edits = &edit, .edit_count = 1};
     struct wr_cell_reader *r;
     struct wr_cell_info info;
     uint8_t *data = make(1, 3 * MIB);

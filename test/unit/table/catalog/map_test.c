@@ -38,7 +38,8 @@ static void bed_open(struct bed *b)
                                     {"partitions_max", "65536"},
                                     {"partition_idle_s", b->idle_s},
                                     {"map_page_partitions", b->page_partitions}};
-    struct wr_options o = {.version = WR_API_VERSION, .dir = b->dir,
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .dir = b->dir,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings),
                            .settings_follow = b->settings_follow};
@@ -305,7 +306,7 @@ static void an_old_map_is_not_written(void **state)
     struct schema_cut merged = {.first = 1, .count = 2, .made_count = 1};
     struct table *old, *next;
     struct edits edits;
-    struct batch batch = {.partition = PARTITION_SYSTEM};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM};
     struct schema_partition one;
     struct schema s;
     struct ctx c;

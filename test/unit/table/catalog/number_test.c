@@ -24,11 +24,11 @@ static char namespace[64];
 
 static struct wr_db *db_open(void)
 {
-    struct wr_setting engine[] = {{"ceph_conf", getenv("TEST_CEPH_CONF")},
-                                  {"pool", "data"},
-                                  {"namespace", namespace}};
+    struct wr_setting engine[] = {
+        {"ceph_conf", getenv("TEST_CEPH_CONF")}, {"pool", "data"}, {"namespace", namespace}};
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION, .engine = "rados",
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .engine = "rados",
                            .engine_settings = engine,
                            .engine_setting_count = PORT_COUNT(engine),
                            .settings = settings,
@@ -185,7 +185,7 @@ static void slots_come_round(void **state)
 static void hold_others(struct wr_db *db)
 {
     struct edit *edits = mem_zalloc(SLOTS * sizeof(*edits));
-    struct batch batch = {.partition = PARTITION_SYSTEM, .edits = edits};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = edits};
     struct ctx c;
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);

@@ -1,7 +1,7 @@
-/* rados_cut.c: whole partitions: dropped, cut anew, measured. All of it blocks.
+/* rados_partition.c: whole partitions: dropped, repartitioned, measured. All of it blocks.
  *
- * recut() copies: an object cannot be shared out. The order makes it safe to be killed anywhere and
- * called again, by any process, or by two at once:
+ * repartition() copies: an object cannot be shared out. The order makes it safe to be killed
+ * anywhere and called again, by any process, or by two at once:
  *
  *   1. Make the new objects, which allow nobody to read or write yet.
  *   2. Forbid writes to the old ones. Reads go on; nothing changes there any more.
@@ -109,7 +109,7 @@ static bytes copy_z(struct arena *a, bytes key)
     return bytes_of(z, key.len);
 }
 
-/* ---- recut ---- */
+/* ---- repartition ---- */
 
 /* A range's bounds in stored form. */
 struct bounds {
@@ -243,8 +243,8 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
     return E_OK;
 }
 
-int rados_recut(struct ctx *c, struct engine *e, const struct partition_spec *from,
-                size_t from_count, const struct partition_spec *to, size_t to_count)
+int rados_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
+                      size_t from_count, const struct partition_spec *to, size_t to_count)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     bool gone;

@@ -1,62 +1,62 @@
-/* rados_news.c: news among the processes on one pool, by watch and notify on the object of the
- * system partition.
+/* rados_bus.c: notifications among the processes on one pool, by watch and notify on the object of
+ * the system partition.
  *
- * A notification ends when every watcher has acknowledged it, or ENGINE_TELL_MS after it was sent.
- * A process that is silent (paused, cut off, busy) keeps nobody waiting longer, for it asks before
- * it uses what it knows whether less than ENGINE_TOUCH_MS have passed, which is shorter, since its
- * watch was confirmed and since the oldest news came that it has not done.
+ * A notification ends when every watcher has acknowledged it, or ENGINE_PUBLISH_MS after it was
+ * sent. A process that is silent (paused, cut off, busy) keeps nobody waiting longer, for before it
+ * uses what it knows it asks whether less than ENGINE_LEASE_MS have passed, which is shorter, since
+ * its watch was confirmed and since the oldest notification came that it has not done.
  *
  * The watch of a process that died is taken away, and what waits for it ends, WATCH_SECONDS after
- * the process confirmed it last: just as late as what it knew has surely run out, and no later. */
+ * the process confirmed it last: just as late as its lease has surely run out, and no later. */
 #include "engine/rados.h"
 
 #include <errno.h>
 
 #define WATCH_SECONDS 18
 
-_Static_assert(WATCH_SECONDS * 1000 >= ENGINE_TELL_MS, "a watch outlives what its owner knows");
+_Static_assert(WATCH_SECONDS * 1000 >= ENGINE_PUBLISH_MS, "a watch outlives what its owner knows");
 
-struct rados_news {
-    struct news base;
+struct rados_notification {
+    struct notification base;
     struct rados *r;
     uint64_t notification, cookie;
     int64_t came_ms; /* monotonic */
-    struct rados_news *before, *next;
+    struct rados_notification *before, *next;
 };
 
-static void news_add(struct rados *r, struct rados_news *n)
+static void notification_add(struct rados *r, struct rados_notification *n)
 {
     n->came_ms = clock_mono_ms(r->clock);
     pthread_mutex_lock(&r->watch_lock);
-    n->before = r->last_news;
+    n->before = r->last_notification;
     if (n->before)
         n->before->next = n;
     else
-        r->first_news = n;
-    r->last_news = n;
+        r->first_notification = n;
+    r->last_notification = n;
     pthread_mutex_unlock(&r->watch_lock);
 }
 
-static void news_remove(struct rados *r, struct rados_news *n)
+static void notification_remove(struct rados *r, struct rados_notification *n)
 {
     pthread_mutex_lock(&r->watch_lock);
     if (n->before)
         n->before->next = n->next;
     else
-        r->first_news = n->next;
+        r->first_notification = n->next;
     if (n->next)
         n->next->before = n->before;
     else
-        r->last_news = n->before;
+        r->last_notification = n->before;
     pthread_mutex_unlock(&r->watch_lock);
 }
 
-static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t from, void *data,
-                    size_t len)
+static void on_notification(void *arg, uint64_t notification, uint64_t cookie, uint64_t from,
+                            void *data, size_t len)
 {
     struct rados *r = arg;
     struct rados_name name = rados_name(PARTITION_SYSTEM);
-    struct rados_news *n;
+    struct rados_notification *n;
     uint8_t *text;
 
     if (from == rados_get_instance_id(r->cluster)) {
@@ -72,17 +72,17 @@ static void on_news(void *arg, uint64_t notification, uint64_t cookie, uint64_t 
     n->notification = notification;
     n->cookie = cookie;
     rados_hold(r);
-    news_add(r, n);
-    r->on_news(r->news_arg, &n->base);
+    notification_add(r, n);
+    r->on_notification(r->notification_arg, &n->base);
 }
 
-void rados_news_done(struct engine *e, struct news *news, bytes answer)
+void rados_notification_done(struct engine *e, struct notification *base, bytes answer)
 {
-    struct rados_news *n = PORT_CONTAINER(news, struct rados_news, base);
+    struct rados_notification *n = PORT_CONTAINER(base, struct rados_notification, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
 
     (void)e;
-    news_remove(n->r, n);
+    notification_remove(n->r, n);
     rados_notify_ack(n->r->pool, name.text, n->notification, n->cookie, answer.ptr,
                      (int)answer.len);
     rados_release(n->r);
@@ -98,21 +98,21 @@ static void on_lost(void *arg, uint64_t cookie, int error)
     atomic_store(&r->watch_lost, true);
 }
 
-int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, struct news *n),
-                 void *arg)
+int rados_subscribe(struct ctx *c, struct engine *e,
+                    void (*on_each)(void *arg, struct notification *n), void *arg)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
     uint64_t watch;
     int result;
 
-    rados_listen_end(r);
+    rados_unsubscribe(r);
     if (!on_each)
         return E_OK;
-    r->on_news = on_each;
-    r->news_arg = arg;
+    r->on_notification = on_each;
+    r->notification_arg = arg;
     atomic_store(&r->watch_lost, false);
-    result = rados_watch3(r->pool, name.text, &watch, on_news, on_lost, WATCH_SECONDS, r);
+    result = rados_watch3(r->pool, name.text, &watch, on_notification, on_lost, WATCH_SECONDS, r);
     if (result) {
         char reason[96];
 
@@ -127,7 +127,7 @@ int rados_listen(struct ctx *c, struct engine *e, void (*on_each)(void *arg, str
 }
 
 /* The watch is freed by this, so nobody else may get hold of it any more. */
-void rados_listen_end(struct rados *r)
+void rados_unsubscribe(struct rados *r)
 {
     uint64_t watch;
 
@@ -141,15 +141,15 @@ void rados_listen_end(struct rados *r)
     rados_watch_flush(r->cluster);
 }
 
-int64_t rados_touch_ms(struct engine *e)
+int64_t rados_lease_age_ms(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     int64_t waiting = 0;
     int age = -1;
 
     pthread_mutex_lock(&r->watch_lock);
-    if (r->first_news)
-        waiting = clock_mono_ms(r->clock) - r->first_news->came_ms;
+    if (r->first_notification)
+        waiting = clock_mono_ms(r->clock) - r->first_notification->came_ms;
     if (r->watch && !atomic_load(&r->watch_lost)) {
         age = rados_watch_check(r->pool, r->watch);
         if (age < 0)
@@ -161,23 +161,23 @@ int64_t rados_touch_ms(struct engine *e)
     return age > waiting ? age : waiting;
 }
 
-/* ---- telling and asking ---- */
+/* ---- publishing and querying ---- */
 
 /* The client library completes it, also when nobody waits any more. */
-struct telling {
+struct publication {
     struct rados *r;
-    void (*told)(void *arg, int code); /* one of the two */
-    void (*asked)(void *arg, const struct answers *a);
+    void (*published)(void *arg, int code); /* one of the two */
+    void (*answered)(void *arg, const struct answers *a);
     void *arg;
     char *reply;
     size_t reply_len;
     bool ended; /* under the engine's lock: it was answered already (rados_leave) */
-    struct telling *next, **at;
+    struct publication *next, **at;
 };
 
-/* Who listens acknowledges, ourselves included (on_news); the others' acknowledgements may carry
- * answers. */
-static void hand_over(struct telling *t)
+/* Each subscriber acknowledges, ourselves included (on_notification); the others' acknowledgements
+ * may carry answers. */
+static void hand_over(struct publication *t)
 {
     struct answers answers = {0};
     struct notify_ack_t *acks = NULL;
@@ -188,7 +188,7 @@ static void hand_over(struct telling *t)
 
     if (!t->reply || rados_decode_notify_response(t->reply, t->reply_len, &acks, &ack_count, &late,
                                                   &late_count)) {
-        t->asked(t->arg, NULL);
+        t->answered(t->arg, NULL);
         return;
     }
     each = mem_zalloc((ack_count + 1) * sizeof(*each));
@@ -200,47 +200,47 @@ static void hand_over(struct telling *t)
     for (size_t i = 0; i < late_count; i++)
         answers.silent += late[i].notifier_id != self;
     answers.each = each;
-    t->asked(t->arg, &answers);
+    t->answered(t->arg, &answers);
     mem_free(each);
     rados_free_notify_response(acks, ack_count, late);
 }
 
-static void list_add(struct telling *t)
+static void list_add(struct publication *t)
 {
     struct rados *r = t->r;
 
-    t->next = r->tellings;
-    t->at = &r->tellings;
+    t->next = r->publications;
+    t->at = &r->publications;
     if (t->next)
         t->next->at = &t->next;
-    r->tellings = t;
+    r->publications = t;
 }
 
-static void list_remove(struct telling *t)
+static void list_remove(struct publication *t)
 {
     *t->at = t->next;
     if (t->next)
         t->next->at = t->at;
 }
 
-static void telling_free(struct telling *t)
+static void publication_free(struct publication *t)
 {
     if (t->reply)
         rados_buffer_free(t->reply);
     mem_free(t);
 }
 
-static void nobody_was_told(const struct telling *t)
+static void nobody_was_reached(const struct publication *t)
 {
-    if (t->asked)
-        t->asked(t->arg, NULL);
+    if (t->answered)
+        t->answered(t->arg, NULL);
     else
-        t->told(t->arg, E_UNSURE);
+        t->published(t->arg, E_UNSURE);
 }
 
-static void on_told(rados_completion_t completion, void *arg)
+static void on_published(rados_completion_t completion, void *arg)
 {
-    struct telling *t = arg;
+    struct publication *t = arg;
     struct rados *r = t->r;
     int result = rados_aio_get_return_value(completion);
     bool reached = result >= 0 || result == -ETIMEDOUT, ended;
@@ -251,21 +251,21 @@ static void on_told(rados_completion_t completion, void *arg)
     ended = t->ended;
     pthread_mutex_unlock(&r->lock);
     if (ended) {
-        telling_free(t);
+        publication_free(t);
         return;
     }
     if (!reached)
-        nobody_was_told(t);
-    else if (t->asked)
+        nobody_was_reached(t);
+    else if (t->answered)
         hand_over(t);
     else
-        t->told(t->arg, result < 0 ? E_BUSY : E_OK);
-    telling_free(t);
+        t->published(t->arg, result < 0 ? E_BUSY : E_OK);
+    publication_free(t);
     rados_release(r);
 }
 
 /* False: this process is leaving, and nothing was begun. */
-static bool telling_begin(struct telling *t)
+static bool publication_begin(struct publication *t)
 {
     struct rados *r = t->r;
     bool leaving;
@@ -281,21 +281,21 @@ static bool telling_begin(struct telling *t)
 }
 
 /* Takes over a copy of `from`. */
-static void notify(struct engine *e, bytes text, int64_t wait_ms, const struct telling *from)
+static void notify(struct engine *e, bytes text, int64_t wait_ms, const struct publication *from)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
-    struct telling *t = mem_zalloc(sizeof(*t));
+    struct publication *t = mem_zalloc(sizeof(*t));
     rados_completion_t completion;
 
     *t = *from;
     t->r = r;
-    if (!telling_begin(t)) {
-        nobody_was_told(t);
+    if (!publication_begin(t)) {
+        nobody_was_reached(t);
         mem_free(t);
         return;
     }
-    rados_aio_create_completion2(t, on_told, &completion);
+    rados_aio_create_completion2(t, on_published, &completion);
     if (rados_aio_notify(r->pool, name.text, completion, text.ptr, (int)text.len, (uint64_t)wait_ms,
                          &t->reply, &t->reply_len)) {
         bool ended;
@@ -306,36 +306,36 @@ static void notify(struct engine *e, bytes text, int64_t wait_ms, const struct t
         ended = t->ended;
         pthread_mutex_unlock(&r->lock);
         if (!ended) {
-            nobody_was_told(t);
+            nobody_was_reached(t);
             rados_release(r);
         }
-        telling_free(t);
+        publication_free(t);
     }
 }
 
-void rados_tell(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
-                void *arg)
+void rados_publish(struct engine *e, bytes text, int64_t wait_ms, void (*done)(void *arg, int code),
+                   void *arg)
 {
-    notify(e, text, wait_ms, &(struct telling){.told = done, .arg = arg});
+    notify(e, text, wait_ms, &(struct publication){.published = done, .arg = arg});
 }
 
-void rados_ask(struct engine *e, bytes text, int64_t wait_ms,
-               void (*done)(void *arg, const struct answers *a), void *arg)
+void rados_query(struct engine *e, bytes text, int64_t wait_ms,
+                 void (*done)(void *arg, const struct answers *a), void *arg)
 {
-    notify(e, text, wait_ms, &(struct telling){.asked = done, .arg = arg});
+    notify(e, text, wait_ms, &(struct publication){.answered = done, .arg = arg});
 }
 
 /* ---- leaving ---- */
 
 /* One that has not been answered, marked as that it is; NULL: there is none. It may be completed
  * and freed at any time from then on, so *copy is what to go by. */
-static bool take_unanswered(struct rados *r, struct telling *copy)
+static bool take_unanswered(struct rados *r, struct publication *copy)
 {
-    struct telling *t;
+    struct publication *t;
 
     pthread_mutex_lock(&r->lock);
     r->leaving = true;
-    for (t = r->tellings; t && t->ended; t = t->next)
+    for (t = r->publications; t && t->ended; t = t->next)
         ;
     if (t) {
         t->ended = true;
@@ -350,20 +350,20 @@ static bool take_unanswered(struct rados *r, struct telling *copy)
 void rados_leave(struct engine *e)
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
-    struct telling copy;
+    struct publication copy;
 
     while (take_unanswered(r, &copy)) {
-        nobody_was_told(&copy);
+        nobody_was_reached(&copy);
         rados_release(r);
     }
 }
 
-void rados_tellings_free(struct rados *r)
+void rados_publications_free(struct rados *r)
 {
-    while (r->tellings) {
-        struct telling *t = r->tellings;
+    while (r->publications) {
+        struct publication *t = r->publications;
 
         list_remove(t);
-        telling_free(t);
+        publication_free(t);
     }
 }
