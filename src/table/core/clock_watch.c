@@ -123,13 +123,23 @@ int64_t clock_watch_before(struct wr_db *db, int64_t grace_ms)
     for (size_t i = 0; i < CLOCK_WATCH_SAMPLES && i < w->sampled; i++)
         if (w->samples[i].mono_us <= until_us && w->samples[i].stamp_ms > stamp_ms)
             stamp_ms = w->samples[i].stamp_ms;
+    if (stamp_ms != INT64_MIN)
+        stamp_ms -= (w->own_us - w->slowest_us) / 1000;
     pthread_mutex_unlock(&w->lock);
     return stamp_ms;
 }
 
 bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms)
 {
-    return stamp_ms > db_clock_peek(db) / 1000 + AHEAD_MS;
+    struct clock_watch *w = &db->watch;
+    int64_t ahead_ms;
+    bool known;
+
+    pthread_mutex_lock(&w->lock);
+    known = w->compared_us || !wr_is_shared(db);
+    ahead_ms = (w->fastest_us - w->own_us) / 1000;
+    pthread_mutex_unlock(&w->lock);
+    return known && stamp_ms > db_clock_peek(db) / 1000 + ahead_ms + AHEAD_MS;
 }
 
 /* ---- other servers ---- */
@@ -158,7 +168,7 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
 {
     struct clock_watch *w = &db->watch;
     size_t far = 0;
-    int64_t before_us, most_us = 0, slowest_us = answered_us;
+    int64_t before_us, most_us = 0, slowest_us = answered_us, fastest_us = answered_us;
 
     for (size_t i = 0; i < count; i++) {
         int64_t apart_us = apart_at_least(asked_us, answered_us, others_us[i]);
@@ -168,12 +178,16 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
             most_us = apart_us;
         if (others_us[i] < slowest_us)
             slowest_us = others_us[i];
+        if (others_us[i] > fastest_us)
+            fastest_us = others_us[i];
     }
     pthread_mutex_lock(&w->lock);
     before_us = w->apart_us;
     w->apart_us = most_us;
     w->is_odd = far && 2 * far >= count + 1;
     w->slowest_us = slowest_us;
+    w->fastest_us = fastest_us;
+    w->own_us = answered_us;
     w->compared_us = clock_mono_us(&db->clock);
     pthread_mutex_unlock(&w->lock);
     tell_apart(db, before_us, most_us);

@@ -36,8 +36,9 @@ struct clock_watch {
     int64_t apart_us; /* how far another server's wall clock is from ours, at least; 0: together */
     bool is_odd;      /* as many servers or more are apart from us as are with us */
 
-    int64_t slowest_us;  /* the earliest of all servers' wall clocks, ours included */
-    int64_t compared_us; /* monotonic: when it said so; 0: they were not compared yet */
+    int64_t slowest_us, fastest_us; /* of all servers' wall clocks, ours included */
+    int64_t own_us;                 /* what ours said then */
+    int64_t compared_us;            /* monotonic: when that was; 0: they were not compared yet */
 };
 
 void clock_watch_open(struct wr_db *db);
@@ -53,12 +54,12 @@ int64_t clock_watch_removal_ms(struct wr_db *db);
 /* Looks for a step, and takes a sample. Now and then. */
 void clock_watch_look(struct wr_db *db);
 
-/* What the database clock said so long ago, at most CLOCK_WATCH_BACK_MS, by the monotonic clock: a
- * record that this process or one before it stamped so, or lower, is at least as old. INT64_MIN:
- * the process does not run for so long. */
+/* What the database clock said so long ago, at most CLOCK_WATCH_BACK_MS, by the monotonic clock,
+ * less what the slowest other server is behind: a record that any of them stamped so, or lower, is
+ * at least as old. INT64_MIN: the process does not run for so long. */
 int64_t clock_watch_before(struct wr_db *db, int64_t grace_ms);
-/* Lies `stamp_ms` so far ahead that no server's clock that is right can have given it? It stands in
- * a record of before the database clock was set back, which has to be dated anew. */
+/* Lies `stamp_ms` so far ahead that no server's clock can have given it? It stands in a record of
+ * before the database clock was set back, which has to be dated anew. */
 bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms);
 
 /* What other servers' wall clocks said between two readings of ours, in microseconds. */

@@ -297,6 +297,26 @@ static void clocks_are_compared(void **state)
     assert_true(status.clock_odd);
 }
 
+/* What one server stamped as its clock says has its grace from others whose clocks say something else, and is not dated
+ * anew by them. */
+static void grace_is_by_the_slowest_clock(void **state)
+{
+    struct bed *b = *state;
+    int64_t now = 1000000000, hour = HOUR_MS * 1000, stamp_ms;
+
+    clock_watch_look(b->db);
+    go_later(b->db, 61 * SECOND_MS);
+    clock_watch_look(b->db);
+    stamp_ms = clock_watch_before(b->db, 60 * SECOND_MS);
+    assert_true(clock_watch_ahead(b->db, db_clock_ms(b->db) + HOUR_MS));
+    clock_watch_compare(b->db, now, now, OTHERS(now - hour, now + 2 * hour));
+    assert_int_equal(clock_watch_before(b->db, 60 * SECOND_MS), stamp_ms - HOUR_MS);
+    assert_false(clock_watch_ahead(b->db, db_clock_ms(b->db) + 2 * HOUR_MS));
+    assert_true(clock_watch_ahead(b->db, db_clock_ms(b->db) + 3 * HOUR_MS));
+    clock_watch_compare(b->db, now, now, NULL, 0); /* they have left */
+    assert_int_equal(clock_watch_before(b->db, 60 * SECOND_MS), stamp_ms);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
@@ -304,6 +324,7 @@ int main(void)
         TEST(updates_survive_steps),  TEST(updates_survive_reopenings), TEST(a_reset_clock_loses_nothing),
         TEST(a_clients_stamp_stays_ahead), TEST(a_jump_expires_nothing),     TEST(grace_is_no_wall_time),
         TEST(numbers_stay_below_their_lease), TEST(clocks_are_compared),    TEST(an_opening_lies_behind_all_stamps),
+        TEST(grace_is_by_the_slowest_clock),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
