@@ -81,13 +81,11 @@ static int stream_enter(struct split_walk *w, struct split_stream *s)
 static void stream_open(struct split_walk *w, struct split_stream *s, uint8_t bucket)
 {
     struct arena *a = &w->call->c.arena;
-    struct buf end;
+    uint32_t id = w->table->schema.place.id;
 
     buf_init(&s->from, a, 256);
-    key_put_prefix(&s->from, w->table->schema.place.id, bucket, KIND_HEAD);
-    buf_init(&end, a, KEY_PREFIX_BYTES);
-    key_put_prefix(&end, w->table->schema.place.id, bucket, KIND_HEAD + 1);
-    s->end = buf_bytes(&end);
+    key_put_prefix(&s->from, id, bucket, KIND_HEAD);
+    s->end = key_prefix(a, id, bucket, KIND_HEAD + 1);
     ctx_init_part(&s->c, &w->call->c, NULL, 0);
 }
 
@@ -146,14 +144,8 @@ static int add_cells_page(struct split_walk *w, struct ctx *c, struct key_range 
         *size += page.items[i].key.len + page.items[i].value.len + apart_bytes(&cell, 1);
     }
     *more = page.more && page.count;
-    if (*more) {
-        bytes last = page.items[page.count - 1].key;
-        uint8_t *next = arena_alloc(&w->call->c.arena, last.len + 1);
-
-        memcpy(next, last.ptr, last.len);
-        next[last.len] = 0;
-        range->start = bytes_of(next, last.len + 1);
-    }
+    if (*more)
+        range->start = key_after(&w->call->c.arena, page.items[page.count - 1].key);
     return E_OK;
 }
 
@@ -170,10 +162,9 @@ static int add_cells(struct split_walk *w, const struct split_stream *s, uint64_
     buf_put_bytes(&from, s->page.items[s->at].key);
     from.data[KEY_PREFIX_BYTES - 1] = KIND_CELL;
     cell_put_key_id(&from, id);
-    buf_init(&to, &w->call->c.arena, from.len + 9);
+    buf_init(&to, &w->call->c.arena, from.len + KEY_PAST_BYTES);
     buf_put_bytes(&to, buf_bytes(&from));
-    for (int i = 0; i < 9; i++) /* as no name of a cell goes on */
-        buf_put_u8(&to, 0xFF);
+    key_put_past(&to);
     range = (struct key_range){buf_bytes(&from), buf_bytes(&to)};
     while (more && !code) {
         ctx_init_part(&c, &w->call->c, NULL, 0);

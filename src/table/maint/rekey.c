@@ -190,10 +190,9 @@ static struct key_range row_range(struct arena *a, const struct place *p, enum k
 
     buf_init(&from, a, KEY_PREFIX_BYTES + cols.len);
     layout_put_key(&from, p, kind, cols);
-    buf_init(&to, a, KEY_PREFIX_BYTES + cols.len + 9);
+    buf_init(&to, a, KEY_PREFIX_BYTES + cols.len + KEY_PAST_BYTES);
     buf_put_bytes(&to, buf_bytes(&from));
-    for (int i = 0; i < 9; i++) /* behind every id, see load.c */
-        buf_put_u8(&to, 0xFF);
+    key_put_past(&to);
     return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
 }
 
@@ -298,7 +297,6 @@ static int next_heads(struct copy *y, struct ctx *c, struct page *page)
 
     *page = (struct page){.count = 0};
     for (; bucket < p->layout.buckets && !page->count; bucket++) {
-        struct buf from, to;
         struct key_range range;
         struct scan scan = {.partition = p->id,
                             .view = VIEW_LATEST,
@@ -308,12 +306,9 @@ static int next_heads(struct copy *y, struct ctx *c, struct page *page)
                             .bytes_max = PAGE_BYTES,
                             .pages = page};
 
-        buf_init(&from, &c->arena, KEY_PREFIX_BYTES);
-        key_put_prefix(&from, p->id, (uint8_t)bucket, KIND_HEAD);
-        buf_init(&to, &c->arena, KEY_PREFIX_BYTES);
-        key_put_prefix(&to, p->id, (uint8_t)bucket, KIND_HEAD + 1);
-        range = (struct key_range){after.len ? key_after(&c->arena, after) : buf_bytes(&from),
-                                   buf_bytes(&to)};
+        range.start = after.len ? key_after(&c->arena, after)
+                                : key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_HEAD);
+        range.end = key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_HEAD + 1);
         after = BYTES_NONE;
         TRY(wait_scan(c, y->db->engine, &scan));
     }

@@ -50,13 +50,10 @@ struct sweep {
 /* All keys of one kind in one bucket. */
 static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind kind)
 {
-    struct buf from, to;
+    uint32_t id = s->table->schema.place.id;
 
-    buf_init(&from, &s->c.arena, KEY_PREFIX_BYTES);
-    key_put_prefix(&from, s->table->schema.place.id, (uint8_t)bucket, kind);
-    buf_init(&to, &s->c.arena, KEY_PREFIX_BYTES);
-    key_put_prefix(&to, s->table->schema.place.id, (uint8_t)bucket, kind + 1);
-    return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
+    return (struct key_range){key_prefix(&s->c.arena, id, (uint8_t)bucket, kind),
+                              key_prefix(&s->c.arena, id, (uint8_t)bucket, kind + 1)};
 }
 
 static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
@@ -145,10 +142,9 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
     buf_init(&start, &s->c.arena, record_key.len);
     /* Key columns and id, as in the cells' keys; the id takes no part in choosing the bucket. */
     layout_put_key(&start, &s->table->schema.place, KIND_CELL, rest);
-    buf_init(&end, &s->c.arena, record_key.len + 9);
+    buf_init(&end, &s->c.arena, record_key.len + KEY_PAST_BYTES);
     buf_put_bytes(&end, buf_bytes(&start));
-    for (int i = 0; i < 9; i++)
-        buf_put_u8(&end, 0xFF);
+    key_put_past(&end);
     range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     while (page.more) {
         struct edits edits = {.arena = &s->c.arena};

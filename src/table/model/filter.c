@@ -22,6 +22,7 @@
 #include "base/limit.h"
 #include "base/turn.h"
 #include "table/model/name.h"
+#include "table/model/row.h"
 #include "table/model/value.h"
 
 #include <errno.h>
@@ -415,22 +416,6 @@ static bool compares(enum wr_comparator comparator, const struct wr_value *v,
     }
 }
 
-/* The first cell of the column, or cell_count. */
-static size_t find_column(const struct wr_cell *cells, size_t cell_count, bytes name)
-{
-    size_t low = 0, high = cell_count;
-
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-
-        if (bytes_compare(cells[mid].name, name) < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low < cell_count && bytes_equal(cells[low].name, name) ? low : cell_count;
-}
-
 /* Looks at one version of the column; true if that settles the matter. */
 static bool match_version(struct ctx *c, const struct filter *f, const struct wr_value *stored,
                           bool *seen)
@@ -449,17 +434,17 @@ static bool match_column(struct ctx *c, const struct filter *f, const struct wr_
 {
     const struct wr_column_filter *source = &f->source->column;
     bool seen = false, matched = false;
-    size_t i;
+    const struct wr_cell *first = cells_find(cells, cell_count, source->column);
 
-    for (i = 0; key && i < key->count && !seen; i++)
+    for (size_t i = 0; key && i < key->count && !seen; i++)
         if (bytes_equal(key->columns[i].name, source->column))
             matched = match_version(c, f, &key->columns[i].value, &seen);
-    i = find_column(cells, cell_count, source->column);
-    for (size_t first = i; i < cell_count && !matched; i++) {
-        if (i > first &&
-            (source->latest_version_only || !bytes_equal(cells[i].name, source->column)))
+    for (const struct wr_cell *cell = first; first && cell < cells + cell_count && !matched;
+         cell++) {
+        if (cell > first &&
+            (source->latest_version_only || !bytes_equal(cell->name, source->column)))
             break;
-        matched = match_version(c, f, &cells[i].value, &seen);
+        matched = match_version(c, f, &cell->value, &seen);
     }
     if (source->comparator == WR_EXIST)
         return seen;

@@ -50,6 +50,22 @@ void key_put_prefix(struct buf *b, uint32_t table, uint8_t bucket, enum key_kind
     buf_commit(b, KEY_PREFIX_BYTES);
 }
 
+bytes key_prefix(struct arena *a, uint32_t table, uint8_t bucket, enum key_kind kind)
+{
+    struct buf b;
+
+    buf_init(&b, a, KEY_PREFIX_BYTES);
+    key_put_prefix(&b, table, bucket, kind);
+    return buf_bytes(&b);
+}
+
+/* No id and no encoded name begins with so many bytes 0xFF. */
+void key_put_past(struct buf *b)
+{
+    memset(buf_reserve(b, KEY_PAST_BYTES), 0xFF, KEY_PAST_BYTES);
+    buf_commit(b, KEY_PAST_BYTES);
+}
+
 /* A text without its end. */
 static void put_escaped(struct buf *b, bytes text)
 {

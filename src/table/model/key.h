@@ -23,9 +23,18 @@ enum key_kind {
 };
 
 #define KEY_PREFIX_BYTES 6
+#define KEY_PAST_BYTES 9 /* of key_put_past() */
 
 /* Appends table, bucket and kind. Table 0 is the catalog. */
 void key_put_prefix(struct buf *b, uint32_t table, uint8_t bucket, enum key_kind kind);
+
+/* The prefix alone, in the arena: where the keys of a kind begin in a bucket, and (kind + 1) end.
+ */
+bytes key_prefix(struct arena *a, uint32_t table, uint8_t bucket, enum key_kind kind);
+
+/* Appends what makes of a key's beginning a bound behind all keys that go on from it with an id or
+ * a column's name. The bound is not a key. */
+void key_put_past(struct buf *b);
 
 /* Appends the first `count` columns (count ≤ the schema's). INF_MIN and INF_MAX give bytes below
  * and above every value of the column, also of a descending one. Values must have the schema's

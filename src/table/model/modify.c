@@ -236,26 +236,10 @@ static void working_add(struct working *w, const struct wr_cell *from, struct wr
     w->cells[w->count++] = cell;
 }
 
-/* The first of sorted cells that has this name: its newest version. */
-static const struct wr_cell *find_newest(const struct wr_cell *cells, size_t count, bytes name)
-{
-    size_t low = 0, high = count;
-
-    while (low < high) {
-        size_t at = low + (high - low) / 2;
-
-        if (bytes_compare(cells[at].name, name) < 0)
-            low = at + 1;
-        else
-            high = at;
-    }
-    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
-}
-
 /* The newest version of a column that could be seen before the request. */
 static const struct wr_cell *newest(const struct working *w, bytes name)
 {
-    return find_newest(w->cells, w->old_count, name);
+    return cells_find(w->cells, w->old_count, name);
 }
 
 static const bytes *asked_names(struct ctx *c, const struct modify *m, struct working *w)
@@ -451,7 +435,7 @@ static int check_kept(struct ctx *c, const struct modify *m, struct working *w)
 
         if (cell->op != WR_CELL_PUT || cell->timestamp_ms != WR_TIMESTAMP_NONE)
             continue;
-        top = find_newest(w->cells, w->count, cell->name);
+        top = cells_find(w->cells, w->count, cell->name);
         if (top && (top->timestamp_ms == m->stamp_ms || top->timestamp_ms > given_ms(m)))
             continue;
         if (!is_repeated(c, m, w, cell->name))
@@ -677,7 +661,7 @@ int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *o
         names[i] = change->return_columns[i];
     names_sort(names, count);
     for (size_t i = 0; i < count; i++) {
-        const struct wr_cell *cell = find_newest(m->row.cells, m->row.cell_count, names[i]);
+        const struct wr_cell *cell = cells_find(m->row.cells, m->row.cell_count, names[i]);
 
         if (cell && (i == 0 || !bytes_equal(names[i], names[i - 1])))
             cells[n++] = cell_copy(&c->arena, cell);

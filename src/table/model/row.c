@@ -416,3 +416,18 @@ size_t cells_sort(struct wr_cell *cells, size_t count)
     }
     return kept;
 }
+
+const struct wr_cell *cells_find(const struct wr_cell *cells, size_t count, bytes name)
+{
+    size_t low = 0, high = count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (bytes_compare(cells[middle].name, name) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < count && bytes_equal(cells[low].name, name) ? &cells[low] : NULL;
+}

@@ -51,4 +51,7 @@ int cell_decode(struct ctx *c, bytes value, struct wr_cell *out);
  * the one that came later in the array stays. Returns the count that is left. */
 size_t cells_sort(struct wr_cell *cells, size_t count);
 
+/* The newest cell of the column among sorted ones, which is the first of its name, or NULL. */
+const struct wr_cell *cells_find(const struct wr_cell *cells, size_t count, bytes name);
+
 #endif

@@ -43,11 +43,8 @@ static bytes cell_bound(struct load *l, bytes column, bool with_column, bool pas
         cell_put_key_column(&b, l->row.id, column);
     else
         cell_put_key_id(&b, l->row.id);
-    /* Every cell key goes on behind this prefix; no cell key's next byte is 0xFF repeated nine
-     * times. */
     if (past)
-        for (int i = 0; i < 9; i++)
-            buf_put_u8(&b, 0xFF);
+        key_put_past(&b);
     return buf_bytes(&b);
 }
 
