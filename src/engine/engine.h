@@ -144,7 +144,7 @@ struct scan {
 };
 
 /* A walk through one range at VIEW_DURABLE, at one point in time, that copies nothing: each item is
- * handed over where the engine has it. */
+ * handed over where the engine has it. It never answers later: decision 27 says why. */
 struct visit {
     partition_id partition;
     struct key_range range;

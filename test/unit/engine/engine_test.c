@@ -1067,7 +1067,9 @@ static void many_done(struct get_many *m)
 
 static void get_many(struct bed *b, struct get *gets, size_t count, struct ctx *const *contexts)
 {
-    struct many many = {.m = {gets, count, contexts, many_done}, .w = BED_WAIT};
+    struct many many = {
+        .m = {.gets = gets, .count = count, .contexts = contexts, .done = many_done},
+        .w = BED_WAIT};
     int code = engine_get_many(&b->c, b->e, &many.m);
 
     if (code == E_LATER)

@@ -223,6 +223,53 @@ static void test_stall(void **state)
     ctx_release(&c);
 }
 
+struct many_later {
+    struct get_many m;
+    struct bed_wait w;
+};
+
+static void many_later_done(struct get_many *m)
+{
+    bed_wait_done(&PORT_CONTAINER(m, struct many_later, m)->w, E_OK);
+}
+
+/* Many gets in one call behind a stall, with one context: those of what is durable are answered at
+ * once, up to the first that has to wait; all the others are answered behind that one. */
+static void test_stall_get_many(void **state)
+{
+    struct bed *b = *state;
+    const struct edit edit = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("new")};
+    const struct write_batch batch = {.edits = &edit, .edit_count = 1};
+    struct get gets[] = {{.key = BYTES_LIT("j"), .view = VIEW_DURABLE},
+                         {.key = BYTES_LIT("k"), .view = VIEW_DURABLE},
+                         {.key = BYTES_LIT("k"), .view = VIEW_LATEST},
+                         {.key = BYTES_LIT("j"), .view = VIEW_LATEST},
+                         {.key = BYTES_LIT("none"), .view = VIEW_LATEST}};
+    static const char *const values[] = {"j", "old", "new", "j", NULL};
+    struct many_later later = {
+        .m = {.gets = gets, .count = PORT_COUNT(gets), .done = many_later_done}, .w = BED_WAIT};
+    struct bed_wait w = BED_WAIT;
+    struct ctx c;
+
+    assert_int_equal(bed_put(b, "j", "j"), E_OK);
+    assert_int_equal(bed_put(b, "k", "old"), E_OK);
+    ctx_init(&c, &b->clock, &b->log, NULL, 0);
+    fault_arm("rocks_stall:error:1+");
+    engine_apply(&b->c, b->e, &batch, bed_wait_done, &w);
+    assert_int_equal(engine_get_many(&c, b->e, &later.m), E_LATER);
+    assert_false(w.called || later.w.called);
+    fault_arm(NULL);
+    assert_int_equal(bed_wait(&later.w), E_OK);
+    assert_int_equal(bed_wait(&w), E_OK);
+    for (size_t i = 0; i < PORT_COUNT(gets); i++) {
+        assert_int_equal(gets[i].code, E_OK);
+        assert_int_equal(gets[i].found, values[i] != NULL);
+        if (values[i])
+            assert_true(bytes_equal(gets[i].value, bytes_str(values[i])));
+    }
+    ctx_release(&c);
+}
+
 static void test_stall_lasts(void **state)
 {
     struct bed *b = *state;
@@ -707,6 +754,7 @@ int main(int argc, char **argv)
         T(test_reopen_with_pinned_value),
         T(test_reopen_with_snapshot),
         T(test_stall),
+        T(test_stall_get_many),
         T(test_stall_lasts),
         T(test_stall_voids),
         T(test_stall_ends),
