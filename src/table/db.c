@@ -270,9 +270,8 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     memory_init(&db->memory, options);
     texts_init(&db->texts);
     clock_real_init(&db->clock);
-    pthread_mutex_init(&db->stamps.lock, NULL);
+    db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);
-    db->stamps.db = db;
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
     db->log = (struct log){
@@ -333,7 +332,7 @@ void wr_close(struct wr_db *db)
         engine_close(db->engine);
     latch_table_free(db->latches);
     pthread_mutex_destroy(&db->watch.lock);
-    pthread_mutex_destroy(&db->stamps.lock);
+    db_clock_destroy(&db->stamps);
     memory_release(&db->memory);
     texts_release(&db->texts);
     mem_free(db);

@@ -24,60 +24,6 @@ struct lease_store {
     int64_t until_us;
 };
 
-static void lease_stored(void *arg, int code)
-{
-    struct lease_store *s = arg;
-    struct db_clock *k = s->k;
-
-    if (code)
-        atomic_store(&k->retry_us, clock_mono_us(&k->db->clock) + LEASE_RETRY_US);
-    else
-        atomic_store(&k->lease_us, s->until_us);
-    ctx_release(&s->c);
-    mem_free(s);
-    atomic_store(&k->storing, false);
-}
-
-static struct write_batch lease_batch(struct arena *a, struct edit *edit, int64_t until_us)
-{
-    *edit = catalog_clock_edit(a, until_us);
-    return (struct write_batch){.partition = PARTITION_SYSTEM, .edits = edit, .edit_count = 1};
-}
-
-/* Nobody waits for it: it is appended before the batch of whoever reads the clock now, so a log
- * that has that one has the lease too. On a pool the two may land in any order, and the stamps of
- * rows hold them in theirs. */
-static void lease_renew(struct db_clock *k, int64_t now_us)
-{
-    struct lease_store *s;
-    struct write_batch batch;
-
-    if (atomic_exchange(&k->storing, true))
-        return;
-    if (clock_mono_us(&k->db->clock) < atomic_load(&k->retry_us)) {
-        atomic_store(&k->storing, false);
-        return;
-    }
-    s = mem_zalloc(sizeof(*s));
-    s->k = k;
-    s->until_us = now_us + lease_length(k->db);
-    ctx_init(&s->c, &k->db->clock, &k->db->log, NULL, 0);
-    batch = lease_batch(&s->c.arena, &s->edit, s->until_us);
-    engine_apply(&s->c, k->db->engine, &batch, lease_stored, s);
-}
-
-static int lease_store_now(struct ctx *c, struct db_clock *k, int64_t until_us)
-{
-    struct edit edit;
-    struct write_batch batch = lease_batch(&c->arena, &edit, until_us);
-
-    TRY(wait_apply(c, k->db->engine, &batch));
-    atomic_store(&k->lease_us, until_us);
-    return E_OK;
-}
-
-/* ---- reading ---- */
-
 static int64_t raise_to(_Atomic int64_t *to, int64_t us)
 {
     int64_t last = atomic_load_explicit(to, memory_order_relaxed);
@@ -86,6 +32,88 @@ static int64_t raise_to(_Atomic int64_t *to, int64_t us)
         ;
     return last < us ? us : last;
 }
+
+static void lease_stored(void *arg, int code)
+{
+    struct lease_store *s = arg;
+    struct db_clock *k = s->k;
+
+    if (code) {
+        atomic_store(&k->retry_us, clock_mono_us(&k->db->clock) + LEASE_RETRY_US);
+        atomic_fetch_add(&k->lease_failures, 1);
+        atomic_store(&k->lease_us, atomic_load(&k->stored_us));
+    } else {
+        raise_to(&k->stored_us, s->until_us);
+    }
+    ctx_release(&s->c);
+    mem_free(s);
+}
+
+static struct write_batch lease_batch(struct arena *a, struct edit *edit, int64_t until_us)
+{
+    *edit = catalog_clock_edit(a, until_us);
+    return (struct write_batch){.partition = PARTITION_SYSTEM, .edits = edit, .edit_count = 1};
+}
+
+/* Holds lease_lock. The lease counts from when it is appended; it may have failed by then. */
+static void lease_append(struct db_clock *k, int64_t until_us)
+{
+    struct lease_store *s = mem_zalloc(sizeof(*s));
+    unsigned failures = atomic_load(&k->lease_failures);
+    struct write_batch batch;
+
+    s->k = k;
+    s->until_us = until_us;
+    ctx_init(&s->c, &k->db->clock, &k->db->log, NULL, 0);
+    batch = lease_batch(&s->c.arena, &s->edit, until_us);
+    engine_apply(&s->c, k->db->engine, &batch, lease_stored, s);
+    raise_to(&k->lease_us, until_us);
+    if (atomic_load(&k->lease_failures) != failures)
+        atomic_store(&k->lease_us, atomic_load(&k->stored_us));
+}
+
+/* A completion that is called within the append may come back here and append a later lease: then
+ * that one is appended again, as the last lease of the log counts. */
+static void lease_extend(struct db_clock *k, int64_t until_us)
+{
+    do {
+        until_us = until_us > k->asked_us ? until_us : k->asked_us;
+        k->asked_us = until_us;
+        lease_append(k, until_us);
+    } while (k->asked_us > until_us);
+}
+
+/* Nobody waits for storage: the lease is appended before the batch of whoever reads a time that
+ * needs it, so a log that has that batch has the lease too. While the lease is only half spent, one
+ * thread appends the next; past its end all others wait until that is done. On a pool a lease and a
+ * batch may land in any order, and the stamps of rows hold the time in theirs; there a lease that
+ * failed is left alone for a while. */
+static void lease_renew(struct db_clock *k, int64_t now_us)
+{
+    bool is_past = now_us > atomic_load(&k->lease_us) && !wr_is_shared(k->db);
+
+    if (is_past)
+        pthread_mutex_lock(&k->lease_lock);
+    else if (clock_mono_us(&k->db->clock) < atomic_load(&k->retry_us) ||
+             pthread_mutex_trylock(&k->lease_lock))
+        return;
+    if (now_us > atomic_load(&k->lease_us) - lease_length(k->db) / 2)
+        lease_extend(k, now_us + lease_length(k->db));
+    pthread_mutex_unlock(&k->lease_lock);
+}
+
+static int lease_store_now(struct ctx *c, struct db_clock *k, int64_t until_us)
+{
+    struct edit edit;
+    struct write_batch batch = lease_batch(&c->arena, &edit, until_us);
+
+    TRY(wait_apply(c, k->db->engine, &batch));
+    atomic_store(&k->stored_us, until_us);
+    atomic_store(&k->lease_us, until_us);
+    return E_OK;
+}
+
+/* ---- reading ---- */
 
 /* The wall clock lies behind: it was set back, or another thread was faster. */
 static int64_t own_behind(struct db_clock *k, int64_t wall_us)
@@ -149,7 +177,7 @@ struct stamp_time db_clock_read(struct wr_db *db)
         t.unit = SLOT_UNIT;
         t.slot = catalog_slot(db->catalog) % SLOT_UNIT;
     }
-    if (PORT_UNLIKELY(t.us > atomic_load_explicit(&k->lease_us, memory_order_relaxed) -
+    if (PORT_UNLIKELY(t.us > atomic_load_explicit(&k->lease_us, memory_order_acquire) -
                                  lease_length(db) / 2))
         lease_renew(k, t.us);
     return t;
@@ -176,6 +204,24 @@ void db_clock_meet(struct wr_db *db, uint64_t row_stamp)
 
 /* ---- opening and closing ---- */
 
+void db_clock_init(struct db_clock *k, struct wr_db *db)
+{
+    pthread_mutexattr_t again;
+
+    k->db = db;
+    pthread_mutex_init(&k->lock, NULL);
+    pthread_mutexattr_init(&again);
+    pthread_mutexattr_settype(&again, PTHREAD_MUTEX_RECURSIVE);
+    pthread_mutex_init(&k->lease_lock, &again);
+    pthread_mutexattr_destroy(&again);
+}
+
+void db_clock_destroy(struct db_clock *k)
+{
+    pthread_mutex_destroy(&k->lease_lock);
+    pthread_mutex_destroy(&k->lock);
+}
+
 /* On a pool the lease is the fastest server's, and an opening does not wait for others: it begins
  * where they surely have been. */
 static int64_t opening_us(struct wr_db *db, int64_t wall_us, int64_t lease_us)
@@ -198,7 +244,9 @@ int db_clock_open(struct ctx *c, struct wr_db *db, bool reset)
                  "there. If the wall clock is right: doc/operations.md, \"The clock\".",
                  (long long)(k->opened_us - wall_us) / 1000000);
     atomic_store(&k->own_us, k->opened_us);
+    atomic_store(&k->stored_us, lease_us);
     atomic_store(&k->lease_us, lease_us);
+    k->asked_us = 0;
     k->ahead_us = k->opened_us;
     k->ahead_since_us = clock_mono_us(&db->clock);
     atomic_store(&k->is_ahead, k->opened_us > wall_us);

@@ -16,7 +16,7 @@
  * as it is; grace periods, deadlines and leases take the monotonic clock, which goes on while the
  * machine sleeps.
  *
- * All but opening and closing: any thread, never blocks. */
+ * All but opening and closing: any thread, never waits for storage. */
 #ifndef TABLE_CORE_DB_CLOCK_H
 #define TABLE_CORE_DB_CLOCK_H
 
@@ -34,9 +34,12 @@ struct db_clock {
     _Atomic int64_t met_us; /* the latest time that was taken over from another server */
     int64_t opened_us;      /* the reading at the opening: on one machine above all before */
 
-    _Atomic int64_t lease_us; /* stored: a restart begins there at the earliest */
-    _Atomic int64_t retry_us; /* monotonic: not stored again before */
-    atomic_bool storing;
+    _Atomic int64_t stored_us; /* the lease: a restart begins there at the earliest */
+    _Atomic int64_t lease_us;  /* the latest that is appended: stored before what comes behind it */
+    _Atomic int64_t retry_us;  /* monotonic: not renewed early before */
+    atomic_uint lease_failures;
+    pthread_mutex_t lease_lock; /* over appending the lease; its holder may take it again */
+    int64_t asked_us;           /* the latest lease that was to be appended */
 
     atomic_bool is_ahead;             /* of the wall clock, which was set back */
     pthread_mutex_t lock;             /* over the rest */
@@ -49,6 +52,10 @@ struct stamp_time {
     int64_t versions_to_ms; /* updates within one millisecond get distinct versions up to here */
     uint64_t unit, slot;    /* a row's stamp is microseconds * unit + slot */
 };
+
+/* Before and after all else. */
+void db_clock_init(struct db_clock *k, struct wr_db *db);
+void db_clock_destroy(struct db_clock *k);
 
 /* The engine and the catalog are open. `reset`: goes on from the wall clock though later stamps
  * were given. Blocks. */

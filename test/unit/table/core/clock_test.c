@@ -5,6 +5,7 @@
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -271,6 +272,68 @@ static void numbers_stay_below_their_lease(void **state)
     assert_true(next > number && next < number + 3600 * 1000000ull);
 }
 
+/* ---- the lease comes first ---- */
+
+#define READERS 4
+#define READ_MS 300 /* that the lease is held up for */
+
+/* Stands between the database and its engine: batches to the system partition are held up for a
+ * while, as by a thread that loses its processor before it appends them. */
+static struct slow_engine {
+    struct engine_ops ops;
+    const struct engine_ops *real;
+    atomic_int begun, appended;
+    struct wr_db *db;
+} slow;
+
+static void slow_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
+                       void *arg)
+{
+    struct timespec pause = {0, READ_MS * 1000000l};
+
+    if (b->partition == PARTITION_SYSTEM) {
+        atomic_fetch_add(&slow.begun, 1);
+        nanosleep(&pause, NULL);
+    }
+    slow.real->apply(c, e, b, done, arg);
+    if (b->partition == PARTITION_SYSTEM)
+        atomic_fetch_add(&slow.appended, 1);
+}
+
+/* Reads the clock, and returns whether a lease was appended by then. */
+static void *read_clock(void *arg)
+{
+    (void)arg;
+    db_clock_read(slow.db);
+    return atomic_load(&slow.appended) ? &slow : NULL;
+}
+
+/* A crash behind a batch whose stamp no lease in the log covers could give the stamp once more. */
+static void no_time_past_the_lease_before_it_is_appended(void **state)
+{
+    struct bed *b = *state;
+    pthread_t readers[READERS];
+    void *well;
+
+    db_clock_read(b->db);
+    slow.db = b->db;
+    slow.real = b->db->engine->ops;
+    slow.ops = *slow.real;
+    slow.ops.apply = slow_apply;
+    b->db->engine->ops = &slow.ops;
+    go_later(b->db, HOUR_MS); /* the lease is long past */
+    for (int i = 0; i < READERS; i++) {
+        pthread_create(&readers[i], NULL, read_clock, NULL);
+        while (!atomic_load(&slow.begun))
+            sched_yield();
+    }
+    for (int i = 0; i < READERS; i++) {
+        pthread_join(readers[i], &well);
+        assert_non_null(well);
+    }
+    b->db->engine->ops = slow.real;
+}
+
 /* Who is apart from most is odd; of two, both. */
 static void clocks_are_compared(void **state)
 {
@@ -323,6 +386,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(updates_survive_steps),  TEST(updates_survive_reopenings), TEST(a_reset_clock_loses_nothing),
         TEST(a_clients_stamp_stays_ahead), TEST(a_jump_expires_nothing),     TEST(grace_is_no_wall_time),
+        TEST(no_time_past_the_lease_before_it_is_appended),
         TEST(numbers_stay_below_their_lease), TEST(clocks_are_compared),    TEST(an_opening_lies_behind_all_stamps),
         TEST(grace_is_by_the_slowest_clock),
     };
