@@ -18,6 +18,7 @@ widerow() { # widerow SERVER ARGUMENT…
     shift
     "$BUILD/widerow" "$@" --endpoint "$url"
 }
+user() { printf 'user%020d' "$1"; } # the key of a record of the bench
 count() { widerow "$1" partitions "$2" | awk '/^the table/ { print n } !/^from/ { n++ }' | head -n 1; } # SERVER TABLE
 are() { [ "$(count "$1" "$2")" = "$3" ] || { echo "$(count "$1" "$2") partitions"; false; }; }
 come_to() { # SERVER TABLE N: within half a minute
@@ -25,25 +26,21 @@ come_to() { # SERVER TABLE N: within half a minute
     are "$1" "$2" "$3"
 }
 
-rows() { # FROM TO STEP BYTES
-    seq "$1" "$3" "$2" | awk -v n="$4" 'BEGIN { print "k,v" } { printf "%d,%0*d\n", $1, n, $1 }'
-}
 start a
-widerow a create busy --key k:integer --splits 100,200,300 >/dev/null
-widerow a create stored --key k:integer --splits 100 >/dev/null
+widerow a create busy --key id:string --splits "$(user 1),$(user 2),$(user 3)" >/dev/null
+widerow a create stored --key id:string --splits "$(user 25)" >/dev/null
 widerow a create idle --key k:integer --splits 100,200,300 >/dev/null
 check "eight partitions" test "$(count a busy) $(count a stored)" = "4 2"
-rows 50 350 100 10 >"$work/rows.csv"
-while :; do # some units a second to each partition, through this server
-    widerow a import "$work/rows.csv" --table busy --quiet >/dev/null 2>&1
-    widerow a import "$work/rows.csv" --table busy --quiet >/dev/null 2>&1
-    sleep 0.2
-done &
+# Ten units a second to each partition, through this server.
+"$BUILD/widerow" bench write --endpoint "${urls[a]}" --table busy --records 4 --fields 1 --field-bytes 10 --rate 40 --connections 1 --seconds 600 --quiet >/dev/null 2>&1 &
 load=$!
-rows 0 199 4 1000 >"$work/stored.csv" # 25,000 bytes in each partition
+"$BUILD/widerow" bench write --endpoint "${urls[a]}" --table stored --records 50 --fields 1 --field-bytes 10 --rate 40 --connections 1 --seconds 600 --quiet >/dev/null 2>&1 &
+small=$!
 start b
-sleep 1 # b has measured: nothing is there
-widerow a import "$work/stored.csv" --table stored --quiet >/dev/null 2>&1
+sleep 1 # b has measured: there is hardly anything
+kill $small
+wait $small 2>/dev/null
+widerow a bench write --table stored --records 50 --fields 1 --field-bytes 1000 --ops 1000 --quiet >/dev/null 2>&1 # 25,000 bytes in each partition
 check "what all leave idle is merged" come_to b idle 1
 sleep 6
 check "what is busy elsewhere is not" are b busy 4
