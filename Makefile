@@ -148,8 +148,8 @@ $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
 # They start and ask servers as the crash tests do.
 $(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: ALL_CPPFLAGS += -Itest/crash
-$(BUILD)/test/io: test/crash/server.c test/crash/door.c test/crash/tree.c
-$(BUILD)/test/soak: test/crash/server.c test/crash/door.c
+$(BUILD)/test/io: test/crash/bed.c test/crash/server.c test/crash/door.c test/crash/tree.c
+$(BUILD)/test/soak: test/crash/bed.c test/crash/server.c test/crash/door.c
 $(BUILD)/test/versions: test/crash/door.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.

@@ -44,6 +44,10 @@ void crash_sleep_us(int64_t us);
 /* from to to, both included. */
 int64_t crash_between(struct rng *rng, int64_t from, int64_t to);
 
+/* A free port below those that the system gives to outgoing connections: a client that connects
+ * while no server listens could else be given the very port it calls, and talk to itself. */
+int crash_port_choose(struct rng *rng);
+
 /* Figures of many measurements, in microseconds. */
 struct crash_times {
     int64_t *us;

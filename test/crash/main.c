@@ -3,14 +3,11 @@
 
 #include <curl/curl.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROBLEMS_SHOWN 6
@@ -64,66 +61,6 @@ void crash_give_up(struct crash *run, const char *fmt, ...)
            run->passed, run->failed + 1, run->skipped);
     fflush(stdout);
     _exit(1);
-}
-
-void crash_sleep_us(int64_t us)
-{
-    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
-
-    while (nanosleep(&ts, &ts) != 0 && errno == EINTR)
-        ;
-}
-
-int64_t crash_between(struct rng *rng, int64_t from, int64_t to)
-{
-    return from + (int64_t)rng_below(rng, (uint64_t)(to - from + 1));
-}
-
-void crash_times_add(struct crash_times *t, int64_t us)
-{
-    if (t->count == t->capacity) {
-        t->capacity = t->capacity ? 2 * t->capacity : 64;
-        t->us = mem_realloc(t->us, (size_t)t->capacity * sizeof(*t->us));
-    }
-    t->us[t->count++] = us;
-}
-
-static int time_compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-void crash_times_print(struct crash_times *t, const char *what)
-{
-    if (t->count) {
-        qsort(t->us, (size_t)t->count, sizeof(*t->us), time_compare);
-        printf("  %s: median %.0f ms, 99 %% %.0f ms, max %.0f ms, %d measured\n", what,
-               (double)t->us[t->count / 2] / 1e3, (double)t->us[t->count * 99 / 100] / 1e3,
-               (double)t->us[t->count - 1] / 1e3, t->count);
-    }
-    mem_free(t->us);
-    *t = (struct crash_times){0};
-}
-
-/* A free port below those that the system gives to outgoing connections: a client that connects
- * while no server listens could else be given the very port it calls, and talk to itself. */
-static int port_choose(struct rng *rng)
-{
-    for (;;) {
-        int port = (int)crash_between(rng, 15000, 30000), one = 1, result;
-        int fd = socket(AF_INET, SOCK_STREAM, 0);
-        struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_port = htons((uint16_t)port),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        result = bind(fd, (struct sockaddr *)&address, sizeof(address));
-        close(fd);
-        if (result == 0)
-            return port;
-    }
 }
 
 static const struct part {
@@ -189,7 +126,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     curl_global_init(CURL_GLOBAL_ALL);
     rng_init(&run.rng, run.seed);
-    run.port = port_choose(&run.rng);
+    run.port = crash_port_choose(&run.rng);
     setenv("WIDEROW_INSTANCE", DOOR_INSTANCE, 1);
     setenv("WIDEROW_ACCESS_KEY_ID", DOOR_KEY_ID, 1);
     setenv("WIDEROW_ACCESS_KEY_SECRET", DOOR_KEY_SECRET, 1);

@@ -23,23 +23,6 @@ const char *io_call_name(enum io_call call)
     return call_names[call];
 }
 
-int io_port_choose(struct rng *rng)
-{
-    for (;;) {
-        int port = (int)crash_between(rng, 15000, 30000), one = 1, result;
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_port = htons((uint16_t)port),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        result = bind(fd, (struct sockaddr *)&address, sizeof(address));
-        close(fd);
-        if (result == 0)
-            return port;
-    }
-}
-
 static void flags_set(struct io *io)
 {
     const char *flags[] = {"--admin", io->admin_address, "--memory", "16M"};
@@ -53,8 +36,8 @@ void io_init(struct io *io, const char *dir)
 {
     int fd;
 
-    io->run.port = io_port_choose(&io->run.rng);
-    io->admin_port = io_port_choose(&io->run.rng);
+    io->run.port = crash_port_choose(&io->run.rng);
+    io->admin_port = crash_port_choose(&io->run.rng);
     snprintf(io->admin_address, sizeof(io->admin_address), "127.0.0.1:%d", io->admin_port);
     snprintf(io->control_file, sizeof(io->control_file), "%s/control", io->run.work);
     fd = open(io->control_file, O_RDWR | O_CREAT | O_CLOEXEC, 0600);

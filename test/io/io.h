@@ -23,9 +23,6 @@ struct io {
 /* Gives the process ports, a control page and a server on `dir`, all below run.work. */
 void io_init(struct io *io, const char *dir);
 
-/* A free port below those that the system gives to outgoing connections. */
-int io_port_choose(struct rng *rng);
-
 /* Clears the page: nothing fails any more, all counts are 0. */
 void io_disarm(struct io *io);
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROBLEMS_SHOWN 4
@@ -61,46 +60,6 @@ void crash_give_up(struct crash *run, const char *fmt, ...)
     printf("\nio: %d passed, %d failed, %d skipped\n", run->passed, run->failed + 1, run->skipped);
     fflush(stdout);
     _exit(1);
-}
-
-void crash_sleep_us(int64_t us)
-{
-    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
-
-    while (nanosleep(&ts, &ts) != 0 && errno == EINTR)
-        ;
-}
-
-int64_t crash_between(struct rng *rng, int64_t from, int64_t to)
-{
-    return from + (int64_t)rng_below(rng, (uint64_t)(to - from + 1));
-}
-
-void crash_times_add(struct crash_times *t, int64_t us)
-{
-    if (t->count == t->capacity) {
-        t->capacity = t->capacity ? 2 * t->capacity : 64;
-        t->us = mem_realloc(t->us, (size_t)t->capacity * sizeof(*t->us));
-    }
-    t->us[t->count++] = us;
-}
-
-static int time_compare(const void *a, const void *b)
-{
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-void crash_times_print(struct crash_times *t, const char *what)
-{
-    if (t->count) {
-        qsort(t->us, (size_t)t->count, sizeof(*t->us), time_compare);
-        printf("  %s: median %.0f ms, max %.0f ms, %d measured\n", what,
-               (double)t->us[t->count / 2] / 1e3, (double)t->us[t->count - 1] / 1e3, t->count);
-    }
-    mem_free(t->us);
-    *t = (struct crash_times){0};
 }
 
 static const struct part {

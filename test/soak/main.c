@@ -6,15 +6,12 @@
 #include <curl/curl.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define PROBLEMS_SHOWN 12
@@ -79,37 +76,6 @@ void crash_give_up(struct crash *run, const char *fmt, ...)
            run->passed, run->failed + 1);
     fflush(stdout);
     _exit(1);
-}
-
-void crash_sleep_us(int64_t us)
-{
-    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
-
-    while (nanosleep(&ts, &ts) != 0 && errno == EINTR)
-        ;
-}
-
-int64_t crash_between(struct rng *rng, int64_t from, int64_t to)
-{
-    return from + (int64_t)rng_below(rng, (uint64_t)(to - from + 1));
-}
-
-/* A free port below those that the system gives to outgoing connections. */
-static int port_choose(struct rng *rng)
-{
-    for (;;) {
-        int port = (int)crash_between(rng, 15000, 30000), one = 1, result;
-        int fd = socket(AF_INET, SOCK_STREAM, 0);
-        struct sockaddr_in address = {.sin_family = AF_INET,
-                                      .sin_port = htons((uint16_t)port),
-                                      .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-        result = bind(fd, (struct sockaddr *)&address, sizeof(address));
-        close(fd);
-        if (result == 0)
-            return port;
-    }
 }
 
 /* ---- the time of day, which steps; clients go by the same, or the server would refuse what they
@@ -245,7 +211,7 @@ int main(int argc, char **argv)
     signal(SIGPIPE, SIG_IGN);
     curl_global_init(CURL_GLOBAL_ALL);
     rng_init(&s->run.rng, s->run.seed);
-    s->run.port = port_choose(&s->run.rng);
+    s->run.port = crash_port_choose(&s->run.rng);
     clock_make(s);
     setenv("WIDEROW_INSTANCE", DOOR_INSTANCE, 1);
     setenv("WIDEROW_ACCESS_KEY_ID", DOOR_KEY_ID, 1);
