@@ -482,13 +482,37 @@ static void test_refusals(void **state)
     }
 }
 
+/* Sends a body at five times the pace that is asked for, over more time than any ordinary request
+ * may take, and catches up after each pause that was longer than meant. Returns the status. */
+static int upload_in_pace(void)
+{
+    const int64_t size = 150000, start = clock_mono_ms(&t.clock);
+    int64_t sent = 0, due;
+    char body[64];
+    int fd = dial(), status;
+
+    head_send(fd, "/all", size);
+    while (sent < size) {
+        pause_ms(10);
+        due = 100 * (clock_mono_ms(&t.clock) - start);
+        due = due < size ? due : size;
+        if (!push(fd, (uint64_t)sent, (size_t)(due - sent)))
+            break;
+        sent = due;
+    }
+    status = answer(fd, body, sizeof(body), 0, NULL);
+    close(fd);
+    return status;
+}
+
 /* A client below the pace is told so; one that is just fast enough may take longer than any
- * ordinary request. */
+ * ordinary request. A machine that stops either side for as long as a request may take makes a fast
+ * client slow, so that one has several tries. */
 static void test_pace_of_bodies(void **state)
 {
-    int fd = dial();
-    char body[64];
     int64_t start = clock_mono_ms(&t.clock);
+    int fd = dial(), status = 0;
+    char body[64];
 
     (void)state;
     head_send(fd, "/all", 1000000);
@@ -496,16 +520,11 @@ static void test_pace_of_bodies(void **state)
         pause_ms(10);
     assert_int_equal(answer(fd, body, sizeof(body), 0, NULL), 408);
     assert_string_equal(body, "fault 408");
-    assert_in_range(clock_mono_ms(&t.clock) - start, TIMEOUT_MS, 4 * TIMEOUT_MS);
+    assert_true(clock_mono_ms(&t.clock) - start >= TIMEOUT_MS);
     close(fd);
-    fd = dial();
-    head_send(fd, "/all", 150000);
-    for (int i = 0; i < 150; i++) {
-        assert_true(push(fd, (uint64_t)i * 1000, 1000));
-        pause_ms(10); /* 100 kB/s, five times what is asked for */
-    }
-    assert_int_equal(answer(fd, body, sizeof(body), 0, NULL), 200);
-    close(fd);
+    for (int i = 0; i < 10 && status != 200; i++)
+        status = upload_in_pace();
+    assert_int_equal(status, 200);
 }
 
 static void test_answers_in_pieces(void **state)
@@ -539,12 +558,14 @@ static void test_pace_of_answers(void **state)
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(paths); i++) {
-        int fd = dial(), before = atomic_load(&t.gone), waited = 0;
+        int fd = dial(), before = atomic_load(&t.gone);
+        int64_t start = clock_mono_ms(&t.clock);
 
         head_send(fd, paths[i], 0);
-        for (; atomic_load(&t.gone) == before && waited < 10000; waited += 10)
+        for (int k = 0; atomic_load(&t.gone) == before && k < 3000; k++)
             pause_ms(10);
-        assert_in_range(waited, TIMEOUT_MS / 2, 9000);
+        assert_true(atomic_load(&t.gone) != before);
+        assert_true(clock_mono_ms(&t.clock) - start >= TIMEOUT_MS / 2);
         close(fd);
     }
     http_stat(t.http, &stat);
@@ -573,7 +594,7 @@ static void test_clients_that_leave(void **state)
         }
         atomic_store(&t.hold, false);
     }
-    for (int i = 0; i < 300; i++) {
+    for (int i = 0; i < 3000; i++) {
         http_stat(t.http, &stat);
         if (!stat.active && atomic_load(&t.gone) - before >= count)
             break;
