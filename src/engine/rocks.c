@@ -5,11 +5,11 @@
  * snapshot as the read view. Clients read through that view, so they never see what a power cut can
  * take back; VIEW_LATEST reads past it.
  *
- *   rocks_write.c    from apply() into the log: the gate, the slow lane
- *   rocks_tail.c     what has been applied and not yet appended
+ *   rocks_write.c    from apply() into the log: the gate, the stall queue
+ *   rocks_write_buffer.c  what has been applied and not yet appended
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
- *   rocks_mend.c     failure, and the keeper thread that mends it
+ *   rocks_recovery.c failure, and the recovery thread
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
  *   rocks_drop.c     erasing
@@ -44,9 +44,9 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     TRY(rocks_db_open(c, r, &r->handle));
     r->view = rocks_view_new(r->handle);
     TRY(committer_new(c, &rocks_commit_ops, r, &r->committer));
-    if (!thread_start(&r->keeper, "wr-keeper", rocks_keeper, r))
+    if (!thread_start(&r->recovery, "wr-recovery", rocks_recovery_main, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to keep the database with.");
-    r->keeper_runs = true;
+    r->recovery_runs = true;
     if (!thread_start(&r->room, "wr-space", rocks_room, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch the disk with.");
     r->room_runs = true;
@@ -78,19 +78,19 @@ static void close_log(struct rocks *r)
 /* Frees what rocks_start() got, as far as it came. */
 static void rocks_free(struct rocks *r)
 {
-    if (r->keeper_runs) {
-        rocks_tail_append(r); /* while the slow lane is still worked off */
+    if (r->recovery_runs) {
+        rocks_write_buffer_append(r); /* while the stall queue is still worked off */
         pthread_mutex_lock(&r->lock);
         r->closing = true;
         pthread_cond_broadcast(&r->wake);
         pthread_mutex_unlock(&r->lock);
-        pthread_join(r->keeper, NULL);
+        pthread_join(r->recovery, NULL);
         if (r->room_runs)
             pthread_join(r->room, NULL);
     }
     if (r->committer)
         committer_close(r->committer);
-    rocks_tails_free(r->tails);
+    rocks_write_buffers_free(r->write_buffers);
     rocks_scrub_close(r);
     mem_free(r->scrub.key);
     if (r->handle && !atomic_load(&r->failed))
@@ -141,8 +141,8 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
         conf->unsynced_bytes_max ? conf->unsynced_bytes_max : UNSYNCED_BYTES_DEFAULT;
     r->folder.lock_fd = -1;
     r->watermark.fd = -1;
-    r->tails = rocks_tails_new();
-    r->lane_end = &r->lane;
+    r->write_buffers = rocks_write_buffers_new();
+    r->stalled_end = &r->stalled;
     /* Else a stream of unguarded batches could keep a guarded one out for ever. */
     pthread_rwlockattr_init(&gate);
     pthread_rwlockattr_setkind_np(&gate, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);

@@ -18,7 +18,7 @@
 
 struct committer;
 struct committer_ops;
-struct tails;
+struct write_buffers;
 
 /* An open database. */
 struct handle {
@@ -61,16 +61,16 @@ struct write {
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
     bool grows;                  /* is not taken on a nearly full disk (write_batch_grows()) */
-    size_t count;                /* it is a tail (rocks_tail.c) of so many batches; 0: it is none */
-    size_t announced;            /* so many of them the committer knows of */
-    uint64_t depends_on;         /* the tail that it was decided by, or that it is; 0: none */
+    size_t count;     /* it is a buffer (rocks_write_buffer.c) of so many batches; 0: it is none */
+    size_t announced; /* so many of them the committer knows of */
+    uint64_t depends_on; /* the buffer that it was decided by, or that it is; 0: none */
     apply_done done;
     void *arg;
 };
 
-/* What waits in the slow lane: a write, or a LATEST read. */
-struct slow {
-    struct slow *next;
+/* What waits in the stall queue: a write, or a LATEST read. */
+struct stalled {
+    struct stalled *next;
     struct write write;
     struct ctx *c; /* of the read */
     struct get *get;
@@ -111,7 +111,7 @@ struct rocks {
     rocksdb_options_t *options;
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
-    struct tails *tails;
+    struct write_buffers *write_buffers;
     pthread_rwlock_t gate;
 
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
@@ -120,15 +120,15 @@ struct rocks {
     struct rocks_snapshot *snapshots; /* under read_lock, too */
 
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t wake;  /* the keeper has something to do */
-    pthread_t keeper, room;
-    bool keeper_runs, room_runs;
-    bool out_of_files;     /* the last try to open failed for that; the keeper's */
+    pthread_cond_t wake;  /* the recovery thread has something to do */
+    pthread_t recovery, room;
+    bool recovery_runs, room_runs;
+    bool out_of_files;     /* the last try to open failed for that; the recovery thread's */
     atomic_bool squeezing; /* the room thread compacts, and uses the database */
     bool closing;
-    struct slow *lane, **lane_end;
-    atomic_uint lane_count; /* written under the lock, read without */
-    atomic_int failed;      /* 0, or what apply() answers; likewise */
+    struct stalled *stalled, **stalled_end;
+    atomic_uint stall_count; /* written under the lock, read without */
+    atomic_int failed;       /* 0, or what apply() answers; likewise */
     char reason[160];
     uint64_t stalls;
 
@@ -201,47 +201,47 @@ void *rocks_room(void *arg);
 
 /* ---- rocks_write.c */
 
-/* Appends a write, or queues it in the slow lane. E_OK: it belongs to others now. Else nothing has
- * changed, unless it is E_UNSURE, and its completion is the caller's to call; its edits are freed
- * either way. Takes the gate. */
+/* Appends a write, or queues it in the stall queue. E_OK: it belongs to others now. Else nothing
+ * has changed, unless it is E_UNSURE, and its completion is the caller's to call; its edits are
+ * freed either way. Takes the gate. */
 int rocks_append(struct rocks *r, const struct write *w);
 /* Takes ownership of w->edits. */
 void rocks_submit(struct rocks *r, const struct write *w);
-/* Queues a write, or a read that must see all earlier ones, in the slow lane. */
-void rocks_slow_add(struct rocks *r, struct slow slow);
+/* Queues a write, or a read that must see all earlier ones, in the stall queue. */
+void rocks_stalled_add(struct rocks *r, struct stalled slow);
 /* Adds an edit, copying it. */
 void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, bytes value);
-/* Works off the lane until it is empty. Only the keeper calls it. */
-void rocks_lane_run(struct rocks *r);
+/* Works off the queue until it is empty. Only the recovery thread calls it. */
+void rocks_stalled_run(struct rocks *r);
 /* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits);
 void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                  void *arg);
 
-/* ---- rocks_tail.c */
+/* ---- rocks_write_buffer.c */
 
-struct tails *rocks_tails_new(void);
-void rocks_tails_free(struct tails *x);
+struct write_buffers *rocks_write_buffers_new(void);
+void rocks_write_buffers_free(struct write_buffers *x);
 /* Batches that have not been appended: their bytes; whether there are any. */
-size_t rocks_tail_bytes(struct rocks *r);
-bool rocks_tail_is_empty(struct rocks *r);
+size_t rocks_write_buffer_bytes(struct rocks *r);
+bool rocks_write_buffer_is_empty(struct rocks *r);
 /* Whether such a batch of `size` bytes may gather. */
-bool rocks_tail_takes(const struct write_batch *b, size_t size);
+bool rocks_write_buffer_takes(const struct write_batch *b, size_t size);
 /* Takes over a batch, copying it; done() follows. On an error it does not, and nothing changed. */
-int rocks_tail_add(struct rocks *r, const struct write_batch *b, size_t size, apply_done done,
-                   void *arg);
-/* Appends what has gathered: when it returns, all that was added before is in the log, in the slow
- * lane, or refused. Any thread, but not within rocks_tail_hold(). */
-void rocks_tail_append(struct rocks *r);
-/* The tails are empty, and stay so until rocks_tail_release(). For a moment. */
-void rocks_tail_hold(struct rocks *r);
-void rocks_tail_release(struct rocks *r);
-/* True: the key's newest edit is in a tail; *code and g are the answer. */
-bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
-/* A tail has come to nothing: so does what may rest on it. Before it is out of sight. */
-void rocks_tail_void(struct rocks *r);
-/* What rests on this tail (0: on none) has come to nothing. */
-bool rocks_is_void(struct rocks *r, uint64_t depends_on);
+int rocks_write_buffer_add(struct rocks *r, const struct write_batch *b, size_t size,
+                           apply_done done, void *arg);
+/* Appends what has gathered: when it returns, all that was added before is in the log, in the
+ * stall queue, or refused. Any thread, but not within rocks_write_buffer_hold(). */
+void rocks_write_buffer_append(struct rocks *r);
+/* The buffers are empty, and stay so until rocks_write_buffer_release(). For a moment. */
+void rocks_write_buffer_hold(struct rocks *r);
+void rocks_write_buffer_release(struct rocks *r);
+/* True: the key's newest edit is in a buffer; *code and g are the answer. */
+bool rocks_write_buffer_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
+/* A buffer has come to nothing: so does what may rest on it. Before it is out of sight. */
+void rocks_write_buffer_abort(struct rocks *r);
+/* What rests on this buffer (0: on none) has come to nothing. */
+bool rocks_is_aborted(struct rocks *r, uint64_t depends_on);
 
 /* ---- rocks_commit.c */
 
@@ -272,19 +272,19 @@ int rocks_accept_loss(struct ctx *c, struct rocks *r);
 /* Opens the watermark; without one nobody can tell whether anything is missing. */
 int rocks_load_watermark(struct ctx *c, struct rocks *r);
 
-/* ---- rocks_mend.c */
+/* ---- rocks_recovery.c */
 
-/* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
+/* From now on nothing is acknowledged; the recovery thread reopens. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text);
 void rocks_sleep_us(int64_t us);
 /* Sleeps. False: the engine is being closed. */
 bool rocks_pause(struct rocks *r, int ms);
-/* The keeper's thread: works off the slow lane, and mends after a failure. */
-void *rocks_keeper(void *arg);
+/* The recovery thread: works off the stall queue, and reopens storage after a failure. */
+void *rocks_recovery_main(void *arg);
 
 /* ---- rocks_read.c */
 
-/* At once, past the slow lane. */
+/* At once, past the stall queue. */
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
 int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
 /* Options for one range. The bounds are not copied: the range must outlive the iterator. */

@@ -136,7 +136,7 @@ static void commit_idle(void *arg)
 
 static void commit_append(void *arg)
 {
-    rocks_tail_append(arg);
+    rocks_write_buffer_append(arg);
 }
 
 const struct committer_ops rocks_commit_ops = {

@@ -99,7 +99,7 @@ static int delete_keys(struct ctx *c, struct rocks *r, const struct partition_sp
     struct entry in;
     int code = E_OK;
 
-    rocks_tail_append(r);
+    rocks_write_buffer_append(r);
     TRY(rocks_enter(c, r, VIEW_LATEST, &in));
     for (size_t i = 0; i < p->range_count && code == E_OK; i++)
         code = drop_range(c, r, in.handle, &p->ranges[i]);

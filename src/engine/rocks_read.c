@@ -83,11 +83,11 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
     int code;
 
     if (g->view == VIEW_LATEST && !g->read_pending)
-        rocks_tail_append(r);
-    else if (g->view == VIEW_LATEST && rocks_tail_get(c, r, g, &code))
+        rocks_write_buffer_append(r);
+    else if (g->view == VIEW_LATEST && rocks_write_buffer_get(c, r, g, &code))
         return code;
-    if (g->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
-        rocks_slow_add(r, (struct slow){.c = c, .get = g});
+    if (g->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
+        rocks_stalled_add(r, (struct stalled){.c = c, .get = g});
         return E_LATER;
     }
     return rocks_get_now(c, r, g);
@@ -221,9 +221,9 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
 
     if (s->view == VIEW_LATEST)
-        rocks_tail_append(r);
-    if (s->view == VIEW_LATEST && atomic_load(&r->lane_count) > 0) {
-        rocks_slow_add(r, (struct slow){.c = c, .scan = s});
+        rocks_write_buffer_append(r);
+    if (s->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
+        rocks_stalled_add(r, (struct stalled){.c = c, .scan = s});
         return E_LATER;
     }
     return rocks_scan_now(c, r, s);

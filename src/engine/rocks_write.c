@@ -1,16 +1,17 @@
-/* rocks_write.c: from apply() into the log. Small batches gather before (rocks_tail.c).
+/* rocks_write.c: from apply() into the log. Small batches gather before (rocks_write_buffer.c).
  *
  * The gate. Unguarded batches append holding it shared, guarded ones exclusively, so that between
  * checking guards and appending nothing changes. Nobody holds the gate while waiting for anything
  * but RocksDB's own short locks.
  *
- * The slow lane. A caller of apply() must not sleep, so appends say no_slowdown. When RocksDB
- * stalls (too many files to compact, say), the batch goes into a queue that the keeper thread works
- * off in order, waiting as long as it takes, at most 2 s a batch. The contract that a LATEST read
- * sees every earlier apply() must hold meanwhile, so as long as the lane is not empty all further
- * batches and all LATEST reads queue up in it too. Writers look at the lane's length inside the
- * gate; the keeper passes once through the exclusive gate before it begins, and from then on is the
- * only one that writes. It may thus wait inside RocksDB without holding the gate. */
+ * The stall queue. A caller of apply() must not sleep, so appends say no_slowdown. When RocksDB
+ * stalls (too many files to compact, say), the batch goes into a queue that the recovery thread
+ * works off in order, waiting as long as it takes, at most 2 s a batch. The contract that a LATEST
+ * read sees every earlier apply() must hold meanwhile, so as long as the queue is not empty all
+ * further batches and all LATEST reads queue up in it too. Writers look at the queue's length
+ * inside the gate; the recovery thread passes once through the exclusive gate before it begins, and
+ * from then on is the only one that writes. It may thus wait inside RocksDB without holding the
+ * gate. */
 #include "engine/rocks.h"
 
 #include "base/fault.h"
@@ -83,7 +84,7 @@ static int log_append(struct rocks *r, const struct write *w, bool wait)
 }
 
 /* Appends a write and hands it to the committer. The caller is alone with the log as far as the
- * write needs it (see "The gate", "The slow lane"). E_BUSY: stalled, may be tried again; else an
+ * write needs it (see "The gate", "The stall queue"). E_BUSY: stalled, may be tried again; else an
  * error, and nothing changed unless it is E_UNSURE. */
 static int append(struct rocks *r, const struct write *w, bool wait)
 {
@@ -100,19 +101,19 @@ static int append(struct rocks *r, const struct write *w, bool wait)
     return E_OK;
 }
 
-void rocks_slow_add(struct rocks *r, struct slow slow)
+void rocks_stalled_add(struct rocks *r, struct stalled slow)
 {
-    struct slow *s = mem_alloc(sizeof(*s));
+    struct stalled *s = mem_alloc(sizeof(*s));
 
     *s = slow;
     s->next = NULL;
     s->write.announced = 0;
     s->since_us = clock_mono_us(r->clock);
     pthread_mutex_lock(&r->lock);
-    *r->lane_end = s;
-    r->lane_end = &s->next;
+    *r->stalled_end = s;
+    r->stalled_end = &s->next;
     r->stalls += !s->get && !s->scan;
-    atomic_fetch_add(&r->lane_count, 1);
+    atomic_fetch_add(&r->stall_count, 1);
     pthread_cond_broadcast(&r->wake);
     pthread_mutex_unlock(&r->lock);
 }
@@ -132,7 +133,7 @@ static bool all_durable(struct rocks *r)
 /* Whether there is room for a batch of so many bytes. */
 static int admit(struct rocks *r, size_t size, bool grows)
 {
-    uint64_t unsynced = committer_unsynced_bytes(r->committer) + rocks_tail_bytes(r);
+    uint64_t unsynced = committer_unsynced_bytes(r->committer) + rocks_write_buffer_bytes(r);
 
     /* One batch alone may be larger than the cap. */
     if (unsynced && unsynced + size > r->unsynced_bytes_max)
@@ -149,8 +150,8 @@ int rocks_append(struct rocks *r, const struct write *w)
         pthread_rwlock_wrlock(&r->gate);
     else
         pthread_rwlock_rdlock(&r->gate);
-    slow = atomic_load(&r->lane_count) > 0 && !atomic_load(&r->failed);
-    if (!slow && rocks_is_void(r, w->depends_on)) {
+    slow = atomic_load(&r->stall_count) > 0 && !atomic_load(&r->failed);
+    if (!slow && rocks_is_aborted(r, w->depends_on)) {
         code = E_BUSY;
     } else if (!slow && !w->edits && !w->guard_count && all_durable(r)) {
         at_once = true;
@@ -160,7 +161,7 @@ int rocks_append(struct rocks *r, const struct write *w)
     }
     /* Inside the gate, so that nobody who comes after overtakes. */
     if (slow)
-        rocks_slow_add(r, (struct slow){.write = *w});
+        rocks_stalled_add(r, (struct stalled){.write = *w});
     pthread_rwlock_unlock(&r->gate);
     if (w->announced && (slow || code))
         committer_withdraw(r->committer, w->announced);
@@ -185,11 +186,11 @@ void rocks_submit(struct rocks *r, const struct write *w)
     } else if (w->guard_count) {
         /* What is applied while the guards are checked counts as later, so nobody may have seen
          * it. */
-        rocks_tail_hold(r);
+        rocks_write_buffer_hold(r);
         code = rocks_append(r, w);
-        rocks_tail_release(r);
+        rocks_write_buffer_release(r);
     } else {
-        rocks_tail_append(r);
+        rocks_write_buffer_append(r);
         code = rocks_append(r, w);
     }
     if (code)
@@ -228,10 +229,10 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
     (void)c;
     for (size_t i = 0; i < b->edit_count; i++)
         w.size += EDIT_BYTES + b->edits[i].key.len + b->edits[i].value.len;
-    if (rocks_tail_takes(b, w.size)) {
+    if (rocks_write_buffer_takes(b, w.size)) {
         code = admit(r, w.size, w.grows);
         if (!code)
-            code = rocks_tail_add(r, b, w.size, done, arg);
+            code = rocks_write_buffer_add(r, b, w.size, done, arg);
         if (code)
             done(arg, code);
         return;
@@ -256,14 +257,14 @@ int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
     return waiter_wait(&waiter);
 }
 
-/* ---- the slow lane */
+/* ---- the stall queue */
 
 static bool write_stopped(struct rocks *r)
 {
     return fault_hit(FAULT_rocks_stall) || rocks_property(r->handle, "rocksdb.is-write-stopped");
 }
 
-static int slow_write(struct rocks *r, struct slow *s)
+static int stalled_write(struct rocks *r, struct stalled *s)
 {
     for (;;) {
         int code = append(r, &s->write, false);
@@ -281,55 +282,55 @@ static int slow_write(struct rocks *r, struct slow *s)
     }
 }
 
-/* True: the lane was empty for a moment after it, so that writers may have gone past. */
-static bool slow_run(struct rocks *r, struct slow *s)
+/* True: the queue was empty for a moment after it, so that writers may have gone past. */
+static bool stalled_run(struct rocks *r, struct stalled *s)
 {
     bool empty;
 
     if (s->get) {
         s->get->code = rocks_get_now(s->c, r, s->get);
-        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        empty = atomic_fetch_sub(&r->stall_count, 1) == 1;
         s->get->done(s->get);
     } else if (s->scan) {
         s->scan->code = rocks_scan_now(s->c, r, s->scan);
-        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        empty = atomic_fetch_sub(&r->stall_count, 1) == 1;
         s->scan->done(s->scan);
     } else {
-        bool is_void = rocks_is_void(r, s->write.depends_on);
-        int code = is_void ? E_BUSY : slow_write(r, s);
+        bool is_aborted = rocks_is_aborted(r, s->write.depends_on);
+        int code = is_aborted ? E_BUSY : stalled_write(r, s);
 
-        if (code != E_OK && s->write.count && !is_void)
-            rocks_tail_void(r);
+        if (code != E_OK && s->write.count && !is_aborted)
+            rocks_write_buffer_abort(r);
         if (s->write.edits)
             rocksdb_writebatch_destroy(s->write.edits);
-        empty = atomic_fetch_sub(&r->lane_count, 1) == 1;
+        empty = atomic_fetch_sub(&r->stall_count, 1) == 1;
         if (code != E_OK)
             s->write.done(s->write.arg, code);
     }
     return empty;
 }
 
-/* Works off the lane until it is empty. Only the keeper calls it. */
-void rocks_lane_run(struct rocks *r)
+/* Works off the queue until it is empty. Only the recovery thread calls it. */
+void rocks_stalled_run(struct rocks *r)
 {
-    struct slow *s;
+    struct stalled *s;
     bool empty = false;
 
-    /* Whoever still saw an empty lane has appended when this returns. */
+    /* Whoever still saw an empty queue has appended when this returns. */
     pthread_rwlock_wrlock(&r->gate);
     pthread_rwlock_unlock(&r->gate);
     while (!empty) {
         pthread_mutex_lock(&r->lock);
-        s = r->lane;
+        s = r->stalled;
         if (s) {
-            r->lane = s->next;
-            if (!r->lane)
-                r->lane_end = &r->lane;
+            r->stalled = s->next;
+            if (!r->stalled)
+                r->stalled_end = &r->stalled;
         }
         pthread_mutex_unlock(&r->lock);
         if (!s)
             return;
-        empty = slow_run(r, s);
+        empty = stalled_run(r, s);
         mem_free(s);
     }
 }

@@ -1,4 +1,4 @@
-/* rocks_tail.c: what has been applied and not yet appended.
+/* rocks_write_buffer.c: what has been applied and not yet appended.
  *
  * Small unguarded batches are not appended one by one: they gather here, the newest edit of a key
  * in place of the one before, and go into the log as one batch: at the beginning of the committer's
@@ -7,16 +7,16 @@
  * writes, no meeting of several threads inside it, and of a row that is written again and again one
  * edit a round. Nobody can tell the difference, since nothing shows before its round is synced.
  *
- * There are two tails: one fills while the other is being appended. Appends come one after the
+ * There are two buffers: one fills while the other is being appended. Appends come one after the
  * other, so the log has them in the order of their numbers.
  *
- * Early reads. A get may ask to be given a value that stands in a tail (get.early). It then learns
- * the tail's number and hands it on in the batch that it decides (batch.depends_on). The append may
- * still come to nothing: when the engine fails (rocks_mend.c), or, without that, when RocksDB
- * stalls, the tail goes through the slow lane, and that gives up. Then everything up to the tail
- * that is filling at that moment is void: tails of those numbers are not appended any more, and
- * batches that rest on them are refused, all with E_BUSY or what the failure is told by. That takes
- * along more than need be, but none too few. */
+ * Pending reads. A get may ask to be given a value that stands in a buffer (get.read_pending). It
+ * then learns the buffer's number and hands it on in the batch that it decides (batch.depends_on).
+ * The append may still come to nothing: when the engine fails (rocks_recovery.c), or, without that,
+ * when RocksDB stalls, the buffer goes through the stall queue, and that gives up. Then everything
+ * up to the buffer that is filling at that moment is aborted: buffers of those numbers are not
+ * appended any more, and batches that depend on them are refused, all with E_BUSY or what the
+ * failure is told by. That takes along more than need be, but none too few. */
 #include "engine/rocks.h"
 
 #include "engine/committer.h"
@@ -26,13 +26,13 @@
 #define SLOTS 1024
 #define EDITS_MAX 64                  /* of a batch that gathers */
 #define BATCH_BYTES_MAX 32768         /* likewise: what is larger gains nothing by another copy */
-#define TAIL_BYTES_MAX 524288         /* is appended at once */
-#define TAIL_EDITS_MAX SLOTS          /* likewise */
-#define FIRST_BYTES ((size_t)1 << 16) /* of a tail's arena, kept */
+#define BUFFER_BYTES_MAX 524288       /* is appended at once */
+#define BUFFER_EDITS_MAX SLOTS        /* likewise */
+#define FIRST_BYTES ((size_t)1 << 16) /* of a buffer's arena, kept */
 
-struct tail_edit {
-    struct tail_edit *chain; /* of its slot */
-    struct tail_edit *next;  /* in the order of their coming */
+struct buffer_edit {
+    struct buffer_edit *chain; /* of its slot */
+    struct buffer_edit *next;  /* in the order of their coming */
     uint64_t hash;
     enum edit_type type;
     bytes key;
@@ -45,35 +45,35 @@ struct completion {
     void *arg;
 };
 
-/* The completions of a tail on its way, which outlive it. */
-struct convoy {
+/* The completions of a buffer on its way, which outlive it. */
+struct group {
     size_t count;
     struct completion list[];
 };
 
-struct tail {
+struct write_buffer {
     uint64_t number;
     struct arena arena;
-    struct tail_edit *slots[SLOTS];
-    struct tail_edit *first, **end;
+    struct buffer_edit *slots[SLOTS];
+    struct buffer_edit *first, **end;
     size_t edit_count;
     size_t bytes; /* of all batches, also of what was written over */
-    struct convoy *convoy;
-    size_t capacity; /* of the convoy */
+    struct group *group;
+    size_t capacity; /* of the group */
     uint8_t *memory;
 };
 
-struct tails {
-    pthread_mutex_t append; /* held while a tail is appended; before `lock` */
+struct write_buffers {
+    pthread_mutex_t append; /* held while a buffer is appended; before `lock` */
     pthread_mutex_t lock;   /* of all below */
-    struct tail *filling, *going;
-    struct tail pair[2];
-    atomic_size_t count;   /* batches in both; written under the lock, read without */
-    atomic_size_t bytes;   /* likewise */
-    atomic_ullong void_to; /* likewise: tails up to this number are void */
+    struct write_buffer *filling, *going;
+    struct write_buffer pair[2];
+    atomic_size_t count;      /* batches in both; written under the lock, read without */
+    atomic_size_t bytes;      /* likewise */
+    atomic_ullong aborted_to; /* likewise: buffers up to this number are aborted */
 };
 
-static void tail_clear(struct tail *t)
+static void buffer_clear(struct write_buffer *t)
 {
     arena_release(&t->arena);
     arena_init(&t->arena, t->memory, FIRST_BYTES);
@@ -82,19 +82,19 @@ static void tail_clear(struct tail *t)
     t->first = NULL;
     t->end = &t->first;
     t->edit_count = t->bytes = 0;
-    t->convoy = NULL;
+    t->group = NULL;
     t->capacity = 0;
 }
 
-struct tails *rocks_tails_new(void)
+struct write_buffers *rocks_write_buffers_new(void)
 {
-    struct tails *x = mem_zalloc(sizeof(*x));
+    struct write_buffers *x = mem_zalloc(sizeof(*x));
 
     pthread_mutex_init(&x->append, NULL);
     pthread_mutex_init(&x->lock, NULL);
     for (int i = 0; i < 2; i++) {
         x->pair[i].memory = mem_alloc(FIRST_BYTES);
-        tail_clear(&x->pair[i]);
+        buffer_clear(&x->pair[i]);
     }
     x->filling = &x->pair[0];
     x->going = &x->pair[1];
@@ -102,7 +102,7 @@ struct tails *rocks_tails_new(void)
     return x;
 }
 
-void rocks_tails_free(struct tails *x)
+void rocks_write_buffers_free(struct write_buffers *x)
 {
     for (int i = 0; i < 2; i++) {
         arena_release(&x->pair[i].arena);
@@ -113,50 +113,50 @@ void rocks_tails_free(struct tails *x)
     mem_free(x);
 }
 
-size_t rocks_tail_bytes(struct rocks *r)
+size_t rocks_write_buffer_bytes(struct rocks *r)
 {
-    return atomic_load(&r->tails->bytes);
+    return atomic_load(&r->write_buffers->bytes);
 }
 
-bool rocks_tail_is_empty(struct rocks *r)
+bool rocks_write_buffer_is_empty(struct rocks *r)
 {
-    return atomic_load(&r->tails->count) == 0;
+    return atomic_load(&r->write_buffers->count) == 0;
 }
 
-bool rocks_is_void(struct rocks *r, uint64_t depends_on)
+bool rocks_is_aborted(struct rocks *r, uint64_t depends_on)
 {
-    return depends_on && depends_on <= atomic_load(&r->tails->void_to);
+    return depends_on && depends_on <= atomic_load(&r->write_buffers->aborted_to);
 }
 
-void rocks_tail_void(struct rocks *r)
+void rocks_write_buffer_abort(struct rocks *r)
 {
-    struct tails *x = r->tails;
+    struct write_buffers *x = r->write_buffers;
 
     pthread_mutex_lock(&x->lock);
-    atomic_store(&x->void_to, x->filling->number);
-    if (!x->filling->convoy)
-        x->filling->number++; /* nothing in it is void */
+    atomic_store(&x->aborted_to, x->filling->number);
+    if (!x->filling->group)
+        x->filling->number++; /* nothing in it is aborted */
     pthread_mutex_unlock(&x->lock);
 }
 
 /* ---- filling */
 
-static struct tail_edit *tail_find(const struct tail *t, bytes key, uint64_t hash)
+static struct buffer_edit *buffer_find(const struct write_buffer *t, bytes key, uint64_t hash)
 {
-    struct tail_edit *e = t->slots[hash % SLOTS];
+    struct buffer_edit *e = t->slots[hash % SLOTS];
 
     while (e && !(e->hash == hash && bytes_equal(e->key, key)))
         e = e->chain;
     return e;
 }
 
-static void tail_put(struct tail *t, const struct edit *edit)
+static void buffer_put(struct write_buffer *t, const struct edit *edit)
 {
     uint64_t hash = XXH3_64bits(edit->key.ptr, edit->key.len);
-    struct tail_edit *e = tail_find(t, edit->key, hash);
+    struct buffer_edit *e = buffer_find(t, edit->key, hash);
 
     if (!e) {
-        e = ARENA_NEW(&t->arena, struct tail_edit);
+        e = ARENA_NEW(&t->arena, struct buffer_edit);
         e->hash = hash;
         e->key = arena_copy(&t->arena, edit->key);
         e->chain = t->slots[hash % SLOTS];
@@ -175,37 +175,37 @@ static void tail_put(struct tail *t, const struct edit *edit)
         memcpy(e->value, edit->value.ptr, e->len);
 }
 
-static void tail_complete(struct tail *t, apply_done done, void *arg)
+static void buffer_complete(struct write_buffer *t, apply_done done, void *arg)
 {
-    if (!t->convoy || t->convoy->count == t->capacity) {
-        bool none = !t->convoy;
+    if (!t->group || t->group->count == t->capacity) {
+        bool none = !t->group;
 
         t->capacity = none ? 32 : t->capacity * 2;
-        t->convoy =
-            mem_realloc(t->convoy, sizeof(*t->convoy) + t->capacity * sizeof(struct completion));
+        t->group =
+            mem_realloc(t->group, sizeof(*t->group) + t->capacity * sizeof(struct completion));
         if (none)
-            t->convoy->count = 0;
+            t->group->count = 0;
     }
-    t->convoy->list[t->convoy->count++] = (struct completion){done, arg};
+    t->group->list[t->group->count++] = (struct completion){done, arg};
 }
 
-bool rocks_tail_takes(const struct write_batch *b, size_t size)
+bool rocks_write_buffer_takes(const struct write_batch *b, size_t size)
 {
     return b->edit_count && !b->guard_count && b->edit_count <= EDITS_MAX &&
            size <= BATCH_BYTES_MAX;
 }
 
-int rocks_tail_add(struct rocks *r, const struct write_batch *b, size_t size, apply_done done,
-                   void *arg)
+int rocks_write_buffer_add(struct rocks *r, const struct write_batch *b, size_t size,
+                           apply_done done, void *arg)
 {
-    struct tails *x = r->tails;
-    struct tail *t;
+    struct write_buffers *x = r->write_buffers;
+    struct write_buffer *t;
     bool full;
     int code;
 
     pthread_mutex_lock(&x->lock);
     code = atomic_load(&r->failed);
-    if (!code && rocks_is_void(r, b->depends_on))
+    if (!code && rocks_is_aborted(r, b->depends_on))
         code = E_BUSY;
     if (code) {
         pthread_mutex_unlock(&x->lock);
@@ -213,31 +213,31 @@ int rocks_tail_add(struct rocks *r, const struct write_batch *b, size_t size, ap
     }
     t = x->filling;
     for (size_t i = 0; i < b->edit_count; i++)
-        tail_put(t, &b->edits[i]);
-    tail_complete(t, done, arg);
+        buffer_put(t, &b->edits[i]);
+    buffer_complete(t, done, arg);
     t->bytes += size;
     atomic_fetch_add(&x->bytes, size);
     atomic_fetch_add(&x->count, 1);
-    full = t->bytes > TAIL_BYTES_MAX || t->edit_count > TAIL_EDITS_MAX;
+    full = t->bytes > BUFFER_BYTES_MAX || t->edit_count > BUFFER_EDITS_MAX;
     committer_announce(r->committer); /* before anybody can append it */
     pthread_mutex_unlock(&x->lock);
     if (full)
-        rocks_tail_append(r);
+        rocks_write_buffer_append(r);
     return E_OK;
 }
 
-bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
+bool rocks_write_buffer_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
 {
-    struct tails *x = r->tails;
+    struct write_buffers *x = r->write_buffers;
     uint64_t hash = XXH3_64bits(g->key.ptr, g->key.len);
-    const struct tail_edit *e;
+    const struct buffer_edit *e;
 
     pthread_mutex_lock(&x->lock);
     /* What it does not find here may still be unsynced, and lost in a failure. */
     g->depends_on = x->filling->number;
-    e = tail_find(x->filling, g->key, hash);
+    e = buffer_find(x->filling, g->key, hash);
     if (!e) {
-        e = tail_find(x->going, g->key, hash);
+        e = buffer_find(x->going, g->key, hash);
         if (e)
             g->depends_on = x->going->number;
     }
@@ -256,32 +256,32 @@ bool rocks_tail_get(struct ctx *c, struct rocks *r, struct get *g, int *code)
 
 /* ---- appending */
 
-static void convoy_done(void *arg, int code)
+static void group_done(void *arg, int code)
 {
-    struct convoy *convoy = arg;
+    struct group *group = arg;
 
-    for (size_t i = 0; i < convoy->count; i++)
-        convoy->list[i].done(convoy->list[i].arg, code);
-    mem_free(convoy);
+    for (size_t i = 0; i < group->count; i++)
+        group->list[i].done(group->list[i].arg, code);
+    mem_free(group);
 }
 
-static rocksdb_writebatch_t *tail_edits(const struct tail *t)
+static rocksdb_writebatch_t *buffer_batch(const struct write_buffer *t)
 {
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
-    for (const struct tail_edit *e = t->first; e; e = e->next)
+    for (const struct buffer_edit *e = t->first; e; e = e->next)
         rocks_edit(edits, e->type, e->key, bytes_of(e->value, e->len));
     return edits;
 }
 
-void rocks_tail_append(struct rocks *r)
+void rocks_write_buffer_append(struct rocks *r)
 {
-    struct tails *x = r->tails;
-    struct write w = {.done = convoy_done};
-    struct tail *t;
+    struct write_buffers *x = r->write_buffers;
+    struct write w = {.done = group_done};
+    struct write_buffer *t;
     int code = E_OK;
 
-    if (rocks_tail_is_empty(r))
+    if (rocks_write_buffer_is_empty(r))
         return;
     pthread_mutex_lock(&x->append);
     pthread_mutex_lock(&x->lock);
@@ -290,17 +290,17 @@ void rocks_tail_append(struct rocks *r)
     x->filling->number = t->number + 1;
     x->going = t;
     pthread_mutex_unlock(&x->lock);
-    if (t->convoy) {
-        w.edits = tail_edits(t);
+    if (t->group) {
+        w.edits = buffer_batch(t);
         w.size = t->bytes;
         w.depends_on = t->number;
-        w.arg = t->convoy;
-        w.count = w.announced = t->convoy->count;
+        w.arg = t->group;
+        w.count = w.announced = t->group->count;
         code = rocks_append(r, &w);
-        if (code && !rocks_is_void(r, w.depends_on))
-            rocks_tail_void(r); /* a void one took along what rests on it already */
+        if (code && !rocks_is_aborted(r, w.depends_on))
+            rocks_write_buffer_abort(r); /* an aborted one took along what depends on it already */
         pthread_mutex_lock(&x->lock);
-        tail_clear(t);
+        buffer_clear(t);
         atomic_fetch_sub(&x->count, w.count);
         atomic_fetch_sub(&x->bytes, w.size);
         pthread_mutex_unlock(&x->lock);
@@ -310,23 +310,23 @@ void rocks_tail_append(struct rocks *r)
         w.done(w.arg, code);
 }
 
-void rocks_tail_hold(struct rocks *r)
+void rocks_write_buffer_hold(struct rocks *r)
 {
-    struct tails *x = r->tails;
+    struct write_buffers *x = r->write_buffers;
 
     for (;;) {
-        rocks_tail_append(r);
+        rocks_write_buffer_append(r);
         pthread_mutex_lock(&x->append);
         pthread_mutex_lock(&x->lock);
-        if (rocks_tail_is_empty(r))
+        if (rocks_write_buffer_is_empty(r))
             return;
         pthread_mutex_unlock(&x->lock);
         pthread_mutex_unlock(&x->append);
     }
 }
 
-void rocks_tail_release(struct rocks *r)
+void rocks_write_buffer_release(struct rocks *r)
 {
-    pthread_mutex_unlock(&r->tails->lock);
-    pthread_mutex_unlock(&r->tails->append);
+    pthread_mutex_unlock(&r->write_buffers->lock);
+    pthread_mutex_unlock(&r->write_buffers->append);
 }

@@ -1,12 +1,13 @@
-/* rocks_mend.c: failure, and the keeper thread that mends it.
+/* rocks_recovery.c: failure, and the recovery thread.
  *
  * After a failed append or sync nobody knows what the log holds, so nothing more is acknowledged:
  * the committer answers E_UNSURE to what is queued, apply() answers E_UNAVAILABLE (or E_NO_SPACE),
- * and the keeper mends: it waits until nobody uses the database, closes it, looks at what the disk
- * really holds, and opens it again, with a growing pause between tries. Reads go on from the old
- * handle as long as it is open; RocksDB keeps reading after a failed write. While the disk has no
- * room for what opening writes no try is made, so that reads stay up; with that little room the
- * database is opened, so that deletions are taken, long before other writes are (rocks_space.c). */
+ * and the recovery thread takes over: it waits until nobody uses the database, closes it, looks at
+ * what the disk really holds, and opens it again, with a growing pause between tries. Reads go on
+ * from the old handle as long as it is open; RocksDB keeps reading after a failed write. While the
+ * disk has no room for what opening writes no try is made, so that reads stay up; with that little
+ * room the database is opened, so that deletions are taken, long before other writes are
+ * (rocks_space.c). */
 #include "engine/rocks.h"
 
 #include "engine/committer.h"
@@ -14,12 +15,12 @@
 #include <errno.h>
 #include <stdio.h>
 
-#define MEND_PAUSE_MS_MIN 100
-#define MEND_PAUSE_MS_MAX 30000
-#define MEND_PAUSE_FULL_MS_MAX 4000 /* so that writes go on soon after there is space */
-#define MEND_PAUSE_FILES_MS_MAX 500 /* and files can be opened again as soon as some are closed */
+#define PAUSE_MS_MIN 100
+#define PAUSE_MS_MAX 30000
+#define PAUSE_FULL_MS_MAX 4000 /* so that writes go on soon after there is space */
+#define PAUSE_FILES_MS_MAX 500 /* and files can be opened again as soon as some are closed */
 
-/* From now on nothing is acknowledged; the keeper will mend. The first reason stays. */
+/* From now on nothing is acknowledged; the recovery thread reopens. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
 {
     int none = 0;
@@ -61,7 +62,7 @@ bool rocks_pause(struct rocks *r, int ms)
 
 /* Takes the database away from readers and closes it. False: somebody reads on and on; they have it
  * back. */
-static bool mend_close(struct rocks *r)
+static bool recovery_close(struct rocks *r)
 {
     struct handle *h;
     struct view *v;
@@ -94,7 +95,7 @@ static bool mend_close(struct rocks *r)
     return false;
 }
 
-static void mend_give(struct rocks *r, struct handle *h)
+static void recovery_give(struct rocks *r, struct handle *h)
 {
     struct view *v = rocks_view_new(h);
 
@@ -105,7 +106,7 @@ static void mend_give(struct rocks *r, struct handle *h)
 }
 
 /* When the database does not open for writing (the disk is full, say), it may still for reading. */
-static void mend_open_for_reads(struct rocks *r)
+static void recovery_open_for_reads(struct rocks *r)
 {
     struct ctx c;
     rocksdb_t *db;
@@ -113,14 +114,14 @@ static void mend_open_for_reads(struct rocks *r)
     ctx_init(&c, r->clock, r->log, NULL, 0);
     if (rocks_open_to_read(&c, r, &db) == E_OK) {
         if (rocksdb_get_latest_sequence_number(db) >= r->watermark.sequence)
-            mend_give(r, rocks_handle_new(r, db));
+            recovery_give(r, rocks_handle_new(r, db));
         else
             rocksdb_close(db);
     }
     ctx_release(&c);
 }
 
-static int mend_open(struct ctx *c, struct rocks *r)
+static int recovery_open(struct ctx *c, struct rocks *r)
 {
     struct handle *h;
     int code;
@@ -129,23 +130,23 @@ static int mend_open(struct ctx *c, struct rocks *r)
     TRY(rocks_load_watermark(c, r));
     code = rocks_db_open(c, r, &h);
     if (code == E_OK)
-        mend_give(r, h);
+        recovery_give(r, h);
     else
-        mend_open_for_reads(r);
+        recovery_open_for_reads(r);
     return code;
 }
 
 /* One try. */
-static bool mend_try(struct rocks *r)
+static bool recovery_try(struct rocks *r)
 {
     struct ctx c;
     int code;
 
     r->out_of_files = false;
-    if (!mend_close(r))
+    if (!recovery_close(r))
         return false;
     ctx_init(&c, r->clock, r->log, NULL, 0);
-    code = mend_open(&c, r);
+    code = recovery_open(&c, r);
     if (code != E_OK) {
         log_error(r->log, "storage: cannot be opened again yet: %s", c.text);
         pthread_mutex_lock(&r->lock);
@@ -157,37 +158,37 @@ static bool mend_try(struct rocks *r)
     return code == E_OK;
 }
 
-static void mend(struct rocks *r)
+static void recover(struct rocks *r)
 {
-    int pause_ms = MEND_PAUSE_MS_MIN, pause_ms_max;
+    int pause_ms = PAUSE_MS_MIN, pause_ms_max;
 
     committer_fail(r->committer);
     /* All get the failure's code, and what was decided by them is refused for good. */
-    rocks_tail_hold(r);
-    rocks_tail_release(r);
-    rocks_tail_void(r);
-    rocks_lane_run(r);
+    rocks_write_buffer_hold(r);
+    rocks_write_buffer_release(r);
+    rocks_write_buffer_abort(r);
+    rocks_stalled_run(r);
     committer_settle(r->committer);
     for (;;) {
         bool full = atomic_load(&r->failed) == E_NO_SPACE;
 
         if (!rocks_pause(r, pause_ms))
             return;
-        rocks_lane_run(r); /* a read may have come late */
+        rocks_stalled_run(r); /* a read may have come late */
         /* Readers have the database as long as it cannot be closed anyway. */
         if (atomic_load(&r->squeezing) || (full && !rocks_space_to_open(r))) {
-            pause_ms = MEND_PAUSE_MS_MIN; /* looking costs nothing */
+            pause_ms = PAUSE_MS_MIN; /* looking costs nothing */
             continue;
         }
-        if (mend_try(r))
+        if (recovery_try(r))
             break;
-        pause_ms_max = r->out_of_files ? MEND_PAUSE_FILES_MS_MAX
-                       : full          ? MEND_PAUSE_FULL_MS_MAX
-                                       : MEND_PAUSE_MS_MAX;
+        pause_ms_max = r->out_of_files ? PAUSE_FILES_MS_MAX
+                       : full          ? PAUSE_FULL_MS_MAX
+                                       : PAUSE_MS_MAX;
         pause_ms = pause_ms * 2 > pause_ms_max ? pause_ms_max : pause_ms * 2;
     }
     committer_reset(r->committer);
-    rocks_tail_void(r); /* once more: what was read meanwhile of what is lost */
+    rocks_write_buffer_abort(r); /* once more: what was read meanwhile of what is lost */
     pthread_mutex_lock(&r->lock);
     atomic_store(&r->failed, 0);
     r->reason[0] = 0;
@@ -195,7 +196,7 @@ static void mend(struct rocks *r)
     log_info(r->log, "storage: open again, writes go on");
 }
 
-void *rocks_keeper(void *arg)
+void *rocks_recovery_main(void *arg)
 {
     struct rocks *r = arg;
 
@@ -203,17 +204,17 @@ void *rocks_keeper(void *arg)
     for (;;) {
         bool failed = atomic_load(&r->failed) && !r->closing;
 
-        if (!failed && !r->lane && r->closing)
+        if (!failed && !r->stalled && r->closing)
             break;
-        if (!failed && !r->lane) {
+        if (!failed && !r->stalled) {
             pthread_cond_wait(&r->wake, &r->lock);
             continue;
         }
         pthread_mutex_unlock(&r->lock);
         if (failed)
-            mend(r);
+            recover(r);
         else
-            rocks_lane_run(r);
+            rocks_stalled_run(r);
         pthread_mutex_lock(&r->lock);
     }
     pthread_mutex_unlock(&r->lock);
