@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "socket.h"
+
 static struct server {
     struct http *http;
     struct clock clock;
@@ -45,14 +47,11 @@ static int setup(void **state)
                              .clock = &t.clock,
                              .log = &t.log,
                              .on_request = on_request};
-    char message[256] = "";
 
     (void)state;
     clock_real_init(&t.clock);
     t.log = (struct log){.level = 'W', .clock = &t.clock};
-    if (http_open(&conf, &t.http, message, sizeof(message)))
-        fail_msg("%s", message);
-    t.port = atoi(strrchr(http_address(t.http), ':') + 1);
+    t.port = socket_serve(&conf, &t.http);
     return 0;
 }
 
@@ -65,15 +64,7 @@ static int teardown(void **state)
 
 static int dial(void)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)t.port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval wait = {20, 0};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-    return fd;
+    return socket_dial(t.port, 20);
 }
 
 /* Reads until the server closes; with `one`, until a whole answer has come. */

@@ -16,6 +16,8 @@
 #include <setjmp.h>
 #include <cmocka.h>
 
+#include "socket.h"
+
 #define BODY_MAX 100000
 
 /* ---- the server under test ---- */
@@ -125,14 +127,11 @@ static void server_start(struct server *s, const char *address)
                              .log = &s->log,
                              .on_request = on_request,
                              .arg = s};
-    char message[256] = "";
 
     clock_real_init(&s->clock);
     s->log = (struct log){.level = 'W', .clock = &s->clock};
     atomic_init(&s->requests, 0);
-    if (http_open(&conf, &s->http, message, sizeof(message)))
-        fail_msg("%s", message);
-    s->port = atoi(strrchr(http_address(s->http), ':') + 1);
+    s->port = socket_serve(&conf, &s->http);
     snprintf(s->url, sizeof(s->url), "http://%s", http_address(s->http));
 }
 
@@ -326,15 +325,7 @@ static void test_ipv6(void **state)
 
 static int dial(struct server *s)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)s->port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval wait = {3, 0};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-    return fd;
+    return socket_dial(s->port, 3);
 }
 
 #define DRIPS_MAX 1500 /* half a minute at least: on a loaded machine the server may come late */

@@ -15,6 +15,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "socket.h"
+
 #define TIMEOUT_MS 400
 #define PACE 20000
 #define BODY_MAX 200000
@@ -278,14 +280,11 @@ static int setup(void **state)
                              .log = &t.log,
                              .on_head = on_head,
                              .on_request = on_request};
-    char message[256] = "";
 
     (void)state;
     clock_real_init(&t.clock);
     t.log = (struct log){.level = 'W', .clock = &t.clock};
-    if (http_open(&conf, &t.http, message, sizeof(message)))
-        fail_msg("%s", message);
-    t.port = atoi(strrchr(http_address(t.http), ':') + 1);
+    t.port = socket_serve(&conf, &t.http);
     return 0;
 }
 
@@ -300,15 +299,7 @@ static int teardown(void **state)
 
 static int dial(void)
 {
-    struct sockaddr_in sa = {.sin_family = AF_INET,
-                             .sin_port = htons((uint16_t)t.port),
-                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval wait = {10, 0};
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
-    assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
-    return fd;
+    return socket_dial(t.port, 10);
 }
 
 static void say(int fd, const char *text)
