@@ -609,6 +609,14 @@ uint64_t bench_loader_ops(const struct bench_conf *conf)
     return (conf->records + rows - 1) / rows;
 }
 
+bool bench_load_fits(const struct bench_load *l, const struct bench_job *job, size_t cells)
+{
+    size_t loaded = bench_load_cells(l, job);
+    bool whole = job->kind == BENCH_READ || job->kind == BENCH_MODIFY;
+
+    return cells == loaded || (whole && cells == loaded + 1);
+}
+
 size_t bench_load_cells(const struct bench_load *l, const struct bench_job *job)
 {
     switch (job->kind) {

@@ -142,6 +142,9 @@ const char *bench_kind_name(enum bench_kind kind);
 /* How many cells a GetRow of this job answers with if what it needs was loaded; of the other jobs
  * 0. */
 size_t bench_load_cells(const struct bench_load *l, const struct bench_job *job);
+/* May a GetRow of this job be answered with so many cells? A whole record may have the counter of
+ * BENCH_COUNT as well. */
+bool bench_load_fits(const struct bench_load *l, const struct bench_job *job, size_t cells);
 
 /* Rows of a batch. */
 uint64_t bench_batch_rows(const struct bench_conf *conf);

@@ -69,7 +69,7 @@ static int finish(struct room *r, struct slot *s)
     if (code && !client_may_retry(code, true))
         result = fail(r->c, code, "%s", s->reply->message);
     else if (code == 0 && s->reply->op == WR_OP_GET_ROW &&
-             s->reply->row.row.cell_count != bench_load_cells(r->load, &s->job))
+             !bench_load_fits(r->load, &s->job, s->reply->row.row.cell_count))
         result = fail(r->c, WR_E_CONDITION,
                       "a record is missing or of another shape; `widerow drop` the table");
     again = bench_load_done(r->load, &s->job, code, rows_of(s->reply), clock_mono_us(r->c->clock));
