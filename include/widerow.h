@@ -907,6 +907,10 @@ WR_API uint64_t wr_memory_max(struct wr_db *db);
 WR_API bool wr_memory_full(struct wr_db *db);
 WR_API bool wr_memory_spent(struct wr_db *db);
 
+/* Whether requests would hold more than nine sixteenths of memory_bytes with `size` bytes more:
+ * what a front asks before it makes a large answer. */
+WR_API bool wr_memory_lacks(struct wr_db *db, uint64_t size);
+
 /* ---- one cell as a stream
  *
  * A value of any length up to the setting streamed_cell_bytes_max goes in and out piece by piece.

@@ -65,14 +65,20 @@ void arena_release(struct arena *a)
 
 void arena_restart(struct arena *a, void *first, size_t size)
 {
-    atomic_size_t *meter = a->meter;
-    size_t cap = a->cap;
+    struct arena bounds = *a;
 
     if (a->hooks || a->blocks)
         arena_release(a);
     arena_init(a, first, size);
-    a->cap = cap;
-    a->meter = meter;
+    arena_bound_as(a, &bounds);
+}
+
+void arena_bound_as(struct arena *to, const struct arena *from)
+{
+    to->cap = from->cap;
+    to->meter = from->meter;
+    to->full = from->full;
+    to->full_arg = from->full_arg;
 }
 
 void arena_meter(struct arena *a, atomic_size_t *meter)
@@ -133,6 +139,9 @@ void *arena_try_alloc(struct arena *a, size_t size)
     if (size > SIZE_MAX / 2)
         return NULL;
     if (a->cap && (size > a->cap || a->used > a->cap - size))
+        return NULL;
+    if (PORT_UNLIKELY((size_t)(a->end - a->at) < size) && a->full && a->used + size > ARENA_SMALL &&
+        a->full(a->full_arg, size))
         return NULL;
     return arena_alloc(a, size);
 }

@@ -23,6 +23,9 @@ struct arena {
     size_t used;              /* bytes handed out and bytes of hooks' resources, for the cap */
     size_t cap;               /* arena_try_alloc() refuses past it; 0: no cap */
     atomic_size_t *meter;     /* NULL, or counts what blocks take, of many arenas together */
+    /* NULL, or says that `size` bytes more are too much for all arenas together. */
+    bool (*full)(void *arg, size_t size);
+    void *full_arg;
 };
 
 /* `first` (size bytes, may be NULL) is used before anything is allocated, and is not freed. */
@@ -32,8 +35,11 @@ void arena_init(struct arena *a, void *first, size_t size);
  * arena_init(). */
 void arena_release(struct arena *a);
 
-/* The same, and it begins again with `first`, as after arena_init(); cap and meter stay. */
+/* The same, and it begins again with `first`, as after arena_init(); bounds and meter stay. */
 void arena_restart(struct arena *a, void *first, size_t size);
+
+/* `to` has the cap of `from` and counts where it does. */
+void arena_bound_as(struct arena *to, const struct arena *from);
 
 /* A state of an arena to go back to. */
 struct arena_mark {
@@ -59,7 +65,9 @@ void arena_unmeter(struct arena *a);
  */
 void *arena_alloc(struct arena *a, size_t size);
 
-/* The same, or NULL when the cap would be passed. For sizes that a client decides. */
+/* The same, or NULL when the cap would be passed, or what all arenas may take together; an
+ * arena of no more than ARENA_SMALL bytes is let off that. For sizes that a client decides. */
+#define ARENA_SMALL (256 << 10)
 void *arena_try_alloc(struct arena *a, size_t size);
 
 /* Cleared. */

@@ -9,8 +9,7 @@ void ctx_init(struct ctx *c, struct clock *clock, struct log *log, void *first, 
 void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_t first_size)
 {
     ctx_init(part, whole->clock, whole->log, first, first_size);
-    part->arena.cap = whole->arena.cap;
-    part->arena.meter = whole->arena.meter;
+    arena_bound_as(&part->arena, &whole->arena);
     part->deadline_ms = whole->deadline_ms;
     part->turn = whole->turn;
 }

@@ -513,11 +513,38 @@ void op_refuse(struct op *op)
     op_answer(op, c->code, ots_encode_error(c, code, c->text));
 }
 
+static size_t answer_size(const struct op *op)
+{
+    return op->reply->memory + op->r->ctx.arena.used;
+}
+
+/* It may be asked a second time. */
+static bool is_read(const struct op *op)
+{
+    return op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW || op->op == WR_OP_GET_RANGE ||
+           op->op == WR_OP_BULK_EXPORT;
+}
+
+/* A large answer is about as large as the rows it is made of. */
+static bool lacks_memory(const struct op *op)
+{
+    return op->reply->memory > LOOP_BYTES && is_read(op) &&
+           wr_memory_lacks(op->door->db, op->reply->memory);
+}
+
 static void op_finish(void *arg, struct http_request *r)
 {
     struct op *op = arg;
     struct wr_reply reply = *op->reply;
     bytes body;
+
+    if (PORT_UNLIKELY(lacks_memory(op))) {
+        wr_reply_free(op->reply);
+        op->reply = NULL;
+        fail(&r->ctx, E_BUSY, "Server is busy: other requests fill its memory (--memory).");
+        op_refuse(op);
+        return;
+    }
 
     if (reply.code == E_OK && op->op == WR_OP_LIST_TABLE)
         reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
@@ -535,21 +562,9 @@ static void op_finish_there(void *arg)
     op_finish(op, op->r);
 }
 
-static size_t answer_size(const struct op *op)
-{
-    return op->reply->memory + op->r->ctx.arena.used;
-}
-
 static bool is_long_answer(const struct op *op)
 {
     return answer_size(op) > (op->compress ? COMPRESS_BYTES : LOOP_BYTES);
-}
-
-/* It may be asked a second time. */
-static bool is_read(const struct op *op)
-{
-    return op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW || op->op == WR_OP_GET_RANGE ||
-           op->op == WR_OP_BULK_EXPORT;
 }
 
 static void op_done(void *arg, struct wr_reply *reply);

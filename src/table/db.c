@@ -85,14 +85,24 @@ static const char *engine_name(const struct wr_options *o)
     return o->engine ? o->engine : "rocks";
 }
 
+static void bound_request(struct limits *l, const struct memory *m)
+{
+    int64_t most = (int64_t)memory_of_request(m);
+
+    if (l->request_memory_max > most)
+        l->request_memory_max = most;
+}
+
 static void use_given(struct wr_db *db)
 {
     struct limits next;
 
     limits_assign(&next, &db->given);
     limits_lift(&next, next.cell_bytes_max);
+    bound_request(&next, &db->memory);
     limits_assign(&db->limits, &next);
     limits_lift(&next, LIMIT_CELL_MOST);
+    bound_request(&next, &db->memory);
     limits_assign(&db->lifted, &next);
 }
 
@@ -368,6 +378,11 @@ void wr_request_bounds(struct wr_db *db, size_t *body_bytes, size_t *memory_byte
 bool wr_memory_full(struct wr_db *db)
 {
     return memory_full(&db->memory, db->engine);
+}
+
+bool wr_memory_lacks(struct wr_db *db, uint64_t size)
+{
+    return memory_lacks(&db->memory, size);
 }
 
 bool wr_memory_spent(struct wr_db *db)

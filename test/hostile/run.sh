@@ -74,15 +74,28 @@ stop
 export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
 rss=$([ -n "${SAN:-}" ] && echo 9999 || echo 352) # --memory and 96 MiB; sanitizers keep what was freed
 hold=$([ "$TIER" = nightly ] && echo 40 || echo 3)
+# put_cell BYTES: into the row that `--hold cells` reads.
+put_cell() {
+    head -c "$1" /dev/urandom >"$work/cell"
+    if ! "$BUILD/widerow" cell put hostile 100001 c "$work/cell" --endpoint "http://$address" --quiet >"$work/out" 2>&1; then
+        echo "FAILED a cell of $1 bytes is put: $(tail -n 1 "$work/out")"
+        failed=$((failed + 1))
+    fi
+}
 start --memory 256M
 hostile 30 --hold answers --count 200 --seconds "$hold" --rss "$rss"
-head -c 32000000 /dev/urandom >"$work/cell"
-if ! "$BUILD/widerow" cell put hostile 100001 c "$work/cell" --endpoint "http://$address" --quiet >"$work/out" 2>&1; then
-    echo "FAILED a cell of 32 MB is put: $(tail -n 1 "$work/out")"
-    failed=$((failed + 1))
-fi
-hostile 30 --hold cells --count 12 --seconds "$hold" --rss "$rss"
+put_cell 67000000
+hostile 30 --hold cells --count 24 --seconds "$hold" --rss "$rss"
 hostile 30 --hold uploads --count 800 --seconds "$hold" --rss "$rss"
+stop
+small=$([ -n "${SAN:-}" ] && echo 9999 || echo 160)
+start --memory 64M
+hostile 30 --hold answers --count 200 --seconds "$hold" --rss "$small"
+put_cell 16000000
+hostile 30 --hold cells --count 12 --seconds "$hold" --rss "$small"
+put_cell 32000000 # more than a request may take: refused, at no cost
+hostile 30 --hold cells --count 12 --seconds "$hold" --rss "$small"
+hostile 30 --hold uploads --count 800 --seconds "$hold" --rss "$small"
 stop
 start --connections 500
 hostile 30 --hold places --count 700 --seconds "$hold" --rss "$rss"

@@ -38,6 +38,35 @@ void call_yield(struct call *call)
     pool_submit(call->turn.pool, call->turn.client, &call->job, false);
 }
 
+/* A large piece goes on as an answer, which is as large again. */
+#define LARGE_BYTES (1 << 20)
+
+static bool call_lacks(void *arg, size_t size)
+{
+    struct call *call = arg;
+    struct memory *m = &call->db->memory;
+    size_t want = size < LARGE_BYTES ? size : 2 * size;
+
+    if (!memory_lacks(m, want))
+        return false;
+    call->starved = call->c.arena.used + want <= memory_most(m);
+    return true;
+}
+
+static bool is_read(enum wr_op op)
+{
+    return op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE ||
+           op == WR_OP_BULK_EXPORT;
+}
+
+void call_blame(struct call *call)
+{
+    if (call->c.code != E_MEMORY || !call->starved)
+        return;
+    ctx_clear(&call->c);
+    fail(&call->c, E_BUSY, "Server is busy: other requests fill its memory (--memory).");
+}
+
 struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
 {
     struct call *call = mem_alloc(sizeof(*call));
@@ -48,6 +77,11 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->c.arena.cap = (size_t)db_limits(db)->request_memory_max;
     call->held = held_memory_ref(db->memory.requests);
     arena_meter(&call->c.arena, &call->held->bytes);
+    if (is_read(req->op)) { /* what a write takes came with its body, which was let in */
+        call->c.arena.full = call_lacks;
+        call->c.arena.full_arg = call;
+    }
+    call->starved = false;
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;
     call->lease_lost = 0;
@@ -72,6 +106,7 @@ void call_finish(struct call *call)
     struct wr_db *db = call->db;
 
     call->reply.memory = call->c.arena.used;
+    call_blame(call);
     if (call->c.code) {
         call->reply.code = call->c.code;
         call->reply.message = call->c.text;

@@ -18,6 +18,7 @@ struct call {
     uint64_t lease_lost; /* of catalog_lease(), before any table was looked up */
     int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
     enum cost cost;
+    bool starved; /* memory was refused that the request would have had without others */
     struct turn turn;
     struct pool_job job; /* goes on with go_on(op) */
     void (*go_on)(void *op);
@@ -28,6 +29,9 @@ struct call {
 /* Sends the reply: the code and text in call->c if that failed, else what stands in call->reply.
  * Nothing of the call may be touched afterwards. */
 void call_finish(struct call *call);
+
+/* The failure in call->c is for want of memory, and others are to blame: it becomes E_BUSY. */
+void call_blame(struct call *call);
 
 /* E_BUSY when the request's deadline has passed. */
 int call_check_deadline(struct call *call);

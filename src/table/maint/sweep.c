@@ -69,6 +69,24 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
     return route_scan_now(&s->c, s->table, &scan);
 }
 
+/* What was needed for the page goes, so that a sweep takes the memory of a page whatever it
+ * removes; the range goes on behind it. */
+static void page_over(struct sweep *s, const struct arena_mark *mark, const struct page *page,
+                      struct key_range *range)
+{
+    void *kept = NULL;
+    bytes next = BYTES_NONE;
+
+    if (page->count) {
+        next = key_after(&s->c.arena, page->items[page->count - 1].key);
+        kept = memcpy(mem_alloc(next.len), next.ptr, next.len);
+    }
+    arena_rewind(&s->c.arena, mark);
+    if (kept)
+        range->start = arena_copy(&s->c.arena, bytes_of(kept, next.len));
+    mem_free(kept);
+}
+
 /* ---- trash ---- */
 
 /* Deletes the record and what stands before it in the batch. */
@@ -147,6 +165,7 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
     key_put_past(&end);
     range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     while (page.more) {
+        struct arena_mark mark = arena_mark(&s->c.arena);
         struct edits edits = {.arena = &s->c.arena};
 
         TRY(read_page(s, VIEW_LATEST, &range, &page));
@@ -155,9 +174,8 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
             edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
         if (!page.more)
             edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
-        else
-            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
         TRY(apply_edits(s, &edits));
+        page_over(s, &mark, &page, &range);
     }
     return E_OK;
 }
@@ -244,6 +262,7 @@ static bool date_anew(struct sweep *s, const struct kv *kv)
 
 static int sweep_record(struct sweep *s, const struct stream_readers *others, const struct kv *kv)
 {
+    struct arena_mark mark = arena_mark(&s->c.arena);
     enum trash_kind kind;
     int64_t time_ms;
     int code;
@@ -256,7 +275,11 @@ static int sweep_record(struct sweep *s, const struct stream_readers *others, co
         code = E_BUSY;
     else
         code = empty_cell(s, kv, kind);
-    return code == E_BUSY || code == E_GUARD ? E_OK : code; /* the next sweep */
+    if (code && code != E_BUSY && code != E_GUARD)
+        return code;
+    ctx_clear(&s->c); /* the next sweep */
+    arena_rewind(&s->c.arena, &mark);
+    return E_OK;
 }
 
 /* Asks the others once for all replaced cells of a page. */
@@ -280,12 +303,13 @@ static int sweep_trash(struct sweep *s, size_t bucket)
     struct stream_readers others;
 
     for (int n = 0; page.more && n < TRASH_PAGES; n++) {
+        struct arena_mark mark = arena_mark(&s->c.arena);
+
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         ask_page(s, &page, &others);
         for (size_t i = 0; i < page.count; i++)
             TRY(sweep_record(s, &others, &page.items[i]));
-        if (page.count)
-            range.start = key_after(&s->c.arena, page.items[page.count - 1].key);
+        page_over(s, &mark, &page, &range);
     }
     return E_OK;
 }
@@ -344,6 +368,7 @@ static bool ttl_next(struct sweep *s, const struct page *page)
 static int ttl_page(struct sweep *s, const struct page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
+        struct arena_mark mark = arena_mark(&s->c.arena);
         struct row row;
         struct held held;
         int code;
@@ -358,6 +383,7 @@ static int ttl_page(struct sweep *s, const struct page *page)
         code = remove_row(s, page->items[i].key);
         let_go(s->db->latches, &held);
         TRY(code);
+        arena_rewind(&s->c.arena, &mark);
     }
     return E_OK;
 }
@@ -371,6 +397,7 @@ static int sweep_ttl(struct sweep *s)
     bool more = true;
 
     for (size_t n = 0; more && n < pages; n++) {
+        struct arena_mark mark = arena_mark(&s->c.arena);
         struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
 
         if (t->swept_key.ptr)
@@ -378,6 +405,7 @@ static int sweep_ttl(struct sweep *s)
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         TRY(ttl_page(s, &page));
         more = ttl_next(s, &page);
+        arena_rewind(&s->c.arena, &mark);
     }
     return E_OK;
 }

@@ -75,12 +75,13 @@ static bytes token_make(struct ctx *c, bytes column)
 static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
 {
     struct limits l = op->call->db->limits;
-    int64_t most;
+    /* As set, not as --memory bounds it: what comes whole does not depend on the machine. */
+    int64_t memory = op->call->db->given.request_memory_max, most;
 
     limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
     most = l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max : PIECE_BYTES_MIN;
-    if (most <= PIECE_BYTES_MIN && most > l.request_memory_max / 32)
-        most = l.request_memory_max / 32;
+    if (most <= PIECE_BYTES_MIN && most > memory / 32)
+        most = memory / 32;
     return (size_t)most;
 }
 
@@ -182,6 +183,7 @@ static void row_fail(struct read_op *op, struct read_row *r)
 {
     struct ctx *c = &op->call->c;
 
+    call_blame(op->call);
     r->result->code = c->code;
     r->result->message = c->text;
     ctx_clear(c);

@@ -1,6 +1,7 @@
 #include "table/sync/memory.h"
 
 #define MEMORY_DEFAULT (256ull << 20)
+#define REQUEST_LEAST (16ull << 20) /* one request may take that, however small the budget is */
 
 void memory_init(struct memory *m, const struct wr_options *o)
 {
@@ -70,9 +71,26 @@ bool memory_full(struct memory *m, struct engine *e)
     return requests >= memory_of_requests(m);
 }
 
+uint64_t memory_most(const struct memory *m)
+{
+    return m->total / 16 * 9;
+}
+
+uint64_t memory_of_request(const struct memory *m)
+{
+    uint64_t most = m->total / 4 * 3;
+
+    return most > REQUEST_LEAST ? most : REQUEST_LEAST;
+}
+
 bool memory_spent(struct memory *m)
 {
     return held(m) >= m->total / 8 * 5;
+}
+
+bool memory_lacks(struct memory *m, uint64_t size)
+{
+    return held(m) + size > memory_most(m);
 }
 
 void memory_give_back(struct memory *m, struct engine *e)

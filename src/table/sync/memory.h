@@ -4,7 +4,8 @@
  * long as requests need no more than the last eighth; as they hold more it gives way, down to a
  * quarter. When they hold a half of all, no new request begins, and batches go no further; only
  * requests for single rows may, until it is five eighths, so that who needs little is served while
- * others take much. What has begun may still take what a request may (request_memory_max). */
+ * others take much. What has begun goes on until all together hold nine sixteenths; then it ends
+ * with E_BUSY where it needs more than a little, so that the rest is left to small ones. */
 #ifndef TABLE_SYNC_MEMORY_H
 #define TABLE_SYNC_MEMORY_H
 
@@ -53,6 +54,15 @@ bool memory_full(struct memory *m, struct engine *e);
 
 /* Whether they hold so much that not even a small one may begin. */
 bool memory_spent(struct memory *m);
+
+/* Whether there is no room for `size` bytes more of a request that has begun. */
+bool memory_lacks(struct memory *m, uint64_t size);
+
+/* What all of them may hold before those that need much end. */
+uint64_t memory_most(const struct memory *m);
+
+/* What one request may take where its setting (request_memory_max) would let it have more. */
+uint64_t memory_of_request(const struct memory *m);
 
 /* Lets the engine have again what requests do not need any more. Not from a loop thread. */
 void memory_give_back(struct memory *m, struct engine *e);
