@@ -32,7 +32,8 @@ struct space {
 };
 
 struct conn {
-    int fd;
+    int fd;               /* -1: not open; opened for the next request */
+    bool under_way;       /* a request was sent, or is being sent, and not answered */
     bool wants_out;       /* epoll was asked to say when more can be sent */
     struct space in, out; /* the answer so far; the request */
     size_t sent;          /* of `out` */
@@ -48,6 +49,7 @@ struct door {
     const struct target *target;
     struct bench_post *posts[WR_OP_COUNT]; /* made when first needed */
     char host[256], port[16];
+    struct addrinfo *addresses;
     struct conn *conns;
     struct conn **idle; /* a stack */
     size_t conn_count, idle_count;
@@ -85,9 +87,11 @@ static int parse_endpoint(struct door *d)
     return 0;
 }
 
-static int conn_open(struct door *d, struct conn *conn, const struct addrinfo *to)
+/* Only with its first request: a server cuts connections that are opened and stay silent. */
+static int conn_open(struct door *d, struct conn *conn)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
+    const struct addrinfo *to = d->addresses;
     int on = 1;
 
     conn->fd = socket(to->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -96,33 +100,38 @@ static int conn_open(struct door *d, struct conn *conn, const struct addrinfo *t
                     strerror(errno));
     setsockopt(conn->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     epoll_ctl(d->epoll, EPOLL_CTL_ADD, conn->fd, &event);
-    d->idle[d->idle_count++] = conn;
     return 0;
 }
 
-static int open_all(struct door *d)
+static void conn_close(struct conn *conn)
 {
-    struct addrinfo hints = {.ai_socktype = SOCK_STREAM}, *to;
-    int code = getaddrinfo(d->host, d->port, &hints, &to);
+    if (conn->fd >= 0)
+        close(conn->fd);
+    conn->fd = -1;
+    conn->wants_out = false;
+}
+
+static int find_server(struct door *d)
+{
+    struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    int code = getaddrinfo(d->host, d->port, &hints, &d->addresses);
 
     if (code)
         return fail(d->c, WR_E_UNAVAILABLE, "cannot find %s: %s", d->host, gai_strerror(code));
-    for (size_t i = 0; i < d->conn_count && code == 0; i++)
-        code = conn_open(d, &d->conns[i], to);
-    freeaddrinfo(to);
-    return code;
+    return 0;
 }
 
 static void close_all(struct door *d)
 {
     for (size_t i = 0; i < d->conn_count; i++) {
-        if (d->conns[i].fd >= 0)
-            close(d->conns[i].fd);
+        conn_close(&d->conns[i]);
         mem_free(d->conns[i].in.data);
         mem_free(d->conns[i].out.data);
     }
     if (d->epoll >= 0)
         close(d->epoll);
+    if (d->addresses)
+        freeaddrinfo(d->addresses);
 }
 
 /* ---- sending */
@@ -188,6 +197,9 @@ static int conn_send(struct door *d, struct conn *conn, int64_t now_us)
     struct bench_post *post;
     struct ctx c;
 
+    if (conn->fd < 0)
+        TRY(conn_open(d, conn));
+    conn->under_way = true;
     if (!d->date_us || now_us - d->date_us > 1000000) {
         sign_date_format(clock_wall_us(d->c->clock), d->date);
         d->date_us = now_us;
@@ -289,6 +301,7 @@ static int finish(struct door *d, struct conn *conn)
     int code = 0;
 
     d->heard_us = now_us;
+    conn->under_way = false;
     if (conn->answer.status != 200)
         TRY(read_error(d, conn, body, &code));
     else if (d->answers++ % CHECK_EVERY == 0)
@@ -309,6 +322,10 @@ static int conn_read(struct door *d, struct conn *conn)
     n = recv(conn->fd, conn->in.data + conn->in.len, want, MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
+    if (n <= 0 && !conn->under_way) {
+        conn_close(conn); /* it was idle for too long */
+        return 0;
+    }
     if (n <= 0)
         return fail(d->c, WR_E_UNSURE, "the server closed a connection%s%s", n ? ": " : "",
                     n ? strerror(errno) : "");
@@ -375,12 +392,14 @@ int bench_run_http(struct ctx *c, struct bench_load *l, const struct target *t)
     d->conn_count = l->conf.connections;
     d->conns = mem_zalloc(d->conn_count * sizeof(*d->conns));
     d->idle = mem_zalloc(d->conn_count * sizeof(struct conn *));
-    for (size_t i = 0; i < d->conn_count; i++)
+    for (size_t i = 0; i < d->conn_count; i++) {
         d->conns[i].fd = -1;
+        d->idle[d->idle_count++] = &d->conns[i];
+    }
     d->epoll = epoll_create1(EPOLL_CLOEXEC);
     code = parse_endpoint(d);
     if (code == 0)
-        code = open_all(d);
+        code = find_server(d);
     if (code == 0)
         code = run(d);
     bench_load_end(l);

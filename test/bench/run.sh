@@ -46,6 +46,8 @@ for w in $workloads; do
 done
 check "bench read of records of another shape" one read "${server[@]}" --table small --fields 1 --field-bytes 70
 check "bench write with --rate" one write "${server[@]}" --rate 500
+# The server cuts connections that stay silent; what is not needed is not opened.
+check "bench write slower than the server waits" one write "${server[@]}" --rate 5 --connections 20
 kill $pid && wait $pid
 pid=
 check "bench read of the server's folder" one read --embedded --dir "$work/data"
