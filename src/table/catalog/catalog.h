@@ -66,7 +66,7 @@ void catalog_exec(struct call *call);
 /* Other partitions in place of t's `count` ones from `first` on: one that begins where they begin,
  * and one from each of `bounds` (partition.h), which lie inside, ascending. Durable and published
  * on return. Blocks; one thread at a time. E_PARTITION: the table has changed meanwhile, nothing
- * was done. */
+ * was done. E_INTERNAL: so are the bounds not, and nothing was done. */
 int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
                   const bytes *bounds, size_t bound_count);
 

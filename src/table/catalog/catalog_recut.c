@@ -133,6 +133,21 @@ static bool recut_fits(const struct table *now, const struct table *t, size_t fi
                partition_at(&t->partitions, first + count - 1)->partition;
 }
 
+/* Bounds ascend within what is replaced. Others would leave a list of partitions that nobody can
+ * read again, and with it no table of the database. */
+static bool bounds_fit(const struct partition_map *m, size_t first, size_t count,
+                       const bytes *bounds, size_t bound_count)
+{
+    bytes last = partition_at(m, first)->start, end = partition_end(m, first + count - 1);
+
+    for (size_t i = 0; i < bound_count; i++) {
+        if (bytes_compare(bounds[i], last) <= 0 || (end.len && bytes_compare(bounds[i], end) >= 0))
+            return false;
+        last = bounds[i];
+    }
+    return true;
+}
+
 /* ---- cuts that move rows ---- */
 
 /* Step 1. */
@@ -247,11 +262,13 @@ int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first
     hold(db->latches, &held, BYTES_LIT("catalog"));
     start_us = clock_mono_us(&db->clock);
     r.now = now = catalog_get(db->catalog, t->schema.instance, t->schema.d.table);
-    if (recut_fits(now, t, first, count)) {
+    if (!recut_fits(now, t, first, count)) {
+        code = fail_code(c, E_PARTITION);
+    } else if (!bounds_fit(&now->partitions, first, count, bounds, bound_count)) {
+        code = fail(c, E_INTERNAL, "A split key lies outside of its partition; it was not split.");
+    } else {
         recut_made(&r, bounds, bound_count);
         code = moves ? cut_note(&r) : recut_range(&r);
-    } else {
-        code = fail_code(c, E_PARTITION);
     }
     if (!code && !moves)
         recut_count(&r, clock_mono_us(&db->clock) - start_us);

@@ -109,15 +109,27 @@ static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
     return E_OK;
 }
 
-/* The bound of the last row before a place, in the place's bucket. */
+/* The bound of the last row before a place, in its bucket or one before; found false: none in this
+ * partition. A place without columns is the beginning of its bucket: nothing of that lies before
+ * it. */
 static int last_bound(struct middle *m, bytes place, bool *found, bytes *out)
 {
-    int bucket = place.len ? *bytes_u8(place) : 0;
-    bool cut = m->start.len && *bytes_u8(m->start) == bucket;
-    struct key_range range =
-        heads(m, bucket, cut ? place_cols(m->start) : BYTES_NONE, place_cols(place));
+    int first = m->start.len ? *bytes_u8(m->start) : 0, bucket = *bytes_u8(place);
+    bool whole = bucket >= (int)m->at->layout.buckets; /* behind all */
+    bytes to = whole ? BYTES_NONE : place_cols(place);
 
-    return row_bound(m, &range, true, found, out);
+    *found = false;
+    for (bucket = whole ? (int)m->at->layout.buckets - 1 : bucket; bucket >= first && !*found;
+         bucket--) {
+        bytes from = bucket == first ? place_cols(m->start) : BYTES_NONE;
+        struct key_range range = heads(m, bucket, from, to);
+
+        if (whole || to.len)
+            TRY(row_bound(m, &range, true, found, out));
+        to = BYTES_NONE;
+        whole = true;
+    }
+    return E_OK;
 }
 
 /* The place behind every row at a bound: no key column begins with this byte. */
