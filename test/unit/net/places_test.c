@@ -218,7 +218,8 @@ static void test_the_slowest_goes(void **state)
         slow[i] = dial_from(INADDR_LOOPBACK, true);
         ask(slow[i], "/c1", "2000000");
     }
-    for (int ms = 0; !stat_now().slowest && ms < WAIT_MS; ms += 10)
+    for (int ms = 0; (!stat_now().slowest || stat_now().held > MEMORY_MAX / 2) && ms < WAIT_MS;
+         ms += 10)
         pause_ms(10);
     assert_in_range(stat_now().slowest, 1, 2);
     assert_in_range(stat_now().held, 1, MEMORY_MAX / 2);
