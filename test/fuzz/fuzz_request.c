@@ -107,7 +107,8 @@ static void db_open(void)
         {"range_bytes_max", "1024"},    {"request_memory_max", "16777216"},
         {"cell_bytes_max", "2048"},     {"row_change_bytes_max", "8192"},
         {"row_change_cells_max", "32"}, {"batch_write_bytes_max", "16384"}};
-    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem",
+    struct wr_options options = {.version = WR_API_VERSION,
+                                 .engine = "mem",
                                  .settings = settings,
                                  .setting_count = PORT_COUNT(settings),
                                  .log = on_log};
@@ -217,6 +218,8 @@ static struct {
     http_source_fn *source;
     void *source_arg;
     uint64_t length; /* of what the source gives */
+    bool crowded;    /* large answers have to wait, */
+    bool given_up;   /* and in vain */
 } wait_for = {.lock = PTHREAD_MUTEX_INITIALIZER, .woken = PTHREAD_COND_INITIALIZER};
 
 /* Waits until something was said of the request; takes the "more" if that was it. */
@@ -260,6 +263,23 @@ bool http_hold(struct http_request *r, size_t size)
 {
     (void)r;
     return size <= FUZZ_MEMORY_MAX;
+}
+
+bool http_reserve(struct http_request *r, size_t size)
+{
+    (void)r;
+    (void)size;
+    return !wait_for.crowded;
+}
+
+bool http_wait(struct http_request *r, size_t size, int64_t deadline_ms, http_fn *fn, void *arg)
+{
+    (void)size;
+    CHECK(wait_for.crowded && deadline_ms > 0);
+    wait_for.crowded = false;
+    r->fault = wait_for.given_up ? 503 : 0;
+    http_resume(r, fn, arg);
+    return true;
 }
 
 static void answered(int status, const struct http_header *headers, size_t n)
@@ -413,7 +433,15 @@ static void headers_sign(struct arena *a, struct in_headers *h, bytes path, byte
         header_add(a, h, BYTES_LIT("x-ots-signature"), bytes_str(signature));
 }
 
-enum { HTTP_UNSIGNED = 1, HTTP_TOO_LARGE = 2, HTTP_LATE = 4, HTTP_NO_ROOM = 8, HTTP_BLANK = 16 };
+enum {
+    HTTP_UNSIGNED = 1,
+    HTTP_TOO_LARGE = 2,
+    HTTP_LATE = 4,
+    HTTP_NO_ROOM = 8,
+    HTTP_BLANK = 16,
+    HTTP_CROWDED = 32, /* a large answer waits for room, */
+    HTTP_GIVEN_UP = 64 /* which does not come in time */
+};
 
 #define PIECE_BYTES 5000 /* of a body that is streamed */
 
@@ -505,6 +533,8 @@ void fuzz_http(bytes in)
     wait_for.more = false;
     wait_for.sink = NULL;
     wait_for.source = NULL;
+    wait_for.crowded = flags & HTTP_CROWDED;
+    wait_for.given_up = flags & HTTP_GIVEN_UP;
     http_run(&r, flags, body);
     while (!wait_for.status) {
         pthread_mutex_lock(&wait_for.lock);
