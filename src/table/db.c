@@ -1,4 +1,6 @@
 /* db.c: opening and closing a database, and a request's way through it. */
+#include "table/catalog/catalog.h"
+#include "table/catalog/text.h"
 #include "table/core/call.h"
 
 #include "base/rng.h"
@@ -6,6 +8,7 @@
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
 #include "table/catalog/route.h"
+#include "table/core/jobs.h"
 #include "table/maint/balance.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
@@ -57,6 +60,11 @@ SAME(FORMAT);
 SAME(LOCKED);
 SAME(DATA_LOSS);
 SAME(MEMORY);
+
+bool wr_is_shared(const struct wr_db *db)
+{
+    return db_is_shared(db);
+}
 
 const char *wr_version(void)
 {
@@ -238,6 +246,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->uploads = uploads_start(db);
     if (!db->uploads)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to renew uploads with.");
+    db->jobs = jobs_start(db_is_shared(db));
+    if (!db->jobs)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for jobs.");
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
@@ -278,7 +289,7 @@ int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
     TRY(check_form(options, message, message_size));
     db = mem_zalloc(sizeof(*db));
     memory_init(&db->memory, options);
-    texts_init(&db->texts);
+    db->texts = texts_new();
     clock_real_init(&db->clock);
     db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);
@@ -328,7 +339,8 @@ void wr_close(struct wr_db *db)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
     catalog_stop(db->catalog); /* no more jobs of its news */
-    sweeper_stop(db->sweeper);
+    sweeper_stop(db->sweeper); /* it may submit jobs */
+    jobs_stop(db->jobs);
     size_watch_stop(db->sizes); /* jobs ask it */
     rekeyer_stop(db->rekeyer);
     streams_stop(db->streams);
@@ -344,7 +356,7 @@ void wr_close(struct wr_db *db)
     pthread_mutex_destroy(&db->watch.lock);
     db_clock_destroy(&db->stamps);
     memory_release(&db->memory);
-    texts_release(&db->texts);
+    texts_free(db->texts);
     mem_free(db);
 }
 

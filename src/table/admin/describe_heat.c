@@ -1,6 +1,7 @@
 /* describe_heat.c: DescribeHeat. The map may be large, so it is drawn on the thread for jobs, once
  * the other servers have told what they counted. */
 #include "table/admin/heat_place.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/core/call.h"
 #include "table/model/name.h"

@@ -10,6 +10,7 @@
 #include "base/thread.h"
 #include "table/admin/heat_place.h"
 #include "table/admin/size_report.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/core/call.h"
 #include "table/model/name.h"
@@ -192,7 +193,7 @@ static void publish(struct size_watch *w, struct table *t, struct size_walk *wal
     r->end_s = clock_wall_ms(&w->db->clock) / 1000;
     r->writes = writes;
     pthread_mutex_unlock(&w->service.lock);
-    if (wr_is_shared(w->db))
+    if (db_is_shared(w->db))
         tell_others(w, t);
 }
 

@@ -8,8 +8,10 @@
  * whole one; there the place is found among the parts that the table is in (part.h). */
 #include "table/admin/part.h"
 #include "table/admin/split_walk.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 #include "table/core/call.h"
+#include "table/core/jobs.h"
 #include "table/maint/halve.h"
 #include "table/maint/sweep.h"
 #include "table/model/key.h"
@@ -294,7 +296,7 @@ static int start(struct call *call)
     TRY(catalog_find(c, call->db->catalog, call->req->instance, p->table, &op->table));
     op->call = call;
     op->job.run = split_run;
-    sweeper_submit(call->db->sweeper, &op->job);
+    jobs_submit(call->db->jobs, &op->job);
     return E_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
+#include "table/core/jobs.h"
 #include "table/model/key.h"
 #include "table/model/edits.h"
 #include "table/model/name.h"
@@ -200,7 +201,7 @@ static int change_table(struct table_op *op, struct table *old)
         return set_status(op, old, WR_TABLE_INACTIVE);
     case WR_OP_REKEY_TABLE:
         /* Every write must go to both places, the other servers' too. */
-        if (wr_is_shared(call->db))
+        if (db_is_shared(call->db))
             return fail(&call->c, E_UNSUPPORTED,
                         "A table is not rekeyed where several servers share the data. Copy it to "
                         "a new table.");
@@ -283,7 +284,7 @@ static void op_drop_told(void *arg, int code)
 
     if (code == E_BUSY) {
         op->job.run = op_close;
-        sweeper_submit(op->call->db->sweeper, &op->job);
+        jobs_submit(op->call->db->jobs, &op->job);
     } else {
         op_told(op, code);
     }
@@ -315,7 +316,7 @@ static void op_tell(struct table_op *op)
     latch_pass(db->latches, &op->latch, &woken);
     latch_run(&woken);
     (void)fault_hit(FAULT_table_before_tell);
-    if (wr_is_shared(db))
+    if (db_is_shared(db))
         op_tell_all(op);
     else
         op_told(op, E_OK);
@@ -332,10 +333,10 @@ static void op_done(void *arg, int code)
         op->next = NULL;
         if (code == E_GUARD && op->tries++ < CATALOG_TRIES_MAX) {
             op->job.run = op_retry;
-            sweeper_submit(call->db->sweeper, &op->job);
+            jobs_submit(call->db->jobs, &op->job);
             return;
         }
-        if (code == E_UNSURE && wr_is_shared(cat->db)) /* it may be stored */
+        if (code == E_UNSURE && db_is_shared(cat->db)) /* it may be stored */
             catalog_tell_soon(cat, call->req->instance, op->name);
         op_fail(op, code == E_GUARD ? E_CONFLICT : code);
         return;
@@ -408,7 +409,7 @@ static void op_run(struct latch *l, struct run_list *woken)
     }
     if (call->req->op == WR_OP_CREATE_TABLE && !engine_one_key_space(call->db->engine)) {
         op->job.run = op_create;
-        sweeper_submit(call->db->sweeper, &op->job);
+        jobs_submit(call->db->jobs, &op->job);
     } else {
         op_apply(op);
     }

@@ -1,6 +1,7 @@
 /* stream.c: what the streams of a database share. */
 #include "table/blob/stream.h"
 
+#include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/model/key.h"
 
@@ -110,7 +111,7 @@ void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, siz
     struct buf more;
 
     *out = (struct stream_readers){.ids = ARENA_ARRAY(&c->arena, uint64_t, count + 1)};
-    if (!count || !wr_is_shared(t->db))
+    if (!count || !db_is_shared(t->db))
         return;
     buf_init(&more, &c->arena, 8 * count);
     for (size_t i = 0; i < count; i++)

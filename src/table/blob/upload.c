@@ -40,7 +40,7 @@ static void make_value(struct upload *u, uint8_t *to)
 {
     uint8_t first[64];
     struct arena a;
-    enum trash_kind kind = wr_is_shared(u->db) ? TRASH_UPLOAD : TRASH_CELL;
+    enum trash_kind kind = db_is_shared(u->db) ? TRASH_UPLOAD : TRASH_CELL;
 
     arena_init(&a, first, sizeof(first));
     memcpy(to, big_trash_value(&a, kind, db_clock_ms(u->db)).ptr, BIG_TRASH_BYTES);
@@ -222,7 +222,7 @@ struct uploads *uploads_start(struct wr_db *db)
     struct uploads *all = mem_zalloc(sizeof(*all));
 
     all->db = db;
-    all->renews = wr_is_shared(db);
+    all->renews = db_is_shared(db);
     pthread_mutex_init(&all->lock, NULL);
     if (!all->renews || service_start(&all->service, "wr-upload", uploads_main, all))
         return all;
@@ -281,14 +281,14 @@ int upload_begin(struct ctx *c, struct upload *u)
     make_value(u, u->value);
     u->renewed_ms = clock_mono_ms(&u->db->clock);
     TRY(put_record(c, u, bytes_of(u->value, BIG_TRASH_BYTES)));
-    if (wr_is_shared(u->db))
+    if (db_is_shared(u->db))
         list_add(u);
     return E_OK;
 }
 
 int upload_store(struct ctx *c, struct upload *u, struct edits *edits)
 {
-    if (wr_is_shared(u->db))
+    if (db_is_shared(u->db))
         return patiently(c, u, edits, false);
     edits_mirror(edits, 0, &u->table->schema);
     return apply_alone(c, u, edits);
@@ -296,7 +296,7 @@ int upload_store(struct ctx *c, struct upload *u, struct edits *edits)
 
 int upload_settle(struct ctx *c, struct upload *u)
 {
-    if (!wr_is_shared(u->db) || !u->begun)
+    if (!db_is_shared(u->db) || !u->begun)
         return E_OK;
     TRY(patiently(c, u, NULL, true));
     pthread_mutex_lock(&u->lock);
@@ -316,7 +316,7 @@ void upload_end(struct upload *u, bool failed)
     if (u->begun && failed) {
         bytes given_up = big_trash_value(&c.arena, TRASH_CELL, 0);
 
-        if (!wr_is_shared(u->db))
+        if (!db_is_shared(u->db))
             put_record(&c, u, given_up);
         else if (!u->lost && !(u->doubt && clear_doubt(&c, u)))
             change_once(&c, u, NULL, given_up.ptr);

@@ -1,18 +1,6 @@
 /* catalog.c
  *
- * Stored under table 0 of the system partition:
- *   kind 1, instance, name   a schema (schema.c)
- *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop
- *   kind 3                   the lease of numbers: none at or above it was ever given out
- *   kind 4                   the next table id
- *   kind 5, table id         how far a table's rekeying has come (rekey.c)
- *   kind 6, slot             the lease of the numbers of a slot (catalog_number.c)
- *   kind 6                   what older builds had for that: how many were ever opened
- *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
- *   kind 7, name             a text that all processes share (text.h)
- *   kind 9, number           what was changed lately, where processes share the data
- * (catalog_journal.h)
- *   kind 10                  the lease of the database clock, in microseconds (db_clock.h)
+ * core/catalog_key.h says where it is stored.
  *
  * A table's id is never used again, so a write that is still under way when its
  * table is dropped lands where nobody looks and goes with the rest. */
@@ -25,67 +13,6 @@
 
 #include <stdlib.h>
 #include <xxhash.h>
-
-/* ---- keys ---- */
-
-static struct buf catalog_key(struct arena *a, enum catalog_kind kind)
-{
-    struct buf b;
-
-    buf_init(&b, a, 64);
-    key_put_prefix(&b, 0, 0, (enum key_kind)kind);
-    return b;
-}
-
-bytes catalog_table_key(struct arena *a, bytes instance, bytes name)
-{
-    struct buf b = catalog_key(a, CATALOG_TABLE);
-
-    key_put_text(&b, instance);
-    key_put_text(&b, name);
-    return buf_bytes(&b);
-}
-
-bytes catalog_dropped_key(struct arena *a, uint32_t id)
-{
-    struct buf b = catalog_key(a, CATALOG_DROPPED);
-
-    store_u32_be(buf_reserve(&b, 4), id);
-    buf_commit(&b, 4);
-    return buf_bytes(&b);
-}
-
-bytes catalog_rekey_key(struct arena *a, uint32_t table_id)
-{
-    struct buf b = catalog_key(a, CATALOG_REKEY);
-
-    store_u32_be(buf_reserve(&b, 4), table_id);
-    buf_commit(&b, 4);
-    return buf_bytes(&b);
-}
-
-bytes catalog_text_key(struct arena *a, bytes name)
-{
-    struct buf b = catalog_key(a, CATALOG_TEXT);
-
-    key_put_text(&b, name);
-    return buf_bytes(&b);
-}
-
-bytes catalog_plain_key(struct arena *a, enum catalog_kind kind)
-{
-    struct buf b = catalog_key(a, kind);
-
-    return buf_bytes(&b);
-}
-
-bytes catalog_number_value(struct arena *a, uint64_t v)
-{
-    uint8_t *p = arena_alloc(a, 8);
-
-    store_u64(p, v);
-    return bytes_of(p, 8);
-}
 
 /* ---- the cache ---- */
 
@@ -366,19 +293,6 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 
 /* ---- open and close ---- */
 
-int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out)
-{
-    struct get get = {.partition = PARTITION_SYSTEM,
-                      .key = catalog_plain_key(&c->arena, kind),
-                      .view = VIEW_LATEST};
-
-    TRY(wait_get(c, e, &get));
-    if (get.found && get.value.len != 8)
-        return fail(c, E_CORRUPT, "A number of the catalog is damaged.");
-    *out = get.found ? load_u64(get.value.ptr) : 0;
-    return E_OK;
-}
-
 /* A description that cannot be read. *changed: what was read may be older than the cache. */
 static int load_refused(struct ctx *c, struct catalog *cat, bytes key, int code,
                         const uint64_t *before, bool *changed)
@@ -456,6 +370,8 @@ int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out)
     int code;
 
     cat->db = db;
+    if (db_is_shared(db))
+        db->lease = &cat->touch;
     atomic_init(&cat->reloading, true);
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);

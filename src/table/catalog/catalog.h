@@ -6,37 +6,12 @@
 #ifndef TABLE_CATALOG_CATALOG_H
 #define TABLE_CATALOG_CATALOG_H
 
-#include "table/model/partition.h"
-#include "table/model/schema.h"
-
-#include <stdatomic.h>
+#include "table/core/catalog_key.h"
+#include "table/model/table.h"
 
 struct catalog;
-struct tally_table;
+struct lease;
 struct wr_db;
-
-/* A published table. Everything but the counters is constant while a reference is held. */
-struct table {
-    _Atomic int refs;
-    struct wr_db *db;
-    struct ctx ctx; /* owns the schema's memory */
-    struct schema schema;
-    bytes stored; /* what the schema was decoded from */
-    struct partition_map partitions;
-    struct traffic *traffic;
-    /* Sticky, and of the table, not of this description: once one with the mark is published it is
-     * set in all of the same table that anybody holds, and only then detached data is written. So a
-     * write that goes by an older one knows of it, too. */
-    atomic_bool has_detached;
-    struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
-    struct table *next;        /* in its hash bucket */
-    /* The sweeper's own: where its walk for rows past their time goes on. */
-    size_t swept_bucket;
-    bytes swept_key; /* the last it has seen there; ptr NULL: none */
-    struct catalog *catalog;
-    struct table *live_next, **live_at; /* among all that are still referenced by anybody */
-    uint64_t hash;
-};
 
 /* The cache, filled from storage. */
 int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
@@ -102,19 +77,8 @@ int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
 
-/* Where the progress of a table's rekeying is noted (rekey.c). In the arena. */
-bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
-
-/* Where a text lies that all processes share (text.h). In the arena. */
-bytes catalog_text_key(struct arena *a, bytes name);
-/* The news that texts have changed. In the arena. */
-bytes catalog_text_news(struct arena *a);
-
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
 int catalog_check(struct ctx *c, struct catalog *cat);
-/* By what it may: for batches that are made by it. NULL where nobody else changes tables. */
-const struct lease *catalog_lease(const struct catalog *cat);
-
 /* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
  * say that a table does not exist, to put a row without looking what stands there) need not wait
  * for ENGINE_PUBLISH_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
@@ -126,13 +90,6 @@ bool catalog_is_fresh(struct catalog *cat);
 /* Numbers that grow and are never used again, also not by a later process: ids of detached data,
  * auto-increment keys. Near the microseconds of the wall clock, as far as that did not jump. */
 uint64_t catalog_next_number(struct catalog *cat);
-/* Tells this process from others that have the same data open; 0 where there are none. */
-uint64_t catalog_slot(const struct catalog *cat);
-
-/* The lease of the database clock (db_clock.h), in microseconds; 0: none was stored yet. Blocks. */
-int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us);
-struct edit catalog_clock_edit(struct arena *a, int64_t us);
-
 /* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the
  * sweeper. */
 void catalog_sweep(struct wr_db *db);

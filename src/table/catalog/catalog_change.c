@@ -2,6 +2,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
+#include "table/core/jobs.h"
 #include "table/model/edits.h"
 #include "table/sync/hold.h"
 #include "table/sync/wait.h"
@@ -82,7 +83,7 @@ struct mark_op {
 bool catalog_is_detached(const struct table *t)
 {
     return atomic_load(&t->has_detached) &&
-           (!wr_is_shared(t->db) || atomic_load(&t->traffic->told_detached));
+           (!db_is_shared(t->db) || atomic_load(&t->traffic->told_detached));
 }
 
 /* The latch is not held. */
@@ -117,7 +118,7 @@ static void mark_tell(struct mark_op *op, struct run_list *woken)
     atomic_store(&op->table->has_detached, true);
     latch_pass(op->db->latches, &op->latch, woken);
     (void)fault_hit(FAULT_table_before_tell);
-    if (wr_is_shared(op->db) && !atomic_load(&op->table->traffic->told_detached))
+    if (db_is_shared(op->db) && !atomic_load(&op->table->traffic->told_detached))
         engine_publish(
             op->db->engine,
             catalog_news_text(&op->c.arena, op->table->schema.instance, op->table->schema.d.table),
@@ -152,10 +153,10 @@ static void mark_done(void *arg, int code)
         table_release(op->next);
         if (code == E_GUARD && op->tries++ < CATALOG_TRIES_MAX) {
             op->job.run = mark_retry;
-            sweeper_submit(db->sweeper, &op->job);
+            jobs_submit(db->jobs, &op->job);
             return;
         }
-        if (code == E_UNSURE && wr_is_shared(db)) /* it may be stored */
+        if (code == E_UNSURE && db_is_shared(db)) /* it may be stored */
             catalog_tell_soon(db->catalog, op->table->schema.instance, op->table->schema.d.table);
         mark_fail(op, code == E_GUARD ? E_CONFLICT : code, &woken);
     } else {

@@ -9,6 +9,7 @@
 
 #include "base/service.h"
 #include "table/catalog/catalog_own.h"
+#include "table/catalog/text.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 
@@ -90,7 +91,7 @@ int journal_decode(struct ctx *c, bytes stored, struct journal_entry *out)
 
 void journal_add(struct wr_db *db, struct edits *e, const struct journal_entry *entry)
 {
-    if (wr_is_shared(db))
+    if (db_is_shared(db))
         edits_add(e, EDIT_PUT, journal_key(e->arena, catalog_next_number(db->catalog)),
                   journal_encode(e->arena, entry));
 }
@@ -124,7 +125,7 @@ static int follow(struct look *l, bytes stored)
         return E_OK;
     }
     if (!entry.instance.len)
-        return texts_changed(&cat->db->texts);
+        return texts_changed(cat->db->texts);
     if (is_cached(cat, &entry))
         return E_OK;
     log_info(&cat->db->log, "catalog: table '%.*s' of '%.*s' was changed by another server",
@@ -170,7 +171,7 @@ static int look_entry(struct look *l, const struct kv *kv)
 {
     uint64_t number = load_u64_be(bytes_u8(kv->key) + KEY_PREFIX_BYTES);
     const struct known *known = find_known(l->j, number);
-    int64_t keep_ms = KEEP_MS + (int64_t)(l->j->cat->slot % 16) * SPREAD_MS;
+    int64_t keep_ms = KEEP_MS + (int64_t)(l->j->cat->db->slot % 16) * SPREAD_MS;
     int code = known ? E_OK : follow(l, kv->value);
 
     if (code)

@@ -36,24 +36,6 @@ uint64_t catalog_page_id(void *cat)
     return catalog_next_number(cat);
 }
 
-bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id)
-{
-    struct buf b;
-
-    buf_init(&b, a, KEY_PREFIX_BYTES + 12);
-    key_put_prefix(&b, 0, 0, (enum key_kind)CATALOG_PAGE);
-    store_u32_be(buf_reserve(&b, 4), place_id);
-    buf_commit(&b, 4);
-    store_u64_be(buf_reserve(&b, 8), page_id);
-    buf_commit(&b, 8);
-    return buf_bytes(&b);
-}
-
-uint64_t catalog_page_key_id(bytes key)
-{
-    return key.len == KEY_PREFIX_BYTES + 12 ? load_u64_be(bytes_u8(key) + KEY_PREFIX_BYTES + 4) : 0;
-}
-
 /* ---- reading ---- */
 
 /* Pages of a description on their way into memory. */
@@ -295,7 +277,7 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
 
 bool catalog_guards(const struct catalog *cat, const struct table *old)
 {
-    return wr_is_shared(cat->db) || (old && old->schema.page_count);
+    return db_is_shared(cat->db) || (old && old->schema.page_count);
 }
 
 struct write_batch catalog_batch(const struct catalog *cat, const struct table *old,

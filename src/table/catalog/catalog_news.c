@@ -6,25 +6,11 @@
 #include "table/catalog/catalog_own.h"
 
 #include "table/catalog/peers.h"
+#include "table/catalog/text.h"
+#include "table/core/jobs.h"
 #include "table/sync/wait.h"
 
 #include <unistd.h>
-
-bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
-{
-    struct buf b;
-
-    buf_init(&b, a, 16 + instance.len + name.len);
-    buf_put_counted(&b, instance);
-    buf_put_bytes(&b, name);
-    return buf_bytes(&b);
-}
-
-/* No instance has an empty name. */
-bytes catalog_text_news(struct arena *a)
-{
-    return catalog_news_text(a, BYTES_NONE, BYTES_NONE);
-}
 
 int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
 {
@@ -85,7 +71,7 @@ static void heard_run(struct job *self)
     } else if (r.bad)
         code = E_CORRUPT;
     else if (!instance.len)
-        code = texts_changed(&cat->db->texts);
+        code = texts_changed(cat->db->texts);
     else
         code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
     if (code) /* without the record we know less than we say we do */
@@ -104,7 +90,7 @@ static void on_news(void *arg, struct notification *n)
     h->news = n;
     h->came_ms = clock_mono_ms(&cat->db->clock);
     h->job.run = heard_run;
-    sweeper_hear(cat->db->sweeper, &h->job);
+    jobs_hear(cat->db->jobs, &h->job);
 }
 
 static void told_soon(void *arg, int code)
@@ -155,7 +141,7 @@ static int reload_all(struct ctx *c, struct catalog *cat)
         table_release(cached[i]);
     }
     TRY(code);
-    return texts_changed(&cat->db->texts);
+    return texts_changed(cat->db->texts);
 }
 
 /* Moves the end of the lease. False: the touch is lost. */
@@ -167,11 +153,6 @@ static bool renew(struct catalog *cat)
         return false;
     atomic_store(&cat->touch.until_ms, now - age + ENGINE_LEASE_MS);
     return true;
-}
-
-const struct lease *catalog_lease(const struct catalog *cat)
-{
-    return wr_is_shared(cat->db) ? &cat->touch : NULL;
 }
 
 /* By whoever has set `reloading`. */
@@ -207,7 +188,7 @@ int catalog_start(struct ctx *c, struct catalog *cat)
 {
     int code;
 
-    if (!wr_is_shared(cat->db))
+    if (!db_is_shared(cat->db))
         return E_OK;
     cat->started = true;
     code = catch_up(c, cat);
@@ -242,7 +223,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
 {
     int64_t now;
 
-    if (!wr_is_shared(cat->db))
+    if (!db_is_shared(cat->db))
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
     if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_LEASE_MS / 2)
@@ -259,7 +240,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         return catalog_numbers_check(c, cat);
     if (!atomic_exchange(&cat->reloading, true)) {
         cat->reload.run = reload_run;
-        sweeper_hear(cat->db->sweeper, &cat->reload);
+        jobs_hear(cat->db->jobs, &cat->reload);
     }
     return fail(c, E_UNAVAILABLE,
                 "This server is out of touch with the others; it reads its tables again.");
@@ -269,7 +250,7 @@ bool catalog_is_fresh(struct catalog *cat)
 {
     int64_t now, age;
 
-    if (!wr_is_shared(cat->db))
+    if (!db_is_shared(cat->db))
         return true;
     now = clock_mono_ms(&cat->db->clock);
     if (is_stale(cat))

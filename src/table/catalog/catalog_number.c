@@ -59,7 +59,7 @@ static void used_up(struct catalog *cat, uint64_t number)
  * as far as this side of the lease; then they come one by one. */
 uint64_t catalog_next_number(struct catalog *cat)
 {
-    bool shared = wr_is_shared(cat->db);
+    bool shared = db_is_shared(cat->db);
     uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), now = now_us(cat);
     uint64_t lease = atomic_load_explicit(&cat->lease, memory_order_relaxed), next;
 
@@ -72,7 +72,7 @@ uint64_t catalog_next_number(struct catalog *cat)
         return next;
     if (PORT_UNLIKELY(next >= atomic_load(&cat->lease)))
         used_up(cat, next);
-    return SLOT_NUMBERS + next * SLOTS + cat->slot;
+    return SLOT_NUMBERS + next * SLOTS + cat->db->slot;
 }
 
 int catalog_numbers_check(struct ctx *c, struct catalog *cat)
@@ -83,11 +83,6 @@ int catalog_numbers_check(struct ctx *c, struct catalog *cat)
                     lease - cat->reserve_us / 2))
         return E_OK;
     return fail(c, E_UNAVAILABLE, "This server could not reserve numbers for new rows for long.");
-}
-
-uint64_t catalog_slot(const struct catalog *cat)
-{
-    return cat->slot;
 }
 
 /* ---- where one process alone has the data open ---- */
@@ -188,7 +183,7 @@ static int slots_load(struct ctx *c, struct catalog *cat, uint64_t until[SLOTS])
  * faster. */
 static int slot_reserve(struct ctx *c, struct catalog *cat, uint64_t stored, uint64_t until)
 {
-    struct edit edit = {EDIT_PUT, slot_key(&c->arena, cat->slot), slot_value(&c->arena, until)};
+    struct edit edit = {EDIT_PUT, slot_key(&c->arena, cat->db->slot), slot_value(&c->arena, until)};
     struct guard guard = {edit.key, slot_value(&c->arena, stored), !stored};
     struct write_batch batch = {.partition = PARTITION_SYSTEM,
                                 .guards = &guard,
@@ -217,13 +212,13 @@ static int slot_take(struct ctx *c, struct catalog *cat)
 
     for (int i = 0; code == E_GUARD && i < CATALOG_TRIES_MAX; i++) {
         TRY(slots_load(c, cat, until));
-        cat->slot = 0;
+        cat->db->slot = 0;
         for (uint64_t slot = 1; slot < SLOTS; slot++)
-            if (until[slot] < until[cat->slot])
-                cat->slot = slot;
-        from = until[cat->slot] > now_us(cat) ? until[cat->slot] : now_us(cat);
+            if (until[slot] < until[cat->db->slot])
+                cat->db->slot = slot;
+        from = until[cat->db->slot] > now_us(cat) ? until[cat->db->slot] : now_us(cat);
         to = from + (cat->lease_us < FIRST_US ? cat->lease_us : FIRST_US);
-        code = slot_reserve(c, cat, until[cat->slot], to);
+        code = slot_reserve(c, cat, until[cat->db->slot], to);
         if (!code)
             slot_begin(cat, from, to);
     }
@@ -234,8 +229,9 @@ static int slot_take(struct ctx *c, struct catalog *cat)
 /* Moves our lease on. What was reserved stays ours, whoever has the slot by now. */
 static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
 {
-    struct get get = {
-        .partition = PARTITION_SYSTEM, .key = slot_key(&c->arena, cat->slot), .view = VIEW_LATEST};
+    struct get get = {.partition = PARTITION_SYSTEM,
+                      .key = slot_key(&c->arena, cat->db->slot),
+                      .view = VIEW_LATEST};
     uint64_t from = 0, stored = 0, to;
 
     TRY(wait_get(c, cat->db->engine, &get));
@@ -247,7 +243,7 @@ static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
         log_warn(&cat->db->log,
                  "catalog: slot %llu was moved on by another server, or by this one "
                  "unseen; numbers go on behind it",
-                 (unsigned long long)cat->slot);
+                 (unsigned long long)cat->db->slot);
         from = stored > number ? stored : number;
     }
     to = (from > number ? from : number) + cat->lease_us;
@@ -259,23 +255,6 @@ static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
     return E_OK;
 }
 
-/* ---- the database clock (db_clock.h) ---- */
-
-int catalog_clock_load(struct ctx *c, struct engine *e, int64_t *us)
-{
-    uint64_t stored;
-
-    TRY(catalog_load_number(c, e, CATALOG_CLOCK, &stored));
-    *us = (int64_t)stored;
-    return E_OK;
-}
-
-struct edit catalog_clock_edit(struct arena *a, int64_t us)
-{
-    return (struct edit){EDIT_PUT, catalog_plain_key(a, CATALOG_CLOCK),
-                         catalog_number_value(a, (uint64_t)us)};
-}
-
 /* ---- for the catalog ---- */
 
 int catalog_numbers_open(struct ctx *c, struct catalog *cat)
@@ -284,7 +263,7 @@ int catalog_numbers_open(struct ctx *c, struct catalog *cat)
 
     cat->lease_us = fault_hit(FAULT_number_lease_short) ? LEASE_SHORT_US : LEASE_US;
     cat->reserve_us = cat->lease_us / 4 < RESERVE_US ? cat->lease_us / 4 : RESERVE_US;
-    if (wr_is_shared(cat->db))
+    if (db_is_shared(cat->db))
         return slot_take(c, cat);
     TRY(catalog_load_number(c, cat->db->engine, CATALOG_LEASE, &lease));
     atomic_store(&cat->number, lease > now ? lease : now);
@@ -295,7 +274,7 @@ void catalog_numbers_close(struct catalog *cat)
 {
     struct ctx c;
 
-    if (wr_is_shared(cat->db)) /* the rest of the lease is not worth a wait */
+    if (db_is_shared(cat->db)) /* the rest of the lease is not worth a wait */
         return;
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     lease_store(&c, cat, atomic_load(&cat->number) + 1);
@@ -310,7 +289,7 @@ void catalog_numbers_sweep(struct ctx *c, struct catalog *cat)
     number = number > now ? number : now;
     if (atomic_load(&cat->lease) >= number + cat->lease_us / 2)
         return;
-    code = wr_is_shared(cat->db) ? slot_renew(c, cat, number)
+    code = db_is_shared(cat->db) ? slot_renew(c, cat, number)
                                  : lease_store(c, cat, number + cat->lease_us);
     if (code)
         log_warn(&cat->db->log, "catalog: numbers could not be reserved yet: %s",

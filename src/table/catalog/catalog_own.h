@@ -13,30 +13,15 @@
 #ifndef TABLE_CATALOG_CATALOG_OWN_H
 #define TABLE_CATALOG_CATALOG_OWN_H
 
+#include "base/workers.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/catalog_journal.h"
 #include "table/core/call.h"
-#include "table/maint/sweep.h"
 
 #include <pthread.h>
 
 #define CATALOG_BUCKETS 4096
 #define CATALOG_TRIES_MAX 32 /* of a change that another process was faster with */
-
-enum catalog_kind {
-    CATALOG_TABLE = 1,
-    CATALOG_DROPPED = 2,
-    CATALOG_LEASE = 3,
-    CATALOG_NEXT_ID = 4,
-    CATALOG_REKEY = 5,
-    CATALOG_SLOT = 6, /* leases of numbers; shared data only */
-    CATALOG_TEXT = 7,
-    CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
-    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
-    CATALOG_CLOCK = 10,  /* the database clock's lease */
-};
-
-#define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
 
 struct catalog {
     struct wr_db *db;
@@ -64,18 +49,7 @@ struct catalog {
     atomic_bool reloading;
     bool started; /* catalog_start() was called */
     struct journal *journal;
-    uint64_t slot; /* tells our numbers from those of the others */
 };
-
-/* ---- stored keys and values, in the arena ---- */
-
-bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
-bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
-bytes catalog_dropped_key(struct arena *a, uint32_t place_id);
-bytes catalog_number_value(struct arena *a, uint64_t v);
-
-/* The number stored under a plain key; 0: there is none. Blocks. */
-int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out);
 
 /* ---- the cache ---- */
 
@@ -112,12 +86,9 @@ struct write_batch catalog_batch(const struct catalog *cat, const struct table *
 int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
                          const struct schema_cut *cut, struct schema *s);
 
-/* How many partitions a page of a table with that many lists at most, ids for pages, and the keys
- * of pages (0: not one). */
+/* How many partitions a page of a table with that many lists at most, and ids for pages. */
 size_t catalog_page_max(const struct limits *limits, size_t partitions);
 uint64_t catalog_page_id(void *cat);
-bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id);
-uint64_t catalog_page_key_id(bytes key);
 
 /* What clients see of a table. */
 int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_description *out);
@@ -170,9 +141,6 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
 /* Tells the others, without waiting for them, that the table of that name has changed. They learn
  * of it from the journal if this does not reach them. */
 void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name);
-
-/* The news that the table of that name has changed, in the arena. */
-bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
 
 /* Reserves numbers: the first ones; more where few are left; on a clean close only those that were
  * used. They block. */

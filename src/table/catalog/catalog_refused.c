@@ -106,7 +106,7 @@ size_t catalog_refused_names(struct catalog *cat, struct arena *a, bytes instanc
 
 bool catalog_may_refuse(const struct catalog *cat, int code)
 {
-    return code == E_FORMAT || (code == E_CORRUPT && wr_is_shared(cat->db));
+    return code == E_FORMAT || (code == E_CORRUPT && db_is_shared(cat->db));
 }
 
 int catalog_key_names(struct ctx *c, bytes key, bytes *instance, bytes *name)

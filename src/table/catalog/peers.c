@@ -8,6 +8,8 @@
  * of before 2026-11 send neither. */
 #include "table/catalog/peers.h"
 
+#include "table/catalog/catalog.h"
+#include "table/core/jobs.h"
 #include "table/sync/wait.h"
 
 #define VERSION 1
@@ -139,7 +141,7 @@ static void begin(struct peers_ask *ask)
     ask->answers = NULL;
     ask->count = ask->silent = 0;
     ask->asked = false;
-    if (wr_is_shared(ask->db))
+    if (db_is_shared(ask->db))
         engine_query(ask->db->engine,
                      question_text(ask->a, ask->question, ask->table, ask->more,
                                    clock_wall_us(&ask->db->clock)),
@@ -158,7 +160,7 @@ static void run_job(struct job *job)
 static void submit(struct peers_ask *ask)
 {
     ask->job.run = run_job;
-    sweeper_submit(ask->db->sweeper, &ask->job);
+    jobs_submit(ask->db->jobs, &ask->job);
 }
 
 void peers_ask(struct peers_ask *ask)
@@ -219,7 +221,7 @@ void peers_sweep(struct wr_db *db)
     struct count *n;
     struct arena a;
 
-    if (!wr_is_shared(db) || now_ms < db->counted_ms + COUNT_EVERY_MS ||
+    if (!db_is_shared(db) || now_ms < db->counted_ms + COUNT_EVERY_MS ||
         now_ms < db->counted_ms + peers_servers(db) * 1000ll)
         return;
     db->counted_ms = now_ms;

@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "table/core/db.h"
-#include "table/maint/sweep.h"
+#include "base/workers.h"
 
 #define PEERS_WAIT_MS 3000 /* for all answers */
 #define PEERS_ANSWER_BYTES (512u << 10)

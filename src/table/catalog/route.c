@@ -8,6 +8,7 @@
 
 #include "base/service.h"
 #include "base/thread.h"
+#include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
 #include "table/model/layout.h"

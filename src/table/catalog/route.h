@@ -8,7 +8,7 @@
 #ifndef TABLE_CATALOG_ROUTE_H
 #define TABLE_CATALOG_ROUTE_H
 
-#include "table/catalog/catalog.h"
+#include "table/model/table.h"
 
 #define ROUTE_WAIT_MS 20000
 

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/fault.h"
 #include "table/catalog/catalog_journal.h"
+#include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/sync/wait.h"
 
@@ -18,14 +19,18 @@
 #define FORM 1
 #define HEAD_BYTES (1 + 8)
 
-void texts_init(struct texts *t)
+struct texts *texts_new(void)
 {
+    struct texts *t = mem_zalloc(sizeof(*t));
+
     pthread_mutex_init(&t->lock, NULL);
+    return t;
 }
 
-void texts_release(struct texts *t)
+void texts_free(struct texts *t)
 {
     pthread_mutex_destroy(&t->lock);
+    mem_free(t);
 }
 
 int texts_changed(struct texts *t)
@@ -44,7 +49,7 @@ int texts_changed(struct texts *t)
 
 void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg)
 {
-    struct texts *t = &db->texts;
+    struct texts *t = db->texts;
     size_t i = 0;
 
     pthread_mutex_lock(&t->lock);
@@ -59,17 +64,12 @@ void wr_text_watch(struct wr_db *db, wr_text_fn *fn, void *arg)
     pthread_mutex_unlock(&t->lock);
 }
 
-bool wr_is_shared(const struct wr_db *db)
-{
-    return engine_is_shared(db->engine);
-}
-
 bool wr_in_touch(struct wr_db *db)
 {
     struct ctx c;
     bool yes;
 
-    if (!wr_is_shared(db))
+    if (!db_is_shared(db))
         return true;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     yes = !catalog_check(&c, db->catalog);
@@ -215,7 +215,7 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     int code = E_OK;
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    if (wr_is_shared(db)) {
+    if (db_is_shared(db)) {
         waiter_init(&w);
         engine_publish(db->engine, catalog_text_news(&c.arena), ENGINE_PUBLISH_MS, waiter_done, &w);
         code = waiter_wait(&w);

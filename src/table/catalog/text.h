@@ -19,8 +19,8 @@ struct texts {
     size_t count;
 };
 
-void texts_init(struct texts *t);
-void texts_release(struct texts *t);
+struct texts *texts_new(void);
+void texts_free(struct texts *t);
 
 /* Other processes have changed texts, or may have. Not 0: they could not be learnt. Blocks. */
 int texts_changed(struct texts *t);

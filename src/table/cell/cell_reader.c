@@ -6,6 +6,7 @@
  * mark counts only if it came soon after the look (stream.h); so after a pause in between, we look
  * again. */
 #include "table/blob/stream.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 
 #include "table/blob/upload.h"

@@ -7,6 +7,7 @@
  * the row is looked at before; whatever this way cannot do goes the ordinary one. */
 #include "table/blob/stream.h"
 
+#include "table/catalog/catalog.h"
 #include "table/model/change.h"
 
 struct stage {

@@ -17,6 +17,7 @@
  * Threads. The caller's and one of the pool's meet in `lock`. `busy` says that a pool thread has
  * the stream in its queue or in hand; whoever frees a busy stream leaves that to it. */
 #include "table/blob/stream.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 
 #include "base/crc8.h"
@@ -201,7 +202,7 @@ static void writer_destroy(struct wr_cell_writer *w)
 
     bulk_close(w->bulk);
     /* Where others write, its record tells what became of it. */
-    if (!w->unsure || wr_is_shared(db))
+    if (!w->unsure || db_is_shared(db))
         streams_use_end(db->streams, w->id);
     EVP_MD_CTX_free(w->sha256_ctx);
     EVP_MD_CTX_free(w->md5_ctx);
@@ -393,7 +394,7 @@ static void give_failure(struct wr_cell_writer *w)
  * it is settled again. */
 static bool publish_again(struct wr_cell_writer *w, const struct wr_reply *reply)
 {
-    if (reply->code != E_CONFLICT || w->is_inline || !wr_is_shared(w->db) ||
+    if (reply->code != E_CONFLICT || w->is_inline || !db_is_shared(w->db) ||
         ++w->tries >= PUBLISH_TRIES)
         return false;
     pthread_mutex_lock(&w->lock);

@@ -70,7 +70,6 @@ void call_blame(struct call *call)
 struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg)
 {
     struct call *call = mem_alloc(sizeof(*call));
-    const struct lease *lease;
 
     call->reply = (struct wr_reply){.op = req->op, .message = ""};
     ctx_init(&call->c, &db->clock, &db->log, call->first, sizeof(call->first));
@@ -94,9 +93,8 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->c.turn = &call->turn;
     turn_begin(&call->turn, &call->c);
     call->job.run = call_go_on;
-    lease = catalog_lease(db->catalog);
-    if (lease)
-        call->lease_lost = atomic_load(&lease->lost);
+    if (db->lease)
+        call->lease_lost = atomic_load(&db->lease->lost);
     atomic_fetch_add(&db->requests, 1);
     return call;
 }

@@ -15,7 +15,7 @@ struct call {
     const struct wr_request *req;
     wr_done_fn *done;
     void *arg;
-    uint64_t lease_lost; /* of catalog_lease(), before any table was looked up */
+    uint64_t lease_lost; /* of db->lease, before any table was looked up */
     int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
     enum cost cost;
     bool starved; /* memory was refused that the request would have had without others */

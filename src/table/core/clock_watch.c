@@ -50,7 +50,7 @@ int64_t clock_watch_removal_ms(struct wr_db *db)
     struct clock_watch *w = &db->watch;
     int64_t now_ms = clock_watch_ms(db), slowest_ms = 0;
 
-    if (!wr_is_shared(db))
+    if (!db_is_shared(db))
         return now_ms;
     pthread_mutex_lock(&w->lock);
     if (w->compared_us)
@@ -136,7 +136,7 @@ bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms)
     bool known;
 
     pthread_mutex_lock(&w->lock);
-    known = w->compared_us || !wr_is_shared(db);
+    known = w->compared_us || !db_is_shared(db);
     ahead_ms = (w->fastest_us - w->own_us) / 1000;
     pthread_mutex_unlock(&w->lock);
     return known && stamp_ms > db_clock_peek(db) / 1000 + ahead_ms + AHEAD_MS;

@@ -5,25 +5,27 @@
 #include "base/ctx.h"
 #include "base/limit.h"
 #include "engine/engine.h"
-#include "table/catalog/catalog.h"
-#include "table/catalog/text.h"
 #include "table/core/clock_watch.h"
 #include "table/core/db_clock.h"
+#include "table/model/table.h"
 #include "table/sync/latch.h"
 #include "table/sync/memory.h"
 #include "widerow.h"
 
 #include <stdatomic.h>
 
+struct balancer;
+struct catalog;
+struct jobs;
 struct pool;
 struct rekeyer;
 struct router;
-struct balancer;
 struct scrubber;
 struct size_watch;
 struct streams;
 struct sweeper;
 struct tally;
+struct texts;
 struct uploads;
 
 struct wr_db {
@@ -40,6 +42,9 @@ struct wr_db {
     struct catalog *catalog;
     struct db_clock stamps;
     struct clock_watch watch;
+    uint64_t slot;             /* tells our numbers from other servers'; 0: there are none */
+    const struct lease *lease; /* by which the catalog may be used; NULL: no others change tables */
+    struct jobs *jobs;
     struct sweeper *sweeper;
     struct pool *pool; /* workers for requests that are more than a loop should do */
     struct streams *streams;
@@ -50,7 +55,7 @@ struct wr_db {
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;
-    struct texts texts;
+    struct texts *texts;
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
@@ -63,6 +68,12 @@ struct wr_db {
 static inline const struct limits *db_limits(const struct wr_db *db)
 {
     return atomic_load_explicit(&db->has_lifted, memory_order_relaxed) ? &db->lifted : &db->limits;
+}
+
+/* May other processes have the same data open? */
+static inline bool db_is_shared(const struct wr_db *db)
+{
+    return engine_is_shared(db->engine);
 }
 
 struct call;

@@ -1,5 +1,6 @@
 #include "table/core/db_clock.h"
 
+#include "table/core/catalog_key.h"
 #include "table/core/db.h"
 #include "table/sync/wait.h"
 
@@ -14,7 +15,7 @@
 
 static int64_t lease_length(const struct wr_db *db)
 {
-    return wr_is_shared(db) ? LEASE_SHARED_US : LEASE_US;
+    return db_is_shared(db) ? LEASE_SHARED_US : LEASE_US;
 }
 
 struct lease_store {
@@ -51,7 +52,8 @@ static void lease_stored(void *arg, int code)
 
 static struct write_batch lease_batch(struct arena *a, struct edit *edit, int64_t until_us)
 {
-    *edit = catalog_clock_edit(a, until_us);
+    *edit = (struct edit){EDIT_PUT, catalog_plain_key(a, CATALOG_CLOCK),
+                          catalog_number_value(a, (uint64_t)until_us)};
     return (struct write_batch){.partition = PARTITION_SYSTEM, .edits = edit, .edit_count = 1};
 }
 
@@ -90,7 +92,7 @@ static void lease_extend(struct db_clock *k, int64_t until_us)
  * failed is left alone for a while. */
 static void lease_renew(struct db_clock *k, int64_t now_us)
 {
-    bool is_past = now_us > atomic_load(&k->lease_us) && !wr_is_shared(k->db);
+    bool is_past = now_us > atomic_load(&k->lease_us) && !db_is_shared(k->db);
 
     if (is_past)
         pthread_mutex_lock(&k->lease_lock);
@@ -173,9 +175,9 @@ struct stamp_time db_clock_read(struct wr_db *db)
     struct stamp_time t = {
         .us = own_or_met(k, own_us), .versions_to_ms = own_us / 1000 + VERSIONS_MS, .unit = 1};
 
-    if (wr_is_shared(db)) {
+    if (db_is_shared(db)) {
         t.unit = SLOT_UNIT;
-        t.slot = catalog_slot(db->catalog) % SLOT_UNIT;
+        t.slot = db->slot % SLOT_UNIT;
     }
     if (PORT_UNLIKELY(t.us > atomic_load_explicit(&k->lease_us, memory_order_acquire) -
                                  lease_length(db) / 2))
@@ -190,7 +192,7 @@ int64_t db_clock_ms(struct wr_db *db)
 
 bool db_clock_is_before(struct wr_db *db, int64_t stamp_ms)
 {
-    return !wr_is_shared(db) && stamp_ms < db->stamps.opened_us / 1000;
+    return !db_is_shared(db) && stamp_ms < db->stamps.opened_us / 1000;
 }
 
 void db_clock_meet(struct wr_db *db, uint64_t row_stamp)
@@ -226,7 +228,7 @@ void db_clock_destroy(struct db_clock *k)
  * where they surely have been. */
 static int64_t opening_us(struct wr_db *db, int64_t wall_us, int64_t lease_us)
 {
-    int64_t least_us = wr_is_shared(db) ? lease_us - LEASE_SHARED_US : lease_us;
+    int64_t least_us = db_is_shared(db) ? lease_us - LEASE_SHARED_US : lease_us;
 
     return least_us > wall_us ? least_us : wall_us;
 }
@@ -235,8 +237,10 @@ int db_clock_open(struct ctx *c, struct wr_db *db, bool reset)
 {
     struct db_clock *k = &db->stamps;
     int64_t wall_us = clock_wall_us(&db->clock), lease_us;
+    uint64_t stored;
 
-    TRY(catalog_clock_load(c, db->engine, &lease_us));
+    TRY(catalog_load_number(c, db->engine, CATALOG_CLOCK, &stored));
+    lease_us = (int64_t)stored;
     k->opened_us = reset ? wall_us : opening_us(db, wall_us, lease_us);
     if (k->opened_us - wall_us > 60 * 1000000ll)
         log_warn(&db->log,
@@ -261,6 +265,6 @@ int db_clock_open(struct ctx *c, struct wr_db *db, bool reset)
 /* A millisecond on, so that what is kept in milliseconds can be told to be of before. */
 void db_clock_close(struct ctx *c, struct wr_db *db)
 {
-    if (!wr_is_shared(db) && atomic_load(&db->stamps.lease_us)) /* others may be ahead of us */
+    if (!db_is_shared(db) && atomic_load(&db->stamps.lease_us)) /* others may be ahead of us */
         lease_store_now(c, &db->stamps, atomic_load(&db->stamps.own_us) + 1000);
 }

@@ -6,7 +6,7 @@
  * until the wall clock has caught up. A wall clock that once ran wildly ahead leaves it ahead:
  * doc/operations.md, "The clock", has the way back.
  *
- * Where several servers write (wr_is_shared()), a stored row's stamp tells the time of the server
+ * Where several servers write (db_is_shared()), a stored row's stamp tells the time of the server
  * that wrote it. A server that meets such a time ahead of its own clock by less than
  * DB_CLOCK_SKEW_US takes it over, as in a hybrid logical clock. modify.c stamps a change above its
  * row's last one in any case, however far apart the clocks are.
@@ -21,6 +21,7 @@
 #define TABLE_CORE_DB_CLOCK_H
 
 #include "base/ctx.h"
+#include "table/model/stamp.h"
 #include "widerow.h"
 
 #include <pthread.h>
@@ -44,13 +45,6 @@ struct db_clock {
     atomic_bool is_ahead;             /* of the wall clock, which was set back */
     pthread_mutex_t lock;             /* over the rest */
     int64_t ahead_us, ahead_since_us; /* where it was then; monotonic: when */
-};
-
-/* What the stamps of one change are made of. */
-struct stamp_time {
-    int64_t us;             /* the database clock */
-    int64_t versions_to_ms; /* updates within one millisecond get distinct versions up to here */
-    uint64_t unit, slot;    /* a row's stamp is microseconds * unit + slot */
 };
 
 /* Before and after all else. */

@@ -7,6 +7,7 @@
 #include "table/maint/balance.h"
 
 #include "base/service.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/maint/cut.h"
 #include "table/maint/middle.h"
@@ -338,7 +339,7 @@ static int look_merge(struct look *l, size_t i, bool *cut)
     if (!cut_to_merge(&l->db->limits, &a, &b))
         return E_OK;
     *cut = true; /* or at least a question: one a look */
-    if (wr_is_shared(l->db))
+    if (db_is_shared(l->db))
         TRY(confirm_merge(l, i, &yes));
     return yes ? catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0) : E_OK;
 }

@@ -32,6 +32,7 @@
 #include "base/log.h"
 #include "base/service.h"
 #include "base/thread.h"
+#include "table/catalog/catalog.h"
 #include "table/core/call.h"
 #include "table/maint/middle.h"
 #include "table/model/edits.h"

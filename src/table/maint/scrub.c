@@ -1,6 +1,7 @@
 #include "table/maint/scrub.h"
 
 #include "base/service.h"
+#include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
 

@@ -12,6 +12,7 @@
 #include "base/service.h"
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/catalog/route.h"
 #include "table/core/db.h"
@@ -29,12 +30,9 @@
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
 #define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
-/* A round of removals may take minutes where every read is a round trip, and so may a job; what
- * other processes tell must wait for neither. */
 struct sweeper {
     struct wr_db *db;
     struct service rounds;
-    struct workers *jobs, *news;
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -191,7 +189,7 @@ static int change_record(struct sweep *s, const struct kv *seen, bytes to)
     struct edit edit = {to.ptr ? EDIT_PUT : EDIT_DELETE, seen->key, to};
     struct guard guard = {seen->key, seen->value, false};
     struct write_batch batch = {.guards = &guard,
-                                .guard_count = wr_is_shared(s->db),
+                                .guard_count = db_is_shared(s->db),
                                 .edits = &edit,
                                 .edit_count = 1,
                                 .frees = true};
@@ -205,7 +203,7 @@ static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind
     bytes rest = bytes_skip(kv->key, KEY_PREFIX_BYTES);
     struct kv now = *kv;
 
-    if (wr_is_shared(s->db) && kind != TRASH_ERASING) {
+    if (db_is_shared(s->db) && kind != TRASH_ERASING) {
         now.value = big_trash_value(&s->c.arena, TRASH_ERASING, db_clock_ms(s->db));
         TRY(change_record(s, kv, now.value));
     }
@@ -338,7 +336,7 @@ static int remove_row(struct sweep *s, bytes head_key)
     modify_edits(&m, &edits);
     batch.edits = edits.items;
     batch.edit_count = edits.count;
-    if (wr_is_shared(s->db)) {
+    if (db_is_shared(s->db)) {
         batch.guards = &guard;
         batch.guard_count = 1;
     }
@@ -449,7 +447,7 @@ void sweep_run(struct wr_db *db)
     ctx_release(&c);
 }
 
-/* ---- the threads ---- */
+/* ---- the thread ---- */
 
 static void *rounds_main(void *arg)
 {
@@ -463,16 +461,10 @@ static void *rounds_main(void *arg)
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
-    bool shared = wr_is_shared(db);
 
     s->db = db;
-    s->jobs = workers_start("wr-jobs", 1);
-    if (shared) /* two: one may be reading all tables, for longer than news may wait */
-        s->news = workers_start("wr-news", 2);
-    if (s->jobs && (s->news || !shared) && service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+    if (service_start(&s->rounds, "wr-sweeper", rounds_main, s))
         return s;
-    workers_stop(s->jobs);
-    workers_stop(s->news);
     mem_free(s);
     return NULL;
 }
@@ -481,18 +473,6 @@ void sweeper_stop(struct sweeper *s)
 {
     if (!s)
         return;
-    service_stop(&s->rounds); /* it may submit jobs, and these more */
-    workers_stop(s->jobs);
-    workers_stop(s->news);
+    service_stop(&s->rounds);
     mem_free(s);
-}
-
-void sweeper_submit(struct sweeper *s, struct job *job)
-{
-    workers_submit(s->jobs, job);
-}
-
-void sweeper_hear(struct sweeper *s, struct job *job)
-{
-    workers_submit(s->news, job);
 }

@@ -5,7 +5,7 @@
 #define TABLE_MODEL_CHANGE_H
 
 #include "base/limit.h"
-#include "table/catalog/catalog.h"
+#include "table/model/table.h"
 
 /* Checks that need no table; in a batch their failure fails the whole request. `many` is true
  * inside batches: the size of one row is then not bounded by itself. */

@@ -8,11 +8,11 @@
 #define TABLE_MODEL_MODIFY_H
 
 #include "base/limit.h"
-#include "table/catalog/catalog.h"
-#include "table/core/db_clock.h"
 #include "table/model/edits.h"
 #include "table/model/filter.h"
 #include "table/model/row.h"
+#include "table/model/stamp.h"
+#include "table/model/table.h"
 
 /* One change on its way. */
 struct modify {

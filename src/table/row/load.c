@@ -20,6 +20,7 @@
 #include "table/row/load.h"
 
 #include "base/limit.h"
+#include "base/waiter.h"
 #include "table/catalog/route.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
@@ -589,5 +590,33 @@ int load_run(struct load *l)
         return code;
     own_release(l);
     hold_end(l);
+    return code;
+}
+
+/* ---- for threads that may sleep ---- */
+
+struct wait_load {
+    struct load load;
+    struct waiter w;
+};
+
+static void load_done(struct load *l)
+{
+    waiter_wake(&PORT_CONTAINER(l, struct wait_load, load)->w, E_OK);
+}
+
+int wait_load(struct load *l)
+{
+    struct wait_load wl = {.load = *l};
+    int code;
+
+    wl.load.done = load_done;
+    do {
+        waiter_init(&wl.w);
+        code = load_run(&wl.load);
+        if (code == E_LATER)
+            waiter_wait(&wl.w);
+    } while (code == E_LATER);
+    *l = wl.load;
     return code;
 }

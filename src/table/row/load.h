@@ -14,7 +14,7 @@
 
 #include "base/turn.h"
 #include "engine/engine.h"
-#include "table/catalog/catalog.h"
+#include "table/model/table.h"
 #include "table/model/big.h"
 #include "table/model/row.h"
 
@@ -90,5 +90,9 @@ int load_run(struct load *l);
 
 /* Skips the head: the row is known to be wide with this head. */
 void load_from_head(struct load *l, const struct row *head);
+
+/* Waits for the answer: for threads that may block, never one that serves requests. l->done is its
+ * own. */
+int wait_load(struct load *l);
 
 #endif

@@ -7,7 +7,7 @@
 #define TABLE_ROW_MERGE_H
 
 #include "engine/engine.h"
-#include "table/catalog/catalog.h"
+#include "table/model/table.h"
 #include "table/model/layout.h"
 
 struct stream {

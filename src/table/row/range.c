@@ -17,6 +17,7 @@
  * row uses again, which stays in the processor's caches. And where the engine can, a walk that
  * needs no merge goes straight through its blocks, without a copy of keys and values (walk_direct).
  */
+#include "table/catalog/catalog.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
 #include "table/model/key_text.h"

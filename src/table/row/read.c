@@ -2,6 +2,7 @@
  *
  * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
  * rows one after the other; a load that answers later resumes the walk where it is woken. */
+#include "table/catalog/catalog.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"

@@ -13,7 +13,7 @@
  *     on: that is how the second change sees the first.
  *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
  *     a success: what it was decided on may not be durable yet.
- *   - Where other processes write too (wr_is_shared()), a latch keeps out only our own. There each
+ *   - Where other processes write too (db_is_shared()), a latch keeps out only our own. There each
  *     batch guards the heads that its rows were decided on; a head names its row's state, wide
  *     rows' too. Rows whose guard failed are read and decided again in another round, in order,
  *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the changes
@@ -22,6 +22,7 @@
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
 #include "table/blob/upload.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 #include "table/model/change.h"
 #include "table/model/meter.h"
@@ -247,9 +248,9 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.partition = op->partition;
         g->batch.depends_on = group_rests_on(op);
         g->batch.frees = !op->edits.stores;
-        if (wr_is_shared(op->call->db))
+        if (db_is_shared(op->call->db))
             add_guards(op, &g->batch);
-        g->batch.lease = catalog_lease(op->call->db->catalog);
+        g->batch.lease = op->call->db->lease;
         g->batch.lease_lost = op->call->lease_lost;
         atomic_fetch_add(&op->open, 1);
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
@@ -385,7 +386,7 @@ static void row_time(struct wr_db *db, struct write_row *r)
 {
     if (r->loading)
         r->m.now_ms = clock_watch_ms(db);
-    if (wr_is_shared(db) && r->m.old.there)
+    if (db_is_shared(db) && r->m.old.there)
         db_clock_meet(db, r->m.old.stamp);
     r->m.time = db_clock_read(db);
 }
@@ -463,7 +464,7 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
         write_row_fail(&call->c, r);
         return false;
     }
-    if (wr_is_shared(call->db)) {
+    if (db_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
         write_latch_prepare(op, r);
@@ -582,7 +583,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             r->todo = false;
             continue;
         }
-        if (wr_is_shared(op->call->db) && row_waits(op, r)) {
+        if (db_is_shared(op->call->db) && row_waits(op, r)) {
             r->later = true;
             atomic_store(&op->again, true);
             continue;

@@ -63,32 +63,6 @@ int wait_scan(struct ctx *c, struct engine *e, struct scan *s)
     return wait_scan_end(&ws, s, engine_scan(c, e, wait_scan_begin(&ws, s)));
 }
 
-struct wait_load {
-    struct load load;
-    struct waiter w;
-};
-
-static void load_done(struct load *l)
-{
-    waiter_wake(&PORT_CONTAINER(l, struct wait_load, load)->w, E_OK);
-}
-
-int wait_load(struct load *l)
-{
-    struct wait_load wl = {.load = *l};
-    int code;
-
-    wl.load.done = load_done;
-    do {
-        waiter_init(&wl.w);
-        code = load_run(&wl.load);
-        if (code == E_LATER)
-            waiter_wait(&wl.w);
-    } while (code == E_LATER);
-    *l = wl.load;
-    return code;
-}
-
 int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b)
 {
     struct waiter w;

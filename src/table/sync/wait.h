@@ -4,11 +4,10 @@
 #define TABLE_SYNC_WAIT_H
 
 #include "base/waiter.h"
-#include "table/row/load.h"
+#include "engine/engine.h"
 
 int wait_get(struct ctx *c, struct engine *e, struct get *g);
 int wait_scan(struct ctx *c, struct engine *e, struct scan *s);
-int wait_load(struct load *l); /* l->done is its own */
 int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b);
 
 /* The same around another way to ask than the engine's own, on the stack of who waits: begin gives

@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 #include "server/key_file.h"
+#include "table/catalog/text.h"
+#include "table/core/catalog_key.h"
 #include "table/core/db.h"
 #include "table/sync/wait.h"
 
@@ -305,10 +307,10 @@ static void test_text_of_another_form(void **state)
     write_file(b, "", TEXT);
     assert_int_equal(start(b, NULL, NULL), 0);
     store_bytes(b, BYTES_LIT("\2.........."));
-    assert_int_equal(texts_changed(&b->db->texts), E_OK);
+    assert_int_equal(texts_changed(b->db->texts), E_OK);
     assert_non_null(strstr(b->logged, "is of version 2; this program reads 1"));
     store_bytes(b, BYTES_LIT("\1"));
-    assert_int_equal(texts_changed(&b->db->texts), E_OK);
+    assert_int_equal(texts_changed(b->db->texts), E_OK);
     assert_non_null(strstr(b->logged, "those before stay: A shared text is damaged"));
     assert_true(knows(b, "id"));
     stop(b);

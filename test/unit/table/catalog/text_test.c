@@ -84,26 +84,25 @@ static int counted(void *arg)
 
 static void test_watch(void **state)
 {
-    struct texts t = {0};
+    struct texts *t = texts_new();
     struct wr_options o = {.version = WR_API_VERSION, .engine = "mem"};
     struct wr_db *db;
     int calls = 0;
 
     (void)state;
-    texts_init(&t);
-    assert_int_equal(texts_changed(&t), 0);
-    t.watchers[0] = (struct text_watcher){counted, &calls};
-    t.count = 1;
-    assert_int_equal(texts_changed(&t), 1);
-    texts_release(&t);
+    assert_int_equal(texts_changed(t), 0);
+    t->watchers[0] = (struct text_watcher){counted, &calls};
+    t->count = 1;
+    assert_int_equal(texts_changed(t), 1);
+    texts_free(t);
     assert_int_equal(wr_open(&o, &db, NULL, 0), 0);
     wr_text_watch(db, counted, &calls);
-    wr_text_watch(db, counted, &t);
+    wr_text_watch(db, counted, &o);
     wr_text_watch(db, NULL, &calls);
     wr_text_watch(db, NULL, &calls);
-    assert_true(db->texts.count == 1 && db->texts.watchers[0].arg == &t);
-    wr_text_watch(db, NULL, &t);
-    assert_int_equal(db->texts.count, 0);
+    assert_true(db->texts->count == 1 && db->texts->watchers[0].arg == &o);
+    wr_text_watch(db, NULL, &o);
+    assert_int_equal(db->texts->count, 0);
     wr_close(db);
     assert_int_equal(calls, 1);
 }

@@ -1,4 +1,5 @@
 /* The database clock over steps of the wall clock, and what expires by which time. */
+#include "table/catalog/catalog.h"
 #include "table/core/db.h"
 
 #include "table/maint/sweep.h"

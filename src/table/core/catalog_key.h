@@ -1,0 +1,57 @@
+/* catalog_key.h: keys and values of what the database keeps for itself, and what notifications say
+ * of it. All of it is in the arena.
+ *
+ * Stored under table 0 of the system partition:
+ *   kind 1, instance, name   a schema (schema.c)
+ *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop
+ *   kind 3                   the lease of numbers: none at or above it was ever given out
+ *   kind 4                   the next table id
+ *   kind 5, table id         how far a table's rekeying has come (rekey.c)
+ *   kind 6, slot             the lease of the numbers of a slot (catalog_number.c)
+ *   kind 6                   what older builds had for that: how many were ever opened
+ *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
+ *   kind 7, name             a text that all processes share (text.h)
+ *   kind 9, number           what was changed lately, where processes share the data
+ * (catalog_journal.h)
+ *   kind 10                  the lease of the database clock, in microseconds (db_clock.h) */
+#ifndef TABLE_CORE_CATALOG_KEY_H
+#define TABLE_CORE_CATALOG_KEY_H
+
+#include "engine/engine.h"
+
+enum catalog_kind {
+    CATALOG_TABLE = 1,
+    CATALOG_DROPPED = 2,
+    CATALOG_LEASE = 3,
+    CATALOG_NEXT_ID = 4,
+    CATALOG_REKEY = 5,
+    CATALOG_SLOT = 6, /* leases of numbers; shared data only */
+    CATALOG_TEXT = 7,
+    CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
+    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
+    CATALOG_CLOCK = 10,  /* the database clock's lease */
+};
+
+#define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
+
+bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
+bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
+bytes catalog_dropped_key(struct arena *a, uint32_t place_id);
+/* Where the progress of a table's rekeying is noted (rekey.c). */
+bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
+/* Where a text lies that all processes share (text.h). */
+bytes catalog_text_key(struct arena *a, bytes name);
+/* Of a page of a table's partitions, and its id (0: not one). */
+bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id);
+uint64_t catalog_page_key_id(bytes key);
+
+bytes catalog_number_value(struct arena *a, uint64_t v);
+/* The number stored under a plain key; 0: there is none. Blocks. */
+int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out);
+
+/* The notification that the table of that name has changed. */
+bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
+/* The one that texts have changed. */
+bytes catalog_text_news(struct arena *a);
+
+#endif

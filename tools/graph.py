@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+"""Who knows whom in src/, and where that runs in a circle.
+
+    tools/graph.py [BUILD]            prints the figures: files, lines, folders, knots
+    tools/graph.py --check [BUILD]    prints each breach of tools/folders.txt only; exit code 1 if there is one
+
+A module is a source with its header, or a header alone. Two graphs are drawn between modules: one by what their
+objects in BUILD call of each other (nm), one by what they include. A knot is a set of modules that all reach each
+other. tools/folders.txt has the folders from the ground up, and the knots between files that are allowed.
+"""
+import collections
+import os
+import re
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def sources():
+    """Every source and header of src/, as paths relative to it."""
+    found = []
+    for folder, _, names in os.walk(os.path.join(ROOT, "src")):
+        for name in names:
+            if name.endswith((".c", ".h")):
+                found.append(os.path.relpath(os.path.join(folder, name), os.path.join(ROOT, "src")))
+    return sorted(found)
+
+
+def include_graph(files):
+    """{(module, module): the include lines that make the arrow}"""
+    known = set(files)
+    edges = collections.defaultdict(list)
+    for path in files:
+        with open(os.path.join(ROOT, "src", path)) as f:
+            for number, line in enumerate(f, 1):
+                m = re.match(r'#include "([^"]+)"', line)
+                if m and m.group(1) in known and module(m.group(1)) != module(path):
+                    edges[module(path), module(m.group(1))].append(f"src/{path}:{number}")
+    return edges
+
+
+def link_graph(modules, build):
+    """{(module, module): the names that the first one takes from the second}"""
+    defined, wanted = {}, {}
+    for m in modules:
+        path = os.path.join(build, "obj", m + ".o")
+        if not os.path.exists(path):
+            continue
+        wanted[m] = set()
+        for line in subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines():
+            kind, name = line.split()[-2:]
+            if kind == "U":
+                wanted[m].add(name)
+            elif kind in "TDBRVWC":
+                defined.setdefault(name, m)
+    edges = collections.defaultdict(list)
+    for m, names in wanted.items():
+        for name in sorted(names):
+            if name in defined and defined[name] != m:
+                edges[m, defined[name]].append(name)
+    return edges
+
+
+def module(path):
+    return path.rsplit(".", 1)[0]
+
+
+def folder(mod):
+    return os.path.dirname(mod)
+
+
+def knots(nodes, edges):
+    """Sets of nodes that all reach each other (Tarjan's strongly connected components), largest first."""
+    out = collections.defaultdict(list)
+    for a, b in edges:
+        out[a].append(b)
+    index, low, stack, on_stack, found = {}, {}, [], set(), []
+
+    def visit(root):
+        work = [(root, iter(out[root]))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, rest = work[-1]
+            for nxt in rest:
+                if nxt not in index:
+                    index[nxt] = low[nxt] = len(index)
+                    stack.append(nxt)
+                    on_stack.add(nxt)
+                    work.append((nxt, iter(out[nxt])))
+                    break
+                if nxt in on_stack:
+                    low[node] = min(low[node], index[nxt])
+            else:
+                work.pop()
+                if work:
+                    low[work[-1][0]] = min(low[work[-1][0]], low[node])
+                if low[node] == index[node]:
+                    group = []
+                    while not group or group[-1] != node:
+                        group.append(stack.pop())
+                        on_stack.discard(group[-1])
+                    if len(group) > 1:
+                        found.append(sorted(group))
+
+    for node in sorted(nodes):
+        if node not in index:
+            visit(node)
+    return sorted(found, key=lambda g: (-len(g), g))
+
+
+def between_folders(edges):
+    """{(folder, folder): [(module, module, why)]}"""
+    out = collections.defaultdict(list)
+    for (a, b), why in edges.items():
+        if folder(a) != folder(b):
+            out[folder(a), folder(b)].append((a, b, why))
+    return out
