@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """Who knows whom in src/, and where that runs in a circle.
 
-    tools/graph.py [BUILD]            prints the figures: files, lines, folders, knots
-    tools/graph.py --check [BUILD]    prints each breach of tools/folders.txt only; exit code 1 if there is one
+    tools/graph.py [BUILD]            prints the figures: files, lines, folders, knots between files and between folders
+    tools/graph.py --why A B [BUILD]  prints what makes an arrow from folder A to folder B (table/row table/blob, say)
 
 A module is a source with its header, or a header alone. Two graphs are drawn between modules: one by what their
-objects in BUILD call of each other (nm), one by what they include. A knot is a set of modules that all reach each
-other. tools/folders.txt has the folders from the ground up, and the knots between files that are allowed.
+objects in BUILD (build) call of each other (nm), one by what they include. A knot is a set of modules that all reach
+each other.
 """
 import collections
 import os
@@ -118,3 +118,36 @@ def between_folders(edges):
         if folder(a) != folder(b):
             out[folder(a), folder(b)].append((a, b, why))
     return out
+
+
+def why(edges, a, b):
+    for x, y, reasons in sorted(between_folders(edges)[a, b]):
+        print(f"  {x} -> {y}: {' '.join(reasons)}")
+
+
+def main(args):
+    asked = args[1:3] if args[:1] == ["--why"] else []
+    build = (args[3:] if asked else args)[:1] or ["build"]
+    files = sources()
+    modules = sorted({module(f) for f in files})
+    graphs = {"link": link_graph(modules, os.path.join(ROOT, build[0])), "include": include_graph(files)}
+    if asked:
+        for name, edges in graphs.items():
+            print(name)
+            why(edges, *asked)
+        return
+    lines = sum(open(os.path.join(ROOT, "src", f)).read().count("\n") for f in files)
+    print(f"{len(files)} files, {lines} lines, {len({folder(m) for m in modules})} folders")
+    for name, edges in graphs.items():
+        groups = knots(modules, edges)
+        print(f"{name} graph: knots of files {' '.join(str(len(g)) for g in groups) or 'none'}")
+        for g in groups:
+            print("  " + " ".join(g))
+        folders = knots({folder(m) for m in modules}, between_folders(edges))
+        print(f"{name} graph: knots of folders {' '.join(str(len(g)) for g in folders) or 'none'}")
+        for g in folders:
+            print("  " + " ".join(g))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
