@@ -211,6 +211,9 @@ void queue_tick(struct http *h, int64_t now);
 
 /* The server has closed: nobody waits any more. */
 void queue_close(struct http *h);
+/* Nothing waits any more; a thread that has just queued the last of it may still be on its way out.
+ */
+void queue_end(struct http *h);
 
 /* Memory of the connection itself. */
 void conn_count(struct conn *c, size_t size);

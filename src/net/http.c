@@ -56,7 +56,7 @@ static void http_free(struct http *h)
     if (h->listen_fd >= 0)
         close(h->listen_fd);
     pthread_mutex_destroy(&h->arrivals_lock);
-    pthread_mutex_destroy(&h->queue_lock);
+    queue_end(h);
     mem_free(h);
 }
 

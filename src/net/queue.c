@@ -165,24 +165,40 @@ void queue_serve(struct http *h)
     pthread_mutex_unlock(&h->queue_lock);
 }
 
-void queue_tick(struct http *h, int64_t now)
+/* Under the lock. */
+static void expire_all(struct http *h, int64_t now)
 {
     struct ring *at, *next;
 
-    if (!atomic_load_explicit(&h->waiting, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&h->queue_lock);
     for (at = h->waiting_shares.next; at != &h->waiting_shares; at = next) {
         next = at->next;
         share_expire(h, PORT_CONTAINER(at, struct share, waiting), now);
     }
+}
+
+void queue_tick(struct http *h, int64_t now)
+{
+    if (!atomic_load_explicit(&h->waiting, memory_order_relaxed))
+        return;
+    pthread_mutex_lock(&h->queue_lock);
+    expire_all(h, now);
     pthread_mutex_unlock(&h->queue_lock);
     queue_serve(h);
 }
 
+/* Whoever comes to the lock later finds `closed`; who was there before is counted in by now. */
 void queue_close(struct http *h)
 {
-    queue_tick(h, INT64_MAX);
+    pthread_mutex_lock(&h->queue_lock);
+    expire_all(h, INT64_MAX);
+    pthread_mutex_unlock(&h->queue_lock);
+}
+
+void queue_end(struct http *h)
+{
+    pthread_mutex_lock(&h->queue_lock);
+    pthread_mutex_unlock(&h->queue_lock);
+    pthread_mutex_destroy(&h->queue_lock);
 }
 
 /* ---- what handlers call ---- */

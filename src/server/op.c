@@ -518,17 +518,17 @@ static size_t answer_size(const struct op *op)
     return op->reply->memory + op->r->ctx.arena.used;
 }
 
-/* It may be asked a second time. */
-static bool is_read(const struct op *op)
+/* Rows that were read: they may be read a second time. An error is told as it is. */
+static bool has_read(const struct op *op)
 {
-    return op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW || op->op == WR_OP_GET_RANGE ||
-           op->op == WR_OP_BULK_EXPORT;
+    return op->reply->code == E_OK && (op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW ||
+                                       op->op == WR_OP_GET_RANGE || op->op == WR_OP_BULK_EXPORT);
 }
 
 /* A large answer is about as large as the rows it is made of. */
 static bool lacks_memory(const struct op *op)
 {
-    return op->reply->memory > LOOP_BYTES && is_read(op) &&
+    return op->reply->memory > LOOP_BYTES && has_read(op) &&
            wr_memory_lacks(op->door->db, op->reply->memory);
 }
 
@@ -613,7 +613,7 @@ static void op_done(void *arg, struct wr_reply *reply)
     struct op *op = arg;
 
     op->reply = reply;
-    if (is_long_answer(op) && is_read(op) && !http_reserve(op->r, answer_size(op)))
+    if (is_long_answer(op) && has_read(op) && !http_reserve(op->r, answer_size(op)))
         op_wait(op);
     else if (wr_is_worker())
         op_finish(op, op->r);

@@ -200,7 +200,8 @@ static void compare_clocks(const struct count *n, const struct answers *a)
     for (size_t i = 0; i < a->count; i++)
         if (a->each[i].len >= 9 && *bytes_u8(a->each[i]) == VERSION)
             others_us[count++] = (int64_t)load_u64(bytes_u8(a->each[i]) + 1);
-    clock_watch_compare(n->db, n->asked_us, clock_wall_us(&n->db->clock), others_us, count);
+    clock_watch_compare(n->db, n->asked_us, clock_wall_us(&n->db->clock), others_us, count,
+                        count == a->count && !a->silent);
     mem_free(others_us);
 }
 

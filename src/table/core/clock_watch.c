@@ -123,6 +123,8 @@ int64_t clock_watch_before(struct wr_db *db, int64_t grace_ms)
     for (size_t i = 0; i < CLOCK_WATCH_SAMPLES && i < w->sampled; i++)
         if (w->samples[i].mono_us <= until_us && w->samples[i].stamp_ms > stamp_ms)
             stamp_ms = w->samples[i].stamp_ms;
+    if (db_is_shared(db) && !w->compared_us)
+        stamp_ms = INT64_MIN;
     if (stamp_ms != INT64_MIN)
         stamp_ms -= (w->own_us - w->slowest_us) / 1000;
     pthread_mutex_unlock(&w->lock);
@@ -163,12 +165,25 @@ static void tell_apart(struct wr_db *db, int64_t before_us, int64_t apart_us)
         log_info(&db->log, "clock: the servers' wall clocks are together again");
 }
 
+/* Under the lock. Who was silent may have the slowest clock or the fastest, as far as was known:
+ * that goes on to count. Before it was known, nothing is. */
+static void keep_bounds(struct clock_watch *w, int64_t mono_us, int64_t *slowest_us,
+                        int64_t *fastest_us)
+{
+    int64_t passed_us = mono_us - w->compared_us;
+
+    if (w->slowest_us + passed_us < *slowest_us)
+        *slowest_us = w->slowest_us + passed_us;
+    if (w->fastest_us + passed_us > *fastest_us)
+        *fastest_us = w->fastest_us + passed_us;
+}
+
 void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us,
-                         const int64_t *others_us, size_t count)
+                         const int64_t *others_us, size_t count, bool all)
 {
     struct clock_watch *w = &db->watch;
     size_t far = 0;
-    int64_t before_us, most_us = 0, slowest_us = answered_us, fastest_us = answered_us;
+    int64_t before_us, most_us = 0, slowest_us = answered_us, fastest_us = answered_us, mono_us;
 
     for (size_t i = 0; i < count; i++) {
         int64_t apart_us = apart_at_least(asked_us, answered_us, others_us[i]);
@@ -185,10 +200,15 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
     before_us = w->apart_us;
     w->apart_us = most_us;
     w->is_odd = far && 2 * far >= count + 1;
-    w->slowest_us = slowest_us;
-    w->fastest_us = fastest_us;
-    w->own_us = answered_us;
-    w->compared_us = clock_mono_us(&db->clock);
+    mono_us = clock_mono_us(&db->clock);
+    if (!all && w->compared_us)
+        keep_bounds(w, mono_us, &slowest_us, &fastest_us);
+    if (all || w->compared_us) {
+        w->slowest_us = slowest_us;
+        w->fastest_us = fastest_us;
+        w->own_us = answered_us;
+        w->compared_us = mono_us;
+    }
     pthread_mutex_unlock(&w->lock);
     tell_apart(db, before_us, most_us);
 }

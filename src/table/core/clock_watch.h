@@ -56,15 +56,17 @@ void clock_watch_look(struct wr_db *db);
 
 /* What the database clock said so long ago, at most CLOCK_WATCH_BACK_MS, by the monotonic clock,
  * less what the slowest other server is behind: a record that any of them stamped so, or lower, is
- * at least as old. INT64_MIN: the process does not run for so long. */
+ * at least as old. INT64_MIN: the process does not run for so long, or
+ * the other servers' clocks were not compared yet. */
 int64_t clock_watch_before(struct wr_db *db, int64_t grace_ms);
 /* Lies `stamp_ms` so far ahead that no server's clock can have given it? It stands in a record of
  * before the database clock was set back, which has to be dated anew. */
 bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms);
 
-/* What other servers' wall clocks said between two readings of ours, in microseconds. */
+/* What other servers' wall clocks said between two readings of ours, in microseconds. `all`: every
+ * other server has answered; what is known of one that did not goes on to count. */
 void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us,
-                         const int64_t *others_us, size_t count);
+                         const int64_t *others_us, size_t count, bool all);
 
 /* One line for people about what is wrong, or an empty one. True: with this clock the server should
  * not be asked to serve. */

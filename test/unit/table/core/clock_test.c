@@ -343,20 +343,20 @@ static void clocks_are_compared(void **state)
     struct wr_status status;
 
 #define OTHERS(...) (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
-    clock_watch_compare(b->db, now, now + 1000, OTHERS(now, now + 999000));
+    clock_watch_compare(b->db, now, now + 1000, OTHERS(now, now + 999000), true);
     wr_status(b->db, &status);
     assert_string_equal(status.clock, "");
-    clock_watch_compare(b->db, now, now + 1000, OTHERS(now + 1200000));
+    clock_watch_compare(b->db, now, now + 1000, OTHERS(now + 1200000), true);
     wr_status(b->db, &status);
     assert_true(status.clock_odd);
-    clock_watch_compare(b->db, now, now + 3000000, OTHERS(now + 1200000)); /* that took 3 s */
+    clock_watch_compare(b->db, now, now + 3000000, OTHERS(now + 1200000), true); /* that took 3 s */
     wr_status(b->db, &status);
     assert_false(status.clock_odd);
-    clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now));
+    clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now), true);
     wr_status(b->db, &status);
     assert_false(status.clock_odd);
     assert_non_null(strstr(status.clock, "9000 ms"));
-    clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now - 9000000));
+    clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now - 9000000), true);
     wr_status(b->db, &status);
     assert_true(status.clock_odd);
 }
@@ -366,18 +366,24 @@ static void clocks_are_compared(void **state)
 static void grace_is_by_the_slowest_clock(void **state)
 {
     struct bed *b = *state;
-    int64_t now = 1000000000, hour = HOUR_MS * 1000, stamp_ms;
+    int64_t now = 1000000000, hour = HOUR_MS * 1000, stamp_ms, before_ms;
 
     clock_watch_look(b->db);
     go_later(b->db, 61 * SECOND_MS);
     clock_watch_look(b->db);
     stamp_ms = clock_watch_before(b->db, 60 * SECOND_MS);
     assert_true(clock_watch_ahead(b->db, db_clock_ms(b->db) + HOUR_MS));
-    clock_watch_compare(b->db, now, now, OTHERS(now - hour, now + 2 * hour));
+    clock_watch_compare(b->db, now, now, OTHERS(now - hour, now + 2 * hour), true);
     assert_int_equal(clock_watch_before(b->db, 60 * SECOND_MS), stamp_ms - HOUR_MS);
     assert_false(clock_watch_ahead(b->db, db_clock_ms(b->db) + 2 * HOUR_MS));
     assert_true(clock_watch_ahead(b->db, db_clock_ms(b->db) + 3 * HOUR_MS));
-    clock_watch_compare(b->db, now, now, NULL, 0); /* they have left */
+    clock_watch_compare(b->db, now, now, NULL, 0, false); /* they are silent */
+    before_ms = clock_watch_before(b->db, 60 * SECOND_MS);
+    assert_in_range(before_ms, stamp_ms - HOUR_MS - SECOND_MS, stamp_ms - HOUR_MS + SECOND_MS);
+    assert_false(clock_watch_ahead(b->db, db_clock_ms(b->db) + 2 * HOUR_MS));
+    clock_watch_compare(b->db, now, now, OTHERS(now - 2 * hour), false); /* and another is slower */
+    assert_int_equal(clock_watch_before(b->db, 60 * SECOND_MS), stamp_ms - 2 * HOUR_MS);
+    clock_watch_compare(b->db, now, now, NULL, 0, true); /* they have left */
     assert_int_equal(clock_watch_before(b->db, 60 * SECOND_MS), stamp_ms);
 }
 
