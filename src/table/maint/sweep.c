@@ -67,6 +67,13 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
     return route_scan_now(&s->c, s->table, &scan);
 }
 
+/* The database is about to close. A sweep of many replaced cells takes long, and whoever closes
+ * waits for it; what is left is of the next opening. */
+static bool must_end(const struct wr_db *db)
+{
+    return db->sweeper && service_stopping(&db->sweeper->rounds);
+}
+
 /* What was needed for the page goes, so that a sweep takes the memory of a page whatever it
  * removes; the range goes on behind it. */
 static void page_over(struct sweep *s, const struct arena_mark *mark, const struct page *page,
@@ -166,6 +173,8 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
         struct arena_mark mark = arena_mark(&s->c.arena);
         struct edits edits = {.arena = &s->c.arena};
 
+        if (must_end(s->db))
+            return E_BUSY;
         TRY(read_page(s, VIEW_LATEST, &range, &page));
         TRY(erase_apart(s, cols, &page, time_ms));
         for (size_t i = 0; i < page.count; i++)
@@ -300,12 +309,12 @@ static int sweep_trash(struct sweep *s, size_t bucket)
     struct page page = {.more = true};
     struct stream_readers others;
 
-    for (int n = 0; page.more && n < TRASH_PAGES; n++) {
+    for (int n = 0; page.more && n < TRASH_PAGES && !must_end(s->db); n++) {
         struct arena_mark mark = arena_mark(&s->c.arena);
 
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         ask_page(s, &page, &others);
-        for (size_t i = 0; i < page.count; i++)
+        for (size_t i = 0; i < page.count && !must_end(s->db); i++)
             TRY(sweep_record(s, &others, &page.items[i]));
         page_over(s, &mark, &page, &range);
     }
@@ -394,7 +403,7 @@ static int sweep_ttl(struct sweep *s)
     struct page page;
     bool more = true;
 
-    for (size_t n = 0; more && n < pages; n++) {
+    for (size_t n = 0; more && n < pages && !must_end(s->db); n++) {
         struct arena_mark mark = arena_mark(&s->c.arena);
         struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
 
@@ -441,7 +450,8 @@ void sweep_run(struct wr_db *db)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     n = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
-        sweep_table(db, tables[i]);
+        if (!must_end(db))
+            sweep_table(db, tables[i]);
         table_release(tables[i]);
     }
     ctx_release(&c);
