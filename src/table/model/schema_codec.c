@@ -322,6 +322,7 @@ static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
     struct schema_partition *made = ARENA_ARRAY(&c->arena, struct schema_partition, 1);
     size_t room = 1;
 
+    *cut = (struct schema_cut){0}; /* a damaged description may have the field twice */
     cut->first = read_varint(r);
     cut->count = read_varint(r);
     while (reader_left(r) && !r->bad) {
