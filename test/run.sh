@@ -18,7 +18,19 @@ work=$(mktemp -d)
 declare -A beside_pid=()
 trap 'stop_server; [ ${#beside_pid[@]} -eq 0 ] || kill "${beside_pid[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
-report=()
+report=() problems=()
+
+# How a suite's log says that a check failed: in its own words, cmocka's, node:test's, go test's, a compiler's, a sanitizer's.
+fails='FAIL(ED)?\b|(^| )not ok\b|: failed$|^difference|^tidy: [^0-9]|[1-9][0-9]* failed,|[a-z0-9]: (fatal )?error: |ERROR: [A-Z][a-z]+Sanitizer|WARNING: Thread|runtime error:|is stale|^SKIPPED'
+tells='^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$|\b0 (failed|FAILED)|listed below|FAILED TEST|^# '
+
+# failing_lines NAME LOG: the first five of them, each with the suite's name before it; where there are none, the log's last lines.
+failing_lines() {
+    local lines
+    lines=$(grep -aE "$fails" "$2" | grep -avE "$tells" | awk '!seen[$0]++' | head -n 5)
+    [ -n "$lines" ] || lines=$(grep -av '^$' "$2" | tail -n 5)
+    sed -E "s/^[[:space:]]*/$1: /" <<<"$lines" | cut -c 1-240
+}
 
 named() { [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]; }
 
@@ -75,6 +87,7 @@ suite() {
         echo "   skipping is not allowed in CI" # a spec case for another door is none
         f=$((f + s)) s=0
     fi
+    [ "$f" -eq 0 ] || problems+=("$(failing_lines "$name" "$log")")
     passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     local over=
     [ ! -f "$work/$name.took" ] || over="  beside others"
@@ -210,6 +223,8 @@ once compatibility 10 tools/compatibility.sh --check "$work"
 
 echo
 printf '%s\n' "${report[@]}"
+# CI shows only the end of all this, so what failed stands there once more.
+[ ${#problems[@]} -eq 0 ] || printf '%s\n' '' 'What failed:' "${problems[@]}"
 echo "in all $SECONDS s"
 echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed -eq 0 ]

@@ -13,7 +13,7 @@ rule() {
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
-        printf 'tidy: %s\n%s\n' "$1" "$found"
+        printf 'tidy: %s: %s\n' "$1" "$found"
     fi
 }
 
