@@ -100,7 +100,9 @@ struct wr_value {
     };
 };
 
-#define WR_KEY_COLUMNS_MAX 5 /* key columns the database carries; a door may allow fewer */
+/* Key columns the database carries: those of an index and of its table. A front allows fewer (the
+ * setting key_columns_max). */
+#define WR_KEY_COLUMNS_MAX 10
 
 /* One key column with its name, as clients send it; names and order are checked against the
  * table. */

@@ -59,6 +59,7 @@ void limits_init(struct limits *l, bool strict)
 {
     for (size_t i = 0; i < PORT_COUNT(rows); i++)
         *limit_at(l, &rows[i]) = strict ? rows[i].strict : rows[i].def;
+    l->table_key_columns = 0;
 }
 
 const char *limits_name(size_t i)

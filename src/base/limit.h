@@ -13,6 +13,9 @@ struct limits {
 #define LIMIT(name, def, strict, min, max, whose, text) _Atomic int64_t name;
 #include "base/limit.def"
 #undef LIMIT
+    /* No setting: the columns of the longest key of any table, which may be more than
+     * key_columns_max. limits_assign() leaves it. */
+    _Atomic int64_t table_key_columns;
 };
 
 /* The defaults, or with `strict` the smaller documented ones. */

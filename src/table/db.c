@@ -521,20 +521,22 @@ static bool call_begins_there(const struct call *call)
     return call->cost == COST_MUCH || !pool_has_credit(t->pool, t->client, t->start_us);
 }
 
-void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
+static void call_begin(struct call *call)
 {
-    struct call *call;
-
-    if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
-        cell_stage(db, request, done, arg))
-        return;
-    call = call_new(db, request, done, arg);
     call->go_on = call_run;
     call->op = call;
     if (call_begins_there(call))
-        pool_submit(db->pool, request->client, &call->job, false);
+        pool_submit(call->db->pool, call->req->client, &call->job, false);
     else
         call_run(call);
+}
+
+void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
+{
+    if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
+        cell_stage(db, request, done, arg))
+        return;
+    call_begin(call_new(db, request, done, arg));
 }
 
 /* What a front has to do there. */
@@ -572,5 +574,17 @@ struct wr_reply *wr_exec(struct wr_db *db, const struct wr_request *request)
 
     reply_wait_init(&r);
     wr_submit(db, request, reply_wait_done, &r);
+    return reply_wait_end(&r);
+}
+
+struct wr_reply *db_exec_internal(struct wr_db *db, const struct wr_request *request)
+{
+    struct reply_wait r;
+    struct call *call;
+
+    reply_wait_init(&r);
+    call = call_new(db, request, reply_wait_done, &r);
+    call->internal = true;
+    call_begin(call);
     return reply_wait_end(&r);
 }

@@ -405,7 +405,9 @@ static void bulk_export(struct generator *g, const struct oracle_table *t, struc
 void generator_create(struct generator *g, struct arena *a, int table, struct wr_request *out)
 {
     static const enum wr_type types[] = {WR_BIGINT, WR_VARCHAR, WR_VARBINARY};
-    static const bytes names[] = {{"p", 1}, {"\xe6\x95\xb0", 3}, {"s k", 3}, {"Z", 1}};
+    static const bytes names[ORACLE_KEY_MAX] = {
+        {"p", 1},  {"\xe6\x95\xb0", 3}, {"s k", 3}, {"Z", 1}, {"a5", 2},
+        {"A6", 2}, {"_7", 2},           {"z8", 2},  {"9", 1}, {"last", 4}};
     struct wr_create_table *t = &out->create_table;
     struct wr_key_schema *key = ARENA_ARRAY(a, struct wr_key_schema, ORACLE_KEY_MAX);
 
@@ -413,7 +415,7 @@ void generator_create(struct generator *g, struct arena *a, int table, struct wr
     *out = (struct wr_request){.op = WR_OP_CREATE_TABLE, .instance = g->o->instance};
     t->table = table_name(g, table);
     t->key = key;
-    t->key_count = 1 + gen_below(g, ORACLE_KEY_MAX);
+    t->key_count = 1 + gen_below(g, gen_chance(g, 25) ? ORACLE_KEY_MAX : 4);
     for (size_t i = 0; i < t->key_count; i++)
         key[i] = (struct wr_key_schema){.name = names[i], .type = types[gen_below(g, 3)]};
     if (t->key_count > 1 && gen_chance(g, 35)) {

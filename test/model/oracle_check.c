@@ -33,7 +33,7 @@ int oracle_check_column_name(bytes name)
 int oracle_check_key_alone(const struct oracle *o, const struct wr_key *key,
                            enum oracle_key_use use)
 {
-    if (key->count < 1 || key->count > (size_t)o->limits.key_columns_max)
+    if (key->count < 1 || key->count > ORACLE_KEY_MAX)
         return WR_E_PARAMETER;
     for (size_t i = 0; i < key->count; i++) {
         const struct wr_value *v = &key->columns[i].value;
@@ -65,9 +65,13 @@ int oracle_check_key_alone(const struct oracle *o, const struct wr_key *key,
     return WR_OK;
 }
 
-int oracle_check_key(const struct oracle_table *t, const struct wr_key *key,
+int oracle_check_key(const struct oracle *o, const struct oracle_table *t, const struct wr_key *key,
                      enum oracle_key_use use)
 {
+    size_t most = (size_t)o->limits.key_columns_max;
+
+    if (key->count > most && t->key_count <= most)
+        return WR_E_PARAMETER;
     if (key->count != t->key_count)
         return WR_E_INVALID_PK;
     for (size_t i = 0; i < key->count; i++) {
@@ -193,7 +197,7 @@ int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change
 int oracle_check_change(const struct oracle *o, const struct oracle_table *t,
                         const struct wr_row_change *change)
 {
-    int code = oracle_check_key(t, &change->row.key, ORACLE_KEY_WRITE);
+    int code = oracle_check_key(o, t, &change->row.key, ORACLE_KEY_WRITE);
     bool placeholder = t->auto_column >= 0 && !code &&
                        change->row.key.columns[t->auto_column].value.type == WR_AUTO_INCREMENT;
 

@@ -44,7 +44,7 @@ int oracle_check_column_name(bytes name);
 enum oracle_key_use { ORACLE_KEY_READ, ORACLE_KEY_WRITE, ORACLE_KEY_BOUND };
 int oracle_check_key_alone(const struct oracle *o, const struct wr_key *key,
                            enum oracle_key_use use);
-int oracle_check_key(const struct oracle_table *t, const struct wr_key *key,
+int oracle_check_key(const struct oracle *o, const struct oracle_table *t, const struct wr_key *key,
                      enum oracle_key_use use);
 int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change *change,
                               bool many);

@@ -1,5 +1,5 @@
-/* oracle_read.c: GetRow, BatchGetRow, GetRange and BulkExport (doc/data-model.md, "Versions", "Reads", "Ranges").
- * partial_keys is the doors' affair and changes nothing here. */
+/* oracle_read.c: GetRow, BatchGetRow, GetRange and BulkExport (doc/data-model.md, "Versions",
+ * "Reads", "Ranges"). partial_keys is the doors' affair and changes nothing here. */
 #include "oracle_part.h"
 
 static bool names_key(const struct oracle_table *t, bytes name)
@@ -139,7 +139,7 @@ static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *
     t = oracle_find(o, g->table);
     expected->code = t ? oracle_check_read_filter(o, &g->read) : WR_E_NOT_EXIST;
     if (!expected->code)
-        expected->code = oracle_check_key(t, &g->key, ORACLE_KEY_READ);
+        expected->code = oracle_check_key(o, t, &g->key, ORACLE_KEY_READ);
     if (expected->code)
         return;
     read_row(t, &g->read, oracle_row_find(t, g->key.columns), a, &expected->row.row, &size);
@@ -196,7 +196,7 @@ static void batch_get(struct oracle *o, const struct wr_batch_get_row *b, struct
         for (size_t k = 0; k < g->key_count; k++) {
             size_t size;
 
-            rows[k].code = oracle_check_key(t, &g->keys[k], ORACLE_KEY_READ);
+            rows[k].code = oracle_check_key(o, t, &g->keys[k], ORACLE_KEY_READ);
             if (rows[k].code)
                 continue;
             read_row(t, &g->read, oracle_row_find(t, g->keys[k].columns), a, &rows[k].row, &size);
@@ -229,9 +229,9 @@ static int check_range(struct oracle *o, const struct wr_get_range *g, struct or
     code = oracle_check_read_filter(o, &g->read);
     if (code)
         return code;
-    code = oracle_check_key(*t, &g->start, ORACLE_KEY_BOUND);
+    code = oracle_check_key(o, *t, &g->start, ORACLE_KEY_BOUND);
     if (!code)
-        code = oracle_check_key(*t, &g->end, ORACLE_KEY_BOUND);
+        code = oracle_check_key(o, *t, &g->end, ORACLE_KEY_BOUND);
     if (code)
         return code;
     d = oracle_key_compare(g->start.columns, g->end.columns, (*t)->key_count);

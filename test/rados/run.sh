@@ -204,6 +204,7 @@ step "clocks and pauses" env TIER="$TIER" timeout $([ "$TIER" = nightly ] && ech
 [ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
+step "long keys" timeout 240 "$BUILD/test/table/long_key_test"
 step "numbers" env TIER="$TIER" timeout 240 "$BUILD/test/table/catalog/number_test"
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"

@@ -485,6 +485,11 @@ static int check_fresh(struct call *call)
                 "This server has not heard of the others for some seconds; try again.");
 }
 
+static size_t key_columns_max(const struct call *call)
+{
+    return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
+}
+
 void catalog_exec(struct call *call)
 {
     const struct wr_request *req = call->req;
@@ -502,7 +507,8 @@ void catalog_exec(struct call *call)
     }
     code = name_check_table(&call->c, request_table(req));
     if (!code && req->op == WR_OP_CREATE_TABLE)
-        code = schema_check_create(&call->c, &call->db->limits, &req->create_table);
+        code = schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
+                                   &req->create_table);
     if (code) {
         call_finish(call);
         return;

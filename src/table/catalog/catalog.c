@@ -155,15 +155,26 @@ static bool is_older(const struct schema *a, const struct schema *b)
     return a->id != b->id ? a->id < b->id : a->version < b->version;
 }
 
+/* Requests are looked at before their table is known: what the largest table allows is let in. */
+static void let_in(struct wr_db *db, const struct schema *s)
+{
+    int64_t columns = (int64_t)s->d.key_count;
+
+    if (s->d.options.cell_bytes_max > db->limits.cell_bytes_max)
+        atomic_store(&db->has_lifted, true);
+    if (columns > db->limits.table_key_columns)
+        db->limits.table_key_columns = db->lifted.table_key_columns = columns;
+}
+
 static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
                  struct refused *refused, const uint64_t *expected)
 {
     struct table **at, *old;
     bool is_new;
 
-    if (t && t->schema.d.options.cell_bytes_max > cat->db->limits.cell_bytes_max)
-        atomic_store(&cat->db->has_lifted, true);
     pthread_rwlock_wrlock(&cat->lock);
+    if (t)
+        let_in(cat->db, &t->schema);
     if (expected && atomic_load(&cat->changes) != *expected) {
         pthread_rwlock_unlock(&cat->lock);
         table_release(t);

@@ -80,6 +80,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
         call->c.arena.full = call_lacks;
         call->c.arena.full_arg = call;
     }
+    call->internal = false;
     call->starved = false;
     call->c.deadline_ms = req->deadline_ms;
     call->db = db;

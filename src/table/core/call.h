@@ -18,7 +18,8 @@ struct call {
     uint64_t lease_lost; /* of db->lease, before any table was looked up */
     int64_t now_ms; /* clock_watch_ms() at the start: what expires by time uses this one reading */
     enum cost cost;
-    bool starved; /* memory was refused that the request would have had without others */
+    bool internal; /* db_exec_internal() */
+    bool starved;  /* memory was refused that the request would have had without others */
     struct turn turn;
     struct pool_job job; /* goes on with go_on(op) */
     void (*go_on)(void *op);

@@ -76,6 +76,10 @@ static inline bool db_is_shared(const struct wr_db *db)
     return engine_is_shared(db->engine);
 }
 
+/* wr_exec() for a request of the database's own, which the fronts' limit on key columns does not
+ * bind: a table may have WR_KEY_COLUMNS_MAX. Clients read and write its rows as any table's. */
+struct wr_reply *db_exec_internal(struct wr_db *db, const struct wr_request *request);
+
 struct call;
 
 /* Each runs one family of operations and finishes the call (call.h), now or later. */

@@ -537,9 +537,19 @@ static int check_fits(struct ctx *c, const struct wr_key_schema *schema, const s
     return 0;
 }
 
+static int fail_count(struct ctx *c, const struct limits *limits)
+{
+    return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %lld].",
+                (long long)limits->key_columns_max);
+}
+
 int key_check(struct ctx *c, const struct limits *limits, const struct wr_key_schema *schema,
               size_t count, const struct wr_key *key, enum key_use use)
 {
+    size_t most = (size_t)limits->key_columns_max;
+
+    if (PORT_UNLIKELY(key->count > most && count <= most)) /* another table's key may be so long */
+        return fail_count(c, limits);
     if (PORT_UNLIKELY(key->count != count))
         return fail(c, E_INVALID_PK, "Validate PK size fail. Input: %zu, Meta: %zu.", key->count,
                     count);
@@ -565,11 +575,9 @@ int key_check(struct ctx *c, const struct limits *limits, const struct wr_key_sc
 int key_check_alone(struct ctx *c, const struct limits *limits, const struct wr_key *key,
                     enum key_use use)
 {
-    if (PORT_UNLIKELY(key->count == 0 || key->count > (size_t)limits->key_columns_max ||
-                      key->count > WR_KEY_COLUMNS_MAX))
-        return fail(c, E_PARAMETER,
-                    "The number of primary key columns must be in range: [1, %lld].",
-                    (long long)limits->key_columns_max);
+    if (PORT_UNLIKELY(key->count == 0 || (key->count > (size_t)limits->key_columns_max &&
+                                          key->count > (size_t)limits->table_key_columns)))
+        return fail_count(c, limits);
     for (size_t i = 0; i < key->count; i++)
         TRY(check_value(c, limits, &key->columns[i], use));
     return 0;

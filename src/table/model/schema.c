@@ -16,15 +16,13 @@ static const char *plain_type_name(enum wr_type type)
     return strncmp(name, "VT_", 3) == 0 ? name + 3 : name;
 }
 
-static int check_key_schema(struct ctx *c, const struct limits *limits,
-                            const struct wr_create_table *t)
+static int check_key_schema(struct ctx *c, size_t columns_max, const struct wr_create_table *t)
 {
     size_t autos = 0;
 
-    if (t->key_count < 1 || t->key_count > (size_t)limits->key_columns_max ||
-        t->key_count > WR_KEY_COLUMNS_MAX)
-        return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %d].",
-                    (int)limits->key_columns_max);
+    if (t->key_count < 1 || t->key_count > columns_max)
+        return fail(c, E_PARAMETER, "The number of primary key columns must be in range: [1, %zu].",
+                    columns_max);
     for (size_t i = 0; i < t->key_count; i++) {
         const struct wr_key_schema *k = &t->key[i];
 
@@ -223,12 +221,13 @@ static int check_index(struct ctx *c, const struct limits *limits, const struct 
     return E_OK;
 }
 
-int schema_check_create(struct ctx *c, const struct limits *limits, const struct wr_create_table *t)
+int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_columns_max,
+                        const struct wr_create_table *t)
 {
     struct layout layout;
 
     TRY(name_check_table(c, t->table));
-    TRY(check_key_schema(c, limits, t));
+    TRY(check_key_schema(c, key_columns_max, t));
     TRY(check_defined(c, limits, t->key, t->key_count, t->defined, t->defined_count));
     if (!(t->options.given & WR_HAS_TTL))
         return fail(c, E_PARAMETER, "Time-to-live is missing while creating table.");

@@ -69,8 +69,11 @@ struct schema {
  * (schema_partition.c numbers them in 16 bits). */
 #define SCHEMA_FIRST_PARTITIONS_MAX 65536
 
-/* The checks of CreateTable, in the order clients see them (doc/data-model.md, "Tables"). */
-int schema_check_create(struct ctx *c, const struct limits *limits,
+/* The checks of CreateTable, in the order clients see them (doc/data-model.md, "Tables"). A
+ * client's table has up to limits->key_columns_max key columns, the database's own up to
+ * WR_KEY_COLUMNS_MAX.
+ */
+int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_columns_max,
                         const struct wr_create_table *t);
 
 /* A schema from a checked request, in the arena of c: defaults filled in, first version. */

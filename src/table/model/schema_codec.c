@@ -10,12 +10,15 @@
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
  * that one must not touch that knows nothing of cuts under way, version 4 for those that one must
  * not touch that takes rows of one partition-key value to be in one partition, version 5 for those
- * whose list stands in pages; all else is written as version 1. */
+ * whose list stands in pages, version 6 for those of more than five key columns; all else is
+ * written as version 1. */
+#define SCHEMA_VERSION_LONG_KEY 6
 #define SCHEMA_VERSION_PAGES 5
 #define SCHEMA_VERSION_VALUE_CUT 4
 #define SCHEMA_VERSION_CUT 3
 #define SCHEMA_VERSION 2
 #define SCHEMA_VERSION_PLAIN 1
+#define KEY_COLUMNS_BEFORE 5 /* what readers of the older versions know at most */
 
 enum field {
     F_ID = 1,
@@ -149,6 +152,8 @@ static void put_cut(struct buf *b, const struct schema_cut *cut)
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->d.key_count > KEY_COLUMNS_BEFORE)
+        return SCHEMA_VERSION_LONG_KEY;
     return schema_is_paged(s)  ? SCHEMA_VERSION_PAGES
            : s->value_cut      ? SCHEMA_VERSION_VALUE_CUT
            : s->cut.made_count ? SCHEMA_VERSION_CUT
@@ -417,10 +422,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     bytes layout = BYTES_NONE, mirror = BYTES_NONE;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_PAGES) && !r.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_LONG_KEY) && !r.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_PAGES);
+                    version, SCHEMA_VERSION_LONG_KEY);
     count_fields(r, counts);
     d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
     d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);

@@ -119,6 +119,30 @@ static void test_no_cut_is_version_1(void **state)
     assert_int_equal(*bytes_u8(encode_cut((struct schema_cut){0})), 1);
 }
 
+static void test_a_long_key_is_version_6(void **state)
+{
+    struct wr_key_schema columns[WR_KEY_COLUMNS_MAX];
+    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")}, back;
+    struct buf b;
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(columns); i++)
+        columns[i] =
+            (struct wr_key_schema){.name = bytes_of(&"abcdefghij"[i], 1), .type = WR_BIGINT};
+    s.d = (struct wr_table_description){.table = BYTES_LIT("t"), .key = columns};
+    s.place = (struct place){.id = 5, .key = columns, .layout = {.buckets = 1, .splice = 1}};
+    for (s.d.key_count = 5; s.d.key_count <= PORT_COUNT(columns); s.d.key_count += 5) {
+        s.place.key_count = s.d.key_count;
+        assert_int_equal(schema_partitions_init(&c, &s), E_OK);
+        buf_init(&b, &c.arena, 0);
+        schema_encode(&b, &s);
+        assert_int_equal(b.data[0], s.d.key_count > 5 ? 6 : 1);
+        assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), E_OK);
+        assert_int_equal(back.d.key_count, s.d.key_count);
+        assert_true(bytes_equal(back.d.key[4].name, columns[4].name));
+    }
+}
+
 static void refused(struct schema_cut cut)
 {
     struct schema back;
@@ -157,8 +181,11 @@ static void test_one_that_is_not_the_first_is_listed(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {TEST(test_comes_back), TEST(test_no_cut_is_version_1),
-                                       TEST(test_what_does_not_fit), TEST(test_inside_of_a_value),
+    const struct CMUnitTest tests[] = {TEST(test_comes_back),
+                                       TEST(test_no_cut_is_version_1),
+                                       TEST(test_a_long_key_is_version_6),
+                                       TEST(test_what_does_not_fit),
+                                       TEST(test_inside_of_a_value),
                                        TEST(test_one_that_is_not_the_first_is_listed)};
 
     return cmocka_run_group_tests(tests, NULL, NULL);
