@@ -706,42 +706,32 @@ struct wr_partition_list {
 
 /* ---- requests and replies ---- */
 
-/* One row an operation: X(CONSTANT, member of the request's union, its type, member of the reply's
- * union, its type). The wire names stand in src/op.def. */
-#define WR_OP_MAP(X)                                                                               \
-    X(CREATE_TABLE, create_table, struct wr_create_table, none, char)                              \
-    X(LIST_TABLE, list_table, struct wr_list_table, table_list, struct wr_table_list)              \
-    X(DESCRIBE_TABLE, describe_table, struct wr_table_name, description,                           \
-      struct wr_table_description)                                                                 \
-    X(UPDATE_TABLE, update_table, struct wr_update_table, description,                             \
-      struct wr_table_description)                                                                 \
-    X(DELETE_TABLE, delete_table, struct wr_table_name, none, char)                                \
-    X(LOAD_TABLE, load_table, struct wr_table_name, none, char)                                    \
-    X(UNLOAD_TABLE, unload_table, struct wr_table_name, none, char)                                \
-    X(ADD_DEFINED_COLUMN, add_defined_column, struct wr_defined_columns, none, char)               \
-    X(DELETE_DEFINED_COLUMN, delete_defined_column, struct wr_defined_columns, none, char)         \
-    X(REKEY_TABLE, rekey_table, struct wr_rekey_table, rekey, struct wr_rekey_result)              \
-    X(GET_ROW, get_row, struct wr_get_row, row, struct wr_row_result)                              \
-    X(PUT_ROW, put_row, struct wr_row_change, row, struct wr_row_result)                           \
-    X(UPDATE_ROW, update_row, struct wr_row_change, row, struct wr_row_result)                     \
-    X(DELETE_ROW, delete_row, struct wr_row_change, row, struct wr_row_result)                     \
-    X(BATCH_GET_ROW, batch_get_row, struct wr_batch_get_row, batch, struct wr_batch_result)        \
-    X(BATCH_WRITE_ROW, batch_write_row, struct wr_batch_write_row, batch, struct wr_batch_result)  \
-    X(GET_RANGE, get_range, struct wr_get_range, range, struct wr_range_result)                    \
-    X(COMPUTE_SPLIT_POINTS, compute_split_points, struct wr_split_points, splits,                  \
-      struct wr_split_result)                                                                      \
-    X(BULK_EXPORT, bulk_export, struct wr_bulk_export, range, struct wr_range_result)              \
-    X(BULK_IMPORT, bulk_import, struct wr_bulk_import, batch, struct wr_batch_result)              \
-    X(DESCRIBE_HEAT, describe_heat, struct wr_describe_heat, heat, struct wr_heat_result)          \
-    X(DESCRIBE_SIZES, describe_sizes, struct wr_describe_sizes, sizes, struct wr_sizes_result)     \
-    X(DESCRIBE_PARTITIONS, describe_partitions, struct wr_table_name, partitions,                  \
-      struct wr_partition_list)
-
+/* Every operation, with the members of wr_request and wr_reply that go with it. */
 enum wr_op {
-#define X(name, member, type, reply, reply_type) WR_OP_##name,
-    WR_OP_MAP(X)
-#undef X
-        WR_OP_COUNT
+    WR_OP_CREATE_TABLE,          /* create_table, answered with none */
+    WR_OP_LIST_TABLE,            /* list_table, answered with table_list */
+    WR_OP_DESCRIBE_TABLE,        /* describe_table, answered with description */
+    WR_OP_UPDATE_TABLE,          /* update_table, answered with description */
+    WR_OP_DELETE_TABLE,          /* delete_table, answered with none */
+    WR_OP_LOAD_TABLE,            /* load_table, answered with none */
+    WR_OP_UNLOAD_TABLE,          /* unload_table, answered with none */
+    WR_OP_ADD_DEFINED_COLUMN,    /* add_defined_column, answered with none */
+    WR_OP_DELETE_DEFINED_COLUMN, /* delete_defined_column, answered with none */
+    WR_OP_REKEY_TABLE,           /* rekey_table, answered with rekey */
+    WR_OP_GET_ROW,               /* get_row, answered with row */
+    WR_OP_PUT_ROW,               /* put_row, answered with row */
+    WR_OP_UPDATE_ROW,            /* update_row, answered with row */
+    WR_OP_DELETE_ROW,            /* delete_row, answered with row */
+    WR_OP_BATCH_GET_ROW,         /* batch_get_row, answered with batch */
+    WR_OP_BATCH_WRITE_ROW,       /* batch_write_row, answered with batch */
+    WR_OP_GET_RANGE,             /* get_range, answered with range */
+    WR_OP_COMPUTE_SPLIT_POINTS,  /* compute_split_points, answered with splits */
+    WR_OP_BULK_EXPORT,           /* bulk_export, answered with range */
+    WR_OP_BULK_IMPORT,           /* bulk_import, answered with batch */
+    WR_OP_DESCRIBE_HEAT,         /* describe_heat, answered with heat */
+    WR_OP_DESCRIBE_SIZES,        /* describe_sizes, answered with sizes */
+    WR_OP_DESCRIBE_PARTITIONS,   /* describe_partitions, answered with partitions */
+    WR_OP_COUNT
 };
 
 struct wr_request {
@@ -751,47 +741,81 @@ struct wr_request {
                             unless something may have been written already */
     uint64_t client;     /* who asks: long requests of different clients take turns. Any number */
     union {
-#define X(name, member, type, reply, reply_type) type member;
-        WR_OP_MAP(X)
-#undef X
+        struct wr_create_table create_table;
+        struct wr_list_table list_table;
+        struct wr_table_name describe_table;
+        struct wr_update_table update_table;
+        struct wr_table_name delete_table;
+        struct wr_table_name load_table;
+        struct wr_table_name unload_table;
+        struct wr_defined_columns add_defined_column;
+        struct wr_defined_columns delete_defined_column;
+        struct wr_rekey_table rekey_table;
+        struct wr_get_row get_row;
+        struct wr_row_change put_row;
+        struct wr_row_change update_row;
+        struct wr_row_change delete_row;
+        struct wr_batch_get_row batch_get_row;
+        struct wr_batch_write_row batch_write_row;
+        struct wr_get_range get_range;
+        struct wr_split_points compute_split_points;
+        struct wr_bulk_export bulk_export;
+        struct wr_bulk_import bulk_import;
+        struct wr_describe_heat describe_heat;
+        struct wr_describe_sizes describe_sizes;
+        struct wr_table_name describe_partitions;
     };
 };
 
+/* What an operation does, for a front that decides who may do what: the first two need leave to
+ * read, the others leave to write. */
+enum wr_op_class {
+    WR_CLASS_READ,     /* gives rows: may be sent again, and given up when its answer has no room */
+    WR_CLASS_DESCRIBE, /* gives what is known of tables */
+    WR_CLASS_WRITE,    /* changes rows */
+    WR_CLASS_TABLE,    /* changes tables */
+};
+WR_API enum wr_op_class wr_op_class(enum wr_op op);
+
+/* The table that a request names, or is to make; `i` counts from 0 where it names several. False:
+ * no more. It is what stands in the request, whether or not it can be a table's name. */
+WR_API bool wr_request_table(const struct wr_request *request, size_t i, struct wr_bytes *table);
+
 /* The codes. The numbers are stable. */
 enum wr_error {
-    WR_OK = 0,
-    WR_E_PARAMETER = 1,     /* malformed or illegal argument; the text says which */
-    WR_E_INVALID_PK = 2,    /* a key that does not fit the table */
-    WR_E_CONDITION = 3,     /* a condition was not met */
-    WR_E_NOT_EXIST = 4,     /* no such table */
-    WR_E_EXIST = 5,         /* the table is there already */
-    WR_E_CONFLICT = 6,      /* another request holds the row */
-    WR_E_NOT_READY = 7,     /* the table cannot serve yet */
-    WR_E_PARTITION = 8,     /* a partition is moving */
-    WR_E_BUSY = 9,          /* overload; nothing was changed */
-    WR_E_QUOTA = 10,        /* too many tables */
-    WR_E_TOO_FREQUENT = 11, /* too many table operations a second */
-    WR_E_THROUGHPUT_TOO_OFTEN = 12,
-    WR_E_CAPACITY = 13,      /* the table's reserved throughput is used up */
-    WR_E_HOT_PARTITION = 14, /* a partition is out of throughput */
-    WR_E_FORBIDDEN_CAPACITY = 15,
-    WR_E_UNSUPPORTED = 16,  /* an operation this server does not do */
-    WR_E_UNSURE = 17,       /* no answer in time; may have been applied */
-    WR_E_UNAVAILABLE = 18,  /* storage does not answer; nothing was changed */
-    WR_E_INTERNAL = 19,     /* our fault */
-    WR_E_CORRUPT = 20,      /* stored bytes are damaged */
-    WR_E_NO_SPACE = 21,     /* the disk is full; nothing was changed */
-    WR_E_OUT_OF_RANGE = 22, /* outside the partition key of an atomic batch or transaction */
-    WR_E_SESSION = 23,      /* no such transaction */
-    WR_E_AUTH = 24,         /* who asks is not known or not allowed */
-    WR_E_REQUEST_TIMEOUT = 25,
-    WR_E_BODY_TOO_LARGE = 26,
-    WR_E_METHOD = 27,
-    WR_E_PERMISSION = 28,
-    WR_E_FORMAT = 29,    /* data of another version of Widerow */
-    WR_E_LOCKED = 30,    /* another process has the data open */
-    WR_E_DATA_LOSS = 31, /* acknowledged writes are missing from storage */
-    WR_E_MEMORY = 32,    /* a request would take more memory than it may */
+    WR_OK = 0,                      /* success */
+    WR_E_PARAMETER = 1,             /* malformed or illegal argument; the text says which */
+    WR_E_INVALID_PK = 2,            /* a key that does not fit the table */
+    WR_E_CONDITION = 3,             /* a condition was not met */
+    WR_E_NOT_EXIST = 4,             /* no such table */
+    WR_E_EXIST = 5,                 /* the table is there already */
+    WR_E_CONFLICT = 6,              /* another request holds the row */
+    WR_E_NOT_READY = 7,             /* the table cannot serve yet */
+    WR_E_PARTITION = 8,             /* a partition is moving */
+    WR_E_BUSY = 9,                  /* overload; nothing was changed */
+    WR_E_QUOTA = 10,                /* too many tables */
+    WR_E_TOO_FREQUENT = 11,         /* too many table operations a second */
+    WR_E_THROUGHPUT_TOO_OFTEN = 12, /* reserved throughput was changed a moment ago */
+    WR_E_CAPACITY = 13,             /* the table's reserved throughput is used up */
+    WR_E_HOT_PARTITION = 14,        /* a partition is out of throughput */
+    WR_E_FORBIDDEN_CAPACITY = 15,   /* reserved throughput that the table may not have */
+    WR_E_UNSUPPORTED = 16,          /* an operation this server does not do */
+    WR_E_UNSURE = 17,               /* no answer in time; may have been applied */
+    WR_E_UNAVAILABLE = 18,          /* storage does not answer; nothing was changed */
+    WR_E_INTERNAL = 19,             /* our fault */
+    WR_E_CORRUPT = 20,              /* stored bytes are damaged */
+    WR_E_NO_SPACE = 21,             /* the disk is full; nothing was changed */
+    WR_E_OUT_OF_RANGE = 22,         /* not of the partition key of its batch or transaction */
+    WR_E_SESSION = 23,              /* no such transaction */
+    WR_E_AUTH = 24,                 /* who asks is not known or not allowed */
+    WR_E_REQUEST_TIMEOUT = 25,      /* the request took too long to arrive */
+    WR_E_BODY_TOO_LARGE = 26,       /* the body is larger than the server takes */
+    WR_E_METHOD = 27,               /* no POST */
+    WR_E_PERMISSION = 28,           /* the access key may not do this */
+    WR_E_FORMAT = 29,               /* data of another version of Widerow */
+    WR_E_LOCKED = 30,               /* another process has the data open */
+    WR_E_DATA_LOSS = 31,            /* acknowledged writes are missing from storage */
+    WR_E_MEMORY = 32,               /* a request would take more memory than it may */
 };
 
 struct wr_reply {

@@ -28,7 +28,7 @@ direction() {
     done <<'RULES'
 base:base/
 engine:base/|engine/
-table:base/|engine/engine\.h|table/|widerow\.h
+table:base/|engine/engine\.h|table/|widerow\.h|op\.def
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/
 server:base/|wire/|net/|server/|widerow\.h|op\.def
@@ -40,6 +40,8 @@ cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- server, client <- cli"
+
+tools/header.sh --check | rule "include/widerow.h has the rows of op.def and err.def (tools/header.sh writes them)"
 
 grep -nE '\b(malloc|calloc|realloc|free|strdup)\(' $(grep -v 'base/mem.c' <<<"$sources") |
     grep -vE '_free\(|^\S+:\s*(/?\*|//)|\.free|->free|[a-z]_(malloc|free)\(|\* ' | rule "memory goes through mem_alloc() and mem_free() (base/port.h)"

@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 static const struct err_info infos[] = {
-#define ERR(name, applied, http, code, mysql, text)                                                \
-    {#name, APPLIED_##applied, http, code, mysql, text},
+#define ERR(number, name, applied, http, code, mysql, text, note)                                  \
+    [number] = {#name, APPLIED_##applied, http, code, mysql, text},
 #include "base/err.def"
 #undef ERR
 };

@@ -9,7 +9,7 @@
 enum err_applied { APPLIED_NO = 0, APPLIED_YES = 1, APPLIED_MAYBE = -1 };
 
 enum err {
-#define ERR(name, applied, http, code, mysql, text) E_##name,
+#define ERR(number, name, ...) E_##name = number,
 #include "base/err.def"
 #undef ERR
     E_COUNT,

@@ -162,25 +162,7 @@ void client_close(struct client *cl)
 
 static bool is_read(enum wr_op op)
 {
-    enum { READ, WRITE, TABLE };
-
-    switch (op) {
-    case WR_OP_LIST_TABLE:
-    case WR_OP_DESCRIBE_TABLE:
-        return true;
-#define OP(constant, member, wire, stem, class) OP_CASE_##class(constant)
-#define OP_CASE_READ(constant)                                                                     \
-    case WR_OP_##constant:                                                                         \
-        return true;
-#define OP_CASE_WRITE(constant)
-#define OP_CASE_TABLE(constant)
-#include "op.def"
-#undef OP_CASE_READ
-#undef OP_CASE_WRITE
-#undef OP_CASE_TABLE
-    default:
-        return false;
-    }
+    return wr_op_class(op) == WR_CLASS_READ || wr_op_class(op) == WR_CLASS_DESCRIBE;
 }
 
 bool client_may_retry(int code, bool repeatable)

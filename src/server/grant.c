@@ -105,18 +105,9 @@ bool grants_allow(const struct grants *g, bytes table, bool write)
     return false;
 }
 
-/* Whether an operation needs more than reading, by its class in op.def. Of the operations on tables
- * only the two that ask may be done with less. */
 static bool op_writes(enum wr_op op)
 {
-    enum class { READ, WRITE, TABLE };
-    static const enum class classes[WR_OP_COUNT] = {
-#define OP(constant, member, wire, stem, class) [WR_OP_##constant] = class,
-#include "op.def"
-    };
-
-    return classes[op] == WRITE ||
-           (classes[op] == TABLE && op != WR_OP_LIST_TABLE && op != WR_OP_DESCRIBE_TABLE);
+    return wr_op_class(op) == WR_CLASS_WRITE || wr_op_class(op) == WR_CLASS_TABLE;
 }
 
 /* A name that no table can have is not quoted: it may be any bytes. */
@@ -131,83 +122,13 @@ static int check_table(struct ctx *c, const struct grants *g, enum wr_op op, byt
 }
 
 /* An index is read like a table of its own, so making one needs leave for its name too. */
-static int check_create(struct ctx *c, const struct grants *g, const struct wr_create_table *create)
-{
-    TRY(check_table(c, g, WR_OP_CREATE_TABLE, create->table));
-    for (size_t i = 0; i < create->index_count; i++)
-        TRY(check_table(c, g, WR_OP_CREATE_TABLE, create->indexes[i].name));
-    return E_OK;
-}
-
-static int check_batch_get(struct ctx *c, const struct grants *g, const struct wr_batch_get_row *b)
-{
-    for (size_t i = 0; i < b->table_count; i++)
-        TRY(check_table(c, g, WR_OP_BATCH_GET_ROW, b->tables[i].table));
-    return E_OK;
-}
-
-static int check_batch_write(struct ctx *c, const struct grants *g,
-                             const struct wr_batch_write_row *b)
-{
-    for (size_t i = 0; i < b->table_count; i++)
-        TRY(check_table(c, g, WR_OP_BATCH_WRITE_ROW, b->tables[i].table));
-    return E_OK;
-}
-
-/* Without a default, so that the compiler asks what a new operation names. */
 int grants_check(struct ctx *c, const struct grants *g, const struct wr_request *r)
 {
-    switch (r->op) {
-    case WR_OP_CREATE_TABLE:
-        return check_create(c, g, &r->create_table);
-    case WR_OP_BATCH_GET_ROW:
-        return check_batch_get(c, g, &r->batch_get_row);
-    case WR_OP_BATCH_WRITE_ROW:
-        return check_batch_write(c, g, &r->batch_write_row);
-    case WR_OP_DESCRIBE_TABLE:
-        return check_table(c, g, r->op, r->describe_table.table);
-    case WR_OP_REKEY_TABLE:
-        return check_table(c, g, r->op, r->rekey_table.table);
-    case WR_OP_UPDATE_TABLE:
-        return check_table(c, g, r->op, r->update_table.table);
-    case WR_OP_DELETE_TABLE:
-        return check_table(c, g, r->op, r->delete_table.table);
-    case WR_OP_LOAD_TABLE:
-        return check_table(c, g, r->op, r->load_table.table);
-    case WR_OP_UNLOAD_TABLE:
-        return check_table(c, g, r->op, r->unload_table.table);
-    case WR_OP_ADD_DEFINED_COLUMN:
-        return check_table(c, g, r->op, r->add_defined_column.table);
-    case WR_OP_DELETE_DEFINED_COLUMN:
-        return check_table(c, g, r->op, r->delete_defined_column.table);
-    case WR_OP_GET_ROW:
-        return check_table(c, g, r->op, r->get_row.table);
-    case WR_OP_PUT_ROW:
-        return check_table(c, g, r->op, r->put_row.table);
-    case WR_OP_UPDATE_ROW:
-        return check_table(c, g, r->op, r->update_row.table);
-    case WR_OP_DELETE_ROW:
-        return check_table(c, g, r->op, r->delete_row.table);
-    case WR_OP_GET_RANGE:
-        return check_table(c, g, r->op, r->get_range.table);
-    case WR_OP_COMPUTE_SPLIT_POINTS:
-        return check_table(c, g, r->op, r->compute_split_points.table);
-    case WR_OP_DESCRIBE_PARTITIONS:
-        return check_table(c, g, r->op, r->describe_partitions.table);
-    case WR_OP_BULK_EXPORT:
-        return check_table(c, g, r->op, r->bulk_export.table);
-    case WR_OP_BULK_IMPORT:
-        return check_table(c, g, r->op, r->bulk_import.table.table);
-    case WR_OP_DESCRIBE_HEAT:
-        return check_table(c, g, r->op, r->describe_heat.table);
-    case WR_OP_DESCRIBE_SIZES:
-        return check_table(c, g, r->op, r->describe_sizes.table);
-    case WR_OP_LIST_TABLE:
-        return E_OK;
-    case WR_OP_COUNT:
-        break;
-    }
-    return fail_code(c, E_PERMISSION);
+    bytes table;
+
+    for (size_t i = 0; wr_request_table(r, i, &table); i++)
+        TRY(check_table(c, g, r->op, table));
+    return E_OK;
 }
 
 struct wr_table_list grants_visible(struct ctx *c, const struct grants *g,

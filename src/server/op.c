@@ -521,8 +521,7 @@ static size_t answer_size(const struct op *op)
 /* Rows that were read: they may be read a second time. An error is told as it is. */
 static bool has_read(const struct op *op)
 {
-    return op->reply->code == E_OK && (op->op == WR_OP_GET_ROW || op->op == WR_OP_BATCH_GET_ROW ||
-                                       op->op == WR_OP_GET_RANGE || op->op == WR_OP_BULK_EXPORT);
+    return op->reply->code == E_OK && wr_op_class(op->op) == WR_CLASS_READ;
 }
 
 /* A large answer is about as large as the rows it is made of. */

@@ -13,6 +13,8 @@
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/sweep.h"
+#include "table/model/name.h"
+#include "table/model/op_info.h"
 #include "table/stats/tally.h"
 #include "table/sync/reply_wait.h"
 
@@ -24,42 +26,6 @@
 #define TEXT(words) #words
 #define VERSION_TEXT(words) TEXT(words)
 #define WORKERS_MAX 16
-
-/* widerow.h lists the codes for callers, err.def says what they mean: they must be the same
- * numbers. */
-#define SAME(name) _Static_assert((int)WR_E_##name == (int)E_##name, #name)
-SAME(PARAMETER);
-SAME(INVALID_PK);
-SAME(CONDITION);
-SAME(NOT_EXIST);
-SAME(EXIST);
-SAME(CONFLICT);
-SAME(NOT_READY);
-SAME(PARTITION);
-SAME(BUSY);
-SAME(QUOTA);
-SAME(TOO_FREQUENT);
-SAME(THROUGHPUT_TOO_OFTEN);
-SAME(CAPACITY);
-SAME(HOT_PARTITION);
-SAME(FORBIDDEN_CAPACITY);
-SAME(UNSUPPORTED);
-SAME(UNSURE);
-SAME(UNAVAILABLE);
-SAME(INTERNAL);
-SAME(CORRUPT);
-SAME(NO_SPACE);
-SAME(OUT_OF_RANGE);
-SAME(SESSION);
-SAME(AUTH);
-SAME(REQUEST_TIMEOUT);
-SAME(BODY_TOO_LARGE);
-SAME(METHOD);
-SAME(PERMISSION);
-SAME(FORMAT);
-SAME(LOCKED);
-SAME(DATA_LOSS);
-SAME(MEMORY);
 
 bool wr_is_shared(const struct wr_db *db)
 {
@@ -426,33 +392,43 @@ static bool is_transaction_id(bytes id)
 
 /* There are no local transactions yet: no id is one that was given out, and a request that names
  * one must not run outside of it. */
-static int check_transaction(struct call *call)
+static int check_transaction(struct call *call, const struct op_info *info)
 {
-    const struct wr_request *req = call->req;
-    bytes id = BYTES_NONE;
+    bytes id = info->transaction ? op_bytes_at(call->req, info->transaction) : BYTES_NONE;
 
-    switch (req->op) {
-    case WR_OP_GET_ROW:
-        id = req->get_row.transaction;
-        break;
-    case WR_OP_GET_RANGE:
-        id = req->get_range.transaction;
-        break;
-    case WR_OP_PUT_ROW:
-    case WR_OP_UPDATE_ROW:
-    case WR_OP_DELETE_ROW:
-        id = req->put_row.transaction; /* the three share their struct */
-        break;
-    case WR_OP_BATCH_WRITE_ROW:
-        id = req->batch_write_row.transaction;
-        break;
-    default:
-        break;
-    }
     if (!id.ptr)
         return E_OK;
     return is_transaction_id(id) ? fail_code(&call->c, E_SESSION)
                                  : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
+}
+
+/* Of indexes that a table is made with, the names are its description's. */
+static int check_names(struct call *call, const struct op_info *info)
+{
+    bytes name;
+
+    if (info->table)
+        return name_check_table(&call->c, op_bytes_at(call->req, info->table));
+    for (size_t i = 0; wr_request_table(call->req, i, &name); i++)
+        TRY(name_check_table(&call->c, name));
+    return E_OK;
+}
+
+static int start(struct call *call)
+{
+    static int (*const starts[WR_OP_COUNT])(struct call *) = {
+#define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
+           start, ...)                                                                             \
+    [WR_OP_##constant] = start,
+#include "op.def"
+    };
+    const struct op_info *info = op_info(call->req->op);
+
+    TRY(check_transaction(call, info));
+    TRY(call_check_deadline(call));
+    TRY(check_names(call, info));
+    return (unsigned)call->req->op < WR_OP_COUNT ? starts[call->req->op](call)
+                                                 : fail_code(&call->c, E_UNSUPPORTED);
 }
 
 /* Runs it; where that is. */
@@ -460,55 +436,8 @@ static void call_run(void *arg)
 {
     struct call *call = arg;
 
-    if (check_transaction(call) || call_check_deadline(call)) {
+    if (start(call))
         call_finish(call);
-        return;
-    }
-    switch (call->req->op) {
-    case WR_OP_GET_ROW:
-    case WR_OP_BATCH_GET_ROW:
-        read_exec(call);
-        return;
-    case WR_OP_GET_RANGE:
-    case WR_OP_BULK_EXPORT:
-        range_exec(call);
-        return;
-    case WR_OP_PUT_ROW:
-    case WR_OP_UPDATE_ROW:
-    case WR_OP_DELETE_ROW:
-    case WR_OP_BATCH_WRITE_ROW:
-    case WR_OP_BULK_IMPORT:
-        write_exec(call);
-        return;
-    case WR_OP_COMPUTE_SPLIT_POINTS:
-        split_exec(call);
-        return;
-    case WR_OP_DESCRIBE_HEAT:
-        heat_exec(call);
-        return;
-    case WR_OP_DESCRIBE_SIZES:
-        sizes_exec(call);
-        return;
-    case WR_OP_DESCRIBE_PARTITIONS:
-        traffic_exec(call);
-        return;
-    case WR_OP_CREATE_TABLE:
-    case WR_OP_LIST_TABLE:
-    case WR_OP_DESCRIBE_TABLE:
-    case WR_OP_UPDATE_TABLE:
-    case WR_OP_DELETE_TABLE:
-    case WR_OP_LOAD_TABLE:
-    case WR_OP_UNLOAD_TABLE:
-    case WR_OP_ADD_DEFINED_COLUMN:
-    case WR_OP_DELETE_DEFINED_COLUMN:
-    case WR_OP_REKEY_TABLE:
-        catalog_exec(call);
-        return;
-    case WR_OP_COUNT:
-        break;
-    }
-    fail_code(&call->c, E_UNSUPPORTED);
-    call_finish(call);
 }
 
 /* Whether it begins on a worker instead of here. */

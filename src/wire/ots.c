@@ -48,7 +48,7 @@ struct entry {
 };
 
 static const struct entry entries[] = {
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     {{wire, sizeof(wire) - 1}, OTS_ROUTE_OP, WR_OP_##constant},
 #define OP_EMPTY(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_EMPTY, WR_OP_COUNT},
 #define OP_STREAM(route, wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_##route, WR_OP_COUNT},
@@ -58,13 +58,13 @@ static const struct entry entries[] = {
 };
 
 static const char *const names[WR_OP_COUNT] = {
-#define OP(constant, member, wire, stem, class) [WR_OP_##constant] = wire,
+#define OP(constant, member, wire, class, request, ...) [WR_OP_##constant] = wire,
 #include "op.def"
 };
 
 static const ProtobufCMessageDescriptor *const descriptors[WR_OP_COUNT] = {
-#define OP(constant, member, wire, stem, class)                                                    \
-    [WR_OP_##constant] = &ots__##stem##_request__descriptor,
+#define OP(constant, member, wire, class, request, ...)                                            \
+    [WR_OP_##constant] = &ots__##request##_request__descriptor,
 #include "op.def"
 };
 
@@ -99,7 +99,7 @@ int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
     *out = (struct wr_request){.op = op};
     TRY(pb_unpack(c, descriptors[op], body, ots_text_parse, &message));
     switch (op) {
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     case WR_OP_##constant:                                                                         \
         return ots_decode_##member(c, message, out);
 #include "op.def"
@@ -129,7 +129,7 @@ bytes ots_encode(struct ctx *c, const struct wr_request *req, const struct wr_re
     if (reply->code)
         return ots_encode_error(c, err_info(reply->code)->code, reply->message);
     switch (req->op) {
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     case WR_OP_##constant:                                                                         \
         return ots_encode_##member(c, req, reply);
 #include "op.def"

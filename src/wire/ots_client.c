@@ -6,7 +6,7 @@
 const char *ots_client_path(enum wr_op op)
 {
     static const char *const paths[WR_OP_COUNT] = {
-#define OP(constant, member, wire, stem, class) [WR_OP_##constant] = "/" wire,
+#define OP(constant, member, wire, class, request, ...) [WR_OP_##constant] = "/" wire,
 #include "op.def"
     };
 
@@ -360,7 +360,7 @@ bytes ots_encode_request(struct ctx *c, const struct wr_request *req)
     buf_init(&b, &c->arena, 512);
 #define ask_describe_partitions ots_ask_describe_partitions
     switch (req->op) {
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     case WR_OP_##constant:                                                                         \
         ask_##member(&b, req);                                                                     \
         break;

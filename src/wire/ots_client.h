@@ -19,7 +19,7 @@ const char *ots_client_path(enum wr_op op);
 bytes ots_encode_request(struct ctx *c, const struct wr_request *req);
 
 /* The body of a 200 answer to `op`. On success out->code is 0, out->message "", and the member of
- * `op` (WR_OP_MAP) is filled as the database would have filled it, as far as the wire carries it.
+ * `op` (enum wr_op) is filled as the database would have filled it, as far as the wire carries it.
  * Rows of a batch that failed have their own code and message. A BulkExport answer in the matrix
  * format is given as rows too. Errors: E_PARAMETER if the bytes are not such an answer (`c` has the
  * text), E_MEMORY. */

@@ -318,7 +318,7 @@ int ots_decode_reply(struct ctx *c, enum wr_op op, bytes body, struct wr_reply *
 {
     *out = (struct wr_reply){.op = op, .message = ""};
     switch (op) {
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     case WR_OP_##constant:                                                                         \
         return read_##member(c, body, out);
 #include "op.def"

@@ -26,7 +26,7 @@
 
 /* A message that was read becomes the member of `out` that its operation has; the members of a
  * reply become the body of a 200 answer. One pair for each operation. */
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, wire, class, request, ...)                                            \
     int ots_decode_##member(struct ctx *c, const void *message, struct wr_request *out);           \
     bytes ots_encode_##member(struct ctx *c, const struct wr_request *req,                         \
                               const struct wr_reply *reply);

@@ -12,7 +12,7 @@ _Static_assert(sizeof(struct wr_traffic) == FIGURES * sizeof(uint64_t), "all fig
 
 int ots_decode_describe_partitions(struct ctx *c, const void *message, struct wr_request *out)
 {
-    const Ots__DescribePartitionsRequest *m = message;
+    const Ots__TableNameRequest *m = message;
 
     (void)c;
     out->describe_partitions.table = pb_view(m->table_name);

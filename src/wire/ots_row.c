@@ -179,7 +179,7 @@ static int read_return(struct ctx *c, const Ots__ReturnContent *from, struct wr_
 }
 
 /* The three single-row writes have messages of one form; the .proto file keeps them alike. */
-static int read_change(struct ctx *c, const Ots__PutRowRequest *m, enum wr_change_type type,
+static int read_change(struct ctx *c, const Ots__RowChangeRequest *m, enum wr_change_type type,
                        struct wr_row_change *out)
 {
     out->type = type;
@@ -190,8 +190,8 @@ static int read_change(struct ctx *c, const Ots__PutRowRequest *m, enum wr_chang
     return read_return(c, m->return_content, out);
 }
 
-_Static_assert(sizeof(Ots__PutRowRequest) == sizeof(Ots__UpdateRowRequest) &&
-                   sizeof(Ots__PutRowRequest) == sizeof(Ots__DeleteRowRequest),
+_Static_assert(sizeof(Ots__RowChangeRequest) == sizeof(Ots__RowChangeRequest) &&
+                   sizeof(Ots__RowChangeRequest) == sizeof(Ots__RowChangeRequest),
                "PutRow, UpdateRow and DeleteRow are read as one");
 
 int ots_decode_put_row(struct ctx *c, const void *message, struct wr_request *out)

@@ -242,7 +242,7 @@ int ots_decode_list_table(struct ctx *c, const void *message, struct wr_request 
 
 int ots_decode_describe_table(struct ctx *c, const void *message, struct wr_request *out)
 {
-    const Ots__DescribeTableRequest *m = message;
+    const Ots__TableNameRequest *m = message;
 
     (void)c;
     out->describe_table.table = pb_view(m->table_name);
@@ -278,7 +278,7 @@ int ots_decode_update_table(struct ctx *c, const void *message, struct wr_reques
 
 int ots_decode_delete_table(struct ctx *c, const void *message, struct wr_request *out)
 {
-    const Ots__DeleteTableRequest *m = message;
+    const Ots__TableNameRequest *m = message;
 
     (void)c;
     out->delete_table.table = pb_view(m->table_name);
@@ -287,7 +287,7 @@ int ots_decode_delete_table(struct ctx *c, const void *message, struct wr_reques
 
 int ots_decode_load_table(struct ctx *c, const void *message, struct wr_request *out)
 {
-    const Ots__LoadTableRequest *m = message;
+    const Ots__TableNameRequest *m = message;
 
     (void)c;
     out->load_table.table = pb_view(m->table_name);
@@ -296,7 +296,7 @@ int ots_decode_load_table(struct ctx *c, const void *message, struct wr_request 
 
 int ots_decode_unload_table(struct ctx *c, const void *message, struct wr_request *out)
 {
-    const Ots__UnloadTableRequest *m = message;
+    const Ots__TableNameRequest *m = message;
 
     (void)c;
     out->unload_table.table = pb_view(m->table_name);

@@ -197,7 +197,7 @@ static void request_fuzz(enum wr_op op, bytes body)
     ctx_release(&c);
 }
 
-#define OP(constant, member, wire, stem, class)                                                    \
+#define OP(constant, member, ...)                                                                  \
     void fuzz_##member(bytes in)                                                                   \
     {                                                                                              \
         request_fuzz(WR_OP_##constant, in);                                                        \

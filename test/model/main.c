@@ -158,9 +158,8 @@ static void mix_join(const struct conf *conf, const struct run_mix *mix)
 static void mix_show(const struct run_mix *mix)
 {
     static const char *const names[] = {
-#define X(name, member, type, reply, reply_type) #name,
-        WR_OP_MAP(X)
-#undef X
+#define OP(constant, ...) #constant,
+#include "op.def"
     };
 
     for (int op = 0; op < WR_OP_COUNT; op++)

@@ -9,7 +9,7 @@ INSTANCES = ("north", "south", "west")
 GRANTS = {"all": "", "reader": "ro", "cards": "rw:cards*,orders", "mixed": "ro:logs*,rw:orders"}
 TABLES = ("cards_a", "logs_a", "orders", "other")
 OP_DEF = (pathlib.Path(__file__).resolve().parents[2] / "src/op.def").read_text()
-OPS = re.findall(r'^OP\(\w+, \w+, "(\w+)", \w+, (\w+)\)', OP_DEF, re.M)
+OPS = re.findall(r'^OP\(\w+, \w+, "(\w+)", (\w+),', OP_DEF, re.M)
 EMPTY = re.findall(r'^OP_EMPTY\("(\w+)"\)', OP_DEF, re.M)
 NONE = re.findall(r'^OP_NONE\("(\w+)"\)', OP_DEF, re.M)
 READS = ("GetRow", "BatchGetRow", "GetRange", "BulkExport")
@@ -29,7 +29,7 @@ def mark(instance):
 
 
 def writes(op, kind):
-    return kind == "WRITE" or (kind == "TABLE" and op not in ("ListTable", "DescribeTable"))
+    return kind in ("WRITE", "TABLE")
 
 
 def fill(c, keys):

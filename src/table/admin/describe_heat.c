@@ -4,7 +4,6 @@
 #include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/core/call.h"
-#include "table/model/name.h"
 #include "table/stats/tally.h"
 
 #define ROWS_DEFAULT 64
@@ -89,7 +88,6 @@ static void heat_run(struct peers_ask *others)
 
 static int check(struct ctx *c, const struct wr_describe_heat *d)
 {
-    TRY(name_check_table(c, d->table));
     if (d->minutes < 1 || d->minutes > WR_HEAT_MINUTES_MAX)
         return fail(c, E_PARAMETER,
                     "Invalid minutes of a heat map: %d. A map is kept for %d minutes; ask for 1 to "
@@ -109,7 +107,7 @@ static int check(struct ctx *c, const struct wr_describe_heat *d)
     return E_OK;
 }
 
-static int start(struct call *call)
+int describe_heat_start(struct call *call)
 {
     const struct wr_describe_heat *d = &call->req->describe_heat;
     struct ctx *c = &call->c;
@@ -138,13 +136,7 @@ static int start(struct call *call)
                                     .more = question(&c->arena, &call->db->clock, &op->ask),
                                     .a = &c->arena,
                                     .run = heat_run};
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->others.table));
+    TRY(call_open_table(call, d->table, &op->others.table));
     peers_ask(&op->others);
     return E_OK;
-}
-
-void heat_exec(struct call *call)
-{
-    if (start(call))
-        call_finish(call);
 }

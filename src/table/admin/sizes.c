@@ -13,7 +13,6 @@
 #include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/core/call.h"
-#include "table/model/name.h"
 
 #include <inttypes.h>
 
@@ -590,26 +589,19 @@ static void sizes_run(struct peers_ask *others)
     call_finish(call);
 }
 
-static int start(struct call *call)
+int describe_sizes_start(struct call *call)
 {
     const struct wr_describe_sizes *d = &call->req->describe_sizes;
     struct ctx *c = &call->c;
     struct sizes_op *op;
 
-    TRY(name_check_table(c, d->table));
     if (!call->db->sizes)
         return fail(c, E_UNSUPPORTED, "The size watch does not run; see the server's log.");
     op = ARENA_NEW(&c->arena, struct sizes_op);
     op->call = call;
     op->others = (struct peers_ask){
         .question = PEERS_SIZES, .db = call->db, .a = &c->arena, .run = sizes_run};
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, d->table, &op->others.table));
+    TRY(call_open_table(call, d->table, &op->others.table));
     peers_ask(&op->others);
     return E_OK;
-}
-
-void sizes_exec(struct call *call)
-{
-    if (start(call))
-        call_finish(call);
 }

@@ -16,7 +16,6 @@
 #include "table/maint/sweep.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
-#include "table/model/name.h"
 #include "table/sync/wait.h"
 
 #include <inttypes.h>
@@ -278,13 +277,12 @@ static void split_run(struct job *job)
     call_finish(call);
 }
 
-static int start(struct call *call)
+int split_points_start(struct call *call)
 {
     const struct wr_split_points *p = &call->req->compute_split_points;
     struct ctx *c = &call->c;
     struct split_op *op;
 
-    TRY(name_check_table(c, p->table));
     if (p->split_size <= 0)
         return fail(c, E_PARAMETER, "The split_size should be greater than 0.");
     if (p->has_unit && p->unit_bytes < UNIT_BYTES_MIN)
@@ -293,15 +291,9 @@ static int start(struct call *call)
     if (p->split_size > INT64_MAX / (p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT))
         return fail(c, E_PARAMETER, "The split_size is too large.");
     op = ARENA_NEW(&c->arena, struct split_op);
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, p->table, &op->table));
+    TRY(call_open_table(call, p->table, &op->table));
     op->call = call;
     op->job.run = split_run;
     jobs_submit(call->db->jobs, &op->job);
     return E_OK;
-}
-
-void split_exec(struct call *call)
-{
-    if (start(call))
-        call_finish(call);
 }

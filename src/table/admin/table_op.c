@@ -6,10 +6,10 @@
 
 #include "base/fault.h"
 #include "table/core/jobs.h"
-#include "table/model/key.h"
-#include "table/model/edits.h"
-#include "table/model/name.h"
 #include "table/maint/rekey.h"
+#include "table/model/edits.h"
+#include "table/model/key.h"
+#include "table/model/op_info.h"
 
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
 
@@ -164,24 +164,6 @@ static int rekey_table(struct table_op *op, struct table *old)
     return op_put(op, old, &s);
 }
 
-static bytes request_table(const struct wr_request *req)
-{
-    switch (req->op) {
-    case WR_OP_CREATE_TABLE:
-        return req->create_table.table;
-    case WR_OP_REKEY_TABLE:
-        return req->rekey_table.table;
-    case WR_OP_UPDATE_TABLE:
-        return req->update_table.table;
-    case WR_OP_ADD_DEFINED_COLUMN:
-        return req->add_defined_column.table;
-    case WR_OP_DELETE_DEFINED_COLUMN:
-        return req->delete_defined_column.table;
-    default:
-        return req->describe_table.table; /* those that take only a name share its struct */
-    }
-}
-
 static int change_table(struct table_op *op, struct table *old)
 {
     struct call *call = op->call;
@@ -190,8 +172,7 @@ static int change_table(struct table_op *op, struct table *old)
     struct schema *s;
 
     if (!old)
-        return catalog_missing(&call->c, call->db->catalog, call->req->instance,
-                               request_table(call->req));
+        return catalog_missing(&call->c, call->db->catalog, call->req->instance, op->name);
     switch (req->op) {
     case WR_OP_DELETE_TABLE:
         return delete_table(op, old);
@@ -436,42 +417,13 @@ static void op_retry(struct job *self)
     latch_run(&woken);
 }
 
-static void describe_table(struct call *call)
+/* The table that the request names, also one that is unloaded. */
+static int find_table(struct call *call, struct table **t)
 {
-    struct table *t =
-        catalog_get(call->db->catalog, call->req->instance, call->req->describe_table.table);
+    bytes name = request_table(call->req);
 
-    if (t) {
-        catalog_describe(&call->c, t, &call->reply.description);
-        table_release(t);
-    } else {
-        catalog_missing(&call->c, call->db->catalog, call->req->instance, request_table(call->req));
-    }
-    call_finish(call);
-}
-
-static void rekey_status(struct call *call)
-{
-    struct table *t =
-        catalog_get(call->db->catalog, call->req->instance, call->req->rekey_table.table);
-
-    if (t) {
-        rekey_describe(call, &t->schema);
-        table_release(t);
-    } else {
-        catalog_missing(&call->c, call->db->catalog, call->req->instance, request_table(call->req));
-    }
-    call_finish(call);
-}
-
-static void list_table(struct call *call)
-{
-    bytes *names;
-
-    call->reply.table_list.count =
-        catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
-    call->reply.table_list.tables = names;
-    call_finish(call);
+    *t = catalog_get(call->db->catalog, call->req->instance, name);
+    return *t ? E_OK : catalog_missing(&call->c, call->db->catalog, call->req->instance, name);
 }
 
 /* What tables there are is not told by a cache that may be seconds old, nor is a table changed by
@@ -479,10 +431,52 @@ static void list_table(struct call *call)
  * and write rows. */
 static int check_fresh(struct call *call)
 {
-    if (call->req->op == WR_OP_DESCRIBE_TABLE || catalog_is_fresh(call->db->catalog))
+    TRY(catalog_check(&call->c, call->db->catalog));
+    if (catalog_is_fresh(call->db->catalog))
         return E_OK;
     return fail(&call->c, E_UNAVAILABLE,
                 "This server has not heard of the others for some seconds; try again.");
+}
+
+int describe_table_start(struct call *call)
+{
+    struct table *t;
+
+    TRY(catalog_check(&call->c, call->db->catalog));
+    TRY(find_table(call, &t));
+    catalog_describe(&call->c, t, &call->reply.description);
+    table_release(t);
+    call_finish(call);
+    return E_OK;
+}
+
+int list_table_start(struct call *call)
+{
+    bytes *names;
+
+    TRY(check_fresh(call));
+    call->reply.table_list.count =
+        catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
+    call->reply.table_list.tables = names;
+    call_finish(call);
+    return E_OK;
+}
+
+int table_change_start(struct call *call)
+{
+    struct run_list woken = {0};
+    struct table_op *op;
+
+    TRY(check_fresh(call));
+    op = ARENA_NEW(&call->c.arena, struct table_op);
+    op->call = call;
+    op->name = request_table(call->req);
+    op->latch.key = BYTES_LIT("catalog");
+    op->latch.run = op_run;
+    if (latch_take(call->db->latches, &op->latch))
+        op_run(&op->latch, &woken);
+    latch_run(&woken);
+    return E_OK;
 }
 
 static size_t key_columns_max(const struct call *call)
@@ -490,43 +484,28 @@ static size_t key_columns_max(const struct call *call)
     return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
 }
 
-void catalog_exec(struct call *call)
+int create_table_start(struct call *call)
 {
-    const struct wr_request *req = call->req;
-    struct run_list woken = {0};
-    struct table_op *op;
-    int code;
+    TRY(check_fresh(call));
+    TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
+                            &call->req->create_table));
+    return table_change_start(call);
+}
 
-    if (catalog_check(&call->c, call->db->catalog) || check_fresh(call)) {
-        call_finish(call);
-        return;
-    }
-    if (req->op == WR_OP_LIST_TABLE) {
-        list_table(call);
-        return;
-    }
-    code = name_check_table(&call->c, request_table(req));
-    if (!code && req->op == WR_OP_CREATE_TABLE)
-        code = schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
-                                   &req->create_table);
-    if (code) {
-        call_finish(call);
-        return;
-    }
-    if (req->op == WR_OP_DESCRIBE_TABLE) {
-        describe_table(call);
-        return;
-    }
-    if (req->op == WR_OP_REKEY_TABLE && req->rekey_table.action == WR_REKEY_STATUS) {
-        rekey_status(call);
-        return;
-    }
-    op = ARENA_NEW(&call->c.arena, struct table_op);
-    op->call = call;
-    op->name = request_table(req);
-    op->latch.key = BYTES_LIT("catalog");
-    op->latch.run = op_run;
-    if (latch_take(call->db->latches, &op->latch))
-        op_run(&op->latch, &woken);
-    latch_run(&woken);
+static int rekey_status(struct call *call)
+{
+    struct table *t;
+
+    TRY(check_fresh(call));
+    TRY(find_table(call, &t));
+    rekey_describe(call, &t->schema);
+    table_release(t);
+    call_finish(call);
+    return E_OK;
+}
+
+int rekey_table_start(struct call *call)
+{
+    return call->req->rekey_table.action == WR_REKEY_STATUS ? rekey_status(call)
+                                                            : table_change_start(call);
 }

@@ -4,7 +4,6 @@
 #include "table/catalog/peers.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
-#include "table/model/name.h"
 #include "table/model/value.h"
 
 #include <stdio.h>
@@ -213,23 +212,19 @@ static void traffic_run(struct peers_ask *others)
     call_finish(call);
 }
 
-void traffic_exec(struct call *call)
+int describe_partitions_start(struct call *call)
 {
-    bytes name = call->req->describe_partitions.table;
     struct ctx *c = &call->c;
     struct traffic_op *op;
     struct table *t;
 
-    if (name_check_table(c, name) ||
-        catalog_find(c, call->db->catalog, call->req->instance, name, &t)) {
-        call_finish(call);
-        return;
-    }
+    TRY(call_open_table(call, call->req->describe_partitions.table, &t));
     op = ARENA_NEW(&c->arena, struct traffic_op);
     op->call = call;
     op->others = (struct peers_ask){
         .question = PEERS_TRAFFIC, .db = call->db, .table = t, .a = &c->arena, .run = traffic_run};
     peers_ask(&op->others);
+    return E_OK;
 }
 
 static int busier(const void *a, const void *b)

@@ -264,6 +264,11 @@ int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
     return E_OK;
 }
 
+int call_open_table(struct call *call, bytes name, struct table **out)
+{
+    return catalog_find(&call->c, call->db->catalog, call->req->instance, name, out);
+}
+
 size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables)
 {
     size_t n = 0, i = 0;

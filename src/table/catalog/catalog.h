@@ -34,9 +34,9 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 /* All tables, referenced, in the arena: for the sweeper. */
 size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables);
 
-/* A table operation (CreateTable to DeleteDefinedColumn): runs it and finishes the call. */
+/* The same for the request of a call, which named the table. */
 struct call;
-void catalog_exec(struct call *call);
+int call_open_table(struct call *call, bytes name, struct table **out);
 
 /* Other partitions in place of t's `count` ones from `first` on: one that begins where they begin,
  * and one from each of `bounds` (partition.h), which lie inside, ascending. Durable and published

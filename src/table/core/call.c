@@ -1,5 +1,7 @@
 #include "table/core/call.h"
 
+#include "table/model/op_info.h"
+
 static void call_go_on(struct pool_job *job)
 {
     struct call *call = PORT_CONTAINER(job, struct call, job);
@@ -53,12 +55,6 @@ static bool call_lacks(void *arg, size_t size)
     return true;
 }
 
-static bool is_read(enum wr_op op)
-{
-    return op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE ||
-           op == WR_OP_BULK_EXPORT;
-}
-
 void call_blame(struct call *call)
 {
     if (call->c.code != E_MEMORY || !call->starved)
@@ -76,7 +72,8 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->c.arena.cap = (size_t)db_limits(db)->request_memory_max;
     call->held = held_memory_ref(db->memory.requests);
     arena_meter(&call->c.arena, &call->held->bytes);
-    if (is_read(req->op)) { /* what a write takes came with its body, which was let in */
+    if (op_info(req->op)->class ==
+        WR_CLASS_READ) { /* what a write takes came with its body, which was let in */
         call->c.arena.full = call_lacks;
         call->c.arena.full_arg = call;
     }

@@ -56,6 +56,14 @@ void call_charge(const struct call *call);
 /* Goes on with call->go_on(call->op) on a worker. */
 void call_yield(struct call *call);
 
+/* The function of each operation (src/op.def) begins it: 0, and it finishes the call, now or later;
+ * or the failure that it recorded in call->c, and nothing is under way. Before it is called the
+ * deadline has been checked, and the names of tables. */
+#define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
+           start, ...)                                                                             \
+    int start(struct call *call);
+#include "op.def"
+
 /* Counts as under way in `db` until call_finish(). */
 struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn *done, void *arg);
 

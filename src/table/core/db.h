@@ -80,15 +80,4 @@ static inline bool db_is_shared(const struct wr_db *db)
  * bind: a table may have WR_KEY_COLUMNS_MAX. Clients read and write its rows as any table's. */
 struct wr_reply *db_exec_internal(struct wr_db *db, const struct wr_request *request);
 
-struct call;
-
-/* Each runs one family of operations and finishes the call (call.h), now or later. */
-void write_exec(struct call *call);   /* PutRow, UpdateRow, DeleteRow, BatchWriteRow, BulkImport */
-void read_exec(struct call *call);    /* GetRow, BatchGetRow */
-void range_exec(struct call *call);   /* GetRange, BulkExport */
-void split_exec(struct call *call);   /* ComputeSplitPointsBySize */
-void heat_exec(struct call *call);    /* DescribeHeat */
-void sizes_exec(struct call *call);   /* DescribeSizes */
-void traffic_exec(struct call *call); /* DescribePartitions */
-
 #endif

@@ -22,7 +22,6 @@
 #include "table/model/key.h"
 #include "table/model/key_text.h"
 #include "table/model/meter.h"
-#include "table/model/name.h"
 #include "table/model/visible.h"
 #include "table/row/access.h"
 #include "table/row/load.h"
@@ -674,7 +673,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     call->op = op;
     TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
     TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, table, &op->table));
+    TRY(call_open_table(call, table, &op->table));
     d = &op->table->schema.d;
     code = check_bounds(call, op->table, start, end, op->backward);
     if (!code)
@@ -704,12 +703,13 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     return E_OK;
 }
 
-static int start_range(struct call *call, struct range_op *op)
+int get_range_start(struct call *call)
 {
     const struct wr_get_range *g = &call->req->get_range;
     struct ctx *c = &call->c;
+    struct range_op *op = ARENA_NEW(&c->arena, struct range_op);
 
-    TRY(name_check_table(c, g->table));
+    op->call = call;
     TRY(selection_check_alone(c, &call->db->limits, &g->read,
                               "No version condition is specified."));
     if (g->has_limit && g->limit <= 0)
@@ -721,12 +721,13 @@ static int start_range(struct call *call, struct range_op *op)
     return op_start(op, g->table, &g->start, &g->end);
 }
 
-static int start_export(struct call *call, struct range_op *op)
+int bulk_export_start(struct call *call)
 {
     const struct wr_bulk_export *e = &call->req->bulk_export;
     struct ctx *c = &call->c;
+    struct range_op *op = ARENA_NEW(&c->arena, struct range_op);
 
-    TRY(name_check_table(c, e->table));
+    op->call = call;
     op->read = (struct wr_read_options){.columns = e->columns,
                                         .column_count = e->column_count,
                                         .has_max_versions = true,
@@ -738,15 +739,4 @@ static int start_export(struct call *call, struct range_op *op)
     op->export = true;
     op->limit = SIZE_MAX / 2;
     return op_start(op, e->table, &e->start, &e->end);
-}
-
-void range_exec(struct call *call)
-{
-    struct range_op *op = ARENA_NEW(&call->c.arena, struct range_op);
-    int code;
-
-    op->call = call;
-    code = call->req->op == WR_OP_GET_RANGE ? start_range(call, op) : start_export(call, op);
-    if (code)
-        call_finish(call);
 }

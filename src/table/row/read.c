@@ -6,7 +6,6 @@
 #include "table/core/call.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
-#include "table/model/name.h"
 #include "table/model/visible.h"
 #include "table/row/access.h"
 #include "table/row/load.h"
@@ -236,7 +235,7 @@ static void walk(void *arg)
     op_finish(op);
 }
 
-static int start_single(struct call *call)
+int get_row_start(struct call *call)
 {
     static const char missing[] = "No version condition is specified.";
     const struct wr_get_row *g = &call->req->get_row;
@@ -245,10 +244,9 @@ static int start_single(struct call *call)
     struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
     struct table *t;
 
-    TRY(name_check_table(c, g->table));
     TRY(selection_check_alone(c, limits, &g->read, missing));
     TRY(key_check_alone(c, limits, &g->key, KEY_READ));
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t));
+    TRY(call_open_table(call, g->table, &t));
     op->call = call;
     op->single = true;
     op->tables = ARENA_NEW(&c->arena, struct read_table);
@@ -274,7 +272,6 @@ static int check_batch(struct call *call, const struct wr_batch_get_row *b)
     size_t rows = 0;
 
     for (size_t i = 0; i < b->table_count; i++) {
-        TRY(name_check_table(c, b->tables[i].table));
         if (!b->tables[i].key_count)
             return fail(c, E_PARAMETER, "No row specified in the request of BatchGetRow.");
         rows += b->tables[i].key_count;
@@ -305,7 +302,7 @@ static int batch_table(struct call *call, struct read_op *op, const struct wr_ta
     struct read_table *t = &op->tables[op->table_count];
     struct wr_row_result *results = ARENA_ARRAY(&c->arena, struct wr_row_result, g->key_count);
 
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, g->table, &t->table));
+    TRY(call_open_table(call, g->table, &t->table));
     op->table_count++;
     TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options,
                        t->table->schema.d.key, t->table->schema.d.key_count, call->now_ms,
@@ -317,7 +314,7 @@ static int batch_table(struct call *call, struct read_op *op, const struct wr_ta
     return E_OK;
 }
 
-static int start_batch(struct call *call)
+int batch_get_row_start(struct call *call)
 {
     const struct wr_batch_get_row *b = &call->req->batch_get_row;
     struct ctx *c = &call->c;
@@ -341,12 +338,4 @@ static int start_batch(struct call *call)
     call->reply.batch = (struct wr_batch_result){results, b->table_count};
     walk_start(op);
     return E_OK;
-}
-
-void read_exec(struct call *call)
-{
-    int code = call->req->op == WR_OP_GET_ROW ? start_single(call) : start_batch(call);
-
-    if (code)
-        call_finish(call);
 }

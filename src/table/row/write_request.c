@@ -3,7 +3,6 @@
 #include "table/catalog/catalog.h"
 #include "table/model/change.h"
 #include "table/model/meter.h"
-#include "table/model/name.h"
 #include "table/model/value.h"
 #include "table/row/write_own.h"
 
@@ -47,7 +46,7 @@ static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
                : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
 }
 
-static int start_single(struct call *call)
+int row_change_start(struct call *call)
 {
     const struct wr_row_change *change = &call->req->put_row; /* the three share their struct */
     struct ctx *c = &call->c;
@@ -55,9 +54,8 @@ static int start_single(struct call *call)
     struct table *t;
 
     TRY(check_type(c, call->req->op, change->type));
-    TRY(name_check_table(c, change->table));
     TRY(change_check_alone(c, db_limits(call->db), change, false));
-    TRY(catalog_find(c, call->db->catalog, call->req->instance, change->table, &t));
+    TRY(call_open_table(call, change->table, &t));
     op = op_new(call, 1, 1);
     op->tables[op->table_count++] = (struct write_table){t, 0, 1};
     op_add_row(op, change, ARENA_NEW(&c->arena, struct wr_row_result));
@@ -75,7 +73,6 @@ static int check_batch_tables(struct call *call, const struct wr_table_write *ta
     if (!count)
         return fail(c, E_PARAMETER, "No row is specified in BatchWriteRow.");
     for (size_t i = 0; i < count; i++) {
-        TRY(name_check_table(c, tables[i].table));
         if (!tables[i].change_count)
             return fail(c, E_PARAMETER, "No operation is specified for table: '%.*s'.",
                         BYTES_FMT(tables[i].table));
@@ -239,9 +236,10 @@ static void release_tables(struct write_op *op)
         table_release(op->tables[i].table);
 }
 
-static int start_batch(struct call *call, const struct wr_table_write *tables, size_t count,
-                       bool atomic)
+int batch_write_row_start(struct call *call)
 {
+    const struct wr_table_write *tables = call->req->batch_write_row.tables;
+    size_t count = call->req->batch_write_row.table_count;
     struct ctx *c = &call->c;
     const struct wr_row_change ***sorted = arena_alloc(&c->arena, sizeof(void *) * (count + 1));
     struct wr_table_result *results;
@@ -256,10 +254,10 @@ static int start_batch(struct call *call, const struct wr_table_write *tables, s
         rows += tables[i].change_count;
     }
     op = op_new(call, count, rows);
-    op->atomic = atomic;
+    op->atomic = call->req->batch_write_row.atomic;
     for (size_t i = 0; i < count; i++) {
         struct table *t;
-        int code = catalog_find(c, call->db->catalog, call->req->instance, tables[i].table, &t);
+        int code = call_open_table(call, tables[i].table, &t);
 
         if (code) {
             release_tables(op);
@@ -312,7 +310,7 @@ static int check_defined_types(struct ctx *c, const struct table *t,
 
 /* BulkImport: no conditions; a missing table fails every row instead of the request; cost is
  * counted in bytes. */
-static int start_bulk(struct call *call)
+int bulk_import_start(struct call *call)
 {
     const struct wr_table_write *t = &call->req->bulk_import.table;
     struct ctx *c = &call->c;
@@ -323,7 +321,7 @@ static int start_bulk(struct call *call)
     TRY(check_batch_tables(call, t, 1));
     TRY(check_batch_rows(call, t, 1));
     batch_result(call, t, 1, &results);
-    if (catalog_find(c, call->db->catalog, call->req->instance, t->table, &table)) {
+    if (call_open_table(call, t->table, &table)) {
         for (size_t i = 0; i < t->change_count; i++) {
             struct wr_row_result *r = (struct wr_row_result *)&results->rows[i];
 
@@ -345,25 +343,4 @@ static int start_bulk(struct call *call)
     }
     write_start(op);
     return E_OK;
-}
-
-void write_exec(struct call *call)
-{
-    const struct wr_request *req = call->req;
-    int code;
-
-    switch (req->op) {
-    case WR_OP_BATCH_WRITE_ROW:
-        code = start_batch(call, req->batch_write_row.tables, req->batch_write_row.table_count,
-                           req->batch_write_row.atomic);
-        break;
-    case WR_OP_BULK_IMPORT:
-        code = start_bulk(call);
-        break;
-    default:
-        code = start_single(call);
-        break;
-    }
-    if (code)
-        call_finish(call);
 }

@@ -11,7 +11,7 @@
 #include "widerow.h"
 
 /* The public numbers are those of the table. */
-#define ERR(name, applied, http, code, mysql, text)                                                \
+#define ERR(number, name, applied, http, code, mysql, text, note)                                  \
     _Static_assert((int)E_##name == (int)WR_##E_##name, #name);
 #define WR_E_OK WR_OK
 #include "base/err.def"

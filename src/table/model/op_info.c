@@ -1,0 +1,44 @@
+#include "table/model/op_info.h"
+
+#define AT(path) offsetof(struct wr_request, path)
+#define NO_TABLE .table = 0
+#define ONE(path) .table = AT(path)
+#define EACH(path, count, type, name)                                                              \
+    .list = {AT(path), AT(count), sizeof(struct type), offsetof(struct type, name)}
+#define ONE_AND_EACH(one, path, count, type, name) ONE(one), EACH(path, count, type, name)
+#define NO_TRANSACTION .transaction = 0
+#define IN(path) .transaction = AT(path)
+
+static const struct op_info infos[WR_OP_COUNT + 1] = {
+#define OP(constant, member, wire, kind, request, request_type, reply, reply_member, reply_type,   \
+           start, tables, transaction_at)                                                          \
+    [WR_OP_##constant] = {.class = WR_CLASS_##kind, tables, transaction_at},
+#include "op.def"
+    [WR_OP_COUNT] = {.class = WR_CLASS_DESCRIBE},
+};
+
+const struct op_info *op_info(enum wr_op op)
+{
+    return &infos[(unsigned)op < WR_OP_COUNT ? op : WR_OP_COUNT];
+}
+
+enum wr_op_class wr_op_class(enum wr_op op)
+{
+    return op_info(op)->class;
+}
+
+bool wr_request_table(const struct wr_request *request, size_t i, struct wr_bytes *table)
+{
+    const struct op_info *info = op_info(request->op);
+    const struct op_list *l = &info->list;
+    const char *base = (const char *)request;
+
+    if (info->table && i-- == 0) {
+        *table = op_bytes_at(request, info->table);
+        return true;
+    }
+    if (!l->items || i >= *(const size_t *)(base + l->count))
+        return false;
+    *table = *(const bytes *)(*(const char *const *)(base + l->items) + i * l->size + l->name);
+    return true;
+}
