@@ -21,7 +21,7 @@ passed=0 failed=0 skipped=0
 report=() problems=()
 
 # How a suite's log says that a check failed: in its own words, cmocka's, node:test's, go test's, a compiler's, a sanitizer's.
-fails='FAIL(ED)?\b|(^| )not ok\b|: failed$|^difference|^tidy: [^0-9]|[1-9][0-9]* failed,|[a-z0-9]: (fatal )?error: |ERROR: [A-Z][a-z]+Sanitizer|WARNING: Thread|runtime error:|is stale|^SKIPPED'
+fails='FAIL(ED)?\b|(^| )not ok\b|: failed$|^difference|^tidy: [^0-9]|[1-9][0-9]* failed,|[a-z0-9]: (fatal )?error: |ERROR: [A-Z][a-z]+Sanitizer|WARNING: Thread|runtime error:|is stale|^SKIPPED|^\s+Test.*/.* ?\([0-9.ms]+\)$'
 tells='^[a-z0-9-]+: [0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$|\b0 (failed|FAILED)|listed below|FAILED TEST|^# '
 
 # failing_lines NAME LOG: the first five of them, each with the suite's name before it; where there are none, the log's last lines.
@@ -129,8 +129,7 @@ start_server() {
     rm -rf "$dir" "$work/port"
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
     "$BUILD/widerowd" --data "$dir" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
-        --set table_ops_per_s_max=0 --set throughput_change_s_min=0 --set tables_per_instance_max=1000 \
-        --set ttl_seconds_min=1 >"$work/server.log" 2>&1 &
+        $(sed 's/^/--set /' test/compat/settings) >"$work/server.log" 2>&1 &
     server_pid=$!
     for _ in $(seq 200); do
         [ -s "$work/port" ] && break
@@ -138,7 +137,8 @@ start_server() {
         sleep 0.05
     done
     WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port")
-    export WIDEROW_ENDPOINT
+    WIDEROW_SERVER_SETTINGS=$(cat test/compat/settings)
+    export WIDEROW_ENDPOINT WIDEROW_SERVER_SETTINGS
 }
 
 compat() {

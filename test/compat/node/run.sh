@@ -1,39 +1,19 @@
-#!/bin/sh
-# Runs the cases of this folder with the published Node SDK against the server at $WIDEROW_ENDPOINT.
-set -eu
-
-here=$(cd "$(dirname "$0")" && pwd)
-: "${WIDEROW_ENDPOINT:?}" "${WIDEROW_INSTANCE:?}" "${WIDEROW_ACCESS_KEY_ID:?}" "${WIDEROW_ACCESS_KEY_SECRET:?}" "${WIDEROW_CACHE:?}"
-
-finish() { # failed skipped
-	echo "compat-node: 0 passed, $1 failed, $2 skipped"
-	[ "$1" -eq 0 ]
-	exit
+#!/usr/bin/env bash
+# Runs the cases of this folder with the published Node SDK, by node:test in one process. Arguments go to node:
+# ./run.sh --test-name-pattern=batch
+name=node
+source "$(dirname "$0")/../suite.sh"
+needs node npm
+modules=$cache/node
+fill() {
+    cp "$here/package.json" "$here/package-lock.json" "$modules/" || return
+    # --ignore-scripts: the SDK needs no build, and an install script is somebody else's program
+    (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund)
 }
-
-skip() {
-	echo "SKIPPED compat-node: $1"
-	# a machine of the pipeline that lacks the language is set up wrongly
-	if [ "${CI:-}" = true ]; then finish 1 0; fi
-	finish 0 1
-}
-
-command -v node >/dev/null 2>&1 || skip "node is not installed"
-command -v npm >/dev/null 2>&1 || skip "npm is not installed"
-
 # The stamp holds the lock file itself, so that any changed pin installs again.
-modules=$WIDEROW_CACHE/node
-if ! cmp -s "$here/package-lock.json" "$modules/installed"; then
-	mkdir -p "$modules"
-	rm -f "$modules/installed"
-	cp "$here/package.json" "$here/package-lock.json" "$modules/"
-	# --ignore-scripts: the SDK needs no build, and an install script is somebody else's program
-	if ! (cd "$modules" && npm ci --ignore-scripts --no-audit --no-fund) >"$modules/install.log" 2>&1; then
-		cat "$modules/install.log"
-		echo "FAILED compat-node: the SDK could not be installed"
-		finish 1 0
-	fi
-	cp "$here/package-lock.json" "$modules/installed"
-fi
+installed node "$(cat "$here/package-lock.json")" fill
 
-NODE_PATH=$modules/node_modules exec node --no-deprecation "$here/run.js"
+export NODE_PATH=$modules/node_modules
+cases '/^# pass / { p += $3 } /^# (fail|cancelled) / { f += $3 } /^# (skipped|todo) / { s += $3 }' \
+    node --no-deprecation --test-reporter=tap "$@" -e 'for (const file of process.argv.slice(1)) require(file)' \
+    "$here"/core/*.js "$here"/rules/*.js

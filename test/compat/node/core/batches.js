@@ -1,13 +1,16 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal } = require('../expect');
+const { LIMIT, client, sharedTable, withServer } = require('../server');
 const { Table } = require('../table');
 
-module.exports = (suite) => {
-  const table = suite.table();
-  const other = suite.table({ key: ['STRING'] });
+describe('core/batches', () => {
+  withServer();
+  const table = sharedTable();
+  const other = sharedTable({ key: ['STRING'] });
 
-  suite.case('BatchWriteRow puts, updates and deletes', async () => {
+  it('BatchWriteRow puts, updates and deletes', LIMIT, async () => {
     await table.put([2n], [['a', 1n]]);
     await table.put([3n], [['a', 1n]]);
     const results = await table.write([
@@ -20,7 +23,7 @@ module.exports = (suite) => {
     equal(rows, [{ a: 'put' }, { a: 1n, b: 'updated' }, null]);
   });
 
-  suite.case('BatchWriteRow: one failing row does not stop the others', async () => {
+  it('BatchWriteRow: one failing row does not stop the others', LIMIT, async () => {
     await table.remove([12n]);
     const results = await table.write([
       Table.putItem(table, [11n], [['a', 1n]]),
@@ -33,13 +36,13 @@ module.exports = (suite) => {
     equal([await table.get([12n]), await table.columns([13n])], [null, { a: 1n }]);
   });
 
-  suite.case('BatchWriteRow: a key that does not fit fails its row only', async () => {
+  it('BatchWriteRow: a key that does not fit fails its row only', LIMIT, async () => {
     const results = await table.write([Table.putItem(table, ['text'], [['a', 1n]]), Table.putItem(table, [14n], [['a', 1n]])]);
     equal(results.map(({ isOk, errorCode }) => [isOk, errorCode]), [[false, 'OTSInvalidPK'], [true, null]]);
   });
 
-  suite.case('BatchWriteRow over two tables', async () => {
-    const answer = await suite.client.batchWriteRow({ tables: [
+  it('BatchWriteRow over two tables', LIMIT, async () => {
+    const answer = await client.batchWriteRow({ tables: [
       { tableName: table.name, rows: [Table.putItem(table, [21n], [['a', 1n]])] },
       { tableName: other.name, rows: [Table.putItem(other, ['x'], [['a', 2n]])] },
     ] });
@@ -47,26 +50,26 @@ module.exports = (suite) => {
     equal([await table.columns([21n]), await other.columns(['x'])], [{ a: 1n }, { a: 2n }]);
   });
 
-  suite.case('BatchGetRow answers in the order asked, absent rows included', async () => {
+  it('BatchGetRow answers in the order asked, absent rows included', LIMIT, async () => {
     await table.put([31n], [['a', 'one']]);
     await table.put([32n], [['a', 'two']]);
     const results = await table.batchGet([[32n], [99n], [31n]]);
     equal(results.map(({ isOk, row }) => [isOk, row && row.key]), [[true, [32n]], [true, null], [true, [31n]]]);
   });
 
-  suite.case('BatchGetRow: a key that does not fit fails its row only', async () => {
+  it('BatchGetRow: a key that does not fit fails its row only', LIMIT, async () => {
     await table.put([33n], [['a', 1n]]);
     const results = await table.batchGet([['text'], [33n]]);
     equal(results.map(({ isOk, errorCode }) => [isOk, errorCode]), [[false, 'OTSInvalidPK'], [true, null]]);
   });
 
-  suite.case('BatchGetRow over two tables, each with its own columns', async () => {
+  it('BatchGetRow over two tables, each with its own columns', LIMIT, async () => {
     await table.put([41n], [['a', 1n], ['b', 2n]]);
     await other.put(['y'], [['a', 3n], ['b', 4n]]);
-    const answer = await suite.client.batchGetRow({ tables: [
+    const answer = await client.batchGetRow({ tables: [
       { tableName: table.name, primaryKey: [table.key([41n])], columnsToGet: ['a'] },
       { tableName: other.name, primaryKey: [other.key(['y'])], columnsToGet: ['b'] },
     ] });
     equal(answer.tables.map((rows) => rows[0].attributes.map(({ columnName }) => columnName)), [['a'], ['b']]);
   });
-};
+});

@@ -1,58 +1,61 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal } = require('../expect');
+const { LIMIT, sharedTable, withServer } = require('../server');
 const { Table, cost } = require('../table');
 
 // A key column k1 of type INTEGER counts 10 bytes, a column c its name and its value.
 const OVERHEAD = 11;
 
-module.exports = (suite) => {
-  const table = suite.table();
+describe('core/capacity', () => {
+  withServer();
+  const table = sharedTable();
 
-  suite.case('a small put costs one write unit', async () => {
+  it('a small put costs one write unit', LIMIT, async () => {
     equal(cost(await table.put([1n], [['c', 'x']])), [0, 1]);
   });
 
-  suite.case('a put with an existence check also costs a read unit', async () => {
+  it('a put with an existence check also costs a read unit', LIMIT, async () => {
     equal(cost(await table.put([2n], [['c', 'x']], { expect: 'EXPECT_NOT_EXIST' })), [1, 1]);
   });
 
-  suite.case('a small update costs one write unit', async () => {
+  it('a small update costs one write unit', LIMIT, async () => {
     equal(cost(await table.update([3n], { put: [['c', 'x']] })), [0, 1]);
   });
 
-  suite.case('a delete costs one write unit', async () => {
+  it('a delete costs one write unit', LIMIT, async () => {
     equal(cost(await table.remove([4n])), [0, 1]);
   });
 
-  suite.case('reading a small row costs one read unit', async () => {
+  it('reading a small row costs one read unit', LIMIT, async () => {
     await table.put([5n], [['c', 'x']]);
     equal(await table.getCost([5n]), [1, 0]);
   });
 
-  suite.case('reading an absent row costs one read unit', async () => {
+  it('reading an absent row costs one read unit', LIMIT, async () => {
     equal(await table.getCost([404n]), [1, 0]);
   });
 
-  suite.case('4096 bytes are one unit, 4097 are two', async () => {
+  it('4096 bytes are one unit, 4097 are two', LIMIT, async () => {
     equal(cost(await table.put([6n], [['c', 'x'.repeat(4096 - OVERHEAD)]])), [0, 1], 'put of 4096');
     equal(await table.getCost([6n]), [1, 0], 'get of 4096');
     equal(cost(await table.put([7n], [['c', 'x'.repeat(4097 - OVERHEAD)]])), [0, 2], 'put of 4097');
     equal(await table.getCost([7n]), [2, 0], 'get of 4097');
   });
 
-  suite.case('only the columns read are charged', async () => {
+  it('only the columns read are charged', LIMIT, async () => {
     await table.put([8n], [['big', 'x'.repeat(9000)], ['c', 'x']]);
     equal(await table.getCost([8n], { columns: ['c'] }), [1, 0]);
   });
 
-  suite.case('a range is rounded up once, not for each row', async () => {
+  it('a range is rounded up once, not for each row', LIMIT, async () => {
     for (let i = 100n; i < 110n; i += 1n) await table.put([i], [['c', 'x'.repeat(1000)]]);
     equal((await table.page([100n], [110n])).cost, [3, 0]);
     equal((await table.page([5000n], [6000n])).cost, [1, 0], 'empty range');
   });
 
-  suite.case('a batch charges each row by itself', async () => {
+  it('a batch charges each row by itself', LIMIT, async () => {
     const results = await table.write([
       Table.putItem(table, [201n], [['c', 'x']]), Table.putItem(table, [202n], [['c', 'x'.repeat(5000)]]),
     ]);
@@ -60,4 +63,4 @@ module.exports = (suite) => {
     const read = await table.batchGet([[201n], [202n], [999n]]);
     equal(read.map((result) => result.cost), [[1, 0], [2, 0], [1, 0]]);
   });
-};
+});

@@ -1,7 +1,9 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal, refused } = require('../expect');
 const { col, and, or, not } = require('../filter');
+const { LIMIT, sharedTable, withServer } = require('../server');
 
 const FAILED = ['OTSConditionCheckFail', 'Condition check failed.'];
 
@@ -35,8 +37,9 @@ const COLUMN_CONDITIONS = [
   ['an absent column fails if told so', col('absent', '=', 1n, { passIfMissing: false }), false],
 ];
 
-module.exports = (suite) => {
-  const table = suite.table();
+describe('core/conditions', () => {
+  withServer();
+  const table = sharedTable();
   let last = 0n;
   const freshKey = () => { last += 1n; return [last]; };
 
@@ -44,7 +47,7 @@ module.exports = (suite) => {
     for (const [expect, [onRow, onNothing]] of Object.entries(EXISTENCE)) {
       for (const [exists, done] of [[true, onRow], [false, onNothing]]) {
         const title = `${write} with ${expect} on ${exists ? 'a row' : 'no row'} is ${done ? 'done' : 'refused'}`;
-        suite.case(title, async () => {
+        it(title, LIMIT, async () => {
           const key = freshKey();
           if (exists) await table.put(key, [['c', 'old']]);
           const before = await table.columns(key);
@@ -61,7 +64,7 @@ module.exports = (suite) => {
   }
 
   for (const [title, when, passes] of COLUMN_CONDITIONS) {
-    suite.case(`column condition: ${title}`, async () => {
+    it(`column condition: ${title}`, LIMIT, async () => {
       const key = freshKey();
       await table.put(key, [['n', 5n], ['s', 'abc']]);
       const update = table.update(key, { put: [['done', true]] }, { when });
@@ -75,11 +78,11 @@ module.exports = (suite) => {
   }
 
   for (const [write, run] of Object.entries(WRITES)) {
-    suite.case(`${write} obeys a column condition together with EXPECT_EXIST`, async () => {
+    it(`${write} obeys a column condition together with EXPECT_EXIST`, LIMIT, async () => {
       const key = freshKey();
       await table.put(key, [['n', 5n]]);
       await refused(run(table, key, { expect: 'EXPECT_EXIST', when: col('n', '=', 1n) }), 403, ...FAILED);
       await run(table, key, { expect: 'EXPECT_EXIST', when: col('n', '=', 5n) });
     });
   }
-};
+});

@@ -1,7 +1,9 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const TableStore = require('tablestore');
 const { equal, refused } = require('../expect');
+const { LIMIT, client, connect, newTable, sharedTable, withServer } = require('../server');
 const { Table, MIN, MAX } = require('../table');
 
 const NO_TABLE = [404, 'OTSObjectNotExist', 'Requested table does not exist.'];
@@ -9,9 +11,10 @@ const NO_TABLE = [404, 'OTSObjectNotExist', 'Requested table does not exist.'];
 const NO_TABLE_TO_READ = [400, 'OTSParameterInvalid', 'Requested table does not exist (table not exist).'];
 const MATCH_ALL = { query: { queryType: TableStore.QueryType.MATCH_ALL_QUERY }, limit: 1, getTotalCount: false };
 
-module.exports = (suite) => {
-  const table = suite.table({ key: ['STRING', 'INTEGER'] });
-  const missing = suite.newTable({ key: ['STRING', 'INTEGER'] });
+describe('core/errors', () => {
+  withServer();
+  const table = sharedTable({ key: ['STRING', 'INTEGER'] });
+  const missing = newTable({ key: ['STRING', 'INTEGER'] });
   const key = ['a', 1n];
 
   const onMissing = {
@@ -26,58 +29,58 @@ module.exports = (suite) => {
   };
   for (const [operation, run] of Object.entries(onMissing)) {
     const expected = operation.startsWith('Get') ? NO_TABLE_TO_READ : NO_TABLE;
-    suite.case(`${operation} of a table that does not exist is ${expected[0]}`, () => refused(run(), ...expected));
+    it(`${operation} of a table that does not exist is ${expected[0]}`, LIMIT, () => refused(run(), ...expected));
   }
 
-  suite.case('a wrong secret is 403 OTSAuthFailed', async () => {
-    const stranger = suite.connect({ secretAccessKey: 'not-the-secret' });
+  it('a wrong secret is 403 OTSAuthFailed', LIMIT, async () => {
+    const stranger = connect({ secretAccessKey: 'not-the-secret' });
     await refused(stranger.listTable({}), 403, 'OTSAuthFailed');
   });
 
-  suite.case('an unknown access key is 403 OTSAuthFailed', async () => {
-    const stranger = suite.connect({ accessKeyId: 'nobody' });
+  it('an unknown access key is 403 OTSAuthFailed', LIMIT, async () => {
+    const stranger = connect({ accessKeyId: 'nobody' });
     await refused(stranger.listTable({}), 403, 'OTSAuthFailed');
   });
 
-  suite.case('an unknown instance is 403 OTSAuthFailed', async () => {
-    const stranger = suite.connect({ instancename: 'no-such-one' });
+  it('an unknown instance is 403 OTSAuthFailed', LIMIT, async () => {
+    const stranger = connect({ instancename: 'no-such-one' });
     await refused(stranger.listTable({}), 403, 'OTSAuthFailed');
   });
 
-  suite.case('a key of the wrong type', () => refused(
+  it('a key of the wrong type', LIMIT, () => refused(
     table.get(['a', 'text']), 400, 'OTSInvalidPK', 'Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.'));
 
-  suite.case('a key with too few columns', () => refused(
+  it('a key with too few columns', LIMIT, () => refused(
     table.put(['a'], [['c', 1n]]), 400, 'OTSInvalidPK', 'Validate PK size fail. Input: 1, Meta: 2.'));
 
-  suite.case('a key with a wrong name', () => refused(
-    suite.client.getRow({ tableName: table.name, primaryKey: [{ k1: 'a' }, { other: TableStore.Long.fromNumber(1) }] }),
+  it('a key with a wrong name', LIMIT, () => refused(
+    client.getRow({ tableName: table.name, primaryKey: [{ k1: 'a' }, { other: TableStore.Long.fromNumber(1) }] }),
     400, 'OTSInvalidPK', 'Validate PK name fail. Input: other, Meta: k2.'));
 
-  suite.case('INF_MIN outside of a range', () => refused(
+  it('INF_MIN outside of a range', LIMIT, () => refused(
     table.put(['a', MIN], [['c', 1n]]), 400, 'OTSParameterInvalid', 'VT_INF_MIN is an invalid type for the primary key.'));
 
-  suite.case('ListSearchIndex answers an empty list', async () => {
-    const answer = await suite.client.listSearchIndex({ tableName: table.name });
+  it('ListSearchIndex answers an empty list', LIMIT, async () => {
+    const answer = await client.listSearchIndex({ tableName: table.name });
     equal(answer.indices, []);
   });
 
-  suite.case('Search is refused by its name', () => refused(
-    suite.client.search({
+  it('Search is refused by its name', LIMIT, () => refused(
+    client.search({
       tableName: table.name, indexName: 'none', searchQuery: MATCH_ALL,
       columnToGet: { returnType: TableStore.ColumnReturnType.RETURN_ALL },
     }), null, 'Search'));
 
-  suite.case('ComputeSplits is refused by its name', () => refused(
-    suite.client.computeSplits({ tableName: table.name, searchIndexSplitsOptions: { indexName: 'none' } }), null, 'ComputeSplits'));
+  it('ComputeSplits is refused by its name', LIMIT, () => refused(
+    client.computeSplits({ tableName: table.name, searchIndexSplitsOptions: { indexName: 'none' } }), null, 'ComputeSplits'));
 
-  suite.case('an operation with a JSON body is refused by its name', () => refused(
-    suite.client.createKnowledgeBase({ knowledgeBaseName: 'none' }), null, 'CreateKnowledgeBase'));
+  it('an operation with a JSON body is refused by its name', LIMIT, () => refused(
+    client.createKnowledgeBase({ knowledgeBaseName: 'none' }), null, 'CreateKnowledgeBase'));
 
-  suite.case('the connection still works after refused operations', async () => {
+  it('the connection still works after refused operations', LIMIT, async () => {
     await table.put(key, [['c', 1n]]);
     equal(await table.columns(key), { c: 1n });
     const results = await table.write([Table.removeItem(table, key)]);
     equal(results[0].isOk, true);
   });
-};
+});

@@ -1,6 +1,8 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal } = require('../expect');
+const { LIMIT, sharedTable, withServer } = require('../server');
 
 const INT64_MAX = 9223372036854775807n;
 
@@ -31,12 +33,13 @@ const KEYS = {
   BINARY: [Buffer.alloc(0), Buffer.from([0]), Buffer.from([255, 0, 254]), Buffer.alloc(1024, 7)],
 };
 
-module.exports = (suite) => {
-  const attributes = suite.table();
+describe('core/values', () => {
+  withServer();
+  const attributes = sharedTable();
   let row = 0n;
 
   for (const [name, value] of Object.entries(ATTRIBUTES)) {
-    suite.case(`${name} is read as it was written`, async () => {
+    it(`${name} is read as it was written`, LIMIT, async () => {
       row += 1n;
       await attributes.put([row], [['c', value]]);
       const { cells } = await attributes.get([row]);
@@ -44,7 +47,7 @@ module.exports = (suite) => {
     });
   }
 
-  suite.case('one row holds all types at once', async () => {
+  it('one row holds all types at once', LIMIT, async () => {
     const columns = Object.values(ATTRIBUTES).map((value, i) => [`c${String(i).padStart(2, '0')}`, value]);
     await attributes.put([0n], columns);
     const { cells } = await attributes.get([0n]);
@@ -52,8 +55,8 @@ module.exports = (suite) => {
   });
 
   for (const [type, values] of Object.entries(KEYS)) {
-    const keyed = suite.table({ key: [type] });
-    suite.case(`${type} keys address their own rows`, async () => {
+    const keyed = sharedTable({ key: [type] });
+    it(`${type} keys address their own rows`, LIMIT, async () => {
       for (const [i, value] of values.entries()) {
         await keyed.put([value], [['n', BigInt(i)]]);
       }
@@ -64,12 +67,12 @@ module.exports = (suite) => {
     });
   }
 
-  const mixed = suite.table({ key: ['STRING', 'INTEGER', 'BINARY', 'STRING'] });
-  suite.case('a key of four columns of all types', async () => {
+  const mixed = sharedTable({ key: ['STRING', 'INTEGER', 'BINARY', 'STRING'] });
+  it('a key of four columns of all types', LIMIT, async () => {
     const key = ['表', -5n, Buffer.from([0, 9]), ''];
     await mixed.put(key, [['c', true]]);
     const found = await mixed.get(key);
     equal([found.key, found.cells[0][1]], [key, true]);
     equal(await mixed.get(['表', -5n, Buffer.from([0]), '']), null, 'a key that differs in one byte');
   });
-};
+});

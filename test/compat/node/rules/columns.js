@@ -1,60 +1,63 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal, refused } = require('../expect');
+const { LIMIT, sharedTable, withServer } = require('../server');
 const { MIN, MAX } = require('../table');
 
-module.exports = (suite) => {
-  const table = suite.table();
+describe('rules/columns', () => {
+  withServer();
+  const table = sharedTable();
   const names = (row) => row && row.cells.map(([name]) => name);
 
-  suite.case('rows are loaded', async () => {
+  it('rows are loaded', LIMIT, async () => {
     await table.put([1n], ['a', 'b', 'c', 'd'].map((name) => [name, name]));
     await table.put([2n], [['z', 'z']]);
     await table.put([3n]);
   });
 
-  suite.case('columns to get, in any order and twice', async () => {
+  it('columns to get, in any order and twice', LIMIT, async () => {
     equal(names(await table.get([1n], { columns: ['d', 'a', 'd', 'absent'] })), ['a', 'd']);
   });
 
-  suite.case('a key column among the columns to get stays a key column', async () => {
+  it('a key column among the columns to get stays a key column', LIMIT, async () => {
     equal(names(await table.get([1n], { columns: ['k1', 'a'] })), ['a']);
   });
 
-  suite.case('columns to get without a match give no row', async () => {
+  it('columns to get without a match give no row', LIMIT, async () => {
     equal(await table.get([1n], { columns: ['absent'] }), null);
   });
 
-  suite.case('start column is included and end column is not', async () => {
+  it('start column is included and end column is not', LIMIT, async () => {
     equal(names(await table.get([1n], { from: 'b', to: 'd' })), ['b', 'c']);
     equal(names(await table.get([1n], { from: 'c' })), ['c', 'd']);
     equal(names(await table.get([1n], { to: 'b' })), ['a']);
   });
 
-  suite.case('GetRange leaves out rows without a wanted column', async () => {
+  it('GetRange leaves out rows without a wanted column', LIMIT, async () => {
     const { rows } = await table.scan([MIN], [MAX], { columns: ['z'] });
     equal(rows.map(({ key }) => key[0]), [2n]);
   });
 
-  suite.case('GetRange without columns to get returns rows of keys alone', async () => {
+  it('GetRange without columns to get returns rows of keys alone', LIMIT, async () => {
     const { rows } = await table.scan([MIN], [MAX]);
     equal(rows.map(({ key }) => key[0]), [1n, 2n, 3n]);
   });
 
-  suite.case('GetRange with start and end column', async () => {
+  it('GetRange with start and end column', LIMIT, async () => {
     const { rows } = await table.page([1n], [2n], { from: 'b', to: 'c' });
     equal(names(rows[0]), ['b']);
   });
 
-  suite.case('BatchGetRow with columns to get', async () => {
+  it('BatchGetRow with columns to get', LIMIT, async () => {
     const results = await table.batchGet([[1n], [2n]], { columns: ['c'] });
     equal(results.map(({ isOk, row }) => [isOk, names(row)]), [[true, ['c']], [true, null]]);
   });
 
-  suite.case('1024 columns to get are accepted and 1025 refused', async () => {
+  it('1024 columns to get are accepted and 1025 refused', LIMIT, async () => {
     const list = (count) => Array.from({ length: count }, (_, i) => (i ? `absent${i}` : 'a'));
     equal(names(await table.get([1n], { columns: list(1024) })), ['a']);
     await refused(table.get([1n], { columns: list(1025) }), 400,
       'The number of columns from the request exceeds the limit, limit count: 1024, column count: 1025.');
   });
-};
+});

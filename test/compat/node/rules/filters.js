@@ -1,7 +1,9 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal, refused } = require('../expect');
 const { col, and, or, not, page } = require('../filter');
+const { LIMIT, sharedTable, withServer } = require('../server');
 const { Table, MIN, MAX } = require('../table');
 
 // Rows 0 to 9: even rows have a column even; every row has n (INTEGER), half (DOUBLE) and name (STRING).
@@ -23,12 +25,13 @@ const SELECTIONS = [
   ['a key column', col('k1', '=', 6n, { passIfMissing: false }), [6n]],
 ];
 
-module.exports = (suite) => {
-  const table = suite.table();
-  const versioned = suite.table({ versions: 5 });
-  const wide = suite.table();
+describe('rules/filters', () => {
+  withServer();
+  const table = sharedTable();
+  const versioned = sharedTable({ versions: 5 });
+  const wide = sharedTable();
 
-  suite.case('rows are loaded', async () => {
+  it('rows are loaded', LIMIT, async () => {
     await table.write(Array.from({ length: 10 }, (_, i) => {
       const cells = [['n', BigInt(i)], ['half', i / 2], ['name', `row ${i}`], ['odd', i % 2 === 1]];
       return Table.putItem(table, [BigInt(i)], i % 2 ? cells : [...cells, ['even', BigInt(i)]]);
@@ -37,33 +40,33 @@ module.exports = (suite) => {
   });
 
   for (const [title, filter, expected] of SELECTIONS) {
-    suite.case(`GetRange: ${title}`, async () => {
+    it(`GetRange: ${title}`, LIMIT, async () => {
       const { rows } = await table.scan([MIN], [MAX], { filter });
       equal(rows.map(({ key }) => key[0]), expected);
     });
   }
 
-  suite.case('GetRow: a row filtered out reads as empty', async () => {
+  it('GetRow: a row filtered out reads as empty', LIMIT, async () => {
     equal(await table.get([3n], { filter: col('n', '=', 4n) }), null);
     equal((await table.get([3n], { filter: col('n', '=', 3n) })).key, [3n]);
   });
 
-  suite.case('BatchGetRow: a row filtered out is ok and empty', async () => {
+  it('BatchGetRow: a row filtered out is ok and empty', LIMIT, async () => {
     const results = await table.batchGet([[3n], [4n]], { filter: col('n', '=', 4n) });
     equal(results.map(({ isOk, row }) => [isOk, row && row.key]), [[true, null], [true, [4n]]]);
   });
 
-  suite.case('limit counts the rows returned', async () => {
+  it('limit counts the rows returned', LIMIT, async () => {
     const { rows } = await table.scan([MIN], [MAX], { filter: col('odd', '=', true), limit: 2 });
     equal(rows.map(({ key }) => key[0]), [1n, 3n, 5n, 7n, 9n]);
   });
 
-  suite.case('a filter column that is not read counts as missing', async () => {
+  it('a filter column that is not read counts as missing', LIMIT, async () => {
     equal((await table.get([3n], { columns: ['name'], filter: col('n', '=', 4n) })).key, [3n], 'passes if missing');
     equal(await table.get([3n], { columns: ['name'], filter: col('n', '=', 3n, { passIfMissing: false }) }), null);
   });
 
-  suite.case('latestVersionOnly looks at the newest version, else at all', async () => {
+  it('latestVersionOnly looks at the newest version, else at all', LIMIT, async () => {
     const now = Date.now();
     await versioned.put([1n], [['c', 'old', now - 1], ['c', 'new', now]]);
     equal(await versioned.get([1n], { versions: 5, filter: col('c', '=', 'old') }), null);
@@ -71,7 +74,7 @@ module.exports = (suite) => {
     equal(any.cells.map(([, value]) => value), ['new', 'old']);
   });
 
-  suite.case('the pagination filter takes columns in name order', async () => {
+  it('the pagination filter takes columns in name order', LIMIT, async () => {
     const names = async (limit, offset, more) => {
       const row = await wide.get([1n], { filter: page(limit, offset), ...more });
       return row && row.cells.map(([name]) => name);
@@ -82,20 +85,20 @@ module.exports = (suite) => {
     equal(await names(2, 1, { from: 'b' }), ['c', 'd'], 'after the start column');
   });
 
-  suite.case('NOT takes exactly one filter', () => refused(
+  it('NOT takes exactly one filter', LIMIT, () => refused(
     table.get([1n], { filter: not(col('n', '=', 1n), col('n', '=', 2n)) }),
     400, 'OTSParameterInvalid', 'Invalid NOT operator: the number of sub-filters must be 1.'));
 
-  suite.case('AND and OR take two filters or more', async () => {
+  it('AND and OR take two filters or more', LIMIT, async () => {
     for (const filter of [and(col('n', '=', 1n)), or(col('n', '=', 1n))]) {
       await refused(table.get([1n], { filter }), 400, 'Invalid AND/OR operator: the number of sub-filters must be more than 1.');
     }
   });
 
-  suite.case('32 filters are accepted and 33 refused', async () => {
+  it('32 filters are accepted and 33 refused', LIMIT, async () => {
     const list = (count) => Array.from({ length: count }, (_, i) => col('n', '=', BigInt(i)));
     equal((await table.get([3n], { filter: or(...list(31)) })).key, [3n]);
     await refused(table.get([3n], { filter: or(...list(32)) }), 400,
       'OTSParameterInvalid', 'The count of filter exceeds the max: 32.');
   });
-};
+});

@@ -1,45 +1,48 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal, ok, refused } = require('../expect');
 const { col } = require('../filter');
+const { LIMIT, sharedTable, withServer } = require('../server');
 const { Table, MIN, MAX } = require('../table');
 
 const FORWARD_ERROR = 'Begin key must less than end key in FORWARD';
 const BACKWARD_ERROR = 'Begin key must more than end key in BACKWARD';
 
-module.exports = (suite) => {
-  const table = suite.table();
-  const pairs = suite.table({ key: ['STRING', 'INTEGER'] });
-  const many = suite.table();
-  const big = suite.table();
+describe('rules/ranges', () => {
+  withServer();
+  const table = sharedTable();
+  const pairs = sharedTable({ key: ['STRING', 'INTEGER'] });
+  const many = sharedTable();
+  const big = sharedTable();
 
-  suite.case('a negative limit is refused', () => refused(
+  it('a negative limit is refused', LIMIT, () => refused(
     table.page([MIN], [MAX], { limit: -1 }), 400, 'OTSParameterInvalid', 'The limit must be greater than 0.'));
 
-  suite.case('equal bounds are refused in both directions', async () => {
+  it('equal bounds are refused in both directions', LIMIT, async () => {
     await refused(table.page([1n], [1n]), 400, 'OTSParameterInvalid', FORWARD_ERROR);
     await refused(table.page([1n], [1n], { direction: 'BACKWARD' }), 400, 'OTSParameterInvalid', BACKWARD_ERROR);
   });
 
-  suite.case('bounds in the wrong order are refused in both directions', async () => {
+  it('bounds in the wrong order are refused in both directions', LIMIT, async () => {
     await refused(table.page([2n], [1n]), 400, FORWARD_ERROR);
     await refused(table.page([MIN], [MAX], { direction: 'BACKWARD' }), 400, BACKWARD_ERROR);
   });
 
-  suite.case('bounds of the wrong type are refused', () => refused(
+  it('bounds of the wrong type are refused', LIMIT, () => refused(
     table.page(['a'], ['b']), 400, 'OTSInvalidPK', 'Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.'));
 
-  suite.case('bounds with too few columns are refused', () => refused(
+  it('bounds with too few columns are refused', LIMIT, () => refused(
     pairs.page([MIN], [MAX]), 400, 'OTSInvalidPK', 'Validate PK size fail. Input: 1, Meta: 2.'));
 
-  suite.case('values may follow INF_MIN and INF_MAX in a bound', async () => {
+  it('values may follow INF_MIN and INF_MAX in a bound', LIMIT, async () => {
     for (const text of ['a', 'b', 'c']) for (const n of [1n, 2n]) await pairs.put([text, n]);
     const { rows } = await pairs.scan(['a', 2n], ['c', MIN]);
     equal(rows.map(({ key }) => key), [['a', 2n], ['b', 1n], ['b', 2n]]);
     equal((await pairs.page([MIN, 5n], ['a', 2n])).rows.map(({ key }) => key), [['a', 1n]]);
   });
 
-  suite.case('following next gives every row once when rows are written in between', async () => {
+  it('following next gives every row once when rows are written in between', LIMIT, async () => {
     for (let n = 0n; n < 10n; n += 1n) await table.put([n * 10n]);
     const first = await table.page([MIN], [MAX], { limit: 5 });
     await table.put([5n]); // behind the reader
@@ -48,7 +51,7 @@ module.exports = (suite) => {
     equal(rows.map(({ key }) => key[0]), [50n, 60n, 70n, 80n, 90n, 95n]);
   });
 
-  suite.case('a page ends after 5000 rows', async () => {
+  it('a page ends after 5000 rows', LIMIT, async () => {
     const total = 5100;
     for (let from = 0; from < total; from += 200) {
       const keys = Array.from({ length: Math.min(200, total - from) }, (_, i) => BigInt(from + i));
@@ -61,12 +64,12 @@ module.exports = (suite) => {
     ok(pages >= 2, 'at least two pages', pages);
   });
 
-  suite.case('a page ends after 5000 rows scanned, whatever the filter leaves', async () => {
+  it('a page ends after 5000 rows scanned, whatever the filter leaves', LIMIT, async () => {
     const page = await many.page([MIN], [MAX], { filter: col('n', '=', -1n) });
     equal([page.rows.length, page.next], [0, [5000n]]);
   });
 
-  suite.case('a page ends after 4 MB', async () => {
+  it('a page ends after 4 MB', LIMIT, async () => {
     const size = 200000;
     const total = 30;
     for (let from = 0; from < total; from += 10) {
@@ -77,4 +80,4 @@ module.exports = (suite) => {
     equal(page.next, [BigInt(page.rows.length)]);
     equal((await big.scan([MIN], [MAX])).rows.length, total);
   });
-};
+});

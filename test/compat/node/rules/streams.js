@@ -1,12 +1,15 @@
 'use strict';
 
+const { describe, it } = require('node:test');
 const { equal, ok } = require('../expect');
+const { LIMIT, newTable, withServer } = require('../server');
 
 const ON = { enableStream: true, expirationTime: 24 };
 
-module.exports = (suite) => {
-  suite.case('a stream asked for at creation is described', async () => {
-    const table = suite.newTable({ stream: ON });
+describe('rules/streams', () => {
+  withServer();
+  it('a stream asked for at creation is described', LIMIT, async () => {
+    const table = newTable({ stream: ON });
     await table.create();
     const { streamDetails } = await table.describe();
     equal([streamDetails.enableStream, streamDetails.expirationTime], [true, 24]);
@@ -14,8 +17,8 @@ module.exports = (suite) => {
     ok(Number(streamDetails.lastEnableTime) > 1.6e15, 'time of enabling in microseconds', Number(streamDetails.lastEnableTime));
   });
 
-  suite.case('a stream is turned on and off again by update', async () => {
-    const table = suite.newTable();
+  it('a stream is turned on and off again by update', LIMIT, async () => {
+    const table = newTable();
     await table.create();
     const on = await table.change({}, { streamSpecification: ON });
     equal([on.streamDetails.enableStream, on.streamDetails.expirationTime], [true, 24], 'answer to turning it on');
@@ -25,8 +28,8 @@ module.exports = (suite) => {
     equal((await table.describe()).streamDetails.enableStream, false, 'described as off');
   });
 
-  suite.case('a table with a stream takes writes as any other', async () => {
-    const table = suite.newTable({ stream: ON });
+  it('a table with a stream takes writes as any other', LIMIT, async () => {
+    const table = newTable({ stream: ON });
     await table.create();
     await table.put([1n], [['a', 1n]]);
     await table.update([1n], { put: [['b', 2n]] });
@@ -34,4 +37,4 @@ module.exports = (suite) => {
     await table.remove([1n]);
     equal(await table.get([1n]), null);
   });
-};
+});

@@ -1,20 +1,21 @@
-package main
+package compat
 
 import (
 	"fmt"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
 
-func createErrorCases(s *suite) {
+func TestCreateError(t *testing.T) {
 	key := keyColumn{"pk", integer, false}
 
-	s.add("create: a key name given twice", func(t *T) {
+	run(t, "create: a key name given twice", func(t *T) {
 		err := t.createError(createRequest(uniqueName(), 1, keyColumn{"PK0", integer, false}, keyColumn{"PK0", text, false}))
 		t.wantInvalid(err, "Duplicated primary key name: 'PK0'.")
 	})
 
-	s.add("create: four key columns are allowed, five are not", func(t *T) {
+	run(t, "create: four key columns are allowed, five are not", func(t *T) {
 		var columns []keyColumn
 		for n := 0; n < 5; n++ {
 			columns = append(columns, keyColumn{fmt.Sprintf("k%d", n), integer, false})
@@ -24,7 +25,7 @@ func createErrorCases(s *suite) {
 			"The number of primary key columns must be in range: [1, 4].")
 	})
 
-	s.add("create: bad table names", func(t *T) {
+	run(t, "create: bad table names", func(t *T) {
 		for _, name := range []string{"0", "#", "中文", "T#", "T中文", "3t", "-"} {
 			_, err := t.client.CreateTable(createRequest(name, 1, key))
 			t.wantInvalid(err, "Invalid table name: '"+name+"'.")
@@ -32,18 +33,18 @@ func createErrorCases(s *suite) {
 	})
 
 	for _, operation := range tableCallNames {
-		s.add("create: bad table name in "+operation, func(t *T) {
+		run(t, "create: bad table name in "+operation, func(t *T) {
 			t.wantInvalid(tableCalls(t, "3t")[operation](), "Invalid table name: '3t'.")
 		})
 	}
 
-	s.add("create: odd but good table names", func(t *T) {
+	run(t, "create: odd but good table names", func(t *T) {
 		for _, name := range []string{"_0", "_T", "A0", "table"} {
 			t.create(createRequest(name+"_"+uniqueName(), 1, key))
 		}
 	})
 
-	s.add("create: 32 defined columns are allowed, 33 are not", func(t *T) {
+	run(t, "create: 32 defined columns are allowed, 33 are not", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		for n := 0; n < 32; n++ {
 			request.TableMeta.AddDefinedColumn(fmt.Sprintf("d%d", n), ts.DefinedColumn_INTEGER)
@@ -54,17 +55,17 @@ func createErrorCases(s *suite) {
 		t.wantInvalid(t.createError(request), "The number of defined columns must be in range: [0, 32].")
 	})
 
-	s.add("create: time to live 0", func(t *T) {
+	run(t, "create: time to live 0", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.TableOption.TimeToAlive = 0
 		t.wantInvalid(t.createError(request), "TimeToLive cannot be 0 or less than -1.")
 	})
 
-	s.add("create: max versions 0", func(t *T) {
+	run(t, "create: max versions 0", func(t *T) {
 		t.wantInvalid(t.createError(createRequest(uniqueName(), 0, key)), "The maximum versions cannot be less than or equal to 0")
 	})
 
-	s.add("create: the largest time to live", func(t *T) {
+	run(t, "create: the largest time to live", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.TableOption.TimeToAlive = 2147483647
 		t.equal("TTL", t.describe(t.create(request)).TableOption.TimeToAlive, 2147483647)

@@ -1,9 +1,13 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
 
-func batchCases(s *suite) {
-	s.add("batch: put, update and delete over two tables", func(t *T) {
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
+
+func TestBatch(t *testing.T) {
+	run(t, "put, update and delete over two tables", func(t *T) {
 		one, two := t.intTable(), t.intTable()
 		t.put(one, pk("pk", 3), c("v", "gone"))
 		update := updateChange(one, pk("pk", 2))
@@ -25,7 +29,7 @@ func batchCases(s *suite) {
 		t.wantCells("other table", t.get(two, pk("pk", 1)), "v", "other table")
 	})
 
-	s.add("batch: a failing row does not stop the others", func(t *T) {
+	run(t, "a failing row does not stop the others", func(t *T) {
 		table := t.shared(1)
 		failing := putChange(table, t.key(2), c("v", 2))
 		failing.SetCondition(exist)
@@ -39,7 +43,7 @@ func batchCases(s *suite) {
 		t.check(present(t.get(table, t.key(3))), "the row after the failing one is absent")
 	})
 
-	s.add("batch: a row with a wrong key fails alone", func(t *T) {
+	run(t, "a row with a wrong key fails alone", func(t *T) {
 		table := t.shared(1)
 		answer, err := t.batchWrite(putChange(table, t.key(1), c("v", 1)), putChange(table, pk("p", "x"), c("v", 2)))
 		t.must(err)
@@ -48,7 +52,7 @@ func batchCases(s *suite) {
 		t.equal("second row", rows[1].Error, ts.Error{Code: "OTSInvalidPK", Message: "Validate PK size fail. Input: 1, Meta: 2."})
 	})
 
-	s.add("batch: all rows failing is still an answer", func(t *T) {
+	run(t, "all rows failing is still an answer", func(t *T) {
 		table := t.shared(1)
 		failing := deleteChange(table, t.key(1))
 		failing.SetCondition(exist)
@@ -57,7 +61,7 @@ func batchCases(s *suite) {
 		t.equal("error code", answer.TableToRowsResult[table][0].Error.Code, conditionCode)
 	})
 
-	s.add("batch: get with an absent row", func(t *T) {
+	run(t, "get with an absent row", func(t *T) {
 		table := t.shared(1)
 		t.put(table, t.key(1), c("v", 1))
 		t.put(table, t.key(3), c("v", 3))
@@ -74,7 +78,7 @@ func batchCases(s *suite) {
 		t.equal("third", cells(rows[2].Columns), pairs("v", 3))
 	})
 
-	s.add("batch: get over two tables, results in request order", func(t *T) {
+	run(t, "get over two tables, results in request order", func(t *T) {
 		one, two := t.intTable(), t.intTable()
 		for n := 1; n <= 3; n++ {
 			t.put(one, pk("pk", n), c("v", n))
@@ -90,7 +94,7 @@ func batchCases(s *suite) {
 		t.equal("second table", answer.TableToRowsResult[two][0].Columns[0].Value, int64(20))
 	})
 
-	s.add("batch: get of a wrong key fails alone", func(t *T) {
+	run(t, "get of a wrong key fails alone", func(t *T) {
 		table := t.shared(1)
 		t.put(table, t.key(1), c("v", 1))
 		answer, err := t.batchGet(multi(table, t.key(1), pk("p", "x", "q", "text")))
@@ -100,7 +104,7 @@ func batchCases(s *suite) {
 		t.equal("second row", rows[1].Error, ts.Error{Code: "OTSInvalidPK", Message: "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER."})
 	})
 
-	s.add("batch: get with columns, versions and filter", func(t *T) {
+	run(t, "get with columns, versions and filter", func(t *T) {
 		table := t.shared(5)
 		for n := 1; n <= 2; n++ {
 			now := nowMillis()

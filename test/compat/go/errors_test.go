@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/aliyun/aliyun-tablestore-go-sdk/common"
@@ -49,9 +50,9 @@ func v4Client(secret string) *ts.TableStoreClient {
 	return ts.NewClientWithCredentialsProvider(settings.endpoint, settings.instance, provider, config(3))
 }
 
-func errorCases(s *suite) {
+func TestError(t *testing.T) {
 	for _, operation := range tableCallNames {
-		s.add("error: "+operation+" of a missing table", func(t *T) {
+		run(t, ""+operation+" of a missing table", func(t *T) {
 			err := tableCalls(t, uniqueName())[operation]()
 			if strings.HasPrefix(operation, "Get") { // what programs look for before they make the table
 				t.wantError(err, 400, "OTSParameterInvalid", "Requested table does not exist (table not exist).")
@@ -61,7 +62,7 @@ func errorCases(s *suite) {
 		})
 	}
 
-	s.add("error: a batch on a missing table", func(t *T) {
+	run(t, "a batch on a missing table", func(t *T) {
 		// Sources disagree whether the request or each row of a write fails; the code is the same.
 		table := uniqueName()
 		wrote, err := t.batchWrite(putChange(table, t.key(0), c("v", 1)))
@@ -74,24 +75,24 @@ func errorCases(s *suite) {
 		t.wantError(err, 400, "OTSParameterInvalid", "Requested table does not exist (table not exist).")
 	})
 
-	s.add("error: wrong secret", func(t *T) {
+	run(t, "wrong secret", func(t *T) {
 		_, err := newClient(settings.id, settings.secret+"x").ListTable()
 		t.refused(err, 403, "OTSAuthFailed")
 	})
 
-	s.add("error: unknown access key", func(t *T) {
+	run(t, "unknown access key", func(t *T) {
 		_, err := newClient("nobody", settings.secret).ListTable()
 		t.refused(err, 403, "OTSAuthFailed")
 	})
 
-	s.add("error: wrong secret with a body", func(t *T) {
+	run(t, "wrong secret with a body", func(t *T) {
 		client := newClient(settings.id, "wrong")
 		_, err := client.PutRow(&ts.PutRowRequest{PutRowChange: putChange(t.shared(1), t.key(0), c("v", 1))})
 		t.refused(err, 403, "OTSAuthFailed")
 		t.check(!present(t.get(t.shared(1), t.key(0))), "an unsigned write was applied")
 	})
 
-	s.add("signature: V4 credentials", func(t *T) {
+	run(t, "signature: V4 credentials", func(t *T) {
 		client := v4Client(settings.secret)
 		_, err := client.PutRow(&ts.PutRowRequest{PutRowChange: putChange(t.shared(1), t.key(0), c("v", "v4"))})
 		t.must(err)
@@ -100,12 +101,12 @@ func errorCases(s *suite) {
 		t.wantCells("columns", answer, "v", "v4")
 	})
 
-	s.add("signature: V4 credentials with a wrong secret", func(t *T) {
+	run(t, "signature: V4 credentials with a wrong secret", func(t *T) {
 		_, err := v4Client("wrong").ListTable()
 		t.refused(err, 403, "OTSAuthFailed")
 	})
 
-	s.add("signature: extra x-ots headers are signed", func(t *T) {
+	run(t, "signature: extra x-ots headers are signed", func(t *T) {
 		request := &ts.GetRowRequest{SingleRowQueryCriteria: query(t.shared(1), t.key(0))}
 		request.SetTraceID("trace-of-" + runID)
 		extension := ts.RequestExtension{}
@@ -116,34 +117,34 @@ func errorCases(s *suite) {
 		t.must(err)
 	})
 
-	s.add("error: key of the wrong type", func(t *T) {
+	run(t, "key of the wrong type", func(t *T) {
 		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "q", "text")))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.")
 		_, err = t.putRow(putChange(t.shared(1), pk("p", []byte("blob"), "q", 1)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.")
 	})
 
-	s.add("error: key of the wrong size", func(t *T) {
+	run(t, "key of the wrong size", func(t *T) {
 		_, err := t.getRow(query(t.shared(1), pk("p", t.name)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.")
 		_, err = t.deleteRow(deleteChange(t.shared(1), pk("p", t.name, "q", 1, "extra", 1)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.")
 	})
 
-	s.add("error: key of the wrong name or order", func(t *T) {
+	run(t, "key of the wrong name or order", func(t *T) {
 		_, err := t.getRow(query(t.shared(1), pk("p", t.name, "other", 1)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: q.")
 		_, err = t.putRow(putChange(t.shared(1), pk("q", 1, "p", t.name)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK name fail. Input: q, Meta: p.")
 	})
 
-	s.add("error: a refused request carries a request id", func(t *T) {
+	run(t, "a refused request carries a request id", func(t *T) {
 		_, err := t.getRow(query(uniqueName(), t.key(0)))
 		t.equal("length of the request id", len(t.refused(err, 400, "OTSParameterInvalid").RequestId), 36)
 		t.equal("length of the request id of a success", len(t.get(t.shared(1), t.key(0)).RequestId), 36)
 	})
 
-	s.add("error: an operation that is not supported says so", func(t *T) {
+	run(t, "an operation that is not supported says so", func(t *T) {
 		start := time.Now()
 		request := &ts.SearchRequest{TableName: t.shared(1), IndexName: "none"}
 		request.SearchQuery = search.NewSearchQuery().SetQuery(&search.MatchAllQuery{})
@@ -154,7 +155,7 @@ func errorCases(s *suite) {
 		t.check(time.Since(start) < 5*time.Second, "the answer took %v", time.Since(start))
 	})
 
-	s.add("empty lists: search indexes and time-series tables", func(t *T) {
+	run(t, "empty lists: search indexes and time-series tables", func(t *T) {
 		indexes, err := t.client.ListSearchIndex(&ts.ListSearchIndexRequest{TableName: t.shared(1)})
 		t.must(err)
 		t.equal("search indexes", len(indexes.IndexInfo), 0)

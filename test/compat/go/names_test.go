@@ -1,12 +1,16 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
 
-func nameCases(s *suite) {
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
+
+func TestName(t *testing.T) {
 	odd := []string{"公司", "0", "-", "a b", " ", ".", ":", "'", "\"", "$", "&", "*", "(", ")", "/", "\\", "\n", "\r",
 		".a", "a.", "a:b", "a'b", "a\"b", "$a", "a#", "a&b", "(a)", "a/b", "a\\b", "a\nb", "\ra", "é", repeat('n', 255)}
 
-	s.add("name: odd column names are written and read", func(t *T) {
+	run(t, "odd column names are written and read", func(t *T) {
 		for i, name := range odd {
 			key := t.key(i)
 			t.put(t.shared(1), key, c(name, i))
@@ -16,7 +20,7 @@ func nameCases(s *suite) {
 		}
 	})
 
-	s.add("name: bad column names", func(t *T) {
+	run(t, "bad column names", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		for _, name := range []string{"#", "#abc", "#公司", "# ", repeat('n', 256)} {
 			message := "Invalid column name: '" + name + "'."
@@ -36,7 +40,7 @@ func nameCases(s *suite) {
 		}
 	})
 
-	s.add("name: a bad table name comes before a missing table", func(t *T) {
+	run(t, "a bad table name comes before a missing table", func(t *T) {
 		_, err := t.getRow(query("-", t.key(0)))
 		t.wantInvalid(err, "Invalid table name: '-'.")
 		_, err = t.batchWrite(putChange(t.shared(1), t.key(0), c("v", 1)), putChange("-", t.key(0), c("v", 1)))
@@ -45,7 +49,7 @@ func nameCases(s *suite) {
 		t.wantInvalid(err, "Invalid table name: '-'.")
 	})
 
-	s.add("name: a bad column name comes before equal bounds", func(t *T) {
+	run(t, "a bad column name comes before equal bounds", func(t *T) {
 		criteria := rangeQuery(t.intTable(), pk("pk", 1), pk("pk", 1))
 		criteria.ColumnsToGet = []string{"#"}
 		_, err := t.getRange(criteria)

@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"strings"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -12,16 +13,16 @@ func (t *T) updateTable(request *ts.UpdateTableRequest) *ts.UpdateTableResponse 
 	return answer
 }
 
-func optionCases(s *suite) {
+func TestOption(t *testing.T) {
 	key := keyColumn{"pk", integer, false}
 
-	s.add("option: reserved throughput at creation", func(t *T) {
+	run(t, "reserved throughput at creation", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.ReservedThroughput = &ts.ReservedThroughput{Readcap: 3, Writecap: 4}
 		t.equal("throughput", *t.describe(t.create(request)).ReservedThroughput, *request.ReservedThroughput)
 	})
 
-	s.add("option: reserved throughput changed", func(t *T) {
+	run(t, "reserved throughput changed", func(t *T) {
 		table := t.intTable()
 		wanted := ts.ReservedThroughput{Readcap: 10, Writecap: 20}
 		answer := t.updateTable(&ts.UpdateTableRequest{TableName: table, ReservedThroughput: &wanted})
@@ -30,7 +31,7 @@ func optionCases(s *suite) {
 		t.equal("throughput", *t.describe(table).ReservedThroughput, wanted)
 	})
 
-	s.add("option: deviation changed", func(t *T) {
+	run(t, "deviation changed", func(t *T) {
 		table := t.intTable()
 		option := ts.NewTableOptionWithMaxVersion(1)
 		option.DeviationCellVersionInSec = 3 * 86400
@@ -39,7 +40,7 @@ func optionCases(s *suite) {
 		t.put(table, pk("pk", 1), cAt("v", 1, nowMillis()-2*86400*1000))
 	})
 
-	s.add("option: allow_update off refuses UpdateRow", func(t *T) {
+	run(t, "allow_update off refuses UpdateRow", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		off := false
 		request.TableOption.AllowUpdate = &off
@@ -52,7 +53,7 @@ func optionCases(s *suite) {
 		t.must(err)
 	})
 
-	s.add("option: allow_update switched off and on", func(t *T) {
+	run(t, "allow_update switched off and on", func(t *T) {
 		table := t.intTable()
 		for _, allow := range []bool{false, true} {
 			option := ts.NewTableOptionWithMaxVersion(1)
@@ -67,7 +68,7 @@ func optionCases(s *suite) {
 		}
 	})
 
-	s.add("option: update_full_row is fixed at creation", func(t *T) {
+	run(t, "update_full_row is fixed at creation", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		on := true
 		request.TableOption.UpdateFullRow = &on
@@ -79,7 +80,7 @@ func optionCases(s *suite) {
 		t.check(strings.Contains(message, "updateFullRow"), "message: %q", message)
 	})
 
-	s.add("option: stream at creation", func(t *T) {
+	run(t, "stream at creation", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.StreamSpec = &ts.StreamSpecification{EnableStream: true, ExpirationTime: 24, OriginColumnsToGet: []string{"a", "b"}}
 		stream := t.describe(t.create(request)).StreamDetails
@@ -91,7 +92,7 @@ func optionCases(s *suite) {
 		t.check(age > -60000 && age < 60000, "last enabled %d ms ago", age)
 	})
 
-	s.add("option: stream switched on and off", func(t *T) {
+	run(t, "stream switched on and off", func(t *T) {
 		table := t.intTable()
 		answer := t.updateTable(&ts.UpdateTableRequest{TableName: table, StreamSpec: &ts.StreamSpecification{EnableStream: true, ExpirationTime: 12}})
 		t.equal("enabled in the answer", answer.StreamDetails.EnableStream, true)
@@ -101,7 +102,7 @@ func optionCases(s *suite) {
 		t.equal("disabled", t.describe(table).StreamDetails.EnableStream, false)
 	})
 
-	s.add("option: encryption with a service key", func(t *T) {
+	run(t, "encryption with a service key", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.SSESpecification = &ts.SSESpecification{}
 		request.SSESpecification.SetEnable(true)
@@ -111,7 +112,7 @@ func optionCases(s *suite) {
 		t.equal("key type", sse.KeyType, ts.SSE_KMS_SERVICE)
 	})
 
-	s.add("option: encryption with the user's own key", func(t *T) {
+	run(t, "encryption with the user's own key", func(t *T) {
 		request := createRequest(uniqueName(), 1, key)
 		request.SSESpecification = &ts.SSESpecification{}
 		request.SSESpecification.SetEnable(true)
@@ -122,7 +123,7 @@ func optionCases(s *suite) {
 			ts.SSEDetails{Enable: true, KeyType: ts.SSE_BYOK, KeyId: "a-key", RoleArn: "a-role"})
 	})
 
-	s.add("option: defined columns added and deleted", func(t *T) {
+	run(t, "defined columns added and deleted", func(t *T) {
 		table := t.intTable()
 		add := &ts.AddDefinedColumnRequest{TableName: table}
 		add.AddDefinedColumn("a", ts.DefinedColumn_INTEGER)

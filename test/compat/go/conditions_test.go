@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"fmt"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -33,7 +34,7 @@ func (t *T) write(operation, table string, key *ts.PrimaryKey, expect ts.RowExis
 	return err
 }
 
-func conditionCases(s *suite) {
+func TestCondition(t *testing.T) {
 	expectations := []struct {
 		name   string
 		expect ts.RowExistenceExpectation
@@ -43,7 +44,7 @@ func conditionCases(s *suite) {
 		for _, there := range []bool{true, false} {
 			for _, e := range expectations {
 				state := map[bool]string{true: "present", false: "absent"}[there]
-				s.add(fmt.Sprintf("condition: %s, row %s, %s", operation, state, e.name), func(t *T) {
+				run(t, fmt.Sprintf("%s, row %s, %s", operation, state, e.name), func(t *T) {
 					table, key := t.shared(1), t.key(0)
 					if there {
 						t.put(table, key, c("v", "before"))
@@ -76,7 +77,7 @@ func conditionCases(s *suite) {
 		{"LESS_EQUAL", ts.CT_LESS_EQUAL, true, true, false},
 	}
 	for _, cmp := range comparators {
-		s.add("condition: column "+cmp.name, func(t *T) {
+		run(t, "column "+cmp.name, func(t *T) {
 			table := t.shared(1)
 			for stored, passes := range map[int]bool{9: cmp.less, 10: cmp.eq, 11: cmp.great} {
 				key := t.key(stored)
@@ -112,7 +113,7 @@ func conditionCases(s *suite) {
 		}, false},
 	}
 	for _, combination := range combinations {
-		s.add("condition: columns "+combination.name, func(t *T) {
+		run(t, "columns "+combination.name, func(t *T) {
 			table, key := t.shared(1), t.key(0)
 			t.put(table, key, c("n", 10), c("s", "text"), c("v", "before"))
 			err := t.write("update", table, key, ignore, combination.filter())
@@ -124,7 +125,7 @@ func conditionCases(s *suite) {
 		})
 	}
 
-	s.add("condition: a missing column passes or fails as told", func(t *T) {
+	run(t, "a missing column passes or fails as told", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("v", "before"))
 		condition := single("absent", ts.CT_EQUAL, 1)
@@ -133,7 +134,7 @@ func conditionCases(s *suite) {
 		t.must(t.write("put", table, key, ignore, condition))
 	})
 
-	s.add("condition: existence and column must both hold", func(t *T) {
+	run(t, "existence and column must both hold", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 10), c("v", "before"))
 		t.wantError(t.write("update", table, key, exist, no()), 403, conditionCode, conditionText)
@@ -142,7 +143,7 @@ func conditionCases(s *suite) {
 		t.must(t.write("update", table, key, exist, yes()))
 	})
 
-	s.add("condition: delete under a column condition", func(t *T) {
+	run(t, "delete under a column condition", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 10), c("v", "before"))
 		t.wantError(t.write("delete", table, key, ignore, no()), 403, conditionCode, conditionText)

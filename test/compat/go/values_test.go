@@ -1,8 +1,9 @@
-package main
+package compat
 
 import (
 	"fmt"
 	"math"
+	"testing"
 )
 
 // allBytes holds every byte once, so that NUL and 0xff are in it.
@@ -14,7 +15,7 @@ func allBytes() []byte {
 	return out
 }
 
-func valueCases(s *suite) {
+func TestValue(t *testing.T) {
 	attributes := map[string][]any{
 		"INTEGER": {int64(math.MinInt64), int64(math.MaxInt64), int64(0), int64(-1)},
 		"STRING":  {"", "plain", "中文 ünïcödé 🙂", "with\x00zero", repeat('x', 5000)},
@@ -23,7 +24,7 @@ func valueCases(s *suite) {
 		"BOOLEAN": {true, false},
 	}
 	for _, kind := range []string{"INTEGER", "STRING", "BINARY", "DOUBLE", "BOOLEAN"} {
-		s.add("value: "+kind+" attributes", func(t *T) {
+		run(t, ""+kind+" attributes", func(t *T) {
 			table, key := t.shared(1), t.key(0)
 			var columns []col
 			var expected []any
@@ -37,13 +38,13 @@ func valueCases(s *suite) {
 		})
 	}
 
-	s.add("value: every type in one row", func(t *T) {
+	run(t, "every type in one row", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1), c("b", "s"), c("c", []byte("b")), c("d", 2.5), c("e", true))
 		t.wantCells("columns", t.get(table, key), "a", 1, "b", "s", "c", []byte("b"), "d", 2.5, "e", true)
 	})
 
-	s.add("value: a column may change its type", func(t *T) {
+	run(t, "a column may change its type", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("c", 1))
 		t.put(table, key, c("c", "text"))
@@ -57,7 +58,7 @@ func valueCases(s *suite) {
 	}
 	kinds := map[string]keyColumn{"INTEGER": {"pk", integer, false}, "STRING": {"pk", text, false}, "BINARY": {"pk", binary, false}}
 	for _, kind := range []string{"INTEGER", "STRING", "BINARY"} {
-		s.add("value: "+kind+" keys", func(t *T) {
+		run(t, ""+kind+" keys", func(t *T) {
 			table := t.table(kinds[kind])
 			for i, value := range keys[kind] {
 				t.put(table, pk("pk", value), c("n", i))
@@ -71,7 +72,7 @@ func valueCases(s *suite) {
 		})
 	}
 
-	s.add("value: three key types in one key", func(t *T) {
+	run(t, "three key types in one key", func(t *T) {
 		table := t.table(keyColumn{"i", integer, false}, keyColumn{"s", text, false}, keyColumn{"b", binary, false}, keyColumn{"j", integer, false})
 		key := pk("i", -5, "s", "text", "b", []byte{0, 1}, "j", 9)
 		t.put(table, key, c("v", 1))

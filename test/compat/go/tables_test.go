@@ -1,13 +1,14 @@
-package main
+package compat
 
 import (
 	"slices"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
 
-func tableCases(s *suite) {
-	s.add("table: create, list, delete", func(t *T) {
+func TestTable(t *testing.T) {
+	run(t, "create, list, delete", func(t *T) {
 		name := t.intTable()
 		list, err := t.client.ListTable()
 		t.must(err)
@@ -19,7 +20,7 @@ func tableCases(s *suite) {
 		t.check(!slices.Contains(list.TableNames, name), "%s is still listed", name)
 	})
 
-	s.add("table: describe returns the key in order", func(t *T) {
+	run(t, "describe returns the key in order", func(t *T) {
 		name := t.table(keyColumn{"z", text, false}, keyColumn{"a", integer, false}, keyColumn{"m", binary, false})
 		var got []string
 		for _, key := range t.describe(name).TableMeta.SchemaEntry {
@@ -28,7 +29,7 @@ func tableCases(s *suite) {
 		t.equal("key", got, []string{"zSTRING", "aINTEGER", "mBINARY"})
 	})
 
-	s.add("table: describe returns the options set", func(t *T) {
+	run(t, "describe returns the options set", func(t *T) {
 		request := createRequest(uniqueName(), 7, keyColumn{"pk", integer, false})
 		request.TableOption.TimeToAlive = 90000
 		request.TableOption.DeviationCellVersionInSec = 123456
@@ -38,7 +39,7 @@ func tableCases(s *suite) {
 		t.equal("deviation", option.DeviationCellVersionInSec, int64(123456))
 	})
 
-	s.add("table: defaults of what was not set", func(t *T) {
+	run(t, "defaults of what was not set", func(t *T) {
 		answer := t.describe(t.intTable())
 		t.equal("TTL", answer.TableOption.TimeToAlive, -1)
 		t.equal("max versions", answer.TableOption.MaxVersion, 1)
@@ -50,7 +51,7 @@ func tableCases(s *suite) {
 		t.equal("indexes", len(answer.IndexMetas), 0)
 	})
 
-	s.add("table: describe returns defined columns of every type", func(t *T) {
+	run(t, "describe returns defined columns of every type", func(t *T) {
 		request := createRequest(uniqueName(), 1, keyColumn{"pk", integer, false})
 		kinds := []ts.DefinedColumnType{ts.DefinedColumn_INTEGER, ts.DefinedColumn_DOUBLE,
 			ts.DefinedColumn_BOOLEAN, ts.DefinedColumn_STRING, ts.DefinedColumn_BINARY}
@@ -64,7 +65,7 @@ func tableCases(s *suite) {
 		}
 	})
 
-	s.add("table: update options", func(t *T) {
+	run(t, "update options", func(t *T) {
 		name := t.intTable()
 		answer, err := t.client.UpdateTable(&ts.UpdateTableRequest{TableName: name, TableOption: ts.NewTableOption(100000, 3)})
 		t.must(err)
@@ -77,20 +78,20 @@ func tableCases(s *suite) {
 		t.equal("deviation stays", option.DeviationCellVersionInSec, int64(86400))
 	})
 
-	s.add("table: create twice", func(t *T) {
+	run(t, "create twice", func(t *T) {
 		name := t.intTable()
 		_, err := t.client.CreateTable(createRequest(name, 1, keyColumn{"pk", integer, false}))
 		t.wantError(err, 409, "OTSObjectAlreadyExist", "Requested table already exists.")
 	})
 
-	s.add("table: names differ by case", func(t *T) {
+	run(t, "names differ by case", func(t *T) {
 		lower := uniqueName() + "_a"
 		upper := lower[:len(lower)-1] + "A"
 		t.create(createRequest(lower, 1, keyColumn{"pk", integer, false}))
 		t.create(createRequest(upper, 1, keyColumn{"pk", integer, false}))
 	})
 
-	s.add("table: a table made again is empty", func(t *T) {
+	run(t, "a table made again is empty", func(t *T) {
 		name := t.intTable()
 		t.put(name, pk("pk", 1), c("v", 1))
 		_, err := t.client.DeleteTable(&ts.DeleteTableRequest{TableName: name})

@@ -1,9 +1,13 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
 
-func rowCases(s *suite) {
-	s.add("row: put and get", func(t *T) {
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
+
+func TestRow(t *testing.T) {
+	run(t, "put and get", func(t *T) {
 		table, key := t.shared(1), t.key(7)
 		t.put(table, key, c("v", "hello"))
 		answer := t.get(table, key)
@@ -13,20 +17,20 @@ func rowCases(s *suite) {
 		t.check(age > -60000 && age < 60000, "the server's timestamp is %d ms old", age)
 	})
 
-	s.add("row: columns come sorted by name", func(t *T) {
+	run(t, "columns come sorted by name", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("b", 1), c("a", 2), c("B", 3), c("_", 4), c("ab", 5))
 		t.wantCells("columns", t.get(table, key), "B", 3, "_", 4, "a", 2, "ab", 5, "b", 1)
 	})
 
-	s.add("row: put replaces the whole row", func(t *T) {
+	run(t, "put replaces the whole row", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("old", 1), c("both", 1))
 		t.put(table, key, c("both", 2), c("new", 2))
 		t.wantCells("columns", t.get(table, key), "both", 2, "new", 2)
 	})
 
-	s.add("row: a key without columns is a row", func(t *T) {
+	run(t, "a key without columns is a row", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key)
 		answer := t.get(table, key)
@@ -34,12 +38,12 @@ func rowCases(s *suite) {
 		t.equal("number of columns", len(answer.Columns), 0)
 	})
 
-	s.add("row: get of an absent row", func(t *T) {
+	run(t, "get of an absent row", func(t *T) {
 		answer := t.get(t.shared(1), t.key(404))
 		t.check(!present(answer) && len(answer.Columns) == 0, "expected no row, got %v", answer)
 	})
 
-	s.add("row: update creates a row", func(t *T) {
+	run(t, "update creates a row", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		change := updateChange(table, key)
 		change.PutColumn("v", "made")
@@ -47,7 +51,7 @@ func rowCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "v", "made")
 	})
 
-	s.add("row: update leaves other columns", func(t *T) {
+	run(t, "update leaves other columns", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1), c("b", 1))
 		change := updateChange(table, key)
@@ -57,7 +61,7 @@ func rowCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "a", 1, "b", 2, "c", 2)
 	})
 
-	s.add("row: update deletes a column", func(t *T) {
+	run(t, "update deletes a column", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1), c("b", 1))
 		change := updateChange(table, key)
@@ -67,7 +71,7 @@ func rowCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "b", 1)
 	})
 
-	s.add("row: deleting every column leaves the row", func(t *T) {
+	run(t, "deleting every column leaves the row", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1))
 		change := updateChange(table, key)
@@ -78,7 +82,7 @@ func rowCases(s *suite) {
 		t.equal("number of columns", len(answer.Columns), 0)
 	})
 
-	s.add("row: update deletes one version", func(t *T) {
+	run(t, "update deletes one version", func(t *T) {
 		table, key, now := t.shared(5), t.key(0), nowMillis()
 		t.put(table, key, cAt("v", "old", now-2), cAt("v", "middle", now-1), cAt("v", "new", now))
 		change := updateChange(table, key)
@@ -89,7 +93,7 @@ func rowCases(s *suite) {
 		t.wantCells("versions", t.getBy(criteria), "v", "new", "v", "old")
 	})
 
-	s.add("row: an update made only of deletes creates nothing", func(t *T) {
+	run(t, "an update made only of deletes creates nothing", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		change := updateChange(table, key)
 		change.DeleteColumn("v")
@@ -97,7 +101,7 @@ func rowCases(s *suite) {
 		t.check(!present(t.get(table, key)), "a row was created")
 	})
 
-	s.add("row: delete", func(t *T) {
+	run(t, "delete", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("v", 1))
 		_, err := t.deleteRow(deleteChange(table, key))
@@ -105,12 +109,12 @@ func rowCases(s *suite) {
 		t.check(!present(t.get(table, key)), "the row is still there")
 	})
 
-	s.add("row: delete of an absent row succeeds", func(t *T) {
+	run(t, "delete of an absent row succeeds", func(t *T) {
 		_, err := t.deleteRow(deleteChange(t.shared(1), t.key(0)))
 		t.must(err)
 	})
 
-	s.add("row: a deleted row can be written again", func(t *T) {
+	run(t, "a deleted row can be written again", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		t.put(table, key, c("old", 1))
 		_, err := t.deleteRow(deleteChange(table, key))
@@ -123,7 +127,7 @@ func rowCases(s *suite) {
 		t.wantCells("columns", t.getBy(criteria), "new", 2)
 	})
 
-	s.add("row: return type none returns no key", func(t *T) {
+	run(t, "return type none returns no key", func(t *T) {
 		change := putChange(t.shared(1), t.key(0), c("v", 1))
 		change.ReturnType = ts.ReturnType_RT_NONE
 		answer, err := t.putRow(change)
@@ -131,7 +135,7 @@ func rowCases(s *suite) {
 		t.equal("returned key", len(answer.PrimaryKey.PrimaryKeys), 0)
 	})
 
-	s.add("row: put returns its key if asked", func(t *T) {
+	run(t, "put returns its key if asked", func(t *T) {
 		change := putChange(t.shared(1), t.key(3), c("v", 1))
 		change.SetReturnPk()
 		answer, err := t.putRow(change)

@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"math"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -12,8 +13,8 @@ func incrementChange(table string, key *ts.PrimaryKey, name string, by int64) *t
 	return change
 }
 
-func counterCases(s *suite) {
-	s.add("counter: counts from nothing, up and down", func(t *T) {
+func TestCounter(t *testing.T) {
+	run(t, "counts from nothing, up and down", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		for _, by := range []int64{5, 7, -20} {
 			t.update(incrementChange(table, key, "n", by))
@@ -21,7 +22,7 @@ func counterCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "n", -8)
 	})
 
-	s.add("counter: returns the new value", func(t *T) {
+	run(t, "returns the new value", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 100), c("other", 1))
 		change := incrementChange(table, key, "n", 11)
@@ -31,7 +32,7 @@ func counterCases(s *suite) {
 		t.equal("returned columns", cells(answer.Columns), pairs("n", 111))
 	})
 
-	s.add("counter: together with puts and deletes of other columns", func(t *T) {
+	run(t, "together with puts and deletes of other columns", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 1), c("old", 1))
 		change := incrementChange(table, key, "n", 1)
@@ -41,7 +42,7 @@ func counterCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "n", 2, "new", "x")
 	})
 
-	s.add("counter: a column that is not a number", func(t *T) {
+	run(t, "a column that is not a number", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", "text"))
 		_, err := t.updateRow(incrementChange(table, key, "n", 1))
@@ -49,7 +50,7 @@ func counterCases(s *suite) {
 		t.wantCells("unchanged", t.get(table, key), "n", "text")
 	})
 
-	s.add("counter: overflow", func(t *T) {
+	run(t, "overflow", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", int64(math.MaxInt64)))
 		_, err := t.updateRow(incrementChange(table, key, "n", 1))
@@ -57,7 +58,7 @@ func counterCases(s *suite) {
 		t.wantCells("unchanged", t.get(table, key), "n", int64(math.MaxInt64))
 	})
 
-	s.add("counter: a returned column must be incremented", func(t *T) {
+	run(t, "a returned column must be incremented", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 1), c("other", 1))
 		change := incrementChange(table, key, "n", 1)
@@ -68,7 +69,7 @@ func counterCases(s *suite) {
 		t.wantCells("unchanged", t.get(table, key), "n", 1, "other", 1)
 	})
 
-	s.add("counter: under a condition", func(t *T) {
+	run(t, "under a condition", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("n", 1))
 		change := incrementChange(table, key, "n", 1)
@@ -78,7 +79,7 @@ func counterCases(s *suite) {
 		t.wantCells("unchanged", t.get(table, key), "n", 1)
 	})
 
-	s.add("counter: in a batch", func(t *T) {
+	run(t, "in a batch", func(t *T) {
 		table := t.shared(1)
 		one, two := incrementChange(table, t.key(1), "n", 1), incrementChange(table, t.key(2), "n", 2)
 		two.SetReturnIncrementValue()
@@ -91,7 +92,7 @@ func counterCases(s *suite) {
 		t.wantCells("first", t.get(table, t.key(1)), "n", 1)
 	})
 
-	s.add("counter: a new version on top of the old ones", func(t *T) {
+	run(t, "a new version on top of the old ones", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		for n := 0; n < 3; n++ {
 			t.update(incrementChange(table, key, "n", 10))

@@ -1,5 +1,5 @@
 // Short forms of the SDK calls that the cases repeat.
-package main
+package compat
 
 import (
 	"fmt"
@@ -110,7 +110,7 @@ func createRequest(name string, maxVersions int, columns ...keyColumn) *ts.Creat
 	}
 }
 
-// create sends the request and remembers the table, so that the runner drops it after the case.
+// create sends the request and remembers the table, so that it is dropped after the case.
 func (t *T) create(request *ts.CreateTableRequest) string {
 	name := request.TableMeta.TableName
 	t.tables = append(t.tables, name)

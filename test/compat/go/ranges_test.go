@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"slices"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -31,8 +32,8 @@ func reversed(in []any) []any {
 	return out
 }
 
-func rangeCases(s *suite) {
-	s.add("range: forward over several pages", func(t *T) {
+func TestRange(t *testing.T) {
+	run(t, "forward over several pages", func(t *T) {
 		table := t.numbered(-12, 13)
 		criteria := everyRow(table)
 		criteria.Limit = 7
@@ -42,7 +43,7 @@ func rangeCases(s *suite) {
 		t.equal("a row's columns", cells(rows[0].Columns), pairs("v", -12))
 	})
 
-	s.add("range: backward over several pages", func(t *T) {
+	run(t, "backward over several pages", func(t *T) {
 		table := t.numbered(-12, 13)
 		criteria := rangeQuery(table, pk("pk", infMax), pk("pk", infMin))
 		criteria.Direction = ts.BACKWARD
@@ -52,7 +53,7 @@ func rangeCases(s *suite) {
 		t.equal("pages", pages, 4)
 	})
 
-	s.add("range: next key is the first row not read", func(t *T) {
+	run(t, "next key is the first row not read", func(t *T) {
 		table := t.numbered(0, 5)
 		criteria := everyRow(table)
 		criteria.Limit = 2
@@ -63,7 +64,7 @@ func rangeCases(s *suite) {
 		t.equal("next key", keyValues(answer.NextStartPrimaryKey), values(2))
 	})
 
-	s.add("range: start is inclusive, end is exclusive", func(t *T) {
+	run(t, "start is inclusive, end is exclusive", func(t *T) {
 		table := t.numbered(0, 10)
 		rows, _ := t.readAll(rangeQuery(table, pk("pk", 3), pk("pk", 7)))
 		t.equal("forward", firstKeys(rows), count(3, 7))
@@ -73,19 +74,19 @@ func rangeCases(s *suite) {
 		t.equal("backward", firstKeys(rows), reversed(count(4, 8)))
 	})
 
-	s.add("range: no row in it", func(t *T) {
+	run(t, "no row in it", func(t *T) {
 		table := t.numbered(0, 5)
 		rows, _ := t.readAll(rangeQuery(table, pk("pk", 100), pk("pk", 200)))
 		t.equal("number of rows", len(rows), 0)
 	})
 
-	s.add("range: an empty table", func(t *T) {
+	run(t, "an empty table", func(t *T) {
 		rows, pages := t.readAll(everyRow(t.intTable()))
 		t.equal("number of rows", len(rows), 0)
 		t.equal("pages", pages, 1)
 	})
 
-	s.add("range: strings sort as bytes", func(t *T) {
+	run(t, "strings sort as bytes", func(t *T) {
 		table := t.table(keyColumn{"pk", text, false})
 		sorted := []any{"", "\x00", "1", "10", "2", "A", "a", "a\x00", "a\x00b", "ab", "b", "é", "中", "🙂"}
 		for _, i := range []int{5, 2, 13, 0, 8, 11, 3, 1, 12, 4, 7, 10, 6, 9} {
@@ -95,7 +96,7 @@ func rangeCases(s *suite) {
 		t.equal("keys", firstKeys(rows), sorted)
 	})
 
-	s.add("range: binaries sort as unsigned bytes", func(t *T) {
+	run(t, "binaries sort as unsigned bytes", func(t *T) {
 		table := t.table(keyColumn{"pk", binary, false})
 		sorted := []any{[]byte{}, []byte{0}, []byte{0, 0}, []byte{0, 0xff}, []byte{1}, []byte{0x7f}, []byte{0x80}, []byte{0xff}, []byte{0xff, 0xff}}
 		for _, i := range []int{4, 8, 0, 6, 2, 7, 1, 3, 5} {
@@ -110,7 +111,7 @@ func rangeCases(s *suite) {
 		t.equal("keys backward", firstKeys(rows), reversed(sorted))
 	})
 
-	s.add("range: two key columns sort column by column", func(t *T) {
+	run(t, "two key columns sort column by column", func(t *T) {
 		table := t.shared(1)
 		for _, n := range []int{2, -1, 0, 1} {
 			t.put(table, pk("p", t.name+"/a", "q", n), c("v", n))
@@ -126,7 +127,7 @@ func rangeCases(s *suite) {
 		t.equal("rows between two full keys", len(rows), 3)
 	})
 
-	s.add("range: infinities in the middle of a key", func(t *T) {
+	run(t, "infinities in the middle of a key", func(t *T) {
 		table := t.table(keyColumn{"a", integer, false}, keyColumn{"b", integer, false}, keyColumn{"c", integer, false})
 		for n := 0; n < 27; n++ {
 			t.put(table, pk("a", n/9, "b", n/3%3, "c", n%3))
@@ -136,7 +137,7 @@ func rangeCases(s *suite) {
 		t.equal("first", keyValues(rows[0].PrimaryKey), values(1, 0, 0))
 	})
 
-	s.add("range: a page sees what was written before it", func(t *T) {
+	run(t, "a page sees what was written before it", func(t *T) {
 		table := t.numbered(0, 4)
 		criteria := everyRow(table)
 		criteria.Limit = 2
@@ -149,7 +150,7 @@ func rangeCases(s *suite) {
 		t.equal("the rest", firstKeys(rows), values(3))
 	})
 
-	s.add("range: matrix encoding may be asked for", func(t *T) {
+	run(t, "matrix encoding may be asked for", func(t *T) {
 		table := t.numbered(0, 5)
 		criteria := everyRow(table)
 		criteria.ColumnsToGet = []string{"pk", "v"}
@@ -162,7 +163,7 @@ func rangeCases(s *suite) {
 		t.equal("columns", cells(rows[4].Columns), pairs("v", 4))
 	})
 
-	s.add("range: a matrix has every type, and leaves out what a row has not", func(t *T) {
+	run(t, "a matrix has every type, and leaves out what a row has not", func(t *T) {
 		table := t.intTable()
 		t.put(table, pk("pk", 1), c("s", "text"), c("b", []byte{0, 255}), c("i", -5), c("d", 2.5), c("t", true))
 		t.put(table, pk("pk", 2), c("other", 1))

@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"fmt"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -21,8 +22,8 @@ func (t *T) atomic(changes ...ts.RowChange) *ts.BatchWriteRowResponse {
 	return answer
 }
 
-func batchRuleCases(s *suite) {
-	s.add("batch rule: one key many times, in order", func(t *T) {
+func TestBatchRule(t *testing.T) {
+	run(t, "one key many times, in order", func(t *T) {
 		table := t.shared(1)
 		var changes []ts.RowChange
 		for n := 0; n < 5; n++ {
@@ -38,7 +39,7 @@ func batchRuleCases(s *suite) {
 		t.wantCells("last put and update", t.get(table, t.key(0)), "u4", 4, "v", 4)
 	})
 
-	s.add("batch rule: delete and put of one key, in order", func(t *T) {
+	run(t, "delete and put of one key, in order", func(t *T) {
 		table := t.shared(1)
 		t.put(table, t.key(0), c("v", "old"))
 		_, err := t.batchWrite(deleteChange(table, t.key(0)), putChange(table, t.key(0), c("w", "new")),
@@ -48,7 +49,7 @@ func batchRuleCases(s *suite) {
 		t.check(!present(t.get(table, t.key(1))), "a row put, then deleted, is there")
 	})
 
-	s.add("batch rule: 200 rows are written, 201 are refused", func(t *T) {
+	run(t, "200 rows are written, 201 are refused", func(t *T) {
 		table := t.shared(1)
 		var changes []ts.RowChange
 		for n := 0; n < 201; n++ {
@@ -63,7 +64,7 @@ func batchRuleCases(s *suite) {
 		t.wantCells("last row", t.get(table, t.key(199)), "v", 199)
 	})
 
-	s.add("batch rule: 100 rows are read, 101 are refused", func(t *T) {
+	run(t, "100 rows are read, 101 are refused", func(t *T) {
 		table := t.shared(1)
 		var keys []*ts.PrimaryKey
 		for n := 0; n < 101; n++ {
@@ -76,7 +77,7 @@ func batchRuleCases(s *suite) {
 		t.equal("rows", len(answer.TableToRowsResult[table]), 100)
 	})
 
-	s.add("batch rule: one key read twice answers twice", func(t *T) {
+	run(t, "one key read twice answers twice", func(t *T) {
 		table := t.shared(1)
 		t.put(table, t.key(0), c("v", 1))
 		answer, err := t.batchGet(multi(table, t.key(0), t.key(0)))
@@ -86,7 +87,7 @@ func batchRuleCases(s *suite) {
 		}
 	})
 
-	s.add("batch rule: empty requests", func(t *T) {
+	run(t, "empty requests", func(t *T) {
 		_, err := t.batchWrite()
 		t.wantInvalid(err, "No row is specified in BatchWriteRow.")
 		_, err = t.batchGet()
@@ -96,7 +97,7 @@ func batchRuleCases(s *suite) {
 		t.wantInvalid(err, "No operation is specified for table: '"+table+"'.")
 	})
 
-	s.add("batch rule: 4 MiB of data are written, one byte more is refused", func(t *T) {
+	run(t, "4 MiB of data are written, one byte more is refused", func(t *T) {
 		table := t.intTable()
 		mib := 1 << 20
 		_, err := t.batchWrite(sized(table, 1, mib), sized(table, 2, mib), sized(table, 3, mib), sized(table, 4, mib+1))
@@ -108,14 +109,14 @@ func batchRuleCases(s *suite) {
 		}
 	})
 
-	s.add("batch rule: an oversize value refuses the whole request", func(t *T) {
+	run(t, "an oversize value refuses the whole request", func(t *T) {
 		table := t.shared(1)
 		_, err := t.batchWrite(putChange(table, t.key(0), c("v", 1)), putChange(table, t.key(1), c("v", repeat('x', 2097153))))
 		t.wantInvalid(err, "The length of attribute column: 'v' exceeds the MaxLength:2097152 with CurrentLength:2097153.")
 		t.check(!present(t.get(table, t.key(0))), "a row of the refused batch was written")
 	})
 
-	s.add("batch rule: infinities are no keys", func(t *T) {
+	run(t, "infinities are no keys", func(t *T) {
 		table := t.shared(1)
 		for value, text := range map[marker]string{infMin: "VT_INF_MIN", infMax: "VT_INF_MAX"} {
 			key, message := pk("p", t.name, "q", value), text+" is an invalid type for the primary key."
@@ -127,7 +128,7 @@ func batchRuleCases(s *suite) {
 		}
 	})
 
-	s.add("atomic: all rows of one partition key", func(t *T) {
+	run(t, "atomic: all rows of one partition key", func(t *T) {
 		table := t.shared(1)
 		answer := t.atomic(putChange(table, t.key(1), c("v", 1)), putChange(table, t.key(2), c("v", 2)))
 		for _, row := range answer.TableToRowsResult[table] {
@@ -136,7 +137,7 @@ func batchRuleCases(s *suite) {
 		t.wantCells("second", t.get(table, t.key(2)), "v", 2)
 	})
 
-	s.add("atomic: two partition keys fail every row", func(t *T) {
+	run(t, "atomic: two partition keys fail every row", func(t *T) {
 		table := t.intTable()
 		answer := t.atomic(putChange(table, pk("pk", 0), c("v", 1)), putChange(table, pk("pk", 1), c("v", 1)))
 		rows := answer.TableToRowsResult[table]
@@ -148,7 +149,7 @@ func batchRuleCases(s *suite) {
 		t.check(!present(t.get(table, pk("pk", 0))), "a row was written")
 	})
 
-	s.add("atomic: one failing condition fails every row", func(t *T) {
+	run(t, "atomic: one failing condition fails every row", func(t *T) {
 		table := t.shared(1)
 		failing := putChange(table, t.key(2), c("v", 2))
 		failing.SetCondition(exist)
@@ -160,8 +161,8 @@ func batchRuleCases(s *suite) {
 	})
 }
 
-func rangeErrorCases(s *suite) {
-	s.add("range error: limit below 1", func(t *T) {
+func TestRangeError(t *testing.T) {
+	run(t, "limit below 1", func(t *T) {
 		// The SDK leaves a limit of 0 out, so a negative one stands for both.
 		criteria := everyRow(t.intTable())
 		criteria.Limit = -1
@@ -169,7 +170,7 @@ func rangeErrorCases(s *suite) {
 		t.wantInvalid(err, "The limit must be greater than 0.")
 	})
 
-	s.add("range error: equal or reversed bounds", func(t *T) {
+	run(t, "equal or reversed bounds", func(t *T) {
 		table := t.intTable()
 		for _, end := range []int{5, 4} {
 			_, err := t.getRange(rangeQuery(table, pk("pk", 5), pk("pk", end)))
@@ -183,7 +184,7 @@ func rangeErrorCases(s *suite) {
 		}
 	})
 
-	s.add("range error: bounds that do not fit the key", func(t *T) {
+	run(t, "bounds that do not fit the key", func(t *T) {
 		table := t.intTable()
 		_, err := t.getRange(rangeQuery(table, pk("pk", "text"), pk("pk", infMax)))
 		t.wantError(err, 400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.")

@@ -1,13 +1,17 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
+
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
 
 func (t *T) wantUnits(what string, units *ts.ConsumedCapacityUnit, read, write int32) {
 	t.equal("capacity of "+what, *units, ts.ConsumedCapacityUnit{Read: read, Write: write})
 }
 
-func capacityCases(s *suite) {
-	s.add("capacity: small rows", func(t *T) {
+func TestCapacity(t *testing.T) {
+	run(t, "small rows", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.wantUnits("PutRow", t.put(table, key, c("v", 1)).ConsumedCapacityUnit, 0, 1)
 		t.wantUnits("GetRow", t.get(table, key).ConsumedCapacityUnit, 1, 0)
@@ -20,7 +24,7 @@ func capacityCases(s *suite) {
 		t.wantUnits("GetRow of an absent row", t.get(table, key).ConsumedCapacityUnit, 1, 0)
 	})
 
-	s.add("capacity: a row just over 8 KB costs 3", func(t *T) {
+	run(t, "a row just over 8 KB costs 3", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		big := c("v", repeat('x', 8192))
 		t.wantUnits("PutRow", t.put(table, key, big).ConsumedCapacityUnit, 0, 3)
@@ -30,7 +34,7 @@ func capacityCases(s *suite) {
 		t.wantUnits("UpdateRow", t.update(change).ConsumedCapacityUnit, 0, 3)
 	})
 
-	s.add("capacity: an expectation costs one read", func(t *T) {
+	run(t, "an expectation costs one read", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		put := putChange(table, key, c("v", repeat('x', 8192)))
 		put.SetCondition(notExist)
@@ -48,7 +52,7 @@ func capacityCases(s *suite) {
 		t.wantUnits("DeleteRow", removed.ConsumedCapacityUnit, 1, 1)
 	})
 
-	s.add("capacity: a column condition costs one read", func(t *T) {
+	run(t, "a column condition costs one read", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("v", 1))
 		change := putChange(table, key, c("v", 2))
@@ -58,7 +62,7 @@ func capacityCases(s *suite) {
 		t.wantUnits("PutRow", answer.ConsumedCapacityUnit, 1, 1)
 	})
 
-	s.add("capacity: batches count row by row", func(t *T) {
+	run(t, "batches count row by row", func(t *T) {
 		table := t.shared(1)
 		guarded := putChange(table, t.key(2), c("v", 1))
 		guarded.SetCondition(notExist)
@@ -75,7 +79,7 @@ func capacityCases(s *suite) {
 		t.wantUnits("absent row read", rows[2].ConsumedCapacityUnit, 1, 0)
 	})
 
-	s.add("capacity: a range is rounded once", func(t *T) {
+	run(t, "a range is rounded once", func(t *T) {
 		table := t.intTable()
 		t.fill(table, 0, 10, func(int) []col { return []col{c("v", repeat('x', 1000))} })
 		answer, err := t.getRange(everyRow(table))

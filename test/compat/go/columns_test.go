@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"fmt"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -21,35 +22,35 @@ func columnNames(n int) []string {
 	return names
 }
 
-func columnCases(s *suite) {
+func TestColumn(t *testing.T) {
 	abc := func(t *T) (string, *ts.PrimaryKey) {
 		t.put(t.shared(1), t.key(0), c("a", 1), c("b", 2), c("c", 3), c("d", 4))
 		return t.shared(1), t.key(0)
 	}
 
-	s.add("columns: some of them", func(t *T) {
+	run(t, "columns: some of them", func(t *T) {
 		table, key := abc(t)
 		t.wantCells("columns", t.columns(table, key, "c", "a", "absent"), "a", 1, "c", 3)
 	})
 
-	s.add("columns: key columns come back as key only", func(t *T) {
+	run(t, "columns: key columns come back as key only", func(t *T) {
 		table, key := abc(t)
 		answer := t.columns(table, key, "p", "q", "b")
 		t.equal("key", keyValues(&answer.PrimaryKey), values(t.name, 0))
 		t.wantCells("columns", answer, "b", 2)
 	})
 
-	s.add("columns: a name given twice counts once", func(t *T) {
+	run(t, "columns: a name given twice counts once", func(t *T) {
 		table, key := abc(t)
 		t.wantCells("columns", t.columns(table, key, "b", "b"), "b", 2)
 	})
 
-	s.add("columns: none of them there is no row", func(t *T) {
+	run(t, "columns: none of them there is no row", func(t *T) {
 		table, key := abc(t)
 		t.check(!present(t.columns(table, key, "absent")), "a row came back")
 	})
 
-	s.add("columns: a range leaves out rows without them", func(t *T) {
+	run(t, "columns: a range leaves out rows without them", func(t *T) {
 		table := t.intTable()
 		t.put(table, pk("pk", 1), c("a", 1))
 		t.put(table, pk("pk", 2), c("b", 1))
@@ -60,7 +61,7 @@ func columnCases(s *suite) {
 		t.equal("keys", firstKeys(rows), values(1, 3))
 	})
 
-	s.add("columns: from start, before end", func(t *T) {
+	run(t, "columns: from start, before end", func(t *T) {
 		table, key := abc(t)
 		criteria := query(table, key)
 		criteria.SetStartColumn("b")
@@ -71,7 +72,7 @@ func columnCases(s *suite) {
 		t.wantCells("to d", t.getBy(criteria), "a", 1, "b", 2, "c", 3)
 	})
 
-	s.add("columns: start and end in a range", func(t *T) {
+	run(t, "columns: start and end in a range", func(t *T) {
 		table := t.intTable()
 		t.put(table, pk("pk", 1), c("a", 1), c("b", 2), c("c", 3))
 		criteria := everyRow(table)
@@ -81,7 +82,7 @@ func columnCases(s *suite) {
 		t.equal("columns", cells(rows[0].Columns), pairs("b", 2))
 	})
 
-	s.add("columns: 1024 names are allowed, 1025 are not", func(t *T) {
+	run(t, "columns: 1024 names are allowed, 1025 are not", func(t *T) {
 		table, key := abc(t)
 		names := append(columnNames(1023), "a")
 		t.wantCells("columns", t.columns(table, key, names...), "a", 1)

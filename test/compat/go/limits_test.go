@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"fmt"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -16,7 +17,7 @@ func manyColumns(n int) []col {
 	return columns
 }
 
-func limitCases(s *suite) {
+func TestLimit(t *testing.T) {
 	for _, kind := range []string{"STRING", "BINARY"} {
 		value := func(n int) any {
 			if kind == "STRING" {
@@ -24,7 +25,7 @@ func limitCases(s *suite) {
 			}
 			return []byte(repeat(0, n))
 		}
-		s.add("limit: a "+kind+" cell of 2 MiB, and one byte more", func(t *T) {
+		run(t, "a "+kind+" cell of 2 MiB, and one byte more", func(t *T) {
 			table, key := t.shared(1), t.key(0)
 			t.put(table, key, c("v", value(maxCell)))
 			t.wantCells("columns", t.get(table, key), "v", value(maxCell))
@@ -33,7 +34,7 @@ func limitCases(s *suite) {
 		})
 	}
 
-	s.add("limit: a key of 1024 bytes, and one byte more", func(t *T) {
+	run(t, "a key of 1024 bytes, and one byte more", func(t *T) {
 		for _, kind := range []ts.PrimaryKeyType{text, binary} {
 			table := t.table(keyColumn{"pk_0", kind, false})
 			value := func(n int) any {
@@ -48,7 +49,7 @@ func limitCases(s *suite) {
 		}
 	})
 
-	s.add("limit: 1024 columns in one write, and one more", func(t *T) {
+	run(t, "1024 columns in one write, and one more", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, manyColumns(1024)...)
 		t.equal("columns read", len(t.get(table, key).Columns), 1024)
@@ -56,7 +57,7 @@ func limitCases(s *suite) {
 		t.wantInvalid(err, "The number of attribute columns exceeds the limit, limit count: 1024, column count: 1025.")
 	})
 
-	s.add("limit: a row grows past 1024 columns", func(t *T) {
+	run(t, "a row grows past 1024 columns", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, manyColumns(1024)...)
 		change := updateChange(table, key)
@@ -67,7 +68,7 @@ func limitCases(s *suite) {
 		t.equal("columns read", len(t.get(table, key).Columns), 2024)
 	})
 
-	s.add("limit: a page holds 5000 rows", func(t *T) {
+	run(t, "a page holds 5000 rows", func(t *T) {
 		table := t.numbered(0, 5200)
 		answer, err := t.getRange(everyRow(table))
 		t.must(err)
@@ -79,7 +80,7 @@ func limitCases(s *suite) {
 		t.equal("pages", pages, 2)
 	})
 
-	s.add("limit: a page scans 5000 rows under a filter", func(t *T) {
+	run(t, "a page scans 5000 rows under a filter", func(t *T) {
 		table := t.numbered(0, 5200)
 		criteria := everyRow(table)
 		criteria.Filter = single("v", ts.CT_GREATER_EQUAL, 5100)
@@ -92,7 +93,7 @@ func limitCases(s *suite) {
 		t.equal("pages", pages, 2)
 	})
 
-	s.add("limit: a page holds 4 MB", func(t *T) {
+	run(t, "a page holds 4 MB", func(t *T) {
 		table := t.intTable()
 		for n := 0; n < 6; n++ {
 			t.put(table, pk("pk", n), c("v", repeat('x', 1<<20)))
@@ -105,7 +106,7 @@ func limitCases(s *suite) {
 		t.equal("all rows", firstKeys(rows), count(0, 6))
 	})
 
-	s.add("limit: a body of more than 5 MB", func(t *T) {
+	run(t, "a body of more than 5 MB", func(t *T) {
 		change := putChange(t.shared(1), t.key(0))
 		for n := 0; n < 6; n++ {
 			change.AddColumn(fmt.Sprintf("c%d", n), repeat('x', 1<<20))

@@ -1,6 +1,10 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
+
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
 
 // passes tells whether the row comes back under the filter.
 func (t *T) passes(table string, key *ts.PrimaryKey, filter ts.ColumnFilter) bool {
@@ -28,7 +32,7 @@ func (t *T) filterError(filter ts.ColumnFilter) error {
 	return err
 }
 
-func filterCases(s *suite) {
+func TestFilter(t *testing.T) {
 	ordered := map[string][3]any{
 		"INTEGER": {int64(-1), int64(0), int64(1)},
 		"DOUBLE":  {-0.5, 0.0, 0.5},
@@ -36,7 +40,7 @@ func filterCases(s *suite) {
 		"BINARY":  {[]byte{1}, []byte{0x7f}, []byte{0x80}},
 	}
 	for _, kind := range []string{"INTEGER", "DOUBLE", "STRING", "BINARY"} {
-		s.add("filter: six comparisons of "+kind, func(t *T) {
+		run(t, "six comparisons of "+kind, func(t *T) {
 			v := ordered[kind]
 			t.put(t.shared(1), t.key(0), c("v", v[1]))
 			for i, expected := range map[int][6]bool{
@@ -53,13 +57,13 @@ func filterCases(s *suite) {
 		})
 	}
 
-	s.add("filter: equality of booleans", func(t *T) {
+	run(t, "equality of booleans", func(t *T) {
 		t.put(t.shared(1), t.key(0), c("v", true))
 		t.wantPasses("true = true", true, t.key(0), single("v", ts.CT_EQUAL, true))
 		t.wantPasses("true = false", false, t.key(0), single("v", ts.CT_EQUAL, false))
 	})
 
-	s.add("filter: another type never matches", func(t *T) {
+	run(t, "another type never matches", func(t *T) {
 		kinds := []any{int64(7), "7", []byte("7"), true}
 		for i, stored := range kinds {
 			t.put(t.shared(1), t.key(i), c("v", stored))
@@ -71,7 +75,7 @@ func filterCases(s *suite) {
 		}
 	})
 
-	s.add("filter: missing column", func(t *T) {
+	run(t, "missing column", func(t *T) {
 		t.put(t.shared(1), t.key(0), c("v", 1))
 		filter := single("absent", ts.CT_EQUAL, 1)
 		t.wantPasses("filter if missing", false, t.key(0), filter)
@@ -79,7 +83,7 @@ func filterCases(s *suite) {
 		t.wantPasses("pass if missing", true, t.key(0), filter)
 	})
 
-	s.add("filter: latest version only, or any version", func(t *T) {
+	run(t, "latest version only, or any version", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		t.fourVersions(table, key)
 		filter := single("v", ts.CT_EQUAL, 2)
@@ -89,7 +93,7 @@ func filterCases(s *suite) {
 		t.equal("latest value, latest only", t.passes(table, key, single("v", ts.CT_EQUAL, 4)), true)
 	})
 
-	s.add("filter: nested AND, OR, NOT", func(t *T) {
+	run(t, "nested AND, OR, NOT", func(t *T) {
 		t.put(t.shared(1), t.key(0), c("a", 1), c("b", "x"))
 		yes, no := single("a", ts.CT_EQUAL, 1), single("b", ts.CT_EQUAL, "y")
 		t.wantPasses("yes AND no", false, t.key(0), composite(ts.LO_AND, yes, no))
@@ -100,13 +104,13 @@ func filterCases(s *suite) {
 			composite(ts.LO_AND, yes, yes, composite(ts.LO_NOT, composite(ts.LO_OR, no, no))))
 	})
 
-	s.add("filter: on a key column", func(t *T) {
+	run(t, "on a key column", func(t *T) {
 		t.put(t.shared(1), t.key(5), c("v", 1))
 		t.wantPasses("5 = 5", true, t.key(5), single("q", ts.CT_EQUAL, 5))
 		t.wantPasses("5 > 5", false, t.key(5), single("q", ts.CT_GREATER_THAN, 5))
 	})
 
-	s.add("filter: a range skips rows and reads on", func(t *T) {
+	run(t, "a range skips rows and reads on", func(t *T) {
 		table := t.numbered(0, 30)
 		criteria := everyRow(table)
 		criteria.Limit = 4
@@ -115,13 +119,13 @@ func filterCases(s *suite) {
 		t.equal("keys", firstKeys(rows), append(count(0, 3), count(25, 30)...))
 	})
 
-	s.add("filter: 31 under an OR are allowed, 32 are not", func(t *T) {
+	run(t, "31 under an OR are allowed, 32 are not", func(t *T) {
 		t.put(t.shared(1), t.key(0), c("v", 30))
 		t.wantPasses("31 filters", true, t.key(0), many(31))
 		t.wantInvalid(t.filterError(many(32)), "The count of filter exceeds the max: 32.")
 	})
 
-	s.add("filter: wrong number of sub-filters", func(t *T) {
+	run(t, "wrong number of sub-filters", func(t *T) {
 		one := single("v", ts.CT_EQUAL, 1)
 		t.wantInvalid(t.filterError(composite(ts.LO_NOT, one, one)), "Invalid NOT operator: the number of sub-filters must be 1.")
 		t.wantInvalid(t.filterError(composite(ts.LO_NOT)), "Invalid NOT operator: the number of sub-filters must be 1.")
@@ -130,12 +134,12 @@ func filterCases(s *suite) {
 		}
 	})
 
-	s.add("filter: value too long", func(t *T) {
+	run(t, "value too long", func(t *T) {
 		err := t.filterError(single("v", ts.CT_EQUAL, repeat('x', 2097153)))
 		t.wantInvalid(err, "The length of attribute column: 'v' exceeds the MaxLength:2097152 with CurrentLength:2097153.")
 	})
 
-	s.add("filter: regex rule with casts", func(t *T) {
+	run(t, "regex rule with casts", func(t *T) {
 		t.put(t.shared(1), t.key(0), c("v", "t1:120,t2:x7.5y,name=abc;"))
 		rules := []struct {
 			regex      string
@@ -161,7 +165,7 @@ func filterCases(s *suite) {
 		}
 	})
 
-	s.add("filter: pagination of columns", func(t *T) {
+	run(t, "pagination of columns", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1), c("b", 2), c("c", 3), c("d", 4), c("e", 5))
 		page := func(offset, limit int32) *ts.GetRowResponse {
@@ -174,7 +178,7 @@ func filterCases(s *suite) {
 		t.wantCells("last page", page(4, 2), "e", 5)
 	})
 
-	s.add("filter: pagination from a start column", func(t *T) {
+	run(t, "pagination from a start column", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		t.put(table, key, c("a", 1), c("b", 2), c("c", 3), c("d", 4))
 		criteria := query(table, key)

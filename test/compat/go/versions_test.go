@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"math"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -28,8 +29,8 @@ func (t *T) fourVersions(table string, key *ts.PrimaryKey) int64 {
 	return base
 }
 
-func versionCases(s *suite) {
-	s.add("version: three updates without a timestamp are three versions", func(t *T) {
+func TestVersion(t *testing.T) {
+	run(t, "three updates without a timestamp are three versions", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		for n := 1; n <= 3; n++ {
 			change := updateChange(table, key)
@@ -39,7 +40,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, key, 5), "v", 3, "v", 2, "v", 1)
 	})
 
-	s.add("version: newest first, as many as asked", func(t *T) {
+	run(t, "newest first, as many as asked", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		t.wantCells("two versions", t.versions(table, key, 2), "v", 4, "v", 3)
@@ -48,19 +49,19 @@ func versionCases(s *suite) {
 		t.equal("timestamp", answer.Columns[3].Timestamp, base+1)
 	})
 
-	s.add("version: time range", func(t *T) {
+	run(t, "time range", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		t.wantCells("range", t.within(table, key, ts.TimeRange{Start: base + 2, End: base + 4}), "v", 3, "v", 2)
 	})
 
-	s.add("version: specific time", func(t *T) {
+	run(t, "specific time", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		t.wantCells("one version", t.within(table, key, ts.TimeRange{Specific: base + 2}), "v", 2)
 	})
 
-	s.add("version: specific time together with max versions", func(t *T) {
+	run(t, "specific time together with max versions", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		criteria := query(table, key)
@@ -68,7 +69,7 @@ func versionCases(s *suite) {
 		t.wantCells("one version", t.getBy(criteria), "v", 3)
 	})
 
-	s.add("version: time range together with max versions", func(t *T) {
+	run(t, "time range together with max versions", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		criteria := query(table, key)
@@ -76,7 +77,7 @@ func versionCases(s *suite) {
 		t.wantCells("newest in the range", t.getBy(criteria), "v", 3)
 	})
 
-	s.add("version: a range of time without cells leaves the key", func(t *T) {
+	run(t, "a range of time without cells leaves the key", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		answer := t.within(table, key, ts.TimeRange{Start: 1, End: base})
@@ -89,7 +90,7 @@ func versionCases(s *suite) {
 		t.equal("columns of the row", len(rows[0].Columns), 0)
 	})
 
-	s.add("version: the oldest go when there are too many", func(t *T) {
+	run(t, "the oldest go when there are too many", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := nowMillis() - 1000
 		for n := int64(1); n <= 8; n++ {
@@ -100,7 +101,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, key, 10), "v", 8, "v", 7, "v", 6, "v", 5, "v", 4)
 	})
 
-	s.add("version: an older timestamp does not hide a newer one", func(t *T) {
+	run(t, "an older timestamp does not hide a newer one", func(t *T) {
 		table, key := t.shared(1), t.key(0)
 		now := nowMillis()
 		t.put(table, key, cAt("v", "new", now))
@@ -110,7 +111,7 @@ func versionCases(s *suite) {
 		t.wantCells("columns", t.get(table, key), "v", "new")
 	})
 
-	s.add("version: the same timestamp twice, the last wins", func(t *T) {
+	run(t, "the same timestamp twice, the last wins", func(t *T) {
 		table, key, now := t.shared(5), t.key(0), nowMillis()
 		for _, value := range []string{"first", "second"} {
 			change := updateChange(table, key)
@@ -120,7 +121,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, key, 5), "v", "second")
 	})
 
-	s.add("version: delete one version that is not there", func(t *T) {
+	run(t, "delete one version that is not there", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		change := updateChange(table, key)
@@ -129,7 +130,7 @@ func versionCases(s *suite) {
 		t.equal("versions", len(t.versions(table, key, 5).Columns), 4)
 	})
 
-	s.add("version: delete the newest version", func(t *T) {
+	run(t, "delete the newest version", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		change := updateChange(table, key)
@@ -138,7 +139,7 @@ func versionCases(s *suite) {
 		t.wantCells("newest", t.get(table, key), "v", 3)
 	})
 
-	s.add("version: delete all versions, then write again", func(t *T) {
+	run(t, "delete all versions, then write again", func(t *T) {
 		table, key := t.shared(5), t.key(0)
 		base := t.fourVersions(table, key)
 		change := updateChange(table, key)
@@ -151,7 +152,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, key, 5), "v", 9)
 	})
 
-	s.add("version: fewer versions after max versions is lowered", func(t *T) {
+	run(t, "fewer versions after max versions is lowered", func(t *T) {
 		table := t.create(createRequest(uniqueName(), 5, keyColumn{"pk", integer, false}))
 		t.fourVersions(table, pk("pk", 1))
 		_, err := t.client.UpdateTable(&ts.UpdateTableRequest{TableName: table, TableOption: ts.NewTableOptionWithMaxVersion(2)})
@@ -159,7 +160,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, pk("pk", 1), 5), "v", 4, "v", 3)
 	})
 
-	s.add("version: more versions after max versions is raised", func(t *T) {
+	run(t, "more versions after max versions is raised", func(t *T) {
 		table := t.intTable()
 		_, err := t.client.UpdateTable(&ts.UpdateTableRequest{TableName: table, TableOption: ts.NewTableOptionWithMaxVersion(3)})
 		t.must(err)
@@ -167,7 +168,7 @@ func versionCases(s *suite) {
 		t.wantCells("versions", t.versions(table, pk("pk", 1), 5), "v", 4, "v", 3, "v", 2)
 	})
 
-	s.add("version: a timestamp too far from now", func(t *T) {
+	run(t, "a timestamp too far from now", func(t *T) {
 		day := int64(86400 * 1000)
 		for _, at := range []int64{nowMillis() - 2*day, nowMillis() + 2*day} {
 			_, err := t.putRow(putChange(t.shared(1), t.key(0), c("fine", 1), cAt("v", 1, at)))
@@ -176,7 +177,7 @@ func versionCases(s *suite) {
 		t.check(!present(t.get(t.shared(1), t.key(0))), "a refused row was written")
 	})
 
-	s.add("version: a wide deviation allows old timestamps", func(t *T) {
+	run(t, "a wide deviation allows old timestamps", func(t *T) {
 		request := createRequest(uniqueName(), 1, keyColumn{"pk", integer, false})
 		request.TableOption.DeviationCellVersionInSec = math.MaxInt64 / 1000000
 		table := t.create(request)
@@ -186,7 +187,7 @@ func versionCases(s *suite) {
 		t.equal("timestamp", answer.Columns[0].Timestamp, int64(1000))
 	})
 
-	s.add("version: a timestamp out of range", func(t *T) {
+	run(t, "a timestamp out of range", func(t *T) {
 		_, err := t.putRow(putChange(t.shared(1), t.key(0), cAt("v", 1, math.MaxInt64/1000)))
 		t.wantInvalid(err, "Timestamp must be in range [0, INT64_MAX/1000).")
 	})

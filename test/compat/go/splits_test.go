@@ -1,6 +1,10 @@
-package main
+package compat
 
-import ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+import (
+	"testing"
+
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+)
 
 const mebibyte = int64(1 << 20)
 
@@ -33,20 +37,20 @@ func (t *T) bulky() string {
 	return table
 }
 
-func splitCases(s *suite) {
-	s.add("split: an empty table is one split", func(t *T) {
+func TestSplit(t *testing.T) {
+	run(t, "an empty table is one split", func(t *T) {
 		splits := t.splits(t.intTable(), 1, 100*mebibyte, nil).Splits
 		t.equal("number of splits", len(splits), 1)
 		t.wantWhole(splits)
 	})
 
-	s.add("split: a filled table", func(t *T) {
+	run(t, "a filled table", func(t *T) {
 		answer := t.splits(t.bulky(), 2, mebibyte, nil)
 		t.check(len(answer.Splits) >= 2, "8 MiB make %d split of 2 MiB", len(answer.Splits))
 		t.wantWhole(answer.Splits)
 	})
 
-	s.add("split: rows read split by split are all rows", func(t *T) {
+	run(t, "rows read split by split are all rows", func(t *T) {
 		table := t.bulky()
 		total := 0
 		for _, split := range t.splits(table, 2, mebibyte, nil).Splits {
@@ -56,19 +60,19 @@ func splitCases(s *suite) {
 		t.equal("rows", total, 800)
 	})
 
-	s.add("split: limited number of split points", func(t *T) {
+	run(t, "limited number of split points", func(t *T) {
 		limit := int32(1)
 		splits := t.splits(t.bulky(), 1, mebibyte, &limit).Splits
 		t.check(len(splits) <= 2, "%d splits with one split point", len(splits))
 		t.wantWhole(splits)
 	})
 
-	s.add("split: size 0", func(t *T) {
+	run(t, "size 0", func(t *T) {
 		_, err := t.client.ComputeSplitPointsBySize(&ts.ComputeSplitPointsBySizeRequest{TableName: t.intTable()})
 		t.wantInvalid(err, "The split_size should be greater than 0.")
 	})
 
-	s.add("split: unit too small", func(t *T) {
+	run(t, "unit too small", func(t *T) {
 		unit := mebibyte - 1
 		_, err := t.client.ComputeSplitPointsBySize(&ts.ComputeSplitPointsBySizeRequest{TableName: t.intTable(), SplitSize: 1, SplitSizeUnitInByte: &unit})
 		t.wantInvalid(err, "The split_size_unit_in_byte should be greater equal than: 1048576")

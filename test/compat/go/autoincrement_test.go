@@ -1,7 +1,8 @@
-package main
+package compat
 
 import (
 	"strings"
+	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
@@ -28,8 +29,8 @@ func (t *T) createError(request *ts.CreateTableRequest) error {
 	return err
 }
 
-func autoIncrementCases(s *suite) {
-	s.add("auto-increment: positive and rising in one partition key", func(t *T) {
+func TestAutoIncrement(t *testing.T) {
+	run(t, "positive and rising in one partition key", func(t *T) {
 		table, last := t.autoTable(), int64(0)
 		for n := 0; n < 5; n++ {
 			id := t.putAuto(table, "one")
@@ -39,13 +40,13 @@ func autoIncrementCases(s *suite) {
 		t.check(t.putAuto(table, "two") > 0, "the id of another partition key is not positive")
 	})
 
-	s.add("auto-increment: the option is described", func(t *T) {
+	run(t, "the option is described", func(t *T) {
 		key := t.describe(t.autoTable()).TableMeta.SchemaEntry
 		t.check(key[1].Option != nil && *key[1].Option == ts.AUTO_INCREMENT, "the second key column has no option")
 		t.check(key[0].Option == nil, "the first key column has an option")
 	})
 
-	s.add("auto-increment: the row is read and deleted by its id", func(t *T) {
+	run(t, "the row is read and deleted by its id", func(t *T) {
 		table := t.autoTable()
 		id := t.putAuto(table, "one")
 		t.wantCells("columns", t.get(table, pk("p", "one", "id", id)), "v", 1)
@@ -54,7 +55,7 @@ func autoIncrementCases(s *suite) {
 		t.check(t.putAuto(table, "one") > id, "a deleted id was given out again")
 	})
 
-	s.add("auto-increment: in a batch", func(t *T) {
+	run(t, "in a batch", func(t *T) {
 		table := t.autoTable()
 		var changes []ts.RowChange
 		for n := 0; n < 3; n++ {
@@ -74,7 +75,7 @@ func autoIncrementCases(s *suite) {
 		}
 	})
 
-	s.add("auto-increment: no condition beside the placeholder", func(t *T) {
+	run(t, "no condition beside the placeholder", func(t *T) {
 		table := t.autoTable()
 		change := putChange(table, pk("p", "one", "id", autoIncrement), c("v", 1))
 		change.SetCondition(notExist)
@@ -86,12 +87,12 @@ func autoIncrementCases(s *suite) {
 		t.wantInvalid(err, "Can't set condition when modify row with pk auto increment")
 	})
 
-	s.add("auto-increment: no placeholder in reads", func(t *T) {
+	run(t, "no placeholder in reads", func(t *T) {
 		_, err := t.getRow(query(t.autoTable(), pk("p", "one", "id", autoIncrement)))
 		t.wantInvalid(err, "PKAutoIncr can't be used for read operations.")
 	})
 
-	s.add("auto-increment: refused at creation", func(t *T) {
+	run(t, "refused at creation", func(t *T) {
 		err := t.createError(createRequest(uniqueName(), 1, keyColumn{"p", text, false}, keyColumn{"id", text, true}))
 		t.wantInvalid(err, "AUTO_INCREMENT primary key must be integer.")
 		err = t.createError(createRequest(uniqueName(), 1, keyColumn{"p", text, false}, keyColumn{"a", integer, true}, keyColumn{"b", integer, true}))
