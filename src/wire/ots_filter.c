@@ -1,5 +1,6 @@
 /* Filters. On the wire a filter is a type and the bytes of the message of that type, so nesting is
  * ours to follow and to bound. */
+#include "wire/ots.h"
 #include "wire/ots_part.h"
 
 static const char text_filter[] = "Deserialize filter failed.";

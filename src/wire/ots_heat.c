@@ -3,8 +3,6 @@
 
 #define PLACE_BYTES 96 /* about */
 
-static const char text_reply[] = "The answer is not one of this protocol.";
-
 /* ---- places ---- */
 
 static void put_place(struct buf *b, unsigned field, const struct wr_heat_place *place)
@@ -46,7 +44,7 @@ static void put_numbers(struct buf *b, unsigned field, const uint64_t *numbers, 
 
 /* ---- DescribeHeat ---- */
 
-int ots_decode_describe_heat(struct ctx *c, const void *message, struct wr_request *out)
+int ots_decode_describe_heat_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__DescribeHeatRequest *m = message;
 
@@ -59,7 +57,7 @@ int ots_decode_describe_heat(struct ctx *c, const void *message, struct wr_reque
     return 0;
 }
 
-void ots_ask_describe_heat(struct buf *b, const struct wr_request *req)
+void ots_encode_describe_heat_request(struct buf *b, const struct wr_request *req)
 {
     const struct wr_describe_heat *r = &req->describe_heat;
 
@@ -81,8 +79,8 @@ static void put_hot(struct buf *b, const struct wr_heat_key *key)
     pb_close(b, start, 2 * PLACE_BYTES);
 }
 
-bytes ots_encode_describe_heat(struct ctx *c, const struct wr_request *req,
-                               const struct wr_reply *reply)
+bytes ots_encode_describe_heat_response(struct ctx *c, const struct wr_request *req,
+                                        const struct wr_reply *reply)
 {
     const struct wr_heat_result *r = &reply->heat;
     size_t cells = r->row_count * r->column_count;
@@ -118,7 +116,7 @@ bytes ots_encode_describe_heat(struct ctx *c, const struct wr_request *req,
 static int read_hot(struct ctx *c, const Ots__HeatKey *m, struct wr_heat_key *out)
 {
     if (m->n_figures != WR_HEAT_METRICS)
-        return fail(c, E_PARAMETER, "%s", text_reply);
+        return ots_fail_reply(c);
     out->count = m->count;
     out->error = m->error;
     for (int i = 0; i < WR_HEAT_METRICS; i++)
@@ -130,23 +128,20 @@ static int read_series(struct ctx *c, const Ots__HeatSeries *m, struct wr_heat_r
 {
     if (m->metric < 0 || m->metric >= WR_HEAT_METRICS ||
         m->n_values != out->row_count * out->column_count)
-        return fail(c, E_PARAMETER, "%s", text_reply);
+        return ots_fail_reply(c);
     out->values[m->metric] = m->values;
     return 0;
 }
 
-int ots_read_describe_heat(struct ctx *c, bytes body, struct wr_reply *out)
+int ots_decode_describe_heat_response(struct ctx *c, const void *message, struct wr_reply *out)
 {
     struct wr_heat_result *r = &out->heat;
-    const Ots__DescribeHeatResponse *m;
+    const Ots__DescribeHeatResponse *m = message;
     struct wr_heat_place *rows;
     struct wr_heat_key *hot;
-    const void *message;
 
-    TRY(pb_unpack(c, &ots__describe_heat_response__descriptor, body, text_reply, &message));
-    m = message;
     if (m->column_count < 0)
-        return fail(c, E_PARAMETER, "%s", text_reply);
+        return ots_fail_reply(c);
     *r = (struct wr_heat_result){.start_s = m->start_time,
                                  .column_minutes = m->column_minutes,
                                  .column_count = (size_t)m->column_count,
@@ -172,7 +167,7 @@ int ots_read_describe_heat(struct ctx *c, bytes body, struct wr_reply *out)
 
 /* ---- DescribeSizes ---- */
 
-int ots_decode_describe_sizes(struct ctx *c, const void *message, struct wr_request *out)
+int ots_decode_describe_sizes_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__DescribeSizesRequest *m = message;
 
@@ -181,7 +176,7 @@ int ots_decode_describe_sizes(struct ctx *c, const void *message, struct wr_requ
     return 0;
 }
 
-void ots_ask_describe_sizes(struct buf *b, const struct wr_request *req)
+void ots_encode_describe_sizes_request(struct buf *b, const struct wr_request *req)
 {
     pb_put_bytes(b, 1, req->describe_sizes.table);
     pb_put_int(b, 2, req->describe_sizes.now);
@@ -200,8 +195,8 @@ static void put_size(struct buf *b, const struct wr_size_key *key)
     pb_close(b, start, 2 * PLACE_BYTES);
 }
 
-bytes ots_encode_describe_sizes(struct ctx *c, const struct wr_request *req,
-                                const struct wr_reply *reply)
+bytes ots_encode_describe_sizes_response(struct ctx *c, const struct wr_request *req,
+                                         const struct wr_reply *reply)
 {
     const struct wr_sizes_result *r = &reply->sizes;
     struct buf b;
@@ -225,15 +220,12 @@ bytes ots_encode_describe_sizes(struct ctx *c, const struct wr_request *req,
     return buf_bytes(&b);
 }
 
-int ots_read_describe_sizes(struct ctx *c, bytes body, struct wr_reply *out)
+int ots_decode_describe_sizes_response(struct ctx *c, const void *message, struct wr_reply *out)
 {
     struct wr_sizes_result *r = &out->sizes;
-    const Ots__DescribeSizesResponse *m;
+    const Ots__DescribeSizesResponse *m = message;
     struct wr_size_key *keys;
-    const void *message;
 
-    TRY(pb_unpack(c, &ots__describe_sizes_response__descriptor, body, text_reply, &message));
-    m = message;
     TRY(ots_array(c, m->n_keys, sizeof(*keys), &keys));
     for (size_t i = 0; i < m->n_keys; i++) {
         const Ots__SizeKey *k = m->keys[i];

@@ -1,21 +1,20 @@
 /* ots_part.h: what the files of the message layer share among themselves (ots.h and ots_client.h
- * are for everybody else).
+ * are for everybody else). Each message is written beside where it is read.
  *
- *   ots.c         operations by name, decode and encode by operation, errors
- *   ots_table.c   requests and answers of table operations
- *   ots_partition.c  DescribePartitions, both ways
- *   ots_row.c     requests of row operations
- *   ots_reply.c   answers of row operations
- *   ots_filter.c  filters, both ways
- *   ots_heat.c    heat maps and sizes, both ways
- *   ots_client*.c the client's half
+ *   ots.c             the server's half: operations by name, and which functions go with each
+ *   ots_client.c      the client's half
+ *   ots_table.c       requests of table operations      ots_table_reply.c  answers
+ *   ots_row.c         requests of row operations        ots_reply.c        answers with rows
+ *   ots_range.c       answers with a range of rows      ots_partition.c    DescribePartitions
+ *   ots_heat.c        heat maps and sizes
+ *   ots_field.c ots_schema.c ots_filter.c ots_error.c   parts that several messages have
  */
 #ifndef WIRE_OTS_PART_H
 #define WIRE_OTS_PART_H
 
-#include "wire/ots.h"
 #include "wire/pb.h"
 #include "wire/plain.h"
+#include "widerow.h"
 
 #include "filter.pb-c.h"
 #include "ots.pb-c.h"
@@ -24,12 +23,17 @@
  * pass over it. */
 #define OTS_FIELD_OWN 1000
 
-/* A message that was read becomes the member of `out` that its operation has; the members of a
- * reply become the body of a 200 answer. One pair for each operation. */
-#define OP(constant, member, wire, class, request, ...)                                            \
-    int ots_decode_##member(struct ctx *c, const void *message, struct wr_request *out);           \
-    bytes ots_encode_##member(struct ctx *c, const struct wr_request *req,                         \
-                              const struct wr_reply *reply);
+/* The four functions of an operation, named by its messages (op.def). The server decodes requests
+ * and encodes responses: a message that was read becomes the member of `out` that its operation has
+ * (out->op says which), and the members of a reply become the body of a 200 answer. The client does
+ * the opposite. What a message must have, protobuf-c has checked. */
+#define OP(constant, member, wire, class, request, request_type, reply, ...)                       \
+    int ots_decode_##request##_request(struct ctx *c, const void *message,                         \
+                                       struct wr_request *out);                                    \
+    void ots_encode_##request##_request(struct buf *b, const struct wr_request *req);              \
+    bytes ots_encode_##reply##_response(struct ctx *c, const struct wr_request *req,               \
+                                        const struct wr_reply *reply);                             \
+    int ots_decode_##reply##_response(struct ctx *c, const void *message, struct wr_reply *out);
 #include "op.def"
 
 /* For forms that protobuf-c lets through and the structs cannot express: the same text as for bytes
@@ -37,6 +41,8 @@
 extern const char ots_text_parse[];
 extern const char ots_text_no_table[]; /* of a GetRow, GetRange or BatchGetRow without a table */
 int ots_fail_parse(struct ctx *c);
+extern const char ots_text_reply[]; /* the same for answers */
+int ots_fail_reply(struct ctx *c);
 
 /* Memory for n things, cleared; n comes from a client. E_MEMORY at the cap. */
 int ots_array(struct ctx *c, size_t n, size_t item_bytes, void *out);
@@ -44,12 +50,6 @@ int ots_array(struct ctx *c, size_t n, size_t item_bytes, void *out);
 /* A repeated text field as an array of views. */
 int ots_views(struct ctx *c, size_t n, const ProtobufCBinaryData *fields, const bytes **out,
               size_t *count);
-
-/* Key schemas and column types as numbers of the protocol, and back; false: no such number. */
-int ots_key_type(enum wr_type type);
-bool ots_key_type_read(int number, enum wr_type *type);
-int ots_column_type(enum wr_type type);
-bool ots_column_type_read(int number, enum wr_type *type);
 
 /* Schemas of both directions. */
 int ots_read_keys(struct ctx *c, size_t n, Ots__PrimaryKeySchema **from,
@@ -71,17 +71,17 @@ void ots_put_sse(struct buf *b, unsigned field, const struct wr_sse_spec *sse);
 int ots_read_filter(struct ctx *c, bytes in, const struct wr_filter **out);
 void ots_put_filter(struct buf *b, unsigned field, const struct wr_filter *filter);
 
-/* DescribePartitions, the client's half. */
-void ots_ask_describe_partitions(struct buf *b, const struct wr_request *req);
-int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out);
-
-void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes);
 void ots_put_names(struct buf *b, unsigned field, const bytes *names, size_t n);
 
-/* The client's half of heat maps and sizes. */
-void ots_ask_describe_heat(struct buf *b, const struct wr_request *req);
-void ots_ask_describe_sizes(struct buf *b, const struct wr_request *req);
-int ots_read_describe_heat(struct ctx *c, bytes body, struct wr_reply *out);
-int ots_read_describe_sizes(struct ctx *c, bytes body, struct wr_reply *out);
+void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes);
+void ots_read_consumed(const Ots__ConsumedCapacity *m, struct wr_capacity *out);
+
+/* Bytes of a buffer with this row alone; an absent row is no bytes at all. */
+size_t ots_row_bytes(const struct wr_row *row);
+/* The same row as a field; `n` is ots_row_bytes(). */
+void ots_put_row(struct buf *b, unsigned field, const struct wr_row *row, size_t n);
+void ots_put_key(struct buf *b, unsigned field, const struct wr_key *key);
+/* A field that holds one row or, with 0 bytes, none. */
+int ots_read_row(struct ctx *c, ProtobufCBinaryData field, struct wr_row *out);
 
 #endif

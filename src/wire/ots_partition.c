@@ -1,23 +1,10 @@
-/* DescribePartitions, an operation of our own: requests and answers, both ways. */
+/* DescribePartitions, an operation of our own: answers, both ways. */
 #include "wire/ots_part.h"
-
-static const char text_reply[] = "The answer is no DescribePartitionsResponse.";
 
 #define FIGURE(name, text) +1
 enum { FIGURES = 0 WR_TRAFFIC_MAP(FIGURE) };
 #undef FIGURE
 _Static_assert(sizeof(struct wr_traffic) == FIGURES * sizeof(uint64_t), "all figures are numbers");
-
-/* ---- the server's half */
-
-int ots_decode_describe_partitions(struct ctx *c, const void *message, struct wr_request *out)
-{
-    const Ots__TableNameRequest *m = message;
-
-    (void)c;
-    out->describe_partitions.table = pb_view(m->table_name);
-    return 0;
-}
 
 static void put_traffic(struct buf *b, unsigned field, const struct wr_traffic *t)
 {
@@ -56,8 +43,8 @@ static void put_partition(struct buf *b, unsigned field, const struct wr_partiti
     pb_close(b, start, 128);
 }
 
-bytes ots_encode_describe_partitions(struct ctx *c, const struct wr_request *req,
-                                     const struct wr_reply *reply)
+bytes ots_encode_describe_partitions_response(struct ctx *c, const struct wr_request *req,
+                                              const struct wr_reply *reply)
 {
     const struct wr_partition_list *l = &reply->partitions;
     struct buf b;
@@ -74,13 +61,6 @@ bytes ots_encode_describe_partitions(struct ctx *c, const struct wr_request *req
     put_number(&b, 7, l->servers);
     put_number(&b, 8, l->silent);
     return buf_bytes(&b);
-}
-
-/* ---- the client's half */
-
-void ots_ask_describe_partitions(struct buf *b, const struct wr_request *req)
-{
-    pb_put_bytes(b, 1, req->describe_partitions.table);
 }
 
 /* Figures that a later server adds are passed over; those it does not send are 0. */
@@ -106,15 +86,13 @@ static int read_more(struct ctx *c, const ProtobufCBinaryData *list, size_t n,
     return 0;
 }
 
-int ots_read_describe_partitions(struct ctx *c, bytes body, struct wr_reply *out)
+int ots_decode_describe_partitions_response(struct ctx *c, const void *message,
+                                            struct wr_reply *out)
 {
     struct wr_partition_list *l = &out->partitions;
-    const Ots__DescribePartitionsResponse *m;
+    const Ots__DescribePartitionsResponse *m = message;
     struct wr_partition *list;
-    const void *message;
 
-    TRY(pb_unpack(c, &ots__describe_partitions_response__descriptor, body, text_reply, &message));
-    m = message;
     TRY(ots_array(c, m->n_partitions, sizeof(*list), &list));
     for (size_t i = 0; i < m->n_partitions; i++) {
         const Ots__Partition *p = m->partitions[i];

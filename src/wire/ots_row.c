@@ -1,4 +1,4 @@
-/* Requests of row operations. */
+/* Requests of row operations, both ways. */
 #include "wire/ots_part.h"
 
 /* A field that is empty where it is not needed: some clients send it so. */
@@ -12,7 +12,12 @@ static bytes view_given(bool has, ProtobufCBinaryData field)
     return has ? pb_view(field) : BYTES_NONE;
 }
 
-/* ---- reads */
+static void put_key(struct buf *b, unsigned field, const struct wr_key *key)
+{
+    pb_put_bytes(b, field, plain_encode_key(b->arena, key));
+}
+
+/* ---- what reads have in common */
 
 /* What GetRow, BatchGetRow and GetRange have in common lies in messages of three types with the
  * same members, so this is a macro over all of them. */
@@ -44,7 +49,44 @@ static int read_options(struct ctx *c, size_t n, const ProtobufCBinaryData *colu
     return ots_views(c, n, columns, &o->columns, &o->column_count);
 }
 
-int ots_decode_get_row(struct ctx *c, const void *message, struct wr_request *out)
+static void put_time_range(struct buf *b, unsigned field, const struct wr_read_options *o)
+{
+    size_t start;
+
+    if (!o->has_start && !o->has_end && !o->has_specific)
+        return;
+    start = pb_open(b, field, 0);
+    if (o->has_start)
+        pb_put_int(b, 1, o->start_ms);
+    if (o->has_end)
+        pb_put_int(b, 2, o->end_ms);
+    if (o->has_specific)
+        pb_put_int(b, 3, o->specific_ms);
+    pb_close(b, start, 0);
+}
+
+/* The options of a read come in two runs of three fields, whose numbers differ by message. */
+static void put_versions(struct buf *b, unsigned field, const struct wr_read_options *o)
+{
+    ots_put_names(b, field, o->columns, o->column_count);
+    put_time_range(b, field + 1, o);
+    if (o->has_max_versions)
+        pb_put_int(b, field + 2, o->max_versions);
+}
+
+static void put_filter(struct buf *b, unsigned field, const struct wr_read_options *o)
+{
+    if (o->filter)
+        ots_put_filter(b, field, o->filter);
+    if (o->start_column.ptr)
+        pb_put_bytes(b, field + 1, o->start_column);
+    if (o->end_column.ptr)
+        pb_put_bytes(b, field + 2, o->end_column);
+}
+
+/* ---- reads */
+
+int ots_decode_get_row_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__GetRowRequest *m = message;
     struct wr_get_row *r = &out->get_row;
@@ -54,6 +96,20 @@ int ots_decode_get_row(struct ctx *c, const void *message, struct wr_request *ou
     r->transaction = view_given(m->has_transaction_id, m->transaction_id);
     TRY(plain_decode_key(c, pb_view(m->primary_key), &r->key));
     return READ_OPTIONS(c, m, &r->read);
+}
+
+void ots_encode_get_row_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_get_row *r = &req->get_row;
+
+    pb_put_bytes(b, 1, r->table);
+    put_key(b, 2, &r->key);
+    put_versions(b, 3, &r->read);
+    put_filter(b, 7, &r->read);
+    if (r->token.ptr)
+        pb_put_bytes(b, 10, r->token);
+    if (r->transaction.ptr)
+        pb_put_bytes(b, 11, r->transaction);
 }
 
 /* Tokens stand beside the keys, empty for those without; a client that needs none may send none. */
@@ -88,7 +144,7 @@ static int read_table_get(struct ctx *c, const Ots__TableInBatchGetRowRequest *m
     return READ_OPTIONS(c, m, &out->read);
 }
 
-int ots_decode_batch_get_row(struct ctx *c, const void *message, struct wr_request *out)
+int ots_decode_batch_get_row_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__BatchGetRowRequest *m = message;
     struct wr_table_get *tables;
@@ -101,7 +157,26 @@ int ots_decode_batch_get_row(struct ctx *c, const void *message, struct wr_reque
     return 0;
 }
 
-int ots_decode_get_range(struct ctx *c, const void *message, struct wr_request *out)
+void ots_encode_batch_get_row_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_batch_get_row *r = &req->batch_get_row;
+
+    for (size_t i = 0; i < r->table_count; i++) {
+        const struct wr_table_get *t = &r->tables[i];
+        size_t start = pb_open(b, 1, 0);
+
+        pb_put_bytes(b, 1, t->table);
+        for (size_t k = 0; k < t->key_count; k++)
+            put_key(b, 2, &t->keys[k]);
+        if (t->tokens)
+            ots_put_names(b, 3, t->tokens, t->key_count);
+        put_versions(b, 4, &t->read);
+        put_filter(b, 8, &t->read);
+        pb_close(b, start, 0);
+    }
+}
+
+int ots_decode_get_range_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__GetRangeRequest *m = message;
     struct wr_get_range *r = &out->get_range;
@@ -122,7 +197,29 @@ int ots_decode_get_range(struct ctx *c, const void *message, struct wr_request *
     return READ_OPTIONS(c, m, &r->read);
 }
 
-int ots_decode_bulk_export(struct ctx *c, const void *message, struct wr_request *out)
+void ots_encode_get_range_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_get_range *r = &req->get_range;
+
+    pb_put_bytes(b, 1, r->table);
+    pb_put_int(b, 2, r->backward);
+    put_versions(b, 3, &r->read);
+    if (r->has_limit)
+        pb_put_int(b, 6, r->limit);
+    put_key(b, 7, &r->start);
+    put_key(b, 8, &r->end);
+    put_filter(b, 10, &r->read);
+    if (r->token.ptr)
+        pb_put_bytes(b, 13, r->token);
+    if (r->transaction.ptr)
+        pb_put_bytes(b, 14, r->transaction);
+    if (r->matrix)
+        pb_put_int(b, 15, OTS__DATA_BLOCK_TYPE__DBT_SIMPLE_ROW_MATRIX);
+    if (r->partial_keys)
+        pb_put_int(b, 16, 0);
+}
+
+int ots_decode_bulk_export_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__BulkExportRequest *m = message;
     struct wr_bulk_export *r = &out->bulk_export;
@@ -137,7 +234,21 @@ int ots_decode_bulk_export(struct ctx *c, const void *message, struct wr_request
     return ots_views(c, m->n_columns_to_get, m->columns_to_get, &r->columns, &r->column_count);
 }
 
-int ots_decode_compute_split_points(struct ctx *c, const void *message, struct wr_request *out)
+void ots_encode_bulk_export_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_bulk_export *r = &req->bulk_export;
+
+    pb_put_bytes(b, 1, r->table);
+    ots_put_names(b, 2, r->columns, r->column_count);
+    put_key(b, 3, &r->start);
+    put_key(b, 4, &r->end);
+    if (r->filter)
+        ots_put_filter(b, 5, r->filter);
+    pb_put_int(b, 6, r->matrix);
+}
+
+int ots_decode_compute_split_points_by_size_request(struct ctx *c, const void *message,
+                                                    struct wr_request *out)
 {
     const Ots__ComputeSplitPointsBySizeRequest *m = message;
 
@@ -154,7 +265,19 @@ int ots_decode_compute_split_points(struct ctx *c, const void *message, struct w
     return 0;
 }
 
-/* ---- writes */
+void ots_encode_compute_split_points_by_size_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_split_points *s = &req->compute_split_points;
+
+    pb_put_bytes(b, 1, s->table);
+    pb_put_int(b, 2, s->split_size);
+    if (s->has_unit)
+        pb_put_int(b, 3, s->unit_bytes);
+    if (s->has_limit)
+        pb_put_int(b, 4, s->limit);
+}
+
+/* ---- what writes have in common */
 
 static int read_condition(struct ctx *c, const Ots__Condition *from, struct wr_condition *out)
 {
@@ -178,35 +301,59 @@ static int read_return(struct ctx *c, const Ots__ReturnContent *from, struct wr_
                      &out->return_columns, &out->return_column_count);
 }
 
-/* The three single-row writes have messages of one form; the .proto file keeps them alike. */
-static int read_change(struct ctx *c, const Ots__RowChangeRequest *m, enum wr_change_type type,
-                       struct wr_row_change *out)
+static void put_change(struct buf *b, unsigned field, const struct wr_row_change *change)
 {
-    out->type = type;
-    out->table = pb_view(m->table_name);
-    out->transaction = view_given(m->has_transaction_id, m->transaction_id);
-    TRY(plain_decode_change(c, pb_view(m->row), type, &out->row));
-    TRY(read_condition(c, m->condition, &out->condition));
-    return read_return(c, m->return_content, out);
+    size_t n = PLAIN_HEADER_BYTES + plain_change_size(&change->row, change->type);
+
+    pb_put_head(b, field, n);
+    plain_put_change(plain_put_header(buf_reserve(b, n)), &change->row, change->type);
+    buf_commit(b, n);
 }
 
-_Static_assert(sizeof(Ots__RowChangeRequest) == sizeof(Ots__RowChangeRequest) &&
-                   sizeof(Ots__RowChangeRequest) == sizeof(Ots__RowChangeRequest),
-               "PutRow, UpdateRow and DeleteRow are read as one");
-
-int ots_decode_put_row(struct ctx *c, const void *message, struct wr_request *out)
+/* Condition and return content, fields 3 and 4 wherever they are. */
+static void put_terms(struct buf *b, const struct wr_row_change *change)
 {
-    return read_change(c, message, WR_PUT, &out->put_row);
+    size_t start = pb_open(b, 3, 0);
+
+    pb_put_int(b, 1, change->condition.existence);
+    if (change->condition.column)
+        ots_put_filter(b, 2, change->condition.column);
+    pb_close(b, start, 0);
+    if (change->return_type == WR_RETURN_NONE && change->return_column_count == 0)
+        return;
+    start = pb_open(b, 4, 0);
+    pb_put_int(b, 1, change->return_type);
+    ots_put_names(b, 2, change->return_columns, change->return_column_count);
+    pb_close(b, start, 0);
 }
 
-int ots_decode_update_row(struct ctx *c, const void *message, struct wr_request *out)
+/* ---- writes */
+
+/* PutRow, UpdateRow and DeleteRow share their message and their struct. */
+int ots_decode_row_change_request(struct ctx *c, const void *message, struct wr_request *out)
 {
-    return read_change(c, message, WR_UPDATE, &out->update_row);
+    const Ots__RowChangeRequest *m = message;
+    struct wr_row_change *change = &out->put_row;
+
+    change->type = out->op == WR_OP_PUT_ROW      ? WR_PUT
+                   : out->op == WR_OP_UPDATE_ROW ? WR_UPDATE
+                                                 : WR_DELETE;
+    change->table = pb_view(m->table_name);
+    change->transaction = view_given(m->has_transaction_id, m->transaction_id);
+    TRY(plain_decode_change(c, pb_view(m->row), change->type, &change->row));
+    TRY(read_condition(c, m->condition, &change->condition));
+    return read_return(c, m->return_content, change);
 }
 
-int ots_decode_delete_row(struct ctx *c, const void *message, struct wr_request *out)
+void ots_encode_row_change_request(struct buf *b, const struct wr_request *req)
 {
-    return read_change(c, message, WR_DELETE, &out->delete_row);
+    const struct wr_row_change *change = &req->put_row;
+
+    pb_put_bytes(b, 1, change->table);
+    put_change(b, 2, change);
+    put_terms(b, change);
+    if (change->transaction.ptr)
+        pb_put_bytes(b, 5, change->transaction);
 }
 
 static int read_batch_row(struct ctx *c, const Ots__RowInBatchWriteRowRequest *m, bool bulk,
@@ -236,7 +383,24 @@ static int read_batch_rows(struct ctx *c, size_t n, Ots__RowInBatchWriteRowReque
     return 0;
 }
 
-int ots_decode_batch_write_row(struct ctx *c, const void *message, struct wr_request *out)
+static void put_table_write(struct buf *b, const struct wr_table_write *t, bool bulk)
+{
+    pb_put_bytes(b, 1, t->table);
+    for (size_t i = 0; i < t->change_count; i++) {
+        size_t guess = plain_change_size(&t->changes[i].row, t->changes[i].type);
+        size_t start = pb_open(b, 2, guess);
+
+        pb_put_int(b, 1, t->changes[i].type);
+        put_change(b, 2, &t->changes[i]);
+        if (!bulk)
+            put_terms(b, &t->changes[i]);
+        if (t->changes[i].keeps_number)
+            pb_put_int(b, OTS_FIELD_OWN, 1);
+        pb_close(b, start, guess);
+    }
+}
+
+int ots_decode_batch_write_row_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__BatchWriteRowRequest *m = message;
     struct wr_batch_write_row *w = &out->batch_write_row;
@@ -254,10 +418,31 @@ int ots_decode_batch_write_row(struct ctx *c, const void *message, struct wr_req
     return 0;
 }
 
-int ots_decode_bulk_import(struct ctx *c, const void *message, struct wr_request *out)
+void ots_encode_batch_write_row_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_batch_write_row *w = &req->batch_write_row;
+
+    for (size_t i = 0; i < w->table_count; i++) {
+        size_t start = pb_open(b, 1, 1 << 16);
+
+        put_table_write(b, &w->tables[i], false);
+        pb_close(b, start, 1 << 16);
+    }
+    if (w->transaction.ptr)
+        pb_put_bytes(b, 2, w->transaction);
+    if (w->atomic)
+        pb_put_int(b, 3, 1);
+}
+
+int ots_decode_bulk_import_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__BulkImportRequest *m = message;
 
     out->bulk_import.table.table = pb_view(m->table_name);
     return read_batch_rows(c, m->n_rows, m->rows, true, &out->bulk_import.table);
+}
+
+void ots_encode_bulk_import_request(struct buf *b, const struct wr_request *req)
+{
+    put_table_write(b, &req->bulk_import.table, true);
 }
