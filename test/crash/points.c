@@ -46,7 +46,6 @@ static const struct hint {
     {"rocks_reopen", {STAGE_FIRST, STAGE_MEND}},
     {"drop_half", {STAGE_LATER, STAGE_LATER}},
     {"folder_half_made", {STAGE_NEW, STAGE_NEW}},
-    {"recut_before_engine", {STAGE_FIRST, STAGE_FIRST}},
     {"recut_before_store", {STAGE_FIRST, STAGE_FIRST}},
     {"recut_after_store", {STAGE_FIRST, STAGE_FIRST}},
     {"rekey_begin", {STAGE_FIRST, STAGE_FIRST}},
@@ -65,7 +64,7 @@ static const char *const elsewhere[] = {
     "cell_before_publish", /* test/cell */
     "cell_after_publish",  /* test/cell */
     "recut_begin",         /* test/rados/splits.sh, like all below */
-    "recut_noted",
+    "recut_noted",         "recut_before_engine",
     "recut_made",          "recut_closed", "recut_copied_half", "recut_copied", "recut_gone",
     "garbage_taken",      /* test/rados/cells.sh */
     "garbage_erased",     /* test/rados/cells.sh */

@@ -1,32 +1,18 @@
-/* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable.
- *
- * Where others change tables, too, an operation guards the records that it was decided by. If
- * another process was faster, they are read again and it is decided anew. */
+/* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable: each a
+ * transaction on the catalog (catalog_txn.h). */
 #include "table/catalog/catalog_own.h"
 
-#include "base/fault.h"
+#include "table/catalog/catalog_txn.h"
 #include "table/core/jobs.h"
 #include "table/maint/rekey.h"
-#include "table/model/edits.h"
-#include "table/model/key.h"
 #include "table/model/op_info.h"
 
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
 
-/* One operation, from its turn at the latch to its answer. The latch is held until the change is
- * durable and published, so the next operation sees it; the other servers are told afterwards, and
- * one that does not answer keeps no other operation waiting. */
 struct table_op {
-    struct latch latch;
+    struct catalog_txn txn;
     struct call *call;
-    bytes name;
-    struct table *next;    /* to publish; NULL: the table goes, */
-    struct table *dropped; /* this one, as it was */
-    struct edits edits;
-    struct guard guards[2];
-    size_t guard_count; /* 0: there is no need of any (catalog_guards) */
-    int tries;
-    struct job job; /* what may block: a new partition is made, the table is read again */
+    struct job job; /* a dropped table's partitions are closed */
 };
 
 static int check_rate(struct call *call)
@@ -46,43 +32,23 @@ static int check_rate(struct call *call)
     return E_OK;
 }
 
-static void op_edit(struct table_op *op, enum edit_type type, bytes key, bytes value)
+static int create_table(struct catalog_txn *x, const struct wr_request *req)
 {
-    edits_add(&op->edits, type, key, value);
-}
-
-/* Stores `s` under its name, in place of `old`, and makes the table to publish. */
-static int op_put(struct table_op *op, const struct table *old, const struct schema *s)
-{
-    return catalog_store(&op->call->c, op->call->db->catalog, old, s, &op->edits, &op->next);
-}
-
-static int create_table(struct table_op *op, struct table *old)
-{
-    struct call *call = op->call;
-    struct catalog *cat = call->db->catalog;
-    struct ctx *c = &call->c;
+    struct ctx *c = x->c;
+    int max = (int)x->db->limits.tables_per_instance_max;
     bytes *names;
-    uint32_t id = cat->next_id;
 
-    if (old)
+    if (x->now)
         return fail_code(c, E_EXIST);
-    if (catalog_list(cat, &c->arena, call->req->instance, &names) >=
-        (size_t)call->db->limits.tables_per_instance_max)
-        return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.",
-                    (int)call->db->limits.tables_per_instance_max);
-    TRY(op_put(op, NULL, schema_from_create(c, id, call->req->instance, &call->req->create_table)));
-    op_edit(op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
-            catalog_number_value(&c->arena, id + 1ull));
-    op->guards[op->guard_count++] = (struct guard){catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
-                                                   catalog_number_value(&c->arena, id), id == 1};
-    cat->next_id = id + 1; /* an id lost to a failed write is only a gap */
-    return E_OK;
+    if (catalog_list(x->db->catalog, &c->arena, x->instance, &names) >= (size_t)max)
+        return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.", max);
+    return catalog_txn_put(
+        x, schema_from_create(c, catalog_txn_ids(x, 1), x->instance, &req->create_table));
 }
 
 /* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
  * was about to have: those that stand in pages are named by a mark, for the pages stay. */
-static bytes dropped_value(struct arena *a, const struct catalog *cat, const struct schema *s,
+static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct schema *s,
                            int64_t now_ms)
 {
     size_t listed = s->page_count ? 0 : s->partition_count;
@@ -93,7 +59,7 @@ static bytes dropped_value(struct arena *a, const struct catalog *cat, const str
     buf_commit(&b, 8);
     if (s->page_count)
         buf_put_u8(&b, CATALOG_DROPPED_PAGED);
-    if (engine_one_key_space(cat->db->engine))
+    if (engine_one_key_space(db->engine))
         return buf_bytes(&b);
     for (size_t i = 0; i < listed + s->cut.made_count; i++) {
         store_u64(buf_reserve(&b, 8),
@@ -103,138 +69,124 @@ static bytes dropped_value(struct arena *a, const struct catalog *cat, const str
     return buf_bytes(&b);
 }
 
-static int delete_table(struct table_op *op, struct table *old)
+static int delete_table(struct catalog_txn *x)
 {
-    struct ctx *c = &op->call->c;
-    int64_t now_ms = db_clock_ms(op->call->db);
+    struct edits *e = &x->edits;
+    const struct schema *s = &x->now->schema;
+    int64_t now_ms = db_clock_ms(x->db);
 
-    op_edit(op, EDIT_DELETE,
-            catalog_table_key(&c->arena, old->schema.instance, old->schema.d.table), BYTES_NONE);
-    journal_add(
-        op->call->db, &op->edits,
-        &(struct journal_entry){old->schema.instance, old->schema.d.table, old->schema.id, 0});
-    op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.place.id),
-            dropped_value(&c->arena, op->call->db->catalog, &old->schema, now_ms));
-    if (old->schema.mirror.id)
-        op_edit(op, EDIT_PUT, catalog_dropped_key(&c->arena, old->schema.mirror.id),
-                catalog_number_value(&c->arena, (uint64_t)now_ms));
-    if (old->schema.mirror.id)
-        op_edit(op, EDIT_DELETE, catalog_rekey_key(&c->arena, old->schema.id), BYTES_NONE);
+    if (x->now->partitions.count <= CLOSE_MAX)
+        x->tell_ms = CATALOG_FRESH_TELL_MS;
+    catalog_txn_drop(x);
+    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->place.id),
+              dropped_value(e->arena, x->db, s, now_ms));
+    if (!s->mirror.id)
+        return E_OK;
+    catalog_drop_edit(e, s->mirror.id, now_ms);
+    edits_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     return E_OK;
 }
 
-static int set_status(struct table_op *op, struct table *old, enum wr_table_status status)
+/* Gives the table a mirror in another layout, which the rekeyer then fills; or takes it away. */
+static int rekey_table(struct catalog_txn *x, struct call *call)
 {
-    struct schema s = old->schema;
+    struct schema s = catalog_txn_draft(x);
 
-    s.version++;
-    s.d.status = status;
-    return op_put(op, old, &s);
+    /* Every write must go to both places, the other servers' too. */
+    if (db_is_shared(x->db))
+        return fail(x->c, E_UNSUPPORTED,
+                    "A table is not rekeyed where several servers share the data. Copy it to "
+                    "a new table.");
+    if (call->req->rekey_table.action == WR_REKEY_START) {
+        TRY(rekey_check_start(call, &s, &s.mirror.layout));
+        s.mirror.id = catalog_txn_ids(x, 1);
+        schema_rekey(&s, REKEY_COPYING);
+    } else {
+        TRY(rekey_check_cancel(call, &s));
+        schema_rekey(&s, REKEY_CANCELLING);
+    }
+    return catalog_txn_put(x, &s);
 }
 
-/* Gives the table a mirror in another layout, which the rekeyer then fills. */
-static int rekey_start(struct table_op *op, struct table *old)
+static int change_table(struct catalog_txn *x, struct call *call)
 {
-    struct call *call = op->call;
-    struct ctx *c = &call->c;
-    struct schema s = old->schema;
-
-    TRY(rekey_check_start(call, &s, &s.mirror.layout));
-    s.version++;
-    s.mirror.id = call->db->catalog->next_id;
-    s.rekey = REKEY_COPYING;
-    s.has_detached = atomic_load(&old->has_detached);
-    TRY(op_put(op, old, &s));
-    op_edit(op, EDIT_PUT, catalog_plain_key(&c->arena, CATALOG_NEXT_ID),
-            catalog_number_value(&c->arena, s.mirror.id + 1ull));
-    call->db->catalog->next_id++;
-    return E_OK;
-}
-
-static int rekey_table(struct table_op *op, struct table *old)
-{
-    struct schema s = old->schema;
-
-    if (op->call->req->rekey_table.action == WR_REKEY_START)
-        return rekey_start(op, old);
-    TRY(rekey_check_cancel(op->call, &s));
-    s.version++;
-    s.rekey = REKEY_CANCELLING;
-    s.has_detached = atomic_load(&old->has_detached);
-    return op_put(op, old, &s);
-}
-
-static int change_table(struct table_op *op, struct table *old)
-{
-    struct call *call = op->call;
     const struct wr_request *req = call->req;
-    const struct limits *limits = &call->db->limits;
-    struct schema *s;
+    const struct limits *limits = &x->db->limits;
+    struct schema draft, *s = &draft;
 
-    if (!old)
-        return catalog_missing(&call->c, call->db->catalog, call->req->instance, op->name);
+    if (!x->now)
+        return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
+    draft = catalog_txn_draft(x);
     switch (req->op) {
     case WR_OP_DELETE_TABLE:
-        return delete_table(op, old);
+        return delete_table(x);
     case WR_OP_LOAD_TABLE:
-        return set_status(op, old, WR_TABLE_ACTIVE);
+        s->d.status = WR_TABLE_ACTIVE;
+        break;
     case WR_OP_UNLOAD_TABLE:
-        return set_status(op, old, WR_TABLE_INACTIVE);
+        s->d.status = WR_TABLE_INACTIVE;
+        break;
     case WR_OP_REKEY_TABLE:
-        /* Every write must go to both places, the other servers' too. */
-        if (db_is_shared(call->db))
-            return fail(&call->c, E_UNSUPPORTED,
-                        "A table is not rekeyed where several servers share the data. Copy it to "
-                        "a new table.");
-        return rekey_table(op, old);
+        return rekey_table(x, call);
     case WR_OP_UPDATE_TABLE:
-        TRY(schema_update(&call->c, limits, &old->schema, &req->update_table, &s));
+        TRY(schema_update(x->c, limits, &x->now->schema, &req->update_table, &s));
         break;
     case WR_OP_ADD_DEFINED_COLUMN:
-        TRY(schema_add_defined(&call->c, limits, &old->schema, &req->add_defined_column, &s));
+        TRY(schema_add_defined(x->c, limits, &x->now->schema, &req->add_defined_column, &s));
         break;
     default:
-        TRY(schema_delete_defined(&call->c, &old->schema, &req->delete_defined_column, &s));
+        TRY(schema_delete_defined(x->c, &x->now->schema, &req->delete_defined_column, &s));
         break;
     }
-    s->has_detached = atomic_load(&old->has_detached);
-    return op_put(op, old, s);
+    return catalog_txn_put(x, s);
 }
 
-static void op_end(struct table_op *op, struct run_list *woken)
+/* How long the silent are waited for depends on what they may do by what they know: table
+ * operations need a fresh cache, and so does the answer that a table does not exist; the partitions
+ * of a dropped table can be closed to everybody; but rows are read and written by an older
+ * description until the touch is lost. */
+static int op_decide(struct catalog_txn *x)
+{
+    struct call *call = PORT_CONTAINER(x, struct table_op, txn)->call;
+    bool creates = call->req->op == WR_OP_CREATE_TABLE;
+
+    if (!x->tries)
+        TRY(check_rate(call));
+    TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
+    x->tell_ms = creates ? CATALOG_FRESH_TELL_MS : ENGINE_PUBLISH_MS;
+    return creates ? create_table(x, call->req) : change_table(x, call);
+}
+
+/* Where partitions are more than ranges, they are made before anybody can know of them. What a
+ * crash or a failure leaves in between is empty, and found there if its id comes again. */
+static int op_make(struct catalog_txn *x)
+{
+    const struct partition_map *m = &x->next->partitions;
+    struct partition_spec *specs = ARENA_ARRAY(&x->c->arena, struct partition_spec, m->count);
+
+    for (size_t i = 0; i < m->count; i++)
+        specs[i] = (struct partition_spec){.id = partition_at(m, i)->partition->id};
+    return engine_create(x->c, x->db->engine, specs, m->count);
+}
+
+static void op_end(struct table_op *op, int code)
 {
     struct call *call = op->call;
+    const struct table *next = op->txn.next;
 
-    latch_pass(call->db->latches, &op->latch, woken);
+    if (code)
+        fail_code(&call->c, code);
+    else if (next && call->req->op == WR_OP_REKEY_TABLE)
+        rekey_describe(call, &next->schema);
+    else if (next)
+        catalog_describe(&call->c, next, &call->reply.description);
+    catalog_txn_release(&op->txn);
     call_finish(call);
 }
 
-static void op_run(struct latch *l, struct run_list *woken);
-static void op_retry(struct job *self);
-
-static void op_fail(struct table_op *op, int code)
-{
-    struct run_list woken = {0};
-
-    fail_code(&op->call->c, code);
-    op_end(op, &woken);
-    latch_run(&woken);
-}
-
-static bytes op_news(struct table_op *op)
-{
-    return catalog_news_text(&op->call->c.arena, op->call->req->instance, op->name);
-}
-
-/* All the others know, or do not use what they knew. */
 static void op_told(void *arg, int code)
 {
-    struct table_op *op = arg;
-
-    table_release(op->dropped);
-    if (code && code != E_BUSY)
-        fail_code(&op->call->c, code);
-    call_finish(op->call);
+    op_end(arg, code == E_BUSY ? E_OK : code);
 }
 
 /* What the dropped table had goes at once, instead of with the next sweep, so that nobody reads or
@@ -242,179 +194,33 @@ static void op_told(void *arg, int code)
 static void op_close(struct job *self)
 {
     struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
-    struct call *call = op->call;
-    const struct partition_map *m = &op->dropped->partitions;
+    struct catalog_txn *x = &op->txn;
+    const struct partition_map *m = &x->now->partitions;
     int code = E_OK;
 
     for (size_t i = 0; i < m->count && !code; i++) {
         struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
 
-        code = engine_drop(&call->c, call->db->engine, &spec);
+        code = engine_drop(x->c, x->db->engine, &spec);
     }
-    ctx_clear(&call->c);
+    ctx_clear(x->c);
     if (code)
-        engine_publish(call->db->engine, op_news(op), ENGINE_PUBLISH_MS, op_told, op);
+        engine_publish(x->db->engine, catalog_news_text(&x->c->arena, x->instance, x->name),
+                       ENGINE_PUBLISH_MS, op_told, op);
     else
-        op_told(op, E_OK);
+        op_end(op, E_OK);
 }
 
-/* Some server is silent, maybe dead. */
-static void op_drop_told(void *arg, int code)
+static void op_done(struct catalog_txn *x, int code)
 {
-    struct table_op *op = arg;
+    struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
 
-    if (code == E_BUSY) {
+    if (!code && x->silent && x->drops && x->tell_ms == CATALOG_FRESH_TELL_MS) {
         op->job.run = op_close;
-        jobs_submit(op->call->db->jobs, &op->job);
+        jobs_submit(x->db->jobs, &op->job);
     } else {
-        op_told(op, code);
+        op_end(op, code);
     }
-}
-
-/* How long the silent are waited for depends on what they may do by what they know: table
- * operations need a fresh cache, and so does the answer that a table does not exist; the partitions
- * of a dropped table can be closed to everybody; but rows are read and written by an older
- * description until the touch is lost. */
-static void op_tell_all(struct table_op *op)
-{
-    struct engine *e = op->call->db->engine;
-
-    if (op->dropped && op->dropped->partitions.count <= CLOSE_MAX)
-        engine_publish(e, op_news(op), CATALOG_FRESH_TELL_MS, op_drop_told, op);
-    else
-        engine_publish(e, op_news(op),
-                       op->call->req->op == WR_OP_CREATE_TABLE ? CATALOG_FRESH_TELL_MS
-                                                               : ENGINE_PUBLISH_MS,
-                       op_told, op);
-}
-
-/* The change is published: the next operation may run. */
-static void op_tell(struct table_op *op)
-{
-    struct wr_db *db = op->call->db;
-    struct run_list woken = {0};
-
-    latch_pass(db->latches, &op->latch, &woken);
-    latch_run(&woken);
-    (void)fault_hit(FAULT_table_before_tell);
-    if (db_is_shared(db))
-        op_tell_all(op);
-    else
-        op_told(op, E_OK);
-}
-
-static void op_done(void *arg, int code)
-{
-    struct table_op *op = arg;
-    struct call *call = op->call;
-    struct catalog *cat = call->db->catalog;
-
-    if (code) {
-        table_release(op->next);
-        op->next = NULL;
-        if (code == E_GUARD && op->tries++ < CATALOG_TRIES_MAX) {
-            op->job.run = op_retry;
-            jobs_submit(call->db->jobs, &op->job);
-            return;
-        }
-        if (code == E_UNSURE && db_is_shared(cat->db)) /* it may be stored */
-            catalog_tell_soon(cat, call->req->instance, op->name);
-        op_fail(op, code == E_GUARD ? E_CONFLICT : code);
-        return;
-    }
-    (void)fault_hit(FAULT_table_stored);
-    if (call->req->op == WR_OP_REKEY_TABLE)
-        rekey_describe(call, &op->next->schema);
-    else if (op->next)
-        catalog_describe(&call->c, op->next, &call->reply.description);
-    if (call->req->op == WR_OP_DELETE_TABLE)
-        op->dropped = catalog_get(cat, call->req->instance, op->name);
-    catalog_publish(cat, call->req->instance, op->name, op->next);
-    op_tell(op);
-}
-
-static void op_apply(struct table_op *op)
-{
-    struct call *call = op->call;
-    struct write_batch batch = {.partition = PARTITION_SYSTEM,
-                                .guards = op->guards,
-                                .guard_count = op->guard_count,
-                                .edits = op->edits.items,
-                                .edit_count = op->edits.count};
-
-    (void)fault_hit(FAULT_table_before_store);
-    engine_apply(&call->c, call->db->engine, &batch, op_done, op);
-}
-
-/* Where partitions are more than ranges, they are made before anybody can know of them. What a
- * crash or a failure leaves in between is empty, and found there if its id comes again. */
-static void op_create(struct job *self)
-{
-    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
-    struct call *call = op->call;
-    const struct partition_map *m = &op->next->partitions;
-    struct partition_spec *specs = ARENA_ARRAY(&call->c.arena, struct partition_spec, m->count);
-    int code;
-
-    for (size_t i = 0; i < m->count; i++)
-        specs[i] = (struct partition_spec){.id = partition_at(m, i)->partition->id};
-    code = engine_create(&call->c, call->db->engine, specs, m->count);
-    if (code)
-        op_done(op, code);
-    else
-        op_apply(op);
-}
-
-static void op_run(struct latch *l, struct run_list *woken)
-{
-    struct table_op *op = PORT_CONTAINER(l, struct table_op, latch);
-    struct call *call = op->call;
-    struct table *old = catalog_get(call->db->catalog, call->req->instance, op->name);
-    int code = op->tries ? E_OK : check_rate(call);
-
-    op->guards[0] =
-        (struct guard){catalog_table_key(&call->c.arena, call->req->instance, op->name),
-                       old ? arena_copy(&call->c.arena, old->stored) : BYTES_NONE, old == NULL};
-    op->guard_count = 1;
-    op->edits = (struct edits){.arena = &call->c.arena};
-    if (!code)
-        code = catalog_refusal(&call->c, call->db->catalog, call->req->instance, op->name);
-    if (!code)
-        code = call->req->op == WR_OP_CREATE_TABLE ? create_table(op, old) : change_table(op, old);
-    if (!catalog_guards(call->db->catalog, old))
-        op->guard_count = 0;
-    table_release(old);
-    if (code) {
-        op_end(op, woken);
-        return;
-    }
-    if (call->req->op == WR_OP_CREATE_TABLE && !engine_one_key_space(call->db->engine)) {
-        op->job.run = op_create;
-        jobs_submit(call->db->jobs, &op->job);
-    } else {
-        op_apply(op);
-    }
-}
-
-/* Another process was faster: the table is read again. */
-static void op_retry(struct job *self)
-{
-    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
-    struct call *call = op->call;
-    struct catalog *cat = call->db->catalog;
-    struct run_list woken = {0};
-    uint64_t id = 0;
-    int code = catalog_reread(&call->c, cat, call->req->instance, op->name);
-
-    if (!code)
-        code = catalog_load_number(&call->c, call->db->engine, CATALOG_NEXT_ID, &id);
-    if (id)
-        cat->next_id = (uint32_t)id;
-    if (code)
-        op_end(op, &woken);
-    else
-        op_run(&op->latch, &woken);
-    latch_run(&woken);
 }
 
 /* The table that the request names, also one that is unloaded. */
@@ -464,18 +270,20 @@ int list_table_start(struct call *call)
 
 int table_change_start(struct call *call)
 {
-    struct run_list woken = {0};
     struct table_op *op;
 
     TRY(check_fresh(call));
     op = ARENA_NEW(&call->c.arena, struct table_op);
     op->call = call;
-    op->name = request_table(call->req);
-    op->latch.key = BYTES_LIT("catalog");
-    op->latch.run = op_run;
-    if (latch_take(call->db->latches, &op->latch))
-        op_run(&op->latch, &woken);
-    latch_run(&woken);
+    op->txn = (struct catalog_txn){.db = call->db,
+                                   .c = &call->c,
+                                   .instance = call->req->instance,
+                                   .name = request_table(call->req),
+                                   .decide = op_decide,
+                                   .done = op_done};
+    if (call->req->op == WR_OP_CREATE_TABLE && !engine_one_key_space(call->db->engine))
+        op->txn.make = op_make;
+    catalog_txn_begin(&op->txn);
     return E_OK;
 }
 

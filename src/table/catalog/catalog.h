@@ -9,6 +9,8 @@
 #include "table/core/catalog_key.h"
 #include "table/model/table.h"
 
+#define CATALOG_TRIES_MAX 32 /* of what another process was faster with */
+
 struct catalog;
 struct lease;
 struct wr_db;
@@ -40,10 +42,10 @@ int call_open_table(struct call *call, bytes name, struct table **out);
 
 /* Other partitions in place of t's `count` ones from `first` on: one that begins where they begin,
  * and one from each of `bounds` (partition.h), which lie inside, ascending. Durable and published
- * on return. Blocks; one thread at a time. E_PARTITION: the table has changed meanwhile, nothing
- * was done. E_INTERNAL: so are the bounds not, and nothing was done. */
-int catalog_recut(struct ctx *c, struct wr_db *db, struct table *t, size_t first, size_t count,
-                  const bytes *bounds, size_t bound_count);
+ * on return. Blocks; any number of threads at once. Nothing was done at E_PARTITION: the table has
+ * changed meanwhile; E_NOT_EXIST: it is gone; E_INTERNAL: the bounds do not lie so. */
+int catalog_recut(struct ctx *c, struct table *t, size_t first, size_t count, const bytes *bounds,
+                  size_t bound_count);
 
 /* Brings a cut to its end that the description of t notes, whoever began it: for engines where a
  * cut moves rows. E_OK also if there is none. Blocks; any number of processes and threads at once.
@@ -66,15 +68,8 @@ void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void 
  * otherwise than in `t`. */
 bool catalog_settled(struct catalog *cat, const struct table *t);
 
-/* For a thread that may sleep: replaces the description that the table has now by what `change`
- * makes of a copy, durably. `change` may add edits of the catalog's own keys; they land in the same
- * batch. E_NOT_EXIST: the table is gone. */
-struct edits;
-typedef int catalog_change_fn(struct ctx *c, struct schema *s, struct edits *more, void *arg);
-int catalog_change(struct ctx *c, struct wr_db *db, const struct table *t,
-                   catalog_change_fn *change, void *arg);
-
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
+struct edits;
 void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */

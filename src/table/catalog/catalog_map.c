@@ -266,8 +266,10 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
         if (s.pages[i].list)
             edits_add(e, EDIT_PUT, catalog_page_key(e->arena, s.place.id, s.pages[i].id),
                       schema_page_encode(e->arena, &s.pages[i]));
-    if (old)
+    if (old) {
+        s.has_detached |= atomic_load(&old->has_detached);
         remove_gone(e, &old->schema, &s);
+    }
     buf_init(&stored, e->arena, 1024);
     schema_encode(&stored, &s);
     edits_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));
@@ -278,20 +280,6 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
 bool catalog_guards(const struct catalog *cat, const struct table *old)
 {
     return db_is_shared(cat->db) || (old && old->schema.page_count);
-}
-
-struct write_batch catalog_batch(const struct catalog *cat, const struct table *old,
-                                 const struct edits *e, struct guard *guard)
-{
-    const struct schema *s = &old->schema;
-
-    *guard = (struct guard){catalog_table_key(e->arena, s->instance, s->d.table),
-                            arena_copy(e->arena, old->stored), false};
-    return (struct write_batch){.partition = PARTITION_SYSTEM,
-                                .guards = guard,
-                                .guard_count = catalog_guards(cat, old),
-                                .edits = e->items,
-                                .edit_count = e->count};
 }
 
 /* ---- another list ---- */

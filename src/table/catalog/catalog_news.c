@@ -46,6 +46,19 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
     }
 }
 
+int catalog_refresh(struct ctx *c, const struct table *t)
+{
+    struct catalog *cat = t->db->catalog;
+    struct table *now;
+    bool same;
+
+    TRY(catalog_reread(c, cat, t->schema.instance, t->schema.d.table));
+    now = catalog_get(cat, t->schema.instance, t->schema.d.table);
+    same = now && now->schema.id == t->schema.id;
+    table_release(now);
+    return same ? E_OK : fail_code(c, E_NOT_EXIST);
+}
+
 struct heard {
     struct job job;
     struct catalog *cat;

@@ -2,8 +2,9 @@
  *
  *   catalog.c         the keys, the cache, opening and closing
  *   catalog_number.c  numbers that are given out once
- *   table_op.c        the operations of clients on tables
- *   catalog_change.c  changes of our own: of a description, the mark of detached data
+ *   admin/table_op.c  the operations of clients on tables
+ *   catalog_txn.c     how each of them changes: one transaction after the other (catalog_txn.h)
+ *   catalog_change.c  the mark of detached data
  *   catalog_map.c     a table's map in storage, in two levels
  *   catalog_refused.c tables that this program cannot read
  *   catalog_recut.c   other partitions, also where that moves rows
@@ -21,7 +22,6 @@
 #include <pthread.h>
 
 #define CATALOG_BUCKETS 4096
-#define CATALOG_TRIES_MAX 32 /* of a change that another process was faster with */
 
 struct catalog {
     struct wr_db *db;
@@ -77,11 +77,6 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
  * tables, too; and where it removes pages, for an earlier change whose answer stayed open
  * (E_UNSURE) may have landed. */
 bool catalog_guards(const struct catalog *cat, const struct table *old);
-/* The batch of those edits for a table that is there, guarded so if need be. *guard and what `e`
- * holds stay until the batch is answered. */
-struct write_batch catalog_batch(const struct catalog *cat, const struct table *old,
-                                 const struct edits *e, struct guard *guard);
-
 /* `now` after that cut: *s, in the arena of c. */
 int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
                          const struct schema_cut *cut, struct schema *s);

@@ -214,7 +214,7 @@ static int look_cut(struct look *l, size_t i, bool *cut)
     if (!found)
         return E_OK;
     *cut = true;
-    code = catalog_recut(&l->c, l->db, l->table, i, 1, &bound, 1);
+    code = catalog_recut(&l->c, l->table, i, 1, &bound, 1);
     if (code) /* another process was faster, or storage fails */
         p->retry_us = l->now_us + RETRY_US;
     return code;
@@ -341,7 +341,7 @@ static int look_merge(struct look *l, size_t i, bool *cut)
     *cut = true; /* or at least a question: one a look */
     if (db_is_shared(l->db))
         TRY(confirm_merge(l, i, &yes));
-    return yes ? catalog_recut(&l->c, l->db, l->table, i, 2, NULL, 0) : E_OK;
+    return yes ? catalog_recut(&l->c, l->table, i, 2, NULL, 0) : E_OK;
 }
 
 /* A cut is under way. If it goes on being so, who made it is no more: then it is ended here. */

@@ -32,7 +32,7 @@
 #include "base/log.h"
 #include "base/service.h"
 #include "base/thread.h"
-#include "table/catalog/catalog.h"
+#include "table/catalog/catalog_txn.h"
 #include "table/core/call.h"
 #include "table/maint/middle.h"
 #include "table/model/edits.h"
@@ -340,57 +340,85 @@ static int copy_page(struct copy *y, bool *ended)
 
 /* ---- phases ---- */
 
-/* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones. */
-struct switching {
-    const struct table *table;
+/* One phase follows another: a transaction that is decided by what a copy has seen. */
+struct step {
+    struct catalog_txn txn;
+    const struct copy *y;
+    /* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones.
+     */
     struct schema_partition *partitions;
     size_t partition_count;
 };
 
-static int change_switch(struct ctx *c, struct schema *s, struct edits *more, void *arg)
+/* E_PARAMETER: the table is in another phase by now. */
+static int step_run(struct step *step, struct copy *y, int (*decide)(struct catalog_txn *x))
 {
-    const struct switching *w = arg;
-    struct place old = s->place;
+    const struct schema *s = &y->table->schema;
+    int code;
 
-    if (s->rekey != REKEY_COPYING || s->mirror.id != w->table->schema.mirror.id)
-        return fail(c, E_PARAMETER, "it was cancelled meanwhile");
-    s->place = s->mirror;
-    s->mirror = old;
-    s->rekey = REKEY_SWITCHED;
-    TRY(schema_partitions_set(c, s, w->partitions, w->partition_count));
-    edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
-    return E_OK;
+    step->y = y;
+    step->txn = (struct catalog_txn){.db = y->db,
+                                     .c = &y->c,
+                                     .instance = s->instance,
+                                     .name = s->d.table,
+                                     .id = s->id,
+                                     .decide = decide};
+    code = catalog_txn_wait(&step->txn);
+    catalog_txn_release(&step->txn);
+    return code;
+}
+
+static int step_check(const struct step *step)
+{
+    const struct schema *seen = &step->y->table->schema, *s = &step->txn.now->schema;
+
+    return s->rekey == seen->rekey && s->mirror.id == seen->mirror.id
+               ? E_OK
+               : fail(step->txn.c, E_PARAMETER, "it was cancelled or ended meanwhile");
+}
+
+static int decide_switch(struct catalog_txn *x)
+{
+    const struct step *step = PORT_CONTAINER(x, struct step, txn);
+    struct schema s = catalog_txn_draft(x);
+
+    TRY(step_check(step));
+    s.place = x->now->schema.mirror;
+    s.mirror = x->now->schema.place;
+    schema_rekey(&s, REKEY_SWITCHED);
+    TRY(schema_partitions_set(x->c, &s, step->partitions, step->partition_count));
+    edits_add(&x->edits, EDIT_DELETE, catalog_rekey_key(x->edits.arena, s.id), BYTES_NONE);
+    return catalog_txn_put(x, &s);
 }
 
 /* As many partitions as there were, of about the same size, so that a table that had spread over
  * many does not begin anew with a few. */
 static int switch_places(struct copy *y)
 {
-    struct table *t = y->table;
-    struct switching w = {.table = t};
+    const struct table *t = y->table;
+    struct step step;
     size_t count = t->partitions.count;
 
     if (count > SCHEMA_FIRST_PARTITIONS_MAX)
         count = SCHEMA_FIRST_PARTITIONS_MAX;
-    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, count, &w.partitions, &w.partition_count));
+    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, count, &step.partitions,
+                      &step.partition_count));
     (void)fault_hit(FAULT_rekey_before_switch);
-    TRY(catalog_change(&y->c, y->db, t, change_switch, &w));
+    TRY(step_run(&step, y, decide_switch));
     (void)fault_hit(FAULT_rekey_after_switch);
     return E_OK;
 }
 
-static int change_end(struct ctx *c, struct schema *s, struct edits *more, void *arg)
+static int decide_end(struct catalog_txn *x)
 {
-    const struct copy *y = arg;
-    const struct table *t = y->table;
+    struct schema s = catalog_txn_draft(x);
 
-    if (s->rekey != t->schema.rekey || s->mirror.id != t->schema.mirror.id)
-        return fail(c, E_PARAMETER, "it was ended meanwhile");
-    catalog_drop_edit(more, s->mirror.id, db_clock_ms(y->db));
-    edits_add(more, EDIT_DELETE, catalog_rekey_key(more->arena, s->id), BYTES_NONE);
-    s->mirror = (struct place){.id = 0};
-    s->rekey = REKEY_NONE;
-    return E_OK;
+    TRY(step_check(PORT_CONTAINER(x, struct step, txn)));
+    catalog_drop_edit(&x->edits, s.mirror.id, db_clock_ms(x->db));
+    edits_add(&x->edits, EDIT_DELETE, catalog_rekey_key(x->edits.arena, s.id), BYTES_NONE);
+    s.mirror = (struct place){.id = 0};
+    schema_rekey(&s, REKEY_NONE);
+    return catalog_txn_put(x, &s);
 }
 
 /* Copies for about NOTE_EVERY_MS. *ended: all rows are copied. */
@@ -420,6 +448,7 @@ static int advance(struct copy *y)
 {
     struct table *t = y->table;
     struct wr_db *db = y->db;
+    struct step step;
     bool ended = false;
 
     if (!catalog_settled(db->catalog, t))
@@ -431,7 +460,7 @@ static int advance(struct copy *y)
             return E_OK;
         return switch_places(y);
     }
-    TRY(catalog_change(&y->c, db, t, change_end, y));
+    TRY(step_run(&step, y, decide_end));
     (void)fault_hit(FAULT_rekey_end);
     log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
              BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),

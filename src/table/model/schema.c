@@ -4,6 +4,7 @@
 #include "table/model/name.h"
 #include "table/model/value.h"
 
+#include <assert.h>
 #include <inttypes.h>
 
 /* ---- checks ---- */
@@ -536,4 +537,18 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
     out->stream.columns_to_get = copy_names(a, d->stream.columns_to_get, d->stream.column_count);
     out->sse.key_id = arena_copy(a, d->sse.key_id);
     out->sse.role_arn = arena_copy(a, d->sse.role_arn);
+}
+
+void schema_rekey(struct schema *s, enum rekey_phase next)
+{
+    static const unsigned may_follow[] = {
+        [REKEY_NONE] = 1u << REKEY_COPYING,
+        [REKEY_COPYING] = 1u << REKEY_SWITCHED | 1u << REKEY_CANCELLING,
+        [REKEY_SWITCHED] = 1u << REKEY_NONE,
+        [REKEY_CANCELLING] = 1u << REKEY_NONE,
+    };
+
+    assert(may_follow[s->rekey] & 1u << next);
+    assert((s->mirror.id == 0) == (next == REKEY_NONE));
+    s->rekey = next;
 }

@@ -34,13 +34,20 @@ struct schema_cut {
     size_t made_count; /* 0: no cut is under way */
 };
 
-/* A table that gets another key layout (rekey.h). */
+/* A table that gets another key layout (rekey.h).
+ *
+ *     NONE ──▶ COPYING ──▶ SWITCHED ──▶ NONE
+ *                 └─────▶ CANCELLING ──▶ NONE */
 enum rekey_phase {
     REKEY_NONE = 0,
     REKEY_COPYING = 1,  /* `mirror` is being filled; reads go to `place` */
     REKEY_SWITCHED = 2, /* `mirror` is the old place; requests may still decide by what it holds */
     REKEY_CANCELLING = 3, /* `mirror` is given up */
 };
+
+struct schema;
+/* Into the next phase. */
+void schema_rekey(struct schema *s, enum rekey_phase next);
 
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {

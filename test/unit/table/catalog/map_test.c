@@ -178,7 +178,7 @@ static void recut(struct bed *b, size_t first, size_t count, const bytes *bounds
     struct ctx c;
 
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-    assert_int_equal(catalog_recut(&c, b->db, t, first, count, bounds, n), E_OK);
+    assert_int_equal(catalog_recut(&c, t, first, count, bounds, n), E_OK);
     ctx_release(&c);
     table_release(t);
 }

@@ -140,7 +140,7 @@ static void a_bound_outside_is_refused(void **state)
 
     for (size_t i = 0; i < PORT_COUNT(outside); i++) { /* of the partition [1, 2) */
         ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-        assert_int_equal(catalog_recut(&c, b->db, t, 1, 1, &outside[i], 1), E_INTERNAL);
+        assert_int_equal(catalog_recut(&c, t, 1, 1, &outside[i], 1), E_INTERNAL);
         ctx_release(&c);
     }
     now = table_of(b);

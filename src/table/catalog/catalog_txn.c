@@ -1,0 +1,283 @@
+#include "table/catalog/catalog_txn.h"
+
+#include "base/fault.h"
+#include "base/waiter.h"
+#include "table/catalog/catalog_own.h"
+#include "table/core/jobs.h"
+
+#include <assert.h>
+
+static void txn_enter(struct catalog_txn *x, enum catalog_txn_state next)
+{
+    enum {
+        DECIDING = 1u << CATALOG_TXN_DECIDING,
+        MAKING = 1u << CATALOG_TXN_MAKING,
+        STORING = 1u << CATALOG_TXN_STORING,
+        REREADING = 1u << CATALOG_TXN_REREADING,
+        TELLING = 1u << CATALOG_TXN_TELLING,
+        ENDED = 1u << CATALOG_TXN_ENDED
+    };
+    static const unsigned may_follow[] = {
+        [CATALOG_TXN_QUEUED] = DECIDING,
+        [CATALOG_TXN_DECIDING] = MAKING | STORING | TELLING | ENDED,
+        [CATALOG_TXN_MAKING] = STORING | ENDED,
+        [CATALOG_TXN_STORING] = REREADING | TELLING | ENDED,
+        [CATALOG_TXN_REREADING] = DECIDING | ENDED,
+        [CATALOG_TXN_TELLING] = ENDED,
+        [CATALOG_TXN_ENDED] = 0,
+    };
+
+    assert(may_follow[x->state] & 1u << next);
+    x->state = next;
+}
+
+/* ---- the end ---- */
+
+void catalog_txn_release(struct catalog_txn *x)
+{
+    table_release(x->now);
+    table_release(x->next);
+    x->now = x->next = NULL;
+}
+
+/* The lock is passed on. x may be gone on return. */
+static void txn_end(struct catalog_txn *x, int code)
+{
+    txn_enter(x, CATALOG_TXN_ENDED);
+    if (code)
+        fail_code(x->c, code);
+    if (x->waiter)
+        waiter_wake(x->waiter, code);
+    else
+        x->done(x, code);
+}
+
+/* It has changed nothing. */
+static void txn_leave(struct catalog_txn *x, int code, struct run_list *woken)
+{
+    latch_pass(x->db->latches, &x->latch, woken);
+    txn_end(x, code);
+}
+
+/* All the others know, or do not use what they knew. */
+static void txn_told(void *arg, int code)
+{
+    struct catalog_txn *x = arg;
+
+    x->silent = code == E_BUSY;
+    txn_end(x, x->silent ? E_OK : code);
+}
+
+/* The change is published: the next transaction may run. */
+static void txn_tell(struct catalog_txn *x, struct run_list *woken)
+{
+    struct wr_db *db = x->db;
+
+    txn_enter(x, CATALOG_TXN_TELLING);
+    latch_pass(db->latches, &x->latch, woken);
+    (void)fault_hit(FAULT_table_before_tell);
+    if (db_is_shared(db) && x->tell_ms) {
+        engine_publish(db->engine, catalog_news_text(&x->c->arena, x->instance, x->name),
+                       x->tell_ms, txn_told, x);
+        return;
+    }
+    if (db_is_shared(db))
+        catalog_tell_soon(db->catalog, x->instance, x->name);
+    txn_end(x, E_OK);
+}
+
+/* ---- the batch ---- */
+
+/* Runs `step`, which may block: on the thread that waits for the end, or on the one for jobs. */
+static void txn_defer(struct catalog_txn *x, enum catalog_txn_state state,
+                      void (*step)(struct job *self))
+{
+    txn_enter(x, state);
+    x->job.run = step;
+    if (x->waiter)
+        waiter_wake(x->waiter, E_LATER);
+    else
+        jobs_submit(x->db->jobs, &x->job);
+}
+
+static void txn_try(struct latch *l, struct run_list *woken);
+
+/* Another process was faster: what the batch was decided by is read again. */
+static void txn_reread(struct job *self)
+{
+    struct catalog_txn *x = PORT_CONTAINER(self, struct catalog_txn, job);
+    struct catalog *cat = x->db->catalog;
+    struct run_list woken = {0};
+    uint64_t id = 0;
+    int code = catalog_reread(x->c, cat, x->instance, x->name);
+
+    if (!code)
+        code = catalog_load_number(x->c, x->db->engine, CATALOG_NEXT_ID, &id);
+    if (id)
+        cat->next_id = (uint32_t)id;
+    if (code)
+        txn_leave(x, code, &woken);
+    else
+        txn_try(&x->latch, &woken);
+    latch_run(&woken);
+}
+
+static bool txn_may_retry(struct catalog_txn *x)
+{
+    int64_t deadline_ms = x->c->deadline_ms;
+
+    return x->tries++ < CATALOG_TRIES_MAX &&
+           !(deadline_ms && clock_mono_ms(&x->db->clock) > deadline_ms);
+}
+
+static void txn_stored(void *arg, int code)
+{
+    struct catalog_txn *x = arg;
+    struct catalog *cat = x->db->catalog;
+    struct run_list woken = {0};
+
+    if (code == E_GUARD && txn_may_retry(x)) {
+        txn_defer(x, CATALOG_TXN_REREADING, txn_reread);
+        return;
+    }
+    if (!code) {
+        (void)fault_hit(FAULT_table_stored);
+        catalog_publish(cat, x->instance, x->name, x->next ? table_ref(x->next) : NULL);
+        txn_tell(x, &woken);
+    } else {
+        if (code == E_UNSURE && db_is_shared(x->db)) /* it may be stored */
+            catalog_tell_soon(cat, x->instance, x->name);
+        txn_leave(x, code == E_GUARD ? E_CONFLICT : code, &woken);
+    }
+    latch_run(&woken);
+}
+
+static void txn_store(struct catalog_txn *x)
+{
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = x->guards,
+                                .edits = x->edits.items,
+                                .edit_count = x->edits.count};
+
+    txn_enter(x, CATALOG_TXN_STORING);
+    assert((x->next != NULL) != x->drops);
+    if (catalog_guards(x->db->catalog, x->now))
+        batch.guard_count = x->guard_count;
+    (void)fault_hit(FAULT_table_before_store);
+    engine_apply(x->c, x->db->engine, &batch, txn_stored, x);
+}
+
+static void txn_make(struct job *self)
+{
+    struct catalog_txn *x = PORT_CONTAINER(self, struct catalog_txn, job);
+    struct run_list woken = {0};
+    int code = x->make(x);
+
+    if (code)
+        txn_leave(x, code, &woken);
+    else
+        txn_store(x);
+    latch_run(&woken);
+}
+
+/* ---- deciding ---- */
+
+/* Under the lock. */
+static void txn_try(struct latch *l, struct run_list *woken)
+{
+    struct catalog_txn *x = PORT_CONTAINER(l, struct catalog_txn, latch);
+    struct catalog *cat = x->db->catalog;
+    int code;
+
+    txn_enter(x, CATALOG_TXN_DECIDING);
+    catalog_txn_release(x); /* of the try before */
+    x->now = catalog_get(cat, x->instance, x->name);
+    x->edits = (struct edits){.arena = &x->c->arena};
+    x->guard_count = 0;
+    x->drops = false;
+    catalog_txn_guard(x, (struct guard){catalog_table_key(&x->c->arena, x->instance, x->name),
+                                        x->now ? x->now->stored : BYTES_NONE, !x->now});
+    if (x->id && !(x->now && x->now->schema.id == x->id))
+        code = E_NOT_EXIST;
+    else
+        code = x->decide(x);
+    if (code || (!x->edits.count && !x->tell_ms))
+        txn_leave(x, code, woken);
+    else if (!x->edits.count)
+        txn_tell(x, woken);
+    else if (x->make)
+        txn_defer(x, CATALOG_TXN_MAKING, txn_make);
+    else
+        txn_store(x);
+}
+
+void catalog_txn_begin(struct catalog_txn *x)
+{
+    struct run_list woken = {0};
+
+    assert(x->state == CATALOG_TXN_QUEUED && !x->now && (x->done || x->waiter));
+    x->latch = (struct latch){.key = BYTES_LIT("catalog"), .run = txn_try};
+    if (latch_take(x->db->latches, &x->latch))
+        txn_try(&x->latch, &woken);
+    latch_run(&woken);
+}
+
+int catalog_txn_wait(struct catalog_txn *x)
+{
+    struct waiter w;
+    int code;
+
+    x->waiter = &w;
+    waiter_init(&w);
+    catalog_txn_begin(x);
+    while ((code = waiter_wait(&w)) == E_LATER) {
+        waiter_init(&w);
+        x->job.run(&x->job);
+    }
+    return code;
+}
+
+/* ---- for decide() ---- */
+
+struct schema catalog_txn_draft(const struct catalog_txn *x)
+{
+    struct schema s = x->now->schema;
+
+    s.version++;
+    return s;
+}
+
+int catalog_txn_put(struct catalog_txn *x, const struct schema *s)
+{
+    assert(x->state == CATALOG_TXN_DECIDING && !x->next);
+    return catalog_store(x->c, x->db->catalog, x->now, s, &x->edits, &x->next);
+}
+
+void catalog_txn_drop(struct catalog_txn *x)
+{
+    struct edits *e = &x->edits;
+
+    assert(x->state == CATALOG_TXN_DECIDING && !x->next);
+    x->drops = true;
+    edits_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, x->name), BYTES_NONE);
+    journal_add(x->db, e, &(struct journal_entry){x->instance, x->name, x->now->schema.id, 0});
+}
+
+void catalog_txn_guard(struct catalog_txn *x, struct guard guard)
+{
+    assert(x->state == CATALOG_TXN_DECIDING && x->guard_count < CATALOG_TXN_GUARDS_MAX);
+    x->guards[x->guard_count++] = guard;
+}
+
+uint32_t catalog_txn_ids(struct catalog_txn *x, uint32_t count)
+{
+    struct catalog *cat = x->db->catalog;
+    struct arena *a = &x->c->arena;
+    bytes key = catalog_plain_key(a, CATALOG_NEXT_ID);
+    uint32_t id = cat->next_id;
+
+    catalog_txn_guard(x, (struct guard){key, catalog_number_value(a, id), id == 1});
+    edits_add(&x->edits, EDIT_PUT, key, catalog_number_value(a, id + (uint64_t)count));
+    cat->next_id = id + count; /* an id lost to a failed write is only a gap */
+    return id;
+}
