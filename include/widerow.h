@@ -23,9 +23,17 @@
  * whether the request may have changed anything, which is what decides whether a client may simply
  * send it again.
  *
- * Versions. Structs may grow; so begin each as zeros, for zero in a member that comes later will
- * mean "not given". wr_options.version tells the library which form of the structs the program was
- * compiled with, for all that it does with the database that is opened so.
+ * Versions. A program that was compiled with an older header works with a newer library. The
+ * structs that a program hands to a function (wr_options, wr_request, wr_cell_put, wr_cell_get,
+ * wr_status) may grow at their ends. So each carries its size as the program knows it, and begins
+ * as zeros: the library takes what is behind that size as zero, and zero in a member that came
+ * later means "not given". A newer program's struct is taken by an older library as long as it has
+ * zeros where this library knows nothing; else the answer is WR_E_PARAMETER. A size of 0 is that of
+ * version 0.1.0, so a program that uses no later member need not set it. Elements of arrays (keys,
+ * cells, changes) and structs inside of structs never grow.
+ *
+ *     struct wr_request r = {WR_REQUEST(GET_ROW), .instance = ...};             C11
+ *     wr_request r; WR_REQUEST_INIT(&r, GET_ROW); r.instance = ...;            C11, C++17
  *
  * Rules about values, limits and texts are in doc/data-model.md.
  */
@@ -35,6 +43,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -735,11 +744,13 @@ enum wr_op {
 };
 
 struct wr_request {
+    uint32_t size; /* WR_SIZE_ and the operation's name; 0: as of version 0.1.0 */
     enum wr_op op;
     struct wr_bytes instance; /* the instance the tables belong to */
     int64_t deadline_ms; /* monotonic clock, milliseconds; 0: none. Past it the answer is WR_E_BUSY,
                             unless something may have been written already */
     uint64_t client;     /* who asks: long requests of different clients take turns. Any number */
+    uint64_t reserved[2]; /* zeros: room for what all operations may take one day */
     union {
         struct wr_create_table create_table;
         struct wr_list_table list_table;
@@ -766,6 +777,43 @@ struct wr_request {
         struct wr_table_name describe_partitions;
     };
 };
+
+/* How many bytes of a wr_request count for each operation. */
+#define WR_SIZE_OF(member)                                                                         \
+    (offsetof(struct wr_request, member) + sizeof(((struct wr_request *)0)->member))
+enum wr_size {
+    WR_SIZE_CREATE_TABLE = WR_SIZE_OF(create_table),
+    WR_SIZE_LIST_TABLE = WR_SIZE_OF(list_table),
+    WR_SIZE_DESCRIBE_TABLE = WR_SIZE_OF(describe_table),
+    WR_SIZE_UPDATE_TABLE = WR_SIZE_OF(update_table),
+    WR_SIZE_DELETE_TABLE = WR_SIZE_OF(delete_table),
+    WR_SIZE_LOAD_TABLE = WR_SIZE_OF(load_table),
+    WR_SIZE_UNLOAD_TABLE = WR_SIZE_OF(unload_table),
+    WR_SIZE_ADD_DEFINED_COLUMN = WR_SIZE_OF(add_defined_column),
+    WR_SIZE_DELETE_DEFINED_COLUMN = WR_SIZE_OF(delete_defined_column),
+    WR_SIZE_REKEY_TABLE = WR_SIZE_OF(rekey_table),
+    WR_SIZE_GET_ROW = WR_SIZE_OF(get_row),
+    WR_SIZE_PUT_ROW = WR_SIZE_OF(put_row),
+    WR_SIZE_UPDATE_ROW = WR_SIZE_OF(update_row),
+    WR_SIZE_DELETE_ROW = WR_SIZE_OF(delete_row),
+    WR_SIZE_BATCH_GET_ROW = WR_SIZE_OF(batch_get_row),
+    WR_SIZE_BATCH_WRITE_ROW = WR_SIZE_OF(batch_write_row),
+    WR_SIZE_GET_RANGE = WR_SIZE_OF(get_range),
+    WR_SIZE_COMPUTE_SPLIT_POINTS = WR_SIZE_OF(compute_split_points),
+    WR_SIZE_BULK_EXPORT = WR_SIZE_OF(bulk_export),
+    WR_SIZE_BULK_IMPORT = WR_SIZE_OF(bulk_import),
+    WR_SIZE_DESCRIBE_HEAT = WR_SIZE_OF(describe_heat),
+    WR_SIZE_DESCRIBE_SIZES = WR_SIZE_OF(describe_sizes),
+    WR_SIZE_DESCRIBE_PARTITIONS = WR_SIZE_OF(describe_partitions),
+};
+
+/* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
+#define WR_REQUEST(name) .size = WR_SIZE_##name, .op = WR_OP_##name
+
+/* Makes the request at `request` zeros but for size and op; in C and C++. */
+#define WR_REQUEST_INIT(request, name)                                                             \
+    (memset((request), 0, sizeof(*(request))), (request)->size = WR_SIZE_##name,                   \
+     (request)->op = WR_OP_##name)
 
 /* What an operation does, for a front that decides who may do what: the first two need leave to
  * read, the others leave to write. */
@@ -863,11 +911,16 @@ struct wr_setting {
  * back. */
 typedef void wr_log_fn(void *arg, char level, const char *line);
 
-/* The form of this header's structs. It rises with each form that an older library cannot read. */
+/* The form of this header's structs. It rises when one changes in a way that its size cannot tell.
+ */
 #define WR_API_VERSION 1
+
+/* The first members of wr_options in C: {WR_OPTIONS, .dir = ...}. */
+#define WR_OPTIONS .version = WR_API_VERSION, .size = sizeof(struct wr_options)
 
 struct wr_options {
     uint32_t version;   /* always WR_API_VERSION */
+    uint32_t size;      /* sizeof(struct wr_options); 0: as of version 0.1.0 */
     const char *engine; /* "rocks" (default), "mem", or another that this program was linked with */
     /* What that engine alone understands; empty values count as not given. */
     const struct wr_setting *engine_settings;
@@ -950,6 +1003,7 @@ WR_API bool wr_memory_lacks(struct wr_db *db, uint64_t size);
  * give less than they could, then `ready` is called once, from a thread of the database, when there
  * is more to do; it must not block and must not call the stream. With `ready` NULL they wait. */
 struct wr_cell_put {
+    uint64_t size; /* sizeof(struct wr_cell_put); 0: as of version 0.1.0 */
     struct wr_bytes instance, table;
     struct wr_key key;
     struct wr_bytes column;
@@ -986,6 +1040,7 @@ WR_API struct wr_reply *wr_cell_finish_wait(struct wr_cell_writer *w);
 WR_API void wr_cell_writer_free(struct wr_cell_writer *w);
 
 struct wr_cell_get {
+    uint64_t size; /* sizeof(struct wr_cell_get); 0: as of version 0.1.0 */
     struct wr_bytes instance, table;
     struct wr_key key;
     struct wr_bytes column;
@@ -1014,7 +1069,8 @@ WR_API ptrdiff_t wr_cell_read(struct wr_cell_reader *r, uint64_t offset, void *t
 WR_API int wr_cell_reader_error(struct wr_cell_reader *r, char *message, size_t message_size);
 WR_API void wr_cell_reader_free(struct wr_cell_reader *r); /* NULL is allowed; never waits */
 
-/* A few figures for status pages, all since wr_open(). */
+/* A few figures for status pages, all since wr_open(). `size`: sizeof(struct wr_status); what is
+ * behind what the library knows becomes zeros. */
 struct wr_status {
     bool writable; /* false: only reads are served; `reason` says why */
     char reason[160];
@@ -1033,7 +1089,7 @@ struct wr_status {
     char clock[160];               /* what is wrong with the wall clock; empty: nothing */
     bool clock_odd; /* other servers' clocks differ from ours: better not asked to serve */
 };
-WR_API void wr_status(struct wr_db *db, struct wr_status *out);
+WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 
 /* Is there an engine of that name, and has it that setting (wr_options.engine_settings)? */
 WR_API bool wr_engine_has_setting(const char *engine, const char *setting);

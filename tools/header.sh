@@ -33,6 +33,8 @@ errors=$(rows ERR src/base/err.def)
         op[++ops] = "WR_OP_" c[1] ","
         answer[ops] = c[2] ", answered with " c[8]
         if (length(op[ops]) > op_width) op_width = length(op[ops])
+        size[ops] = "WR_SIZE_" c[1]
+        member[ops] = c[2]
         request[ops] = "struct " c[6] " " c[2] ";"
         if (c[8] != "none" && !(c[8] in seen)) { seen[c[8]] = 1; reply[++replies] = "struct " c[9] " " c[8] ";" }
         next
@@ -49,6 +51,7 @@ errors=$(rows ERR src/base/err.def)
     part < 2 { part++; next }
 
     /^enum wr_op \{/ { print; for (i = 1; i <= ops; i++) print "    " pad(op[i], op_width) " /* " answer[i] " */"; print "    WR_OP_COUNT"; skip = "^};"; next }
+    /^enum wr_size \{/ { print; for (i = 1; i <= ops; i++) print "    " size[i] " = WR_SIZE_OF(" member[i] "),"; skip = "^};"; next }
     /^enum wr_error \{/ { print; for (i = 1; i <= codes; i++) print "    " pad(code[i], code_width) " /* " meaning[i] " */"; skip = "^};"; next }
     /^struct wr_request \{/ { inside = "request" }
     /^struct wr_reply \{/ { inside = "reply" }

@@ -29,7 +29,7 @@ static int create(struct wr_db *db)
 {
     struct wr_key_schema key = {.name = text("CardID"), .type = WR_VARCHAR};
     struct wr_request request = {
-        .op = WR_OP_CREATE_TABLE,
+        WR_REQUEST(CREATE_TABLE),
         .instance = text("local"),
         .create_table = {.table = text("cards"),
                          .key = &key,
@@ -53,7 +53,7 @@ static int put(struct wr_db *db, const char *card, int64_t balance)
                            .value = {.type = WR_BIGINT, .integer = balance},
                            .timestamp_ms = WR_TIMESTAMP_NONE};
     struct wr_request request = {
-        .op = WR_OP_PUT_ROW,
+        WR_REQUEST(PUT_ROW),
         .instance = text("local"),
         .put_row = {.type = WR_PUT, .table = text("cards"), .row = {{&key, 1}, &cell, 1}}};
 
@@ -64,7 +64,7 @@ static int get(struct wr_db *db, const char *card)
 {
     struct wr_key_column key = {text("CardID"), {.type = WR_VARCHAR, .bytes = text(card)}};
     struct wr_request request = {
-        .op = WR_OP_GET_ROW,
+        WR_REQUEST(GET_ROW),
         .instance = text("local"),
         .get_row = {.table = text("cards"), .key = {&key, 1}, .read = {.max_versions = 1, .has_max_versions = true}}};
     struct wr_reply *reply = wr_exec(db, &request);
@@ -78,7 +78,7 @@ static int get(struct wr_db *db, const char *card)
 
 int main(int argc, char **argv)
 {
-    struct wr_options options = {.version = WR_API_VERSION, .dir = argc > 1 ? argv[1] : "cards"};
+    struct wr_options options = {WR_OPTIONS, .dir = argc > 1 ? argv[1] : "cards"};
     struct wr_db *db;
     char message[256];
     int code;

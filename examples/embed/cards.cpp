@@ -43,6 +43,7 @@ database open(const char *folder)
     char message[256];
 
     options.version = WR_API_VERSION;
+    options.size = sizeof options;
     options.dir = folder;
     if (wr_open(&options, &db, message, sizeof message))
         throw std::runtime_error(message);
@@ -62,11 +63,11 @@ reply ask(const database &db, wr_request &request, int other = WR_OK)
 void create(const database &db)
 {
     wr_key_schema key{};
-    wr_request request{};
+    wr_request request;
 
     key.name = text("CardID");
     key.type = WR_VARCHAR;
-    request.op = WR_OP_CREATE_TABLE;
+    WR_REQUEST_INIT(&request, CREATE_TABLE);
     request.create_table.table = text("cards");
     request.create_table.key = &key;
     request.create_table.key_count = 1;
@@ -80,13 +81,13 @@ void put(const database &db, std::string_view card, int64_t balance)
 {
     wr_key_column key = card_key(card);
     wr_cell cell{};
-    wr_request request{};
+    wr_request request;
 
     cell.name = text("balance");
     cell.value.type = WR_BIGINT;
     cell.value.integer = balance;
     cell.timestamp_ms = WR_TIMESTAMP_NONE;
-    request.op = WR_OP_PUT_ROW;
+    WR_REQUEST_INIT(&request, PUT_ROW);
     request.put_row.type = WR_PUT;
     request.put_row.table = text("cards");
     request.put_row.row = {{&key, 1}, &cell, 1};
@@ -96,9 +97,9 @@ void put(const database &db, std::string_view card, int64_t balance)
 void get(const database &db, std::string_view card)
 {
     wr_key_column key = card_key(card);
-    wr_request request{};
+    wr_request request;
 
-    request.op = WR_OP_GET_ROW;
+    WR_REQUEST_INIT(&request, GET_ROW);
     request.get_row.table = text("cards");
     request.get_row.key = {&key, 1};
     request.get_row.read.has_max_versions = true;

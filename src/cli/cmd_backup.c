@@ -213,9 +213,7 @@ static int backup_offline(struct ctx *c, const char *from, const char *to)
 {
     /* Nothing but the backup is to happen here. */
     struct wr_setting settings[] = {{"scrub_bytes_per_s_max", "0"}};
-    struct wr_options options = {.version = WR_API_VERSION,
-                                 .dir = from,
-                                 .settings = settings,
+    struct wr_options options = {WR_OPTIONS, .dir = from, .settings = settings,
                                  .setting_count = PORT_COUNT(settings)};
     char message[1024] = "";
     struct wr_db *db;

@@ -55,8 +55,7 @@ bool target_read_credentials(struct target *t, const char *dir, const char *want
 
 static int target_open_dir(struct ctx *c, const struct target_conf *conf, struct target *t)
 {
-    struct wr_options options = {
-        .version = WR_API_VERSION, .dir = conf->dir, .engine = conf->engine};
+    struct wr_options options = {WR_OPTIONS, .dir = conf->dir, .engine = conf->engine};
     const char *instance = first_of(conf->instance, "WIDEROW_INSTANCE");
     bool mem = conf->engine && strcmp(conf->engine, "mem") == 0;
     char message[512] = "";

@@ -71,7 +71,10 @@ static int local_move(struct ctx *c, struct wr_cell_reader *r, const struct clie
 
 static int local_get_cell(struct ctx *c, struct client *cl, const struct client_cell *cell)
 {
-    struct wr_cell_get get = {cl->target->instance, cell->table, cell->key, cell->column};
+    struct wr_cell_get get = {.instance = cl->target->instance,
+                              .table = cell->table,
+                              .key = cell->key,
+                              .column = cell->column};
     struct wr_cell_reader *r;
     struct wr_cell_info info;
     char message[512];

@@ -18,7 +18,7 @@ static void answer_ready(struct admin *a, struct http_request *r)
 {
     struct wr_status status;
 
-    wr_status(a->db, &status);
+    wr_status(a->db, &status, sizeof(status));
     if (!status.writable)
         answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.reason));
     else if (!wr_in_touch(a->db))
@@ -38,7 +38,7 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     struct http_stat http;
     struct buf b;
 
-    wr_status(a->db, &db);
+    wr_status(a->db, &db, sizeof(db));
     http_stat(a->door, &http);
     buf_init(&b, &r->ctx.arena, 16384);
     stat_format_one(&b, "widerow_up_seconds", "gauge", "Seconds since the start.",

@@ -137,7 +137,7 @@ static int db_open(struct server *s)
                                                  {"ceph_user", c->ceph_user},
                                                  {"pool", c->pool},
                                                  {"namespace", c->namespace}};
-    struct wr_options options = {.version = WR_API_VERSION,
+    struct wr_options options = {WR_OPTIONS,
                                  .engine = c->engine,
                                  .engine_settings = engine_settings,
                                  .engine_setting_count = 4,

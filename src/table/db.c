@@ -8,6 +8,7 @@
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
 #include "table/catalog/route.h"
+#include "table/core/form.h"
 #include "table/core/jobs.h"
 #include "table/maint/balance.h"
 #include "table/maint/rekey.h"
@@ -230,29 +231,31 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     return E_OK;
 }
 
-/* Nothing but the version may be read before this. When forms differ, it is here that an older one
- * is told from today's. */
-static int check_form(const struct wr_options *options, char *message, size_t message_size)
+/* Nothing but version and size may be read before this. */
+static int read_options(struct wr_options *options, const struct wr_options *given, char *message,
+                        size_t message_size)
 {
-    if (options->version == WR_API_VERSION)
-        return WR_OK;
-    if (message && message_size)
-        snprintf(message, message_size,
-                 "wr_options.version is %u, but this library reads version %u: set it to "
-                 "WR_API_VERSION, and compile the program with the library's own widerow.h.",
-                 (unsigned)options->version, WR_API_VERSION);
-    return WR_E_PARAMETER;
+    const char *text;
+
+    if (given->version != WR_API_VERSION)
+        return err_refuse(message, message_size, E_PARAMETER,
+                          "wr_options.version is %u, but this library reads version %u: set it to "
+                          "WR_API_VERSION, and compile the program with the library's own "
+                          "widerow.h.",
+                          (unsigned)given->version, WR_API_VERSION);
+    text = form_read(options, sizeof(*options), given, given->size, FORM_OPTIONS_FIRST);
+    return text ? err_refuse(message, message_size, E_PARAMETER, "%s", text) : E_OK;
 }
 
-int wr_open(const struct wr_options *options, struct wr_db **out, char *message,
-            size_t message_size)
+int wr_open(const struct wr_options *given, struct wr_db **out, char *message, size_t message_size)
 {
+    struct wr_options own, *options = &own;
     struct wr_db *db;
     struct ctx c;
     int code;
 
     *out = NULL;
-    TRY(check_form(options, message, message_size));
+    TRY(read_options(options, given, message, message_size));
     db = mem_zalloc(sizeof(*db));
     memory_init(&db->memory, options);
     db->texts = texts_new();
@@ -326,7 +329,7 @@ void wr_close(struct wr_db *db)
     mem_free(db);
 }
 
-void wr_status(struct wr_db *db, struct wr_status *out)
+static void read_status(struct wr_db *db, struct wr_status *out)
 {
     struct engine_stat s = {0};
 
@@ -343,6 +346,15 @@ void wr_status(struct wr_db *db, struct wr_status *out)
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
     out->clock_odd = clock_watch_text(db, out->clock, sizeof(out->clock));
+}
+
+void wr_status(struct wr_db *db, struct wr_status *out, size_t size)
+{
+    struct wr_status own;
+
+    read_status(db, &own);
+    memset(out, 0, size);
+    memcpy(out, &own, size < sizeof(own) ? size : sizeof(own));
 }
 
 /* ---- requests ---- */
@@ -460,8 +472,45 @@ static void call_begin(struct call *call)
         call_run(call);
 }
 
+/* A request of a program with another header, as this library has it. */
+struct foreign {
+    struct wr_request request;
+    wr_done_fn *done;
+    void *arg;
+};
+
+static void foreign_done(void *arg, struct wr_reply *reply)
+{
+    struct foreign *f = arg, copy = *f;
+
+    mem_free(f);
+    copy.done(copy.arg, reply);
+}
+
+static void submit_foreign(struct wr_db *db, const struct wr_request *request, wr_done_fn *done,
+                           void *arg)
+{
+    struct foreign *f = mem_alloc(sizeof(*f));
+    const char *text = form_read_request(&f->request, request);
+    struct call *call;
+
+    f->done = done;
+    f->arg = arg;
+    if (!text) {
+        wr_submit(db, &f->request, foreign_done, f);
+        return;
+    }
+    call = call_new(db, &f->request, foreign_done, f);
+    fail(&call->c, E_PARAMETER, "%s", text);
+    call_finish(call);
+}
+
 void wr_submit(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg)
 {
+    if (PORT_UNLIKELY(!form_is_own(request))) {
+        submit_foreign(db, request, done, arg);
+        return;
+    }
     if ((request->op == WR_OP_PUT_ROW || request->op == WR_OP_UPDATE_ROW) &&
         cell_stage(db, request, done, arg))
         return;

@@ -23,6 +23,7 @@ static const struct entry entries[] = {
 /* How the messages of an operation are read and written. */
 struct codec {
     const char *name;
+    uint32_t size; /* of the request that is made */
     const ProtobufCMessageDescriptor *request;
     int (*decode)(struct ctx *c, const void *message, struct wr_request *out);
     bytes (*encode)(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply);
@@ -30,7 +31,7 @@ struct codec {
 
 static const struct codec codecs[WR_OP_COUNT] = {
 #define OP(constant, member, wire, class, request, request_type, reply, ...)                       \
-    [WR_OP_##constant] = {wire, &ots__##request##_request__descriptor,                             \
+    [WR_OP_##constant] = {wire, WR_SIZE_##constant, &ots__##request##_request__descriptor,         \
                           ots_decode_##request##_request, ots_encode_##reply##_response},
 #include "op.def"
 };
@@ -64,7 +65,7 @@ int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
     const struct codec *codec = &codecs[op];
     const void *message;
 
-    *out = (struct wr_request){.op = op};
+    *out = (struct wr_request){.size = codec->size, .op = op};
     TRY(pb_unpack(c, codec->request, body, ots_text_parse, &message));
     return codec->decode(c, message, out);
 }

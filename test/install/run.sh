@@ -60,6 +60,21 @@ for program in c cpp static; do
     check "$program runs again on its data" "${run[@]}"
 done
 
+# Programs of another version: their structs are shorter or longer than the library's.
+for form in older newer; do
+    mkdir -p "$work/$form.include"
+    sed -f test/install/$form.sed include/widerow.h >"$work/$form.include/widerow.h"
+    check "an $form header differs" sh -c '! cmp -s include/widerow.h "$1"' - "$work/$form.include/widerow.h"
+    check "a program with it" gcc -std=c11 $strict $([ $form = older ] || echo -DNEWER) -I"$work/$form.include" \
+        test/install/older.c -o "$work/$form" $libs
+    run=(env LD_LIBRARY_PATH="$lib" "$work/$form" "$work/$form.data")
+    check "runs" "${run[@]}"
+    check "and reads what it wrote" grep -qx '1 columns, 20' "$work/before"
+done
+refused() { ! "$@" 2>"$work/refused" && grep -q 'newer widerow.h' "$work/refused"; }
+rm -rf "$work/newer.data"
+check "what a newer one asks for is refused" refused "${run[@]}" please
+
 # What is built.
 if [ -z "${SAN:-}" ]; then
     for binary in "$root"/opt/wr/bin/* "$lib/libwiderow.so"; do

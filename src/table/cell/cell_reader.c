@@ -10,6 +10,7 @@
 #include "table/catalog/route.h"
 
 #include "table/blob/upload.h"
+#include "table/core/form.h"
 #include "table/model/big.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
@@ -171,14 +172,19 @@ static void reader_destroy(struct wr_cell_reader *r)
 
 static void reader_run(struct job *job);
 
-int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *get,
+int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *given,
                         struct wr_cell_reader **out, struct wr_cell_info *info, char *message,
                         size_t message_size)
 {
-    struct wr_cell_reader *r = mem_zalloc(sizeof(*r));
+    struct wr_cell_get own, *get = &own;
+    const char *text = form_read(get, sizeof(own), given, given->size, FORM_CELL_GET_FIRST);
+    struct wr_cell_reader *r;
     int code;
 
     *out = NULL;
+    if (text)
+        return err_refuse(message, message_size, E_PARAMETER, "%s", text);
+    r = mem_zalloc(sizeof(*r));
     r->db = db;
     r->job.run = reader_run;
     ctx_init(&r->c, &db->clock, &db->log, NULL, 0);

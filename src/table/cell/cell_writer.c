@@ -25,6 +25,7 @@
 #include "base/waiter.h"
 #include "table/blob/upload.h"
 #include "table/core/call.h"
+#include "table/core/form.h"
 #include "table/model/big.h"
 #include "table/model/edits.h"
 #include "table/model/key.h"
@@ -149,13 +150,18 @@ static void writer_init(struct wr_cell_writer *w, const struct wr_cell_put *put)
     upload_init(&w->upload, w->db, w->table, w->cols, w->id);
 }
 
-int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *put,
+int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *given,
                         struct wr_cell_writer **out, char *message, size_t message_size)
 {
-    struct wr_cell_writer *w = mem_zalloc(sizeof(*w));
+    struct wr_cell_put own, *put = &own;
+    const char *text = form_read(put, sizeof(own), given, given->size, FORM_CELL_PUT_FIRST);
+    struct wr_cell_writer *w;
     int code;
 
     *out = NULL;
+    if (text)
+        return err_refuse(message, message_size, E_PARAMETER, "%s", text);
+    w = mem_zalloc(sizeof(*w));
     ctx_init(&w->c, &db->clock, &db->log, NULL, 0);
     ctx_init(&w->group_c, &db->clock, &db->log, NULL, 0);
     w->db = db;

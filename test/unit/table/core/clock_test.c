@@ -185,10 +185,10 @@ static void a_reset_clock_loses_nothing(void **state)
     put(b, WR_PUT, 1, WR_TIMESTAMP_NONE);
     value_of(b, &wild);
     reopen(b, false);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_non_null(strstr(status.clock, "ahead of the wall clock"));
     reopen(b, true);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_string_equal(status.clock, "");
     put(b, WR_UPDATE, 2, WR_TIMESTAMP_NONE);
     assert_int_equal(value_of(b, &stamp), 2);
@@ -229,11 +229,11 @@ static void a_jump_expires_nothing(void **state)
     sweep_run(b->db);
     sweep_run(b->db);
     assert_int_equal(value_of(b, NULL), 1);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_non_null(strstr(status.clock, "jumped ahead"));
     step_wall(b->db, -30 * DAY_MS);
     sweep_run(b->db);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_null(strstr(status.clock, "jumped ahead"));
     assert_int_equal(value_of(b, NULL), 1);
     go_later(b->db, 2 * HOUR_MS); /* true time is believed */
@@ -344,20 +344,20 @@ static void clocks_are_compared(void **state)
 
 #define OTHERS(...) (int64_t[]){__VA_ARGS__}, sizeof((int64_t[]){__VA_ARGS__}) / sizeof(int64_t)
     clock_watch_compare(b->db, now, now + 1000, OTHERS(now, now + 999000), true);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_string_equal(status.clock, "");
     clock_watch_compare(b->db, now, now + 1000, OTHERS(now + 1200000), true);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_true(status.clock_odd);
     clock_watch_compare(b->db, now, now + 3000000, OTHERS(now + 1200000), true); /* that took 3 s */
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_false(status.clock_odd);
     clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now), true);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_false(status.clock_odd);
     assert_non_null(strstr(status.clock, "9000 ms"));
     clock_watch_compare(b->db, now, now + 1000, OTHERS(now - 9000000, now - 9000000), true);
-    wr_status(b->db, &status);
+    wr_status(b->db, &status, sizeof(status));
     assert_true(status.clock_odd);
 }
 

@@ -1,0 +1,60 @@
+#include "table/core/form.h"
+
+#define FORM_BYTES_MAX 65536 /* no struct will ever be so large: it is no size */
+
+static const char no_size[] = "The size that a struct of widerow.h carries is none that it can "
+                              "have: begin the struct as zeros, "
+                              "and set its size as widerow.h says (\"Versions\").";
+static const char newer[] =
+    "The program was compiled with a newer widerow.h than this library's, and "
+    "asks for what this library does not know. Use a newer library.";
+
+const uint32_t form_sizes[WR_OP_COUNT] = {
+#define OP(name, ...) [WR_OP_##name] = WR_SIZE_##name,
+#include "op.def"
+};
+
+/* No operation's struct has grown yet. */
+const uint32_t form_first_sizes[WR_OP_COUNT] = {
+#define OP(name, ...) [WR_OP_##name] = WR_SIZE_##name,
+#include "op.def"
+};
+
+static bool all_zero(const uint8_t *from, const uint8_t *end)
+{
+    while (from < end && !*from)
+        from++;
+    return from >= end;
+}
+
+const char *form_read(void *to, size_t own, const void *from, size_t size, size_t first)
+{
+    const uint8_t *bytes = from;
+
+    if (!size)
+        size = first;
+    if (size > FORM_BYTES_MAX)
+        return no_size;
+    if (size > own && !all_zero(bytes + own, bytes + size))
+        return newer;
+    memset(to, 0, own);
+    memcpy(to, from, size < own ? size : own);
+    return NULL;
+}
+
+const char *form_read_request(struct wr_request *to, const struct wr_request *from)
+{
+    uint32_t op = (uint32_t)from->op;
+    const char *text = NULL;
+
+    *to = (struct wr_request){0};
+    if (from->size && from->size < offsetof(struct wr_request, create_table))
+        text = no_size;
+    else if (from->reserved[0] | from->reserved[1])
+        text = newer;
+    else
+        text = form_read(to, form_sizes[op], from, from->size, form_first_sizes[op]);
+    to->op = from->op;
+    to->size = form_sizes[op];
+    return text;
+}
