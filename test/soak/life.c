@@ -15,7 +15,6 @@
 #define OFFSET_SECONDS_MAX 1800
 #define SHORT_LIVES 3 /* behind each long one */
 #define SHORT_LIFE_US_MAX 2500000
-#define MEMORY "64M"
 #define BACKUP_EVERY_TICKS 40 /* on average, at first */
 #define REKEY_EVERY_TICKS 24
 #define STEP_EVERY_TICKS 12
@@ -30,7 +29,7 @@ static void flags_choose(struct soak *s)
 {
     const char *flags[] = {
         "--admin",  "127.0.0.1:0",
-        "--memory", MEMORY,
+        "--memory", MEMORY_MIB_TEXT "M",
         "--set",    "partition_bytes_max=65536",
         "--set",    rng_below(&s->run.rng, 2) ? "wide_row_cells=8" : "wide_row_cells=256",
         "--set",    "ttl_seconds_min=1",

@@ -177,7 +177,7 @@ static void run(struct soak *s)
     s->server.clock_file = s->clock_file;
     s->book = mem_zalloc(sizeof(*s->book));
     s->book->run = &s->run;
-    watch_init(&s->watch, &s->run);
+    watch_init(&s->watch, &s->run, atoi(MEMORY_MIB_TEXT));
     crash_case_begin(&s->run);
     well = life_begin(s);
     crash_case_end(&s->run);

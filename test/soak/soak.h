@@ -16,6 +16,8 @@
 #include "server.h"
 #include "watch.h"
 
+#define MEMORY_MIB_TEXT "64" /* what the server is given as --memory, in MiB */
+
 struct soak {
     struct crash run;
     int64_t seconds; /* that it lasts */

@@ -8,13 +8,14 @@
 
 #define SAID_SAMPLES_MIN 8
 #define JUDGED_SAMPLES_MIN 120 /* a minute */
+#define MEMORY_SLACK_MIB 96    /* doc/reliability.md */
 #define RSS_SLACK_KB (24 << 10)
 #define RSS_SLACK_SHARE 0.1
 #define COUNT_SLACK 24 /* descriptors: table files come and go with compactions */
 
-void watch_init(struct watch *w, struct crash *run)
+void watch_init(struct watch *w, struct crash *run, int memory_mib)
 {
-    *w = (struct watch){.run = run};
+    *w = (struct watch){.run = run, .rss_bound_kb = (memory_mib + MEMORY_SLACK_MIB) << 10};
     w->samples = mem_alloc(sizeof(*w->samples) * WATCH_SAMPLES_MAX);
 }
 
@@ -115,6 +116,12 @@ void watch_end(struct watch *w, const char *where)
 {
     struct sample early = largest(w, 1), late = largest(w, 3);
 
+    for (int quarter = 0; quarter < 4; quarter++)
+        if (largest(w, quarter).rss_kb > w->rss_bound_kb) {
+            crash_problem(w->run, "%s: the server took %lld KiB of memory, more than %lld", where,
+                          (long long)largest(w, quarter).rss_kb, (long long)w->rss_bound_kb);
+            break;
+        }
     if (w->count < SAID_SAMPLES_MIN)
         return;
     printf("  %s: memory %lld to %lld MiB, descriptors %lld to %lld, threads %lld to %lld (largest "
