@@ -8,15 +8,17 @@
 BUILD=${BUILD:-build}
 work=$(mktemp -d /tmp/wr-check.XXXXXX)
 passed=0 failed=0
+slow_s=8 # a check that took so long is named, so that one can see what a suite waits for
 declare -A pids=() urls=() admins=() # of servers, by their names
 trap 'stop_all; rm -rf "$work"' EXIT
 : >"$work/out"
 
 check() { # WHAT COMMAND…: what the command says is in $work/out, and what the one before it said in $work/before
-    local what=$1
+    local what=$1 start=$SECONDS
     shift
     mv -f "$work/out" "$work/before"
     if "$@" >"$work/out" 2>&1; then
+        [ $((SECONDS - start)) -lt "$slow_s" ] || echo "took $((SECONDS - start)) s: $what"
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
@@ -25,6 +27,18 @@ check() { # WHAT COMMAND…: what the command says is in $work/out, and what the
         tail -n 5 "$work"/*.log 2>/dev/null
     fi
 }
+
+# eventually COMMAND…: the command comes to be true. A loaded machine is given time: a suite judges what happens, and by the
+# order of events; where only the clock can tell, the limit lies just below what the mistake would take.
+eventually() {
+    local end=$((SECONDS + 120))
+    until "$@" >"$work/eventually" 2>&1; do
+        [ $SECONDS -lt $end ] || { cat "$work/eventually"; return 1; }
+        sleep 0.2
+    done
+    cat "$work/eventually"
+}
+ended() { ! kill -0 "$1" 2>/dev/null; } # PID
 
 fails() { # WORDS COMMAND…: it does, and says so; WORDS are a regular expression
     local words=$1
@@ -45,7 +59,7 @@ serve() {
     rm -f "$work/$name.port"
     "$BUILD/widerowd" --data "$work/$name" --http 127.0.0.1:0 --port-file "$work/$name.port" "$@" </dev/null >>"$work/$name.out" 2>>"$work/$name.log" &
     pids[$name]=$!
-    for _ in $(seq 300); do
+    for _ in $(seq 1200); do
         [ -s "$work/$name.port" ] && break
         kill -0 "${pids[$name]}" 2>/dev/null || break
         sleep 0.1
@@ -59,7 +73,7 @@ hangup() { # SERVER WORDS: SIGHUP, and its log comes to say them (a regular expr
     local from
     from=$(wc -l <"$work/$1.log")
     kill -HUP "${pids[$1]}"
-    for _ in $(seq 300); do
+    for _ in $(seq 1200); do
         tail -n +$((from + 1)) "$work/$1.log" | grep -qE "$2" && return 0
         sleep 0.1
     done

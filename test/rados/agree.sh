@@ -19,26 +19,17 @@ start() { # start NAME FLAG…: beside the others, in the namespace of this run
 widerow() { # widerow SERVER ARGUMENT…
     local url=${urls[$1]}
     shift
-    timeout 40 "$BUILD/widerow" "$@" --endpoint "$url"
-}
-soon() { # soon COMMAND…: within 10 s
-    local end=$((SECONDS + 10))
-    until "$@" >"$work/soon" 2>&1; do
-        [ $SECONDS -lt $end ] || { cat "$work/soon"; return 1; }
-        sleep 0.3
-    done
+    timeout 120 "$BUILD/widerow" "$@" --endpoint "$url"
 }
 dead() { # dead NAME: it dies
-    for _ in $(seq 100); do
-        kill -0 "${pids[$1]}" 2>/dev/null || { wait "${pids[$1]}" 2>/dev/null; unset "pids[$1]"; return 0; }
-        sleep 0.1
-    done
-    return 1
+    eventually ended "${pids[$1]}" || return 1
+    wait "${pids[$1]}" 2>/dev/null
+    unset "pids[$1]"
 }
 reserved() { widerow "$1" throughput "$2" | grep -q "^$2: $3 read"; } # SERVER TABLE READS
 lists() { widerow "$1" tables | grep -qw "$2"; }
 lists_not() { widerow "$1" tables >"$work/tables" && ! grep -qw "$2" "$work/tables"; }
-lasts() { # lasts MOST COMMAND…: seconds
+lasts() { # lasts MOST COMMAND…: seconds. 15 is less than what waits for the lease of a server that hangs (18)
     local from=$EPOCHREALTIME
     "${@:2}" || return 1
     awk -v from="$from" -v to="$EPOCHREALTIME" -v most="$1" 'BEGIN { print to - from " s"; exit !(to - from <= most) }'
@@ -58,11 +49,11 @@ start b
 check "a table" widerow a create old --key k:integer
 check "another one" widerow a create gone --key k:integer
 check "CreateTable: its server dies" doomed 1 create new --key k:integer
-for s in a b; do check "CreateTable: $s knows the table" soon lists $s new; done
+for s in a b; do check "CreateTable: $s knows the table" eventually lists $s new; done
 check "UpdateTable: its server dies" doomed 1 throughput old --read 77 --write 7
-for s in a b; do check "UpdateTable: $s knows" soon reserved $s old 77; done
+for s in a b; do check "UpdateTable: $s knows" eventually reserved $s old 77; done
 check "DeleteTable: its server dies" doomed 1 drop gone
-for s in a b; do check "DeleteTable: $s knows" soon lists_not $s gone; done
+for s in a b; do check "DeleteTable: $s knows" eventually lists_not $s gone; done
 check "DeleteTable: the name is free" widerow b create gone --key k:integer
 
 shared() { grep -qx "ttl_seconds_min = 7" "$work/$1/settings"; }
@@ -73,7 +64,7 @@ publish() { # a doomed server publishes its settings
     dead dies
 }
 check "settings: their server dies" publish
-for s in a b; do check "settings: $s takes them" soon shared $s; done
+for s in a b; do check "settings: $s takes them" eventually shared $s; done
 
 # ---- and at every step of each operation ----
 
@@ -103,12 +94,12 @@ for point in $points; do
     check "$point: CreateTable" crashes $point create "make$n" --key k:integer
     check "$point: UpdateTable" crashes $point throughput "units$n" --read $n --write 7
     check "$point: DeleteTable" crashes $point drop "drop$n"
-    check "$point: all know what was made" soon both $is "make$n"
-    check "$point: and changed" soon both reserved "units$n" $units
-    check "$point: and dropped" soon both $was "drop$n"
+    check "$point: all know what was made" eventually both $is "make$n"
+    check "$point: and changed" eventually both reserved "units$n" $units
+    check "$point: and dropped" eventually both $was "drop$n"
 done
 check "text_stored: settings" publish_crash
-check "text_stored: all take them" soon both shared_8
+check "text_stored: all take them" eventually both shared_8
 
 # ---- a server hangs, as one that has just died: it is in nobody's way but a change of a table's settings, for a while ----
 
@@ -118,16 +109,22 @@ check "a table for large cells" widerow a create large --key k:integer
 kill -STOP "${pids[c]}"
 widerow a throughput old --read 78 --write 7 >"$work/slow" 2>&1 & # is answered when the lease of c has run out
 slow=$!
-check "hangs: a table is made meanwhile" lasts 9 widerow a create meanwhile --key k:integer
-check "hangs: the first large cell of a table" lasts 9 widerow a cell put large 1 v "$work/cell" --quiet
-check "hangs: the next one" lasts 3 widerow a cell put large 2 v "$work/cell" --quiet
-check "hangs: a table is dropped" lasts 9 widerow a drop gone
+check "hangs: a table is made meanwhile" lasts 15 widerow a create meanwhile --key k:integer
+check "hangs: the first large cell of a table" lasts 15 widerow a cell put large 1 v "$work/cell" --quiet
+# The first one waited for the others to be told: 4 s. Those after it do not; that one of them lasts less shows it.
+one_is_short() {
+    local row
+    for row in 2 3 4 5 6; do lasts 3 widerow a cell put large $row v "$work/cell" --quiet && return 0; done
+    return 1
+}
+check "hangs: the next one" one_is_short
+check "hangs: a table is dropped" lasts 15 widerow a drop gone
 wait $slow
 check "hangs: the change is answered" grep -q "78 read" "$work/slow"
 kill -CONT "${pids[c]}"
-check "awake: it knows what was changed" soon reserved c old 78
-check "awake: and made" soon lists c meanwhile
-check "awake: and dropped" soon lists_not c gone
+check "awake: it knows what was changed" eventually reserved c old 78
+check "awake: and made" eventually lists c meanwhile
+check "awake: and dropped" eventually lists_not c gone
 check "awake: and what is large" widerow c cell get large 1 v "$work/cell.back" --quiet
 check "awake: byte by byte" cmp "$work/cell" "$work/cell.back"
 
@@ -139,7 +136,7 @@ stops() { # SIGHUP, and SIGTERM when it waits
     kill "${pids[a]}" && wait "${pids[a]}"
 }
 kill -STOP "${pids[c]}"
-check "stops while it publishes" lasts 7 stops
+check "stops while it publishes" lasts 15 stops
 unset "pids[a]"
 
 # ---- a table of a newer program: it alone is refused ----
@@ -172,9 +169,9 @@ if [ "${TIER:-short}" = nightly ]; then
     check "link cut: the change has no answer" fails "OTSTimeout|may have been|not answer" widerow linked throughput old --read 79 --write 7
     rm "$work/link/cut"
     sleep 4
-    check "link back: serves again" soon lists linked old
+    check "link back: serves again" eventually lists linked old
     alike() { [ "$(widerow linked throughput old)" = "$(widerow b throughput old)" ]; }
-    check "link back: both agree" soon alike
+    check "link back: both agree" eventually alike
     sleep 6
     check "link back: and go on so" alike
     cat "$work/out"

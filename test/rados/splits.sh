@@ -32,14 +32,13 @@ partitions() { # partitions NAME: how many
     "$BUILD/widerow" partitions t --endpoint "${urls[$1]}" | awk '/^the table/ { print n } !/^from/ { n++ }' | head -n 1
 }
 
-cut_into() { # cut_into NAME AT_LEAST: waits until it is
-    for _ in $(seq 60); do
-        [ "$(partitions "$1")" -ge "$2" ] && return 0
-        sleep 0.2
-    done
-    echo "only $(partitions "$1") partitions"
-    return 1
+is_cut_into() { # NAME AT_LEAST
+    local n
+    n=$(partitions "$1")
+    echo "$n partitions"
+    [ "$n" -ge "$2" ]
 }
+cut_into() { eventually is_cut_into "$@"; } # it comes to be
 
 # What a walk over the whole table shows, keys and values, in order.
 there() { "$BUILD/widerow" scan t --limit 0 --endpoint "${urls[$1]}" >"$work/there.$1"; }
@@ -109,21 +108,8 @@ large_cell() {
         "$BUILD/widerow" cell get t 7 4000 big "$work/cell.back" --quiet --endpoint "${urls[b]}" &&
         cmp "$work/cell" "$work/cell.back"
 }
-warned() {
-    for _ in $(seq 200); do
-        grep -q "'t' of 'local': partition .* all of one row: it cannot be cut" "$work/a.log" && return 0
-        sleep 0.1
-    done
-    return 1
-}
-merged() { # into less than
-    for _ in $(seq 150); do
-        [ "$(partitions a)" -lt "$1" ] && return 0
-        sleep 0.2
-    done
-    echo "still $(partitions a) partitions"
-    return 1
-}
+warned() { eventually grep -q "'t' of 'local': partition .* all of one row: it cannot be cut" "$work/a.log"; }
+merged() { ! is_cut_into a "$1"; } # into less
 check "one value: bounds are rows" bounds_inside
 check "one value: backward" turned
 check "one value: a large cell" large_cell
@@ -133,7 +119,7 @@ before=$(partitions a)
 stop_all
 sed -i 's/^\(partition_bytes_max =\) .*/\1 1000000000/; s/^\(partition_idle_s =\) .*/\1 1/' "$work/a/settings" # the pool's, too
 start a one
-check "one value: its parts are merged" merged $((before - 2))
+check "one value: its parts are merged" eventually merged $((before - 2))
 check "one value: rows after" all_there a "$work/low" "$work/high"
 stop_all
 
@@ -153,11 +139,7 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     unset WR_FAULT
     create dies >/dev/null
     check "$point: the other server serves" both_load dies "$work/low" lives "$work/high" 1
-    for _ in $(seq 100); do # it may still be about to
-        kill -0 "${pids[dies]}" 2>/dev/null || break
-        sleep 0.1
-    done
-    check "$point: the server died" bash -c "! kill -0 ${pids[dies]} 2>/dev/null"
+    check "$point: the server died" eventually ended "${pids[dies]}" # it may still be about to
     check "$point: rows" all_there lives "$work/low" "$work/high"
     check "$point: cut all the same" cut_into lives 3
     start again "$point" "${small[@]}"

@@ -350,6 +350,33 @@ static enum outcome run_check(struct run *run, struct cursor *p, const char *tex
                    arena_printf(&run->s.c.arena, "%" PRId64 " and %" PRId64, a.integer, b.integer));
 }
 
+static enum outcome run_statement(struct run *run, const struct statement *st);
+
+#define UNTIL_TRIES 300
+#define UNTIL_PAUSE_US 200000
+
+/* until $a < $b: the statement above is run again until that is so, for a minute at most. */
+static enum outcome run_until(struct run *run, struct cursor *p, const struct statement *st)
+{
+    bool brief = run->brief;
+
+    for (int i = 0;; i++) {
+        struct cursor again = *p;
+        enum outcome o;
+
+        run->brief = brief || i < UNTIL_TRIES;
+        o = run_check(run, &again, st->text);
+        run->brief = brief;
+        if (o == PASSED || i == UNTIL_TRIES)
+            return o;
+        usleep(UNTIL_PAUSE_US);
+        o = run_statement(run, st - 1);
+        run->s.line = st->line;
+        if (o != PASSED)
+            return o;
+    }
+}
+
 static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
 {
     struct script *s = &run->s;
@@ -507,6 +534,8 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
         return run_rekeyed(run, &p, st->text);
     if (take(&p, "check"))
         return run_check(run, &p, st->text);
+    if (take(&p, "until"))
+        return run_until(run, &p, st);
     if (take(&p, "fill"))
         return run_fill(run, &p, st->text);
     if (take(&p, "drain"))
