@@ -10,7 +10,8 @@
  * Room. Answers may fill three quarters of what may be held, so that bodies which come in have the
  * rest. Past it a client that holds less than another one still gets room (who holds most is then
  * closed, the slowest connection first), and so does one that holds nothing; all others wait. So a
- * client that does not read waits for itself.
+ * client that does not read waits for itself. An answer that is larger than all of that room has it
+ * as soon as no more than a sixteenth of memory_max is held: its client may be sending something.
  *
  * Order. Connections whose client has taken a large answer before and owes nothing stand in front
  * of all others: who reads gets what room there is. Otherwise the first comes first, also where a
@@ -44,9 +45,10 @@ static size_t answers_max(const struct http *h)
 
 static bool has_room(const struct http *h, const struct share *s, size_t size)
 {
-    size_t own = bytes_of_share(s);
+    size_t own = bytes_of_share(s), most = answers_max(h) - h->conf.memory_max / 16;
+    size_t want = size < most ? size : most;
 
-    return !own || atomic_load_explicit(&h->held, memory_order_relaxed) + size <= answers_max(h) ||
+    return !own || atomic_load_explicit(&h->held, memory_order_relaxed) + want <= answers_max(h) ||
            own + size <= share_largest(h);
 }
 
@@ -120,16 +122,37 @@ static void share_serve(struct http *h, struct share *s)
     }
 }
 
+/* Each has a deadline of its own, whatever stands in front of it. */
 static void share_expire(struct http *h, struct share *s, int64_t now)
 {
-    for (size_t i = 0; i < PORT_COUNT(s->queues); i++)
-        while (s->queues[i].next != &s->queues[i]) {
-            struct conn *c = PORT_CONTAINER(s->queues[i].next, struct conn, queue);
+    for (size_t i = 0; i < PORT_COUNT(s->queues); i++) {
+        struct ring *at, *next;
 
-            if (now < c->waiting.deadline_ms)
-                break;
-            queue_wake(h, c, 503);
+        for (at = s->queues[i].next; at != &s->queues[i]; at = next) {
+            struct conn *c = PORT_CONTAINER(at, struct conn, queue);
+
+            next = at->next;
+            if (now >= c->waiting.deadline_ms)
+                queue_wake(h, c, 503);
         }
+    }
+}
+
+/* Refuses those whose deadline has passed by `now`, and serves the others. All that may have
+ * changed at once: another client's share counts for room too. */
+static void serve_all(struct http *h, int64_t now)
+{
+    struct ring *at, *next;
+
+    pthread_mutex_lock(&h->queue_lock);
+    for (at = h->waiting_shares.next; at != &h->waiting_shares; at = next) {
+        struct share *s = PORT_CONTAINER(at, struct share, waiting);
+
+        next = at->next;
+        share_expire(h, s, now);
+        share_serve(h, s);
+    }
+    pthread_mutex_unlock(&h->queue_lock);
 }
 
 /* ---- called by others ---- */
@@ -150,48 +173,21 @@ bool queue_waits(const struct conn *c)
     return atomic_load_explicit(&c->http->waiting, memory_order_relaxed) > 0 && c->known;
 }
 
-/* All that may have changed at once: another client's share counts for room too. */
-void queue_serve(struct http *h)
-{
-    struct ring *at, *next;
-
-    if (!atomic_load_explicit(&h->waiting, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&h->queue_lock);
-    for (at = h->waiting_shares.next; at != &h->waiting_shares; at = next) {
-        next = at->next;
-        share_serve(h, PORT_CONTAINER(at, struct share, waiting));
-    }
-    pthread_mutex_unlock(&h->queue_lock);
-}
-
-/* Under the lock. */
-static void expire_all(struct http *h, int64_t now)
-{
-    struct ring *at, *next;
-
-    for (at = h->waiting_shares.next; at != &h->waiting_shares; at = next) {
-        next = at->next;
-        share_expire(h, PORT_CONTAINER(at, struct share, waiting), now);
-    }
-}
-
 void queue_tick(struct http *h, int64_t now)
 {
-    if (!atomic_load_explicit(&h->waiting, memory_order_relaxed))
-        return;
-    pthread_mutex_lock(&h->queue_lock);
-    expire_all(h, now);
-    pthread_mutex_unlock(&h->queue_lock);
-    queue_serve(h);
+    if (atomic_load_explicit(&h->waiting, memory_order_relaxed))
+        serve_all(h, now);
+}
+
+void queue_serve(struct http *h)
+{
+    queue_tick(h, INT64_MIN);
 }
 
 /* Whoever comes to the lock later finds `closed`; who was there before is counted in by now. */
 void queue_close(struct http *h)
 {
-    pthread_mutex_lock(&h->queue_lock);
-    expire_all(h, INT64_MAX);
-    pthread_mutex_unlock(&h->queue_lock);
+    serve_all(h, INT64_MAX);
 }
 
 void queue_end(struct http *h)

@@ -24,7 +24,7 @@ static struct server {
     struct clock clock;
     struct log log;
     int port;
-    int wait_ms;      /* given to http_wait() */
+    atomic_int wait_ms; /* given to http_wait() */
     atomic_int asked; /* requests for something large that began, each time they began */
     atomic_int made;  /* large answers that were made */
 } t;
@@ -53,7 +53,7 @@ static void answer(void *arg, struct http_request *r)
     } else if (size < LARGE || http_reserve(r, size)) {
         atomic_fetch_add(&t.made, size >= LARGE);
         http_reply(r, 200, NULL, 0, bytes_of(arena_zalloc(&r->ctx.arena, size), size));
-    } else if (!http_wait(r, size, clock_mono_ms(&t.clock) + t.wait_ms, answer, NULL)) {
+    } else if (!http_wait(r, size, clock_mono_ms(&t.clock) + atomic_load(&t.wait_ms), answer, NULL)) {
         http_reply(r, 503, NULL, 0, BYTES_LIT("crowded"));
     }
 }
@@ -72,7 +72,7 @@ static int setup(void **state)
     (void)state;
     clock_real_init(&t.clock);
     t.log = (struct log){.level = 'W', .clock = &t.clock};
-    t.wait_ms = 60000;
+    atomic_store(&t.wait_ms, 60000);
     atomic_store(&t.asked, 0);
     atomic_store(&t.made, 0);
     if (http_open(&conf, &t.http, message, sizeof(message)))
@@ -224,12 +224,43 @@ static void test_deadline(void **state)
     int fds[READERS], refused;
 
     (void)state;
-    t.wait_ms = 300;
+    atomic_store(&t.wait_ms, 300);
     crowd(fds, 'a');
     pause_ms(2000);
     refused = read_answers(fds, 503);
     assert_int_equal(refused + atomic_load(&t.made), READERS);
     assert_true(refused > 0);
+    stat_when(nothing_left);
+}
+
+/* Also behind others that may wait longer. */
+static void test_deadline_behind_others(void **state)
+{
+    int fds[READERS];
+
+    (void)state;
+    crowd(fds, 'a');
+    atomic_store(&t.wait_ms, 300);
+    assert_int_equal(read_answer(ask('a', LARGE)), 503);
+    assert_int_equal(read_answers(fds, 200), READERS);
+    stat_when(nothing_left);
+}
+
+static bool something_held(const struct http_stat *s)
+{
+    return s->held > 0;
+}
+
+/* What is larger than all room does not wait for the little that its client has elsewhere. */
+static void test_larger_than_all_beside_little(void **state)
+{
+    int little = ask('a', 1 << 20);
+
+    (void)state;
+    stat_when(something_held);
+    atomic_store(&t.wait_ms, 3000);
+    assert_int_equal(read_answer(ask('a', ROOM * 2)), 200);
+    assert_int_equal(read_answer(little), 200);
     stat_when(nothing_left);
 }
 
@@ -258,7 +289,7 @@ static void test_clients_that_leave(void **state)
     int fds[READERS];
 
     (void)state;
-    t.wait_ms = 1000;
+    atomic_store(&t.wait_ms, 1000);
     crowd(fds, 'a');
     for (int i = 0; i < READERS; i++)
         close(fds[i]);
@@ -279,7 +310,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_unread_answers_wait, setup, teardown),
         cmocka_unit_test_setup_teardown(test_deadline, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_deadline_behind_others, setup, teardown),
         cmocka_unit_test_setup_teardown(test_larger_than_all, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_larger_than_all_beside_little, setup, teardown),
         cmocka_unit_test_setup_teardown(test_clients_that_leave, setup, teardown),
         cmocka_unit_test_setup_teardown(test_close, setup, teardown),
     };
