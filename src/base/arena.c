@@ -79,6 +79,7 @@ void arena_bound_as(struct arena *to, const struct arena *from)
     to->meter = from->meter;
     to->full = from->full;
     to->full_arg = from->full_arg;
+    to->whole = from->whole;
 }
 
 void arena_meter(struct arena *a, atomic_size_t *meter)
@@ -134,6 +135,15 @@ void *arena_alloc(struct arena *a, size_t size)
     return p;
 }
 
+static size_t used_with_whole(const struct arena *a)
+{
+    size_t used = 0;
+
+    for (; a; a = a->whole)
+        used += a->used;
+    return used;
+}
+
 void *arena_try_alloc(struct arena *a, size_t size)
 {
     if (size > SIZE_MAX / 2)
@@ -141,7 +151,7 @@ void *arena_try_alloc(struct arena *a, size_t size)
     if (a->cap && (size > a->cap || a->used > a->cap - size))
         return NULL;
     if (PORT_UNLIKELY((size_t)(a->end - a->at) < size) && a->full && a->used + size > ARENA_SMALL &&
-        a->full(a->full_arg, size))
+        a->full(a->full_arg, used_with_whole(a), size))
         return NULL;
     return arena_alloc(a, size);
 }

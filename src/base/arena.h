@@ -23,9 +23,11 @@ struct arena {
     size_t used;              /* bytes handed out and bytes of hooks' resources, for the cap */
     size_t cap;               /* arena_try_alloc() refuses past it; 0: no cap */
     atomic_size_t *meter;     /* NULL, or counts what blocks take, of many arenas together */
-    /* NULL, or says that `size` bytes more are too much for all arenas together. */
-    bool (*full)(void *arg, size_t size);
+    /* NULL, or says that `size` bytes more are too much for all arenas together; `used` is what
+     * this one has handed out, with those that it is a part of. */
+    bool (*full)(void *arg, size_t used, size_t size);
     void *full_arg;
+    const struct arena *whole; /* of which this is a part (ctx_init_part()); or NULL */
 };
 
 /* `first` (size bytes, may be NULL) is used before anything is allocated, and is not freed. */

@@ -10,6 +10,7 @@ void ctx_init_part(struct ctx *part, const struct ctx *whole, void *first, size_
 {
     ctx_init(part, whole->clock, whole->log, first, first_size);
     arena_bound_as(&part->arena, &whole->arena);
+    part->arena.whole = &whole->arena;
     part->deadline_ms = whole->deadline_ms;
     part->turn = whole->turn;
 }

@@ -43,7 +43,7 @@ void call_yield(struct call *call)
 /* A large piece goes on as an answer, which is as large again. */
 #define LARGE_BYTES (1 << 20)
 
-static bool call_lacks(void *arg, size_t size)
+static bool call_lacks(void *arg, size_t used, size_t size)
 {
     struct call *call = arg;
     struct memory *m = &call->db->memory;
@@ -51,7 +51,7 @@ static bool call_lacks(void *arg, size_t size)
 
     if (!memory_lacks(m, want))
         return false;
-    call->starved = call->c.arena.used + want <= memory_most(m);
+    call->starved = used + want <= memory_most(m);
     return true;
 }
 

@@ -496,6 +496,60 @@ static void a_batch_stops_where_memory_ends(void **state)
     others_bytes = 0;
 }
 
+static void put_wide(struct bed *b, int columns)
+{
+    static char text[ROOM_CELL];
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}};
+
+    memset(text, 'x', sizeof(text));
+    for (int i = 0; i < columns; i++) {
+        char name[16];
+        struct wr_cell cell = {.op = WR_CELL_PUT,
+                               .value = {.type = WR_VARCHAR, .bytes = bytes_of(text, ROOM_CELL)},
+                               .timestamp_ms = WR_TIMESTAMP_NONE};
+        struct wr_request req = {.op = WR_OP_UPDATE_ROW};
+
+        cell.name = bytes_of(name, (size_t)snprintf(name, sizeof(name), "c%d", i));
+        req.update_row = (struct wr_row_change){
+            .type = WR_UPDATE, .table = BYTES_LIT("t"), .row = {{&column, 1}, &cell, 1}};
+        assert_int_equal(run(b, &req), 0);
+    }
+}
+
+static int get_range(struct bed *b)
+{
+    static struct wr_key_column least = {BYTES_LIT("pk"), {.type = WR_INF_MIN}};
+    static struct wr_key_column most = {BYTES_LIT("pk"), {.type = WR_INF_MAX}};
+    struct wr_request req = {.op = WR_OP_GET_RANGE};
+
+    req.get_range = (struct wr_get_range){.table = BYTES_LIT("t"),
+                                          .start = {&least, 1},
+                                          .end = {&most, 1},
+                                          .read = {.max_versions = 1, .has_max_versions = true}};
+    return run(b, &req);
+}
+
+/* Others are blamed for what they take only: not for a row that finds no room though it is alone,
+ * in whichever of a request's arenas that is. */
+static void a_row_that_never_fits_is_no_fault_of_others(void **state)
+{
+    struct bed *b = *state;
+
+    create(b, "t", -1);
+    put_wide(b, 40);
+    bed_reopen_small(b);
+    others_bytes = 0;
+    assert_int_equal(get_range(b), E_MEMORY);
+    run(b, &(struct wr_request){.op = WR_OP_DELETE_TABLE, .delete_table.table = BYTES_LIT("t")});
+    others_bytes = 0;
+    create(b, "t", -1);
+    put_wide(b, 18);
+    assert_int_equal(get_range(b), 0);
+    others_bytes = ROOM_BYTES / 2 - 1;
+    assert_int_equal(get_range(b), E_BUSY);
+    others_bytes = 0;
+}
+
 /* A program that was compiled with another header is told so, and nothing of its folder is touched.
  */
 static void opens_only_for_a_form_that_it_knows(void **state)
@@ -527,6 +581,7 @@ int main(void)
         TEST(closing_waits_for_requests),
         TEST(a_put_by_an_older_description_leaves_nothing),
         TEST(a_batch_stops_where_memory_ends),
+        TEST(a_row_that_never_fits_is_no_fault_of_others),
         TEST(opens_only_for_a_form_that_it_knows),
     };
 
