@@ -6,32 +6,10 @@
 #ifndef SERVER_OP_H
 #define SERVER_OP_H
 
-#include "base/rng.h"
-#include "net/http.h"
-#include "server/credential.h"
-#include "server/stat.h"
-#include "server/ticket.h"
-#include "widerow.h"
-
-struct op_door {
-    struct wr_db *db;
-    struct credential_store *credentials;
-    struct server_stat *stat;
-    struct clock *clock;
-    struct log *log;
-    struct ticket_office *tickets; /* for backups */
-    int64_t op_timeout_ms;         /* given to the database as deadline */
-    int64_t requests_max;  /* under way at a time, 0: any number; more get OTSServerBusy at once */
-    atomic_llong requests; /* under way: admitted, and not yet answered */
-    int64_t slow_ms;       /* requests that take longer are logged; 0: none */
-    int access_fd;         /* one line a request is written here; -1: no */
-    uint64_t seed;         /* of request ids; from rng_secret() */
-    atomic_ullong number;  /* of the next request */
-};
+#include "server/op_door.h"
 
 /* http_conf.on_head and on_request, with the door as `arg`. Without the first, the second makes all
- * checks. All members must be set and stay until the HTTP
- * server is closed. */
+ * checks. */
 void op_on_head(void *arg, struct http_request *r);
 void op_on_request(void *arg, struct http_request *r);
 

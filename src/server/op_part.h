@@ -1,8 +1,8 @@
-/* op_part.h: one request under way, for the files that serve it: op.c and cell.c. */
+/* op_part.h: one request under way, for the files that serve it. */
 #ifndef SERVER_OP_PART_H
 #define SERVER_OP_PART_H
 
-#include "server/op.h"
+#include "server/op_door.h"
 #include "wire/ots.h"
 #include "wire/sign.h"
 
@@ -39,7 +39,25 @@ static inline bool op_is_stream(const struct op *op)
 /* For messages: bytes from outside, cut short and without anything unprintable. */
 const char *op_shown(struct ctx *c, bytes b);
 
-/* Whether there is room for one more request; and that this one takes none any more. */
+/* From the headers alone: who asks, and whether for something that there is. */
+int op_admit(struct op *op);
+
+/* Records what the transport found wrong. */
+int op_fail_fault(struct op *op);
+
+/* The body against its digest; then as the client meant it before it was compressed. */
+int op_check_digest(struct op *op);
+int op_inflate(struct op *op, bytes *body);
+
+/* `code`, which the keys and grants that we know come to. If it is a refusal and others may have
+ * changed them, the client should rather try again. */
+int op_unless_stale(struct op *op, int code);
+
+/* For the transport and for turns: all connections of one access key are one client's. */
+uint64_t op_client(const struct op *op);
+
+/* Admits one more request, if there is room; and releases it. It is under way until its answer is
+ * handed over, or it goes without one. */
 int op_enter(struct op *op);
 void op_leave(struct op *op);
 
