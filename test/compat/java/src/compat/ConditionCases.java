@@ -7,9 +7,16 @@ import static com.alicloud.openservices.tablestore.model.filter.CompositeColumnV
 import com.alicloud.openservices.tablestore.model.*;
 import com.alicloud.openservices.tablestore.model.condition.*;
 import com.alicloud.openservices.tablestore.model.filter.*;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.EnumSource;
+import java.util.stream.Stream;
 
 /** Row existence and column conditions. */
-final class ConditionCases {
+final class ConditionCases extends EveryClient {
     /** One of the three writes under a condition. */
     static void write(T t, String operation, String table, PrimaryKey key, Condition condition) {
         RowChange change = switch (operation) {
@@ -33,68 +40,13 @@ final class ConditionCases {
         return out;
     }
 
-    static void add(Suite s) {
-        for (String operation : new String[] {"put", "update", "delete"}) {
-            for (boolean there : new boolean[] {true, false}) {
-                for (RowExistenceExpectation expectation : RowExistenceExpectation.values()) {
-                    String name = "condition: " + operation + ", row " + (there ? "present, " : "absent, ") + expectation;
-                    s.add(name, t -> existence(t, operation, there, expectation));
-                }
-            }
-        }
-
-        // In the order of the enum: whether 9, 10 and 11 pass "operator 10".
-        boolean[][] passing = {{false, true, false}, {true, false, true}, {false, false, true}, {false, true, true}, {true, false, false}, {true, true, false}};
-        SingleColumnValueCondition.CompareOperator[] operators = SingleColumnValueCondition.CompareOperator.values();
-        for (int i = 0; i < operators.length; i++) {
-            SingleColumnValueCondition.CompareOperator operator = operators[i];
-            boolean[] passes = passing[i];
-            s.add("condition: column " + operator, t -> {
-                for (int n = 9; n <= 11; n++) {
-                    int stored = n;
-                    t.put(t.shared(1), t.key(n), c("n", n));
-                    SingleColumnValueCondition condition = new SingleColumnValueCondition("n", operator, value(10)).setPassIfMissing(false);
-                    if (passes[n - 9]) {
-                        write(t, "update", t.shared(1), t.key(n), column(condition));
-                    } else {
-                        conditionFails(() -> write(t, "update", t.shared(1), t.key(stored), column(condition)));
-                    }
-                }
-            });
-        }
-
-        s.add("condition: columns AND, OR, NOT", t -> {
-            SingleColumnValueFilter yes = is("n", 10);
-            SingleColumnValueFilter no = is("s", "other");
-            combined(t, true, composite(AND, yes, yes));
-            combined(t, false, composite(AND, yes, no));
-            combined(t, true, composite(OR, no, yes));
-            combined(t, false, composite(OR, no, no));
-            combined(t, false, composite(NOT, yes));
-            combined(t, true, composite(NOT, no));
-            combined(t, true, composite(AND, composite(OR, no, yes), composite(NOT, no)));
-            combined(t, false, composite(NOT, composite(AND, yes, composite(OR, no, yes))));
-        });
-
-        s.add("condition: a missing column passes or fails as told", t -> {
-            t.put(t.shared(1), t.key(0), c("v", "before"));
-            conditionFails(() -> write(t, "put", t.shared(1), t.key(0), condition(is("absent", 1))));
-            write(t, "put", t.shared(1), t.key(0), condition(is("absent", 1).setPassIfMissing(true)));
-        });
-
-        s.add("condition: existence and column must both hold", t -> {
-            t.put(t.shared(1), t.key(0), c("n", 10));
-            Condition wrongColumn = column(single("n", 11));
-            wrongColumn.setRowExistenceExpectation(RowExistenceExpectation.EXPECT_EXIST);
-            conditionFails(() -> write(t, "update", t.shared(1), t.key(0), wrongColumn));
-            Condition wrongExistence = column(single("n", 10));
-            wrongExistence.setRowExistenceExpectation(RowExistenceExpectation.EXPECT_NOT_EXIST);
-            conditionFails(() -> write(t, "update", t.shared(1), t.key(0), wrongExistence));
-            wantCells("unchanged", t.get(t.shared(1), t.key(0)), "n", 10);
-        });
+    static Stream<Arguments> existences() {
+        return Stream.of("put", "update", "delete").flatMap(operation -> Stream.of(true, false).flatMap(there ->
+                Stream.of(RowExistenceExpectation.values()).map(expectation -> Arguments.of(operation, there, expectation))));
     }
 
-    private static void existence(T t, String operation, boolean there, RowExistenceExpectation expectation) throws Exception {
+    @ParameterizedTest(name = "condition: {0}, row there: {1}, {2}") @MethodSource("existences")
+    void existence(String operation, boolean there, RowExistenceExpectation expectation) throws Exception {
         if (there) {
             t.put(t.shared(1), t.key(0), c("v", "before"));
         }
@@ -111,6 +63,57 @@ final class ConditionCases {
         } else {
             equal("row", row, null);
         }
+    }
+
+    // In the order of the enum: whether 9, 10 and 11 pass "operator 10".
+    private static final boolean[][] PASSING = {{false, true, false}, {true, false, true}, {false, false, true}, {false, true, true},
+        {true, false, false}, {true, true, false}};
+
+    @ParameterizedTest(name = "condition: column {0}") @EnumSource(SingleColumnValueCondition.CompareOperator.class)
+    void column(SingleColumnValueCondition.CompareOperator operator) throws Exception {
+        for (int n = 9; n <= 11; n++) {
+            int stored = n;
+            t.put(t.shared(1), t.key(n), c("n", n));
+            SingleColumnValueCondition condition = new SingleColumnValueCondition("n", operator, value(10)).setPassIfMissing(false);
+            if (PASSING[operator.ordinal()][n - 9]) {
+                write(t, "update", t.shared(1), t.key(n), column(condition));
+            } else {
+                conditionFails(() -> write(t, "update", t.shared(1), t.key(stored), column(condition)));
+            }
+        }
+    }
+
+    @Test @DisplayName("condition: columns AND, OR, NOT")
+    void columnsANDORNOT() throws Exception {
+        SingleColumnValueFilter yes = is("n", 10);
+        SingleColumnValueFilter no = is("s", "other");
+        combined(t, true, composite(AND, yes, yes));
+        combined(t, false, composite(AND, yes, no));
+        combined(t, true, composite(OR, no, yes));
+        combined(t, false, composite(OR, no, no));
+        combined(t, false, composite(NOT, yes));
+        combined(t, true, composite(NOT, no));
+        combined(t, true, composite(AND, composite(OR, no, yes), composite(NOT, no)));
+        combined(t, false, composite(NOT, composite(AND, yes, composite(OR, no, yes))));
+    }
+
+    @Test @DisplayName("condition: a missing column passes or fails as told")
+    void aMissingColumnPassesOrFailsAsTold() throws Exception {
+        t.put(t.shared(1), t.key(0), c("v", "before"));
+        conditionFails(() -> write(t, "put", t.shared(1), t.key(0), condition(is("absent", 1))));
+        write(t, "put", t.shared(1), t.key(0), condition(is("absent", 1).setPassIfMissing(true)));
+    }
+
+    @Test @DisplayName("condition: existence and column must both hold")
+    void existenceAndColumnMustBothHold() throws Exception {
+        t.put(t.shared(1), t.key(0), c("n", 10));
+        Condition wrongColumn = column(single("n", 11));
+        wrongColumn.setRowExistenceExpectation(RowExistenceExpectation.EXPECT_EXIST);
+        conditionFails(() -> write(t, "update", t.shared(1), t.key(0), wrongColumn));
+        Condition wrongExistence = column(single("n", 10));
+        wrongExistence.setRowExistenceExpectation(RowExistenceExpectation.EXPECT_NOT_EXIST);
+        conditionFails(() -> write(t, "update", t.shared(1), t.key(0), wrongExistence));
+        wantCells("unchanged", t.get(t.shared(1), t.key(0)), "n", 10);
     }
 
     private static void combined(T t, boolean passes, CompositeColumnValueFilter filter) throws Exception {

@@ -11,9 +11,11 @@ import com.alicloud.openservices.tablestore.model.search.SearchRequest;
 import com.alicloud.openservices.tablestore.model.search.query.MatchAllQuery;
 import java.util.LinkedHashMap;
 import java.util.Map;
+import org.junit.jupiter.api.DisplayName;
+import org.junit.jupiter.api.Test;
 
 /** Refusals. */
-final class ErrorCases {
+final class ErrorCases extends EveryClient {
     /** The calls that name one table, for an error that all of them share. */
     static Map<String, Call> tableCalls(T t, String table) {
         PrimaryKey key = t.key(0);
@@ -42,59 +44,67 @@ final class ErrorCases {
         }
     }
 
-    static void add(Suite s) {
-        s.add("error: missing table", t -> {
-            for (Map.Entry<String, Call> call : tableCalls(t, uniqueName()).entrySet()) {
-                if (call.getKey().equals("GetRow") || call.getKey().equals("GetRange")) { // what programs look for
-                    error(400, "OTSParameterInvalid", "Requested table does not exist (table not exist).", call.getValue());
-                } else {
-                    error(404, "OTSObjectNotExist", "Requested table does not exist.", call.getValue());
-                }
+    @Test @DisplayName("error: missing table")
+    void missingTable() throws Exception {
+        for (Map.Entry<String, Call> call : tableCalls(t, uniqueName()).entrySet()) {
+            if (call.getKey().equals("GetRow") || call.getKey().equals("GetRange")) { // what programs look for
+                error(400, "OTSParameterInvalid", "Requested table does not exist (table not exist).", call.getValue());
+            } else {
+                error(404, "OTSObjectNotExist", "Requested table does not exist.", call.getValue());
             }
-        });
+        }
+    }
 
-        s.add("error: wrong secret", t -> {
-            authFails(new SyncClient(Main.ENDPOINT, Main.KEY_ID, Main.SECRET + "x", Main.INSTANCE, Main.config()));
-        });
+    @Test @DisplayName("error: wrong secret")
+    void wrongSecret() throws Exception {
+        authFails(new SyncClient(Server.ENDPOINT, Server.KEY_ID, Server.SECRET + "x", Server.INSTANCE, Server.config()));
+    }
 
-        s.add("error: wrong secret with a V4 signature", t -> authFails(Main.v4Client(Main.config(), Main.SECRET + "x")));
+    @Test @DisplayName("error: wrong secret with a V4 signature")
+    void wrongSecretWithAV4Signature() throws Exception {
+        authFails(Server.v4Client(Server.config(), Server.SECRET + "x"));
+    }
 
-        s.add("error: unknown access key", t -> {
-            authFails(new SyncClient(Main.ENDPOINT, "nobody", Main.SECRET, Main.INSTANCE, Main.config()));
-        });
+    @Test @DisplayName("error: unknown access key")
+    void unknownAccessKey() throws Exception {
+        authFails(new SyncClient(Server.ENDPOINT, "nobody", Server.SECRET, Server.INSTANCE, Server.config()));
+    }
 
-        s.add("error: key of the wrong type, size, name or order", t -> {
-            String table = t.shared(1);
-            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", () -> t.get(table, pk("p", t.name, "q", "text")));
-            error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.", () -> t.put(table, pk("p", new byte[1], "q", 1)));
-            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.", () -> t.get(table, pk("p", t.name)));
-            error(400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.", () -> t.delete(deleteChange(table, pk("p", t.name, "q", 1, "x", 1))));
-            error(400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: q.", () -> t.get(table, pk("p", t.name, "other", 1)));
-            error(400, "OTSInvalidPK", "Validate PK name fail. Input: q, Meta: p.", () -> t.put(table, pk("q", 1, "p", t.name)));
-        });
+    @Test @DisplayName("error: key of the wrong type, size, name or order")
+    void keyOfTheWrongTypeSizeNameOrOrder() throws Exception {
+        String table = t.shared(1);
+        error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_STRING, Meta: VT_INTEGER.", () -> t.get(table, pk("p", t.name, "q", "text")));
+        error(400, "OTSInvalidPK", "Validate PK type fail. Input: VT_BLOB, Meta: VT_STRING.", () -> t.put(table, pk("p", new byte[1], "q", 1)));
+        error(400, "OTSInvalidPK", "Validate PK size fail. Input: 1, Meta: 2.", () -> t.get(table, pk("p", t.name)));
+        error(400, "OTSInvalidPK", "Validate PK size fail. Input: 3, Meta: 2.", () -> t.delete(deleteChange(table, pk("p", t.name, "q", 1, "x", 1))));
+        error(400, "OTSInvalidPK", "Validate PK name fail. Input: other, Meta: q.", () -> t.get(table, pk("p", t.name, "other", 1)));
+        error(400, "OTSInvalidPK", "Validate PK name fail. Input: q, Meta: p.", () -> t.put(table, pk("q", 1, "p", t.name)));
+    }
 
-        s.add("error: request ids", t -> {
-            TableStoreException e = refused(400, "OTSParameterInvalid", () -> t.get(uniqueName(), t.key(0)));
-            equal("length of the id of a refusal", e.getRequestId().length(), 36);
-            equal("length of the id of a success", t.client.listTable().getRequestId().length(), 36);
-        });
+    @Test @DisplayName("error: request ids")
+    void requestIds() throws Exception {
+        TableStoreException e = refused(400, "OTSParameterInvalid", () -> t.get(uniqueName(), t.key(0)));
+        equal("length of the id of a refusal", e.getRequestId().length(), 36);
+        equal("length of the id of a success", t.client.listTable().getRequestId().length(), 36);
+    }
 
-        s.add("error: an operation that is not supported says so", t -> {
-            SearchQuery query = new SearchQuery();
-            query.setQuery(new MatchAllQuery());
-            try {
-                t.client.search(new SearchRequest(t.shared(1), "none", query));
-                fail("expected an error of the server\n  actual   success");
-            } catch (TableStoreException e) {
-                check(e.getMessage().contains("Search"), "the message does not name the operation: " + e.getMessage());
-            }
-        });
+    @Test @DisplayName("error: an operation that is not supported says so")
+    void anOperationThatIsNotSupportedSaysSo() throws Exception {
+        SearchQuery query = new SearchQuery();
+        query.setQuery(new MatchAllQuery());
+        try {
+            t.client.search(new SearchRequest(t.shared(1), "none", query));
+            fail("expected an error of the server\n  actual   success");
+        } catch (TableStoreException e) {
+            check(e.getMessage().contains("Search"), "the message does not name the operation: " + e.getMessage());
+        }
+    }
 
-        s.add("empty lists: search indexes and time-series tables", t -> {
-            ListSearchIndexRequest request = new ListSearchIndexRequest();
-            request.setTableName(t.shared(1));
-            equal("search indexes", t.client.listSearchIndex(request).getIndexInfos().size(), 0);
-            equal("time-series tables", t.client.asTimeseriesClient().listTimeseriesTable().getTimeseriesTableNames().size(), 0);
-        });
+    @Test @DisplayName("empty lists: search indexes and time-series tables")
+    void searchIndexesAndTimeSeriesTables() throws Exception {
+        ListSearchIndexRequest request = new ListSearchIndexRequest();
+        request.setTableName(t.shared(1));
+        equal("search indexes", t.client.listSearchIndex(request).getIndexInfos().size(), 0);
+        equal("time-series tables", t.client.asTimeseriesClient().listTimeseriesTable().getTimeseriesTableNames().size(), 0);
     }
 }

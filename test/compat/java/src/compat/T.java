@@ -10,13 +10,15 @@ import com.alicloud.openservices.tablestore.model.filter.Filter;
 import com.alicloud.openservices.tablestore.model.filter.SingleColumnValueFilter;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntFunction;
+import org.junit.jupiter.api.Assertions;
+import org.junit.jupiter.api.Assumptions;
 
 /** What a case works with: checks, and short forms of the SDK calls that many cases repeat. */
 final class T {
@@ -43,7 +45,14 @@ final class T {
     }
 
     static void fail(String text) {
-        throw new Failure(text);
+        Assertions.fail(text);
+    }
+
+    /** Skips the case unless these settings, each NAME=VALUE, are known to be the server's. */
+    static void needs(String... settings) {
+        for (String setting : settings) {
+            Assumptions.assumeTrue(Server.SETTINGS.contains(setting), "needs a server with " + setting);
+        }
     }
 
     static void check(boolean ok, String text) {
@@ -177,7 +186,7 @@ final class T {
     // --- tables -----------------------------------------------------------------------------
 
     private static final String RUN = ProcessHandle.current().pid() + "_" + new Random().nextInt(1000000);
-    private static final Map<Integer, String> SHARED = new HashMap<>();
+    private static final Map<Integer, String> SHARED = new ConcurrentHashMap<>();
     private static int counter;
 
     static String uniqueName() {
@@ -241,6 +250,7 @@ final class T {
         for (String table : SHARED.values()) {
             drop(client, table);
         }
+        SHARED.clear();
     }
 
     private static void drop(SyncClient client, String table) {
