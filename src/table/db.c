@@ -430,7 +430,7 @@ static int start(struct call *call)
 {
     static int (*const starts[WR_OP_COUNT])(struct call *) = {
 #define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
-           start, ...)                                                                             \
+           cost, start, ...)                                                                       \
     [WR_OP_##constant] = start,
 #include "op.def"
     };

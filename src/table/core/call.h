@@ -60,7 +60,7 @@ void call_yield(struct call *call);
  * or the failure that it recorded in call->c, and nothing is under way. Before it is called the
  * deadline has been checked, and the names of tables. */
 #define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
-           start, ...)                                                                             \
+           cost, start, ...)                                                                       \
     int start(struct call *call);
 #include "op.def"
 

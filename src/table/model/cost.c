@@ -38,8 +38,10 @@ static enum cost cost_of_change(const struct wr_row_change *c)
     return c->row.cell_count > CELLS_SOME ? COST_SOME : COST_LITTLE;
 }
 
-static enum cost cost_of_writes(const struct wr_batch_write_row *b)
+static enum cost cost_of_batch_write_row(const struct wr_request *req)
 {
+    const struct wr_batch_write_row *b = &req->batch_write_row;
+
     for (size_t i = 0; i < b->table_count; i++) {
         const struct wr_table_write *t = &b->tables[i];
 
@@ -52,42 +54,62 @@ static enum cost cost_of_writes(const struct wr_batch_write_row *b)
     return COST_SOME;
 }
 
-static enum cost cost_of_reads(const struct wr_batch_get_row *b)
+static enum cost cost_of_batch_get_row(const struct wr_request *req)
 {
+    const struct wr_batch_get_row *b = &req->batch_get_row;
+
     for (size_t i = 0; i < b->table_count; i++)
         if (filter_is_dear(b->tables[i].read.filter))
             return COST_MUCH;
     return COST_SOME;
 }
 
-static enum cost cost_of_range(const struct wr_get_range *g)
+static enum cost cost_of_get_range(const struct wr_request *req)
 {
+    const struct wr_get_range *g = &req->get_range;
+
     if (filter_is_dear(g->read.filter) || !g->has_limit || g->limit > RANGE_ROWS_SOME)
         return COST_MUCH;
     /* A filter leaves rows out, so the limit does not bound the walk. */
     return g->read.filter ? COST_MUCH : COST_SOME;
 }
 
+static enum cost cost_of_get_row(const struct wr_request *req)
+{
+    return filter_is_dear(req->get_row.read.filter) ? COST_MUCH : COST_LITTLE;
+}
+
+static enum cost cost_of_row_change(const struct wr_request *req)
+{
+    return cost_of_change(&req->put_row); /* the three share their struct */
+}
+
+static enum cost cost_little(const struct wr_request *req)
+{
+    (void)req;
+    return COST_LITTLE;
+}
+
+static enum cost cost_some(const struct wr_request *req)
+{
+    (void)req;
+    return COST_SOME;
+}
+
+static enum cost cost_much(const struct wr_request *req)
+{
+    (void)req;
+    return COST_MUCH;
+}
+
 enum cost cost_of(const struct wr_request *req)
 {
-    switch (req->op) {
-    case WR_OP_GET_ROW:
-        return filter_is_dear(req->get_row.read.filter) ? COST_MUCH : COST_LITTLE;
-    case WR_OP_PUT_ROW:
-    case WR_OP_UPDATE_ROW:
-    case WR_OP_DELETE_ROW:
-        return cost_of_change(&req->put_row); /* the three share their struct */
-    case WR_OP_BATCH_GET_ROW:
-        return cost_of_reads(&req->batch_get_row);
-    case WR_OP_BATCH_WRITE_ROW:
-        return cost_of_writes(&req->batch_write_row);
-    case WR_OP_BULK_IMPORT:
-        return COST_SOME;
-    case WR_OP_GET_RANGE:
-        return cost_of_range(&req->get_range);
-    case WR_OP_BULK_EXPORT:
-        return COST_MUCH;
-    default:
-        return COST_LITTLE;
-    }
+    static enum cost (*const costs[WR_OP_COUNT])(const struct wr_request *) = {
+#define OP(constant, member, wire, class, request, request_type, reply, reply_member, reply_type,  \
+           cost, ...)                                                                              \
+    [WR_OP_##constant] = cost,
+#include "op.def"
+    };
+
+    return (unsigned)req->op < WR_OP_COUNT ? costs[req->op](req) : COST_LITTLE;
 }

@@ -11,7 +11,7 @@
 
 static const struct op_info infos[WR_OP_COUNT + 1] = {
 #define OP(constant, member, wire, kind, request, request_type, reply, reply_member, reply_type,   \
-           start, tables, transaction_at)                                                          \
+           cost, start, tables, transaction_at)                                                    \
     [WR_OP_##constant] = {.class = WR_CLASS_##kind, tables, transaction_at},
 #include "op.def"
     [WR_OP_COUNT] = {.class = WR_CLASS_DESCRIBE},
