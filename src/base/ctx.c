@@ -35,6 +35,16 @@ void ctx_clear(struct ctx *c)
     c->line = 0;
 }
 
+const char *ctx_take_reason(struct ctx *c)
+{
+    bytes text = bytes_str(c->text);
+
+    while (text.len && c->text[text.len - 1] == '.')
+        text.len--;
+    ctx_clear(c);
+    return arena_printf(&c->arena, "%.*s", BYTES_FMT(text)).ptr;
+}
+
 int ctx_fail(struct ctx *c, const char *file, int line, int code, const char *fmt, ...)
 {
     if (c->code == 0) {

@@ -38,6 +38,10 @@ int ctx_fail_part(struct ctx *whole, const struct ctx *part);
 /* Forgets a failure that the caller has dealt with (a batch's row that failed for itself). */
 void ctx_clear(struct ctx *c);
 
+/* What was recorded, for a place within a longer sentence: without the stop at its end, in the
+ * arena. The failure is forgotten. */
+const char *ctx_take_reason(struct ctx *c);
+
 /* Records a failure and returns its code: `return fail(c, E_PARAMETER, "Invalid table name: '%s'.",
  * name);` The first failure stays; later ones only return their code. fmt NULL: the table's own
  * text. */

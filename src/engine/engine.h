@@ -238,12 +238,17 @@ struct engine_conf {
     uint64_t memory_bytes;       /* caches and write buffers together; 0: 256 MiB */
     bool no_sync;                /* complete writes without syncing */
     bool accept_data_loss;       /* open what is left though acknowledged writes are missing */
-    uint64_t unsynced_bytes_max; /* apply answers E_BUSY past it; 0: 128 MiB */
+    uint64_t unsynced_bytes_max; /* apply answers E_BUSY past it; 0: by memory_bytes */
     const struct engine_option *options;
     size_t option_count;
     struct clock *clock;
     struct log *log;
 };
+
+/* What conf.unsynced_bytes_max stands for: if it is 0, as much as write buffers may take (2/7 of
+ * memory_bytes), from 8 to 128 MiB, so that writes behind a disk that hangs stay within --memory.
+ */
+uint64_t engine_unsynced_bytes_max(const struct engine_conf *conf);
 
 struct engine_stat {
     bool writable; /* false: reads only; `reason` says why */

@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define PENDING_DEFAULT (128ull << 20)
 #define HINT_BYTES_MAX (32u << 20)
 
 /* The format of everything in a namespace; kept at the object of the system partition. What is
@@ -327,7 +326,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
     r->base.ops = &engine_rados;
     r->clock = conf->clock;
     r->log = conf->log;
-    r->pending_bytes_max = conf->unsynced_bytes_max ? conf->unsynced_bytes_max : PENDING_DEFAULT;
+    r->pending_bytes_max = engine_unsynced_bytes_max(conf);
     r->gather = rados_gather_new();
     r->hints = rados_hints_new(HINT_BYTES_MAX);
     r->survey = rados_survey_new();

@@ -26,7 +26,6 @@
 
 #define MEMORY_BYTES_DEFAULT (256 * MIB)
 #define MEMORY_BYTES_MIN (16 * MIB)
-#define UNSYNCED_BYTES_DEFAULT (128 * MIB)
 #define CLOSE_FLUSH_BYTES (8 * MIB)
 
 static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf *conf)
@@ -137,8 +136,7 @@ static struct rocks *rocks_new(const struct engine_conf *conf)
     r->no_sync = conf->no_sync;
     r->memory_bytes = conf->memory_bytes ? conf->memory_bytes : MEMORY_BYTES_DEFAULT;
     r->memory_bytes = rocks_clamp(r->memory_bytes, MEMORY_BYTES_MIN, (uint64_t)1 << 40);
-    r->unsynced_bytes_max =
-        conf->unsynced_bytes_max ? conf->unsynced_bytes_max : UNSYNCED_BYTES_DEFAULT;
+    r->unsynced_bytes_max = engine_unsynced_bytes_max(conf);
     r->folder.lock_fd = -1;
     r->watermark.fd = -1;
     r->write_buffers = rocks_write_buffers_new();

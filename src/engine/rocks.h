@@ -61,6 +61,7 @@ struct write {
     rocksdb_writebatch_t *edits; /* NULL: a barrier */
     size_t size;                 /* bytes of edits */
     bool grows;                  /* is not taken on a nearly full disk (write_batch_grows()) */
+    bool is_system;              /* to the system partition: it is always taken */
     size_t count;     /* it is a buffer (rocks_write_buffer.c) of so many batches; 0: it is none */
     size_t announced; /* so many of them the committer knows of */
     uint64_t depends_on; /* the buffer that it was decided by, or that it is; 0: none */
@@ -157,6 +158,7 @@ static inline uint64_t rocks_clamp(uint64_t n, uint64_t min, uint64_t max)
 int rocks_status_code(const char *text);
 /* Records RocksDB's error as the request's and frees its text. */
 int rocks_status_fail(struct ctx *c, char *err);
+int rocks_request_fail(struct ctx *c, char *err);
 /* The name of the table file that an error text of RocksDB is about ("000012.sst"), in the arena;
  * empty if it names none. */
 bytes rocks_table_named(struct ctx *c, const char *text);

@@ -97,6 +97,11 @@ int rocks_checkpoint(struct ctx *c, struct engine *e, const char *dir)
     return code;
 }
 
+static int backup_fail(struct ctx *c, const struct folder *f, const char *why)
+{
+    return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
+}
+
 /* Verifies the database in `db`, which is the folder's or a copy of it, up to the watermark. */
 static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
 {
@@ -106,19 +111,11 @@ static int folder_verify(struct ctx *c, const struct folder *f, const char *db)
     char *err;
     bytes table;
 
-    if (watermark_open(c, f->watermark, &w) != E_OK) {
-        const char *why = c->text;
-
-        ctx_clear(c);
-        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
-    }
+    if (watermark_open(c, f->watermark, &w) != E_OK)
+        return backup_fail(c, f, ctx_take_reason(c));
     watermark_close(&w);
-    if (watermark_check(c, &w, db) != E_OK) {
-        const char *why = rocks_text_moved(c, c->text, db, f->db);
-
-        ctx_clear(c);
-        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", f->dir, why);
-    }
+    if (watermark_check(c, &w, db) != E_OK)
+        return backup_fail(c, f, rocks_text_moved(c, ctx_take_reason(c), db, f->db));
     if (rocks_look_open(db, true, &l, &err)) {
         sequence = rocksdb_get_latest_sequence_number(l.db);
         rocks_look_seek(&l, BYTES_NONE);
@@ -154,12 +151,8 @@ static int restore_fill(struct ctx *c, const struct folder *from, struct folder 
     struct watermark w;
     int code = watermark_open(c, from->watermark, &w);
 
-    if (code) {
-        const char *why = c->text;
-
-        ctx_clear(c);
-        return fail(c, E_CORRUPT, "The backup %s is damaged: %s.", from->dir, why);
-    }
+    if (code)
+        return backup_fail(c, from, ctx_take_reason(c));
     watermark_close(&w);
     TRY(files_copy(c, from->db, db_copy, copy_wanted));
     TRY(folder_verify(c, from, db_copy));

@@ -73,7 +73,7 @@ static int drop_range(struct ctx *c, struct rocks *r, struct handle *h,
     rocksdb_delete_file_in_range(h->db, range->start.ptr, range->start.len, last.ptr, last.len,
                                  &err);
     if (err)
-        return rocks_status_fail(c, err);
+        return rocks_request_fail(c, err);
     do {
         rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 

@@ -90,17 +90,13 @@ int rocks_open_to_read(struct ctx *c, struct rocks *r, rocksdb_t **out)
 static int look_sequence(struct ctx *c, struct rocks *r, uint64_t *sequence, uint64_t *due)
 {
     rocksdb_t *db;
-    const char *why;
 
-    if (watermark_check(c, &r->watermark, r->folder.db) != E_OK) {
-        why = c->text;
-        ctx_clear(c);
+    if (watermark_check(c, &r->watermark, r->folder.db) != E_OK)
         return fail(c, E_CORRUPT,
                     "The data in %s is damaged: %s. Restore a backup, or start again with "
                     "--accept-data-loss to go on with what can be read (copy the folder "
                     "first).",
-                    r->folder.dir, why);
-    }
+                    r->folder.dir, ctx_take_reason(c));
     TRY(rocks_open_to_read(c, r, &db));
     *sequence = rocksdb_get_latest_sequence_number(db);
     *due = rocks_compaction_due(db);
@@ -259,13 +255,11 @@ int rocks_accept_loss(struct ctx *c, struct rocks *r)
 int rocks_load_watermark(struct ctx *c, struct rocks *r)
 {
     int code = watermark_open(c, r->folder.watermark, &r->watermark);
-    const char *why = c->text;
 
     if (code != E_NOT_EXIST && code != E_CORRUPT)
         return code;
-    ctx_clear(c);
     return fail(c, E_CORRUPT,
                 "%s, so nobody can tell whether acknowledged writes are missing. Restore a backup, "
                 "or start again with --accept-data-loss to go on with what is there.",
-                why);
+                ctx_take_reason(c));
 }

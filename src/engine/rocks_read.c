@@ -67,7 +67,7 @@ int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
         slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
     }
     if (err) {
-        code = rocks_status_fail(c, err);
+        code = rocks_request_fail(c, err);
     } else if (slice) {
         code = give_value(c, r, slice, &g->value);
         g->found = code == E_OK;
@@ -172,7 +172,7 @@ int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it)
     char *err = NULL;
 
     rocksdb_iter_get_error(it, &err);
-    return err ? rocks_status_fail(c, err) : E_OK;
+    return err ? rocks_request_fail(c, err) : E_OK;
 }
 
 static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,

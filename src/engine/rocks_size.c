@@ -86,7 +86,7 @@ static int size_range(struct ctx *c, struct handle *h, const struct key_range *r
         rocksdb_approximate_sizes(h->db, 1, &start, &range->start.len, &end, &end_len, &flushed,
                                   &err);
     if (err)
-        return rocks_status_fail(c, err);
+        return rocks_request_fail(c, err);
     TRY(size_unflushed(c, h, range, &unflushed));
     *out = flushed + (unflushed < buffers ? unflushed : buffers);
     return E_OK;

@@ -44,6 +44,18 @@ int rocks_status_fail(struct ctx *c, char *err)
     return code;
 }
 
+/* The same of a request that a client sent: files and folders are the operator's, in the log. */
+int rocks_request_fail(struct ctx *c, char *err)
+{
+    int code = rocks_status_code(err);
+
+    if (code != E_BUSY)
+        log_error(c->log, "storage: %s", err);
+    rocksdb_free(err);
+    return fail(c, code, "%s%s", err_info(code)->text,
+                code == E_BUSY ? "" : " The server's log says more.");
+}
+
 /* The name of the table file that an error text of RocksDB is about ("000012.sst"), in the arena;
  * empty if it names none. */
 bytes rocks_table_named(struct ctx *c, const char *text)

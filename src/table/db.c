@@ -144,13 +144,11 @@ static void log_sink(void *arg, char level, const char *line)
 static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     int code = catalog_open(c, db, &db->catalog);
-    const char *why = c->text;
 
     if (code != E_CORRUPT)
         return code;
-    ctx_clear(c);
     return fail(c, code, "The list of tables in %s cannot be read: %s. Restore a backup.",
-                o->dir ? o->dir : "the data folder", why);
+                o->dir ? o->dir : "the data folder", ctx_take_reason(c));
 }
 
 static int open_tally(struct ctx *c, struct wr_db *db)

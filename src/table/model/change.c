@@ -42,7 +42,7 @@ static int check_value(struct ctx *c, const struct limits *limits, const struct 
 static int check_timestamp(struct ctx *c, const struct wr_cell *cell)
 {
     if (cell->timestamp_ms != WR_TIMESTAMP_NONE &&
-        (cell->timestamp_ms < 0 || cell->timestamp_ms >= INT64_MAX / 1000))
+        (cell->timestamp_ms < 0 || cell->timestamp_ms > STAMP_MS_MAX))
         return fail(c, E_PARAMETER, "Timestamp must be in range [0, INT64_MAX/1000).");
     return E_OK;
 }

@@ -7,6 +7,8 @@
 #include "base/limit.h"
 #include "table/model/table.h"
 
+#define STAMP_MS_MAX (INT64_MAX / 1000 - 1) /* of a cell */
+
 /* Checks that need no table; in a batch their failure fails the whole request. `many` is true
  * inside batches: the size of one row is then not bounded by itself. */
 int change_check_alone(struct ctx *c, const struct limits *limits,

@@ -1,6 +1,7 @@
 #include "table/model/modify.h"
 
 #include "table/model/big.h"
+#include "table/model/change.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
 #include "table/model/name.h"
@@ -371,7 +372,8 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
                         BYTES_FMT(cell->name));
     }
     if (old && old->timestamp_ms >= stamp)
-        stamp = old->timestamp_ms + (m->table->schema.d.options.max_versions > 1);
+        stamp = old->timestamp_ms +
+                (m->table->schema.d.options.max_versions > 1 && old->timestamp_ms < STAMP_MS_MAX);
     working_add(w, cell, stored_cell(cell, &v, stamp));
     return E_OK;
 }

@@ -467,19 +467,42 @@ static void test_unsynced_cap(void **state)
     struct burst t = {.lock = PTHREAD_MUTEX_INITIALIZER};
     static char value[4000];
     struct edit edit = {EDIT_PUT, BYTES_LIT("k"), {value, sizeof(value)}};
-    struct write_batch batch = {.edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = 7, .edits = &edit, .edit_count = 1};
+    struct edit own = {EDIT_PUT, BYTES_LIT("lease"), {value, sizeof(value)}};
+    struct write_batch lease = {.partition = PARTITION_SYSTEM, .edits = &own, .edit_count = 1};
+    struct burst leases = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
     bed_close(b);
     b->conf.unsynced_bytes_max = 10000;
     bed_open(b, "rocks");
-    for (int i = 0; i < 500; i++)
+    for (int i = 0; i < 500; i++) {
         engine_apply(&b->c, b->e, &batch, burst_done, &t);
+        engine_apply(&b->c, b->e, &lease, burst_done, &leases);
+    }
     while (bed_barrier(b) != E_OK)
         ;
     bed_close(b); /* all completions have run */
     assert_true(t.ok > 0 && t.busy > 0);
     assert_int_equal(t.ok + t.busy, 500);
+    assert_int_equal(leases.ok, 500); /* what is the database's own is never refused */
     b->conf.unsynced_bytes_max = 0;
+}
+
+/* What waits for a sync stays within the memory that the engine was given. */
+static void test_unsynced_cap_by_memory(void **state)
+{
+    struct engine_conf conf = {0};
+
+    (void)state;
+    assert_int_equal(engine_unsynced_bytes_max(&conf), (256ull << 20) / 7 * 2);
+    conf.memory_bytes = 56u << 20; /* of --memory 64M */
+    assert_int_equal(engine_unsynced_bytes_max(&conf), 16u << 20);
+    conf.memory_bytes = 1;
+    assert_int_equal(engine_unsynced_bytes_max(&conf), 8u << 20);
+    conf.memory_bytes = 64ull << 30;
+    assert_int_equal(engine_unsynced_bytes_max(&conf), 128u << 20);
+    conf.unsynced_bytes_max = 5;
+    assert_int_equal(engine_unsynced_bytes_max(&conf), 5);
 }
 
 static void test_disk_nearly_full(void **state)
@@ -761,6 +784,7 @@ int main(int argc, char **argv)
         T(test_failure_voids),
         T(test_early),
         T(test_unsynced_cap),
+        T(test_unsynced_cap_by_memory),
         T(test_disk_nearly_full),
         T(test_full_disk_makes_room),
         T(test_no_sync),
