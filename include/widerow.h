@@ -717,29 +717,29 @@ struct wr_partition_list {
 
 /* Every operation, with the members of wr_request and wr_reply that go with it. */
 enum wr_op {
-    WR_OP_CREATE_TABLE,          /* create_table, answered with none */
-    WR_OP_LIST_TABLE,            /* list_table, answered with table_list */
-    WR_OP_DESCRIBE_TABLE,        /* describe_table, answered with description */
-    WR_OP_UPDATE_TABLE,          /* update_table, answered with description */
-    WR_OP_DELETE_TABLE,          /* delete_table, answered with none */
-    WR_OP_LOAD_TABLE,            /* load_table, answered with none */
-    WR_OP_UNLOAD_TABLE,          /* unload_table, answered with none */
-    WR_OP_ADD_DEFINED_COLUMN,    /* add_defined_column, answered with none */
-    WR_OP_DELETE_DEFINED_COLUMN, /* delete_defined_column, answered with none */
-    WR_OP_REKEY_TABLE,           /* rekey_table, answered with rekey */
-    WR_OP_GET_ROW,               /* get_row, answered with row */
-    WR_OP_PUT_ROW,               /* put_row, answered with row */
-    WR_OP_UPDATE_ROW,            /* update_row, answered with row */
-    WR_OP_DELETE_ROW,            /* delete_row, answered with row */
-    WR_OP_BATCH_GET_ROW,         /* batch_get_row, answered with batch */
-    WR_OP_BATCH_WRITE_ROW,       /* batch_write_row, answered with batch */
-    WR_OP_GET_RANGE,             /* get_range, answered with range */
-    WR_OP_COMPUTE_SPLIT_POINTS,  /* compute_split_points, answered with splits */
-    WR_OP_BULK_EXPORT,           /* bulk_export, answered with range */
-    WR_OP_BULK_IMPORT,           /* bulk_import, answered with batch */
-    WR_OP_DESCRIBE_HEAT,         /* describe_heat, answered with heat */
-    WR_OP_DESCRIBE_SIZES,        /* describe_sizes, answered with sizes */
-    WR_OP_DESCRIBE_PARTITIONS,   /* describe_partitions, answered with partitions */
+    WR_OP_CREATE_TABLE = 0,          /* create_table, answered with none */
+    WR_OP_LIST_TABLE = 1,            /* list_table, answered with table_list */
+    WR_OP_DESCRIBE_TABLE = 2,        /* describe_table, answered with description */
+    WR_OP_UPDATE_TABLE = 3,          /* update_table, answered with description */
+    WR_OP_DELETE_TABLE = 4,          /* delete_table, answered with none */
+    WR_OP_LOAD_TABLE = 5,            /* load_table, answered with none */
+    WR_OP_UNLOAD_TABLE = 6,          /* unload_table, answered with none */
+    WR_OP_ADD_DEFINED_COLUMN = 7,    /* add_defined_column, answered with none */
+    WR_OP_DELETE_DEFINED_COLUMN = 8, /* delete_defined_column, answered with none */
+    WR_OP_REKEY_TABLE = 9,           /* rekey_table, answered with rekey */
+    WR_OP_GET_ROW = 10,              /* get_row, answered with row */
+    WR_OP_PUT_ROW = 11,              /* put_row, answered with row */
+    WR_OP_UPDATE_ROW = 12,           /* update_row, answered with row */
+    WR_OP_DELETE_ROW = 13,           /* delete_row, answered with row */
+    WR_OP_BATCH_GET_ROW = 14,        /* batch_get_row, answered with batch */
+    WR_OP_BATCH_WRITE_ROW = 15,      /* batch_write_row, answered with batch */
+    WR_OP_GET_RANGE = 16,            /* get_range, answered with range */
+    WR_OP_COMPUTE_SPLIT_POINTS = 17, /* compute_split_points, answered with splits */
+    WR_OP_BULK_EXPORT = 18,          /* bulk_export, answered with range */
+    WR_OP_BULK_IMPORT = 19,          /* bulk_import, answered with batch */
+    WR_OP_DESCRIBE_HEAT = 20,        /* describe_heat, answered with heat */
+    WR_OP_DESCRIBE_SIZES = 21,       /* describe_sizes, answered with sizes */
+    WR_OP_DESCRIBE_PARTITIONS = 22,  /* describe_partitions, answered with partitions */
     WR_OP_COUNT
 };
 

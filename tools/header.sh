@@ -30,7 +30,7 @@ errors=$(rows ERR src/base/err.def)
     function pad(text, width) { return sprintf("%-" width "s", text) }
     part == 0 && $0 != "#" {
         split($0, c, ",")
-        op[++ops] = "WR_OP_" c[1] ","
+        op[++ops] = "WR_OP_" c[1] " = " ops - 1 ","
         answer[ops] = c[2] ", answered with " c[8]
         if (length(op[ops]) > op_width) op_width = length(op[ops])
         size[ops] = "WR_SIZE_" c[1]
