@@ -1157,6 +1157,29 @@ struct wr_table_traffic {
  * Returns how many. */
 WR_API size_t wr_busiest(struct wr_db *db, struct wr_table_traffic *out, size_t max);
 
+/* Work that the database does in the background, one task at a time: which tasks there are may
+ * change with any version. */
+enum wr_task_state {
+    WR_TASK_IDLE = 0,    /* nothing is to be done before its next turn */
+    WR_TASK_WAITING = 1, /* it has something to do; requests or other tasks come first */
+    WR_TASK_RUNNING = 2,
+    WR_TASK_FAILED = 3, /* it will be tried again */
+};
+
+struct wr_task {
+    char name[16];
+    enum wr_task_state state;
+    int32_t percent;          /* of what it is at, about; -1: not known */
+    uint64_t steps, failures; /* since wr_open() */
+    uint64_t bytes;           /* read and written */
+    uint64_t busy_us;
+    int64_t ago_ms; /* since its last step ended; -1: there was none */
+    char text[160]; /* why it failed; else empty */
+};
+
+/* Up to `max` tasks; returns how many there are. Any thread. */
+WR_API size_t wr_tasks(struct wr_db *db, struct wr_task *out, size_t max);
+
 /* Makes `dir` (missing or empty, its parent there) a data folder with everything as of one moment
  * between call and return: every write that was answered before is in it, and every row and atomic
  * batch whole. Requests go on meanwhile. On the data's own file system large files are linked, not

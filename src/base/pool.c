@@ -170,6 +170,16 @@ void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urg
     pthread_mutex_unlock(&p->lock);
 }
 
+bool pool_waiting(struct pool *p)
+{
+    bool waiting;
+
+    pthread_mutex_lock(&p->lock);
+    waiting = p->urgent_head || p->ring_head;
+    pthread_mutex_unlock(&p->lock);
+    return waiting;
+}
+
 void pool_stop(struct pool *p)
 {
     if (!p)

@@ -30,6 +30,9 @@ struct pool *pool_start(const char *name, int threads);
 /* `urgent`: before all other jobs, also those of other clients, for who holds a row lock. */
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent);
 
+/* Whether jobs wait for a thread. */
+bool pool_waiting(struct pool *p);
+
 /* Runs the jobs that are queued, and what these submit, and stops. NULL is allowed. */
 void pool_stop(struct pool *p);
 

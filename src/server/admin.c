@@ -2,8 +2,11 @@
 
 #include "base/thread.h"
 
+#include <inttypes.h>
+
 /* Tables that /metrics tells of: however many there are, the page stays short. */
 #define TABLES_MAX 20
+#define TASKS_MAX 32 /* more than there are */
 
 static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
@@ -12,6 +15,38 @@ static const struct http_header text_plain[] = {
 static void answer(struct http_request *r, int status, bytes body)
 {
     http_reply(r, status, text_plain, PORT_COUNT(text_plain), body);
+}
+
+/* "ready", and what does not keep it from that: the clock, tasks that fail. Then a line a task. */
+static void answer_served(struct admin *a, struct http_request *r, const char *clock)
+{
+    static const char *const states[] = {"idle", "waiting", "running", "failed"};
+    struct wr_task tasks[TASKS_MAX];
+    size_t n = wr_tasks(a->db, tasks, TASKS_MAX);
+    struct arena *arena = &r->ctx.arena;
+    struct buf b;
+
+    n = n < TASKS_MAX ? n : TASKS_MAX;
+    buf_init(&b, arena, 512);
+    buf_put_bytes(&b, BYTES_LIT("ready"));
+    if (*clock)
+        buf_put_bytes(&b, arena_printf(arena, ", but %s", clock));
+    for (size_t i = 0; i < n; i++)
+        if (tasks[i].state == WR_TASK_FAILED)
+            buf_put_bytes(&b, arena_printf(arena, ", but the task %s fails: %s", tasks[i].name,
+                                           tasks[i].text));
+    buf_put_u8(&b, '\n');
+    for (size_t i = 0; r->query && i < n; i++) {
+        buf_put_bytes(&b, arena_printf(arena, "task %s: %s, %" PRIu64 " steps", tasks[i].name,
+                                       states[tasks[i].state], tasks[i].steps));
+        if (tasks[i].percent >= 0)
+            buf_put_bytes(&b, arena_printf(arena, ", %d %%", tasks[i].percent));
+        if (tasks[i].ago_ms >= 0)
+            buf_put_bytes(
+                &b, arena_printf(arena, ", the last %" PRId64 " s ago", tasks[i].ago_ms / 1000));
+        buf_put_u8(&b, '\n');
+    }
+    answer(r, 200, buf_bytes(&b));
 }
 
 static void answer_ready(struct admin *a, struct http_request *r)
@@ -25,18 +60,18 @@ static void answer_ready(struct admin *a, struct http_request *r)
         answer(r, 503, BYTES_LIT("not ready: out of touch with the other servers\n"));
     else if (status.clock_odd)
         answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.clock));
-    else if (*status.clock)
-        answer(r, 200, arena_printf(&r->ctx.arena, "ready, but %s\n", status.clock));
     else
-        answer(r, 200, BYTES_LIT("ready\n"));
+        answer_served(a, r, status.clock);
 }
 
 static void answer_metrics(struct admin *a, struct http_request *r)
 {
     struct wr_table_traffic tables[TABLES_MAX];
+    struct wr_task tasks[TASKS_MAX];
     struct wr_status db;
     struct http_stat http;
     struct buf b;
+    size_t n;
 
     wr_status(a->db, &db, sizeof(db));
     http_stat(a->door, &http);
@@ -81,6 +116,8 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     stat_format_one(&b, "widerow_late_total", "counter",
                     "Connections cut because a request or its answer took too long to pass.",
                     http.late);
+    n = wr_tasks(a->db, tasks, TASKS_MAX);
+    stat_format_tasks(&b, tasks, n < TASKS_MAX ? n : TASKS_MAX);
     stat_format_tables(&b, tables, wr_busiest(a->db, tables, TABLES_MAX));
     stat_format(a->stat, &b);
     answer(r, 200, buf_bytes(&b));

@@ -99,6 +99,52 @@ void stat_format_tables(struct buf *out, const struct wr_table_traffic *tables, 
 #undef FIGURE
 }
 
+static void put_task_figure(struct buf *out, const char *name, const char *type, const char *help,
+                            const struct wr_task *tasks, size_t count,
+                            uint64_t (*of)(const struct wr_task *))
+{
+    put_head(out, name, type, help);
+    for (size_t i = 0; i < count; i++)
+        put(out, "%s{task=\"%s\"} %llu\n", name, tasks[i].name, (unsigned long long)of(&tasks[i]));
+}
+
+static uint64_t task_state(const struct wr_task *t)
+{
+    return t->state;
+}
+
+static uint64_t task_steps(const struct wr_task *t)
+{
+    return t->steps;
+}
+
+static uint64_t task_failures(const struct wr_task *t)
+{
+    return t->failures;
+}
+
+static uint64_t task_bytes(const struct wr_task *t)
+{
+    return t->bytes;
+}
+
+static uint64_t task_busy(const struct wr_task *t)
+{
+    return t->busy_us;
+}
+
+void stat_format_tasks(struct buf *out, const struct wr_task *tasks, size_t count)
+{
+#define FIGURE(member, name, type, text)                                                           \
+    put_task_figure(out, "widerow_task_" name, type, text, tasks, count, task_##member);
+    FIGURE(state, "state", "gauge", "Background tasks: 0 idle, 1 waiting, 2 running, 3 failed.")
+    FIGURE(steps, "steps_total", "counter", "Steps that background tasks took.")
+    FIGURE(failures, "failures_total", "counter", "Of these, those that failed.")
+    FIGURE(bytes, "bytes_total", "counter", "Bytes that they read and wrote.")
+    FIGURE(busy, "busy_microseconds_total", "counter", "Time that they took.")
+#undef FIGURE
+}
+
 static const char *op_label(size_t op)
 {
     return op < WR_OP_COUNT ? ots_op_name((enum wr_op)op) : "other";

@@ -4,6 +4,7 @@
 #include "table/core/call.h"
 
 #include "base/rng.h"
+#include "base/scheduler.h"
 #include "table/admin/sizes.h"
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
@@ -173,6 +174,16 @@ static int worker_count(void)
     return (n < 1 ? 1 : n > WORKERS_MAX ? WORKERS_MAX : (int)n) + 1;
 }
 
+static int64_t background_rate(void *arg)
+{
+    return ((struct wr_db *)arg)->limits.background_bytes_per_s_max;
+}
+
+static bool workers_busy(void *arg)
+{
+    return pool_waiting(((struct wr_db *)arg)->pool);
+}
+
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     struct engine_option *engine_options =
@@ -185,6 +196,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
                                .option_count = o->engine_setting_count,
                                .clock = &db->clock,
                                .log = &db->log};
+    struct scheduler_conf background = {background_rate, workers_busy, db};
     bool needs_router;
 
     for (size_t i = 0; i < o->engine_setting_count; i++)
@@ -205,6 +217,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->pool = pool_start("wr-worker", worker_count());
     if (!db->pool)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for long requests.");
+    db->background = scheduler_new(&background);
     db->streams = streams_start();
     if (!db->streams)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for streams.");
@@ -221,8 +234,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
     TRY(catalog_start(c, db->catalog));
-    db->balancer = balancer_start(db); /* it asks the catalog whether it is in touch */
-    if (!db->balancer)
+    if (!balancer_start(db)) /* it asks the catalog whether it is in touch */
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
     db->sizes = size_watch_start(db);
@@ -299,17 +311,16 @@ void wr_close(struct wr_db *db)
 {
     if (!db)
         return;
-    scrubber_stop(db->scrubber);
-    balancer_stop(db->balancer);
-
+    scheduler_stop(db->background);
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
     catalog_stop(db->catalog); /* no more jobs of its news */
-    sweeper_stop(db->sweeper); /* it may submit jobs */
     jobs_stop(db->jobs);
-    size_watch_stop(db->sizes); /* jobs ask it */
-    rekeyer_stop(db->rekeyer);
+    size_watch_free(db->sizes); /* jobs asked it */
+    rekeyer_free(db->rekeyer);
+    sweeper_free(db->sweeper);
+    scrubber_free(db->scrubber);
     streams_stop(db->streams);
     uploads_stop(db->uploads);
     router_stop(db->router);
@@ -317,6 +328,7 @@ void wr_close(struct wr_db *db)
     close_clock(db);
     catalog_close(db->catalog);
     tally_free(db->tally);
+    scheduler_free(db->background);
     if (db->engine)
         engine_close(db->engine);
     latch_table_free(db->latches);
@@ -353,6 +365,30 @@ void wr_status(struct wr_db *db, struct wr_status *out, size_t size)
     read_status(db, &own);
     memset(out, 0, size);
     memcpy(out, &own, size < sizeof(own) ? size : sizeof(own));
+}
+
+#define TASKS_MAX 32
+
+size_t wr_tasks(struct wr_db *db, struct wr_task *out, size_t max)
+{
+    struct task_stat all[TASKS_MAX];
+    size_t n = scheduler_stat(db->background, all, TASKS_MAX);
+    struct clock real;
+
+    clock_real_init(&real);
+    for (size_t i = 0; i < n && i < max; i++) {
+        out[i] = (struct wr_task){
+            .state = (enum wr_task_state)all[i].state,
+            .percent = all[i].percent,
+            .steps = all[i].steps,
+            .failures = all[i].failures,
+            .bytes = all[i].bytes,
+            .busy_us = all[i].busy_us,
+            .ago_ms = all[i].last_us ? (clock_mono_us(&real) - all[i].last_us) / 1000 : -1};
+        snprintf(out[i].name, sizeof(out[i].name), "%s", all[i].name);
+        snprintf(out[i].text, sizeof(out[i].text), "%s", all[i].text);
+    }
+    return n;
 }
 
 /* ---- requests ---- */

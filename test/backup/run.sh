@@ -102,6 +102,14 @@ works "ready" curl -sf "$WIDEROW_ADMIN/readyz"
 [ "$(metric widerow_scrub_passes_total)" -ge 1 ] && pass "the scrub passed" || fault "the scrub made no pass"
 [ "$(metric widerow_scrubbed_bytes_total)" -ge 1000000 ] && pass "the scrub counts" || fault "nothing scrubbed"
 same "the scrub found nothing" "$(metric widerow_scrub_errors_total)" 0
+curl -sf "$WIDEROW_ADMIN/readyz?tasks" >"$work/tasks"
+for task in sweep rekey balance scrub sizes; do
+    grep -qE "^task $task: (idle|waiting|running), [0-9]+ steps" "$work/tasks" && pass "readyz tells of $task" ||
+        fault "readyz does not tell of $task: $(cat "$work/tasks")"
+done
+same "readyz begins as ever" "$(head -n 1 "$work/tasks")" ready
+same "and says no more when it is not asked" "$(curl -sf "$WIDEROW_ADMIN/readyz")" ready
+[ "$(metric 'widerow_task_steps_total{task="scrub"}')" -ge 1 ] && pass "its steps are counted" || fault "no steps of the scrub"
 echo "    $(metric widerow_scrub_passes_total) passes, $(metric widerow_scrubbed_bytes_total) bytes"
 
 echo "== what is refused"

@@ -1,13 +1,12 @@
 /* sizes.c
  *
- * One record a table holds what the last whole walk found. The thread goes through the tables, one
+ * One record a table holds what the last whole walk found. The task goes through the tables, one
  * walk after the other, each step followed by a pause that keeps to the pace; a table that somebody
  * asks for by name (`now`) is walked at once and without pauses, in the middle of another walk if
  * need be. A table to which nothing was written since its last walk is not walked again. */
 #include "table/admin/sizes.h"
 
-#include "base/service.h"
-#include "base/thread.h"
+#include "base/scheduler.h"
 #include "table/admin/heat_place.h"
 #include "table/admin/size_report.h"
 #include "table/catalog/catalog.h"
@@ -15,11 +14,13 @@
 #include "table/core/call.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
-#define RETRY_S 10      /* after a step that failed */
-#define FAILURES_MAX 5  /* of one walk: then the next table's turn has come */
-#define WARNINGS_MAX 5  /* of one table in one pass */
+#define RETRY_US_MAX 10000000
+#define FAILURES_MAX 5 /* of one walk: then the next table's turn has come */
+#define WARNINGS_MAX 5 /* of one table in one pass */
 
 /* Of a table, by the id of the place of its rows. Under the lock. */
 struct size_record {
@@ -35,11 +36,26 @@ struct size_record {
     struct size_record *next;
 };
 
+/* A walk under way. */
+struct watch_walk {
+    struct table *table; /* NULL: there is none */
+    struct size_walk *walk;
+    int64_t start_s;
+    uint64_t writes; /* to the table until then */
+    int failures;
+};
+
 struct size_watch {
     struct wr_db *db;
-    struct service service; /* its lock guards the rest, too */
-    size_t wanted;          /* records that are */
+    struct task *task;
+    pthread_mutex_t lock; /* of these two */
+    size_t wanted;        /* records that are */
     struct size_record *records;
+    /* The task's own. */
+    struct watch_walk urgent, regular; /* somebody waits for it; or the pass has come to it */
+    bool passing;
+    uint32_t passed; /* the pass has come to the table of that id */
+    int64_t due_us;  /* when the next pass begins */
 };
 
 /* ---- records ---- */
@@ -96,27 +112,13 @@ static void records_sweep(struct size_watch *w)
 
 /* ---- pauses ---- */
 
-/* Sleeps, or until somebody wants a walk. False: it is time to end. */
-static bool nap(struct size_watch *w, int64_t us)
-{
-    struct timespec until = thread_time_in(us);
-    bool stop;
-
-    pthread_mutex_lock(&w->service.lock);
-    while (!w->service.stop && !w->wanted && service_wait(&w->service, &until))
-        ;
-    stop = w->service.stop;
-    pthread_mutex_unlock(&w->service.lock);
-    return !stop;
-}
-
-/* Besides the bytes, no more than half of the time is spent working. */
+/* The pace of its own, within the one that is shared. */
 static int64_t pause_us(const struct size_watch *w, uint64_t read, int64_t took_us)
 {
     int64_t rate = w->db->limits.size_watch_bytes_per_s_max;
     int64_t us = rate ? (int64_t)((double)read * 1e6 / (double)rate) - took_us : 0;
 
-    return us < took_us ? took_us : us;
+    return us > 0 ? us : 0;
 }
 
 /* ---- what a walk found ---- */
@@ -182,7 +184,7 @@ static void publish(struct size_watch *w, struct table *t, struct size_walk *wal
     warn(&c, w->db, t, f);
     watch_top(w->db, t, f);
     ctx_release(&c);
-    pthread_mutex_lock(&w->service.lock);
+    pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.place.id);
     size_found_release(&r->found);
     r->found = *f;
@@ -191,14 +193,12 @@ static void publish(struct size_watch *w, struct table *t, struct size_walk *wal
     r->start_s = start_s;
     r->end_s = clock_wall_ms(&w->db->clock) / 1000;
     r->writes = writes;
-    pthread_mutex_unlock(&w->service.lock);
+    pthread_mutex_unlock(&w->lock);
     if (db_is_shared(w->db))
         tell_others(w, t);
 }
 
 /* ---- walks ---- */
-
-static void walk_wanted(struct size_watch *w);
 
 /* True if somebody waits for this walk. */
 static bool note_progress(struct size_watch *w, const struct table *t, bool running, uint64_t read)
@@ -206,101 +206,122 @@ static bool note_progress(struct size_watch *w, const struct table *t, bool runn
     struct size_record *r;
     bool wanted;
 
-    pthread_mutex_lock(&w->service.lock);
+    pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.place.id);
     r->running = running;
     r->running_bytes = running ? r->running_bytes + read : 0;
     wanted = r->wanted;
     if (!running)
         record_want(w, r, false);
-    pthread_mutex_unlock(&w->service.lock);
+    pthread_mutex_unlock(&w->lock);
     return wanted;
 }
 
-static bool is_running(struct size_watch *w, const struct table *t)
+static void walk_begin(struct size_watch *w, struct watch_walk *walk, struct table *t,
+                       uint64_t writes)
 {
-    bool running;
-
-    pthread_mutex_lock(&w->service.lock);
-    running = record_get(w, t->schema.place.id)->running;
-    pthread_mutex_unlock(&w->service.lock);
-    return running;
+    *walk = (struct watch_walk){
+        .table = t,
+        .walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes),
+        .start_s = clock_wall_ms(&w->db->clock) / 1000,
+        .writes = writes};
+    note_progress(w, t, true, 0);
 }
 
-/* One step with its pause. False: the walk is over, or it is time to end. */
-static bool step(struct size_watch *w, const struct table *t, struct size_walk *walk, int *failures,
-                 bool *ended)
+static void walk_end(struct size_watch *w, struct watch_walk *walk)
 {
-    int64_t start_us = clock_mono_us(&w->db->clock), took_us;
-    uint64_t read = 0;
+    if (!walk->table)
+        return;
+    note_progress(w, walk->table, false, 0);
+    size_walk_free(walk->walk);
+    table_release(walk->table);
+    *walk = (struct watch_walk){.table = NULL};
+}
+
+static int walk_failed(struct size_watch *w, struct watch_walk *walk, struct ctx *c, int code,
+                       struct task_step *step)
+{
+    snprintf(step->text, sizeof(step->text), "table '%.*s': %s",
+             BYTES_FMT(walk->table->schema.d.table), c->text ? c->text : err_info(code)->text);
+    log_warn(&w->db->log, "sizes: %s", step->text);
+    if (++walk->failures >= FAILURES_MAX)
+        walk_end(w, walk);
+    return code;
+}
+
+static int walk_step(struct size_watch *w, struct watch_walk *walk, struct task_step *step)
+{
+    int64_t start_us = clock_mono_us(&w->db->clock);
+    bool ended = false, wanted;
     struct ctx c;
-    bool wanted;
     int code;
 
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
-    code = size_walk_step(&c, walk, &read, ended);
-    wanted = note_progress(w, t, true, read);
-    if (code)
-        log_warn(&w->db->log, "sizes: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
-                 c.text ? c.text : err_info(code)->text);
+    code = size_walk_step(&c, walk->walk, &step->bytes, &ended);
+    wanted = note_progress(w, walk->table, true, step->bytes);
+    if (code) {
+        code = walk_failed(w, walk, &c, code, step);
+    } else if (ended) {
+        publish(w, walk->table, walk->walk, walk->start_s, walk->writes);
+        walk_end(w, walk);
+    } else if (!wanted) {
+        step->next_us = pause_us(w, step->bytes, clock_mono_us(&w->db->clock) - start_us);
+    }
     ctx_release(&c);
-    if (code)
-        return ++*failures < FAILURES_MAX && service_sleep(&w->service, RETRY_S * 1000000ll);
-    if (*ended)
-        return false;
-    took_us = clock_mono_us(&w->db->clock) - start_us;
-    return nap(w, wanted ? 0 : pause_us(w, read, took_us));
+    return code;
 }
 
-/* `writes`: to the table until now. */
-static void walk_table(struct size_watch *w, struct table *t, uint64_t writes, bool urgent)
+static bool is_wanted(struct size_watch *w, const struct table *t)
 {
-    int64_t start_s = clock_wall_ms(&w->db->clock) / 1000;
-    struct size_walk *walk;
-    bool ended = false;
-    int failures = 0;
+    bool wanted;
 
-    if (is_running(w, t)) /* further out on this stack */
-        return;
-    walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes);
-    note_progress(w, t, true, 0);
-    while (step(w, t, walk, &failures, &ended))
-        if (!urgent)
-            walk_wanted(w);
-    if (ended)
-        publish(w, t, walk, start_s, writes);
-    note_progress(w, t, false, 0);
-    size_walk_free(walk);
+    pthread_mutex_lock(&w->lock);
+    wanted = record_get(w, t->schema.place.id)->wanted;
+    pthread_mutex_unlock(&w->lock);
+    return wanted;
 }
 
-/* The tables that somebody waits for. */
-static void walk_wanted(struct size_watch *w)
+static bool any_wanted(struct size_watch *w)
+{
+    bool any;
+
+    pthread_mutex_lock(&w->lock);
+    any = w->wanted != 0;
+    pthread_mutex_unlock(&w->lock);
+    return any;
+}
+
+static void forget_others(struct size_watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    records_sweep(w);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* The walk over a table that somebody waits for; the one that is under way there, if it is. */
+static void begin_wanted(struct size_watch *w)
 {
     struct table **tables;
     struct ctx c;
-    bool any;
     size_t n;
 
-    pthread_mutex_lock(&w->service.lock);
-    any = w->wanted != 0;
-    pthread_mutex_unlock(&w->service.lock);
-    if (!any)
-        return;
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     n = catalog_all(w->db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
-        bool wanted;
+        struct table *t = tables[i];
 
-        pthread_mutex_lock(&w->service.lock);
-        wanted = record_get(w, tables[i]->schema.place.id)->wanted;
-        pthread_mutex_unlock(&w->service.lock);
-        if (wanted)
-            walk_table(w, tables[i], tally_writes(w->db->tally, tables[i]->tally), true);
-        table_release(tables[i]);
+        if (!is_wanted(w, t) || w->urgent.table) {
+            table_release(t);
+        } else if (w->regular.table && w->regular.table->schema.place.id == t->schema.place.id) {
+            w->urgent = w->regular;
+            w->regular = (struct watch_walk){.table = NULL};
+            table_release(t);
+        } else {
+            walk_begin(w, &w->urgent, t, tally_writes(w->db->tally, t->tally));
+        }
     }
-    pthread_mutex_lock(&w->service.lock);
-    records_sweep(w);
-    pthread_mutex_unlock(&w->service.lock);
+    if (!w->urgent.table) /* the table is gone */
+        forget_others(w);
     ctx_release(&c);
 }
 
@@ -318,7 +339,7 @@ static void adopt(struct size_watch *w, const struct table *t, const struct size
     struct size_record *r;
 
     watch_top(w->db, t, &from->found);
-    pthread_mutex_lock(&w->service.lock);
+    pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.place.id);
     size_found_release(&r->found);
     r->found = from->found;
@@ -332,7 +353,7 @@ static void adopt(struct size_watch *w, const struct table *t, const struct size
     r->start_s = from->start_s;
     r->end_s = from->end_s;
     r->writes = from->writes_then;
-    pthread_mutex_unlock(&w->service.lock);
+    pthread_mutex_unlock(&w->lock);
 }
 
 /* Nothing can have changed since the last walk, of any server, or another server walks now or has
@@ -361,72 +382,93 @@ static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uin
            (last != all.each && last->end_s + w->db->limits.size_watch_pass_s_min / 2 > now_s);
 }
 
-static void walk_all(struct size_watch *w)
+/* The next table of the pass that is to be walked; or the pass is over. */
+static void begin_next(struct size_watch *w)
 {
-    struct table **tables;
+    struct table **tables, *next = NULL;
+    uint64_t writes;
     struct ctx c;
     size_t n;
 
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     n = catalog_all(w->db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < n; i++)
+        if (tables[i]->schema.id > w->passed && (!next || tables[i]->schema.id < next->schema.id))
+            next = tables[i];
     for (size_t i = 0; i < n; i++) {
-        struct arena a;
-        uint64_t writes;
-
-        arena_init(&a, NULL, 0);
-        if (!service_stopping(&w->service) && !is_fresh(w, tables[i], &a, &writes))
-            walk_table(w, tables[i], writes, false);
-        arena_release(&a);
-        table_release(tables[i]);
+        (void)is_wanted(w, tables[i]); /* it is there */
+        if (tables[i] != next)
+            table_release(tables[i]);
     }
-    pthread_mutex_lock(&w->service.lock);
-    records_sweep(w);
-    pthread_mutex_unlock(&w->service.lock);
+    w->passing = next != NULL;
+    if (!next)
+        forget_others(w);
+    else
+        w->passed = next->schema.id;
+    if (next && !is_fresh(w, next, &c.arena, &writes))
+        walk_begin(w, &w->regular, next, writes);
+    else
+        table_release(next);
     ctx_release(&c);
 }
 
-/* ---- the thread ---- */
+/* ---- the task ---- */
 
-static void *watch_main(void *arg)
+static int watch_step(void *arg, struct task_step *step)
 {
     struct size_watch *w = arg;
-    struct wr_db *db = w->db;
-    int64_t every_us = db->limits.size_watch_pass_s_min * 1000000, due_us;
+    int64_t now_us = clock_mono_us(&w->db->clock);
+    int code = E_OK;
 
-    due_us = clock_mono_us(&db->clock) +
-             (every_us < FIRST_PASS_S * 1000000ll ? every_us : FIRST_PASS_S * 1000000ll);
-    for (;;) {
-        int64_t now_us = clock_mono_us(&db->clock);
-
-        if (!nap(w, due_us > now_us ? due_us - now_us : 0))
-            return NULL;
-        walk_wanted(w);
-        now_us = clock_mono_us(&db->clock);
-        if (now_us < due_us)
-            continue;
-        due_us = now_us + every_us;
-        if (db->limits.size_watch_bytes_per_s_max)
-            walk_all(w);
+    if (!w->urgent.table && any_wanted(w))
+        begin_wanted(w);
+    if (!w->passing && now_us >= w->due_us) {
+        w->passing = w->db->limits.size_watch_bytes_per_s_max > 0;
+        w->passed = 0;
+        w->due_us = now_us + w->db->limits.size_watch_pass_s_min * 1000000;
     }
+    if (w->urgent.table)
+        code = walk_step(w, &w->urgent, step);
+    else if (w->regular.table)
+        code = walk_step(w, &w->regular, step);
+    else if (w->passing)
+        begin_next(w);
+    step->more = w->urgent.table || w->regular.table || w->passing || any_wanted(w);
+    if (!step->more)
+        step->next_us = w->due_us > now_us ? w->due_us - now_us : 0;
+    return code;
 }
 
 struct size_watch *size_watch_start(struct wr_db *db)
 {
     struct size_watch *w = mem_zalloc(sizeof(*w));
+    int64_t every_s = db->limits.size_watch_pass_s_min;
+    int64_t first_us = (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000;
+    struct task_spec spec = {.name = "sizes",
+                             .lane = db_is_shared(db) ? LANE_LONG : LANE_SHORT,
+                             .priority = PRIORITY_SIZES,
+                             .run = watch_step,
+                             .arg = w,
+                             .first_us = first_us,
+                             .retry_us_max = RETRY_US_MAX};
 
     w->db = db;
-    if (service_start(&w->service, "wr-sizes", watch_main, w))
+    w->due_us = clock_mono_us(&db->clock) + first_us;
+    pthread_mutex_init(&w->lock, NULL);
+    w->task = scheduler_add(db->background, &spec);
+    if (w->task)
         return w;
     log_error(&db->log, "sizes: the system gives no thread: large partition key values go unseen");
-    mem_free(w);
+    size_watch_free(w);
     return NULL;
 }
 
-void size_watch_stop(struct size_watch *w)
+void size_watch_free(struct size_watch *w)
 {
     if (!w)
         return;
-    service_stop(&w->service);
+    walk_end(w, &w->urgent);
+    walk_end(w, &w->regular);
     while (w->records) {
         struct size_record *r = w->records;
 
@@ -434,6 +476,7 @@ void size_watch_stop(struct size_watch *w)
         size_found_release(&r->found);
         mem_free(r);
     }
+    pthread_mutex_destroy(&w->lock);
     mem_free(w);
 }
 
@@ -446,12 +489,11 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
     struct size_watch *w = db->sizes;
     struct size_record *r;
 
-    pthread_mutex_lock(&w->service.lock);
+    pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.place.id);
-    if (want && !r->wanted) {
+    want &= !r->wanted;
+    if (want)
         record_want(w, r, true);
-        pthread_cond_signal(&w->service.woken);
-    }
     *out = (struct size_report){.passes = r->passes,
                                 .running = r->running || r->wanted,
                                 .running_bytes = r->running_bytes,
@@ -465,7 +507,9 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
         e->key = memcpy(arena_alloc(a, e->key_len), e->key, e->key_len);
         out->traffic[i].hash = e->hash;
     }
-    pthread_mutex_unlock(&w->service.lock);
+    pthread_mutex_unlock(&w->lock);
+    if (want)
+        task_wake(w->task);
     tally_watched(db->tally, t->tally, out->traffic, out->found.top_count);
     out->writes = tally_writes(db->tally, t->tally);
 }
@@ -497,10 +541,10 @@ static void take_news(struct ctx *c, struct size_watch *w, const struct table *t
 
     if (!size_report_read(news, from))
         return;
-    pthread_mutex_lock(&w->service.lock);
+    pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.place.id);
     newer = from->end_s >= r->end_s;
-    pthread_mutex_unlock(&w->service.lock);
+    pthread_mutex_unlock(&w->lock);
     if (newer)
         adopt(w, t, from);
 }

@@ -1,8 +1,8 @@
 /* sizes.h: the size watch: which partition key values are large.
  *
- * A thread of its own walks every table in the order of its keys, at a set pace, and adds up what
- * is stored under each partition key value. What it finds is exact for all that was not written
- * during the walk. Between walks the traffic of the largest values is counted (tally.h).
+ * A task in the background walks every table in the order of its keys, at a set pace, and adds up
+ * what is stored under each partition key value. What it finds is exact for all that was not
+ * written during the walk. Between walks the traffic of the largest values is counted (tally.h).
  *
  * The results are not stored: after a start a first pass has to end. */
 #ifndef TABLE_ADMIN_SIZES_H
@@ -14,6 +14,6 @@ struct size_watch;
 
 /* NULL: the system gives no thread. */
 struct size_watch *size_watch_start(struct wr_db *db);
-void size_watch_stop(struct size_watch *w); /* NULL is allowed */
+void size_watch_free(struct size_watch *w); /* after the scheduler was stopped; NULL is allowed */
 
 #endif

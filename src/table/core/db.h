@@ -14,12 +14,12 @@
 
 #include <stdatomic.h>
 
-struct balancer;
 struct catalog;
 struct jobs;
 struct pool;
 struct rekeyer;
 struct router;
+struct scheduler;
 struct scrubber;
 struct size_watch;
 struct streams;
@@ -45,12 +45,12 @@ struct wr_db {
     uint64_t slot;             /* tells our numbers from other servers'; 0: there are none */
     const struct lease *lease; /* by which the catalog may be used; NULL: no others change tables */
     struct jobs *jobs;
+    struct scheduler *background; /* tasks: what is to be done some time */
     struct sweeper *sweeper;
     struct pool *pool; /* workers for requests that are more than a loop should do */
     struct streams *streams;
     struct uploads *uploads;
     struct rekeyer *rekeyer;
-    struct balancer *balancer;
     struct router *router;     /* NULL: the engine is one map */
     struct scrubber *scrubber; /* NULL: no scrub */
     struct tally *tally;       /* NULL: no heat maps */
@@ -61,6 +61,15 @@ struct wr_db {
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
     int64_t counted_ms;       /* the sweeper's, monotonic: when they were counted last */
     _Atomic int64_t requests; /* under way; wr_close() waits for none */
+};
+
+/* Priorities of tasks: what gives room and what others wait for first, what only looks last. */
+enum db_priority {
+    PRIORITY_BALANCE,
+    PRIORITY_SWEEP,
+    PRIORITY_REKEY,
+    PRIORITY_SIZES,
+    PRIORITY_SCRUB,
 };
 
 /* The limits on what comes in, as long as its table is not known: the largest that any table

@@ -6,7 +6,7 @@
  */
 #include "table/maint/balance.h"
 
-#include "base/service.h"
+#include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
 #include "table/maint/cut.h"
@@ -14,6 +14,7 @@
 #include "table/row/access.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #define LOOK_EVERY_US 250000
 #define RATES_EVERY_US 1000000
@@ -27,11 +28,6 @@
 #define LOOK_MAX 8192   /* partitions of one table in one look, */
 #define MEASURE_MAX 256 /* and how many of them are measured */
 #define PIECES 8        /* measured again when that part of partition_bytes_max was written */
-
-struct balancer {
-    struct wr_db *db;
-    struct service service;
-};
 
 /* One table's look. */
 struct look {
@@ -392,18 +388,20 @@ static int look_table(struct look *l)
     return look_part(l);
 }
 
-void balance_run(struct wr_db *db, int64_t now_us)
+/* `failed`: gets the last failure's text. */
+static int look_all(struct wr_db *db, int64_t now_us, char failed[TASK_TEXT_BYTES])
 {
     struct table **tables;
     struct ctx c;
+    int first = E_OK;
     size_t n;
 
     if (!atomic_load(&db->settled))
-        return;
+        return E_OK;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (catalog_check(&c, db->catalog)) { /* the limits may be others by now */
         ctx_release(&c);
-        return;
+        return E_OK;
     }
     n = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < n; i++) {
@@ -416,43 +414,49 @@ void balance_run(struct wr_db *db, int64_t now_us)
             ctx_clear(&l.c);
             code = catalog_refresh(&l.c, tables[i]);
         }
-        if (code && code != E_PARTITION && code != E_NOT_EXIST)
-            log_warn(&db->log, "partitions: table '%.*s': %s", BYTES_FMT(l.table->schema.d.table),
+        if (code && code != E_PARTITION && code != E_NOT_EXIST) {
+            snprintf(failed, TASK_TEXT_BYTES, "table '%.*s': %s",
+                     BYTES_FMT(l.table->schema.d.table),
                      l.c.text ? l.c.text : err_info(code)->text);
+            log_warn(&db->log, "partitions: %s", failed);
+            first = first ? first : code;
+        }
         ctx_release(&l.c);
         table_release(tables[i]);
     }
     ctx_release(&c);
+    return first;
 }
 
-/* ---- the thread ---- */
-
-static void *balancer_main(void *arg)
+void balance_run(struct wr_db *db, int64_t now_us)
 {
-    struct balancer *b = arg;
+    char failed[TASK_TEXT_BYTES];
 
-    while (service_sleep(&b->service, LOOK_EVERY_US)) {
-        balance_run(b->db, clock_mono_us(&b->db->clock));
-        memory_give_back(&b->db->memory, b->db->engine);
-    }
-    return NULL;
+    (void)look_all(db, now_us, failed);
 }
 
-struct balancer *balancer_start(struct wr_db *db)
-{
-    struct balancer *b = mem_zalloc(sizeof(*b));
+/* ---- the task ---- */
 
-    b->db = db;
-    if (service_start(&b->service, "wr-balancer", balancer_main, b))
-        return b;
-    mem_free(b);
-    return NULL;
+static int balance_step(void *arg, struct task_step *step)
+{
+    struct wr_db *db = arg;
+    int code = look_all(db, clock_mono_us(&db->clock), step->text);
+
+    memory_give_back(&db->memory, db->engine);
+    step->next_us = LOOK_EVERY_US;
+    return code;
 }
 
-void balancer_stop(struct balancer *b)
+bool balancer_start(struct wr_db *db)
 {
-    if (!b)
-        return;
-    service_stop(&b->service);
-    mem_free(b);
+    /* Over a pool nobody else is in this lane: a cut whose maker is no more is to be ended soon. */
+    struct task_spec spec = {.name = "balance",
+                             .lane = LANE_SHORT,
+                             .priority = PRIORITY_BALANCE,
+                             .run = balance_step,
+                             .arg = db,
+                             .first_us = LOOK_EVERY_US,
+                             .retry_us_max = RETRY_US};
+
+    return scheduler_add(db->background, &spec);
 }

@@ -1,4 +1,4 @@
-/* balance.h: the thread that looks at every partition each second: what it was asked for against
+/* balance.h: the task that looks at every partition each second: what it was asked for against
  * what is reserved, and whether it is to be cut in two or merged with its neighbour (cut.h). It
  * also ends a cut whose maker is no more. */
 #ifndef TABLE_MAINT_BALANCE_H
@@ -6,15 +6,11 @@
 
 #include "widerow.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
-struct balancer;
-
-/* NULL: the system gives no thread. */
-struct balancer *balancer_start(struct wr_db *db);
-
-/* NULL is allowed. */
-void balancer_stop(struct balancer *b);
+/* Registers the task. False: the system gives no thread. */
+bool balancer_start(struct wr_db *db);
 
 /* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. Nothing
  * as long as the limits that count are not known: before wr_options.settings_follow has come true,

@@ -30,8 +30,7 @@
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "base/service.h"
-#include "base/thread.h"
+#include "base/scheduler.h"
 #include "table/catalog/catalog_txn.h"
 #include "table/core/call.h"
 #include "table/maint/middle.h"
@@ -39,21 +38,20 @@
 #include "table/sync/hold.h"
 #include "table/sync/wait.h"
 
-#include <unistd.h>
+#include <stdio.h>
 
 #define PAGE_ROWS 256
 #define PAGE_BYTES (1u << 20)
-#define NOTE_EVERY_MS 1000 /* progress that a crash may cost */
+#define SLICE_MS 100 /* a step; progress that a crash may cost */
 #define IDLE_US 5000000
 #define RETRY_US 100000
-#define NAP_US_MAX 50000
 #define RECORD_VERSION 1
 #define RECORD_BYTES 13 /* version, mirror's id, rows; the position follows */
 
 struct rekeyer {
     struct wr_db *db;
-    struct service service; /* its lock guards the rest, too */
-    bool poked;
+    struct task *task;
+    pthread_mutex_t lock; /* of what follows */
     /* Of the table that is being copied, for who asks. */
     uint32_t mirror_id;
     uint64_t rows;
@@ -68,18 +66,19 @@ struct copy {
     struct ctx c;   /* of the whole slice */
     bytes position; /* the key of the last head that was copied; empty: none */
     uint64_t rows;
+    struct task_step *step;
 };
 
 /* ---- progress ---- */
 
 static void progress_set(struct rekeyer *r, uint32_t mirror_id, uint64_t rows, int percent)
 {
-    pthread_mutex_lock(&r->service.lock);
+    pthread_mutex_lock(&r->lock);
     r->mirror_id = mirror_id;
     r->rows = rows;
     if (percent >= 0)
         r->percent = percent;
-    pthread_mutex_unlock(&r->service.lock);
+    pthread_mutex_unlock(&r->lock);
 }
 
 static struct key_range place_range(struct arena *a, const struct place *p)
@@ -224,6 +223,8 @@ static int copy_detached(struct copy *y, bytes cols)
         size_t kept = 0;
 
         code = wait_scan(&c, y->db->engine, &scan);
+        if (scheduler_stopping(y->db->background))
+            code = E_BUSY; /* the row is copied again after the next start */
         for (size_t i = 0; i < left && !code; i++) {
             for (size_t k = 0; k < pages[i].count; k++)
                 add_moved(y, &edits, pages[i].items[k].key, pages[i].items[k].value);
@@ -331,6 +332,8 @@ static int copy_page(struct copy *y, bool *ended)
     if (!code && page.count) {
         y->position = arena_copy(&y->c.arena, page.items[page.count - 1].key);
         y->rows += page.count;
+        for (size_t i = 0; i < page.count; i++)
+            y->step->bytes += page.items[i].key.len + page.items[i].value.len;
     }
     if (code && c.text)
         fail(&y->c, code, "%s", c.text);
@@ -421,25 +424,21 @@ static int decide_end(struct catalog_txn *x)
     return catalog_txn_put(x, &s);
 }
 
-/* Copies for about NOTE_EVERY_MS. *ended: all rows are copied. */
+/* Copies for about SLICE_MS. *ended: all rows are copied. */
 static int copy_slice(struct copy *y, bool *ended)
 {
-    int64_t until_ms = clock_mono_ms(&y->db->clock) + NOTE_EVERY_MS;
+    int64_t until_ms = clock_mono_ms(&y->db->clock) + SLICE_MS;
 
     TRY(progress_load(y));
     do {
-        int64_t start_us = clock_mono_us(&y->db->clock), took_us;
-
         TRY(copy_page(y, ended));
-        (void)fault_hit(FAULT_rekey_page);
+        if (fault_hit(FAULT_rekey_page))
+            return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
         progress_set(y->r, y->table->schema.mirror.id, y->rows, -1);
-        took_us = clock_mono_us(&y->db->clock) - start_us;
-        /* Half of the time is the clients'. */
-        if (!*ended)
-            usleep((useconds_t)(took_us < NAP_US_MAX ? took_us : NAP_US_MAX));
     } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms &&
-             !service_stopping(&y->r->service));
-    progress_set(y->r, y->table->schema.mirror.id, y->rows, percent_done(y));
+             !scheduler_stopping(y->db->background));
+    y->step->percent = percent_done(y);
+    progress_set(y->r, y->table->schema.mirror.id, y->rows, y->step->percent);
     return *ended ? E_OK : progress_store(y);
 }
 
@@ -469,14 +468,25 @@ static int advance(struct copy *y)
     return E_OK;
 }
 
-/* One step for each table that is being rekeyed. True: there is more to do. */
-static bool round_of(struct rekeyer *r)
+static void copy_failed(struct copy *y, int code)
 {
+    const struct table *t = y->table;
+
+    snprintf(y->step->text, sizeof(y->step->text), "table '%.*s': %s", BYTES_FMT(t->schema.d.table),
+             y->c.text ? y->c.text : err_info(code)->text);
+    log_warn(&y->db->log, "rekey: %s; it is tried again", y->step->text);
+}
+
+/* A slice for each table that is being rekeyed. The first failure, after the others had theirs. */
+static int rekey_step(void *arg, struct task_step *step)
+{
+    struct rekeyer *r = arg;
     struct table **tables;
     struct ctx c;
+    int first = E_OK;
     size_t n;
-    bool more = false;
 
+    step->next_us = IDLE_US;
     ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
     n = catalog_all(r->db->catalog, &c.arena, &tables);
     /* Others' references are no concern of ours for longer than this: see catalog_settled(). */
@@ -486,67 +496,49 @@ static bool round_of(struct rekeyer *r)
             tables[i] = NULL;
         }
     for (size_t i = 0; i < n; i++) {
-        struct copy y = {.r = r, .db = r->db, .table = tables[i]};
+        struct copy y = {.r = r, .db = r->db, .table = tables[i], .step = step};
         int code;
 
         if (!tables[i])
             continue;
         ctx_init(&y.c, &r->db->clock, &r->db->log, NULL, 0);
-        code = service_stopping(&r->service) ? E_OK : advance(&y);
-        more = true;
-        if (code)
-            usleep(RETRY_US);
+        code = scheduler_stopping(r->db->background) ? E_OK : advance(&y);
+        step->more = true;
+        step->next_us = code ? RETRY_US : 0;
         if (code && code != E_BUSY)
-            log_warn(&r->db->log, "rekey: table '%.*s': %s; it is tried again",
-                     BYTES_FMT(tables[i]->schema.d.table),
-                     y.c.text ? y.c.text : err_info(code)->text);
+            copy_failed(&y, code);
+        if (code && code != E_BUSY && !first)
+            first = code;
         ctx_release(&y.c);
         table_release(tables[i]);
     }
     ctx_release(&c);
-    return more;
-}
-
-/* ---- the thread ---- */
-
-static void *rekeyer_main(void *arg)
-{
-    struct rekeyer *r = arg;
-    struct service *service = &r->service;
-
-    pthread_mutex_lock(&service->lock);
-    while (!service->stop) {
-        struct timespec until;
-        bool more;
-
-        r->poked = false;
-        pthread_mutex_unlock(&service->lock);
-        more = round_of(r);
-        until = thread_time_in(IDLE_US);
-        pthread_mutex_lock(&service->lock);
-        while (!more && !service->stop && !r->poked && service_wait(service, &until))
-            ;
-    }
-    pthread_mutex_unlock(&service->lock);
-    return NULL;
+    return first;
 }
 
 struct rekeyer *rekeyer_start(struct wr_db *db)
 {
     struct rekeyer *r = mem_zalloc(sizeof(*r));
+    struct task_spec spec = {.name = "rekey",
+                             .lane = LANE_LONG,
+                             .priority = PRIORITY_REKEY,
+                             .run = rekey_step,
+                             .arg = r};
 
     r->db = db;
-    if (service_start(&r->service, "wr-rekeyer", rekeyer_main, r))
+    pthread_mutex_init(&r->lock, NULL);
+    r->task = scheduler_add(db->background, &spec);
+    if (r->task)
         return r;
-    mem_free(r);
+    rekeyer_free(r);
     return NULL;
 }
 
-void rekeyer_stop(struct rekeyer *r)
+void rekeyer_free(struct rekeyer *r)
 {
     if (!r)
         return;
-    service_stop(&r->service);
+    pthread_mutex_destroy(&r->lock);
     mem_free(r);
 }
 
@@ -600,12 +592,11 @@ void rekey_describe(struct call *call, const struct schema *s)
     *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->place.layout)};
     if (s->rekey == REKEY_COPYING)
         out->target = text_of(call, s, &s->mirror.layout);
-    pthread_mutex_lock(&r->service.lock);
+    pthread_mutex_lock(&r->lock);
     if (out->target.ptr && r->mirror_id == s->mirror.id) {
         out->rows = (int64_t)r->rows;
         out->percent = r->percent;
     }
-    r->poked = true;
-    pthread_cond_signal(&r->service.woken);
-    pthread_mutex_unlock(&r->service.lock);
+    pthread_mutex_unlock(&r->lock);
+    task_wake(r->task);
 }

@@ -1,6 +1,6 @@
 /* rekey.h: gives a table another key layout while it is being used.
  *
- * A thread of the database's own copies rows; rekey.c has the scheme. Rekeying survives a restart
+ * A task in the background copies rows; rekey.c has the scheme. Rekeying survives a restart
  * and goes on where it was. */
 #ifndef TABLE_MAINT_REKEY_H
 #define TABLE_MAINT_REKEY_H
@@ -13,8 +13,9 @@ struct call;
 /* NULL: the system gives no thread. */
 struct rekeyer *rekeyer_start(struct wr_db *db);
 
-/* Stops within a page of rows; what is left is done after the next start. NULL is allowed. */
-void rekeyer_stop(struct rekeyer *r);
+/* After the scheduler was stopped, for which it ends within a page of rows; what is left is done
+ * after the next start. NULL is allowed. */
+void rekeyer_free(struct rekeyer *r);
 
 /* RekeyTable's checks, under the catalog's latch, of the table as it is: E_PARAMETER,
  * E_UNSUPPORTED. *out is the layout asked for. */

@@ -1,19 +1,20 @@
 #include "table/maint/scrub.h"
 
-#include "base/service.h"
+#include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
 
+#include <stdio.h>
+
 #define FIRST_PASS_S 60 /* a server that has just started has better things to do */
 #define STEP_BYTES_MIN ((int64_t)64 << 10)
 #define STEP_BYTES_MAX ((int64_t)1 << 20)
-#define RETRY_S 60         /* after a pass that could not go on */
 #define KEY_BYTES_SHOWN 24 /* of the keys around damage */
 
 struct scrubber {
     struct wr_db *db;
-    struct service service;
+    int64_t start_us; /* of the pass under way; 0: none is */
     _Atomic uint64_t bytes, errors, passes;
     _Atomic int64_t last_s;
 };
@@ -61,18 +62,39 @@ static void report(struct scrubber *s, struct ctx *c, const struct scrub *step)
               step->damage, BYTES_FMT(from), BYTES_FMT(to));
 }
 
-/* One step, and the pause that keeps to the pace: besides the bytes, no more than half of the time
- * is spent working. *ended: the pass has come to its end or can go no further. */
-static bool step(struct scrubber *s, int64_t rate, bool *ended)
+/* Bytes of a step: so many that a second has some ten. */
+static uint64_t step_bytes(int64_t rate)
 {
+    int64_t size = rate / 10;
+
+    return (uint64_t)(size < STEP_BYTES_MIN   ? STEP_BYTES_MIN
+                      : size > STEP_BYTES_MAX ? STEP_BYTES_MAX
+                                              : size);
+}
+
+static void pass_ended(struct scrubber *s, struct task_step *step)
+{
+    int64_t every_us = s->db->limits.scrub_pass_s_min * 1000000;
+    int64_t left_us = s->start_us + every_us - clock_mono_us(&s->db->clock);
+
+    atomic_fetch_add(&s->passes, 1);
+    atomic_store(&s->last_s, clock_wall_ms(&s->db->clock) / 1000);
+    s->start_us = 0;
+    step->next_us = left_us > 0 ? left_us : 0;
+}
+
+/* The pace of its own, within the one that is shared. */
+static int scrub_step(void *arg, struct task_step *step)
+{
+    struct scrubber *s = arg;
     struct wr_db *db = s->db;
-    int64_t size = rate / 10, start_us = clock_mono_us(&db->clock), took_us, pause_us;
-    struct scrub scrub = {0};
+    int64_t rate = db->limits.scrub_bytes_per_s_max, start_us = clock_mono_us(&db->clock);
+    struct scrub scrub = {.bytes_max = step_bytes(rate)};
     struct ctx c;
     int code;
 
-    size = size < STEP_BYTES_MIN ? STEP_BYTES_MIN : size > STEP_BYTES_MAX ? STEP_BYTES_MAX : size;
-    scrub.bytes_max = (uint64_t)size;
+    if (!s->start_us)
+        s->start_us = start_us;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     code = engine_scrub(&c, db->engine, &scrub);
     atomic_fetch_add(&s->bytes, scrub.bytes);
@@ -88,62 +110,48 @@ static bool step(struct scrubber *s, int64_t rate, bool *ended)
     } else if (code) {
         log_warn(&db->log, "scrub: put off: %s", c.text ? c.text : err_info(code)->text);
     }
+    if (code) {
+        snprintf(step->text, sizeof(step->text), "%s", c.text ? c.text : err_info(code)->text);
+        s->start_us = 0;
+    }
     ctx_release(&c);
-    *ended = code || scrub.ended;
-    if (!code && scrub.ended) {
-        atomic_fetch_add(&s->passes, 1);
-        atomic_store(&s->last_s, clock_wall_ms(&db->clock) / 1000);
-    }
-    took_us = clock_mono_us(&db->clock) - start_us;
-    pause_us = (int64_t)((double)scrub.bytes * 1e6 / (double)rate) - took_us;
-    if (pause_us < took_us)
-        pause_us = took_us;
-    if (code && pause_us < RETRY_S * (int64_t)1000000)
-        pause_us = RETRY_S * (int64_t)1000000;
-    return service_sleep(&s->service, pause_us);
-}
-
-static void *scrubber_main(void *arg)
-{
-    struct scrubber *s = arg;
-    struct wr_db *db = s->db;
-    int64_t rate = db->limits.scrub_bytes_per_s_max, every_s = db->limits.scrub_pass_s_min;
-    bool goes_on =
-        service_sleep(&s->service, (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000);
-
-    while (goes_on) {
-        int64_t start_us = clock_mono_us(&db->clock), left_us;
-        bool ended = false;
-
-        while (goes_on && !ended)
-            goes_on = step(s, rate, &ended);
-        left_us = start_us + every_s * 1000000 - clock_mono_us(&db->clock);
-        if (goes_on && left_us > 0)
-            goes_on = service_sleep(&s->service, left_us);
-    }
-    return NULL;
+    step->bytes = scrub.bytes;
+    step->more = !code && !scrub.ended;
+    if (step->more)
+        step->next_us = (int64_t)((double)scrub.bytes * 1e6 / (double)rate) -
+                        (clock_mono_us(&db->clock) - start_us);
+    else if (!code)
+        pass_ended(s, step);
+    if (step->next_us < 0)
+        step->next_us = 0;
+    return code;
 }
 
 struct scrubber *scrubber_start(struct wr_db *db)
 {
+    int64_t every_s = db->limits.scrub_pass_s_min;
+    struct task_spec spec = {.name = "scrub",
+                             .lane = LANE_SHORT,
+                             .priority = PRIORITY_SCRUB,
+                             .run = scrub_step,
+                             .first_us =
+                                 (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000};
     struct scrubber *s;
 
     if (!db->limits.scrub_bytes_per_s_max || !engine_has_files(db->engine))
         return NULL;
     s = mem_zalloc(sizeof(*s));
     s->db = db;
-    if (service_start(&s->service, "wr-scrubber", scrubber_main, s))
+    spec.arg = s;
+    if (scheduler_add(db->background, &spec))
         return s;
     log_error(&db->log, "scrub: the system gives no thread: stored blocks are not verified");
     mem_free(s);
     return NULL;
 }
 
-void scrubber_stop(struct scrubber *s)
+void scrubber_free(struct scrubber *s)
 {
-    if (!s)
-        return;
-    service_stop(&s->service);
     mem_free(s);
 }
 

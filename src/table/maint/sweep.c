@@ -9,7 +9,7 @@
 #include "table/maint/sweep.h"
 
 #include "base/fault.h"
-#include "base/service.h"
+#include "base/scheduler.h"
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
@@ -23,6 +23,9 @@
 #include "table/sync/hold.h"
 #include "table/sync/wait.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+
 #define SWEEP_EVERY_US 5000000
 #define SILENT_GRACES 10 /* so long a server that gives no answer may be reading */
 #define PAGE_ITEMS 512
@@ -30,9 +33,21 @@
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
 #define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
+/* How far a round has come. */
+struct sweep_at {
+    bool begun;     /* a round is under way */
+    uint32_t table; /* the id of the table that it is at, */
+    bool inside;    /* or, if not inside, has done with */
+    bool rows;      /* of that table: rows past their TTL, else trash */
+    size_t bucket;  /* of trash, */
+    bytes key;      /* and where in it; on the heap, ptr NULL: at its beginning */
+    size_t pages;   /* of that bucket, or of rows, in this round */
+    uint64_t bytes; /* read in this step */
+};
+
 struct sweeper {
     struct wr_db *db;
-    struct service rounds;
+    struct sweep_at at;
 };
 
 /* One table's sweep; everything of it lives in its own context. */
@@ -43,6 +58,8 @@ struct sweep {
     int64_t now_ms;
     int64_t due_ms;    /* what was garbage by then has had its grace, */
     int64_t silent_ms; /* and by then the one of servers that give no answer */
+    int64_t until_us;  /* monotonic: the step should end */
+    struct sweep_at *at;
 };
 
 /* All keys of one kind in one bucket. */
@@ -64,14 +81,17 @@ static int read_page(struct sweep *s, enum engine_view view, const struct key_ra
                         .bytes_max = PAGE_BYTES,
                         .pages = page};
 
-    return route_scan_now(&s->c, s->table, &scan);
+    TRY(route_scan_now(&s->c, s->table, &scan));
+    for (size_t i = 0; i < page->count; i++)
+        s->at->bytes += page->items[i].key.len + page->items[i].value.len;
+    return E_OK;
 }
 
-/* The database is about to close. A sweep of many replaced cells takes long, and whoever closes
- * waits for it; what is left is of the next opening. */
-static bool must_end(const struct wr_db *db)
+/* The step is over, or the database is about to close: what is left is of the next one, or of the
+ * next opening. */
+static bool must_end(const struct sweep *s)
 {
-    return db->sweeper && service_stopping(&db->sweeper->rounds);
+    return scheduler_stopping(s->db->background) || clock_mono_us(&s->db->clock) >= s->until_us;
 }
 
 /* What was needed for the page goes, so that a sweep takes the memory of a page whatever it
@@ -161,6 +181,7 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
     struct buf start, end;
     struct key_range range;
     struct page page = {.more = true};
+    size_t pages = 0;
 
     buf_init(&start, &s->c.arena, record_key.len);
     /* Key columns and id, as in the cells' keys; the id takes no part in choosing the bucket. */
@@ -173,7 +194,7 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
         struct arena_mark mark = arena_mark(&s->c.arena);
         struct edits edits = {.arena = &s->c.arena};
 
-        if (must_end(s->db))
+        if (pages++ && must_end(s))
             return E_BUSY;
         TRY(read_page(s, VIEW_LATEST, &range, &page));
         TRY(erase_apart(s, cols, &page, time_ms));
@@ -303,21 +324,41 @@ static void ask_page(struct sweep *s, const struct page *page, struct stream_rea
     stream_readers_ask(&s->c, s->table, ids, n, others);
 }
 
-static int sweep_trash(struct sweep *s, size_t bucket)
+static void keep_key(struct sweep_at *at, bytes key)
 {
-    struct key_range range = kind_range(s, bucket, KIND_TRASH);
+    void *copy = key.ptr ? memcpy(mem_alloc(key.len), key.ptr, key.len) : NULL;
+
+    mem_free((void *)at->key.ptr);
+    at->key = bytes_of(copy, copy ? key.len : 0);
+}
+
+/* Of one bucket, from where the step before has ended. *ended: no more in this round. */
+static int sweep_trash(struct sweep *s, bool *ended)
+{
+    struct sweep_at *at = s->at;
+    struct key_range range = kind_range(s, at->bucket, KIND_TRASH);
     struct page page = {.more = true};
     struct stream_readers others;
 
-    for (int n = 0; page.more && n < TRASH_PAGES && !must_end(s->db); n++) {
+    if (at->key.ptr)
+        range.start = arena_copy(&s->c.arena, at->key);
+    for (bool stop = false; page.more && at->pages < TRASH_PAGES && !stop;) {
         struct arena_mark mark = arena_mark(&s->c.arena);
 
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         ask_page(s, &page, &others);
-        for (size_t i = 0; i < page.count && !must_end(s->db); i++)
+        for (size_t i = 0; i < page.count && !stop; i++) {
             TRY(sweep_record(s, &others, &page.items[i]));
+            stop = must_end(s);
+        }
+        if (stop) { /* what was removed of the page is not read again */
+            keep_key(at, range.start);
+            return E_OK;
+        }
         page_over(s, &mark, &page, &range);
+        at->pages++;
     }
+    *ended = true;
     return E_OK;
 }
 
@@ -372,7 +413,8 @@ static bool ttl_next(struct sweep *s, const struct page *page)
     return t->swept_bucket != 0;
 }
 
-static int ttl_page(struct sweep *s, const struct page *page)
+/* A page that the step does not come to the end of is cut where it ends. */
+static int ttl_page(struct sweep *s, struct page *page)
 {
     for (size_t i = 0; i < page->count; i++) {
         struct arena_mark mark = arena_mark(&s->c.arena);
@@ -391,19 +433,22 @@ static int ttl_page(struct sweep *s, const struct page *page)
         let_go(s->db->latches, &held);
         TRY(code);
         arena_rewind(&s->c.arena, &mark);
+        if (must_end(s) && i + 1 < page->count) {
+            page->count = i + 1;
+            page->more = true;
+        }
     }
     return E_OK;
 }
 
-/* A part of the table in each sweep, so that a large one keeps nothing else waiting. */
-static int sweep_ttl(struct sweep *s)
+/* A part of the table in each round, so that a large one keeps nothing else waiting. */
+static int sweep_ttl(struct sweep *s, bool *ended)
 {
     struct table *t = s->table;
     size_t pages = TTL_PAGES + t->schema.place.layout.buckets;
     struct page page;
-    bool more = true;
 
-    for (size_t n = 0; more && n < pages && !must_end(s->db); n++) {
+    do {
         struct arena_mark mark = arena_mark(&s->c.arena);
         struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
 
@@ -411,78 +456,168 @@ static int sweep_ttl(struct sweep *s)
             range.start = key_after(&s->c.arena, t->swept_key);
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
         TRY(ttl_page(s, &page));
-        more = ttl_next(s, &page);
+        *ended = !ttl_next(s, &page) || ++s->at->pages >= pages;
         arena_rewind(&s->c.arena, &mark);
-    }
+    } while (!*ended && !must_end(s));
     return E_OK;
 }
 
-static void sweep_table(struct wr_db *db, struct table *t)
+static void part_over(struct sweep_at *at, bool rows, size_t bucket)
+{
+    keep_key(at, BYTES_NONE);
+    at->rows = rows;
+    at->bucket = bucket;
+    at->pages = 0;
+}
+
+/* Until the table has had its part of the round, or the step is over. */
+static int sweep_parts(struct sweep *s)
+{
+    const struct schema *schema = &s->table->schema;
+    struct sweep_at *at = s->at;
+    bool ended = false;
+
+    while (!at->rows && at->bucket < schema->place.layout.buckets) {
+        ended = !atomic_load(&s->table->has_detached);
+        if (!ended)
+            TRY(sweep_trash(s, &ended));
+        if (!ended)
+            return E_OK;
+        part_over(at, false, at->bucket + 1);
+    }
+    ended = schema->d.options.ttl_s == -1;
+    if (!at->rows)
+        part_over(at, true, 0);
+    if (!ended)
+        TRY(sweep_ttl(s, &ended));
+    at->inside = !ended;
+    return E_OK;
+}
+
+/* `failed` gets the text of a failure, after which the table's turn in this round is over. */
+static int sweep_table(struct wr_db *db, struct sweep_at *at, struct table *t, int64_t until_us,
+                       char failed[TASK_TEXT_BYTES])
 {
     struct sweep s = {.db = db,
                       .table = t,
                       .now_ms = clock_watch_removal_ms(db),
                       .due_ms = clock_watch_before(db, upload_grace_ms()),
-                      .silent_ms = clock_watch_before(db, SILENT_GRACES * upload_grace_ms())};
-    int code = E_OK;
+                      .silent_ms = clock_watch_before(db, SILENT_GRACES * upload_grace_ms()),
+                      .until_us = until_us,
+                      .at = at};
+    int code;
 
+    if (!at->inside || at->table != t->schema.id)
+        part_over(at, false, 0);
+    at->table = t->schema.id;
+    at->inside = true;
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
-    for (size_t bucket = 0; !code && bucket < t->schema.place.layout.buckets; bucket++)
-        if (atomic_load(&t->has_detached))
-            code = sweep_trash(&s, bucket);
-    if (!code && t->schema.d.options.ttl_s != -1)
-        code = sweep_ttl(&s);
-    if (code)
-        log_warn(&db->log, "sweep: table '%.*s': %s", BYTES_FMT(t->schema.d.table),
+    code = sweep_parts(&s);
+    if (code) {
+        at->inside = false;
+        snprintf(failed, TASK_TEXT_BYTES, "table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  s.c.text ? s.c.text : err_info(code)->text);
+        log_warn(&db->log, "sweep: %s", failed);
+    }
     ctx_release(&s.c);
+    return code;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct table *const *x = a, *const *y = b;
+
+    return ((*x)->schema.id > (*y)->schema.id) - ((*x)->schema.id < (*y)->schema.id);
+}
+
+static bool is_next(const struct sweep_at *at, const struct table *t)
+{
+    return at->inside ? t->schema.id >= at->table : t->schema.id > at->table;
+}
+
+/* From where the round is until until_us; *ended: to its end. The first failure. */
+static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, bool *ended,
+                    char failed[TASK_TEXT_BYTES])
+{
+    struct sweep s = {.db = db, .until_us = until_us};
+    struct table **tables;
+    int first = E_OK, code;
+    struct ctx c;
+    size_t n;
+
+    if (!at->begun) {
+        clock_watch_look(db);
+        catalog_sweep(db);
+        peers_sweep(db);
+    }
+    at->begun = true;
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    n = catalog_all(db->catalog, &c.arena, &tables);
+    if (n)
+        qsort(tables, n, sizeof(*tables), by_id);
+    *ended = true;
+    for (size_t i = 0; i < n; i++) {
+        if (is_next(at, tables[i]) && *ended) {
+            code = sweep_table(db, at, tables[i], until_us, failed);
+            first = first ? first : code;
+            *ended = !at->inside && (i + 1 == n || !must_end(&s));
+        }
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+    if (*ended)
+        *at = (struct sweep_at){.bytes = at->bytes};
+    return first;
 }
 
 void sweep_run(struct wr_db *db)
 {
-    struct table **tables;
-    struct ctx c;
-    size_t n;
+    struct sweep_at at = {.begun = false};
+    char failed[TASK_TEXT_BYTES];
+    bool ended;
 
-    clock_watch_look(db);
-    catalog_sweep(db);
-    peers_sweep(db);
-    ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    n = catalog_all(db->catalog, &c.arena, &tables);
-    for (size_t i = 0; i < n; i++) {
-        if (!must_end(db))
-            sweep_table(db, tables[i]);
-        table_release(tables[i]);
-    }
-    ctx_release(&c);
+    (void)sweep_on(db, &at, INT64_MAX, &ended, failed);
+    keep_key(&at, BYTES_NONE);
 }
 
-/* ---- the thread ---- */
+/* ---- the task ---- */
 
-static void *rounds_main(void *arg)
+static int sweep_step(void *arg, struct task_step *step)
 {
     struct sweeper *s = arg;
+    bool ended;
+    int code = sweep_on(s->db, &s->at, clock_mono_us(&s->db->clock) + SCHEDULER_STEP_US, &ended,
+                        step->text);
 
-    while (service_sleep(&s->rounds, SWEEP_EVERY_US))
-        sweep_run(s->db);
-    return NULL;
+    step->bytes = s->at.bytes;
+    s->at.bytes = 0;
+    step->more = !ended;
+    step->next_us = ended ? SWEEP_EVERY_US : 0;
+    return code;
 }
 
 struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
+    struct task_spec spec = {.name = "sweep",
+                             .lane = db_is_shared(db) ? LANE_LONG : LANE_SHORT,
+                             .priority = PRIORITY_SWEEP,
+                             .run = sweep_step,
+                             .arg = s,
+                             .first_us = SWEEP_EVERY_US,
+                             .retry_us_max = SWEEP_EVERY_US};
 
     s->db = db;
-    if (service_start(&s->rounds, "wr-sweeper", rounds_main, s))
+    if (scheduler_add(db->background, &spec))
         return s;
     mem_free(s);
     return NULL;
 }
 
-void sweeper_stop(struct sweeper *s)
+void sweeper_free(struct sweeper *s)
 {
     if (!s)
         return;
-    service_stop(&s->rounds);
+    keep_key(&s->at, BYTES_NONE);
     mem_free(s);
 }

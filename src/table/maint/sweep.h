@@ -1,4 +1,4 @@
-/* sweep.h: the thread that removes what nobody can see any more: dropped tables, detached data
+/* sweep.h: the task that removes what nobody can see any more: dropped tables, detached data
  * without a row, rows past their TTL.
  *
  * Nothing that a client sees depends on when any of this runs. */
@@ -12,10 +12,10 @@ struct sweeper;
 /* NULL: the system gives no thread. */
 struct sweeper *sweeper_start(struct wr_db *db);
 
-/* Ends the round that is under way. NULL is allowed. */
-void sweeper_stop(struct sweeper *s);
+/* After the scheduler was stopped. NULL is allowed. */
+void sweeper_free(struct sweeper *s);
 
-/* One round of removals, on the caller's thread; the sweeper's own does one every few seconds. */
+/* One round of removals, on the caller's thread; the task does one every few seconds. */
 void sweep_run(struct wr_db *db);
 
 #endif

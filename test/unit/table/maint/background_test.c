@@ -1,0 +1,226 @@
+/* The tasks of a database in the background: what is told of them, one that fails, and a close in
+ * the middle of their work. */
+#include "base/fault.h"
+#include "base/scheduler.h"
+#include "table/catalog/catalog_own.h"
+#include "table/core/db.h"
+#include "table/sync/hold.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+#undef fail /* the name is ctx.h's in this house */
+
+#include "../../folder.h"
+
+#define ROWS 600 /* some pages of the rekeyer's */
+
+struct bed {
+    char dir[FOLDER_BYTES];
+    struct wr_db *db;
+};
+
+static void bed_open(struct bed *b)
+{
+    static const struct wr_setting settings[] = {
+        {"table_ops_per_s_max", "0"}, {"batch_write_rows_max", "1000"}, {"scrub_pass_s_min", "1"}};
+    struct wr_options o = {WR_OPTIONS, .dir = b->dir, .settings = settings,
+                           .setting_count = PORT_COUNT(settings)};
+    char message[256] = "";
+
+    wr_open(&o, &b->db, message, sizeof(message));
+    assert_string_equal(message, "");
+}
+
+static int run(struct bed *b, struct wr_request *req)
+{
+    struct wr_reply *reply;
+    int code;
+
+    req->instance = BYTES_LIT("test");
+    reply = wr_exec(b->db, req);
+    code = reply->code;
+    wr_reply_free(reply);
+    return code;
+}
+
+static void fill(struct bed *b)
+{
+    static struct wr_key_column columns[ROWS];
+    static struct wr_row_change changes[ROWS];
+    struct wr_key_schema key = {.name = BYTES_LIT("k"), .type = WR_BIGINT};
+    struct wr_table_write write = {
+        .table = BYTES_LIT("t"), .changes = changes, .change_count = ROWS};
+    struct wr_request create = {WR_REQUEST(CREATE_TABLE)};
+    struct wr_request put = {WR_REQUEST(BATCH_WRITE_ROW)};
+
+    create.create_table = (struct wr_create_table){
+        .table = BYTES_LIT("t"),
+        .key = &key,
+        .key_count = 1,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
+    assert_int_equal(run(b, &create), WR_OK);
+    for (int64_t i = 0; i < ROWS; i++) {
+        columns[i] = (struct wr_key_column){BYTES_LIT("k"), {.type = WR_BIGINT, .integer = i}};
+        changes[i] = (struct wr_row_change){.type = WR_PUT, .row = {.key = {&columns[i], 1}}};
+    }
+    put.batch_write_row = (struct wr_batch_write_row){.tables = &write, .table_count = 1};
+    assert_int_equal(run(b, &put), WR_OK);
+}
+
+static int bed_set_up(void **state)
+{
+    struct bed *b = mem_zalloc(sizeof(*b));
+
+    folder_make(b->dir);
+    bed_open(b);
+    fill(b);
+    *state = b;
+    return 0;
+}
+
+static int bed_tear_down(void **state)
+{
+    struct bed *b = *state;
+
+    wr_close(b->db);
+    folder_remove(b->dir);
+    mem_free(b);
+    return 0;
+}
+
+/* The rows copied so far, and whether the table is still being rekeyed. */
+static int64_t rekey(struct bed *b, enum wr_rekey_action action, bool *under_way)
+{
+    struct wr_request req = {WR_REQUEST(REKEY_TABLE), .instance = BYTES_LIT("test")};
+    struct wr_reply *reply;
+    int64_t rows;
+
+    req.rekey_table = (struct wr_rekey_table){BYTES_LIT("t"), action, BYTES_LIT("hash:4")};
+    reply = wr_exec(b->db, &req);
+    assert_int_equal(reply->code, WR_OK);
+    rows = reply->rekey.rows;
+    *under_way = reply->rekey.target.ptr != NULL;
+    wr_reply_free(reply);
+    return rows;
+}
+
+static void wait_rekeyed(struct bed *b)
+{
+    bool under_way = true;
+
+    while (under_way) {
+        usleep(5000);
+        rekey(b, WR_REKEY_STATUS, &under_way);
+    }
+}
+
+static struct wr_task task(struct bed *b, const char *name)
+{
+    struct wr_task tasks[16];
+    size_t n = wr_tasks(b->db, tasks, PORT_COUNT(tasks));
+
+    assert_true(n <= PORT_COUNT(tasks));
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(tasks[i].name, name) == 0)
+            return tasks[i];
+    return (struct wr_task){.state = WR_TASK_IDLE}; /* whose name is empty */
+}
+
+static void all_tasks_are_told_of(void **state)
+{
+    static const char *const names[] = {"sweep", "rekey", "balance", "scrub", "sizes"};
+    struct bed *b = *state;
+    struct wr_task first;
+
+    assert_int_equal(wr_tasks(b->db, NULL, 0), PORT_COUNT(names));
+    for (size_t i = 0; i < PORT_COUNT(names); i++)
+        assert_string_equal(task(b, names[i]).name, names[i]);
+    while (!task(b, "scrub").steps || !task(b, "balance").steps)
+        usleep(5000);
+    first = task(b, "balance");
+    assert_int_equal(first.failures, 0);
+    assert_string_equal(first.text, "");
+    assert_true(first.ago_ms >= 0);
+}
+
+static void a_task_that_fails_says_why_and_holds_up_no_other(void **state)
+{
+    struct bed *b = *state;
+    struct wr_task seen;
+    bool under_way;
+    uint64_t looks;
+
+    assert_true(fault_arm("rekey_page:error:1+"));
+    rekey(b, WR_REKEY_START, &under_way);
+    while (task(b, "rekey").state != WR_TASK_FAILED)
+        usleep(1000);
+    seen = task(b, "rekey");
+    assert_string_equal(seen.text, "table 't': a page is not copied, as WR_FAULT says");
+    looks = task(b, "balance").steps;
+    while (task(b, "rekey").failures < seen.failures + 2 || task(b, "balance").steps < looks + 2)
+        usleep(1000);
+    rekey(b, WR_REKEY_STATUS, &under_way);
+    assert_true(under_way);
+    fault_arm(NULL);
+    wait_rekeyed(b);
+    while (task(b, "rekey").state == WR_TASK_FAILED)
+        usleep(1000);
+    assert_string_equal(task(b, "rekey").text, "");
+}
+
+static void *closes(void *arg)
+{
+    wr_close(arg);
+    return NULL;
+}
+
+/* The rekeyer waits for the last row's lock when the close begins. It ends with the page that it is
+ * at, and does not go on to the end of the table, nor to the switch. */
+static void a_close_waits_for_a_page_only(void **state)
+{
+    struct bed *b = *state;
+    struct table *t = catalog_get(b->db->catalog, BYTES_LIT("test"), BYTES_LIT("t"));
+    struct wr_key_column last = {BYTES_LIT("k"), {.type = WR_BIGINT, .integer = ROWS - 1}};
+    struct wr_db *db = b->db;
+    struct held held;
+    pthread_t thread;
+    bool under_way;
+    struct buf cols;
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    buf_init(&cols, &c.arena, 16);
+    assert_int_equal(key_put_columns(&c, &cols, t->schema.d.key, &last, 1), E_OK);
+    hold(db->latches, &held, schema_latch_key(&c.arena, &t->schema, buf_bytes(&cols)));
+    table_release(t); /* the rekeyer waits for who holds an older description */
+    rekey(b, WR_REKEY_START, &under_way);
+    while (rekey(b, WR_REKEY_STATUS, &under_way) < ROWS / 256 * 256)
+        usleep(1000);
+    assert_true(under_way);
+    assert_int_equal(pthread_create(&thread, NULL, closes, db), 0);
+    while (!scheduler_stopping(db->background))
+        usleep(1000);
+    let_go(db->latches, &held);
+    pthread_join(thread, NULL);
+    ctx_release(&c);
+    bed_open(b);
+    rekey(b, WR_REKEY_STATUS, &under_way);
+    assert_true(under_way);
+    wait_rekeyed(b);
+}
+
+int main(void)
+{
+#define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
+    const struct CMUnitTest tests[] = {
+        TEST(all_tasks_are_told_of),
+        TEST(a_task_that_fails_says_why_and_holds_up_no_other),
+        TEST(a_close_waits_for_a_page_only),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
