@@ -9,9 +9,13 @@
 
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
 
+/* What an operation makes of the table that there is, x->now: the decision of its transaction. */
+typedef int table_decide(struct catalog_txn *x, struct call *call);
+
 struct table_op {
     struct catalog_txn txn;
     struct call *call;
+    table_decide *decide;
     struct job job; /* a dropped table's partitions are closed */
 };
 
@@ -32,18 +36,19 @@ static int check_rate(struct call *call)
     return E_OK;
 }
 
-static int create_table(struct catalog_txn *x, const struct wr_request *req)
+static int create_table(struct catalog_txn *x, struct call *call)
 {
     struct ctx *c = x->c;
     int max = (int)x->db->limits.tables_per_instance_max;
     bytes *names;
 
+    x->tell_ms = CATALOG_FRESH_TELL_MS;
     if (x->now)
         return fail_code(c, E_EXIST);
     if (catalog_list(x->db->catalog, &c->arena, x->instance, &names) >= (size_t)max)
         return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.", max);
     return catalog_txn_put(
-        x, schema_from_create(c, catalog_txn_ids(x, 1), x->instance, &req->create_table));
+        x, schema_from_create(c, catalog_txn_ids(x, 1), x->instance, &call->req->create_table));
 }
 
 /* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
@@ -69,12 +74,13 @@ static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct
     return buf_bytes(&b);
 }
 
-static int delete_table(struct catalog_txn *x)
+static int delete_table(struct catalog_txn *x, struct call *call)
 {
     struct edits *e = &x->edits;
     const struct schema *s = &x->now->schema;
     int64_t now_ms = db_clock_ms(x->db);
 
+    (void)call;
     if (x->now->partitions.count <= CLOSE_MAX)
         x->tell_ms = CATALOG_FRESH_TELL_MS;
     catalog_txn_drop(x);
@@ -108,36 +114,48 @@ static int rekey_table(struct catalog_txn *x, struct call *call)
     return catalog_txn_put(x, &s);
 }
 
-static int change_table(struct catalog_txn *x, struct call *call)
+static int set_status(struct catalog_txn *x, enum wr_table_status status)
 {
-    const struct wr_request *req = call->req;
-    const struct limits *limits = &x->db->limits;
-    struct schema draft, *s = &draft;
+    struct schema s = catalog_txn_draft(x);
 
-    if (!x->now)
-        return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
-    draft = catalog_txn_draft(x);
-    switch (req->op) {
-    case WR_OP_DELETE_TABLE:
-        return delete_table(x);
-    case WR_OP_LOAD_TABLE:
-        s->d.status = WR_TABLE_ACTIVE;
-        break;
-    case WR_OP_UNLOAD_TABLE:
-        s->d.status = WR_TABLE_INACTIVE;
-        break;
-    case WR_OP_REKEY_TABLE:
-        return rekey_table(x, call);
-    case WR_OP_UPDATE_TABLE:
-        TRY(schema_update(x->c, limits, &x->now->schema, &req->update_table, &s));
-        break;
-    case WR_OP_ADD_DEFINED_COLUMN:
-        TRY(schema_add_defined(x->c, limits, &x->now->schema, &req->add_defined_column, &s));
-        break;
-    default:
-        TRY(schema_delete_defined(x->c, &x->now->schema, &req->delete_defined_column, &s));
-        break;
-    }
+    s.d.status = status;
+    return catalog_txn_put(x, &s);
+}
+
+static int load_table(struct catalog_txn *x, struct call *call)
+{
+    (void)call;
+    return set_status(x, WR_TABLE_ACTIVE);
+}
+
+static int unload_table(struct catalog_txn *x, struct call *call)
+{
+    (void)call;
+    return set_status(x, WR_TABLE_INACTIVE);
+}
+
+static int update_table(struct catalog_txn *x, struct call *call)
+{
+    struct schema *s;
+
+    TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &call->req->update_table, &s));
+    return catalog_txn_put(x, s);
+}
+
+static int add_defined_column(struct catalog_txn *x, struct call *call)
+{
+    struct schema *s;
+
+    TRY(schema_add_defined(x->c, &x->db->limits, &x->now->schema, &call->req->add_defined_column,
+                           &s));
+    return catalog_txn_put(x, s);
+}
+
+static int delete_defined_column(struct catalog_txn *x, struct call *call)
+{
+    struct schema *s;
+
+    TRY(schema_delete_defined(x->c, &x->now->schema, &call->req->delete_defined_column, &s));
     return catalog_txn_put(x, s);
 }
 
@@ -147,14 +165,15 @@ static int change_table(struct catalog_txn *x, struct call *call)
  * description until the touch is lost. */
 static int op_decide(struct catalog_txn *x)
 {
-    struct call *call = PORT_CONTAINER(x, struct table_op, txn)->call;
-    bool creates = call->req->op == WR_OP_CREATE_TABLE;
+    struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
 
     if (!x->tries)
-        TRY(check_rate(call));
+        TRY(check_rate(op->call));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
-    x->tell_ms = creates ? CATALOG_FRESH_TELL_MS : ENGINE_PUBLISH_MS;
-    return creates ? create_table(x, call->req) : change_table(x, call);
+    if (!x->now && op->decide != create_table)
+        return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
+    x->tell_ms = ENGINE_PUBLISH_MS;
+    return op->decide(x, op->call);
 }
 
 /* Where partitions are more than ranges, they are made before anybody can know of them. What a
@@ -268,20 +287,21 @@ int list_table_start(struct call *call)
     return E_OK;
 }
 
-int table_change_start(struct call *call)
+static int op_start(struct call *call, table_decide *decide)
 {
     struct table_op *op;
 
     TRY(check_fresh(call));
     op = ARENA_NEW(&call->c.arena, struct table_op);
     op->call = call;
+    op->decide = decide;
     op->txn = (struct catalog_txn){.db = call->db,
                                    .c = &call->c,
                                    .instance = call->req->instance,
                                    .name = request_table(call->req),
                                    .decide = op_decide,
                                    .done = op_done};
-    if (call->req->op == WR_OP_CREATE_TABLE && !engine_one_key_space(call->db->engine))
+    if (decide == create_table && !engine_one_key_space(call->db->engine))
         op->txn.make = op_make;
     catalog_txn_begin(&op->txn);
     return E_OK;
@@ -297,7 +317,37 @@ int create_table_start(struct call *call)
     TRY(check_fresh(call));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
                             &call->req->create_table));
-    return table_change_start(call);
+    return op_start(call, create_table);
+}
+
+int update_table_start(struct call *call)
+{
+    return op_start(call, update_table);
+}
+
+int delete_table_start(struct call *call)
+{
+    return op_start(call, delete_table);
+}
+
+int load_table_start(struct call *call)
+{
+    return op_start(call, load_table);
+}
+
+int unload_table_start(struct call *call)
+{
+    return op_start(call, unload_table);
+}
+
+int add_defined_column_start(struct call *call)
+{
+    return op_start(call, add_defined_column);
+}
+
+int delete_defined_column_start(struct call *call)
+{
+    return op_start(call, delete_defined_column);
 }
 
 static int rekey_status(struct call *call)
@@ -315,5 +365,5 @@ static int rekey_status(struct call *call)
 int rekey_table_start(struct call *call)
 {
     return call->req->rekey_table.action == WR_REKEY_STATUS ? rekey_status(call)
-                                                            : table_change_start(call);
+                                                            : op_start(call, rekey_table);
 }
