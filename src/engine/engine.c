@@ -4,7 +4,6 @@
 
 #include "base/buf.h"
 #include "engine/backends.h"
-#include "engine/get_each.h"
 
 #include <assert.h>
 #include <string.h>
@@ -61,22 +60,6 @@ uint64_t engine_partition_bytes(const char *name)
         if (engines[i] && strcmp(engines[i]->name, name) == 0)
             return engines[i]->partitions ? engines[i]->partitions->bytes_max : 0;
     return 0;
-}
-
-#define MEMORY_BYTES_DEFAULT (256ull << 20)
-#define UNSYNCED_BYTES_LEAST (8ull << 20)
-#define UNSYNCED_BYTES_MOST (128ull << 20)
-
-uint64_t engine_unsynced_bytes_max(const struct engine_conf *conf)
-{
-    uint64_t memory = conf->memory_bytes ? conf->memory_bytes : MEMORY_BYTES_DEFAULT;
-    uint64_t share = memory / 7 * 2;
-
-    if (conf->unsynced_bytes_max)
-        return conf->unsynced_bytes_max;
-    return share < UNSYNCED_BYTES_LEAST  ? UNSYNCED_BYTES_LEAST
-           : share > UNSYNCED_BYTES_MOST ? UNSYNCED_BYTES_MOST
-                                         : share;
 }
 
 int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
@@ -185,44 +168,6 @@ int engine_repartition(struct ctx *c, struct engine *e, const struct partition_s
     if (engine_one_key_space(e))
         return E_OK;
     return e->ops->partitions->repartition(c, e, from, from_count, to, to_count);
-}
-
-static void get_clear(struct get *g)
-{
-    assert(g->key.len);
-    assert(!g->snapshot || g->view == VIEW_DURABLE);
-    g->found = g->durable = false;
-    g->depends_on = 0;
-    g->value = BYTES_NONE;
-    g->code = E_OK;
-}
-
-int engine_get(struct ctx *c, struct engine *e, struct get *g)
-{
-    int code;
-
-    get_clear(g);
-    code = e->ops->get(c, e, g);
-    /* After E_LATER the struct belongs to the completion, which may already have run. */
-    if (code != E_LATER)
-        g->code = code;
-    return code;
-}
-
-int engine_get_many(struct ctx *c, struct engine *e, struct get_many *m)
-{
-    int code;
-
-    m->engine = e;
-    m->c = c;
-    m->at = 0;
-    if (!e->ops->get_many)
-        return get_each(m);
-    for (size_t i = 0; i < m->count; i++)
-        get_clear(&m->gets[i]);
-    code = e->ops->get_many(c, e, m);
-    assert(code == E_OK || code == E_LATER);
-    return code;
 }
 
 int engine_scan(struct ctx *c, struct engine *e, struct scan *s)

@@ -82,6 +82,8 @@ struct rados_name {
     char text[24];
 };
 
+/* ---- rados_io.c */
+
 struct rados_name rados_name(partition_id id);
 
 /* What is under way keeps the engine open. */
@@ -96,6 +98,10 @@ void rados_answered(struct rados *r, int result);
 /* The outcome of an operation by its result (negative errno). */
 int rados_read_code(struct rados *r, int result);
 int rados_write_code(struct rados *r, int result);
+/* The failure of a write, with a text: "Partition <id> cannot be <what>". */
+int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what);
+/* Notes that the pool was found full, or not full. */
+void rados_room_learn(struct rados *r, bool full);
 
 /* Parts of a write operation: it does nothing unless `attribute` is `state`; it sets both. */
 void rados_expect(rados_write_op_t op, const char *attribute, const char *state);
@@ -162,8 +168,6 @@ int rados_make(struct ctx *c, struct rados *r, const struct partition_spec *p, s
                const char *state);
 
 /* rados_partition.c: whole partitions. */
-/* The failure of a write, with a text: "Partition <id> cannot be <what>". */
-int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what);
 int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p);
 int rados_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
                       size_t from_count, const struct partition_spec *to, size_t to_count);
@@ -190,7 +194,6 @@ void rados_publications_free(struct rados *r);
 /* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.
  * Never waits. */
 void rados_room_look(struct rados *r);
-void rados_room_learn(struct rados *r, bool full);
 
 /* rados_osds.c: the thread that watches how much room OSDs have (r->tight). NULL: the system gives
  * none, and nothing is watched. Stopping may wait for an OSD that gives no answer. */

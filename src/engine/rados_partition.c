@@ -24,14 +24,6 @@
 #define COPY_ITEMS 2000
 #define COPY_BYTES_MAX (8u << 20)
 
-int rados_refuse(struct ctx *c, struct rados *r, int result, partition_id id, const char *what)
-{
-    char reason[96];
-
-    return fail(c, rados_write_code(r, result), "Partition %llu cannot be %s: %s.",
-                (unsigned long long)id, what, strerror_r(-result, reason, sizeof(reason)));
-}
-
 /* Its keys go, its object stays behind. */
 int rados_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {

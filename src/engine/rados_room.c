@@ -14,16 +14,6 @@
 #define ROOM_EVERY_MS 5000
 #define FULL_EVERY_MS 1000 /* while it is full: clients wait for the end of that */
 
-void rados_room_learn(struct rados *r, bool full)
-{
-    if (atomic_exchange(&r->full, full) == full)
-        return;
-    if (full)
-        log_error(r->log, "engine: the pool is full; only what removes is still written");
-    else
-        log_info(r->log, "engine: the pool has room again");
-}
-
 static void look_end(struct rados *r)
 {
     atomic_store(&r->room_asking, false);

@@ -5,11 +5,13 @@
  * snapshot as the read view. Clients read through that view, so they never see what a power cut can
  * take back; VIEW_LATEST reads past it.
  *
- *   rocks_write.c    from apply() into the log: the gate, the stall queue
+ *   rocks_write.c    from apply() to where a batch gathers or is appended
+ *   rocks_append.c   one batch into the log, behind the gate
+ *   rocks_stall.c    the stall queue; rocks_drain.c: the recovery thread works it off
  *   rocks_write_buffer.c  what has been applied and not yet appended
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
- *   rocks_recovery.c failure, and the recovery thread
+ *   rocks_fail.c     how a failure is told; rocks_recovery.c: the recovery thread
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
  *   rocks_drop.c     erasing

@@ -113,6 +113,7 @@ struct rocks {
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
     struct write_buffers *write_buffers;
+    atomic_ullong aborted_to; /* write buffers up to this number are aborted */
     pthread_rwlock_t gate;
 
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
@@ -150,6 +151,12 @@ struct entry {
 static inline uint64_t rocks_clamp(uint64_t n, uint64_t min, uint64_t max)
 {
     return n < min ? min : n > max ? max : n;
+}
+
+/* What depends on this write buffer (0: on none) has come to nothing. */
+static inline bool rocks_is_aborted(struct rocks *r, uint64_t depends_on)
+{
+    return depends_on && depends_on <= atomic_load(&r->aborted_to);
 }
 
 /* ---- rocks_status.c */
@@ -201,24 +208,37 @@ uint64_t rocks_compaction_due(rocksdb_t *db);
 /* The room thread: lets RocksDB compact by itself, or does it under watch. */
 void *rocks_room(void *arg);
 
-/* ---- rocks_write.c */
+/* ---- rocks_stall.c */
 
+/* Queues a write, or a read that must see all earlier ones, in the stall queue. */
+void rocks_stalled_add(struct rocks *r, struct stalled slow);
+/* Takes the first out of the queue, which is then the caller's to free; NULL: it is empty. */
+struct stalled *rocks_stalled_take(struct rocks *r);
+
+/* ---- rocks_append.c */
+
+/* Adds an edit, copying it. */
+void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, bytes value);
+/* Appends a write and hands it to the committer. The caller is alone with the log as far as the
+ * write needs it (see "The gate", and rocks_drain.c). E_BUSY: stalled, may be tried again; else an
+ * error, and nothing changed unless it is E_UNSURE. */
+int rocks_append_now(struct rocks *r, const struct write *w, bool wait);
 /* Appends a write, or queues it in the stall queue. E_OK: it belongs to others now. Else nothing
  * has changed, unless it is E_UNSURE, and its completion is the caller's to call; its edits are
  * freed either way. Takes the gate. */
 int rocks_append(struct rocks *r, const struct write *w);
-/* Takes ownership of w->edits. */
-void rocks_submit(struct rocks *r, const struct write *w);
-/* Queues a write, or a read that must see all earlier ones, in the stall queue. */
-void rocks_stalled_add(struct rocks *r, struct stalled slow);
-/* Adds an edit, copying it. */
-void rocks_edit(rocksdb_writebatch_t *edits, enum edit_type type, bytes key, bytes value);
-/* Works off the queue until it is empty. Only the recovery thread calls it. */
-void rocks_stalled_run(struct rocks *r);
+
+/* ---- rocks_write.c */
+
 /* Submits and sleeps until it is durable. Takes ownership of edits (NULL: a barrier). */
 int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits);
 void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                  void *arg);
+
+/* ---- rocks_drain.c */
+
+/* Works off the stall queue until it is empty. Only the recovery thread calls it. */
+void rocks_stalled_drain(struct rocks *r);
 
 /* ---- rocks_write_buffer.c */
 
@@ -242,8 +262,6 @@ void rocks_write_buffer_release(struct rocks *r);
 bool rocks_write_buffer_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
 /* A buffer has come to nothing: so does what may rest on it. Before it is out of sight. */
 void rocks_write_buffer_abort(struct rocks *r);
-/* What rests on this buffer (0: on none) has come to nothing. */
-bool rocks_is_aborted(struct rocks *r, uint64_t depends_on);
 
 /* ---- rocks_commit.c */
 
@@ -274,13 +292,16 @@ int rocks_accept_loss(struct ctx *c, struct rocks *r);
 /* Opens the watermark; without one nobody can tell whether anything is missing. */
 int rocks_load_watermark(struct ctx *c, struct rocks *r);
 
-/* ---- rocks_recovery.c */
+/* ---- rocks_fail.c */
 
 /* From now on nothing is acknowledged; the recovery thread reopens. The first reason stays. */
 void rocks_fail(struct rocks *r, int code, const char *what, const char *text);
 void rocks_sleep_us(int64_t us);
 /* Sleeps. False: the engine is being closed. */
 bool rocks_pause(struct rocks *r, int ms);
+
+/* ---- rocks_recovery.c */
+
 /* The recovery thread: works off the stall queue, and reopens storage after a failure. */
 void *rocks_recovery_main(void *arg);
 

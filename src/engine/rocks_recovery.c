@@ -20,46 +20,6 @@
 #define PAUSE_FULL_MS_MAX 4000 /* so that writes go on soon after there is space */
 #define PAUSE_FILES_MS_MAX 500 /* and files can be opened again as soon as some are closed */
 
-/* From now on nothing is acknowledged; the recovery thread reopens. The first reason stays. */
-void rocks_fail(struct rocks *r, int code, const char *what, const char *text)
-{
-    int none = 0;
-
-    pthread_mutex_lock(&r->lock);
-    if (atomic_compare_exchange_strong(&r->failed, &none,
-                                       code == E_NO_SPACE ? E_NO_SPACE : E_UNAVAILABLE)) {
-        snprintf(r->reason, sizeof(r->reason), "%s%s: %s",
-                 code == E_NO_SPACE ? "the disk is full (writes go on by themselves when it has "
-                                      "space again): "
-                                    : "",
-                 what, text);
-        log_error(r->log, "storage: %s: %s; no write is acknowledged until it is open again", what,
-                  text);
-        pthread_cond_broadcast(&r->wake);
-    }
-    pthread_mutex_unlock(&r->lock);
-}
-
-void rocks_sleep_us(int64_t us)
-{
-    struct timespec ts = {us / 1000000, us % 1000000 * 1000};
-
-    nanosleep(&ts, NULL);
-}
-
-bool rocks_pause(struct rocks *r, int ms)
-{
-    struct timespec until = thread_time_in(ms * (int64_t)1000);
-    bool closing;
-
-    pthread_mutex_lock(&r->lock);
-    while (!r->closing && pthread_cond_timedwait(&r->wake, &r->lock, &until) == 0)
-        ;
-    closing = r->closing;
-    pthread_mutex_unlock(&r->lock);
-    return !closing;
-}
-
 /* Takes the database away from readers and closes it. False: somebody reads on and on; they have it
  * back. */
 static bool recovery_close(struct rocks *r)
@@ -167,14 +127,14 @@ static void recover(struct rocks *r)
     rocks_write_buffer_hold(r);
     rocks_write_buffer_release(r);
     rocks_write_buffer_abort(r);
-    rocks_stalled_run(r);
+    rocks_stalled_drain(r);
     committer_settle(r->committer);
     for (;;) {
         bool full = atomic_load(&r->failed) == E_NO_SPACE;
 
         if (!rocks_pause(r, pause_ms))
             return;
-        rocks_stalled_run(r); /* a read may have come late */
+        rocks_stalled_drain(r); /* a read may have come late */
         /* Readers have the database as long as it cannot be closed anyway. */
         if (atomic_load(&r->squeezing) || (full && !rocks_space_to_open(r))) {
             pause_ms = PAUSE_MS_MIN; /* looking costs nothing */
@@ -214,7 +174,7 @@ void *rocks_recovery_main(void *arg)
         if (failed)
             recover(r);
         else
-            rocks_stalled_run(r);
+            rocks_stalled_drain(r);
         pthread_mutex_lock(&r->lock);
     }
     pthread_mutex_unlock(&r->lock);

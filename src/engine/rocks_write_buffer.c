@@ -68,9 +68,8 @@ struct write_buffers {
     pthread_mutex_t lock;   /* of all below */
     struct write_buffer *filling, *going;
     struct write_buffer pair[2];
-    atomic_size_t count;      /* batches in both; written under the lock, read without */
-    atomic_size_t bytes;      /* likewise */
-    atomic_ullong aborted_to; /* likewise: buffers up to this number are aborted */
+    atomic_size_t count; /* batches in both; written under the lock, read without */
+    atomic_size_t bytes; /* likewise */
 };
 
 static void buffer_clear(struct write_buffer *t)
@@ -123,17 +122,12 @@ bool rocks_write_buffer_is_empty(struct rocks *r)
     return atomic_load(&r->write_buffers->count) == 0;
 }
 
-bool rocks_is_aborted(struct rocks *r, uint64_t depends_on)
-{
-    return depends_on && depends_on <= atomic_load(&r->write_buffers->aborted_to);
-}
-
 void rocks_write_buffer_abort(struct rocks *r)
 {
     struct write_buffers *x = r->write_buffers;
 
     pthread_mutex_lock(&x->lock);
-    atomic_store(&x->aborted_to, x->filling->number);
+    atomic_store(&r->aborted_to, x->filling->number);
     if (!x->filling->group)
         x->filling->number++; /* nothing in it is aborted */
     pthread_mutex_unlock(&x->lock);
