@@ -5,9 +5,11 @@
 
 #include "base/rng.h"
 #include "base/scheduler.h"
+#include "table/admin/answers.h"
 #include "table/admin/sizes.h"
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
+#include "table/catalog/catalog_follow.h"
 #include "table/catalog/route.h"
 #include "table/core/form.h"
 #include "table/core/jobs.h"
@@ -140,11 +142,40 @@ static void log_sink(void *arg, char level, const char *line)
     db->log_fn(db->log_arg, level, line);
 }
 
+/* ---- what rooms below tell those above ---- */
+
+static void on_published(struct wr_db *db)
+{
+    router_wake(db->router);
+}
+
+static int on_texts_changed(struct wr_db *db)
+{
+    return texts_changed(db->texts);
+}
+
+static bytes on_asked(struct ctx *c, struct wr_db *db, bytes question, int64_t age_ms)
+{
+    /* Later nobody waits for it any more. */
+    return age_ms < PEERS_WAIT_MS ? peers_answer(c, db, question) : BYTES_NONE;
+}
+
+static const struct catalog_listener listener = {
+    .published = on_published, .texts_changed = on_texts_changed, .asked = on_asked};
+
+static const struct peers_answers answers = {.each = {[PEERS_HEAT] = heat_answer,
+                                                      [PEERS_TRAFFIC] = traffic_answer,
+                                                      [PEERS_SIZES] = sizes_answer,
+                                                      [PEERS_READERS] = readers_answer,
+                                                      [PEERS_IDLE] = balance_answer}};
+
+/* ---- opening ---- */
+
 /* Without its tables a database is of no use, though the engine opens with a damaged block in it.
  */
 static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
-    int code = catalog_open(c, db, &db->catalog);
+    int code = catalog_open(c, db, &listener, &db->catalog);
 
     if (code != E_CORRUPT)
         return code;
@@ -234,6 +265,10 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
     TRY(catalog_start(c, db->catalog));
+    if (db_is_shared(db))
+        db->journal = journal_start(db->catalog);
+    if (db_is_shared(db) && !db->journal)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for the journal.");
     if (!balancer_start(db)) /* it asks the catalog whether it is in touch */
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
@@ -269,6 +304,7 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
     db = mem_zalloc(sizeof(*db));
     memory_init(&db->memory, options);
     db->texts = texts_new();
+    db->answers = &answers;
     clock_real_init(&db->clock);
     db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);
@@ -315,6 +351,7 @@ void wr_close(struct wr_db *db)
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
+    journal_stop(db->journal);
     catalog_stop(db->catalog); /* no more jobs of its news */
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */

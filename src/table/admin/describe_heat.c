@@ -2,7 +2,7 @@
  * the other servers have told what they counted. */
 #include "table/admin/heat_place.h"
 #include "table/catalog/catalog.h"
-#include "table/catalog/peers.h"
+#include "table/admin/answers.h"
 #include "table/core/call.h"
 #include "table/stats/tally.h"
 

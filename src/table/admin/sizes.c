@@ -10,7 +10,7 @@
 #include "table/admin/heat_place.h"
 #include "table/admin/size_report.h"
 #include "table/catalog/catalog.h"
-#include "table/catalog/peers.h"
+#include "table/admin/answers.h"
 #include "table/core/call.h"
 
 #include <inttypes.h>

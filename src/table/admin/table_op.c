@@ -1,8 +1,8 @@
 /* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable: each a
  * transaction on the catalog (catalog_txn.h). */
-#include "table/catalog/catalog_own.h"
-
 #include "table/catalog/catalog_txn.h"
+
+#include "table/core/call.h"
 #include "table/core/jobs.h"
 #include "table/maint/rekey.h"
 #include "table/model/op_info.h"
@@ -18,23 +18,6 @@ struct table_op {
     table_decide *decide;
     struct job job; /* a dropped table's partitions are closed */
 };
-
-static int check_rate(struct call *call)
-{
-    struct catalog *cat = call->db->catalog;
-    int64_t second = call->now_ms / 1000, max = call->db->limits.table_ops_per_s_max;
-
-    if (!max)
-        return E_OK;
-    if (cat->rate_second != second) {
-        cat->rate_second = second;
-        cat->rate_count = 0;
-    }
-    if (cat->rate_count >= max)
-        return fail_code(&call->c, E_TOO_FREQUENT);
-    cat->rate_count++;
-    return E_OK;
-}
 
 static int create_table(struct catalog_txn *x, struct call *call)
 {
@@ -168,7 +151,7 @@ static int op_decide(struct catalog_txn *x)
     struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
 
     if (!x->tries)
-        TRY(check_rate(op->call));
+        TRY(catalog_txn_check_rate(x, op->call->now_ms));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now && op->decide != create_table)
         return catalog_missing(x->c, x->db->catalog, x->instance, x->name);

@@ -1,7 +1,7 @@
 /* traffic.c: what tables and their partitions were asked for, for those who ask: DescribePartitions
  * (of all servers over the same data) and status pages (of this one). All figures are in memory. */
 #include "table/catalog/catalog.h"
-#include "table/catalog/peers.h"
+#include "table/admin/answers.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
 #include "table/model/value.h"

@@ -9,8 +9,7 @@
 #ifndef TABLE_BLOB_STREAM_H
 #define TABLE_BLOB_STREAM_H
 
-#include "base/workers.h"
-#include "table/core/db.h"
+#include "table/catalog/peers.h"
 
 struct streams;
 
@@ -39,6 +38,8 @@ struct stream_readers {
 void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
                         struct stream_readers *out);
 bool stream_readers_have(const struct stream_readers *r, uint64_t id);
+/* And what we say when they ask. */
+peers_answer_fn readers_answer;
 
 /* A value of so many bytes goes past the log. */
 #define CELL_BULK_BYTES_MIN ((uint64_t)16 << 20)

@@ -15,8 +15,21 @@ struct catalog;
 struct lease;
 struct wr_db;
 
-/* The cache, filled from storage. */
-int catalog_open(struct ctx *c, struct wr_db *db, struct catalog **out);
+/* What the catalog tells others, who are above it. */
+struct catalog_listener {
+    /* Some table was published, or has gone. Any thread; it does not block. */
+    void (*published)(struct wr_db *db);
+    /* Another process has changed shared texts, or may have (text.h). Not 0: they could not be
+     * learnt, and nothing is served until they are. It blocks. */
+    int (*texts_changed)(struct wr_db *db);
+    /* Another process has asked something, so long ago (peers.h). The answer, in the arena; empty:
+     * none. It blocks. */
+    bytes (*asked)(struct ctx *c, struct wr_db *db, bytes question, int64_t age_ms);
+};
+
+/* The cache, filled from storage. The listener stays until catalog_close(). */
+int catalog_open(struct ctx *c, struct wr_db *db, const struct catalog_listener *listener,
+                 struct catalog **out);
 /* Once there is a sweeper: hears from now on what other processes change. */
 int catalog_start(struct ctx *c, struct catalog *cat);
 /* The opposite, while the sweeper still works and no request is under way. Who is out of touch
@@ -27,6 +40,18 @@ void catalog_close(struct catalog *cat);
 /* A reference to the table, or E_NOT_EXIST. `name` was checked. */
 int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
                  struct table **out);
+/* The failure of a look for a table that is not cached: why it is refused, E_NOT_EXIST, or
+ * E_UNAVAILABLE while another process may have made it without our knowledge. */
+int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+
+/* The table as it is published, loaded or not, with a reference; NULL: there is none. */
+struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
+
+/* Why the table of that name is refused; E_OK: it is not. */
+int catalog_refusal(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
+/* What clients see of a table. */
+int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_description *out);
+
 struct table *table_ref(struct table *t);
 void table_release(struct table *t);
 

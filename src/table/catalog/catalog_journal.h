@@ -2,10 +2,10 @@
  *
  * Where several processes share the data, each batch that changes the catalog also stores one
  * journal entry that names what was changed. The process that made the change tells the others
- * (catalog_news.c), but it may die before it has told them, and a batch whose answer was lost may
+ * (catalog_lease.c), but it may die before it has told them, and a batch whose answer was lost may
  * land long afterwards. So every process lists the journal every few seconds, and reads again what
- * an entry names if its cache is older than the entry. The journal guards nothing: two processes
- * that change two tables do not disturb each other.
+ * an entry names if its cache is older than the entry (catalog_follow.h). The journal guards
+ * nothing: two processes that change two tables do not disturb each other.
  *
  * An entry is removed by whichever process has known it for a minute first. A process that could
  * not list the journal for nearly as long reads the whole catalog again. */
@@ -14,8 +14,6 @@
 
 #include "table/model/edits.h"
 
-struct catalog;
-struct journal;
 struct wr_db;
 
 /* What a journal entry tells. The texts are views into the stored value. */
@@ -33,9 +31,7 @@ void journal_add(struct wr_db *db, struct edits *e, const struct journal_entry *
 bytes journal_encode(struct arena *a, const struct journal_entry *entry);
 int journal_decode(struct ctx *c, bytes stored, struct journal_entry *out);
 
-/* The thread that looks at the journal. NULL: the system gives no thread. */
-struct journal *journal_start(struct catalog *cat);
-/* Waits for the look that is under way. NULL is allowed. */
-void journal_stop(struct journal *j);
+/* The key of the entry of that number. */
+bytes journal_key(struct arena *a, uint64_t number);
 
 #endif

@@ -235,53 +235,6 @@ int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source
     return code;
 }
 
-/* ---- writing ---- */
-
-/* Pages that `s` names no more. Both are sorted by start. */
-static void remove_gone(struct edits *e, const struct schema *old, const struct schema *s)
-{
-    size_t j = 0, count = schema_is_paged(s) ? s->page_count : 0;
-
-    for (size_t i = 0; i < old->page_count; i++) {
-        const struct schema_page *p = &old->pages[i];
-
-        while (j < count && bytes_compare(s->pages[j].start, p->start) < 0)
-            j++;
-        if (j == count || s->pages[j].id != p->id)
-            edits_add(e, EDIT_DELETE, catalog_page_key(e->arena, old->place.id, p->id), BYTES_NONE);
-    }
-}
-
-int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
-                  const struct schema *schema, struct edits *e, struct table **next)
-{
-    struct schema s = *schema;
-    size_t page_max = catalog_page_max(&cat->db->limits, s.partition_count);
-    struct map_source from = {.old = old, .made = &s};
-    struct buf stored;
-
-    if (!s.page_count && s.partition_place == s.place.id && s.partition_count > page_max)
-        schema_paginate(&c->arena, &s, page_max, catalog_page_id, cat);
-    for (size_t i = 0; schema_is_paged(&s) && i < s.page_count; i++)
-        if (s.pages[i].list)
-            edits_add(e, EDIT_PUT, catalog_page_key(e->arena, s.place.id, s.pages[i].id),
-                      schema_page_encode(e->arena, &s.pages[i]));
-    if (old) {
-        s.has_detached |= atomic_load(&old->has_detached);
-        remove_gone(e, &old->schema, &s);
-    }
-    buf_init(&stored, e->arena, 1024);
-    schema_encode(&stored, &s);
-    edits_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));
-    journal_add(cat->db, e, &(struct journal_entry){s.instance, s.d.table, s.id, s.version});
-    return catalog_table_new(c, cat, buf_bytes(&stored), &from, next);
-}
-
-bool catalog_guards(const struct catalog *cat, const struct table *old)
-{
-    return db_is_shared(cat->db) || (old && old->schema.page_count);
-}
-
 /* ---- another list ---- */
 
 /* Pages [a, b] are listed anew. One that would be small takes a neighbour in. */

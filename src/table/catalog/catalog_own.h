@@ -1,23 +1,27 @@
 /* catalog_own.h: what the files of the catalog share; for nobody else.
  *
- *   catalog.c         the keys, the cache, opening and closing
- *   catalog_number.c  numbers that are given out once
- *   admin/table_op.c  the operations of clients on tables
- *   catalog_txn.c     how each of them changes: one transaction after the other (catalog_txn.h)
- *   catalog_change.c  the mark of detached data
- *   catalog_map.c     a table's map in storage, in two levels
- *   catalog_refused.c tables that this program cannot read
- *   catalog_recut.c   other partitions, also where that moves rows
- *   catalog_news.c    what other processes change
- *   catalog_journal.c the same, for a process that was not told
- *   catalog_sweep.c   dropped tables */
+ *   catalog_open.c     opening and closing, the way in for requests
+ *   catalog_txn.c      how a table changes: one transaction after the other (catalog_txn.h)
+ *   catalog_recut.c    other partitions, also where that moves rows
+ *   catalog_detached.c the mark of detached data
+ *   catalog_sweep.c    dropped tables
+ *   catalog_follow.c   what other processes change, for one that was not told (catalog_follow.h)
+ *   catalog_lease.c    the same, for one that is; whether what is cached may be used
+ *   catalog_load.c     tables from storage into the cache
+ *   catalog_table.c    a table from its stored description, and back
+ *   catalog_map.c      a table's map in storage, in two levels
+ *   catalog_journal.c  what each change leaves for those who were not told (catalog_journal.h)
+ *   catalog_number.c   numbers that are given out once
+ *   catalog_cache.c    all tables in memory
+ *   catalog_refused.c  tables that this program cannot read
+ *
+ * Each calls only those below it. */
 #ifndef TABLE_CATALOG_CATALOG_OWN_H
 #define TABLE_CATALOG_CATALOG_OWN_H
 
 #include "base/workers.h"
 #include "table/catalog/catalog.h"
-#include "table/catalog/catalog_journal.h"
-#include "table/core/call.h"
+#include "table/core/db.h"
 
 #include <pthread.h>
 
@@ -25,6 +29,7 @@
 
 struct catalog {
     struct wr_db *db;
+    const struct catalog_listener *listener;
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[CATALOG_BUCKETS];
     struct refused *refused; /* under the lock */
@@ -48,7 +53,6 @@ struct catalog {
      * from catalog_stop() on. */
     atomic_bool reloading;
     bool started; /* catalog_start() was called */
-    struct journal *journal;
 };
 
 /* ---- the cache ---- */
@@ -60,6 +64,9 @@ struct map_source {
     enum engine_view view;     /* of `read` */
     bool read;                 /* blocks: what is not cached is read */
 };
+
+/* Enters a new table among those that somebody holds. */
+void catalog_live_add(struct catalog *cat, struct table *t);
 
 /* A table of its own memory from stored bytes, with one reference. E_GUARD: a page of its map is
  * gone, so another description is stored by now. */
@@ -85,16 +92,6 @@ int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table 
 size_t catalog_page_max(const struct limits *limits, size_t partitions);
 uint64_t catalog_page_id(void *cat);
 
-/* What clients see of a table. */
-int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_description *out);
-
-/* The table of that name, with a reference, or NULL. */
-struct table *catalog_get(struct catalog *cat, bytes instance, bytes name);
-
-/* The failure of who looked for a table that is not cached: why it is refused, E_NOT_EXIST, or
- * E_UNAVAILABLE while another process may have made it without our knowledge. */
-int catalog_missing(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
-
 /* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
  * `*expected` (NULL: no matter). Takes over the reference. */
 bool catalog_swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
@@ -112,8 +109,6 @@ bool catalog_may_refuse(const struct catalog *cat, int code);
  * until another one is swapped in. */
 bool catalog_refuse(struct catalog *cat, bytes instance, bytes name, int code, const char *text,
                     const uint64_t *expected);
-/* Why the table of that name is refused; E_OK: it is not. */
-int catalog_refusal(struct ctx *c, struct catalog *cat, bytes instance, bytes name);
 /* How many there are, and the names of one instance's, in the arena: at most `max`. */
 size_t catalog_refused_count(struct catalog *cat);
 size_t catalog_refused_names(struct catalog *cat, struct arena *a, bytes instance, bytes *names,

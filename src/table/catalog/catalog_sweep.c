@@ -1,10 +1,17 @@
 /* catalog_sweep.c: removes what dropped tables have left. */
 #include "table/catalog/catalog_own.h"
 
+#include "table/model/edits.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 
 #define DROP_GRACE_MS 60000 /* no request lives longer */
+
+void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)
+{
+    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, place_id),
+              catalog_number_value(e->arena, (uint64_t)now_ms));
+}
 
 /* The partitions that one page names, and the page. */
 static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)

@@ -2,6 +2,7 @@
 
 #include "base/fault.h"
 #include "base/waiter.h"
+#include "table/catalog/catalog_journal.h"
 #include "table/catalog/catalog_own.h"
 #include "table/core/jobs.h"
 
@@ -280,4 +281,21 @@ uint32_t catalog_txn_ids(struct catalog_txn *x, uint32_t count)
     edits_add(&x->edits, EDIT_PUT, key, catalog_number_value(a, id + (uint64_t)count));
     cat->next_id = id + count; /* an id lost to a failed write is only a gap */
     return id;
+}
+
+int catalog_txn_check_rate(struct catalog_txn *x, int64_t now_ms)
+{
+    struct catalog *cat = x->db->catalog;
+    int64_t max = x->db->limits.table_ops_per_s_max;
+
+    if (!max)
+        return E_OK;
+    if (cat->rate_second != now_ms / 1000) {
+        cat->rate_second = now_ms / 1000;
+        cat->rate_count = 0;
+    }
+    if (cat->rate_count >= max)
+        return fail_code(x->c, E_TOO_FREQUENT);
+    cat->rate_count++;
+    return E_OK;
 }

@@ -107,5 +107,7 @@ void catalog_txn_drop(struct catalog_txn *x);
 void catalog_txn_guard(struct catalog_txn *x, struct guard guard);
 /* The first of `count` ids for tables and places that nobody ever had. Once a try. */
 uint32_t catalog_txn_ids(struct catalog_txn *x, uint32_t count);
+/* A client asks for it, at that time: E_TOO_FREQUENT above table_ops_per_s_max. Once. */
+int catalog_txn_check_rate(struct catalog_txn *x, int64_t now_ms);
 
 #endif

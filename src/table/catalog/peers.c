@@ -38,13 +38,6 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
 
 /* ---- answering ---- */
 
-bool peers_is_question(bytes news)
-{
-    struct reader r = reader_of(news);
-
-    return read_varint(&r) == 0 && reader_left(&r); /* else texts have changed */
-}
-
 static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, struct reader *in,
                          struct buf *out)
 {
@@ -52,20 +45,11 @@ static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, str
     bytes instance = read_counted(in), name = read_counted(in);
     struct table *t;
 
-    if (in->bad || catalog_find(c, db->catalog, instance, name, &t))
+    if (in->bad || question >= PEERS_QUESTIONS || catalog_find(c, db->catalog, instance, name, &t))
         return;
     if (t->schema.place.id == place) {
         buf_put_u8(out, VERSION);
-        switch (question) {
-#define X(name, answer)                                                                            \
-    case PEERS_##name:                                                                             \
-        answer(c, db, t, in, out);                                                                 \
-        break;
-            PEER_QUESTIONS(X)
-#undef X
-        default:
-            out->len = 0;
-        }
+        db->answers->each[question](c, db, t, in, out);
     }
     table_release(t);
 }
@@ -79,9 +63,9 @@ static void answer_count(struct wr_db *db, struct reader *in, struct buf *out)
     buf_commit(out, 8);
 }
 
-bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news)
+bytes peers_answer(struct ctx *c, struct wr_db *db, bytes text)
 {
-    struct reader in = reader_of(news);
+    struct reader in = reader_of(text);
     struct buf out;
     unsigned question;
 

@@ -13,19 +13,25 @@
 #define PEERS_WAIT_MS 3000 /* for all answers */
 #define PEERS_ANSWER_BYTES (512u << 10)
 
-/* X(what is asked for, who answers it). They are sent as numbers, in this order. */
-#define PEER_QUESTIONS(X)                                                                          \
-    X(HEAT, heat_answer)                                                                           \
-    X(TRAFFIC, traffic_answer)                                                                     \
-    X(SIZES, sizes_answer)                                                                         \
-    X(READERS, readers_answer)                                                                     \
-    X(IDLE, balance_answer)
-
+/* What is asked for. They are sent as numbers, in this order. */
 enum peer_question {
     PEERS_COUNT, /* how many there are */
-#define X(name, answer) PEERS_##name,
-    PEER_QUESTIONS(X)
-#undef X
+    PEERS_HEAT,
+    PEERS_TRAFFIC,
+    PEERS_SIZES,
+    PEERS_READERS,
+    PEERS_IDLE,
+    PEERS_QUESTIONS
+};
+
+/* Who answers a question about a table: behind what `out` has; `in` is the question's `more`. On a
+ * thread for notifications. */
+typedef void peers_answer_fn(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
+                             struct buf *out);
+/* All of them, registered by who opens the database (db->answers); that of PEERS_COUNT is our own.
+ */
+struct peers_answers {
+    peers_answer_fn *each[PEERS_QUESTIONS];
 };
 
 struct waiter;
@@ -54,20 +60,13 @@ void peers_ask(struct peers_ask *ask);
 /* Blocks instead of run(): not for the threads for news, which answer others. */
 void peers_ask_now(struct peers_ask *ask);
 
-/* Is the news a question, and the answer to it (empty: none). On a thread for news. */
-bool peers_is_question(bytes news);
-bytes peers_answer(struct ctx *c, struct wr_db *db, bytes news);
+/* The answer to a question (empty: none), as db->answers has it. On a thread
+ * for notifications. */
+bytes peers_answer(struct ctx *c, struct wr_db *db, bytes question);
 
 /* Asks, now and then, how many servers there are. For the sweeper. */
 void peers_sweep(struct wr_db *db);
 /* How many there are, this one included, as far as it is known. */
 uint32_t peers_servers(const struct wr_db *db);
-
-/* An answer is written behind what `out` has; `in` is the question's `more`. */
-#define X(name, answer)                                                                            \
-    void answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,               \
-                struct buf *out);
-PEER_QUESTIONS(X)
-#undef X
 
 #endif

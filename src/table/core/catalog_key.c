@@ -110,3 +110,16 @@ bytes catalog_text_news(struct arena *a)
 {
     return catalog_news_text(a, BYTES_NONE, BYTES_NONE);
 }
+
+enum catalog_notice catalog_notice_of(bytes text, bytes *instance, bytes *name)
+{
+    struct reader r = reader_of(text);
+
+    *instance = read_counted(&r);
+    *name = read_bytes(&r, reader_left(&r));
+    if (r.bad)
+        return NOTICE_DAMAGED;
+    if (instance->len)
+        return NOTICE_TABLE;
+    return name->len ? NOTICE_QUESTION : NOTICE_TEXTS;
+}

@@ -28,7 +28,7 @@ enum catalog_kind {
     CATALOG_SLOT = 6, /* leases of numbers; shared data only */
     CATALOG_TEXT = 7,
     CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
-    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.c); shared data only */
+    CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.h); shared data only */
     CATALOG_CLOCK = 10,  /* the database clock's lease */
 };
 
@@ -53,5 +53,15 @@ int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind,
 bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
 /* The one that texts have changed. */
 bytes catalog_text_news(struct arena *a);
+
+/* What a notification tells. */
+enum catalog_notice {
+    NOTICE_TABLE, /* a table has changed */
+    NOTICE_TEXTS,
+    NOTICE_QUESTION, /* it wants an answer (peers.h) */
+    NOTICE_DAMAGED
+};
+/* Of a table: which one, views into `text`. */
+enum catalog_notice catalog_notice_of(bytes text, bytes *instance, bytes *name);
 
 #endif

@@ -16,6 +16,8 @@
 
 struct catalog;
 struct jobs;
+struct journal;
+struct peers_answers;
 struct pool;
 struct rekeyer;
 struct router;
@@ -40,6 +42,8 @@ struct wr_db {
     struct engine *engine;
     struct latch_table *latches;
     struct catalog *catalog;
+    struct journal *journal;             /* NULL: no others change tables */
+    const struct peers_answers *answers; /* to what other servers ask */
     struct db_clock stamps;
     struct clock_watch watch;
     uint64_t slot;             /* tells our numbers from other servers'; 0: there are none */

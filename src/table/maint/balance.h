@@ -4,10 +4,7 @@
 #ifndef TABLE_MAINT_BALANCE_H
 #define TABLE_MAINT_BALANCE_H
 
-#include "widerow.h"
-
-#include <stdbool.h>
-#include <stdint.h>
+#include "table/catalog/peers.h"
 
 /* Registers the task. False: the system gives no thread. */
 bool balancer_start(struct wr_db *db);
@@ -16,5 +13,8 @@ bool balancer_start(struct wr_db *db);
  * as long as the limits that count are not known: before wr_options.settings_follow has come true,
  * and while this process is out of touch with others (catalog_check). */
 void balance_run(struct wr_db *db, int64_t now_us);
+
+/* Whether partitions of a table are idle here. */
+peers_answer_fn balance_answer;
 
 #endif

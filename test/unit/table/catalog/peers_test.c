@@ -16,7 +16,7 @@
 static void test_kinds_of_news(void **state)
 {
     struct ctx c;
-    bytes table, texts;
+    bytes table, texts, instance, name;
 
     (void)state;
     ctx_init(&c, NULL, NULL, NULL, 0);
@@ -24,10 +24,13 @@ static void test_kinds_of_news(void **state)
     texts = catalog_text_news(&c.arena);
     assert_true(bytes_equal(table, BYTES_LIT("\4maint")));
     assert_true(bytes_equal(texts, BYTES_LIT("\0")));
-    assert_false(peers_is_question(table));
-    assert_false(peers_is_question(texts));
-    assert_false(peers_is_question(BYTES_NONE));
-    assert_true(peers_is_question(COUNT_QUESTION));
+    assert_int_equal(catalog_notice_of(table, &instance, &name), NOTICE_TABLE);
+    assert_true(bytes_equal(instance, BYTES_LIT("main")));
+    assert_true(bytes_equal(name, BYTES_LIT("t")));
+    assert_int_equal(catalog_notice_of(texts, &instance, &name), NOTICE_TEXTS);
+    assert_int_equal(catalog_notice_of(COUNT_QUESTION, &instance, &name), NOTICE_QUESTION);
+    assert_int_equal(catalog_notice_of(BYTES_NONE, &instance, &name), NOTICE_DAMAGED);
+    assert_int_equal(catalog_notice_of(BYTES_LIT("\7short"), &instance, &name), NOTICE_DAMAGED);
     ctx_release(&c);
 }
 

@@ -1,63 +1,14 @@
-/* catalog_news.c: what other processes change.
+/* catalog_lease.c: what other processes change, and whether what is cached may be used.
  *
  * Where others change tables, too, each change guards the stored record that it was made from, and
  * is told to all before it is answered; who is told reads the record again. A process that may
  * have missed news serves nothing until it has read all of them. */
 #include "table/catalog/catalog_own.h"
 
-#include "table/catalog/peers.h"
-#include "table/catalog/text.h"
 #include "table/core/jobs.h"
 #include "table/sync/wait.h"
 
 #include <unistd.h>
-
-int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes name)
-{
-    for (int tries = 0;;) {
-        uint64_t before = atomic_load(&cat->changes);
-        struct get get = {.partition = PARTITION_SYSTEM,
-                          .key = catalog_table_key(&c->arena, instance, name),
-                          .view = VIEW_DURABLE};
-        struct map_source from = {.view = VIEW_DURABLE, .read = true};
-        struct table *t = NULL;
-        int code = E_OK;
-
-        TRY(wait_get(c, cat->db->engine, &get));
-        if (get.found)
-            code = catalog_table_new(c, cat, get.value, &from, &t);
-        if (code == E_GUARD && tries++ < CATALOG_TRIES_MAX) { /* what was read is old */
-            ctx_clear(c);
-            continue;
-        }
-        if (code == E_GUARD)
-            code = fail(c, E_CORRUPT, "A page of a table's partitions is missing.");
-        if (catalog_may_refuse(cat, code)) {
-            bool done = catalog_refuse(cat, instance, name, code, c->text, &before);
-
-            ctx_clear(c);
-            if (done)
-                return E_OK;
-            continue;
-        }
-        TRY(code);
-        if (catalog_swap(cat, instance, name, t, &before))
-            return E_OK;
-    }
-}
-
-int catalog_refresh(struct ctx *c, const struct table *t)
-{
-    struct catalog *cat = t->db->catalog;
-    struct table *now;
-    bool same;
-
-    TRY(catalog_reread(c, cat, t->schema.instance, t->schema.d.table));
-    now = catalog_get(cat, t->schema.instance, t->schema.d.table);
-    same = now && now->schema.id == t->schema.id;
-    table_release(now);
-    return same ? E_OK : fail_code(c, E_NOT_EXIST);
-}
 
 struct heard {
     struct job job;
@@ -66,28 +17,35 @@ struct heard {
     int64_t came_ms; /* monotonic */
 };
 
+static int hear(struct ctx *c, struct heard *h, bytes *answer)
+{
+    struct catalog *cat = h->cat;
+    bytes instance, name;
+
+    switch (catalog_notice_of(h->news->text, &instance, &name)) {
+    case NOTICE_TABLE:
+        return catalog_reread(c, cat, instance, name);
+    case NOTICE_TEXTS:
+        return cat->listener->texts_changed(cat->db);
+    case NOTICE_QUESTION:
+        *answer = cat->listener->asked(c, cat->db, h->news->text,
+                                       clock_mono_ms(&cat->db->clock) - h->came_ms);
+        return E_OK;
+    case NOTICE_DAMAGED:
+        break;
+    }
+    return E_CORRUPT;
+}
+
 static void heard_run(struct job *self)
 {
     struct heard *h = PORT_CONTAINER(self, struct heard, job);
     struct catalog *cat = h->cat;
-    struct reader r = reader_of(h->news->text);
-    bytes instance = read_counted(&r), answer = BYTES_NONE;
+    bytes answer = BYTES_NONE;
     struct ctx c;
-    int code;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (peers_is_question(h->news->text)) {
-        code = E_OK;
-        /* Else nobody waits for it any more. */
-        if (clock_mono_ms(&cat->db->clock) - h->came_ms < PEERS_WAIT_MS)
-            answer = peers_answer(&c, cat->db, h->news->text);
-    } else if (r.bad)
-        code = E_CORRUPT;
-    else if (!instance.len)
-        code = texts_changed(cat->db->texts);
-    else
-        code = catalog_reread(&c, cat, instance, read_bytes(&r, reader_left(&r)));
-    if (code) /* without the record we know less than we say we do */
+    if (hear(&c, h, &answer)) /* without the record we know less than we say we do */
         atomic_fetch_add(&cat->touch.lost, 1);
     engine_notification_done(cat->db->engine, h->news, answer);
     ctx_release(&c);
@@ -154,7 +112,7 @@ static int reload_all(struct ctx *c, struct catalog *cat)
         table_release(cached[i]);
     }
     TRY(code);
-    return texts_changed(cat->db->texts);
+    return cat->listener->texts_changed(cat->db);
 }
 
 /* Moves the end of the lease. False: the touch is lost. */
@@ -168,8 +126,9 @@ static bool renew(struct catalog *cat)
     return true;
 }
 
-/* By whoever has set `reloading`. */
-static int catch_up(struct ctx *c, struct catalog *cat)
+/* By whoever has set `reloading`. Later than the first time the journal's thread renews the lease.
+ */
+static int catch_up(struct ctx *c, struct catalog *cat, bool first)
 {
     struct engine *e = cat->db->engine;
     uint64_t missed = atomic_load(&cat->touch.lost);
@@ -179,7 +138,7 @@ static int catch_up(struct ctx *c, struct catalog *cat)
     if (engine_lease_age_ms(e) >= ENGINE_LEASE_MS)
         return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
     TRY(reload_all(c, cat));
-    if (!cat->journal) /* which renews the lease from now on */
+    if (first)
         (void)renew(cat);
     atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
     return E_OK;
@@ -191,7 +150,7 @@ static void reload_run(struct job *self)
     struct ctx c;
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
-    if (!catch_up(&c, cat))
+    if (!catch_up(&c, cat, false))
         log_info(&cat->db->log, "catalog: in touch with the other servers again");
     ctx_release(&c);
     atomic_store(&cat->reloading, false);
@@ -204,12 +163,9 @@ int catalog_start(struct ctx *c, struct catalog *cat)
     if (!db_is_shared(cat->db))
         return E_OK;
     cat->started = true;
-    code = catch_up(c, cat);
+    code = catch_up(c, cat, true);
     atomic_store(&cat->reloading, false);
-    TRY(code);
-    cat->journal = journal_start(cat);
-    return cat->journal ? E_OK
-                        : fail(c, E_UNAVAILABLE, "The system gives no thread for the journal.");
+    return code;
 }
 
 void catalog_stop(struct catalog *cat)
@@ -218,8 +174,6 @@ void catalog_stop(struct catalog *cat)
 
     if (!cat || !cat->started)
         return;
-    journal_stop(cat->journal);
-    cat->journal = NULL;
     while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);

@@ -1,13 +1,5 @@
-/* catalog_change.c: the mark of detached data, and dropped places. */
+/* catalog_detached.c: the mark that a table has detached data. */
 #include "table/catalog/catalog_txn.h"
-
-void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)
-{
-    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, place_id),
-              catalog_number_value(e->arena, (uint64_t)now_ms));
-}
-
-/* ---- detached data ---- */
 
 /* It has no call, so it carries its context itself. */
 struct mark {
