@@ -2,7 +2,8 @@
  *
  * All loops accept, and each connection goes to the loop that has the fewest, by a list and the
  * bell. Were each kept by whichever loop woke first, of eight streams opened together one loop
- * would often have all.
+ * would often have all. The loop that accepted keeps it where another has hardly fewer, as ringing
+ * costs more than a connection that is refused at once.
  *
  * When there are as many as there may be, in number or in memory, a new one takes the place of the
  * oldest stranger: a connection of which no request was ever let in. So strangers can fill every
@@ -176,8 +177,14 @@ static size_t load(const struct loop *l)
     return atomic_load_explicit(&l->conn_count, memory_order_relaxed) + l->arrival_count;
 }
 
+/* Whether so many connections are fewer by more than an eighth. */
+static bool is_fewer(size_t count, size_t than)
+{
+    return count + than / 8 < than;
+}
+
 /* Where the next goes: to the loop with the fewest connections; if all are full, to the one with
- * the most strangers. With as many, `here`. NULL: nowhere. */
+ * the most strangers. With about as many, `here`. NULL: nowhere. */
 static struct loop *best_loop(struct loop *here)
 {
     struct loop *room = NULL, *strangers = NULL;
@@ -187,7 +194,7 @@ static struct loop *best_loop(struct loop *here)
     if (here->stranger_count > here->arrival_count)
         strangers = here;
     for (struct loop *l = here->http->loops; l; l = l->next) {
-        if (has_room_for(l, 1 + l->arrival_count) && (!room || load(l) < load(room)))
+        if (has_room_for(l, 1 + l->arrival_count) && (!room || is_fewer(load(l), load(room))))
             room = l;
         if (l->stranger_count > l->arrival_count &&
             (!strangers || l->stranger_count > strangers->stranger_count))
@@ -196,57 +203,84 @@ static struct loop *best_loop(struct loop *here)
     return room ? room : strangers;
 }
 
-/* Under the lock. False: there is none, or no room for it. */
+/* No lock is held over the system call, as the other loops need it for each connection that ends.
+ */
+static int accept_fd(struct loop *here, struct arrival *a)
+{
+    a->size = sizeof(a->peer);
+    a->fd = accept4(here->http->listen_fd, (struct sockaddr *)&a->peer, &a->size,
+                    SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (a->fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
+        here->accept_ms = http_now_ms(here->http) + PAUSE_MS;
+        evict(here, oldest_stranger(here));
+        errno = ENFILE; /* whatever closing has made of it */
+    }
+    return a->fd;
+}
+
+/* Under the lock. False: its address has as many as it may. */
+static bool arrive(struct loop *here, struct arrival *a)
+{
+    struct http *h = here->http;
+    struct loop *to = best_loop(here);
+    struct arrival *copy;
+    bool first;
+
+    if (h->conf.connections_per_address && !(a->place = place_enter(h, &a->peer)))
+        return false;
+    if (!to) /* there was room a moment ago */
+        to = here;
+    copy = mem_alloc(sizeof(*copy));
+    *copy = *a;
+    copy->next = to->arrivals;
+    first = !to->arrivals;
+    to->arrivals = copy;
+    atomic_fetch_add(&to->arrival_count, 1);
+    if (first && to != here)
+        loop_ring(to);
+    return true;
+}
+
+/* False: there is none, or no room for it. */
 static bool accept_one(struct loop *here)
 {
     struct http *h = here->http;
-    struct arrival a = {.size = sizeof(a.peer)}, *copy;
-    struct loop *to = best_loop(here);
+    struct arrival a = {0};
+    bool well;
 
-    if (!to)
+    pthread_mutex_lock(&h->arrivals_lock);
+    well = best_loop(here) != NULL;
+    pthread_mutex_unlock(&h->arrivals_lock);
+    if (!well)
         return false;
-    a.fd = accept4(h->listen_fd, (struct sockaddr *)&a.peer, &a.size, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    if (a.fd < 0) {
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-            here->accept_ms = http_now_ms(h) + PAUSE_MS;
-            evict(here, oldest_stranger(here));
-        }
+    if (accept_fd(here, &a) < 0)
         return errno == ECONNABORTED || errno == EINTR || errno == EPROTO;
-    }
-    if (h->conf.connections_per_address && !(a.place = place_enter(h, &a.peer))) {
+    pthread_mutex_lock(&h->arrivals_lock);
+    well = arrive(here, &a);
+    pthread_mutex_unlock(&h->arrivals_lock);
+    if (!well) {
         atomic_fetch_add_explicit(&h->evicted, 1, memory_order_relaxed);
         close(a.fd);
-        return true;
     }
-    copy = mem_alloc(sizeof(*copy));
-    *copy = a;
-    copy->next = to->arrivals;
-    if (!to->arrivals && to != here)
-        loop_ring(to);
-    to->arrivals = copy;
-    to->arrival_count++;
     return true;
 }
 
 void loop_accept(struct loop *l)
 {
-    bool more = true;
-
-    for (int i = 0; i < BURST && more; i++) {
-        pthread_mutex_lock(&l->http->arrivals_lock);
-        more = accept_one(l);
-        pthread_mutex_unlock(&l->http->arrivals_lock);
-    }
+    for (int i = 0; i < BURST && accept_one(l); i++)
+        ;
 }
 
 void loop_take_arrivals(struct loop *l)
 {
     struct arrival *a, *oldest = NULL, *next;
 
+    if (!atomic_load(&l->arrival_count))
+        return; /* whoever adds one rings after that */
     pthread_mutex_lock(&l->http->arrivals_lock);
     a = l->arrivals;
     l->arrivals = NULL;
-    l->arrival_count = 0;
+    atomic_store_explicit(&l->arrival_count, 0, memory_order_relaxed);
     pthread_mutex_unlock(&l->http->arrivals_lock);
     for (; a; a = next) {
         next = a->next;

@@ -9,7 +9,6 @@
 #include "net/door.h"
 
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <stdio.h>
@@ -71,7 +70,6 @@ struct conn *conn_open(struct loop *l, int fd, const struct sockaddr *peer, sock
         mem_free(c);
         return NULL;
     }
-    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     ring_add(&l->conns, &c->all);
     ring_add(&l->strangers, &c->stranger);
     ring_init(&c->holder);

@@ -317,10 +317,10 @@ struct loop {
     atomic_size_t stranger_count;    /* likewise */
     atomic_size_t conn_bytes;        /* likewise: what connections take */
     struct arrival *arrivals;        /* connections for it; under http.arrivals_lock */
-    size_t arrival_count;
-    int64_t accept_ms; /* nothing is accepted before */
-    int64_t now_ms;    /* of this turn */
-    int64_t watch_ms;  /* when the next slice of connections is watched */
+    atomic_size_t arrival_count;     /* of them; read without it */
+    int64_t accept_ms;               /* nothing is accepted before */
+    int64_t now_ms;                  /* of this turn */
+    int64_t watch_ms;                /* when the next slice of connections is watched */
     struct lingerer *lingering, *lingering_last;
     size_t linger_count;
     int64_t linger_ms; /* when they are looked at again */

@@ -3,8 +3,7 @@
  * second and a bounded amount each time, so that it costs next to nothing to keep one. */
 #include "net/door.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -47,24 +46,15 @@ void linger_add(struct loop *l, int fd)
         linger_drop_oldest(l);
 }
 
-/* The client has closed its side as well, or broken the connection. */
-static bool linger_is_over(const struct lingerer *g)
-{
-    struct tcp_info info;
-    socklen_t size = sizeof(info);
-
-    memset(&info, 0, sizeof(info));
-    return getsockopt(g->fd, IPPROTO_TCP, TCP_INFO, &info, &size) ||
-           (info.tcpi_state != TCP_FIN_WAIT1 && info.tcpi_state != TCP_FIN_WAIT2);
-}
-
-/* False: it can be closed. */
+/* False: it can be closed. The client has closed its side as well, or broken the connection, when
+ * nothing more can come. */
 static bool linger_drop(struct lingerer *g, int64_t now)
 {
     /* The bare call, since sanitizers hold that recv() writes to its buffer, which it does not
      * here. */
     long n = syscall(SYS_recvfrom, g->fd, NULL, (size_t)DROP_BYTES, MSG_TRUNC | MSG_DONTWAIT, NULL,
                      NULL);
+    bool is_over = !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 
     if (n > 0) {
         g->silence_ms = now + SILENCE_MS;
@@ -73,7 +63,7 @@ static bool linger_drop(struct lingerer *g, int64_t now)
         g->pause_ms *= 2;
     }
     g->next_ms = now + g->pause_ms;
-    return now < g->end_ms && now < g->silence_ms && (n > 0 || !linger_is_over(g));
+    return now < g->end_ms && now < g->silence_ms && !is_over;
 }
 
 static struct lingerer *linger_remove(struct loop *l, struct lingerer *g)

@@ -151,10 +151,10 @@ static int loop_timeout_ms(struct loop *l)
     return least > 0 ? (int)least : 0;
 }
 
-/* Hears of new connections only while they can be taken. */
+/* Hears of new connections only while they can be taken; one loop hears of each. */
 static void loop_listen(struct loop *l)
 {
-    struct epoll_event event = {.events = EPOLLIN, .data.ptr = l->http};
+    struct epoll_event event = {.events = EPOLLIN | EPOLLEXCLUSIVE, .data.ptr = l->http};
     bool want = loop_accepts(l);
 
     if (want != l->listening)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -227,6 +228,30 @@ struct door_time door_time(const struct door *d)
     t.clients = process_ms(getpid());
     t.others = t.all - (v[3] + v[4]) * tick - t.server - t.clients;
     return t;
+}
+
+/* The engine's write buffers hold what good clients have written, as much as the log does that is
+ * written now: that is no memory which an attack has left behind. */
+long door_log_kib(const struct door *d)
+{
+    char name[64], path[512];
+    struct dirent *entry;
+    long kib = 0;
+    DIR *dir;
+
+    snprintf(name, sizeof(name), "/proc/%d/fd", d->pid);
+    dir = opendir(name);
+    while (dir && (entry = readdir(dir))) {
+        struct stat st;
+        ssize_t n = readlinkat(dirfd(dir), entry->d_name, path, sizeof(path) - 1);
+
+        if (n > 4 && memcmp(path + n - 4, ".log", 4) == 0 &&
+            fstatat(dirfd(dir), entry->d_name, &st, 0) == 0)
+            kib += st.st_size / 1024;
+    }
+    if (dir)
+        closedir(dir);
+    return kib;
 }
 
 int door_files(const struct door *d)

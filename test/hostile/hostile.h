@@ -36,6 +36,7 @@ int door_ask(int fd, bytes request, char *text, size_t text_size);
 
 /* Resident memory in KiB, and open files, of the server. */
 long door_memory_kib(const struct door *d);
+long door_log_kib(const struct door *d);
 int door_files(const struct door *d);
 
 /* Processor time in milliseconds: of the server, of this program, of everything else on the
