@@ -2,9 +2,9 @@
  *
  * A server (`struct http`, http.c) has loops (loop.c), a loop has connections (conn.c), a
  * connection has at most one exchange (exchange.c): a request and its answer. head.c reads what
- * clients send; share.c bounds what is held for clients that are slow, queue.c has the requests
- * that wait until there is room for their answers; a connection that has been answered before its
- * client had sent everything goes on as a lingering socket (linger.c).
+ * clients send; share.c counts what is held for clients that are slow, relief.c bounds it, queue.c
+ * has the requests that wait until there is room for their answers; a connection that has been
+ * answered before its client had sent everything goes on as a lingering socket (linger.c).
  *
  * Each loop is one thread, and everything of a loop belongs to that thread. What other threads
  * touch is atomic and says so here. */
@@ -168,23 +168,27 @@ void conn_known(struct conn *c, uint64_t client);
 /* Cuts the connection if its client is too late with what it has to do. */
 void conn_watch(struct conn *c, int64_t now);
 
-/* Ends what the client is too slow for: with an answer (`status` 408 or 503) if it has had none. */
-void conn_cut(struct conn *c, int status);
-
-/* Bytes a second of the client in the measured time; -1: too early to say. */
-int64_t conn_pace(const struct conn *c, int64_t now);
-
-/* ---- share.c: what is held for slow clients ---- */
+/* ---- relief.c: who goes when too much is held for slow clients ---- */
 
 /* From now on n bytes are held for the connection. False: there is no room even after slow ones
  * have been closed; they are held all the same, and the caller gives them up. */
 bool share_hold(struct conn *c, size_t n);
 
-/* What was reserved for its answer is held for it now. */
-void share_take_reserved(struct conn *c);
-
 /* Closes slow ones while more is held than may be. */
 void share_relieve(struct loop *l);
+
+/* ---- share.c: what is held for slow clients ---- */
+
+struct share *share_of(const struct conn *c);
+
+/* Whether no more is held than may be. */
+bool share_fits(const struct http *h);
+
+/* n bytes, another number than before, are held for the connection. True: those are more. */
+bool share_set_held(struct conn *c, size_t n);
+
+/* What was reserved for its answer is held for it now. */
+void share_take_reserved(struct conn *c);
 
 /* What the client has for whom most is held. */
 size_t share_largest(const struct http *h);
@@ -253,6 +257,9 @@ struct chunks *exchange_chunks(struct exchange *x); /* NULL: the length was anno
 /* Has the handler word a refusal (408, 503) and sends it. */
 void exchange_refuse(struct conn *c, int status);
 
+/* Ends what the client is too slow for: with an answer (`status` 408 or 503) if it has had none. */
+void exchange_cut(struct conn *c, int status);
+
 /* The answer has gone, or is given up. Not while it is parked. */
 void exchange_free(struct exchange *x);
 
@@ -307,8 +314,8 @@ struct loop {
     int epoll_fd, bell_fd; /* the bell is readable: a list is not empty, or a flag was set */
     bool listening;        /* the listening socket is in the epoll set */
     _Atomic(struct exchange *) ready; /* parked requests to go on with, newest first */
-    atomic_int ringers;               /* threads inside loop_put_ready(), which use this struct */
-    bool running;                     /* the thread was started */
+    atomic_int ringers; /* threads that put an exchange on the list, which use this struct */
+    bool running;       /* the thread was started */
     pthread_t thread;
     struct ring conns, strangers, holders;
     struct conn *again, *again_last; /* to be run in the next turn, oldest first */
@@ -335,11 +342,10 @@ bool loops_start(struct http *h);
 /* Ends the threads and frees all loops; no connection may be parked. */
 void loops_stop(struct http *h);
 
+/* ---- wake.c ---- */
+
 /* Wakes the loop. From any thread. */
 void loop_ring(struct loop *l);
-
-/* Has the loop go on with x, which stays in place until then. From any thread. */
-void loop_put_ready(struct loop *l, struct exchange *x);
 
 /* Has the loop run the connection in its next turn. */
 void loop_again(struct loop *l, struct conn *c);
@@ -359,6 +365,11 @@ void loop_drop_arrivals(struct loop *l); /* the loop has ended */
 /* Closes connections while there are more than there may be, or somebody waits and one has been
  * idle for long. */
 void loop_make_room(struct loop *l);
+
+/* ---- address_count.c ---- */
+
+/* One more connection from there. NULL: there are as many as may be. Under http.arrivals_lock. */
+struct place *place_enter(struct http *h, const struct sockaddr_storage *peer);
 
 /* A connection from there has ended. */
 void place_leave(struct http *h, struct place *p);

@@ -444,6 +444,18 @@ void exchange_wake(struct exchange *x)
     conn_run(c);
 }
 
+/* Has the loop go on with x, which stays in place until then. From any thread. */
+static void put_ready(struct loop *l, struct exchange *x)
+{
+    struct exchange *head = atomic_load(&l->ready);
+
+    do
+        x->next_ready = head;
+    while (!atomic_compare_exchange_weak(&l->ready, &head, x));
+    if (!head)
+        loop_ring(l);
+}
+
 /* ---- what handlers call ---- */
 
 static void exchange_ready(struct exchange *x)
@@ -452,7 +464,7 @@ static void exchange_ready(struct exchange *x)
 
     atomic_fetch_add(&l->ringers, 1); /* http_close() must not free the loop while it is rung */
     if (atomic_exchange(&x->step, READY) == PARKED)
-        loop_put_ready(l, x);
+        put_ready(l, x);
     atomic_fetch_sub(&l->ringers, 1);
 }
 
@@ -538,4 +550,16 @@ bytes http_peer(struct http_request *r)
     if (r->peer)
         address_format(r->peer, text, sizeof(text));
     return arena_printf(&r->ctx.arena, "%s", text);
+}
+
+void exchange_cut(struct conn *c, int status)
+{
+    if (status == 408)
+        atomic_fetch_add(&c->http->late, 1);
+    if (c->phase == SHAKING || c->phase == SENDING) {
+        conn_close(c);
+        return;
+    }
+    exchange_refuse(c, status);
+    loop_again(c->loop, c);
 }

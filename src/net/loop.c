@@ -25,25 +25,6 @@
 
 /* ---- lists ---- */
 
-void loop_ring(struct loop *l)
-{
-    /* Were the ring lost all the same, the loop would see the list at its next look at the
-     * connections. */
-    while (write(l->bell_fd, &(uint64_t){1}, sizeof(uint64_t)) < 0 && errno == EINTR)
-        ;
-}
-
-void loop_put_ready(struct loop *l, struct exchange *x)
-{
-    struct exchange *head = atomic_load(&l->ready);
-
-    do
-        exchange_link_ready(x, head);
-    while (!atomic_compare_exchange_weak(&l->ready, &head, x));
-    if (!head)
-        loop_ring(l);
-}
-
 /* Goes on with what has been answered, oldest first. */
 static void loop_take_ready(struct loop *l)
 {
@@ -58,19 +39,6 @@ static void loop_take_ready(struct loop *l)
         next = exchange_next_ready(x);
         exchange_wake(x);
     }
-}
-
-void loop_again(struct loop *l, struct conn *c)
-{
-    if (c->queued || c->phase == CLOSED)
-        return;
-    c->queued = true;
-    c->next = NULL;
-    if (l->again)
-        l->again_last->next = c;
-    else
-        l->again = c;
-    l->again_last = c;
 }
 
 /* Those that come to the list meanwhile have their turn next time. */

@@ -28,11 +28,6 @@
 #include <linux/tcp.h>
 #include <sys/socket.h>
 
-static struct share *share_of(const struct conn *c)
-{
-    return &c->http->shares[c->client % PORT_COUNT(c->http->shares)];
-}
-
 static size_t bytes_of_share(const struct share *s)
 {
     return atomic_load_explicit(&s->bytes, memory_order_relaxed);

@@ -15,8 +15,6 @@
 #include <linux/tcp.h>
 #include <sys/socket.h>
 
-#define PACE_MS_MIN 1000 /* of a shorter time no pace is taken */
-
 static uint64_t acknowledged(const struct conn *c)
 {
     struct tcp_info info;
@@ -28,33 +26,14 @@ static uint64_t acknowledged(const struct conn *c)
     return info.tcpi_bytes_acked;
 }
 
-void conn_cut(struct conn *c, int status)
-{
-    if (status == 408)
-        atomic_fetch_add(&c->http->late, 1);
-    if (c->phase == SHAKING || c->phase == SENDING) {
-        conn_close(c);
-        return;
-    }
-    exchange_refuse(c, status);
-    loop_again(c->loop, c);
-}
-
-int64_t conn_pace(const struct conn *c, int64_t now)
-{
-    int64_t took = now - c->since_ms - c->waited_ms;
-
-    return c->parked_ms || took < PACE_MS_MIN ? -1 : (int64_t)(c->moved * 1000) / took;
-}
-
 static void watch_idle(struct conn *c, int64_t now)
 {
     const struct http_conf *conf = &c->http->conf;
 
     if (c->phase_ms && now - c->phase_ms > conf->request_timeout_ms)
-        conn_cut(c, 408);
+        exchange_cut(c, 408);
     else if (!c->idle_ms && now - c->open_ms > conf->head_timeout_ms && c->phase_ms)
-        conn_cut(c, 408);
+        exchange_cut(c, 408);
     else if (!c->phase_ms && (c->idle_ms ? now - c->idle_ms > (int64_t)conf->idle_timeout_s * 1000
                                          : now - c->open_ms > conf->head_timeout_ms))
         conn_close(c);
@@ -86,7 +65,7 @@ static void watch_sending(struct conn *c, bool streamed, int64_t now)
     if (c->acked == UINT64_MAX)
         c->acked = acked;
     if (is_slow(c, acked - c->acked, window_ms, now) || (!streamed && now - c->phase_ms > most_ms))
-        conn_cut(c, 408);
+        exchange_cut(c, 408);
 }
 
 void conn_watch(struct conn *c, int64_t now)
@@ -97,12 +76,12 @@ void conn_watch(struct conn *c, int64_t now)
     if (c->exchange && exchange_is_parked(c->exchange))
         return;
     if (c->phase == SHAKING && now - c->open_ms > c->http->conf.head_timeout_ms)
-        conn_cut(c, 408);
+        exchange_cut(c, 408);
     else if (c->phase == IDLE)
         watch_idle(c, now);
     else if (c->phase == SENDING)
         watch_sending(c, streamed, now);
     else if (c->phase == READING &&
              (streamed ? is_slow(c, c->moved, most_ms, now) : now - c->phase_ms > most_ms))
-        conn_cut(c, 408);
+        exchange_cut(c, 408);
 }
