@@ -1174,7 +1174,7 @@ struct wr_task {
     uint64_t bytes;           /* read and written */
     uint64_t busy_us;
     int64_t ago_ms; /* since its last step ended; -1: there was none */
-    char text[160]; /* why it failed; else empty */
+    char text[160]; /* why its last steps fail; empty once one succeeded */
 };
 
 /* Up to `max` tasks; returns how many there are. Any thread. */

@@ -70,7 +70,7 @@ struct task_stat {
     uint64_t steps, failures, bytes, busy_us;
     int64_t late_us_max;        /* the longest that it was due before its step began */
     int64_t last_us;            /* monotonic: when its last step ended; 0: none yet */
-    char text[TASK_TEXT_BYTES]; /* of the last failure, while it is failed */
+    char text[TASK_TEXT_BYTES]; /* of the last failure; empty once a step succeeded */
 };
 
 struct scheduler_conf {

@@ -32,7 +32,7 @@ static void answer_served(struct admin *a, struct http_request *r, const char *c
     if (*clock)
         buf_put_bytes(&b, arena_printf(arena, ", but %s", clock));
     for (size_t i = 0; i < n; i++)
-        if (tasks[i].state == WR_TASK_FAILED)
+        if (tasks[i].text[0])
             buf_put_bytes(&b, arena_printf(arena, ", but the task %s fails: %s", tasks[i].name,
                                            tasks[i].text));
     buf_put_u8(&b, '\n');

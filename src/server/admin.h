@@ -1,7 +1,8 @@
 /* admin.h: the operator's port: is it alive, is it ready, what does it do.
  *
  *   /healthz   200 as long as the process answers
- *   /readyz    200 if writes are served, else 503 and the reason
+ *   /readyz    200 if writes are served, else 503 and the reason; with a query (?tasks) a line for
+ *              each task in the background
  *   /metrics   counters in the Prometheus text format
  *   /backup    POST: copies all data into the folder whose path is the body, on this machine; the
  *              answer comes when that is durable. Wants a ticket (ticket.h) in the header
