@@ -2,7 +2,34 @@
 #ifndef SERVER_SETTING_H
 #define SERVER_SETTING_H
 
-#include "server/config.h"
+#include "base/arena.h"
+#include "base/limit.h"
+#include "widerow.h"
+
+/* Their values, and what else is asked for on the command line (config.h). */
+enum config_action { CONFIG_RUN, CONFIG_HELP, CONFIG_VERSION };
+
+struct config {
+    enum config_action action;
+#define TEXT const char *
+#define BOOL bool
+#define SIZE uint64_t
+#define NUMBER(least, most) int64_t
+#define SETTING(name, kind, def, value, text) kind name;
+#include "server/setting.def"
+#undef SETTING
+#undef TEXT
+#undef BOOL
+#undef SIZE
+#undef NUMBER
+    const char *file;                  /* the widerow.conf that was read; NULL: none */
+    const char *access_key_id;         /* of the environment; NULL: not given */
+    const char *access_key_secret;     /* never logged */
+    struct limits limits;              /* with `strict` and `settings` applied */
+    const struct wr_setting *settings; /* limits that were set, the weakest first: for wr_open() */
+    size_t setting_count;
+    struct arena arena; /* holds all texts */
+};
 
 enum setting_kind { SETTING_TEXT, SETTING_BOOL, SETTING_SIZE, SETTING_NUMBER };
 

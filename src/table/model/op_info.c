@@ -1,5 +1,7 @@
 #include "table/model/op_info.h"
 
+#include <string.h>
+
 #define AT(path) offsetof(struct wr_request, path)
 #define NO_TABLE .table = 0
 #define ONE(path) .table = AT(path)
@@ -31,7 +33,7 @@ bool wr_request_table(const struct wr_request *request, size_t i, struct wr_byte
 {
     const struct op_info *info = op_info(request->op);
     const struct op_list *l = &info->list;
-    const char *base = (const char *)request;
+    const char *base = (const char *)request, *items;
 
     if (info->table && i-- == 0) {
         *table = op_bytes_at(request, info->table);
@@ -39,6 +41,7 @@ bool wr_request_table(const struct wr_request *request, size_t i, struct wr_byte
     }
     if (!l->items || i >= *(const size_t *)(base + l->count))
         return false;
-    *table = *(const bytes *)(*(const char *const *)(base + l->items) + i * l->size + l->name);
+    memcpy(&items, base + l->items, sizeof(items)); /* a pointer of another type stands there */
+    *table = *(const bytes *)(items + i * l->size + l->name);
     return true;
 }
