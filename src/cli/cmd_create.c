@@ -1,4 +1,5 @@
 /* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
+#include "cli/console/type_name.h"
 #include "cli/command.h"
 #include "cli/transfer/plan.h"
 
@@ -61,7 +62,7 @@ static int parse_column(struct ctx *c, bytes word, bytes *name, enum wr_type *ty
     *name = next_part(&word, ':');
     if (!name->len || !word.ptr)
         return fail(c, E_PARAMETER, "'%.*s' is no column: NAME:TYPE is wanted", BYTES_FMT(whole));
-    if (!plan_type_parse(next_part(&word, ':'), type))
+    if (!type_parse(next_part(&word, ':'), type))
         return fail(c, E_PARAMETER,
                     "the type of column '%.*s' is none of integer, string, binary, double and "
                     "boolean",
@@ -136,7 +137,7 @@ static int parse_splits(struct ctx *c, const char *text, struct wr_create_table 
 
         if (!plan_value(word, t->key[0].type, &p[i].end))
             return fail(c, E_PARAMETER, "--splits: '%.*s' is no value of key column '%.*s' (%s)",
-                        BYTES_FMT(word), BYTES_FMT(t->key[0].name), plan_type_name(t->key[0].type));
+                        BYTES_FMT(word), BYTES_FMT(t->key[0].name), type_name(t->key[0].type));
         p[i + 1].begin = p[i].end;
     }
     if (count) {

@@ -5,6 +5,7 @@
  * header's names carry their types ("amount:double"), and that is how `widerow import` gets back
  * what was there. Binaries stand as their bytes, in quotes. JSON Lines needs one walk, and a column
  * may have another type in each row. */
+#include "cli/console/type_name.h"
 #include "cli/command.h"
 #include "cli/console/print.h"
 #include "cli/console/progress.h"
@@ -87,8 +88,8 @@ static int note_cell(struct ctx *c, struct export *e, const struct wr_cell *cell
         return fail(c, E_PARAMETER,
                     "column %.*s holds %s and %s values, which CSV cannot keep apart; export it "
                     "with --format jsonl",
-                    BYTES_FMT(cell->name), plan_type_name(e->columns[at].type),
-                    plan_type_name(cell->value.type));
+                    BYTES_FMT(cell->name), type_name(e->columns[at].type),
+                    type_name(cell->value.type));
     if (found)
         return 0;
     if (e->column_count == COLUMNS_MAX)
@@ -125,7 +126,7 @@ static int parse_columns(struct ctx *c, struct export *e)
         colon = memchr(word.ptr, ':', word.len);
         if (colon)
             cell.name.len = (size_t)(colon - (const char *)word.ptr);
-        if (!colon || !plan_type_parse(bytes_skip(word, cell.name.len + 1), &cell.value.type))
+        if (!colon || !type_parse(bytes_skip(word, cell.name.len + 1), &cell.value.type))
             return fail(c, E_PARAMETER,
                         "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
                         "boolean and binary",
@@ -178,9 +179,9 @@ static void put_header(struct export *e, struct buf *b)
 
         if (i)
             buf_put_u8(b, ',');
-        put_field(b, e->options->plain_header ? name
-                                              : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name),
-                                                             plan_type_name(type)));
+        put_field(b, e->options->plain_header
+                         ? name
+                         : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name), type_name(type)));
     }
     buf_put_u8(b, '\n');
 }
@@ -210,8 +211,8 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
             return fail(c, E_PARAMETER,
                         "column %.*s holds %s and %s values, which CSV cannot keep apart; export "
                         "it with --format jsonl",
-                        BYTES_FMT(e->columns[i].name), plan_type_name(e->columns[i].type),
-                        plan_type_name(row->cells[cell].value.type));
+                        BYTES_FMT(e->columns[i].name), type_name(e->columns[i].type),
+                        type_name(row->cells[cell].value.type));
         put_csv_value(b, &row->cells[cell++].value);
     }
     buf_put_u8(b, '\n');

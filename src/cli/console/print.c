@@ -1,7 +1,7 @@
 #include "cli/console/print.h"
 
 #include "base/ctx.h"
-#include "cli/transfer/plan.h"
+#include "cli/console/type_name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,12 +131,12 @@ void print_table(const struct wr_table_description *t, size_t partitions)
     printf("table            %.*s (%s)\n", BYTES_FMT(t->table), states[state]);
     for (size_t i = 0; i < t->key_count; i++)
         printf("%s %.*s %s%s%s\n", i ? "                " : "key             ",
-               BYTES_FMT(t->key[i].name), plan_type_name(t->key[i].type),
+               BYTES_FMT(t->key[i].name), type_name(t->key[i].type),
                t->key[i].descending ? " descending" : "",
                t->key[i].auto_increment ? " (numbered by the server)" : "");
     for (size_t i = 0; i < t->defined_count; i++)
         printf("%s %.*s %s\n", i ? "                " : "defined columns ",
-               BYTES_FMT(t->defined[i].name), plan_type_name(t->defined[i].type));
+               BYTES_FMT(t->defined[i].name), type_name(t->defined[i].type));
     if (t->options.ttl_s < 0)
         printf("time to live     forever\n");
     else

@@ -2,6 +2,7 @@
 
 #include "base/number.h"
 #include "cli/console/option.h"
+#include "cli/console/type_name.h"
 
 #include <errno.h>
 #include <math.h>
@@ -11,36 +12,9 @@
 #define NUMBER_TEXT_MAX 64
 #define SHOWN_BYTES_MAX 40 /* of a bad value in a message */
 
-static const struct {
-    const char *name;
-    enum wr_type type;
-    bool key;
-} type_names[] = {
-    {"integer", WR_BIGINT, true}, {"string", WR_VARCHAR, true},   {"binary", WR_VARBINARY, true},
-    {"double", WR_DOUBLE, false}, {"boolean", WR_BOOLEAN, false},
-};
-
-const char *plan_type_name(enum wr_type type)
-{
-    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
-        if (type_names[i].type == type)
-            return type_names[i].name;
-    return "unknown";
-}
-
 const char *plan_column_type(const struct plan_column *column)
 {
-    return column->any ? "any" : plan_type_name(column->type);
-}
-
-bool plan_type_parse(bytes name, enum wr_type *out)
-{
-    for (size_t i = 0; i < PORT_COUNT(type_names); i++)
-        if (bytes_equal(name, bytes_str(type_names[i].name))) {
-            *out = type_names[i].type;
-            return true;
-        }
-    return false;
+    return column->any ? "any" : type_name(column->type);
 }
 
 /* ---- values */
@@ -105,15 +79,15 @@ static int parse_column(struct ctx *c, bytes word, bool key, const struct csv_re
                         struct plan_column *out)
 {
     const char *colon = word.len ? memchr(word.ptr, ':', word.len) : NULL;
+    enum wr_type named;
     bytes type;
 
     *out = (struct plan_column){.name = word, .type = PLAN_TYPE_OPEN};
     if (colon) {
         out->name.len = (size_t)(colon - (const char *)word.ptr);
         type = bytes_skip(word, out->name.len + 1);
-        for (size_t i = 0; i < PORT_COUNT(type_names); i++)
-            if (bytes_equal(type, bytes_str(type_names[i].name)) && (!key || type_names[i].key))
-                out->type = type_names[i].type;
+        if (type_parse(type, &named) && (!key || type_fits_key(named)))
+            out->type = named;
         if (!key && bytes_equal(type, BYTES_LIT("any"))) {
             out->any = true;
             out->type = WR_VARCHAR;
@@ -185,8 +159,8 @@ static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *
         const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
         enum wr_type type;
 
-        if (colon && plan_type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)),
-                                     &type)) {
+        if (colon &&
+            type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)), &type)) {
             p->header_types[i] = type;
             name.len = (size_t)(colon - (const char *)name.ptr);
         }
@@ -254,7 +228,7 @@ static int use_key_column(struct ctx *c, struct plan *p, size_t i, const struct 
                     BYTES_FMT(s->name), BYTES_FMT(k->name));
     if (k->type != PLAN_TYPE_OPEN && k->type != s->type)
         return fail(c, E_PARAMETER, "key column '%.*s' of the table is of type %s, not %s",
-                    BYTES_FMT(s->name), plan_type_name(s->type), plan_type_name(k->type));
+                    BYTES_FMT(s->name), type_name(s->type), type_name(k->type));
     if (!p->keys_given) {
         if (is_taken(p, s->name))
             return fail(c, E_PARAMETER,
@@ -384,7 +358,7 @@ static void bad_value(const struct plan_column *column, bool key, bytes text, ch
     else
         snprintf(message, message_size, "column %.*s: '%.*s'%s is no %s%s", BYTES_FMT(column->name),
                  shown, text.len ? (const char *)text.ptr : "",
-                 text.len > SHOWN_BYTES_MAX ? "..." : "", plan_type_name(column->type),
+                 text.len > SHOWN_BYTES_MAX ? "..." : "", type_name(column->type),
                  column->guessed ? " (the type was guessed from the first lines; say NAME:string)"
                                  : "");
 }
@@ -509,7 +483,7 @@ int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, 
         columns[i] = (struct wr_key_column){.name = s->name, .value = {.type = fill}};
         if (i < count && !plan_value(bytes_str(words[i]), s->type, &columns[i].value))
             return fail(c, E_PARAMETER, "key column %.*s: '%s' is no %s", BYTES_FMT(s->name),
-                        words[i], plan_type_name(s->type));
+                        words[i], type_name(s->type));
     }
     *out = (struct wr_key){columns, t->key_count};
     return 0;

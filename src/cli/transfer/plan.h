@@ -68,13 +68,7 @@ void plan_guess_end(struct plan *p);
 struct import_row *plan_row(const struct plan *p, const struct csv_record *record, char *message,
                             size_t message_size);
 
-/* "integer", "string", "binary", "double", "boolean". */
-const char *plan_type_name(enum wr_type type);
-
-/* Back from these names. False: it is none. */
-bool plan_type_parse(bytes name, enum wr_type *out);
-
-/* The same of a column, or "any". */
+/* The name of its type (type_name.h), or "any". */
 const char *plan_column_type(const struct plan_column *column);
 
 /* A value read from text, of the types above. Texts and binaries are views of `text`. False: the

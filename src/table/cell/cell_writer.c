@@ -421,7 +421,7 @@ static void publish_done(void *arg, struct wr_reply *reply)
         wr_reply_free(reply);
         return;
     }
-    w->unsure = reply->code && wr_error_applied(reply->code) != 0;
+    w->unsure = reply->code && err_info(reply->code)->applied != APPLIED_NO;
     if (reply->code)
         writer_fail(w, reply->code, reply->message);
     pthread_mutex_lock(&w->lock);
@@ -449,7 +449,7 @@ static void writer_publish(struct wr_cell_writer *w)
     if (code)
         give_failure(w);
     else
-        wr_submit(w->db, &w->request, publish_done, w);
+        w->db->submit(w->db, &w->request, publish_done, w);
 }
 
 /* Frees; what is stored and belongs to nobody can go at the next sweep. */

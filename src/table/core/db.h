@@ -31,6 +31,9 @@ struct texts;
 struct uploads;
 
 struct wr_db {
+    /* wr_submit(), for what lies below it: a cell that has come whole is published by an operation
+     * of its own. */
+    void (*submit)(struct wr_db *db, const struct wr_request *request, wr_done_fn *done, void *arg);
     struct clock clock;
     struct log log;
     struct limits limits;

@@ -1,0 +1,17 @@
+/* type_name.h: how commands name the types of values. */
+#ifndef CLI_CONSOLE_TYPE_NAME_H
+#define CLI_CONSOLE_TYPE_NAME_H
+
+#include "base/bytes.h"
+#include "widerow.h"
+
+/* "integer", "string", "binary", "double", "boolean". */
+const char *type_name(enum wr_type type);
+
+/* Back from these names. False: it is none. */
+bool type_parse(bytes name, enum wr_type *out);
+
+/* Whether a key column may be of that type. */
+bool type_fits_key(enum wr_type type);
+
+#endif
