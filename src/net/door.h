@@ -250,6 +250,9 @@ bool exchange_has_source(const struct exchange *x); /* and not all of it was giv
 bool exchange_is_streamed(const struct exchange *x);
 bool exchange_is_parked(const struct exchange *x);
 
+/* It is parked: tells the handler if its deadline has passed (http_on_deadline()). */
+void exchange_watch(struct exchange *x, int64_t now);
+
 /* Of the body: what is still to come, HTTP_LENGTH_UNKNOWN with chunks. */
 uint64_t exchange_body_left(const struct exchange *x);
 struct chunks *exchange_chunks(struct exchange *x); /* NULL: the length was announced */

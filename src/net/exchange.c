@@ -37,11 +37,15 @@ struct exchange {
     struct http_request super;
     struct http *http;
     struct conn *conn;
-    bool entered;  /* counted in http->pending */
-    bool parked;   /* see above */
-    bool no_body;  /* the answer's body is not sent: to HEAD */
-    bool dropping; /* what comes of the body is not wanted; a reply is there */
-    bool answered; /* the reply is on its way */
+    bool entered;                /* counted in http->pending */
+    bool parked;                 /* see above */
+    bool no_body;                /* the answer's body is not sent: to HEAD */
+    bool dropping;               /* what comes of the body is not wanted; a reply is there */
+    bool answered;               /* the reply is on its way */
+    atomic_int refs;             /* the connection's, and those of http_ref() */
+    _Atomic int64_t deadline_ms; /* when on_deadline is called if it is parked; 0: never */
+    http_fn *on_deadline;
+    void *on_deadline_arg;
     struct body body;
     struct chunks chunks;
     uint64_t received;  /* of the body */
@@ -81,6 +85,7 @@ static struct exchange *exchange_new(struct conn *c)
     r->peer = &c->peer.any;
     x->http = h;
     x->conn = c;
+    atomic_init(&x->refs, 1);
     c->exchange = x;
     return x;
 }
@@ -92,14 +97,31 @@ static void exchange_leave(struct exchange *x)
     x->entered = false;
 }
 
+static void exchange_unref(struct exchange *x)
+{
+    if (atomic_fetch_sub(&x->refs, 1) > 1)
+        return;
+    ctx_release(&x->super.ctx);
+    body_release(x->http, &x->body);
+    mem_free(x);
+}
+
 void exchange_free(struct exchange *x)
 {
     assert(!x->parked);
     exchange_leave(x);
     x->conn->exchange = NULL;
-    ctx_release(&x->super.ctx);
-    body_release(x->http, &x->body);
-    mem_free(x);
+    exchange_unref(x);
+}
+
+void exchange_watch(struct exchange *x, int64_t now)
+{
+    int64_t deadline_ms = atomic_load(&x->deadline_ms);
+
+    if (!deadline_ms || now < deadline_ms)
+        return;
+    atomic_store(&x->deadline_ms, 0);
+    x->on_deadline(x->on_deadline_arg, &x->super);
 }
 
 bool exchange_is_streamed(const struct exchange *x)
@@ -466,6 +488,32 @@ static void exchange_ready(struct exchange *x)
     if (atomic_exchange(&x->step, READY) == PARKED)
         put_ready(l, x);
     atomic_fetch_sub(&l->ringers, 1);
+}
+
+void http_on_deadline(struct http_request *r, int64_t deadline_ms, http_fn *fn, void *arg)
+{
+    struct exchange *x = (struct exchange *)r;
+
+    x->on_deadline = fn;
+    x->on_deadline_arg = arg;
+    atomic_store(&x->deadline_ms, deadline_ms);
+}
+
+void http_ref(struct http_request *r)
+{
+    struct exchange *x = (struct exchange *)r;
+
+    atomic_fetch_add(&x->http->pending, 1);
+    atomic_fetch_add(&x->refs, 1);
+}
+
+void http_unref(struct http_request *r)
+{
+    struct exchange *x = (struct exchange *)r;
+    struct http *h = x->http;
+
+    exchange_unref(x);
+    atomic_fetch_sub(&h->pending, 1); /* the server may be gone from here on */
 }
 
 void http_known(struct http_request *r, uint64_t client)

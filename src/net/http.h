@@ -150,6 +150,16 @@ const char *http_address(const struct http *h);
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
                 bytes body);
 
+/* If the request is still parked at deadline_ms (monotonic), fn(arg, r) is called on its loop
+ * thread, within about a second, while another thread may be about to answer: the two agree on who
+ * does. Called by the thread that has the request, before it parks. */
+void http_on_deadline(struct http_request *r, int64_t deadline_ms, http_fn *fn, void *arg);
+
+/* The request and its arena stay, also when it has been answered, until http_unref() from any
+ * thread; http_close() waits for that. */
+void http_ref(struct http_request *r);
+void http_unref(struct http_request *r);
+
 /* Goes on with fn(arg, r) on the request's loop thread: for work that should not be done on the
  * thread that calls this (encoding on a committer's thread, say). From any thread; instead of
  * http_reply(), which fn then calls; may be used again from there. */

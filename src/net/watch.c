@@ -73,8 +73,10 @@ void conn_watch(struct conn *c, int64_t now)
     bool streamed = c->exchange && exchange_is_streamed(c->exchange);
     int64_t most_ms = c->http->conf.request_timeout_ms;
 
-    if (c->exchange && exchange_is_parked(c->exchange))
+    if (c->exchange && exchange_is_parked(c->exchange)) {
+        exchange_watch(c->exchange, now);
         return;
+    }
     if (c->phase == SHAKING && now - c->open_ms > c->http->conf.head_timeout_ms)
         exchange_cut(c, 408);
     else if (c->phase == IDLE)

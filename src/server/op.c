@@ -3,6 +3,7 @@
  *   - op_on_head, on a loop thread, before the body is read: route and admit, or refuse
  *   - op_on_request, on a loop thread: refuse after all, or submit to the database
  *   - op_done, on any thread: keeps the reply, wakes the loop thread
+ *   - op_late, if a write has no answer at its deadline: says that its outcome is not known
  *   - op_wait, if the reply is large and the client's unread answers fill its share: gives it up,
  *     to ask again when there is room
  *   - op_finish, on the loop thread: encodes the reply, signs, answers
@@ -123,9 +124,32 @@ static bool is_long_answer(const struct op *op)
 
 static void op_done(void *arg, struct wr_reply *reply);
 
+/* A write waits for its sync however long the disk takes, and holds its row. Its client is told at
+ * the deadline that the outcome is not known; the write goes on with the request's memory, and
+ * op_done drops what comes of it. */
+static void op_late(void *arg, struct http_request *r)
+{
+    struct op *op = arg;
+
+    http_ref(r);
+    if (atomic_exchange(&op->settled, true)) { /* op_done was first */
+        http_unref(r);
+        return;
+    }
+    fail_code(&r->ctx, E_UNSURE);
+    op_refuse(op);
+}
+
+static bool is_write(const struct op *op)
+{
+    return wr_op_class(op->op) == WR_CLASS_WRITE;
+}
+
 static void op_submit(struct op *op)
 {
     ots_stream_rows(&op->r->ctx, &op->request);
+    if (is_write(op)) /* from here on the loop may answer, in the request's arena */
+        http_on_deadline(op->r, op->deadline_ms, op_late, op);
     wr_submit(op->door->db, &op->request, op_done, op);
 }
 
@@ -166,6 +190,11 @@ static void op_done(void *arg, struct wr_reply *reply)
 {
     struct op *op = arg;
 
+    if (is_write(op) && atomic_exchange(&op->settled, true)) {
+        wr_reply_free(reply);
+        http_unref(op->r);
+        return;
+    }
     op->reply = reply;
     if (is_long_answer(op) && has_read(op) && !http_reserve(op->r, answer_size(op)))
         op_wait(op);

@@ -20,6 +20,7 @@ struct op {
     bool compress;       /* the client understands a compressed answer */
     bool counted;        /* in door->requests */
     int64_t deadline_ms; /* monotonic; for the database */
+    atomic_bool settled; /* a write: the database has answered, or the deadline has passed */
     struct wr_request request;
     struct arena_mark decoded; /* the request's arena without what the reply put there */
     struct wr_reply *reply;
