@@ -3,8 +3,7 @@
 # installed once into WIDEROW_CACHE, and has a test framework run the cases: `cases` ends as every suite of test/run.sh does.
 #
 #   WIDEROW_ENDPOINT WIDEROW_INSTANCE WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET    the server under test
-#   WIDEROW_SERVER_SETTINGS   what is known of its settings, as NAME=VALUE; a case that needs another one is skipped
-#   SUITE_SECONDS=150         how long the framework may take; each case has its own limit in the framework's settings
+#   SUITE_SECONDS=150   how long the framework may take; each case has its own limit in the framework's settings
 set -u
 : "${WIDEROW_ENDPOINT:?}" "${WIDEROW_INSTANCE:?}" "${WIDEROW_ACCESS_KEY_ID:?}" "${WIDEROW_ACCESS_KEY_SECRET:?}"
 here=$(cd "$(dirname "$0")" && pwd)

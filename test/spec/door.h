@@ -8,6 +8,8 @@ struct door_conf {
     const char *engine;
     const char *dir;      /* empty and ours */
     const char *widerowd; /* the server's program; the library's door needs none */
+    const char *endpoint; /* http://HOST:PORT of a server that runs; NULL: one of ours is started */
+    const char *instance; /* of that server; its key is in WIDEROW_ACCESS_KEY_ID and _SECRET */
     const struct wr_setting *settings;
     size_t setting_count;
     const struct wr_setting *engine_settings; /* what the engine alone understands */

@@ -401,7 +401,7 @@ static enum outcome run_restart(struct run *run)
 {
     struct runner *r = run->r;
 
-    if (strcmp(r->conf.engine, "mem") == 0)
+    if (strcmp(r->conf.engine, "mem") == 0 || r->conf.endpoint)
         return SKIPPED;
     close_door(r);
     open_door(r);
@@ -801,14 +801,39 @@ static size_t read_settings(struct runner *r)
     return i;
 }
 
+/* Whether the server runs as the file's head wants it. Ours is started so; of another only those
+ * settings are known that the command line names. */
+static bool set_up(const struct runner *r, const char *file)
+{
+    const char *missing = r->conf.strict ? "--strict" : r->conf.server_flag;
+
+    /* Behind the file's own settings stand those of the command line; before them one that no case
+     * is about. */
+    for (size_t i = 1; i + r->always_count < r->conf.setting_count && !missing; i++) {
+        const struct wr_setting *want = &r->settings[i];
+        bool known = false;
+
+        for (size_t k = 0; k < r->always_count; k++)
+            known |= strcmp(r->always[k].name, want->name) == 0 &&
+                     strcmp(r->always[k].value, want->value) == 0;
+        if (!known)
+            missing = want->name;
+    }
+    if (r->conf.endpoint && missing)
+        printf("SKIPPED %s: needs a server with %s, which --set may tell\n", file, missing);
+    return !r->conf.endpoint || !missing;
+}
+
 static void run_file(struct runner *r, const char *file)
 {
     char *text = file_read(file);
     size_t setup;
+    bool fits;
     int64_t start = wall_ms();
 
     file_cut(r, text);
     setup = read_settings(r);
+    fits = set_up(r, file);
     folder_empty(r->dir);
     if (r->conf.engine_setting_count)
         snprintf(r->namespace, sizeof(r->namespace), "%s-%d", strrchr(r->dir, '/') + 1, ++r->files);
@@ -820,7 +845,10 @@ static void run_file(struct runner *r, const char *file)
             continue;
         while (end < r->statement_count && !starts(&r->statements[end], "case"))
             end++;
-        run_case(r, file, setup, i, end);
+        if (fits)
+            run_case(r, file, setup, i, end);
+        else
+            r->skipped++;
     }
     close_door(r);
     if (r->verbose)
@@ -893,6 +921,7 @@ static void usage(void)
 {
     fprintf(stderr, "spec --engine NAME --door library|http [--widerowd PATH] [--set "
                     "NAME=VALUE]...\n"
+                    "            [--endpoint http://HOST:PORT --instance NAME]\n"
                     "            [--engine-set NAME=VALUE]... [--servers N]\n"
                     "            [--layout LAYOUT] [--case PART-OF-NAME] [--every-code] "
                     "[--verbose] FILE.spec...\n");
@@ -925,6 +954,18 @@ static void add_engine_setting(struct runner *r, char *text)
     r->conf.engine_setting_count = n;
 }
 
+static void check_endpoint(const struct door_conf *conf)
+{
+    if (strncmp(conf->endpoint, "http://", strlen("http://")) != 0 || !conf->instance ||
+        !getenv("WIDEROW_ACCESS_KEY_ID") || !getenv("WIDEROW_ACCESS_KEY_SECRET")) {
+        fprintf(
+            stderr,
+            "spec: --endpoint takes http://HOST:PORT, and wants --instance beside it and a key in "
+            "WIDEROW_ACCESS_KEY_ID and WIDEROW_ACCESS_KEY_SECRET\n");
+        exit(2);
+    }
+}
+
 /* Returns the index of the first file. */
 static int read_flags(struct runner *r, int argc, char **argv)
 {
@@ -953,6 +994,10 @@ static int read_flags(struct runner *r, int argc, char **argv)
             r->only = argv[i];
         else if (strcmp(flag, "layout") == 0)
             r->layout = argv[i];
+        else if (strcmp(flag, "endpoint") == 0)
+            r->conf.endpoint = argv[i];
+        else if (strcmp(flag, "instance") == 0)
+            r->conf.instance = argv[i];
         else if (strcmp(flag, "set") == 0)
             add_setting(r, argv[i]);
         else if (strcmp(flag, "engine-set") == 0)
@@ -962,12 +1007,45 @@ static int read_flags(struct runner *r, int argc, char **argv)
         else
             usage();
     }
+    if (r->conf.endpoint) {
+        r->door_name = "http";
+        r->conf.engine = "other";
+        check_endpoint(&r->conf);
+    }
     r->http = strcmp(r->door_name, "http") == 0;
     if (r->servers < 1 || r->servers > SERVERS_MAX)
         usage();
     if (i == argc || (!r->http && strcmp(r->door_name, "library") != 0))
         usage();
     return i;
+}
+
+/* Every case drops all tables of its instance behind it, so nobody else's may be there. */
+static bool instance_empty(struct runner *r)
+{
+    struct wr_request list = {.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("spec")};
+    struct clock clock;
+    struct ctx c;
+    struct answer a;
+    bool empty;
+
+    clock_real_init(&clock);
+    ctx_init(&c, &clock, NULL, NULL, 0);
+    open_door(r);
+    door_exec(r->door, &c, &list, &a);
+    empty = !a.reply.code && !a.fault && a.reply.table_list.count == 0;
+    if (a.reply.code || a.fault)
+        fprintf(stderr, "spec: the server at %s does not list its tables: %s\n", r->conf.endpoint,
+                a.fault ? a.fault : a.reply.message);
+    else if (!empty)
+        fprintf(stderr,
+                "spec: the instance %s has tables, and these scripts drop all that they find: "
+                "give them an instance of their own\n",
+                r->conf.instance);
+    answer_release(&a);
+    close_door(r);
+    ctx_release(&c);
+    return empty;
 }
 
 int main(int argc, char **argv)
@@ -989,11 +1067,12 @@ int main(int argc, char **argv)
     }
     r->conf.dir = r->dir;
     r->statements = mem_zalloc(sizeof(*r->statements) * LINES_MAX);
-    for (; i < argc; i++)
+    ok = !r->conf.endpoint || instance_empty(r);
+    for (; ok && i < argc; i++)
         run_file(r, argv[i]);
     folder_empty(r->dir);
     rmdir(r->dir);
-    ok = r->failed == 0;
+    ok &= r->failed == 0;
     if (r->layout && !r->laid_out) {
         printf("no table got the layout %s\n", r->layout);
         ok = false;

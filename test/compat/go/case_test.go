@@ -4,11 +4,8 @@ package compat
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"reflect"
 	"runtime/debug"
-	"slices"
-	"strings"
 	"testing"
 
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
@@ -36,15 +33,6 @@ func run(parent *testing.T, name string, body func(*T)) {
 		}()
 		body(t)
 	})
-}
-
-// needs skips the case unless these settings, each NAME=VALUE, are known to be the server's.
-func (t *T) needs(settings ...string) {
-	for _, setting := range settings {
-		if !slices.Contains(strings.Fields(os.Getenv("WIDEROW_SERVER_SETTINGS")), setting) {
-			t.Skipf("needs a server with %s", setting)
-		}
-	}
 }
 
 func (t *T) fail(format string, args ...any) {

@@ -47,7 +47,7 @@ func tableCalls(t *T, table string) map[string]func() error {
 func v4Client(secret string) *ts.TableStoreClient {
 	credentials := &common.DefaultCredentials{AccessKeyID: settings.id, AccessKeySecret: secret}
 	provider := common.CreateByCredentials(credentials, "cn-hangzhou")
-	return ts.NewClientWithCredentialsProvider(settings.endpoint, settings.instance, provider, config(3))
+	return ts.NewClientWithCredentialsProvider(settings.endpoint, settings.instance, provider, config())
 }
 
 func TestError(t *testing.T) {
@@ -159,7 +159,7 @@ func TestError(t *testing.T) {
 		indexes, err := t.client.ListSearchIndex(&ts.ListSearchIndexRequest{TableName: t.shared(1)})
 		t.must(err)
 		t.equal("search indexes", len(indexes.IndexInfo), 0)
-		series := ts.NewTimeseriesClientWithConfig(settings.endpoint, settings.instance, settings.id, settings.secret, "", config(3), nil)
+		series := ts.NewTimeseriesClientWithConfig(settings.endpoint, settings.instance, settings.id, settings.secret, "", config(), nil)
 		tables, err := series.ListTimeseriesTable()
 		t.must(err)
 		t.equal("time-series tables", len(tables.GetTimeseriesTableMeta()), 0)

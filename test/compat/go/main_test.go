@@ -23,16 +23,16 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// config retries little: a healthy local server never needs it, and a sick one should fail fast.
-func config(retries uint) *ts.TableStoreConfig {
+// config retries for as long as a server that paces table operations may need.
+func config() *ts.TableStoreConfig {
 	c := ts.NewDefaultTableStoreConfig()
-	c.RetryTimes = retries
-	c.MaxRetryTime = 2 * time.Second
+	c.RetryTimes = 50
+	c.MaxRetryTime = 5 * time.Second
 	c.HTTPTimeout.ConnectionTimeout = 2 * time.Second
 	c.HTTPTimeout.RequestTimeout = 20 * time.Second
 	return c
 }
 
 func newClient(id, secret string) *ts.TableStoreClient {
-	return ts.NewClientWithConfig(settings.endpoint, settings.instance, id, secret, "", config(3))
+	return ts.NewClientWithConfig(settings.endpoint, settings.instance, id, secret, "", config())
 }

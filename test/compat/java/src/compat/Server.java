@@ -6,7 +6,6 @@ import com.alicloud.openservices.tablestore.core.auth.DefaultCredentialProvider;
 import com.alicloud.openservices.tablestore.core.auth.DefaultCredentials;
 import com.alicloud.openservices.tablestore.core.auth.V4Credentials;
 import com.alicloud.openservices.tablestore.model.DefaultRetryStrategy;
-import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.TimeUnit;
 
@@ -18,7 +17,6 @@ enum Server {
     static final String INSTANCE = env("WIDEROW_INSTANCE");
     static final String KEY_ID = env("WIDEROW_ACCESS_KEY_ID");
     static final String SECRET = env("WIDEROW_ACCESS_KEY_SECRET");
-    static final List<String> SETTINGS = List.of(Objects.requireNonNullElse(System.getenv("WIDEROW_SERVER_SETTINGS"), "").split("\\s+"));
     private static final String REGION = "cn-hangzhou";
 
     private SyncClient client;

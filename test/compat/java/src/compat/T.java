@@ -18,7 +18,6 @@ import java.util.Random;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.function.IntFunction;
 import org.junit.jupiter.api.Assertions;
-import org.junit.jupiter.api.Assumptions;
 
 /** What a case works with: checks, and short forms of the SDK calls that many cases repeat. */
 final class T {
@@ -46,13 +45,6 @@ final class T {
 
     static void fail(String text) {
         Assertions.fail(text);
-    }
-
-    /** Skips the case unless these settings, each NAME=VALUE, are known to be the server's. */
-    static void needs(String... settings) {
-        for (String setting : settings) {
-            Assumptions.assumeTrue(Server.SETTINGS.contains(setting), "needs a server with " + setting);
-        }
     }
 
     static void check(boolean ok, String text) {
