@@ -31,6 +31,8 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
         traffic_reroute(t->traffic, &t->partitions);
     atomic_init(&t->has_detached, t->schema.has_detached);
     t->tally = tally_open(db->tally, t->schema.place.layout.buckets);
+    if (db->observe)
+        db->observe(db, t);
     catalog_live_add(cat, t);
     *out = t;
     return E_OK;

@@ -63,6 +63,9 @@ struct wr_db {
     struct tally *tally;       /* NULL: no heat maps */
     struct size_watch *sizes;
     struct texts *texts;
+    /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
+     * it. NULL: no table has any. */
+    void (*observe)(struct wr_db *db, struct table *t);
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */

@@ -17,9 +17,10 @@
 #include "table/catalog/route.h"
 #include "table/core/db.h"
 #include "table/model/big.h"
+#include "table/model/change_point.h"
 #include "table/model/key.h"
-#include "table/model/modify.h"
 #include "table/model/visible.h"
+#include "table/row/load.h"
 #include "table/sync/hold.h"
 #include "table/sync/wait.h"
 
@@ -367,29 +368,37 @@ static int sweep_trash(struct sweep *s, bool *ended)
 /* Under the row's latch: still hidden? Then it goes. */
 static int remove_row(struct sweep *s, bytes head_key)
 {
-    struct get get = {.key = head_key, .view = VIEW_LATEST};
-    struct modify m = {
-        .table = s->table, .now_ms = s->now_ms, .time = db_clock_read(s->db), .changed = true};
+    struct modify m = {.table = s->table,
+                       .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
+                       .now_ms = s->now_ms,
+                       .time = db_clock_read(s->db),
+                       .changed = true,
+                       .old_known = true};
     struct edits edits = {.arena = &s->c.arena};
     struct write_batch batch = {.edit_count = 0};
-    struct guard guard;
+    struct load load;
     int code;
 
-    TRY(route_get_now(&s->c, s->table, &get));
-    if (!get.found)
+    change_point_prepare(&s->c, &m);
+    load = (struct load){.c = &s->c,
+                         .table = s->table,
+                         .cols = m.cols,
+                         .view = VIEW_LATEST,
+                         .columns = m.whole            ? NULL
+                                    : m.observed_count ? m.observed
+                                                       : &m.cols,
+                         .column_count = m.observed_count};
+    TRY(wait_load(&load));
+    m.old = load.row;
+    if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
         return E_OK;
-    guard = (struct guard){head_key, get.value, false};
-    TRY(row_decode(&s->c, get.value, &m.old));
-    if (visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
-        return E_OK;
-    m.cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
-    modify_edits(&m, &edits);
+    if (db_is_shared(s->db))
+        edits_guard(&edits, (struct guard){head_key, load.get.value, false});
+    change_point_store(&m, &edits);
     batch.edits = edits.items;
     batch.edit_count = edits.count;
-    if (db_is_shared(s->db)) {
-        batch.guards = &guard;
-        batch.guard_count = 1;
-    }
+    batch.guards = edits.guards;
+    batch.guard_count = edits.guard_count;
     code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
     return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }

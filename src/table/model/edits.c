@@ -18,6 +18,20 @@ void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
     e->bytes += key.len + value.len;
 }
 
+void edits_guard(struct edits *e, struct guard guard)
+{
+    if (e->guard_count == e->guard_capacity) {
+        size_t capacity = e->guard_capacity ? e->guard_capacity * 2 : 4;
+        struct guard *guards = arena_alloc(e->arena, sizeof(*guards) * capacity);
+
+        if (e->guard_count)
+            memcpy(guards, e->guards, sizeof(*guards) * e->guard_count);
+        e->guards = guards;
+        e->guard_capacity = capacity;
+    }
+    e->guards[e->guard_count++] = guard;
+}
+
 void edits_mirror(struct edits *e, size_t from, const struct schema *s)
 {
     size_t end = e->count;

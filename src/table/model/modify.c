@@ -151,7 +151,8 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     const struct wr_row_change *change = m->change;
     size_t cells = change->type == WR_UPDATE ? change->row.cell_count : 0;
     size_t n = cells + filter_columns(change->condition.column, NULL), kept = 0;
-    bytes *names = ARENA_ARRAY(&c->arena, bytes, n);
+    size_t observed = n;
+    bytes *names = ARENA_ARRAY(&c->arena, bytes, n + m->observed_count);
 
     *count = 0;
     if (m->whole || (change->type == WR_UPDATE && m->table->schema.d.options.update_full_row))
@@ -159,6 +160,9 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     for (size_t i = 0; i < cells; i++)
         names[i] = change->row.cells[i].name;
     filter_columns(change->condition.column, names + cells);
+    for (size_t i = 0; i < m->observed_count; i++)
+        names[observed + i] = m->observed[i];
+    n += m->observed_count;
     names_sort(names, n);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !bytes_equal(names[i], names[i - 1]))
@@ -579,9 +583,7 @@ static bool has_apart(const struct row *row)
     return false;
 }
 
-/* Above the row's last one, whoever gave that, and not below the stamps of cells that were given.
- */
-static uint64_t row_stamp(const struct modify *m)
+uint64_t modify_stamp(const struct modify *m)
 {
     int64_t cells_us = m->stamp_ms * 1000;
     uint64_t unit = m->time.unit;
@@ -617,7 +619,7 @@ int modify_run(struct ctx *c, struct modify *m)
         run_delete(m);
     if (!m->changed || !m->row.there)
         return E_OK;
-    m->row.stamp = row_stamp(m);
+    m->row.stamp = modify_stamp(m);
     size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
     if (!m->row.wide &&
         (has_apart(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||

@@ -30,11 +30,15 @@ struct modify {
     bytes cols;      /* the key columns, encoded */
     uint64_t number; /* for detached data */
     bool looks;      /* the caller is not sure that no row of the table lies in several pieces */
-    bool whole; /* load every column of a wide row: another change of the batch builds on this */
+    bool whole; /* load every column of a wide row: another change of the batch builds on this, or
+                   an observer asks for them */
+    const bytes *observed; /* load these columns, too: of observers (change_point.h); sorted */
+    size_t observed_count;
 
     /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of
      * the columns that modify_columns() names. */
     struct row old;
+    bool old_known; /* it was loaded; else it counts as absent */
 
     /* modify_run() */
     int64_t stamp_ms; /* of its cells without a stamp */
@@ -68,6 +72,9 @@ bool modify_detaches(const struct modify *m);
 
 /* Appends what stores m->row in place of m->old, wherever the table has its rows. */
 void modify_edits(const struct modify *m, struct edits *e);
+
+/* Above the row's last stamp, whoever gave that, and not below those of cells that were given. */
+uint64_t modify_stamp(const struct modify *m);
 
 /* What return_type asks for. */
 int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out);

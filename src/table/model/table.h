@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 struct catalog;
+struct row_observer;
 struct tally_table;
 struct wr_db;
 
@@ -20,6 +21,8 @@ struct table {
     bytes stored; /* what the schema was decoded from */
     struct partition_map partitions;
     struct traffic *traffic;
+    const struct row_observer *const *observers; /* of its rows' changes (change_point.h) */
+    size_t observer_count;
     /* Sticky, and of the table, not of this description: once one with the mark is published it is
      * set in all of the same table that anybody holds, and only then detached data is written. So a
      * write that goes by an older one knows of it, too. */

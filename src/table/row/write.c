@@ -25,6 +25,7 @@
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
 #include "table/model/change.h"
+#include "table/model/change_point.h"
 #include "table/model/meter.h"
 #include "table/row/write_own.h"
 
@@ -178,7 +179,7 @@ static void group_done(void *arg, int code)
     if (code == E_PARTITION && group_park(g))
         return;
     /* An upload finds out first whether it is its own record that was changed. */
-    if (code == E_GUARD && op->round < ROUNDS_MAX && !published(op)) {
+    if (code == E_GUARD && db_is_shared(op->call->db) && op->round < ROUNDS_MAX && !published(op)) {
         atomic_store(&op->again, true); /* its rows stay to do */
     } else {
         /* Somebody was faster each time. */
@@ -197,14 +198,16 @@ static void group_done(void *arg, int code)
     write_release(op);
 }
 
-/* What the rows of the pending group were decided on, one guard a row that is stored; and the
- * record of a cell that is published. */
+/* What the rows of the pending group were decided on, one guard a row that is stored; the record of
+ * a cell that is published; and what observers guard. */
 static void add_guards(struct write_op *op, struct write_batch *b)
 {
     struct arena *a = &op->call->c.arena;
-    struct guard *guards = ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1);
+    struct guard *guards =
+        ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1 + op->edits.guard_count);
     const struct wr_cell *cell = published(op);
 
+    b->guard_count = 0;
     for (size_t i = op->group_first; i < op->at; i++) {
         const struct get *head = &op->rows[i].load.get;
 
@@ -215,6 +218,8 @@ static void add_guards(struct write_op *op, struct write_batch *b)
         b->guard_count += upload_guard(
             a, op->call->db, &op->tables[op->rows[0].table_at].table->schema.place,
             op->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
+    for (size_t i = 0; i < op->edits.guard_count; i++)
+        guards[b->guard_count++] = op->edits.guards[i];
     b->guards = guards;
 }
 
@@ -248,6 +253,8 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.partition = op->partition;
         g->batch.depends_on = group_rests_on(op);
         g->batch.frees = !op->edits.stores;
+        g->batch.guards = op->edits.guards;
+        g->batch.guard_count = op->edits.guard_count;
         if (db_is_shared(op->call->db))
             add_guards(op, &g->batch);
         g->batch.lease = op->call->db->lease;
@@ -356,6 +363,8 @@ static int row_load(struct write_op *op, struct write_row *r)
 {
     if (!r->loading && !catalog_is_fresh(op->call->db->catalog))
         r->m.looks = true;
+    if (!r->loading)
+        change_point_prepare(&op->call->c, &r->m);
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
@@ -376,6 +385,7 @@ static int row_load(struct write_op *op, struct write_row *r)
         return E_LATER;
     r->m.old = r->load.row;
     r->m.old.held = false;
+    r->m.old_known = true;
     r->decided = true;
     return E_OK;
 }
@@ -402,6 +412,7 @@ int write_row_decide(struct write_op *op, struct write_row *r)
     TRY(row_load(op, r));
     row_time(op->call->db, r);
     TRY(modify_run(c, &r->m));
+    TRY(change_point_check(c, &r->m));
     if (modify_detaches(&r->m) && !catalog_is_detached(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
         catalog_mark_detached(op->call->db, op->tables[r->table_at].table, mark_done, r);
@@ -601,7 +612,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             r->todo = r->decided;
         } else {
             write_row_accept(op, r);
-            modify_edits(&r->m, &op->edits);
+            change_point_store(&r->m, &op->edits);
         }
     }
     write_group_end(op, woken);

@@ -4,6 +4,7 @@
  * batch, or they all fail like the first that did. A row may stand in it more than once: each of
  * its changes builds on the one before, and the last one makes the edits. */
 #include "table/catalog/route.h"
+#include "table/model/change_point.h"
 #include "table/model/key.h"
 #include "table/model/value.h"
 #include "table/row/write_own.h"
@@ -164,6 +165,7 @@ static void table_edits(struct write_op *op, const struct write_table *t)
         struct write_row *r = &op->rows[i];
         struct modify m = r->m;
 
+        change_point_record(&r->m, &op->edits);
         if (r->superseded)
             continue;
         m.old = r->stored;

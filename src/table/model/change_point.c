@@ -1,0 +1,152 @@
+#include "table/model/change_point.h"
+
+#include "base/invariant.h"
+#include "table/model/name.h"
+
+/* Only an update leaves columns as they are, unless the table writes all of them again. */
+static bool touches_all(const struct modify *m)
+{
+    const struct wr_table_options *options = &m->table->schema.d.options;
+
+    return !m->change || m->change->type != WR_UPDATE || options->update_full_row;
+}
+
+static bool names_one(const struct row_observer *o, const struct wr_row *asked)
+{
+    if (!o->columns)
+        return true;
+    for (size_t i = 0; i < asked->cell_count; i++)
+        if (names_find(o->columns, o->column_count, asked->cells[i].name))
+            return true;
+    return false;
+}
+
+static bool needs_old(const struct row_observer *o, const struct modify *m)
+{
+    switch (o->needs) {
+    case OLD_ROW_NEVER:
+        return false;
+    case OLD_ROW_ALWAYS:
+        return true;
+    case OLD_ROW_TOUCHED:
+        break;
+    }
+    /* An update of a row that has expired meanwhile drops cells that it does not name. */
+    return touches_all(m) || m->table->schema.d.options.ttl_s != -1 ||
+           names_one(o, &m->change->row);
+}
+
+/* `columns` are added to those that the observers before need. */
+static void add_columns(struct ctx *c, struct modify *m, const bytes *columns, size_t count)
+{
+    bytes *names = ARENA_ARRAY(&c->arena, bytes, m->observed_count + count);
+    size_t n = m->observed_count + count, kept = 0;
+
+    if (m->observed_count)
+        memcpy(names, m->observed, sizeof(*names) * m->observed_count);
+    if (count)
+        memcpy(names + m->observed_count, columns, sizeof(*names) * count);
+    names_sort(names, n);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || !bytes_equal(names[i], names[i - 1]))
+            names[kept++] = names[i];
+    m->observed = names;
+    m->observed_count = kept;
+}
+
+void change_point_prepare(struct ctx *c, struct modify *m)
+{
+    for (size_t i = 0; PORT_UNLIKELY(i < m->table->observer_count); i++) {
+        const struct row_observer *o = m->table->observers[i];
+
+        if (!needs_old(o, m))
+            continue;
+        m->looks = true;
+        if (o->columns)
+            add_columns(c, m, o->columns, o->column_count);
+        else
+            m->whole = true;
+    }
+}
+
+static bool same_newest(const struct row *a, const struct row *b, bytes name)
+{
+    const struct wr_cell *x = cells_find(a->cells, a->cell_count, name);
+    const struct wr_cell *y = cells_find(b->cells, b->cell_count, name);
+
+    return !x == !y && (!x || (x->timestamp_ms == y->timestamp_ms && x->crc8 == y->crc8));
+}
+
+/* Does the change concern it? An update may drop cells of other columns, which the table's options
+ * hid already. */
+static bool concerns(const struct row_observer *o, const struct modify *m)
+{
+    if (o->needs != OLD_ROW_TOUCHED || touches_all(m) || names_one(o, &m->change->row))
+        return true;
+    for (size_t i = 0; m->old_known && i < o->column_count; i++)
+        if (!same_newest(&m->old, &m->row, o->columns[i]))
+            return true;
+    return false;
+}
+
+static enum row_change_kind kind_of(const struct modify *m)
+{
+    if (!m->change)
+        return ROW_EXPIRE;
+    return m->change->type == WR_PUT      ? ROW_PUT
+           : m->change->type == WR_UPDATE ? ROW_UPDATE
+                                          : ROW_DELETE;
+}
+
+static struct row_change change_of(const struct modify *m)
+{
+    bool known = m->old_known || m->generated;
+
+    return (struct row_change){.kind = kind_of(m),
+                               .table = m->table,
+                               .cols = m->cols,
+                               .asked = m->change,
+                               .now_ms = m->now_ms,
+                               .stamp = m->row.there ? m->row.stamp : modify_stamp(m),
+                               .old = known ? &m->old : NULL,
+                               .now = &m->row};
+}
+
+int change_point_check(struct ctx *c, const struct modify *m)
+{
+    struct row_change change;
+
+    if (PORT_LIKELY(!m->table->observer_count) || !m->changed)
+        return E_OK;
+    change = change_of(m);
+    for (size_t i = 0; i < m->table->observer_count; i++) {
+        const struct row_observer *o = m->table->observers[i];
+
+        if (o->check && concerns(o, m))
+            TRY(o->check(c, o, &change));
+    }
+    return E_OK;
+}
+
+void change_point_record(const struct modify *m, struct edits *e)
+{
+    struct row_change change;
+
+    if (PORT_LIKELY(!m->table->observer_count) || !m->changed)
+        return;
+    change = change_of(m);
+    for (size_t i = 0; i < m->table->observer_count; i++) {
+        const struct row_observer *o = m->table->observers[i];
+
+        if (!concerns(o, m))
+            continue;
+        invariant(change.old || !needs_old(o, m));
+        o->record(o, &change, e);
+    }
+}
+
+void change_point_store(const struct modify *m, struct edits *e)
+{
+    change_point_record(m, e);
+    modify_edits(m, e);
+}
