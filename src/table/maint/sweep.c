@@ -48,6 +48,7 @@ struct sweep_at {
 
 struct sweeper {
     struct wr_db *db;
+    pthread_mutex_t lock; /* one sweep at a time: the task's, or a caller's of sweep_run() */
     struct sweep_at at;
 };
 
@@ -585,7 +586,9 @@ void sweep_run(struct wr_db *db)
     char failed[TASK_TEXT_BYTES];
     bool ended;
 
+    pthread_mutex_lock(&db->sweeper->lock);
     (void)sweep_on(db, &at, INT64_MAX, &ended, failed);
+    pthread_mutex_unlock(&db->sweeper->lock);
     keep_key(&at, BYTES_NONE);
 }
 
@@ -595,9 +598,12 @@ static int sweep_step(void *arg, struct task_step *step)
 {
     struct sweeper *s = arg;
     bool ended;
-    int code = sweep_on(s->db, &s->at, clock_mono_us(&s->db->clock) + SCHEDULER_STEP_US, &ended,
-                        step->text);
+    int code;
 
+    pthread_mutex_lock(&s->lock);
+    code = sweep_on(s->db, &s->at, clock_mono_us(&s->db->clock) + SCHEDULER_STEP_US, &ended,
+                    step->text);
+    pthread_mutex_unlock(&s->lock);
     step->bytes = s->at.bytes;
     s->at.bytes = 0;
     step->more = !ended;
@@ -617,9 +623,10 @@ struct sweeper *sweeper_start(struct wr_db *db)
                              .retry_us_max = SWEEP_EVERY_US};
 
     s->db = db;
+    pthread_mutex_init(&s->lock, NULL);
     if (scheduler_add(db->background, &spec))
         return s;
-    mem_free(s);
+    sweeper_free(s);
     return NULL;
 }
 
@@ -628,5 +635,6 @@ void sweeper_free(struct sweeper *s)
     if (!s)
         return;
     keep_key(&s->at, BYTES_NONE);
+    pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }
