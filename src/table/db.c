@@ -302,10 +302,10 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
     *out = NULL;
     TRY(read_options(options, given, message, message_size));
     db = mem_zalloc(sizeof(*db));
-    db->submit = wr_submit;
     memory_init(&db->memory, options);
     db->texts = texts_new();
     db->answers = &answers;
+    db->submit = wr_submit;
     clock_real_init(&db->clock);
     db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);

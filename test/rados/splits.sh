@@ -126,13 +126,15 @@ stop_all
 # ---- the server that cuts dies at each step ----
 
 kind=one
-for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed recut_copied_half recut_copied recut_gone recut_before_store recut_after_store}; do
+for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed recut_copied_half recut_copied recut_gone recut_before_store recut_after_store table_stored}; do
     rm -f "$work"/*.acked "$work"/*.log
     [ $kind = one ] && kind=values || kind=one
     rows $kind 1 8000 >"$work/low"
     rows $kind 5001 13000 >"$work/high"
     # The other server never begins a cut; it only ends what the first one left.
-    export WR_FAULT=$point:crash:3 # when the list stands in pages
+    pass=3 # when the list stands in pages
+    [ $point != table_stored ] || pass=7 # the same: the table was made, and each cut is stored twice
+    export WR_FAULT=$point:crash:$pass
     start dies "$point" "${small[@]}"
     export WR_FAULT=recut_begin:error:1+
     start lives "$point" "${small[@]}"

@@ -10,6 +10,7 @@
  * lie. */
 #include "table/admin/part.h"
 
+#include "base/invariant.h"
 #include "table/admin/part_probe.h"
 #include "table/catalog/route.h"
 #include "table/maint/halve.h"
@@ -79,6 +80,7 @@ static void add(struct parting *p, struct part part)
 {
     struct parts *out = p->out;
 
+    assert(!part.to.len || bytes_compare(part.from, part.to) <= 0);
     if (!part.bytes)
         return;
     if (out->count == p->capacity) {
@@ -123,6 +125,7 @@ static int cut_one(struct parting *p, size_t i)
             behind.from = part.to = middle;
             behind.bytes -= below;
             part.bytes = below;
+            invariant(p->out->total >= behind.bytes);
             p->out->total -= behind.bytes;
             add(p, behind);
         }

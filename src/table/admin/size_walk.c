@@ -7,6 +7,7 @@
  * buckets: there the cursors of all buckets go side by side. */
 #include "table/admin/size_walk.h"
 
+#include "base/invariant.h"
 #include "table/catalog/route.h"
 #include "table/model/key.h"
 #include "table/stats/tally.h"
@@ -56,6 +57,7 @@ static void keep_entry(struct size_found *f, const struct size_entry *e)
 {
     size_t at;
 
+    invariant(f->top_count <= WR_SIZES_MAX && e->key_len);
     if (f->top_count == WR_SIZES_MAX) {
         if (e->bytes <= f->top[WR_SIZES_MAX - 1].bytes)
             return;
@@ -87,6 +89,7 @@ static void begin_value(struct size_walk *w, uint8_t bucket, bytes partition_key
 {
     size_t n = partition_key.len + 1;
 
+    invariant(!w->now.key_len);
     if (w->now_room < n) {
         mem_free(w->now.key);
         w->now.key = mem_alloc(n);

@@ -6,6 +6,7 @@
  * need be. A table to which nothing was written since its last walk is not walked again. */
 #include "table/admin/sizes.h"
 
+#include "base/invariant.h"
 #include "base/scheduler.h"
 #include "table/admin/heat_place.h"
 #include "table/admin/size_report.h"
@@ -86,6 +87,7 @@ static struct size_record *record_get(struct size_watch *w, uint32_t id)
 static void record_want(struct size_watch *w, struct size_record *r, bool wanted)
 {
     w->wanted += wanted;
+    invariant(w->wanted >= r->wanted);
     w->wanted -= r->wanted;
     r->wanted = wanted;
 }
@@ -220,6 +222,7 @@ static bool note_progress(struct size_watch *w, const struct table *t, bool runn
 static void walk_begin(struct size_watch *w, struct watch_walk *walk, struct table *t,
                        uint64_t writes)
 {
+    invariant(!walk->table);
     *walk = (struct watch_walk){
         .table = t,
         .walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes),

@@ -7,6 +7,7 @@
  * the next row that is really there. Where partitions are objects each such question may read a
  * whole one; there the place is found among the parts that the table is in (part.h). */
 #include "table/admin/part.h"
+#include "base/invariant.h"
 #include "table/admin/split_walk.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -140,6 +141,7 @@ static int take_place(struct split_op *op, struct points *ps, bytes place, bool 
     *ended = !found || bytes_compare(row, ps->high) >= 0;
     if (*ended || bytes_compare(row, ps->last) <= 0)
         return E_OK;
+    invariant(r->point_count < ps->max);
     TRY(add_point(op, row, &ps->list[r->point_count]));
     r->point_count++;
     ps->last = row;
@@ -170,6 +172,7 @@ static int take_row(struct split_op *op, struct points *ps, bytes cols)
 {
     struct wr_split_result *r = &op->call->reply.splits;
 
+    invariant(r->point_count < ps->max);
     ps->last = arena_copy(&op->call->c.arena, cols);
     TRY(add_point(op, ps->last, &ps->list[r->point_count]));
     r->point_count++;

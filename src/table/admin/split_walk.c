@@ -1,6 +1,7 @@
 /* The heads of each bucket are read in pages, and the buckets merged by the encoded key columns. */
 #include "table/admin/split_walk.h"
 
+#include "base/invariant.h"
 #include "table/catalog/route.h"
 #include "table/model/big.h"
 #include "table/model/key.h"
@@ -56,6 +57,7 @@ static void order_insert(struct split_walk *w, struct split_stream *s)
 {
     size_t low = 0, high = w->order_count;
 
+    invariant(s->at < s->page.count && high < w->table->schema.place.layout.buckets);
     while (low < high) {
         size_t middle = (low + high) / 2;
 

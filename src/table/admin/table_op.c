@@ -2,6 +2,7 @@
  * transaction on the catalog (catalog_txn.h). */
 #include "table/catalog/catalog_txn.h"
 
+#include "base/invariant.h"
 #include "table/core/call.h"
 #include "table/core/jobs.h"
 #include "table/maint/rekey.h"
@@ -166,6 +167,7 @@ static int op_make(struct catalog_txn *x)
     const struct partition_map *m = &x->next->partitions;
     struct partition_spec *specs = ARENA_ARRAY(&x->c->arena, struct partition_spec, m->count);
 
+    invariant(!x->now && m->count);
     for (size_t i = 0; i < m->count; i++)
         specs[i] = (struct partition_spec){.id = partition_at(m, i)->partition->id};
     return engine_create(x->c, x->db->engine, specs, m->count);
@@ -176,6 +178,7 @@ static void op_end(struct table_op *op, int code)
     struct call *call = op->call;
     const struct table *next = op->txn.next;
 
+    invariant(op->txn.state == CATALOG_TXN_ENDED);
     if (code)
         fail_code(&call->c, code);
     else if (next && call->req->op == WR_OP_REKEY_TABLE)
@@ -200,6 +203,7 @@ static void op_close(struct job *self)
     const struct partition_map *m = &x->now->partitions;
     int code = E_OK;
 
+    invariant(x->drops && x->state == CATALOG_TXN_ENDED);
     for (size_t i = 0; i < m->count && !code; i++) {
         struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
 

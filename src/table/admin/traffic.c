@@ -1,6 +1,7 @@
 /* traffic.c: what tables and their partitions were asked for, for those who ask: DescribePartitions
  * (of all servers over the same data) and status pages (of this one). All figures are in memory. */
 #include "table/catalog/catalog.h"
+#include "base/invariant.h"
 #include "table/admin/answers.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
@@ -74,6 +75,7 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
     struct wr_partition *list = ARENA_ARRAY(&c->arena, struct wr_partition, m->count);
     struct partition_counts counts = traffic_counts(t->traffic, m, &out->stored_bytes);
 
+    invariant(m->count == s->partition_count);
     for (size_t i = 0; i < m->count; i++) {
         const struct partition_at *at = partition_at(m, i);
         const struct partition *p = at->partition;

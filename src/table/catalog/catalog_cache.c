@@ -4,6 +4,7 @@
  * table is dropped lands where nobody looks and goes with the rest. */
 #include "table/catalog/catalog_own.h"
 
+#include "base/invariant.h"
 #include "table/stats/tally.h"
 
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static void live_remove(struct table *t)
     if (!t->catalog)
         return;
     pthread_mutex_lock(&t->catalog->live_lock);
+    invariant(*t->live_at == t);
     *t->live_at = t->live_next;
     if (t->live_next)
         t->live_next->live_at = t->live_at;
@@ -65,7 +67,9 @@ bool catalog_settled(struct catalog *cat, const struct table *t)
 
 struct table *table_ref(struct table *t)
 {
-    atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+    int before = atomic_fetch_add_explicit(&t->refs, 1, memory_order_relaxed);
+
+    invariant(before > 0); /* else it is being freed */
     return t;
 }
 
@@ -134,6 +138,9 @@ static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *
     struct table **at, *old;
     bool is_new;
 
+    invariant(!(t && refused));
+    assert(!t ||
+           (bytes_equal(t->schema.d.table, name) && bytes_equal(t->schema.instance, instance)));
     pthread_rwlock_wrlock(&cat->lock);
     if (t)
         let_in(cat->db, &t->schema);

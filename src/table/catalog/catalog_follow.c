@@ -7,6 +7,7 @@
  * afterwards, so what it reads is at least as new as the entry. */
 #include "table/catalog/catalog_follow.h"
 
+#include "base/invariant.h"
 #include "base/service.h"
 #include "table/catalog/catalog_journal.h"
 #include "table/catalog/catalog_own.h"
@@ -103,6 +104,7 @@ static const struct known *find_known(const struct journal *j, uint64_t number)
 
 static void keep(struct look *l, uint64_t number, int64_t since_ms)
 {
+    assert(!l->count || l->found[l->count - 1].number < number);
     if (l->count == l->capacity) {
         struct known *more;
 

@@ -1,6 +1,7 @@
 #include "table/catalog/catalog_journal.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/model/key.h"
@@ -22,6 +23,7 @@ bytes journal_encode(struct arena *a, const struct journal_entry *entry)
 {
     struct buf b;
 
+    invariant(entry->instance.len || (!entry->name.len && !entry->id));
     buf_init(&b, a, 32 + entry->instance.len + entry->name.len);
     buf_put_u8(&b, FORM);
     buf_put_varint(&b, entry->id);

@@ -5,6 +5,7 @@
  * have missed news serves nothing until it has read all of them. */
 #include "table/catalog/catalog_own.h"
 
+#include "base/invariant.h"
 #include "table/core/jobs.h"
 #include "table/sync/wait.h"
 
@@ -126,7 +127,25 @@ static bool renew(struct catalog *cat)
     return true;
 }
 
-/* By whoever has set `reloading`. Later than the first time the journal's thread renews the lease.
+/* False: it is not `from`; nothing has changed. */
+static bool listening_enter(struct catalog *cat, enum catalog_listening from,
+                            enum catalog_listening next)
+{
+    int expected = from;
+
+    invariant(next == CATALOG_RELOADING ? from != CATALOG_RELOADING
+                                        : from == CATALOG_RELOADING || next == CATALOG_CLOSED);
+    return atomic_compare_exchange_strong(&cat->listening, &expected, next);
+}
+
+static void reload_over(struct catalog *cat)
+{
+    bool was_ours = listening_enter(cat, CATALOG_RELOADING, CATALOG_OPEN);
+
+    invariant(was_ours);
+}
+
+/* By whoever is RELOADING. Later than the first time the journal's thread renews the lease.
  */
 static int catch_up(struct ctx *c, struct catalog *cat, bool first)
 {
@@ -153,7 +172,7 @@ static void reload_run(struct job *self)
     if (!catch_up(&c, cat, false))
         log_info(&cat->db->log, "catalog: in touch with the other servers again");
     ctx_release(&c);
-    atomic_store(&cat->reloading, false);
+    reload_over(cat);
 }
 
 int catalog_start(struct ctx *c, struct catalog *cat)
@@ -162,9 +181,10 @@ int catalog_start(struct ctx *c, struct catalog *cat)
 
     if (!db_is_shared(cat->db))
         return E_OK;
-    cat->started = true;
+    if (!listening_enter(cat, CATALOG_CLOSED, CATALOG_RELOADING))
+        return fail(c, E_INTERNAL, "The catalog listens already.");
     code = catch_up(c, cat, true);
-    atomic_store(&cat->reloading, false);
+    reload_over(cat);
     return code;
 }
 
@@ -172,9 +192,10 @@ void catalog_stop(struct catalog *cat)
 {
     struct ctx c;
 
-    if (!cat || !cat->started)
+    if (!cat || atomic_load(&cat->listening) == CATALOG_CLOSED)
         return;
-    while (atomic_exchange(&cat->reloading, true)) /* a thread for news ends what it has begun */
+    while (!listening_enter(cat, CATALOG_OPEN,
+                            CATALOG_CLOSED)) /* a thread for news ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     engine_subscribe(&c, cat->db->engine, NULL, NULL);
@@ -205,7 +226,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
         atomic_fetch_add(&cat->touch.lost, 1);
     if (!is_stale(cat))
         return catalog_numbers_check(c, cat);
-    if (!atomic_exchange(&cat->reloading, true)) {
+    if (listening_enter(cat, CATALOG_OPEN, CATALOG_RELOADING)) {
         cat->reload.run = reload_run;
         jobs_hear(cat->db->jobs, &cat->reload);
     }

@@ -14,6 +14,7 @@
  * much of pages as of the list of pages. */
 #include "table/catalog/catalog_own.h"
 
+#include "base/invariant.h"
 #include "table/model/key.h"
 #include "table/model/edits.h"
 #include "table/sync/wait.h"
@@ -58,6 +59,7 @@ static int page_take(struct reading *r, size_t i, bytes stored)
     if (i + 1 < r->s->page_count &&
         bytes_compare(list[p->count - 1].start, r->s->pages[i + 1].start) >= 0)
         return fail(&r->c, E_CORRUPT, "A stored page of partitions goes into the next one.");
+    invariant(!r->pages[i]);
     r->pages[i] = map_page_new(p->id, list, p->count);
     return E_OK;
 }
@@ -284,6 +286,7 @@ int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table 
     struct schema_partition *list;
     struct schema_page *pages;
 
+    invariant(cut->made_count && cut->count && cut->first + cut->count <= m->count);
     *s = *old;
     s->version++;
     s->cut = (struct schema_cut){0};

@@ -18,6 +18,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 
@@ -121,6 +122,7 @@ static bytes slot_key(struct arena *a, uint64_t slot)
     bytes plain = catalog_plain_key(a, CATALOG_SLOT);
     uint8_t *p = arena_alloc(a, plain.len + 2);
 
+    invariant(slot <= SLOTS);
     memcpy(p, plain.ptr, plain.len);
     p[plain.len] = (uint8_t)(slot >> 8);
     p[plain.len + 1] = (uint8_t)slot;
@@ -199,6 +201,7 @@ static void slot_begin(struct catalog *cat, uint64_t from, uint64_t until)
 {
     uint64_t last = atomic_load(&cat->number);
 
+    invariant(from <= until);
     while (last < from && !atomic_compare_exchange_weak(&cat->number, &last, from))
         ;
     atomic_store(&cat->lease, until);
@@ -247,6 +250,7 @@ static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
         from = stored > number ? stored : number;
     }
     to = (from > number ? from : number) + cat->lease_us;
+    invariant(to >= stored);
     TRY(slot_reserve(c, cat, stored, to));
     if (stored == atomic_load(&cat->lease))
         atomic_store(&cat->lease, to);

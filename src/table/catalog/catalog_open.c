@@ -28,7 +28,6 @@ int catalog_open(struct ctx *c, struct wr_db *db, const struct catalog_listener 
     cat->listener = listener;
     if (db_is_shared(db))
         db->lease = &cat->touch;
-    atomic_init(&cat->reloading, true);
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);
     code = catalog_load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);

@@ -27,6 +27,17 @@
 
 #define CATALOG_BUCKETS 4096
 
+/* What is done about changes by others:
+ *
+ *     CLOSED ──▶ RELOADING ◀──▶ OPEN ──▶ CLOSED
+ *
+ * One thread at a time is RELOADING: it listens anew and reads all. */
+enum catalog_listening {
+    CATALOG_CLOSED, /* before catalog_start(), after catalog_stop(), where there are no others */
+    CATALOG_RELOADING,
+    CATALOG_OPEN
+};
+
 struct catalog {
     struct wr_db *db;
     const struct catalog_listener *listener;
@@ -49,10 +60,7 @@ struct catalog {
     _Atomic int64_t fresh_until_ms; /* and it is fresh */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
     struct job reload;
-    /* Somebody listens anew and reads all, or nobody may: true until catalog_start() has ended, and
-     * from catalog_stop() on. */
-    atomic_bool reloading;
-    bool started; /* catalog_start() was called */
+    _Atomic int listening; /* enum catalog_listening */
 };
 
 /* ---- the cache ---- */

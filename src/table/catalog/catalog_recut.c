@@ -15,6 +15,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "table/catalog/catalog_txn.h"
 
 struct recut {
@@ -31,6 +32,7 @@ static int recut_run(struct ctx *c, struct recut *r, int (*decide)(struct catalo
 {
     const struct schema *s = &r->seen->schema;
 
+    invariant(r->cut.count && r->cut.first + r->cut.count <= r->seen->partitions.count);
     r->txn = (struct catalog_txn){.db = r->seen->db,
                                   .c = c,
                                   .instance = s->instance,

@@ -1,6 +1,7 @@
 /* catalog_table.c: a table from its stored description, and the edits that store one. */
 #include "table/catalog/catalog_own.h"
 
+#include "base/invariant.h"
 #include "table/catalog/catalog_journal.h"
 #include "table/model/edits.h"
 #include "table/stats/tally.h"
@@ -71,6 +72,7 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
         s.has_detached |= atomic_load(&old->has_detached);
         remove_gone(e, &old->schema, &s);
     }
+    invariant(schema_is_whole(&s));
     buf_init(&stored, e->arena, 1024);
     schema_encode(&stored, &s);
     edits_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));

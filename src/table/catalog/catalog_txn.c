@@ -1,12 +1,11 @@
 #include "table/catalog/catalog_txn.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "base/waiter.h"
 #include "table/catalog/catalog_journal.h"
 #include "table/catalog/catalog_own.h"
 #include "table/core/jobs.h"
-
-#include <assert.h>
 
 static void txn_enter(struct catalog_txn *x, enum catalog_txn_state next)
 {
@@ -28,7 +27,7 @@ static void txn_enter(struct catalog_txn *x, enum catalog_txn_state next)
         [CATALOG_TXN_ENDED] = 0,
     };
 
-    assert(may_follow[x->state] & 1u << next);
+    invariant(may_follow[x->state] & 1u << next);
     x->state = next;
 }
 
@@ -161,7 +160,7 @@ static void txn_store(struct catalog_txn *x)
                                 .edit_count = x->edits.count};
 
     txn_enter(x, CATALOG_TXN_STORING);
-    assert((x->next != NULL) != x->drops);
+    invariant((x->next != NULL) != x->drops);
     if (catalog_guards(x->db->catalog, x->now))
         batch.guard_count = x->guard_count;
     (void)fault_hit(FAULT_table_before_store);
@@ -190,6 +189,7 @@ static void txn_try(struct latch *l, struct run_list *woken)
     struct catalog *cat = x->db->catalog;
     int code;
 
+    assert(latch_is_held(x->db->latches, l));
     txn_enter(x, CATALOG_TXN_DECIDING);
     catalog_txn_release(x); /* of the try before */
     x->now = catalog_get(cat, x->instance, x->name);
@@ -216,7 +216,7 @@ void catalog_txn_begin(struct catalog_txn *x)
 {
     struct run_list woken = {0};
 
-    assert(x->state == CATALOG_TXN_QUEUED && !x->now && (x->done || x->waiter));
+    invariant(x->state == CATALOG_TXN_QUEUED && !x->now && (x->done || x->waiter));
     x->latch = (struct latch){.key = BYTES_LIT("catalog"), .run = txn_try};
     if (latch_take(x->db->latches, &x->latch))
         txn_try(&x->latch, &woken);
@@ -250,7 +250,7 @@ struct schema catalog_txn_draft(const struct catalog_txn *x)
 
 int catalog_txn_put(struct catalog_txn *x, const struct schema *s)
 {
-    assert(x->state == CATALOG_TXN_DECIDING && !x->next);
+    invariant(x->state == CATALOG_TXN_DECIDING && !x->next);
     return catalog_store(x->c, x->db->catalog, x->now, s, &x->edits, &x->next);
 }
 
@@ -258,7 +258,7 @@ void catalog_txn_drop(struct catalog_txn *x)
 {
     struct edits *e = &x->edits;
 
-    assert(x->state == CATALOG_TXN_DECIDING && !x->next);
+    invariant(x->state == CATALOG_TXN_DECIDING && !x->next);
     x->drops = true;
     edits_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, x->name), BYTES_NONE);
     journal_add(x->db, e, &(struct journal_entry){x->instance, x->name, x->now->schema.id, 0});
@@ -266,7 +266,7 @@ void catalog_txn_drop(struct catalog_txn *x)
 
 void catalog_txn_guard(struct catalog_txn *x, struct guard guard)
 {
-    assert(x->state == CATALOG_TXN_DECIDING && x->guard_count < CATALOG_TXN_GUARDS_MAX);
+    invariant(x->state == CATALOG_TXN_DECIDING && x->guard_count < CATALOG_TXN_GUARDS_MAX);
     x->guards[x->guard_count++] = guard;
 }
 

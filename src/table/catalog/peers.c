@@ -8,6 +8,7 @@
  * of before 2026-11 send neither. */
 #include "table/catalog/peers.h"
 
+#include "base/invariant.h"
 #include "table/catalog/catalog.h"
 #include "table/core/jobs.h"
 #include "table/sync/wait.h"
@@ -49,6 +50,7 @@ static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, str
         return;
     if (t->schema.place.id == place) {
         buf_put_u8(out, VERSION);
+        invariant(db->answers->each[question]);
         db->answers->each[question](c, db, t, in, out);
     }
     table_release(t);
@@ -122,6 +124,7 @@ static void on_answers(void *arg, const struct answers *a)
 
 static void begin(struct peers_ask *ask)
 {
+    invariant(ask->table && ask->question > PEERS_COUNT && ask->question < PEERS_QUESTIONS);
     ask->answers = NULL;
     ask->count = ask->silent = 0;
     ask->asked = false;

@@ -39,7 +39,7 @@ struct waiter;
 struct peers_ask {
     enum peer_question question;
     struct wr_db *db;
-    struct table *table;                /* NULL: it is about none; its reference is the owner's */
+    struct table *table;                /* its reference is the owner's */
     bytes more;                         /* what is to be known besides */
     struct arena *a;                    /* takes the answers; left alone until they are there */
     void (*run)(struct peers_ask *ask); /* on the thread for jobs */

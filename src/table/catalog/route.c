@@ -6,6 +6,7 @@
  * latch and waits for nobody. */
 #include "table/catalog/route.h"
 
+#include "base/invariant.h"
 #include "base/service.h"
 #include "base/thread.h"
 #include "table/catalog/catalog.h"
@@ -34,6 +35,7 @@ struct spot {
 
 static struct spot spot_of(bytes key)
 {
+    invariant(key.len >= KEY_PREFIX_BYTES);
     return (struct spot){bytes_u8(key)[4], bytes_skip(key, KEY_PREFIX_BYTES), false};
 }
 
@@ -75,6 +77,7 @@ static size_t route_index(const struct partition_map *m, const struct spot *s, b
         else
             high = middle;
     }
+    assert(bound_below(slot->page->at[low].start, s, equal));
     return slot->first + low;
 }
 
@@ -149,6 +152,7 @@ void route_wait(struct route_wait *w)
 {
     struct router *r = w->table->db->router;
 
+    invariant(r && w->run);
     w->since_ms = clock_mono_ms(&r->db->clock);
     pthread_mutex_lock(&r->service.lock);
     w->next = r->list;
@@ -289,6 +293,7 @@ static struct piece piece_of(struct arena *a, const struct table *t, const struc
             piece.range.end = high;
     }
     pthread_rwlock_unlock(&traffic->route_lock);
+    assert(bytes_compare(piece.range.start, piece.range.end) < 0);
     piece.last = backward ? piece.range.start.ptr == range->start.ptr
                           : piece.range.end.ptr == range->end.ptr;
     return piece;
@@ -296,10 +301,13 @@ static struct piece piece_of(struct arena *a, const struct table *t, const struc
 
 /* One range of the caller's on its way. */
 struct leg {
+    enum leg_state {
+        LEG_OPEN,
+        LEG_AIMED, /* `piece` is asked for next */
+        LEG_ENDED
+    } state;
     struct key_range left;
-    struct piece piece; /* what is asked for next */
-    bool aimed;         /* piece is known */
-    bool ended;
+    struct piece piece;
 };
 
 struct routed_scan {
@@ -333,11 +341,11 @@ static bool scan_choose(struct routed_scan *rs)
         struct leg *leg = &rs->legs[i];
         const struct page *page = &whole->pages[i];
 
-        if (leg->ended || (page->count && rs->part.range_count))
+        if (leg->state == LEG_ENDED || (page->count && rs->part.range_count))
             continue;
-        if (!leg->aimed)
+        if (leg->state == LEG_OPEN)
             leg->piece = piece_of(&rs->c->arena, rs->table, &leg->left, whole->backward);
-        leg->aimed = true;
+        leg->state = LEG_AIMED;
         if (rs->part.range_count && leg->piece.id != rs->part.partition)
             continue;
         half = page->count != 0;
@@ -383,19 +391,21 @@ static int scan_take(struct routed_scan *rs)
         const struct page *from = &rs->pages[k];
         bool more = from->more && from->count;
 
+        invariant(leg->state == LEG_AIMED);
         TRY(page_join(rs->c, page, from));
-        leg->ended = more || leg->piece.last;
+        leg->state = more || leg->piece.last ? LEG_ENDED : LEG_OPEN;
         page->more = more;
-        leg->aimed = false;
-        if (leg->ended)
+        if (leg->state == LEG_ENDED)
             continue;
         if (whole->backward)
             leg->left.end = leg->piece.range.start;
         else
             leg->left.start = leg->piece.range.end;
         /* Full at the end of a partition: what comes next, nobody has looked. */
-        if (page->count >= whole->items_max || (page->count && page->bytes > whole->bytes_max))
-            leg->ended = page->more = true;
+        if (page->count >= whole->items_max || (page->count && page->bytes > whole->bytes_max)) {
+            leg->state = LEG_ENDED;
+            page->more = true;
+        }
     }
     return E_OK;
 }
@@ -434,7 +444,8 @@ static void scan_done(struct scan *s)
         const struct leg *leg = &rs->legs[rs->asked[0]];
 
         for (size_t i = 0; i < rs->whole->range_count; i++)
-            rs->legs[i].aimed = false;
+            if (rs->legs[i].state == LEG_AIMED)
+                rs->legs[i].state = LEG_OPEN;
         rs->wait = (struct route_wait){.table = rs->table,
                                        .key = leg->piece.range.start,
                                        .tried = s->partition,
@@ -465,7 +476,8 @@ int route_scan(struct ctx *c, const struct table *t, struct scan *s)
     for (size_t i = 0; i < s->range_count; i++) {
         s->pages[i] = (struct page){0};
         rs->legs[i].left = s->ranges[i];
-        rs->legs[i].ended = bytes_compare(s->ranges[i].start, s->ranges[i].end) >= 0;
+        if (bytes_compare(s->ranges[i].start, s->ranges[i].end) >= 0)
+            rs->legs[i].state = LEG_ENDED;
         rs->legs[i].piece.last = true;
     }
     return scan_go(rs);

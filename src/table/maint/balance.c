@@ -6,6 +6,7 @@
  */
 #include "table/maint/balance.h"
 
+#include "base/invariant.h"
 #include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
@@ -302,6 +303,7 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
     int64_t due_us = limits->partition_idle_s * 1000000;
     bool known;
 
+    invariant(count >= 2);
     for (size_t k = 0; k < count; k++)
         v[k] = view(l, partition_at(m, i + k)->partition);
     known = ask_idle(l, i, count, v);
@@ -344,8 +346,10 @@ static int look_merge(struct look *l, size_t i, bool *cut)
 static int look_lost(struct look *l)
 {
     struct traffic *t = l->table->traffic;
-    uint64_t id = l->table->schema.cut.made[0].id;
+    uint64_t id;
 
+    invariant(l->table->schema.cut.made_count);
+    id = l->table->schema.cut.made[0].id;
     if (!t->cut_us || t->cut_id != id) {
         t->cut_us = l->now_us;
         t->cut_id = id;

@@ -5,6 +5,7 @@
  * of the first partition-key value behind it, or of the first row. */
 #include "table/maint/middle.h"
 
+#include "base/invariant.h"
 #include "table/maint/halve.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
@@ -191,6 +192,7 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
     bytes first, place;
     uint64_t total;
 
+    invariant(i < t->partitions.count);
     TRY(next_bound(&m, m.start, found, &first));
     if (!*found)
         return E_OK;
@@ -227,6 +229,7 @@ static int spread_bucket(struct middle *m, size_t later, struct spread *out)
     bytes least;
     bool found;
 
+    invariant(out->count + later <= out->max);
     first->start = m->start;
     TRY(size_below(m, m->end, &total));
     TRY(next_bound(m, m->start, &found, &least));
@@ -263,6 +266,7 @@ int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_
         m.end = b + 1 < buckets ? bucket_start(&c->arena, b + 1) : BYTES_NONE;
         TRY(spread_bucket(&m, buckets - b - 1, &s));
     }
+    assert(s.count >= buckets && s.count <= s.max);
     *list = s.list;
     *made = s.count;
     return E_OK;

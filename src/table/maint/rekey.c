@@ -29,6 +29,7 @@
 #include "table/maint/rekey.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "base/scheduler.h"
 #include "table/catalog/catalog_txn.h"
@@ -281,6 +282,7 @@ static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
 
         hold(y->db->latches, &held,
              schema_latch_key(&c->arena, &y->table->schema, bytes_skip(key, KEY_PREFIX_BYTES)));
+        assert(latch_is_held(y->db->latches, &held.latch));
         code = copy_row(y, c, key, &p);
         let_go(y->db->latches, &held);
     }
@@ -359,6 +361,7 @@ static int step_run(struct step *step, struct copy *y, int (*decide)(struct cata
     const struct schema *s = &y->table->schema;
     int code;
 
+    invariant(s->mirror.id && s->rekey != REKEY_NONE);
     step->y = y;
     step->txn = (struct catalog_txn){.db = y->db,
                                      .c = &y->c,

@@ -1,5 +1,6 @@
 #include "table/maint/scrub.h"
 
+#include "base/invariant.h"
 #include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
@@ -77,6 +78,7 @@ static void pass_ended(struct scrubber *s, struct task_step *step)
     int64_t every_us = s->db->limits.scrub_pass_s_min * 1000000;
     int64_t left_us = s->start_us + every_us - clock_mono_us(&s->db->clock);
 
+    invariant(s->start_us);
     atomic_fetch_add(&s->passes, 1);
     atomic_store(&s->last_s, clock_wall_ms(&s->db->clock) / 1000);
     s->start_us = 0;

@@ -9,6 +9,7 @@
 #include "table/maint/sweep.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "base/scheduler.h"
 #include "table/blob/stream.h"
 #include "table/blob/upload.h"
@@ -34,12 +35,24 @@
 #define TRASH_PAGES 16 /* of records, for one table in one sweep */
 #define TTL_PAGES 64   /* of heads, for one table in one sweep */
 
+/* Of a round over all tables:
+ *
+ *     OVER ──▶ BETWEEN ──▶ TRASH ──▶ ROWS
+ *       ▲        │  ▲        │        │
+ *       └────────┘  └────────┴────────┘ the table's turn is over, or it failed, or the table is
+ * gone
+ */
+enum sweep_phase {
+    SWEEP_OVER,
+    SWEEP_BETWEEN, /* done with `table` */
+    SWEEP_TRASH,   /* of `table`; then */
+    SWEEP_ROWS     /* past their TTL */
+};
+
 /* How far a round has come. */
 struct sweep_at {
-    bool begun;     /* a round is under way */
-    uint32_t table; /* the id of the table that it is at, */
-    bool inside;    /* or, if not inside, has done with */
-    bool rows;      /* of that table: rows past their TTL, else trash */
+    enum sweep_phase phase;
+    uint32_t table; /* an id */
     size_t bucket;  /* of trash, */
     bytes key;      /* and where in it; on the heap, ptr NULL: at its beginning */
     size_t pages;   /* of that bucket, or of rows, in this round */
@@ -63,6 +76,24 @@ struct sweep {
     int64_t until_us;  /* monotonic: the step should end */
     struct sweep_at *at;
 };
+
+static void sweep_enter(struct sweep_at *at, enum sweep_phase next)
+{
+    static const unsigned may_follow[] = {
+        [SWEEP_OVER] = 1u << SWEEP_BETWEEN,
+        [SWEEP_BETWEEN] = 1u << SWEEP_TRASH | 1u << SWEEP_OVER,
+        [SWEEP_TRASH] = 1u << SWEEP_ROWS | 1u << SWEEP_BETWEEN,
+        [SWEEP_ROWS] = 1u << SWEEP_BETWEEN,
+    };
+
+    invariant(may_follow[at->phase] & 1u << next);
+    at->phase = next;
+}
+
+static bool is_inside(const struct sweep_at *at)
+{
+    return at->phase == SWEEP_TRASH || at->phase == SWEEP_ROWS;
+}
 
 /* All keys of one kind in one bucket. */
 static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind kind)
@@ -162,6 +193,8 @@ static int erase_apart(struct sweep *s, bytes cols, const struct page *page, int
     struct stream_readers others;
     size_t n = 0;
 
+    invariant(cols.len && s->at->phase == SWEEP_TRASH);
+
     for (size_t i = 0; i < page->count; i++) {
         TRY(apart_id(s, page->items[i].value, &ids[n]));
         n += ids[n] != 0;
@@ -212,6 +245,7 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
 
 static uint64_t record_id(bytes key)
 {
+    invariant(key.len >= KEY_PREFIX_BYTES + 8);
     return load_u64_be(bytes_u8(key) + key.len - 8);
 }
 
@@ -439,6 +473,7 @@ static int ttl_page(struct sweep *s, struct page *page)
         hold(s->db->latches, &held,
              schema_latch_key(&s->c.arena, &s->table->schema,
                               bytes_skip(page->items[i].key, KEY_PREFIX_BYTES)));
+        assert(latch_is_held(s->db->latches, &held.latch));
         code = remove_row(s, page->items[i].key);
         let_go(s->db->latches, &held);
         TRY(code);
@@ -472,10 +507,9 @@ static int sweep_ttl(struct sweep *s, bool *ended)
     return E_OK;
 }
 
-static void part_over(struct sweep_at *at, bool rows, size_t bucket)
+static void part_over(struct sweep_at *at, size_t bucket)
 {
     keep_key(at, BYTES_NONE);
-    at->rows = rows;
     at->bucket = bucket;
     at->pages = 0;
 }
@@ -487,20 +521,23 @@ static int sweep_parts(struct sweep *s)
     struct sweep_at *at = s->at;
     bool ended = false;
 
-    while (!at->rows && at->bucket < schema->place.layout.buckets) {
+    while (at->phase == SWEEP_TRASH && at->bucket < schema->place.layout.buckets) {
         ended = !atomic_load(&s->table->has_detached);
         if (!ended)
             TRY(sweep_trash(s, &ended));
         if (!ended)
             return E_OK;
-        part_over(at, false, at->bucket + 1);
+        part_over(at, at->bucket + 1);
     }
     ended = schema->d.options.ttl_s == -1;
-    if (!at->rows)
-        part_over(at, true, 0);
+    if (at->phase == SWEEP_TRASH) {
+        part_over(at, 0);
+        sweep_enter(at, SWEEP_ROWS);
+    }
     if (!ended)
         TRY(sweep_ttl(s, &ended));
-    at->inside = !ended;
+    if (ended)
+        sweep_enter(at, SWEEP_BETWEEN);
     return E_OK;
 }
 
@@ -517,14 +554,17 @@ static int sweep_table(struct wr_db *db, struct sweep_at *at, struct table *t, i
                       .at = at};
     int code;
 
-    if (!at->inside || at->table != t->schema.id)
-        part_over(at, false, 0);
+    if (is_inside(at) && at->table != t->schema.id) /* which is gone */
+        sweep_enter(at, SWEEP_BETWEEN);
+    if (!is_inside(at)) {
+        part_over(at, 0);
+        sweep_enter(at, SWEEP_TRASH);
+    }
     at->table = t->schema.id;
-    at->inside = true;
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
     code = sweep_parts(&s);
     if (code) {
-        at->inside = false;
+        sweep_enter(at, SWEEP_BETWEEN);
         snprintf(failed, TASK_TEXT_BYTES, "table '%.*s': %s", BYTES_FMT(t->schema.d.table),
                  s.c.text ? s.c.text : err_info(code)->text);
         log_warn(&db->log, "sweep: %s", failed);
@@ -542,7 +582,7 @@ static int by_id(const void *a, const void *b)
 
 static bool is_next(const struct sweep_at *at, const struct table *t)
 {
-    return at->inside ? t->schema.id >= at->table : t->schema.id > at->table;
+    return is_inside(at) ? t->schema.id >= at->table : t->schema.id > at->table;
 }
 
 /* From where the round is until until_us; *ended: to its end. The first failure. */
@@ -555,12 +595,12 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
     struct ctx c;
     size_t n;
 
-    if (!at->begun) {
+    if (at->phase == SWEEP_OVER) {
+        sweep_enter(at, SWEEP_BETWEEN);
         clock_watch_look(db);
         catalog_sweep(db);
         peers_sweep(db);
     }
-    at->begun = true;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     n = catalog_all(db->catalog, &c.arena, &tables);
     if (n)
@@ -570,11 +610,15 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
         if (is_next(at, tables[i]) && *ended) {
             code = sweep_table(db, at, tables[i], until_us, failed);
             first = first ? first : code;
-            *ended = !at->inside && (i + 1 == n || !must_end(&s));
+            *ended = !is_inside(at) && (i + 1 == n || !must_end(&s));
         }
         table_release(tables[i]);
     }
     ctx_release(&c);
+    if (*ended && is_inside(at)) /* of a table that is gone */
+        sweep_enter(at, SWEEP_BETWEEN);
+    if (*ended)
+        sweep_enter(at, SWEEP_OVER);
     if (*ended)
         *at = (struct sweep_at){.bytes = at->bytes};
     return first;
@@ -582,7 +626,7 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
 
 void sweep_run(struct wr_db *db)
 {
-    struct sweep_at at = {.begun = false};
+    struct sweep_at at = {.phase = SWEEP_OVER};
     char failed[TASK_TEXT_BYTES];
     bool ended;
 

@@ -1,6 +1,8 @@
 /* partition_map.c: a table's partitions in two levels. */
 #include "table/model/partition.h"
 
+#include "base/invariant.h"
+
 /* ---- pages ---- */
 
 struct map_page *map_page_new(uint64_t id, const struct schema_partition *list, size_t count)
@@ -44,6 +46,23 @@ void map_page_release(struct map_page *p)
 
 /* ---- maps ---- */
 
+/* Bounds ascend, the first one is open, and no page begins elsewhere than the one before ends. */
+static bool map_is_sorted(const struct partition_map *m)
+{
+    bytes last = BYTES_NONE;
+
+    for (size_t i = 0, n = 0; i < m->page_count; n += m->slots[i++].page->count) {
+        const struct map_page *p = m->slots[i].page;
+
+        if (m->slots[i].first != n || !p->count)
+            return false;
+        for (size_t k = 0; k < p->count; last = p->at[k++].start)
+            if (n + k ? bytes_compare(last, p->at[k].start) >= 0 : p->at[k].start.len != 0)
+                return false;
+    }
+    return m->count != 0;
+}
+
 void partition_map_init(struct partition_map *m, struct map_page *const *pages, size_t count)
 {
     m->slots = mem_alloc(count * sizeof(*m->slots));
@@ -54,6 +73,7 @@ void partition_map_init(struct partition_map *m, struct map_page *const *pages, 
         m->count += pages[i]->count;
     }
     m->only = m->count == 1 ? pages[0]->at[0].partition : NULL;
+    assert(map_is_sorted(m));
 }
 
 void partition_map_copy(struct partition_map *m, const struct partition_map *from)

@@ -1,10 +1,10 @@
 /* schema.c: the checks of CreateTable and UpdateTable, and the changes they make. */
 #include "table/model/schema.h"
 
+#include "base/invariant.h"
 #include "table/model/name.h"
 #include "table/model/value.h"
 
-#include <assert.h>
 #include <inttypes.h>
 
 /* ---- checks ---- */
@@ -548,7 +548,18 @@ void schema_rekey(struct schema *s, enum rekey_phase next)
         [REKEY_CANCELLING] = 1u << REKEY_NONE,
     };
 
-    assert(may_follow[s->rekey] & 1u << next);
-    assert((s->mirror.id == 0) == (next == REKEY_NONE));
+    invariant(s->rekey <= REKEY_CANCELLING && may_follow[s->rekey] & 1u << next);
+    invariant((s->mirror.id == 0) == (next == REKEY_NONE));
     s->rekey = next;
+}
+
+bool schema_is_whole(const struct schema *s)
+{
+    const struct schema_cut *cut = &s->cut;
+
+    return s->id && s->place.id && s->version && s->instance.len && s->d.table.len &&
+           s->d.key_count >= 1 && s->d.key_count <= WR_KEY_COLUMNS_MAX &&
+           (s->mirror.id != 0) == (s->rekey != REKEY_NONE) && s->partition_count &&
+           (s->page_count ? s->pages != NULL : s->partitions != NULL) &&
+           (!cut->made_count || (cut->count && cut->first + cut->count <= s->partition_count));
 }

@@ -46,6 +46,8 @@ enum rekey_phase {
 };
 
 struct schema;
+/* Has it all that a stored description has? Its partitions' order is seen when it is read. */
+bool schema_is_whole(const struct schema *s);
 /* Into the next phase. */
 void schema_rekey(struct schema *s, enum rekey_phase next);
 

@@ -545,7 +545,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         r.bad |= f.bad;
     }
     if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0 ||
-        out->rekey > REKEY_CANCELLING)
+        out->rekey > REKEY_CANCELLING || (out->rekey == REKEY_NONE) != (out->mirror.id == 0))
         return fail(c, E_CORRUPT, "A stored table description is damaged.");
     out->place.key = d->key;
     out->place.key_count = d->key_count;

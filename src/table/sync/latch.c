@@ -1,5 +1,6 @@
 #include "table/sync/latch.h"
 
+#include "base/invariant.h"
 #include "base/port.h"
 
 #include <pthread.h>
@@ -75,6 +76,17 @@ static bool latch_get(struct latch_table *t, struct latch *l, bool wait)
     return got;
 }
 
+bool latch_is_held(struct latch_table *t, const struct latch *l)
+{
+    struct shard *s = shard_of(t, l->hash);
+    bool held;
+
+    pthread_mutex_lock(&s->lock);
+    held = *holder_at(s, l) == l;
+    pthread_mutex_unlock(&s->lock);
+    return held;
+}
+
 bool latch_take(struct latch_table *t, struct latch *l)
 {
     return latch_get(t, l, true);
@@ -92,6 +104,7 @@ void latch_pass(struct latch_table *t, struct latch *l, struct run_list *woken)
 
     pthread_mutex_lock(&s->lock);
     at = holder_at(s, l);
+    invariant(*at == l);
     first = l->head;
     if (first) {
         /* The first waiter takes the holder's place in the chain, and the others with it. */

@@ -33,6 +33,9 @@ struct run_list {
 struct latch_table *latch_table_new(void);
 void latch_table_free(struct latch_table *t);
 
+/* Is it l that holds it? For assertions. */
+bool latch_is_held(struct latch_table *t, const struct latch *l);
+
 /* True: the latch is held now. False: queued; l->run is called later. */
 bool latch_take(struct latch_table *t, struct latch *l);
 
