@@ -19,6 +19,7 @@
  * but the readers' turn hangs on the mark: what they show is decided by id and stamp alone. */
 #include "table/row/load.h"
 
+#include "base/invariant.h"
 #include "base/limit.h"
 #include "base/waiter.h"
 #include "table/catalog/route.h"
@@ -212,13 +213,18 @@ static int load_step(struct load *l)
     return turn_step(l->c, &l->job, l->urgent);
 }
 
-static bytes head_key(struct load *l)
+bytes load_head_key(struct arena *a, const struct table *t, bytes cols)
 {
     struct buf key;
 
-    buf_init(&key, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len);
-    layout_put_key(&key, &l->table->schema.place, KIND_HEAD, l->cols);
+    buf_init(&key, a, KEY_PREFIX_BYTES + cols.len);
+    layout_put_key(&key, &t->schema.place, KIND_HEAD, cols);
     return buf_bytes(&key);
+}
+
+static bytes head_key(struct load *l)
+{
+    return load_head_key(&l->c->arena, l->table, l->cols);
 }
 
 static int ask_head(struct load *l)
@@ -276,6 +282,14 @@ void load_from_head(struct load *l, const struct row *head)
     l->guarded = l->view == VIEW_DURABLE && !l->snapshot;
     make_ranges(l);
     l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
+}
+
+void load_from_get(struct load *l, const struct get *head)
+{
+    invariant(l->state == LOAD_START && !head->code && head->view == l->view);
+    l->get = *head;
+    l->column_count_asked = l->column_count;
+    l->state = LOAD_HEAD;
 }
 
 /* ---- writers asked to wait ---- */

@@ -91,6 +91,13 @@ int load_run(struct load *l);
 /* Skips the head: the row is known to be wide with this head. */
 void load_from_head(struct load *l, const struct row *head);
 
+/* The key of a row's head. */
+bytes load_head_key(struct arena *a, const struct table *t, bytes cols);
+
+/* Takes the head as it was read at load_head_key(), at the view of the load and without a failure,
+ * instead of reading it. */
+void load_from_get(struct load *l, const struct get *head);
+
 /* Waits for the answer: for threads that may block, never one that serves requests. l->done is its
  * own. */
 int wait_load(struct load *l);

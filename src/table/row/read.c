@@ -1,8 +1,13 @@
 /* read.c: GetRow and BatchGetRow.
  *
- * Each row is loaded at the durable view and shaped by the request's selection. A batch reads its
- * rows one after the other; a load that answers later resumes the walk where it is woken. */
+ * Each row is loaded at the durable view and shaped by the request's selection. A batch asks for
+ * the heads of a group of rows at once, so that a disk or a pool answers them side by side, and
+ * then loads and shapes one row after the other; a load that answers later resumes the walk where
+ * it is woken. A head that could not be had with its group is read again by its row's load, which
+ * finds the row's partition anew and records its failure. */
+#include "base/invariant.h"
 #include "table/catalog/catalog.h"
+#include "table/catalog/route.h"
 #include "table/core/call.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
@@ -11,6 +16,8 @@
 #include "table/row/load.h"
 
 #define PIECE_BYTES_MIN (4 << 20)
+#define AHEAD_ROWS 64                 /* heads that are asked for at once, */
+#define AHEAD_BYTES ((size_t)4 << 20) /* and what they may come to */
 
 struct read_table {
     struct table *table;
@@ -22,6 +29,16 @@ struct read_row {
     bytes token;
     struct wr_row_result *result;
     struct read_table *t;
+    bytes cols;             /* the key columns, encoded; ptr NULL: not yet */
+    const struct get *head; /* read with others; NULL: by its load */
+};
+
+/* Rows whose heads are asked for at once. */
+struct ahead {
+    struct read_op *op;
+    size_t end; /* the walk comes there before it asks for others */
+    struct get_many many;
+    struct read_row *rows[AHEAD_ROWS]; /* whose gets these are */
 };
 
 struct read_op {
@@ -35,6 +52,8 @@ struct read_op {
     bool loading;
     bool single;
     size_t bytes; /* of the rows that were read */
+
+    struct ahead *ahead; /* NULL: the request is for one row */
 };
 
 static void walk(void *arg);
@@ -85,22 +104,34 @@ static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
     return (size_t)most;
 }
 
-static int row_start(struct read_op *op, struct read_row *r)
+/* Checks the key against its table, and encodes it. */
+static int row_key(struct read_op *op, struct read_row *r)
 {
     struct ctx *c = &op->call->c;
     const struct wr_table_description *d = &r->t->table->schema.d;
-    const struct selection *s = &r->t->selection;
     struct buf cols;
 
+    if (r->cols.ptr)
+        return E_OK;
     TRY(key_check(c, &op->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
     buf_init(&cols, &c->arena, 64);
     TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
-    op->access.cols = buf_bytes(&cols);
+    r->cols = buf_bytes(&cols);
+    return E_OK;
+}
+
+static int row_start(struct read_op *op, struct read_row *r)
+{
+    struct ctx *c = &op->call->c;
+    const struct selection *s = &r->t->selection;
+
+    TRY(row_key(op, r));
+    op->access.cols = r->cols;
     op->access.bucket = layout_bucket(&r->t->table->schema.place, op->access.cols);
     TRY(access_admit(&op->access, PARTITION_READ));
     op->load = (struct load){.c = c,
                              .table = r->t->table,
-                             .cols = buf_bytes(&cols),
+                             .cols = r->cols,
                              .view = VIEW_DURABLE,
                              .done = load_done,
                              .columns = s->columns,
@@ -112,6 +143,8 @@ static int row_start(struct read_op *op, struct read_row *r)
     TRY(token_read(c, r->token, &op->load.after));
     if (op->load.after.ptr)
         op->load.columns = NULL; /* the selection still drops what is not wanted */
+    if (r->head)
+        load_from_get(&op->load, r->head);
     return E_OK;
 }
 
@@ -178,6 +211,76 @@ static int check_room(struct read_op *op)
     return E_OK;
 }
 
+/* ---- heads of several rows at once ---- */
+
+/* Small rows are their heads, and a larger one is a few bytes. */
+static size_t ahead_max(const struct read_op *op)
+{
+    size_t head = (size_t)op->call->db->limits.wide_row_bytes, most = batch_bytes_max(op) / 4;
+    size_t n = (most < AHEAD_BYTES ? most : AHEAD_BYTES) / head;
+
+    return n < AHEAD_ROWS ? n : AHEAD_ROWS;
+}
+
+/* What failed is asked for again by its row. */
+static void ahead_take(struct ahead *a)
+{
+    for (size_t i = 0; i < a->many.count; i++)
+        a->rows[i]->head = a->many.gets[i].code ? NULL : &a->many.gets[i];
+    a->many.count = 0;
+    ctx_clear(&a->op->call->c);
+}
+
+static void ahead_done(struct get_many *m)
+{
+    struct ahead *a = PORT_CONTAINER(m, struct ahead, many);
+
+    ahead_take(a);
+    if (!call_enter(a->op->call, false))
+        walk(a->op);
+}
+
+/* The next n rows. */
+static void ahead_gather(struct ahead *a, size_t n)
+{
+    struct ctx *c = &a->op->call->c;
+    struct get *gets = ARENA_ARRAY(&c->arena, struct get, n);
+
+    a->many = (struct get_many){.gets = gets, .done = ahead_done};
+    for (size_t i = 0; i < n; i++) {
+        struct read_row *r = &a->op->rows[a->op->at + i];
+        const struct table *t = r->t->table;
+
+        if (row_key(a->op, r))
+            continue; /* its load finds out the same */
+        a->rows[a->many.count] = r;
+        gets[a->many.count++] = (struct get){.partition = route_find_row(t, r->cols),
+                                             .key = load_head_key(&c->arena, t, r->cols),
+                                             .view = VIEW_DURABLE};
+    }
+    ctx_clear(c);
+}
+
+/* Asks for the heads of the next rows, if they are several. E_LATER: the walk goes on by itself. */
+static int ahead_ask(struct read_op *op)
+{
+    struct ahead *a = op->ahead;
+    size_t left = op->row_count - op->at, n = ahead_max(op);
+
+    if (op->loading || op->at < a->end)
+        return E_OK;
+    invariant(!a->many.count);
+    n = n < left ? n : left;
+    a->end = op->at + (n ? n : 1);
+    if (n < 2)
+        return E_OK;
+    ahead_gather(a, n);
+    if (engine_get_many(&op->call->c, op->call->db->engine, &a->many) == E_LATER)
+        return E_LATER;
+    ahead_take(a);
+    return E_OK;
+}
+
 /* The failure that was recorded is this row's alone. */
 static void row_fail(struct read_op *op, struct read_row *r)
 {
@@ -221,6 +324,8 @@ static void walk(void *arg)
             row_fail(op, r);
             continue;
         }
+        if (op->ahead && ahead_ask(op) == E_LATER)
+            return;
         code = row_read(op, r);
         if (code == E_LATER)
             return;
@@ -258,7 +363,8 @@ int get_row_start(struct call *call)
         return c->code;
     }
     op->rows = ARENA_NEW(&c->arena, struct read_row);
-    *op->rows = (struct read_row){&g->key, g->token, &call->reply.row, op->tables};
+    *op->rows = (struct read_row){
+        .key = &g->key, .token = g->token, .result = &call->reply.row, .t = op->tables};
     op->row_count = 1;
     walk_start(op);
     return E_OK;
@@ -310,7 +416,10 @@ static int batch_table(struct call *call, struct read_op *op, const struct wr_ta
     *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
     for (size_t i = 0; i < g->key_count; i++)
         op->rows[op->row_count++] =
-            (struct read_row){&g->keys[i], g->tokens ? g->tokens[i] : BYTES_NONE, &results[i], t};
+            (struct read_row){.key = &g->keys[i],
+                              .token = g->tokens ? g->tokens[i] : BYTES_NONE,
+                              .result = &results[i],
+                              .t = t};
     return E_OK;
 }
 
@@ -336,6 +445,8 @@ int batch_get_row_start(struct call *call)
             return c->code;
         }
     call->reply.batch = (struct wr_batch_result){results, b->table_count};
+    op->ahead = ARENA_NEW(&c->arena, struct ahead);
+    op->ahead->op = op;
     walk_start(op);
     return E_OK;
 }
