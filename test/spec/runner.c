@@ -377,6 +377,24 @@ static enum outcome run_until(struct run *run, struct cursor *p, const struct st
     }
 }
 
+/* eventually REQUEST -> answer: sent again until that is the answer, for a minute at most. */
+static enum outcome run_eventually(struct run *run, const struct statement *st)
+{
+    struct statement inner = {st->text + strlen("eventually"), st->line};
+    bool brief = run->brief;
+
+    for (int i = 0;; i++) {
+        enum outcome o;
+
+        run->brief = brief || i < UNTIL_TRIES;
+        o = run_statement(run, &inner);
+        run->brief = brief;
+        if (o != FAILED || i == UNTIL_TRIES)
+            return o;
+        usleep(UNTIL_PAUSE_US);
+    }
+}
+
 static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
 {
     struct script *s = &run->s;
@@ -536,6 +554,8 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
         return run_check(run, &p, st->text);
     if (take(&p, "until"))
         return run_until(run, &p, st);
+    if (take(&p, "eventually"))
+        return run_eventually(run, st);
     if (take(&p, "fill"))
         return run_fill(run, &p, st->text);
     if (take(&p, "drain"))
