@@ -51,7 +51,7 @@ net:base/|net/
 server:base/|wire/|net/|server/|widerow\.h|op\.def
 client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
-advisor:base/|record/|advisor/|cli/console/progress\.h|widerow\.h
+advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|cli/console/|widerow\.h
 cli/transfer:base/|wire/|client/|record/|bench/|cli/(console|transfer)/|widerow\.h

@@ -3,6 +3,7 @@
  * in the long run; no partition key is ever divided. */
 #include "advisor/simulate.h"
 
+#include "advisor/bucket.h"
 #include "advisor/radix.h"
 #include "base/port.h"
 
@@ -20,45 +21,29 @@ static uint64_t tuple_of(const struct ranks *r, const size_t *columns, size_t co
     return tuple;
 }
 
-static uint64_t text_hash(const struct ranks *r, const size_t *columns, size_t count,
-                          uint32_t record)
+/* keys[record] = bucket | ranks of its columns. */
+static void put_keys(const struct ranks *r, const size_t *columns, size_t count,
+                     struct layout_form layout, uint64_t *keys)
 {
-    uint64_t hash = 0;
+    enum wr_type types[SIMULATE_PARTS_MAX];
+    char text[LAYOUT_FORM_BYTES];
+    struct bucket_layout *buckets;
+    struct ctx c;
 
+    ctx_init(&c, NULL, NULL, NULL, 0);
     for (size_t i = 0; i < count; i++)
-        hash =
-            (hash ^ survey_hash(draw_text(r->survey, record, columns[i]))) * 0x9E3779B97F4A7C15ull;
-    return hash ^ hash >> 32;
-}
+        types[i] = r->columns[columns[i]].type;
+    buckets = bucket_layout_new(&c, layout_form_format(layout, text), types, count);
+    for (uint32_t record = 0; record < r->count; record++) {
+        bytes texts[SIMULATE_PARTS_MAX];
 
-/* What a reverse layout takes modulo its buckets. */
-static uint64_t tail_of(const struct rank_column *col, bytes text)
-{
-    uint64_t number = 0;
-
-    if (col->type != WR_BIGINT)
-        return survey_hash(text.len > 4 ? bytes_skip(text, text.len - 4) : text);
-    for (size_t i = 0; i < text.len; i++)
-        if (bytes_u8(text)[i] != '-')
-            number = number * 10 + (uint64_t)(bytes_u8(text)[i] - '0');
-    return number;
-}
-
-static uint64_t bucket_of(const struct ranks *r, const size_t *columns, size_t count,
-                          struct layout_form layout, uint32_t record)
-{
-    switch (layout.kind) {
-    case LAYOUT_FORM_HASH:
-        return text_hash(r, columns, count, record) % layout.n;
-    case LAYOUT_FORM_REVERSE:
-        return tail_of(&r->columns[columns[count - 1]],
-                       draw_text(r->survey, record, columns[count - 1])) %
-               layout.n;
-    case LAYOUT_FORM_RANDOM:
-        return record * 2654435761u % 65521 % layout.n;
-    default:
-        return 0;
+        for (size_t i = 0; i < count; i++)
+            texts[i] = draw_text(r->survey, record, columns[i]);
+        keys[record] = tuple_of(r, columns, count, record);
+        if (buckets)
+            keys[record] |= (uint64_t)bucket_of(buckets, texts, record) << 48;
     }
+    ctx_release(&c);
 }
 
 /* Cuts the sorted keys into parts of about equal size: place[record] is its partition. */
@@ -172,10 +157,9 @@ void simulate(const struct ranks *r, const size_t *columns, size_t count, struct
     out->windows = r->count / SIMULATE_WINDOW_MIN;
     out->windows = out->windows > SIMULATE_WINDOWS ? SIMULATE_WINDOWS : out->windows;
     out->windows = out->windows || r->count == 0 ? out->windows : 1;
-    for (uint32_t i = 0; i < r->count; i++) {
-        keys[i] = bucket_of(r, columns, count, layout, i) << 48 | tuple_of(r, columns, count, i);
+    put_keys(r, columns, count, layout, keys);
+    for (uint32_t i = 0; i < r->count; i++)
         records[i] = i;
-    }
     radix_sort(keys, records, r->count);
     find_largest(keys, r->count, out);
     cut(keys, records, r->count, partitions, place, out);
