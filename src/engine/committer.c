@@ -27,9 +27,9 @@
 #include "engine/committer.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "base/thread.h"
 
-#include <assert.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -107,8 +107,10 @@ static int commit(struct committer *c)
 
 static void round_run(struct committer *c, bool failed)
 {
-    int code = failed ? E_UNSURE : commit(c);
+    int code;
 
+    invariant(c->busy && c->round.count);
+    code = failed ? E_UNSURE : commit(c);
     if (code && !failed) {
         committer_fail(c);
         c->ops->failed(c->arg, code);
@@ -119,6 +121,7 @@ static void round_run(struct committer *c, bool failed)
     pthread_mutex_lock(&c->lock);
     /* Before the completions, so that a client which has its answer finds itself counted and its
      * bytes given back. */
+    invariant(atomic_load(&c->unsynced_bytes) >= c->round.bytes);
     atomic_fetch_sub(&c->unsynced_bytes, c->round.bytes);
     c->stat.rounds += !failed;
     if (code == E_OK)
@@ -209,6 +212,8 @@ static void *committer_main(void *arg)
             pthread_mutex_lock(&c->lock);
         }
         failed = c->failed;
+        invariant(!c->round.count &&
+                  !c->round.writes); /* all of the last round have their answer */
         c->round = c->waiting;
         c->waiting = empty;
         pthread_mutex_unlock(&c->lock);
@@ -269,11 +274,12 @@ static void unlock_and_wake(struct committer *c)
 void committer_add(struct committer *c, apply_done done, void *arg, uint64_t size, size_t count,
                    size_t announced)
 {
+    invariant(done && count);
     pthread_mutex_lock(&c->lock);
     queue_add(&c->waiting, (struct entry){done, arg});
     c->waiting.writes += count;
     c->waiting.bytes += size;
-    assert(announced <= count && announced <= c->announced);
+    invariant(announced <= count && announced <= c->announced);
     c->announced -= announced;
     atomic_fetch_add(&c->unsynced_bytes, size);
     unlock_and_wake(c);
@@ -289,7 +295,7 @@ void committer_announce(struct committer *c)
 void committer_withdraw(struct committer *c, size_t count)
 {
     pthread_mutex_lock(&c->lock);
-    assert(count <= c->announced);
+    invariant(count <= c->announced);
     c->announced -= count;
     pthread_mutex_unlock(&c->lock);
 }
@@ -309,7 +315,7 @@ void committer_fail(struct committer *c)
 void committer_settle(struct committer *c)
 {
     pthread_mutex_lock(&c->lock);
-    assert(c->failed);
+    invariant(c->failed);
     while (coming(c) || c->busy)
         pthread_cond_wait(&c->settled, &c->lock);
     pthread_mutex_unlock(&c->lock);
@@ -318,7 +324,7 @@ void committer_settle(struct committer *c)
 void committer_reset(struct committer *c)
 {
     pthread_mutex_lock(&c->lock);
-    assert(!c->waiting.count && !c->busy);
+    invariant(!c->waiting.count && !c->busy);
     c->failed = false;
     pthread_mutex_unlock(&c->lock);
 }
@@ -338,6 +344,6 @@ void committer_close(struct committer *c)
     pthread_cond_signal(&c->wake);
     pthread_mutex_unlock(&c->lock);
     pthread_join(c->thread, NULL);
-    assert(!c->waiting.count && !c->announced);
+    invariant(!c->waiting.count && !c->announced);
     committer_free(c);
 }

@@ -3,9 +3,9 @@
 #include "engine/engine.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "engine/backends.h"
 
-#include <assert.h>
 #include <string.h>
 
 static const struct engine_ops *const engines[] = {&engine_mem, &engine_rocks, &engine_rados};
@@ -71,7 +71,7 @@ int engine_open(struct ctx *c, const char *name, const struct engine_conf *conf,
     TRY(engine_find(c, name, &ops));
     TRY(check_options(c, ops, conf));
     TRY(ops->open(c, conf, out));
-    assert(*out && (*out)->ops == ops);
+    invariant(*out && (*out)->ops == ops);
     return E_OK;
 }
 
@@ -125,28 +125,28 @@ int engine_create(struct ctx *c, struct engine *e, const struct partition_spec *
 
 int engine_drop(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
-    assert(p->id != PARTITION_SYSTEM);
+    invariant(p->id != PARTITION_SYSTEM);
     assert(ranges_are_sane(p->ranges, p->range_count));
     return engine_one_key_space(e) ? e->ops->erase(c, e, p) : e->ops->partitions->drop(c, e, p);
 }
 
 int engine_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
 {
-    assert(p->id != PARTITION_SYSTEM);
+    invariant(p->id != PARTITION_SYSTEM);
     assert(ranges_are_sane(p->ranges, p->range_count));
     return e->ops->erase(c, e, p);
 }
 
 int engine_bulk(struct ctx *c, struct engine *e, partition_id partition, struct bulk **out)
 {
-    assert(partition != PARTITION_SYSTEM);
+    invariant(partition != PARTITION_SYSTEM);
     *out = NULL;
     return e->ops->bulk(c, e, partition, out);
 }
 
 int bulk_put(struct ctx *c, struct bulk *b, bytes key, bytes value)
 {
-    assert(key.len);
+    invariant(key.len);
     return b->ops->put(c, b, key, value);
 }
 
@@ -164,7 +164,7 @@ void bulk_close(struct bulk *b)
 int engine_repartition(struct ctx *c, struct engine *e, const struct partition_spec *from,
                        size_t from_count, const struct partition_spec *to, size_t to_count)
 {
-    assert(from_count && to_count);
+    invariant(from_count && to_count);
     if (engine_one_key_space(e))
         return E_OK;
     return e->ops->partitions->repartition(c, e, from, from_count, to, to_count);
@@ -174,9 +174,9 @@ int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
     int code;
 
-    assert(s->items_max >= 1);
-    assert(s->pages || !s->range_count);
-    assert(!s->snapshot || s->view == VIEW_DURABLE);
+    invariant(s->items_max >= 1);
+    invariant(s->pages || !s->range_count);
+    invariant(!s->snapshot || s->view == VIEW_DURABLE);
     assert(ranges_are_sane(s->ranges, s->range_count));
     s->code = E_OK;
     for (size_t i = 0; i < s->range_count; i++)
@@ -189,7 +189,7 @@ int engine_scan(struct ctx *c, struct engine *e, struct scan *s)
 
 int engine_visit(struct ctx *c, struct engine *e, struct visit *v)
 {
-    assert(engine_can_visit(e));
+    invariant(engine_can_visit(e));
     assert(ranges_are_sane(&v->range, 1));
     return e->ops->visit(c, e, v);
 }
@@ -203,7 +203,7 @@ int engine_snapshot(struct ctx *c, struct engine *e, const struct visit *during,
     if (!e->ops->snapshots)
         return E_OK;
     code = e->ops->snapshots->take(c, e, during, out);
-    assert(code != E_OK || ((*out)->engine == e && !(*out)->revoked));
+    invariant(code != E_OK || ((*out)->engine == e && !(*out)->revoked));
     return code;
 }
 
@@ -216,7 +216,7 @@ void snapshot_release(struct snapshot *s)
 void engine_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                   void *arg)
 {
-    assert(done);
+    invariant(done);
     assert(batch_is_sane(b));
     e->ops->apply(c, e, b, done, arg);
 }
@@ -236,7 +236,7 @@ void engine_stat(struct engine *e, struct engine_stat *out)
 int engine_subscribe(struct ctx *c, struct engine *e,
                      void (*on_notification)(void *arg, struct notification *n), void *arg)
 {
-    assert(engine_is_shared(e));
+    invariant(engine_is_shared(e));
     return e->ops->bus->subscribe(c, e, on_notification, arg);
 }
 
@@ -248,15 +248,15 @@ void engine_notification_done(struct engine *e, struct notification *n, bytes an
 void engine_publish(struct engine *e, bytes text, int64_t wait_ms,
                     void (*done)(void *arg, int code), void *arg)
 {
-    assert(engine_is_shared(e));
-    assert(wait_ms > 0 && wait_ms <= ENGINE_PUBLISH_MS);
+    invariant(engine_is_shared(e));
+    invariant(wait_ms > 0 && wait_ms <= ENGINE_PUBLISH_MS);
     e->ops->bus->publish(e, text, wait_ms, done, arg);
 }
 
 void engine_query(struct engine *e, bytes text, int64_t wait_ms,
                   void (*done)(void *arg, const struct answers *a), void *arg)
 {
-    assert(engine_is_shared(e));
+    invariant(engine_is_shared(e));
     e->ops->bus->query(e, text, wait_ms, done, arg);
 }
 

@@ -5,12 +5,12 @@
  * under way, also where all share a context. */
 #include "engine/engine.h"
 
-#include <assert.h>
+#include "base/invariant.h"
 
 static void get_clear(struct get *g)
 {
-    assert(g->key.len);
-    assert(!g->snapshot || g->view == VIEW_DURABLE);
+    invariant(g->key.len);
+    invariant(!g->snapshot || g->view == VIEW_DURABLE);
     g->found = g->durable = false;
     g->depends_on = 0;
     g->value = BYTES_NONE;
@@ -74,6 +74,6 @@ int engine_get_many(struct ctx *c, struct engine *e, struct get_many *m)
     for (size_t i = 0; i < m->count; i++)
         get_clear(&m->gets[i]);
     code = e->ops->get_many(c, e, m);
-    assert(code == E_OK || code == E_LATER);
+    invariant(code == E_OK || code == E_LATER);
     return code;
 }

@@ -11,6 +11,7 @@
  * is gone; nodes with such remains are listed, and cleaned when a snapshot goes. */
 #include "engine/backends.h"
 
+#include "base/invariant.h"
 #include "base/rng.h"
 
 #include <pthread.h>
@@ -205,7 +206,9 @@ static void mem_unlink(struct mem *m, struct node *n)
 {
     struct node *before[LEVELS];
 
+    invariant(!n->now.older);
     mem_seek(m, n->key, before);
+    invariant(before[0]->next[0] == n);
     for (int i = 0; i < n->levels; i++)
         before[i]->next[i] = n->next[i];
     if (n->next[0])
@@ -221,6 +224,7 @@ static void mem_delete(struct mem *m, uint64_t number, bytes key)
 
     if (!n || !bytes_equal(n->key, key) || n->now.gone)
         return;
+    invariant(m->bytes >= n->key.len + n->now.value.len);
     m->bytes -= n->key.len + n->now.value.len;
     if (n->listed || is_shown(m, n->now.number, number))
         node_set(m, n, number, true, BYTES_NONE);
@@ -276,6 +280,7 @@ static void mem_snapshot_release(struct snapshot *base)
     struct mem *m = PORT_CONTAINER(base->engine, struct mem, base);
 
     pthread_mutex_lock(&m->lock);
+    invariant(*s->link == s);
     *s->link = s->next;
     if (s->next)
         s->next->link = s->link;

@@ -19,6 +19,8 @@
  *     on its way before the answers of the last are handed over. */
 #include "engine/rados.h"
 
+#include "base/invariant.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -97,6 +99,7 @@ static void lane_put(struct rados_gather *g, struct read_lane *l)
 {
     struct read_lane **at = lane_slot(g, l->id);
 
+    invariant(*at == l && !l->waiting && !l->under_way);
     *at = l->next;
     mem_free(l);
 }
@@ -151,6 +154,7 @@ static struct trip *trip_new(struct rados *r, struct read_lane *lane, struct rad
     struct trip *t = mem_zalloc(sizeof(*t));
     size_t count = 0;
 
+    invariant(list);
     *t = (struct trip){.r = r, .lane = lane, .list = list, .op = rados_create_read_op()};
     arena_init(&t->arena, NULL, 0);
     rados_read_op_cmpxattr(t->op, RADOS_READS, LIBRADOS_CMPXATTR_OP_EQ, RADOS_YES,
@@ -253,6 +257,7 @@ static void lane_go_on(struct rados *r, struct read_lane *lane, int result)
 
     for (;;) {
         pthread_mutex_lock(&g->lock);
+        invariant(lane->under_way > 0 && lane->under_way <= UNDER_WAY_MAX);
         list = lane_take(lane, late);
         if (!list && --lane->under_way == 0)
             lane_put(g, lane);

@@ -1,6 +1,8 @@
 /* rados_get.c: gets, alone and many in one call. Which operation a get is a part of, perhaps one
  * shared with other reads of the object, rados_gather.c decides. */
 #include "engine/rados.h"
+
+#include "base/invariant.h"
 #include "engine/rados_omap.h"
 
 struct get_group;
@@ -115,7 +117,10 @@ int rados_get(struct ctx *c, struct engine *e, struct get *g)
 /* True: that was the last one, and the group is gone. */
 static bool group_leave(struct get_group *group)
 {
-    if (atomic_fetch_sub(&group->left, 1) > 1)
+    size_t left = atomic_fetch_sub(&group->left, 1);
+
+    invariant(left);
+    if (left > 1)
         return false;
     pthread_mutex_destroy(&group->lock);
     mem_free(group->reads);

@@ -2,6 +2,8 @@
  * way, and what a result means. */
 #include "engine/rados.h"
 
+#include "base/invariant.h"
+
 #include <errno.h>
 #include <stdio.h>
 
@@ -25,6 +27,7 @@ void rados_hold(struct rados *r)
 void rados_release(struct rados *r)
 {
     pthread_mutex_lock(&r->lock);
+    invariant(r->under_way);
     if (--r->under_way == 0)
         pthread_cond_broadcast(&r->idle);
     pthread_mutex_unlock(&r->lock);
@@ -38,7 +41,9 @@ void rados_sent(struct rados *r)
 
 void rados_answered(struct rados *r, int result)
 {
-    atomic_fetch_sub(&r->asked, 1);
+    uint64_t asked = atomic_fetch_sub(&r->asked, 1);
+
+    invariant(asked);
     if (result == -ETIMEDOUT)
         return;
     atomic_store(&r->answered_ms, clock_mono_ms(r->clock));

@@ -11,6 +11,8 @@
  * more below the hint, a survey (a listing of keys alone) makes new hints and the walk begins
  * again. A survey comes once a partition and whenever it has changed much. */
 #include "engine/rados.h"
+
+#include "base/invariant.h"
 #include "engine/rados_hints.h"
 #include "engine/rados_omap.h"
 
@@ -265,6 +267,7 @@ static void page_make(struct scan_read *read, size_t i)
     struct walk *w = &read->walks[i];
     struct page *page = &read->s->pages[i];
 
+    invariant(w->state == WALK_ENDED && w->first <= w->count);
     page->items = w->items ? w->items + w->first : NULL;
     page->count = w->count - w->first;
     page->bytes = w->bytes;
@@ -351,6 +354,7 @@ static void add_listings(struct rados_read *base, rados_read_op_t op)
     for (size_t i = 0; i < s->range_count; i++) {
         struct walk *w = &read->walks[i];
 
+        invariant(!w->iter);
         if (w->state == WALK_LISTING)
             rados_read_op_omap_get_vals2(op, w->after.ptr, w->prefix.ptr,
                                          s->backward ? w->asked + HINT_SLACK : w->asked, &w->iter,

@@ -21,6 +21,8 @@
  *   - The submitting thread, or the thread of the completion before, sends; building an operation
  *     happens outside the lock, on batches that nobody else touches. */
 #include "engine/rados.h"
+
+#include "base/invariant.h"
 #include "engine/rados_omap.h"
 
 #include <errno.h>
@@ -101,6 +103,7 @@ static void lane_put(struct rados *r, struct lane *l)
 {
     struct lane **at = lane_slot(r, l->id);
 
+    invariant(*at == l && !l->busy && !l->waiting && !l->flying);
     *at = l->next;
     mem_free(l);
 }
@@ -203,6 +206,7 @@ static void finish(struct rados *r, struct pending *list, int code)
         if (own == E_OK)
             atomic_fetch_add(&r->acked, 1);
         pthread_mutex_lock(&r->lock);
+        invariant(r->pending_bytes >= p->bytes);
         r->pending_bytes -= p->bytes;
         pthread_mutex_unlock(&r->lock);
         p->done(p->arg, own);
@@ -317,6 +321,7 @@ static void add_edits(struct shipment *s)
             gone_lens[gone++] = key.len;
         }
     }
+    invariant(puts + gone == s->edit_count);
     if (gone)
         rados_write_op_omap_rm_keys2(s->op, gone_keys, gone_lens, gone);
     if (puts)
@@ -345,6 +350,7 @@ static struct shipment *shipment_new(struct rados *r, struct lane *l, struct pen
     rados_expect(s->op, RADOS_WRITES, RADOS_YES);
     for (struct pending *p = list; p; p = p->next)
         add_batch(s, p);
+    invariant(s->guard_count <= 2 * guards && s->edit_count <= edits);
     add_edits(s);
     return s;
 }
@@ -454,6 +460,7 @@ static struct pending *take_failed(struct rados *r, struct lane *l, struct pendi
     struct pending **at, *stop, *taken;
 
     pthread_mutex_lock(&r->lock);
+    invariant(l->busy && l->flying);
     for (struct pending *p = l->flying; p; p = p->next)
         p->code = E_OK; /* what was decided here rested on batches that did not land */
     for (at = &l->flying; *at;)
@@ -468,6 +475,7 @@ static struct pending *take_failed(struct rados *r, struct lane *l, struct pendi
             at = &(*at)->next;
         l->waiting_end = at;
     }
+    invariant(taken && taken->code == E_GUARD);
     pthread_mutex_unlock(&r->lock);
     return taken;
 }
@@ -477,6 +485,7 @@ static struct pending *take_all(struct rados *r, struct lane *l)
     struct pending *list;
 
     pthread_mutex_lock(&r->lock);
+    invariant(l->busy);
     list = l->flying;
     l->flying = NULL;
     pthread_mutex_unlock(&r->lock);
@@ -555,6 +564,7 @@ static bool lane_load(struct rados *r, struct lane *l)
     struct pending **at, *outdated;
 
     pthread_mutex_lock(&r->lock);
+    invariant(l->busy && !l->flying); /* one operation at a time */
     l->busy = l->waiting != NULL;
     if (!l->busy) {
         lane_put(r, l);
@@ -649,6 +659,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
     p->arg = arg;
     p->bytes = size;
     l = lane_get(r, b->partition);
+    invariant(!*l->waiting_end && (l->busy || !l->waiting));
     *l->waiting_end = p;
     l->waiting_end = &p->next;
     r->pending_bytes += size;

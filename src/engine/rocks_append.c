@@ -8,6 +8,7 @@
 #include "engine/rocks.h"
 
 #include "base/fault.h"
+#include "base/invariant.h"
 #include "engine/committer.h"
 
 static int guard_check(struct rocks *r, const struct guard *g)
@@ -109,6 +110,9 @@ int rocks_append(struct rocks *r, const struct write *w)
     bool slow, at_once = false;
     int code = E_OK;
 
+    invariant(w->done);
+    /* Only a buffer was announced, whole; and guards would hold up the others in it. */
+    invariant(!w->announced || (w->announced == w->count && !w->guard_count));
     if (w->guard_count)
         pthread_rwlock_wrlock(&r->gate);
     else

@@ -2,13 +2,18 @@
  * that follows them. */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
 #include "engine/committer.h"
 
 static void *commit_view_take(void *arg)
 {
     struct rocks *r = arg;
+    uint64_t latest;
 
-    if (rocksdb_get_latest_sequence_number(r->handle->db) == r->view->sequence)
+    invariant(r->handle && r->view && r->view->handle == r->handle);
+    latest = rocksdb_get_latest_sequence_number(r->handle->db);
+    invariant(latest >= r->view->sequence);
+    if (latest == r->view->sequence)
         return NULL;
     return rocks_view_new(r->handle);
 }
@@ -81,6 +86,7 @@ static int commit_mark(void *arg, void *view)
 
     if (r->no_sync)
         return E_OK; /* nothing is promised, so nothing is remembered */
+    invariant(((struct view *)view)->sequence >= r->watermark.sequence);
     error = rocks_mark(r, ((struct view *)view)->sequence);
     if (!error)
         return E_OK;
@@ -96,6 +102,7 @@ static void commit_publish(void *arg, void *view)
 
     pthread_mutex_lock(&r->read_lock);
     old = r->view;
+    invariant(old && ((struct view *)view)->sequence >= old->sequence);
     r->view = view;
     kept = r->snapshots != NULL;
     pthread_mutex_unlock(&r->read_lock);

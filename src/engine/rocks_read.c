@@ -1,6 +1,8 @@
 /* rocks_read.c: gets and scans. */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
+
 #define PIN_BYTES_MIN 4096 /* smaller values are copied, so that a page is not pinned for them */
 
 static const rocksdb_readoptions_t *entry_options(const struct entry *in)
@@ -190,6 +192,7 @@ static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t 
     else
         rocks_seek_start(it, range);
     code = scan_walk(c, s, it, page);
+    invariant(page->count <= s->items_max);
     if (code == E_OK)
         code = rocks_iterator_end(c, it);
     rocksdb_iter_destroy(it);

@@ -10,6 +10,7 @@
  * (rocks_space.c). */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
 #include "engine/committer.h"
 
 #include <errno.h>
@@ -36,6 +37,7 @@ static bool recovery_close(struct rocks *r)
     pthread_mutex_unlock(&r->read_lock);
     if (!h)
         return true;
+    invariant(v && v->handle == h);
     rocks_snapshots_revoke(r, true);
     /* Ours, and the view's reference to the handle. */
     for (int ms = 0; ms < 2000 && !alone; ms++) {
@@ -60,6 +62,7 @@ static void recovery_give(struct rocks *r, struct handle *h)
     struct view *v = rocks_view_new(h);
 
     pthread_mutex_lock(&r->read_lock);
+    invariant(!r->handle && !r->view);
     r->handle = h;
     r->view = v;
     pthread_mutex_unlock(&r->read_lock);

@@ -7,6 +7,8 @@
  */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
+
 static int snapshot_take(struct ctx *c, struct engine *e, const struct visit *during,
                          struct snapshot **out)
 {
@@ -43,6 +45,7 @@ static struct view *unlist(struct rocks_snapshot *s)
 
     if (!view)
         return NULL;
+    invariant(*s->link == s);
     *s->link = s->next;
     if (s->next)
         s->next->link = s->link;

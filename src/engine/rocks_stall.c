@@ -7,10 +7,13 @@
  * further batches and all LATEST reads queue up in it too. */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
+
 void rocks_stalled_add(struct rocks *r, struct stalled slow)
 {
     struct stalled *s = mem_alloc(sizeof(*s));
 
+    invariant(!!slow.get + !!slow.scan + !!slow.write.done == 1);
     *s = slow;
     s->next = NULL;
     s->write.announced = 0;
@@ -31,6 +34,7 @@ struct stalled *rocks_stalled_take(struct rocks *r)
     pthread_mutex_lock(&r->lock);
     s = r->stalled;
     if (s) {
+        invariant(atomic_load(&r->stall_count)); /* it goes down when this one is done */
         r->stalled = s->next;
         if (!r->stalled)
             r->stalled_end = &r->stalled;

@@ -3,6 +3,8 @@
  * frees. The packaged library asserts that no iterator or snapshot outlives its database. */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
+
 void rocks_cache_unref(struct cache *cache)
 {
     if (atomic_fetch_sub(&cache->refs, 1) != 1)
@@ -24,7 +26,13 @@ struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db)
 
 void rocks_handle_unref(struct handle *h)
 {
-    if (!h || atomic_fetch_sub(&h->refs, 1) != 1)
+    unsigned refs;
+
+    if (!h)
+        return;
+    refs = atomic_fetch_sub(&h->refs, 1);
+    invariant(refs);
+    if (refs != 1)
         return;
     rocksdb_readoptions_destroy(h->latest);
     rocksdb_close(h->db);
@@ -56,7 +64,13 @@ struct view *rocks_view_new(struct handle *h)
 
 void rocks_view_unref(struct view *v)
 {
-    if (!v || atomic_fetch_sub(&v->refs, 1) != 1)
+    unsigned refs;
+
+    if (!v)
+        return;
+    refs = atomic_fetch_sub(&v->refs, 1);
+    invariant(refs);
+    if (refs != 1)
         return;
     rocksdb_readoptions_destroy(v->options);
     rocksdb_release_snapshot(v->handle->db, v->snapshot);
@@ -69,6 +83,7 @@ int rocks_enter(struct ctx *c, struct rocks *r, enum engine_view view, struct en
     *in = (struct entry){0};
     rocksdb_set_perf_level(rocksdb_disable); /* its counters, of this thread: nobody reads them */
     pthread_mutex_lock(&r->read_lock);
+    invariant(!r->handle == !r->view);
     if (r->handle && view == VIEW_DURABLE) {
         in->view = r->view;
         in->handle = r->view->handle;

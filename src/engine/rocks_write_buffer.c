@@ -19,6 +19,7 @@
  * failure is told by. That takes along more than need be, but none too few. */
 #include "engine/rocks.h"
 
+#include "base/invariant.h"
 #include "engine/committer.h"
 
 #include <xxhash.h>
@@ -103,6 +104,7 @@ struct write_buffers *rocks_write_buffers_new(void)
 
 void rocks_write_buffers_free(struct write_buffers *x)
 {
+    invariant(!atomic_load(&x->count) && !atomic_load(&x->bytes));
     for (int i = 0; i < 2; i++) {
         arena_release(&x->pair[i].arena);
         mem_free(x->pair[i].memory);
@@ -197,7 +199,9 @@ int rocks_write_buffer_add(struct rocks *r, const struct write_batch *b, size_t 
     bool full;
     int code;
 
+    invariant(b->edit_count && !b->guard_count);
     pthread_mutex_lock(&x->lock);
+    invariant(b->depends_on <= x->filling->number); /* nobody reads from a buffer to come */
     code = atomic_load(&r->failed);
     if (!code && rocks_is_aborted(r, b->depends_on))
         code = E_BUSY;
@@ -280,6 +284,7 @@ void rocks_write_buffer_append(struct rocks *r)
     pthread_mutex_lock(&x->append);
     pthread_mutex_lock(&x->lock);
     t = x->filling;
+    invariant(!x->going->group && x->going->number < t->number);
     x->filling = x->going;
     x->filling->number = t->number + 1;
     x->going = t;
@@ -295,6 +300,7 @@ void rocks_write_buffer_append(struct rocks *r)
             rocks_write_buffer_abort(r); /* an aborted one took along what depends on it already */
         pthread_mutex_lock(&x->lock);
         buffer_clear(t);
+        invariant(atomic_load(&x->count) >= w.count && atomic_load(&x->bytes) >= w.size);
         atomic_fetch_sub(&x->count, w.count);
         atomic_fetch_sub(&x->bytes, w.size);
         pthread_mutex_unlock(&x->lock);
@@ -312,8 +318,10 @@ void rocks_write_buffer_hold(struct rocks *r)
         rocks_write_buffer_append(r);
         pthread_mutex_lock(&x->append);
         pthread_mutex_lock(&x->lock);
-        if (rocks_write_buffer_is_empty(r))
+        if (rocks_write_buffer_is_empty(r)) {
+            invariant(!x->filling->group && !x->going->group);
             return;
+        }
         pthread_mutex_unlock(&x->lock);
         pthread_mutex_unlock(&x->append);
     }
