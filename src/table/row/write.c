@@ -21,6 +21,7 @@
  *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
  *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
  *     parks returns at once and touches nothing of the walk again. */
+#include "base/invariant.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -44,6 +45,24 @@ struct group {
 };
 
 static void walk(struct write_op *op, struct run_list *woken);
+
+void write_row_enter(struct write_row *r, enum write_row_state next)
+{
+    enum {
+        BEGUN = 1u << WRITE_ROW_BEGUN,
+        LATER = 1u << WRITE_ROW_LATER,
+        DECIDED = 1u << WRITE_ROW_DECIDED,
+        DONE = 1u << WRITE_ROW_DONE
+    };
+    static const unsigned may_follow[] = {
+        [WRITE_ROW_NEW] = BEGUN | DONE, [WRITE_ROW_BEGUN] = BEGUN | LATER | DECIDED | DONE,
+        [WRITE_ROW_LATER] = BEGUN,      [WRITE_ROW_DECIDED] = BEGUN | DECIDED | DONE,
+        [WRITE_ROW_DONE] = 0,
+    };
+
+    invariant(may_follow[r->state] & 1u << next);
+    r->state = next;
+}
 
 /* ---- the end ---- */
 
@@ -106,7 +125,10 @@ static void op_again(struct write_op *op);
 
 void write_release(struct write_op *op)
 {
-    if (atomic_fetch_sub(&op->open, 1) != 1)
+    size_t open = atomic_fetch_sub(&op->open, 1);
+
+    invariant(open > 0);
+    if (open != 1)
         return;
     if (atomic_load(&op->again))
         op_again(op);
@@ -188,11 +210,11 @@ static void group_done(void *arg, int code)
         for (size_t i = g->first; i < g->end; i++) {
             struct write_row *r = &op->rows[i];
 
-            if (r->later)
+            if (r->state != WRITE_ROW_DECIDED)
                 continue;
-            if (code && r->todo && r->decided)
+            if (code)
                 write_row_set(r, code, err_info(code)->text);
-            r->todo = false;
+            write_row_enter(r, WRITE_ROW_DONE);
         }
     }
     write_release(op);
@@ -211,7 +233,8 @@ static void add_guards(struct write_op *op, struct write_batch *b)
     for (size_t i = op->group_first; i < op->at; i++) {
         const struct get *head = &op->rows[i].load.get;
 
-        if (op->rows[i].todo && op->rows[i].loading && head->key.ptr && !head->code)
+        if (op->rows[i].state == WRITE_ROW_DECIDED && op->rows[i].loading && head->key.ptr &&
+            !head->code)
             guards[b->guard_count++] = (struct guard){head->key, head->value, !head->found};
     }
     if (cell && b->edit_count)
@@ -243,6 +266,7 @@ void write_group_end(struct write_op *op, struct run_list *woken)
     struct ctx *c = &op->call->c;
     struct group *g;
 
+    invariant(op->group_first <= op->at && op->at <= op->row_count);
     if (op->edits.count || op->needs_barrier) {
         g = ARENA_NEW(&c->arena, struct group);
         g->op = op;
@@ -386,7 +410,7 @@ static int row_load(struct write_op *op, struct write_row *r)
     r->m.old = r->load.row;
     r->m.old.held = false;
     r->m.old_known = true;
-    r->decided = true;
+    write_row_enter(r, WRITE_ROW_DECIDED);
     return E_OK;
 }
 
@@ -406,7 +430,10 @@ int write_row_decide(struct write_op *op, struct write_row *r)
 {
     struct ctx *c = &op->call->c;
 
-    if (c->code) /* the table's flag could not be stored */
+    invariant(r->state == WRITE_ROW_BEGUN || r->state == WRITE_ROW_DECIDED);
+    invariant(r->latched ||
+              op->atomic); /* an atomic batch locks a row once, for its first change */
+    if (c->code)           /* the table's flag could not be stored */
         return c->code;
     TRY(call_check_deadline(op->call));
     TRY(row_load(op, r));
@@ -423,7 +450,7 @@ int write_row_decide(struct write_op *op, struct write_row *r)
 
 void write_row_accept(struct write_op *op, struct write_row *r)
 {
-    r->decided = true;
+    write_row_enter(r, WRITE_ROW_DECIDED);
     r->result->consumed.read = r->m.read_units;
     r->result->consumed.write = r->m.write_units;
     /* Also a change of nothing was decided on what may not be durable yet. */
@@ -468,13 +495,14 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
 {
     struct call *call = op->call;
 
-    if (r->begun)
-        return r->result->code == 0;
-    r->begun = true;
+    if (r->state != WRITE_ROW_NEW)
+        return r->state != WRITE_ROW_DONE;
     if (row_check(op, r)) {
         write_row_fail(&call->c, r);
+        write_row_enter(r, WRITE_ROW_DONE);
         return false;
     }
+    write_row_enter(r, WRITE_ROW_BEGUN);
     if (db_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
@@ -490,12 +518,13 @@ static void op_again(struct write_op *op)
     for (size_t i = 0; i < op->row_count; i++) {
         struct write_row *r = &op->rows[i];
 
-        if (!r->todo || !r->begun_as)
+        if (r->state == WRITE_ROW_DONE || !r->begun_as)
             continue;
+        write_row_enter(r, WRITE_ROW_BEGUN);
         r->m = *r->begun_as;
         *r->result = (struct wr_row_result){.code = 0};
         r->load = (struct load){.c = NULL};
-        r->loading = r->decided = r->later = false;
+        r->loading = false;
         r->before = NULL;
         r->superseded = r->any_changed = false;
     }
@@ -544,6 +573,7 @@ static bool row_latch(struct write_op *op, struct write_row *r, struct run_list 
     if (r->latched)
         return true;
     write_group_end(op, woken);
+    invariant(op->group_first == op->at && !op->edits.count); /* it waits with no row lock held */
     if (!latch_take(op->call->db->latches, &r->latch))
         return false;
     r->latched = true;
@@ -581,7 +611,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
         struct write_row *r = &op->rows[op->at];
         int code;
 
-        if (!r->todo)
+        if (r->state == WRITE_ROW_DONE)
             continue;
         if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
             write_group_end(op, woken);
@@ -590,12 +620,10 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             call_yield(op->call);
             return;
         }
-        if (!write_row_begin(op, r)) {
-            r->todo = false;
+        if (!write_row_begin(op, r))
             continue;
-        }
         if (db_is_shared(op->call->db) && row_waits(op, r)) {
-            r->later = true;
+            write_row_enter(r, WRITE_ROW_LATER);
             atomic_store(&op->again, true);
             continue;
         }
@@ -607,9 +635,10 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             return;
         if (code) {
             write_row_fail(&op->call->c, r);
-            r->decided &= !is_settled(r);
-            op->needs_barrier |= r->decided;
-            r->todo = r->decided;
+            if (r->state == WRITE_ROW_DECIDED && !is_settled(r))
+                op->needs_barrier = true;
+            else
+                write_row_enter(r, WRITE_ROW_DONE);
         } else {
             write_row_accept(op, r);
             change_point_store(&r->m, &op->edits);

@@ -146,7 +146,7 @@ static int row_decide_linked(struct write_op *op, struct write_row *r)
     struct modify *m = &r->m;
 
     if (r->before) {
-        r->loading = r->decided = true;
+        r->loading = true;
         r->load.row = r->before->m.row;
     }
     TRY(write_row_decide(op, r));
@@ -177,7 +177,8 @@ static void table_edits(struct write_op *op, const struct write_table *t)
 static void table_done(struct write_op *op, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++)
-        op->rows[i].todo = false;
+        if (op->rows[i].state != WRITE_ROW_DONE)
+            write_row_enter(&op->rows[i], WRITE_ROW_DONE);
 }
 
 /* The pending group goes to one partition. Or, false, it comes to nothing: the table was cut
@@ -192,7 +193,6 @@ static bool table_land(struct write_op *op, const struct write_table *t)
     for (size_t i = t->first; i < t->end; i++) {
         *op->rows[i].result = (struct wr_row_result){0};
         write_row_set(&op->rows[i], c->code, c->text);
-        op->rows[i].decided = false;
     }
     table_done(op, t);
     op->needs_barrier = false;
@@ -207,7 +207,7 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
     while (op->at < op->row_count) {
         struct write_table *t = &op->tables[op->rows[op->at].table_at];
 
-        if (!op->rows[op->at].todo) { /* all of a table or none */
+        if (op->rows[op->at].state == WRITE_ROW_DONE) { /* all of a table or none */
             op->at = op->group_first = t->end;
             continue;
         }
@@ -232,7 +232,7 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
                 table_fail(op, t, r->result->code, r->result->message);
                 /* The others failed by what was seen here, so they are as unsure as this one. */
                 for (size_t i = t->first; i < t->end; i++)
-                    op->rows[i].decided = true;
+                    write_row_enter(&op->rows[i], WRITE_ROW_DECIDED);
                 op->needs_barrier = true;
                 break;
             }

@@ -14,6 +14,22 @@
 
 struct write_op;
 
+/* Where a row stands. A round ends with every row decided or done; the rows whose group failed a
+ * guard begin the next one where they were begun.
+ *
+ *     NEW ──▶ BEGUN ──▶ DECIDED ──▶ DONE
+ *      │       │ ▲ ▲       │  │      ▲
+ *      │       ▼ │ └───────┘  │      │     the group's guard failed, or the row's wait was over
+ *      │      LATER           │      │
+ *      └──────────────────────┴──────┘     it failed by itself */
+enum write_row_state {
+    WRITE_ROW_NEW,
+    WRITE_ROW_BEGUN,   /* checked against its table; m is filled in */
+    WRITE_ROW_LATER,   /* waits for the next round: an earlier change of its row has not landed */
+    WRITE_ROW_DECIDED, /* its outcome rests on stored data, and is its group's */
+    WRITE_ROW_DONE,    /* its result stands */
+};
+
 /* One row of the request. */
 struct write_row {
     struct write_op *op;
@@ -25,16 +41,13 @@ struct write_row {
     struct access access;
     struct load load;
     struct latch latch;
-    bool todo;  /* in this round */
+    enum write_row_state state;
     int walked; /* the last round, from 1, in which the walk came by */
-    bool later; /* waits for the next round: an earlier change of its row has not landed yet */
     bool latched;
-    bool begun;    /* checked against its table; m is filled in */
     bool repeated; /* the batch has another change of this row, and one of them increments */
     bool loading;
     int64_t held_ms;        /* monotonic: when a reader was first seen to hold the row; 0: none */
     struct route_wait wait; /* for the reader to end */
-    bool decided;           /* its outcome rests on stored data */
 
     /* Atomic batches, where a row may stand more than once. */
     struct write_row *before; /* the change of the same row that this one builds on */
@@ -73,6 +86,9 @@ struct write_op {
 
 /* ---- write.c ---- */
 
+/* Into the next state. */
+void write_row_enter(struct write_row *r, enum write_row_state next);
+
 /* Begins the walk. The op's call, tables and rows are filled in. It goes on by itself, and finishes
  * the call. */
 void write_start(struct write_op *op);
@@ -84,7 +100,8 @@ void write_release(struct write_op *op);
 /* Applies the pending group and passes its latches on. */
 void write_group_end(struct write_op *op, struct run_list *woken);
 
-/* Checks the row against its table, once. False: it has failed by itself, the others go on. */
+/* Checks the row against its table, once. False: it has failed by itself and is done, the others go
+ * on. */
 bool write_row_begin(struct write_op *op, struct write_row *r);
 
 /* Fills in the row's latch, once. */

@@ -27,7 +27,6 @@ static void op_add_row(struct write_op *op, const struct wr_row_change *change,
     r->change = change;
     r->result = result;
     r->table_at = op->table_count - 1;
-    r->todo = true;
 }
 
 static const char *change_name(enum wr_op op)
@@ -337,8 +336,8 @@ int bulk_import_start(struct call *call)
     for (size_t i = 0; i < t->change_count; i++) {
         op_add_row(op, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
         if (check_defined_types(c, table, &t->changes[i])) {
-            op->rows[i].begun = true;
             write_row_fail(c, &op->rows[i]);
+            write_row_enter(&op->rows[i], WRITE_ROW_DONE);
         }
     }
     write_start(op);
