@@ -937,17 +937,24 @@ static void read_everything(struct workload *w)
 
 /* ---- the filling ---- */
 
+#define FILL_RETRY_MS 120000
+
 static bool fill_exec(struct worker *k, const struct wr_row_change *changes, size_t count)
 {
     struct wr_table_write t = {bytes_str(k->w->conf.table), changes, count};
     struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW,
                              .batch_write_row = {.tables = &t, .table_count = 1}};
+    int64_t retry_ms = k->client->retry_ms;
     struct wr_reply reply;
     struct ctx c;
     int code;
 
     ctx_init(&c, &k->w->server->clock, NULL, NULL, 0);
+    k->client->repeatable = true; /* puts, and nobody else is there yet */
+    k->client->retry_ms = FILL_RETRY_MS;
     code = client_exec(&c, k->client, &req, &reply);
+    k->client->repeatable = false;
+    k->client->retry_ms = retry_ms;
     for (size_t i = 0; i < count && !code; i++)
         code = reply.batch.tables[0].rows[i].code;
     if (code)
