@@ -96,19 +96,22 @@ suite() {
     echo "   ${report[-1]}"
 }
 
-# One program a unit test file; cmocka counts.
+# One program a unit test file, of which several run at once, for most of them wait; cmocka counts.
 unit() {
     local p=0 f=0 t out n
-    for t in $(find "$BUILD/test" -name '*_test' -type f | sort); do
-        if ! out=$(timeout 300 "$t" 2>&1); then
-            echo "$out" | tail -n 40
+    find "$BUILD/test" -name '*_test' -type f | sort >"$work/units"
+    xargs -P "$(nproc)" -I{} sh -c 'timeout 300 "$1" >"$0/$(echo "$1" | tr / +).out" 2>&1 || echo "$1" >>"$0/units.failed"' "$work" {} <"$work/units"
+    while read -r t; do
+        out=$work/$(tr / + <<<"$t").out
+        if grep -qsxF "$t" "$work/units.failed"; then
+            tail -n 40 "$out"
             echo "FAILED: $t"
-            n=$(grep -oE '\[  FAILED  \] [0-9]+ test' <<<"$out" | grep -oE '[0-9]+' | tail -n 1)
+            n=$(grep -oE '\[  FAILED  \] [0-9]+ test' "$out" | grep -oE '[0-9]+' | tail -n 1)
             f=$((f + ${n:-1}))
         fi
-        n=$(grep -oE '\[  PASSED  \] [0-9]+ test' <<<"$out" | grep -oE '[0-9]+' | tail -n 1)
+        n=$(grep -oE '\[  PASSED  \] [0-9]+ test' "$out" | grep -oE '[0-9]+' | tail -n 1)
         p=$((p + ${n:-0}))
-    done
+    done <"$work/units"
     echo "unit: $p passed, $f failed, 0 skipped"
     [ $f -eq 0 ]
 }
@@ -153,7 +156,6 @@ only=("$@")
 [ "$TIER" != soak ] || [ ${#only[@]} -gt 0 ] || only=(soak)
 nightly=$([ "$TIER" = nightly ] && echo yes)
 suite tidy 60 tools/tidy.sh
-suite unit 180 unit
 # The cluster's suite goes beside the others in every tier, for it mostly waits, and so does fuzzing, which takes what is left. The
 # nightly tier has to fit into an hour: what kills servers, what waits for a failing disk, and the rest go side by side there, the
 # longest of them with the same right to the processors as the rest. Only `hostile` compares speeds; it comes when those have ended.
@@ -164,31 +166,36 @@ if [ "$nightly" ]; then
     beside crash damaging 5 test/crash/run.sh points damage power
     beside io waiting 5 test/io/run.sh
 fi
+# Scripts mostly wait: a second passes, a partition is idle. So they run side by side, and beside the unit tests.
+scripts() {
+    local name=$1
+    shift
+    ! once_more || beside "$name" "$name" 10 "$BUILD/test/spec" --widerowd "$BUILD/widerowd" "$@"
+}
 for engine in mem rocks; do
     for door in library http; do
-        once "spec-$engine-$door" 120 "$BUILD/test/spec" --engine $engine --door $door --every-code \
-            --widerowd "$BUILD/widerowd" test/spec/*.spec
+        scripts spec-$engine-$door --engine $engine --door $door --every-code test/spec/*.spec
     done
 done
-once spec-wide 120 "$BUILD/test/spec" --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+scripts spec-wide --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
+suite unit 180 unit
+for scripts in mem-library mem-http rocks-library rocks-http wide; do
+    once spec-$scripts 120
+done
 # Every key layout answers like the plain one. What is not about rows is left to the suites above.
 rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|strict|throughput|tables_.*)\.spec$')
-spread() {
-    local name=$1 layout=$2
-    shift 2
-    ! once_more || beside "$name" "$name" 10 "$BUILD/test/spec" --layout "$layout" "$@" --widerowd "$BUILD/widerowd" $rows
-}
-spread spec-hash hash:16 --engine mem --door library
-spread spec-reverse reverse:256 --engine mem --door library
-spread spec-time time:pk/10:7 --engine mem --door library
-spread spec-random random:16 --engine mem --door library
-spread spec-splice splice:2 --engine mem --door library
-spread spec-splice-hash splice:2+hash:5 --engine mem --door library
-spread spec-hash-wide hash:16 --engine mem --door library --set wide_row_cells=2
-spread spec-hash-http hash:16 --engine rocks --door http
+scripts spec-hash --layout hash:16 --engine mem --door library $rows
+scripts spec-reverse --layout reverse:256 --engine mem --door library $rows
+scripts spec-time --layout time:pk/10:7 --engine mem --door library $rows
+scripts spec-random --layout random:16 --engine mem --door library $rows
+scripts spec-splice --layout splice:2 --engine mem --door library $rows
+scripts spec-splice-hash --layout splice:2+hash:5 --engine mem --door library $rows
+scripts spec-hash-wide --layout hash:16 --engine mem --door library --set wide_row_cells=2 $rows
+scripts spec-hash-http --layout hash:16 --engine rocks --door http $rows
 for layout in hash reverse time random splice splice-hash hash-wide hash-http; do
     once spec-$layout 120
 done
+beside cell cell 5 test/cell/run.sh
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)
 suite model-mem 60 "$BUILD/test/model" --engine mem --ops $ops
 suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
