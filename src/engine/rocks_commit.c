@@ -86,7 +86,6 @@ static int commit_mark(void *arg, void *view)
 
     if (r->no_sync)
         return E_OK; /* nothing is promised, so nothing is remembered */
-    invariant(((struct view *)view)->sequence >= r->watermark.sequence);
     error = rocks_mark(r, ((struct view *)view)->sequence);
     if (!error)
         return E_OK;

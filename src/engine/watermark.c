@@ -3,6 +3,7 @@
 #include "engine/watermark.h"
 
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "engine/logs.h"
 
 #include <errno.h>
@@ -111,6 +112,7 @@ int watermark_write(struct watermark *w, uint64_t sequence)
     uint8_t slot[SLOT_BYTES];
     int error;
 
+    invariant(w->fd >= 0 && sequence >= w->sequence); /* what was answered stays answered */
     next.counter++;
     next.sequence = sequence;
     slot_encode(slot, &next);
