@@ -25,7 +25,6 @@ ALLOWED = [
     net/conn net/exchange net/queue net/relief
     net/door net/head net/http
     record/record record/record_json
-    table/catalog/catalog table/catalog/catalog_lease table/catalog/catalog_load table/catalog/catalog_map table/catalog/route
     table/core/clock_watch table/core/db table/core/db_clock
     table/row/write table/row/write_atomic
     table/stats/heat table/stats/heat_own
