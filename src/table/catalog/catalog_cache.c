@@ -75,7 +75,10 @@ struct table *table_ref(struct table *t)
 
 void table_release(struct table *t)
 {
-    if (!t || atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
+    if (!t)
+        return;
+    invariant(atomic_load_explicit(&t->refs, memory_order_relaxed) > 0);
+    if (atomic_fetch_sub_explicit(&t->refs, 1, memory_order_acq_rel) != 1)
         return;
     live_remove(t);
     partition_map_release(&t->partitions);

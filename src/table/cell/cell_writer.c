@@ -16,6 +16,7 @@
  *
  * Threads. The caller's and one of the pool's meet in `lock`. `busy` says that a pool thread has
  * the stream in its queue or in hand; whoever frees a busy stream leaves that to it. */
+#include "base/invariant.h"
 #include "table/blob/stream.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -41,6 +42,17 @@
 #define GROUP_BYTES ((size_t)4 << 20) /* of chunks in one batch through the log */
 #define PUBLISH_TRIES 1000            /* while others change the row */
 
+/* How far an upload has come. Whoever reads or changes the state holds `lock`.
+ *
+ *     FILLING ──▶ ENDED ──▶ COMPLETE ──▶ FINISHED
+ *                   └───────────────────────▲        it has failed */
+enum writer_state {
+    WRITER_FILLING,
+    WRITER_ENDED,    /* the caller has given all it has; some of it may wait for the pool */
+    WRITER_COMPLETE, /* all chunks are stored, and the request is made up; it may be sent again */
+    WRITER_FINISHED, /* the answer is there */
+};
+
 struct wr_cell_writer {
     struct wr_db *db;
     struct table *table;
@@ -63,7 +75,8 @@ struct wr_cell_writer {
     int in, out;
     int full; /* buffers that wait for the pool or are in its hands */
     uint64_t taken;
-    bool busy, ended, freed, finished;
+    enum writer_state state;
+    bool busy, freed;
     int code; /* of the failure */
     char text[400];
     wr_ready_fn *ready;
@@ -74,7 +87,6 @@ struct wr_cell_writer {
 
     /* The pool's. */
     struct upload upload; /* its trash record */
-    bool complete;        /* all chunks are stored, and the request is made up */
     int tries;            /* of publishing it */
     bool unsure;          /* nobody knows whether the cell is part of the row */
     EVP_MD_CTX *sha256_ctx, *md5_ctx;
@@ -86,6 +98,14 @@ struct wr_cell_writer {
 };
 
 static void writer_run(struct job *job);
+
+/* Under the lock. */
+static void writer_enter(struct wr_cell_writer *w, enum writer_state next)
+{
+    invariant(w->state < next);
+    invariant(w->state != WRITER_FILLING || next == WRITER_ENDED);
+    w->state = next;
+}
 
 static size_t buffer_bytes(const struct wr_cell_writer *w)
 {
@@ -279,6 +299,7 @@ static int chunk_store(struct ctx *c, struct wr_cell_writer *w, uint8_t *chunk, 
     uint32_t number = w->number++;
     bytes value = bytes_of(chunk, BIG_CHUNK_HEAD + len);
 
+    invariant(len > 0 && len <= BIG_CHUNK_BYTES);
     if (!w->upload.begun)
         TRY(writer_begin(c, w));
     big_chunk_seal(chunk, len, w->id, number);
@@ -344,6 +365,7 @@ static void writer_take_place(struct wr_cell_writer *w)
     struct wr_row *row = &w->request.put_row.row;
     struct wr_cell *cells = ARENA_ARRAY(&w->c.arena, struct wr_cell, row->cell_count);
 
+    invariant(w->at < row->cell_count);
     memcpy(cells, row->cells, sizeof(*cells) * row->cell_count);
     cells[w->at] = w->cell;
     row->cells = cells;
@@ -378,9 +400,12 @@ static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
 /* The request may go, once more or for the first time. */
 static int writer_prepare(struct ctx *c, struct wr_cell_writer *w)
 {
-    if (!w->complete)
+    if (w->state != WRITER_COMPLETE) { /* nobody else changes it while the pool has the stream */
         TRY(writer_complete(c, w));
-    w->complete = true;
+        pthread_mutex_lock(&w->lock);
+        writer_enter(w, WRITER_COMPLETE);
+        pthread_mutex_unlock(&w->lock);
+    }
     TRY(upload_settle(c, &w->upload));
     if (!w->is_inline && fault_hit(FAULT_cell_before_publish))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
@@ -425,7 +450,7 @@ static void publish_done(void *arg, struct wr_reply *reply)
     if (reply->code)
         writer_fail(w, reply->code, reply->message);
     pthread_mutex_lock(&w->lock);
-    w->finished = true;
+    writer_enter(w, WRITER_FINISHED);
     pthread_mutex_unlock(&w->lock);
     done(done_arg, reply); /* may free the writer */
 }
@@ -437,6 +462,7 @@ static void writer_publish(struct wr_cell_writer *w)
 
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     pthread_mutex_lock(&w->lock);
+    invariant(w->busy && !w->full && w->state >= WRITER_ENDED && w->state < WRITER_FINISHED);
     code = w->code;
     pthread_mutex_unlock(&w->lock);
     if (!code && (code = writer_prepare(&c, w)) != E_OK)
@@ -444,7 +470,8 @@ static void writer_publish(struct wr_cell_writer *w)
     ctx_release(&c);
     pthread_mutex_lock(&w->lock);
     w->busy = false;
-    w->finished = code != E_OK;
+    if (code)
+        writer_enter(w, WRITER_FINISHED);
     pthread_mutex_unlock(&w->lock);
     if (code)
         give_failure(w);
@@ -475,13 +502,14 @@ static void writer_run(struct job *job)
         writer_end(w);
         return;
     }
-    if (!w->full && w->ended) {
+    if (!w->full && w->state >= WRITER_ENDED) {
         pthread_mutex_unlock(&w->lock);
         writer_publish(w);
         return;
     }
     chunk = w->bufs[w->out];
-    len = w->full == 1 && w->ended && w->fill ? w->fill : buffer_bytes(w);
+    invariant(w->full > 0);
+    len = w->full == 1 && w->state >= WRITER_ENDED && w->fill ? w->fill : buffer_bytes(w);
     failed = w->code;
     pthread_mutex_unlock(&w->lock);
     if (!failed)
@@ -492,7 +520,7 @@ static void writer_run(struct job *job)
     ready = w->ready;
     arg = w->ready_arg;
     w->ready = NULL;
-    w->busy = w->full || w->ended || w->freed;
+    w->busy = w->full || w->state >= WRITER_ENDED || w->freed;
     if (w->busy)
         streams_submit(w->db->streams, &w->job);
     pthread_cond_signal(&w->changed);
@@ -504,6 +532,7 @@ static void writer_run(struct job *job)
 /* Under the lock: a buffer is full, or the last one has come to its end. */
 static void buffer_hand_over(struct wr_cell_writer *w)
 {
+    invariant(w->full < (w->is_inline ? 1 : 2));
     w->full++;
     w->in ^= !w->is_inline;
     if (!w->busy)
@@ -520,6 +549,7 @@ static size_t take_some(struct wr_cell_writer *w, const uint8_t *data, size_t si
     memcpy(w->bufs[w->in] + BIG_CHUNK_HEAD + w->fill, data, n);
     w->fill += n;
     w->taken += n;
+    invariant(w->fill <= buffer_bytes(w) && w->taken <= w->length);
     if (w->fill == buffer_bytes(w)) {
         w->fill = 0;
         buffer_hand_over(w);
@@ -569,7 +599,7 @@ void wr_cell_finish(struct wr_cell_writer *w, wr_done_fn *done, void *arg)
     pthread_mutex_lock(&w->lock);
     w->done = done;
     w->done_arg = arg;
-    w->ended = true;
+    writer_enter(w, WRITER_ENDED);
     if (w->fill) {
         buffer_hand_over(w);
     } else if (!w->busy) {
@@ -595,7 +625,7 @@ void wr_cell_writer_free(struct wr_cell_writer *w)
     if (!w)
         return;
     pthread_mutex_lock(&w->lock);
-    if (!w->finished && !w->code)
+    if (w->state != WRITER_FINISHED && !w->code)
         w->code = E_PARAMETER; /* given up */
     w->ready = NULL;
     w->freed = true;

@@ -50,6 +50,7 @@ static void add_columns(struct ctx *c, struct modify *m, const bytes *columns, s
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !bytes_equal(names[i], names[i - 1]))
             names[kept++] = names[i];
+    invariant(kept <= n);
     m->observed = names;
     m->observed_count = kept;
 }

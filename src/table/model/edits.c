@@ -1,10 +1,12 @@
 #include "table/model/edits.h"
 
+#include "base/invariant.h"
 #include "base/buf.h"
 #include "table/model/layout.h"
 
 void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
 {
+    invariant(key.len > 0 && (type == EDIT_PUT || !value.len));
     if (e->count == e->capacity) {
         size_t capacity = e->capacity ? e->capacity * 2 : 8;
         struct edit *items = arena_alloc(e->arena, sizeof(*items) * capacity);
@@ -20,6 +22,7 @@ void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
 
 void edits_guard(struct edits *e, struct guard guard)
 {
+    invariant(guard.key.len > 0 && (!guard.absent || !guard.value.len));
     if (e->guard_count == e->guard_capacity) {
         size_t capacity = e->guard_capacity ? e->guard_capacity * 2 : 4;
         struct guard *guards = arena_alloc(e->arena, sizeof(*guards) * capacity);
@@ -36,6 +39,7 @@ void edits_mirror(struct edits *e, size_t from, const struct schema *s)
 {
     size_t end = e->count;
 
+    invariant(from <= end);
     if (!s->mirror.id)
         return;
     for (size_t i = from; i < end; i++) {

@@ -1,5 +1,6 @@
 #include "table/model/modify.h"
 
+#include "base/invariant.h"
 #include "table/model/big.h"
 #include "table/model/change.h"
 #include "table/model/key.h"
@@ -237,6 +238,7 @@ static void working_init(struct ctx *c, struct working *w, size_t room)
 
 static void working_add(struct working *w, const struct wr_cell *from, struct wr_cell cell)
 {
+    invariant(w->count >= w->old_count); /* what was there stands first */
     w->from[w->count] = from;
     w->cells[w->count++] = cell;
 }
@@ -599,6 +601,8 @@ int modify_run(struct ctx *c, struct modify *m)
     bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
     size_t size;
 
+    invariant(!m->generated || !m->old.there);
+    invariant(m->old_known || !m->old.there);
     m->read_units = m->write_units = 0;
     m->changed = m->removes = false;
     m->stamp_ms = m->time.us / 1000;
@@ -628,6 +632,7 @@ int modify_run(struct ctx *c, struct modify *m)
         m->row.id = m->number;
     }
     m->row.marker_ms = row_marker(m);
+    invariant(m->row.stamp && (!m->row.wide || m->row.id));
     return E_OK;
 }
 

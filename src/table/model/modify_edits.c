@@ -1,6 +1,7 @@
 /* modify_edits.c: what stores a row in place of the one before. A wide row keeps its id as long as
  * it is there, and so do its cells that have not changed; detached data that nothing points to any
  * more becomes trash in the same batch. */
+#include "base/invariant.h"
 #include "table/model/big.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
@@ -43,6 +44,14 @@ static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
     return a->timestamp_ms > b->timestamp_ms ? -1 : a->timestamp_ms < b->timestamp_ms;
 }
 
+static bool cells_sorted(const struct wr_cell *cells, size_t count)
+{
+    for (size_t i = 1; i < count; i++)
+        if (compare_cells(&cells[i - 1], &cells[i]) >= 0)
+            return false;
+    return true;
+}
+
 static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
 {
     return a->crc8 == b->crc8 && a->apart == b->apart && a->value.type == b->value.type &&
@@ -68,6 +77,7 @@ static void wide_edits(const struct modify *m, struct edits *e, const struct wr_
     const struct row *now = &m->row;
     size_t i = 0, j = 0;
 
+    assert(cells_sorted(old, old_count) && cells_sorted(now->cells, now->cell_count));
     while (i < old_count || j < now->cell_count) {
         int r = i == old_count         ? 1
                 : j == now->cell_count ? -1
@@ -121,6 +131,8 @@ static void row_edits(const struct modify *m, struct edits *e)
 
     if (!m->changed)
         return;
+    invariant(!old->wide || (old->there && old->id));
+    invariant(!now->wide || (now->there && now->id));
     keeps = now->there && now->wide && old->wide && old->id == now->id;
     if (old->there && old->wide && !keeps)
         trash_edit(m, e, TRASH_ROW, old->id);

@@ -1,5 +1,6 @@
 #include "table/model/partition.h"
 
+#include "base/invariant.h"
 #include "table/model/key.h"
 
 /* ---- one partition ---- */
@@ -25,6 +26,7 @@ struct partition *partition_ref(struct partition *p)
 
 void partition_release(struct partition *p)
 {
+    invariant(atomic_load_explicit(&p->refs, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (unsigned i = 0; p->samples && i < PARTITION_SAMPLES; i++)

@@ -37,7 +37,10 @@ struct map_page *map_page_ref(struct map_page *p)
 
 void map_page_release(struct map_page *p)
 {
-    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
+    if (!p)
+        return;
+    invariant(atomic_load_explicit(&p->refs, memory_order_relaxed) > 0);
+    if (atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1)
         return;
     for (size_t i = 0; i < p->count; i++)
         partition_release(p->at[i].partition);

@@ -11,6 +11,7 @@
  * cell verifies the whole way; blocks on disk have the engine's own checksums. */
 #include "table/model/row.h"
 
+#include "base/invariant.h"
 #include "table/model/key.h"
 #include "table/model/value.h"
 
@@ -248,6 +249,7 @@ static uint64_t version_bits(int64_t timestamp_ms)
 
 void cell_put_key_id(struct buf *b, uint64_t id)
 {
+    invariant(id);
     store_u64_be(buf_reserve(b, 8), id);
     buf_commit(b, 8);
 }

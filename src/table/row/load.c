@@ -277,6 +277,7 @@ static int ask_cells(struct load *l)
 
 void load_from_head(struct load *l, const struct row *head)
 {
+    invariant(head->there && head->wide && head->id);
     l->row = *head;
     l->column_count_asked = l->column_count;
     l->guarded = l->view == VIEW_DURABLE && !l->snapshot;
@@ -542,6 +543,7 @@ static int load_whole(struct load *l)
             TRY(ask_chunk(l));
             TRY(take_chunk(l));
         }
+        invariant(l->whole_number == big_chunk_count(&l->whole));
         cell->value.bytes = bytes_of(l->whole_bytes, (size_t)l->whole.length);
         cell->apart = false;
         l->whole_bytes = NULL;
@@ -577,6 +579,7 @@ static void own_release(struct load *l)
 /* Its snapshot was revoked: once more from the head on. */
 static void begin_again(struct load *l)
 {
+    invariant(!l->again && l->own);
     own_release(l);
     ctx_clear(l->c);
     if (l->chunk)
@@ -593,6 +596,7 @@ int load_run(struct load *l)
 {
     int code;
 
+    invariant(!l->row.held || l->row.wide);
     if (l->state == LOAD_START)
         l->column_count_asked = l->column_count;
     code = load_steps(l);

@@ -246,6 +246,7 @@ static void ahead_gather(struct ahead *a, size_t n)
     struct ctx *c = &a->op->call->c;
     struct get *gets = ARENA_ARRAY(&c->arena, struct get, n);
 
+    invariant(n <= AHEAD_ROWS && a->op->at + n <= a->op->row_count);
     a->many = (struct get_many){.gets = gets, .done = ahead_done};
     for (size_t i = 0; i < n; i++) {
         struct read_row *r = &a->op->rows[a->op->at + i];

@@ -198,6 +198,7 @@ static void group_done(void *arg, int code)
     struct group *g = arg;
     struct write_op *op = g->op;
 
+    invariant(code != E_LATER && g->first <= g->end);
     if (code == E_PARTITION && group_park(g))
         return;
     /* An upload finds out first whether it is its own record that was changed. */
@@ -243,6 +244,7 @@ static void add_guards(struct write_op *op, struct write_batch *b)
             op->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
     for (size_t i = 0; i < op->edits.guard_count; i++)
         guards[b->guard_count++] = op->edits.guards[i];
+    invariant(b->guard_count <= op->at - op->group_first + 1 + op->edits.guard_count);
     b->guards = guards;
 }
 
@@ -542,6 +544,7 @@ static void latch_woken(struct latch *l, struct run_list *woken)
 {
     struct write_row *r = PORT_CONTAINER(l, struct write_row, latch);
 
+    invariant(!r->latched && r->state < WRITE_ROW_DONE);
     r->latched = true;
     if (!call_enter(r->op->call, true))
         walk(r->op, woken);
@@ -661,6 +664,7 @@ static void walk(struct write_op *op, struct run_list *woken)
 
 void write_start(struct write_op *op)
 {
+    invariant(op->row_count && op->table_count);
     op->edits = (struct edits){.arena = &op->call->c.arena};
     atomic_init(&op->open, 1);
     op->call->go_on = resume;

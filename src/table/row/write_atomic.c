@@ -3,6 +3,7 @@
  * The rows of a table are begun, latched and decided together, and their edits are one engine
  * batch, or they all fail like the first that did. A row may stand in it more than once: each of
  * its changes builds on the one before, and the last one makes the edits. */
+#include "base/invariant.h"
 #include "table/catalog/route.h"
 #include "table/model/change_point.h"
 #include "table/model/key.h"
@@ -165,6 +166,7 @@ static void table_edits(struct write_op *op, const struct write_table *t)
         struct write_row *r = &op->rows[i];
         struct modify m = r->m;
 
+        invariant(r->state == WRITE_ROW_DECIDED && (r->latched || r->before));
         change_point_record(&r->m, &op->edits);
         if (r->superseded)
             continue;
@@ -219,6 +221,7 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
                 continue;
             }
         }
+        invariant(op->group_first == t->first);
         if (!table_latch(op))
             return;
         for (; op->at < t->end; op->at++) {

@@ -1,5 +1,6 @@
 #include "table/stats/bound.h"
 
+#include "base/invariant.h"
 #include "base/port.h"
 
 struct bound {
@@ -65,7 +66,10 @@ uint32_t bounds_ref(struct bounds *b, uint32_t id)
 
 void bounds_unref(struct bounds *b, uint32_t id)
 {
-    if (id == BOUND_MIN || id == BOUND_MAX || --b->items[id]->refs)
+    if (id == BOUND_MIN || id == BOUND_MAX)
+        return;
+    invariant(id < b->count && b->items[id] && b->items[id]->refs > 0);
+    if (--b->items[id]->refs)
         return;
     b->bytes -= bound_bytes(b->items[id]->len);
     mem_free(b->items[id]);
@@ -97,6 +101,7 @@ uint32_t *bounds_compact(struct bounds *b)
     mem_free(b->idle);
     b->idle = NULL;
     b->idle_count = b->idle_capacity = 0;
+    invariant(count <= b->count);
     b->count = count;
     b->capacity = count + count / 4 + 16;
     b->items = mem_realloc(b->items, b->capacity * sizeof(*b->items));

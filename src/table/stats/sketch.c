@@ -2,6 +2,7 @@
  * finds them by hash (open addressing, linear probing, at most half full). */
 #include "table/stats/sketch.h"
 
+#include "base/invariant.h"
 #include <stdlib.h>
 
 #define NO_SLOT 0 /* in slots; else the entry's index plus 1 */
@@ -73,6 +74,7 @@ static void grow(struct sketch *s)
         s->slot_count *= 2;
     s->slots = mem_zalloc(s->slot_count * sizeof(*s->slots));
     s->room = room;
+    invariant(s->count <= room && 2 * room <= s->slot_count);
     for (size_t i = 0; i < s->count; i++)
         slot_put(s, i);
 }
@@ -113,6 +115,7 @@ uint64_t sketch_total(const struct sketch *s)
 
 static void heap_set(struct sketch *s, size_t at, uint16_t entry)
 {
+    assert(at < s->count && entry < s->count);
     s->heap[at] = entry;
     s->place[entry] = (uint16_t)at;
 }
@@ -163,6 +166,7 @@ static size_t take_entry(struct sketch *s, uint64_t hash, bytes key)
 {
     size_t entry;
 
+    invariant(s->count <= s->room && s->room <= s->capacity);
     if (s->count < s->capacity) {
         if (s->count == s->room)
             grow(s);
@@ -187,6 +191,7 @@ void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
     uint16_t slot = s->slots[slot_find(s, hash)];
     size_t entry = slot != NO_SLOT ? (size_t)slot - 1 : take_entry(s, hash, key);
 
+    invariant(s->heap[s->place[entry]] == entry);
     s->total += weight;
     s->entries[entry].count += weight;
     for (size_t i = 0; i < SKETCH_FIGURES; i++)

@@ -11,6 +11,7 @@
  * counted one by one, also right after a burst. */
 #include "table/stats/tally.h"
 
+#include "base/invariant.h"
 #include "base/service.h"
 
 #include <stdatomic.h>
@@ -224,7 +225,10 @@ void tally_close(struct tally_table *tt)
 {
     struct tally *t;
 
-    if (!tt || atomic_fetch_sub_explicit(&tt->refs, 1, memory_order_acq_rel) != 1)
+    if (!tt)
+        return;
+    invariant(atomic_load_explicit(&tt->refs, memory_order_relaxed) > 0);
+    if (atomic_fetch_sub_explicit(&tt->refs, 1, memory_order_acq_rel) != 1)
         return;
     t = tt->tally;
     tt->next_retired = atomic_load(&t->retired);

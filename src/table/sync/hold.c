@@ -1,5 +1,6 @@
 #include "table/sync/hold.h"
 
+#include "base/invariant.h"
 #include "base/port.h"
 
 static void held_run(struct latch *l, struct run_list *woken)
@@ -8,6 +9,7 @@ static void held_run(struct latch *l, struct run_list *woken)
 
     (void)woken;
     pthread_mutex_lock(&h->lock);
+    invariant(!h->ours);
     h->ours = true;
     pthread_cond_signal(&h->woken);
     pthread_mutex_unlock(&h->lock);

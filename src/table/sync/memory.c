@@ -1,5 +1,7 @@
 #include "table/sync/memory.h"
 
+#include "base/invariant.h"
+
 #define MEMORY_DEFAULT (256ull << 20)
 #define REQUEST_LEAST (16ull << 20) /* one request may take that, however small the budget is */
 
@@ -15,7 +17,10 @@ void memory_init(struct memory *m, const struct wr_options *o)
 
 void held_memory_unref(struct held_memory *h)
 {
-    if (atomic_fetch_sub(&h->refs, 1) == 1)
+    int refs = (int)atomic_fetch_sub(&h->refs, 1);
+
+    invariant(refs > 0);
+    if (refs == 1)
         mem_free(h);
 }
 
@@ -54,6 +59,7 @@ static uint64_t wanted(const struct memory *m, uint64_t requests)
 
 static void spare(struct memory *m, struct engine *e, uint64_t less)
 {
+    invariant(less <= m->total / 8 * 3);
     atomic_store_explicit(&m->spared, less, memory_order_relaxed);
     engine_spare(e, less);
 }
