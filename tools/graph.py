@@ -23,7 +23,7 @@ ALLOWED = [
     client/http client/http_cell
     engine/backends engine/engine
     net/conn net/exchange net/queue net/relief
-    net/door net/head net/http
+    net/http_own net/head net/http
     record/record record/record_json
     table/core/clock_watch table/core/db table/core/db_clock
     table/row/write table/row/write_atomic

@@ -4,7 +4,7 @@
  * request is too much: here a request is encoded, signed and written with one send(), and an answer
  * is looked at closely (digest, rows) only once in CHECK_EVERY; of the others status and length
  * count. */
-#include "bench/bench_door.h"
+#include "bench/bench_front.h"
 
 #include "bench/bench_post.h"
 #include "wire/ots_client.h"

@@ -1,5 +1,5 @@
 /* bench_load.h: what a benchmark asks for, and what came of it; how requests travel is
- * bench_door.h.
+ * bench_front.h.
  *
  * A door takes a job when it has a connection free, sends the job's request, and hands the outcome
  * back. One thread. */

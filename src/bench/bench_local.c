@@ -2,7 +2,7 @@
  *
  * A request that is answered at once ends inside wr_submit(); the others end on a thread of the
  * database, which puts them on a list for the submitting thread. */
-#include "bench/bench_door.h"
+#include "bench/bench_front.h"
 
 #include "base/thread.h"
 

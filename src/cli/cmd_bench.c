@@ -1,5 +1,5 @@
 /* cmd_bench.c: `widerow bench`: loads records, runs one workload on them, says how fast it went. */
-#include "bench/bench_door.h"
+#include "bench/bench_front.h"
 #include "cli/command.h"
 #include "cli/console/progress.h"
 

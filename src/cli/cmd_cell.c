@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/console/progress.h"
-#include "cli/transfer/belt.h"
+#include "cli/transfer/pipe.h"
 #include "cli/transfer/pieces.h"
 #include "cli/transfer/plan.h"
 

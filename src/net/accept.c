@@ -11,7 +11,7 @@
  * strangers as there are places have come after it. If there are no strangers, the connection goes
  * that has been idle longest, for ten seconds at least; a client has to be ready for that at any
  * time (RFC 9112, section 9.5). If there is none such, new ones wait in the listen queue. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <poll.h>

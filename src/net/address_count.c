@@ -1,5 +1,5 @@
 /* address_count.c: how many connections there are from each address, where that has a bound. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 struct place {
     struct place *next, **at; /* where it hangs */

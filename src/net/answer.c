@@ -1,4 +1,4 @@
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <stdio.h>
 #include <time.h>

@@ -1,6 +1,6 @@
 /* Bodies that are collected lie in the request's arena. They are charged to the common budget in
  * steps, as they arrive. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 /* A smaller one lies in the exchange's own block and is not charged. */
 #define CHARGE_BYTES 4096

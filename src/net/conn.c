@@ -6,7 +6,7 @@
  * is left of it when the connection waits again is copied (half a head, the next request of a
  * pipeline). The same with answers: what the socket does not take at once is copied, and the
  * request's memory goes. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <openssl/err.h>

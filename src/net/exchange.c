@@ -24,7 +24,7 @@
  * copied to. What handlers have put into the arena goes as soon as the answer is in the socket, or
  * copied to wait for it there (conn.c). */
 #include "net/address.h"
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <assert.h>
 

@@ -4,7 +4,7 @@
  * on; those that are open show by their version that theirs is an older one, and end after their
  * next answer. */
 #include "net/address.h"
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* A lingering socket has its answer and the end of our side behind it in the kernel, and a client
  * that may still be sending. What comes is dropped in the kernel, without a copy, a few times a
  * second and a bounded amount each time, so that it costs next to nothing to keep one. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <sys/socket.h>

@@ -10,7 +10,7 @@
  * connections whose deadlines are looked at now. Connections that were closed are freed at its end,
  * since the list of events may still name them. */
 #include "base/thread.h"
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -23,7 +23,7 @@
  * Threads: what is here is under http.queue_lock, and may be called from any thread; while a
  * request waits it is parked, so that its connection stays. `reserved` is the request's: of the
  * thread that has it, as its arena is. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <linux/tcp.h>
 #include <sys/socket.h>

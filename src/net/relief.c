@@ -6,7 +6,7 @@
  * new has a second before its pace is judged; until then no more than three quarters of memory_max
  * may be taken in all, and past that the one for which the bytes are to be held is given up
  * itself. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #define PACE_MS_MIN 1000 /* of a shorter time no pace is taken */
 

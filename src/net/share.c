@@ -5,7 +5,7 @@
  *
  * A client is who the handler says it is (http_request.client): the holder of an access key. They
  * are told apart by a hash, so two of them may count as one. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 struct share *share_of(const struct conn *c)
 {

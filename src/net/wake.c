@@ -1,5 +1,5 @@
 /* wake.c: how a loop is told that there is something to do. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <errno.h>
 #include <unistd.h>

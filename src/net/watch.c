@@ -10,7 +10,7 @@
  *     sooner.
  *
  * Whoever is late in the first two is told so with a 408, which the handler words. */
-#include "net/door.h"
+#include "net/http_own.h"
 
 #include <linux/tcp.h>
 #include <sys/socket.h>

@@ -19,7 +19,7 @@
 #include "table/maint/sweep.h"
 #include "table/model/name.h"
 #include "table/model/op_info.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 #include "table/sync/reply_wait.h"
 
 #include <pthread.h>

@@ -10,7 +10,7 @@
 
 #include "cli/console/progress.h"
 #include "cli/transfer/plan.h"
-#include "cli/transfer/window.h"
+#include "cli/transfer/shuffle_buffer.h"
 #include "client/client.h"
 
 struct loader {

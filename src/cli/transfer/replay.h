@@ -6,7 +6,7 @@
 #include "bench/bench_hist.h"
 #include "cli/console/progress.h"
 #include "cli/transfer/plan.h"
-#include "cli/transfer/window.h"
+#include "cli/transfer/shuffle_buffer.h"
 #include "client/client.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "table/catalog/catalog.h"
 #include "table/admin/answers.h"
 #include "table/core/call.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 
 #define ROWS_DEFAULT 64
 #define HOT_MAX 20

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "table/admin/size_walk.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 
 struct size_report {
     uint64_t passes;

@@ -10,7 +10,7 @@
 #include "base/invariant.h"
 #include "table/catalog/route.h"
 #include "table/model/key.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 #include "table/sync/wait.h"
 
 #define PAGE_ITEMS 1024

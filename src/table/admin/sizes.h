@@ -2,7 +2,7 @@
  *
  * A task in the background walks every table in the order of its keys, at a set pace, and adds up
  * what is stored under each partition key value. What it finds is exact for all that was not
- * written during the walk. Between walks the traffic of the largest values is counted (tally.h).
+ * written during the walk. Between walks the traffic of the largest values is counted (sampler.h).
  *
  * The results are not stored: after a start a first pass has to end. */
 #ifndef TABLE_ADMIN_SIZES_H

@@ -19,7 +19,7 @@
 
 #include "table/core/db.h"
 #include "table/model/big.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 
 /* A record that stays the same for so long is of a writer that lives no more, and a reader that saw
  * the old head has finished by then. Test builds have a fault point that makes it short. */

@@ -5,7 +5,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/invariant.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 
 #include <stdlib.h>
 #include <xxhash.h>

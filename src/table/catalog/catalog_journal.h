@@ -12,7 +12,7 @@
 #ifndef TABLE_CATALOG_CATALOG_JOURNAL_H
 #define TABLE_CATALOG_CATALOG_JOURNAL_H
 
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 
 struct wr_db;
 

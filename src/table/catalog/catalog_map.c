@@ -16,7 +16,7 @@
 
 #include "base/invariant.h"
 #include "table/model/key.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 #include "table/sync/wait.h"
 
 #include <stdlib.h>

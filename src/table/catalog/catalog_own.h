@@ -2,8 +2,8 @@
  *
  *   catalog_open.c     opening and closing, the way in for requests
  *   catalog_txn.c      how a table changes: one transaction after the other (catalog_txn.h)
- *   catalog_recut.c    other partitions, also where that moves rows
- *   catalog_detached.c the mark of detached data
+ *   catalog_repartition.c    other partitions, also where that moves rows
+ *   catalog_out_of_line.c the mark of detached data
  *   catalog_sweep.c    dropped tables
  *   catalog_follow.c   what other processes change, for one that was not told (catalog_follow.h)
  *   catalog_lease.c    the same, for one that is; whether what is cached may be used

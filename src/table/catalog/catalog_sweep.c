@@ -1,7 +1,7 @@
 /* catalog_sweep.c: removes what dropped tables have left. */
 #include "table/catalog/catalog_own.h"
 
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 

@@ -3,8 +3,8 @@
 
 #include "base/invariant.h"
 #include "table/catalog/catalog_journal.h"
-#include "table/model/edits.h"
-#include "table/stats/tally.h"
+#include "table/model/batch_builder.h"
+#include "table/stats/sampler.h"
 
 int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
                       const struct map_source *from, struct table **out)

@@ -29,7 +29,7 @@
  * they were decided by into catalog_txn_guard(); ids of new places come from catalog_txn_ids(). All
  * lie in the system partition, so that one batch can hold them. What lasts longer than one batch
  * (the building of an index, a repartition, RekeyTable) is a chain of transactions: each stores the
- * phase in the description, and whoever finds a phase there goes on with it (catalog_recut.c,
+ * phase in the description, and whoever finds a phase there goes on with it (catalog_repartition.c,
  * rekey.c). Before the next phase may rest on a phase, all must know of it: tell_ms =
  * ENGINE_PUBLISH_MS, and catalog_settled() for the requests of this process that began earlier. */
 #ifndef TABLE_CATALOG_CATALOG_TXN_H
@@ -38,7 +38,7 @@
 #include "base/workers.h"
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 
 #define CATALOG_TXN_GUARDS_MAX 8
 

@@ -28,7 +28,7 @@
 #include "table/core/call.h"
 #include "table/core/form.h"
 #include "table/model/big.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 #include "table/model/key.h"
 #include "table/model/name.h"
 #include "table/model/value.h"

@@ -8,7 +8,7 @@
 #include "table/core/clock_watch.h"
 #include "table/core/db_clock.h"
 #include "table/model/table.h"
-#include "table/sync/latch.h"
+#include "table/sync/row_lock.h"
 #include "table/sync/memory.h"
 #include "widerow.h"
 

@@ -10,8 +10,8 @@
 #include "base/scheduler.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/peers.h"
-#include "table/maint/cut.h"
-#include "table/maint/middle.h"
+#include "table/maint/split_policy.h"
+#include "table/maint/split_key.h"
 #include "table/row/access.h"
 
 #include <inttypes.h>

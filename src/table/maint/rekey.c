@@ -34,9 +34,9 @@
 #include "base/scheduler.h"
 #include "table/catalog/catalog_txn.h"
 #include "table/core/call.h"
-#include "table/maint/middle.h"
-#include "table/model/edits.h"
-#include "table/sync/hold.h"
+#include "table/maint/split_key.h"
+#include "table/model/batch_builder.h"
+#include "table/sync/blocking_lock.h"
 #include "table/sync/wait.h"
 
 #include <stdio.h>

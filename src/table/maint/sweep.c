@@ -22,7 +22,7 @@
 #include "table/model/key.h"
 #include "table/model/visible.h"
 #include "table/row/load.h"
-#include "table/sync/hold.h"
+#include "table/sync/blocking_lock.h"
 #include "table/sync/wait.h"
 
 #include <stdio.h>

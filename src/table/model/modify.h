@@ -8,7 +8,7 @@
 #define TABLE_MODEL_MODIFY_H
 
 #include "base/limit.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 #include "table/model/filter.h"
 #include "table/model/row.h"
 #include "table/model/stamp.h"

@@ -26,7 +26,7 @@ struct schema_page {
     const struct schema_partition *list; /* NULL: it is stored already */
 };
 
-/* A cut that is under way where a partition is more than a range (catalog_recut.c): `count`
+/* A cut that is under way where a partition is more than a range (catalog_repartition.c): `count`
  * partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
 struct schema_cut {
     size_t first, count;

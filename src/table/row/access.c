@@ -11,7 +11,7 @@
 
 #include "table/catalog/peers.h"
 #include "table/model/key.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 
 #define SAMPLE_EVERY 16
 #define SAMPLE_BYTES_MAX 4096

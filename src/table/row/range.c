@@ -26,7 +26,7 @@
 #include "table/row/access.h"
 #include "table/row/load.h"
 #include "table/row/merge.h"
-#include "table/stats/tally.h"
+#include "table/stats/sampler.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define STEP_ROWS 16
@@ -77,7 +77,7 @@ struct range_op {
     int32_t told_units;
     bytes told_cols;      /* of the first row that it was not told of */
     bytes told_partition; /* its partition key */
-    uint32_t told_weight; /* of the note about the rows that it was not told of (tally.h) */
+    uint32_t told_weight; /* of the note about the rows that it was not told of (sampler.h) */
     uint8_t told_bucket;
     struct buf told_key; /* direct: where told_cols lies */
 };

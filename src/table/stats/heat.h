@@ -4,7 +4,7 @@
  * been cut. The map is made of buckets, ranges of such keys, which follow the traffic. The last 24
  * hours are kept in steps of one minute, or of more where memory is short.
  *
- * Not for threads: the owner (tally.c) locks. */
+ * Not for threads: the owner (sampler.c) locks. */
 #ifndef TABLE_STATS_HEAT_H
 #define TABLE_STATS_HEAT_H
 

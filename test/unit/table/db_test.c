@@ -4,7 +4,7 @@
 #include "table/catalog/catalog_own.h"
 #include "table/maint/sweep.h"
 #include "table/model/key.h"
-#include "table/sync/hold.h"
+#include "table/sync/blocking_lock.h"
 #include "table/sync/wait.h"
 
 #include <setjmp.h>

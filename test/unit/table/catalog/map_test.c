@@ -6,7 +6,7 @@
 #include "base/rng.h"
 #include "table/maint/balance.h"
 #include "table/model/key.h"
-#include "table/model/edits.h"
+#include "table/model/batch_builder.h"
 #include "table/maint/sweep.h"
 #include "table/sync/wait.h"
 

@@ -4,7 +4,7 @@
 #include "base/scheduler.h"
 #include "table/catalog/catalog_own.h"
 #include "table/core/db.h"
-#include "table/sync/hold.h"
+#include "table/sync/blocking_lock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

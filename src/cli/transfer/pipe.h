@@ -1,0 +1,26 @@
+/* pipe.h: bytes handed to another thread, in their order: what is done with them goes on beside the
+ * thread they come from. */
+#ifndef CLI_TRANSFER_PIPE_H
+#define CLI_TRANSFER_PIPE_H
+
+#include "base/port.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct belt;
+
+/* On the belt's thread. False: it cannot go on; nothing is given to it any more. */
+typedef bool belt_fn(void *arg, const uint8_t *data, size_t size);
+
+/* NULL: the system gives no thread. */
+struct belt *belt_start(belt_fn *take, void *arg);
+
+/* Copies the bytes; waits while much is on its way. False: `take` has failed. */
+bool belt_put(struct belt *b, const uint8_t *data, size_t size);
+
+/* Waits until all was taken, and frees. False: `take` has failed. */
+bool belt_end(struct belt *b);
+
+#endif

@@ -1,0 +1,123 @@
+#include "cli/transfer/shuffle_buffer.h"
+
+#define WINDOW_BYTES_MAX (128u << 20)
+
+void window_init(struct window *w, size_t capacity, size_t batch_rows, size_t batch_bytes,
+                 bool shuffle, uint64_t seed)
+{
+    *w = (struct window){.capacity = capacity > batch_rows ? capacity : batch_rows,
+                         .bytes_max = WINDOW_BYTES_MAX,
+                         .batch_rows = batch_rows,
+                         .batch_bytes = batch_bytes,
+                         .shuffle = shuffle};
+    w->slots = mem_alloc(sizeof(struct import_row *) * w->capacity);
+    rng_init(&w->rng, seed);
+    pthread_mutex_init(&w->mutex, NULL);
+    pthread_cond_init(&w->room, NULL);
+    pthread_cond_init(&w->rows, NULL);
+}
+
+static struct import_row **window_slot(struct window *w, size_t i)
+{
+    return &w->slots[(w->head + i) % w->capacity];
+}
+
+void window_release(struct window *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        mem_free(*window_slot(w, i));
+    mem_free(w->slots);
+    pthread_mutex_destroy(&w->mutex);
+    pthread_cond_destroy(&w->room);
+    pthread_cond_destroy(&w->rows);
+}
+
+static bool window_full(const struct window *w)
+{
+    return w->count == w->capacity || w->bytes >= w->bytes_max;
+}
+
+/* Enough to take a batch from? */
+static bool window_ready(const struct window *w)
+{
+    size_t rows = w->shuffle ? w->capacity / 2 : w->batch_rows;
+
+    return w->closed || w->stopped || w->count >= (rows ? rows : 1) ||
+           w->bytes >= (w->shuffle ? w->bytes_max / 2 : w->batch_bytes);
+}
+
+bool window_put(struct window *w, struct import_row *row)
+{
+    bool taken;
+
+    pthread_mutex_lock(&w->mutex);
+    while (window_full(w) && !w->stopped)
+        pthread_cond_wait(&w->room, &w->mutex);
+    taken = !w->stopped;
+    if (taken) {
+        *window_slot(w, w->count++) = row;
+        w->bytes += row->source_bytes;
+        if (window_ready(w))
+            pthread_cond_signal(&w->rows);
+    }
+    pthread_mutex_unlock(&w->mutex);
+    return taken;
+}
+
+/* Brings the row that is to go next to the front. */
+static struct import_row **window_next(struct window *w)
+{
+    struct import_row **front = window_slot(w, 0);
+
+    if (w->shuffle) {
+        struct import_row **chosen = window_slot(w, rng_below(&w->rng, w->count)), *row = *chosen;
+
+        *chosen = *front;
+        *front = row;
+    }
+    return front;
+}
+
+size_t window_take(struct window *w, struct import_row **rows)
+{
+    size_t n = 0, batch_bytes = 0;
+
+    pthread_mutex_lock(&w->mutex);
+    while (!window_ready(w))
+        pthread_cond_wait(&w->rows, &w->mutex);
+    while (!w->stopped && w->count && n < w->batch_rows) {
+        struct import_row *row = *window_next(w);
+
+        if (n && batch_bytes + row->bytes > w->batch_bytes)
+            break;
+        rows[n++] = row;
+        batch_bytes += row->bytes;
+        w->bytes -= row->source_bytes;
+        w->head = (w->head + 1) % w->capacity;
+        w->count--;
+    }
+    if (n && window_ready(w))
+        pthread_cond_signal(&w->rows); /* the reader signals one worker a row; pass it on */
+    pthread_cond_signal(&w->room);
+    pthread_mutex_unlock(&w->mutex);
+    return n;
+}
+
+static void window_end(struct window *w, bool *flag)
+{
+    pthread_mutex_lock(&w->mutex);
+    *flag = true;
+    pthread_cond_broadcast(&w->rows);
+    pthread_cond_broadcast(&w->room);
+    pthread_mutex_unlock(&w->mutex);
+}
+
+void window_close(struct window *w)
+{
+    window_end(w, &w->closed);
+}
+
+void window_stop(struct window *w)
+{
+    window_end(w, &w->stopped);
+}

@@ -1,0 +1,21 @@
+/* split_key.h: where a partition's bytes are halved, and where those of a whole table are parted.
+ */
+#ifndef TABLE_MAINT_SPLIT_KEY_H
+#define TABLE_MAINT_SPLIT_KEY_H
+
+#include "table/core/db.h"
+
+/* The bound (partition.h) of a partition-key value, in the arena, such that about half of what is
+ * stored in partition i lies below it, and some row on either side. Where a partition is an object
+ * and this one is all one value, the bound of a row. found false: there is none, as when the
+ * partition is one value, or one row. Blocks. */
+int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
+                bytes *out);
+
+/* Cuts a place into about `count` partitions of about as many bytes, at least one a bucket; rows of
+ * one partition-key value stay together. The list, in the arena, has `start` and `bytes`. Blocks.
+ */
+int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+                  struct schema_partition **list, size_t *made);
+
+#endif

@@ -1,0 +1,27 @@
+/* batch_builder.h: a list of edits that grows, in an arena, for one engine batch. */
+#ifndef TABLE_MODEL_BATCH_BUILDER_H
+#define TABLE_MODEL_BATCH_BUILDER_H
+
+#include "engine/engine.h"
+#include "table/model/schema.h"
+
+struct edits {
+    struct arena *arena;
+    struct edit *items;
+    size_t count, capacity;
+    size_t bytes; /* of keys and values */
+    struct guard *guards;
+    size_t guard_count, guard_capacity;
+    bool stores; /* rows; else they only remove, or note what is to be removed or is left */
+};
+
+/* Key and value are not copied. */
+void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value);
+
+/* The batch lands only if this is so. Key and value are not copied. */
+void edits_guard(struct edits *e, struct guard guard);
+
+/* Repeats the edits from index `from` on at the table's mirror, if it has one. */
+void edits_mirror(struct edits *e, size_t from, const struct schema *s);
+
+#endif

@@ -1,0 +1,146 @@
+/* Latches: one holder a key, waiters in order, no recursion however many wait. */
+#include "table/sync/row_lock.h"
+
+#include "base/port.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+struct waiter {
+    struct latch latch;
+    int number;
+    int *log, *count;
+    struct latch_table *table;
+    bool pass; /* on to the next one when run */
+};
+
+static void waiter_run(struct latch *l, struct run_list *woken)
+{
+    struct waiter *w = PORT_CONTAINER(l, struct waiter, latch);
+
+    w->log[(*w->count)++] = w->number;
+    if (w->pass)
+        latch_pass(w->table, l, woken);
+}
+
+static void waiters_run_in_order(void **state)
+{
+    enum { N = 100000 };
+    struct latch_table *t = latch_table_new();
+    struct latch holder = {.key = BYTES_LIT("row"), .run = waiter_run};
+    struct waiter *w = mem_zalloc(sizeof(*w) * N);
+    int *log = mem_alloc(sizeof(*log) * N), count = 0;
+    struct run_list woken = {0};
+
+    (void)state;
+    assert_true(latch_take(t, &holder));
+    for (int i = 0; i < N; i++) {
+        w[i] = (struct waiter){.latch = {.key = BYTES_LIT("row"), .run = waiter_run},
+                               .number = i,
+                               .log = log,
+                               .count = &count,
+                               .table = t,
+                               .pass = true};
+        assert_false(latch_take(t, &w[i].latch));
+    }
+    latch_pass(t, &holder, &woken);
+    latch_run(&woken); /* a hundred thousand hand-overs must not nest */
+    assert_int_equal(count, N);
+    for (int i = 0; i < N; i++)
+        assert_int_equal(log[i], i);
+    assert_true(latch_try(t, &holder));
+    latch_pass(t, &holder, &woken);
+    mem_free(log);
+    mem_free(w);
+    latch_table_free(t);
+}
+
+static void other_keys_do_not_wait(void **state)
+{
+    struct latch_table *t = latch_table_new();
+    struct latch a = {.key = BYTES_LIT("a")}, b = {.key = BYTES_LIT("b")},
+                 again = {.key = BYTES_LIT("a")};
+    struct run_list woken = {0};
+
+    (void)state;
+    assert_true(latch_take(t, &a));
+    assert_true(latch_take(t, &b));
+    assert_false(latch_try(t, &again));
+    latch_pass(t, &a, &woken);
+    assert_null(woken.head);
+    assert_true(latch_try(t, &again));
+    latch_pass(t, &again, &woken);
+    latch_pass(t, &b, &woken);
+    latch_table_free(t);
+}
+
+/* Four threads add to one number under the latch; a thread that has to wait is woken by whoever
+ * passes on. */
+struct shared {
+    struct latch_table *table;
+    long value;
+    _Atomic long done;
+};
+
+struct adder {
+    struct latch latch;
+    struct shared *shared;
+};
+
+static void adder_run(struct latch *l, struct run_list *woken)
+{
+    struct adder *a = PORT_CONTAINER(l, struct adder, latch);
+    struct shared *s = a->shared;
+
+    s->value++; /* a race here is what the thread sanitizer would show */
+    latch_pass(s->table, l, woken);
+    s->done++;
+}
+
+static void *adder_main(void *arg)
+{
+    enum { N = 20000 };
+    struct shared *s = arg;
+    struct adder *adders = mem_zalloc(sizeof(*adders) * N);
+
+    for (int i = 0; i < N; i++) {
+        struct run_list woken = {0};
+
+        adders[i] = (struct adder){.latch = {.key = BYTES_LIT("n"), .run = adder_run}, .shared = s};
+        if (latch_take(s->table, &adders[i].latch))
+            adder_run(&adders[i].latch, &woken);
+        latch_run(&woken);
+    }
+    return adders;
+}
+
+static void threads_exclude_one_another(void **state)
+{
+    struct shared s = {.table = latch_table_new()};
+    pthread_t threads[4];
+    void *adders[4];
+
+    (void)state;
+    for (int i = 0; i < 4; i++)
+        pthread_create(&threads[i], NULL, adder_main, &s);
+    for (int i = 0; i < 4; i++)
+        pthread_join(threads[i], &adders[i]);
+    assert_int_equal(s.done, 80000);
+    assert_int_equal(s.value, 80000);
+    for (int i = 0; i < 4; i++)
+        mem_free(adders[i]);
+    latch_table_free(s.table);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(waiters_run_in_order),
+        cmocka_unit_test(other_keys_do_not_wait),
+        cmocka_unit_test(threads_exclude_one_another),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
