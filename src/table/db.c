@@ -236,7 +236,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
-    db->latches = latch_table_new();
+    db->row_locks = row_locks_new();
     TRY(open_tally(c, db));
     TRY(catalog_read(c, db, o));
     TRY(db_clock_open(c, db, o->clock_reset));
@@ -369,7 +369,7 @@ void wr_close(struct wr_db *db)
     scheduler_free(db->background);
     if (db->engine)
         engine_close(db->engine);
-    latch_table_free(db->latches);
+    row_locks_free(db->row_locks);
     pthread_mutex_destroy(&db->watch.lock);
     db_clock_destroy(&db->stamps);
     memory_release(&db->memory);

@@ -187,7 +187,7 @@ static long long most_left(struct full *f, int64_t ms)
 
 /* A while later: still refused, in the right words; reads are answered. Where the server's own
  * files have shrunk meanwhile, so that there is space, writes may be taken. */
-static void hold(struct full *f, const char *where)
+static void blocking_lock(struct full *f, const char *where)
 {
     struct crash *run = &f->io->run;
     struct book *b = f->book;
@@ -320,7 +320,7 @@ static void one_round(struct full *f, int i)
     book_start(f->book);
     crash_sleep_us(crash_between(&f->io->run.rng, 50000, 300000));
     fill(f, kind, where);
-    hold(f, where);
+    blocking_lock(f, where);
     if (kind == KILLED) {
         count_reads(f, where);
         die(f, where);

@@ -55,7 +55,7 @@ static void txn_end(struct catalog_txn *x, int code)
 /* It has changed nothing. */
 static void txn_leave(struct catalog_txn *x, int code, struct run_list *woken)
 {
-    latch_pass(x->db->latches, &x->latch, woken);
+    row_lock_pass(x->db->row_locks, &x->row_lock, woken);
     txn_end(x, code);
 }
 
@@ -74,7 +74,7 @@ static void txn_tell(struct catalog_txn *x, struct run_list *woken)
     struct wr_db *db = x->db;
 
     txn_enter(x, CATALOG_TXN_TELLING);
-    latch_pass(db->latches, &x->latch, woken);
+    row_lock_pass(db->row_locks, &x->row_lock, woken);
     (void)fault_hit(FAULT_table_before_tell);
     if (db_is_shared(db) && x->tell_ms) {
         engine_publish(db->engine, catalog_news_text(&x->c->arena, x->instance, x->name),
@@ -100,7 +100,7 @@ static void txn_defer(struct catalog_txn *x, enum catalog_txn_state state,
         jobs_submit(x->db->jobs, &x->job);
 }
 
-static void txn_try(struct latch *l, struct run_list *woken);
+static void txn_try(struct row_lock *l, struct run_list *woken);
 
 /* Another process was faster: what the batch was decided by is read again. */
 static void txn_reread(struct job *self)
@@ -118,8 +118,8 @@ static void txn_reread(struct job *self)
     if (code)
         txn_leave(x, code, &woken);
     else
-        txn_try(&x->latch, &woken);
-    latch_run(&woken);
+        txn_try(&x->row_lock, &woken);
+    row_lock_run(&woken);
 }
 
 static bool txn_may_retry(struct catalog_txn *x)
@@ -149,7 +149,7 @@ static void txn_stored(void *arg, int code)
             catalog_tell_soon(cat, x->instance, x->name);
         txn_leave(x, code == E_GUARD ? E_CONFLICT : code, &woken);
     }
-    latch_run(&woken);
+    row_lock_run(&woken);
 }
 
 static void txn_store(struct catalog_txn *x)
@@ -177,19 +177,19 @@ static void txn_make(struct job *self)
         txn_leave(x, code, &woken);
     else
         txn_store(x);
-    latch_run(&woken);
+    row_lock_run(&woken);
 }
 
 /* ---- deciding ---- */
 
 /* Under the lock. */
-static void txn_try(struct latch *l, struct run_list *woken)
+static void txn_try(struct row_lock *l, struct run_list *woken)
 {
-    struct catalog_txn *x = PORT_CONTAINER(l, struct catalog_txn, latch);
+    struct catalog_txn *x = PORT_CONTAINER(l, struct catalog_txn, row_lock);
     struct catalog *cat = x->db->catalog;
     int code;
 
-    assert(latch_is_held(x->db->latches, l));
+    assert(row_lock_is_held(x->db->row_locks, l));
     txn_enter(x, CATALOG_TXN_DECIDING);
     catalog_txn_release(x); /* of the try before */
     x->now = catalog_get(cat, x->instance, x->name);
@@ -217,10 +217,10 @@ void catalog_txn_begin(struct catalog_txn *x)
     struct run_list woken = {0};
 
     invariant(x->state == CATALOG_TXN_QUEUED && !x->now && (x->done || x->waiter));
-    x->latch = (struct latch){.key = BYTES_LIT("catalog"), .run = txn_try};
-    if (latch_take(x->db->latches, &x->latch))
-        txn_try(&x->latch, &woken);
-    latch_run(&woken);
+    x->row_lock = (struct row_lock){.key = BYTES_LIT("catalog"), .run = txn_try};
+    if (row_lock_take(x->db->row_locks, &x->row_lock))
+        txn_try(&x->row_lock, &woken);
+    row_lock_run(&woken);
 }
 
 int catalog_txn_wait(struct catalog_txn *x)

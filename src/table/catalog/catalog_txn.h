@@ -81,7 +81,7 @@ struct catalog_txn {
 
     /* Its own. */
     enum catalog_txn_state state;
-    struct latch latch;
+    struct row_lock row_lock;
     struct job job;
     struct waiter *waiter; /* of catalog_txn_wait() */
 };

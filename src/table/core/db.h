@@ -43,7 +43,7 @@ struct wr_db {
     atomic_bool settled;    /* `limits` are those that count (wr_options.settings_follow) */
     struct memory memory;
     struct engine *engine;
-    struct latch_table *latches;
+    struct row_locks *row_locks;
     struct catalog *catalog;
     struct journal *journal;             /* NULL: no others change tables */
     const struct peers_answers *answers; /* to what other servers ask */

@@ -278,13 +278,14 @@ static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
     pthread_cond_init(&p.woken, NULL);
     for (size_t i = 0; i < page->count && !code; i++) {
         bytes key = page->items[i].key;
-        struct held held;
+        struct blocking_lock lock;
 
-        hold(y->db->latches, &held,
-             schema_latch_key(&c->arena, &y->table->schema, bytes_skip(key, KEY_PREFIX_BYTES)));
-        assert(latch_is_held(y->db->latches, &held.latch));
+        blocking_lock(
+            y->db->row_locks, &lock,
+            schema_lock_key(&c->arena, &y->table->schema, bytes_skip(key, KEY_PREFIX_BYTES)));
+        assert(row_lock_is_held(y->db->row_locks, &lock.row_lock));
         code = copy_row(y, c, key, &p);
-        let_go(y->db->latches, &held);
+        blocking_unlock(y->db->row_locks, &lock);
     }
     applied = pending_wait(&p);
     pthread_mutex_destroy(&p.lock);

@@ -463,19 +463,19 @@ static int ttl_page(struct sweep *s, struct page *page)
     for (size_t i = 0; i < page->count; i++) {
         struct arena_mark mark = arena_mark(&s->c.arena);
         struct row row;
-        struct held held;
+        struct blocking_lock lock;
         int code;
 
         TRY(row_decode(&s->c, page->items[i].value, &row));
         /* Another second of patience keeps the sweeper behind every reader's clock. */
         if (visible_row(&s->table->schema.d.options, s->now_ms - 1000, &row))
             continue;
-        hold(s->db->latches, &held,
-             schema_latch_key(&s->c.arena, &s->table->schema,
-                              bytes_skip(page->items[i].key, KEY_PREFIX_BYTES)));
-        assert(latch_is_held(s->db->latches, &held.latch));
+        blocking_lock(s->db->row_locks, &lock,
+                      schema_lock_key(&s->c.arena, &s->table->schema,
+                                      bytes_skip(page->items[i].key, KEY_PREFIX_BYTES)));
+        assert(row_lock_is_held(s->db->row_locks, &lock.row_lock));
         code = remove_row(s, page->items[i].key);
-        let_go(s->db->latches, &held);
+        blocking_unlock(s->db->row_locks, &lock);
         TRY(code);
         arena_rewind(&s->c.arena, &mark);
         if (must_end(s) && i + 1 < page->count) {

@@ -479,7 +479,7 @@ int schema_delete_defined(struct ctx *c, const struct schema *old,
     return E_OK;
 }
 
-bytes schema_latch_key(struct arena *a, const struct schema *s, bytes cols)
+bytes schema_lock_key(struct arena *a, const struct schema *s, bytes cols)
 {
     struct buf b;
 

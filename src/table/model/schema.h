@@ -112,7 +112,7 @@ int schema_delete_defined(struct ctx *c, const struct schema *old,
 
 /* What names a row's latch, whatever place the row is stored at. `cols`: its key columns, encoded.
  */
-bytes schema_latch_key(struct arena *a, const struct schema *s, bytes cols);
+bytes schema_lock_key(struct arena *a, const struct schema *s, bytes cols);
 
 /* The list is too long for a description: pages of at most page_max, still to be stored, under ids
  * from next_id(arg). */

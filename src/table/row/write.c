@@ -289,9 +289,9 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
     }
     for (size_t i = op->group_first; i < op->at; i++)
-        if (op->rows[i].latched) {
-            op->rows[i].latched = false;
-            latch_pass(op->call->db->latches, &op->rows[i].latch, woken);
+        if (op->rows[i].locked) {
+            op->rows[i].locked = false;
+            row_lock_pass(op->call->db->row_locks, &op->rows[i].lock, woken);
         }
     op->edits = (struct edits){.arena = &c->arena};
     op->needs_barrier = false;
@@ -306,7 +306,7 @@ static void resume(void *arg)
     struct run_list woken = {0};
 
     walk(op, &woken);
-    latch_run(&woken);
+    row_lock_run(&woken);
 }
 
 /* From wherever it was woken, with a row locked. */
@@ -346,7 +346,7 @@ static void forget_round(struct write_op *op)
         arena_rewind(&op->call->c.arena, &op->begun);
 }
 
-static void held_go_on(struct route_wait *w, int code)
+static void read_lock_go_on(struct route_wait *w, int code)
 {
     (void)code;
     resume(PORT_CONTAINER(w, struct write_row, wait)->op);
@@ -368,7 +368,7 @@ static bool row_yields(struct write_op *op, struct write_row *r)
     r->load = (struct load){.c = NULL};
     r->loading = false;
     forget_round(op);
-    r->wait = (struct route_wait){.table = r->m.table, .run = held_go_on};
+    r->wait = (struct route_wait){.table = r->m.table, .run = read_lock_go_on};
     route_pause(&r->wait, HELD_POLL_MS);
     return true;
 }
@@ -433,9 +433,8 @@ int write_row_decide(struct write_op *op, struct write_row *r)
     struct ctx *c = &op->call->c;
 
     invariant(r->state == WRITE_ROW_BEGUN || r->state == WRITE_ROW_DECIDED);
-    invariant(r->latched ||
-              op->atomic); /* an atomic batch locks a row once, for its first change */
-    if (c->code)           /* the table's flag could not be stored */
+    invariant(r->locked || op->atomic); /* an atomic batch locks a row once, for its first change */
+    if (c->code)                        /* the table's flag could not be stored */
         return c->code;
     TRY(call_check_deadline(op->call));
     TRY(row_load(op, r));
@@ -508,7 +507,7 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
     if (db_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
-        write_latch_prepare(op, r);
+        write_row_lock_prepare(op, r);
         op->begun = arena_mark(&call->c.arena);
     }
     return true;
@@ -540,22 +539,22 @@ static void op_again(struct write_op *op)
         resume(op);
 }
 
-static void latch_woken(struct latch *l, struct run_list *woken)
+static void row_lock_woken(struct row_lock *l, struct run_list *woken)
 {
-    struct write_row *r = PORT_CONTAINER(l, struct write_row, latch);
+    struct write_row *r = PORT_CONTAINER(l, struct write_row, lock);
 
-    invariant(!r->latched && r->state < WRITE_ROW_DONE);
-    r->latched = true;
+    invariant(!r->locked && r->state < WRITE_ROW_DONE);
+    r->locked = true;
     if (!call_enter(r->op->call, true))
         walk(r->op, woken);
 }
 
-void write_latch_prepare(struct write_op *op, struct write_row *r)
+void write_row_lock_prepare(struct write_op *op, struct write_row *r)
 {
-    if (r->latch.key.ptr)
+    if (r->lock.key.ptr)
         return;
-    r->latch.key = schema_latch_key(&op->call->c.arena, &r->m.table->schema, r->m.cols);
-    r->latch.run = latch_woken;
+    r->lock.key = schema_lock_key(&op->call->c.arena, &r->m.table->schema, r->m.cols);
+    r->lock.run = row_lock_woken;
 }
 
 /* What was decided on is durable already, and was all read at one point in time. */
@@ -567,30 +566,30 @@ static bool is_settled(const struct write_row *r)
 /* ---- the walk ---- */
 
 /* True: latched. False: parked. */
-static bool row_latch(struct write_op *op, struct write_row *r, struct run_list *woken)
+static bool write_row_lock(struct write_op *op, struct write_row *r, struct run_list *woken)
 {
-    if (r->latched)
+    if (r->locked)
         return true;
-    write_latch_prepare(op, r);
-    r->latched = latch_try(op->call->db->latches, &r->latch);
-    if (r->latched)
+    write_row_lock_prepare(op, r);
+    r->locked = row_lock_try(op->call->db->row_locks, &r->lock);
+    if (r->locked)
         return true;
     write_group_end(op, woken);
     invariant(op->group_first == op->at && !op->edits.count); /* it waits with no row lock held */
-    if (!latch_take(op->call->db->latches, &r->latch))
+    if (!row_lock_take(op->call->db->row_locks, &r->lock))
         return false;
-    r->latched = true;
+    r->locked = true;
     return true;
 }
 
 /* Whether an earlier change of its row is under way in this round. */
 static bool row_waits(struct write_op *op, struct write_row *r)
 {
-    write_latch_prepare(op, r);
+    write_row_lock_prepare(op, r);
     r->walked = op->round + 1;
     for (struct write_row *b = op->rows; b < r; b++)
         if (b->walked == r->walked && b->table_at == r->table_at &&
-            bytes_equal(b->latch.key, r->latch.key))
+            bytes_equal(b->lock.key, r->lock.key))
             return true;
     return false;
 }
@@ -618,7 +617,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             continue;
         if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
             write_group_end(op, woken);
-        if (op->at % STEP_ROWS == STEP_ROWS - 1 && !r->latched && call_turn_over(op->call)) {
+        if (op->at % STEP_ROWS == STEP_ROWS - 1 && !r->locked && call_turn_over(op->call)) {
             write_group_end(op, woken); /* nobody waits for rows of one that waits itself */
             call_yield(op->call);
             return;
@@ -631,7 +630,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             continue;
         }
         row_route(op, r, woken);
-        if (!row_latch(op, r, woken))
+        if (!write_row_lock(op, r, woken))
             return;
         code = write_row_decide(op, r);
         if (code == E_LATER)

@@ -13,11 +13,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-static int compare_latch(const void *a, const void *b, void *rows)
+static int compare_locks(const void *a, const void *b, void *rows)
 {
     const struct write_row *ra = (struct write_row *)rows + *(const size_t *)a;
     const struct write_row *rb = (struct write_row *)rows + *(const size_t *)b;
-    int r = bytes_compare(ra->latch.key, rb->latch.key);
+    int r = bytes_compare(ra->lock.key, rb->lock.key);
 
     return r ? r : (ra > rb) - (ra < rb);
 }
@@ -90,7 +90,7 @@ static void table_link(struct write_op *op, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++)
         for (size_t j = i; j-- > t->first;)
-            if (bytes_equal(op->rows[i].latch.key, op->rows[j].latch.key)) {
+            if (bytes_equal(op->rows[i].lock.key, op->rows[j].lock.key)) {
                 op->rows[i].before = &op->rows[j];
                 op->rows[j].superseded = true;
                 op->rows[j].m.whole = op->rows[i].m.whole = true;
@@ -115,28 +115,28 @@ static bool table_begin(struct write_op *op, struct write_table *t)
     op->order = ARENA_ARRAY(&c->arena, size_t, t->end - t->first);
     op->order_count = op->order_at = 0;
     for (size_t i = t->first; i < t->end; i++) {
-        write_latch_prepare(op, &op->rows[i]);
+        write_row_lock_prepare(op, &op->rows[i]);
         op->order[op->order_count++] = i;
     }
     table_link(op, t);
-    qsort_r(op->order, op->order_count, sizeof(size_t), compare_latch, op->rows);
+    qsort_r(op->order, op->order_count, sizeof(size_t), compare_locks, op->rows);
     return true;
 }
 
 /* Takes the latches of op->order, one after the other. False: parked. */
-static bool table_latch(struct write_op *op)
+static bool lock_table_rows(struct write_op *op)
 {
     for (; op->order_at < op->order_count; op->order_at++) {
         struct write_row *r = &op->rows[op->order[op->order_at]];
 
         if (op->order_at &&
-            bytes_equal(r->latch.key, op->rows[op->order[op->order_at - 1]].latch.key))
+            bytes_equal(r->lock.key, op->rows[op->order[op->order_at - 1]].lock.key))
             continue;
-        if (r->latched)
+        if (r->locked)
             continue;
-        if (!latch_take(op->call->db->latches, &r->latch))
+        if (!row_lock_take(op->call->db->row_locks, &r->lock))
             return false;
-        r->latched = true;
+        r->locked = true;
     }
     return true;
 }
@@ -166,7 +166,7 @@ static void table_edits(struct write_op *op, const struct write_table *t)
         struct write_row *r = &op->rows[i];
         struct modify m = r->m;
 
-        invariant(r->state == WRITE_ROW_DECIDED && (r->latched || r->before));
+        invariant(r->state == WRITE_ROW_DECIDED && (r->locked || r->before));
         change_point_record(&r->m, &op->edits);
         if (r->superseded)
             continue;
@@ -222,7 +222,7 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
             }
         }
         invariant(op->group_first == t->first);
-        if (!table_latch(op))
+        if (!lock_table_rows(op))
             return;
         for (; op->at < t->end; op->at++) {
             struct write_row *r = &op->rows[op->at];

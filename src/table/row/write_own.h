@@ -40,10 +40,10 @@ struct write_row {
     struct modify *begun_as; /* m as it was begun, for another round; NULL: there is none */
     struct access access;
     struct load load;
-    struct latch latch;
+    struct row_lock lock;
     enum write_row_state state;
     int walked; /* the last round, from 1, in which the walk came by */
-    bool latched;
+    bool locked;
     bool repeated; /* the batch has another change of this row, and one of them increments */
     bool loading;
     int64_t held_ms;        /* monotonic: when a reader was first seen to hold the row; 0: none */
@@ -105,7 +105,7 @@ void write_group_end(struct write_op *op, struct run_list *woken);
 bool write_row_begin(struct write_op *op, struct write_row *r);
 
 /* Fills in the row's latch, once. */
-void write_latch_prepare(struct write_op *op, struct write_row *r);
+void write_row_lock_prepare(struct write_op *op, struct write_row *r);
 
 /* Loads and decides, under the row's latch; leaves the edits to the caller. E_LATER: parked; the
  * walk goes on by itself. */

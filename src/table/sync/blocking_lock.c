@@ -3,9 +3,9 @@
 #include "base/invariant.h"
 #include "base/port.h"
 
-static void held_run(struct latch *l, struct run_list *woken)
+static void blocking_lock_run(struct row_lock *l, struct run_list *woken)
 {
-    struct held *h = PORT_CONTAINER(l, struct held, latch);
+    struct blocking_lock *h = PORT_CONTAINER(l, struct blocking_lock, row_lock);
 
     (void)woken;
     pthread_mutex_lock(&h->lock);
@@ -15,12 +15,12 @@ static void held_run(struct latch *l, struct run_list *woken)
     pthread_mutex_unlock(&h->lock);
 }
 
-void hold(struct latch_table *t, struct held *h, bytes key)
+void blocking_lock(struct row_locks *t, struct blocking_lock *h, bytes key)
 {
-    *h = (struct held){.latch = {.key = key, .run = held_run}};
+    *h = (struct blocking_lock){.row_lock = {.key = key, .run = blocking_lock_run}};
     pthread_mutex_init(&h->lock, NULL);
     pthread_cond_init(&h->woken, NULL);
-    if (latch_take(t, &h->latch))
+    if (row_lock_take(t, &h->row_lock))
         return;
     pthread_mutex_lock(&h->lock);
     while (!h->ours)
@@ -28,12 +28,12 @@ void hold(struct latch_table *t, struct held *h, bytes key)
     pthread_mutex_unlock(&h->lock);
 }
 
-void let_go(struct latch_table *t, struct held *h)
+void blocking_unlock(struct row_locks *t, struct blocking_lock *h)
 {
     struct run_list woken = {0};
 
-    latch_pass(t, &h->latch, &woken);
-    latch_run(&woken);
+    row_lock_pass(t, &h->row_lock, &woken);
+    row_lock_run(&woken);
     pthread_mutex_destroy(&h->lock);
     pthread_cond_destroy(&h->woken);
 }

@@ -7,17 +7,17 @@
 
 #include <pthread.h>
 
-struct held {
-    struct latch latch;
+struct blocking_lock {
+    struct row_lock row_lock;
     pthread_mutex_t lock;
     pthread_cond_t woken;
     bool ours;
 };
 
 /* Waits until the latch is held; `key` and *h stay until let_go(). */
-void hold(struct latch_table *t, struct held *h, bytes key);
+void blocking_lock(struct row_locks *t, struct blocking_lock *h, bytes key);
 
 /* Passes it on and runs who waited for it. */
-void let_go(struct latch_table *t, struct held *h);
+void blocking_unlock(struct row_locks *t, struct blocking_lock *h);
 
 #endif

@@ -11,23 +11,23 @@
 
 struct shard {
     pthread_mutex_t lock;
-    struct latch *buckets[BUCKETS];
+    struct row_lock *buckets[BUCKETS];
 };
 
-struct latch_table {
+struct row_locks {
     struct shard shards[SHARDS];
 };
 
-struct latch_table *latch_table_new(void)
+struct row_locks *row_locks_new(void)
 {
-    struct latch_table *t = mem_zalloc(sizeof(*t));
+    struct row_locks *t = mem_zalloc(sizeof(*t));
 
     for (int i = 0; i < SHARDS; i++)
         pthread_mutex_init(&t->shards[i].lock, NULL);
     return t;
 }
 
-void latch_table_free(struct latch_table *t)
+void row_locks_free(struct row_locks *t)
 {
     if (!t)
         return;
@@ -36,25 +36,25 @@ void latch_table_free(struct latch_table *t)
     mem_free(t);
 }
 
-static struct shard *shard_of(struct latch_table *t, uint64_t hash)
+static struct shard *shard_of(struct row_locks *t, uint64_t hash)
 {
     return &t->shards[hash % SHARDS];
 }
 
 /* Where the pointer to the holder of l's key is, or would be. */
-static struct latch **holder_at(struct shard *s, const struct latch *l)
+static struct row_lock **holder_at(struct shard *s, const struct row_lock *l)
 {
-    struct latch **at = &s->buckets[l->hash / SHARDS % BUCKETS];
+    struct row_lock **at = &s->buckets[l->hash / SHARDS % BUCKETS];
 
     while (*at && !((*at)->hash == l->hash && bytes_equal((*at)->key, l->key)))
         at = &(*at)->chain;
     return at;
 }
 
-static bool latch_get(struct latch_table *t, struct latch *l, bool wait)
+static bool row_lock_get(struct row_locks *t, struct row_lock *l, bool wait)
 {
     struct shard *s;
-    struct latch **at;
+    struct row_lock **at;
     bool got;
 
     l->hash = XXH3_64bits(l->key.ptr, l->key.len);
@@ -76,7 +76,7 @@ static bool latch_get(struct latch_table *t, struct latch *l, bool wait)
     return got;
 }
 
-bool latch_is_held(struct latch_table *t, const struct latch *l)
+bool row_lock_is_held(struct row_locks *t, const struct row_lock *l)
 {
     struct shard *s = shard_of(t, l->hash);
     bool held;
@@ -87,20 +87,20 @@ bool latch_is_held(struct latch_table *t, const struct latch *l)
     return held;
 }
 
-bool latch_take(struct latch_table *t, struct latch *l)
+bool row_lock_take(struct row_locks *t, struct row_lock *l)
 {
-    return latch_get(t, l, true);
+    return row_lock_get(t, l, true);
 }
 
-bool latch_try(struct latch_table *t, struct latch *l)
+bool row_lock_try(struct row_locks *t, struct row_lock *l)
 {
-    return latch_get(t, l, false);
+    return row_lock_get(t, l, false);
 }
 
-void latch_pass(struct latch_table *t, struct latch *l, struct run_list *woken)
+void row_lock_pass(struct row_locks *t, struct row_lock *l, struct run_list *woken)
 {
     struct shard *s = shard_of(t, l->hash);
-    struct latch **at, *first;
+    struct row_lock **at, *first;
 
     pthread_mutex_lock(&s->lock);
     at = holder_at(s, l);
@@ -126,10 +126,10 @@ void latch_pass(struct latch_table *t, struct latch *l, struct run_list *woken)
     woken->tail = first;
 }
 
-void latch_run(struct run_list *woken)
+void row_lock_run(struct run_list *woken)
 {
     while (woken->head) {
-        struct latch *l = woken->head;
+        struct row_lock *l = woken->head;
 
         woken->head = l->next;
         if (!woken->head)

@@ -222,7 +222,7 @@ static void count_good(void *arg, struct wr_reply *reply)
 }
 
 /* Latches row 1 of the table, so that a batch that begins with it waits. */
-static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struct held *held)
+static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struct blocking_lock *held)
 {
     struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}};
     struct table *t;
@@ -231,7 +231,7 @@ static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struc
     assert_int_equal(catalog_find(c, b->db->catalog, BYTES_LIT("test"), bytes_str(name), &t), 0);
     buf_init(&cols, &c->arena, 16);
     assert_int_equal(key_put_columns(c, &cols, t->schema.d.key, &column, 1), 0);
-    hold(b->db->latches, held, schema_latch_key(&c->arena, &t->schema, buf_bytes(&cols)));
+    blocking_lock(b->db->row_locks, held, schema_lock_key(&c->arena, &t->schema, buf_bytes(&cols)));
     table_release(t);
 }
 
@@ -252,7 +252,7 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
                                .batch_write_row = {.tables = &write, .table_count = 1}};
     struct wr_request update = {.op = WR_OP_UPDATE_TABLE};
     atomic_int good = 0;
-    struct held held;
+    struct blocking_lock held;
     int code, early;
     size_t cells;
     struct ctx c;
@@ -273,7 +273,7 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
     put(b, "t", 2, 10);
     cells = count_keys(b, 1, KIND_CELL);
     early = atomic_load(&good);
-    let_go(b->db->latches, &held); /* closing the database waits for the batch */
+    blocking_unlock(b->db->row_locks, &held); /* closing the database waits for the batch */
     assert_int_equal(code, 0);
     assert_int_equal(cells, 10);
     assert_int_equal(early, 0);

@@ -186,7 +186,7 @@ static void a_close_waits_for_a_page_only(void **state)
     struct table *t = catalog_get(b->db->catalog, BYTES_LIT("test"), BYTES_LIT("t"));
     struct wr_key_column last = {BYTES_LIT("k"), {.type = WR_BIGINT, .integer = ROWS - 1}};
     struct wr_db *db = b->db;
-    struct held held;
+    struct blocking_lock held;
     pthread_t thread;
     bool under_way;
     struct buf cols;
@@ -195,7 +195,7 @@ static void a_close_waits_for_a_page_only(void **state)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     buf_init(&cols, &c.arena, 16);
     assert_int_equal(key_put_columns(&c, &cols, t->schema.d.key, &last, 1), E_OK);
-    hold(db->latches, &held, schema_latch_key(&c.arena, &t->schema, buf_bytes(&cols)));
+    blocking_lock(db->row_locks, &held, schema_lock_key(&c.arena, &t->schema, buf_bytes(&cols)));
     table_release(t); /* the rekeyer waits for who holds an older description */
     rekey(b, WR_REKEY_START, &under_way);
     while (rekey(b, WR_REKEY_STATUS, &under_way) < ROWS / 256 * 256)
@@ -204,7 +204,7 @@ static void a_close_waits_for_a_page_only(void **state)
     assert_int_equal(pthread_create(&thread, NULL, closes, db), 0);
     while (!scheduler_stopping(db->background))
         usleep(1000);
-    let_go(db->latches, &held);
+    blocking_unlock(db->row_locks, &held);
     pthread_join(thread, NULL);
     ctx_release(&c);
     bed_open(b);

@@ -9,93 +9,93 @@
 #include <cmocka.h>
 
 struct waiter {
-    struct latch latch;
+    struct row_lock row_lock;
     int number;
     int *log, *count;
-    struct latch_table *table;
+    struct row_locks *table;
     bool pass; /* on to the next one when run */
 };
 
-static void waiter_run(struct latch *l, struct run_list *woken)
+static void waiter_run(struct row_lock *l, struct run_list *woken)
 {
-    struct waiter *w = PORT_CONTAINER(l, struct waiter, latch);
+    struct waiter *w = PORT_CONTAINER(l, struct waiter, row_lock);
 
     w->log[(*w->count)++] = w->number;
     if (w->pass)
-        latch_pass(w->table, l, woken);
+        row_lock_pass(w->table, l, woken);
 }
 
 static void waiters_run_in_order(void **state)
 {
     enum { N = 100000 };
-    struct latch_table *t = latch_table_new();
-    struct latch holder = {.key = BYTES_LIT("row"), .run = waiter_run};
+    struct row_locks *t = row_locks_new();
+    struct row_lock holder = {.key = BYTES_LIT("row"), .run = waiter_run};
     struct waiter *w = mem_zalloc(sizeof(*w) * N);
     int *log = mem_alloc(sizeof(*log) * N), count = 0;
     struct run_list woken = {0};
 
     (void)state;
-    assert_true(latch_take(t, &holder));
+    assert_true(row_lock_take(t, &holder));
     for (int i = 0; i < N; i++) {
-        w[i] = (struct waiter){.latch = {.key = BYTES_LIT("row"), .run = waiter_run},
+        w[i] = (struct waiter){.row_lock = {.key = BYTES_LIT("row"), .run = waiter_run},
                                .number = i,
                                .log = log,
                                .count = &count,
                                .table = t,
                                .pass = true};
-        assert_false(latch_take(t, &w[i].latch));
+        assert_false(row_lock_take(t, &w[i].row_lock));
     }
-    latch_pass(t, &holder, &woken);
-    latch_run(&woken); /* a hundred thousand hand-overs must not nest */
+    row_lock_pass(t, &holder, &woken);
+    row_lock_run(&woken); /* a hundred thousand hand-overs must not nest */
     assert_int_equal(count, N);
     for (int i = 0; i < N; i++)
         assert_int_equal(log[i], i);
-    assert_true(latch_try(t, &holder));
-    latch_pass(t, &holder, &woken);
+    assert_true(row_lock_try(t, &holder));
+    row_lock_pass(t, &holder, &woken);
     mem_free(log);
     mem_free(w);
-    latch_table_free(t);
+    row_locks_free(t);
 }
 
 static void other_keys_do_not_wait(void **state)
 {
-    struct latch_table *t = latch_table_new();
-    struct latch a = {.key = BYTES_LIT("a")}, b = {.key = BYTES_LIT("b")},
+    struct row_locks *t = row_locks_new();
+    struct row_lock a = {.key = BYTES_LIT("a")}, b = {.key = BYTES_LIT("b")},
                  again = {.key = BYTES_LIT("a")};
     struct run_list woken = {0};
 
     (void)state;
-    assert_true(latch_take(t, &a));
-    assert_true(latch_take(t, &b));
-    assert_false(latch_try(t, &again));
-    latch_pass(t, &a, &woken);
+    assert_true(row_lock_take(t, &a));
+    assert_true(row_lock_take(t, &b));
+    assert_false(row_lock_try(t, &again));
+    row_lock_pass(t, &a, &woken);
     assert_null(woken.head);
-    assert_true(latch_try(t, &again));
-    latch_pass(t, &again, &woken);
-    latch_pass(t, &b, &woken);
-    latch_table_free(t);
+    assert_true(row_lock_try(t, &again));
+    row_lock_pass(t, &again, &woken);
+    row_lock_pass(t, &b, &woken);
+    row_locks_free(t);
 }
 
 /* Four threads add to one number under the latch; a thread that has to wait is woken by whoever
  * passes on. */
 struct shared {
-    struct latch_table *table;
+    struct row_locks *table;
     long value;
     _Atomic long done;
 };
 
 struct adder {
-    struct latch latch;
+    struct row_lock row_lock;
     struct shared *shared;
 };
 
-static void adder_run(struct latch *l, struct run_list *woken)
+static void adder_run(struct row_lock *l, struct run_list *woken)
 {
-    struct adder *a = PORT_CONTAINER(l, struct adder, latch);
+    struct adder *a = PORT_CONTAINER(l, struct adder, row_lock);
     struct shared *s = a->shared;
 
     s->value++; /* a race here is what the thread sanitizer would show */
-    latch_pass(s->table, l, woken);
+    row_lock_pass(s->table, l, woken);
     s->done++;
 }
 
@@ -108,17 +108,17 @@ static void *adder_main(void *arg)
     for (int i = 0; i < N; i++) {
         struct run_list woken = {0};
 
-        adders[i] = (struct adder){.latch = {.key = BYTES_LIT("n"), .run = adder_run}, .shared = s};
-        if (latch_take(s->table, &adders[i].latch))
-            adder_run(&adders[i].latch, &woken);
-        latch_run(&woken);
+        adders[i] = (struct adder){.row_lock = {.key = BYTES_LIT("n"), .run = adder_run}, .shared = s};
+        if (row_lock_take(s->table, &adders[i].row_lock))
+            adder_run(&adders[i].row_lock, &woken);
+        row_lock_run(&woken);
     }
     return adders;
 }
 
 static void threads_exclude_one_another(void **state)
 {
-    struct shared s = {.table = latch_table_new()};
+    struct shared s = {.table = row_locks_new()};
     pthread_t threads[4];
     void *adders[4];
 
@@ -131,7 +131,7 @@ static void threads_exclude_one_another(void **state)
     assert_int_equal(s.value, 80000);
     for (int i = 0; i < 4; i++)
         mem_free(adders[i]);
-    latch_table_free(s.table);
+    row_locks_free(s.table);
 }
 
 int main(void)
