@@ -41,7 +41,7 @@ measure() { # PARTITIONS PAGE
     export WIDEROW_NAMESPACE=map-$$-$1-$2
     rm -rf "$work"/cuts* "$work"/follows*
     serve cuts "${flags[@]}" || return 1
-    WR_FAULT=recut_begin:error:1+ serve follows "${flags[@]}" || return 1
+    WR_FAULT=repartition_begin:error:1+ serve follows "${flags[@]}" || return 1
     before=$(resident)
     # Answered when the other server knows of it. One that takes longer than the client waits goes on all the same.
     "$BUILD/widerow" create t --key k:integer --layout hash:$buckets --splits "$(seq -s, 1 $(($1 / buckets - 1)))" \

@@ -223,11 +223,11 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
         if (result && !*gone)
             return rados_refuse(c, r, result, from[i].id, "closed to writes");
     }
-    (void)fault_hit(FAULT_recut_closed);
+    (void)fault_hit(FAULT_repartition_closed);
     for (size_t i = 0; i < from_count; i++)
         for (size_t k = 0; k < to_count && !*gone; k++) {
             result = copy_partition(c, r, from[i].id, &to[k]);
-            (void)fault_hit(FAULT_recut_copied_half);
+            (void)fault_hit(FAULT_repartition_copied_half);
             *gone = result == -ECANCELED;
             if (result && !*gone)
                 return rados_refuse(c, r, result, from[i].id, "copied");
@@ -243,12 +243,12 @@ int rados_repartition(struct ctx *c, struct engine *e, const struct partition_sp
     int result;
 
     TRY(rados_make(c, r, to, to_count, RADOS_MAKING));
-    (void)fault_hit(FAULT_recut_made);
+    (void)fault_hit(FAULT_repartition_made);
     TRY(copy_all(c, r, from, from_count, to, to_count, &gone));
-    (void)fault_hit(FAULT_recut_copied);
+    (void)fault_hit(FAULT_repartition_copied);
     for (size_t i = 0; i < from_count; i++)
         TRY(rados_drop(c, e, &from[i]));
-    (void)fault_hit(FAULT_recut_gone);
+    (void)fault_hit(FAULT_repartition_gone);
     for (size_t i = 0; i < to_count; i++) {
         result = change_state(r, to[i].id, RADOS_MAKING, RADOS_YES, RADOS_YES);
         if (result && result != -ECANCELED)

@@ -63,7 +63,7 @@ void crash_give_up(struct crash *run, const char *fmt, ...)
     _exit(1);
 }
 
-static const struct part {
+static const struct size_bin {
     const char *name;
     void (*run)(struct crash *run);
 } parts[] = {
@@ -112,7 +112,7 @@ static bool parse(struct crash *run, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct crash run = {0};
-    const struct part *part = NULL;
+    const struct size_bin *part = NULL;
     int64_t start_us;
 
     clock_real_init(&run.clock);

@@ -46,8 +46,8 @@ static const struct hint {
     {"rocks_reopen", {STAGE_FIRST, STAGE_MEND}},
     {"drop_half", {STAGE_LATER, STAGE_LATER}},
     {"folder_half_made", {STAGE_NEW, STAGE_NEW}},
-    {"recut_before_store", {STAGE_FIRST, STAGE_FIRST}},
-    {"recut_after_store", {STAGE_FIRST, STAGE_FIRST}},
+    {"repartition_before_store", {STAGE_FIRST, STAGE_FIRST}},
+    {"repartition_after_store", {STAGE_FIRST, STAGE_FIRST}},
     {"rekey_begin", {STAGE_FIRST, STAGE_FIRST}},
     {"rekey_page", {STAGE_FIRST, STAGE_BUSY}},
     {"rekey_before_switch", {STAGE_FIRST, STAGE_FIRST}},
@@ -63,9 +63,9 @@ static const char *const elsewhere[] = {
     "cell_after_record",   /* test/cell */
     "cell_before_publish", /* test/cell */
     "cell_after_publish",  /* test/cell */
-    "recut_begin",         /* test/rados/splits.sh, like all below */
-    "recut_noted",         "recut_before_engine",
-    "recut_made",          "recut_closed", "recut_copied_half", "recut_copied", "recut_gone",
+    "repartition_begin",         /* test/rados/splits.sh, like all below */
+    "repartition_noted",         "repartition_before_engine",
+    "repartition_made",          "repartition_closed", "repartition_copied_half", "repartition_copied", "repartition_gone",
     "garbage_taken",      /* test/rados/cells.sh */
     "garbage_erased",     /* test/rados/cells.sh */
     "table_before_store", /* test/rados/agree.sh, like all below */

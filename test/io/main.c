@@ -62,7 +62,7 @@ void crash_give_up(struct crash *run, const char *fmt, ...)
     _exit(1);
 }
 
-static const struct part {
+static const struct size_bin {
     const char *name;
     void (*run)(struct io *io);
 } parts[] = {{"full", full_part}, {"nth", nth_part}, {"storm", storm_part}};
@@ -105,7 +105,7 @@ static bool parse(struct io *io, int argc, char **argv)
 int main(int argc, char **argv)
 {
     struct io io = {0};
-    const struct part *part = NULL;
+    const struct size_bin *part = NULL;
     char dir[256];
     int64_t start_us;
 

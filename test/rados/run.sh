@@ -194,7 +194,7 @@ done
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 # Every step of a cut, at night; each of the three kinds of them by day.
-[ "$TIER" = nightly ] || export POINTS="recut_noted recut_copied_half recut_gone"
+[ "$TIER" = nightly ] || export POINTS="repartition_noted repartition_copied_half repartition_gone"
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"

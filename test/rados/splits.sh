@@ -126,7 +126,7 @@ stop_all
 # ---- the server that cuts dies at each step ----
 
 kind=one
-for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed recut_copied_half recut_copied recut_gone recut_before_store recut_after_store table_stored}; do
+for point in ${POINTS:-repartition_noted repartition_before_engine repartition_made repartition_closed repartition_copied_half repartition_copied repartition_gone repartition_before_store repartition_after_store table_stored}; do
     rm -f "$work"/*.acked "$work"/*.log
     [ $kind = one ] && kind=values || kind=one
     rows $kind 1 8000 >"$work/low"
@@ -136,7 +136,7 @@ for point in ${POINTS:-recut_noted recut_before_engine recut_made recut_closed r
     [ $point != table_stored ] || pass=7 # the same: the table was made, and each cut is stored twice
     export WR_FAULT=$point:crash:$pass
     start dies "$point" "${small[@]}"
-    export WR_FAULT=recut_begin:error:1+
+    export WR_FAULT=repartition_begin:error:1+
     start lives "$point" "${small[@]}"
     unset WR_FAULT
     create dies >/dev/null

@@ -22,23 +22,23 @@
 #define EMPTY_LISTED 1024         /* if there are more */
 #define PIECES 16                 /* a part is fine if so many, of each bucket, are a piece */
 #define ROUNDS 1024               /* halvings of one part: keys with 128 bytes in common */
-#define PARTS_MIN 64
+#define BINS_MIN 64
 
 struct parting {
     struct call *call;
     const struct table *table;
-    struct parts *out;
+    struct size_histogram *out;
     size_t capacity;
     bytes low, high;
     uint64_t piece, grain;
     size_t max;
     int64_t until_ms;
     uint64_t *begun, *ended; /* bytes of the parts until there, by `from` and by `to` */
-    struct part *by_from;
+    struct size_bin *by_from;
 };
 
-size_t part_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, bytes to,
-                   enum key_kind last, struct key_range ranges[PART_KINDS])
+size_t size_bin_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, bytes to,
+                       enum key_kind last, struct key_range ranges[SIZE_BIN_KINDS])
 {
     for (int kind = KIND_HEAD; kind <= (int)last; kind++) {
         struct buf start, end;
@@ -55,18 +55,18 @@ size_t part_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, 
 }
 
 /* What is asked takes no memory of the call's: there may be very many questions. */
-static int ask(struct parting *p, uint8_t bucket, bytes from, bytes to, uint64_t *out)
+static int bin_measure(struct parting *p, uint8_t bucket, bytes from, bytes to, uint64_t *out)
 {
     struct ctx *c = &p->call->c, asked;
-    struct key_range ranges[PART_KINDS];
+    struct key_range ranges[SIZE_BIN_KINDS];
     uint8_t first[4096];
     size_t count;
     int code;
 
     TRY(call_check_deadline(p->call));
     ctx_init_part(&asked, c, first, sizeof(first));
-    count =
-        part_ranges(&asked.arena, p->table->schema.place.id, bucket, from, to, KIND_LAST, ranges);
+    count = size_bin_ranges(&asked.arena, p->table->schema.place.id, bucket, from, to, KIND_LAST,
+                            ranges);
     code = route_size_now(&asked, p->table, ranges, count, out);
     if (code && !ctx_fail_part(c, &asked))
         fail_code(c, code);
@@ -76,24 +76,24 @@ static int ask(struct parting *p, uint8_t bucket, bytes from, bytes to, uint64_t
 
 /* ---- parts ---- */
 
-static void add(struct parting *p, struct part part)
+static void bin_add(struct parting *p, struct size_bin bin)
 {
-    struct parts *out = p->out;
+    struct size_histogram *out = p->out;
 
-    assert(!part.to.len || bytes_compare(part.from, part.to) <= 0);
-    if (!part.bytes)
+    assert(!bin.to.len || bytes_compare(bin.from, bin.to) <= 0);
+    if (!bin.bytes)
         return;
     if (out->count == p->capacity) {
-        struct part *list;
+        struct size_bin *list;
 
-        p->capacity = p->capacity ? 2 * p->capacity : PARTS_MIN;
-        list = ARENA_ARRAY(&p->call->c.arena, struct part, p->capacity);
+        p->capacity = p->capacity ? 2 * p->capacity : BINS_MIN;
+        list = ARENA_ARRAY(&p->call->c.arena, struct size_bin, p->capacity);
         if (out->count)
             memcpy(list, out->list, out->count * sizeof(*list));
         out->list = list;
     }
-    out->list[out->count++] = part;
-    out->total += part.bytes;
+    out->list[out->count++] = bin;
+    out->total += bin.bytes;
 }
 
 static bool is_over(const struct parting *p)
@@ -102,36 +102,36 @@ static bool is_over(const struct parting *p)
 }
 
 /* Part i becomes one that is fine, at its beginning, and another one behind it. */
-static int cut_one(struct parting *p, size_t i)
+static int split_one(struct parting *p, size_t i)
 {
-    struct part part = p->out->list[i];
+    struct size_bin bin = p->out->list[i];
 
-    for (int round = 0; round < ROUNDS && part.bytes > p->grain && !is_over(p); round++) {
-        bytes low = bytes_compare(part.from, p->low) > 0 ? part.from : p->low;
-        bytes high = part.to.len && bytes_compare(part.to, p->high) < 0 ? part.to : p->high;
+    for (int round = 0; round < ROUNDS && bin.bytes > p->grain && !is_over(p); round++) {
+        bytes low = bytes_compare(bin.from, p->low) > 0 ? bin.from : p->low;
+        bytes high = bin.to.len && bytes_compare(bin.to, p->high) < 0 ? bin.to : p->high;
         bytes middle;
         uint64_t below;
 
-        if (!halve_middle(&p->call->c.arena, low, high, &middle))
+        if (!bisect_midpoint(&p->call->c.arena, low, high, &middle))
             break;
-        TRY(ask(p, part.bucket, part.from, middle, &below));
+        TRY(bin_measure(p, bin.bucket, bin.from, middle, &below));
         if (!below) {
-            part.from = middle;
-        } else if (below >= part.bytes) {
-            part.to = middle;
+            bin.from = middle;
+        } else if (below >= bin.bytes) {
+            bin.to = middle;
         } else {
-            struct part behind = part;
+            struct size_bin behind = bin;
 
-            behind.from = part.to = middle;
+            behind.from = bin.to = middle;
             behind.bytes -= below;
-            part.bytes = below;
+            bin.bytes = below;
             invariant(p->out->total >= behind.bytes);
             p->out->total -= behind.bytes;
-            add(p, behind);
+            bin_add(p, behind);
         }
     }
-    part.fine = true;
-    p->out->list[i] = part;
+    bin.fine = true;
+    p->out->list[i] = bin;
     return E_OK;
 }
 
@@ -149,12 +149,12 @@ static void buckets_of(const struct parting *p, size_t i, size_t *first, size_t 
 }
 
 /* What partition i has of a bucket. */
-static struct part part_of(const struct parting *p, size_t i, size_t bucket)
+static struct size_bin bin_of(const struct parting *p, size_t i, size_t bucket)
 {
     bytes start = partition_at(&p->table->partitions, i)->start;
     bytes end = partition_end(&p->table->partitions, i);
 
-    return (struct part){
+    return (struct size_bin){
         .from = start.len && *bytes_u8(start) == bucket ? bytes_skip(start, 1) : BYTES_NONE,
         .to = end.len && *bytes_u8(end) == bucket ? bytes_skip(end, 1) : BYTES_NONE,
         .partition = i,
@@ -170,15 +170,15 @@ static int list_partition(struct parting *p, size_t i)
 
     buckets_of(p, i, &first, &last);
     for (size_t b = first; b <= last; b++) {
-        struct part part = part_of(p, i, b);
+        struct size_bin bin = bin_of(p, i, b);
 
-        TRY(ask(p, part.bucket, part.from, part.to, &part.bytes));
-        stored += part.bytes;
-        add(p, part);
+        TRY(bin_measure(p, bin.bucket, bin.from, bin.to, &bin.bytes));
+        stored += bin.bytes;
+        bin_add(p, bin);
     }
     partition_measured(at, stored, written, clock_mono_us(p->call->c.clock));
     for (size_t k = before; k < p->out->count; k++)
-        TRY(cut_one(p, k));
+        TRY(split_one(p, k));
     return E_OK;
 }
 
@@ -193,7 +193,7 @@ static bool is_empty(const struct parting *p, const struct partition *at)
 }
 
 /* What it holds, by the last measuring, and of which bucket. */
-static bool is_known(const struct parting *p, size_t i, struct part *out)
+static bool is_known(const struct parting *p, size_t i, struct size_bin *out)
 {
     const struct partition *at = partition_at(&p->table->partitions, i)->partition;
     size_t first, last;
@@ -201,7 +201,7 @@ static bool is_known(const struct parting *p, size_t i, struct part *out)
     if (p->table->partitions.count <= KNOWN_MIN)
         return false;
     buckets_of(p, i, &first, &last);
-    *out = part_of(p, i, first);
+    *out = bin_of(p, i, first);
     out->bytes = atomic_load(&at->bytes);
     return out->bytes ? first == last : is_empty(p, at);
 }
@@ -211,22 +211,22 @@ static bool is_known(const struct parting *p, size_t i, struct part *out)
 static int probe_unknown(struct parting *p)
 {
     size_t count = p->table->partitions.count, n = 0, *which;
-    struct part part;
+    struct size_bin bin;
 
     if (count <= EMPTY_LISTED)
         return E_OK;
     which = ARENA_ARRAY(&p->call->c.arena, size_t, count);
     for (size_t i = 0; i < count; i++)
-        if (!is_known(p, i, &part))
+        if (!is_known(p, i, &bin))
             which[n++] = i;
-    return part_probe(p->call, p->table, which, n);
+    return size_probe(p->call, p->table, which, n);
 }
 
 /* ---- in which of them a piece may end ---- */
 
 static int compare_to(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
+    const struct size_bin *x = a, *y = b;
 
     if (!x->to.len || !y->to.len)
         return (int)!x->to.len - (int)!y->to.len;
@@ -235,16 +235,16 @@ static int compare_to(const void *a, const void *b)
 
 static int compare_from(const void *a, const void *b)
 {
-    return bytes_compare(((const struct part *)a)->from, ((const struct part *)b)->from);
+    return bytes_compare(((const struct size_bin *)a)->from, ((const struct size_bin *)b)->from);
 }
 
 /* The parts by both ends, and the sums of what they hold. */
-static void sort_parts(struct parting *p)
+static void sort_bins(struct parting *p)
 {
-    struct parts *out = p->out;
+    struct size_histogram *out = p->out;
     uint64_t ended = 0, begun = 0;
 
-    p->by_from = ARENA_ARRAY(&p->call->c.arena, struct part, out->count + 1);
+    p->by_from = ARENA_ARRAY(&p->call->c.arena, struct size_bin, out->count + 1);
     p->begun = ARENA_ARRAY(&p->call->c.arena, uint64_t, out->count + 1);
     p->ended = ARENA_ARRAY(&p->call->c.arena, uint64_t, out->count + 1);
     if (!out->count)
@@ -289,25 +289,25 @@ static uint64_t begun_below(const struct parting *p, bytes key)
     return p->begun[low];
 }
 
-static bool is_doubtful(const struct parting *p, const struct part *part)
+static bool is_doubtful(const struct parting *p, const struct size_bin *bin)
 {
     uint64_t lo, hi;
 
-    if (part->fine || part->bytes <= p->grain)
+    if (bin->fine || bin->bytes <= p->grain)
         return false;
-    lo = ended_until(p, part->from) / p->piece;
-    hi = begun_below(p, part->to) / p->piece;
+    lo = ended_until(p, bin->from) / p->piece;
+    hi = begun_below(p, bin->to) / p->piece;
     return lo < hi && lo < p->max;
 }
 
 /* Those are listed, while there is time. *more: some were, and it may be others now. */
 static int list_doubtful(struct parting *p, bool *more)
 {
-    struct parts *out = p->out;
-    struct part *doubtful = ARENA_ARRAY(&p->call->c.arena, struct part, out->count + 1);
+    struct size_histogram *out = p->out;
+    struct size_bin *doubtful = ARENA_ARRAY(&p->call->c.arena, struct size_bin, out->count + 1);
     size_t count = 0, kept = 0;
 
-    sort_parts(p);
+    sort_bins(p);
     for (size_t i = 0; i < out->count; i++)
         if (is_doubtful(p, &out->list[i]))
             doubtful[count++] = out->list[i];
@@ -320,7 +320,7 @@ static int list_doubtful(struct parting *p, bool *more)
     out->count = kept;
     for (size_t k = 0; k < count; k++) {
         if (is_over(p))
-            add(p, doubtful[k]);
+            bin_add(p, doubtful[k]);
         else
             TRY(list_partition(p, doubtful[k].partition));
     }
@@ -328,8 +328,8 @@ static int list_doubtful(struct parting *p, bool *more)
     return E_OK;
 }
 
-int parts_find(struct call *call, const struct table *t, bytes low, bytes high, uint64_t piece,
-               size_t max, struct parts *out)
+int size_histogram_find(struct call *call, const struct table *t, bytes low, bytes high,
+                        uint64_t piece, size_t max, struct size_histogram *out)
 {
     size_t buckets = t->schema.place.layout.buckets;
     struct parting p = {.call = call,
@@ -340,21 +340,21 @@ int parts_find(struct call *call, const struct table *t, bytes low, bytes high, 
                         .piece = piece,
                         .grain = piece / PIECES / buckets,
                         .max = max,
-                        .until_ms = clock_mono_ms(call->c.clock) + PART_LOOK_MS};
+                        .until_ms = clock_mono_ms(call->c.clock) + SIZE_HISTOGRAM_MS};
     bool more = true;
 
-    *out = (struct parts){0};
+    *out = (struct size_histogram){0};
     TRY(probe_unknown(&p));
     for (size_t i = 0; i < t->partitions.count; i++) {
-        struct part part;
+        struct size_bin bin;
 
-        if (is_known(&p, i, &part))
-            add(&p, part);
+        if (is_known(&p, i, &bin))
+            bin_add(&p, bin);
         else
             TRY(list_partition(&p, i));
     }
     while (more && !is_over(&p))
         TRY(list_doubtful(&p, &more));
-    sort_parts(&p);
+    sort_bins(&p);
     return E_OK;
 }

@@ -7,7 +7,7 @@
 #include "table/model/key.h"
 
 /* Rows of one bucket. */
-struct part {
+struct size_bin {
     bytes from, to; /* encoded key columns, or the beginning of some; empty: open */
     uint64_t bytes; /* stored for them, about: keys of all kinds */
     size_t partition;
@@ -15,8 +15,8 @@ struct part {
     bool fine; /* cut as finely as matters, or as can be */
 };
 
-struct parts {
-    struct part *list; /* none is empty; in the order of `to` */
+struct size_histogram {
+    struct size_bin *list; /* none is empty; in the order of `to` */
     size_t count;
     uint64_t total;
 };
@@ -25,16 +25,16 @@ struct parts {
  * `max` pieces of `piece` bytes that the parts which go over such an end make up a sixteenth of a
  * piece, all buckets together. Only a partition in which such an end may lie is listed, or one of
  * which nobody knows what it holds; and once, unless writes or others' questions take the engine's
- * survey of it away meanwhile. After PART_LOOK_MS parts stay as they are: then a piece may be wrong
- * by a partition a bucket. Blocks; in the arena of the call, whose deadline it minds. */
-#define PART_LOOK_MS 5000
-int parts_find(struct call *call, const struct table *t, bytes low, bytes high, uint64_t piece,
-               size_t max, struct parts *out);
+ * survey of it away meanwhile. After SIZE_HISTOGRAM_MS parts stay as they are: then a piece may be
+ * wrong by a partition a bucket. Blocks; in the arena of the call, whose deadline it minds. */
+#define SIZE_HISTOGRAM_MS 5000
+int size_histogram_find(struct call *call, const struct table *t, bytes low, bytes high,
+                        uint64_t piece, size_t max, struct size_histogram *out);
 
 /* The keys, of kinds up to `last`, of the rows in [from, to) of one bucket, in the arena: how many
  * ranges. */
-#define PART_KINDS KIND_LAST
-size_t part_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, bytes to,
-                   enum key_kind last, struct key_range ranges[PART_KINDS]);
+#define SIZE_BIN_KINDS KIND_LAST
+size_t size_bin_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, bytes to,
+                       enum key_kind last, struct key_range ranges[SIZE_BIN_KINDS]);
 
 #endif

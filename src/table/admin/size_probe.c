@@ -103,7 +103,7 @@ static void range_of(struct probing *all, uint32_t table)
     all->range = (struct key_range){bytes_of(all->bounds, 4), bytes_of(all->bounds + 4, 4)};
 }
 
-int part_probe(struct call *call, const struct table *t, const size_t *which, size_t count)
+int size_probe(struct call *call, const struct table *t, const size_t *which, size_t count)
 {
     struct probing *all = mem_zalloc(sizeof(*all));
     int code = E_OK;

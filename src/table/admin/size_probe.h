@@ -8,6 +8,6 @@
 /* Asks for the first key of each of these partitions of t (indexes of its map), many at a time, and
  * notes those that have none as measured: empty. One that cannot be asked stays as it was. Blocks;
  * minds the deadline of the call. */
-int part_probe(struct call *call, const struct table *t, const size_t *which, size_t count);
+int size_probe(struct call *call, const struct table *t, const size_t *which, size_t count);
 
 #endif

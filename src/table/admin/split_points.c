@@ -26,27 +26,27 @@
 #define SPLITS_MAX 10000
 #define COUNTED_BYTES_MAX (256ull << 20)
 
-struct split_op {
+struct split_points_op {
     struct job job;
     struct call *call;
     struct table *table;
 };
 
 /* Bytes stored for the rows in [from, to). */
-static int size_between(struct split_op *op, bytes from, bytes to, uint64_t *out)
+static int size_between(struct split_points_op *op, bytes from, bytes to, uint64_t *out)
 {
     struct arena *a = &op->call->c.arena;
     const struct place *p = &op->table->schema.place;
-    struct key_range *ranges = ARENA_ARRAY(a, struct key_range, PART_KINDS * p->layout.buckets);
+    struct key_range *ranges = ARENA_ARRAY(a, struct key_range, SIZE_BIN_KINDS * p->layout.buckets);
     size_t count = 0;
 
     for (size_t i = 0; i < p->layout.buckets; i++)
-        count += part_ranges(a, p->id, (uint8_t)i, from, to, KIND_CHUNK, ranges + count);
+        count += size_bin_ranges(a, p->id, (uint8_t)i, from, to, KIND_CHUNK, ranges + count);
     return route_size_now(&op->call->c, op->table, ranges, count, out);
 }
 
 /* The first row at or behind `cols` or, backward, the last one; found false: none. */
-static int first_row(struct split_op *op, bytes cols, bool backward, bool *found, bytes *out)
+static int first_row(struct split_points_op *op, bytes cols, bool backward, bool *found, bytes *out)
 {
     struct arena *a = &op->call->c.arena;
     const struct place *p = &op->table->schema.place;
@@ -87,7 +87,7 @@ static int first_row(struct split_op *op, bytes cols, bool backward, bool *found
 }
 
 struct piece {
-    struct split_op *op;
+    struct split_points_op *op;
     bytes origin;
 };
 
@@ -99,14 +99,15 @@ static int piece_size(void *arg, bytes cols, uint64_t *out)
 }
 
 /* A key in [low, high] such that about `target` bytes lie between low and it. */
-static int find_place(struct split_op *op, bytes low, bytes high, uint64_t target, bytes *out)
+static int find_place(struct split_points_op *op, bytes low, bytes high, uint64_t target,
+                      bytes *out)
 {
     struct piece piece = {op, low};
 
-    return halve_find(&op->call->c.arena, low, high, target, piece_size, &piece, out);
+    return bisect_find(&op->call->c.arena, low, high, target, piece_size, &piece, out);
 }
 
-static int add_point(struct split_op *op, bytes cols, struct wr_key *out)
+static int add_point(struct split_points_op *op, bytes cols, struct wr_key *out)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     struct wr_key_column *columns =
@@ -131,7 +132,7 @@ struct points {
 };
 
 /* The row at or behind `place`, if it is behind the last point. *ended: none is to come. */
-static int take_place(struct split_op *op, struct points *ps, bytes place, bool *ended)
+static int take_place(struct split_points_op *op, struct points *ps, bytes place, bool *ended)
 {
     struct wr_split_result *r = &op->call->reply.splits;
     bool found;
@@ -149,13 +150,15 @@ static int take_place(struct split_op *op, struct points *ps, bytes place, bool 
 }
 
 /* A part counts where it ends. */
-static int points_in_parts(struct split_op *op, const struct parts *parts, struct points *ps)
+static int points_in_bins(struct split_points_op *op, const struct size_histogram *histogram,
+                          struct points *ps)
 {
     uint64_t below = 0, next = ps->piece;
     bool ended = false;
 
-    for (const struct part *p = parts->list;
-         p < parts->list + parts->count && op->call->reply.splits.point_count < ps->max && !ended;
+    for (const struct size_bin *p = histogram->list;
+         p < histogram->list + histogram->count && op->call->reply.splits.point_count < ps->max &&
+         !ended;
          p++) {
         below += p->bytes;
         if (below < next || !p->to.len)
@@ -168,7 +171,7 @@ static int points_in_parts(struct split_op *op, const struct parts *parts, struc
 }
 
 /* A row that begins a piece. */
-static int take_row(struct split_op *op, struct points *ps, bytes cols)
+static int take_row(struct split_points_op *op, struct points *ps, bytes cols)
 {
     struct wr_split_result *r = &op->call->reply.splits;
 
@@ -180,19 +183,19 @@ static int take_row(struct split_op *op, struct points *ps, bytes cols)
 }
 
 /* Counts from the first row on. *ended: no point is to come. */
-static int points_counted(struct split_op *op, struct points *ps, bool *ended)
+static int points_counted(struct split_points_op *op, struct points *ps, bool *ended)
 {
     const size_t *made = &op->call->reply.splits.point_count;
     uint64_t counted = 0, since = 0, size;
-    struct split_walk walk;
-    int code = split_walk_open(&walk, op->call, op->table);
+    struct split_points_walk walk;
+    int code = split_points_walk_open(&walk, op->call, op->table);
 
     *ended = false;
     while (!code && !*ended && counted < COUNTED_BYTES_MAX) {
         bool found;
         bytes cols;
 
-        code = split_walk_next(&walk, &found, &cols, &size);
+        code = split_points_walk_next(&walk, &found, &cols, &size);
         *ended = !code && !found;
         if (code || !found)
             break;
@@ -204,11 +207,11 @@ static int points_counted(struct split_op *op, struct points *ps, bool *ended)
         counted += size;
         *ended = *made == ps->max;
     }
-    split_walk_close(&walk);
+    split_points_walk_close(&walk);
     return code;
 }
 
-static int points_estimated(struct split_op *op, struct points *ps)
+static int points_estimated(struct split_points_op *op, struct points *ps)
 {
     uint64_t left;
 
@@ -226,7 +229,7 @@ static int points_estimated(struct split_op *op, struct points *ps)
     return E_OK;
 }
 
-static int points_in_one(struct split_op *op, struct points *ps)
+static int points_in_one(struct split_points_op *op, struct points *ps)
 {
     bool ended;
 
@@ -234,17 +237,17 @@ static int points_in_one(struct split_op *op, struct points *ps)
     return ended ? E_OK : points_estimated(op, ps);
 }
 
-static int compute(struct split_op *op)
+static int compute(struct split_points_op *op)
 {
     const struct wr_split_points *p = &op->call->req->compute_split_points;
     struct ctx *c = &op->call->c;
-    bool parted = !engine_one_key_space(op->call->db->engine);
+    bool bin_wide = !engine_one_key_space(op->call->db->engine);
     struct points ps = {.piece = (uint64_t)p->split_size *
                                  (uint64_t)(p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT),
                         .max = p->has_limit && p->limit > 0 && p->limit < SPLITS_MAX
                                    ? (size_t)p->limit
                                    : SPLITS_MAX};
-    struct parts parts;
+    struct size_histogram histogram;
     bool found;
 
     TRY(first_row(op, BYTES_NONE, false, &found, &ps.low));
@@ -252,20 +255,21 @@ static int compute(struct split_op *op)
         TRY(first_row(op, BYTES_NONE, true, &found, &ps.high));
     if (!found)
         return E_OK;
-    if (parted) {
-        TRY(parts_find(op->call, op->table, ps.low, ps.high, ps.piece, ps.max, &parts));
-        if (parts.total / ps.piece < ps.max)
-            ps.max = parts.total / ps.piece;
+    if (bin_wide) {
+        TRY(size_histogram_find(op->call, op->table, ps.low, ps.high, ps.piece, ps.max,
+                                &histogram));
+        if (histogram.total / ps.piece < ps.max)
+            ps.max = histogram.total / ps.piece;
     }
     ps.list = ARENA_ARRAY(&c->arena, struct wr_key, ps.max + 1);
     op->call->reply.splits.points = ps.list;
     ps.last = ps.low;
-    return parted ? points_in_parts(op, &parts, &ps) : points_in_one(op, &ps);
+    return bin_wide ? points_in_bins(op, &histogram, &ps) : points_in_one(op, &ps);
 }
 
 static void split_run(struct job *job)
 {
-    struct split_op *op = PORT_CONTAINER(job, struct split_op, job);
+    struct split_points_op *op = PORT_CONTAINER(job, struct split_points_op, job);
     struct call *call = op->call;
     struct wr_split_result *r = &call->reply.splits;
     struct wr_table_description d;
@@ -284,7 +288,7 @@ int split_points_start(struct call *call)
 {
     const struct wr_split_points *p = &call->req->compute_split_points;
     struct ctx *c = &call->c;
-    struct split_op *op;
+    struct split_points_op *op;
 
     if (p->split_size <= 0)
         return fail(c, E_PARAMETER, "The split_size should be greater than 0.");
@@ -293,7 +297,7 @@ int split_points_start(struct call *call)
                     UNIT_BYTES_MIN);
     if (p->split_size > INT64_MAX / (p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT))
         return fail(c, E_PARAMETER, "The split_size is too large.");
-    op = ARENA_NEW(&c->arena, struct split_op);
+    op = ARENA_NEW(&c->arena, struct split_points_op);
     TRY(call_open_table(call, p->table, &op->table));
     op->call = call;
     op->job.run = split_run;

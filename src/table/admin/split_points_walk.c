@@ -13,7 +13,7 @@
 #define PAGE_BYTES_MAX (512u << 10)
 #define PAGE_ITEMS 4096
 
-struct split_stream {
+struct split_points_stream {
     struct ctx c; /* owns the page */
     struct page page;
     size_t at;
@@ -21,13 +21,13 @@ struct split_stream {
     bytes end;
 };
 
-static bytes stream_cols(const struct split_stream *s)
+static bytes stream_cols(const struct split_points_stream *s)
 {
     return bytes_skip(s->page.items[s->at].key, KEY_PREFIX_BYTES);
 }
 
 /* The next page; empty at the end. */
-static int stream_fill(struct split_walk *w, struct split_stream *s)
+static int stream_fill(struct split_points_walk *w, struct split_points_stream *s)
 {
     struct key_range range = {buf_bytes(&s->from), s->end};
     struct scan scan = {.view = VIEW_DURABLE,
@@ -53,7 +53,7 @@ static int stream_fill(struct split_walk *w, struct split_stream *s)
 }
 
 /* Puts a stream where its row belongs among those that have one. */
-static void order_insert(struct split_walk *w, struct split_stream *s)
+static void order_insert(struct split_points_walk *w, struct split_points_stream *s)
 {
     size_t low = 0, high = w->order_count;
 
@@ -71,7 +71,7 @@ static void order_insert(struct split_walk *w, struct split_stream *s)
     w->order_count++;
 }
 
-static int stream_enter(struct split_walk *w, struct split_stream *s)
+static int stream_enter(struct split_points_walk *w, struct split_points_stream *s)
 {
     if (s->at == s->page.count)
         TRY(stream_fill(w, s));
@@ -80,7 +80,7 @@ static int stream_enter(struct split_walk *w, struct split_stream *s)
     return E_OK;
 }
 
-static void stream_open(struct split_walk *w, struct split_stream *s, uint8_t bucket)
+static void stream_open(struct split_points_walk *w, struct split_points_stream *s, uint8_t bucket)
 {
     struct arena *a = &w->call->c.arena;
     uint32_t id = w->table->schema.place.id;
@@ -91,17 +91,17 @@ static void stream_open(struct split_walk *w, struct split_stream *s, uint8_t bu
     ctx_init_part(&s->c, &w->call->c, NULL, 0);
 }
 
-int split_walk_open(struct split_walk *w, struct call *call, const struct table *t)
+int split_points_walk_open(struct split_points_walk *w, struct call *call, const struct table *t)
 {
     size_t buckets = t->schema.place.layout.buckets, page = WALK_BYTES / buckets;
 
-    *w = (struct split_walk){.call = call, .table = t};
+    *w = (struct split_points_walk){.call = call, .table = t};
     w->page_bytes = page < PAGE_BYTES_MIN   ? PAGE_BYTES_MIN
                     : page > PAGE_BYTES_MAX ? PAGE_BYTES_MAX
                                             : page;
     buf_init(&w->cols, &call->c.arena, 256);
-    w->streams = ARENA_ARRAY(&call->c.arena, struct split_stream, buckets);
-    w->order = ARENA_ARRAY(&call->c.arena, struct split_stream *, buckets);
+    w->streams = ARENA_ARRAY(&call->c.arena, struct split_points_stream, buckets);
+    w->order = ARENA_ARRAY(&call->c.arena, struct split_points_stream *, buckets);
     for (size_t i = 0; i < buckets; i++)
         stream_open(w, &w->streams[i], (uint8_t)i);
     for (size_t i = 0; i < buckets; i++)
@@ -109,7 +109,7 @@ int split_walk_open(struct split_walk *w, struct call *call, const struct table 
     return E_OK;
 }
 
-void split_walk_close(struct split_walk *w)
+void split_points_walk_close(struct split_points_walk *w)
 {
     for (size_t i = 0; i < w->table->schema.place.layout.buckets; i++)
         ctx_release(&w->streams[i].c);
@@ -126,8 +126,8 @@ static uint64_t apart_bytes(const struct wr_cell *cells, size_t count)
 }
 
 /* One page of a wide row's cells; *range goes on behind it. */
-static int add_cells_page(struct split_walk *w, struct ctx *c, struct key_range *range, bool *more,
-                          uint64_t *size)
+static int add_cells_page(struct split_points_walk *w, struct ctx *c, struct key_range *range,
+                          bool *more, uint64_t *size)
 {
     struct page page = {0};
     struct scan scan = {.view = VIEW_DURABLE,
@@ -151,7 +151,7 @@ static int add_cells_page(struct split_walk *w, struct ctx *c, struct key_range 
     return E_OK;
 }
 
-static int add_cells(struct split_walk *w, const struct split_stream *s, uint64_t id,
+static int add_cells(struct split_points_walk *w, const struct split_points_stream *s, uint64_t id,
                      uint64_t *size)
 {
     struct ctx c;
@@ -178,9 +178,9 @@ static int add_cells(struct split_walk *w, const struct split_stream *s, uint64_
     return code;
 }
 
-int split_walk_next(struct split_walk *w, bool *found, bytes *cols, uint64_t *size)
+int split_points_walk_next(struct split_points_walk *w, bool *found, bytes *cols, uint64_t *size)
 {
-    struct split_stream *s;
+    struct split_points_stream *s;
     const struct kv *kv;
     struct row row;
 

@@ -7,13 +7,13 @@
 
 #include "table/core/call.h"
 
-struct split_stream;
+struct split_points_stream;
 
-struct split_walk {
+struct split_points_walk {
     struct call *call;
     const struct table *table;
-    struct split_stream *streams; /* one a bucket */
-    struct split_stream **order;  /* those that have a row, by the row */
+    struct split_points_stream *streams; /* one a bucket */
+    struct split_points_stream **order;  /* those that have a row, by the row */
     size_t order_count;
     size_t page_bytes;
     struct buf cols; /* of the row given last */
@@ -21,12 +21,12 @@ struct split_walk {
 
 /* Begins at the first row of t, which outlives the walk and whose engine has one key
  * space. Whatever it returns, the walk is to be closed. */
-int split_walk_open(struct split_walk *w, struct call *call, const struct table *t);
+int split_points_walk_open(struct split_points_walk *w, struct call *call, const struct table *t);
 
 /* The next row: its encoded key columns, valid until the next call, and its bytes. *found false:
  * there is none. */
-int split_walk_next(struct split_walk *w, bool *found, bytes *cols, uint64_t *size);
+int split_points_walk_next(struct split_points_walk *w, bool *found, bytes *cols, uint64_t *size);
 
-void split_walk_close(struct split_walk *w);
+void split_points_walk_close(struct split_points_walk *w);
 
 #endif

@@ -43,16 +43,16 @@ static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct
     size_t listed = s->page_count ? 0 : s->partition_count;
     struct buf b;
 
-    buf_init(&b, a, 9 + 8 * (listed + s->cut.made_count));
+    buf_init(&b, a, 9 + 8 * (listed + s->repartition.made_count));
     store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
     buf_commit(&b, 8);
     if (s->page_count)
         buf_put_u8(&b, CATALOG_DROPPED_PAGED);
     if (engine_one_key_space(db->engine))
         return buf_bytes(&b);
-    for (size_t i = 0; i < listed + s->cut.made_count; i++) {
+    for (size_t i = 0; i < listed + s->repartition.made_count; i++) {
         store_u64(buf_reserve(&b, 8),
-                  i < listed ? s->partitions[i].id : s->cut.made[i - listed].id);
+                  i < listed ? s->partitions[i].id : s->repartition.made[i - listed].id);
         buf_commit(&b, 8);
     }
     return buf_bytes(&b);

@@ -102,7 +102,7 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
     out->traffic = figures(&counts, &t->traffic->balance, &s->d.reserved, 1);
     out->splits = atomic_load(&t->traffic->splits);
     out->merges = atomic_load(&t->traffic->merges);
-    out->longest_cut_us = atomic_load(&t->traffic->cut_us_max);
+    out->longest_cut_us = atomic_load(&t->traffic->repartition_us_max);
     return E_OK;
 }
 
@@ -258,7 +258,7 @@ size_t wr_busiest(struct wr_db *db, struct wr_table_traffic *out, size_t max)
         all[i].partitions = t->partitions.count;
         all[i].splits = atomic_load(&t->traffic->splits);
         all[i].merges = atomic_load(&t->traffic->merges);
-        all[i].longest_cut_us = atomic_load(&t->traffic->cut_us_max);
+        all[i].longest_cut_us = atomic_load(&t->traffic->repartition_us_max);
         all[i].traffic = figures(&counts, &t->traffic->balance, &t->schema.d.reserved, 1);
         table_release(t);
     }

@@ -69,13 +69,13 @@ int call_open_table(struct call *call, bytes name, struct table **out);
  * and one from each of `bounds` (partition.h), which lie inside, ascending. Durable and published
  * on return. Blocks; any number of threads at once. Nothing was done at E_PARTITION: the table has
  * changed meanwhile; E_NOT_EXIST: it is gone; E_INTERNAL: the bounds do not lie so. */
-int catalog_recut(struct ctx *c, struct table *t, size_t first, size_t count, const bytes *bounds,
-                  size_t bound_count);
+int catalog_repartition(struct ctx *c, struct table *t, size_t first, size_t count,
+                        const bytes *bounds, size_t bound_count);
 
 /* Brings a cut to its end that the description of t notes, whoever began it: for engines where a
  * cut moves rows. E_OK also if there is none. Blocks; any number of processes and threads at once.
  */
-int catalog_end_cut(struct ctx *c, const struct table *t);
+int catalog_end_repartition(struct ctx *c, const struct table *t);
 
 /* Reads the description of t from storage into the cache. E_NOT_EXIST: the table is gone. Blocks.
  */

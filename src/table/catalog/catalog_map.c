@@ -168,16 +168,16 @@ static int read_missing(struct reading *r)
 /* ---- the map of a table ---- */
 
 /* A cut that is noted is one of these partitions. */
-static bool cut_fits(const struct schema *s, const struct partition_map *m)
+static bool pages_fit_repartition(const struct schema *s, const struct partition_map *m)
 {
-    const struct schema_cut *cut = &s->cut;
+    const struct schema_repartition *change = &s->repartition;
     bytes end;
 
-    if (!cut->made_count)
+    if (!change->made_count)
         return true;
-    end = partition_end(m, cut->first + cut->count - 1);
-    return bytes_equal(cut->made[0].start, partition_at(m, cut->first)->start) &&
-           (!end.len || bytes_compare(cut->made[cut->made_count - 1].start, end) < 0);
+    end = partition_end(m, change->first + change->count - 1);
+    return bytes_equal(change->made[0].start, partition_at(m, change->first)->start) &&
+           (!end.len || bytes_compare(change->made[change->made_count - 1].start, end) < 0);
 }
 
 /* The pages that are in memory or on their way into storage. */
@@ -226,7 +226,7 @@ int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source
     else
         for (size_t i = 0; i < s->page_count; i++)
             map_page_release(r.pages[i]);
-    if (!code && !cut_fits(s, out)) {
+    if (!code && !pages_fit_repartition(s, out)) {
         partition_map_release(out);
         code = fail(&r.c, E_CORRUPT,
                     "A stored table description has a cut that does not fit its partitions.");
@@ -253,21 +253,21 @@ static void choose_pages(const struct partition_map *m, size_t left, size_t page
 
 /* The partitions of pages [a, b] with `made` in place of `count` from `first` on. */
 static struct schema_partition *list_anew(struct arena *arena, const struct partition_map *m,
-                                          size_t a, size_t b, const struct schema_cut *cut,
-                                          size_t *out)
+                                          size_t a, size_t b,
+                                          const struct schema_repartition *change, size_t *out)
 {
     size_t from = m->slots[a].first, to = m->slots[b].first + m->slots[b].page->count;
     struct schema_partition *list =
-        ARENA_ARRAY(arena, struct schema_partition, to - from + cut->made_count);
+        ARENA_ARRAY(arena, struct schema_partition, to - from + change->made_count);
     size_t n = 0;
 
     for (size_t i = from; i < to; i++) {
         const struct partition_at *at = partition_at(m, i);
 
-        if (i == cut->first)
-            for (size_t k = 0; k < cut->made_count; k++)
-                list[n++] = cut->made[k];
-        if (i < cut->first || i >= cut->first + cut->count)
+        if (i == change->first)
+            for (size_t k = 0; k < change->made_count; k++)
+                list[n++] = change->made[k];
+        if (i < change->first || i >= change->first + change->count)
             list[n++] =
                 (struct schema_partition){at->partition->id, at->start, at->partition->created_us,
                                           atomic_load(&at->partition->bytes)};
@@ -276,28 +276,29 @@ static struct schema_partition *list_anew(struct arena *arena, const struct part
     return list;
 }
 
-int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
-                         const struct schema_cut *cut, struct schema *s)
+int catalog_repartition_schema(struct ctx *c, struct catalog *cat, const struct table *now,
+                               const struct schema_repartition *change, struct schema *s)
 {
     const struct schema *old = &now->schema;
     const struct partition_map *m = &now->partitions;
-    size_t a = partition_page(m, cut->first), b = partition_page(m, cut->first + cut->count - 1);
+    size_t a = partition_page(m, change->first),
+           b = partition_page(m, change->first + change->count - 1);
     size_t page_max, n, count;
     struct schema_partition *list;
     struct schema_page *pages;
 
-    invariant(cut->made_count && cut->count && cut->first + cut->count <= m->count);
+    invariant(change->made_count && change->count && change->first + change->count <= m->count);
     *s = *old;
     s->version++;
-    s->cut = (struct schema_cut){0};
-    s->partition_count = old->partition_count - cut->count + cut->made_count;
+    s->repartition = (struct schema_repartition){0};
+    s->partition_count = old->partition_count - change->count + change->made_count;
     page_max = catalog_page_max(&cat->db->limits, s->partition_count);
     if (old->page_count)
         choose_pages(m,
-                     m->slots[b].first + m->slots[b].page->count - m->slots[a].first - cut->count +
-                         cut->made_count,
+                     m->slots[b].first + m->slots[b].page->count - m->slots[a].first -
+                         change->count + change->made_count,
                      page_max, &a, &b);
-    list = list_anew(&c->arena, m, a, b, cut, &n);
+    list = list_anew(&c->arena, m, a, b, change, &n);
     if (!old->page_count) {
         s->partitions = list;
         return schema_splits_init(c, s);
@@ -320,7 +321,7 @@ int catalog_describe(struct ctx *c, const struct table *t, struct wr_table_descr
     size_t n;
 
     if (s.page_count) {
-        struct schema_cut none = {.first = SIZE_MAX};
+        struct schema_repartition none = {.first = SIZE_MAX};
 
         list = list_anew(&c->arena, &t->partitions, 0, s.page_count - 1, &none, &n);
         s.partitions = list;

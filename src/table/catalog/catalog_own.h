@@ -93,8 +93,8 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
  * (E_UNSURE) may have landed. */
 bool catalog_guards(const struct catalog *cat, const struct table *old);
 /* `now` after that cut: *s, in the arena of c. */
-int catalog_recut_schema(struct ctx *c, struct catalog *cat, const struct table *now,
-                         const struct schema_cut *cut, struct schema *s);
+int catalog_repartition_schema(struct ctx *c, struct catalog *cat, const struct table *now,
+                               const struct schema_repartition *change, struct schema *s);
 
 /* How many partitions a page of a table with that many lists at most, and ids for pages. */
 size_t catalog_page_max(const struct limits *limits, size_t partitions);

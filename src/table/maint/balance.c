@@ -20,7 +20,7 @@
 #define LOOK_EVERY_US 250000
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
-#define CUT_IS_LOST_US 1500000ll
+#define REPARTITION_IS_LOST_US 1500000ll
 #define RETRY_US 1000000ll /* after a cut that failed */
 #define SILENT_RETRY_US                                                                            \
     (5 * 1000000ll)     /* before a merge that another server did not answer for                   \
@@ -102,9 +102,9 @@ static void look_rates(struct look *l)
             settle_both(l, &p->balance, &p->seen, &counts, m->count * servers, us);
         for (int way = 0; way < PARTITION_WAYS; way++)
             rate[way] = atomic_load(&p->balance.rate[way]);
-        p->hot_us = since(p->hot_us, cut_is_hot(&l->db->limits, rate), l->now_us);
-        atomic_store(&p->idle_us,
-                     since(atomic_load(&p->idle_us), cut_is_idle(&l->db->limits, rate), l->now_us));
+        p->hot_us = since(p->hot_us, split_policy_is_hot(&l->db->limits, rate), l->now_us);
+        atomic_store(&p->idle_us, since(atomic_load(&p->idle_us),
+                                        split_policy_is_idle(&l->db->limits, rate), l->now_us));
     }
 }
 
@@ -132,8 +132,8 @@ static int look_size(struct look *l, size_t i)
     uint64_t written = partition_counts(p).write_bytes;
     uint64_t large = (uint64_t)l->db->limits.partition_bytes_max;
 
-    if (large < p->uncut_bytes) /* measuring may cost as much as there is */
-        large = p->uncut_bytes;
+    if (large < p->unsplit_bytes) /* measuring may cost as much as there is */
+        large = p->unsplit_bytes;
     if (measured_us && (written == measured_at || (written - measured_at < large / PIECES &&
                                                    l->now_us - measured_us < MEASURE_EVERY_US)))
         return E_OK;
@@ -142,20 +142,20 @@ static int look_size(struct look *l, size_t i)
 
 /* ---- cuts ---- */
 
-static struct cut_view view(const struct look *l, const struct partition *p)
+static struct split_view view(const struct look *l, const struct partition *p)
 {
     int64_t idle_us = atomic_load(&p->idle_us);
-    struct cut_view v = {.bytes = atomic_load(&p->bytes),
-                         .hot_us = p->hot_us ? l->now_us - p->hot_us : 0,
-                         .idle_us = idle_us ? l->now_us - idle_us : 0,
-                         .uncut_bytes = p->uncut_bytes};
+    struct split_view v = {.bytes = atomic_load(&p->bytes),
+                           .hot_us = p->hot_us ? l->now_us - p->hot_us : 0,
+                           .idle_us = idle_us ? l->now_us - idle_us : 0,
+                           .unsplit_bytes = p->unsplit_bytes};
 
     for (int way = 0; way < PARTITION_WAYS; way++)
         v.rate[way] = atomic_load(&p->balance.rate[way]);
     return v;
 }
 
-static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
+static bool split_key_of_samples(struct look *l, struct partition *p, bytes *out)
 {
     bytes *samples = ARENA_ARRAY(&l->c.arena, bytes, PARTITION_SAMPLES);
     size_t n = 0;
@@ -164,12 +164,12 @@ static bool middle_of_samples(struct look *l, struct partition *p, bytes *out)
     for (; n < p->sample_count; n++)
         samples[n] = arena_copy(&l->c.arena, bytes_of(p->samples[n].ptr, p->samples[n].len));
     pthread_mutex_unlock(&p->sample_lock);
-    return cut_middle(samples, n, out);
+    return split_policy_key(samples, n, out);
 }
 
 /* Where a partition is an object, one row that outgrows it goes on growing: said each time that it
  * has doubled. (On one map it is only a range, and the size watch warns.) */
-static void warn_uncut(struct look *l, size_t i, uint64_t stored)
+static void warn_unsplit(struct look *l, size_t i, uint64_t stored)
 {
     const struct partition_at *at = partition_at(&l->table->partitions, i);
     uint64_t max = (uint64_t)l->db->limits.partition_bytes_max;
@@ -187,31 +187,31 @@ static void warn_uncut(struct look *l, size_t i, uint64_t stored)
 }
 
 /* *cut: the map is another one now. */
-static int look_cut(struct look *l, size_t i, bool *cut)
+static int look_split(struct look *l, size_t i, bool *split_key)
 {
     const struct partition_map *m = &l->table->partitions;
     const struct partition_at *at = partition_at(m, i);
     struct partition *p = at->partition;
-    struct cut_view v = view(l, p);
+    struct split_view v = view(l, p);
     bool found = false;
     bytes bound;
     int code;
 
     if (m->count >= (size_t)l->db->limits.table_partitions_max || l->now_us < p->retry_us)
         return E_OK;
-    if (cut_by_size(&l->db->limits, &v)) {
-        TRY(middle_find(&l->c, l->db, l->table, i, &found, &bound));
+    if (split_policy_by_size(&l->db->limits, &v)) {
+        TRY(split_key_find(&l->c, l->db, l->table, i, &found, &bound));
         if (!found)
-            warn_uncut(l, i, v.bytes);
-        p->uncut_bytes = found ? 0 : v.bytes;
-    } else if (cut_by_load(&l->db->limits, &v)) {
-        found = middle_of_samples(l, p, &bound) && bytes_compare(bound, at->start) > 0;
+            warn_unsplit(l, i, v.bytes);
+        p->unsplit_bytes = found ? 0 : v.bytes;
+    } else if (split_policy_by_load(&l->db->limits, &v)) {
+        found = split_key_of_samples(l, p, &bound) && bytes_compare(bound, at->start) > 0;
         p->hot_us = 0; /* another while before the next try */
     }
     if (!found)
         return E_OK;
-    *cut = true;
-    code = catalog_recut(&l->c, l->table, i, 1, &bound, 1);
+    *split_key = true;
+    code = catalog_repartition(&l->c, l->table, i, 1, &bound, 1);
     if (code) /* another process was faster, or storage fails */
         p->retry_us = l->now_us + RETRY_US;
     return code;
@@ -244,7 +244,7 @@ void balance_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
 }
 
 /* What another server sees besides. False: it does not know the partition. */
-static bool add_idle(struct reader *r, struct cut_view *v)
+static bool add_idle(struct reader *r, struct split_view *v)
 {
     int64_t idle_us;
 
@@ -259,7 +259,7 @@ static bool add_idle(struct reader *r, struct cut_view *v)
 
 /* Adds to the views of `count` partitions from i on what goes through the other servers. False:
  * some of them did not say. */
-static bool ask_idle(struct look *l, size_t i, size_t count, struct cut_view *v)
+static bool ask_idle(struct look *l, size_t i, size_t count, struct split_view *v)
 {
     struct peers_ask others = {
         .question = PEERS_IDLE, .db = l->db, .table = l->table, .a = &l->c.arena};
@@ -299,7 +299,7 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
     const struct partition_map *m = &l->table->partitions;
     const struct limits *limits = &l->db->limits;
     size_t count = m->count - i < ASK_MAX ? m->count - i : ASK_MAX;
-    struct cut_view *v = ARENA_ARRAY(&l->c.arena, struct cut_view, count);
+    struct split_view *v = ARENA_ARRAY(&l->c.arena, struct split_view, count);
     int64_t due_us = limits->partition_idle_s * 1000000;
     bool known;
 
@@ -308,38 +308,38 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
         v[k] = view(l, partition_at(m, i + k)->partition);
     known = ask_idle(l, i, count, v);
     for (size_t k = 0; k < count; k++) {
-        if (!cut_is_idle(limits, v[k].rate))
+        if (!split_policy_is_idle(limits, v[k].rate))
             v[k].idle_us = 0;
         if (v[k].idle_us < due_us)
             put_off(l, i + k, v[k].idle_us);
     }
-    *yes = known && cut_to_merge(limits, &v[0], &v[1]);
+    *yes = known && split_policy_merge(limits, &v[0], &v[1]);
     if (!known)
         put_off(l, i, v[0].idle_us < due_us ? v[0].idle_us : due_us - SILENT_RETRY_US);
     for (size_t k = 0; k < 2 && *yes; k++) {
         TRY(measure(l, i + k));
         v[k].bytes = atomic_load(&partition_at(m, i + k)->partition->bytes);
     }
-    *yes = *yes && cut_to_merge(limits, &v[0], &v[1]);
+    *yes = *yes && split_policy_merge(limits, &v[0], &v[1]);
     return E_OK;
 }
 
-static int look_merge(struct look *l, size_t i, bool *cut)
+static int look_merge(struct look *l, size_t i, bool *split_key)
 {
     const struct partition_map *m = &l->table->partitions;
-    struct cut_view a, b;
+    struct split_view a, b;
     bool yes = true;
 
     if (i + 1 >= m->count)
         return E_OK;
     a = view(l, partition_at(m, i)->partition);
     b = view(l, partition_at(m, i + 1)->partition);
-    if (!cut_to_merge(&l->db->limits, &a, &b))
+    if (!split_policy_merge(&l->db->limits, &a, &b))
         return E_OK;
-    *cut = true; /* or at least a question: one a look */
+    *split_key = true; /* or at least a question: one a look */
     if (db_is_shared(l->db))
         TRY(confirm_merge(l, i, &yes));
-    return yes ? catalog_recut(&l->c, l->table, i, 2, NULL, 0) : E_OK;
+    return yes ? catalog_repartition(&l->c, l->table, i, 2, NULL, 0) : E_OK;
 }
 
 /* A cut is under way. If it goes on being so, who made it is no more: then it is ended here. */
@@ -348,35 +348,36 @@ static int look_lost(struct look *l)
     struct traffic *t = l->table->traffic;
     uint64_t id;
 
-    invariant(l->table->schema.cut.made_count);
-    id = l->table->schema.cut.made[0].id;
-    if (!t->cut_us || t->cut_id != id) {
-        t->cut_us = l->now_us;
-        t->cut_id = id;
+    invariant(l->table->schema.repartition.made_count);
+    id = l->table->schema.repartition.made[0].id;
+    if (!t->repartition_us || t->repartition_id != id) {
+        t->repartition_us = l->now_us;
+        t->repartition_id = id;
     }
-    if (l->now_us - t->cut_us < CUT_IS_LOST_US)
+    if (l->now_us - t->repartition_us < REPARTITION_IS_LOST_US)
         return E_OK;
     TRY(catalog_refresh(&l->c, l->table));
-    return catalog_end_cut(&l->c, l->table);
+    return catalog_end_repartition(&l->c, l->table);
 }
 
 /* From where the last look has ended; of a table with many partitions only some. */
-static int look_part(struct look *l)
+static int look_partition(struct look *l)
 {
     struct traffic *t = l->table->traffic;
     size_t count = l->table->partitions.count, first = t->look_at < count ? t->look_at : 0, i;
-    bool cut = false;
+    bool split_key = false;
     int code = E_OK;
 
-    for (i = first; i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !cut && !code;
+    for (i = first;
+         i < count && i < first + LOOK_MAX && l->measured < MEASURE_MAX && !split_key && !code;
          i++) {
         code = look_size(l, i);
         if (!code)
-            code = look_cut(l, i, &cut);
+            code = look_split(l, i, &split_key);
     }
     t->look_at = i; /* an error keeps nobody from those behind it, nor before it */
-    for (size_t k = first; k < i && !cut; k++) {
-        int merged = look_merge(l, k, &cut);
+    for (size_t k = first; k < i && !split_key; k++) {
+        int merged = look_merge(l, k, &split_key);
 
         code = code ? code : merged;
     }
@@ -386,10 +387,10 @@ static int look_part(struct look *l)
 static int look_table(struct look *l)
 {
     look_rates(l);
-    if (l->table->schema.cut.made_count)
+    if (l->table->schema.repartition.made_count)
         return look_lost(l);
-    l->table->traffic->cut_us = 0;
-    return look_part(l);
+    l->table->traffic->repartition_us = 0;
+    return look_partition(l);
 }
 
 /* `failed`: gets the last failure's text. */

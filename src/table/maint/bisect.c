@@ -37,7 +37,7 @@ static size_t common_prefix(bytes a, bytes b)
     return n;
 }
 
-bool halve_middle(struct arena *a, bytes low, bytes high, bytes *out)
+bool bisect_midpoint(struct arena *a, bytes low, bytes high, bytes *out)
 {
     size_t prefix = common_prefix(low, high);
     uint64_t l = number_at(low, prefix), h = number_at(high, prefix);
@@ -48,12 +48,12 @@ bool halve_middle(struct arena *a, bytes low, bytes high, bytes *out)
     return true;
 }
 
-static int halve(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
-                 int rounds, halve_size_fn *below, void *arg, bytes *out)
+static int bisect(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                  int rounds, bisect_size_fn *below, void *arg, bytes *out)
 {
     bytes key;
 
-    for (int round = 0; round < rounds && halve_middle(a, low, high, &key); round++) {
+    for (int round = 0; round < rounds && bisect_midpoint(a, low, high, &key); round++) {
         uint64_t size;
 
         TRY(below(arg, key, &size));
@@ -70,14 +70,14 @@ static int halve(struct arena *a, bytes low, bytes high, uint64_t target, uint64
     return E_OK;
 }
 
-int halve_find(struct arena *a, bytes low, bytes high, uint64_t target, halve_size_fn *below,
-               void *arg, bytes *out)
+int bisect_find(struct arena *a, bytes low, bytes high, uint64_t target, bisect_size_fn *below,
+                void *arg, bytes *out)
 {
-    return halve(a, low, high, target, 0, ROUNDS, below, arg, out);
+    return bisect(a, low, high, target, 0, ROUNDS, below, arg, out);
 }
 
-int halve_find_about(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
-                     halve_size_fn *below, void *arg, bytes *out)
+int bisect_find_about(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                      bisect_size_fn *below, void *arg, bytes *out)
 {
-    return halve(a, low, high, target, slack, ROUNDS_MAX, below, arg, out);
+    return bisect(a, low, high, target, slack, ROUNDS_MAX, below, arg, out);
 }

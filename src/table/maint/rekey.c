@@ -408,8 +408,8 @@ static int switch_places(struct copy *y)
 
     if (count > SCHEMA_FIRST_PARTITIONS_MAX)
         count = SCHEMA_FIRST_PARTITIONS_MAX;
-    TRY(middle_spread(&y->c, y->db, &t->schema.mirror, count, &step.partitions,
-                      &step.partition_count));
+    TRY(split_key_spread(&y->c, y->db, &t->schema.mirror, count, &step.partitions,
+                         &step.partition_count));
     (void)fault_hit(FAULT_rekey_before_switch);
     TRY(step_run(&step, y, decide_switch));
     (void)fault_hit(FAULT_rekey_after_switch);

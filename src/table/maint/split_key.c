@@ -10,7 +10,7 @@
 #include "table/model/key.h"
 #include "table/sync/wait.h"
 
-struct middle {
+struct split_search {
     struct ctx *c;
     struct wr_db *db;
     const struct place *at;
@@ -21,24 +21,24 @@ struct middle {
 
 static int size_below(void *arg, bytes place, uint64_t *out)
 {
-    struct middle *m = arg;
+    struct split_search *m = arg;
     struct partition_spec spec = partition_spec(&m->c->arena, m->at->id, m->id, m->start, place);
 
     return engine_size(m->c, m->db->engine, &spec, out);
 }
 
 /* A place below which about `target` bytes of the partition lie. */
-static int halve(struct middle *m, uint64_t target, bytes *out)
+static int split_key_bisect(struct split_search *m, uint64_t target, bytes *out)
 {
     static const uint8_t above[9] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     bytes low = m->start.len ? m->start : bytes_of(above, 0);
     bytes high = m->end.len ? m->end : bytes_of(above, sizeof(above));
 
-    return halve_find(&m->c->arena, low, high, target, size_below, m, out);
+    return bisect_find(&m->c->arena, low, high, target, size_below, m, out);
 }
 
 /* Head keys of one bucket from place to place; no columns: from the bucket's start, to its end. */
-static struct key_range heads(struct middle *m, int bucket, bytes from, bytes to)
+static struct key_range split_key_records(struct split_search *m, int bucket, bytes from, bytes to)
 {
     struct arena *a = &m->c->arena;
     struct buf start, end;
@@ -53,8 +53,8 @@ static struct key_range heads(struct middle *m, int bucket, bytes from, bytes to
 }
 
 /* The bound of the first or last row in a range of heads. */
-static int row_bound(struct middle *m, const struct key_range *range, bool backward, bool *found,
-                     bytes *out)
+static int row_bound(struct split_search *m, const struct key_range *range, bool backward,
+                     bool *found, bytes *out)
 {
     struct page page = {0};
     struct scan scan = {.partition = m->id,
@@ -92,7 +92,7 @@ static bytes place_cols(bytes place)
 }
 
 /* The bound of the first row at or behind a place; found false: none in this partition. */
-static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
+static int next_bound(struct split_search *m, bytes place, bool *found, bytes *out)
 {
     int bucket = place.len ? *bytes_u8(place) : 0;
     int last = m->end.len ? *bytes_u8(m->end) : m->at->layout.buckets - 1;
@@ -101,7 +101,7 @@ static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
     *found = false;
     for (; bucket <= last && !*found; bucket++) {
         bytes to = bucket == last ? place_cols(m->end) : BYTES_NONE;
-        struct key_range range = heads(m, bucket, from, to);
+        struct key_range range = split_key_records(m, bucket, from, to);
 
         if (bucket < last || !m->end.len || to.len)
             TRY(row_bound(m, &range, false, found, out));
@@ -113,7 +113,7 @@ static int next_bound(struct middle *m, bytes place, bool *found, bytes *out)
 /* The bound of the last row before a place, in its bucket or one before; found false: none in this
  * partition. A place without columns is the beginning of its bucket: nothing of that lies before
  * it. */
-static int last_bound(struct middle *m, bytes place, bool *found, bytes *out)
+static int last_bound(struct split_search *m, bytes place, bool *found, bytes *out)
 {
     int first = m->start.len ? *bytes_u8(m->start) : 0, bucket = *bytes_u8(place);
     bool whole = bucket >= (int)m->at->layout.buckets; /* behind all */
@@ -123,7 +123,7 @@ static int last_bound(struct middle *m, bytes place, bool *found, bytes *out)
     for (bucket = whole ? (int)m->at->layout.buckets - 1 : bucket; bucket >= first && !*found;
          bucket--) {
         bytes from = bucket == first ? place_cols(m->start) : BYTES_NONE;
-        struct key_range range = heads(m, bucket, from, to);
+        struct key_range range = split_key_records(m, bucket, from, to);
 
         if (whole || to.len)
             TRY(row_bound(m, &range, true, found, out));
@@ -144,7 +144,7 @@ static bytes behind(struct arena *a, bytes bound)
 }
 
 /* The bound next to a place in the middle; `first` is the first one, at which no cut can be. */
-static int bound_at(struct middle *m, bytes place, bytes first, bool *found, bytes *out)
+static int bound_at(struct split_search *m, bytes place, bytes first, bool *found, bytes *out)
 {
     TRY(next_bound(m, place, found, out));
     /* The middle lies in the first value: the next one then. */
@@ -159,7 +159,7 @@ static int bound_at(struct middle *m, bytes place, bytes first, bool *found, byt
 
 /* The partition is all one value, in one bucket: the halving begins between its first row and its
  * last, so that long texts which all rows share do not count. */
-static int find_row(struct middle *m, uint64_t total, bytes value, bool *found, bytes *out)
+static int find_row(struct split_search *m, uint64_t total, bytes value, bool *found, bytes *out)
 {
     bytes first, last, place, end = behind(&m->c->arena, value);
 
@@ -173,22 +173,22 @@ static int find_row(struct middle *m, uint64_t total, bytes value, bool *found, 
         *found = false;
         return E_OK;
     }
-    TRY(halve_find_about(&m->c->arena, first, last, total / 2, total / 16, size_below, m, &place));
+    TRY(bisect_find_about(&m->c->arena, first, last, total / 2, total / 16, size_below, m, &place));
     return bound_at(m, place, first, found, out);
 }
 
-int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
-                bytes *out)
+int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
+                   bytes *out)
 {
     const struct partition_at *at = partition_at(&t->partitions, i);
     const struct place *p = &t->schema.place;
-    struct middle m = {.c = c,
-                       .db = db,
-                       .at = p,
-                       .id = at->partition->id,
-                       .start = at->start,
-                       .end = partition_end(&t->partitions, i),
-                       .columns = p->layout.splice};
+    struct split_search m = {.c = c,
+                             .db = db,
+                             .at = p,
+                             .id = at->partition->id,
+                             .start = at->start,
+                             .end = partition_end(&t->partitions, i),
+                             .columns = p->layout.splice};
     bytes first, place;
     uint64_t total;
 
@@ -197,7 +197,7 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
     if (!*found)
         return E_OK;
     TRY(size_below(&m, m.end, &total));
-    TRY(halve(&m, total / 2, &place));
+    TRY(split_key_bisect(&m, total / 2, &place));
     TRY(bound_at(&m, place, first, found, out));
     if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.splice)
         return E_OK;
@@ -206,7 +206,7 @@ int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i
 
 /* ---- a whole place ---- */
 
-/* The list that middle_spread() makes. */
+/* The list that split_key_spread() makes. */
 struct spread {
     struct schema_partition *list;
     size_t count, max;
@@ -222,7 +222,7 @@ static bytes bucket_start(struct arena *a, size_t bucket)
 }
 
 /* The bucket's own bound, and bounds in it that leave about as many bytes between them. */
-static int spread_bucket(struct middle *m, size_t later, struct spread *out)
+static int spread_bucket(struct split_search *m, size_t later, struct spread *out)
 {
     struct schema_partition *first = &out->list[out->count++], *last = first;
     uint64_t total, pieces;
@@ -238,7 +238,7 @@ static int spread_bucket(struct middle *m, size_t later, struct spread *out)
     for (uint64_t i = 1; i < pieces && out->count + later < out->max; i++) {
         bytes place, bound;
 
-        TRY(halve(m, total / pieces * i, &place));
+        TRY(split_key_bisect(m, total / pieces * i, &place));
         TRY(next_bound(m, place, &found, &bound));
         if (!found || bytes_compare(bound, last == first ? least : last->start) <= 0)
             continue;
@@ -250,11 +250,12 @@ static int spread_bucket(struct middle *m, size_t later, struct spread *out)
     return E_OK;
 }
 
-int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
-                  struct schema_partition **list, size_t *made)
+int split_key_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+                     struct schema_partition **list, size_t *made)
 {
     size_t buckets = at->layout.buckets ? at->layout.buckets : 1;
-    struct middle m = {.c = c, .db = db, .at = at, .id = at->id, .columns = at->layout.splice};
+    struct split_search m = {
+        .c = c, .db = db, .at = at, .id = at->id, .columns = at->layout.splice};
     struct spread s = {.max = buckets > count ? buckets : count};
     uint64_t total;
 

@@ -9,13 +9,13 @@
  * stored in partition i lies below it, and some row on either side. Where a partition is an object
  * and this one is all one value, the bound of a row. found false: there is none, as when the
  * partition is one value, or one row. Blocks. */
-int middle_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
-                bytes *out);
+int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
+                   bytes *out);
 
 /* Cuts a place into about `count` partitions of about as many bytes, at least one a bucket; rows of
  * one partition-key value stay together. The list, in the arena, has `start` and `bytes`. Blocks.
  */
-int middle_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
-                  struct schema_partition **list, size_t *made);
+int split_key_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+                     struct schema_partition **list, size_t *made);
 
 #endif

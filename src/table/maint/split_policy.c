@@ -11,28 +11,29 @@ static bool any_above(const struct limits *limits, const uint64_t rate[PARTITION
            rate[PARTITION_WRITE] * 10 > (uint64_t)limits->partition_write_cu_max * tenths;
 }
 
-bool cut_is_hot(const struct limits *limits, const uint64_t rate[PARTITION_WAYS])
+bool split_policy_is_hot(const struct limits *limits, const uint64_t rate[PARTITION_WAYS])
 {
     return any_above(limits, rate, 8);
 }
 
-bool cut_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS])
+bool split_policy_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS])
 {
     return !any_above(limits, rate, 1);
 }
 
-bool cut_by_size(const struct limits *limits, const struct cut_view *v)
+bool split_policy_by_size(const struct limits *limits, const struct split_view *v)
 {
     return v->bytes > (uint64_t)limits->partition_bytes_max &&
-           v->bytes > v->uncut_bytes + v->uncut_bytes / 4;
+           v->bytes > v->unsplit_bytes + v->unsplit_bytes / 4;
 }
 
-bool cut_by_load(const struct limits *limits, const struct cut_view *v)
+bool split_policy_by_load(const struct limits *limits, const struct split_view *v)
 {
     return v->hot_us >= limits->partition_hot_s * 1000000;
 }
 
-bool cut_to_merge(const struct limits *limits, const struct cut_view *a, const struct cut_view *b)
+bool split_policy_merge(const struct limits *limits, const struct split_view *a,
+                        const struct split_view *b)
 {
     int64_t idle_us = a->idle_us < b->idle_us ? a->idle_us : b->idle_us;
 
@@ -45,7 +46,7 @@ static int compare(const void *a, const void *b)
     return bytes_compare(*(const bytes *)a, *(const bytes *)b);
 }
 
-bool cut_middle(bytes *samples, size_t count, bytes *out)
+bool split_policy_key(bytes *samples, size_t count, bytes *out)
 {
     size_t best = 0;
 

@@ -7,31 +7,32 @@
 #include "table/model/partition.h"
 
 /* What is known of a partition. Times are how long it has been so, microseconds. */
-struct cut_view {
+struct split_view {
     uint64_t bytes;
     uint64_t rate[PARTITION_WAYS]; /* units a second */
     int64_t hot_us, idle_us;
-    uint64_t uncut_bytes; /* a cut was tried in vain at this size; 0: none was */
+    uint64_t unsplit_bytes; /* a cut was tried in vain at this size; 0: none was */
 };
 
 /* Above four fifths of what one partition is good for, in either way. */
-bool cut_is_hot(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
+bool split_policy_is_hot(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
 
 /* Below a tenth of it in both. */
-bool cut_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
+bool split_policy_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
 
 /* Cut it because of what it stores? A cut that failed (one partition-key value alone or, where that
  * is cut too, one row) is tried again when it has grown by a quarter. */
-bool cut_by_size(const struct limits *limits, const struct cut_view *v);
+bool split_policy_by_size(const struct limits *limits, const struct split_view *v);
 
 /* Cut it because of what it is asked for? */
-bool cut_by_load(const struct limits *limits, const struct cut_view *v);
+bool split_policy_by_load(const struct limits *limits, const struct split_view *v);
 
 /* Make neighbours one again? Both have been idle for long, and together they are small. */
-bool cut_to_merge(const struct limits *limits, const struct cut_view *a, const struct cut_view *b);
+bool split_policy_merge(const struct limits *limits, const struct split_view *a,
+                        const struct split_view *b);
 
 /* The bound that parts sampled partition keys (bounds; sorted here) best. False: none leaves a
  * fifth of them on either side, as when one value is all the traffic, or there are too few. */
-bool cut_middle(bytes *samples, size_t count, bytes *out);
+bool split_policy_key(bytes *samples, size_t count, bytes *out);
 
 #endif

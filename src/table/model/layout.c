@@ -134,7 +134,7 @@ static bool parse_number(bytes text, int64_t *out)
 }
 
 /* Cuts `text` at its last `mark`: what is behind it goes to *tail. */
-static bool cut_last(bytes *text, char mark, bytes *tail)
+static bool last_characters(bytes *text, char mark, bytes *tail)
 {
     const uint8_t *at = text->len ? memrchr(text->ptr, mark, text->len) : NULL;
 
@@ -146,7 +146,7 @@ static bool cut_last(bytes *text, char mark, bytes *tail)
 }
 
 /* What is in front of the first `mark`, and what is behind it; `rest` ptr NULL: there is none. */
-static bytes cut_first(bytes text, char mark, bytes *rest)
+static bytes first_characters(bytes text, char mark, bytes *rest)
 {
     const uint8_t *at = text.len ? memchr(text.ptr, mark, text.len) : NULL;
 
@@ -176,7 +176,7 @@ static int parse_time(struct ctx *c, bytes text, bytes whole, const struct wr_ke
 {
     bytes buckets, width;
 
-    if (!cut_last(&text, ':', &buckets) || !cut_last(&text, '/', &width) ||
+    if (!last_characters(&text, ':', &buckets) || !last_characters(&text, '/', &width) ||
         !parse_number(width, &out->width))
         return bad_text(c, whole);
     TRY(parse_buckets(c, buckets, whole, out));
@@ -194,7 +194,7 @@ static int parse_time(struct ctx *c, bytes text, bytes whole, const struct wr_ke
 static int parse_form(struct ctx *c, bytes text, bytes whole, const struct wr_key_schema *key,
                       size_t key_count, struct layout *out)
 {
-    bytes value, name = cut_first(text, ':', &value);
+    bytes value, name = first_characters(text, ':', &value);
 
     for (size_t i = 0; i < PORT_COUNT(forms); i++) {
         if (!bytes_equal(name, bytes_str(forms[i].name)))
@@ -256,10 +256,10 @@ static int check_fit(struct ctx *c, const struct layout *l, const struct wr_key_
 /* splice:K in front of the form; *text is left with what is behind it. */
 static int parse_splice(struct ctx *c, bytes *text, bytes whole, struct layout *out)
 {
-    bytes rest, value, part = cut_first(*text, '+', &rest);
+    bytes rest, value, part = first_characters(*text, '+', &rest);
     int64_t n;
 
-    if (!bytes_equal(cut_first(part, ':', &value), BYTES_LIT("splice")))
+    if (!bytes_equal(first_characters(part, ':', &value), BYTES_LIT("splice")))
         return E_OK;
     if (!parse_number(value, &n) || (rest.ptr && !rest.len))
         return bad_text(c, whole);

@@ -44,23 +44,23 @@ int name_check_column(struct ctx *c, bytes name)
 
 bytes name_text(struct ctx *c, bytes name)
 {
-    bytes cut = name;
+    bytes short_name = name;
     uint8_t *p;
 
-    if (cut.len > TEXT_BYTES_MAX) {
-        cut.len = TEXT_BYTES_MAX;
-        while (cut.len && (bytes_u8(name)[cut.len] & 0xC0) == 0x80)
-            cut.len--;
+    if (short_name.len > TEXT_BYTES_MAX) {
+        short_name.len = TEXT_BYTES_MAX;
+        while (short_name.len && (bytes_u8(name)[short_name.len] & 0xC0) == 0x80)
+            short_name.len--;
     }
-    if (bytes_is_utf8(cut))
-        return cut;
+    if (bytes_is_utf8(short_name))
+        return short_name;
     /* Some clients give up on an answer whose text is not UTF-8. */
-    cut = arena_copy(&c->arena, cut);
-    p = (uint8_t *)cut.ptr;
-    for (size_t i = 0; i < cut.len; i++)
+    short_name = arena_copy(&c->arena, short_name);
+    p = (uint8_t *)short_name.ptr;
+    for (size_t i = 0; i < short_name.len; i++)
         if (p[i] >= 0x80)
             p[i] = '?';
-    return cut;
+    return short_name;
 }
 
 static int compare_names(const void *a, const void *b)

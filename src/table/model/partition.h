@@ -86,7 +86,7 @@ struct partition {
     struct partition_counts seen;  /* at its last look */
     int64_t hot_us;                /* since when; 0: is not */
     uint64_t warned_bytes;         /* the log has named it at this size */
-    uint64_t uncut_bytes;          /* a cut was tried in vain at this size; 0: none was */
+    uint64_t unsplit_bytes;        /* a cut was tried in vain at this size; 0: none was */
     int64_t retry_us;              /* a cut has failed: none before then */
     struct partition *next_folded; /* in traffic.retired */
 };
@@ -185,14 +185,15 @@ struct traffic {
     struct partition_counts counts; /* of those that are gone for good */
     struct partition_balance balance;
     atomic_ullong splits, merges;
-    atomic_ullong cut_us_max;  /* the longest of them, from its turn at the catalog to its end */
+    atomic_ullong
+        repartition_us_max;    /* the longest of them, from its turn at the catalog to its end */
     atomic_bool told_detached; /* we have told the other processes that it has detached data */
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen; /* at its last look */
     int64_t looked_us;            /* when that was; 0: never */
-    int64_t cut_us;               /* since when the same cut is under way; 0: none */
-    uint64_t cut_id;              /* the first partition that it makes */
+    int64_t repartition_us;       /* since when the same cut is under way; 0: none */
+    uint64_t repartition_id;      /* the first partition that it makes */
     size_t look_at;               /* the partition at which its next look goes on */
 };
 

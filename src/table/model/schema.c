@@ -555,11 +555,12 @@ void schema_rekey(struct schema *s, enum rekey_phase next)
 
 bool schema_is_whole(const struct schema *s)
 {
-    const struct schema_cut *cut = &s->cut;
+    const struct schema_repartition *change = &s->repartition;
 
     return s->id && s->place.id && s->version && s->instance.len && s->d.table.len &&
            s->d.key_count >= 1 && s->d.key_count <= WR_KEY_COLUMNS_MAX &&
            (s->mirror.id != 0) == (s->rekey != REKEY_NONE) && s->partition_count &&
            (s->page_count ? s->pages != NULL : s->partitions != NULL) &&
-           (!cut->made_count || (cut->count && cut->first + cut->count <= s->partition_count));
+           (!change->made_count ||
+            (change->count && change->first + change->count <= s->partition_count));
 }

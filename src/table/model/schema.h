@@ -28,7 +28,7 @@ struct schema_page {
 
 /* A cut that is under way where a partition is more than a range (catalog_repartition.c): `count`
  * partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
-struct schema_cut {
+struct schema_repartition {
     size_t first, count;
     const struct schema_partition *made;
     size_t made_count; /* 0: no cut is under way */
@@ -70,8 +70,8 @@ struct schema {
     size_t page_count;
     uint32_t
         partition_place; /* the place.id they are of: at another place a table is whole again */
-    struct schema_cut cut;
-    bool value_cut; /* sticky: some bound was once inside of a partition-key value */
+    struct schema_repartition repartition;
+    bool value_split; /* sticky: some bound was once inside of a partition-key value */
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

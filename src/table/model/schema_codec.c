@@ -14,8 +14,8 @@
  * written as version 1. */
 #define SCHEMA_VERSION_LONG_KEY 6
 #define SCHEMA_VERSION_PAGES 5
-#define SCHEMA_VERSION_VALUE_CUT 4
-#define SCHEMA_VERSION_CUT 3
+#define SCHEMA_VERSION_VALUE_SPLIT 4
+#define SCHEMA_VERSION_REPARTITION 3
 #define SCHEMA_VERSION 2
 #define SCHEMA_VERSION_PLAIN 1
 #define KEY_COLUMNS_BEFORE 5 /* what readers of the older versions know at most */
@@ -42,9 +42,9 @@ enum field {
     F_MIRROR,   /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
-    F_CUT,       /* left out: none is under way */
-    F_VALUE_CUT, /* left out: no */
-    F_PAGE,      /* in place of F_PARTITION */
+    F_REPARTITION, /* left out: none is under way */
+    F_VALUE_SPLIT, /* left out: no */
+    F_PAGE,        /* in place of F_PARTITION */
 };
 
 static void put_number(struct buf *b, int64_t v)
@@ -139,26 +139,26 @@ static void put_page(struct buf *f, const struct schema_page *p)
     buf_put_varint(f, p->count);
 }
 
-static void put_cut(struct buf *b, const struct schema_cut *cut)
+static void put_repartition(struct buf *b, const struct schema_repartition *change)
 {
     struct buf f = field_begin(b);
 
-    buf_put_varint(&f, cut->first);
-    buf_put_varint(&f, cut->count);
-    for (size_t i = 0; i < cut->made_count; i++)
-        schema_put_partition(&f, &cut->made[i]);
-    field_end(b, F_CUT, &f);
+    buf_put_varint(&f, change->first);
+    buf_put_varint(&f, change->count);
+    for (size_t i = 0; i < change->made_count; i++)
+        schema_put_partition(&f, &change->made[i]);
+    field_end(b, F_REPARTITION, &f);
 }
 
 static uint8_t version_of(const struct schema *s)
 {
     if (s->d.key_count > KEY_COLUMNS_BEFORE)
         return SCHEMA_VERSION_LONG_KEY;
-    return schema_is_paged(s)  ? SCHEMA_VERSION_PAGES
-           : s->value_cut      ? SCHEMA_VERSION_VALUE_CUT
-           : s->cut.made_count ? SCHEMA_VERSION_CUT
-           : is_plain(s)       ? SCHEMA_VERSION_PLAIN
-                               : SCHEMA_VERSION;
+    return schema_is_paged(s)          ? SCHEMA_VERSION_PAGES
+           : s->value_split            ? SCHEMA_VERSION_VALUE_SPLIT
+           : s->repartition.made_count ? SCHEMA_VERSION_REPARTITION
+           : is_plain(s)               ? SCHEMA_VERSION_PLAIN
+                                       : SCHEMA_VERSION;
 }
 
 void schema_encode(struct buf *b, const struct schema *s)
@@ -229,10 +229,10 @@ void schema_encode(struct buf *b, const struct schema *s)
         schema_put_partition(&f, &s->partitions[i]);
         field_end(b, F_PARTITION, &f);
     }
-    if (s->cut.made_count)
-        put_cut(b, &s->cut);
-    if (s->value_cut)
-        put_number_field(b, F_VALUE_CUT, 1);
+    if (s->repartition.made_count)
+        put_repartition(b, &s->repartition);
+    if (s->value_split)
+        put_number_field(b, F_VALUE_SPLIT, 1);
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
     put_number_field(b, F_HAS_DETACHED, s->has_detached);
@@ -322,16 +322,16 @@ static struct schema_page read_page(struct reader *r)
     return p;
 }
 
-static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
+static void read_repartition(struct ctx *c, struct reader *r, struct schema_repartition *change)
 {
     struct schema_partition *made = ARENA_ARRAY(&c->arena, struct schema_partition, 1);
     size_t room = 1;
 
-    *cut = (struct schema_cut){0}; /* a damaged description may have the field twice */
-    cut->first = read_varint(r);
-    cut->count = read_varint(r);
+    *change = (struct schema_repartition){0}; /* a damaged description may have the field twice */
+    change->first = read_varint(r);
+    change->count = read_varint(r);
     while (reader_left(r) && !r->bad) {
-        if (cut->made_count == room) {
+        if (change->made_count == room) {
             struct schema_partition *more =
                 ARENA_ARRAY(&c->arena, struct schema_partition, 2 * room);
 
@@ -339,32 +339,32 @@ static void read_cut(struct ctx *c, struct reader *r, struct schema_cut *cut)
             made = more;
             room *= 2;
         }
-        made[cut->made_count++] = schema_read_partition(r);
+        made[change->made_count++] = schema_read_partition(r);
     }
-    cut->made = made;
+    change->made = made;
 }
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
  */
-static bool cut_fits(const struct schema *s)
+static bool repartition_fits_list(const struct schema *s)
 {
-    const struct schema_cut *cut = &s->cut;
+    const struct schema_repartition *change = &s->repartition;
 
-    if (!cut->made_count)
+    if (!change->made_count)
         return true;
-    if (!cut->count || cut->first >= s->partition_count ||
-        cut->count > s->partition_count - cut->first)
+    if (!change->count || change->first >= s->partition_count ||
+        change->count > s->partition_count - change->first)
         return false;
-    for (size_t i = 1; i < cut->made_count; i++)
-        if (bytes_compare(cut->made[i - 1].start, cut->made[i].start) >= 0)
+    for (size_t i = 1; i < change->made_count; i++)
+        if (bytes_compare(change->made[i - 1].start, change->made[i].start) >= 0)
             return false;
     if (s->page_count) /* what it is about is known when the pages are (catalog_map.c) */
         return true;
-    if (!bytes_equal(cut->made[0].start, s->partitions[cut->first].start))
+    if (!bytes_equal(change->made[0].start, s->partitions[change->first].start))
         return false;
-    return cut->first + cut->count == s->partition_count ||
-           bytes_compare(cut->made[cut->made_count - 1].start,
-                         s->partitions[cut->first + cut->count].start) < 0;
+    return change->first + change->count == s->partition_count ||
+           bytes_compare(change->made[change->made_count - 1].start,
+                         s->partitions[change->first + change->count].start) < 0;
 }
 
 static bool pages_fit(struct schema *s)
@@ -383,13 +383,13 @@ static bool pages_fit(struct schema *s)
 }
 
 /* Partitions in order, the first one open; tables from before there was a list have splits. */
-static int read_cuts(struct ctx *c, struct schema *s)
+static int read_repartitions(struct ctx *c, struct schema *s)
 {
     s->partition_place = s->place.id;
     if (s->page_count) {
         s->partitions = NULL;
         s->d.split_count = 0;
-        return pages_fit(s) && cut_fits(s)
+        return pages_fit(s) && repartition_fits_list(s)
                    ? E_OK
                    : fail(c, E_CORRUPT, "A stored table description has pages that do not fit.");
     }
@@ -401,7 +401,7 @@ static int read_cuts(struct ctx *c, struct schema *s)
         if (i ? bytes_compare(s->partitions[i - 1].start, s->partitions[i].start) >= 0
               : s->partitions[i].start.len != 0)
             return fail(c, E_CORRUPT, "A stored table description has partitions out of order.");
-    if (!cut_fits(s))
+    if (!repartition_fits_list(s))
         return fail(c, E_CORRUPT,
                     "A stored table description has a cut that does not fit its partitions.");
     return schema_splits_init(c, s);
@@ -509,11 +509,11 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             *pages++ = read_page(&f);
             out->page_count++;
             break;
-        case F_CUT:
-            read_cut(c, &f, &out->cut);
+        case F_REPARTITION:
+            read_repartition(c, &f, &out->repartition);
             break;
-        case F_VALUE_CUT:
-            out->value_cut = read_number(&f) != 0;
+        case F_VALUE_SPLIT:
+            out->value_split = read_number(&f) != 0;
             break;
         case F_CREATION:
             d->creation_us = read_number(&f);
@@ -558,5 +558,5 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         ctx_clear(c);
         return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
     }
-    return read_cuts(c, out);
+    return read_repartitions(c, out);
 }

@@ -149,8 +149,8 @@ static bool in_time_range(const struct wr_read_options *r, int64_t ts)
 }
 
 /* Versions inside the time range, and of those the newest max_versions of each column. */
-static size_t cut_versions(const struct wr_table_options *o, const struct wr_read_options *r,
-                           struct wr_cell *cells, size_t count)
+static size_t limit_versions(const struct wr_table_options *o, const struct wr_read_options *r,
+                             struct wr_cell *cells, size_t count)
 {
     size_t n = 0, versions = 0;
 
@@ -203,10 +203,10 @@ void selection_apply(struct ctx *c, const struct selection *s, const struct wr_k
         n = visible_cells(s->table, s->now_ms, cells, n, cells);
     }
     if (s->filter && !filter_match(c, s->filter, key, cells, n)) {
-        *size = meter_row_size(s->table, key, cells, cut_versions(s->table, s->read, cells, n));
+        *size = meter_row_size(s->table, key, cells, limit_versions(s->table, s->read, cells, n));
         return;
     }
-    n = cut_versions(s->table, s->read, cells, n);
+    n = limit_versions(s->table, s->read, cells, n);
     *size = meter_row_size(s->table, key, cells, n);
     if (s->columns && n == 0 && !s->key_named)
         return;

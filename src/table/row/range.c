@@ -62,7 +62,7 @@ struct range_op {
     const struct wr_key *start, *end; /* as asked for */
     struct snapshot *snapshot;        /* of the page; NULL: none, or none yet */
     bool again;                       /* it was revoked, and the walk begun again */
-    bool cut;                         /* it was revoked, and the page ends before the next row */
+    bool page_ends;                   /* it was revoked, and the page ends before the next row */
 
     struct load load;
     bool loading;
@@ -398,7 +398,7 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
 {
     struct ctx *c = &op->call->c;
 
-    *full = op->cut || page_full(op);
+    *full = op->page_ends || page_full(op);
     if (*full || op->loading || !enter_partition(op, kv->key))
         return E_OK;
     if (!op->scanned)
@@ -435,14 +435,14 @@ static bool is_step(struct range_op *op)
  * it has taken no row (`again`), else to the end of the page, before the next row (`cut`). */
 static bool walk_revoked(struct range_op *op, int code)
 {
-    if (code != E_BUSY || !op->snapshot || !op->snapshot->revoked || op->again || op->cut)
+    if (code != E_BUSY || !op->snapshot || !op->snapshot->revoked || op->again || op->page_ends)
         return false;
     ctx_clear(&op->call->c);
     row_forget(op);
     snapshot_release(op->snapshot);
     op->snapshot = op->merge.snapshot = NULL;
     op->again = !op->scanned;
-    op->cut = !op->again;
+    op->page_ends = !op->again;
     return true;
 }
 
@@ -550,7 +550,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
             op->visit_code = row_too_large(op, key, &op->visit_full);
         } else if (walk_revoked(op, op->visit_code)) {
             op->visit_code = E_OK;
-            op->visit_full = op->cut;
+            op->visit_full = op->page_ends;
             op->visit_again = op->again;
         }
     }

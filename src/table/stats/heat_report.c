@@ -114,7 +114,7 @@ static void weigh_cell(struct report *r, const struct step *s, const struct cell
 
 /* Rows for pieces [from, to): about `rows` of equal weight. One piece alone may weigh more than a
  * row, so weights are cut off until what is left of them fills the rows. Returns the next row. */
-static size_t cut_rows(struct report *r, size_t from, size_t to, size_t rows, size_t row)
+static size_t limit_rows(struct report *r, size_t from, size_t to, size_t rows, size_t row)
 {
     double total = 0, sum = 0, cap;
     size_t last = 0;
@@ -169,7 +169,7 @@ static void find_rows(struct report *r)
         parts = 1;
     for (size_t i = 1; i <= r->count; i++)
         if (i == r->count || (parts > 1 && bounds_key(&r->h->bounds, r->ids[i]).len <= 1)) {
-            rows = cut_rows(r, from, i, wanted / parts, rows);
+            rows = limit_rows(r, from, i, wanted / parts, rows);
             from = i;
         }
     r->grid->rows = rows;

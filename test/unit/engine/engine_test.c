@@ -491,7 +491,7 @@ static void test_create_many(void **state)
 }
 
 /* One into two, one of these into two, and all of them into one. */
-static void test_recut(void **state)
+static void test_repartition(void **state)
 {
     struct bed *b = *state;
     const struct key_range all = {BYTES_LIT("k"), BYTES_LIT("l")},
@@ -1292,7 +1292,7 @@ int main(void)
         T(test_random),
         T(test_unknown_option),
         T(test_create_many),
-        T(test_recut),
+        T(test_repartition),
         T(test_walk),
         T(test_guard_on_unsettled),
         T(test_guards_in_a_chain),

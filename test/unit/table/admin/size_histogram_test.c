@@ -39,7 +39,7 @@ struct bed {
     struct wr_db db;
     struct table table;
     struct call call;
-    struct parts parts;
+    struct size_histogram parts;
 };
 
 /* Is the stored key of a row below `end`? */
@@ -215,7 +215,7 @@ static void find(struct bed *b, uint64_t piece)
     b->listed_all = 0;
     b->seen = 0;
     memset(b->listed, 0, sizeof(b->listed));
-    assert_int_equal(parts_find(&b->call, &b->table, bytes_of(low, 8), bytes_of(high, 8), piece,
+    assert_int_equal(size_histogram_find(&b->call, &b->table, bytes_of(low, 8), bytes_of(high, 8), piece,
                                 1000, &b->parts),
                      E_OK);
     for (size_t i = 0; i < b->partition_count; i++)
@@ -229,7 +229,7 @@ static size_t check(struct bed *b, uint64_t piece)
     size_t ends = 0;
 
     for (size_t i = 0; i < b->parts.count; i++) {
-        const struct part *p = &b->parts.list[i];
+        const struct size_bin *p = &b->parts.list[i];
         uint64_t next = sum - sum % piece + piece, real;
 
         sum += p->bytes;
@@ -266,7 +266,7 @@ static void test_no_time(void **state)
     struct bed *b = bed_even(6400, 64, 100 * ROW_BYTES);
 
     (void)state;
-    b->listing_us = PART_LOOK_MS * 1000 / 2;
+    b->listing_us = SIZE_HISTOGRAM_MS * 1000 / 2;
     find(b, 1550 * ROW_BYTES);
     assert_true(b->listed_all >= 2 && b->listed_all <= 3);
     assert_int_equal(b->parts.total, 6400 * ROW_BYTES);

@@ -172,13 +172,13 @@ static void check(struct bed *b, struct model *m)
     table_release(t);
 }
 
-static void recut(struct bed *b, size_t first, size_t count, const bytes *bounds, size_t n)
+static void repartition(struct bed *b, size_t first, size_t count, const bytes *bounds, size_t n)
 {
     struct table *t = table_of(b);
     struct ctx c;
 
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-    assert_int_equal(catalog_recut(&c, t, first, count, bounds, n), E_OK);
+    assert_int_equal(catalog_repartition(&c, t, first, count, bounds, n), E_OK);
     ctx_release(&c);
     table_release(t);
 }
@@ -198,7 +198,7 @@ static void cut(struct bed *b, struct model *m, int64_t at)
     m->count++;
     m->starts[i] = at;
     m->ids[i - 1] = m->ids[i] = 0;
-    recut(b, i - 1, 1, &bound, 1);
+    repartition(b, i - 1, 1, &bound, 1);
 }
 
 static void merge(struct bed *b, struct model *m, size_t i, size_t count)
@@ -208,10 +208,10 @@ static void merge(struct bed *b, struct model *m, size_t i, size_t count)
     memmove(&m->ids[i + 1], &m->ids[i + count], (m->count - i - count) * sizeof(m->ids[0]));
     m->count -= count - 1;
     m->ids[i] = 0;
-    recut(b, i, count, NULL, 0);
+    repartition(b, i, count, NULL, 0);
 }
 
-static void random_cuts(void **state)
+static void random_repartition(void **state)
 {
     static const char *const sizes[] = {"4", "2", "256", "3", "16"};
     struct bed *b = *state;
@@ -273,7 +273,7 @@ static void many(void **state)
     assert_int_equal(counts.writes, 1);
     table_release(t);
     bound = bound_of(text, 77775);
-    recut(b, 7777, 1, &bound, 1);
+    repartition(b, 7777, 1, &bound, 1);
     req.describe_table.table = BYTES_LIT("t");
     reply = wr_exec(b->db, &req);
     assert_int_equal(reply->description.split_count, MANY);
@@ -303,7 +303,7 @@ static void an_old_map_is_not_written(void **state)
     struct bed *b = *state;
     struct model m = {.count = 8};
     struct wr_request req = {.op = WR_OP_UNLOAD_TABLE};
-    struct schema_cut merged = {.first = 1, .count = 2, .made_count = 1};
+    struct schema_repartition merged = {.first = 1, .count = 2, .made_count = 1};
     struct table *old, *next;
     struct edits edits;
     struct write_batch batch = {.partition = PARTITION_SYSTEM};
@@ -319,7 +319,7 @@ static void an_old_map_is_not_written(void **state)
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
     one = (struct schema_partition){.id = 90, .start = partition_at(&old->partitions, 1)->start};
     merged.made = &one;
-    assert_int_equal(catalog_recut_schema(&c, b->db->catalog, old, &merged, &s), E_OK);
+    assert_int_equal(catalog_repartition_schema(&c, b->db->catalog, old, &merged, &s), E_OK);
     edits = (struct edits){.arena = &c.arena};
     assert_int_equal(catalog_store(&c, b->db->catalog, old, &s, &edits, &next), E_OK);
     table_release(next);
@@ -369,7 +369,7 @@ static void left_alone_until_settings_came(void **state)
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, bed_set_up, bed_tear_down)
-    const struct CMUnitTest tests[] = {TEST(random_cuts), TEST(many),
+    const struct CMUnitTest tests[] = {TEST(random_repartition), TEST(many),
                                        TEST(an_old_map_is_not_written),
                                        TEST(left_alone_until_settings_came)};
 

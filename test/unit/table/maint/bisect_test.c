@@ -43,7 +43,7 @@ static void test_long_texts_in_common(void **state)
 
     (void)state;
     make_keys();
-    assert_int_equal(halve_find_about(&c.arena, BYTES_LIT("a"), BYTES_LIT("z"), target, target / 8,
+    assert_int_equal(bisect_find_about(&c.arena, BYTES_LIT("a"), BYTES_LIT("z"), target, target / 8,
                                       below, &asked, &place),
                      E_OK);
     below(&asked, place, &size);
@@ -64,7 +64,7 @@ static void test_nothing_is_near(void **state)
     bytes place;
 
     (void)state;
-    assert_int_equal(halve_find_about(&c.arena, BYTES_LIT("a"), BYTES_LIT("z"), 500, 100,
+    assert_int_equal(bisect_find_about(&c.arena, BYTES_LIT("a"), BYTES_LIT("z"), 500, 100,
                                       below_all_last, NULL, &place),
                      E_OK);
     assert_true(bytes_compare(place, BYTES_LIT("y")) > 0);

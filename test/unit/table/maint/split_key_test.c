@@ -120,7 +120,7 @@ static void a_cut_lies_within_its_partition(void **state)
         bool found;
 
         ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-        assert_int_equal(middle_find(&c, b->db, t, i, &found, &bound), 0);
+        assert_int_equal(split_key_find(&c, b->db, t, i, &found, &bound), 0);
         assert_true(found); /* the last value is parted from the others */
         assert_true(bytes_compare(bound, partition_at(&t->partitions, i)->start) > 0);
         assert_true(!end.len || bytes_compare(bound, end) < 0);
@@ -140,7 +140,7 @@ static void a_bound_outside_is_refused(void **state)
 
     for (size_t i = 0; i < PORT_COUNT(outside); i++) { /* of the partition [1, 2) */
         ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-        assert_int_equal(catalog_recut(&c, t, 1, 1, &outside[i], 1), E_INTERNAL);
+        assert_int_equal(catalog_repartition(&c, t, 1, 1, &outside[i], 1), E_INTERNAL);
         ctx_release(&c);
     }
     now = table_of(b);

@@ -25,11 +25,11 @@ static void test_size(void **state)
     struct limits l = limits_of();
 
     (void)state;
-    assert_false(cut_by_size(&l, &(struct cut_view){.bytes = 1000}));
-    assert_true(cut_by_size(&l, &(struct cut_view){.bytes = 1001}));
+    assert_false(split_policy_by_size(&l, &(struct split_view){.bytes = 1000}));
+    assert_true(split_policy_by_size(&l, &(struct split_view){.bytes = 1001}));
     /* One value alone: again when it has grown by a quarter. */
-    assert_false(cut_by_size(&l, &(struct cut_view){.bytes = 1250, .uncut_bytes = 1001}));
-    assert_true(cut_by_size(&l, &(struct cut_view){.bytes = 1252, .uncut_bytes = 1001}));
+    assert_false(split_policy_by_size(&l, &(struct split_view){.bytes = 1250, .unsplit_bytes = 1001}));
+    assert_true(split_policy_by_size(&l, &(struct split_view){.bytes = 1252, .unsplit_bytes = 1001}));
 }
 
 static void test_load(void **state)
@@ -39,31 +39,31 @@ static void test_load(void **state)
     const uint64_t low[] = {10, 5}, some[] = {0, 6};
 
     (void)state;
-    assert_false(cut_is_hot(&l, edge));
-    assert_true(cut_is_hot(&l, reads));
-    assert_true(cut_is_hot(&l, writes));
-    assert_true(cut_is_idle(&l, low));
-    assert_false(cut_is_idle(&l, some));
-    assert_false(cut_by_load(&l, &(struct cut_view){.hot_us = 9999999}));
-    assert_true(cut_by_load(&l, &(struct cut_view){.hot_us = 10000000}));
+    assert_false(split_policy_is_hot(&l, edge));
+    assert_true(split_policy_is_hot(&l, reads));
+    assert_true(split_policy_is_hot(&l, writes));
+    assert_true(split_policy_is_idle(&l, low));
+    assert_false(split_policy_is_idle(&l, some));
+    assert_false(split_policy_by_load(&l, &(struct split_view){.hot_us = 9999999}));
+    assert_true(split_policy_by_load(&l, &(struct split_view){.hot_us = 10000000}));
 }
 
 static void test_merge(void **state)
 {
     struct limits l = limits_of();
-    struct cut_view a = {.bytes = 100, .idle_us = 60000000},
+    struct split_view a = {.bytes = 100, .idle_us = 60000000},
                     b = {.bytes = 150, .idle_us = 70000000};
 
     (void)state;
-    assert_true(cut_to_merge(&l, &a, &b));
+    assert_true(split_policy_merge(&l, &a, &b));
     b.bytes = 151; /* a quarter of what would be cut again */
-    assert_false(cut_to_merge(&l, &a, &b));
+    assert_false(split_policy_merge(&l, &a, &b));
     b.bytes = 150;
     a.idle_us--;
-    assert_false(cut_to_merge(&l, &a, &b));
+    assert_false(split_policy_merge(&l, &a, &b));
     a.idle_us++;
     b.idle_us = 0;
-    assert_false(cut_to_merge(&l, &a, &b));
+    assert_false(split_policy_merge(&l, &a, &b));
 }
 
 /* `n` samples; the i-th is the letter for which `letters` counts it. */
@@ -79,7 +79,7 @@ static size_t samples_of(const char *letters, bytes *out)
 static bool middle(const char *letters, char *out)
 {
     bytes samples[256], at = BYTES_NONE;
-    bool found = cut_middle(samples, samples_of(letters, samples), &at);
+    bool found = split_policy_key(samples, samples_of(letters, samples), &at);
 
     if (found)
         *out = *(const char *)at.ptr;

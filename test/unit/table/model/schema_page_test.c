@@ -104,11 +104,11 @@ static void test_even_pages(void **state)
     assert_int_equal(id, 8);
 }
 
-static void refused(const struct schema_page *pages, size_t count, struct schema_cut cut)
+static void refused(const struct schema_page *pages, size_t count, struct schema_repartition cut)
 {
     struct schema s = schema_of(pages, count), back;
 
-    s.cut = cut;
+    s.repartition = cut;
     assert_int_equal(schema_decode(&c, encode(&s), &back), E_CORRUPT);
     ctx_clear(&c);
 }
@@ -127,16 +127,16 @@ static void test_what_does_not_fit(void **state)
     struct schema s = schema_of(good, 2), back;
 
     (void)state;
-    s.cut = (struct schema_cut){1, 2, made, 1};
+    s.repartition = (struct schema_repartition){1, 2, made, 1};
     assert_int_equal(schema_decode(&c, encode(&s), &back), E_OK);
-    assert_int_equal(back.cut.count, 2);
-    refused(late, 1, (struct schema_cut){0});
-    refused(turned, 3, (struct schema_cut){0});
-    refused(empty, 2, (struct schema_cut){0});
-    refused(large, 2, (struct schema_cut){0});
-    refused(nameless, 1, (struct schema_cut){0});
-    refused(good, 2, (struct schema_cut){1, 3, made, 1}); /* of more than there are */
-    refused(good, 2, (struct schema_cut){3, 1, made, 1});
+    assert_int_equal(back.repartition.count, 2);
+    refused(late, 1, (struct schema_repartition){0});
+    refused(turned, 3, (struct schema_repartition){0});
+    refused(empty, 2, (struct schema_repartition){0});
+    refused(large, 2, (struct schema_repartition){0});
+    refused(nameless, 1, (struct schema_repartition){0});
+    refused(good, 2, (struct schema_repartition){1, 3, made, 1}); /* of more than there are */
+    refused(good, 2, (struct schema_repartition){3, 1, made, 1});
 }
 
 static int decode(bytes stored, struct schema_page p)

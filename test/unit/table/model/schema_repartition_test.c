@@ -14,9 +14,9 @@ static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = W
 static const struct schema_partition partitions[] = {{.id = 5, .created_us = 1, .bytes = 100},
                                                      {9 << 10, BOUND_1, 2, 200}};
 
-static bytes encode(const struct schema_partition *list, size_t count, struct schema_cut cut)
+static bytes encode(const struct schema_partition *list, size_t count, struct schema_repartition cut)
 {
-    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .cut = cut};
+    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .repartition = cut};
     struct buf b;
 
     s.d.table = BYTES_LIT("t");
@@ -35,7 +35,7 @@ static bytes encode(const struct schema_partition *list, size_t count, struct sc
 }
 
 /* The two partitions with that cut noted. */
-static bytes encode_cut(struct schema_cut cut)
+static bytes encode_repartition(struct schema_repartition cut)
 {
     return encode(partitions, 2, cut);
 }
@@ -44,7 +44,7 @@ static void test_comes_back(void **state)
 {
     const struct schema_partition made[] = {{.id = 77, .created_us = 3, .bytes = 50},
                                             {78, BOUND_0, 3, 50}};
-    bytes stored = encode_cut((struct schema_cut){0, 1, made, 2});
+    bytes stored = encode_repartition((struct schema_repartition){0, 1, made, 2});
     struct golden goldens[] = {{"schema-cut", "A table description that notes a cut.", stored}};
     struct schema back;
 
@@ -52,11 +52,11 @@ static void test_comes_back(void **state)
     assert_int_equal(*bytes_u8(stored), 3); /* an older server must refuse it */
     assert_int_equal(schema_decode(&c, stored, &back), E_OK);
     assert_int_equal(back.partition_count, 2);
-    assert_int_equal(back.cut.first, 0);
-    assert_int_equal(back.cut.count, 1);
-    assert_int_equal(back.cut.made_count, 2);
-    assert_int_equal(back.cut.made[1].id, 78);
-    assert_true(bytes_equal(back.cut.made[1].start, BOUND_0));
+    assert_int_equal(back.repartition.first, 0);
+    assert_int_equal(back.repartition.count, 1);
+    assert_int_equal(back.repartition.made_count, 2);
+    assert_int_equal(back.repartition.made[1].id, 78);
+    assert_true(bytes_equal(back.repartition.made[1].start, BOUND_0));
     golden_check("cut.hex", "Table descriptions while they are cut.", goldens, PORT_COUNT(goldens));
 }
 
@@ -75,7 +75,7 @@ static const struct schema_partition in_values[] = {
 
 static void test_inside_of_a_value(void **state)
 {
-    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .value_cut = true};
+    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .value_split = true};
     struct golden golden = {"schema-value-cut", "Partitions between rows of one value.",
                             BYTES_NONE};
     struct schema back;
@@ -99,7 +99,7 @@ static void test_inside_of_a_value(void **state)
                      4); /* an older server takes rows of one value to be in one partition */
     golden_check("value_cut.hex", "Table descriptions with cuts inside of a value.", &golden, 1);
     assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), E_OK);
-    assert_true(back.value_cut);
+    assert_true(back.value_split);
     assert_int_equal(back.partition_count, 5);
     assert_true(bytes_equal(back.partitions[2].start, in_values[2].start));
     /* Clients see each value once. */
@@ -116,7 +116,7 @@ static void test_inside_of_a_value(void **state)
 static void test_no_cut_is_version_1(void **state)
 {
     (void)state;
-    assert_int_equal(*bytes_u8(encode_cut((struct schema_cut){0})), 1);
+    assert_int_equal(*bytes_u8(encode_repartition((struct schema_repartition){0})), 1);
 }
 
 static void test_a_long_key_is_version_6(void **state)
@@ -143,11 +143,11 @@ static void test_a_long_key_is_version_6(void **state)
     }
 }
 
-static void refused(struct schema_cut cut)
+static void refused(struct schema_repartition cut)
 {
     struct schema back;
 
-    assert_int_equal(schema_decode(&c, encode_cut(cut), &back), E_CORRUPT);
+    assert_int_equal(schema_decode(&c, encode_repartition(cut), &back), E_CORRUPT);
     ctx_clear(&c);
 }
 
@@ -159,13 +159,13 @@ static void test_what_does_not_fit(void **state)
                                               {.id = 78, .start = BOUND_0}};
 
     (void)state;
-    refused((struct schema_cut){0, 0, low, 2}); /* of nothing */
-    refused((struct schema_cut){0, 3, low, 2}); /* of more than there are */
-    refused((struct schema_cut){2, 1, low, 2}); /* behind them */
-    refused((struct schema_cut){1, SIZE_MAX, low, 2});
-    refused((struct schema_cut){1, 1, low, 2});    /* begins elsewhere */
-    refused((struct schema_cut){0, 1, past, 2});   /* goes into the next one */
-    refused((struct schema_cut){1, 1, turned, 2}); /* out of order */
+    refused((struct schema_repartition){0, 0, low, 2}); /* of nothing */
+    refused((struct schema_repartition){0, 3, low, 2}); /* of more than there are */
+    refused((struct schema_repartition){2, 1, low, 2}); /* behind them */
+    refused((struct schema_repartition){1, SIZE_MAX, low, 2});
+    refused((struct schema_repartition){1, 1, low, 2});    /* begins elsewhere */
+    refused((struct schema_repartition){0, 1, past, 2});   /* goes into the next one */
+    refused((struct schema_repartition){1, 1, turned, 2}); /* out of order */
 }
 
 static void test_one_that_is_not_the_first_is_listed(void **state)
@@ -174,7 +174,7 @@ static void test_one_that_is_not_the_first_is_listed(void **state)
     struct schema back;
 
     (void)state;
-    assert_int_equal(schema_decode(&c, encode(one, 1, (struct schema_cut){0}), &back), E_OK);
+    assert_int_equal(schema_decode(&c, encode(one, 1, (struct schema_repartition){0}), &back), E_OK);
     assert_int_equal(back.partition_count, 1);
     assert_int_equal(back.partitions[0].id, 99); /* what a merge has left */
 }
