@@ -5,7 +5,7 @@
 
 struct bucket_layout {
     struct ctx *c;
-    struct place place;
+    struct location place;
     struct wr_key_schema key[BUCKET_COLUMNS_MAX + 1]; /* the partition key, and what is behind it */
     struct wr_key_column columns[BUCKET_COLUMNS_MAX + 1];
     size_t count; /* of the partition key */
@@ -22,11 +22,11 @@ struct bucket_layout *bucket_layout_new(struct ctx *c, const char *layout,
     for (size_t i = 0; i < count; i++)
         l->key[i].type = types[i];
     l->key[count].type = WR_BIGINT;
-    l->place = (struct place){.key = l->key, .key_count = count + 1};
+    l->place = (struct location){.key = l->key, .key_count = count + 1};
     if (layout_parse(c, bytes_str(layout), l->key, count + 1, &l->place.layout) ||
         l->place.layout.form == LAYOUT_PLAIN)
         return NULL;
-    l->place.layout.splice = (uint8_t)count;
+    l->place.layout.partition_cols = (uint8_t)count;
     return l;
 }
 

@@ -24,7 +24,8 @@ static void fill_hot(struct ctx *c, const struct schema *s, const struct tally_r
     for (size_t i = 0; i < from->hot_count; i++) {
         const struct sketch_entry *e = &from->hot[i];
 
-        heat_place_read(c, s, bytes_of(e->key, e->key_len), s->place.layout.splice, &hot[i].place);
+        heat_place_read(c, s, bytes_of(e->key, e->key_len), s->location.layout.partition_cols,
+                        &hot[i].place);
         hot[i].count = e->count;
         hot[i].error = e->error;
         memcpy(hot[i].figures, e->figures, sizeof(hot[i].figures));

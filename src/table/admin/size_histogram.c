@@ -40,7 +40,7 @@ struct parting {
 size_t size_bin_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes from, bytes to,
                        enum key_kind last, struct key_range ranges[SIZE_BIN_KINDS])
 {
-    for (int kind = KIND_HEAD; kind <= (int)last; kind++) {
+    for (int kind = KIND_RECORD; kind <= (int)last; kind++) {
         struct buf start, end;
 
         buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
@@ -49,7 +49,7 @@ size_t size_bin_ranges(struct arena *a, uint32_t table, uint8_t bucket, bytes fr
         buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
         key_put_prefix(&end, table, bucket, (enum key_kind)(to.len ? kind : kind + 1));
         buf_put_bytes(&end, to);
-        ranges[kind - KIND_HEAD] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
+        ranges[kind - KIND_RECORD] = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     }
     return (size_t)last;
 }
@@ -65,7 +65,7 @@ static int bin_measure(struct parting *p, uint8_t bucket, bytes from, bytes to, 
 
     TRY(call_check_deadline(p->call));
     ctx_init_part(&asked, c, first, sizeof(first));
-    count = size_bin_ranges(&asked.arena, p->table->schema.place.id, bucket, from, to, KIND_LAST,
+    count = size_bin_ranges(&asked.arena, p->table->schema.location.id, bucket, from, to, KIND_LAST,
                             ranges);
     code = route_size_now(&asked, p->table, ranges, count, out);
     if (code && !ctx_fail_part(c, &asked))
@@ -144,7 +144,7 @@ static void buckets_of(const struct parting *p, size_t i, size_t *first, size_t 
     bytes end = partition_end(&p->table->partitions, i);
 
     *first = start.len ? *bytes_u8(start) : 0;
-    *last = !end.len ? p->table->schema.place.layout.buckets - 1u
+    *last = !end.len ? p->table->schema.location.layout.buckets - 1u
                      : *bytes_u8(end) - (size_t)(end.len == 1);
 }
 
@@ -331,7 +331,7 @@ static int list_doubtful(struct parting *p, bool *more)
 int size_histogram_find(struct call *call, const struct table *t, bytes low, bytes high,
                         uint64_t piece, size_t max, struct size_histogram *out)
 {
-    size_t buckets = t->schema.place.layout.buckets;
+    size_t buckets = t->schema.location.layout.buckets;
     struct parting p = {.call = call,
                         .table = t,
                         .out = out,

@@ -109,7 +109,7 @@ int size_probe(struct call *call, const struct table *t, const size_t *which, si
     int code = E_OK;
 
     all->call = call;
-    range_of(all, t->schema.place.id);
+    range_of(all, t->schema.location.id);
     pthread_mutex_init(&all->lock, NULL);
     pthread_cond_init(&all->one_ended, NULL);
     for (size_t i = 0; i < UNDER_WAY_MAX; i++)

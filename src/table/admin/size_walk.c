@@ -16,7 +16,7 @@
 #define PAGE_ITEMS 1024
 #define PAGE_BYTES (1u << 20)
 
-static const enum key_kind kinds[] = {KIND_HEAD, KIND_CELL, KIND_CHUNK};
+static const enum key_kind kinds[] = {KIND_RECORD, KIND_CELL, KIND_CHUNK};
 
 struct cursor {
     enum key_kind kind;
@@ -125,7 +125,7 @@ static bytes kind_start(struct size_walk *w, struct cursor *cur, enum key_kind k
     struct buf b;
 
     buf_init(&b, &cur->c.arena, KEY_PREFIX_BYTES);
-    key_put_prefix(&b, w->table->schema.place.id, cur->bucket, kind);
+    key_put_prefix(&b, w->table->schema.location.id, cur->bucket, kind);
     return buf_bytes(&b);
 }
 
@@ -136,7 +136,7 @@ static void cursor_begin(struct size_walk *w, struct cursor *cur, unsigned bucke
     *cur = (struct cursor){.kind = kind, .bucket = (uint8_t)bucket};
     ctx_init(&cur->c, &w->db->clock, &w->db->log, NULL, 0);
     set_next(cur, kind_start(w, cur, kind));
-    cur->ended = kind != KIND_HEAD && !atomic_load(&w->table->has_detached);
+    cur->ended = kind != KIND_RECORD && !atomic_load(&w->table->has_out_of_line);
 }
 
 /* The next page. On failure nothing has changed but the page, which was used up. */
@@ -187,7 +187,8 @@ struct size_walk *size_walk_new(struct wr_db *db, const struct table *t, uint64_
     w->db = db;
     w->table = t;
     w->warn_bytes = warn_bytes;
-    w->abreast = t->schema.place.layout.form == LAYOUT_RANDOM ? t->schema.place.layout.buckets : 1;
+    w->abreast =
+        t->schema.location.layout.form == LAYOUT_RANDOM ? t->schema.location.layout.buckets : 1;
     w->cursor_count = w->abreast * PORT_COUNT(kinds);
     w->cursors = mem_zalloc(w->cursor_count * sizeof(*w->cursors));
     for (size_t i = 0; i < w->cursor_count; i++)
@@ -214,18 +215,18 @@ struct size_found *size_walk_found(struct size_walk *w)
 
 static void add_item(struct size_walk *w, struct cursor *cur)
 {
-    const struct place *p = &w->table->schema.place;
+    const struct location *p = &w->table->schema.location;
     const struct kv *kv = &cur->page.items[cur->at];
     bytes cols = cursor_cols(cur);
 
     /* One encoded value is never the beginning of another one. */
     if (!w->now.key_len || !bytes_starts(cols, bytes_of(w->now.key + 1, w->now.key_len - 1))) {
         end_value(w);
-        cols.len = key_columns_length(p->key, cols, p->layout.splice);
+        cols.len = key_columns_length(p->key, cols, p->layout.partition_cols);
         begin_value(w, cur->bucket, cols);
     }
     w->now.bytes += kv->key.len + kv->value.len;
-    w->now.rows += cur->kind == KIND_HEAD;
+    w->now.rows += cur->kind == KIND_RECORD;
     cur->at++;
 }
 
@@ -270,6 +271,6 @@ int size_walk_step(struct ctx *c, struct size_walk *w, uint64_t *read, bool *end
     end_value(w);
     w->begun = false;
     w->bucket += w->abreast;
-    *ended = w->bucket >= w->table->schema.place.layout.buckets;
+    *ended = w->bucket >= w->table->schema.location.layout.buckets;
     return E_OK;
 }

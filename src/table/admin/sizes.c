@@ -128,19 +128,19 @@ static int64_t pause_us(const struct size_watch *w, uint64_t read, int64_t took_
 /* A partition key for a log line. */
 static bytes key_text(struct ctx *c, const struct table *t, const struct size_entry *e)
 {
-    struct wr_heat_place place;
+    struct wr_heat_place location;
     const struct wr_value *v;
 
-    heat_place_read(c, &t->schema, bytes_of(e->key, e->key_len), 1, &place);
-    if (!place.key.count)
+    heat_place_read(c, &t->schema, bytes_of(e->key, e->key_len), 1, &location);
+    if (!location.key.count)
         return BYTES_LIT("?");
-    v = &place.key.columns[0].value;
+    v = &location.key.columns[0].value;
     if (v->type == WR_BIGINT)
         return arena_printf(&c->arena, "%" PRId64, v->integer);
     if (v->type == WR_VARCHAR)
         return arena_printf(&c->arena, "'%.*s'", v->bytes.len < 100 ? (int)v->bytes.len : 100,
                             (const char *)v->bytes.ptr);
-    return arena_printf(&c->arena, "(of bucket %u, %zu bytes)", place.bucket, e->key_len - 1);
+    return arena_printf(&c->arena, "(of bucket %u, %zu bytes)", location.bucket, e->key_len - 1);
 }
 
 static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const struct size_found *f)
@@ -187,7 +187,7 @@ static void publish(struct size_watch *w, struct table *t, struct size_walk *wal
     watch_top(w->db, t, f);
     ctx_release(&c);
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.place.id);
+    r = record_get(w, t->schema.location.id);
     size_found_release(&r->found);
     r->found = *f;
     *f = (struct size_found){.bytes = 0};
@@ -209,7 +209,7 @@ static bool note_progress(struct size_watch *w, const struct table *t, bool runn
     bool wanted;
 
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.place.id);
+    r = record_get(w, t->schema.location.id);
     r->running = running;
     r->running_bytes = running ? r->running_bytes + read : 0;
     wanted = r->wanted;
@@ -279,7 +279,7 @@ static bool is_wanted(struct size_watch *w, const struct table *t)
     bool wanted;
 
     pthread_mutex_lock(&w->lock);
-    wanted = record_get(w, t->schema.place.id)->wanted;
+    wanted = record_get(w, t->schema.location.id)->wanted;
     pthread_mutex_unlock(&w->lock);
     return wanted;
 }
@@ -315,7 +315,8 @@ static void begin_wanted(struct size_watch *w)
 
         if (!is_wanted(w, t) || w->urgent.table) {
             table_release(t);
-        } else if (w->regular.table && w->regular.table->schema.place.id == t->schema.place.id) {
+        } else if (w->regular.table &&
+                   w->regular.table->schema.location.id == t->schema.location.id) {
             w->urgent = w->regular;
             w->regular = (struct watch_walk){.table = NULL};
             table_release(t);
@@ -343,7 +344,7 @@ static void adopt(struct size_watch *w, const struct table *t, const struct size
 
     watch_top(w->db, t, &from->found);
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.place.id);
+    r = record_get(w, t->schema.location.id);
     size_found_release(&r->found);
     r->found = from->found;
     for (size_t i = 0; i < r->found.top_count; i++) {
@@ -493,7 +494,7 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
     struct size_record *r;
 
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.place.id);
+    r = record_get(w, t->schema.location.id);
     want &= !r->wanted;
     if (want)
         record_want(w, r, true);
@@ -545,7 +546,7 @@ static void take_news(struct ctx *c, struct size_watch *w, const struct table *t
     if (!size_report_read(news, from))
         return;
     pthread_mutex_lock(&w->lock);
-    r = record_get(w, t->schema.place.id);
+    r = record_get(w, t->schema.location.id);
     newer = from->end_s >= r->end_s;
     pthread_mutex_unlock(&w->lock);
     if (newer)
@@ -616,7 +617,8 @@ static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_
         const struct size_entry *e = &f->top[i];
         struct tally_watch seen = size_report_traffic(all->each, all->count, e->hash);
 
-        heat_place_read(c, s, bytes_of(e->key, e->key_len), s->place.layout.splice, &keys[i].place);
+        heat_place_read(c, s, bytes_of(e->key, e->key_len), s->location.layout.partition_cols,
+                        &keys[i].place);
         keys[i].bytes = e->bytes;
         keys[i].rows = e->rows;
         keys[i].reads = seen.figures.n[WR_HEAT_READS];

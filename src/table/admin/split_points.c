@@ -36,7 +36,7 @@ struct split_points_op {
 static int size_between(struct split_points_op *op, bytes from, bytes to, uint64_t *out)
 {
     struct arena *a = &op->call->c.arena;
-    const struct place *p = &op->table->schema.place;
+    const struct location *p = &op->table->schema.location;
     struct key_range *ranges = ARENA_ARRAY(a, struct key_range, SIZE_BIN_KINDS * p->layout.buckets);
     size_t count = 0;
 
@@ -49,7 +49,7 @@ static int size_between(struct split_points_op *op, bytes from, bytes to, uint64
 static int first_row(struct split_points_op *op, bytes cols, bool backward, bool *found, bytes *out)
 {
     struct arena *a = &op->call->c.arena;
-    const struct place *p = &op->table->schema.place;
+    const struct location *p = &op->table->schema.location;
     size_t buckets = p->layout.buckets;
     struct key_range *ranges = ARENA_ARRAY(a, struct key_range, buckets);
     struct page *pages = ARENA_ARRAY(a, struct page, buckets);
@@ -65,7 +65,7 @@ static int first_row(struct split_points_op *op, bytes cols, bool backward, bool
         struct buf start, end;
 
         buf_init(&start, a, KEY_PREFIX_BYTES + cols.len);
-        key_put_prefix(&start, p->id, (uint8_t)i, KIND_HEAD);
+        key_put_prefix(&start, p->id, (uint8_t)i, KIND_RECORD);
         buf_put_bytes(&start, cols);
         buf_init(&end, a, KEY_PREFIX_BYTES);
         key_put_prefix(&end, p->id, (uint8_t)i, KIND_CELL);
@@ -99,8 +99,7 @@ static int piece_size(void *arg, bytes cols, uint64_t *out)
 }
 
 /* A key in [low, high] such that about `target` bytes lie between low and it. */
-static int find_place(struct split_points_op *op, bytes low, bytes high, uint64_t target,
-                      bytes *out)
+static int find_bin(struct split_points_op *op, bytes low, bytes high, uint64_t target, bytes *out)
 {
     struct piece piece = {op, low};
 
@@ -132,13 +131,13 @@ struct points {
 };
 
 /* The row at or behind `place`, if it is behind the last point. *ended: none is to come. */
-static int take_place(struct split_points_op *op, struct points *ps, bytes place, bool *ended)
+static int take_position(struct split_points_op *op, struct points *ps, bytes location, bool *ended)
 {
     struct wr_split_result *r = &op->call->reply.splits;
     bool found;
     bytes row;
 
-    TRY(first_row(op, place, false, &found, &row));
+    TRY(first_row(op, location, false, &found, &row));
     *ended = !found || bytes_compare(row, ps->high) >= 0;
     if (*ended || bytes_compare(row, ps->last) <= 0)
         return E_OK;
@@ -164,7 +163,7 @@ static int points_in_bins(struct split_points_op *op, const struct size_histogra
         if (below < next || !p->to.len)
             continue;
         TRY(call_check_deadline(op->call));
-        TRY(take_place(op, ps, p->to, &ended));
+        TRY(take_position(op, ps, p->to, &ended));
         next = below - below % ps->piece + ps->piece;
     }
     return E_OK;
@@ -217,12 +216,12 @@ static int points_estimated(struct split_points_op *op, struct points *ps)
 
     TRY(size_between(op, ps->last, BYTES_NONE, &left));
     for (; op->call->reply.splits.point_count < ps->max && left > ps->piece; left -= ps->piece) {
-        bytes place, before = ps->last;
+        bytes location, before = ps->last;
         bool ended;
 
         TRY(call_check_deadline(op->call));
-        TRY(find_place(op, before, ps->high, ps->piece, &place));
-        TRY(take_place(op, ps, place, &ended));
+        TRY(find_bin(op, before, ps->high, ps->piece, &location));
+        TRY(take_position(op, ps, location, &ended));
         if (ended || bytes_compare(ps->last, before) <= 0)
             break;
     }

@@ -57,7 +57,7 @@ static void order_insert(struct split_points_walk *w, struct split_points_stream
 {
     size_t low = 0, high = w->order_count;
 
-    invariant(s->at < s->page.count && high < w->table->schema.place.layout.buckets);
+    invariant(s->at < s->page.count && high < w->table->schema.location.layout.buckets);
     while (low < high) {
         size_t middle = (low + high) / 2;
 
@@ -83,17 +83,17 @@ static int stream_enter(struct split_points_walk *w, struct split_points_stream 
 static void stream_open(struct split_points_walk *w, struct split_points_stream *s, uint8_t bucket)
 {
     struct arena *a = &w->call->c.arena;
-    uint32_t id = w->table->schema.place.id;
+    uint32_t id = w->table->schema.location.id;
 
     buf_init(&s->from, a, 256);
-    key_put_prefix(&s->from, id, bucket, KIND_HEAD);
-    s->end = key_prefix(a, id, bucket, KIND_HEAD + 1);
+    key_put_prefix(&s->from, id, bucket, KIND_RECORD);
+    s->end = key_prefix(a, id, bucket, KIND_RECORD + 1);
     ctx_init_part(&s->c, &w->call->c, NULL, 0);
 }
 
 int split_points_walk_open(struct split_points_walk *w, struct call *call, const struct table *t)
 {
-    size_t buckets = t->schema.place.layout.buckets, page = WALK_BYTES / buckets;
+    size_t buckets = t->schema.location.layout.buckets, page = WALK_BYTES / buckets;
 
     *w = (struct split_points_walk){.call = call, .table = t};
     w->page_bytes = page < PAGE_BYTES_MIN   ? PAGE_BYTES_MIN
@@ -111,17 +111,17 @@ int split_points_walk_open(struct split_points_walk *w, struct call *call, const
 
 void split_points_walk_close(struct split_points_walk *w)
 {
-    for (size_t i = 0; i < w->table->schema.place.layout.buckets; i++)
+    for (size_t i = 0; i < w->table->schema.location.layout.buckets; i++)
         ctx_release(&w->streams[i].c);
 }
 
 /* What is stored elsewhere for cells: big ones. */
-static uint64_t apart_bytes(const struct wr_cell *cells, size_t count)
+static uint64_t out_of_line_bytes(const struct wr_cell *cells, size_t count)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < count; i++)
-        n += cells[i].apart ? big_apart_size(&cells[i]) : 0;
+        n += cells[i].apart ? big_out_of_line_size(&cells[i]) : 0;
     return n;
 }
 
@@ -143,7 +143,7 @@ static int add_cells_page(struct split_points_walk *w, struct ctx *c, struct key
         struct wr_cell cell;
 
         TRY(cell_decode(c, page.items[i].value, &cell));
-        *size += page.items[i].key.len + page.items[i].value.len + apart_bytes(&cell, 1);
+        *size += page.items[i].key.len + page.items[i].value.len + out_of_line_bytes(&cell, 1);
     }
     *more = page.more && page.count;
     if (*more)
@@ -195,7 +195,7 @@ int split_points_walk_next(struct split_points_walk *w, bool *found, bytes *cols
     *size = kv->key.len + kv->value.len;
     if (row_decode(&s->c, kv->value, &row))
         return ctx_fail_part(&w->call->c, &s->c);
-    *size += apart_bytes(row.cells, row.wide ? 0 : row.cell_count);
+    *size += out_of_line_bytes(row.cells, row.wide ? 0 : row.cell_count);
     if (row.wide)
         TRY(add_cells(w, s, row.id, size));
     s->at++;

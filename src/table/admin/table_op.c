@@ -60,7 +60,7 @@ static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct
 
 static int delete_table(struct catalog_txn *x, struct call *call)
 {
-    struct edits *e = &x->edits;
+    struct batch_builder *e = &x->builder;
     const struct schema *s = &x->now->schema;
     int64_t now_ms = db_clock_ms(x->db);
 
@@ -68,12 +68,12 @@ static int delete_table(struct catalog_txn *x, struct call *call)
     if (x->now->partitions.count <= CLOSE_MAX)
         x->tell_ms = CATALOG_FRESH_TELL_MS;
     catalog_txn_drop(x);
-    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->place.id),
+    batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
               dropped_value(e->arena, x->db, s, now_ms));
-    if (!s->mirror.id)
+    if (!s->shadow.id)
         return E_OK;
-    catalog_drop_edit(e, s->mirror.id, now_ms);
-    edits_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
+    catalog_drop_edit(e, s->shadow.id, now_ms);
+    batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     return E_OK;
 }
 
@@ -88,8 +88,8 @@ static int rekey_table(struct catalog_txn *x, struct call *call)
                     "A table is not rekeyed where several servers share the data. Copy it to "
                     "a new table.");
     if (call->req->rekey_table.action == WR_REKEY_START) {
-        TRY(rekey_check_start(call, &s, &s.mirror.layout));
-        s.mirror.id = catalog_txn_ids(x, 1);
+        TRY(rekey_check_start(call, &s, &s.shadow.layout));
+        s.shadow.id = catalog_txn_ids(x, 1);
         schema_rekey(&s, REKEY_COPYING);
     } else {
         TRY(rekey_check_cancel(call, &s));

@@ -33,17 +33,17 @@ int64_t upload_grace_ms(void)
 
 static bytes record_key(struct arena *a, const struct upload *u)
 {
-    return big_trash_key(a, &u->table->schema.place, u->cols, u->id);
+    return big_garbage_key(a, &u->table->schema.location, u->cols, u->id);
 }
 
 static void make_value(struct upload *u, uint8_t *to)
 {
     uint8_t first[64];
     struct arena a;
-    enum trash_kind kind = db_is_shared(u->db) ? TRASH_UPLOAD : TRASH_CELL;
+    enum garbage_kind kind = db_is_shared(u->db) ? GARBAGE_UPLOAD : GARBAGE_CELL;
 
     arena_init(&a, first, sizeof(first));
-    memcpy(to, big_trash_value(&a, kind, db_clock_ms(u->db)).ptr, BIG_TRASH_BYTES);
+    memcpy(to, big_garbage_value(&a, kind, db_clock_ms(u->db)).ptr, BIG_GARBAGE_BYTES);
     arena_release(&a);
 }
 
@@ -62,10 +62,10 @@ static int clear_doubt(struct ctx *c, struct upload *u)
     bool is_new;
 
     TRY(route_get_now(c, u->table, &get));
-    is_new = get.found && bytes_equal(get.value, bytes_of(u->maybe, BIG_TRASH_BYTES));
+    is_new = get.found && bytes_equal(get.value, bytes_of(u->maybe, BIG_GARBAGE_BYTES));
     if (is_new)
-        memcpy(u->value, u->maybe, BIG_TRASH_BYTES);
-    else if (!get.found || !bytes_equal(get.value, bytes_of(u->value, BIG_TRASH_BYTES)))
+        memcpy(u->value, u->maybe, BIG_GARBAGE_BYTES);
+    else if (!get.found || !bytes_equal(get.value, bytes_of(u->value, BIG_GARBAGE_BYTES)))
         u->lost = true;
     u->doubt = false;
     return u->lost ? fail_lost(c) : E_OK;
@@ -73,25 +73,25 @@ static int clear_doubt(struct ctx *c, struct upload *u)
 
 /* Under the lock: lands `edits` (may be empty) and gives the record the value `next` (NULL: it
  * stays), unless somebody has taken it. */
-static int change_once(struct ctx *c, struct upload *u, const struct edits *edits,
+static int change_once(struct ctx *c, struct upload *u, const struct batch_builder *builder,
                        const uint8_t *next)
 {
-    struct edits all = {.arena = &c->arena};
+    struct batch_builder all = {.arena = &c->arena};
     struct guard guard = {record_key(&c->arena, u),
-                          arena_copy(&c->arena, bytes_of(u->value, BIG_TRASH_BYTES)), false};
+                          arena_copy(&c->arena, bytes_of(u->value, BIG_GARBAGE_BYTES)), false};
     struct write_batch batch = {.guards = &guard, .guard_count = 1};
     int code;
 
-    for (size_t i = 0; edits && i < edits->count; i++)
-        edits_add(&all, edits->items[i].type, edits->items[i].key, edits->items[i].value);
+    for (size_t i = 0; builder && i < builder->count; i++)
+        batch_add(&all, builder->items[i].type, builder->items[i].key, builder->items[i].value);
     if (next)
-        edits_add(&all, EDIT_PUT, guard.key,
-                  arena_copy(&c->arena, bytes_of(next, BIG_TRASH_BYTES)));
+        batch_add(&all, EDIT_PUT, guard.key,
+                  arena_copy(&c->arena, bytes_of(next, BIG_GARBAGE_BYTES)));
     batch.edits = all.items;
     batch.edit_count = all.count;
     code = route_apply_now(c, u->table, &batch);
     if (code == E_UNSURE && next) {
-        memcpy(u->maybe, next, BIG_TRASH_BYTES);
+        memcpy(u->maybe, next, BIG_GARBAGE_BYTES);
         u->doubt = true;
     }
     if (code == E_GUARD) {
@@ -100,13 +100,13 @@ static int change_once(struct ctx *c, struct upload *u, const struct edits *edit
         return fail_lost(c);
     }
     if (!code && next)
-        memcpy(u->value, next, BIG_TRASH_BYTES);
+        memcpy(u->value, next, BIG_GARBAGE_BYTES);
     return code;
 }
 
-static int change(struct ctx *c, struct upload *u, const struct edits *edits, bool renew)
+static int change(struct ctx *c, struct upload *u, const struct batch_builder *builder, bool renew)
 {
-    uint8_t next[BIG_TRASH_BYTES];
+    uint8_t next[BIG_GARBAGE_BYTES];
     int64_t now_ms = clock_mono_ms(&u->db->clock);
     int code;
 
@@ -116,7 +116,7 @@ static int change(struct ctx *c, struct upload *u, const struct edits *edits, bo
         TRY(clear_doubt(c, u));
     if (renew)
         make_value(u, next);
-    code = change_once(c, u, edits, renew ? next : NULL);
+    code = change_once(c, u, builder, renew ? next : NULL);
     if (!code && renew)
         u->renewed_ms = now_ms;
     return code;
@@ -129,7 +129,8 @@ static bool is_due(struct upload *u)
 
 /* Tries again while storage is too busy. The lock is free in between, so that the record can be
  * renewed. What nobody publishes was not applied, whether or not it landed. */
-static int patiently(struct ctx *c, struct upload *u, const struct edits *edits, bool renew)
+static int patiently(struct ctx *c, struct upload *u, const struct batch_builder *builder,
+                     bool renew)
 {
     int code = E_BUSY;
 
@@ -138,7 +139,7 @@ static int patiently(struct ctx *c, struct upload *u, const struct edits *edits,
             nanosleep(&(struct timespec){0, RETRY_PAUSE_MS * 1000000l}, NULL);
         ctx_clear(c);
         pthread_mutex_lock(&u->lock);
-        code = change(c, u, edits, renew || is_due(u));
+        code = change(c, u, builder, renew || is_due(u));
         if (u->lost)
             i = RETRIES;
         pthread_mutex_unlock(&u->lock);
@@ -150,9 +151,9 @@ static int patiently(struct ctx *c, struct upload *u, const struct edits *edits,
 
 /* ---- where nobody else writes ---- */
 
-static int apply_alone(struct ctx *c, struct upload *u, const struct edits *edits)
+static int apply_alone(struct ctx *c, struct upload *u, const struct batch_builder *builder)
 {
-    struct write_batch batch = {.edits = edits->items, .edit_count = edits->count};
+    struct write_batch batch = {.edits = builder->items, .edit_count = builder->count};
     int code;
 
     for (int i = 0; (code = route_apply_now(c, u->table, &batch)) == E_BUSY && i < RETRIES; i++)
@@ -162,11 +163,11 @@ static int apply_alone(struct ctx *c, struct upload *u, const struct edits *edit
 
 static int put_record(struct ctx *c, struct upload *u, bytes value)
 {
-    struct edits edits = {.arena = &c->arena};
+    struct batch_builder builder = {.arena = &c->arena};
 
-    edits_add(&edits, EDIT_PUT, record_key(&c->arena, u), value);
-    edits_mirror(&edits, 0, &u->table->schema);
-    return apply_alone(c, u, &edits);
+    batch_add(&builder, EDIT_PUT, record_key(&c->arena, u), value);
+    batch_add_shadow(&builder, 0, &u->table->schema);
+    return apply_alone(c, u, &builder);
 }
 
 /* ---- the thread ---- */
@@ -280,18 +281,18 @@ int upload_begin(struct ctx *c, struct upload *u)
     u->begun = true;
     make_value(u, u->value);
     u->renewed_ms = clock_mono_ms(&u->db->clock);
-    TRY(put_record(c, u, bytes_of(u->value, BIG_TRASH_BYTES)));
+    TRY(put_record(c, u, bytes_of(u->value, BIG_GARBAGE_BYTES)));
     if (db_is_shared(u->db))
         list_add(u);
     return E_OK;
 }
 
-int upload_store(struct ctx *c, struct upload *u, struct edits *edits)
+int upload_store(struct ctx *c, struct upload *u, struct batch_builder *builder)
 {
     if (db_is_shared(u->db))
-        return patiently(c, u, edits, false);
-    edits_mirror(edits, 0, &u->table->schema);
-    return apply_alone(c, u, edits);
+        return patiently(c, u, builder, false);
+    batch_add_shadow(builder, 0, &u->table->schema);
+    return apply_alone(c, u, builder);
 }
 
 int upload_settle(struct ctx *c, struct upload *u)
@@ -314,7 +315,7 @@ void upload_end(struct upload *u, bool failed)
         list_remove(u);
     /* If this fails: after a grace, or after a restart, at the latest. */
     if (u->begun && failed) {
-        bytes given_up = big_trash_value(&c.arena, TRASH_CELL, 0);
+        bytes given_up = big_garbage_value(&c.arena, GARBAGE_CELL, 0);
 
         if (!db_is_shared(u->db))
             put_record(&c, u, given_up);
@@ -325,8 +326,8 @@ void upload_end(struct upload *u, bool failed)
     pthread_mutex_destroy(&u->lock);
 }
 
-bool upload_guard(struct arena *a, struct wr_db *db, const struct place *p, bytes cols, uint64_t id,
-                  struct guard *out)
+bool upload_guard(struct arena *a, struct wr_db *db, const struct location *p, bytes cols,
+                  uint64_t id, struct guard *out)
 {
     struct uploads *all = db->uploads;
     struct upload *u;
@@ -336,8 +337,8 @@ bool upload_guard(struct arena *a, struct wr_db *db, const struct place *p, byte
         ;
     /* Settled, so that nobody changes it while we look. */
     if (u)
-        *out = (struct guard){big_trash_key(a, p, cols, id),
-                              arena_copy(a, bytes_of(u->value, BIG_TRASH_BYTES)), false};
+        *out = (struct guard){big_garbage_key(a, p, cols, id),
+                              arena_copy(a, bytes_of(u->value, BIG_GARBAGE_BYTES)), false};
     pthread_mutex_unlock(&all->lock);
     return u != NULL;
 }

@@ -34,8 +34,8 @@ struct upload {
 
     bool begun;           /* the record may be there; the writer's thread alone */
     pthread_mutex_t lock; /* of all below; held while a batch that guards the record is under way */
-    uint8_t value[BIG_TRASH_BYTES]; /* of the record */
-    uint8_t maybe[BIG_TRASH_BYTES]; /* with `doubt`: what it is if its last change has landed */
+    uint8_t value[BIG_GARBAGE_BYTES]; /* of the record */
+    uint8_t maybe[BIG_GARBAGE_BYTES]; /* with `doubt`: what it is if its last change has landed */
     bool doubt;
     bool settled;       /* it is about to be published: the record stays as it is */
     bool lost;          /* somebody took it */
@@ -60,7 +60,7 @@ int upload_begin(struct ctx *c, struct upload *u);
 
 /* Stores chunks. E_BUSY: the upload was taken for dead, or storage is too busy for long; send it
  * again. Nothing that a row shows has changed, whatever the error. */
-int upload_store(struct ctx *c, struct upload *u, struct edits *edits);
+int upload_store(struct ctx *c, struct upload *u, struct batch_builder *builder);
 
 /* All is stored: from now on the record stays as it is, and upload_guard() gives it away. May be
  * called again when a publish met E_CONFLICT. E_BUSY as above. */
@@ -72,7 +72,7 @@ void upload_end(struct upload *u, bool failed);
 
 /* The guard on the record of a settled upload, for the batch that publishes it; in the arena.
  * False: there is no such upload, or nobody else could have taken it. Any thread. */
-bool upload_guard(struct arena *a, struct wr_db *db, const struct place *p, bytes cols, uint64_t id,
-                  struct guard *out);
+bool upload_guard(struct arena *a, struct wr_db *db, const struct location *p, bytes cols,
+                  uint64_t id, struct guard *out);
 
 #endif

@@ -82,20 +82,20 @@ int catalog_end_repartition(struct ctx *c, const struct table *t);
 int catalog_refresh(struct ctx *c, const struct table *t);
 
 /* Does every process know that the table may have detached data? */
-bool catalog_is_detached(const struct table *t);
+bool catalog_is_out_of_line(const struct table *t);
 
 /* Makes "this table has detached data" durable and known to every process, then calls done(arg,
  * code). At once if it is already. */
-void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
-                           void *arg);
+void catalog_mark_out_of_line(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                              void *arg);
 
 /* True if no request that is under way holds a state of the table in which it was mirrored
  * otherwise than in `t`. */
 bool catalog_settled(struct catalog *cat, const struct table *t);
 
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
-struct edits;
-void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms);
+struct batch_builder;
+void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
 int catalog_check(struct ctx *c, struct catalog *cat);

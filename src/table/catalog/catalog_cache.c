@@ -42,12 +42,12 @@ static void live_remove(struct table *t)
 
 /* The rows of a table are the same whichever of its descriptions a request holds: all of them that
  * are still held know of detached data from now on. */
-static void live_mark_detached(struct catalog *cat, uint32_t id)
+static void live_mark_out_of_line(struct catalog *cat, uint32_t id)
 {
     pthread_mutex_lock(&cat->live_lock);
     for (struct table *t = cat->live; t; t = t->live_next)
         if (t->schema.id == id)
-            atomic_store(&t->has_detached, true);
+            atomic_store(&t->has_out_of_line, true);
     pthread_mutex_unlock(&cat->live_lock);
 }
 
@@ -57,10 +57,10 @@ bool catalog_settled(struct catalog *cat, const struct table *t)
 
     pthread_mutex_lock(&cat->live_lock);
     for (const struct table *other = cat->live; other; other = other->live_next)
-        settled &=
-            other->schema.id != t->schema.id || (other->schema.rekey == t->schema.rekey &&
-                                                 other->schema.place.id == t->schema.place.id &&
-                                                 other->schema.mirror.id == t->schema.mirror.id);
+        settled &= other->schema.id != t->schema.id ||
+                   (other->schema.rekey == t->schema.rekey &&
+                    other->schema.location.id == t->schema.location.id &&
+                    other->schema.shadow.id == t->schema.shadow.id);
     pthread_mutex_unlock(&cat->live_lock);
     return settled;
 }
@@ -103,9 +103,9 @@ static struct table **cache_at(struct catalog *cat, bytes instance, bytes name)
 /* `t` follows `old`: what requests count goes on where it was. */
 static void table_follow(struct table *t, struct table *old)
 {
-    if (atomic_load(&old->has_detached))
-        atomic_store(&t->has_detached, true);
-    if (old->schema.place.id == t->schema.place.id) {
+    if (atomic_load(&old->has_out_of_line))
+        atomic_store(&t->has_out_of_line, true);
+    if (old->schema.location.id == t->schema.location.id) {
         tally_close(t->tally);
         t->tally = tally_ref(old->tally);
     }
@@ -164,8 +164,8 @@ static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *
     }
     if (t) {
         t->next = old ? old->next : NULL;
-        if (t->schema.has_detached && !(old && atomic_load(&old->has_detached)))
-            live_mark_detached(cat, t->schema.id);
+        if (t->schema.has_out_of_line && !(old && atomic_load(&old->has_out_of_line)))
+            live_mark_out_of_line(cat, t->schema.id);
         if (old)
             table_follow(t, old);
         *at = t;

@@ -45,7 +45,7 @@ struct look {
     struct known *found;
     size_t count, capacity;
     int64_t now_ms;
-    struct edits gone;
+    struct batch_builder gone;
 };
 
 /* ---- what an entry leads to ---- */
@@ -130,7 +130,7 @@ static int look_entry(struct look *l, const struct kv *kv)
     if (code)
         return code;
     if (known && l->now_ms - known->since_ms > keep_ms && l->gone.count < REMOVE_MAX)
-        edits_add(&l->gone, EDIT_DELETE, kv->key, BYTES_NONE);
+        batch_add(&l->gone, EDIT_DELETE, kv->key, BYTES_NONE);
     keep(l, number, known ? known->since_ms : l->now_ms);
     return E_OK;
 }

@@ -48,9 +48,9 @@ int journal_decode(struct ctx *c, bytes stored, struct journal_entry *out)
     return r.bad ? fail(c, E_CORRUPT, "A journal entry is damaged.") : E_OK;
 }
 
-void journal_add(struct wr_db *db, struct edits *e, const struct journal_entry *entry)
+void journal_add(struct wr_db *db, struct batch_builder *e, const struct journal_entry *entry)
 {
     if (db_is_shared(db))
-        edits_add(e, EDIT_PUT, journal_key(e->arena, catalog_next_number(db->catalog)),
+        batch_add(e, EDIT_PUT, journal_key(e->arena, catalog_next_number(db->catalog)),
                   journal_encode(e->arena, entry));
 }

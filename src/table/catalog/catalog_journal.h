@@ -25,7 +25,7 @@ struct journal_entry {
 };
 
 /* Adds the entry to a batch that makes this change; nothing unless engine_is_shared(). */
-void journal_add(struct wr_db *db, struct edits *e, const struct journal_entry *entry);
+void journal_add(struct wr_db *db, struct batch_builder *e, const struct journal_entry *entry);
 
 /* The stored form of an entry, in the arena, and back. E_FORMAT: of another version. */
 bytes journal_encode(struct arena *a, const struct journal_entry *entry);

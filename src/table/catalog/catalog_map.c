@@ -69,7 +69,8 @@ static int read_singly(struct reading *r)
     for (size_t k = 0; k < r->missing_count; k++) {
         size_t i = r->missing[k];
         struct get get = {.partition = PARTITION_SYSTEM,
-                          .key = catalog_page_key(&r->c.arena, r->s->place.id, r->s->pages[i].id),
+                          .key =
+                              catalog_page_key(&r->c.arena, r->s->location.id, r->s->pages[i].id),
                           .view = r->view};
 
         TRY(wait_get(&r->c, r->cat->db->engine, &get));
@@ -102,8 +103,8 @@ static bool find_missing(const struct reading *r, uint64_t id, size_t *out)
 
 static int read_by_scan(struct reading *r)
 {
-    struct key_range range = {catalog_page_key(&r->c.arena, r->s->place.id, 0),
-                              catalog_page_key(&r->c.arena, r->s->place.id, UINT64_MAX)};
+    struct key_range range = {catalog_page_key(&r->c.arena, r->s->location.id, 0),
+                              catalog_page_key(&r->c.arena, r->s->location.id, UINT64_MAX)};
     struct page page = {.more = true};
     size_t i;
 
@@ -191,7 +192,7 @@ static void take_known(struct reading *r, const struct map_source *from, const s
             r->pages[i] = map_page_new(p->id, from->made->pages[i].list, p->count);
             continue;
         }
-        if (old && old->schema.place.id == r->s->place.id)
+        if (old && old->schema.location.id == r->s->location.id)
             known = partition_map_has(&old->partitions, p->start, p->id);
         r->pages[i] = known ? map_page_ref(known) : NULL;
     }

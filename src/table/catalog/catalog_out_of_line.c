@@ -10,10 +10,10 @@ struct mark {
     void *arg;
 };
 
-bool catalog_is_detached(const struct table *t)
+bool catalog_is_out_of_line(const struct table *t)
 {
-    return atomic_load(&t->has_detached) &&
-           (!db_is_shared(t->db) || atomic_load(&t->traffic->told_detached));
+    return atomic_load(&t->has_out_of_line) &&
+           (!db_is_shared(t->db) || atomic_load(&t->traffic->notified_out_of_line));
 }
 
 /* Another server, or another request, may have stored the mark: then the others are told by us,
@@ -22,11 +22,11 @@ static int mark_decide(struct catalog_txn *x)
 {
     struct schema s = catalog_txn_draft(x);
 
-    if (db_is_shared(x->db) && !atomic_load(&x->now->traffic->told_detached))
+    if (db_is_shared(x->db) && !atomic_load(&x->now->traffic->notified_out_of_line))
         x->tell_ms = CATALOG_FRESH_TELL_MS; /* the silent look before they put (catalog_is_fresh) */
-    if (atomic_load(&x->now->has_detached))
+    if (atomic_load(&x->now->has_out_of_line))
         return E_OK;
-    s.has_detached = true;
+    s.has_out_of_line = true;
     return catalog_txn_put(x, &s);
 }
 
@@ -37,8 +37,8 @@ static void mark_done(struct catalog_txn *x, int code)
     void *arg = m->arg;
 
     if (!code) {
-        atomic_store(&m->table->has_detached, true);
-        atomic_store(&m->table->traffic->told_detached, true);
+        atomic_store(&m->table->has_out_of_line, true);
+        atomic_store(&m->table->traffic->notified_out_of_line, true);
     }
     catalog_txn_release(x);
     table_release(m->table);
@@ -48,12 +48,12 @@ static void mark_done(struct catalog_txn *x, int code)
     done(arg, code == E_NOT_EXIST ? E_OK : code);
 }
 
-void catalog_mark_detached(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
-                           void *arg)
+void catalog_mark_out_of_line(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
+                              void *arg)
 {
     struct mark *m;
 
-    if (catalog_is_detached(t)) {
+    if (catalog_is_out_of_line(t)) {
         done(arg, E_OK);
         return;
     }

@@ -87,7 +87,7 @@ int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source
  * the table to publish then. Does not block. `s` may list more partitions than a description
  * holds; its pages with lists are new. */
 int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
-                  const struct schema *s, struct edits *e, struct table **next);
+                  const struct schema *s, struct batch_builder *e, struct table **next);
 /* Does a change of `old` (NULL: none) guard the description it was made from? Where others change
  * tables, too; and where it removes pages, for an earlier change whose answer stayed open
  * (E_UNSURE) may have landed. */

@@ -94,7 +94,7 @@ static struct partition_spec *repartition_specs(struct arena *a, const struct ta
         const struct partition_at *at = made ? NULL : partition_at(m, change->first + i);
         bytes start = made ? change->made[i].start : at->start;
 
-        specs[i] = partition_spec(a, now->schema.place.id,
+        specs[i] = partition_spec(a, now->schema.location.id,
                                   made ? change->made[i].id : at->partition->id, start, end);
         end = start;
     }

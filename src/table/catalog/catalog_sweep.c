@@ -7,9 +7,9 @@
 
 #define DROP_GRACE_MS 60000 /* no request lives longer */
 
-void catalog_drop_edit(struct edits *e, uint32_t place_id, int64_t now_ms)
+void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms)
 {
-    edits_add(e, EDIT_PUT, catalog_dropped_key(e->arena, place_id),
+    batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, location_id),
               catalog_number_value(e->arena, (uint64_t)now_ms));
 }
 
@@ -32,10 +32,10 @@ static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
 }
 
 /* One after the other, so that a crash loses one page's work at most. */
-static int drop_pages(struct ctx *c, struct wr_db *db, uint32_t place_id)
+static int drop_pages(struct ctx *c, struct wr_db *db, uint32_t location_id)
 {
-    struct key_range range = {catalog_page_key(&c->arena, place_id, 0),
-                              catalog_page_key(&c->arena, place_id, UINT64_MAX)};
+    struct key_range range = {catalog_page_key(&c->arena, location_id, 0),
+                              catalog_page_key(&c->arena, location_id, UINT64_MAX)};
     struct page page = {.more = true};
 
     while (page.more) {
@@ -101,7 +101,7 @@ static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page
             uint32_t id =
                 key.len == KEY_PREFIX_BYTES + 4 ? load_u32_be(bytes_u8(key) + KEY_PREFIX_BYTES) : 0;
 
-            stale = id && (id == s->place.id || id == s->mirror.id);
+            stale = id && (id == s->location.id || id == s->shadow.id);
         }
         if (stale && catalog_reread(c, cat, s->instance, s->d.table))
             log_warn(&cat->db->log, "sweep: a dropped table cannot be read again yet: %s",

@@ -30,8 +30,8 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
     t->traffic = traffic_new();
     if (!engine_one_key_space(db->engine))
         traffic_reroute(t->traffic, &t->partitions);
-    atomic_init(&t->has_detached, t->schema.has_detached);
-    t->tally = tally_open(db->tally, t->schema.place.layout.buckets);
+    atomic_init(&t->has_out_of_line, t->schema.has_out_of_line);
+    t->tally = tally_open(db->tally, t->schema.location.layout.buckets);
     if (db->observe)
         db->observe(db, t);
     catalog_live_add(cat, t);
@@ -40,7 +40,7 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
 }
 
 /* Pages that `s` names no more. Both are sorted by start. */
-static void remove_gone(struct edits *e, const struct schema *old, const struct schema *s)
+static void remove_gone(struct batch_builder *e, const struct schema *old, const struct schema *s)
 {
     size_t j = 0, count = schema_is_paged(s) ? s->page_count : 0;
 
@@ -50,32 +50,33 @@ static void remove_gone(struct edits *e, const struct schema *old, const struct 
         while (j < count && bytes_compare(s->pages[j].start, p->start) < 0)
             j++;
         if (j == count || s->pages[j].id != p->id)
-            edits_add(e, EDIT_DELETE, catalog_page_key(e->arena, old->place.id, p->id), BYTES_NONE);
+            batch_add(e, EDIT_DELETE, catalog_page_key(e->arena, old->location.id, p->id),
+                      BYTES_NONE);
     }
 }
 
 int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
-                  const struct schema *schema, struct edits *e, struct table **next)
+                  const struct schema *schema, struct batch_builder *e, struct table **next)
 {
     struct schema s = *schema;
     size_t page_max = catalog_page_max(&cat->db->limits, s.partition_count);
     struct map_source from = {.old = old, .made = &s};
     struct buf stored;
 
-    if (!s.page_count && s.partition_place == s.place.id && s.partition_count > page_max)
+    if (!s.page_count && s.partition_location == s.location.id && s.partition_count > page_max)
         schema_paginate(&c->arena, &s, page_max, catalog_page_id, cat);
     for (size_t i = 0; schema_is_paged(&s) && i < s.page_count; i++)
         if (s.pages[i].list)
-            edits_add(e, EDIT_PUT, catalog_page_key(e->arena, s.place.id, s.pages[i].id),
+            batch_add(e, EDIT_PUT, catalog_page_key(e->arena, s.location.id, s.pages[i].id),
                       schema_page_encode(e->arena, &s.pages[i]));
     if (old) {
-        s.has_detached |= atomic_load(&old->has_detached);
+        s.has_out_of_line |= atomic_load(&old->has_out_of_line);
         remove_gone(e, &old->schema, &s);
     }
     invariant(schema_is_whole(&s));
     buf_init(&stored, e->arena, 1024);
     schema_encode(&stored, &s);
-    edits_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));
+    batch_add(e, EDIT_PUT, catalog_table_key(e->arena, s.instance, s.d.table), buf_bytes(&stored));
     journal_add(cat->db, e, &(struct journal_entry){s.instance, s.d.table, s.id, s.version});
     return catalog_table_new(c, cat, buf_bytes(&stored), &from, next);
 }

@@ -156,8 +156,8 @@ static void txn_store(struct catalog_txn *x)
 {
     struct write_batch batch = {.partition = PARTITION_SYSTEM,
                                 .guards = x->guards,
-                                .edits = x->edits.items,
-                                .edit_count = x->edits.count};
+                                .edits = x->builder.items,
+                                .edit_count = x->builder.count};
 
     txn_enter(x, CATALOG_TXN_STORING);
     invariant((x->next != NULL) != x->drops);
@@ -193,7 +193,7 @@ static void txn_try(struct row_lock *l, struct run_list *woken)
     txn_enter(x, CATALOG_TXN_DECIDING);
     catalog_txn_release(x); /* of the try before */
     x->now = catalog_get(cat, x->instance, x->name);
-    x->edits = (struct edits){.arena = &x->c->arena};
+    x->builder = (struct batch_builder){.arena = &x->c->arena};
     x->guard_count = 0;
     x->drops = false;
     catalog_txn_guard(x, (struct guard){catalog_table_key(&x->c->arena, x->instance, x->name),
@@ -202,9 +202,9 @@ static void txn_try(struct row_lock *l, struct run_list *woken)
         code = E_NOT_EXIST;
     else
         code = x->decide(x);
-    if (code || (!x->edits.count && !x->tell_ms))
+    if (code || (!x->builder.count && !x->tell_ms))
         txn_leave(x, code, woken);
-    else if (!x->edits.count)
+    else if (!x->builder.count)
         txn_tell(x, woken);
     else if (x->make)
         txn_defer(x, CATALOG_TXN_MAKING, txn_make);
@@ -251,16 +251,16 @@ struct schema catalog_txn_draft(const struct catalog_txn *x)
 int catalog_txn_put(struct catalog_txn *x, const struct schema *s)
 {
     invariant(x->state == CATALOG_TXN_DECIDING && !x->next);
-    return catalog_store(x->c, x->db->catalog, x->now, s, &x->edits, &x->next);
+    return catalog_store(x->c, x->db->catalog, x->now, s, &x->builder, &x->next);
 }
 
 void catalog_txn_drop(struct catalog_txn *x)
 {
-    struct edits *e = &x->edits;
+    struct batch_builder *e = &x->builder;
 
     invariant(x->state == CATALOG_TXN_DECIDING && !x->next);
     x->drops = true;
-    edits_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, x->name), BYTES_NONE);
+    batch_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, x->name), BYTES_NONE);
     journal_add(x->db, e, &(struct journal_entry){x->instance, x->name, x->now->schema.id, 0});
 }
 
@@ -278,7 +278,7 @@ uint32_t catalog_txn_ids(struct catalog_txn *x, uint32_t count)
     uint32_t id = cat->next_id;
 
     catalog_txn_guard(x, (struct guard){key, catalog_number_value(a, id), id == 1});
-    edits_add(&x->edits, EDIT_PUT, key, catalog_number_value(a, id + (uint64_t)count));
+    batch_add(&x->builder, EDIT_PUT, key, catalog_number_value(a, id + (uint64_t)count));
     cat->next_id = id + count; /* an id lost to a failed write is only a gap */
     return id;
 }

@@ -73,7 +73,7 @@ struct catalog_txn {
     struct table *now;  /* as it is published; NULL: there is none */
     struct table *next; /* what is published in its place; NULL: the table goes */
     bool drops;         /* it does (catalog_txn_drop) */
-    struct edits edits;
+    struct batch_builder builder;
     struct guard guards[CATALOG_TXN_GUARDS_MAX];
     size_t guard_count;
 

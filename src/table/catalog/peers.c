@@ -26,7 +26,7 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
     buf_put_u8(&b, VERSION);
     buf_put_u8(&b, (uint8_t)question);
     if (t) {
-        buf_put_varint(&b, t->schema.place.id);
+        buf_put_varint(&b, t->schema.location.id);
         buf_put_counted(&b, t->schema.instance);
         buf_put_counted(&b, t->schema.d.table);
         buf_put_bytes(&b, more);
@@ -42,13 +42,13 @@ static bytes question_text(struct arena *a, enum peer_question question, const s
 static void answer_table(struct ctx *c, struct wr_db *db, unsigned question, struct reader *in,
                          struct buf *out)
 {
-    uint64_t place = read_varint(in);
+    uint64_t location = read_varint(in);
     bytes instance = read_counted(in), name = read_counted(in);
     struct table *t;
 
     if (in->bad || question >= PEERS_QUESTIONS || catalog_find(c, db->catalog, instance, name, &t))
         return;
-    if (t->schema.place.id == place) {
+    if (t->schema.location.id == location) {
         buf_put_u8(out, VERSION);
         invariant(db->answers->each[question]);
         db->answers->each[question](c, db, t, in, out);

@@ -27,20 +27,20 @@ struct router {
 /* ---- the map ---- */
 
 /* Where a key stands among a map's bounds. */
-struct spot {
+struct position {
     uint8_t bucket;
     bytes cols;
     bool open; /* behind all of the bucket */
 };
 
-static struct spot spot_of(bytes key)
+static struct position position_of(bytes key)
 {
     invariant(key.len >= KEY_PREFIX_BYTES);
-    return (struct spot){bytes_u8(key)[4], bytes_skip(key, KEY_PREFIX_BYTES), false};
+    return (struct position){bytes_u8(key)[4], bytes_skip(key, KEY_PREFIX_BYTES), false};
 }
 
 /* Is the bound below the spot (or at it, if `equal`)? */
-static bool bound_below(bytes bound, const struct spot *s, bool equal)
+static bool bound_below(bytes bound, const struct position *s, bool equal)
 {
     int r;
 
@@ -55,7 +55,7 @@ static bool bound_below(bytes bound, const struct spot *s, bool equal)
 }
 
 /* The partition that a spot is in: its page first. */
-static size_t route_index(const struct partition_map *m, const struct spot *s, bool equal)
+static size_t route_index(const struct partition_map *m, const struct position *s, bool equal)
 {
     size_t low = 0, high = m->page_count;
     const struct map_slot *slot;
@@ -82,19 +82,19 @@ static size_t route_index(const struct partition_map *m, const struct spot *s, b
 }
 
 /* Where all spots lie, by one map; false: in several partitions. */
-static bool route_spots(const struct table *t, const struct spot *spots, size_t count,
-                        partition_id *out)
+static bool route_positions(const struct table *t, const struct position *positions, size_t count,
+                            partition_id *out)
 {
     struct traffic *traffic = t->traffic;
     bool same = true;
 
-    *out = t->schema.place.id;
+    *out = t->schema.location.id;
     if (!traffic->route)
         return true;
     pthread_rwlock_rdlock(&traffic->route_lock);
     for (size_t i = 0; i < count && same; i++) {
         const struct partition_map *m = traffic->route;
-        partition_id id = partition_at(m, route_index(m, &spots[i], true))->partition->id;
+        partition_id id = partition_at(m, route_index(m, &positions[i], true))->partition->id;
 
         same = i == 0 || id == *out;
         *out = id;
@@ -103,46 +103,47 @@ static bool route_spots(const struct table *t, const struct spot *spots, size_t 
     return same;
 }
 
-static partition_id route_spot(const struct table *t, struct spot spot)
+static partition_id route_position(const struct table *t, struct position position)
 {
     partition_id id;
 
-    route_spots(t, &spot, 1, &id);
+    route_positions(t, &position, 1, &id);
     return id;
 }
 
 partition_id route_find(const struct table *t, bytes key)
 {
-    return route_spot(t, spot_of(key));
+    return route_position(t, position_of(key));
 }
 
-static struct spot spot_of_row(const struct place *p, bytes cols)
+static struct position position_of_row(const struct location *p, bytes cols)
 {
-    return (struct spot){p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols), cols, false};
+    return (struct position){p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols), cols,
+                             false};
 }
 
 partition_id route_find_row(const struct table *t, bytes cols)
 {
-    const struct place *p = &t->schema.place;
+    const struct location *p = &t->schema.location;
 
     if (!t->traffic->route)
         return p->id;
-    return route_spot(t, spot_of_row(p, cols));
+    return route_position(t, position_of_row(p, cols));
 }
 
 bool route_find_rows(const struct table *t, const bytes *cols, size_t count, partition_id *out)
 {
-    struct spot *spots;
+    struct position *positions;
     bool same;
 
-    *out = t->schema.place.id;
+    *out = t->schema.location.id;
     if (!t->traffic->route)
         return true;
-    spots = mem_alloc(count * sizeof(*spots));
+    positions = mem_alloc(count * sizeof(*positions));
     for (size_t i = 0; i < count; i++)
-        spots[i] = spot_of_row(&t->schema.place, cols[i]);
-    same = route_spots(t, spots, count, out);
-    mem_free(spots);
+        positions[i] = position_of_row(&t->schema.location, cols[i]);
+    same = route_positions(t, positions, count, out);
+    mem_free(positions);
     return same;
 }
 
@@ -231,7 +232,7 @@ int route_get(struct ctx *c, const struct table *t, struct get *g)
     struct routed_get *rg;
 
     if (!t->traffic->route) {
-        g->partition = t->schema.place.id;
+        g->partition = t->schema.location.id;
         return engine_get(c, t->db->engine, g);
     }
     rg = ARENA_NEW(&c->arena, struct routed_get);
@@ -265,28 +266,28 @@ static struct piece piece_of(struct arena *a, const struct table *t, const struc
 {
     struct traffic *traffic = t->traffic;
     struct piece piece = {.range = *range};
-    struct spot spot = spot_of(range->start);
+    struct position position = position_of(range->start);
     const struct partition_map *r;
     const struct partition_at *at;
     size_t i;
 
     if (backward) {
-        spot.open = !bytes_starts(range->end, bytes_of(range->start.ptr, KEY_PREFIX_BYTES));
-        spot.cols = spot.open ? BYTES_NONE : bytes_skip(range->end, KEY_PREFIX_BYTES);
+        position.open = !bytes_starts(range->end, bytes_of(range->start.ptr, KEY_PREFIX_BYTES));
+        position.cols = position.open ? BYTES_NONE : bytes_skip(range->end, KEY_PREFIX_BYTES);
     }
     pthread_rwlock_rdlock(&traffic->route_lock);
     r = traffic->route;
-    i = route_index(r, &spot, !backward);
+    i = route_index(r, &position, !backward);
     at = partition_at(r, i);
     piece.id = at->partition->id;
-    if (at->start.len && *bytes_u8(at->start) == spot.bucket) {
+    if (at->start.len && *bytes_u8(at->start) == position.bucket) {
         bytes low = bound_key(a, range->start, at->start);
 
         if (bytes_compare(low, range->start) > 0)
             piece.range.start = low;
     }
     at = i + 1 < r->count ? partition_at(r, i + 1) : NULL;
-    if (at && *bytes_u8(at->start) == spot.bucket) {
+    if (at && *bytes_u8(at->start) == position.bucket) {
         bytes high = bound_key(a, range->start, at->start);
 
         if (bytes_compare(high, range->end) < 0)
@@ -462,7 +463,7 @@ int route_scan(struct ctx *c, const struct table *t, struct scan *s)
     struct routed_scan *rs;
 
     if (!t->traffic->route) {
-        s->partition = t->schema.place.id;
+        s->partition = t->schema.location.id;
         return engine_scan(c, t->db->engine, s);
     }
     rs = ARENA_NEW(a, struct routed_scan);
@@ -524,15 +525,16 @@ static int route_batch(struct ctx *c, const struct table *t, const struct write_
                        partition_id *out)
 {
     size_t count = b->edit_count + b->guard_count;
-    struct spot *spots;
+    struct position *positions;
 
-    *out = t->schema.place.id;
+    *out = t->schema.location.id;
     if (!t->traffic->route)
         return E_OK;
-    spots = ARENA_ARRAY(&c->arena, struct spot, count);
+    positions = ARENA_ARRAY(&c->arena, struct position, count);
     for (size_t i = 0; i < count; i++)
-        spots[i] = spot_of(i < b->edit_count ? b->edits[i].key : b->guards[i - b->edit_count].key);
-    if (!route_spots(t, spots, count, out))
+        positions[i] =
+            position_of(i < b->edit_count ? b->edits[i].key : b->guards[i - b->edit_count].key);
+    if (!route_positions(t, positions, count, out))
         return fail(c, E_INTERNAL, "a batch of one row spans partitions");
     return E_OK;
 }
@@ -600,7 +602,8 @@ static int range_size(struct ctx *c, const struct table *t, const struct key_ran
 int route_size_now(struct ctx *c, const struct table *t, const struct key_range *ranges,
                    size_t count, uint64_t *out)
 {
-    struct partition_spec spec = {.id = t->schema.place.id, .ranges = ranges, .range_count = count};
+    struct partition_spec spec = {
+        .id = t->schema.location.id, .ranges = ranges, .range_count = count};
 
     if (!t->traffic->route)
         return engine_size(c, t->db->engine, &spec, out);

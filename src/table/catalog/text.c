@@ -148,7 +148,7 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
     bytes value = text_encode(&c->arena, &next);
     struct get get;
     struct guard guard = {.absent = true};
-    struct edits edits = {.arena = &c->arena};
+    struct batch_builder builder = {.arena = &c->arena};
     struct write_batch batch = {.partition = PARTITION_SYSTEM, .guards = &guard, .guard_count = 1};
     int code;
 
@@ -159,10 +159,10 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
         return fail(c, E_CONFLICT, "The text has version %llu, not %llu.",
                     (unsigned long long)now.version, (unsigned long long)t->version);
     guard = (struct guard){get.key, get.found ? get.value : BYTES_NONE, !get.found};
-    edits_add(&edits, EDIT_PUT, get.key, value);
-    journal_add(db, &edits, &(struct journal_entry){.version = next.version});
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
+    batch_add(&builder, EDIT_PUT, get.key, value);
+    journal_add(db, &builder, &(struct journal_entry){.version = next.version});
+    batch.edits = builder.items;
+    batch.edit_count = builder.count;
     code = wait_apply(c, db->engine, &batch);
     if (code == E_UNSURE && !text_get(c, db, name, &get) && get.found &&
         bytes_equal(get.value, value))

@@ -41,7 +41,7 @@ struct wr_cell_reader {
     struct job job;
     bytes cols, column;
     bytes value; /* of a cell that stands in its row */
-    bool apart;
+    bool out_of_line;
     struct big_ref ref;
 
     pthread_mutex_t lock; /* of all below */
@@ -96,7 +96,7 @@ static int look_and_mark(struct ctx *c, struct wr_cell_reader *r, struct wr_cell
         int64_t began_ms = clock_mono_ms(&r->db->clock);
 
         TRY(look(c, r, cell));
-        r->apart = cell->apart;
+        r->out_of_line = cell->apart;
         if (!cell->apart)
             return E_OK;
         TRY(big_read(c, cell, &r->ref));
@@ -113,7 +113,7 @@ static int load_cell(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *ce
     struct access access = {.db = r->db,
                             .c = c,
                             .table = r->table,
-                            .bucket = layout_bucket(&r->table->schema.place, r->cols),
+                            .bucket = layout_bucket(&r->table->schema.location, r->cols),
                             .cols = r->cols,
                             .reads = 1};
     int code = access_admit(&access, PARTITION_READ);
@@ -227,7 +227,7 @@ static int tell_missing(struct wr_cell_reader *r, struct slot *s)
 
 static int slot_load(struct wr_cell_reader *r, struct slot *s)
 {
-    const struct place *p = &r->table->schema.place;
+    const struct location *p = &r->table->schema.location;
     struct get get = {.view = VIEW_DURABLE,
                       .once = true,
                       .key = big_chunk_key(&s->c.arena, p, r->cols, r->ref.id, s->number)};
@@ -298,8 +298,8 @@ static struct slot *slot_of(struct wr_cell_reader *r, uint32_t number)
     return s;
 }
 
-static ptrdiff_t read_apart(struct wr_cell_reader *r, uint64_t offset, void *to, size_t size,
-                            wr_ready_fn *ready, void *arg)
+static ptrdiff_t read_out_of_line(struct wr_cell_reader *r, uint64_t offset, void *to, size_t size,
+                                  wr_ready_fn *ready, void *arg)
 {
     uint32_t number = (uint32_t)(offset / r->ref.chunk_bytes);
     size_t at = (size_t)(offset % r->ref.chunk_bytes), n;
@@ -325,18 +325,18 @@ static ptrdiff_t read_apart(struct wr_cell_reader *r, uint64_t offset, void *to,
 ptrdiff_t wr_cell_read(struct wr_cell_reader *r, uint64_t offset, void *to, size_t size,
                        wr_ready_fn *ready, void *arg)
 {
-    uint64_t length = r->apart ? r->ref.length : r->value.len;
+    uint64_t length = r->out_of_line ? r->ref.length : r->value.len;
     ptrdiff_t n;
 
     if (offset >= length || !size)
         return 0;
-    if (!r->apart) {
+    if (!r->out_of_line) {
         n = (ptrdiff_t)(length - offset < size ? length - offset : size);
         memcpy(to, bytes_u8(r->value) + offset, (size_t)n);
         return n;
     }
     pthread_mutex_lock(&r->lock);
-    n = read_apart(r, offset, to, size, ready, arg);
+    n = read_out_of_line(r, offset, to, size, ready, arg);
     pthread_mutex_unlock(&r->lock);
     return n;
 }

@@ -94,7 +94,7 @@ struct wr_cell_writer {
     uint32_t number;
     struct bulk *bulk;
     struct ctx group_c; /* of the chunks that are on their way through the log */
-    struct edits edits;
+    struct batch_builder builder;
 };
 
 static void writer_run(struct job *job);
@@ -185,7 +185,7 @@ int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *given,
     ctx_init(&w->c, &db->clock, &db->log, NULL, 0);
     ctx_init(&w->group_c, &db->clock, &db->log, NULL, 0);
     w->db = db;
-    w->edits.arena = &w->group_c.arena;
+    w->builder.arena = &w->group_c.arena;
     code = check_put(&w->c, db, put);
     if (!code)
         code = stream_find_row(&w->c, db, put->instance, put->table, &put->key, put->column,
@@ -256,46 +256,46 @@ static void writer_fail(struct wr_cell_writer *w, int code, const char *text)
 /* ---- what the pool does for a writer ---- */
 
 /* The table's flag comes first, since the sweeper looks at it. */
-static int mark_detached(struct ctx *c, struct wr_cell_writer *w)
+static int mark_out_of_line(struct ctx *c, struct wr_cell_writer *w)
 {
     struct waiter waiter;
     int code;
 
-    if (catalog_is_detached(w->table))
+    if (catalog_is_out_of_line(w->table))
         return E_OK;
     waiter_init(&waiter);
-    catalog_mark_detached(w->db, w->table, waiter_done, &waiter);
+    catalog_mark_out_of_line(w->db, w->table, waiter_done, &waiter);
     code = waiter_wait(&waiter);
     return code ? fail_code(c, code) : E_OK;
 }
 
 static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
 {
-    TRY(mark_detached(c, w));
+    TRY(mark_out_of_line(c, w));
     TRY(upload_begin(c, &w->upload));
     (void)fault_hit(FAULT_cell_after_record);
     /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
      * in between, batches find their way. */
-    if (w->length >= CELL_BULK_BYTES_MIN && !w->table->schema.mirror.id &&
+    if (w->length >= CELL_BULK_BYTES_MIN && !w->table->schema.shadow.id &&
         engine_one_key_space(w->db->engine))
-        TRY(engine_bulk(c, w->db->engine, w->table->schema.place.id, &w->bulk));
+        TRY(engine_bulk(c, w->db->engine, w->table->schema.location.id, &w->bulk));
     return E_OK;
 }
 
 /* The chunks that were collected go through the log. */
 static int group_flush(struct ctx *c, struct wr_cell_writer *w)
 {
-    int code = w->edits.count ? upload_store(c, &w->upload, &w->edits) : E_OK;
+    int code = w->builder.count ? upload_store(c, &w->upload, &w->builder) : E_OK;
 
     ctx_release(&w->group_c);
     ctx_init(&w->group_c, &w->db->clock, &w->db->log, NULL, 0);
-    w->edits = (struct edits){.arena = &w->group_c.arena};
+    w->builder = (struct batch_builder){.arena = &w->group_c.arena};
     return code;
 }
 
 static int chunk_store(struct ctx *c, struct wr_cell_writer *w, uint8_t *chunk, size_t len)
 {
-    const struct place *p = &w->table->schema.place;
+    const struct location *p = &w->table->schema.location;
     uint32_t number = w->number++;
     bytes value = bytes_of(chunk, BIG_CHUNK_HEAD + len);
 
@@ -305,9 +305,9 @@ static int chunk_store(struct ctx *c, struct wr_cell_writer *w, uint8_t *chunk, 
     big_chunk_seal(chunk, len, w->id, number);
     if (w->bulk)
         return bulk_put(c, w->bulk, big_chunk_key(&c->arena, p, w->cols, w->id, number), value);
-    edits_add(&w->edits, EDIT_PUT, big_chunk_key(&w->group_c.arena, p, w->cols, w->id, number),
+    batch_add(&w->builder, EDIT_PUT, big_chunk_key(&w->group_c.arena, p, w->cols, w->id, number),
               arena_copy(&w->group_c.arena, value));
-    return w->edits.bytes < GROUP_BYTES ? E_OK : group_flush(c, w);
+    return w->builder.bytes < GROUP_BYTES ? E_OK : group_flush(c, w);
 }
 
 static void chunk_hash(struct wr_cell_writer *w, const uint8_t *data, size_t len)
@@ -360,7 +360,7 @@ static int check_hashes(struct ctx *c, struct wr_cell_writer *w, uint8_t sha256[
 }
 
 /* The reference stands where the value did. */
-static void writer_take_place(struct wr_cell_writer *w)
+static void writer_take_location(struct wr_cell_writer *w)
 {
     struct wr_row *row = &w->request.put_row.row;
     struct wr_cell *cells = ARENA_ARRAY(&w->c.arena, struct wr_cell, row->cell_count);
@@ -376,7 +376,7 @@ static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
 {
     struct big_ref ref = {.id = w->id,
                           .length = w->length,
-                          .place = w->table->schema.place.id,
+                          .location = w->table->schema.location.id,
                           .chunk_bytes = BIG_CHUNK_BYTES};
 
     TRY(check_hashes(c, w, ref.sha256));
@@ -393,7 +393,7 @@ static int writer_complete(struct ctx *c, struct wr_cell_writer *w)
     w->cell.value = big_value(&w->c.arena, &ref);
     w->cell.apart = true;
     if (w->attached)
-        writer_take_place(w);
+        writer_take_location(w);
     return E_OK;
 }
 

@@ -62,13 +62,13 @@ bytes catalog_number_value(struct arena *a, uint64_t v)
     return bytes_of(p, 8);
 }
 
-bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id)
+bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id)
 {
     struct buf b;
 
     buf_init(&b, a, KEY_PREFIX_BYTES + 12);
     key_put_prefix(&b, 0, 0, (enum key_kind)CATALOG_PAGE);
-    store_u32_be(buf_reserve(&b, 4), place_id);
+    store_u32_be(buf_reserve(&b, 4), location_id);
     buf_commit(&b, 4);
     store_u64_be(buf_reserve(&b, 8), page_id);
     buf_commit(&b, 8);

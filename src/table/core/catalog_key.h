@@ -36,13 +36,13 @@ enum catalog_kind {
 
 bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
 bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
-bytes catalog_dropped_key(struct arena *a, uint32_t place_id);
+bytes catalog_dropped_key(struct arena *a, uint32_t location_id);
 /* Where the progress of a table's rekeying is noted (rekey.c). */
 bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
 /* Where a text lies that all processes share (text.h). */
 bytes catalog_text_key(struct arena *a, bytes name);
 /* Of a page of a table's partitions, and its id (0: not one). */
-bytes catalog_page_key(struct arena *a, uint32_t place_id, uint64_t page_id);
+bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id);
 uint64_t catalog_page_key_id(bytes key);
 
 bytes catalog_number_value(struct arena *a, uint64_t v);

@@ -8,7 +8,7 @@
 #define STEP_US HOUR_US               /* a longer one is not believed at once */
 #define STEP_HELD_US (24 * HOUR_US)   /* but after that time */
 #define SAMPLE_EVERY_US (4 * 1000000) /* all of them reach back for more than the grace */
-#define APART_US DB_CLOCK_SKEW_US
+#define SKEW_US DB_CLOCK_SKEW_US
 #define AHEAD_MS 60000
 
 _Static_assert((CLOCK_WATCH_SAMPLES - 1) * (SAMPLE_EVERY_US / 1000) >= CLOCK_WATCH_BACK_MS,
@@ -147,21 +147,21 @@ bool clock_watch_ahead(struct wr_db *db, int64_t stamp_ms)
 /* ---- other servers ---- */
 
 /* How far apart two clocks are at least, if one said `other` between two readings of ours. */
-static int64_t apart_at_least(int64_t asked_us, int64_t answered_us, int64_t other_us)
+static int64_t skew_at_least(int64_t asked_us, int64_t answered_us, int64_t other_us)
 {
     return other_us > answered_us ? other_us - answered_us
            : other_us < asked_us  ? asked_us - other_us
                                   : 0;
 }
 
-static void tell_apart(struct wr_db *db, int64_t before_us, int64_t apart_us)
+static void report_skew(struct wr_db *db, int64_t before_us, int64_t skew_us)
 {
-    if (!before_us && apart_us)
+    if (!before_us && skew_us)
         log_error(&db->log,
                   "clock: another server's wall clock is %lld ms apart from this one's; %d are "
                   "allowed. Set them by NTP.",
-                  (long long)apart_us / 1000, APART_US / 1000);
-    if (before_us && !apart_us)
+                  (long long)skew_us / 1000, SKEW_US / 1000);
+    if (before_us && !skew_us)
         log_info(&db->log, "clock: the servers' wall clocks are together again");
 }
 
@@ -186,19 +186,19 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
     int64_t before_us, most_us = 0, slowest_us = answered_us, fastest_us = answered_us, mono_us;
 
     for (size_t i = 0; i < count; i++) {
-        int64_t apart_us = apart_at_least(asked_us, answered_us, others_us[i]);
+        int64_t skew_us = skew_at_least(asked_us, answered_us, others_us[i]);
 
-        far += apart_us > APART_US;
-        if (apart_us > APART_US && apart_us > most_us)
-            most_us = apart_us;
+        far += skew_us > SKEW_US;
+        if (skew_us > SKEW_US && skew_us > most_us)
+            most_us = skew_us;
         if (others_us[i] < slowest_us)
             slowest_us = others_us[i];
         if (others_us[i] > fastest_us)
             fastest_us = others_us[i];
     }
     pthread_mutex_lock(&w->lock);
-    before_us = w->apart_us;
-    w->apart_us = most_us;
+    before_us = w->skew_us;
+    w->skew_us = most_us;
     w->is_odd = far && 2 * far >= count + 1;
     mono_us = clock_mono_us(&db->clock);
     if (!all && w->compared_us)
@@ -210,24 +210,24 @@ void clock_watch_compare(struct wr_db *db, int64_t asked_us, int64_t answered_us
         w->compared_us = mono_us;
     }
     pthread_mutex_unlock(&w->lock);
-    tell_apart(db, before_us, most_us);
+    report_skew(db, before_us, most_us);
 }
 
 bool clock_watch_text(struct wr_db *db, char *out, size_t size)
 {
     struct clock_watch *w = &db->watch;
-    int64_t ahead_us = db_clock_peek(db) - clock_wall_us(&db->clock), apart_us, step_us;
+    int64_t ahead_us = db_clock_peek(db) - clock_wall_us(&db->clock), skew_us, step_us;
     bool odd;
 
     pthread_mutex_lock(&w->lock);
-    apart_us = w->apart_us;
+    skew_us = w->skew_us;
     step_us = w->step_us;
     odd = w->is_odd;
     pthread_mutex_unlock(&w->lock);
     *out = 0;
-    if (apart_us)
+    if (skew_us)
         snprintf(out, size, "another server's wall clock is %lld ms apart from this one's",
-                 (long long)apart_us / 1000);
+                 (long long)skew_us / 1000);
     else if (step_us)
         snprintf(out, size, "the wall clock jumped ahead by %lld s", (long long)step_us / 1000000);
     else if (ahead_us > HOUR_US)

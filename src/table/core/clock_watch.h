@@ -33,8 +33,8 @@ struct clock_watch {
     } samples[CLOCK_WATCH_SAMPLES];
     size_t sampled; /* in all */
 
-    int64_t apart_us; /* how far another server's wall clock is from ours, at least; 0: together */
-    bool is_odd;      /* as many servers or more are apart from us as are with us */
+    int64_t skew_us; /* how far another server's wall clock is from ours, at least; 0: together */
+    bool is_odd;     /* as many servers or more are apart from us as are with us */
 
     int64_t slowest_us, fastest_us; /* of all servers' wall clocks, ours included */
     int64_t own_us;                 /* what ours said then */

@@ -115,7 +115,7 @@ static int measure(struct look *l, size_t i)
     const struct partition_map *m = &l->table->partitions;
     const struct partition_at *at = partition_at(m, i);
     uint64_t written = partition_counts(at->partition).write_bytes, stored;
-    struct partition_spec spec = partition_spec(&l->c.arena, l->table->schema.place.id,
+    struct partition_spec spec = partition_spec(&l->c.arena, l->table->schema.location.id,
                                                 at->partition->id, at->start, partition_end(m, i));
 
     TRY(engine_size(&l->c, l->db->engine, &spec, &stored));

@@ -54,7 +54,7 @@ struct rekeyer {
     struct task *task;
     pthread_mutex_t lock; /* of what follows */
     /* Of the table that is being copied, for who asks. */
-    uint32_t mirror_id;
+    uint32_t shadow_id;
     uint64_t rows;
     int percent;
 };
@@ -72,17 +72,17 @@ struct copy {
 
 /* ---- progress ---- */
 
-static void progress_set(struct rekeyer *r, uint32_t mirror_id, uint64_t rows, int percent)
+static void progress_set(struct rekeyer *r, uint32_t shadow_id, uint64_t rows, int percent)
 {
     pthread_mutex_lock(&r->lock);
-    r->mirror_id = mirror_id;
+    r->shadow_id = shadow_id;
     r->rows = rows;
     if (percent >= 0)
         r->percent = percent;
     pthread_mutex_unlock(&r->lock);
 }
 
-static struct key_range place_range(struct arena *a, const struct place *p)
+static struct key_range location_range(struct arena *a, const struct location *p)
 {
     uint8_t *bounds = arena_alloc(a, 8);
 
@@ -94,8 +94,8 @@ static struct key_range place_range(struct arena *a, const struct place *p)
 /* How much of the old place lies behind the walk. */
 static int percent_done(struct copy *y)
 {
-    struct key_range whole = place_range(&y->c.arena, &y->table->schema.place), done = whole;
-    struct partition_spec spec = {y->table->schema.place.id, &whole, 1};
+    struct key_range whole = location_range(&y->c.arena, &y->table->schema.location), done = whole;
+    struct partition_spec spec = {y->table->schema.location.id, &whole, 1};
     uint64_t all = 0, part = 0;
 
     if (!y->position.len)
@@ -120,7 +120,7 @@ static int progress_load(struct copy *y)
     y->rows = 0;
     /* One of an earlier rekeying names another mirror. */
     if (!get.found || get.value.len < RECORD_BYTES || bytes_u8(get.value)[0] != RECORD_VERSION ||
-        load_u32(bytes_u8(get.value) + 1) != y->table->schema.mirror.id)
+        load_u32(bytes_u8(get.value) + 1) != y->table->schema.shadow.id)
         return E_OK;
     y->rows = load_u64(bytes_u8(get.value) + 5);
     y->position = bytes_skip(get.value, RECORD_BYTES);
@@ -136,7 +136,7 @@ static int progress_store(struct copy *y)
 
     buf_init(&b, &y->c.arena, RECORD_BYTES + y->position.len);
     buf_put_u8(&b, RECORD_VERSION);
-    buf_put_u32(&b, y->table->schema.mirror.id);
+    buf_put_u32(&b, y->table->schema.shadow.id);
     buf_put_u64(&b, y->rows);
     buf_put_bytes(&b, y->position);
     edit.value = buf_bytes(&b);
@@ -174,17 +174,17 @@ static int pending_wait(struct pending *p)
     return p->code;
 }
 
-static void add_moved(const struct copy *y, struct edits *e, bytes key, bytes value)
+static void add_moved(const struct copy *y, struct batch_builder *e, bytes key, bytes value)
 {
     struct buf moved;
 
     buf_init(&moved, e->arena, key.len);
-    layout_move_key(&moved, &y->table->schema.mirror, key);
-    edits_add(e, EDIT_PUT, buf_bytes(&moved), value);
+    layout_move_key(&moved, &y->table->schema.shadow, key);
+    batch_add(e, EDIT_PUT, buf_bytes(&moved), value);
 }
 
 /* All keys of one kind that belong to the row. */
-static struct key_range row_range(struct arena *a, const struct place *p, enum key_kind kind,
+static struct key_range row_range(struct arena *a, const struct location *p, enum key_kind kind,
                                   bytes cols)
 {
     struct buf from, to;
@@ -198,10 +198,10 @@ static struct key_range row_range(struct arena *a, const struct place *p, enum k
 }
 
 /* What stands apart from the row's head, page by page, each durable before the next. */
-static int copy_detached(struct copy *y, bytes cols)
+static int copy_out_of_line(struct copy *y, bytes cols)
 {
-    static const enum key_kind kinds[] = {KIND_TRASH, KIND_CELL, KIND_CHUNK};
-    const struct place *p = &y->table->schema.place;
+    static const enum key_kind kinds[] = {KIND_GARBAGE, KIND_CELL, KIND_CHUNK};
+    const struct location *p = &y->table->schema.location;
     struct key_range ranges[PORT_COUNT(kinds)];
     struct page pages[PORT_COUNT(kinds)];
     size_t left = PORT_COUNT(kinds);
@@ -212,7 +212,7 @@ static int copy_detached(struct copy *y, bytes cols)
     for (size_t i = 0; i < left; i++)
         ranges[i] = row_range(&y->c.arena, p, kinds[i], cols);
     while (left && !code) {
-        struct edits edits = {.arena = &c.arena};
+        struct batch_builder builder = {.arena = &c.arena};
         struct scan scan = {.partition = p->id,
                             .view = VIEW_LATEST,
                             .ranges = ranges,
@@ -220,7 +220,7 @@ static int copy_detached(struct copy *y, bytes cols)
                             .items_max = PAGE_ROWS,
                             .bytes_max = PAGE_BYTES,
                             .pages = pages};
-        struct write_batch batch = {.partition = y->table->schema.mirror.id};
+        struct write_batch batch = {.partition = y->table->schema.shadow.id};
         size_t kept = 0;
 
         code = wait_scan(&c, y->db->engine, &scan);
@@ -228,16 +228,16 @@ static int copy_detached(struct copy *y, bytes cols)
             code = E_BUSY; /* the row is copied again after the next start */
         for (size_t i = 0; i < left && !code; i++) {
             for (size_t k = 0; k < pages[i].count; k++)
-                add_moved(y, &edits, pages[i].items[k].key, pages[i].items[k].value);
+                add_moved(y, &builder, pages[i].items[k].key, pages[i].items[k].value);
             if (!pages[i].more || !pages[i].count)
                 continue;
             ranges[kept].end = ranges[i].end;
             ranges[kept++].start = key_after(&y->c.arena, pages[i].items[pages[i].count - 1].key);
         }
         left = kept;
-        batch.edits = edits.items;
-        batch.edit_count = edits.count;
-        if (!code && edits.count)
+        batch.edits = builder.items;
+        batch.edit_count = builder.count;
+        if (!code && builder.count)
             code = wait_apply(&c, y->db->engine, &batch);
         ctx_release(&c);
         ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
@@ -247,20 +247,22 @@ static int copy_detached(struct copy *y, bytes cols)
 }
 
 /* Under the row's latch. */
-static int copy_row(struct copy *y, struct ctx *c, bytes head_key, struct pending *p)
+static int copy_row(struct copy *y, struct ctx *c, bytes record_key, struct pending *p)
 {
-    struct get get = {.partition = y->table->schema.place.id, .key = head_key, .view = VIEW_LATEST};
-    struct edits edits = {.arena = &c->arena};
+    struct get get = {
+        .partition = y->table->schema.location.id, .key = record_key, .view = VIEW_LATEST};
+    struct batch_builder builder = {.arena = &c->arena};
     struct write_batch *batch = ARENA_NEW(&c->arena, struct write_batch);
 
     TRY(wait_get(c, y->db->engine, &get));
     if (!get.found)
         return E_OK;
-    if (atomic_load(&y->table->has_detached))
-        TRY(copy_detached(y, bytes_skip(head_key, KEY_PREFIX_BYTES)));
-    add_moved(y, &edits, head_key, get.value);
-    *batch = (struct write_batch){
-        .partition = y->table->schema.mirror.id, .edits = edits.items, .edit_count = edits.count};
+    if (atomic_load(&y->table->has_out_of_line))
+        TRY(copy_out_of_line(y, bytes_skip(record_key, KEY_PREFIX_BYTES)));
+    add_moved(y, &builder, record_key, get.value);
+    *batch = (struct write_batch){.partition = y->table->schema.shadow.id,
+                                  .edits = builder.items,
+                                  .edit_count = builder.count};
     pthread_mutex_lock(&p->lock);
     p->open++;
     pthread_mutex_unlock(&p->lock);
@@ -294,9 +296,9 @@ static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
 }
 
 /* The heads behind the position, of the bucket it is in and then of the next. */
-static int next_heads(struct copy *y, struct ctx *c, struct page *page)
+static int next_records(struct copy *y, struct ctx *c, struct page *page)
 {
-    const struct place *p = &y->table->schema.place;
+    const struct location *p = &y->table->schema.location;
     size_t bucket = y->position.len > 4 ? bytes_u8(y->position)[4] : 0;
     bytes after = y->position;
 
@@ -312,8 +314,8 @@ static int next_heads(struct copy *y, struct ctx *c, struct page *page)
                             .pages = page};
 
         range.start = after.len ? key_after(&c->arena, after)
-                                : key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_HEAD);
-        range.end = key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_HEAD + 1);
+                                : key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_RECORD);
+        range.end = key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_RECORD + 1);
         after = BYTES_NONE;
         TRY(wait_scan(c, y->db->engine, &scan));
     }
@@ -328,7 +330,7 @@ static int copy_page(struct copy *y, bool *ended)
     int code;
 
     ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
-    code = next_heads(y, &c, &page);
+    code = next_records(y, &c, &page);
     *ended = !code && !page.count;
     if (!code && page.count)
         code = copy_rows(y, &c, &page);
@@ -362,7 +364,7 @@ static int step_run(struct step *step, struct copy *y, int (*decide)(struct cata
     const struct schema *s = &y->table->schema;
     int code;
 
-    invariant(s->mirror.id && s->rekey != REKEY_NONE);
+    invariant(s->shadow.id && s->rekey != REKEY_NONE);
     step->y = y;
     step->txn = (struct catalog_txn){.db = y->db,
                                      .c = &y->c,
@@ -379,7 +381,7 @@ static int step_check(const struct step *step)
 {
     const struct schema *seen = &step->y->table->schema, *s = &step->txn.now->schema;
 
-    return s->rekey == seen->rekey && s->mirror.id == seen->mirror.id
+    return s->rekey == seen->rekey && s->shadow.id == seen->shadow.id
                ? E_OK
                : fail(step->txn.c, E_PARAMETER, "it was cancelled or ended meanwhile");
 }
@@ -390,17 +392,17 @@ static int decide_switch(struct catalog_txn *x)
     struct schema s = catalog_txn_draft(x);
 
     TRY(step_check(step));
-    s.place = x->now->schema.mirror;
-    s.mirror = x->now->schema.place;
+    s.location = x->now->schema.shadow;
+    s.shadow = x->now->schema.location;
     schema_rekey(&s, REKEY_SWITCHED);
     TRY(schema_partitions_set(x->c, &s, step->partitions, step->partition_count));
-    edits_add(&x->edits, EDIT_DELETE, catalog_rekey_key(x->edits.arena, s.id), BYTES_NONE);
+    batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, s.id), BYTES_NONE);
     return catalog_txn_put(x, &s);
 }
 
 /* As many partitions as there were, of about the same size, so that a table that had spread over
  * many does not begin anew with a few. */
-static int switch_places(struct copy *y)
+static int switch_locations(struct copy *y)
 {
     const struct table *t = y->table;
     struct step step;
@@ -408,7 +410,7 @@ static int switch_places(struct copy *y)
 
     if (count > SCHEMA_FIRST_PARTITIONS_MAX)
         count = SCHEMA_FIRST_PARTITIONS_MAX;
-    TRY(split_key_spread(&y->c, y->db, &t->schema.mirror, count, &step.partitions,
+    TRY(split_key_spread(&y->c, y->db, &t->schema.shadow, count, &step.partitions,
                          &step.partition_count));
     (void)fault_hit(FAULT_rekey_before_switch);
     TRY(step_run(&step, y, decide_switch));
@@ -421,9 +423,9 @@ static int decide_end(struct catalog_txn *x)
     struct schema s = catalog_txn_draft(x);
 
     TRY(step_check(PORT_CONTAINER(x, struct step, txn)));
-    catalog_drop_edit(&x->edits, s.mirror.id, db_clock_ms(x->db));
-    edits_add(&x->edits, EDIT_DELETE, catalog_rekey_key(x->edits.arena, s.id), BYTES_NONE);
-    s.mirror = (struct place){.id = 0};
+    catalog_drop_edit(&x->builder, s.shadow.id, db_clock_ms(x->db));
+    batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, s.id), BYTES_NONE);
+    s.shadow = (struct location){.id = 0};
     schema_rekey(&s, REKEY_NONE);
     return catalog_txn_put(x, &s);
 }
@@ -438,11 +440,11 @@ static int copy_slice(struct copy *y, bool *ended)
         TRY(copy_page(y, ended));
         if (fault_hit(FAULT_rekey_page))
             return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
-        progress_set(y->r, y->table->schema.mirror.id, y->rows, -1);
+        progress_set(y->r, y->table->schema.shadow.id, y->rows, -1);
     } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms &&
              !scheduler_stopping(y->db->background));
     y->step->percent = percent_done(y);
-    progress_set(y->r, y->table->schema.mirror.id, y->rows, y->step->percent);
+    progress_set(y->r, y->table->schema.shadow.id, y->rows, y->step->percent);
     return *ended ? E_OK : progress_store(y);
 }
 
@@ -461,13 +463,13 @@ static int advance(struct copy *y)
         TRY(copy_slice(y, &ended));
         if (!ended)
             return E_OK;
-        return switch_places(y);
+        return switch_locations(y);
     }
     TRY(step_run(&step, y, decide_end));
     (void)fault_hit(FAULT_rekey_end);
     log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
              BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),
-             BYTES_FMT(layout_format(&y->c.arena, &t->schema.place.layout, t->schema.d.key)),
+             BYTES_FMT(layout_format(&y->c.arena, &t->schema.location.layout, t->schema.d.key)),
              t->schema.rekey == REKEY_CANCELLING ? " still" : " now");
     return E_OK;
 }
@@ -556,14 +558,14 @@ static bytes text_of(struct call *call, const struct schema *s, const struct lay
 int rekey_check_start(struct call *call, const struct schema *s, struct layout *out)
 {
     struct ctx *c = &call->c;
-    bytes now = text_of(call, s, &s->place.layout);
+    bytes now = text_of(call, s, &s->location.layout);
 
     if (!engine_one_key_space(call->db->engine))
         return fail(c, E_UNSUPPORTED, "This engine can't rekey a table.");
     if (s->rekey == REKEY_COPYING)
         return fail(c, E_PARAMETER,
                     "The table is being rekeyed to %.*s. Wait for the end, or cancel it.",
-                    BYTES_FMT(text_of(call, s, &s->mirror.layout)));
+                    BYTES_FMT(text_of(call, s, &s->shadow.layout)));
     if (s->rekey != REKEY_NONE)
         return fail(c, E_PARAMETER,
                     "The table is at the end of a rekeying. Try again in a few seconds.");
@@ -582,7 +584,7 @@ int rekey_check_cancel(struct call *call, const struct schema *s)
     if (s->rekey == REKEY_SWITCHED)
         return fail(c, E_PARAMETER,
                     "The table has switched to %.*s already; it is too late to cancel.",
-                    BYTES_FMT(text_of(call, s, &s->place.layout)));
+                    BYTES_FMT(text_of(call, s, &s->location.layout)));
     if (s->rekey != REKEY_COPYING)
         return fail(c, E_PARAMETER, "The table is not being rekeyed.");
     return E_OK;
@@ -593,11 +595,11 @@ void rekey_describe(struct call *call, const struct schema *s)
     struct rekeyer *r = call->db->rekeyer;
     struct wr_rekey_result *out = &call->reply.rekey;
 
-    *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->place.layout)};
+    *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->location.layout)};
     if (s->rekey == REKEY_COPYING)
-        out->target = text_of(call, s, &s->mirror.layout);
+        out->target = text_of(call, s, &s->shadow.layout);
     pthread_mutex_lock(&r->lock);
-    if (out->target.ptr && r->mirror_id == s->mirror.id) {
+    if (out->target.ptr && r->shadow_id == s->shadow.id) {
         out->rows = (int64_t)r->rows;
         out->percent = r->percent;
     }

@@ -44,7 +44,7 @@ static bytes key_text(struct ctx *c, struct wr_db *db, bytes key)
         buf_put_bytes(&b, BYTES_LIT(" (the catalog)"));
     table_count = catalog_all(db->catalog, &c->arena, &tables);
     for (size_t i = 0; i < table_count; i++) {
-        if (tables[i]->schema.place.id == load_u32_be(key.ptr))
+        if (tables[i]->schema.location.id == load_u32_be(key.ptr))
             buf_put_bytes(&b, arena_printf(&c->arena, " (table '%.*s' of '%.*s')",
                                            BYTES_FMT(tables[i]->schema.d.table),
                                            BYTES_FMT(tables[i]->schema.instance)));

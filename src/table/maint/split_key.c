@@ -13,16 +13,16 @@
 struct split_search {
     struct ctx *c;
     struct wr_db *db;
-    const struct place *at;
+    const struct location *at;
     partition_id id;
     bytes start, end;
     size_t columns; /* of a bound: those of the partition key, or all */
 };
 
-static int size_below(void *arg, bytes place, uint64_t *out)
+static int size_below(void *arg, bytes location, uint64_t *out)
 {
     struct split_search *m = arg;
-    struct partition_spec spec = partition_spec(&m->c->arena, m->at->id, m->id, m->start, place);
+    struct partition_spec spec = partition_spec(&m->c->arena, m->at->id, m->id, m->start, location);
 
     return engine_size(m->c, m->db->engine, &spec, out);
 }
@@ -44,10 +44,10 @@ static struct key_range split_key_records(struct split_search *m, int bucket, by
     struct buf start, end;
 
     buf_init(&start, a, KEY_PREFIX_BYTES + from.len);
-    key_put_prefix(&start, m->at->id, (uint8_t)bucket, KIND_HEAD);
+    key_put_prefix(&start, m->at->id, (uint8_t)bucket, KIND_RECORD);
     buf_put_bytes(&start, from);
     buf_init(&end, a, KEY_PREFIX_BYTES + to.len);
-    key_put_prefix(&end, m->at->id, (uint8_t)bucket, to.len ? KIND_HEAD : KIND_HEAD + 1);
+    key_put_prefix(&end, m->at->id, (uint8_t)bucket, to.len ? KIND_RECORD : KIND_RECORD + 1);
     buf_put_bytes(&end, to);
     return (struct key_range){buf_bytes(&start), buf_bytes(&end)};
 }
@@ -86,21 +86,21 @@ static int row_bound(struct split_search *m, const struct key_range *range, bool
     return E_OK;
 }
 
-static bytes place_cols(bytes place)
+static bytes location_cols(bytes location)
 {
-    return place.len ? bytes_skip(place, 1) : BYTES_NONE;
+    return location.len ? bytes_skip(location, 1) : BYTES_NONE;
 }
 
 /* The bound of the first row at or behind a place; found false: none in this partition. */
-static int next_bound(struct split_search *m, bytes place, bool *found, bytes *out)
+static int next_bound(struct split_search *m, bytes location, bool *found, bytes *out)
 {
-    int bucket = place.len ? *bytes_u8(place) : 0;
+    int bucket = location.len ? *bytes_u8(location) : 0;
     int last = m->end.len ? *bytes_u8(m->end) : m->at->layout.buckets - 1;
-    bytes from = place_cols(place);
+    bytes from = location_cols(location);
 
     *found = false;
     for (; bucket <= last && !*found; bucket++) {
-        bytes to = bucket == last ? place_cols(m->end) : BYTES_NONE;
+        bytes to = bucket == last ? location_cols(m->end) : BYTES_NONE;
         struct key_range range = split_key_records(m, bucket, from, to);
 
         if (bucket < last || !m->end.len || to.len)
@@ -113,16 +113,16 @@ static int next_bound(struct split_search *m, bytes place, bool *found, bytes *o
 /* The bound of the last row before a place, in its bucket or one before; found false: none in this
  * partition. A place without columns is the beginning of its bucket: nothing of that lies before
  * it. */
-static int last_bound(struct split_search *m, bytes place, bool *found, bytes *out)
+static int last_bound(struct split_search *m, bytes location, bool *found, bytes *out)
 {
-    int first = m->start.len ? *bytes_u8(m->start) : 0, bucket = *bytes_u8(place);
+    int first = m->start.len ? *bytes_u8(m->start) : 0, bucket = *bytes_u8(location);
     bool whole = bucket >= (int)m->at->layout.buckets; /* behind all */
-    bytes to = whole ? BYTES_NONE : place_cols(place);
+    bytes to = whole ? BYTES_NONE : location_cols(location);
 
     *found = false;
     for (bucket = whole ? (int)m->at->layout.buckets - 1 : bucket; bucket >= first && !*found;
          bucket--) {
-        bytes from = bucket == first ? place_cols(m->start) : BYTES_NONE;
+        bytes from = bucket == first ? location_cols(m->start) : BYTES_NONE;
         struct key_range range = split_key_records(m, bucket, from, to);
 
         if (whole || to.len)
@@ -144,15 +144,15 @@ static bytes behind(struct arena *a, bytes bound)
 }
 
 /* The bound next to a place in the middle; `first` is the first one, at which no cut can be. */
-static int bound_at(struct split_search *m, bytes place, bytes first, bool *found, bytes *out)
+static int bound_at(struct split_search *m, bytes location, bytes first, bool *found, bytes *out)
 {
-    TRY(next_bound(m, place, found, out));
+    TRY(next_bound(m, location, found, out));
     /* The middle lies in the first value: the next one then. */
     if (*found && bytes_compare(*out, first) <= 0)
         TRY(next_bound(m, behind(&m->c->arena, first), found, out));
     /* No row behind the middle: the last value is more than half, and is parted from the others. */
     else if (!*found)
-        TRY(last_bound(m, place, found, out));
+        TRY(last_bound(m, location, found, out));
     *found = *found && bytes_compare(*out, first) > 0;
     return E_OK;
 }
@@ -161,7 +161,7 @@ static int bound_at(struct split_search *m, bytes place, bytes first, bool *foun
  * last, so that long texts which all rows share do not count. */
 static int find_row(struct split_search *m, uint64_t total, bytes value, bool *found, bytes *out)
 {
-    bytes first, last, place, end = behind(&m->c->arena, value);
+    bytes first, last, location, end = behind(&m->c->arena, value);
 
     m->columns = m->at->key_count;
     if (m->end.len && bytes_compare(m->end, end) < 0)
@@ -173,23 +173,24 @@ static int find_row(struct split_search *m, uint64_t total, bytes value, bool *f
         *found = false;
         return E_OK;
     }
-    TRY(bisect_find_about(&m->c->arena, first, last, total / 2, total / 16, size_below, m, &place));
-    return bound_at(m, place, first, found, out);
+    TRY(bisect_find_about(&m->c->arena, first, last, total / 2, total / 16, size_below, m,
+                          &location));
+    return bound_at(m, location, first, found, out);
 }
 
 int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
                    bytes *out)
 {
     const struct partition_at *at = partition_at(&t->partitions, i);
-    const struct place *p = &t->schema.place;
+    const struct location *p = &t->schema.location;
     struct split_search m = {.c = c,
                              .db = db,
                              .at = p,
                              .id = at->partition->id,
                              .start = at->start,
                              .end = partition_end(&t->partitions, i),
-                             .columns = p->layout.splice};
-    bytes first, place;
+                             .columns = p->layout.partition_cols};
+    bytes first, location;
     uint64_t total;
 
     invariant(i < t->partitions.count);
@@ -197,9 +198,9 @@ int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_
     if (!*found)
         return E_OK;
     TRY(size_below(&m, m.end, &total));
-    TRY(split_key_bisect(&m, total / 2, &place));
-    TRY(bound_at(&m, place, first, found, out));
-    if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.splice)
+    TRY(split_key_bisect(&m, total / 2, &location));
+    TRY(bound_at(&m, location, first, found, out));
+    if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.partition_cols)
         return E_OK;
     return find_row(&m, total, first, found, out);
 }
@@ -236,10 +237,10 @@ static int spread_bucket(struct split_search *m, size_t later, struct spread *ou
     first->bytes = total;
     pieces = found ? (total + out->piece / 2) / out->piece : 0;
     for (uint64_t i = 1; i < pieces && out->count + later < out->max; i++) {
-        bytes place, bound;
+        bytes location, bound;
 
-        TRY(split_key_bisect(m, total / pieces * i, &place));
-        TRY(next_bound(m, place, &found, &bound));
+        TRY(split_key_bisect(m, total / pieces * i, &location));
+        TRY(next_bound(m, location, &found, &bound));
         if (!found || bytes_compare(bound, last == first ? least : last->start) <= 0)
             continue;
         last = &out->list[out->count++];
@@ -250,12 +251,12 @@ static int spread_bucket(struct split_search *m, size_t later, struct spread *ou
     return E_OK;
 }
 
-int split_key_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+int split_key_spread(struct ctx *c, struct wr_db *db, const struct location *at, size_t count,
                      struct schema_partition **list, size_t *made)
 {
     size_t buckets = at->layout.buckets ? at->layout.buckets : 1;
     struct split_search m = {
-        .c = c, .db = db, .at = at, .id = at->id, .columns = at->layout.splice};
+        .c = c, .db = db, .at = at, .id = at->id, .columns = at->layout.partition_cols};
     struct spread s = {.max = buckets > count ? buckets : count};
     uint64_t total;
 

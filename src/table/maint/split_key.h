@@ -15,7 +15,7 @@ int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_
 /* Cuts a place into about `count` partitions of about as many bytes, at least one a bucket; rows of
  * one partition-key value stay together. The list, in the arena, has `start` and `bytes`. Blocks.
  */
-int split_key_spread(struct ctx *c, struct wr_db *db, const struct place *at, size_t count,
+int split_key_spread(struct ctx *c, struct wr_db *db, const struct location *at, size_t count,
                      struct schema_partition **list, size_t *made);
 
 #endif

@@ -32,12 +32,12 @@
 #define SILENT_GRACES 10 /* so long a server that gives no answer may be reading */
 #define PAGE_ITEMS 512
 #define PAGE_BYTES (1u << 20)
-#define TRASH_PAGES 16 /* of records, for one table in one sweep */
-#define TTL_PAGES 64   /* of heads, for one table in one sweep */
+#define GARBAGE_PAGES 16 /* of records, for one table in one sweep */
+#define TTL_PAGES 64     /* of heads, for one table in one sweep */
 
 /* Of a round over all tables:
  *
- *     OVER ──▶ BETWEEN ──▶ TRASH ──▶ ROWS
+ *     OVER ──▶ BETWEEN ──▶ GARBAGE ──▶ ROWS
  *       ▲        │  ▲        │        │
  *       └────────┘  └────────┴────────┘ the table's turn is over, or it failed, or the table is
  * gone
@@ -45,7 +45,7 @@
 enum sweep_phase {
     SWEEP_OVER,
     SWEEP_BETWEEN, /* done with `table` */
-    SWEEP_TRASH,   /* of `table`; then */
+    SWEEP_GARBAGE, /* of `table`; then */
     SWEEP_ROWS     /* past their TTL */
 };
 
@@ -81,8 +81,8 @@ static void sweep_enter(struct sweep_at *at, enum sweep_phase next)
 {
     static const unsigned may_follow[] = {
         [SWEEP_OVER] = 1u << SWEEP_BETWEEN,
-        [SWEEP_BETWEEN] = 1u << SWEEP_TRASH | 1u << SWEEP_OVER,
-        [SWEEP_TRASH] = 1u << SWEEP_ROWS | 1u << SWEEP_BETWEEN,
+        [SWEEP_BETWEEN] = 1u << SWEEP_GARBAGE | 1u << SWEEP_OVER,
+        [SWEEP_GARBAGE] = 1u << SWEEP_ROWS | 1u << SWEEP_BETWEEN,
         [SWEEP_ROWS] = 1u << SWEEP_BETWEEN,
     };
 
@@ -92,13 +92,13 @@ static void sweep_enter(struct sweep_at *at, enum sweep_phase next)
 
 static bool is_inside(const struct sweep_at *at)
 {
-    return at->phase == SWEEP_TRASH || at->phase == SWEEP_ROWS;
+    return at->phase == SWEEP_GARBAGE || at->phase == SWEEP_ROWS;
 }
 
 /* All keys of one kind in one bucket. */
 static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind kind)
 {
-    uint32_t id = s->table->schema.place.id;
+    uint32_t id = s->table->schema.location.id;
 
     return (struct key_range){key_prefix(&s->c.arena, id, (uint8_t)bucket, kind),
                               key_prefix(&s->c.arena, id, (uint8_t)bucket, kind + 1)};
@@ -148,17 +148,17 @@ static void page_over(struct sweep *s, const struct arena_mark *mark, const stru
 /* ---- trash ---- */
 
 /* Deletes the record and what stands before it in the batch. */
-static int apply_edits(struct sweep *s, const struct edits *edits)
+static int apply_edits(struct sweep *s, const struct batch_builder *builder)
 {
-    struct write_batch batch = {.edits = edits->items, .edit_count = edits->count};
+    struct write_batch batch = {.edits = builder->items, .edit_count = builder->count};
 
-    return edits->count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
+    return builder->count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
 }
 
 /* The chunks of one big cell. `cols` are the key columns of its row. */
 static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
 {
-    const struct place *p = &s->table->schema.place;
+    const struct location *p = &s->table->schema.location;
     struct key_range range = {big_chunk_bound(&s->c.arena, p, cols, id, false),
                               big_chunk_bound(&s->c.arena, p, cols, id, true)};
 
@@ -174,7 +174,7 @@ static bool is_read(struct sweep *s, const struct stream_readers *others, uint64
 }
 
 /* The chunks that the cell of a row that goes refers to; 0: none. */
-static int apart_id(struct sweep *s, bytes value, uint64_t *id)
+static int out_of_line_id(struct sweep *s, bytes value, uint64_t *id)
 {
     struct wr_cell cell = {0};
     struct big_ref ref = {0};
@@ -187,16 +187,16 @@ static int apart_id(struct sweep *s, bytes value, uint64_t *id)
 }
 
 /* The chunks that these cells of a row that goes refer to. E_BUSY: somebody reads some. */
-static int erase_apart(struct sweep *s, bytes cols, const struct page *page, int64_t time_ms)
+static int erase_out_of_line(struct sweep *s, bytes cols, const struct page *page, int64_t time_ms)
 {
     uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
     struct stream_readers others;
     size_t n = 0;
 
-    invariant(cols.len && s->at->phase == SWEEP_TRASH);
+    invariant(cols.len && s->at->phase == SWEEP_GARBAGE);
 
     for (size_t i = 0; i < page->count; i++) {
-        TRY(apart_id(s, page->items[i].value, &ids[n]));
+        TRY(out_of_line_id(s, page->items[i].value, &ids[n]));
         n += ids[n] != 0;
     }
     stream_readers_ask(&s->c, s->table, ids, n, &others);
@@ -220,24 +220,24 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
 
     buf_init(&start, &s->c.arena, record_key.len);
     /* Key columns and id, as in the cells' keys; the id takes no part in choosing the bucket. */
-    layout_put_key(&start, &s->table->schema.place, KIND_CELL, rest);
+    layout_put_key(&start, &s->table->schema.location, KIND_CELL, rest);
     buf_init(&end, &s->c.arena, record_key.len + KEY_PAST_BYTES);
     buf_put_bytes(&end, buf_bytes(&start));
     key_put_past(&end);
     range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
     while (page.more) {
         struct arena_mark mark = arena_mark(&s->c.arena);
-        struct edits edits = {.arena = &s->c.arena};
+        struct batch_builder builder = {.arena = &s->c.arena};
 
         if (pages++ && must_end(s))
             return E_BUSY;
         TRY(read_page(s, VIEW_LATEST, &range, &page));
-        TRY(erase_apart(s, cols, &page, time_ms));
+        TRY(erase_out_of_line(s, cols, &page, time_ms));
         for (size_t i = 0; i < page.count; i++)
-            edits_add(&edits, EDIT_DELETE, page.items[i].key, BYTES_NONE);
+            batch_add(&builder, EDIT_DELETE, page.items[i].key, BYTES_NONE);
         if (!page.more)
-            edits_add(&edits, EDIT_DELETE, record_key, BYTES_NONE);
-        TRY(apply_edits(s, &edits));
+            batch_add(&builder, EDIT_DELETE, record_key, BYTES_NONE);
+        TRY(apply_edits(s, &builder));
         page_over(s, &mark, &page, &range);
     }
     return E_OK;
@@ -264,13 +264,13 @@ static int change_record(struct sweep *s, const struct kv *seen, bytes to)
 }
 
 /* Removes the chunks of a big cell that is replaced, or was never finished, and then the record. */
-static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind)
+static int empty_cell(struct sweep *s, const struct kv *kv, enum garbage_kind kind)
 {
     bytes rest = bytes_skip(kv->key, KEY_PREFIX_BYTES);
     struct kv now = *kv;
 
-    if (db_is_shared(s->db) && kind != TRASH_ERASING) {
-        now.value = big_trash_value(&s->c.arena, TRASH_ERASING, db_clock_ms(s->db));
+    if (db_is_shared(s->db) && kind != GARBAGE_ERASING) {
+        now.value = big_garbage_value(&s->c.arena, GARBAGE_ERASING, db_clock_ms(s->db));
         TRY(change_record(s, kv, now.value));
     }
     (void)fault_hit(FAULT_garbage_taken);
@@ -281,27 +281,27 @@ static int empty_cell(struct sweep *s, const struct kv *kv, enum trash_kind kind
 
 /* Whoever could look at the data has finished: by time, or because the process that had them open
  * has ended and nobody else is there. */
-static bool trash_is_due(const struct sweep *s, enum trash_kind kind, int64_t time_ms)
+static bool garbage_is_due(const struct sweep *s, enum garbage_kind kind, int64_t time_ms)
 {
-    return kind == TRASH_ERASING || !time_ms || time_ms <= s->due_ms ||
+    return kind == GARBAGE_ERASING || !time_ms || time_ms <= s->due_ms ||
            db_clock_is_before(s->db, time_ms);
 }
 
-static bool read_record(const struct sweep *s, const struct kv *kv, enum trash_kind *kind,
+static bool read_record(const struct sweep *s, const struct kv *kv, enum garbage_kind *kind,
                         int64_t *time_ms)
 {
-    return big_trash_read(kv->value, kind, time_ms) && kv->key.len >= KEY_PREFIX_BYTES + 8 &&
-           trash_is_due(s, *kind, *time_ms);
+    return big_garbage_read(kv->value, kind, time_ms) && kv->key.len >= KEY_PREFIX_BYTES + 8 &&
+           garbage_is_due(s, *kind, *time_ms);
 }
 
 /* Is somebody at work with the chunks? What was never published nobody reads, and what is on its
  * way through another server guards its record. */
-static bool is_used(struct sweep *s, const struct stream_readers *others, enum trash_kind kind,
+static bool is_used(struct sweep *s, const struct stream_readers *others, enum garbage_kind kind,
                     uint64_t id, int64_t time_ms)
 {
-    return kind == TRASH_CELL     ? is_read(s, others, id, time_ms)
-           : kind == TRASH_UPLOAD ? streams_use(s->db->streams, id)
-                                  : false;
+    return kind == GARBAGE_CELL     ? is_read(s, others, id, time_ms)
+           : kind == GARBAGE_UPLOAD ? streams_use(s->db->streams, id)
+                                    : false;
 }
 
 /* A record whose time will not come for long, for the clock was set back: as of now. True: it was
@@ -312,13 +312,13 @@ static bool date_anew(struct sweep *s, const struct kv *kv)
     struct guard guard = {kv->key, kv->value, false};
     struct write_batch batch = {
         .guards = &guard, .guard_count = 1, .edits = &edit, .edit_count = 1};
-    enum trash_kind kind;
+    enum garbage_kind kind;
     int64_t time_ms;
 
-    if (!big_trash_read(kv->value, &kind, &time_ms) || kind == TRASH_ERASING ||
+    if (!big_garbage_read(kv->value, &kind, &time_ms) || kind == GARBAGE_ERASING ||
         !clock_watch_ahead(s->db, time_ms))
         return false;
-    edit.value = big_trash_value(&s->c.arena, kind, db_clock_ms(s->db));
+    edit.value = big_garbage_value(&s->c.arena, kind, db_clock_ms(s->db));
     if (route_apply_now(&s->c, s->table, &batch))
         ctx_clear(&s->c); /* the next sweep */
     return true;
@@ -327,13 +327,13 @@ static bool date_anew(struct sweep *s, const struct kv *kv)
 static int sweep_record(struct sweep *s, const struct stream_readers *others, const struct kv *kv)
 {
     struct arena_mark mark = arena_mark(&s->c.arena);
-    enum trash_kind kind;
+    enum garbage_kind kind;
     int64_t time_ms;
     int code;
 
     if (date_anew(s, kv) || !read_record(s, kv, &kind, &time_ms))
         return E_OK;
-    if (kind == TRASH_ROW)
+    if (kind == GARBAGE_ROW)
         code = empty_row(s, kv->key, time_ms);
     else if (is_used(s, others, kind, record_id(kv->key), time_ms))
         code = E_BUSY;
@@ -350,12 +350,12 @@ static int sweep_record(struct sweep *s, const struct stream_readers *others, co
 static void ask_page(struct sweep *s, const struct page *page, struct stream_readers *others)
 {
     uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
-    enum trash_kind kind;
+    enum garbage_kind kind;
     int64_t time_ms;
     size_t n = 0;
 
     for (size_t i = 0; i < page->count; i++)
-        if (read_record(s, &page->items[i], &kind, &time_ms) && kind == TRASH_CELL)
+        if (read_record(s, &page->items[i], &kind, &time_ms) && kind == GARBAGE_CELL)
             ids[n++] = record_id(page->items[i].key);
     stream_readers_ask(&s->c, s->table, ids, n, others);
 }
@@ -369,16 +369,16 @@ static void keep_key(struct sweep_at *at, bytes key)
 }
 
 /* Of one bucket, from where the step before has ended. *ended: no more in this round. */
-static int sweep_trash(struct sweep *s, bool *ended)
+static int sweep_garbage(struct sweep *s, bool *ended)
 {
     struct sweep_at *at = s->at;
-    struct key_range range = kind_range(s, at->bucket, KIND_TRASH);
+    struct key_range range = kind_range(s, at->bucket, KIND_GARBAGE);
     struct page page = {.more = true};
     struct stream_readers others;
 
     if (at->key.ptr)
         range.start = arena_copy(&s->c.arena, at->key);
-    for (bool stop = false; page.more && at->pages < TRASH_PAGES && !stop;) {
+    for (bool stop = false; page.more && at->pages < GARBAGE_PAGES && !stop;) {
         struct arena_mark mark = arena_mark(&s->c.arena);
 
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
@@ -401,15 +401,15 @@ static int sweep_trash(struct sweep *s, bool *ended)
 /* ---- rows past their TTL ---- */
 
 /* Under the row's latch: still hidden? Then it goes. */
-static int remove_row(struct sweep *s, bytes head_key)
+static int remove_row(struct sweep *s, bytes record_key)
 {
     struct modify m = {.table = s->table,
-                       .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
+                       .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
                        .now_ms = s->now_ms,
                        .time = db_clock_read(s->db),
                        .changed = true,
                        .old_known = true};
-    struct edits edits = {.arena = &s->c.arena};
+    struct batch_builder builder = {.arena = &s->c.arena};
     struct write_batch batch = {.edit_count = 0};
     struct load load;
     int code;
@@ -428,12 +428,12 @@ static int remove_row(struct sweep *s, bytes head_key)
     if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
         return E_OK;
     if (db_is_shared(s->db))
-        edits_guard(&edits, (struct guard){head_key, load.get.value, false});
-    change_point_store(&m, &edits);
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
-    batch.guards = edits.guards;
-    batch.guard_count = edits.guard_count;
+        edits_guard(&builder, (struct guard){record_key, load.get.value, false});
+    change_point_store(&m, &builder);
+    batch.edits = builder.items;
+    batch.edit_count = builder.count;
+    batch.guards = builder.guards;
+    batch.guard_count = builder.guard_count;
     code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
     return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }
@@ -453,7 +453,7 @@ static bool ttl_next(struct sweep *s, const struct page *page)
         t->swept_key = bytes_of(copy, last.len);
         return true;
     }
-    t->swept_bucket = (t->swept_bucket + 1) % t->schema.place.layout.buckets;
+    t->swept_bucket = (t->swept_bucket + 1) % t->schema.location.layout.buckets;
     return t->swept_bucket != 0;
 }
 
@@ -490,12 +490,12 @@ static int ttl_page(struct sweep *s, struct page *page)
 static int sweep_ttl(struct sweep *s, bool *ended)
 {
     struct table *t = s->table;
-    size_t pages = TTL_PAGES + t->schema.place.layout.buckets;
+    size_t pages = TTL_PAGES + t->schema.location.layout.buckets;
     struct page page;
 
     do {
         struct arena_mark mark = arena_mark(&s->c.arena);
-        struct key_range range = kind_range(s, t->swept_bucket, KIND_HEAD);
+        struct key_range range = kind_range(s, t->swept_bucket, KIND_RECORD);
 
         if (t->swept_key.ptr)
             range.start = key_after(&s->c.arena, t->swept_key);
@@ -521,16 +521,16 @@ static int sweep_parts(struct sweep *s)
     struct sweep_at *at = s->at;
     bool ended = false;
 
-    while (at->phase == SWEEP_TRASH && at->bucket < schema->place.layout.buckets) {
-        ended = !atomic_load(&s->table->has_detached);
+    while (at->phase == SWEEP_GARBAGE && at->bucket < schema->location.layout.buckets) {
+        ended = !atomic_load(&s->table->has_out_of_line);
         if (!ended)
-            TRY(sweep_trash(s, &ended));
+            TRY(sweep_garbage(s, &ended));
         if (!ended)
             return E_OK;
         part_over(at, at->bucket + 1);
     }
     ended = schema->d.options.ttl_s == -1;
-    if (at->phase == SWEEP_TRASH) {
+    if (at->phase == SWEEP_GARBAGE) {
         part_over(at, 0);
         sweep_enter(at, SWEEP_ROWS);
     }
@@ -558,7 +558,7 @@ static int sweep_table(struct wr_db *db, struct sweep_at *at, struct table *t, i
         sweep_enter(at, SWEEP_BETWEEN);
     if (!is_inside(at)) {
         part_over(at, 0);
-        sweep_enter(at, SWEEP_TRASH);
+        sweep_enter(at, SWEEP_GARBAGE);
     }
     at->table = t->schema.id;
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);

@@ -4,7 +4,7 @@
 #include "base/buf.h"
 #include "table/model/layout.h"
 
-void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
+void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes value)
 {
     invariant(key.len > 0 && (type == EDIT_PUT || !value.len));
     if (e->count == e->capacity) {
@@ -20,7 +20,7 @@ void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value)
     e->bytes += key.len + value.len;
 }
 
-void edits_guard(struct edits *e, struct guard guard)
+void edits_guard(struct batch_builder *e, struct guard guard)
 {
     invariant(guard.key.len > 0 && (!guard.absent || !guard.value.len));
     if (e->guard_count == e->guard_capacity) {
@@ -35,19 +35,19 @@ void edits_guard(struct edits *e, struct guard guard)
     e->guards[e->guard_count++] = guard;
 }
 
-void edits_mirror(struct edits *e, size_t from, const struct schema *s)
+void batch_add_shadow(struct batch_builder *e, size_t from, const struct schema *s)
 {
     size_t end = e->count;
 
     invariant(from <= end);
-    if (!s->mirror.id)
+    if (!s->shadow.id)
         return;
     for (size_t i = from; i < end; i++) {
         struct edit edit = e->items[i];
         struct buf key;
 
         buf_init(&key, e->arena, edit.key.len);
-        layout_move_key(&key, &s->mirror, edit.key);
-        edits_add(e, edit.type, buf_bytes(&key), edit.value);
+        layout_move_key(&key, &s->shadow, edit.key);
+        batch_add(e, edit.type, buf_bytes(&key), edit.value);
     }
 }

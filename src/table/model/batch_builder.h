@@ -5,7 +5,7 @@
 #include "engine/engine.h"
 #include "table/model/schema.h"
 
-struct edits {
+struct batch_builder {
     struct arena *arena;
     struct edit *items;
     size_t count, capacity;
@@ -16,12 +16,12 @@ struct edits {
 };
 
 /* Key and value are not copied. */
-void edits_add(struct edits *e, enum edit_type type, bytes key, bytes value);
+void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes value);
 
 /* The batch lands only if this is so. Key and value are not copied. */
-void edits_guard(struct edits *e, struct guard guard);
+void edits_guard(struct batch_builder *e, struct guard guard);
 
 /* Repeats the edits from index `from` on at the table's mirror, if it has one. */
-void edits_mirror(struct edits *e, size_t from, const struct schema *s);
+void batch_add_shadow(struct batch_builder *e, size_t from, const struct schema *s);
 
 #endif

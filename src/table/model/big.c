@@ -16,7 +16,7 @@ struct wr_value big_value(struct arena *a, const struct big_ref *ref)
 
     store_u64(p, ref->id);
     store_u64(p + 8, ref->length);
-    store_u32(p + 16, ref->place);
+    store_u32(p + 16, ref->location);
     store_u32(p + 20, ref->chunk_bytes);
     memcpy(p + 24, ref->sha256, BIG_SHA256_BYTES);
     return (struct wr_value){.type = WR_VARBINARY, .bytes = bytes_of(p, BIG_REF_BYTES)};
@@ -30,7 +30,7 @@ int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out)
         return fail(c, E_CORRUPT, "damaged reference to a big cell");
     *out = (struct big_ref){.id = load_u64(p),
                             .length = load_u64(p + 8),
-                            .place = load_u32(p + 16),
+                            .location = load_u32(p + 16),
                             .chunk_bytes = load_u32(p + 20)};
     memcpy(out->sha256, p + 24, BIG_SHA256_BYTES);
     if (!out->id || !out->chunk_bytes || big_chunk_count(out) > UINT32_MAX)
@@ -38,7 +38,7 @@ int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out)
     return E_OK;
 }
 
-size_t big_apart_size(const struct wr_cell *cell)
+size_t big_out_of_line_size(const struct wr_cell *cell)
 {
     if (cell->value.bytes.len == BIG_REF_BYTES)
         return (size_t)load_u64(bytes_u8(cell->value.bytes) + 8);
@@ -59,7 +59,7 @@ size_t big_chunk_len(const struct big_ref *ref, uint32_t number)
 
 /* ---- keys */
 
-static struct buf key_of(struct arena *a, const struct place *p, bytes cols, enum key_kind kind,
+static struct buf key_of(struct arena *a, const struct location *p, bytes cols, enum key_kind kind,
                          uint64_t id)
 {
     struct buf b;
@@ -70,7 +70,7 @@ static struct buf key_of(struct arena *a, const struct place *p, bytes cols, enu
     return b;
 }
 
-bytes big_chunk_key(struct arena *a, const struct place *p, bytes cols, uint64_t id,
+bytes big_chunk_key(struct arena *a, const struct location *p, bytes cols, uint64_t id,
                     uint32_t number)
 {
     struct buf b = key_of(a, p, cols, KIND_CHUNK, id);
@@ -80,7 +80,7 @@ bytes big_chunk_key(struct arena *a, const struct place *p, bytes cols, uint64_t
     return buf_bytes(&b);
 }
 
-bytes big_chunk_bound(struct arena *a, const struct place *p, bytes cols, uint64_t id, bool past)
+bytes big_chunk_bound(struct arena *a, const struct location *p, bytes cols, uint64_t id, bool past)
 {
     struct buf b = key_of(a, p, cols, KIND_CHUNK, id);
 
@@ -89,30 +89,30 @@ bytes big_chunk_bound(struct arena *a, const struct place *p, bytes cols, uint64
     return buf_bytes(&b);
 }
 
-bytes big_trash_key(struct arena *a, const struct place *p, bytes cols, uint64_t id)
+bytes big_garbage_key(struct arena *a, const struct location *p, bytes cols, uint64_t id)
 {
-    struct buf b = key_of(a, p, cols, KIND_TRASH, id);
+    struct buf b = key_of(a, p, cols, KIND_GARBAGE, id);
 
     return buf_bytes(&b);
 }
 
-bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms)
+bytes big_garbage_value(struct arena *a, enum garbage_kind kind, int64_t time_ms)
 {
     struct buf b;
 
-    buf_init(&b, a, BIG_TRASH_BYTES);
+    buf_init(&b, a, BIG_GARBAGE_BYTES);
     buf_put_u8(&b, (uint8_t)kind);
     buf_put_u64(&b, (uint64_t)time_ms);
     return buf_bytes(&b);
 }
 
-bool big_trash_read(bytes value, enum trash_kind *kind, int64_t *time_ms)
+bool big_garbage_read(bytes value, enum garbage_kind *kind, int64_t *time_ms)
 {
-    uint8_t k = value.len == BIG_TRASH_BYTES ? bytes_u8(value)[0] : 0;
+    uint8_t k = value.len == BIG_GARBAGE_BYTES ? bytes_u8(value)[0] : 0;
 
-    if (k < TRASH_ROW || k > TRASH_ERASING)
+    if (k < GARBAGE_ROW || k > GARBAGE_ERASING)
         return false;
-    *kind = (enum trash_kind)k;
+    *kind = (enum garbage_kind)k;
     *time_ms = (int64_t)load_u64(bytes_u8(value) + 1);
     return true;
 }

@@ -21,7 +21,7 @@
 struct big_ref {
     uint64_t id;
     uint64_t length;
-    uint32_t place;       /* the chunks' (layout.h): an upload must not end in another table */
+    uint32_t location;    /* the chunks' (layout.h): an upload must not end in another table */
     uint32_t chunk_bytes; /* of every chunk but the last */
     uint8_t sha256[BIG_SHA256_BYTES]; /* of the value */
 };
@@ -31,28 +31,31 @@ struct wr_value big_value(struct arena *a, const struct big_ref *ref);
 int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out);
 
 /* Bytes of a cell's value as capacity and limits count them, wherever it stands. */
-size_t big_apart_size(const struct wr_cell *cell); /* of one that stands apart */
+size_t big_out_of_line_size(const struct wr_cell *cell); /* of one that stands apart */
 static inline size_t big_cell_size(const struct wr_cell *cell)
 {
-    return PORT_UNLIKELY(cell->apart) ? big_apart_size(cell) : value_size(&cell->value);
+    return PORT_UNLIKELY(cell->apart) ? big_out_of_line_size(cell) : value_size(&cell->value);
 }
 
 /* Keys, in the arena: a chunk's, the bounds of all chunks of a cell, the trash record of an id. */
-bytes big_chunk_key(struct arena *a, const struct place *p, bytes cols, uint64_t id,
+bytes big_chunk_key(struct arena *a, const struct location *p, bytes cols, uint64_t id,
                     uint32_t number);
-bytes big_chunk_bound(struct arena *a, const struct place *p, bytes cols, uint64_t id, bool past);
-bytes big_trash_key(struct arena *a, const struct place *p, bytes cols, uint64_t id);
+bytes big_chunk_bound(struct arena *a, const struct location *p, bytes cols, uint64_t id,
+                      bool past);
+bytes big_garbage_key(struct arena *a, const struct location *p, bytes cols, uint64_t id);
 
 /* What a trash record says: which kind of detached data, and since when nobody needs it. */
-enum trash_kind {
-    TRASH_ROW = 1,  /* the cells of a wide row, and the chunks those refer to */
-    TRASH_CELL = 2, /* the chunks of one big cell; where nobody else writes, it may be on its way */
-    TRASH_UPLOAD = 3,  /* the same, on its way; the time is when the writer renewed it (upload.h) */
-    TRASH_ERASING = 4, /* chunks that are being erased: nobody may add to them or publish them */
+enum garbage_kind {
+    GARBAGE_ROW = 1, /* the cells of a wide row, and the chunks those refer to */
+    GARBAGE_CELL =
+        2, /* the chunks of one big cell; where nobody else writes, it may be on its way */
+    GARBAGE_UPLOAD =
+        3, /* the same, on its way; the time is when the writer renewed it (upload.h) */
+    GARBAGE_ERASING = 4, /* chunks that are being erased: nobody may add to them or publish them */
 };
-#define BIG_TRASH_BYTES 9
-bytes big_trash_value(struct arena *a, enum trash_kind kind, int64_t time_ms);
-bool big_trash_read(bytes value, enum trash_kind *kind, int64_t *time_ms);
+#define BIG_GARBAGE_BYTES 9
+bytes big_garbage_value(struct arena *a, enum garbage_kind kind, int64_t time_ms);
+bool big_garbage_read(bytes value, enum garbage_kind *kind, int64_t *time_ms);
 
 /* Fills the BIG_CHUNK_HEAD bytes at `chunk`, behind which `len` bytes of data stand. */
 void big_chunk_seal(uint8_t *chunk, size_t len, uint64_t id, uint32_t number);

@@ -129,7 +129,7 @@ int change_point_check(struct ctx *c, const struct modify *m)
     return E_OK;
 }
 
-void change_point_record(const struct modify *m, struct edits *e)
+void change_point_record(const struct modify *m, struct batch_builder *e)
 {
     struct row_change change;
 
@@ -146,8 +146,8 @@ void change_point_record(const struct modify *m, struct edits *e)
     }
 }
 
-void change_point_store(const struct modify *m, struct edits *e)
+void change_point_store(const struct modify *m, struct batch_builder *e)
 {
     change_point_record(m, e);
-    modify_edits(m, e);
+    modify_batch(m, e);
 }

@@ -48,12 +48,14 @@ struct row_observer {
      * nothing is stored. Asked under the row lock, perhaps more than once for a change; not asked
      * when a row expires. NULL: always. */
     int (*check)(struct ctx *c, const struct row_observer *o, const struct row_change *change);
-    /* Adds what belongs to the change to its batch: edits_add(), in the arena of `e`, keys of the
-     * partition of the row on an engine without one key space, and edits_mirror() for rows of other
-     * tables; edits_guard() for what must be so. Called once a change and a batch, under the row
-     * lock, in the order of the row's changes. A batch may come to nothing: what counts is what it
-     * holds. Where other processes write, the change is then decided anew, and recorded again. */
-    void (*record)(const struct row_observer *o, const struct row_change *change, struct edits *e);
+    /* Adds what belongs to the change to its batch: batch_add(), in the arena of `e`, keys of the
+     * partition of the row on an engine without one key space, and batch_add_shadow() for rows of
+     * other tables; edits_guard() for what must be so. Called once a change and a batch, under the
+     * row lock, in the order of the row's changes. A batch may come to nothing: what counts is what
+     * it holds. Where other processes write, the change is then decided anew, and recorded again.
+     */
+    void (*record)(const struct row_observer *o, const struct row_change *change,
+                   struct batch_builder *e);
 };
 
 /* Before the old row is loaded: says in *m what the observers need of it. */
@@ -64,10 +66,10 @@ int change_point_check(struct ctx *c, const struct modify *m);
 
 /* What the observers add for a change. Of several changes of a row in one batch each is recorded
  * by itself, in their order, and the last one's edits store them all. */
-void change_point_record(const struct modify *m, struct edits *e);
+void change_point_record(const struct modify *m, struct batch_builder *e);
 
 /* Appends what stores a change that is its row's only one in the batch: modify_edits(), and what
  * the observers add. */
-void change_point_store(const struct modify *m, struct edits *e);
+void change_point_store(const struct modify *m, struct batch_builder *e);
 
 #endif

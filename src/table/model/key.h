@@ -14,12 +14,12 @@
 #include "widerow.h"
 
 enum key_kind {
-    KIND_HEAD = 1,   /* one a row: the row itself, or what tells where its cells are */
-    KIND_CELL = 2,   /* one a cell of a wide row */
-    KIND_CHUNK = 3,  /* a piece of a big cell */
-    KIND_CHANGE = 4, /* a change record */
-    KIND_TRASH = 5,  /* detached data to remove */
-    KIND_LAST = KIND_TRASH,
+    KIND_RECORD = 1,  /* one a row: the row itself, or what tells where its cells are */
+    KIND_CELL = 2,    /* one a cell of a wide row */
+    KIND_CHUNK = 3,   /* a piece of a big cell */
+    KIND_CHANGE = 4,  /* a change record */
+    KIND_GARBAGE = 5, /* detached data to remove */
+    KIND_LAST = KIND_GARBAGE,
 };
 
 #define KEY_PREFIX_BYTES 6

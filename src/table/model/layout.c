@@ -23,9 +23,9 @@ static int64_t divide(int64_t v, int64_t width)
     return v / width - (v % width < 0);
 }
 
-static unsigned reverse_bucket(const struct place *p, bytes cols, unsigned n)
+static unsigned reverse_bucket(const struct location *p, bytes cols, unsigned n)
 {
-    size_t last = p->layout.splice - 1u;
+    size_t last = p->layout.partition_cols - 1u;
     bytes column = key_column_bytes(p->key, cols, last), tail;
 
     if (!value_is_bytes(p->key[last].type))
@@ -37,7 +37,7 @@ static unsigned reverse_bucket(const struct place *p, bytes cols, unsigned n)
     return (unsigned)(XXH3_64bits(tail.ptr, tail.len) % n);
 }
 
-uint8_t layout_bucket(const struct place *p, bytes cols)
+uint8_t layout_bucket(const struct location *p, bytes cols)
 {
     const struct layout *l = &p->layout;
     const struct wr_key_schema *column = &p->key[l->column];
@@ -47,7 +47,7 @@ uint8_t layout_bucket(const struct place *p, bytes cols)
     case LAYOUT_PLAIN:
         return 0;
     case LAYOUT_HASH:
-        cols.len = key_columns_length(p->key, cols, l->splice);
+        cols.len = key_columns_length(p->key, cols, l->partition_cols);
         return (uint8_t)(XXH3_64bits(cols.ptr, cols.len) % l->buckets);
     case LAYOUT_REVERSE:
         return (uint8_t)reverse_bucket(p, cols, l->buckets);
@@ -61,7 +61,7 @@ uint8_t layout_bucket(const struct place *p, bytes cols)
     return 0;
 }
 
-void layout_put_key(struct buf *b, const struct place *p, enum key_kind kind, bytes cols)
+void layout_put_key(struct buf *b, const struct location *p, enum key_kind kind, bytes cols)
 {
     uint8_t bucket = p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols);
 
@@ -69,16 +69,16 @@ void layout_put_key(struct buf *b, const struct place *p, enum key_kind kind, by
     buf_put_bytes(b, cols);
 }
 
-void layout_move_key(struct buf *b, const struct place *p, bytes key)
+void layout_move_key(struct buf *b, const struct location *p, bytes key)
 {
     layout_put_key(b, p, (enum key_kind)bytes_u8(key)[5], bytes_skip(key, KEY_PREFIX_BYTES));
 }
 
-bool layout_one_bucket(struct ctx *c, const struct place *p, const struct wr_key *a,
+bool layout_one_bucket(struct ctx *c, const struct location *p, const struct wr_key *a,
                        const struct wr_key *b, uint8_t *bucket)
 {
-    size_t splice = p->layout.splice;
-    struct wr_key first = {a->columns, splice}, second = {b->columns, splice};
+    size_t partition_cols = p->layout.partition_cols;
+    struct wr_key first = {a->columns, partition_cols}, second = {b->columns, partition_cols};
     struct buf cols;
 
     *bucket = 0;
@@ -86,13 +86,13 @@ bool layout_one_bucket(struct ctx *c, const struct place *p, const struct wr_key
         return true;
     if (p->layout.form == LAYOUT_RANDOM)
         return false;
-    for (size_t i = 0; i < splice; i++)
+    for (size_t i = 0; i < partition_cols; i++)
         if (a->columns[i].value.type >= WR_INF_MIN || b->columns[i].value.type >= WR_INF_MIN)
             return false;
     if (key_compare(p->key, &first, &second) != 0)
         return false;
     buf_init(&cols, &c->arena, 64);
-    if (key_put_columns(c, &cols, p->key, a->columns, splice))
+    if (key_put_columns(c, &cols, p->key, a->columns, partition_cols))
         return false;
     *bucket = layout_bucket(p, buf_bytes(&cols));
     return true;
@@ -223,11 +223,11 @@ static int check_fit(struct ctx *c, const struct layout *l, const struct wr_key_
 {
     const struct wr_key_schema *last, *time = &key[l->column];
 
-    if (l->splice > key_count)
+    if (l->partition_cols > key_count)
         return fail(c, E_PARAMETER,
                     "The key layout splices more key columns than the table has: %zu.", key_count);
-    last = &key[l->splice - 1];
-    for (size_t i = 0; i < l->splice; i++)
+    last = &key[l->partition_cols - 1];
+    for (size_t i = 0; i < l->partition_cols; i++)
         if (key[i].auto_increment && i > 0) /* the first one has a text of its own */
             return fail(c, E_PARAMETER,
                         "The key layout splices column '%.*s', which is auto-increment; splice the "
@@ -241,7 +241,7 @@ static int check_fit(struct ctx *c, const struct layout *l, const struct wr_key_
                     BYTES_FMT(last->name), value_type_name(last->type));
     if (l->form != LAYOUT_TIME)
         return E_OK;
-    if (l->column >= l->splice)
+    if (l->column >= l->partition_cols)
         return fail(c, E_PARAMETER,
                     "The key layout names column '%.*s', which is outside of the partition key; "
                     "begin it with splice:%d+.",
@@ -254,7 +254,7 @@ static int check_fit(struct ctx *c, const struct layout *l, const struct wr_key_
 }
 
 /* splice:K in front of the form; *text is left with what is behind it. */
-static int parse_splice(struct ctx *c, bytes *text, bytes whole, struct layout *out)
+static int parse_partition_cols(struct ctx *c, bytes *text, bytes whole, struct layout *out)
 {
     bytes rest, value, part = first_characters(*text, '+', &rest);
     int64_t n;
@@ -265,7 +265,7 @@ static int parse_splice(struct ctx *c, bytes *text, bytes whole, struct layout *
         return bad_text(c, whole);
     if (n < 1)
         return fail(c, E_PARAMETER, "A key layout splices at least 1 key column.");
-    out->splice = (uint8_t)(n > WR_KEY_COLUMNS_MAX ? WR_KEY_COLUMNS_MAX + 1 : n);
+    out->partition_cols = (uint8_t)(n > WR_KEY_COLUMNS_MAX ? WR_KEY_COLUMNS_MAX + 1 : n);
     *text = rest;
     return E_OK;
 }
@@ -275,8 +275,8 @@ int layout_parse(struct ctx *c, bytes text, const struct wr_key_schema *key, siz
 {
     bytes form = text;
 
-    *out = (struct layout){.buckets = 1, .splice = 1};
-    TRY(parse_splice(c, &form, text, out));
+    *out = (struct layout){.buckets = 1, .partition_cols = 1};
+    TRY(parse_partition_cols(c, &form, text, out));
     if (form.len)
         TRY(parse_form(c, form, text, key, key_count, out));
     return check_fit(c, out, key, key_count);
@@ -291,9 +291,9 @@ bytes layout_format(struct arena *a, const struct layout *l, const struct wr_key
                             l->buckets);
     else if (l->form != LAYOUT_PLAIN)
         form = arena_printf(a, "%.*s:%d", BYTES_FMT(form), l->buckets);
-    if (l->splice == 1)
+    if (l->partition_cols == 1)
         return form;
     if (l->form == LAYOUT_PLAIN)
-        return arena_printf(a, "splice:%d", l->splice);
-    return arena_printf(a, "splice:%d+%.*s", l->splice, BYTES_FMT(form));
+        return arena_printf(a, "splice:%d", l->partition_cols);
+    return arena_printf(a, "splice:%d+%.*s", l->partition_cols, BYTES_FMT(form));
 }

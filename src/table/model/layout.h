@@ -31,14 +31,14 @@ enum layout_form {
 
 struct layout {
     enum layout_form form;
-    uint16_t buckets; /* 1 to LAYOUT_BUCKETS_MAX */
-    uint8_t splice;   /* columns of the partition key, at least 1 */
-    uint8_t column;   /* TIME: which of them */
-    int64_t width;    /* TIME: of one bucket, in the column's own unit */
+    uint16_t buckets;       /* 1 to LAYOUT_BUCKETS_MAX */
+    uint8_t partition_cols; /* columns of the partition key, at least 1 */
+    uint8_t column;         /* TIME: which of them */
+    int64_t width;          /* TIME: of one bucket, in the column's own unit */
 };
 
 /* Where rows are stored. `key` has key_count columns and lives as long as the schema. */
-struct place {
+struct location {
     uint32_t id; /* the first part of stored keys */
     struct layout layout;
     const struct wr_key_schema *key;
@@ -55,17 +55,17 @@ bytes layout_format(struct arena *a, const struct layout *l, const struct wr_key
 
 /* The bucket of a row. `cols`: its key columns, encoded (key_put_columns()), at least those of the
  * partition key, for RANDOM all. */
-uint8_t layout_bucket(const struct place *p, bytes cols);
+uint8_t layout_bucket(const struct location *p, bytes cols);
 
 /* Appends the stored key of a row, or the beginning of the keys of its cells: prefix and `cols`.
  * Every stored key of a row is made here. */
-void layout_put_key(struct buf *b, const struct place *p, enum key_kind kind, bytes cols);
+void layout_put_key(struct buf *b, const struct location *p, enum key_kind kind, bytes cols);
 
 /* Appends the key that `key`, of another place of the same table, has at this place. */
-void layout_move_key(struct buf *b, const struct place *p, bytes key);
+void layout_move_key(struct buf *b, const struct location *p, bytes key);
 
 /* True if all rows between two bounds (key_check() with KEY_BOUND) lie in *bucket. */
-bool layout_one_bucket(struct ctx *c, const struct place *p, const struct wr_key *a,
+bool layout_one_bucket(struct ctx *c, const struct location *p, const struct wr_key *a,
                        const struct wr_key *b, uint8_t *bucket);
 
 #endif

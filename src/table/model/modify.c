@@ -40,7 +40,8 @@ static const char *existence_name(enum wr_existence e)
 }
 
 /* A big cell belongs to the table that its chunks were written to. */
-static int check_apart(struct ctx *c, const struct table *table, const struct wr_row_change *change)
+static int check_out_of_line(struct ctx *c, const struct table *table,
+                             const struct wr_row_change *change)
 {
     struct big_ref ref;
 
@@ -50,7 +51,7 @@ static int check_apart(struct ctx *c, const struct table *table, const struct wr
         TRY(big_read(c, &change->row.cells[i], &ref));
         /* While the table is rekeyed a cell's chunks go to both places, and either may have been
          * the first when they began to come. */
-        if (ref.place != table->schema.place.id && ref.place != table->schema.mirror.id)
+        if (ref.location != table->schema.location.id && ref.location != table->schema.shadow.id)
             return fail(c, E_PARTITION,
                         "The table was made anew or moved during the upload. Send the cell again.");
     }
@@ -100,7 +101,7 @@ int modify_begin(struct ctx *c, const struct limits *limits, struct table *table
         return fail(c, E_PARAMETER,
                     "UpdateRow is not allowed on a table whose option allow_update is false.");
     TRY(check_deviation(c, m));
-    TRY(check_apart(c, table, change));
+    TRY(check_out_of_line(c, table, change));
     TRY(generate_key(c, m, number));
     TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));
     for (size_t i = 0; i < change->row.cell_count; i++)
@@ -126,7 +127,7 @@ bool modify_needs_old(const struct modify *m)
     if (m->generated)
         return false;
     return m->looks || change->type == WR_UPDATE || change->condition.existence != WR_IGNORE ||
-           m->condition || atomic_load(&m->table->has_detached) ||
+           m->condition || atomic_load(&m->table->has_out_of_line) ||
            (change->type == WR_PUT && has_auto_increment(m->table));
 }
 
@@ -577,7 +578,7 @@ static bool creates_row(const struct wr_row_change *change)
     return puts;
 }
 
-static bool has_apart(const struct row *row)
+static bool has_out_of_line(const struct row *row)
 {
     for (size_t i = 0; i < row->cell_count; i++)
         if (row->cells[i].apart)
@@ -626,7 +627,7 @@ int modify_run(struct ctx *c, struct modify *m)
     m->row.stamp = modify_stamp(m);
     size = meter_row_size(&m->table->schema.d.options, &m->key, m->row.cells, m->row.cell_count);
     if (!m->row.wide &&
-        (has_apart(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||
+        (has_out_of_line(&m->row) || m->row.cell_count > (size_t)m->limits->wide_row_cells ||
          size > (size_t)m->limits->wide_row_bytes)) {
         m->row.wide = true;
         m->row.id = m->number;

@@ -71,7 +71,7 @@ int modify_run(struct ctx *c, struct modify *m);
 bool modify_detaches(const struct modify *m);
 
 /* Appends what stores m->row in place of m->old, wherever the table has its rows. */
-void modify_edits(const struct modify *m, struct edits *e);
+void modify_batch(const struct modify *m, struct batch_builder *e);
 
 /* Above the row's last stamp, whoever gave that, and not below those of cells that were given. */
 uint64_t modify_stamp(const struct modify *m);

@@ -15,24 +15,24 @@ static bytes row_key(const struct modify *m, struct arena *a, enum key_kind kind
     struct buf b;
 
     buf_init(&b, a, KEY_PREFIX_BYTES + m->cols.len + 8);
-    layout_put_key(&b, &m->table->schema.place, kind, m->cols);
+    layout_put_key(&b, &m->table->schema.location, kind, m->cols);
     if (id)
         cell_put_key_id(&b, id);
     return buf_bytes(&b);
 }
 
-static void cell_edit(const struct modify *m, struct edits *e, enum edit_type type, uint64_t id,
-                      const struct wr_cell *cell)
+static void batch_put_cell(const struct modify *m, struct batch_builder *e, enum edit_type type,
+                           uint64_t id, const struct wr_cell *cell)
 {
     struct buf key, value;
 
     buf_init(&key, e->arena, KEY_PREFIX_BYTES + m->cols.len + cell->name.len + 24);
-    layout_put_key(&key, &m->table->schema.place, KIND_CELL, m->cols);
+    layout_put_key(&key, &m->table->schema.location, KIND_CELL, m->cols);
     cell_put_key(&key, id, cell->name, cell->timestamp_ms);
     buf_init(&value, e->arena, 0);
     if (type == EDIT_PUT)
         cell_encode(&value, cell);
-    edits_add(e, type, buf_bytes(&key), buf_bytes(&value));
+    batch_add(e, type, buf_bytes(&key), buf_bytes(&value));
 }
 
 static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
@@ -59,20 +59,21 @@ static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
 }
 
 /* Detached data that nothing points to any more is noted in the same batch and swept later. */
-static void trash_edit(const struct modify *m, struct edits *e, enum trash_kind kind, uint64_t id)
+static void batch_put_garbage(const struct modify *m, struct batch_builder *e,
+                              enum garbage_kind kind, uint64_t id)
 {
-    edits_add(e, EDIT_PUT, big_trash_key(e->arena, &m->table->schema.place, m->cols, id),
-              big_trash_value(e->arena, kind, m->time.us / 1000));
+    batch_add(e, EDIT_PUT, big_garbage_key(e->arena, &m->table->schema.location, m->cols, id),
+              big_garbage_value(e->arena, kind, m->time.us / 1000));
 }
 
-static uint64_t apart_id(const struct wr_cell *cell)
+static uint64_t out_of_line_id(const struct wr_cell *cell)
 {
     return load_u64(cell->value.bytes.ptr); /* big_read() was asked when it came in */
 }
 
 /* The cells of a wide row that differ between `old` (those stored) and `now`. Both sorted. */
-static void wide_edits(const struct modify *m, struct edits *e, const struct wr_cell *old,
-                       size_t old_count)
+static void batch_put_wide(const struct modify *m, struct batch_builder *e,
+                           const struct wr_cell *old, size_t old_count)
 {
     const struct row *now = &m->row;
     size_t i = 0, j = 0;
@@ -85,15 +86,15 @@ static void wide_edits(const struct modify *m, struct edits *e, const struct wr_
 
         if (r < 0) {
             if (old[i].apart)
-                trash_edit(m, e, TRASH_CELL, apart_id(&old[i]));
-            cell_edit(m, e, EDIT_DELETE, now->id, &old[i++]);
+                batch_put_garbage(m, e, GARBAGE_CELL, out_of_line_id(&old[i]));
+            batch_put_cell(m, e, EDIT_DELETE, now->id, &old[i++]);
         } else if (r > 0) {
-            cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j++]);
+            batch_put_cell(m, e, EDIT_PUT, now->id, &now->cells[j++]);
         } else {
             if (!same_cell(&old[i], &now->cells[j])) {
                 if (old[i].apart)
-                    trash_edit(m, e, TRASH_CELL, apart_id(&old[i]));
-                cell_edit(m, e, EDIT_PUT, now->id, &now->cells[j]);
+                    batch_put_garbage(m, e, GARBAGE_CELL, out_of_line_id(&old[i]));
+                batch_put_cell(m, e, EDIT_PUT, now->id, &now->cells[j]);
             }
             i++;
             j++;
@@ -104,29 +105,29 @@ static void wide_edits(const struct modify *m, struct edits *e, const struct wr_
 static bool refers_to(const struct row *row, uint64_t id)
 {
     for (size_t i = 0; i < row->cell_count; i++)
-        if (row->cells[i].apart && apart_id(&row->cells[i]) == id)
+        if (row->cells[i].apart && out_of_line_id(&row->cells[i]) == id)
             return true;
     return false;
 }
 
 /* The change removes columns, and what it stores of the row is no more than a key may take, or than
  * what it removes: it is a deletion, which a nearly full disk takes too. */
-static bool is_deletion(const struct modify *m, size_t head_bytes)
+static bool is_deletion(const struct modify *m, size_t record_bytes)
 {
     const struct wr_table_options *options = &m->table->schema.d.options;
     const struct row *old = &m->old, *now = &m->row;
 
     if (!m->removes || now->wide != old->wide || now->cell_count >= old->cell_count)
         return false;
-    return head_bytes <= DELETION_BYTES ||
-           head_bytes <= meter_row_size(options, &m->key, old->cells, old->cell_count) -
-                             meter_row_size(options, &m->key, now->cells, now->cell_count);
+    return record_bytes <= DELETION_BYTES ||
+           record_bytes <= meter_row_size(options, &m->key, old->cells, old->cell_count) -
+                               meter_row_size(options, &m->key, now->cells, now->cell_count);
 }
 
-static void row_edits(const struct modify *m, struct edits *e)
+static void batch_put_row(const struct modify *m, struct batch_builder *e)
 {
     const struct row *old = &m->old, *now = &m->row;
-    struct buf head;
+    struct buf record;
     bool keeps;
 
     if (!m->changed)
@@ -135,31 +136,32 @@ static void row_edits(const struct modify *m, struct edits *e)
     invariant(!now->wide || (now->there && now->id));
     keeps = now->there && now->wide && old->wide && old->id == now->id;
     if (old->there && old->wide && !keeps)
-        trash_edit(m, e, TRASH_ROW, old->id);
+        batch_put_garbage(m, e, GARBAGE_ROW, old->id);
     if (!now->there) {
-        edits_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_HEAD, 0), BYTES_NONE);
+        batch_add(e, EDIT_DELETE, row_key(m, e->arena, KIND_RECORD, 0), BYTES_NONE);
         return;
     }
-    buf_init(&head, e->arena, now->wide ? 40 : 256);
-    row_encode(&head, now);
-    e->stores |= !is_deletion(m, head.len);
-    edits_add(e, EDIT_PUT, row_key(m, e->arena, KIND_HEAD, 0), buf_bytes(&head));
+    buf_init(&record, e->arena, now->wide ? 40 : 256);
+    row_encode(&record, now);
+    e->stores |= !is_deletion(m, record.len);
+    batch_add(e, EDIT_PUT, row_key(m, e->arena, KIND_RECORD, 0), buf_bytes(&record));
     if (now->wide)
-        wide_edits(m, e, old->cells, keeps ? old->cell_count : 0);
+        batch_put_wide(m, e, old->cells, keeps ? old->cell_count : 0);
     /* What was on its way has come to its place, unless the row has no use for it (an old version,
      * say): then it stays trash. */
     for (size_t i = 0; i < m->change->row.cell_count; i++)
-        if (m->change->row.cells[i].apart && refers_to(now, apart_id(&m->change->row.cells[i])))
-            edits_add(e, EDIT_DELETE,
-                      big_trash_key(e->arena, &m->table->schema.place, m->cols,
-                                    apart_id(&m->change->row.cells[i])),
+        if (m->change->row.cells[i].apart &&
+            refers_to(now, out_of_line_id(&m->change->row.cells[i])))
+            batch_add(e, EDIT_DELETE,
+                      big_garbage_key(e->arena, &m->table->schema.location, m->cols,
+                                      out_of_line_id(&m->change->row.cells[i])),
                       BYTES_NONE);
 }
 
-void modify_edits(const struct modify *m, struct edits *e)
+void modify_batch(const struct modify *m, struct batch_builder *e)
 {
     size_t from = e->count;
 
-    row_edits(m, e);
-    edits_mirror(e, from, &m->table->schema);
+    batch_put_row(m, e);
+    batch_add_shadow(e, from, &m->table->schema);
 }

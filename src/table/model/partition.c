@@ -57,7 +57,7 @@ void partition_measured(struct partition *p, uint64_t stored, uint64_t written, 
 
 /* ---- what the engine calls a partition ---- */
 
-static bytes place(struct arena *a, uint32_t table, int bucket, int kind, bytes cols)
+static bytes page_position(struct arena *a, uint32_t table, int bucket, int kind, bytes cols)
 {
     struct buf b;
 
@@ -91,17 +91,18 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
 
     /* The bucket that the lower bound cuts, kind by kind; whole buckets are one range. */
     if (from.len || first == last)
-        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
-            add_range(&s, place(a, table, first, kind, from),
-                      first == last ? place(a, table, last, kind, to)
-                                    : place(a, table, first, kind + 1, BYTES_NONE));
+        for (int kind = KIND_RECORD; kind <= KIND_LAST; kind++)
+            add_range(&s, page_position(a, table, first, kind, from),
+                      first == last ? page_position(a, table, last, kind, to)
+                                    : page_position(a, table, first, kind + 1, BYTES_NONE));
     if (from.len || first == last)
         first++;
     if (first < last)
-        add_range(&s, place(a, table, first, -1, BYTES_NONE),
-                  place(a, table, last, -1, BYTES_NONE));
+        add_range(&s, page_position(a, table, first, -1, BYTES_NONE),
+                  page_position(a, table, last, -1, BYTES_NONE));
     if (first <= last && to.len)
-        for (int kind = KIND_HEAD; kind <= KIND_LAST; kind++)
-            add_range(&s, place(a, table, last, kind, BYTES_NONE), place(a, table, last, kind, to));
+        for (int kind = KIND_RECORD; kind <= KIND_LAST; kind++)
+            add_range(&s, page_position(a, table, last, kind, BYTES_NONE),
+                      page_position(a, table, last, kind, to));
     return s;
 }

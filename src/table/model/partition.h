@@ -186,8 +186,9 @@ struct traffic {
     struct partition_balance balance;
     atomic_ullong splits, merges;
     atomic_ullong
-        repartition_us_max;    /* the longest of them, from its turn at the catalog to its end */
-    atomic_bool told_detached; /* we have told the other processes that it has detached data */
+        repartition_us_max; /* the longest of them, from its turn at the catalog to its end */
+    atomic_bool
+        notified_out_of_line; /* we have told the other processes that it has detached data */
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen; /* at its last look */

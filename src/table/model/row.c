@@ -17,14 +17,19 @@
 
 #include <assert.h>
 
-enum { ROW_VERSION = 1, ROW_VERSION_HELD = 2, CELL_VERSION = 1, CELL_VERSION_APART = 2 };
+enum {
+    ROW_VERSION = 1,
+    ROW_VERSION_READ_LOCKED = 2,
+    CELL_VERSION = 1,
+    CELL_VERSION_OUT_OF_LINE = 2
+};
 
 enum row_flag {
     ROW_WIDE = 1,   /* no cells here; they stand alone under the id */
     ROW_HAS_ID = 2, /* always set in a wide row */
 };
 
-#define HEAD_BYTES 18    /* up to and with the marker */
+#define RECORD_BYTES 18  /* up to and with the marker */
 #define VARINT_BYTES 10  /* at most */
 #define CELL_BYTES_MIN 5 /* name length, type, crc8, timestamp, and a payload of one byte */
 
@@ -116,7 +121,7 @@ static inline void read_payload(struct reader *r, uint8_t type, struct wr_value 
 /* At least as many bytes as the row will take. */
 static size_t encoded_size_max(const struct row *row)
 {
-    size_t size = HEAD_BYTES + 8 + VARINT_BYTES;
+    size_t size = RECORD_BYTES + 8 + VARINT_BYTES;
 
     for (size_t i = 0; i < row->cell_count; i++) {
         const struct wr_cell *cell = &row->cells[i];
@@ -138,13 +143,13 @@ void row_encode(struct buf *b, const struct row *row)
 {
     uint8_t *start, *p;
 
-    assert(row->there && (!row->wide || row->id) && (!row->held || row->wide));
+    assert(row->there && (!row->wide || row->id) && (!row->read_locked || row->wide));
     start = p = buf_reserve(b, encoded_size_max(row));
-    p[0] = row->held ? ROW_VERSION_HELD : ROW_VERSION;
+    p[0] = row->read_locked ? ROW_VERSION_READ_LOCKED : ROW_VERSION;
     p[1] = (uint8_t)((row->wide ? ROW_WIDE : 0) | (row->id ? ROW_HAS_ID : 0));
     store_u64(p + 2, row->stamp);
     store_u64(p + 10, (uint64_t)row->marker_ms);
-    p += HEAD_BYTES;
+    p += RECORD_BYTES;
     if (row->id) {
         store_u64(p, row->id);
         p += 8;
@@ -205,19 +210,19 @@ static int read_row(struct ctx *c, struct reader *r, struct row *out)
 {
     uint8_t version = read_u8(r), flags = read_u8(r);
 
-    if (PORT_UNLIKELY(version != ROW_VERSION && version != ROW_VERSION_HELD && !r->bad))
+    if (PORT_UNLIKELY(version != ROW_VERSION && version != ROW_VERSION_READ_LOCKED && !r->bad))
         return fail(c, E_FORMAT, "row of format %u; this version of Widerow reads formats %d to %d",
-                    version, ROW_VERSION, ROW_VERSION_HELD);
+                    version, ROW_VERSION, ROW_VERSION_READ_LOCKED);
     out->stamp = read_u64(r);
     out->marker_ms = (int64_t)read_u64(r);
     out->wide = flags & ROW_WIDE;
-    out->held = version == ROW_VERSION_HELD;
+    out->read_locked = version == ROW_VERSION_READ_LOCKED;
     if (flags & ROW_HAS_ID)
         out->id = read_u64(r);
     if (PORT_UNLIKELY(r->bad))
         return fail(c, E_CORRUPT, "damaged row: the head is cut short");
     if (PORT_UNLIKELY((flags & ~(ROW_WIDE | ROW_HAS_ID)) || !out->id != !(flags & ROW_HAS_ID) ||
-                      (out->wide && !out->id) || (out->held && !out->wide)))
+                      (out->wide && !out->id) || (out->read_locked && !out->wide)))
         return fail(c, E_CORRUPT, "damaged row: flags %02x do not fit the id", flags);
     if (!out->wide)
         TRY(read_cells(c, r, out));
@@ -288,7 +293,7 @@ void cell_encode(struct buf *b, const struct wr_cell *cell)
     size_t text_len = value_is_bytes(cell->value.type) ? cell->value.bytes.len : 0;
     uint8_t *start = buf_reserve(b, 3 + VARINT_BYTES + text_len), *p = start;
 
-    *p++ = cell->apart ? CELL_VERSION_APART : CELL_VERSION;
+    *p++ = cell->apart ? CELL_VERSION_OUT_OF_LINE : CELL_VERSION;
     *p++ = (uint8_t)cell->value.type;
     *p++ = cell->crc8;
     p = put_payload(p, &cell->value);
@@ -300,15 +305,15 @@ int cell_decode(struct ctx *c, bytes value, struct wr_cell *out)
     struct reader r = reader_of(value);
     uint8_t version = read_u8(&r), type = read_u8(&r);
 
-    if (PORT_UNLIKELY(version != CELL_VERSION && version != CELL_VERSION_APART && !r.bad))
+    if (PORT_UNLIKELY(version != CELL_VERSION && version != CELL_VERSION_OUT_OF_LINE && !r.bad))
         return fail(c, E_FORMAT, "cell of format %u; this version of Widerow reads format %d",
-                    version, CELL_VERSION_APART);
+                    version, CELL_VERSION_OUT_OF_LINE);
     out->crc8 = read_u8(&r);
     read_payload(&r, type, &out->value);
     if (PORT_UNLIKELY(r.bad || reader_left(&r)))
         return fail(c, E_CORRUPT, "damaged cell: %zu bytes are not a value of type %u", value.len,
                     type);
-    out->apart = version == CELL_VERSION_APART;
+    out->apart = version == CELL_VERSION_OUT_OF_LINE;
     if (PORT_UNLIKELY(out->apart && type != WR_VARBINARY))
         return fail(c, E_CORRUPT, "damaged cell: a reference of type %u", type);
     out->op = WR_CELL_PUT;

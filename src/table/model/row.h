@@ -15,7 +15,7 @@
 struct row {
     bool there;            /* false: no such row; all else is zero */
     bool wide;             /* cells stand alone under `id` */
-    bool held;             /* wide: a reader asks writers to wait a moment (load.h) */
+    bool read_locked;      /* wide: a reader asks writers to wait a moment (load.h) */
     uint64_t id;           /* of the detached data; 0: none */
     uint64_t stamp;        /* grows with every write of the row; a guard over the head covers it */
     int64_t marker_ms;     /* when the row was last put or created: keeps a row without cells alive

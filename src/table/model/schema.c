@@ -300,8 +300,8 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
     struct wr_value *splits;
 
     s->id = id;
-    s->place = (struct place){.id = id, .key = t->key, .key_count = t->key_count};
-    layout_parse(c, t->layout, t->key, t->key_count, &s->place.layout);
+    s->location = (struct location){.id = id, .key = t->key, .key_count = t->key_count};
+    layout_parse(c, t->layout, t->key, t->key_count, &s->location.layout);
     s->version = 1;
     s->instance = instance;
     d->table = t->table;
@@ -484,7 +484,7 @@ bytes schema_lock_key(struct arena *a, const struct schema *s, bytes cols)
     struct buf b;
 
     buf_init(&b, a, KEY_PREFIX_BYTES + cols.len);
-    key_put_prefix(&b, s->id, 0, KIND_HEAD);
+    key_put_prefix(&b, s->id, 0, KIND_RECORD);
     buf_put_bytes(&b, cols);
     return buf_bytes(&b);
 }
@@ -510,7 +510,7 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
 
     *out = *d;
     out->table = arena_copy(a, d->table);
-    out->layout = layout_format(a, &s->place.layout, d->key);
+    out->layout = layout_format(a, &s->location.layout, d->key);
     for (size_t i = 0; i < d->key_count; i++) {
         key[i] = d->key[i];
         key[i].name = arena_copy(a, d->key[i].name);
@@ -549,7 +549,7 @@ void schema_rekey(struct schema *s, enum rekey_phase next)
     };
 
     invariant(s->rekey <= REKEY_CANCELLING && may_follow[s->rekey] & 1u << next);
-    invariant((s->mirror.id == 0) == (next == REKEY_NONE));
+    invariant((s->shadow.id == 0) == (next == REKEY_NONE));
     s->rekey = next;
 }
 
@@ -557,9 +557,9 @@ bool schema_is_whole(const struct schema *s)
 {
     const struct schema_repartition *change = &s->repartition;
 
-    return s->id && s->place.id && s->version && s->instance.len && s->d.table.len &&
+    return s->id && s->location.id && s->version && s->instance.len && s->d.table.len &&
            s->d.key_count >= 1 && s->d.key_count <= WR_KEY_COLUMNS_MAX &&
-           (s->mirror.id != 0) == (s->rekey != REKEY_NONE) && s->partition_count &&
+           (s->shadow.id != 0) == (s->rekey != REKEY_NONE) && s->partition_count &&
            (s->page_count ? s->pages != NULL : s->partitions != NULL) &&
            (!change->made_count ||
             (change->count && change->first + change->count <= s->partition_count));

@@ -53,14 +53,15 @@ void schema_rekey(struct schema *s, enum rekey_phase next);
 
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
-    uint32_t id;        /* of the table, for ever; names its rows' latches */
-    struct place place; /* where its rows are stored; place.id is `id` until the table is rekeyed */
-    struct place mirror; /* id not 0: every write goes there, too, in the same batch */
+    uint32_t id; /* of the table, for ever; names its rows' latches */
+    struct location
+        location; /* where its rows are stored; place.id is `id` until the table is rekeyed */
+    struct location shadow; /* id not 0: every write goes there, too, in the same batch */
     enum rekey_phase rekey;
     uint64_t version; /* grows with every change */
     bytes instance;
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
-    bool has_detached;             /* sticky: some row was once stored apart from its head */
+    bool has_out_of_line;          /* sticky: some row was once stored apart from its head */
     int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
     /* Sorted by start, at least one. d.splits are their first columns, each once. NULL: they stand
      * in pages, and d.splits is empty. */
@@ -69,7 +70,7 @@ struct schema {
     const struct schema_page *pages;
     size_t page_count;
     uint32_t
-        partition_place; /* the place.id they are of: at another place a table is whole again */
+        partition_location; /* the place.id they are of: at another place a table is whole again */
     struct schema_repartition repartition;
     bool value_split; /* sticky: some bound was once inside of a partition-key value */
 };
@@ -124,7 +125,7 @@ size_t schema_pages_make(const struct schema_partition *list, size_t count, size
 /* True if pages are stored with the description: cuts at another place mean nothing. */
 static inline bool schema_is_paged(const struct schema *s)
 {
-    return s->page_count && s->partition_place == s->place.id;
+    return s->page_count && s->partition_location == s->location.id;
 }
 
 /* A page's stored bytes and back, in the arena. E_CORRUPT, E_FORMAT. (schema_page.c) */

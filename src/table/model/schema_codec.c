@@ -36,10 +36,10 @@ enum field {
     F_SPLIT,
     F_CREATION,
     F_LOCAL_TRANSACTIONS,
-    F_HAS_DETACHED,
-    F_LAYOUT,   /* text; left out: plain */
-    F_PLACE_ID, /* left out: the table's id */
-    F_MIRROR,   /* left out: none */
+    F_HAS_OUT_OF_LINE,
+    F_LAYOUT,      /* text; left out: plain */
+    F_LOCATION_ID, /* left out: the table's id */
+    F_SHADOW,      /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
     F_REPARTITION, /* left out: none is under way */
@@ -118,18 +118,19 @@ static void put_names(struct buf *b, const bytes *names, size_t count)
 
 static bool is_plain(const struct schema *s)
 {
-    const struct layout *l = &s->place.layout;
+    const struct layout *l = &s->location.layout;
 
-    return l->form == LAYOUT_PLAIN && l->splice == 1 && s->place.id == s->id && !s->mirror.id;
+    return l->form == LAYOUT_PLAIN && l->partition_cols == 1 && s->location.id == s->id &&
+           !s->shadow.id;
 }
 
 /* A table in one piece needs no list while that is the one it began with, and cuts at another place
  * mean nothing. */
 static bool partitions_matter(const struct schema *s)
 {
-    return s->partition_place == s->place.id &&
-           (s->partition_count > 1 || s->place.layout.buckets > 1 ||
-            s->partitions[0].id != s->place.id);
+    return s->partition_location == s->location.id &&
+           (s->partition_count > 1 || s->location.layout.buckets > 1 ||
+            s->partitions[0].id != s->location.id);
 }
 
 static void put_page(struct buf *f, const struct schema_page *p)
@@ -235,21 +236,21 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_number_field(b, F_VALUE_SPLIT, 1);
     put_number_field(b, F_CREATION, d->creation_us);
     put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
-    put_number_field(b, F_HAS_DETACHED, s->has_detached);
+    put_number_field(b, F_HAS_OUT_OF_LINE, s->has_out_of_line);
     if (d->options.cell_bytes_max)
         put_number_field(b, F_CELL_BYTES, d->options.cell_bytes_max);
     if (is_plain(s))
         return;
     buf_put_u8(b, F_LAYOUT);
-    buf_put_counted(b, layout_format(b->arena, &s->place.layout, d->key));
-    put_number_field(b, F_PLACE_ID, s->place.id);
-    if (!s->mirror.id)
+    buf_put_counted(b, layout_format(b->arena, &s->location.layout, d->key));
+    put_number_field(b, F_LOCATION_ID, s->location.id);
+    if (!s->shadow.id)
         return;
     f = field_begin(b);
-    put_number(&f, s->mirror.id);
+    put_number(&f, s->shadow.id);
     buf_put_u8(&f, (uint8_t)s->rekey);
-    buf_put_counted(&f, layout_format(b->arena, &s->mirror.layout, d->key));
-    field_end(b, F_MIRROR, &f);
+    buf_put_counted(&f, layout_format(b->arena, &s->shadow.layout, d->key));
+    field_end(b, F_SHADOW, &f);
 }
 
 /* Lists are counted first, so that their arrays can be made in one piece. */
@@ -385,7 +386,7 @@ static bool pages_fit(struct schema *s)
 /* Partitions in order, the first one open; tables from before there was a list have splits. */
 static int read_repartitions(struct ctx *c, struct schema *s)
 {
-    s->partition_place = s->place.id;
+    s->partition_location = s->location.id;
     if (s->page_count) {
         s->partitions = NULL;
         s->d.split_count = 0;
@@ -419,7 +420,7 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     struct schema_partition *partitions;
     struct schema_page *pages;
     struct wr_table_description *d = &out->d;
-    bytes layout = BYTES_NONE, mirror = BYTES_NONE;
+    bytes layout = BYTES_NONE, shadow = BYTES_NONE;
 
     *out = (struct schema){0};
     if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_LONG_KEY) && !r.bad)
@@ -521,8 +522,8 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         case F_LOCAL_TRANSACTIONS:
             d->local_transactions = read_number(&f) != 0;
             break;
-        case F_HAS_DETACHED:
-            out->has_detached = read_number(&f) != 0;
+        case F_HAS_OUT_OF_LINE:
+            out->has_out_of_line = read_number(&f) != 0;
             break;
         case F_CELL_BYTES:
             d->options.cell_bytes_max = read_number(&f);
@@ -531,13 +532,13 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         case F_LAYOUT:
             layout = payload;
             break;
-        case F_MIRROR:
-            out->mirror.id = (uint32_t)read_number(&f);
+        case F_SHADOW:
+            out->shadow.id = (uint32_t)read_number(&f);
             out->rekey = read_u8(&f);
-            mirror = read_counted(&f);
+            shadow = read_counted(&f);
             break;
-        case F_PLACE_ID:
-            out->place.id = (uint32_t)read_number(&f);
+        case F_LOCATION_ID:
+            out->location.id = (uint32_t)read_number(&f);
             break;
         default:
             break; /* a field of a later version of Widerow */
@@ -545,16 +546,16 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
         r.bad |= f.bad;
     }
     if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0 ||
-        out->rekey > REKEY_CANCELLING || (out->rekey == REKEY_NONE) != (out->mirror.id == 0))
+        out->rekey > REKEY_CANCELLING || (out->rekey == REKEY_NONE) != (out->shadow.id == 0))
         return fail(c, E_CORRUPT, "A stored table description is damaged.");
-    out->place.key = d->key;
-    out->place.key_count = d->key_count;
-    if (!out->place.id)
-        out->place.id = out->id;
-    out->mirror.key = d->key;
-    out->mirror.key_count = d->key_count;
-    if (layout_parse(c, layout, d->key, d->key_count, &out->place.layout) ||
-        layout_parse(c, mirror, d->key, d->key_count, &out->mirror.layout)) {
+    out->location.key = d->key;
+    out->location.key_count = d->key_count;
+    if (!out->location.id)
+        out->location.id = out->id;
+    out->shadow.key = d->key;
+    out->shadow.key_count = d->key_count;
+    if (layout_parse(c, layout, d->key, d->key_count, &out->location.layout) ||
+        layout_parse(c, shadow, d->key, d->key_count, &out->shadow.layout)) {
         ctx_clear(c);
         return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
     }

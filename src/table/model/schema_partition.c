@@ -7,7 +7,7 @@
  * SCHEMA_FIRST_PARTITIONS_MAX of the first ones. */
 static uint64_t first_id(const struct schema *s, size_t i)
 {
-    return i ? 1ull << 63 | (uint64_t)s->place.id << 16 | i : s->place.id;
+    return i ? 1ull << 63 | (uint64_t)s->location.id << 16 | i : s->location.id;
 }
 
 /* The beginning of a bucket, or a value of the first key column in it. */
@@ -32,7 +32,7 @@ static int put_bound(struct ctx *c, const struct schema *s, size_t bucket,
 
 int schema_partitions_init(struct ctx *c, struct schema *s)
 {
-    size_t buckets = s->place.layout.buckets ? s->place.layout.buckets : 1, n = 0;
+    size_t buckets = s->location.layout.buckets ? s->location.layout.buckets : 1, n = 0;
     size_t count = buckets * (s->d.split_count + 1);
     struct schema_partition *p = ARENA_ARRAY(&c->arena, struct schema_partition, count);
 
@@ -47,7 +47,7 @@ int schema_partitions_init(struct ctx *c, struct schema *s)
     s->partitions = p;
     s->partition_count = count;
     s->page_count = 0;
-    s->partition_place = s->place.id;
+    s->partition_location = s->location.id;
     return E_OK;
 }
 
@@ -61,7 +61,7 @@ int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partiti
     s->partitions = list;
     s->partition_count = count;
     s->page_count = 0;
-    s->partition_place = s->place.id;
+    s->partition_location = s->location.id;
     return schema_splits_init(c, s);
 }
 
@@ -69,7 +69,8 @@ bool schema_bound_inside(const struct schema *s, bytes bound)
 {
     bytes cols = bound.len ? bytes_skip(bound, 1) : bound;
 
-    return cols.len && key_columns_length(s->d.key, cols, s->place.layout.splice) < cols.len;
+    return cols.len &&
+           key_columns_length(s->d.key, cols, s->location.layout.partition_cols) < cols.len;
 }
 
 /* Every bucket may be cut elsewhere: the first one's cuts stand for all. A value of the first

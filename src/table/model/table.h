@@ -26,7 +26,7 @@ struct table {
     /* Sticky, and of the table, not of this description: once one with the mark is published it is
      * set in all of the same table that anybody holds, and only then detached data is written. So a
      * write that goes by an older one knows of it, too. */
-    atomic_bool has_detached;
+    atomic_bool has_out_of_line;
     struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;        /* in its hash bucket */
     /* The sweeper's own: where its walk for rows past their time goes on. */

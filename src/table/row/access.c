@@ -74,10 +74,10 @@ static void spend(const struct access *a, int way, int32_t units)
 /* How many bytes the partition key takes; 0: it holds an INF, as the bound of a range may. */
 static size_t partition_key_length(const struct access *a)
 {
-    const struct place *at = &a->table->schema.place;
+    const struct location *at = &a->table->schema.location;
     size_t used = 0;
 
-    for (size_t i = 0; i < at->layout.splice; i++) {
+    for (size_t i = 0; i < at->layout.partition_cols; i++) {
         if (!key_starts_with_value(bytes_skip(a->cols, used)))
             return 0;
         used += key_columns_length(&at->key[i], bytes_skip(a->cols, used), 1);

@@ -13,10 +13,11 @@
  * again. Under VIEW_LATEST the caller sees to it: it holds the row's latch, or guards the head.
  *
  * A load that had to begin again RESTARTS_MAX times writes the head once more, with a mark in it. A
- * writer that finds the mark waits for it to go, and no longer than ROW_HOLD_MS; one that had read
- * the head before fails its guard and then finds it. The load takes the mark away at its end; if it
- * cannot, because its server died, the next change of the row does, after having waited. Nothing
- * but the readers' turn hangs on the mark: what they show is decided by id and stamp alone. */
+ * writer that finds the mark waits for it to go, and no longer than ROW_READ_LOCK_MS; one that had
+ * read the head before fails its guard and then finds it. The load takes the mark away at its end;
+ * if it cannot, because its server died, the next change of the row does, after having waited.
+ * Nothing but the readers' turn hangs on the mark: what they show is decided by id and stamp alone.
+ */
 #include "table/row/load.h"
 
 #include "base/invariant.h"
@@ -33,14 +34,14 @@
 #define RESTARTS_MAX 3
 #define HOLDS_MAX 50 /* tries; without the mark it goes on as well, if it can */
 
-enum { LOAD_START, LOAD_HOLD, LOAD_HEAD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
+enum { LOAD_START, LOAD_READ_LOCK, LOAD_RECORD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
 
 static bytes cell_bound(struct load *l, bytes column, bool with_column, bool past)
 {
     struct buf b;
 
     buf_init(&b, &l->c->arena, KEY_PREFIX_BYTES + l->cols.len + column.len + 24);
-    layout_put_key(&b, &l->table->schema.place, KIND_CELL, l->cols);
+    layout_put_key(&b, &l->table->schema.location, KIND_CELL, l->cols);
     if (with_column)
         cell_put_key_column(&b, l->row.id, column);
     else
@@ -125,29 +126,29 @@ static void forget_cells(struct load *l)
 
 /* Looks at the head that came with the cells. *same: they belong to the row as it was begun; else
  * what was loaded is forgotten, and the row is the new head. */
-static int take_head(struct load *l, const struct page *page, bool *same)
+static int take_record(struct load *l, const struct page *page, bool *same)
 {
-    struct row head = {0};
+    struct row record = {0};
 
     if (page->count)
-        TRY(row_decode(l->c, page->items[0].value, &head));
-    l->head = page->count ? page->items[0].value : BYTES_NONE;
-    *same = head.there && head.wide && head.id == l->row.id &&
-            (head.stamp == l->row.stamp || !l->begun);
-    if (!head.held)
-        l->holding = false; /* a writer went on */
+        TRY(row_decode(l->c, page->items[0].value, &record));
+    l->record = page->count ? page->items[0].value : BYTES_NONE;
+    *same = record.there && record.wide && record.id == l->row.id &&
+            (record.stamp == l->row.stamp || !l->begun);
+    if (!record.read_locked)
+        l->read_locking = false; /* a writer went on */
     if (*same) {
-        l->row.held = head.held;
-        l->row.stamp = head.stamp;
-        l->row.marker_ms = head.marker_ms;
+        l->row.read_locked = record.read_locked;
+        l->row.stamp = record.stamp;
+        l->row.marker_ms = record.marker_ms;
         return E_OK;
     }
     l->restarts += l->begun;
     if (l->c->deadline_ms && clock_mono_ms(l->c->clock) > l->c->deadline_ms)
         return fail(l->c, E_BUSY, "The row changes faster than it can be read. Send it again.");
     forget_cells(l);
-    l->row = head;
-    if (head.wide)
+    l->row = record;
+    if (record.wide)
         make_ranges(l);
     return E_OK;
 }
@@ -158,7 +159,7 @@ static int take_pages(struct load *l)
     bool whole = true;
 
     if (l->guarded) {
-        TRY(take_head(l, &l->pages[0], &whole));
+        TRY(take_record(l, &l->pages[0], &whole));
         if (!whole)
             return E_OK;
     }
@@ -218,23 +219,23 @@ bytes load_head_key(struct arena *a, const struct table *t, bytes cols)
     struct buf key;
 
     buf_init(&key, a, KEY_PREFIX_BYTES + cols.len);
-    layout_put_key(&key, &t->schema.place, KIND_HEAD, cols);
+    layout_put_key(&key, &t->schema.location, KIND_RECORD, cols);
     return buf_bytes(&key);
 }
 
-static bytes head_key(struct load *l)
+static bytes record_key(struct load *l)
 {
     return load_head_key(&l->c->arena, l->table, l->cols);
 }
 
-static int ask_head(struct load *l)
+static int get_record(struct load *l)
 {
-    l->get = (struct get){.key = head_key(l),
+    l->get = (struct get){.key = record_key(l),
                           .view = l->view,
                           .snapshot = l->snapshot,
                           .read_pending = l->read_pending,
                           .done = get_done};
-    l->state = LOAD_HEAD;
+    l->state = LOAD_RECORD;
     return route_get(l->c, l->table, &l->get);
 }
 
@@ -248,7 +249,7 @@ static const struct key_range *scan_ranges(struct load *l, size_t *count)
     if (!l->guarded)
         return &l->ranges[l->range_at];
     ranges = ARENA_ARRAY(&l->c->arena, struct key_range, *count + 1);
-    ranges->start = head_key(l);
+    ranges->start = record_key(l);
     ranges->end = key_after(&l->c->arena, ranges->start);
     memcpy(ranges + 1, &l->ranges[l->range_at], sizeof(*ranges) * *count);
     ++*count;
@@ -275,30 +276,30 @@ static int ask_cells(struct load *l)
     return route_scan(l->c, l->table, &l->scan);
 }
 
-void load_from_head(struct load *l, const struct row *head)
+void load_from_record(struct load *l, const struct row *record)
 {
-    invariant(head->there && head->wide && head->id);
-    l->row = *head;
+    invariant(record->there && record->wide && record->id);
+    l->row = *record;
     l->column_count_asked = l->column_count;
     l->guarded = l->view == VIEW_DURABLE && !l->snapshot;
     make_ranges(l);
     l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
 }
 
-void load_from_get(struct load *l, const struct get *head)
+void load_from_get(struct load *l, const struct get *record)
 {
-    invariant(l->state == LOAD_START && !head->code && head->view == l->view);
-    l->get = *head;
+    invariant(l->state == LOAD_START && !record->code && record->view == l->view);
+    l->get = *record;
     l->column_count_asked = l->column_count;
-    l->state = LOAD_HEAD;
+    l->state = LOAD_RECORD;
 }
 
 /* ---- writers asked to wait ---- */
 
-static void hold_done(void *arg, int code)
+static void read_lock_done(void *arg, int code)
 {
     struct load *l = arg;
-    struct load_hold *h = l->hold;
+    struct load_read_lock *h = l->read_lock;
 
     h->code = code;
     if (atomic_exchange(&h->met, true))
@@ -306,9 +307,9 @@ static void hold_done(void *arg, int code)
 }
 
 /* The head as it was seen, with the mark. */
-static int ask_hold(struct load *l)
+static int put_read_lock(struct load *l)
 {
-    struct load_hold *h = ARENA_NEW(&l->c->arena, struct load_hold);
+    struct load_read_lock *h = ARENA_NEW(&l->c->arena, struct load_read_lock);
     struct write_batch batch = {.partition = route_find_row(l->table, l->cols),
                                 .guards = &h->guard,
                                 .guard_count = 1,
@@ -316,7 +317,7 @@ static int ask_hold(struct load *l)
                                 .edit_count = 1};
     struct row marked = {.there = true,
                          .wide = true,
-                         .held = true,
+                         .read_locked = true,
                          .id = l->row.id,
                          .stamp = l->row.stamp,
                          .marker_ms = l->row.marker_ms};
@@ -324,27 +325,27 @@ static int ask_hold(struct load *l)
 
     buf_init(&value, &l->c->arena, 40);
     row_encode(&value, &marked);
-    h->guard = (struct guard){head_key(l), l->head, false};
+    h->guard = (struct guard){record_key(l), l->record, false};
     h->edit = (struct edit){EDIT_PUT, h->guard.key, buf_bytes(&value)};
     atomic_init(&h->met, false);
-    l->hold = h;
-    l->holds++;
-    l->state = LOAD_HOLD;
-    engine_apply(l->c, l->table->db->engine, &batch, hold_done, l);
+    l->read_lock = h;
+    l->read_locks++;
+    l->state = LOAD_READ_LOCK;
+    engine_apply(l->c, l->table->db->engine, &batch, read_lock_done, l);
     return atomic_exchange(&h->met, true) ? E_OK : E_LATER;
 }
 
 /* If somebody was faster, the head is read again, and then another try follows. */
-static void take_hold(struct load *l)
+static void take_read_lock(struct load *l)
 {
-    struct load_hold *h = l->hold;
+    struct load_read_lock *h = l->read_lock;
 
-    l->hold = NULL;
+    l->read_lock = NULL;
     if (h->code != E_OK && h->code != E_GUARD && h->code != E_PARTITION)
-        l->holds = HOLDS_MAX;
-    l->holding = h->code == E_OK;
-    if (l->holding) {
-        l->head = h->edit.value;
+        l->read_locks = HOLDS_MAX;
+    l->read_locking = h->code == E_OK;
+    if (l->read_locking) {
+        l->record = h->edit.value;
         return;
     }
     forget_cells(l);
@@ -352,14 +353,14 @@ static void take_hold(struct load *l)
     l->state = LOAD_START;
 }
 
-static bool wants_hold(const struct load *l)
+static bool wants_read_lock(const struct load *l)
 {
-    return l->guarded && !l->begun && l->restarts >= RESTARTS_MAX && l->holds < HOLDS_MAX &&
-           !l->row.held && !l->holding && l->head.len;
+    return l->guarded && !l->begun && l->restarts >= RESTARTS_MAX && l->read_locks < HOLDS_MAX &&
+           !l->row.read_locked && !l->read_locking && l->record.len;
 }
 
 /* What takes the mark away, for itself. */
-struct unhold {
+struct read_unlock {
     struct arena arena;
     struct guard guard;
     struct edit edit;
@@ -367,23 +368,23 @@ struct unhold {
 
 static void unhold_done(void *arg, int code)
 {
-    struct unhold *u = arg;
+    struct read_unlock *u = arg;
 
     (void)code; /* then writers wait, or one of them was there already */
     arena_release(&u->arena);
     mem_free(u);
 }
 
-static void hold_end(struct load *l)
+static void read_lock_end(struct load *l)
 {
-    struct unhold *u;
+    struct read_unlock *u;
     struct write_batch batch = {.guard_count = 1, .edit_count = 1};
     struct row plain;
     struct buf value;
 
-    if (!l->holding)
+    if (!l->read_locking)
         return;
-    l->holding = false;
+    l->read_locking = false;
     if (!l->row.there || !l->row.wide)
         return; /* it is not there any more */
     plain = (struct row){.there = true,
@@ -395,8 +396,8 @@ static void hold_end(struct load *l)
     arena_init(&u->arena, NULL, 0);
     buf_init(&value, &u->arena, 40);
     row_encode(&value, &plain);
-    u->guard =
-        (struct guard){arena_copy(&u->arena, head_key(l)), arena_copy(&u->arena, l->head), false};
+    u->guard = (struct guard){arena_copy(&u->arena, record_key(l)),
+                              arena_copy(&u->arena, l->record), false};
     u->edit = (struct edit){EDIT_PUT, u->guard.key, buf_bytes(&value)};
     batch.partition = route_find_row(l->table, l->cols);
     batch.guards = &u->guard;
@@ -425,16 +426,16 @@ static int begin_cells(struct load *l)
 static int load_take(struct load *l)
 {
     switch (l->state) {
-    case LOAD_HEAD:
+    case LOAD_RECORD:
         if (l->get.code)
             return fail(l->c, l->get.code, "%s", err_info(l->get.code)->text);
         if (!l->get.found)
             return E_OK;
         TRY(row_decode(l->c, l->get.value, &l->row));
-        l->head = l->get.value;
+        l->record = l->get.value;
         return l->row.wide ? begin_cells(l) : E_OK;
-    case LOAD_HOLD:
-        take_hold(l);
+    case LOAD_READ_LOCK:
+        take_read_lock(l);
         break;
     case LOAD_CELLS:
         if (l->scan.code)
@@ -493,7 +494,7 @@ static int chunk_fail(struct load *l, int code)
 
 static int ask_chunk(struct load *l)
 {
-    const struct place *p = &l->table->schema.place;
+    const struct location *p = &l->table->schema.location;
     int code;
 
     l->get = (struct get){
@@ -555,7 +556,7 @@ static int load_steps(struct load *l)
 {
     while (l->state != LOAD_CHUNK) {
         if (l->state == LOAD_START)
-            TRY(ask_head(l));
+            TRY(get_record(l));
         TRY(load_take(l));
         if (l->state == LOAD_START)
             continue;
@@ -563,7 +564,7 @@ static int load_steps(struct load *l)
             break;
         if (l->state == LOAD_CELLS)
             TRY(load_step(l));
-        TRY(wants_hold(l) ? ask_hold(l) : ask_cells(l));
+        TRY(wants_read_lock(l) ? put_read_lock(l) : ask_cells(l));
     }
     return l->whole_versions ? load_whole(l) : E_OK;
 }
@@ -596,7 +597,7 @@ int load_run(struct load *l)
 {
     int code;
 
-    invariant(!l->row.held || l->row.wide);
+    invariant(!l->row.read_locked || l->row.wide);
     if (l->state == LOAD_START)
         l->column_count_asked = l->column_count;
     code = load_steps(l);
@@ -607,7 +608,7 @@ int load_run(struct load *l)
     if (code == E_LATER)
         return code;
     own_release(l);
-    hold_end(l);
+    read_lock_end(l);
     return code;
 }
 

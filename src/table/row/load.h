@@ -3,7 +3,8 @@
  * A load at VIEW_DURABLE shows the row as it was at one moment, however many scans it takes: at
  * that of a snapshot where the engine gives them; else each scan reads the head again in the same
  * operation, and the load begins again when another state of the row is found. So that writers
- * cannot keep it from its end, it then asks them to wait (row.held), at most ROW_HOLD_MS for each.
+ * cannot keep it from its end, it then asks them to wait (row.held), at most ROW_READ_LOCK_MS for
+ * each.
  *
  * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
  * calling load_run() again gives the answer; `done` may come from a worker, because the load took
@@ -22,10 +23,10 @@
 
 /* A change of a row that readers hold waits for so long, and is then made whether or not they have
  * come to their end. */
-#define ROW_HOLD_MS 2000
+#define ROW_READ_LOCK_MS 2000
 
 /* A write of a load's, on its way. */
-struct load_hold {
+struct load_read_lock {
     struct edit edit;
     struct guard guard;
     atomic_bool met; /* its end and its beginning have been here */
@@ -62,16 +63,16 @@ struct load {
     /* Progress. */
     struct pool_job job; /* goes on, when a turn was over */
     int state;
-    struct snapshot *own;      /* what `snapshot` is then */
-    bool again;                /* it was revoked once, and the load begun again */
-    bool guarded;              /* each scan reads the head, in front of the cells */
-    bool begun;                /* some cells were taken */
-    int restarts;              /* that a changed head made */
-    bytes head;                /* of a guarded load: as stored, when it was last seen */
-    struct load_hold *hold;    /* is under way; NULL: none */
-    int holds;                 /* begun so far */
-    bool holding;              /* writers were asked to wait, and are told at the end */
-    size_t column_count_asked; /* column_count as the caller gave it */
+    struct snapshot *own;             /* what `snapshot` is then */
+    bool again;                       /* it was revoked once, and the load begun again */
+    bool guarded;                     /* each scan reads the head, in front of the cells */
+    bool begun;                       /* some cells were taken */
+    int restarts;                     /* that a changed head made */
+    bytes record;                     /* of a guarded load: as stored, when it was last seen */
+    struct load_read_lock *read_lock; /* is under way; NULL: none */
+    int read_locks;                   /* begun so far */
+    bool read_locking;                /* writers were asked to wait, and are told at the end */
+    size_t column_count_asked;        /* column_count as the caller gave it */
     struct get get;
     struct scan scan;
     struct key_range *ranges;
@@ -89,14 +90,14 @@ struct load {
 int load_run(struct load *l);
 
 /* Skips the head: the row is known to be wide with this head. */
-void load_from_head(struct load *l, const struct row *head);
+void load_from_record(struct load *l, const struct row *record);
 
 /* The key of a row's head. */
 bytes load_head_key(struct arena *a, const struct table *t, bytes cols);
 
 /* Takes the head as it was read at load_head_key(), at the view of the load and without a failure,
  * instead of reading it. */
-void load_from_get(struct load *l, const struct get *head);
+void load_from_get(struct load *l, const struct get *record);
 
 /* Waits for the answer: for threads that may block, never one that serves requests. l->done is its
  * own. */

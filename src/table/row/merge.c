@@ -180,19 +180,19 @@ void merge_pop(struct merge *m)
 
 /* ---- the beginning ---- */
 
-static bytes bound(struct merge *m, const struct place *p, uint8_t bucket, bytes cols, bool past)
+static bytes bound(struct merge *m, const struct location *p, uint8_t bucket, bytes cols, bool past)
 {
     struct buf b;
 
     buf_init(&b, &m->c->arena, KEY_PREFIX_BYTES + cols.len + 1);
-    key_put_prefix(&b, p->id, bucket, KIND_HEAD);
+    key_put_prefix(&b, p->id, bucket, KIND_RECORD);
     buf_put_bytes(&b, cols);
     if (past)
         buf_put_u8(&b, 0);
     return buf_bytes(&b);
 }
 
-void merge_start(struct merge *m, const struct place *p, const struct wr_key *start,
+void merge_start(struct merge *m, const struct location *p, const struct wr_key *start,
                  const struct wr_key *end)
 {
     const struct wr_key *low = m->backward ? end : start, *high = m->backward ? start : end;

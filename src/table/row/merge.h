@@ -40,7 +40,7 @@ struct merge {
 /* Between two bounds of logical keys, each INF columns and values; backward `start` is the upper
  * end. The start counts, the end does not. Fills in all but c, table, view, snapshot, backward and
  * done, which the caller has set. */
-void merge_start(struct merge *m, const struct place *p, const struct wr_key *start,
+void merge_start(struct merge *m, const struct location *p, const struct wr_key *start,
                  const struct wr_key *end);
 
 /* The row that comes next: *out points to its stored key and value until merge_pop() (the bytes

@@ -126,11 +126,11 @@ static void tell_rows(struct range_op *op)
 }
 
 /* The next row to tell of is this one. Rows of one partition key are told of together. */
-static void take_place(struct range_op *op, bytes head_key)
+static void take_place(struct range_op *op, bytes record_key)
 {
-    const struct place *p = &op->table->schema.place;
-    bytes cols = bytes_skip(head_key, KEY_PREFIX_BYTES);
-    bool alone = p->layout.splice == p->key_count; /* no other row has its partition key */
+    const struct location *p = &op->table->schema.location;
+    bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
+    bool alone = p->layout.partition_cols == p->key_count; /* no other row has its partition key */
 
     if (alone || op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
         tell_rows(op);
@@ -144,10 +144,11 @@ static void take_place(struct range_op *op, bytes head_key)
         buf_put_bytes(&op->told_key, cols);
         cols = buf_bytes(&op->told_key);
     }
-    op->told_bucket = bytes_u8(head_key)[4];
+    op->told_bucket = bytes_u8(record_key)[4];
     op->told_cols = cols;
     if (!alone)
-        op->told_partition = bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.splice));
+        op->told_partition =
+            bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols));
 }
 
 /* What was read in this partition; of the units, which are rounded up for the whole page, its part.
@@ -243,7 +244,7 @@ static int row_memory_close(struct range_op *op)
 }
 
 /* The next head; NULL: there is none. One more than will be taken is asked for. */
-static int next_head(struct range_op *op, const struct kv **out)
+static int next_record(struct range_op *op, const struct kv **out)
 {
     const struct limits *limits = &op->call->db->limits;
     size_t rows = (size_t)limits->range_rows_max - op->scanned + 1;
@@ -257,26 +258,26 @@ static int next_head(struct range_op *op, const struct kv **out)
 }
 
 /* The key of a row that stays: in the arena, but for names, which are the schema's (own_names). */
-static int read_key(struct range_op *op, struct ctx *c, bytes head_key)
+static int read_key(struct range_op *op, struct ctx *c, bytes record_key)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
     size_t used;
 
     op->key = (struct wr_key){columns, d->key_count};
-    return key_read_columns(c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
+    return key_read_columns(c, bytes_skip(record_key, KEY_PREFIX_BYTES), d->key, d->key_count,
                             columns, &used);
 }
 
 /* Of one that is handed over: as long as head_key and until the next one. */
-static int view_key(struct range_op *op, bytes head_key)
+static int view_key(struct range_op *op, bytes record_key)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     size_t used;
 
     op->key = (struct wr_key){op->key_columns, d->key_count};
-    return key_view_columns(op->row_c, bytes_skip(head_key, KEY_PREFIX_BYTES), d->key, d->key_count,
-                            op->key_columns, &used);
+    return key_view_columns(op->row_c, bytes_skip(record_key, KEY_PREFIX_BYTES), d->key,
+                            d->key_count, op->key_columns, &used);
 }
 
 static struct wr_row *add_row(struct range_op *op)
@@ -314,7 +315,7 @@ static struct ctx *wide_memory(struct range_op *op)
     return wide;
 }
 
-static int load_start(struct range_op *op, bytes head_key, const struct row *head)
+static int load_start(struct range_op *op, bytes record_key, const struct row *record)
 {
     if (op->direct && !op->snapshot)
         TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
@@ -324,7 +325,7 @@ static int load_start(struct range_op *op, bytes head_key, const struct row *hea
     }
     op->load = (struct load){.c = wide_memory(op),
                              .table = op->table,
-                             .cols = bytes_skip(head_key, KEY_PREFIX_BYTES),
+                             .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
                              .snapshot = op->snapshot,
                              .done = load_done,
@@ -333,7 +334,7 @@ static int load_start(struct range_op *op, bytes head_key, const struct row *hea
                              .start = op->read.start_column,
                              .end = op->read.end_column,
                              .whole_versions = selection_versions(&op->selection)};
-    load_from_head(&op->load, head);
+    load_from_record(&op->load, record);
     op->loading = true;
     return E_OK;
 }
@@ -456,7 +457,7 @@ static int merge_pin(struct range_op *op)
 
 /* There was no memory for this row. Alone in its page it is refused, else the page ends before it.
  */
-static int row_too_large(struct range_op *op, bytes head_key, bool *full)
+static int row_too_large(struct range_op *op, bytes record_key, bool *full)
 {
     struct ctx *c = &op->call->c;
 
@@ -464,7 +465,7 @@ static int row_too_large(struct range_op *op, bytes head_key, bool *full)
     *full = op->scanned != 0;
     if (*full)
         return E_OK;
-    TRY(read_key(op, c, head_key));
+    TRY(read_key(op, c, record_key));
     return fail(c, E_MEMORY,
                 "The row with the key %.*s needs more memory than one request may use. Read it in "
                 "pieces with GetRow, or only some of its columns; the rows behind it are a range "
@@ -476,22 +477,22 @@ static int row_too_large(struct range_op *op, bytes head_key, bool *full)
  * are none. */
 static int step(struct range_op *op, bool *full, bool *ended)
 {
-    const struct kv *head;
+    const struct kv *record;
 
     if (is_step(op))
         TRY(call_step(op->call));
-    TRY(next_head(op, &head));
-    *ended = !head;
-    if (!head)
+    TRY(next_record(op, &record));
+    *ended = !record;
+    if (!record)
         return E_OK;
-    TRY(row_fits(op, head, full));
+    TRY(row_fits(op, record, full));
     if (!*full) {
-        int code = take_row(op, head);
+        int code = take_row(op, record);
 
-        TRY(code == E_MEMORY ? row_too_large(op, head->key, full) : code);
+        TRY(code == E_MEMORY ? row_too_large(op, record->key, full) : code);
     }
     if (*full)
-        return read_key(op, &op->call->c, head->key);
+        return read_key(op, &op->call->c, record->key);
     merge_pop(&op->merge);
     return E_OK;
 }
@@ -509,7 +510,7 @@ static int run(struct range_op *op, bool *full)
             return code;
         TRY(merge_pin(op));
         if (op->again)
-            merge_start(&op->merge, &op->table->schema.place, op->start, op->end);
+            merge_start(&op->merge, &op->table->schema.location, op->start, op->end);
     }
     return E_OK;
 }
@@ -563,7 +564,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
 static int walk_direct(struct range_op *op, bool *full)
 {
     do {
-        op->visit = (struct visit){.partition = op->table->schema.place.id,
+        op->visit = (struct visit){.partition = op->table->schema.location.id,
                                    .range = op->merge.streams[0].range,
                                    .backward = op->backward,
                                    .take = take_item};
@@ -690,7 +691,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
                                .done = merge_done};
     op->start = start;
     op->end = end;
-    merge_start(&op->merge, &op->table->schema.place, start, end);
+    merge_start(&op->merge, &op->table->schema.location, start, end);
     op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
     buf_init(&op->told_key, &c->arena, 0);

@@ -127,7 +127,7 @@ static int row_start(struct read_op *op, struct read_row *r)
 
     TRY(row_key(op, r));
     op->access.cols = r->cols;
-    op->access.bucket = layout_bucket(&r->t->table->schema.place, op->access.cols);
+    op->access.bucket = layout_bucket(&r->t->table->schema.location, op->access.cols);
     TRY(access_admit(&op->access, PARTITION_READ));
     op->load = (struct load){.c = c,
                              .table = r->t->table,

@@ -34,7 +34,7 @@
 #define ROOM_BYTES (1 << 20) /* what a batch may take in a full memory */
 #define STEP_ROWS 4          /* after so many the walk asks whether its turn is over */
 #define ROUNDS_MAX 1000      /* the deadline comes before */
-#define HELD_POLL_MS 10
+#define READ_LOCK_POLL_MS 10
 
 /* Rows [first, end) of one engine batch. */
 struct group {
@@ -227,7 +227,7 @@ static void add_guards(struct write_op *op, struct write_batch *b)
 {
     struct arena *a = &op->call->c.arena;
     struct guard *guards =
-        ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1 + op->edits.guard_count);
+        ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1 + op->builder.guard_count);
     const struct wr_cell *cell = published(op);
 
     b->guard_count = 0;
@@ -240,11 +240,11 @@ static void add_guards(struct write_op *op, struct write_batch *b)
     }
     if (cell && b->edit_count)
         b->guard_count += upload_guard(
-            a, op->call->db, &op->tables[op->rows[0].table_at].table->schema.place,
+            a, op->call->db, &op->tables[op->rows[0].table_at].table->schema.location,
             op->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
-    for (size_t i = 0; i < op->edits.guard_count; i++)
-        guards[b->guard_count++] = op->edits.guards[i];
-    invariant(b->guard_count <= op->at - op->group_first + 1 + op->edits.guard_count);
+    for (size_t i = 0; i < op->builder.guard_count; i++)
+        guards[b->guard_count++] = op->builder.guards[i];
+    invariant(b->guard_count <= op->at - op->group_first + 1 + op->builder.guard_count);
     b->guards = guards;
 }
 
@@ -269,18 +269,18 @@ void write_group_end(struct write_op *op, struct run_list *woken)
     struct group *g;
 
     invariant(op->group_first <= op->at && op->at <= op->row_count);
-    if (op->edits.count || op->needs_barrier) {
+    if (op->builder.count || op->needs_barrier) {
         g = ARENA_NEW(&c->arena, struct group);
         g->op = op;
         g->first = op->group_first;
         g->end = op->at;
-        g->batch.edits = op->edits.items;
-        g->batch.edit_count = op->edits.count;
+        g->batch.edits = op->builder.items;
+        g->batch.edit_count = op->builder.count;
         g->batch.partition = op->partition;
         g->batch.depends_on = group_rests_on(op);
-        g->batch.frees = !op->edits.stores;
-        g->batch.guards = op->edits.guards;
-        g->batch.guard_count = op->edits.guard_count;
+        g->batch.frees = !op->builder.stores;
+        g->batch.guards = op->builder.guards;
+        g->batch.guard_count = op->builder.guard_count;
         if (db_is_shared(op->call->db))
             add_guards(op, &g->batch);
         g->batch.lease = op->call->db->lease;
@@ -293,7 +293,7 @@ void write_group_end(struct write_op *op, struct run_list *woken)
             op->rows[i].locked = false;
             row_lock_pass(op->call->db->row_locks, &op->rows[i].lock, woken);
         }
-    op->edits = (struct edits){.arena = &c->arena};
+    op->builder = (struct batch_builder){.arena = &c->arena};
     op->needs_barrier = false;
     op->group_first = op->at;
 }
@@ -353,23 +353,23 @@ static void read_lock_go_on(struct route_wait *w, int code)
 }
 
 /* A reader holds the row (load.h): the walk parks, and the row is loaded again. True: it has
- * parked. A change waits no longer than ROW_HOLD_MS in all, whatever readers there are. */
+ * parked. A change waits no longer than ROW_READ_LOCK_MS in all, whatever readers there are. */
 static bool row_yields(struct write_op *op, struct write_row *r)
 {
     int64_t now_ms;
 
-    if (PORT_LIKELY(!r->load.row.held))
+    if (PORT_LIKELY(!r->load.row.read_locked))
         return false;
     now_ms = clock_mono_ms(&op->call->db->clock);
-    if (!r->held_ms)
-        r->held_ms = now_ms;
-    if (now_ms - r->held_ms >= ROW_HOLD_MS)
+    if (!r->read_locked_ms)
+        r->read_locked_ms = now_ms;
+    if (now_ms - r->read_locked_ms >= ROW_READ_LOCK_MS)
         return false;
     r->load = (struct load){.c = NULL};
     r->loading = false;
     forget_round(op);
     r->wait = (struct route_wait){.table = r->m.table, .run = read_lock_go_on};
-    route_pause(&r->wait, HELD_POLL_MS);
+    route_pause(&r->wait, READ_LOCK_POLL_MS);
     return true;
 }
 
@@ -410,7 +410,7 @@ static int row_load(struct write_op *op, struct write_row *r)
     if (row_yields(op, r))
         return E_LATER;
     r->m.old = r->load.row;
-    r->m.old.held = false;
+    r->m.old.read_locked = false;
     r->m.old_known = true;
     write_row_enter(r, WRITE_ROW_DECIDED);
     return E_OK;
@@ -441,9 +441,9 @@ int write_row_decide(struct write_op *op, struct write_row *r)
     row_time(op->call->db, r);
     TRY(modify_run(c, &r->m));
     TRY(change_point_check(c, &r->m));
-    if (modify_detaches(&r->m) && !catalog_is_detached(r->m.table)) {
+    if (modify_detaches(&r->m) && !catalog_is_out_of_line(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
-        catalog_mark_detached(op->call->db, op->tables[r->table_at].table, mark_done, r);
+        catalog_mark_out_of_line(op->call->db, op->tables[r->table_at].table, mark_done, r);
         return E_LATER;
     }
     return modify_result(c, &r->m, r->result);
@@ -485,7 +485,7 @@ static int row_check(struct write_op *op, struct write_row *r)
     r->access = (struct access){.db = call->db,
                                 .c = &call->c,
                                 .table = t,
-                                .bucket = layout_bucket(&t->schema.place, r->m.cols),
+                                .bucket = layout_bucket(&t->schema.location, r->m.cols),
                                 .cols = r->m.cols,
                                 .writes = 1};
     return access_admit(&r->access, PARTITION_WRITE);
@@ -575,7 +575,7 @@ static bool write_row_lock(struct write_op *op, struct write_row *r, struct run_
     if (r->locked)
         return true;
     write_group_end(op, woken);
-    invariant(op->group_first == op->at && !op->edits.count); /* it waits with no row lock held */
+    invariant(op->group_first == op->at && !op->builder.count); /* it waits with no row lock held */
     if (!row_lock_take(op->call->db->row_locks, &r->lock))
         return false;
     r->locked = true;
@@ -601,9 +601,9 @@ static void row_route(struct write_op *op, const struct write_row *r, struct run
     partition_id id = route_find_row(t, r->m.cols);
 
     if (id != op->partition && !engine_one_key_space(op->call->db->engine) &&
-        (op->edits.count || op->needs_barrier))
+        (op->builder.count || op->needs_barrier))
         write_group_end(op, woken);
-    if (!op->edits.count && !op->needs_barrier)
+    if (!op->builder.count && !op->needs_barrier)
         op->partition = id;
 }
 
@@ -615,7 +615,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
 
         if (r->state == WRITE_ROW_DONE)
             continue;
-        if (op->at > op->group_first && op->edits.bytes > GROUP_BYTES_MAX)
+        if (op->at > op->group_first && op->builder.bytes > GROUP_BYTES_MAX)
             write_group_end(op, woken);
         if (op->at % STEP_ROWS == STEP_ROWS - 1 && !r->locked && call_turn_over(op->call)) {
             write_group_end(op, woken); /* nobody waits for rows of one that waits itself */
@@ -643,7 +643,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
                 write_row_enter(r, WRITE_ROW_DONE);
         } else {
             write_row_accept(op, r);
-            change_point_store(&r->m, &op->edits);
+            change_point_store(&r->m, &op->builder);
         }
     }
     write_group_end(op, woken);
@@ -664,7 +664,7 @@ static void walk(struct write_op *op, struct run_list *woken)
 void write_start(struct write_op *op)
 {
     invariant(op->row_count && op->table_count);
-    op->edits = (struct edits){.arena = &op->call->c.arena};
+    op->builder = (struct batch_builder){.arena = &op->call->c.arena};
     atomic_init(&op->open, 1);
     op->call->go_on = resume;
     op->call->op = op;

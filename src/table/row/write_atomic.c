@@ -59,13 +59,13 @@ static int table_route(struct write_op *op, const struct write_table *t, partiti
 /* All rows of an atomic batch share the partition key; else every one fails. */
 static int check_scope(struct write_op *op, const struct write_table *t)
 {
-    const struct place *p = &t->table->schema.place;
+    const struct location *p = &t->table->schema.location;
     partition_id partition;
     struct arena *a = &op->call->c.arena;
-    struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.splice};
+    struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.partition_cols};
 
     for (size_t i = t->first + 1; i < t->end; i++) {
-        struct wr_key key = {op->rows[i].m.key.columns, p->layout.splice};
+        struct wr_key key = {op->rows[i].m.key.columns, p->layout.partition_cols};
 
         if (key_compare(p->key, &first, &key) != 0)
             return fail(&op->call->c, E_OUT_OF_RANGE,
@@ -160,19 +160,19 @@ static int row_decide_linked(struct write_op *op, struct write_row *r)
 
 /* The edits of a whole table: of each row one set, from what is stored to what the last change
  * made. */
-static void table_edits(struct write_op *op, const struct write_table *t)
+static void table_batch(struct write_op *op, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++) {
         struct write_row *r = &op->rows[i];
         struct modify m = r->m;
 
         invariant(r->state == WRITE_ROW_DECIDED && (r->locked || r->before));
-        change_point_record(&r->m, &op->edits);
+        change_point_record(&r->m, &op->builder);
         if (r->superseded)
             continue;
         m.old = r->stored;
         m.changed = r->any_changed;
-        modify_edits(&m, &op->edits);
+        modify_batch(&m, &op->builder);
     }
 }
 
@@ -242,7 +242,7 @@ void write_walk_atomic(struct write_op *op, struct run_list *woken)
             write_row_accept(op, r);
         }
         if (table_land(op, t) && op->at == t->end)
-            table_edits(op, t);
+            table_batch(op, t);
         op->at = t->end;
         op->order = NULL;
         write_group_end(op, woken);

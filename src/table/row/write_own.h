@@ -46,7 +46,7 @@ struct write_row {
     bool locked;
     bool repeated; /* the batch has another change of this row, and one of them increments */
     bool loading;
-    int64_t held_ms;        /* monotonic: when a reader was first seen to hold the row; 0: none */
+    int64_t read_locked_ms; /* monotonic: when a reader was first seen to hold the row; 0: none */
     struct route_wait wait; /* for the reader to end */
 
     /* Atomic batches, where a row may stand more than once. */
@@ -72,7 +72,7 @@ struct write_op {
     size_t at;              /* the row the walk is at */
     size_t group_first;     /* the pending group is [group_first, at) */
     partition_id partition; /* of the pending group, once it has edits or a barrier */
-    struct edits edits;
+    struct batch_builder builder;
     bool needs_barrier; /* the pending group has an outcome that rests on unsynced data */
 
     size_t *order; /* atomic: the rows of the current table by key, first of equals only */

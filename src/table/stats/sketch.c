@@ -11,8 +11,8 @@ struct sketch {
     size_t capacity, count, room; /* counters allowed, in use, allocated */
     uint64_t total;
     struct sketch_entry *entries;
-    uint16_t *heap;  /* entries, a heap by count */
-    uint16_t *place; /* of each entry in the heap */
+    uint16_t *heap;     /* entries, a heap by count */
+    uint16_t *position; /* of each entry in the heap */
     uint16_t *slots;
     size_t slot_count; /* a power of two, at least 2 * room */
 };
@@ -68,7 +68,7 @@ static void grow(struct sketch *s)
         room = s->capacity;
     s->entries = mem_realloc(s->entries, room * sizeof(*s->entries));
     s->heap = mem_realloc(s->heap, room * sizeof(*s->heap));
-    s->place = mem_realloc(s->place, room * sizeof(*s->place));
+    s->position = mem_realloc(s->position, room * sizeof(*s->position));
     mem_free(s->slots);
     for (s->slot_count = 16; s->slot_count < 2 * room;)
         s->slot_count *= 2;
@@ -94,14 +94,15 @@ void sketch_free(struct sketch *s)
         return;
     mem_free(s->entries);
     mem_free(s->heap);
-    mem_free(s->place);
+    mem_free(s->position);
     mem_free(s->slots);
     mem_free(s);
 }
 
 size_t sketch_bytes(const struct sketch *s)
 {
-    return s ? sizeof(*s) + s->room * (sizeof(*s->entries) + sizeof(*s->heap) + sizeof(*s->place)) +
+    return s ? sizeof(*s) +
+                   s->room * (sizeof(*s->entries) + sizeof(*s->heap) + sizeof(*s->position)) +
                    s->slot_count * sizeof(*s->slots)
              : 0;
 }
@@ -117,7 +118,7 @@ static void heap_set(struct sketch *s, size_t at, uint16_t entry)
 {
     assert(at < s->count && entry < s->count);
     s->heap[at] = entry;
-    s->place[entry] = (uint16_t)at;
+    s->position[entry] = (uint16_t)at;
 }
 
 /* A count has grown: it sinks. */
@@ -191,12 +192,12 @@ void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
     uint16_t slot = s->slots[slot_find(s, hash)];
     size_t entry = slot != NO_SLOT ? (size_t)slot - 1 : take_entry(s, hash, key);
 
-    invariant(s->heap[s->place[entry]] == entry);
+    invariant(s->heap[s->position[entry]] == entry);
     s->total += weight;
     s->entries[entry].count += weight;
     for (size_t i = 0; i < SKETCH_FIGURES; i++)
         s->entries[entry].figures[i] += figures[i];
-    heap_down(s, s->place[entry]);
+    heap_down(s, s->position[entry]);
 }
 
 /* ---- several together ---- */
@@ -210,7 +211,7 @@ struct sketch *sketch_of(const struct sketch_entry *entries, size_t n, bool whol
 
         s->entries[at] = entries[i];
         s->total += entries[i].count;
-        heap_down(s, s->place[at]);
+        heap_down(s, s->position[at]);
     }
     return s;
 }

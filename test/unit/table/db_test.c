@@ -162,8 +162,8 @@ static void tables_survive_and_ids_are_new(void **state)
     bed_open(b);
     create(b, "c", -1);
     put(b, "c", 1, 2);
-    assert_int_equal(count_keys(b, 2, KIND_HEAD), 1);
-    assert_int_equal(count_keys(b, 3, KIND_HEAD), 1); /* id 1 is never used again */
+    assert_int_equal(count_keys(b, 2, KIND_RECORD), 1);
+    assert_int_equal(count_keys(b, 3, KIND_RECORD), 1); /* id 1 is never used again */
     assert_true(catalog_next_number(b->db->catalog) > number);
     req = (struct wr_request){.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("test")};
     reply = wr_exec(b->db, &req);
@@ -201,18 +201,18 @@ static void replaced_wide_rows_leave_nothing(void **state)
     assert_int_equal(count_keys(b, 1, KIND_CELL), 10);
     put(b, "t", 1, 20);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 30); /* the old cells wait for their readers */
-    assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
+    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 1);
     sweep_run(b->db);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 30);
     sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 20);
-    assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
+    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 0);
     put(b, "t", 1, 1); /* and back to a small row, over a reopening */
     wr_close(b->db);
     bed_open(b);
     sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 1);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 1);
 }
 
 static void count_good(void *arg, struct wr_reply *reply)
@@ -280,11 +280,11 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
     put(b, "t", 3, 1); /* durable behind the batch */
     while (atomic_load(&good) == 0)
         usleep(1000);
-    assert_int_equal(count_keys(b, 1, KIND_TRASH), 1);
+    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 1);
     sweep_later(b->db, 2 * MINUTE_MS);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 1, KIND_TRASH), 0);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 3);
+    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 0);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 3);
     ctx_release(&c);
 }
 
@@ -301,11 +301,11 @@ static void dropped_tables_leave_nothing(void **state)
     create(b, "t", -1);
     put(b, "t", 1, 2);
     sweep_run(b->db);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 100);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 100);
     sweep_later(b->db, 2 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 0);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 2, KIND_HEAD), 1);
+    assert_int_equal(count_keys(b, 2, KIND_RECORD), 1);
 }
 
 static void expired_rows_are_removed(void **state)
@@ -316,11 +316,11 @@ static void expired_rows_are_removed(void **state)
     for (int64_t i = 0; i < 10; i++)
         put(b, "t", i, i % 2 ? 2 : 10);
     sweep_later(b->db, 30 * 1000);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 10);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 10);
     sweep_later(b->db, 3 * MINUTE_MS);
     sweep_later(b->db, 5000); /* the rows leave garbage, with a grace of its own */
     sweep_later(b->db, 3 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 0);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 0);
     assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
 }
 
@@ -335,7 +335,7 @@ static void the_sweep_goes_on_where_it_was(void **state)
     put_many(b, "t", 40000);
     sweep_run(b->db);
     sweep_run(b->db);
-    assert_int_equal(count_keys(b, 1, KIND_HEAD), 40000);
+    assert_int_equal(count_keys(b, 1, KIND_RECORD), 40000);
 }
 
 static void closing_waits_for_requests(void **state)

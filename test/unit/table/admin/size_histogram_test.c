@@ -123,8 +123,8 @@ static struct bed *bed_new(size_t buckets)
     b->engine.ops = &bed_ops;
     b->db.engine = &b->engine;
     b->table.db = &b->db;
-    b->table.schema.place.id = 7;
-    b->table.schema.place.layout.buckets = (uint16_t)buckets;
+    b->table.schema.location.id = 7;
+    b->table.schema.location.layout.buckets = (uint16_t)buckets;
     b->call.db = &b->db;
     clock_set_init(&b->db.clock, 1000000);
     ctx_init(&b->call.c, &b->db.clock, NULL, NULL, 0);
@@ -135,7 +135,7 @@ static void row(struct bed *b, size_t bucket, uint64_t key, uint64_t stored)
 {
     assert_true(b->row_count < ROWS_MAX);
     b->rows[b->row_count].bucket = (uint8_t)bucket;
-    b->rows[b->row_count].kind = b->row_count % 3 ? KIND_HEAD : KIND_CHUNK;
+    b->rows[b->row_count].kind = b->row_count % 3 ? KIND_RECORD : KIND_CHUNK;
     b->rows[b->row_count].key = key;
     b->rows[b->row_count++].bytes = stored;
 }
@@ -225,7 +225,7 @@ static void find(struct bed *b, uint64_t piece)
 /* The places where pieces end are right; how many there are. */
 static size_t check(struct bed *b, uint64_t piece)
 {
-    uint64_t sum = 0, slack = piece / PIECES + ROW_BYTES * b->table.schema.place.layout.buckets;
+    uint64_t sum = 0, slack = piece / PIECES + ROW_BYTES * b->table.schema.location.layout.buckets;
     size_t ends = 0;
 
     for (size_t i = 0; i < b->parts.count; i++) {

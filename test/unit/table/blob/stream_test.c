@@ -310,11 +310,11 @@ static size_t count_keys(struct bed *b, enum key_kind kind)
 /* Nothing but what the rows need is stored once the sweeper has been there. */
 static void expect_swept(struct bed *b, int64_t after_ms, size_t chunks)
 {
-    for (int i = 0; i < 200 && count_keys(b, KIND_TRASH); i++) {
+    for (int i = 0; i < 200 && count_keys(b, KIND_GARBAGE); i++) {
         sweep_later(b->db, after_ms);
         usleep(10000); /* a writer that was given up leaves its record a moment later */
     }
-    assert_int_equal(count_keys(b, KIND_TRASH), 0);
+    assert_int_equal(count_keys(b, KIND_GARBAGE), 0);
     assert_int_equal(count_keys(b, KIND_CHUNK), chunks);
 }
 
@@ -329,7 +329,7 @@ static void sizes(void **state)
         expect_stream(b, (int64_t)i, i, lens[i]);
         expect_row(b, (int64_t)i, i, (ptrdiff_t)lens[i]);
     }
-    assert_int_equal(count_keys(b, KIND_TRASH), 0);
+    assert_int_equal(count_keys(b, KIND_GARBAGE), 0);
     if (is_mem())
         return;
     wr_close(b->db);

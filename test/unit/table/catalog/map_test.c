@@ -305,7 +305,7 @@ static void an_old_map_is_not_written(void **state)
     struct wr_request req = {.op = WR_OP_UNLOAD_TABLE};
     struct schema_repartition merged = {.first = 1, .count = 2, .made_count = 1};
     struct table *old, *next;
-    struct edits edits;
+    struct batch_builder builder;
     struct write_batch batch = {.partition = PARTITION_SYSTEM};
     struct schema_partition one;
     struct schema s;
@@ -320,11 +320,11 @@ static void an_old_map_is_not_written(void **state)
     one = (struct schema_partition){.id = 90, .start = partition_at(&old->partitions, 1)->start};
     merged.made = &one;
     assert_int_equal(catalog_repartition_schema(&c, b->db->catalog, old, &merged, &s), E_OK);
-    edits = (struct edits){.arena = &c.arena};
-    assert_int_equal(catalog_store(&c, b->db->catalog, old, &s, &edits, &next), E_OK);
+    builder = (struct batch_builder){.arena = &c.arena};
+    assert_int_equal(catalog_store(&c, b->db->catalog, old, &s, &builder, &next), E_OK);
     table_release(next);
-    batch.edits = edits.items;
-    batch.edit_count = edits.count;
+    batch.edits = builder.items;
+    batch.edit_count = builder.count;
     assert_int_equal(wait_apply(&c, b->db->engine, &batch), E_OK);
     ctx_release(&c);
     table_release(old);

@@ -184,8 +184,8 @@ static void slots_come_round(void **state)
 /* All slots but that of `db` seem to be held for long. */
 static void hold_others(struct wr_db *db)
 {
-    struct edit *edits = mem_zalloc(SLOTS * sizeof(*edits));
-    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = edits};
+    struct edit *builder = mem_zalloc(SLOTS * sizeof(*builder));
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = builder};
     struct ctx c;
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
@@ -201,11 +201,11 @@ static void hold_others(struct wr_db *db)
         buf_init(&value, &c.arena, 9);
         buf_put_u8(&value, 1);
         buf_put_u64(&value, (uint64_t)1 << 52);
-        edits[batch.edit_count++] = (struct edit){EDIT_PUT, buf_bytes(&key), buf_bytes(&value)};
+        builder[batch.edit_count++] = (struct edit){EDIT_PUT, buf_bytes(&key), buf_bytes(&value)};
     }
     assert_int_equal(wait_apply(&c, db->engine, &batch), 0);
     ctx_release(&c);
-    mem_free(edits);
+    mem_free(builder);
 }
 
 /* Two hold one slot and reserve by turns, with no more reserved than they use in a second. */

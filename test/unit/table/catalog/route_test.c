@@ -22,8 +22,8 @@ static struct table table_of(const struct partition_map *m)
 {
     struct table t = {.traffic = traffic_new()};
 
-    t.schema.place.id = 7;
-    t.schema.place.layout.buckets = t.schema.place.layout.splice = 1;
+    t.schema.location.id = 7;
+    t.schema.location.layout.buckets = t.schema.location.layout.partition_cols = 1;
     if (m)
         traffic_reroute(t.traffic, m);
     return t;

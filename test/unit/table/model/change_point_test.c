@@ -87,7 +87,7 @@ static int row_at(const struct follower *f, bytes cols)
 }
 
 static void on_change(const struct row_observer *o, const struct row_change *change,
-                      struct edits *e)
+                      struct batch_builder *e)
 {
     struct follower *f = PORT_CONTAINER(o, struct follower, o);
     int at = row_at(f, change->cols);
@@ -119,17 +119,17 @@ static bytes entry_key(struct arena *a, bytes cols, int64_t value)
     return bytes_of(key, 12 + cols.len);
 }
 
-static void entry_edit(struct edits *e, enum edit_type type, const struct row_change *change,
+static void entry_edit(struct batch_builder *e, enum edit_type type, const struct row_change *change,
                        const struct row *row)
 {
     const struct wr_cell *a = cells_find(row->cells, row->cell_count, BYTES_LIT("a"));
 
     if (a && a->value.type == WR_BIGINT)
-        edits_add(e, type, entry_key(e->arena, change->cols, a->value.integer), BYTES_NONE);
+        batch_add(e, type, entry_key(e->arena, change->cols, a->value.integer), BYTES_NONE);
 }
 
 static void on_indexed(const struct row_observer *o, const struct row_change *change,
-                       struct edits *e)
+                       struct batch_builder *e)
 {
     const struct follower *f = PORT_CONTAINER(o, struct follower, entries);
 

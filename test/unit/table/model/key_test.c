@@ -154,7 +154,7 @@ static bytes whole_key(struct ctx *c)
     struct buf b;
 
     buf_init(&b, &c->arena, 0);
-    key_put_prefix(&b, 0x01020304, 9, KIND_HEAD);
+    key_put_prefix(&b, 0x01020304, 9, KIND_RECORD);
     assert_int_equal(key_put_columns(c, &b, schema, columns, 3), 0);
     return buf_bytes(&b);
 }

@@ -10,9 +10,9 @@ static const struct wr_key_schema key[] = {
     {.name = BYTES_LIT("id"), .type = WR_BIGINT, .auto_increment = true},
 };
 
-static struct place place_of(const char *layout, const struct wr_key_schema *schema, size_t count)
+static struct location place_of(const char *layout, const struct wr_key_schema *schema, size_t count)
 {
-    struct place p = {.id = 7, .key = schema, .key_count = count};
+    struct location p = {.id = 7, .key = schema, .key_count = count};
 
     assert_int_equal(layout_parse(&c, bytes_str(layout), schema, count, &p.layout), 0);
     return p;
@@ -57,7 +57,7 @@ static void test_text_form(void **state)
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(forms); i++) {
-        struct place p = place_of(forms[i], key, 3);
+        struct location p = place_of(forms[i], key, 3);
         bytes back = layout_format(&c.arena, &p.layout, key);
 
         assert_true(bytes_equal(back, bytes_str(forms[i])));
@@ -70,7 +70,7 @@ static void test_time_of_any_name(void **state)
     static const struct wr_key_schema odd[] = {
         {.name = BYTES_LIT("a"), .type = WR_BIGINT},
         {.name = BYTES_LIT("b+splice:1/2:3"), .type = WR_BIGINT}};
-    struct place p = place_of("splice:2+time:b+splice:1/2:3/10:4", odd, 2);
+    struct location p = place_of("splice:2+time:b+splice:1/2:3/10:4", odd, 2);
 
     (void)state;
     assert_int_equal(p.layout.column, 1);
@@ -82,7 +82,7 @@ static void test_time_of_any_name(void **state)
 
 static uint8_t bucket(const char *layout, const char *user, int64_t at, int64_t id)
 {
-    struct place p = place_of(layout, key, 3);
+    struct location p = place_of(layout, key, 3);
     struct wr_value values[] = {text(user), integer(at), integer(id)};
 
     return layout_bucket(&p, encode(key, values, 3));
@@ -134,8 +134,8 @@ static void test_one_bucket(void **state)
     struct wr_key_column high[] = {
         {key[0].name, text("ann")}, {key[1].name, integer(9)}, {key[2].name, {.type = WR_INF_MAX}}};
     struct wr_key a = {low, 3}, b = {high, 3};
-    struct place hash = place_of("hash:256", key, 3), random = place_of("random:256", key, 3);
-    struct place spliced = place_of("splice:2+hash:256", key, 3);
+    struct location hash = place_of("hash:256", key, 3), random = place_of("random:256", key, 3);
+    struct location spliced = place_of("splice:2+hash:256", key, 3);
     uint8_t n;
 
     (void)state;
@@ -204,22 +204,22 @@ static bytes golden_schema(const char *layout, uint32_t place_id, const char *mi
     s.d.key_count = 3;
     s.d.options.ttl_s = -1;
     s.d.options.max_versions = 1;
-    s.place = place_of(layout, key, 3);
-    s.place.id = place_id;
+    s.location = place_of(layout, key, 3);
+    s.location.id = place_id;
     if (mirror) {
-        s.mirror = place_of(mirror, key, 3);
-        s.mirror.id = 11;
+        s.shadow = place_of(mirror, key, 3);
+        s.shadow.id = 11;
         s.rekey = REKEY_COPYING;
     }
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), 0);
-    assert_int_equal(back.place.id, place_id);
-    assert_memory_equal(&back.place.layout, &s.place.layout, sizeof(s.place.layout));
-    assert_int_equal(back.mirror.id, s.mirror.id);
+    assert_int_equal(back.location.id, place_id);
+    assert_memory_equal(&back.location.layout, &s.location.layout, sizeof(s.location.layout));
+    assert_int_equal(back.shadow.id, s.shadow.id);
     assert_int_equal(back.rekey, s.rekey);
     if (mirror)
-        assert_memory_equal(&back.mirror.layout, &s.mirror.layout, sizeof(s.place.layout));
+        assert_memory_equal(&back.shadow.layout, &s.shadow.layout, sizeof(s.location.layout));
     return buf_bytes(&b);
 }
 

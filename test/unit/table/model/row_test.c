@@ -327,7 +327,7 @@ static void test_errors_say_what_is_wrong(void **state)
 static void test_held(void **state)
 {
     const struct row held = {
-        .there = true, .wide = true, .held = true, .id = 7, .stamp = 5, .marker_ms = 9};
+        .there = true, .wide = true, .read_locked = true, .id = 7, .stamp = 5, .marker_ms = 9};
     struct row back;
     struct buf b;
     struct ctx c;
@@ -338,7 +338,7 @@ static void test_held(void **state)
     row_encode(&b, &held);
     assert_int_equal(b.data[0], 2);
     assert_int_equal(row_decode(&c, buf_bytes(&b), &back), 0);
-    assert_true(back.there && back.wide && back.held);
+    assert_true(back.there && back.wide && back.read_locked);
     assert_int_equal(back.id, 7);
     assert_int_equal(back.stamp, 5);
     ctx_release(&c);

@@ -29,11 +29,11 @@ static struct schema schema_of(const struct schema_page *pages, size_t count)
     s.d.key_count = 1;
     s.d.options.ttl_s = -1;
     s.d.options.max_versions = 1;
-    s.place = (struct place){.id = 5, .key = key, .key_count = 1};
-    s.place.layout.buckets = s.place.layout.splice = 1;
+    s.location = (struct location){.id = 5, .key = key, .key_count = 1};
+    s.location.layout.buckets = s.location.layout.partition_cols = 1;
     s.pages = pages;
     s.page_count = count;
-    s.partition_place = 5;
+    s.partition_location = 5;
     return s;
 }
 

@@ -24,11 +24,11 @@ static bytes encode(const struct schema_partition *list, size_t count, struct sc
     s.d.key_count = 1;
     s.d.options.ttl_s = -1;
     s.d.options.max_versions = 1;
-    s.place = (struct place){.id = 5, .key = key, .key_count = 1};
-    s.place.layout.buckets = s.place.layout.splice = 1;
+    s.location = (struct location){.id = 5, .key = key, .key_count = 1};
+    s.location.layout.buckets = s.location.layout.partition_cols = 1;
     s.partitions = list;
     s.partition_count = count;
-    s.partition_place = 5;
+    s.partition_location = 5;
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     return buf_bytes(&b);
@@ -87,11 +87,11 @@ static void test_inside_of_a_value(void **state)
     s.d.key_count = 2;
     s.d.options.ttl_s = -1;
     s.d.options.max_versions = 1;
-    s.place = (struct place){.id = 5, .key = key_2, .key_count = 2};
-    s.place.layout.buckets = s.place.layout.splice = 1;
+    s.location = (struct location){.id = 5, .key = key_2, .key_count = 2};
+    s.location.layout.buckets = s.location.layout.partition_cols = 1;
     s.partitions = in_values;
     s.partition_count = PORT_COUNT(in_values);
-    s.partition_place = 5;
+    s.partition_location = 5;
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     golden.value = buf_bytes(&b);
@@ -109,7 +109,7 @@ static void test_inside_of_a_value(void **state)
     for (size_t i = 0; i < PORT_COUNT(in_values); i++)
         assert_int_equal(schema_bound_inside(&back, in_values[i].start), i && i != 3);
     /* With both columns in the partition key these are bounds between values. */
-    back.place.layout.splice = 2;
+    back.location.layout.partition_cols = 2;
     assert_false(schema_bound_inside(&back, in_values[1].start));
 }
 
@@ -130,9 +130,9 @@ static void test_a_long_key_is_version_6(void **state)
         columns[i] =
             (struct wr_key_schema){.name = bytes_of(&"abcdefghij"[i], 1), .type = WR_BIGINT};
     s.d = (struct wr_table_description){.table = BYTES_LIT("t"), .key = columns};
-    s.place = (struct place){.id = 5, .key = columns, .layout = {.buckets = 1, .splice = 1}};
+    s.location = (struct location){.id = 5, .key = columns, .layout = {.buckets = 1, .partition_cols = 1}};
     for (s.d.key_count = 5; s.d.key_count <= PORT_COUNT(columns); s.d.key_count += 5) {
-        s.place.key_count = s.d.key_count;
+        s.location.key_count = s.d.key_count;
         assert_int_equal(schema_partitions_init(&c, &s), E_OK);
         buf_init(&b, &c.arena, 0);
         schema_encode(&b, &s);
