@@ -99,7 +99,7 @@ static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_optio
             return fail(c, E_PARAMETER, "%s.", message);
     limits_assign(&db->given, &db->limits);
     use_given(db);
-    atomic_store(&db->settled, !o->settings_follow);
+    atomic_store(&db->limits_known, !o->settings_follow);
     return E_OK;
 }
 
@@ -124,7 +124,7 @@ int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size
         atomic_store(&db->has_lifted, true);
     limits_assign(&db->given, &next);
     use_given(db);
-    atomic_store(&db->settled, true);
+    atomic_store(&db->limits_known, true);
     return E_OK;
 }
 
@@ -183,16 +183,16 @@ static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options
                 o->dir ? o->dir : "the data folder", ctx_take_reason(c));
 }
 
-static int open_tally(struct ctx *c, struct wr_db *db)
+static int open_sampler(struct ctx *c, struct wr_db *db)
 {
     int64_t max = db->limits.heat_bytes_max;
 
-    if (max && max < TALLY_BYTES_MIN)
+    if (max && max < SAMPLER_BYTES_MIN)
         return fail(c, E_PARAMETER,
                     "heat_bytes_max: %lld is too little: 0 for no heat maps, or at least %lld.",
-                    (long long)max, (long long)TALLY_BYTES_MIN);
-    db->tally = tally_new(&db->clock, (size_t)max);
-    tally_start(db->tally);
+                    (long long)max, (long long)SAMPLER_BYTES_MIN);
+    db->sampler = sampler_new(&db->clock, (size_t)max);
+    sampler_start(db->sampler);
     return E_OK;
 }
 
@@ -237,7 +237,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
     db->row_locks = row_locks_new();
-    TRY(open_tally(c, db));
+    TRY(open_sampler(c, db));
     TRY(catalog_read(c, db, o));
     TRY(db_clock_open(c, db, o->clock_reset));
     atomic_store(&db->servers, 1);
@@ -362,10 +362,10 @@ void wr_close(struct wr_db *db)
     streams_stop(db->streams);
     uploads_stop(db->uploads);
     router_stop(db->router);
-    tally_stop(db->tally);
+    sampler_stop(db->sampler);
     close_clock(db);
     catalog_close(db->catalog);
-    tally_free(db->tally);
+    sampler_free(db->sampler);
     scheduler_free(db->background);
     if (db->engine)
         engine_close(db->engine);

@@ -69,7 +69,7 @@ static const char *const elsewhere[] = {
     "garbage_taken",      /* test/rados/cells.sh */
     "garbage_erased",     /* test/rados/cells.sh */
     "table_before_store", /* test/rados/agree.sh, like all below */
-    "table_stored",        "table_before_tell", "text_stored",
+    "table_stored",        "table_before_notify", "text_stored",
 };
 
 struct points {

@@ -108,7 +108,7 @@ static const struct combo {
 };
 
 /* What came of the cases of one combo. All processes write it. */
-struct tally {
+struct sampler {
     atomic_bool exhausted; /* there is no further occurrence */
     atomic_int fired, went_on, reopened, ended, killed, failed, no_text;
     atomic_llong slowest_back_us;
@@ -116,7 +116,7 @@ struct tally {
 
 struct shared {
     atomic_int next; /* case */
-    struct tally tallies[PORT_COUNT(combos)];
+    struct sampler tallies[PORT_COUNT(combos)];
 };
 
 struct nth {
@@ -130,7 +130,7 @@ struct nth {
 /* What is to be done and what was seen in one case. */
 struct instance {
     const struct combo *combo;
-    struct tally *tally;
+    struct sampler *sampler;
     int nth;
     bool kill_at_once, stop_cleanly;
     char where[120];
@@ -193,9 +193,9 @@ static void check_end(struct nth *n, const struct instance *in)
     else if (!text[0])
         crash_problem(run, "%s: the server ended without a word", in->where);
     if (in->combo->error > 0 && !strstr(text, strerror(in->combo->error)))
-        atomic_fetch_add(&in->tally->no_text, 1);
+        atomic_fetch_add(&in->sampler->no_text, 1);
     mem_free(text);
-    atomic_fetch_add(&in->tally->ended, 1);
+    atomic_fetch_add(&in->sampler->ended, 1);
 }
 
 /* Waits for the occurrence. False: it does not come. */
@@ -239,8 +239,8 @@ static void wait_back(struct nth *n, const struct instance *in)
         crash_sleep_us(POLL_US);
     }
     now_us = clock_mono_us(&run->clock);
-    for (long long old = atomic_load(&in->tally->slowest_back_us); old < now_us - since_us;)
-        if (atomic_compare_exchange_weak(&in->tally->slowest_back_us, &old, now_us - since_us))
+    for (long long old = atomic_load(&in->sampler->slowest_back_us); old < now_us - since_us;)
+        if (atomic_compare_exchange_weak(&in->sampler->slowest_back_us, &old, now_us - since_us))
             break;
 }
 
@@ -285,7 +285,7 @@ static bool work(struct nth *n, const struct instance *in)
         wait_back(n, in);
     if (fired && in->kill_at_once) {
         server_kill(&io->server);
-        atomic_fetch_add(&in->tally->killed, 1);
+        atomic_fetch_add(&in->sampler->killed, 1);
     }
     if (!fired && server_ended(&io->server))
         crash_problem(&io->run, "%s: the server ended by itself before", in->where);
@@ -307,9 +307,9 @@ static void finish(struct nth *n, const struct instance *in)
         return;
     }
     if (atomic_load(&n->book->refused) + atomic_load(&n->book->unsure))
-        atomic_fetch_add(&in->tally->reopened, 1);
+        atomic_fetch_add(&in->sampler->reopened, 1);
     else
-        atomic_fetch_add(&in->tally->went_on, 1);
+        atomic_fetch_add(&in->sampler->went_on, 1);
     if (!in->stop_cleanly)
         server_kill(server);
     else if (!server_stop(server))
@@ -394,10 +394,10 @@ static bool is_thinned(int which, int nth)
 
 static void take_case(struct nth *n, int which, int nth)
 {
-    struct instance in = {.combo = &combos[which], .tally = &n->shared->tallies[which], .nth = nth};
+    struct instance in = {.combo = &combos[which], .sampler = &n->shared->tallies[which], .nth = nth};
     uint64_t chance = rng_below(&n->io->run.rng, 4);
 
-    if (!wanted(&n->io->run, in.combo) || atomic_load(&in.tally->exhausted) ||
+    if (!wanted(&n->io->run, in.combo) || atomic_load(&in.sampler->exhausted) ||
         is_thinned(which, nth))
         return;
     in.kill_at_once = chance == 0 && in.combo->when == SERVING;
@@ -407,13 +407,13 @@ static void take_case(struct nth *n, int which, int nth)
              when_names[in.combo->when]);
     crash_case_begin(&n->io->run);
     if (!run_case(n, &in)) {
-        atomic_store(&in.tally->exhausted, true);
+        atomic_store(&in.sampler->exhausted, true);
         if (!n->io->run.broken)
             return;
     }
-    atomic_fetch_add(&in.tally->fired, 1);
+    atomic_fetch_add(&in.sampler->fired, 1);
     if (!crash_case_end(&n->io->run)) {
-        atomic_fetch_add(&in.tally->failed, 1);
+        atomic_fetch_add(&in.sampler->failed, 1);
         keep_folder(n, (int)(which * 1000 + nth));
     }
 }
@@ -461,7 +461,7 @@ static void make_template(struct nth *n)
     server_kill(&io->server);
 }
 
-static void print_tally(const struct combo *combo, struct tally *t)
+static void print_tally(const struct combo *combo, struct sampler *t)
 {
     printf(
         "  %-15s %-6s %-16s%s: %3d failed calls%s; went on %d, reopened %d, ended %d, killed %d; "
@@ -500,7 +500,7 @@ void nth_part(struct io *io)
         }
     }
     for (size_t i = 0; i < PORT_COUNT(combos); i++) {
-        struct tally *t = &n.shared->tallies[i];
+        struct sampler *t = &n.shared->tallies[i];
 
         if (!wanted(&io->run, &combos[i]))
             continue;

@@ -119,15 +119,15 @@ static void collect(const struct workload *w, int group, struct group_ops *out)
         out->ops[i].id = (uint32_t)i;
 }
 
-struct tally {
+struct sampler {
     size_t requests, operations, unanswered, configs;
     int violations, undecided;
 };
 
 /* Checks every group; with `explain` the first violation is printed. */
-static void check_all(const struct workload *w, bool explain, struct tally *t)
+static void check_all(const struct workload *w, bool explain, struct sampler *t)
 {
-    *t = (struct tally){0};
+    *t = (struct sampler){0};
     for (int i = 0; i < w->conf.clients; i++)
         t->requests += w->workers[i].requests;
     for (int g = 0; g < w->conf.groups; g++) {
@@ -420,7 +420,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                .wide = sc->wide,
                                .small = sc->cuts_values};
     double begin = seconds(), ran;
-    struct tally t = {0};
+    struct sampler t = {0};
     struct pauses pauses[DISTURBANCES_MAX];
     size_t spanned = 0;
     char dir[512];
@@ -531,7 +531,7 @@ static bool find_bug(struct run *r, struct server *s, int bug, const struct fill
                                  .pause_s = BUG_PAUSE_S,
                                  .disturb = r->servers ? faults_disturb : NULL,
                                  .seed = r->seed + (uint64_t)try * 31};
-    struct tally t = {0};
+    struct sampler t = {0};
     char table[32];
     bool found;
 

@@ -83,7 +83,7 @@ publish_crash() {
 }
 shared_8() { grep -qx "ttl_seconds_min = 8" "$work/$1/settings"; }
 points="table_stored"
-[ "${TIER:-short}" = short ] || points="table_before_store table_stored table_before_tell"
+[ "${TIER:-short}" = short ] || points="table_before_store table_stored table_before_notify"
 n=100
 for point in $points; do
     n=$((n + 1))

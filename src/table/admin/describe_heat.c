@@ -11,12 +11,12 @@
 #define VALUES_MAX 4000000 /* of one answer */
 
 struct heat_op {
-    struct peers_ask others;
+    struct peers_query others;
     struct call *call;
-    struct heat_ask ask;
+    struct heat_query query;
 };
 
-static void fill_hot(struct ctx *c, const struct schema *s, const struct tally_report *from,
+static void fill_hot(struct ctx *c, const struct schema *s, const struct sampler_report *from,
                      struct wr_heat_result *out)
 {
     struct wr_heat_key *hot = ARENA_ARRAY(&c->arena, struct wr_heat_key, from->hot_count);
@@ -42,20 +42,20 @@ void heat_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reader
 
     (void)c;
     if (!in->bad && first < 1ull << 40)
-        tally_give(db->tally, t->tally, out, (int64_t)first, PEERS_ANSWER_BYTES);
+        sampler_export(db->sampler, t->sampler, out, (int64_t)first, PEERS_ANSWER_BYTES);
 }
 
 /* The first minute that matters, or the one before. */
-static bytes question(struct arena *a, struct clock *clock, const struct heat_ask *ask)
+static bytes question(struct arena *a, struct clock *clock, const struct heat_query *query)
 {
     struct buf b;
 
     buf_init(&b, a, 16);
-    buf_put_varint(&b, (uint64_t)(clock_wall_ms(clock) / 60000 - ask->minutes));
+    buf_put_varint(&b, (uint64_t)(clock_wall_ms(clock) / 60000 - query->minutes));
     return buf_bytes(&b);
 }
 
-static void heat_run(struct peers_ask *others)
+static void heat_run(struct peers_query *others)
 {
     struct heat_op *op = PORT_CONTAINER(others, struct heat_op, others);
     struct table *t = others->table;
@@ -64,15 +64,15 @@ static void heat_run(struct peers_ask *others)
     struct ctx *c = &call->c;
     struct wr_heat_result *r = &call->reply.heat;
     struct wr_heat_place *rows;
-    struct tally_report report;
-    size_t taken = tally_report(call->db->tally, t->tally, &c->arena, &op->ask, HOT_MAX,
-                                others->answers, others->count, &report);
+    struct sampler_report report;
+    size_t taken = sampler_report(call->db->sampler, t->sampler, &c->arena, &op->query, HOT_MAX,
+                                  others->answers, others->count, &report);
 
     rows = ARENA_ARRAY(&c->arena, struct wr_heat_place, report.grid.rows);
     for (size_t i = 0; i < report.grid.rows; i++)
         heat_place_read(c, s, report.grid.starts[i], s->d.key_count, &rows[i]);
     r->start_s = report.grid.minute * 60;
-    r->column_minutes = (int32_t)op->ask.step;
+    r->column_minutes = (int32_t)op->query.step;
     r->column_count = report.grid.columns;
     r->row_count = report.grid.rows;
     r->rows = rows;
@@ -80,7 +80,7 @@ static void heat_run(struct peers_ask *others)
         r->values[m] = report.grid.values[m];
     fill_hot(c, s, &report, r);
     r->buckets = (int32_t)report.buckets;
-    r->missed = report.missed;
+    r->missed = report.dropped;
     r->servers = (uint32_t)taken + 1;
     r->silent = (uint32_t)(others->silent + others->count - taken);
     table_release(t);
@@ -115,29 +115,30 @@ int describe_heat_start(struct call *call)
     struct heat_op *op;
 
     TRY(check(c, d));
-    if (!call->db->tally)
+    if (!call->db->sampler)
         return fail(c, E_UNSUPPORTED, "Heat maps are switched off: heat_bytes_max is 0.");
     op = ARENA_NEW(&c->arena, struct heat_op);
     op->call = call;
-    op->ask = (struct heat_ask){.minutes = d->minutes,
-                                .step = 1,
-                                .rows = d->rows ? (size_t)d->rows : ROWS_DEFAULT,
-                                .metrics = d->metrics ? d->metrics : (1u << WR_HEAT_METRICS) - 1};
+    op->query =
+        (struct heat_query){.minutes = d->minutes,
+                            .step = 1,
+                            .rows = d->rows ? (size_t)d->rows : ROWS_DEFAULT,
+                            .metrics = d->metrics ? d->metrics : (1u << WR_HEAT_METRICS) - 1};
     if (d->columns && d->columns < d->minutes)
-        op->ask.step = (size_t)((d->minutes + d->columns - 1) / d->columns);
-    if ((uint64_t)d->minutes / op->ask.step * op->ask.rows *
-            (uint64_t)__builtin_popcount(op->ask.metrics) >
+        op->query.step = (size_t)((d->minutes + d->columns - 1) / d->columns);
+    if ((uint64_t)d->minutes / op->query.step * op->query.rows *
+            (uint64_t)__builtin_popcount(op->query.metrics) >
         VALUES_MAX)
         return fail(c, E_PARAMETER,
                     "The heat map asked for has more than %d values. Ask for fewer rows, columns "
                     "or metrics.",
                     VALUES_MAX);
-    op->others = (struct peers_ask){.question = PEERS_HEAT,
-                                    .db = call->db,
-                                    .more = question(&c->arena, &call->db->clock, &op->ask),
-                                    .a = &c->arena,
-                                    .run = heat_run};
+    op->others = (struct peers_query){.question = PEERS_HEAT,
+                                      .db = call->db,
+                                      .more = question(&c->arena, &call->db->clock, &op->query),
+                                      .a = &c->arena,
+                                      .run = heat_run};
     TRY(call_open_table(call, d->table, &op->others.table));
-    peers_ask(&op->others);
+    peers_query(&op->others);
     return E_OK;
 }

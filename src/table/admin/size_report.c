@@ -23,7 +23,7 @@ void size_report_put(struct buf *b, const struct size_report *r)
     buf_put_varint(b, f->top_count);
     for (size_t i = 0; i < f->top_count; i++) {
         const struct size_entry *e = &f->top[i];
-        const struct tally_watch *seen = &r->traffic[i];
+        const struct sampler_watch *seen = &r->traffic[i];
 
         buf_put_u64(b, e->hash);
         buf_put_varint(b, e->bytes);
@@ -35,7 +35,7 @@ void size_report_put(struct buf *b, const struct size_report *r)
     }
 }
 
-static bool read_entry(struct reader *r, struct size_entry *e, struct tally_watch *seen)
+static bool read_entry(struct reader *r, struct size_entry *e, struct sampler_watch *seen)
 {
     bytes key;
 
@@ -87,13 +87,13 @@ const struct size_report *size_report_last(const struct size_report *reports, si
     return last;
 }
 
-struct tally_watch size_report_traffic(const struct size_report *reports, size_t n, uint64_t hash)
+struct sampler_watch size_report_traffic(const struct size_report *reports, size_t n, uint64_t hash)
 {
-    struct tally_watch sum = {.hash = hash};
+    struct sampler_watch sum = {.hash = hash};
 
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < reports[i].found.top_count; k++) {
-            const struct tally_watch *seen = &reports[i].traffic[k];
+            const struct sampler_watch *seen = &reports[i].traffic[k];
 
             if (seen->hash != hash)
                 continue;

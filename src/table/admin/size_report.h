@@ -14,7 +14,7 @@ struct size_report {
     uint64_t writes_then;   /* and through all, when the pass began */
     int64_t start_s, end_s; /* of the pass that `found` is of; end_s 0: there was none */
     struct size_found found;
-    struct tally_watch traffic[WR_SIZES_MAX]; /* of each of the largest */
+    struct sampler_watch traffic[WR_SIZES_MAX]; /* of each of the largest */
 };
 
 void size_report_put(struct buf *b, const struct size_report *r);
@@ -26,6 +26,7 @@ bool size_report_read(bytes in, struct size_report *out);
 const struct size_report *size_report_last(const struct size_report *reports, size_t n);
 
 /* What all of them have seen of a value. */
-struct tally_watch size_report_traffic(const struct size_report *reports, size_t n, uint64_t hash);
+struct sampler_watch size_report_traffic(const struct size_report *reports, size_t n,
+                                         uint64_t hash);
 
 #endif

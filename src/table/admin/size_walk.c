@@ -98,7 +98,7 @@ static void begin_value(struct size_walk *w, uint8_t bucket, bytes partition_key
     w->now.key[0] = bucket;
     memcpy(w->now.key + 1, partition_key.ptr, partition_key.len);
     w->now.key_len = n;
-    w->now.hash = tally_hash(partition_key);
+    w->now.hash = sampler_hash(partition_key);
     w->now.bytes = w->now.rows = 0;
 }
 

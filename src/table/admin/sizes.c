@@ -170,10 +170,10 @@ static void watch_top(struct wr_db *db, const struct table *t, const struct size
 
     for (size_t i = 0; i < f->top_count; i++)
         hashes[i] = f->top[i].hash;
-    tally_watch(db->tally, t->tally, hashes, f->top_count);
+    sampler_watch(db->sampler, t->sampler, hashes, f->top_count);
 }
 
-static void tell_others(struct size_watch *w, struct table *t);
+static void notify_others(struct size_watch *w, struct table *t);
 
 static void publish(struct size_watch *w, struct table *t, struct size_walk *walk, int64_t start_s,
                     uint64_t writes)
@@ -197,13 +197,13 @@ static void publish(struct size_watch *w, struct table *t, struct size_walk *wal
     r->writes = writes;
     pthread_mutex_unlock(&w->lock);
     if (db_is_shared(w->db))
-        tell_others(w, t);
+        notify_others(w, t);
 }
 
 /* ---- walks ---- */
 
 /* True if somebody waits for this walk. */
-static bool note_progress(struct size_watch *w, const struct table *t, bool running, uint64_t read)
+static bool store_progress(struct size_watch *w, const struct table *t, bool running, uint64_t read)
 {
     struct size_record *r;
     bool wanted;
@@ -228,14 +228,14 @@ static void walk_begin(struct size_watch *w, struct watch_walk *walk, struct tab
         .walk = size_walk_new(w->db, t, (uint64_t)w->db->limits.size_warn_bytes),
         .start_s = clock_wall_ms(&w->db->clock) / 1000,
         .writes = writes};
-    note_progress(w, t, true, 0);
+    store_progress(w, t, true, 0);
 }
 
 static void walk_end(struct size_watch *w, struct watch_walk *walk)
 {
     if (!walk->table)
         return;
-    note_progress(w, walk->table, false, 0);
+    store_progress(w, walk->table, false, 0);
     size_walk_free(walk->walk);
     table_release(walk->table);
     *walk = (struct watch_walk){.table = NULL};
@@ -261,7 +261,7 @@ static int walk_step(struct size_watch *w, struct watch_walk *walk, struct task_
 
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);
     code = size_walk_step(&c, walk->walk, &step->bytes, &ended);
-    wanted = note_progress(w, walk->table, true, step->bytes);
+    wanted = store_progress(w, walk->table, true, step->bytes);
     if (code) {
         code = walk_failed(w, walk, &c, code, step);
     } else if (ended) {
@@ -321,7 +321,7 @@ static void begin_wanted(struct size_watch *w)
             w->regular = (struct watch_walk){.table = NULL};
             table_release(t);
         } else {
-            walk_begin(w, &w->urgent, t, tally_writes(w->db->tally, t->tally));
+            walk_begin(w, &w->urgent, t, sampler_writes(w->db->sampler, t->sampler));
         }
     }
     if (!w->urgent.table) /* the table is gone */
@@ -335,7 +335,7 @@ struct size_reports {
     size_t count, silent;
 };
 
-static struct size_reports reports_of(const struct peers_ask *others, bool want);
+static struct size_reports reports_of(const struct peers_query *others, bool want);
 
 /* What another server's walk has found is as good as our own. */
 static void adopt(struct size_watch *w, const struct table *t, const struct size_report *from)
@@ -364,13 +364,13 @@ static void adopt(struct size_watch *w, const struct table *t, const struct size
  * done so lately. */
 static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uint64_t *writes)
 {
-    struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t, .a = a};
+    struct peers_query others = {.question = PEERS_SIZES, .db = w->db, .table = t, .a = a};
     int64_t now_s = clock_wall_ms(&w->db->clock) / 1000;
     const struct size_report *last;
     struct size_reports all;
     bool fresh, busy = false;
 
-    peers_ask_now(&others);
+    peers_query_now(&others);
     all = reports_of(&others, false);
     last = size_report_last(all.each, all.count);
     *writes = 0;
@@ -380,7 +380,7 @@ static bool is_fresh(struct size_watch *w, struct table *t, struct arena *a, uin
     }
     if (last != all.each)
         adopt(w, t, last);
-    fresh = w->db->tally && last->end_s && last->writes_then == *writes &&
+    fresh = w->db->sampler && last->end_s && last->writes_then == *writes &&
             t->schema.d.options.ttl_s == -1;
     return fresh || busy ||
            (last != all.each && last->end_s + w->db->limits.size_watch_pass_s_min / 2 > now_s);
@@ -514,14 +514,14 @@ static void report_own(struct wr_db *db, struct arena *a, const struct table *t,
     pthread_mutex_unlock(&w->lock);
     if (want)
         task_wake(w->task);
-    tally_watched(db->tally, t->tally, out->traffic, out->found.top_count);
-    out->writes = tally_writes(db->tally, t->tally);
+    sampler_watched(db->sampler, t->sampler, out->traffic, out->found.top_count);
+    out->writes = sampler_writes(db->sampler, t->sampler);
 }
 
 /* All count the traffic of the same values from now on. */
-static void tell_others(struct size_watch *w, struct table *t)
+static void notify_others(struct size_watch *w, struct table *t)
 {
-    struct peers_ask others = {.question = PEERS_SIZES, .db = w->db, .table = t};
+    struct peers_query others = {.question = PEERS_SIZES, .db = w->db, .table = t};
     struct size_report *own;
     struct arena a;
     struct buf b;
@@ -533,17 +533,18 @@ static void tell_others(struct size_watch *w, struct table *t)
     size_report_put(&b, own);
     others.a = &a;
     others.more = buf_bytes(&b);
-    peers_ask_now(&others);
+    peers_query_now(&others);
     arena_release(&a);
 }
 
-static void take_news(struct ctx *c, struct size_watch *w, const struct table *t, bytes news)
+static void take_notification(struct ctx *c, struct size_watch *w, const struct table *t,
+                              bytes notification)
 {
     struct size_report *from = ARENA_NEW(&c->arena, struct size_report);
     struct size_record *r;
     bool newer;
 
-    if (!size_report_read(news, from))
+    if (!size_report_read(notification, from))
         return;
     pthread_mutex_lock(&w->lock);
     r = record_get(w, t->schema.location.id);
@@ -561,12 +562,12 @@ void sizes_answer(struct ctx *c, struct wr_db *db, struct table *t, struct reade
     if (!db->sizes)
         return;
     if (reader_left(in))
-        take_news(c, db->sizes, t, bytes_of(in->at, reader_left(in)));
+        take_notification(c, db->sizes, t, bytes_of(in->at, reader_left(in)));
     report_own(db, &c->arena, t, false, own);
     size_report_put(out, own);
 }
 
-static struct size_reports reports_of(const struct peers_ask *others, bool want)
+static struct size_reports reports_of(const struct peers_query *others, bool want)
 {
     struct size_reports all = {.each =
                                    ARENA_ARRAY(others->a, struct size_report, others->count + 1),
@@ -585,7 +586,7 @@ static struct size_reports reports_of(const struct peers_ask *others, bool want)
 /* ---- DescribeSizes ---- */
 
 struct sizes_op {
-    struct peers_ask others;
+    struct peers_query others;
     struct call *call;
 };
 
@@ -615,7 +616,7 @@ static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_
     }
     for (size_t i = 0; i < f->top_count; i++) {
         const struct size_entry *e = &f->top[i];
-        struct tally_watch seen = size_report_traffic(all->each, all->count, e->hash);
+        struct sampler_watch seen = size_report_traffic(all->each, all->count, e->hash);
 
         heat_place_read(c, s, bytes_of(e->key, e->key_len), s->location.layout.partition_cols,
                         &keys[i].place);
@@ -627,7 +628,7 @@ static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_
     }
 }
 
-static void sizes_run(struct peers_ask *others)
+static void sizes_run(struct peers_query *others)
 {
     struct sizes_op *op = PORT_CONTAINER(others, struct sizes_op, others);
     struct call *call = op->call;
@@ -648,9 +649,9 @@ int describe_sizes_start(struct call *call)
         return fail(c, E_UNSUPPORTED, "The size watch does not run; see the server's log.");
     op = ARENA_NEW(&c->arena, struct sizes_op);
     op->call = call;
-    op->others = (struct peers_ask){
+    op->others = (struct peers_query){
         .question = PEERS_SIZES, .db = call->db, .a = &c->arena, .run = sizes_run};
     TRY(call_open_table(call, d->table, &op->others.table));
-    peers_ask(&op->others);
+    peers_query(&op->others);
     return E_OK;
 }

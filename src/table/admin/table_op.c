@@ -26,7 +26,7 @@ static int create_table(struct catalog_txn *x, struct call *call)
     int max = (int)x->db->limits.tables_per_instance_max;
     bytes *names;
 
-    x->tell_ms = CATALOG_FRESH_TELL_MS;
+    x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     if (x->now)
         return fail_code(c, E_EXIST);
     if (catalog_list(x->db->catalog, &c->arena, x->instance, &names) >= (size_t)max)
@@ -66,7 +66,7 @@ static int delete_table(struct catalog_txn *x, struct call *call)
 
     (void)call;
     if (x->now->partitions.count <= CLOSE_MAX)
-        x->tell_ms = CATALOG_FRESH_TELL_MS;
+        x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     catalog_txn_drop(x);
     batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
               dropped_value(e->arena, x->db, s, now_ms));
@@ -156,7 +156,7 @@ static int op_decide(struct catalog_txn *x)
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now && op->decide != create_table)
         return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
-    x->tell_ms = ENGINE_PUBLISH_MS;
+    x->notify_ms = ENGINE_PUBLISH_MS;
     return op->decide(x, op->call);
 }
 
@@ -211,7 +211,7 @@ static void op_close(struct job *self)
     }
     ctx_clear(x->c);
     if (code)
-        engine_publish(x->db->engine, catalog_news_text(&x->c->arena, x->instance, x->name),
+        engine_publish(x->db->engine, catalog_notification_text(&x->c->arena, x->instance, x->name),
                        ENGINE_PUBLISH_MS, op_told, op);
     else
         op_end(op, E_OK);
@@ -221,7 +221,7 @@ static void op_done(struct catalog_txn *x, int code)
 {
     struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
 
-    if (!code && x->silent && x->drops && x->tell_ms == CATALOG_FRESH_TELL_MS) {
+    if (!code && x->silent && x->drops && x->notify_ms == CATALOG_FRESH_NOTIFY_MS) {
         op->job.run = op_close;
         jobs_submit(x->db->jobs, &op->job);
     } else {

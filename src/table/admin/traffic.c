@@ -40,7 +40,7 @@ static struct wr_traffic figures(const struct partition_counts *c,
 }
 
 /* A bound as clients see it; `open` if it has no value. */
-struct told_bound {
+struct received_bound {
     uint32_t bucket;
     struct wr_value first;
     struct wr_value *more;
@@ -48,11 +48,11 @@ struct told_bound {
 };
 
 static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum wr_type open,
-                      struct told_bound *out)
+                      struct received_bound *out)
 {
     bytes rest = bound.len ? bytes_skip(bound, 1) : bound;
 
-    *out = (struct told_bound){.bucket = bound.len ? *bytes_u8(bound) : 0, .first.type = open};
+    *out = (struct received_bound){.bucket = bound.len ? *bytes_u8(bound) : 0, .first.type = open};
     for (size_t i = 0; rest.len && i < s->d.key_count; i++) {
         struct wr_key_column column;
         size_t used;
@@ -80,7 +80,7 @@ static int describe(struct ctx *c, const struct table *t, struct wr_partition_li
         const struct partition_at *at = partition_at(m, i);
         const struct partition *p = at->partition;
         struct partition_counts own = partition_counts(p);
-        struct told_bound begin, end;
+        struct received_bound begin, end;
 
         list[i].id = p->id;
         list[i].creation_us = p->created_us;
@@ -160,7 +160,7 @@ void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
 }
 
 struct traffic_op {
-    struct peers_ask others;
+    struct peers_query others;
     struct call *call;
 };
 
@@ -194,7 +194,7 @@ static bool add_answer(struct wr_partition_list *l, struct wr_partition *list, b
     return true;
 }
 
-static void traffic_run(struct peers_ask *others)
+static void traffic_run(struct peers_query *others)
 {
     struct traffic_op *op = PORT_CONTAINER(others, struct traffic_op, others);
     struct call *call = op->call;
@@ -223,9 +223,9 @@ int describe_partitions_start(struct call *call)
     TRY(call_open_table(call, call->req->describe_partitions.table, &t));
     op = ARENA_NEW(&c->arena, struct traffic_op);
     op->call = call;
-    op->others = (struct peers_ask){
+    op->others = (struct peers_query){
         .question = PEERS_TRAFFIC, .db = call->db, .table = t, .a = &c->arena, .run = traffic_run};
-    peers_ask(&op->others);
+    peers_query(&op->others);
     return E_OK;
 }
 

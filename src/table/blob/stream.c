@@ -104,10 +104,10 @@ void readers_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
     }
 }
 
-void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
-                        struct stream_readers *out)
+void stream_readers_query(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
+                          struct stream_readers *out)
 {
-    struct peers_ask ask = {.question = PEERS_READERS, .db = t->db, .table = t, .a = &c->arena};
+    struct peers_query query = {.question = PEERS_READERS, .db = t->db, .table = t, .a = &c->arena};
     struct buf more;
 
     *out = (struct stream_readers){.ids = ARENA_ARRAY(&c->arena, uint64_t, count + 1)};
@@ -116,11 +116,11 @@ void stream_readers_ask(struct ctx *c, struct table *t, const uint64_t *ids, siz
     buf_init(&more, &c->arena, 8 * count);
     for (size_t i = 0; i < count; i++)
         buf_put_u64(&more, ids[i]);
-    ask.more = buf_bytes(&more);
-    peers_ask_now(&ask);
-    out->silent = ask.silent || !ask.asked;
-    for (size_t i = 0; i < ask.count; i++) {
-        struct reader r = reader_of(ask.answers[i]);
+    query.more = buf_bytes(&more);
+    peers_query_now(&query);
+    out->silent = query.silent || !query.sent;
+    for (size_t i = 0; i < query.count; i++) {
+        struct reader r = reader_of(query.answers[i]);
 
         while (reader_left(&r) >= 8 && out->count < count) /* one of them each, or in doubt all */
             out->ids[out->count++] = read_u64(&r);

@@ -182,7 +182,7 @@ static struct upload *take_due(struct uploads *all)
         if (u->round == all->round || pthread_mutex_trylock(&u->lock))
             continue; /* what is at work renews by itself */
         u->round = all->round;
-        if (!u->settled && !u->lost && is_due(u))
+        if (!u->publishing && !u->lost && is_due(u))
             break;
         pthread_mutex_unlock(&u->lock);
     }
@@ -295,13 +295,13 @@ int upload_store(struct ctx *c, struct upload *u, struct batch_builder *builder)
     return apply_alone(c, u, builder);
 }
 
-int upload_settle(struct ctx *c, struct upload *u)
+int upload_publish_begin(struct ctx *c, struct upload *u)
 {
     if (!db_is_shared(u->db) || !u->begun)
         return E_OK;
     TRY(patiently(c, u, NULL, true));
     pthread_mutex_lock(&u->lock);
-    u->settled = true;
+    u->publishing = true;
     pthread_mutex_unlock(&u->lock);
     return E_OK;
 }

@@ -37,7 +37,7 @@ struct upload {
     uint8_t value[BIG_GARBAGE_BYTES]; /* of the record */
     uint8_t maybe[BIG_GARBAGE_BYTES]; /* with `doubt`: what it is if its last change has landed */
     bool doubt;
-    bool settled;       /* it is about to be published: the record stays as it is */
+    bool publishing;    /* it is about to be published: the record stays as it is */
     bool lost;          /* somebody took it */
     int64_t renewed_ms; /* monotonic */
     unsigned round;     /* uploads' own, under their lock, as the next */
@@ -64,7 +64,7 @@ int upload_store(struct ctx *c, struct upload *u, struct batch_builder *builder)
 
 /* All is stored: from now on the record stays as it is, and upload_guard() gives it away. May be
  * called again when a publish met E_CONFLICT. E_BUSY as above. */
-int upload_settle(struct ctx *c, struct upload *u);
+int upload_publish_begin(struct ctx *c, struct upload *u);
 
 /* The end, whatever became of it. `failed`: nobody will ever publish it, so the next sweep may
  * erase the chunks. */

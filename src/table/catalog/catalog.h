@@ -91,7 +91,7 @@ void catalog_mark_out_of_line(struct wr_db *db, struct table *t, void (*done)(vo
 
 /* True if no request that is under way holds a state of the table in which it was mirrored
  * otherwise than in `t`. */
-bool catalog_settled(struct catalog *cat, const struct table *t);
+bool catalog_reconciled(struct catalog *cat, const struct table *t);
 
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
@@ -101,10 +101,10 @@ void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t no
 int catalog_check(struct ctx *c, struct catalog *cat);
 /* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
  * say that a table does not exist, to put a row without looking what stands there) need not wait
- * for ENGINE_PUBLISH_MS until the silent have lost touch, but for CATALOG_FRESH_TELL_MS. True where
- * nobody else changes tables. */
+ * for ENGINE_PUBLISH_MS until the silent have lost touch, but for CATALOG_FRESH_NOTIFY_MS. True
+ * where nobody else changes tables. */
 #define CATALOG_FRESH_MS 2500
-#define CATALOG_FRESH_TELL_MS (CATALOG_FRESH_MS + 1500)
+#define CATALOG_FRESH_NOTIFY_MS (CATALOG_FRESH_MS + 1500)
 bool catalog_is_fresh(struct catalog *cat);
 
 /* Numbers that grow and are never used again, also not by a later process: ids of detached data,

@@ -51,7 +51,7 @@ static void live_mark_out_of_line(struct catalog *cat, uint32_t id)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
-bool catalog_settled(struct catalog *cat, const struct table *t)
+bool catalog_reconciled(struct catalog *cat, const struct table *t)
 {
     bool settled = true;
 
@@ -83,7 +83,7 @@ void table_release(struct table *t)
     live_remove(t);
     partition_map_release(&t->partitions);
     traffic_release(t->traffic);
-    tally_close(t->tally);
+    sampler_close(t->sampler);
     mem_free((void *)t->swept_key.ptr);
     ctx_release(&t->ctx);
     mem_free(t);
@@ -106,8 +106,8 @@ static void table_follow(struct table *t, struct table *old)
     if (atomic_load(&old->has_out_of_line))
         atomic_store(&t->has_out_of_line, true);
     if (old->schema.location.id == t->schema.location.id) {
-        tally_close(t->tally);
-        t->tally = tally_ref(old->tally);
+        sampler_close(t->sampler);
+        t->sampler = sampler_ref(old->sampler);
     }
     if (old->schema.id != t->schema.id)
         return;

@@ -73,7 +73,7 @@ static int follow(struct look *l, bytes stored)
     if (journal_decode(&l->c, stored, &entry)) {
         /* A newer program wrote it. Whatever it tells, all that is stored is read again. */
         ctx_clear(&l->c);
-        atomic_fetch_add(&cat->touch.lost, 1);
+        atomic_fetch_add(&cat->lease.lost, 1);
         return E_OK;
     }
     if (!entry.instance.len)
@@ -179,7 +179,7 @@ static void look_end(struct look *l)
     l->found = NULL;
     /* Entries that nobody has followed may be gone by now. */
     if (j->looked_ms && l->now_ms - j->looked_ms > BLIND_MS)
-        atomic_fetch_add(&j->cat->touch.lost, 1);
+        atomic_fetch_add(&j->cat->lease.lost, 1);
     j->looked_ms = l->now_ms;
 }
 

@@ -14,7 +14,7 @@
 struct heard {
     struct job job;
     struct catalog *cat;
-    struct notification *news;
+    struct notification *notification;
     int64_t came_ms; /* monotonic */
 };
 
@@ -23,13 +23,13 @@ static int hear(struct ctx *c, struct heard *h, bytes *answer)
     struct catalog *cat = h->cat;
     bytes instance, name;
 
-    switch (catalog_notice_of(h->news->text, &instance, &name)) {
+    switch (catalog_notice_of(h->notification->text, &instance, &name)) {
     case NOTICE_TABLE:
         return catalog_reread(c, cat, instance, name);
     case NOTICE_TEXTS:
         return cat->listener->texts_changed(cat->db);
     case NOTICE_QUESTION:
-        *answer = cat->listener->asked(c, cat->db, h->news->text,
+        *answer = cat->listener->asked(c, cat->db, h->notification->text,
                                        clock_mono_ms(&cat->db->clock) - h->came_ms);
         return E_OK;
     case NOTICE_DAMAGED:
@@ -47,25 +47,25 @@ static void heard_run(struct job *self)
 
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     if (hear(&c, h, &answer)) /* without the record we know less than we say we do */
-        atomic_fetch_add(&cat->touch.lost, 1);
-    engine_notification_done(cat->db->engine, h->news, answer);
+        atomic_fetch_add(&cat->lease.lost, 1);
+    engine_notification_done(cat->db->engine, h->notification, answer);
     ctx_release(&c);
     mem_free(h);
 }
 
-static void on_news(void *arg, struct notification *n)
+static void on_notification(void *arg, struct notification *n)
 {
     struct catalog *cat = arg;
     struct heard *h = mem_zalloc(sizeof(*h));
 
     h->cat = cat;
-    h->news = n;
+    h->notification = n;
     h->came_ms = clock_mono_ms(&cat->db->clock);
     h->job.run = heard_run;
     jobs_hear(cat->db->jobs, &h->job);
 }
 
-static void told_soon(void *arg, int code)
+static void notify_done(void *arg, int code)
 {
     struct ctx *c = arg;
 
@@ -74,21 +74,21 @@ static void told_soon(void *arg, int code)
     mem_free(c);
 }
 
-void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name)
+void catalog_notify_soon(struct catalog *cat, bytes instance, bytes name)
 {
     struct ctx *c = mem_zalloc(sizeof(*c));
 
     ctx_init(c, &cat->db->clock, &cat->db->log, NULL, 0);
-    engine_publish(cat->db->engine, catalog_news_text(&c->arena, instance, name), ENGINE_PUBLISH_MS,
-                   told_soon, c);
+    engine_publish(cat->db->engine, catalog_notification_text(&c->arena, instance, name),
+                   ENGINE_PUBLISH_MS, notify_done, c);
 }
 
 static int listen_begin(struct ctx *c, struct catalog *cat)
 {
     int64_t now = clock_mono_ms(&cat->db->clock);
 
-    TRY(engine_subscribe(c, cat->db->engine, on_news, cat));
-    atomic_store(&cat->touch.until_ms, now + ENGINE_LEASE_MS);
+    TRY(engine_subscribe(c, cat->db->engine, on_notification, cat));
+    atomic_store(&cat->lease.until_ms, now + ENGINE_LEASE_MS);
     return E_OK;
 }
 
@@ -123,7 +123,7 @@ static bool renew(struct catalog *cat)
 
     if (age >= ENGINE_LEASE_MS)
         return false;
-    atomic_store(&cat->touch.until_ms, now - age + ENGINE_LEASE_MS);
+    atomic_store(&cat->lease.until_ms, now - age + ENGINE_LEASE_MS);
     return true;
 }
 
@@ -150,7 +150,7 @@ static void reload_over(struct catalog *cat)
 static int catch_up(struct ctx *c, struct catalog *cat, bool first)
 {
     struct engine *e = cat->db->engine;
-    uint64_t missed = atomic_load(&cat->touch.lost);
+    uint64_t lost = atomic_load(&cat->lease.lost);
 
     if (atomic_exchange(&cat->lapsed, false) || engine_lease_age_ms(e) == INT64_MAX)
         TRY(listen_begin(c, cat));
@@ -159,7 +159,7 @@ static int catch_up(struct ctx *c, struct catalog *cat, bool first)
     TRY(reload_all(c, cat));
     if (first)
         (void)renew(cat);
-    atomic_store(&cat->made_up, missed); /* what was missed since counts anew */
+    atomic_store(&cat->made_up, lost); /* what was missed since counts anew */
     return E_OK;
 }
 
@@ -204,7 +204,7 @@ void catalog_stop(struct catalog *cat)
 
 static bool is_stale(const struct catalog *cat)
 {
-    return atomic_load(&cat->touch.lost) != atomic_load(&cat->made_up);
+    return atomic_load(&cat->lease.lost) != atomic_load(&cat->made_up);
 }
 
 int catalog_check(struct ctx *c, struct catalog *cat)
@@ -214,16 +214,16 @@ int catalog_check(struct ctx *c, struct catalog *cat)
     if (!db_is_shared(cat->db))
         return E_OK;
     now = clock_mono_ms(&cat->db->clock);
-    if (!is_stale(cat) && now < atomic_load(&cat->touch.until_ms) - ENGINE_LEASE_MS / 2)
+    if (!is_stale(cat) && now < atomic_load(&cat->lease.until_ms) - ENGINE_LEASE_MS / 2)
         return catalog_numbers_check(c, cat);
     /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
      * was paused, and what the touch tells now says nothing of the time before. */
-    if (now >= atomic_load(&cat->touch.until_ms)) {
-        atomic_fetch_add(&cat->touch.lost, 1);
+    if (now >= atomic_load(&cat->lease.until_ms)) {
+        atomic_fetch_add(&cat->lease.lost, 1);
         atomic_store(&cat->lapsed, true);
     }
     if (!renew(cat))
-        atomic_fetch_add(&cat->touch.lost, 1);
+        atomic_fetch_add(&cat->lease.lost, 1);
     if (!is_stale(cat))
         return catalog_numbers_check(c, cat);
     if (listening_enter(cat, CATALOG_OPEN, CATALOG_RELOADING)) {

@@ -48,7 +48,7 @@ static void used_up(struct catalog *cat, uint64_t number)
 {
     for (int i = 0; i < 1000; i++) {
         usleep(1000);
-        if (number < atomic_load(&cat->lease))
+        if (number < atomic_load(&cat->numbers_until))
             return;
     }
     log_error(&cat->db->log, "catalog: the numbers of this process are used up, and no others "
@@ -62,7 +62,7 @@ uint64_t catalog_next_number(struct catalog *cat)
 {
     bool shared = db_is_shared(cat->db);
     uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), now = now_us(cat);
-    uint64_t lease = atomic_load_explicit(&cat->lease, memory_order_relaxed), next;
+    uint64_t lease = atomic_load_explicit(&cat->numbers_until, memory_order_relaxed), next;
 
     if (PORT_UNLIKELY(now > lease - cat->reserve_us))
         now = 0;
@@ -71,14 +71,14 @@ uint64_t catalog_next_number(struct catalog *cat)
     while (!atomic_compare_exchange_weak(&cat->number, &last, next));
     if (!shared)
         return next;
-    if (PORT_UNLIKELY(next >= atomic_load(&cat->lease)))
+    if (PORT_UNLIKELY(next >= atomic_load(&cat->numbers_until)))
         used_up(cat, next);
     return SLOT_NUMBERS + next * SLOTS + cat->db->slot;
 }
 
 int catalog_numbers_check(struct ctx *c, struct catalog *cat)
 {
-    uint64_t lease = atomic_load_explicit(&cat->lease, memory_order_relaxed);
+    uint64_t lease = atomic_load_explicit(&cat->numbers_until, memory_order_relaxed);
 
     if (PORT_LIKELY(atomic_load_explicit(&cat->number, memory_order_relaxed) <
                     lease - cat->reserve_us / 2))
@@ -98,7 +98,7 @@ static int lease_store(struct ctx *c, struct catalog *cat, uint64_t until)
     if (code)
         return fail(c, code, "The lease of row stamps could not be stored: %s",
                     err_info(code)->text);
-    atomic_store(&cat->lease, until);
+    atomic_store(&cat->numbers_until, until);
     return E_OK;
 }
 
@@ -109,7 +109,7 @@ static int lease_first(struct ctx *c, struct catalog *cat)
     int64_t until_ms = clock_mono_ms(&cat->db->clock) + START_WAIT_MS;
     int code;
 
-    while ((code = lease_store(c, cat, atomic_load(&cat->number) + cat->lease_us)) == E_BUSY &&
+    while ((code = lease_store(c, cat, atomic_load(&cat->number) + cat->numbers_us)) == E_BUSY &&
            clock_mono_ms(&cat->db->clock) < until_ms)
         ctx_clear(c);
     return code;
@@ -204,7 +204,7 @@ static void slot_begin(struct catalog *cat, uint64_t from, uint64_t until)
     invariant(from <= until);
     while (last < from && !atomic_compare_exchange_weak(&cat->number, &last, from))
         ;
-    atomic_store(&cat->lease, until);
+    atomic_store(&cat->numbers_until, until);
 }
 
 /* The slot that was left alone for the longest time. */
@@ -220,7 +220,7 @@ static int slot_take(struct ctx *c, struct catalog *cat)
             if (until[slot] < until[cat->db->slot])
                 cat->db->slot = slot;
         from = until[cat->db->slot] > now_us(cat) ? until[cat->db->slot] : now_us(cat);
-        to = from + (cat->lease_us < FIRST_US ? cat->lease_us : FIRST_US);
+        to = from + (cat->numbers_us < FIRST_US ? cat->numbers_us : FIRST_US);
         code = slot_reserve(c, cat, until[cat->db->slot], to);
         if (!code)
             slot_begin(cat, from, to);
@@ -240,20 +240,19 @@ static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
     TRY(wait_get(c, cat->db->engine, &get));
     if (get.found)
         TRY(slot_decode(c, get.value, &stored));
-    if (stored !=
-        atomic_load(
-            &cat->lease)) { /* an earlier change of ours whose answer was lost, or another holder */
+    if (stored != atomic_load(&cat->numbers_until)) { /* an earlier change of ours whose answer was
+                                                         lost, or another holder */
         log_warn(&cat->db->log,
                  "catalog: slot %llu was moved on by another server, or by this one "
                  "unseen; numbers go on behind it",
                  (unsigned long long)cat->db->slot);
         from = stored > number ? stored : number;
     }
-    to = (from > number ? from : number) + cat->lease_us;
+    to = (from > number ? from : number) + cat->numbers_us;
     invariant(to >= stored);
     TRY(slot_reserve(c, cat, stored, to));
-    if (stored == atomic_load(&cat->lease))
-        atomic_store(&cat->lease, to);
+    if (stored == atomic_load(&cat->numbers_until))
+        atomic_store(&cat->numbers_until, to);
     else
         slot_begin(cat, from, to);
     return E_OK;
@@ -265,8 +264,8 @@ int catalog_numbers_open(struct ctx *c, struct catalog *cat)
 {
     uint64_t lease, now = now_us(cat);
 
-    cat->lease_us = fault_hit(FAULT_number_lease_short) ? LEASE_SHORT_US : LEASE_US;
-    cat->reserve_us = cat->lease_us / 4 < RESERVE_US ? cat->lease_us / 4 : RESERVE_US;
+    cat->numbers_us = fault_hit(FAULT_number_lease_short) ? LEASE_SHORT_US : LEASE_US;
+    cat->reserve_us = cat->numbers_us / 4 < RESERVE_US ? cat->numbers_us / 4 : RESERVE_US;
     if (db_is_shared(cat->db))
         return slot_take(c, cat);
     TRY(catalog_load_number(c, cat->db->engine, CATALOG_LEASE, &lease));
@@ -291,10 +290,10 @@ void catalog_numbers_sweep(struct ctx *c, struct catalog *cat)
     int code;
 
     number = number > now ? number : now;
-    if (atomic_load(&cat->lease) >= number + cat->lease_us / 2)
+    if (atomic_load(&cat->numbers_until) >= number + cat->numbers_us / 2)
         return;
     code = db_is_shared(cat->db) ? slot_renew(c, cat, number)
-                                 : lease_store(c, cat, number + cat->lease_us);
+                                 : lease_store(c, cat, number + cat->numbers_us);
     if (code)
         log_warn(&cat->db->log, "catalog: numbers could not be reserved yet: %s",
                  c->text ? c->text : err_info(code)->text);

@@ -27,7 +27,7 @@ int catalog_open(struct ctx *c, struct wr_db *db, const struct catalog_listener 
     cat->db = db;
     cat->listener = listener;
     if (db_is_shared(db))
-        db->lease = &cat->touch;
+        db->lease = &cat->lease;
     pthread_rwlock_init(&cat->lock, NULL);
     pthread_mutex_init(&cat->live_lock, NULL);
     code = catalog_load_number(c, db->engine, CATALOG_NEXT_ID, &next_id);

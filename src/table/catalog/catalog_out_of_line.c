@@ -23,7 +23,8 @@ static int mark_decide(struct catalog_txn *x)
     struct schema s = catalog_txn_draft(x);
 
     if (db_is_shared(x->db) && !atomic_load(&x->now->traffic->notified_out_of_line))
-        x->tell_ms = CATALOG_FRESH_TELL_MS; /* the silent look before they put (catalog_is_fresh) */
+        x->notify_ms =
+            CATALOG_FRESH_NOTIFY_MS; /* the silent look before they put (catalog_is_fresh) */
     if (atomic_load(&x->now->has_out_of_line))
         return E_OK;
     s.has_out_of_line = true;

@@ -43,11 +43,11 @@ struct catalog {
     const struct catalog_listener *listener;
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[CATALOG_BUCKETS];
-    struct refused *refused; /* under the lock */
-    uint32_t next_id;        /* under the catalog's latch */
-    _Atomic uint64_t number; /* the last one given out */
-    _Atomic uint64_t lease;  /* all below it may be given out */
-    uint64_t lease_us, reserve_us;
+    struct refused *refused;        /* under the lock */
+    uint32_t next_id;               /* under the catalog's latch */
+    _Atomic uint64_t number;        /* the last one given out */
+    _Atomic uint64_t numbers_until; /* all below it may be given out */
+    uint64_t numbers_us, reserve_us;
     pthread_mutex_t live_lock;
     struct table *live;  /* every struct table that somebody holds, published or not */
     int64_t rate_second; /* under the catalog's latch: table operations in this second */
@@ -55,7 +55,7 @@ struct catalog {
 
     /* Where other processes change tables, too. */
     _Atomic uint64_t changes; /* of the cache */
-    struct lease touch; /* what is cached may be used; lost: how often news may have been missed */
+    struct lease lease; /* what is cached may be used; lost: how often news may have been missed */
     atomic_bool lapsed; /* it ran out: what listens may be dead, though it does not know */
     _Atomic int64_t fresh_until_ms; /* and it is fresh */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
@@ -138,7 +138,7 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
 
 /* Tells the others, without waiting for them, that the table of that name has changed. They learn
  * of it from the journal if this does not reach them. */
-void catalog_tell_soon(struct catalog *cat, bytes instance, bytes name);
+void catalog_notify_soon(struct catalog *cat, bytes instance, bytes name);
 
 /* Reserves numbers: the first ones; more where few are left; on a clean close only those that were
  * used. They block. */

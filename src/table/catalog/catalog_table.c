@@ -31,7 +31,7 @@ int catalog_table_new(struct ctx *c, struct catalog *cat, bytes stored,
     if (!engine_one_key_space(db->engine))
         traffic_reroute(t->traffic, &t->partitions);
     atomic_init(&t->has_out_of_line, t->schema.has_out_of_line);
-    t->tally = tally_open(db->tally, t->schema.location.layout.buckets);
+    t->sampler = sampler_open(db->sampler, t->schema.location.layout.buckets);
     if (db->observe)
         db->observe(db, t);
     catalog_live_add(cat, t);

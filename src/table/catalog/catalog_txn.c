@@ -60,7 +60,7 @@ static void txn_leave(struct catalog_txn *x, int code, struct run_list *woken)
 }
 
 /* All the others know, or do not use what they knew. */
-static void txn_told(void *arg, int code)
+static void txn_notified(void *arg, int code)
 {
     struct catalog_txn *x = arg;
 
@@ -69,20 +69,20 @@ static void txn_told(void *arg, int code)
 }
 
 /* The change is published: the next transaction may run. */
-static void txn_tell(struct catalog_txn *x, struct run_list *woken)
+static void txn_notify(struct catalog_txn *x, struct run_list *woken)
 {
     struct wr_db *db = x->db;
 
     txn_enter(x, CATALOG_TXN_TELLING);
     row_lock_pass(db->row_locks, &x->row_lock, woken);
-    (void)fault_hit(FAULT_table_before_tell);
-    if (db_is_shared(db) && x->tell_ms) {
-        engine_publish(db->engine, catalog_news_text(&x->c->arena, x->instance, x->name),
-                       x->tell_ms, txn_told, x);
+    (void)fault_hit(FAULT_table_before_notify);
+    if (db_is_shared(db) && x->notify_ms) {
+        engine_publish(db->engine, catalog_notification_text(&x->c->arena, x->instance, x->name),
+                       x->notify_ms, txn_notified, x);
         return;
     }
     if (db_is_shared(db))
-        catalog_tell_soon(db->catalog, x->instance, x->name);
+        catalog_notify_soon(db->catalog, x->instance, x->name);
     txn_end(x, E_OK);
 }
 
@@ -143,10 +143,10 @@ static void txn_stored(void *arg, int code)
     if (!code) {
         (void)fault_hit(FAULT_table_stored);
         catalog_publish(cat, x->instance, x->name, x->next ? table_ref(x->next) : NULL);
-        txn_tell(x, &woken);
+        txn_notify(x, &woken);
     } else {
         if (code == E_UNSURE && db_is_shared(x->db)) /* it may be stored */
-            catalog_tell_soon(cat, x->instance, x->name);
+            catalog_notify_soon(cat, x->instance, x->name);
         txn_leave(x, code == E_GUARD ? E_CONFLICT : code, &woken);
     }
     row_lock_run(&woken);
@@ -202,10 +202,10 @@ static void txn_try(struct row_lock *l, struct run_list *woken)
         code = E_NOT_EXIST;
     else
         code = x->decide(x);
-    if (code || (!x->builder.count && !x->tell_ms))
+    if (code || (!x->builder.count && !x->notify_ms))
         txn_leave(x, code, woken);
     else if (!x->builder.count)
-        txn_tell(x, woken);
+        txn_notify(x, woken);
     else if (x->make)
         txn_defer(x, CATALOG_TXN_MAKING, txn_make);
     else

@@ -66,7 +66,7 @@ struct catalog_txn {
     /* How long the others' answers are waited for before silent servers are passed over; 0: nobody
      * waits for them. Decide() may change it: if it adds no edit, nothing is stored, and the others
      * are told only if this is not 0. */
-    int64_t tell_ms;
+    int64_t notify_ms;
 
     /* What decide() sees and makes. */
     int tries;          /* before this one */

@@ -1,7 +1,6 @@
-/* peers.c: questions are news of a table (catalog_news_text) of the instance without a name, which
- * does not exist. That is what a program reads in them that does not know questions; it looks, and
- * acknowledges.
- *     varint 0 | version | question | place id | instance | table | more
+/* peers.c: questions are news of a table (catalog_notification_text) of the instance without a
+ * name, which does not exist. That is what a program reads in them that does not know questions; it
+ * looks, and acknowledges. varint 0 | version | question | place id | instance | table | more
  * (texts with their lengths in front). An answer begins with the same version. They pass between
  * processes only; who does not know a version is silent. The question how many there are has only
  * the asking server's wall clock behind it (u64, microseconds), and the answer the other's: servers
@@ -87,88 +86,88 @@ bytes peers_answer(struct ctx *c, struct wr_db *db, bytes text)
 
 /* ---- asking ---- */
 
-static void note_servers(struct wr_db *db, const struct answers *a)
+static void keep_servers(struct wr_db *db, const struct answers *a)
 {
     /* Who is silent may be back at any moment. Who is dead is forgotten by the engine soon. */
     if (a)
         atomic_store(&db->servers, (uint32_t)(1 + a->count + a->silent));
 }
 
-static void take_answers(struct peers_ask *ask, const struct answers *a)
+static void take_answers(struct peers_query *query, const struct answers *a)
 {
-    ask->silent = a->silent;
-    ask->answers = ARENA_ARRAY(ask->a, bytes, a->count + 1);
+    query->silent = a->silent;
+    query->answers = ARENA_ARRAY(query->a, bytes, a->count + 1);
     for (size_t i = 0; i < a->count; i++) {
         bytes given = a->each[i];
-        uint8_t *copy = *bytes_u8(given) == VERSION ? arena_try_alloc(ask->a, given.len) : NULL;
+        uint8_t *copy = *bytes_u8(given) == VERSION ? arena_try_alloc(query->a, given.len) : NULL;
 
         if (!copy) {
-            ask->silent++;
+            query->silent++;
             continue;
         }
         memcpy(copy, given.ptr, given.len);
-        ask->answers[ask->count++] = bytes_skip(bytes_of(copy, given.len), 1);
+        query->answers[query->count++] = bytes_skip(bytes_of(copy, given.len), 1);
     }
 }
 
 static void on_answers(void *arg, const struct answers *a)
 {
-    struct peers_ask *ask = arg;
+    struct peers_query *query = arg;
 
-    note_servers(ask->db, a);
-    ask->asked = a != NULL;
+    keep_servers(query->db, a);
+    query->sent = a != NULL;
     if (a)
-        take_answers(ask, a);
-    ask->end(ask);
+        take_answers(query, a);
+    query->end(query);
 }
 
-static void begin(struct peers_ask *ask)
+static void begin(struct peers_query *query)
 {
-    invariant(ask->table && ask->question > PEERS_COUNT && ask->question < PEERS_QUESTIONS);
-    ask->answers = NULL;
-    ask->count = ask->silent = 0;
-    ask->asked = false;
-    if (db_is_shared(ask->db))
-        engine_query(ask->db->engine,
-                     question_text(ask->a, ask->question, ask->table, ask->more,
-                                   clock_wall_us(&ask->db->clock)),
-                     PEERS_WAIT_MS, on_answers, ask);
+    invariant(query->table && query->question > PEERS_COUNT && query->question < PEERS_QUESTIONS);
+    query->answers = NULL;
+    query->count = query->silent = 0;
+    query->sent = false;
+    if (db_is_shared(query->db))
+        engine_query(query->db->engine,
+                     question_text(query->a, query->question, query->table, query->more,
+                                   clock_wall_us(&query->db->clock)),
+                     PEERS_WAIT_MS, on_answers, query);
     else
-        ask->end(ask);
+        query->end(query);
 }
 
 static void run_job(struct job *job)
 {
-    struct peers_ask *ask = PORT_CONTAINER(job, struct peers_ask, job);
+    struct peers_query *query = PORT_CONTAINER(job, struct peers_query, job);
 
-    ask->run(ask);
+    query->run(query);
 }
 
-static void submit(struct peers_ask *ask)
+static void submit(struct peers_query *query)
 {
-    ask->job.run = run_job;
-    jobs_submit(ask->db->jobs, &ask->job);
+    query->job.run = run_job;
+    jobs_submit(query->db->jobs, &query->job);
 }
 
-void peers_ask(struct peers_ask *ask)
+void peers_query(struct peers_query *query)
 {
-    ask->end = submit;
-    begin(ask);
+    query->end = submit;
+    begin(query);
 }
 
-static void wake(struct peers_ask *ask)
+static void wake(struct peers_query *query)
 {
-    waiter_wake(ask->waiter, E_OK);
+    waiter_wake(query->waiter, E_OK);
 }
 
-void peers_ask_now(struct peers_ask *ask)
+void peers_query_now(struct peers_query *query)
 {
     struct waiter w;
 
     waiter_init(&w);
-    ask->waiter = &w;
-    ask->end = wake;
-    begin(ask);
+    query->waiter = &w;
+    query->end = wake;
+    begin(query);
     (void)waiter_wait(&w);
 }
 
@@ -196,7 +195,7 @@ static void on_count(void *arg, const struct answers *a)
 {
     struct count *n = arg;
 
-    note_servers(n->db, a);
+    keep_servers(n->db, a);
     if (a)
         compare_clocks(n, a);
     mem_free(n);

@@ -36,29 +36,29 @@ struct peers_answers {
 
 struct waiter;
 
-struct peers_ask {
+struct peers_query {
     enum peer_question question;
     struct wr_db *db;
-    struct table *table;                /* its reference is the owner's */
-    bytes more;                         /* what is to be known besides */
-    struct arena *a;                    /* takes the answers; left alone until they are there */
-    void (*run)(struct peers_ask *ask); /* on the thread for jobs */
+    struct table *table;                    /* its reference is the owner's */
+    bytes more;                             /* what is to be known besides */
+    struct arena *a;                        /* takes the answers; left alone until they are there */
+    void (*run)(struct peers_query *query); /* on the thread for jobs */
 
     bytes *answers;
     size_t count;
     size_t silent; /* servers that did not answer in time, or in another language */
-    bool asked;    /* false: nobody could be asked, so nothing is known of any */
+    bool sent;     /* false: nobody could be asked, so nothing is known of any */
 
     struct job job; /* the asking's own, as all below */
-    void (*end)(struct peers_ask *ask);
+    void (*end)(struct peers_query *query);
     struct waiter *waiter;
 };
 
 /* Any thread. The owner keeps it until run(). Requests alone may ask so: wr_close() waits for them.
  */
-void peers_ask(struct peers_ask *ask);
+void peers_query(struct peers_query *query);
 /* Blocks instead of run(): not for the threads for news, which answer others. */
-void peers_ask_now(struct peers_ask *ask);
+void peers_query_now(struct peers_query *query);
 
 /* The answer to a question (empty: none), as db->answers has it. On a thread
  * for notifications. */

@@ -217,7 +217,8 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (db_is_shared(db)) {
         waiter_init(&w);
-        engine_publish(db->engine, catalog_text_news(&c.arena), ENGINE_PUBLISH_MS, waiter_done, &w);
+        engine_publish(db->engine, catalog_notification_of_texts(&c.arena), ENGINE_PUBLISH_MS,
+                       waiter_done, &w);
         code = waiter_wait(&w);
         if (code == E_BUSY) /* the silent serve nothing before they have read it */
             code = E_OK;

@@ -124,7 +124,7 @@ static int load_cell(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *ce
         access.read_bytes = big_cell_size(cell);
         access.read_units = meter_units((size_t)access.read_bytes);
     }
-    access_note(&access);
+    access_count(&access);
     return code;
 }
 
@@ -206,7 +206,7 @@ int wr_cell_reader_open(struct wr_db *db, const struct wr_cell_get *given,
 
 /* A chunk is missing. If the row has another cell by now, the others could not know that we read
  * the old one: this server was out of touch with them for too long. */
-static int tell_missing(struct wr_cell_reader *r, struct slot *s)
+static int fail_missing(struct wr_cell_reader *r, struct slot *s)
 {
     struct big_ref ref;
     struct wr_cell cell;
@@ -236,7 +236,7 @@ static int slot_load(struct wr_cell_reader *r, struct slot *s)
     if (code)
         return code;
     if (!get.found)
-        return tell_missing(r, s);
+        return fail_missing(r, s);
     return big_chunk_open(&s->c, get.value, &r->ref, s->number, &s->data);
 }
 

@@ -406,7 +406,7 @@ static int writer_prepare(struct ctx *c, struct wr_cell_writer *w)
         writer_enter(w, WRITER_COMPLETE);
         pthread_mutex_unlock(&w->lock);
     }
-    TRY(upload_settle(c, &w->upload));
+    TRY(upload_publish_begin(c, &w->upload));
     if (!w->is_inline && fault_hit(FAULT_cell_before_publish))
         return fail(c, E_UNAVAILABLE, "A fault was asked for.");
     return E_OK;

@@ -95,7 +95,7 @@ int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind,
 
 /* ---- notifications ---- */
 
-bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
+bytes catalog_notification_text(struct arena *a, bytes instance, bytes name)
 {
     struct buf b;
 
@@ -106,9 +106,9 @@ bytes catalog_news_text(struct arena *a, bytes instance, bytes name)
 }
 
 /* No instance has an empty name. */
-bytes catalog_text_news(struct arena *a)
+bytes catalog_notification_of_texts(struct arena *a)
 {
-    return catalog_news_text(a, BYTES_NONE, BYTES_NONE);
+    return catalog_notification_text(a, BYTES_NONE, BYTES_NONE);
 }
 
 enum catalog_notice catalog_notice_of(bytes text, bytes *instance, bytes *name)

@@ -50,9 +50,9 @@ bytes catalog_number_value(struct arena *a, uint64_t v);
 int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind, uint64_t *out);
 
 /* The notification that the table of that name has changed. */
-bytes catalog_news_text(struct arena *a, bytes instance, bytes name);
+bytes catalog_notification_text(struct arena *a, bytes instance, bytes name);
 /* The one that texts have changed. */
-bytes catalog_text_news(struct arena *a);
+bytes catalog_notification_of_texts(struct arena *a);
 
 /* What a notification tells. */
 enum catalog_notice {

@@ -26,7 +26,7 @@ struct scrubber;
 struct size_watch;
 struct streams;
 struct sweeper;
-struct tally;
+struct sampler;
 struct texts;
 struct uploads;
 
@@ -37,10 +37,10 @@ struct wr_db {
     struct clock clock;
     struct log log;
     struct limits limits;
-    struct limits given;    /* as they were set, before one rose with another */
-    struct limits lifted;   /* the same with cells as large as any table may allow */
-    atomic_bool has_lifted; /* some table allows larger cells than `limits` */
-    atomic_bool settled;    /* `limits` are those that count (wr_options.settings_follow) */
+    struct limits given;      /* as they were set, before one rose with another */
+    struct limits lifted;     /* the same with cells as large as any table may allow */
+    atomic_bool has_lifted;   /* some table allows larger cells than `limits` */
+    atomic_bool limits_known; /* `limits` are those that count (wr_options.settings_follow) */
     struct memory memory;
     struct engine *engine;
     struct row_locks *row_locks;
@@ -60,7 +60,7 @@ struct wr_db {
     struct rekeyer *rekeyer;
     struct router *router;     /* NULL: the engine is one map */
     struct scrubber *scrubber; /* NULL: no scrub */
-    struct tally *tally;       /* NULL: no heat maps */
+    struct sampler *sampler;   /* NULL: no heat maps */
     struct size_watch *sizes;
     struct texts *texts;
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees

@@ -79,10 +79,10 @@ static void lease_append(struct db_clock *k, int64_t until_us)
 static void lease_extend(struct db_clock *k, int64_t until_us)
 {
     do {
-        until_us = until_us > k->asked_us ? until_us : k->asked_us;
-        k->asked_us = until_us;
+        until_us = until_us > k->requested_us ? until_us : k->requested_us;
+        k->requested_us = until_us;
         lease_append(k, until_us);
-    } while (k->asked_us > until_us);
+    } while (k->requested_us > until_us);
 }
 
 /* Nobody waits for storage: the lease is appended before the batch of whoever reads a time that
@@ -250,7 +250,7 @@ int db_clock_open(struct ctx *c, struct wr_db *db, bool reset)
     atomic_store(&k->own_us, k->opened_us);
     atomic_store(&k->stored_us, lease_us);
     atomic_store(&k->lease_us, lease_us);
-    k->asked_us = 0;
+    k->requested_us = 0;
     k->ahead_us = k->opened_us;
     k->ahead_since_us = clock_mono_us(&db->clock);
     atomic_store(&k->is_ahead, k->opened_us > wall_us);

@@ -40,7 +40,7 @@ struct db_clock {
     _Atomic int64_t retry_us;  /* monotonic: not renewed early before */
     atomic_uint lease_failures;
     pthread_mutex_t lease_lock; /* over appending the lease; its holder may take it again */
-    int64_t asked_us;           /* the latest lease that was to be appended */
+    int64_t requested_us;       /* the latest lease that was to be appended */
 
     atomic_bool is_ahead;             /* of the wall clock, which was set back */
     pthread_mutex_t lock;             /* over the rest */

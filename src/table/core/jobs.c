@@ -5,7 +5,7 @@
 /* A job may take minutes where every read is a round trip; what other processes tell must not wait
  * for it. */
 struct jobs {
-    struct workers *jobs, *news;
+    struct workers *jobs, *notifications;
 };
 
 struct jobs *jobs_start(bool shared)
@@ -14,8 +14,8 @@ struct jobs *jobs_start(bool shared)
 
     j->jobs = workers_start("wr-jobs", 1);
     if (shared) /* two: one may be reading all tables, for longer than news may wait */
-        j->news = workers_start("wr-news", 2);
-    if (j->jobs && (j->news || !shared))
+        j->notifications = workers_start("wr-news", 2);
+    if (j->jobs && (j->notifications || !shared))
         return j;
     jobs_stop(j);
     return NULL;
@@ -26,7 +26,7 @@ void jobs_stop(struct jobs *j)
     if (!j)
         return;
     workers_stop(j->jobs);
-    workers_stop(j->news);
+    workers_stop(j->notifications);
     mem_free(j);
 }
 
@@ -37,5 +37,5 @@ void jobs_submit(struct jobs *j, struct job *job)
 
 void jobs_hear(struct jobs *j, struct job *job)
 {
-    workers_submit(j->news, job);
+    workers_submit(j->notifications, job);
 }

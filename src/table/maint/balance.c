@@ -25,7 +25,7 @@
 #define SILENT_RETRY_US                                                                            \
     (5 * 1000000ll)     /* before a merge that another server did not answer for                   \
                          */
-#define ASK_MAX 256     /* partitions in one question to the others */
+#define QUERY_MAX 256   /* partitions in one question to the others */
 #define LOOK_MAX 8192   /* partitions of one table in one look, */
 #define MEASURE_MAX 256 /* and how many of them are measured */
 #define PIECES 8        /* measured again when that part of partition_bytes_max was written */
@@ -47,8 +47,8 @@ static uint64_t per_second(uint64_t units, int64_t us)
 }
 
 /* `reserved` thousandths of a unit a second. */
-static void settle(struct partition_balance *b, int way, uint64_t units, uint64_t reserved,
-                   int64_t us)
+static void balance_way(struct partition_balance *b, int way, uint64_t units, uint64_t reserved,
+                        int64_t us)
 {
     uint64_t used = units * 1000, had = reserved * (uint64_t)us / 1000000;
 
@@ -59,15 +59,15 @@ static void settle(struct partition_balance *b, int way, uint64_t units, uint64_
         atomic_fetch_add(&b->wasted[way], had - used);
 }
 
-static void settle_both(struct look *l, struct partition_balance *b, struct partition_counts *seen,
-                        const struct partition_counts *now, uint64_t shares, int64_t us)
+static void balance_both(struct look *l, struct partition_balance *b, struct partition_counts *seen,
+                         const struct partition_counts *now, uint64_t shares, int64_t us)
 {
     const struct wr_throughput *reserved = &l->table->schema.d.reserved;
 
-    settle(b, PARTITION_READ, now->read_units - seen->read_units,
-           (uint64_t)reserved->read * 1000 / shares, us);
-    settle(b, PARTITION_WRITE, now->write_units - seen->write_units,
-           (uint64_t)reserved->write * 1000 / shares, us);
+    balance_way(b, PARTITION_READ, now->read_units - seen->read_units,
+                (uint64_t)reserved->read * 1000 / shares, us);
+    balance_way(b, PARTITION_WRITE, now->write_units - seen->write_units,
+                (uint64_t)reserved->write * 1000 / shares, us);
     *seen = *now;
 }
 
@@ -92,14 +92,14 @@ static void look_rates(struct look *l)
     t->looked_us = l->now_us;
     counts = traffic_counts(t, m, &stored);
     if (us)
-        settle_both(l, &t->balance, &t->seen, &counts, servers, us);
+        balance_both(l, &t->balance, &t->seen, &counts, servers, us);
     for (size_t i = 0; i < m->count; i++) {
         struct partition *p = partition_at(m, i)->partition;
         uint64_t rate[PARTITION_WAYS];
 
         counts = partition_counts(p);
         if (us)
-            settle_both(l, &p->balance, &p->seen, &counts, m->count * servers, us);
+            balance_both(l, &p->balance, &p->seen, &counts, m->count * servers, us);
         for (int way = 0; way < PARTITION_WAYS; way++)
             rate[way] = atomic_load(&p->balance.rate[way]);
         p->hot_us = since(p->hot_us, split_policy_is_hot(&l->db->limits, rate), l->now_us);
@@ -259,9 +259,9 @@ static bool add_idle(struct reader *r, struct split_view *v)
 
 /* Adds to the views of `count` partitions from i on what goes through the other servers. False:
  * some of them did not say. */
-static bool ask_idle(struct look *l, size_t i, size_t count, struct split_view *v)
+static bool query_idle(struct look *l, size_t i, size_t count, struct split_view *v)
 {
-    struct peers_ask others = {
+    struct peers_query others = {
         .question = PEERS_IDLE, .db = l->db, .table = l->table, .a = &l->c.arena};
     struct buf more;
     bool known = true;
@@ -274,7 +274,7 @@ static bool ask_idle(struct look *l, size_t i, size_t count, struct split_view *
         buf_put_varint(&more, at->partition->id);
     }
     others.more = buf_bytes(&more);
-    peers_ask_now(&others);
+    peers_query_now(&others);
     for (size_t n = 0; n < others.count; n++) {
         struct reader r = reader_of(others.answers[n]);
 
@@ -298,7 +298,7 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
 {
     const struct partition_map *m = &l->table->partitions;
     const struct limits *limits = &l->db->limits;
-    size_t count = m->count - i < ASK_MAX ? m->count - i : ASK_MAX;
+    size_t count = m->count - i < QUERY_MAX ? m->count - i : QUERY_MAX;
     struct split_view *v = ARENA_ARRAY(&l->c.arena, struct split_view, count);
     int64_t due_us = limits->partition_idle_s * 1000000;
     bool known;
@@ -306,7 +306,7 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
     invariant(count >= 2);
     for (size_t k = 0; k < count; k++)
         v[k] = view(l, partition_at(m, i + k)->partition);
-    known = ask_idle(l, i, count, v);
+    known = query_idle(l, i, count, v);
     for (size_t k = 0; k < count; k++) {
         if (!split_policy_is_idle(limits, v[k].rate))
             v[k].idle_us = 0;
@@ -401,7 +401,7 @@ static int look_all(struct wr_db *db, int64_t now_us, char failed[TASK_TEXT_BYTE
     int first = E_OK;
     size_t n;
 
-    if (!atomic_load(&db->settled))
+    if (!atomic_load(&db->limits_known))
         return E_OK;
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     if (catalog_check(&c, db->catalog)) { /* the limits may be others by now */

@@ -456,7 +456,7 @@ static int advance(struct copy *y)
     struct step step;
     bool ended = false;
 
-    if (!catalog_settled(db->catalog, t))
+    if (!catalog_reconciled(db->catalog, t))
         return E_BUSY;
     if (t->schema.rekey == REKEY_COPYING) {
         (void)fault_hit(FAULT_rekey_begin);

@@ -199,7 +199,7 @@ static int erase_out_of_line(struct sweep *s, bytes cols, const struct page *pag
         TRY(out_of_line_id(s, page->items[i].value, &ids[n]));
         n += ids[n] != 0;
     }
-    stream_readers_ask(&s->c, s->table, ids, n, &others);
+    stream_readers_query(&s->c, s->table, ids, n, &others);
     for (size_t i = 0; i < n; i++)
         if (is_read(s, &others, ids[i], time_ms))
             return E_BUSY;
@@ -347,7 +347,7 @@ static int sweep_record(struct sweep *s, const struct stream_readers *others, co
 }
 
 /* Asks the others once for all replaced cells of a page. */
-static void ask_page(struct sweep *s, const struct page *page, struct stream_readers *others)
+static void query_page(struct sweep *s, const struct page *page, struct stream_readers *others)
 {
     uint64_t *ids = ARENA_ARRAY(&s->c.arena, uint64_t, page->count + 1);
     enum garbage_kind kind;
@@ -357,7 +357,7 @@ static void ask_page(struct sweep *s, const struct page *page, struct stream_rea
     for (size_t i = 0; i < page->count; i++)
         if (read_record(s, &page->items[i], &kind, &time_ms) && kind == GARBAGE_CELL)
             ids[n++] = record_id(page->items[i].key);
-    stream_readers_ask(&s->c, s->table, ids, n, others);
+    stream_readers_query(&s->c, s->table, ids, n, others);
 }
 
 static void keep_key(struct sweep_at *at, bytes key)
@@ -382,7 +382,7 @@ static int sweep_garbage(struct sweep *s, bool *ended)
         struct arena_mark mark = arena_mark(&s->c.arena);
 
         TRY(read_page(s, VIEW_DURABLE, &range, &page));
-        ask_page(s, &page, &others);
+        query_page(s, &page, &others);
         for (size_t i = 0; i < page.count && !stop; i++) {
             TRY(sweep_record(s, &others, &page.items[i]));
             stop = must_end(s);

@@ -43,7 +43,7 @@ struct partition_shard {
 #define X(name) _Alignas(8) atomic_ullong name;
     PARTITION_COUNTERS(X)
 #undef X
-    atomic_ullong notes; /* accesses noted: every so manieth one is sampled */
+    atomic_ullong accesses; /* accesses noted: every so manieth one is sampled */
 };
 
 #define PARTITION_SHARDS 4

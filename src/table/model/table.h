@@ -9,7 +9,7 @@
 
 struct catalog;
 struct row_observer;
-struct tally_table;
+struct sampler_table;
 struct wr_db;
 
 /* A published table. Everything but the counters is constant while a reference is held. */
@@ -27,8 +27,8 @@ struct table {
      * set in all of the same table that anybody holds, and only then detached data is written. So a
      * write that goes by an older one knows of it, too. */
     atomic_bool has_out_of_line;
-    struct tally_table *tally; /* shared while rows stay at their place; NULL: no heat maps */
-    struct table *next;        /* in its hash bucket */
+    struct sampler_table *sampler; /* shared while rows stay at their place; NULL: no heat maps */
+    struct table *next;            /* in its hash bucket */
     /* The sweeper's own: where its walk for rows past their time goes on. */
     size_t swept_bucket;
     bytes swept_key; /* the last it has seen there; ptr NULL: none */

@@ -86,7 +86,7 @@ static size_t partition_key_length(const struct access *a)
 }
 
 /* The partition key as a bound. */
-static void sample(const struct access *a)
+static void sample_split_key(const struct access *a)
 {
     struct partition *p = a->partition;
     size_t used = partition_key_length(a);
@@ -118,7 +118,7 @@ static void count(atomic_ullong *counter, uint64_t n)
         atomic_fetch_add_explicit(counter, n, memory_order_relaxed);
 }
 
-void access_tell(const struct access *a, uint32_t weight)
+void access_sample(const struct access *a, uint32_t weight)
 {
     uint64_t rows = (uint64_t)a->reads + a->writes;
     struct heat_figures f = {{a->refused ? 0 : a->reads, a->refused ? 0 : a->writes,
@@ -127,10 +127,10 @@ void access_tell(const struct access *a, uint32_t weight)
     size_t used = weight ? partition_key_length(a) : 0;
 
     if (used)
-        tally_note(a->table->tally, weight, a->bucket, a->cols, used, &f);
+        sampler_add(a->table->sampler, weight, a->bucket, a->cols, used, &f);
 }
 
-void access_note(const struct access *a)
+void access_count(const struct access *a)
 {
     struct partition_shard *s;
 
@@ -149,7 +149,7 @@ void access_note(const struct access *a)
         spend(a, PARTITION_WRITE, a->write_units);
     }
     if (!a->walk || a->refused)
-        access_tell(a, tally_weight(a->table->tally));
-    if (atomic_fetch_add_explicit(&s->notes, 1, memory_order_relaxed) % SAMPLE_EVERY == 0)
-        sample(a);
+        access_sample(a, sampler_weight(a->table->sampler));
+    if (atomic_fetch_add_explicit(&s->accesses, 1, memory_order_relaxed) % SAMPLE_EVERY == 0)
+        sample_split_key(a);
 }

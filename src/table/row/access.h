@@ -1,7 +1,7 @@
 /* access.h: the one place where accesses to rows are admitted and accounted.
  *
  * A reader or writer fills in the first members, asks access_admit() before the work, and tells
- * access_note() after each row's outcome what it cost, refused or not. A walk over a range does so
+ * access_count() after each row's outcome what it cost, refused or not. A walk over a range does so
  * once for the rows of one partition. Both are cheap and take no lock. */
 #ifndef TABLE_ROW_ACCESS_H
 #define TABLE_ROW_ACCESS_H
@@ -18,12 +18,12 @@ struct access {
 
     struct partition *partition; /* access_admit() looks it up, if it is not given */
 
-    /* For access_note(). */
+    /* For access_count(). */
     uint32_t reads, writes; /* rows; a condition that was looked at is no read by itself */
     int32_t read_units, write_units;
     uint64_t read_bytes, write_bytes; /* as capacity counts them */
     bool refused;                     /* by access_admit() */
-    bool walk;                        /* access_tell() is called for the rows as they come */
+    bool walk;                        /* access_sample() is called for the rows as they come */
 };
 
 /* Sets a->partition. May this partition serve another access of the way (PARTITION_READ,
@@ -33,12 +33,12 @@ struct access {
 int access_admit(struct access *a, int way);
 
 /* Counts what became of it. */
-void access_note(const struct access *a);
+void access_count(const struct access *a);
 
 /* Tells the heat map and the size watch of one row, or of a few that stand together behind a->cols;
- * `weight` is what tally_weight() said of them. access_note() does so itself, but for a walk that
- * was admitted. */
-void access_tell(const struct access *a, uint32_t weight);
+ * `weight` is what sampler_weight() said of them. access_count() does so itself, but for a walk
+ * that was admitted. */
+void access_sample(const struct access *a, uint32_t weight);
 
 /* enforce_throughput. Where several servers share the data, each has its equal share of all that.
  */

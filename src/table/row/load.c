@@ -121,7 +121,7 @@ static void forget_cells(struct load *l)
     l->next = BYTES_NONE;
     l->range_at = 0;
     l->begun = false;
-    l->column_count = l->column_count_asked;
+    l->column_count = l->column_count_given;
 }
 
 /* Looks at the head that came with the cells. *same: they belong to the row as it was begun; else
@@ -258,7 +258,7 @@ static const struct key_range *scan_ranges(struct load *l, size_t *count)
 
 /* The wanted columns in one scan, which is one point in time: an update of two columns is seen
  * whole or not at all. */
-static int ask_cells(struct load *l)
+static int scan_cells(struct load *l)
 {
     size_t count;
     const struct key_range *ranges = scan_ranges(l, &count);
@@ -280,7 +280,7 @@ void load_from_record(struct load *l, const struct row *record)
 {
     invariant(record->there && record->wide && record->id);
     l->row = *record;
-    l->column_count_asked = l->column_count;
+    l->column_count_given = l->column_count;
     l->guarded = l->view == VIEW_DURABLE && !l->snapshot;
     make_ranges(l);
     l->state = LOAD_DONE; /* no page to take yet: load_run() asks for the first */
@@ -290,7 +290,7 @@ void load_from_get(struct load *l, const struct get *record)
 {
     invariant(l->state == LOAD_START && !record->code && record->view == l->view);
     l->get = *record;
-    l->column_count_asked = l->column_count;
+    l->column_count_given = l->column_count;
     l->state = LOAD_RECORD;
 }
 
@@ -492,7 +492,7 @@ static int chunk_fail(struct load *l, int code)
     return l->chunk->code ? ctx_fail_part(l->c, l->chunk) : fail_code(l->c, code);
 }
 
-static int ask_chunk(struct load *l)
+static int get_chunk(struct load *l)
 {
     const struct location *p = &l->table->schema.location;
     int code;
@@ -541,7 +541,7 @@ static int load_whole(struct load *l)
         while (l->whole_number < big_chunk_count(&l->whole)) {
             if (l->whole_number)
                 TRY(load_step(l));
-            TRY(ask_chunk(l));
+            TRY(get_chunk(l));
             TRY(take_chunk(l));
         }
         invariant(l->whole_number == big_chunk_count(&l->whole));
@@ -564,7 +564,7 @@ static int load_steps(struct load *l)
             break;
         if (l->state == LOAD_CELLS)
             TRY(load_step(l));
-        TRY(wants_read_lock(l) ? put_read_lock(l) : ask_cells(l));
+        TRY(wants_read_lock(l) ? put_read_lock(l) : scan_cells(l));
     }
     return l->whole_versions ? load_whole(l) : E_OK;
 }
@@ -599,7 +599,7 @@ int load_run(struct load *l)
 
     invariant(!l->row.read_locked || l->row.wide);
     if (l->state == LOAD_START)
-        l->column_count_asked = l->column_count;
+        l->column_count_given = l->column_count;
     code = load_steps(l);
     if (code == E_BUSY && l->own && l->own->revoked && !l->again) {
         begin_again(l);

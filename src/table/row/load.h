@@ -72,7 +72,7 @@ struct load {
     struct load_read_lock *read_lock; /* is under way; NULL: none */
     int read_locks;                   /* begun so far */
     bool read_locking;                /* writers were asked to wait, and are told at the end */
-    size_t column_count_asked;        /* column_count as the caller gave it */
+    size_t column_count_given;        /* column_count as the caller gave it */
     struct get get;
     struct scan scan;
     struct key_range *ranges;

@@ -30,7 +30,8 @@
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define STEP_ROWS 16
-#define TELL_ROWS 32 /* that the heat map is told of as if they were at the place of the first */
+#define SAMPLE_ROWS 32 /* that the heat map is told of as if they were at the place of the first   \
+                        */
 
 struct range_op {
     struct call *call;
@@ -70,16 +71,16 @@ struct range_op {
     struct wr_key_column key_columns[WR_KEY_COLUMNS_MAX]; /* of it, if it is handed over */
 
     struct access access; /* of the partition that the walk is in */
-    size_t noted, noted_bytes;
-    int32_t noted_units;
-    size_t told; /* of op->scanned, to the heat map; and so on */
-    size_t told_bytes;
-    int32_t told_units;
-    bytes told_cols;      /* of the first row that it was not told of */
-    bytes told_partition; /* its partition key */
-    uint32_t told_weight; /* of the note about the rows that it was not told of (sampler.h) */
-    uint8_t told_bucket;
-    struct buf told_key; /* direct: where told_cols lies */
+    size_t counted, counted_bytes;
+    int32_t counted_units;
+    size_t sampled; /* of op->scanned, to the heat map; and so on */
+    size_t sampled_bytes;
+    int32_t sampled_units;
+    bytes sampled_cols;      /* of the first row that it was not told of */
+    bytes sampled_partition; /* its partition key */
+    uint32_t sampled_weight; /* of the note about the rows that it was not told of (sampler.h) */
+    uint8_t sampled_bucket;
+    struct buf sampled_key; /* direct: where told_cols lies */
 };
 
 static void walk(void *arg);
@@ -103,71 +104,72 @@ static void load_done(struct load *l)
 /* ---- partitions ---- */
 
 /* Tells the heat map of the rows since it was last told. */
-static void tell_rows(struct range_op *op)
+static void sample_rows(struct range_op *op)
 {
     int32_t units = meter_units(op->scanned_bytes);
 
-    if (op->scanned == op->told)
+    if (op->scanned == op->sampled)
         return;
-    if (op->told_weight) {
+    if (op->sampled_weight) {
         struct access a = op->access;
 
-        a.bucket = op->told_bucket;
-        a.cols = op->told_cols;
+        a.bucket = op->sampled_bucket;
+        a.cols = op->sampled_cols;
         a.refused = false;
-        a.reads = (uint32_t)(op->scanned - op->told);
-        a.read_bytes = op->scanned_bytes - op->told_bytes;
-        a.read_units = units - op->told_units;
-        access_tell(&a, op->told_weight);
+        a.reads = (uint32_t)(op->scanned - op->sampled);
+        a.read_bytes = op->scanned_bytes - op->sampled_bytes;
+        a.read_units = units - op->sampled_units;
+        access_sample(&a, op->sampled_weight);
     }
-    op->told = op->scanned;
-    op->told_bytes = op->scanned_bytes;
-    op->told_units = units;
+    op->sampled = op->scanned;
+    op->sampled_bytes = op->scanned_bytes;
+    op->sampled_units = units;
 }
 
 /* The next row to tell of is this one. Rows of one partition key are told of together. */
-static void take_place(struct range_op *op, bytes record_key)
+static void sample_position(struct range_op *op, bytes record_key)
 {
     const struct location *p = &op->table->schema.location;
     bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
     bool alone = p->layout.partition_cols == p->key_count; /* no other row has its partition key */
 
-    if (alone || op->scanned - op->told == TELL_ROWS || !bytes_starts(cols, op->told_partition))
-        tell_rows(op);
-    if (op->scanned != op->told)
+    if (alone || op->scanned - op->sampled == SAMPLE_ROWS ||
+        !bytes_starts(cols, op->sampled_partition))
+        sample_rows(op);
+    if (op->scanned != op->sampled)
         return;
-    op->told_weight = tally_weight(op->table->tally);
-    if (alone && !op->told_weight)
+    op->sampled_weight = sampler_weight(op->table->sampler);
+    if (alone && !op->sampled_weight)
         return;
     if (op->direct) {
-        op->told_key.len = 0;
-        buf_put_bytes(&op->told_key, cols);
-        cols = buf_bytes(&op->told_key);
+        op->sampled_key.len = 0;
+        buf_put_bytes(&op->sampled_key, cols);
+        cols = buf_bytes(&op->sampled_key);
     }
-    op->told_bucket = bytes_u8(record_key)[4];
-    op->told_cols = cols;
+    op->sampled_bucket = bytes_u8(record_key)[4];
+    op->sampled_cols = cols;
     if (!alone)
-        op->told_partition =
+        op->sampled_partition =
             bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols));
 }
 
 /* What was read in this partition; of the units, which are rounded up for the whole page, its part.
  */
-static void note_partition(struct range_op *op)
+static void count_partition(struct range_op *op)
 {
     int32_t units = meter_units(op->scanned_bytes);
     struct access *a = &op->access;
 
-    tell_rows(op);
+    sample_rows(op);
     if (op->call->c.code)
-        units = op->noted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
-    a->reads = (uint32_t)(op->scanned - op->noted);
-    a->read_bytes = op->scanned_bytes - op->noted_bytes;
-    a->read_units = units - op->noted_units;
-    access_note(a);
-    op->noted = op->scanned;
-    op->noted_bytes = op->scanned_bytes;
-    op->noted_units = units;
+        units = op->counted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
+    a->reads = (uint32_t)(op->scanned - op->counted);
+    a->read_bytes = op->scanned_bytes - op->counted_bytes;
+    a->read_units = units - op->counted_units;
+    access_count(a);
+    op->counted = op->scanned;
+    op->counted_bytes = op->scanned_bytes;
+    op->counted_units = units;
 }
 
 /* The walk is at this head key: the partition it lies in is asked, when it is another one. */
@@ -180,7 +182,7 @@ static int enter_partition(struct range_op *op, bytes key)
     if (p == op->access.partition)
         return E_OK;
     if (op->access.partition)
-        note_partition(op);
+        count_partition(op);
     if (op->direct)
         cols = arena_copy(&op->call->c.arena, cols);
     op->access = (struct access){.db = op->call->db,
@@ -383,7 +385,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
     op->row_count += out->key.count != 0;
     if (c != op->row_c)
         op->wide_bytes += c->arena.used;
-    take_place(op, kv->key);
+    sample_position(op, kv->key);
     op->scanned++;
     op->scanned_bytes += size;
     if (op->to)
@@ -627,7 +629,7 @@ static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
     snapshot_release(op->snapshot);
     op->snapshot = NULL;
     if (op->access.partition)
-        note_partition(op);
+        count_partition(op);
     if (!call->c.code) {
         r->rows = op->rows;
         r->row_count = op->to ? 0 : op->row_count;
@@ -694,7 +696,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     merge_start(&op->merge, &op->table->schema.location, start, end);
     op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
-    buf_init(&op->told_key, &c->arena, 0);
+    buf_init(&op->sampled_key, &c->arena, 0);
     if (enter_partition(op, op->backward ? op->merge.streams->range.end
                                          : op->merge.streams->range.start)) {
         op_finish(op, false, NULL);

@@ -336,7 +336,7 @@ static void walk(void *arg)
         if (code && !op->single)
             row_fail(op, r);
         op->access.read_units = r->result->consumed.read;
-        access_note(&op->access);
+        access_count(&op->access);
     }
     op_finish(op);
 }

@@ -83,7 +83,7 @@ static void count_bulk(struct write_op *op)
     }
 }
 
-static void note_rows(struct write_op *op)
+static void count_rows(struct write_op *op)
 {
     for (size_t i = 0; i < op->row_count; i++) {
         struct write_row *r = &op->rows[i];
@@ -96,7 +96,7 @@ static void note_rows(struct write_op *op)
             r->access.write_bytes =
                 meter_change_size(&r->m.table->schema.d.options, &r->m.key, r->change->row.cells,
                                   r->change->row.cell_count);
-        access_note(&r->access);
+        access_count(&r->access);
     }
 }
 
@@ -106,7 +106,7 @@ static void op_finish(struct write_op *op)
     bool single = call->req->op == WR_OP_PUT_ROW || call->req->op == WR_OP_UPDATE_ROW ||
                   call->req->op == WR_OP_DELETE_ROW;
 
-    note_rows(op);
+    count_rows(op);
     for (size_t i = 0; i < op->table_count; i++)
         table_release(op->tables[i].table);
     if (call->req->op == WR_OP_BULK_IMPORT)
@@ -558,7 +558,7 @@ void write_row_lock_prepare(struct write_op *op, struct write_row *r)
 }
 
 /* What was decided on is durable already, and was all read at one point in time. */
-static bool is_settled(const struct write_row *r)
+static bool is_durable(const struct write_row *r)
 {
     return r->loading && r->load.get.durable && !r->load.row.wide;
 }
@@ -637,7 +637,7 @@ static void walk_rows(struct write_op *op, struct run_list *woken)
             return;
         if (code) {
             write_row_fail(&op->call->c, r);
-            if (r->state == WRITE_ROW_DECIDED && !is_settled(r))
+            if (r->state == WRITE_ROW_DECIDED && !is_durable(r))
                 op->needs_barrier = true;
             else
                 write_row_enter(r, WRITE_ROW_DONE);

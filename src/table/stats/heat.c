@@ -8,7 +8,7 @@
  * are joined, at the end of a step. */
 #include "table/stats/heat_own.h"
 
-#define SPLIT_NOTES 8      /* a bucket that saw fewer is not judged yet */
+#define SPLIT_SAMPLES 8    /* a bucket that saw fewer is not judged yet */
 #define SPLITS_A_ROUND 256 /* so that a round stays short */
 
 /* ---- buckets ---- */
@@ -68,20 +68,20 @@ static void forget_samples(struct heat *h, struct bucket *b)
         bounds_unref(&h->bounds, b->samples[i]);
         b->samples[i] = BOUND_MIN;
     }
-    b->noted = 0;
+    b->sampled = 0;
 }
 
-struct heat *heat_new(unsigned parts, size_t buckets_max, uint64_t seed)
+struct heat *heat_new(unsigned ranges, size_t buckets_max, uint64_t seed)
 {
     struct heat *h = mem_zalloc(sizeof(*h));
 
     bounds_init(&h->bounds);
     rng_init(&h->rng, seed);
-    h->parts = parts;
-    h->tops = mem_zalloc(parts * sizeof(*h->tops));
+    h->ranges = ranges;
+    h->tops = mem_zalloc(ranges * sizeof(*h->tops));
     make_room(h);
     h->buckets[h->count++] = (struct bucket){.start = BOUND_MIN};
-    for (unsigned i = 1; i < parts; i++) {
+    for (unsigned i = 1; i < ranges; i++) {
         uint8_t part = (uint8_t)i;
 
         make_room(h);
@@ -119,7 +119,7 @@ size_t heat_bytes(const struct heat *h)
 {
     return h ? sizeof(*h) + h->bounds.bytes +
                    h->room * (sizeof(*h->buckets) + sizeof(*h->numbers)) +
-                   h->parts * sizeof(*h->tops) + h->early_room * sizeof(*h->early) +
+                   h->ranges * sizeof(*h->tops) + h->early_room * sizeof(*h->early) +
                    h->step_room * sizeof(*h->steps) + h->step_bytes
              : 0;
 }
@@ -164,10 +164,11 @@ static size_t find(const struct heat *h, bytes key)
 
 static void keep_sample(struct heat *h, struct bucket *b, bytes key)
 {
-    size_t at = b->noted < HEAT_SAMPLES ? b->noted : (size_t)rng_below(&h->rng, b->noted + 1ull);
+    size_t at =
+        b->sampled < HEAT_SAMPLES ? b->sampled : (size_t)rng_below(&h->rng, b->sampled + 1ull);
 
-    if (b->noted < UINT32_MAX)
-        b->noted++;
+    if (b->sampled < UINT32_MAX)
+        b->sampled++;
     if (at >= HEAT_SAMPLES)
         return;
     bounds_unref(&h->bounds, b->samples[at]);
@@ -178,7 +179,7 @@ static struct top *top_of(struct heat *h, bytes key)
 {
     unsigned part = key.len ? *bytes_u8(key) : 0;
 
-    return &h->tops[part < h->parts ? part : h->parts - 1];
+    return &h->tops[part < h->ranges ? part : h->ranges - 1];
 }
 
 static void raise_top(struct heat *h, bytes key)
@@ -191,7 +192,7 @@ static void raise_top(struct heat *h, bytes key)
     top->len = (uint8_t)key.len;
 }
 
-void heat_note(struct heat *h, bytes key, const struct heat_figures *f)
+void heat_add(struct heat *h, bytes key, const struct heat_figures *f)
 {
     struct bucket *b = &h->buckets[find(h, key)];
 
@@ -314,7 +315,7 @@ void heat_adapt(struct heat *h)
         total += h->buckets[i].score;
     share = total / (float)kept_max(h);
     for (size_t i = h->count; i-- > 0 && h->count < h->max && splits < SPLITS_A_ROUND;)
-        if (h->buckets[i].noted >= SPLIT_NOTES && h->buckets[i].score > share)
+        if (h->buckets[i].sampled >= SPLIT_SAMPLES && h->buckets[i].score > share)
             splits += split(h, i);
     if (splits)
         number_all(h);

@@ -23,11 +23,11 @@ struct heat_figures {
 struct heat;
 
 /* `parts`: buckets of the table's key layout, which are never joined. */
-struct heat *heat_new(unsigned parts, size_t buckets_max, uint64_t seed);
+struct heat *heat_new(unsigned ranges, size_t buckets_max, uint64_t seed);
 void heat_free(struct heat *h); /* NULL is allowed */
 
 /* Counts something at a key. */
-void heat_note(struct heat *h, bytes key, const struct heat_figures *f);
+void heat_add(struct heat *h, bytes key, const struct heat_figures *f);
 
 /* Splits the buckets that take more than their share. For every second or so. */
 void heat_adapt(struct heat *h);
@@ -49,13 +49,14 @@ size_t heat_steps(const struct heat *h);
 
 /* What was counted in the `minutes` up to and with `minute`, for heat_take(), behind what b has.
  * Where that takes more than bytes_max, older minutes become coarser first. */
-void heat_give(const struct heat *h, struct buf *b, int64_t minute, int minutes, size_t bytes_max);
+void heat_export(const struct heat *h, struct buf *b, int64_t minute, int minutes,
+                 size_t bytes_max);
 
 /* Adds what another map has given. False: it is not that; nothing was added. */
-bool heat_take(struct heat *h, bytes given);
+bool heat_take(struct heat *h, bytes exported);
 
 /* The map of the `minutes` up to and with `minute`, as a grid. */
-struct heat_ask {
+struct heat_query {
     int64_t minute;
     int minutes;      /* 1 to HEAT_MINUTES */
     size_t step;      /* minutes of a column */
@@ -72,7 +73,7 @@ struct heat_grid {
 
 /* Everything in the arena. Sums are kept: what was counted in a range or a time that is coarser
  * than the grid's is spread evenly over what of the grid it covers. */
-void heat_report(const struct heat *h, struct arena *a, const struct heat_ask *ask,
+void heat_report(const struct heat *h, struct arena *a, const struct heat_query *query,
                  struct heat_grid *out);
 
 #endif

@@ -20,9 +20,9 @@
 struct bucket {
     uint32_t start;
     uint32_t samples[HEAT_SAMPLES];
-    uint32_t noted; /* since the samples were begun */
-    float score;    /* rows read, written and refused; halved with each step */
-    bool top;       /* the last one of its part */
+    uint32_t sampled; /* since the samples were begun */
+    float score;      /* rows read, written and refused; halved with each step */
+    bool top;         /* the last one of its part */
     uint64_t n[WR_HEAT_METRICS];
 };
 
@@ -53,7 +53,7 @@ struct heat {
     size_t skip;       /* bytes that all start keys but the first have in common */
     size_t count, room, max;
     struct top *tops; /* by part */
-    unsigned parts;
+    unsigned ranges;
     struct cell *early; /* of buckets that were split since the last step */
     size_t early_count, early_room;
     struct step *steps; /* oldest first */

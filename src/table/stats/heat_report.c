@@ -9,7 +9,7 @@
 
 struct report {
     const struct heat *h;
-    const struct heat_ask *ask;
+    const struct heat_query *query;
     struct heat_grid *grid;
     struct arena *a;
     uint32_t *ids;   /* start of each piece */
@@ -24,15 +24,15 @@ typedef void cell_fn(struct report *r, const struct step *s, const struct cell *
 static void each_cell(struct report *r, cell_fn *fn)
 {
     const struct heat *h = r->h;
-    struct step now = {.minute = r->ask->minute, .minutes = 1};
-    int64_t first = r->ask->minute - r->ask->minutes + 1;
+    struct step now = {.minute = r->query->minute, .minutes = 1};
+    int64_t first = r->query->minute - r->query->minutes + 1;
 
     for (size_t i = 0; i < h->step_count; i++) {
         struct reader reader = heat_step_reader(&h->steps[i]);
         struct cell cell = {0};
 
         if (h->steps[i].minute + h->steps[i].minutes <= first ||
-            h->steps[i].minute > r->ask->minute)
+            h->steps[i].minute > r->query->minute)
             continue;
         for (uint32_t k = 0; k < h->steps[i].cells; k++) {
             heat_read_cell(&reader, &cell);
@@ -150,7 +150,7 @@ static size_t limit_rows(struct report *r, size_t from, size_t to, size_t rows, 
 
 static void find_rows(struct report *r)
 {
-    size_t parts = 0, from = 0, rows = 0, wanted = r->ask->rows;
+    size_t ranges = 0, from = 0, rows = 0, wanted = r->query->rows;
     double total = 0, sum = 0;
 
     r->weight = ARENA_ARRAY(r->a, double, r->count + 1);
@@ -160,16 +160,16 @@ static void find_rows(struct report *r)
         sum += r->weight[i];
         r->weight[i] = sum > 0 ? sum : 0;
         total += r->weight[i];
-        parts += bounds_key(&r->h->bounds, r->ids[i]).len <= 1;
+        ranges += bounds_key(&r->h->bounds, r->ids[i]).len <= 1;
     }
     /* Ranges where nothing happened are to be seen, too. */
     for (size_t i = 0; i < r->count; i++)
         r->weight[i] += total / (double)r->count / 8 + 1e-9;
-    if (parts > wanted)
-        parts = 1;
+    if (ranges > wanted)
+        ranges = 1;
     for (size_t i = 1; i <= r->count; i++)
-        if (i == r->count || (parts > 1 && bounds_key(&r->h->bounds, r->ids[i]).len <= 1)) {
-            rows = limit_rows(r, from, i, wanted / parts, rows);
+        if (i == r->count || (ranges > 1 && bounds_key(&r->h->bounds, r->ids[i]).len <= 1)) {
+            rows = limit_rows(r, from, i, wanted / ranges, rows);
             from = i;
         }
     r->grid->rows = rows;
@@ -208,27 +208,27 @@ static void fill_cell(struct report *r, const struct step *s, const struct cell 
     int64_t first = r->grid->minute;
 
     for (int64_t minute = s->minute, next; minute < s->minute + s->minutes; minute = next) {
-        int64_t column = (minute - first) / (int64_t)r->ask->step;
+        int64_t column = (minute - first) / (int64_t)r->query->step;
 
         next = minute + 1;
-        if (minute < first || minute > r->ask->minute)
+        if (minute < first || minute > r->query->minute)
             continue;
-        while (next < s->minute + s->minutes && next <= r->ask->minute &&
-               (next - first) / (int64_t)r->ask->step == column)
+        while (next < s->minute + s->minutes && next <= r->query->minute &&
+               (next - first) / (int64_t)r->query->step == column)
             next++;
         fill_rows(r, cell, (size_t)column, (uint64_t)(next - minute),
                   (uint64_t)(minute - s->minute), s->minutes);
     }
 }
 
-void heat_report(const struct heat *h, struct arena *a, const struct heat_ask *ask,
+void heat_report(const struct heat *h, struct arena *a, const struct heat_query *query,
                  struct heat_grid *out)
 {
-    struct report r = {.h = h, .ask = ask, .grid = out, .a = a};
+    struct report r = {.h = h, .query = query, .grid = out, .a = a};
     size_t row = SIZE_MAX;
 
-    out->minute = ask->minute - ask->minutes + 1;
-    out->columns = ((size_t)ask->minutes + ask->step - 1) / ask->step;
+    out->minute = query->minute - query->minutes + 1;
+    out->columns = ((size_t)query->minutes + query->step - 1) / query->step;
     find_pieces(&r);
     find_rows(&r);
     out->starts = ARENA_ARRAY(a, bytes, out->rows);
@@ -239,7 +239,7 @@ void heat_report(const struct heat *h, struct arena *a, const struct heat_ask *a
         }
     for (int m = 0; m < WR_HEAT_METRICS; m++)
         out->values[m] =
-            ask->metrics & 1u << m ? ARENA_ARRAY(a, uint64_t, out->rows * out->columns) : NULL;
+            query->metrics & 1u << m ? ARENA_ARRAY(a, uint64_t, out->rows * out->columns) : NULL;
     each_cell(&r, fill_cell);
 }
 
@@ -250,7 +250,7 @@ void heat_report(const struct heat *h, struct arena *a, const struct heat_ask *a
  * step's cells as in history, their bounds numbered as the keys stand. Time and ranges of what is
  * taken may overlap what is there: a report adds up whatever covers a place. */
 
-static void give_keys(const struct report *r, struct buf *b)
+static void export_keys(const struct report *r, struct buf *b)
 {
     bytes last = BYTES_NONE;
 
@@ -274,10 +274,10 @@ struct giving {
     struct cell last;
 };
 
-static void give_cell(struct report *r, const struct step *s, const struct cell *cell)
+static void export_cell(struct report *r, const struct step *s, const struct cell *cell)
 {
     struct giving *g = PORT_CONTAINER(r, struct giving, r);
-    struct cell given = *cell;
+    struct cell exported = *cell;
     bool begins = s->minute != g->minute || s->minutes != g->minutes;
 
     if (begins) {
@@ -287,41 +287,41 @@ static void give_cell(struct report *r, const struct step *s, const struct cell 
         g->minute = s->minute;
         g->minutes = s->minutes;
     }
-    given.begin = r->piece[cell->begin];
-    given.end = cell->end == BOUND_MAX ? BOUND_MAX : r->piece[cell->end];
-    heat_put_cell(g->b, &given, !begins && given.begin == g->last.end);
-    g->last = given;
+    exported.begin = r->piece[cell->begin];
+    exported.end = cell->end == BOUND_MAX ? BOUND_MAX : r->piece[cell->end];
+    heat_put_cell(g->b, &exported, !begins && exported.begin == g->last.end);
+    g->last = exported;
 }
 
-static void give_all(const struct heat *h, struct buf *b, const struct heat_ask *ask)
+static void export_all(const struct heat *h, struct buf *b, const struct heat_query *query)
 {
     struct giving g = {.b = b};
     struct arena a;
 
     arena_init(&a, NULL, 0);
-    g.r = (struct report){.h = h, .ask = ask, .a = &a};
+    g.r = (struct report){.h = h, .query = query, .a = &a};
     find_pieces(&g.r);
-    give_keys(&g.r, b);
-    each_cell(&g.r, give_cell);
+    export_keys(&g.r, b);
+    each_cell(&g.r, export_cell);
     arena_release(&a);
 }
 
-void heat_give(const struct heat *h, struct buf *b, int64_t minute, int minutes, size_t bytes_max)
+void heat_export(const struct heat *h, struct buf *b, int64_t minute, int minutes, size_t bytes_max)
 {
-    struct heat_ask ask = {.minute = minute, .minutes = minutes};
+    struct heat_query query = {.minute = minute, .minutes = minutes};
     size_t start = b->len;
     struct heat *coarse;
 
-    give_all(h, b, &ask);
+    export_all(h, b, &query);
     if (b->len - start <= bytes_max)
         return;
-    coarse = heat_new(h->parts, 0, 0);
+    coarse = heat_new(h->ranges, 0, 0);
     (void)heat_take(coarse, bytes_of(b->data + start, b->len - start));
     while (b->len - start > bytes_max && coarse->step_count) {
         for (size_t n = coarse->step_count / 2 + 1; n && heat_fold(coarse); n--)
             continue;
         b->len = start;
-        give_all(coarse, b, &ask);
+        export_all(coarse, b, &query);
     }
     heat_free(coarse);
 }
@@ -414,9 +414,9 @@ static bool take_steps(struct taking *t)
     return true;
 }
 
-bool heat_take(struct heat *h, bytes given)
+bool heat_take(struct heat *h, bytes exported)
 {
-    struct taking t = {.h = h, .r = reader_of(given)};
+    struct taking t = {.h = h, .r = reader_of(exported)};
     size_t before = h->step_count;
     bool good = take_keys(&t) && take_steps(&t);
 

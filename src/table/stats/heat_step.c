@@ -106,7 +106,7 @@ static size_t take_cells(struct heat *h, struct cell *cells)
 
     for (size_t i = 0; i < h->count; i++)
         n += heat_take_cell(h, i, &cells[n]);
-    for (unsigned i = 0; i < h->parts; i++)
+    for (unsigned i = 0; i < h->ranges; i++)
         h->tops[i].len = 0;
     if (h->early_count)
         memcpy(&cells[n], h->early, h->early_count * sizeof(*cells));

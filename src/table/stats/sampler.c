@@ -22,20 +22,20 @@
 #define KEY_BYTES SKETCH_KEY_BYTES
 #define DRAIN_US 100000
 #define ADAPT_MS 1000
-#define ADAPT_NOTES 1000
-#define NOTES_A_DRAIN 1000 /* of a ring; what comes after them is thinned out */
-#define THIN_MAX 0xFFFFu
+#define ADAPT_SAMPLES 1000
+#define SAMPLES_A_DRAIN 1000 /* of a ring; what comes after them is thinned out */
+#define MASK_MAX 0xFFFFu
 #define HOT_KEYS 128
-#define GIVEN_HOT_MAX 128        /* keys that are given away */
+#define EXPORT_HOT_MAX 128       /* keys that are given away */
 #define OWN_BYTES_MAX (4u << 20) /* of our map, to be joined with the others' */
 #define HOUR_MINUTES 60
 #define BUCKET_COST 320 /* bytes a live bucket takes with its samples, about */
 #define WATCH_SLOTS 256 /* a power of two, above twice the keys watched */
 #define WATCH_MAX 128
 
-struct slot {
+struct sample_slot {
     _Atomic uint64_t number;
-    struct tally_table *table;
+    struct sampler_table *table;
     uint64_t hash; /* of the partition key */
     uint64_t bytes;
     uint32_t reads, writes, cu, refused;
@@ -43,44 +43,44 @@ struct slot {
     uint8_t key_len, partition_len;
     uint8_t key[KEY_BYTES]; /* bucket byte and columns */
 };
-_Static_assert(sizeof(struct slot) == 128, "a slot is two cache lines");
+_Static_assert(sizeof(struct sample_slot) == 128, "a slot is two cache lines");
 
-struct ring {
+struct sample_ring {
     _Alignas(64) _Atomic uint64_t tail;
     _Alignas(64) _Atomic uint64_t seen; /* notes, also those that were not left */
-    _Atomic uint64_t whole;             /* up to this number all are left */
-    _Atomic uint32_t thin;
-    _Atomic uint64_t missed;
+    _Atomic uint64_t all_until;         /* up to this number all are left */
+    _Atomic uint32_t mask;
+    _Atomic uint64_t dropped;
     _Alignas(64) _Atomic uint64_t head; /* the reader's */
     uint64_t seen_before;
-    struct slot *slots;
+    struct sample_slot *slots;
 };
 
-struct tally_table {
+struct sampler_table {
     _Atomic int refs;
-    struct tally *tally;
-    struct tally_table *next;         /* in tally->tables; under the lock */
-    struct tally_table *next_retired; /* in tally->retired */
-    unsigned parts;
+    struct sampler *sampler;
+    struct sampler_table *next;         /* in tally->tables; under the lock */
+    struct sampler_table *next_retired; /* in tally->retired */
+    unsigned ranges;
 
     /* Under the lock. */
     uint64_t writes;
-    struct heat *heat;         /* NULL until something is noted, or when memory is short */
-    struct sketch *hot[2];     /* of this hour and the one before */
-    int64_t hot_minute[2];     /* when they were begun */
-    int64_t last_minute;       /* with a note */
-    struct tally_watch *watch; /* WATCH_SLOTS by hash, 0: none; NULL: none at all */
+    struct heat *heat;           /* NULL until something is noted, or when memory is short */
+    struct sketch *hot[2];       /* of this hour and the one before */
+    int64_t hot_minute[2];       /* when they were begun */
+    int64_t last_minute;         /* with a note */
+    struct sampler_watch *watch; /* WATCH_SLOTS by hash, 0: none; NULL: none at all */
 };
 
-struct tally {
+struct sampler {
     struct clock *clock;
     size_t bytes_max, bytes;
-    struct ring rings[RINGS];
-    _Atomic(struct tally_table *) retired; /* a stack: nobody leaves notes for them any more */
+    struct sample_ring rings[RINGS];
+    _Atomic(struct sampler_table *) retired; /* a stack: nobody leaves notes for them any more */
 
     pthread_mutex_t lock;
-    struct tally_table *tables;
-    struct tally_table *dying; /* closed; freed when every ring's head has passed its tail */
+    struct sampler_table *tables;
+    struct sampler_table *dying; /* closed; freed when every ring's head has passed its tail */
     uint64_t dying_tail[RINGS];
     size_t live;        /* tables with a heat map */
     int64_t drained_us; /* when notes were taken out last */
@@ -94,7 +94,7 @@ struct tally {
 
 /* ---- leaving notes ---- */
 
-uint64_t tally_hash(bytes partition_key)
+uint64_t sampler_hash(bytes partition_key)
 {
     return XXH3_64bits(partition_key.ptr, partition_key.len);
 }
@@ -106,18 +106,18 @@ static uint64_t mix(uint64_t v)
     return v ^ v >> 33;
 }
 
-static struct ring *own_ring(struct tally *t)
+static struct sample_ring *own_ring(struct sampler *t)
 {
     return &t->rings[mix((uint64_t)pthread_self()) % RINGS];
 }
 
 /* Claims a slot; NULL if there is none. */
-static struct slot *claim(struct ring *r, uint64_t *at)
+static struct sample_slot *claim(struct sample_ring *r, uint64_t *at)
 {
     uint64_t tail = atomic_load_explicit(&r->tail, memory_order_relaxed);
 
     for (;;) {
-        struct slot *s = &r->slots[tail % SLOTS];
+        struct sample_slot *s = &r->slots[tail % SLOTS];
         uint64_t number = atomic_load_explicit(&s->number, memory_order_acquire);
 
         if (number == tail) {
@@ -139,45 +139,45 @@ static uint32_t cap32(uint64_t v)
     return v < UINT32_MAX ? (uint32_t)v : UINT32_MAX;
 }
 
-uint32_t tally_weight(struct tally_table *tt)
+uint32_t sampler_weight(struct sampler_table *tt)
 {
-    struct ring *r;
-    uint32_t thin;
+    struct sample_ring *r;
+    uint32_t mask;
     uint64_t seen;
 
     if (!tt)
         return 0;
-    r = own_ring(tt->tally);
-    thin = atomic_load_explicit(&r->thin, memory_order_relaxed);
+    r = own_ring(tt->sampler);
+    mask = atomic_load_explicit(&r->mask, memory_order_relaxed);
     seen = atomic_fetch_add_explicit(&r->seen, 1, memory_order_relaxed);
-    if (PORT_LIKELY(!thin) || seen < atomic_load_explicit(&r->whole, memory_order_relaxed))
+    if (PORT_LIKELY(!mask) || seen < atomic_load_explicit(&r->all_until, memory_order_relaxed))
         return 1;
-    return mix(seen) & thin ? 0 : thin + 1;
+    return mix(seen) & mask ? 0 : mask + 1;
 }
 
-static void thin_more(struct ring *r)
+static void sample_fewer(struct sample_ring *r)
 {
-    uint32_t thin = atomic_load_explicit(&r->thin, memory_order_relaxed);
+    uint32_t mask = atomic_load_explicit(&r->mask, memory_order_relaxed);
 
-    if (thin < THIN_MAX)
-        atomic_store_explicit(&r->thin, thin * 2 + 1, memory_order_relaxed);
+    if (mask < MASK_MAX)
+        atomic_store_explicit(&r->mask, mask * 2 + 1, memory_order_relaxed);
 }
 
-void tally_note(struct tally_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
-                size_t partition_len, const struct heat_figures *f)
+void sampler_add(struct sampler_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
+                 size_t partition_len, const struct heat_figures *f)
 {
-    struct ring *r = own_ring(tt->tally);
+    struct sample_ring *r = own_ring(tt->sampler);
     uint64_t at;
-    struct slot *s = claim(r, &at);
+    struct sample_slot *s = claim(r, &at);
     size_t n;
 
     if (PORT_UNLIKELY(!s)) {
-        atomic_fetch_add_explicit(&r->missed, weight, memory_order_relaxed);
+        atomic_fetch_add_explicit(&r->dropped, weight, memory_order_relaxed);
         return;
     }
     n = cols.len < KEY_BYTES - 1 ? cols.len : KEY_BYTES - 1;
     s->table = tt;
-    s->hash = tally_hash(bytes_of(cols.ptr, partition_len));
+    s->hash = sampler_hash(bytes_of(cols.ptr, partition_len));
     s->bytes = f->n[WR_HEAT_BYTES];
     s->reads = cap32(f->n[WR_HEAT_READS]);
     s->writes = cap32(f->n[WR_HEAT_WRITES]);
@@ -191,21 +191,21 @@ void tally_note(struct tally_table *tt, uint32_t weight, uint8_t bucket, bytes c
     atomic_store_explicit(&s->number, at + 1, memory_order_release);
     if (PORT_UNLIKELY(at % (SLOTS / 2) == 0) &&
         at >= atomic_load_explicit(&r->head, memory_order_relaxed) + SLOTS / 2)
-        thin_more(r);
+        sample_fewer(r);
 }
 
 /* ---- tables ---- */
 
-struct tally_table *tally_open(struct tally *t, unsigned parts)
+struct sampler_table *sampler_open(struct sampler *t, unsigned ranges)
 {
-    struct tally_table *tt;
+    struct sampler_table *tt;
 
     if (!t)
         return NULL;
     tt = mem_zalloc(sizeof(*tt));
     atomic_init(&tt->refs, 1);
-    tt->tally = t;
-    tt->parts = parts;
+    tt->sampler = t;
+    tt->ranges = ranges;
     pthread_mutex_lock(&t->lock);
     tt->next = t->tables;
     t->tables = tt;
@@ -213,7 +213,7 @@ struct tally_table *tally_open(struct tally *t, unsigned parts)
     return tt;
 }
 
-struct tally_table *tally_ref(struct tally_table *tt)
+struct sampler_table *sampler_ref(struct sampler_table *tt)
 {
     if (tt)
         atomic_fetch_add_explicit(&tt->refs, 1, memory_order_relaxed);
@@ -221,23 +221,23 @@ struct tally_table *tally_ref(struct tally_table *tt)
 }
 
 /* Notes may still be under way to the reader: it frees the table behind them. */
-void tally_close(struct tally_table *tt)
+void sampler_close(struct sampler_table *tt)
 {
-    struct tally *t;
+    struct sampler *t;
 
     if (!tt)
         return;
     invariant(atomic_load_explicit(&tt->refs, memory_order_relaxed) > 0);
     if (atomic_fetch_sub_explicit(&tt->refs, 1, memory_order_acq_rel) != 1)
         return;
-    t = tt->tally;
+    t = tt->sampler;
     tt->next_retired = atomic_load(&t->retired);
     while (!atomic_compare_exchange_weak(&t->retired, &tt->next_retired, tt))
         ;
 }
 
 /* Drops all but the counters. */
-static void table_empty(struct tally *t, struct tally_table *tt)
+static void table_empty(struct sampler *t, struct sampler_table *tt)
 {
     t->live -= tt->heat != NULL;
     heat_free(tt->heat);
@@ -248,7 +248,7 @@ static void table_empty(struct tally *t, struct tally_table *tt)
     }
 }
 
-uint64_t tally_writes(struct tally *t, struct tally_table *tt)
+uint64_t sampler_writes(struct sampler *t, struct sampler_table *tt)
 {
     uint64_t n;
 
@@ -260,10 +260,10 @@ uint64_t tally_writes(struct tally *t, struct tally_table *tt)
     return n;
 }
 
-static void free_retired(struct tally *t, struct tally_table *retired)
+static void free_retired(struct sampler *t, struct sampler_table *retired)
 {
     while (retired) {
-        struct tally_table *next = retired->next_retired, **at = &t->tables;
+        struct sampler_table *next = retired->next_retired, **at = &t->tables;
 
         while (*at != retired)
             at = &(*at)->next;
@@ -276,26 +276,26 @@ static void free_retired(struct tally *t, struct tally_table *retired)
 }
 
 /* A quarter of the memory is for what is live, the rest for history; every table has its share. */
-static size_t share_bytes(const struct tally *t)
+static size_t share_bytes(const struct sampler *t)
 {
     return t->bytes_max / 4 / (t->live + 1);
 }
 
-static size_t share_buckets(const struct tally *t)
+static size_t share_buckets(const struct sampler *t)
 {
     return share_bytes(t) / 3 * 2 / BUCKET_COST;
 }
 
-static size_t share_hot(const struct tally *t)
+static size_t share_hot(const struct sampler *t)
 {
     size_t n = share_bytes(t) / 3 / 2 / sizeof(struct sketch_entry);
 
     return n > HOT_KEYS ? HOT_KEYS : n < 8 ? 8 : n;
 }
 
-static void table_fill(struct tally *t, struct tally_table *tt)
+static void table_fill(struct sampler *t, struct sampler_table *tt)
 {
-    tt->heat = heat_new(tt->parts, share_buckets(t), (uint64_t)(uintptr_t)tt);
+    tt->heat = heat_new(tt->ranges, share_buckets(t), (uint64_t)(uintptr_t)tt);
     tt->hot[0] = sketch_new(share_hot(t));
     tt->hot_minute[0] = t->minute;
     t->live++;
@@ -303,7 +303,7 @@ static void table_fill(struct tally *t, struct tally_table *tt)
 
 /* ---- taking notes out ---- */
 
-static struct tally_watch *watch_at(struct tally_table *tt, uint64_t hash)
+static struct sampler_watch *watch_at(struct sampler_table *tt, uint64_t hash)
 {
     size_t at = hash % WATCH_SLOTS;
 
@@ -312,12 +312,12 @@ static struct tally_watch *watch_at(struct tally_table *tt, uint64_t hash)
     return &tt->watch[at];
 }
 
-static void apply(struct tally *t, const struct slot *s)
+static void apply(struct sampler *t, const struct sample_slot *s)
 {
-    struct tally_table *tt = s->table;
+    struct sampler_table *tt = s->table;
     uint64_t w = s->weight;
     struct heat_figures f;
-    struct tally_watch *watch;
+    struct sampler_watch *watch;
 
     f.n[WR_HEAT_READS] = s->reads * w;
     f.n[WR_HEAT_WRITES] = s->writes * w;
@@ -329,9 +329,9 @@ static void apply(struct tally *t, const struct slot *s)
     t->applied++;
     tt->last_minute = t->minute;
     tt->writes += f.n[WR_HEAT_WRITES];
-    heat_note(tt->heat, bytes_of(s->key, s->key_len), &f);
-    sketch_note(tt->hot[0], s->hash, bytes_of(s->key, s->partition_len),
-                f.n[WR_HEAT_READS] + f.n[WR_HEAT_WRITES] + f.n[WR_HEAT_REFUSED], f.n);
+    heat_add(tt->heat, bytes_of(s->key, s->key_len), &f);
+    sketch_add(tt->hot[0], s->hash, bytes_of(s->key, s->partition_len),
+               f.n[WR_HEAT_READS] + f.n[WR_HEAT_WRITES] + f.n[WR_HEAT_REFUSED], f.n);
     if (!tt->watch)
         return;
     watch = watch_at(tt, s->hash);
@@ -345,28 +345,28 @@ static void apply(struct tally *t, const struct slot *s)
 
 /* Sets how many notes are left from now on by how many there were in these microseconds. Who comes
  * late finds more than are left in the usual time; then only the ring counts. */
-static void thin_out(struct ring *r, int64_t us)
+static void adapt_rate(struct sample_ring *r, int64_t us)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_relaxed);
-    uint64_t notes = seen - r->seen_before, late = us > DRAIN_US ? (uint64_t)us / DRAIN_US : 1;
-    uint32_t thin = 0, before = atomic_load_explicit(&r->thin, memory_order_relaxed);
+    uint64_t samples = seen - r->seen_before, late = us > DRAIN_US ? (uint64_t)us / DRAIN_US : 1;
+    uint32_t mask = 0, before = atomic_load_explicit(&r->mask, memory_order_relaxed);
 
     r->seen_before = seen;
-    atomic_store_explicit(&r->whole, seen + NOTES_A_DRAIN, memory_order_relaxed);
-    while ((notes / late > (uint64_t)NOTES_A_DRAIN * (thin + 1) ||
-            notes > (uint64_t)SLOTS / 4 * 3 * (thin + 1)) &&
-           thin < THIN_MAX)
-        thin = thin * 2 + 1;
-    if (us >= DRAIN_US || thin > before) /* a moment says only that there are many */
-        atomic_store_explicit(&r->thin, thin, memory_order_relaxed);
+    atomic_store_explicit(&r->all_until, seen + SAMPLES_A_DRAIN, memory_order_relaxed);
+    while ((samples / late > (uint64_t)SAMPLES_A_DRAIN * (mask + 1) ||
+            samples > (uint64_t)SLOTS / 4 * 3 * (mask + 1)) &&
+           mask < MASK_MAX)
+        mask = mask * 2 + 1;
+    if (us >= DRAIN_US || mask > before) /* a moment says only that there are many */
+        atomic_store_explicit(&r->mask, mask, memory_order_relaxed);
 }
 
-static void drain_ring(struct tally *t, struct ring *r)
+static void drain_ring(struct sampler *t, struct sample_ring *r)
 {
     uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
 
     for (size_t i = 0; i < SLOTS; i++, head++) {
-        struct slot *s = &r->slots[head % SLOTS];
+        struct sample_slot *s = &r->slots[head % SLOTS];
 
         if (atomic_load_explicit(&s->number, memory_order_acquire) != head + 1)
             break;
@@ -378,7 +378,7 @@ static void drain_ring(struct tally *t, struct ring *r)
 
 /* Frees closed tables once all notes that were left before have been taken out: nobody leaves any
  * more for them. */
-static void bury(struct tally *t)
+static void bury(struct sampler *t)
 {
     for (size_t i = 0; i < RINGS; i++)
         if (t->dying &&
@@ -392,7 +392,7 @@ static void bury(struct tally *t)
 
 /* ---- minutes and memory ---- */
 
-static size_t table_bytes(const struct tally_table *tt)
+static size_t table_bytes(const struct sampler_table *tt)
 {
     return heat_bytes(tt->heat) + sketch_bytes(tt->hot[0]) + sketch_bytes(tt->hot[1]) +
            sizeof(*tt) + (tt->watch ? WATCH_SLOTS * sizeof(*tt->watch) : 0);
@@ -400,22 +400,22 @@ static size_t table_bytes(const struct tally_table *tt)
 
 static size_t fixed_bytes(void)
 {
-    return sizeof(struct tally) + RINGS * SLOTS * sizeof(struct slot);
+    return sizeof(struct sampler) + RINGS * SLOTS * sizeof(struct sample_slot);
 }
 
 /* Takes memory where most of it is, as long as there is too much: coarser history first; then the
  * map of the table that was quiet for longest goes. */
-static void keep_below(struct tally *t)
+static void keep_below(struct sampler *t)
 {
     size_t total = fixed_bytes();
 
-    for (struct tally_table *tt = t->tables; tt; tt = tt->next)
+    for (struct sampler_table *tt = t->tables; tt; tt = tt->next)
         total += table_bytes(tt);
     while (total > t->bytes_max) {
-        struct tally_table *most = NULL, *quiet = NULL;
+        struct sampler_table *most = NULL, *quiet = NULL;
         size_t most_bytes = 0, before;
 
-        for (struct tally_table *tt = t->tables; tt; tt = tt->next) {
+        for (struct sampler_table *tt = t->tables; tt; tt = tt->next) {
             if (!tt->heat)
                 continue;
             if (heat_steps(tt->heat) && table_bytes(tt) > most_bytes) {
@@ -437,7 +437,7 @@ static void keep_below(struct tally *t)
     t->bytes = total;
 }
 
-static void turn_hour(struct tally *t, struct tally_table *tt, int64_t minute)
+static void turn_hour(struct sampler *t, struct sampler_table *tt, int64_t minute)
 {
     if (minute - tt->hot_minute[0] < HOUR_MINUTES)
         return;
@@ -448,9 +448,9 @@ static void turn_hour(struct tally *t, struct tally_table *tt, int64_t minute)
     tt->hot_minute[0] = minute;
 }
 
-static void turn_minute(struct tally *t, int64_t minute)
+static void turn_minute(struct sampler *t, int64_t minute)
 {
-    for (struct tally_table *tt = t->tables; tt; tt = tt->next)
+    for (struct sampler_table *tt = t->tables; tt; tt = tt->next)
         if (tt->heat) {
             heat_set_max(tt->heat, share_buckets(t));
             heat_step(tt->heat, t->minute);
@@ -461,9 +461,9 @@ static void turn_minute(struct tally *t, int64_t minute)
 }
 
 /* Lets the buckets follow what was noted: every second, and sooner after a burst. */
-static void adapt(struct tally *t, int64_t ms)
+static void adapt(struct sampler *t, int64_t ms)
 {
-    for (struct tally_table *tt = t->tables; tt; tt = tt->next)
+    for (struct sampler_table *tt = t->tables; tt; tt = tt->next)
         if (tt->heat)
             heat_adapt(tt->heat);
     keep_below(t);
@@ -471,7 +471,7 @@ static void adapt(struct tally *t, int64_t ms)
     t->applied = 0;
 }
 
-static void drain_locked(struct tally *t)
+static void drain_locked(struct sampler *t)
 {
     int64_t ms = clock_wall_ms(t->clock), now = clock_mono_us(t->clock);
 
@@ -481,15 +481,15 @@ static void drain_locked(struct tally *t)
         turn_minute(t, ms / 60000);
     for (size_t i = 0; i < RINGS; i++) {
         drain_ring(t, &t->rings[i]);
-        thin_out(&t->rings[i], now - t->drained_us);
+        adapt_rate(&t->rings[i], now - t->drained_us);
     }
     t->drained_us = now;
     bury(t);
-    if (t->applied >= ADAPT_NOTES || ms - t->adapted_ms >= ADAPT_MS || ms < t->adapted_ms)
+    if (t->applied >= ADAPT_SAMPLES || ms - t->adapted_ms >= ADAPT_MS || ms < t->adapted_ms)
         adapt(t, ms);
 }
 
-void tally_drain(struct tally *t)
+void sampler_drain(struct sampler *t)
 {
     if (!t)
         return;
@@ -498,7 +498,7 @@ void tally_drain(struct tally *t)
     pthread_mutex_unlock(&t->lock);
 }
 
-size_t tally_bytes(struct tally *t)
+size_t sampler_bytes(struct sampler *t)
 {
     size_t n;
 
@@ -510,18 +510,18 @@ size_t tally_bytes(struct tally *t)
 
 /* ---- the thread ---- */
 
-static void *tally_main(void *arg)
+static void *sampler_main(void *arg)
 {
-    struct tally *t = arg;
+    struct sampler *t = arg;
 
     while (service_sleep(&t->service, DRAIN_US))
-        tally_drain(t);
+        sampler_drain(t);
     return NULL;
 }
 
-struct tally *tally_new(struct clock *clock, size_t bytes_max)
+struct sampler *sampler_new(struct clock *clock, size_t bytes_max)
 {
-    struct tally *t;
+    struct sampler *t;
 
     if (!bytes_max)
         return NULL;
@@ -529,7 +529,7 @@ struct tally *tally_new(struct clock *clock, size_t bytes_max)
     t->clock = clock;
     t->bytes_max = bytes_max;
     for (size_t i = 0; i < RINGS; i++) {
-        t->rings[i].slots = mem_zalloc(SLOTS * sizeof(struct slot));
+        t->rings[i].slots = mem_zalloc(SLOTS * sizeof(struct sample_slot));
         for (size_t k = 0; k < SLOTS; k++)
             atomic_init(&t->rings[i].slots[k].number, k);
     }
@@ -537,13 +537,13 @@ struct tally *tally_new(struct clock *clock, size_t bytes_max)
     return t;
 }
 
-void tally_start(struct tally *t)
+void sampler_start(struct sampler *t)
 {
     if (t)
-        t->running = service_start(&t->service, "wr-tally", tally_main, t);
+        t->running = service_start(&t->service, "wr-tally", sampler_main, t);
 }
 
-void tally_stop(struct tally *t)
+void sampler_stop(struct sampler *t)
 {
     if (!t || !t->running)
         return;
@@ -551,7 +551,7 @@ void tally_stop(struct tally *t)
     t->running = false;
 }
 
-void tally_free(struct tally *t)
+void sampler_free(struct sampler *t)
 {
     if (!t)
         return;
@@ -565,25 +565,25 @@ void tally_free(struct tally *t)
 
 /* ---- reports ---- */
 
-static uint64_t missed(struct tally *t)
+static uint64_t dropped(struct sampler *t)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < RINGS; i++)
-        n += atomic_load_explicit(&t->rings[i].missed, memory_order_relaxed);
+        n += atomic_load_explicit(&t->rings[i].dropped, memory_order_relaxed);
     return n;
 }
 
 /* That the sketches are about. */
-static int64_t hot_minutes(const struct tally *t, const struct tally_table *tt)
+static int64_t hot_minutes(const struct sampler *t, const struct sampler_table *tt)
 {
     return tt->heat ? t->minute + 1 - tt->hot_minute[tt->hot[1] ? 1 : 0] : 0;
 }
 
 /* Given away: notes missed, minutes of the hottest keys, whether these are all keys, how many, each
  * one's hash, count, error, figures and key with its length in front; the rest is the map. */
-void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t first,
-                size_t bytes_max)
+void sampler_export(struct sampler *t, struct sampler_table *tt, struct buf *b, int64_t first,
+                    size_t bytes_max)
 {
     struct sketch_entry *hot;
     int64_t minutes;
@@ -593,10 +593,10 @@ void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t 
         return;
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
-    n = sketch_top(tt->hot, 2, b->arena, GIVEN_HOT_MAX, &hot);
-    buf_put_varint(b, missed(t));
+    n = sketch_top(tt->hot, 2, b->arena, EXPORT_HOT_MAX, &hot);
+    buf_put_varint(b, dropped(t));
     buf_put_varint(b, (uint64_t)hot_minutes(t, tt));
-    buf_put_u8(b, sketch_is_whole(tt->hot[0]) && sketch_is_whole(tt->hot[1]) && n < GIVEN_HOT_MAX);
+    buf_put_u8(b, sketch_is_whole(tt->hot[0]) && sketch_is_whole(tt->hot[1]) && n < EXPORT_HOT_MAX);
     buf_put_varint(b, n);
     for (size_t i = 0; i < n; i++) {
         buf_put_u64(b, hot[i].hash);
@@ -609,17 +609,17 @@ void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t 
     }
     minutes = t->minute - first + 1;
     if (tt->heat && minutes > 0)
-        heat_give(tt->heat, b, t->minute, minutes < HEAT_MINUTES ? (int)minutes : HEAT_MINUTES,
-                  bytes_max);
+        heat_export(tt->heat, b, t->minute, minutes < HEAT_MINUTES ? (int)minutes : HEAT_MINUTES,
+                    bytes_max);
     pthread_mutex_unlock(&t->lock);
 }
 
 /* What all gave, taken together. */
-struct given {
+struct exported {
     struct heat *heat;
     struct sketch **hot; /* two places more in front */
     size_t hot_count;    /* of those who gave something that made sense */
-    uint64_t missed;
+    uint64_t dropped;
     int64_t hot_minutes;
 };
 
@@ -642,16 +642,16 @@ static bool read_hot(struct reader *r, struct sketch_entry *e)
     return true;
 }
 
-static void take_given(struct given *g, bytes from)
+static void add_exported(struct exported *g, bytes from)
 {
     struct reader r = reader_of(from);
-    uint64_t notes_missed = read_varint(&r), minutes = read_varint(&r);
+    uint64_t dropped = read_varint(&r), minutes = read_varint(&r);
     bool whole = read_u8(&r);
     uint64_t n = read_varint(&r);
     struct sketch_entry *hot;
     bool good;
 
-    if (r.bad || n > GIVEN_HOT_MAX || minutes > 2 * HOUR_MINUTES + HEAT_MINUTES)
+    if (r.bad || n > EXPORT_HOT_MAX || minutes > 2 * HOUR_MINUTES + HEAT_MINUTES)
         return;
     hot = mem_zalloc((n + 1) * sizeof(*hot));
     good = true;
@@ -659,42 +659,42 @@ static void take_given(struct given *g, bytes from)
         good = read_hot(&r, &hot[i]);
     if (good && (!reader_left(&r) || heat_take(g->heat, bytes_of(r.at, reader_left(&r))))) {
         g->hot[2 + g->hot_count++] = sketch_of(hot, (size_t)n, whole);
-        g->missed += notes_missed;
+        g->dropped += dropped;
         g->hot_minutes = (int64_t)minutes > g->hot_minutes ? (int64_t)minutes : g->hot_minutes;
     }
     mem_free(hot);
 }
 
-size_t tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                    const struct heat_ask *ask, size_t hot_max, const bytes *given,
-                    size_t given_count, struct tally_report *out)
+size_t sampler_report(struct sampler *t, struct sampler_table *tt, struct arena *a,
+                      const struct heat_query *query, size_t hot_max, const bytes *exported,
+                      size_t exported_count, struct sampler_report *out)
 {
-    struct given g = {.heat = heat_new(tt->parts, 0, 0),
-                      .hot = ARENA_ARRAY(a, struct sketch *, given_count + 2)};
-    struct heat_ask now = *ask;
+    struct exported g = {.heat = heat_new(tt->ranges, 0, 0),
+                         .hot = ARENA_ARRAY(a, struct sketch *, exported_count + 2)};
+    struct heat_query now = *query;
     struct arena tmp;
     struct buf own;
 
     arena_init(&tmp, NULL, 0);
     buf_init(&own, &tmp, 4096);
-    *out = (struct tally_report){.hot_count = 0};
-    for (size_t i = 0; i < given_count; i++)
-        take_given(&g, given[i]);
+    *out = (struct sampler_report){.hot_count = 0};
+    for (size_t i = 0; i < exported_count; i++)
+        add_exported(&g, exported[i]);
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
     now.minute = t->minute;
-    if (!given_count)
+    if (!exported_count)
         heat_report(tt->heat ? tt->heat : g.heat, a, &now, &out->grid);
     else if (tt->heat)
-        heat_give(tt->heat, &own, now.minute, now.minutes, OWN_BYTES_MAX);
+        heat_export(tt->heat, &own, now.minute, now.minutes, OWN_BYTES_MAX);
     out->buckets = heat_buckets(tt->heat ? tt->heat : g.heat);
     g.hot[0] = tt->hot[0];
     g.hot[1] = tt->hot[1];
     out->hot_count = sketch_top(g.hot, 2 + g.hot_count, a, hot_max, &out->hot);
     out->hot_minutes = hot_minutes(t, tt);
-    out->missed = missed(t) + g.missed;
+    out->dropped = dropped(t) + g.dropped;
     pthread_mutex_unlock(&t->lock);
-    if (given_count) { /* not under the lock: it takes longer than our own map */
+    if (exported_count) { /* not under the lock: it takes longer than our own map */
         if (own.len)
             (void)heat_take(g.heat, buf_bytes(&own));
         heat_report(g.heat, a, &now, &out->grid);
@@ -710,7 +710,7 @@ size_t tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
 
 /* ---- watched keys ---- */
 
-void tally_watch(struct tally *t, struct tally_table *tt, const uint64_t *hashes, size_t n)
+void sampler_watch(struct sampler *t, struct sampler_table *tt, const uint64_t *hashes, size_t n)
 {
     if (!t || !tt)
         return;
@@ -724,14 +724,15 @@ void tally_watch(struct tally *t, struct tally_table *tt, const uint64_t *hashes
     pthread_mutex_unlock(&t->lock);
 }
 
-void tally_watched(struct tally *t, struct tally_table *tt, struct tally_watch *items, size_t n)
+void sampler_watched(struct sampler *t, struct sampler_table *tt, struct sampler_watch *items,
+                     size_t n)
 {
     if (!t || !tt)
         return;
     pthread_mutex_lock(&t->lock);
     drain_locked(t);
     for (size_t i = 0; i < n; i++) {
-        const struct tally_watch *w = tt->watch ? watch_at(tt, items[i].hash) : NULL;
+        const struct sampler_watch *w = tt->watch ? watch_at(tt, items[i].hash) : NULL;
 
         if (w && w->hash)
             items[i] = *w;

@@ -16,74 +16,75 @@
 #include "table/stats/heat.h"
 #include "table/stats/sketch.h"
 
-#define TALLY_BYTES_MIN (4 << 20)
+#define SAMPLER_BYTES_MIN (4 << 20)
 
-struct tally;
-struct tally_table; /* of one table, as long as its rows stay where they are */
+struct sampler;
+struct sampler_table; /* of one table, as long as its rows stay where they are */
 
-/* NULL if bytes_max is 0. tally_start() starts the thread; without it the owner drains. */
-struct tally *tally_new(struct clock *clock, size_t bytes_max);
-void tally_start(struct tally *t); /* NULL is allowed */
-void tally_stop(struct tally *t);  /* NULL is allowed; tally_note() may go on */
-void tally_free(struct tally *t);  /* NULL is allowed; after all tables are closed */
+/* NULL if bytes_max is 0. sampler_start() starts the thread; without it the owner drains. */
+struct sampler *sampler_new(struct clock *clock, size_t bytes_max);
+void sampler_start(struct sampler *t); /* NULL is allowed */
+void sampler_stop(struct sampler *t);  /* NULL is allowed; sampler_add() may go on */
+void sampler_free(struct sampler *t);  /* NULL is allowed; after all tables are closed */
 
 /* One reference; `parts` as of heat_new(). `t` NULL: NULL. All others take NULL, too. */
-struct tally_table *tally_open(struct tally *t, unsigned parts);
-struct tally_table *tally_ref(struct tally_table *tt);
-void tally_close(struct tally_table *tt);
+struct sampler_table *sampler_open(struct sampler *t, unsigned ranges);
+struct sampler_table *sampler_ref(struct sampler_table *tt);
+void sampler_close(struct sampler_table *tt);
 
 /* How many accesses a note of this one stands for. 0: it is one of those that go without, because
  * there are so many. Asked once an access. */
-uint32_t tally_weight(struct tally_table *tt);
+uint32_t sampler_weight(struct sampler_table *tt);
 
 /* Leaves a note. `cols`: the row's key columns, encoded; the first `partition_len` bytes of them
  * are the partition key. Any thread. */
-void tally_note(struct tally_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
-                size_t partition_len, const struct heat_figures *f);
+void sampler_add(struct sampler_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
+                 size_t partition_len, const struct heat_figures *f);
 
 /* Takes all notes out, now. Any thread but one that serves requests. */
-void tally_drain(struct tally *t);
+void sampler_drain(struct sampler *t);
 
-size_t tally_bytes(struct tally *t); /* of memory, as of the last drain */
+size_t sampler_bytes(struct sampler *t); /* of memory, as of the last drain */
 
 /* The heat map as of now, and the hottest partition keys of the current hour and the one before. */
-struct tally_report {
+struct sampler_report {
     struct heat_grid grid;
     struct sketch_entry *hot; /* keys begin with the bucket byte */
     size_t hot_count;
     int64_t hot_minutes; /* that the hot keys are about */
     size_t buckets;      /* that the map has now */
-    uint64_t missed;     /* notes of any table that found no room, since the start */
+    uint64_t dropped;    /* notes of any table that found no room, since the start */
 };
 
-/* Adds what others have given (tally_give); what of it makes no sense is passed over. Returns how
- * many made sense. Blocks for a while. */
-size_t tally_report(struct tally *t, struct tally_table *tt, struct arena *a,
-                    const struct heat_ask *ask, size_t hot_max, const bytes *given,
-                    size_t given_count, struct tally_report *out);
+/* Adds what others have given (sampler_export); what of it makes no sense is passed over. Returns
+ * how many made sense. Blocks for a while. */
+size_t sampler_report(struct sampler *t, struct sampler_table *tt, struct arena *a,
+                      const struct heat_query *query, size_t hot_max, const bytes *exported,
+                      size_t exported_count, struct sampler_report *out);
 
 /* What a process with the same table needs for its report from this minute on, behind what b has,
  * in about bytes_max. Blocks for a while. */
-void tally_give(struct tally *t, struct tally_table *tt, struct buf *b, int64_t first,
-                size_t bytes_max);
+void sampler_export(struct sampler *t, struct sampler_table *tt, struct buf *b, int64_t first,
+                    size_t bytes_max);
 
 /* ---- the keys that are counted exactly (sizes.h) ---- */
 
-struct tally_watch {
-    uint64_t hash; /* tally_hash() of the partition key */
+struct sampler_watch {
+    uint64_t hash; /* sampler_hash() of the partition key */
     struct heat_figures figures;
     uint64_t bytes_written;
 };
 
-uint64_t tally_hash(bytes partition_key);
+uint64_t sampler_hash(bytes partition_key);
 
 /* From now on these partition keys are counted one by one, in place of those before. */
-void tally_watch(struct tally *t, struct tally_table *tt, const uint64_t *hashes, size_t n);
+void sampler_watch(struct sampler *t, struct sampler_table *tt, const uint64_t *hashes, size_t n);
 
 /* Fills in what was counted of items[i].hash since; 0 of those that are not watched. */
-void tally_watched(struct tally *t, struct tally_table *tt, struct tally_watch *items, size_t n);
+void sampler_watched(struct sampler *t, struct sampler_table *tt, struct sampler_watch *items,
+                     size_t n);
 
 /* Rows written to the table since it was opened, as of the last drain. */
-uint64_t tally_writes(struct tally *t, struct tally_table *tt);
+uint64_t sampler_writes(struct sampler *t, struct sampler_table *tt);
 
 #endif

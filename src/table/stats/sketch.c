@@ -186,8 +186,8 @@ static size_t take_entry(struct sketch *s, uint64_t hash, bytes key)
     return entry;
 }
 
-void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
-                 const uint64_t figures[SKETCH_FIGURES])
+void sketch_add(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
+                const uint64_t figures[SKETCH_FIGURES])
 {
     uint16_t slot = s->slots[slot_find(s, hash)];
     size_t entry = slot != NO_SLOT ? (size_t)slot - 1 : take_entry(s, hash, key);

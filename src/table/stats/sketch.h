@@ -37,8 +37,8 @@ struct sketch *sketch_of(const struct sketch_entry *entries, size_t n, bool whol
 bool sketch_is_whole(const struct sketch *s);
 
 /* Counts `weight` occurrences of a key. */
-void sketch_note(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
-                 const uint64_t figures[SKETCH_FIGURES]);
+void sketch_add(struct sketch *s, uint64_t hash, bytes key, uint64_t weight,
+                const uint64_t figures[SKETCH_FIGURES]);
 
 /* All that was counted. */
 uint64_t sketch_total(const struct sketch *s);

@@ -199,12 +199,12 @@ static int check_rows(struct bed *b)
     return damaged;
 }
 
-struct tally {
+struct sampler {
     int refused, harmless, noticed;
 };
 
 /* Opens the damaged copy. What a refusal says must name the folder and a way on. */
-static void try_damaged(struct bed *b, struct tally *t, const char *what)
+static void try_damaged(struct bed *b, struct sampler *t, const char *what)
 {
     char name[100];
     int code;
@@ -228,9 +228,9 @@ static void try_damaged(struct bed *b, struct tally *t, const char *what)
     bed_release(b);
 }
 
-static struct tally flip_many(const char *name, int count)
+static struct sampler flip_many(const char *name, int count)
 {
-    struct tally t = {0};
+    struct sampler t = {0};
     struct rng rng;
 
     rng_init(&rng, 7);
@@ -252,7 +252,7 @@ static struct tally flip_many(const char *name, int count)
 static void test_undamaged(void **state)
 {
     struct bed b;
-    struct tally t = {0};
+    struct sampler t = {0};
 
     (void)state;
     bed_init_copy(&b);
@@ -262,7 +262,7 @@ static void test_undamaged(void **state)
 
 static void test_log_flipped(void **state)
 {
-    struct tally t = flip_many(original_log, 40);
+    struct sampler t = flip_many(original_log, 40);
 
     (void)state;
     assert_int_equal(t.noticed, 0);
@@ -290,7 +290,7 @@ static void test_manifest_record_types(void **state)
 {
     off_t at[64];
     int n = record_offsets(original_manifest, at, 64);
-    struct tally t = {0};
+    struct sampler t = {0};
 
     (void)state;
     assert_true(n >= 3);
@@ -326,7 +326,7 @@ static void test_older_log_record_types(void **state)
 {
     off_t at[ROWS];
     int n = record_offsets(original_log, at, ROWS), split = 0;
-    struct tally t = {0};
+    struct sampler t = {0};
     struct bed b;
 
     (void)state;
@@ -365,7 +365,7 @@ static void test_old_log_left(void **state)
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(logs); i++) {
-        struct tally t = {0};
+        struct sampler t = {0};
         struct bed b;
         int fd;
 
@@ -380,7 +380,7 @@ static void test_old_log_left(void **state)
 
 static void test_log_cut(void **state)
 {
-    struct tally t = {0};
+    struct sampler t = {0};
 
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -433,7 +433,7 @@ static void test_files_deleted(void **state)
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(names); i++) {
         struct bed b;
-        struct tally t = {0};
+        struct sampler t = {0};
 
         bed_init_copy(&b);
         assert_int_equal(unlink(path_of(&b, names[i])), 0);
@@ -460,7 +460,7 @@ static void test_accept_lost_table(void **state)
 static void test_whole_database_deleted(void **state)
 {
     struct bed b;
-    struct tally t = {0};
+    struct sampler t = {0};
 
     (void)state;
     bed_init_copy(&b);
@@ -472,7 +472,7 @@ static void test_whole_database_deleted(void **state)
 static void test_watermark_damaged(void **state)
 {
     struct bed b;
-    struct tally t = {0};
+    struct sampler t = {0};
 
     (void)state;
     /* One slot: the other speaks. */

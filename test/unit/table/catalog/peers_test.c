@@ -20,8 +20,8 @@ static void test_kinds_of_news(void **state)
 
     (void)state;
     ctx_init(&c, NULL, NULL, NULL, 0);
-    table = catalog_news_text(&c.arena, BYTES_LIT("main"), BYTES_LIT("t"));
-    texts = catalog_text_news(&c.arena);
+    table = catalog_notification_text(&c.arena, BYTES_LIT("main"), BYTES_LIT("t"));
+    texts = catalog_notification_of_texts(&c.arena);
     assert_true(bytes_equal(table, BYTES_LIT("\4maint")));
     assert_true(bytes_equal(texts, BYTES_LIT("\0")));
     assert_int_equal(catalog_notice_of(table, &instance, &name), NOTICE_TABLE);

@@ -28,7 +28,7 @@ static void write_row(struct heat *h, uint8_t part, uint64_t v)
     const struct heat_figures f = {{0, 1, 1, 0, 100}};
     uint8_t key[10];
 
-    heat_note(h, key_of(key, part, v), &f);
+    heat_add(h, key_of(key, part, v), &f);
 }
 
 static uint64_t sum(const struct heat_grid *g, int metric)
@@ -43,7 +43,7 @@ static uint64_t sum(const struct heat_grid *g, int metric)
 static struct heat_grid report(const struct heat *h, struct arena *a, int64_t minute, int minutes,
                                size_t step, size_t rows)
 {
-    struct heat_ask ask = {minute, minutes, step, rows, 0x1F};
+    struct heat_query ask = {minute, minutes, step, rows, 0x1F};
     struct heat_grid g;
 
     heat_report(h, a, &ask, &g);
@@ -311,7 +311,7 @@ static void odd_input_is_taken(void **state)
         size_t n = 2 + rng_below(&r, sizeof(key) - 1);
 
         memset(key, (int)rng_below(&r, 2) * 255, sizeof(key));
-        heat_note(h, bytes_of(key, n), &f);
+        heat_add(h, bytes_of(key, n), &f);
         if (i % 100 == 0)
             heat_adapt(h);
         if (i % 1000 == 0)
@@ -348,7 +348,7 @@ static void maps_add_up(void **state)
         }
     for (int i = 0; i < 2; i++) {
         buf_init(&b, &a, 0);
-        heat_give(h[i], &b, DAY + 4, 4, SIZE_MAX);
+        heat_export(h[i], &b, DAY + 4, 4, SIZE_MAX);
         assert_true(heat_take(all, buf_bytes(&b)));
         one[i] = report(h[i], &a, DAY + 4, 4, 1, 40);
         assert_int_equal(sum(&one[i], WR_HEAT_WRITES), 12000);
@@ -394,10 +394,10 @@ static void a_large_map_is_given_coarser(void **state)
     }
     buf_init(&b, &a, 0);
     buf_put_u8(&b, 77);
-    heat_give(h, &b, DAY + 59, 60, SIZE_MAX);
+    heat_export(h, &b, DAY + 59, 60, SIZE_MAX);
     assert_true(b.len > 100000);
     b.len = 1;
-    heat_give(h, &b, DAY + 59, 60, 60000);
+    heat_export(h, &b, DAY + 59, 60, 60000);
     assert_in_range(b.len, 10000, 60001);
     assert_int_equal(b.data[0], 77);
     assert_true(heat_take(other, bytes_skip(buf_bytes(&b), 1)));
@@ -429,7 +429,7 @@ static void what_is_no_map_is_not_taken(void **state)
             heat_step(h, DAY + (int64_t)i / 700);
     }
     buf_init(&b, &a, 0);
-    heat_give(h, &b, DAY + 9, 60, SIZE_MAX);
+    heat_export(h, &b, DAY + 9, 60, SIZE_MAX);
     given = arena_copy(&a, buf_bytes(&b));
     for (size_t n = 0; n < given.len; n++)
         if (!heat_take(other, bytes_of(given.ptr, n)))

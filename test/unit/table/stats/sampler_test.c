@@ -14,25 +14,25 @@
 
 static const struct heat_figures one_write = {{0, 1, 1, 0, 100}};
 
-static bool leave(struct tally_table *tt, uint64_t v)
+static bool leave(struct sampler_table *tt, uint64_t v)
 {
-    uint32_t weight = tally_weight(tt);
+    uint32_t weight = sampler_weight(tt);
     uint8_t cols[9] = {0x45};
 
     if (!weight)
         return false;
     store_u64_be(cols + 1, v);
-    tally_note(tt, weight, 0, bytes_of(cols, sizeof(cols)), sizeof(cols), &one_write);
+    sampler_add(tt, weight, 0, bytes_of(cols, sizeof(cols)), sizeof(cols), &one_write);
     return true;
 }
 
-static uint64_t writes(struct tally *t, struct tally_table *tt, struct arena *a,
-                       struct tally_report *r)
+static uint64_t writes(struct sampler *t, struct sampler_table *tt, struct arena *a,
+                       struct sampler_report *r)
 {
-    const struct heat_ask ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
+    const struct heat_query ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
     uint64_t n = 0;
 
-    tally_report(t, tt, a, &ask, 10, NULL, 0, r);
+    sampler_report(t, tt, a, &ask, 10, NULL, 0, r);
     for (size_t i = 0; i < r->grid.rows * r->grid.columns; i++)
         n += r->grid.values[WR_HEAT_WRITES][i];
     return n;
@@ -41,9 +41,9 @@ static uint64_t writes(struct tally *t, struct tally_table *tt, struct arena *a,
 /* A table and what its tests read it with, on a clock that stands. */
 struct bed {
     struct clock clock;
-    struct tally *t;
-    struct tally_table *tt;
-    struct tally_report r;
+    struct sampler *t;
+    struct sampler_table *tt;
+    struct sampler_report r;
     struct arena a;
 };
 
@@ -51,14 +51,14 @@ static void bed_begin(struct bed *b)
 {
     arena_init(&b->a, NULL, 0);
     clock_set_init(&b->clock, START_US);
-    b->t = tally_new(&b->clock, 8 << 20);
-    b->tt = tally_open(b->t, 1);
+    b->t = sampler_new(&b->clock, 8 << 20);
+    b->tt = sampler_open(b->t, 1);
 }
 
 static void bed_end(struct bed *b)
 {
-    tally_close(b->tt);
-    tally_free(b->t);
+    sampler_close(b->tt);
+    sampler_free(b->t);
     arena_release(&b->a);
 }
 
@@ -72,12 +72,12 @@ static void notes_arrive(void **state)
     for (uint64_t i = 0; i < 2000; i++)
         assert_true(leave(b.tt, i % 10 ? i : 7));
     assert_int_equal(writes(b.t, b.tt, &b.a, &b.r), 2000);
-    assert_int_equal(b.r.missed, 0);
+    assert_int_equal(b.r.dropped, 0);
     assert_int_equal(b.r.hot_count, 10);
     assert_true(b.r.hot[0].count >= 200 && b.r.hot[0].count - b.r.hot[0].error <= 201);
     assert_int_equal(load_u64_be(b.r.hot[0].key + 2), 7);
     assert_int_equal(b.r.hot_minutes, 1);
-    assert_int_equal(tally_writes(b.t, b.tt), 2000);
+    assert_int_equal(sampler_writes(b.t, b.tt), 2000);
     b.clock.set_us += 5 * MINUTE_US;
     leave(b.tt, 1);
     assert_int_equal(writes(b.t, b.tt, &b.a, &b.r), 2001);
@@ -97,8 +97,8 @@ static void a_full_ring_misses_and_says_so(void **state)
     for (uint64_t i = 0; i < NOTES; i++)
         leave(b.tt, i);
     n = writes(b.t, b.tt, &b.a, &b.r);
-    assert_true(b.r.missed > 0);
-    assert_in_range(n + b.r.missed, NOTES * 8 / 10, NOTES * 12 / 10);
+    assert_true(b.r.dropped > 0);
+    assert_in_range(n + b.r.dropped, NOTES * 8 / 10, NOTES * 12 / 10);
     bed_end(&b);
 }
 
@@ -106,29 +106,29 @@ static void a_full_ring_misses_and_says_so(void **state)
 static void what_is_quiet_after_a_burst_is_exact(void **state)
 {
     struct bed b;
-    struct tally_table *quiet;
+    struct sampler_table *quiet;
     int left = 0;
 
     (void)state;
     bed_begin(&b);
-    quiet = tally_open(b.t, 1);
-    tally_drain(b.t);
+    quiet = sampler_open(b.t, 1);
+    sampler_drain(b.t);
     for (int round = 0; round < 2; round++) {
         for (uint64_t i = 0; i < 4000; i++)
             leave(b.tt, i);
-        tally_drain(b.t);
+        sampler_drain(b.t);
         for (uint64_t i = 0; i < 500; i++)
             assert_true(leave(quiet, i));
         assert_int_equal(writes(b.t, quiet, &b.a, &b.r), 500 * (round + 1));
-        assert_int_equal(b.r.missed, 0);
+        assert_int_equal(b.r.dropped, 0);
     }
     for (uint64_t i = 0; i < 4000; i++)
         leave(b.tt, i);
-    tally_drain(b.t);
+    sampler_drain(b.t);
     for (uint64_t i = 0; i < 3000; i++)
         left += leave(b.tt, i);
     assert_in_range(left, 1100, 2000); /* a quarter of those that came after */
-    tally_close(quiet);
+    sampler_close(quiet);
     bed_end(&b);
 }
 
@@ -140,12 +140,12 @@ static void a_report_in_a_burst_misses_nothing(void **state)
 
     (void)state;
     bed_begin(&b);
-    tally_drain(b.t);
+    sampler_drain(b.t);
     b.clock.set_us += 100000;
     for (uint64_t i = 0; i < 40000; i++)
         leave(b.tt, i);
     writes(b.t, b.tt, &b.a, &b.r);
-    missed = b.r.missed; /* the burst came without a warning */
+    missed = b.r.dropped; /* the burst came without a warning */
     for (int round = 0; round < 5; round++) {
         b.clock.set_us += 1000;
         for (uint64_t i = 0; i < 100; i++)
@@ -155,10 +155,10 @@ static void a_report_in_a_burst_misses_nothing(void **state)
         for (uint64_t i = 0; i < 40000; i++)
             leave(b.tt, i);
         writes(b.t, b.tt, &b.a, &b.r);
-        assert_int_equal(b.r.missed, missed);
+        assert_int_equal(b.r.dropped, missed);
     }
     b.clock.set_us += 100000; /* quiet again */
-    tally_drain(b.t);
+    sampler_drain(b.t);
     for (uint64_t i = 0; i < 3000; i++)
         assert_true(leave(b.tt, i));
     bed_end(&b);
@@ -182,28 +182,28 @@ static void many_threads_add_up(void **state)
 {
     pthread_t threads[THREADS];
     struct clock clock;
-    struct tally *t;
-    struct tally_table *tt;
-    struct tally_report r;
+    struct sampler *t;
+    struct sampler_table *tt;
+    struct sampler_report r;
     struct arena a;
     uint64_t n;
 
     (void)state;
     arena_init(&a, NULL, 0);
     clock_real_init(&clock);
-    t = tally_new(&clock, 8 << 20);
-    tt = tally_open(t, 1);
-    tally_start(t);
+    t = sampler_new(&clock, 8 << 20);
+    tt = sampler_open(t, 1);
+    sampler_start(t);
     for (size_t i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, leave_many, tt), 0);
     for (size_t i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     n = writes(t, tt, &a, &r);
-    assert_in_range(n + r.missed, THREADS * THREAD_NOTES * 8 / 10,
+    assert_in_range(n + r.dropped, THREADS * THREAD_NOTES * 8 / 10,
                     THREADS * THREAD_NOTES * 12 / 10);
-    tally_stop(t);
-    tally_close(tt);
-    tally_free(t);
+    sampler_stop(t);
+    sampler_close(tt);
+    sampler_free(t);
     arena_release(&a);
 }
 
@@ -211,32 +211,32 @@ static void many_threads_add_up(void **state)
 static void a_closed_table_is_let_go_behind_its_notes(void **state)
 {
     struct clock clock;
-    struct tally *t;
+    struct sampler *t;
 
     (void)state;
     clock_set_init(&clock, START_US);
-    t = tally_new(&clock, 8 << 20);
+    t = sampler_new(&clock, 8 << 20);
     for (int i = 0; i < 200; i++) {
-        struct tally_table *tt = tally_open(t, 1 + (unsigned)i % 256), *again = tally_ref(tt);
+        struct sampler_table *tt = sampler_open(t, 1 + (unsigned)i % 256), *again = sampler_ref(tt);
 
         leave(tt, 1);
-        tally_close(tt);
+        sampler_close(tt);
         leave(again, 2);
-        tally_close(again);
+        sampler_close(again);
         if (i % 3 == 0)
-            tally_drain(t);
+            sampler_drain(t);
     }
-    tally_free(t);
+    sampler_free(t);
 }
 
 /* Two days of busy tables, one of them with new keys all the time, and many of them. */
 static void memory_is_bounded(void **state)
 {
     enum { TABLES = 40, MAX = 4 << 20 };
-    struct tally_table *tables[TABLES];
+    struct sampler_table *tables[TABLES];
     struct clock clock;
-    struct tally *t;
-    struct tally_report r;
+    struct sampler *t;
+    struct sampler_report r;
     struct arena a;
     struct rng rng;
     uint64_t serial = 0;
@@ -246,9 +246,9 @@ static void memory_is_bounded(void **state)
     arena_init(&a, NULL, 0);
     rng_init(&rng, 1);
     clock_set_init(&clock, START_US);
-    t = tally_new(&clock, MAX);
+    t = sampler_new(&clock, MAX);
     for (int i = 0; i < TABLES; i++)
-        tables[i] = tally_open(t, 1);
+        tables[i] = sampler_open(t, 1);
     for (int minute = 0; minute < 2 * HEAT_MINUTES; minute++) {
         for (int round = 0; round < 2; round++) {
             for (int i = 0; i < 300; i++) {
@@ -259,16 +259,16 @@ static void memory_is_bounded(void **state)
                 for (int i = 0; i < TABLES; i++)
                     leave(tables[i], rng_next(&rng));
             clock.set_us += MINUTE_US / 2;
-            tally_drain(t);
+            sampler_drain(t);
         }
-        most = tally_bytes(t) > most ? tally_bytes(t) : most;
+        most = sampler_bytes(t) > most ? sampler_bytes(t) : most;
     }
     assert_in_range(most, MAX / 2, MAX);
     assert_true(writes(t, tables[0], &a, &r) > 300);
     assert_true(writes(t, tables[TABLES - 1], &a, &r) > 0);
     for (int i = 0; i < TABLES; i++)
-        tally_close(tables[i]);
-    tally_free(t);
+        sampler_close(tables[i]);
+    sampler_free(t);
     arena_release(&a);
 }
 
@@ -276,22 +276,22 @@ static void watched_keys_are_counted_one_by_one(void **state)
 {
     struct bed b;
     uint64_t hashes[2];
-    struct tally_watch items[3];
+    struct sampler_watch items[3];
     uint8_t cols[9] = {0x45};
 
     (void)state;
     bed_begin(&b);
     for (uint64_t i = 0; i < 3; i++) {
         store_u64_be(cols + 1, i);
-        items[i] = (struct tally_watch){.hash = tally_hash(bytes_of(cols, sizeof(cols)))};
+        items[i] = (struct sampler_watch){.hash = sampler_hash(bytes_of(cols, sizeof(cols)))};
     }
     hashes[0] = items[0].hash;
     hashes[1] = items[1].hash;
     leave(b.tt, 0); /* before anybody watches */
-    tally_watch(b.t, b.tt, hashes, 2);
+    sampler_watch(b.t, b.tt, hashes, 2);
     for (uint64_t i = 0; i < 100; i++)
         leave(b.tt, i % 3);
-    tally_watched(b.t, b.tt, items, 3);
+    sampler_watched(b.t, b.tt, items, 3);
     assert_int_equal(items[0].figures.n[WR_HEAT_WRITES], 34);
     assert_int_equal(items[0].bytes_written, 3400);
     assert_int_equal(items[1].figures.n[WR_HEAT_WRITES], 33);
@@ -302,11 +302,11 @@ static void watched_keys_are_counted_one_by_one(void **state)
 /* Three processes with the same table: each one's report is of all. */
 static void reports_of_others_are_added(void **state)
 {
-    const struct heat_ask ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
+    const struct heat_query ask = {.minutes = HEAT_MINUTES, .step = 60, .rows = 64, .metrics = 2};
     struct clock clock[3];
-    struct tally *t[3];
-    struct tally_table *tt[3];
-    struct tally_report r;
+    struct sampler *t[3];
+    struct sampler_table *tt[3];
+    struct sampler_report r;
     bytes given[4];
     struct arena a;
     uint64_t n = 0;
@@ -315,8 +315,8 @@ static void reports_of_others_are_added(void **state)
     arena_init(&a, NULL, 0);
     for (uint64_t k = 0; k < 3; k++) {
         clock_set_init(&clock[k], START_US);
-        t[k] = tally_new(&clock[k], 8 << 20);
-        tt[k] = tally_open(t[k], 1);
+        t[k] = sampler_new(&clock[k], 8 << 20);
+        tt[k] = sampler_open(t[k], 1);
         for (uint64_t i = 0; k < 2 && i < 1000; i++) /* the third has seen nothing */
             leave(tt[k], i % 2 ? 5 : k * 10000 + i % 200);
     }
@@ -324,12 +324,12 @@ static void reports_of_others_are_added(void **state)
         struct buf b;
 
         buf_init(&b, &a, 0);
-        tally_give(t[k], tt[k], &b, START_US / MINUTE_US - 100, 1 << 20);
+        sampler_export(t[k], tt[k], &b, START_US / MINUTE_US - 100, 1 << 20);
         given[k] = buf_bytes(&b);
     }
     given[2] = BYTES_LIT("no report at all");
     given[3] = BYTES_NONE;
-    assert_int_equal(tally_report(t[2], tt[2], &a, &ask, 10, given, 4, &r), 2);
+    assert_int_equal(sampler_report(t[2], tt[2], &a, &ask, 10, given, 4, &r), 2);
     for (size_t i = 0; i < r.grid.rows * r.grid.columns; i++)
         n += r.grid.values[WR_HEAT_WRITES][i];
     assert_int_equal(n, 2000);
@@ -337,26 +337,26 @@ static void reports_of_others_are_added(void **state)
     assert_int_equal(r.hot[0].count - r.hot[0].error, 1000);
     assert_int_equal(r.hot[0].figures[WR_HEAT_WRITES], 1000);
     for (size_t k = 0; k < 3; k++) {
-        tally_close(tt[k]);
-        tally_free(t[k]);
+        sampler_close(tt[k]);
+        sampler_free(t[k]);
     }
     arena_release(&a);
 }
 
 static void without_memory_there_is_nothing(void **state)
 {
-    struct tally_table *tt;
+    struct sampler_table *tt;
 
     (void)state;
-    assert_null(tally_new(NULL, 0));
-    tt = tally_open(NULL, 1);
+    assert_null(sampler_new(NULL, 0));
+    tt = sampler_open(NULL, 1);
     assert_null(tt);
-    assert_int_equal(tally_weight(tt), 0);
-    tally_close(tally_ref(tt));
-    tally_start(NULL);
-    tally_drain(NULL);
-    tally_stop(NULL);
-    tally_free(NULL);
+    assert_int_equal(sampler_weight(tt), 0);
+    sampler_close(sampler_ref(tt));
+    sampler_start(NULL);
+    sampler_drain(NULL);
+    sampler_stop(NULL);
+    sampler_free(NULL);
 }
 
 int main(void)

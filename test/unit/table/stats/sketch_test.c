@@ -16,7 +16,7 @@ static void note(struct sketch *s, uint64_t key)
 {
     const uint64_t figures[SKETCH_FIGURES] = {1, 0, 1, 0, 100};
 
-    sketch_note(s, key * 0x9E3779B97F4A7C15ull, bytes_of(&key, sizeof(key)), 1, figures);
+    sketch_add(s, key * 0x9E3779B97F4A7C15ull, bytes_of(&key, sizeof(key)), 1, figures);
 }
 
 static uint64_t key_of(const struct sketch_entry *e)
