@@ -10,11 +10,11 @@
 #define CHARGE_BURST_US 100000 /* and so much more, times the share, at once */
 
 /* The jobs of one client. A lane is in the ring if it has a job that may run. */
-struct lane {
+struct client_queue {
     struct pool_job *head, *tail;
     int running;
     bool in_ring;
-    struct lane *next;
+    struct client_queue *next;
     _Atomic int64_t paid_us; /* monotonic: the time until which what it took has been paid for */
 };
 
@@ -22,11 +22,11 @@ struct pool {
     pthread_mutex_t lock; /* of all below but paid_us */
     pthread_cond_t woken;
     struct pool_job *urgent_head, *urgent_tail;
-    struct lane *ring_head, *ring_tail;
+    struct client_queue *ring_head, *ring_tail;
     int running_max; /* of one client */
     int idle;        /* threads that wait */
     bool stop;
-    struct lane lanes[POOL_LANES];
+    struct client_queue queues[POOL_QUEUES];
     int thread_count;
     pthread_t threads[];
 };
@@ -38,12 +38,12 @@ bool pool_here(void)
     return here;
 }
 
-static struct lane *lane_of(struct pool *p, uint64_t client)
+static struct client_queue *queue_of(struct pool *p, uint64_t client)
 {
-    return &p->lanes[client * 0x9E3779B97F4A7C15ull >> 56];
+    return &p->queues[client * 0x9E3779B97F4A7C15ull >> 56];
 }
 
-_Static_assert(POOL_LANES == 256, "lane_of() takes eight bits");
+_Static_assert(POOL_QUEUES == 256, "lane_of() takes eight bits");
 
 static void list_put(struct pool_job **head, struct pool_job **tail, struct pool_job *job)
 {
@@ -64,7 +64,7 @@ static struct pool_job *list_take(struct pool_job **head)
 }
 
 /* Puts a lane that may run behind all others. */
-static void ring_put(struct pool *p, struct lane *l)
+static void ring_put(struct pool *p, struct client_queue *l)
 {
     if (l->in_ring || !l->head || l->running >= p->running_max)
         return;
@@ -78,18 +78,18 @@ static void ring_put(struct pool *p, struct lane *l)
 }
 
 /* The next job and its lane (NULL: an urgent one); NULL: none may run. */
-static struct pool_job *next_job(struct pool *p, struct lane **lane)
+static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
 {
-    struct lane *l = p->ring_head;
+    struct client_queue *l = p->ring_head;
 
-    *lane = NULL;
+    *queue = NULL;
     if (p->urgent_head)
         return list_take(&p->urgent_head);
     if (!l)
         return NULL;
     p->ring_head = l->next;
     l->in_ring = false;
-    *lane = l;
+    *queue = l;
     l->running++;
     assert(l->head && l->running <= p->running_max);
     return list_take(&l->head);
@@ -97,8 +97,8 @@ static struct pool_job *next_job(struct pool *p, struct lane **lane)
 
 static bool has_jobs(const struct pool *p)
 {
-    for (int i = 0; i < POOL_LANES; i++)
-        if (p->lanes[i].head || p->lanes[i].running)
+    for (int i = 0; i < POOL_QUEUES; i++)
+        if (p->queues[i].head || p->queues[i].running)
             return true;
     return p->urgent_head != NULL;
 }
@@ -106,13 +106,13 @@ static bool has_jobs(const struct pool *p)
 static void *worker_main(void *arg)
 {
     struct pool *p = arg;
-    struct lane *lane;
+    struct client_queue *queue;
 
     here = true;
     thread_background();
     pthread_mutex_lock(&p->lock);
     for (;;) {
-        struct pool_job *job = next_job(p, &lane);
+        struct pool_job *job = next_job(p, &queue);
 
         if (!job) {
             if (p->stop && !has_jobs(p))
@@ -122,14 +122,14 @@ static void *worker_main(void *arg)
             p->idle--;
             continue;
         }
-        if (lane)
-            ring_put(p, lane); /* another thread may take its next one */
+        if (queue)
+            ring_put(p, queue); /* another thread may take its next one */
         pthread_mutex_unlock(&p->lock);
         job->run(job);
         pthread_mutex_lock(&p->lock);
-        if (lane) {
-            lane->running--;
-            ring_put(p, lane);
+        if (queue) {
+            queue->running--;
+            ring_put(p, queue);
         }
         if (p->stop)
             pthread_cond_broadcast(&p->woken);
@@ -156,7 +156,7 @@ struct pool *pool_start(const char *name, int threads)
 
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent)
 {
-    struct lane *l = lane_of(p, client);
+    struct client_queue *l = queue_of(p, client);
 
     pthread_mutex_lock(&p->lock);
     if (urgent) {
@@ -199,7 +199,7 @@ void pool_stop(struct pool *p)
 
 void pool_charge(struct pool *p, uint64_t client, int64_t us, int64_t now_us)
 {
-    struct lane *l = lane_of(p, client);
+    struct client_queue *l = queue_of(p, client);
     int64_t paid = atomic_load_explicit(&l->paid_us, memory_order_relaxed), next;
 
     do
@@ -210,6 +210,6 @@ void pool_charge(struct pool *p, uint64_t client, int64_t us, int64_t now_us)
 
 bool pool_has_credit(struct pool *p, uint64_t client, int64_t now_us)
 {
-    return atomic_load_explicit(&lane_of(p, client)->paid_us, memory_order_relaxed) <
+    return atomic_load_explicit(&queue_of(p, client)->paid_us, memory_order_relaxed) <
            now_us + CHARGE_BURST_US;
 }

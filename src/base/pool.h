@@ -6,7 +6,7 @@
  * them.
  *
  * The pool also keeps an account of the time that a client's requests took on loop threads, so that
- * who takes much of it is served by workers. Clients are told apart by POOL_LANES hashes: two of
+ * who takes much of it is served by workers. Clients are told apart by POOL_QUEUES hashes: two of
  * one hash share turns and account. All functions may be called from any thread. */
 #ifndef BASE_POOL_H
 #define BASE_POOL_H
@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define POOL_LANES 256
+#define POOL_QUEUES 256
 
 struct pool;
 

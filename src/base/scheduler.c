@@ -22,9 +22,9 @@ struct task {
     struct task *next;
 };
 
-struct lane {
+struct task_runner {
     struct scheduler *scheduler;
-    enum task_lane id;
+    enum task_thread id;
     bool started;
     pthread_t thread;
     pthread_cond_t woken;
@@ -37,7 +37,7 @@ struct scheduler {
     atomic_bool stop;
     int64_t paid_us; /* what was read and written is within the rate until then */
     struct task *tasks;
-    struct lane lanes[LANE_COUNT];
+    struct task_runner runners[TASK_THREADS];
 };
 
 static int64_t now_us(void)
@@ -73,7 +73,7 @@ static bool is_before(const struct scheduler *s, const struct task *a, const str
 }
 
 /* The task of the lane that is to run now; NULL: none, and *next_us is when one will be. */
-static struct task *choose(const struct lane *l, int64_t now, int64_t *next_us)
+static struct task *choose(const struct task_runner *l, int64_t now, int64_t *next_us)
 {
     const struct scheduler *s = l->scheduler;
     struct task *best = NULL;
@@ -82,7 +82,7 @@ static struct task *choose(const struct lane *l, int64_t now, int64_t *next_us)
     for (struct task *t = s->tasks; t; t = t->next) {
         int64_t ready_us = task_ready_us(s, t);
 
-        if (t->spec.lane != l->id)
+        if (t->spec.thread != l->id)
             continue;
         if (ready_us > now)
             *next_us = ready_us < *next_us ? ready_us : *next_us;
@@ -131,7 +131,7 @@ static void pay(struct scheduler *s, uint64_t size, int64_t now)
 }
 
 /* Under the lock, which is not held meanwhile. */
-static void run(struct lane *l, struct task *t, int64_t start)
+static void run(struct task_runner *l, struct task *t, int64_t start)
 {
     struct scheduler *s = l->scheduler;
     struct task_step step = {.until_us = start + SCHEDULER_STEP_US, .percent = -1};
@@ -161,7 +161,7 @@ static void run(struct lane *l, struct task *t, int64_t start)
     l->rested_us = end + (rest < REST_US_MAX ? rest : REST_US_MAX);
 }
 
-static void wait_until(struct lane *l, int64_t us, int64_t now)
+static void wait_until(struct task_runner *l, int64_t us, int64_t now)
 {
     struct timespec until = thread_time_in(us - now);
 
@@ -171,9 +171,9 @@ static void wait_until(struct lane *l, int64_t us, int64_t now)
         pthread_cond_timedwait(&l->woken, &l->scheduler->lock, &until);
 }
 
-static void *lane_main(void *arg)
+static void *runner_main(void *arg)
 {
-    struct lane *l = arg;
+    struct task_runner *l = arg;
     struct scheduler *s = l->scheduler;
 
     pthread_mutex_lock(&s->lock);
@@ -214,30 +214,30 @@ struct scheduler *scheduler_new(const struct scheduler_conf *conf)
     if (!s->conf.busy)
         s->conf.busy = never_busy;
     pthread_mutex_init(&s->lock, NULL);
-    for (int i = 0; i < LANE_COUNT; i++) {
-        s->lanes[i].scheduler = s;
-        s->lanes[i].id = (enum task_lane)i;
-        thread_cond_init(&s->lanes[i].woken);
+    for (int i = 0; i < TASK_THREADS; i++) {
+        s->runners[i].scheduler = s;
+        s->runners[i].id = (enum task_thread)i;
+        thread_cond_init(&s->runners[i].woken);
     }
     return s;
 }
 
 /* Under the lock, which the new thread waits for. */
-static bool lane_start(struct lane *l)
+static bool runner_start(struct task_runner *l)
 {
     if (!l->started)
         l->started = thread_start(
-            &l->thread, l->id == LANE_SHORT ? "wr-background" : "wr-backgr-long", lane_main, l);
+            &l->thread, l->id == TASK_SHORT ? "wr-background" : "wr-backgr-long", runner_main, l);
     return l->started;
 }
 
 struct task *scheduler_add(struct scheduler *s, const struct task_spec *spec)
 {
-    struct lane *l = &s->lanes[spec->lane];
+    struct task_runner *l = &s->runners[spec->thread];
     struct task *t = NULL, **at = &s->tasks;
 
     pthread_mutex_lock(&s->lock);
-    if (lane_start(l)) {
+    if (runner_start(l)) {
         t = mem_zalloc(sizeof(*t));
         t->scheduler = s;
         t->spec = *spec;
@@ -267,7 +267,7 @@ void task_wake(struct task *t)
 
         if (t->due_us > now)
             t->due_us = now;
-        pthread_cond_signal(&s->lanes[t->spec.lane].woken);
+        pthread_cond_signal(&s->runners[t->spec.thread].woken);
     }
     pthread_mutex_unlock(&s->lock);
 }
@@ -283,12 +283,12 @@ void scheduler_stop(struct scheduler *s)
         return;
     pthread_mutex_lock(&s->lock);
     atomic_store(&s->stop, true);
-    for (int i = 0; i < LANE_COUNT; i++)
-        pthread_cond_signal(&s->lanes[i].woken);
+    for (int i = 0; i < TASK_THREADS; i++)
+        pthread_cond_signal(&s->runners[i].woken);
     pthread_mutex_unlock(&s->lock);
-    for (int i = 0; i < LANE_COUNT; i++)
-        if (s->lanes[i].started)
-            pthread_join(s->lanes[i].thread, NULL);
+    for (int i = 0; i < TASK_THREADS; i++)
+        if (s->runners[i].started)
+            pthread_join(s->runners[i].thread, NULL);
 }
 
 void scheduler_free(struct scheduler *s)
@@ -299,8 +299,8 @@ void scheduler_free(struct scheduler *s)
         next = t->next;
         mem_free(t);
     }
-    for (int i = 0; i < LANE_COUNT; i++)
-        pthread_cond_destroy(&s->lanes[i].woken);
+    for (int i = 0; i < TASK_THREADS; i++)
+        pthread_cond_destroy(&s->runners[i].woken);
     pthread_mutex_destroy(&s->lock);
     mem_free(s);
 }

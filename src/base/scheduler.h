@@ -38,9 +38,9 @@ enum task_state {
     TASK_FAILED, /* the last step failed; it will be tried again */
 };
 
-/* Threads. LANE_LONG is for steps that may take longer than they should: that wait for other
+/* Threads. TASK_LONG is for steps that may take longer than they should: that wait for other
  * machines, or have one thing to do that has no parts. */
-enum task_lane { LANE_SHORT, LANE_LONG, LANE_COUNT };
+enum task_thread { TASK_SHORT, TASK_LONG, TASK_THREADS };
 
 /* One turn of a task. All members but `until_us` are the step's answer, and zero before. */
 struct task_step {
@@ -54,7 +54,7 @@ struct task_step {
 
 struct task_spec {
     const char *name; /* lives as long as the task */
-    enum task_lane lane;
+    enum task_thread thread;
     int priority;                                  /* small numbers first */
     int (*run)(void *arg, struct task_step *step); /* not 0: it failed. task_stopping() ends it */
     void *arg;

@@ -27,7 +27,7 @@
 struct arrival {
     struct arrival *next;
     int fd;
-    struct place *place;
+    struct address_count *per_address;
     socklen_t size;
     struct sockaddr_storage peer;
 };
@@ -166,7 +166,7 @@ static bool arrive(struct loop *here, struct arrival *a)
     struct arrival *copy;
     bool first;
 
-    if (h->conf.connections_per_address && !(a->place = place_enter(h, &a->peer)))
+    if (h->conf.connections_per_address && !(a->per_address = address_enter(h, &a->peer)))
         return false;
     if (!to) /* there was room a moment ago */
         to = here;
@@ -230,9 +230,9 @@ void loop_take_arrivals(struct loop *l)
     for (a = oldest; a; a = next) {
         next = a->next;
         make_room_for(l, 1);
-        if (!conn_open(l, a->fd, (struct sockaddr *)&a->peer, a->size, a->place)) {
+        if (!conn_open(l, a->fd, (struct sockaddr *)&a->peer, a->size, a->per_address)) {
             close(a->fd);
-            place_leave(l->http, a->place);
+            address_leave(l->http, a->per_address);
         }
         mem_free(a);
     }
@@ -245,7 +245,7 @@ void loop_drop_arrivals(struct loop *l)
     for (struct arrival *a = l->arrivals; a; a = next) {
         next = a->next;
         close(a->fd);
-        place_leave(l->http, a->place);
+        address_leave(l->http, a->per_address);
         mem_free(a);
     }
     l->arrivals = NULL;

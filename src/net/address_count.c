@@ -1,8 +1,8 @@
 /* address_count.c: how many connections there are from each address, where that has a bound. */
 #include "net/http_own.h"
 
-struct place {
-    struct place *next, **at; /* where it hangs */
+struct address_count {
+    struct address_count *next, **at; /* where it hangs */
     uint8_t key[16];
     int count; /* of connections, those on their way to a loop included */
 };
@@ -17,16 +17,16 @@ static void address_key(const struct sockaddr_storage *peer, uint8_t key[16])
         memcpy(key, &((const struct sockaddr_in6 *)(const void *)peer)->sin6_addr, 8);
 }
 
-struct place *place_enter(struct http *h, const struct sockaddr_storage *peer)
+struct address_count *address_enter(struct http *h, const struct sockaddr_storage *peer)
 {
-    struct place **head, *p;
+    struct address_count **head, *p;
     uint8_t key[16];
     uint32_t hash = 0x811c9dc5;
 
     address_key(peer, key);
     for (int i = 0; i < 16; i++)
         hash = (hash ^ key[i]) * 0x01000193;
-    head = &h->places[hash % PORT_COUNT(h->places)];
+    head = &h->addresses[hash % PORT_COUNT(h->addresses)];
     for (p = *head; p && memcmp(p->key, key, 16) != 0; p = p->next)
         ;
     if (p && p->count >= h->conf.connections_per_address)
@@ -44,7 +44,7 @@ struct place *place_enter(struct http *h, const struct sockaddr_storage *peer)
     return p;
 }
 
-void place_leave(struct http *h, struct place *p)
+void address_leave(struct http *h, struct address_count *p)
 {
     if (!p)
         return;

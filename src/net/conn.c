@@ -51,7 +51,7 @@ static bool conn_secure(struct conn *c)
 }
 
 struct conn *conn_open(struct loop *l, int fd, const struct sockaddr *peer, socklen_t size,
-                       struct place *place)
+                       struct address_count *per_address)
 {
     struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET};
     struct conn *c = mem_zalloc(sizeof(*c));
@@ -61,7 +61,7 @@ struct conn *conn_open(struct loop *l, int fd, const struct sockaddr *peer, sock
     c->http = h;
     c->loop = l;
     c->fd = fd;
-    c->place = place;
+    c->per_address = per_address;
     c->phase = IDLE;
     c->open_ms = l->now_ms;
     memcpy(&c->peer, peer, size < sizeof(c->peer) ? size : sizeof(c->peer));
@@ -173,7 +173,7 @@ void conn_close(struct conn *c)
     c->phase = CLOSED;
     atomic_fetch_sub_explicit(&l->conn_count, 1, memory_order_relaxed);
     atomic_fetch_sub_explicit(&c->http->connections, 1, memory_order_relaxed);
-    place_leave(c->http, c->place);
+    address_leave(c->http, c->per_address);
     if (c->queued)
         return; /* the loop finds it in its list */
     c->next = l->dead;

@@ -190,7 +190,7 @@ static bool exchange_park(struct exchange *x)
 }
 
 /* After a handler has run: true once there is an answer or leave to go on. False: it is parked. */
-static bool exchange_settle(struct exchange *x)
+static bool exchange_resume(struct exchange *x)
 {
     while (atomic_load(&x->step) == READY || !exchange_park(x)) {
         http_fn *fn = x->next;
@@ -322,7 +322,7 @@ static size_t exchange_feed(struct exchange *x, bytes piece)
         assert(taken <= piece.len);
         piece = bytes_skip(piece, taken);
         x->later = piece.len > 0;
-        if (x->later && !exchange_settle(x))
+        if (x->later && !exchange_resume(x))
             return all - piece.len;
     }
     x->later = false;
@@ -352,7 +352,7 @@ size_t exchange_piece(struct conn *c, bytes piece)
 
 static void exchange_go_on(struct exchange *x)
 {
-    if (!exchange_settle(x))
+    if (!exchange_resume(x))
         return;
     assert(x->replied);
     exchange_answer(x);
@@ -484,10 +484,10 @@ static void exchange_ready(struct exchange *x)
 {
     struct loop *l = x->conn->loop;
 
-    atomic_fetch_add(&l->ringers, 1); /* http_close() must not free the loop while it is rung */
+    atomic_fetch_add(&l->wakers, 1); /* http_close() must not free the loop while it is rung */
     if (atomic_exchange(&x->step, READY) == PARKED)
         put_ready(l, x);
-    atomic_fetch_sub(&l->ringers, 1);
+    atomic_fetch_sub(&l->wakers, 1);
 }
 
 void http_on_deadline(struct http_request *r, int64_t deadline_ms, http_fn *fn, void *arg)

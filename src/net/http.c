@@ -168,7 +168,7 @@ void http_close(struct http *h, int grace_ms)
     while (atomic_load(&h->pending)) /* somebody still has a parked request in his hands */
         pause_ms(2);
     for (struct loop *l = h->loops; l; l = l->next)
-        while (atomic_load(&l->ringers))
+        while (atomic_load(&l->wakers))
             pause_ms(1);
     loops_stop(h);
     http_free(h);

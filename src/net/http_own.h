@@ -22,7 +22,7 @@
 
 struct exchange;
 struct loop;
-struct place;
+struct address_count;
 
 /* A ring of connections; its head is one that is none. */
 struct ring {
@@ -86,9 +86,9 @@ struct conn {
     struct conn *next;    /* in the loop's list of those to run again, or to free */
     struct http *http;
     struct loop *loop;
-    struct exchange *exchange; /* NULL: none */
-    SSL *ssl;                  /* NULL: no TLS */
-    struct place *place;       /* of its address; NULL: they are not counted */
+    struct exchange *exchange;         /* NULL: none */
+    SSL *ssl;                          /* NULL: no TLS */
+    struct address_count *per_address; /* of its address; NULL: they are not counted */
     int fd;
     enum phase phase;
     bool readable, writable; /* the socket was, when it was last asked */
@@ -132,7 +132,7 @@ struct conn {
 /* Takes over the socket, which does not block, and its `place` (accept.c; may be NULL). NULL: it
  * could not be watched; the caller closes it. */
 struct conn *conn_open(struct loop *l, int fd, const struct sockaddr *peer, socklen_t size,
-                       struct place *place);
+                       struct address_count *per_address);
 
 /* Closes it at once, or as soon as its request is not parked any more; lingers if c->linger. What
  * the connection was doing is given up. */
@@ -317,8 +317,8 @@ struct loop {
     int epoll_fd, bell_fd; /* the bell is readable: a list is not empty, or a flag was set */
     bool listening;        /* the listening socket is in the epoll set */
     _Atomic(struct exchange *) ready; /* parked requests to go on with, newest first */
-    atomic_int ringers; /* threads that put an exchange on the list, which use this struct */
-    bool running;       /* the thread was started */
+    atomic_int wakers; /* threads that put an exchange on the list, which use this struct */
+    bool running;      /* the thread was started */
     pthread_t thread;
     struct ring conns, strangers, holders;
     struct conn *again, *again_last; /* to be run in the next turn, oldest first */
@@ -372,10 +372,10 @@ void loop_make_room(struct loop *l);
 /* ---- address_count.c ---- */
 
 /* One more connection from there. NULL: there are as many as may be. Under http.arrivals_lock. */
-struct place *place_enter(struct http *h, const struct sockaddr_storage *peer);
+struct address_count *address_enter(struct http *h, const struct sockaddr_storage *peer);
 
 /* A connection from there has ended. */
-void place_leave(struct http *h, struct place *p);
+void address_leave(struct http *h, struct address_count *p);
 
 /* ---- http.c ---- */
 
@@ -387,7 +387,7 @@ struct http {
     struct tls_pair tls;
     SSL_CTX *tls_context; /* NULL: no TLS */
     atomic_uint tls_version;
-    struct place *places[1024]; /* connections by address, with a bound only */
+    struct address_count *addresses[1024]; /* connections by address, with a bound only */
     char address[80];
     atomic_bool stopping;       /* nothing is accepted, answers say Connection: close */
     atomic_bool closed;         /* no handler is called any more */

@@ -209,7 +209,7 @@ static void loop_free(struct loop *l)
         loop_ring(l);
         pthread_join(l->thread, NULL);
     }
-    while (atomic_load(&l->ringers))
+    while (atomic_load(&l->wakers))
         pause_ms(1);
     loop_take_ready(l); /* the server is closed: they are only freed */
     while (l->conns.next != &l->conns)

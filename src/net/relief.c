@@ -8,14 +8,14 @@
  * itself. */
 #include "net/http_own.h"
 
-#define PACE_MS_MIN 1000 /* of a shorter time no pace is taken */
+#define RATE_MS_MIN 1000 /* of a shorter time no pace is taken */
 
 /* Bytes a second of the client in the measured time; -1: too early to say. */
 static int64_t pace_of(const struct conn *c, int64_t now)
 {
     int64_t took = now - c->since_ms - c->waited_ms;
 
-    return c->parked_ms || took < PACE_MS_MIN ? -1 : (int64_t)(c->moved * 1000) / took;
+    return c->parked_ms || took < RATE_MS_MIN ? -1 : (int64_t)(c->moved * 1000) / took;
 }
 
 /* NULL: that client has none on this loop, or none whose pace can be judged; then it is another
@@ -24,18 +24,18 @@ static struct conn *slowest(const struct loop *l, const struct conn *but)
 {
     size_t most = share_largest(l->http);
     struct conn *best = NULL;
-    int64_t best_pace = 0, now = http_now_ms(l->http);
+    int64_t best_rate = 0, now = http_now_ms(l->http);
 
     for (struct ring *at = l->holders.next; at != &l->holders; at = at->next) {
         struct conn *c = PORT_CONTAINER(at, struct conn, holder);
-        int64_t pace = pace_of(c, now);
+        int64_t rate = pace_of(c, now);
 
-        if (c == but || pace < 0 || c->phase == HANDLING || c->doomed ||
+        if (c == but || rate < 0 || c->phase == HANDLING || c->doomed ||
             atomic_load_explicit(&share_of(c)->bytes, memory_order_relaxed) < most)
             continue;
-        if (!best || pace < best_pace) {
+        if (!best || rate < best_rate) {
             best = c;
-            best_pace = pace;
+            best_rate = rate;
         }
     }
     return best;

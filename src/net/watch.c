@@ -41,11 +41,11 @@ static void watch_idle(struct conn *c, int64_t now)
 
 /* Whether the client of a stream, which has moved so many bytes, falls behind. Times are taken one
  * after the other, so that one who was fast for an hour cannot rest on it. */
-static bool is_slow(struct conn *c, uint64_t moved, int64_t window_ms, int64_t now)
+static bool is_slow(struct conn *c, uint64_t moved, int64_t interval_ms, int64_t now)
 {
     int64_t took = now - c->since_ms - c->waited_ms;
 
-    if (c->parked_ms || took <= window_ms)
+    if (c->parked_ms || took <= interval_ms)
         return false;
     if (moved < c->http->conf.stream_pace * (uint64_t)took / 1000)
         return true;
@@ -59,12 +59,13 @@ static bool is_slow(struct conn *c, uint64_t moved, int64_t window_ms, int64_t n
 static void watch_sending(struct conn *c, bool streamed, int64_t now)
 {
     int64_t most_ms = c->http->conf.answer_timeout_ms;
-    int64_t window_ms = queue_waits(c) ? most_ms / 12 : most_ms / 4;
+    int64_t interval_ms = queue_waits(c) ? most_ms / 12 : most_ms / 4;
     uint64_t acked = acknowledged(c);
 
     if (c->acked == UINT64_MAX)
         c->acked = acked;
-    if (is_slow(c, acked - c->acked, window_ms, now) || (!streamed && now - c->phase_ms > most_ms))
+    if (is_slow(c, acked - c->acked, interval_ms, now) ||
+        (!streamed && now - c->phase_ms > most_ms))
         exchange_cut(c, 408);
 }
 

@@ -74,7 +74,7 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     size_t n;
 
     wr_status(a->db, &db, sizeof(db));
-    http_stat(a->door, &http);
+    http_stat(a->front, &http);
     buf_init(&b, &r->ctx.arena, 16384);
     stat_format_one(&b, "widerow_up_seconds", "gauge", "Seconds since the start.",
                     (uint64_t)(clock_mono_us(a->clock) - a->start_us) / 1000000);

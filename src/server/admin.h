@@ -22,7 +22,7 @@
 struct admin {
     struct wr_db *db;
     struct server_stat *stat;
-    struct http *door; /* whose connections are counted; set before the port opens */
+    struct http *front; /* whose connections are counted; set before the port opens */
     struct clock *clock;
     int64_t start_us;              /* monotonic */
     struct ticket_office *tickets; /* for backups */

@@ -19,7 +19,7 @@
  * cell. */
 #define BUFFER_BYTES ((size_t)1 << 20)
 
-struct cell {
+struct cell_transfer {
     struct op *op;
     struct wr_cell_writer *writer;
     struct wr_cell_reader *reader;
@@ -37,7 +37,7 @@ struct cell {
 
 static void cell_release(void *arg)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
 
     wr_cell_writer_free(cell->writer);
     wr_cell_reader_free(cell->reader);
@@ -154,7 +154,7 @@ static int cell_hold(struct op *op, uint64_t length)
 }
 
 /* Which cell; and may the access key do that there? */
-static int cell_find(struct cell *cell, bool write)
+static int cell_find(struct cell_transfer *cell, bool write)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
@@ -172,7 +172,7 @@ static int cell_find(struct cell *cell, bool write)
     return E_OK;
 }
 
-static int read_sha256(struct cell *cell, bytes text)
+static int read_sha256(struct cell_transfer *cell, bytes text)
 {
     cell->has_trailer = bytes_equal(text, BYTES_LIT("trailer"));
     if (cell->has_trailer)
@@ -189,7 +189,7 @@ static int read_sha256(struct cell *cell, bytes text)
     return E_OK;
 }
 
-static int read_hashes(struct cell *cell, struct wr_cell_put *put)
+static int read_hashes(struct cell_transfer *cell, struct wr_cell_put *put)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
@@ -210,7 +210,7 @@ static int read_hashes(struct cell *cell, struct wr_cell_put *put)
     return E_OK;
 }
 
-static int read_put(struct cell *cell, struct wr_cell_put *put)
+static int read_put(struct cell_transfer *cell, struct wr_cell_put *put)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
@@ -258,9 +258,9 @@ static const char *hex_format(struct arena *a, const uint8_t *p, size_t n)
     return out;
 }
 
-static struct cell *cell_new(struct op *op)
+static struct cell_transfer *cell_new(struct op *op)
 {
-    struct cell *cell = ARENA_NEW(&op->r->ctx.arena, struct cell);
+    struct cell_transfer *cell = ARENA_NEW(&op->r->ctx.arena, struct cell_transfer);
 
     cell->op = op;
     arena_on_release(&op->r->ctx.arena, cell_release, cell);
@@ -271,7 +271,7 @@ static struct cell *cell_new(struct op *op)
 
 static void put_finish(void *arg, struct http_request *r)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
     struct op *op = cell->op;
     struct wr_request request = {.op = WR_OP_UPDATE_ROW};
 
@@ -282,7 +282,7 @@ static void put_finish(void *arg, struct http_request *r)
 /* The whole body had come: the request waits for this. */
 static void put_done(void *arg, struct wr_reply *reply)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
 
     cell->reply = reply;
     http_resume(cell->op->r, put_finish, cell);
@@ -291,7 +291,7 @@ static void put_done(void *arg, struct wr_reply *reply)
 /* It failed half way: the request is parked in the middle of its body. */
 static void put_failed(void *arg, struct wr_reply *reply)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
 
     cell->reply = reply;
     put_finish(cell, cell->op->r);
@@ -303,7 +303,7 @@ static void cell_ready(void *arg)
 }
 
 /* The hash that came behind the value, if it is the client who says so. */
-static int check_trailer(struct cell *cell)
+static int check_trailer(struct cell_transfer *cell)
 {
     struct op *op = cell->op;
     struct http_request *r = op->r;
@@ -325,17 +325,17 @@ static int check_trailer(struct cell *cell)
 
 /* Who may say what the value is only now that all of it has come must still be allowed to: between
  * the headers and here there may be hours. */
-static int check_credential(struct cell *cell)
+static int check_credential(struct cell_transfer *cell)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
     const struct credential *found, *now;
     bool same, allowed;
 
-    if (!wr_in_touch(op->door->db))
+    if (!wr_in_touch(op->front->db))
         return fail(c, E_UNAVAILABLE,
                     "This server is out of touch with the others; it reads its keys again.");
-    found = credential_find(op->door->credentials, bytes_str(op->cred->id));
+    found = credential_find(op->front->credentials, bytes_str(op->cred->id));
     now = found ? credential_at(found, bytes_str(op->cred->instance)) : NULL;
     same = now && strcmp(now->secret, op->cred->secret) == 0;
     allowed = same && grants_allow(&now->grants, cell->table, true);
@@ -352,7 +352,7 @@ static int check_credential(struct cell *cell)
     return E_OK;
 }
 
-static void put_end(struct cell *cell)
+static void put_end(struct cell_transfer *cell)
 {
     if (cell->has_trailer && (check_credential(cell) || check_trailer(cell)))
         op_refuse(cell->op);
@@ -361,7 +361,7 @@ static void put_end(struct cell *cell)
 }
 
 /* What stands behind the value; returns how much was taken, all of it. */
-static size_t put_trailer(struct cell *cell, bytes piece)
+static size_t put_trailer(struct cell_transfer *cell, bytes piece)
 {
     size_t room = sizeof(cell->trailer) - cell->trailer_len;
     size_t n = piece.len < room ? piece.len : room;
@@ -373,7 +373,7 @@ static size_t put_trailer(struct cell *cell, bytes piece)
 
 static size_t put_sink(void *arg, struct http_request *r, bytes piece)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
     size_t want = piece.len < cell->left ? piece.len : (size_t)cell->left;
     ptrdiff_t n;
 
@@ -395,7 +395,7 @@ static size_t put_sink(void *arg, struct http_request *r, bytes piece)
 void cell_put(struct op *op)
 {
     struct ctx *c = &op->r->ctx;
-    struct cell *cell = cell_new(op);
+    struct cell_transfer *cell = cell_new(op);
     struct wr_cell_put put;
     char *message = arena_alloc(&c->arena, MESSAGE_BYTES);
     int code;
@@ -404,7 +404,7 @@ void cell_put(struct op *op)
         op_refuse(op);
         return;
     }
-    code = wr_cell_writer_open(op->door->db, &put, &cell->writer, message, MESSAGE_BYTES);
+    code = wr_cell_writer_open(op->front->db, &put, &cell->writer, message, MESSAGE_BYTES);
     if (code) {
         fail(c, code, "%s", message);
         op_refuse(op);
@@ -418,13 +418,13 @@ void cell_put(struct op *op)
 static ptrdiff_t get_source(void *arg, struct http_request *r, uint64_t offset, uint8_t *to,
                             size_t size)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
     ptrdiff_t n = wr_cell_read(cell->reader, cell->from + offset, to, size, cell_ready, r);
 
     return n < 0 ? HTTP_BROKEN : n;
 }
 
-static int get_open(struct cell *cell, struct wr_cell_info *info)
+static int get_open(struct cell_transfer *cell, struct wr_cell_info *info)
 {
     struct op *op = cell->op;
     struct ctx *c = &op->r->ctx;
@@ -437,7 +437,7 @@ static int get_open(struct cell *cell, struct wr_cell_info *info)
     get.table = cell->table;
     get.key = cell->key;
     get.column = cell->column;
-    code = wr_cell_reader_open(op->door->db, &get, &cell->reader, info, message, MESSAGE_BYTES);
+    code = wr_cell_reader_open(op->front->db, &get, &cell->reader, info, message, MESSAGE_BYTES);
     if (code)
         return fail(c, code, "%s", message);
     return cell_hold(op, info->length);
@@ -446,7 +446,7 @@ static int get_open(struct cell *cell, struct wr_cell_info *info)
 static void get_first(void *arg, struct http_request *r);
 
 /* The answer begins. */
-static void get_begin(struct cell *cell, int status)
+static void get_begin(struct cell_transfer *cell, int status)
 {
     struct op *op = cell->op;
 
@@ -460,7 +460,7 @@ static void get_begin(struct cell *cell, int status)
 
 static void get_first_ready(void *arg)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
 
     http_resume(cell->op->r, get_first, cell);
 }
@@ -469,7 +469,7 @@ static void get_first_ready(void *arg)
  * damaged or missing, it can only be cut off. */
 static void get_first(void *arg, struct http_request *r)
 {
-    struct cell *cell = arg;
+    struct cell_transfer *cell = arg;
     char *message = arena_alloc(&r->ctx.arena, MESSAGE_BYTES);
     ptrdiff_t n = 1;
     uint8_t byte;
@@ -490,7 +490,7 @@ static void get_first(void *arg, struct http_request *r)
 void cell_get(struct op *op)
 {
     struct arena *a = &op->r->ctx.arena;
-    struct cell *cell = cell_new(op);
+    struct cell_transfer *cell = cell_new(op);
     struct wr_cell_info info;
     struct range range;
 

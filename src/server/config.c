@@ -17,14 +17,14 @@
 #define SETS_MAX 256  /* limits set, over all sources */
 
 /* One text and where it stands: "--http", "WIDEROW_HTTP", "widerow.conf line 3". */
-struct given {
+struct config_value {
     const char *text;
     const char *source;
 };
 
 struct load {
     struct config *c;
-    struct given given[SETTING_COUNT];
+    struct config_value given[SETTING_COUNT];
     struct wr_setting sets[SETS_MAX]; /* the strongest first while sources are read */
     const char *set_sources[SETS_MAX];
     size_t set_count;
@@ -55,10 +55,10 @@ static const char *copy(struct load *l, bytes b)
 
 static void give(struct load *l, const struct setting *row, const char *text, const char *source)
 {
-    struct given *g = &l->given[row - setting_rows];
+    struct config_value *g = &l->given[row - setting_rows];
 
     if (!g->text)
-        *g = (struct given){text, source};
+        *g = (struct config_value){text, source};
 }
 
 static int give_limit(struct load *l, const char *name, const char *text, const char *source)
@@ -155,7 +155,8 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         value = argv[++*i];
     }
     if (row) {
-        l->given[row - setting_rows] = (struct given){value, flag}; /* of two the last wins */
+        l->given[row - setting_rows] =
+            (struct config_value){value, flag}; /* of two the last wins */
     } else if (strcmp(name, "config") == 0) {
         l->config_file = value;
     } else {
@@ -343,7 +344,7 @@ static int file_load(struct load *l)
 
 /* ---- values ---- */
 
-static int value_load(struct load *l, const struct setting *row, const struct given *g)
+static int value_load(struct load *l, const struct setting *row, const struct config_value *g)
 {
     const char *why = setting_parse(row, g->text, l->c);
 
@@ -418,11 +419,11 @@ static void pass_over_others(struct load *l)
 
     for (size_t i = 0; i < PORT_COUNT(options); i++) {
         const struct setting *row = &setting_rows[options[i]];
-        struct given *g = &l->given[options[i]];
+        struct config_value *g = &l->given[options[i]];
 
         if (strncmp(g->source, "WIDEROW_", 8) == 0 &&
             !wr_engine_has_setting(l->given[SETTING_engine].text, row->name))
-            *g = (struct given){row->def, "default"};
+            *g = (struct config_value){row->def, "default"};
     }
 }
 

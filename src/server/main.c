@@ -48,7 +48,7 @@ struct server {
     struct clock clock;
     struct log log;
     struct server_stat stat;
-    struct op_door door;
+    struct op_front front;
     struct admin admin_page;
     struct ticket_office tickets;
     struct wr_db *db;
@@ -106,11 +106,11 @@ static int access_log_open(struct server *s)
 {
     const char *file = s->config.access_log;
 
-    s->door.access_fd = -1;
+    s->front.access_fd = -1;
     if (strcmp(file, "off") == 0)
         return 0;
-    s->door.access_fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
-    if (s->door.access_fd >= 0)
+    s->front.access_fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
+    if (s->front.access_fd >= 0)
         return 0;
     snprintf(s->message, sizeof(s->message),
              "cannot write %s: %s. Give another file with --access-log FILE.", file,
@@ -123,10 +123,10 @@ static void access_log_reopen(struct server *s)
 {
     int fd;
 
-    if (s->door.access_fd < 0)
+    if (s->front.access_fd < 0)
         return;
     fd = open(s->config.access_log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0640);
-    if (fd < 0 || dup3(fd, s->door.access_fd, O_CLOEXEC) < 0)
+    if (fd < 0 || dup3(fd, s->front.access_fd, O_CLOEXEC) < 0)
         log_error(&s->log, "server: cannot reopen %s: %s", s->config.access_log, strerror(errno));
     if (fd >= 0)
         close(fd);
@@ -213,7 +213,7 @@ static int settings_open(struct server *s)
     return wr_is_shared(s->db) ? publisher_open(s) : 0;
 }
 
-static int door_open(struct server *s)
+static int front_open(struct server *s)
 {
     struct config *c = &s->config;
     struct http_conf conf = {.address = c->http,
@@ -232,19 +232,19 @@ static int door_open(struct server *s)
                              .log = &s->log,
                              .on_head = op_on_head,
                              .on_request = op_on_request,
-                             .arg = &s->door};
+                             .arg = &s->front};
 
     wr_request_bounds(s->db, &conf.body_bytes_max, &conf.request_memory_max);
-    s->door.db = s->db;
-    s->door.credentials = s->credentials;
-    s->door.stat = &s->stat;
-    s->door.clock = &s->clock;
-    s->door.log = &s->log;
-    s->door.tickets = &s->tickets;
-    s->door.op_timeout_ms = c->op_timeout * 1000;
-    s->door.requests_max = c->requests;
-    s->door.slow_ms = c->slow;
-    rng_secret(&s->door.seed, sizeof(s->door.seed));
+    s->front.db = s->db;
+    s->front.credentials = s->credentials;
+    s->front.stat = &s->stat;
+    s->front.clock = &s->clock;
+    s->front.log = &s->log;
+    s->front.tickets = &s->tickets;
+    s->front.op_timeout_ms = c->op_timeout * 1000;
+    s->front.requests_max = c->requests;
+    s->front.slow_ms = c->slow;
+    rng_secret(&s->front.seed, sizeof(s->front.seed));
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
         return refuse(s);
     return 0;
@@ -267,7 +267,7 @@ static int admin_open(struct server *s)
     s->admin_page.db = s->db;
     s->admin_page.stat = &s->stat;
     s->admin_page.tickets = &s->tickets;
-    s->admin_page.door = s->http;
+    s->admin_page.front = s->http;
     s->admin_page.clock = &s->clock;
     s->admin_page.start_us = clock_mono_us(&s->clock);
     if (http_open(&conf, &s->admin, s->message, sizeof(s->message)))
@@ -430,7 +430,7 @@ static int server_start(struct server *s)
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
     if ((code = access_log_open(s)) || (code = db_open(s)) || (code = credentials_open(s)) ||
-        (code = settings_open(s)) || (code = door_open(s)) || (code = admin_open(s)))
+        (code = settings_open(s)) || (code = front_open(s)) || (code = admin_open(s)))
         return code;
     return port_file_write(s);
 }
@@ -444,8 +444,8 @@ static void server_stop(struct server *s)
     shared_text_close(s->shared_keys);
     wr_close(s->db);
     credential_store_close(s->credentials);
-    if (s->door.access_fd >= 0)
-        close(s->door.access_fd);
+    if (s->front.access_fd >= 0)
+        close(s->front.access_fd);
     if (s->http && s->config.port_file[0])
         unlink(s->config.port_file);
 }

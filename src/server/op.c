@@ -35,7 +35,7 @@ static void op_release(void *arg)
 
 /* A random (version 4) UUID that nobody sees twice: the n-th of the sequence a secret seed starts.
  */
-static void uuid_format(struct op_door *d, char out[UUID_TEXT + 1])
+static void uuid_format(struct op_front *d, char out[UUID_TEXT + 1])
 {
     struct rng rng;
     uint64_t a, b;
@@ -54,17 +54,17 @@ static void uuid_format(struct op_door *d, char out[UUID_TEXT + 1])
     *out = 0;
 }
 
-static struct op *op_new(struct op_door *door, struct http_request *r)
+static struct op *op_new(struct op_front *front, struct http_request *r)
 {
     struct op *op = ARENA_NEW(&r->ctx.arena, struct op);
 
-    op->door = door;
+    op->front = front;
     op->r = r;
     op->op = WR_OP_COUNT;
     op->route = ots_op_find(r->path, &op->op);
-    op->cred = credential_find(door->credentials, http_header(r, "x-ots-accesskeyid"));
+    op->cred = credential_find(front->credentials, http_header(r, "x-ots-accesskeyid"));
     op->answer_key = op->cred ? &op->cred->key : NULL;
-    uuid_format(door, op->id);
+    uuid_format(front, op->id);
     arena_on_release(&r->ctx.arena, op_release, op);
     return op;
 }
@@ -84,7 +84,7 @@ static bool has_read(const struct op *op)
 static bool lacks_memory(const struct op *op)
 {
     return op->reply->memory > LOOP_BYTES && has_read(op) &&
-           wr_memory_lacks(op->door->db, op->reply->memory);
+           wr_memory_lacks(op->front->db, op->reply->memory);
 }
 
 static void op_finish(void *arg, struct http_request *r)
@@ -150,7 +150,7 @@ static void op_submit(struct op *op)
     ots_stream_rows(&op->r->ctx, &op->request);
     if (is_write(op)) /* from here on the loop may answer, in the request's arena */
         http_on_deadline(op->r, op->deadline_ms, op_late, op);
-    wr_submit(op->door->db, &op->request, op_done, op);
+    wr_submit(op->front->db, &op->request, op_done, op);
 }
 
 static int op_no_room(struct op *op)
@@ -201,7 +201,7 @@ static void op_done(void *arg, struct wr_reply *reply)
     else if (wr_is_worker())
         op_finish(op, op->r);
     else if (is_long_answer(op))
-        wr_work(op->door->db, op->request.client, op_finish_there, op);
+        wr_work(op->front->db, op->request.client, op_finish_there, op);
     else
         http_resume(op->r, op_finish, op);
 }
@@ -224,7 +224,7 @@ static int op_decode(struct op *op)
 static int op_open_backup(struct op *op, bytes *out)
 {
     struct ctx *c = &op->r->ctx;
-    struct ticket_office *office = op->door->tickets;
+    struct ticket_office *office = op->front->tickets;
     const char *address = office ? atomic_load(&office->address) : NULL;
     char ticket[TICKET_TEXT + 1];
     bytes dir;
@@ -258,7 +258,7 @@ void op_on_head(void *arg, struct http_request *r)
     struct op *op = op_new(arg, r);
 
     r->user = op;
-    wr_request_bounds(op->door->db, &r->body_bytes_max, &r->ctx.arena.cap);
+    wr_request_bounds(op->front->db, &r->body_bytes_max, &r->ctx.arena.cap);
     if (op_admit(op))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_PUT_CELL)
@@ -293,13 +293,13 @@ void op_on_request(void *arg, struct http_request *r)
 {
     struct op *op = r->user ? r->user : op_new(arg, r);
 
-    op->deadline_ms = clock_mono_ms(op->door->clock) + op->door->op_timeout_ms;
+    op->deadline_ms = clock_mono_ms(op->front->clock) + op->front->op_timeout_ms;
     if (r->fault ? op_fail_fault(op) : !r->user && op_admit(op))
         op_refuse(op);
     else if (op->route == OTS_ROUTE_GET_CELL)
         cell_get(op);
     else if (is_long_body(op))
-        wr_work(op->door->db, op_client(op), op_serve, op);
+        wr_work(op->front->db, op_client(op), op_serve, op);
     else
         op_serve(op);
 }

@@ -92,7 +92,7 @@ static int check_date(struct op *op)
 {
     struct ctx *c = &op->r->ctx;
     bytes date = http_header(op->r, "x-ots-date");
-    int64_t seconds, now = clock_wall_us(op->door->clock) / 1000000;
+    int64_t seconds, now = clock_wall_us(op->front->clock) / 1000000;
 
     if (!sign_date_parse(date, &seconds))
         return fail(c, E_PARAMETER, "Invalid date format: %s.", op_shown(c, date));
@@ -176,7 +176,7 @@ int op_unless_stale(struct op *op, int code)
 {
     struct ctx *c = &op->r->ctx;
 
-    if (!code || wr_in_touch(op->door->db))
+    if (!code || wr_in_touch(op->front->db))
         return code;
     ctx_clear(c);
     return fail(c, E_UNAVAILABLE,
@@ -244,7 +244,7 @@ static bool op_is_small(const struct op *op)
  * strangers can neither fill the server nor learn how full it is, and before the work begins. */
 int op_enter(struct op *op)
 {
-    struct op_door *d = op->door;
+    struct op_front *d = op->front;
 
     op->counted = true;
     if (atomic_fetch_add_explicit(&d->requests, 1, memory_order_relaxed) >= d->requests_max &&
@@ -281,7 +281,7 @@ int op_inflate(struct op *op, bytes *body)
                     op_shown(c, size_text));
     if ((uint64_t)size > r->body_bytes_max)
         return fail_code(c, E_BODY_TOO_LARGE);
-    stat_add(&op->door->stat->compressed_in, 1);
+    stat_add(&op->front->stat->compressed_in, 1);
     TRY(zip_inflate(c, r->body, (size_t)size, r->body_bytes_max, body));
     if (size_text.ptr && body->len != (size_t)size)
         return fail(c, E_PARAMETER,

@@ -13,7 +13,7 @@
 void op_leave(struct op *op)
 {
     if (op->counted)
-        atomic_fetch_sub_explicit(&op->door->requests, 1, memory_order_relaxed);
+        atomic_fetch_sub_explicit(&op->front->requests, 1, memory_order_relaxed);
     op->counted = false;
 }
 
@@ -42,7 +42,7 @@ void op_sign(struct op *op, size_t raw_size)
     char signature[SIGN_SHA1_TEXT + 1];
     struct buf authorization;
 
-    sign_date_format(clock_wall_us(op->door->clock), op->date);
+    sign_date_format(clock_wall_us(op->front->clock), op->date);
     if (*op->digest)
         op_header(op, BYTES_LIT("x-ots-contentmd5"), op->digest);
     op_header(op, BYTES_LIT("x-ots-contenttype"),
@@ -86,7 +86,7 @@ static size_t op_bytes_in(const struct http_request *r)
 
 static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_t us)
 {
-    struct op_door *d = op->door;
+    struct op_front *d = op->front;
     struct http_request *r = op->r;
     const char *name = code ? err_info(code)->code : "OK";
     bytes line;
@@ -109,7 +109,7 @@ static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_
 void op_end(struct op *op, int code, int status, size_t out_bytes)
 {
     struct http_request *r = op->r;
-    struct op_door *d = op->door;
+    struct op_front *d = op->front;
     int64_t us = clock_mono_us(d->clock) - r->start_us;
 
     op_leave(op);
@@ -122,7 +122,7 @@ void op_end(struct op *op, int code, int status, size_t out_bytes)
 void op_answer(struct op *op, int code, bytes body)
 {
     struct http_request *r = op->r;
-    struct op_door *d = op->door;
+    struct op_front *d = op->front;
     int status = err_info(code)->http_status;
     bytes sent = body;
     size_t raw_size = 0;
@@ -146,9 +146,9 @@ void op_refuse(struct op *op)
     const char *code = err_info(c->code)->code;
 
     if (c->code == E_INTERNAL)
-        log_error(op->door->log, "op: %s at %s:%d id=%s", c->text, c->file, c->line, op->id);
+        log_error(op->front->log, "op: %s at %s:%d id=%s", c->text, c->file, c->line, op->id);
     else
-        log_debug(op->door->log, "op: %s refused: %s %s id=%s", op_label(op), code, c->text,
+        log_debug(op->front->log, "op: %s refused: %s %s id=%s", op_label(op), code, c->text,
                   op->id);
     op_answer(op, c->code, ots_encode_error(c, code, c->text));
 }

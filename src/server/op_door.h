@@ -10,7 +10,7 @@
 #include "server/ticket.h"
 #include "widerow.h"
 
-struct op_door {
+struct op_front {
     struct wr_db *db;
     struct credential_store *credentials;
     struct server_stat *stat;

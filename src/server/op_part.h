@@ -10,7 +10,7 @@
 #define HEADERS_OUT 16
 
 struct op {
-    struct op_door *door;
+    struct op_front *front;
     struct http_request *r;
     enum ots_route route;
     enum wr_op op;                 /* OTS_ROUTE_OP only */

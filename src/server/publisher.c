@@ -12,7 +12,7 @@ struct publisher {
     struct shared_text *keys, *settings;
     struct log *log;
     struct service service;
-    bool asked; /* under the lock of the service */
+    bool requested; /* under the lock of the service */
 };
 
 /* The others are told once, as one that hangs is waited for. */
@@ -20,26 +20,26 @@ static void publish(struct publisher *p)
 {
     struct shared_text *texts[] = {p->keys, p->settings};
     static const char *const what[] = {"access keys", "settings"};
-    bool settled[PORT_COUNT(texts)];
+    bool reconciled[PORT_COUNT(texts)];
     char message[1024];
     int code;
 
     for (size_t i = 0; i < PORT_COUNT(texts); i++) {
-        code = shared_text_settle(texts[i], message, sizeof(message));
-        settled[i] = !code;
+        code = shared_text_reconcile(texts[i], message, sizeof(message));
+        reconciled[i] = !code;
         if (code == E_UNSURE)
             log_error(p->log, "server: the %s: %s", what[i], message);
         else if (code)
             log_error(p->log, "server: the %s stay as they are: %s", what[i], message);
     }
-    if (!settled[0] && !settled[1])
+    if (!reconciled[0] && !reconciled[1])
         return;
     /* Also when nothing was to be done: whoever changed them last may not have come to it. */
     code = wr_text_tell(p->db, message, sizeof(message));
     if (code)
         log_error(p->log, "server: %s Send SIGHUP again.", message);
     for (size_t i = 0; i < PORT_COUNT(texts) && !code; i++)
-        if (settled[i])
+        if (reconciled[i])
             log_info(p->log, "server: %s read again; all servers use version %" PRIu64, what[i],
                      shared_text_version(texts[i]));
 }
@@ -51,11 +51,11 @@ static void *publisher_main(void *arg)
 
     pthread_mutex_lock(&s->lock);
     while (!s->stop) {
-        if (!p->asked) {
+        if (!p->requested) {
             service_wait(s, NULL);
             continue;
         }
-        p->asked = false;
+        p->requested = false;
         pthread_mutex_unlock(&s->lock);
         publish(p);
         pthread_mutex_lock(&s->lock);
@@ -79,7 +79,7 @@ struct publisher *publisher_start(struct wr_db *db, struct shared_text *keys,
 void publisher_wake(struct publisher *p)
 {
     pthread_mutex_lock(&p->service.lock);
-    p->asked = true;
+    p->requested = true;
     pthread_mutex_unlock(&p->service.lock);
     service_wake(&p->service);
 }

@@ -27,7 +27,7 @@ int shared_settings_open(struct wr_db *db, const struct shared_settings_conf *co
 /* NULL is allowed. */
 void shared_settings_close(struct shared_settings *s);
 
-/* For shared_text_settle() and shared_text_version(). */
+/* For shared_text_reconcile() and shared_text_version(). */
 struct shared_text *shared_settings_text(struct shared_settings *s);
 
 /* ---- pure, for tests too ---- */

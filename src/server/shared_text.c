@@ -261,7 +261,7 @@ static int publish_made(struct shared_text *t, char *message, size_t size)
 }
 
 /* One attempt. E_CONFLICT with a step other than TEXT_STALE: once more. */
-static int settle(struct shared_text *t, enum text_step *step, char *message, size_t size)
+static int reconcile(struct shared_text *t, enum text_step *step, char *message, size_t size)
 {
     struct wr_text stored;
     char *file = NULL;
@@ -281,23 +281,23 @@ static int settle(struct shared_text *t, enum text_step *step, char *message, si
     return code;
 }
 
-static int settle_all(struct shared_text *t, enum text_step *step, char *message, size_t size)
+static int reconcile_all(struct shared_text *t, enum text_step *step, char *message, size_t size)
 {
     int code = E_CONFLICT;
 
     for (int i = 0; i < TRIES_MAX && code == E_CONFLICT; i++) {
-        code = settle(t, step, message, size);
+        code = reconcile(t, step, message, size);
         if (*step == TEXT_STALE)
             break;
     }
     return code;
 }
 
-int shared_text_settle(struct shared_text *t, char *message, size_t message_size)
+int shared_text_reconcile(struct shared_text *t, char *message, size_t message_size)
 {
     enum text_step step;
 
-    return settle_all(t, &step, message, message_size);
+    return reconcile_all(t, &step, message, message_size);
 }
 
 uint64_t shared_text_version(struct shared_text *t)
@@ -316,7 +316,7 @@ uint64_t shared_text_version(struct shared_text *t)
 static int start(struct shared_text *t, char *message, size_t size)
 {
     enum text_step step;
-    int code = settle_all(t, &step, message, size);
+    int code = reconcile_all(t, &step, message, size);
 
     if (code && step == TEXT_STALE) {
         log_error(t->log, "%s: %s", t->kind->noun, message);

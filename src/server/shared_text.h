@@ -42,7 +42,7 @@ void shared_text_close(struct shared_text *t);
  * uses what the database has now, and every other does after wr_text_tell(), which is the caller's
  * to call, once for several texts. Else `message`; nothing was changed, except perhaps with
  * E_UNSURE. One thread at a time. */
-int shared_text_settle(struct shared_text *t, char *message, size_t message_size);
+int shared_text_reconcile(struct shared_text *t, char *message, size_t message_size);
 
 /* The version in use. */
 uint64_t shared_text_version(struct shared_text *t);

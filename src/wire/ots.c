@@ -5,13 +5,13 @@
 
 /* ---- operations */
 
-struct entry {
+struct op_entry {
     bytes name;
     enum ots_route route;
     enum wr_op op;
 };
 
-static const struct entry entries[] = {
+static const struct op_entry entries[] = {
 #define OP(constant, member, wire, ...) {{wire, sizeof(wire) - 1}, OTS_ROUTE_OP, WR_OP_##constant},
 #define OP_EMPTY(wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_EMPTY, WR_OP_COUNT},
 #define OP_STREAM(route, wire) {{wire, sizeof(wire) - 1}, OTS_ROUTE_##route, WR_OP_COUNT},

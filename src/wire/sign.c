@@ -249,22 +249,22 @@ static bool name_counts(bytes name)
 
 /* A header in its place: by the bytes behind the prefix, which tell nearly all names apart, then by
  * the whole name. */
-struct place {
+struct header_order {
     uint64_t lead;
     const struct sign_header *header;
 };
 
-static struct place place_of(const struct sign_header *h)
+static struct header_order header_order_of(const struct sign_header *h)
 {
     bytes rest = bytes_skip(h->name, PREFIX_BYTES);
-    struct place p = {0, h};
+    struct header_order p = {0, h};
 
     for (size_t i = 0; i < 8; i++)
         p.lead = p.lead << 8 | (i < rest.len ? lower(bytes_u8(rest)[i]) : 0);
     return p;
 }
 
-static bool place_before(const struct place *a, const struct place *b)
+static bool header_before(const struct header_order *a, const struct header_order *b)
 {
     return a->lead != b->lead ? a->lead < b->lead
                               : name_compare(a->header->name, b->header->name) < 0;
@@ -274,18 +274,18 @@ static bool place_before(const struct place *a, const struct place *b)
  * they are sorted by insertion. */
 static bool sink_put_headers(struct sink *s, const struct sign_header *headers, size_t count)
 {
-    struct place sorted[SIGN_HEADERS_MAX];
+    struct header_order sorted[SIGN_HEADERS_MAX];
     size_t n = 0, k;
 
     for (size_t i = 0; i < count; i++) {
-        struct place p;
+        struct header_order p;
 
         if (!name_counts(headers[i].name))
             continue;
         if (n == SIGN_HEADERS_MAX)
             return false;
-        p = place_of(&headers[i]);
-        for (k = n++; k && place_before(&p, &sorted[k - 1]); k--)
+        p = header_order_of(&headers[i]);
+        for (k = n++; k && header_before(&p, &sorted[k - 1]); k--)
             sorted[k] = sorted[k - 1];
         sorted[k] = p;
     }

@@ -376,9 +376,9 @@ bytes http_peer(struct http_request *r)
     return BYTES_LIT("127.0.0.1:1");
 }
 
-static struct op_door *door_open(void)
+static struct op_front *door_open(void)
 {
-    static struct op_door door;
+    static struct op_front door;
     static struct clock clock;
     static struct log log;
     static struct server_stat stat;

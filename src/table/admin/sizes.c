@@ -449,7 +449,7 @@ struct size_watch *size_watch_start(struct wr_db *db)
     int64_t every_s = db->limits.size_watch_pass_s_min;
     int64_t first_us = (every_s < FIRST_PASS_S ? every_s : FIRST_PASS_S) * 1000000;
     struct task_spec spec = {.name = "sizes",
-                             .lane = db_is_shared(db) ? LANE_LONG : LANE_SHORT,
+                             .thread = db_is_shared(db) ? TASK_LONG : TASK_SHORT,
                              .priority = PRIORITY_SIZES,
                              .run = watch_step,
                              .arg = w,

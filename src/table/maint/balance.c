@@ -456,7 +456,7 @@ bool balancer_start(struct wr_db *db)
 {
     /* Over a pool nobody else is in this lane: a cut whose maker is no more is to be ended soon. */
     struct task_spec spec = {.name = "balance",
-                             .lane = LANE_SHORT,
+                             .thread = TASK_SHORT,
                              .priority = PRIORITY_BALANCE,
                              .run = balance_step,
                              .arg = db,

@@ -526,7 +526,7 @@ struct rekeyer *rekeyer_start(struct wr_db *db)
 {
     struct rekeyer *r = mem_zalloc(sizeof(*r));
     struct task_spec spec = {.name = "rekey",
-                             .lane = LANE_LONG,
+                             .thread = TASK_LONG,
                              .priority = PRIORITY_REKEY,
                              .run = rekey_step,
                              .arg = r};

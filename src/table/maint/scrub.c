@@ -133,7 +133,7 @@ struct scrubber *scrubber_start(struct wr_db *db)
 {
     int64_t every_s = db->limits.scrub_pass_s_min;
     struct task_spec spec = {.name = "scrub",
-                             .lane = LANE_SHORT,
+                             .thread = TASK_SHORT,
                              .priority = PRIORITY_SCRUB,
                              .run = scrub_step,
                              .first_us =

@@ -659,7 +659,7 @@ struct sweeper *sweeper_start(struct wr_db *db)
 {
     struct sweeper *s = mem_zalloc(sizeof(*s));
     struct task_spec spec = {.name = "sweep",
-                             .lane = db_is_shared(db) ? LANE_LONG : LANE_SHORT,
+                             .thread = db_is_shared(db) ? TASK_LONG : TASK_SHORT,
                              .priority = PRIORITY_SWEEP,
                              .run = sweep_step,
                              .arg = s,

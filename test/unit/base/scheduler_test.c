@@ -65,11 +65,11 @@ static int step(void *arg, struct task_step *out)
     return 7;
 }
 
-static void add(struct scheduler *s, struct worker *w, const char *name, enum task_lane lane,
+static void add(struct scheduler *s, struct worker *w, const char *name, enum task_thread lane,
                 int priority)
 {
     struct task_spec spec = {
-        .name = name, .lane = lane, .priority = priority, .run = step, .arg = w};
+        .name = name, .thread = lane, .priority = priority, .run = step, .arg = w};
 
     w->s = s;
     w->task = scheduler_add(s, &spec);
@@ -104,9 +104,9 @@ static void a_slow_task_keeps_no_other_waiting(void **state)
     struct worker quick = {.next_us = 1000, .other = &slow};
 
     (void)state;
-    add(s, &slow, "slow", LANE_SHORT, 0);
+    add(s, &slow, "slow", TASK_SHORT, 0);
     wait_steps(&slow, 1);
-    add(s, &quick, "quick", LANE_SHORT, 1);
+    add(s, &quick, "quick", TASK_SHORT, 1);
     wait_steps(&quick, 3);
     scheduler_stop(s);
     /* Each of them takes SLOW_US and as long a rest; a loaded machine makes them longer, so fewer.
@@ -125,10 +125,10 @@ static void a_long_step_holds_up_its_own_lane_only(void **state)
     struct worker remote = {.endless = true}, local = {.next_us = 1000}, behind = {.more = false};
 
     (void)state;
-    add(s, &remote, "remote", LANE_LONG, 0);
+    add(s, &remote, "remote", TASK_LONG, 0);
     wait_state(s, 0, TASK_RUNNING);
-    add(s, &local, "local", LANE_SHORT, 1);
-    add(s, &behind, "behind", LANE_LONG, 1);
+    add(s, &local, "local", TASK_SHORT, 1);
+    add(s, &behind, "behind", TASK_LONG, 1);
     wait_steps(&local, 5);
     assert_int_equal(atomic_load(&remote.steps), 0);
     assert_int_equal(atomic_load(&behind.steps), 0);
@@ -146,9 +146,9 @@ static void stop_ends_steps_under_way(void **state)
     struct worker a = {.endless = true, .more = true}, b = a, c = a;
 
     (void)state;
-    add(s, &a, "a", LANE_SHORT, 0);
-    add(s, &b, "b", LANE_LONG, 0);
-    add(s, &c, "c", LANE_LONG, 1);
+    add(s, &a, "a", TASK_SHORT, 0);
+    add(s, &b, "b", TASK_LONG, 0);
+    add(s, &c, "c", TASK_LONG, 1);
     wait_state(s, 0, TASK_RUNNING);
     wait_state(s, 1, TASK_RUNNING);
     assert_false(scheduler_stopping(s));
@@ -169,7 +169,7 @@ static void what_fails_is_tried_again_later_and_later(void **state)
     struct task_stat stat;
 
     (void)state;
-    add(s, &w, "w", LANE_SHORT, 0);
+    add(s, &w, "w", TASK_SHORT, 0);
     wait_state(s, 0, TASK_FAILED);
     stat = stat_of(s, 0);
     assert_string_equal(stat.text, "the disk is full");
@@ -201,8 +201,8 @@ static void the_rate_is_shared(void **state)
     int64_t start = now_us();
 
     (void)state;
-    add(s, &a, "a", LANE_SHORT, 0);
-    add(s, &b, "b", LANE_LONG, 0);
+    add(s, &a, "a", TASK_SHORT, 0);
+    add(s, &b, "b", TASK_LONG, 0);
     while (stat_of(s, 0).bytes + stat_of(s, 1).bytes < 600000)
         usleep(1000);
     /* But for what may be used late, and the steps that were let in before the last were paid. */
@@ -218,9 +218,9 @@ static void what_moves_nothing_does_not_wait_for_the_rate(void **state)
     struct worker mover = {.more = true, .bytes = 1000000000}, looker = {.next_us = 1000};
 
     (void)state;
-    add(s, &mover, "mover", LANE_SHORT, 0);
+    add(s, &mover, "mover", TASK_SHORT, 0);
     wait_steps(&mover, 1);
-    add(s, &looker, "looker", LANE_SHORT, 1);
+    add(s, &looker, "looker", TASK_SHORT, 1);
     wait_steps(&looker, 5);
     assert_int_equal(stat_of(s, 0).state, TASK_WAITING);
     scheduler_stop(s);
@@ -240,7 +240,7 @@ static void rests_are_longer_while_requests_wait(void **state)
     struct worker w = {.more = true, .lasts_us = SLOW_US};
 
     (void)state;
-    add(s, &w, "w", LANE_SHORT, 0);
+    add(s, &w, "w", TASK_SHORT, 0);
     wait_steps(&w, 3);
     scheduler_stop(s);
     for (int i = 0; i < 2; i++)
@@ -255,8 +255,8 @@ static void a_task_can_be_woken(void **state)
     struct worker w = {.next_us = TASK_NEVER}, other = {.next_us = 1000};
 
     (void)state;
-    add(s, &w, "w", LANE_SHORT, 0);
-    add(s, &other, "other", LANE_SHORT, 1);
+    add(s, &w, "w", TASK_SHORT, 0);
+    add(s, &other, "other", TASK_SHORT, 1);
     wait_steps(&w, 1);
     wait_steps(&other, 10);
     assert_int_equal(atomic_load(&w.steps), 1);

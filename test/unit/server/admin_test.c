@@ -106,7 +106,7 @@ static int set_up(void **state)
     assert_string_equal(message, "");
     t.admin = (struct admin){.db = t.db, .stat = &t.stat, .clock = &t.clock};
     assert_int_equal(http_open(&conf, &t.http, message, sizeof(message)), 0);
-    t.admin.door = t.http;
+    t.admin.front = t.http;
     curl_global_init(CURL_GLOBAL_ALL);
     create();
     return 0;

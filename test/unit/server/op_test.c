@@ -27,7 +27,7 @@ static struct {
     struct wr_db *db;
     struct credential_store *credentials;
     struct server_stat stat;
-    struct op_door door;
+    struct op_front door;
     struct http *http;
     struct ctx ctx;
     CURL *curl;
@@ -57,7 +57,7 @@ static int setup(void **state)
     if (wr_open(&options, &t.db, message, sizeof(message)) ||
         credential_store_open(&conf, &t.credentials, message, sizeof(message)))
         fail_msg("%s", message);
-    t.door = (struct op_door){.db = t.db,
+    t.door = (struct op_front){.db = t.db,
                               .credentials = t.credentials,
                               .stat = &t.stat,
                               .clock = &t.clock,

@@ -163,7 +163,7 @@ static int start(struct bed *b, const char *id, const char *secret)
 static int publish(struct bed *b)
 {
     b->message[0] = 0;
-    return shared_text_settle(b->keys, b->message, sizeof(b->message));
+    return shared_text_reconcile(b->keys, b->message, sizeof(b->message));
 }
 
 static void write_file(struct bed *b, const char *head, const char *text)

@@ -104,7 +104,7 @@ static void edit(struct bed *b, const char *from, const char *to)
 static int publish(struct bed *b)
 {
     b->message[0] = 0;
-    return shared_text_settle(shared_settings_text(b->settings), b->message, sizeof(b->message));
+    return shared_text_reconcile(shared_settings_text(b->settings), b->message, sizeof(b->message));
 }
 
 static void test_first_start_makes_them(void **state)
