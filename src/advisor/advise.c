@@ -79,12 +79,12 @@ static struct advise_repeated find_repeated(const struct advise *a, const size_t
     uint32_t different;
 
     for (size_t i = 0; i < count; i++)
-        if (a->survey->kins[key[i]].count &&
+        if (a->survey->clusters[key[i]].count &&
             (richest == SIZE_MAX || distinct(a, key[i]) > distinct(a, richest)))
             richest = key[i];
     if (richest == SIZE_MAX)
         return found;
-    found.seen = survey_kin_tuples(a->survey, richest, key, count, &different);
+    found.seen = survey_cluster_tuples(a->survey, richest, key, count, &different);
     if (found.seen)
         found.share = 1 - (double)different / found.seen;
     return found;
@@ -191,13 +191,13 @@ static double count_different(const struct advise *a, const struct candidate *k)
     if (k->simulation.different < a->ranks->count / 8)
         return k->simulation.different;
     for (size_t i = 0; i < k->column_count; i++)
-        if (a->survey->kins[k->columns[i]].count &&
+        if (a->survey->clusters[k->columns[i]].count &&
             (richest == SIZE_MAX || distinct(a, k->columns[i]) > distinct(a, richest)))
             richest = k->columns[i];
     if (richest == SIZE_MAX)
         return k->simulation.different;
-    survey_kin_tuples(a->survey, richest, k->columns, k->column_count, &different);
-    return different / (((double)a->survey->kins[richest].limit + 1) / 0x1p64);
+    survey_cluster_tuples(a->survey, richest, k->columns, k->column_count, &different);
+    return different / (((double)a->survey->clusters[richest].limit + 1) / 0x1p64);
 }
 
 static void measure(const struct advise *a, struct candidate *k)
@@ -265,8 +265,8 @@ static void add_buckets(struct maker *m, const struct candidate *k)
         add(m, k->columns, 1, (struct layout_form){LAYOUT_FORM_RANDOM, m->a->buckets}, NULL);
 }
 
-static void add_spliced(struct maker *m, const struct candidate *single, const size_t *columns,
-                        size_t count)
+static void add_composite(struct maker *m, const struct candidate *single, const size_t *columns,
+                          size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         size_t key[SIMULATE_PARTS_MAX] = {single->columns[0], columns[i]};
@@ -274,7 +274,7 @@ static void add_spliced(struct maker *m, const struct candidate *single, const s
 
         if (key[1] == key[0])
             continue;
-        pair = add(m, key, 2, (struct layout_form){LAYOUT_FORM_SPLICE, 2}, single);
+        pair = add(m, key, 2, (struct layout_form){LAYOUT_FORM_COMPOSITE, 2}, single);
         /* No column behind one that rises makes its writes spread. */
         if (!pair || pair->verdict == VERDICT_GOOD || single->verdict == VERDICT_GOOD ||
             fabs(single->simulation.rise) > 0.9)
@@ -282,7 +282,7 @@ static void add_spliced(struct maker *m, const struct candidate *single, const s
         for (size_t t = 0; t < count; t++) {
             key[2] = columns[t];
             if (key[2] != key[0] && key[2] != key[1])
-                add(m, key, 3, (struct layout_form){LAYOUT_FORM_SPLICE, 3}, pair);
+                add(m, key, 3, (struct layout_form){LAYOUT_FORM_COMPOSITE, 3}, pair);
         }
     }
 }
@@ -382,7 +382,7 @@ void advise(struct ctx *c, struct advise *a)
     combined_count = choose_combined(a, usable, count, combined);
     for (size_t i = 0; i < singles; i++)
         if (holds(combined, combined_count, a->candidates[i].columns[0]))
-            add_spliced(&m, &a->candidates[i], combined, combined_count);
+            add_composite(&m, &a->candidates[i], combined, combined_count);
     sort_candidates(a);
 }
 

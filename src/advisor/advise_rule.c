@@ -515,7 +515,7 @@ struct advise_separator rule_find_separator(const struct rank_column *col, struc
 
 static void rule_separator(struct judge *j)
 {
-    if (j->k->layout.kind != LAYOUT_FORM_SPLICE)
+    if (j->k->layout.kind != LAYOUT_FORM_COMPOSITE)
         return;
     for (size_t i = 0; i + 1 < j->k->column_count; i++) {
         const struct advise_separator *s = &j->a->separators[j->k->columns[i]];

@@ -7,10 +7,10 @@
 
 enum layout_kind {
     LAYOUT_FORM_PLAIN,
-    LAYOUT_FORM_HASH,    /* buckets by the hash of the partition key */
-    LAYOUT_FORM_SPLICE,  /* the first key columns together are the partition key */
-    LAYOUT_FORM_REVERSE, /* buckets by a number modulo n, or by a text's last four bytes */
-    LAYOUT_FORM_RANDOM,  /* buckets by a hash of the whole key: one partition key spreads, too */
+    LAYOUT_FORM_HASH,      /* buckets by the hash of the partition key */
+    LAYOUT_FORM_COMPOSITE, /* the first key columns together are the partition key */
+    LAYOUT_FORM_REVERSE,   /* buckets by a number modulo n, or by a text's last four bytes */
+    LAYOUT_FORM_RANDOM,    /* buckets by a hash of the whole key: one partition key spreads, too */
 };
 
 struct layout_form {

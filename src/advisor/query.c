@@ -162,7 +162,7 @@ static int parse_part(const struct parser *p, bytes part, struct query *q)
 }
 
 /* What stands before the next `separator`; *rest is moved behind it. */
-static bytes cut(bytes *rest, char separator)
+static bytes split_at(bytes *rest, char separator)
 {
     const char *p = rest->ptr, *at = memchr(p, separator, rest->len);
     bytes part = at ? bytes_of(p, (size_t)(at - p)) : *rest;
@@ -178,7 +178,7 @@ static int parse_query(const struct parser *p, bytes one, struct query *q)
     *q = (struct query){.text = one, .range = SIZE_MAX};
     while (more) {
         const char *comma = memchr(one.ptr, ',', one.len);
-        bytes part = cut(&one, ',');
+        bytes part = split_at(&one, ',');
 
         if (part.len == 0)
             return refuse(p, comma ? comma : one.ptr, "a condition is missing beside the comma");
@@ -196,7 +196,7 @@ int query_parse(struct ctx *c, const char *text, const bytes *names, size_t name
     size_t before = *count;
 
     while (rest.len) {
-        bytes one = cut(&rest, ';');
+        bytes one = split_at(&rest, ';');
 
         if (one.len == 0)
             continue;

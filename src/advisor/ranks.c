@@ -88,7 +88,7 @@ bool ranks_parse_time(bytes text, double *seconds)
 
 /* ---- the columns ---- */
 
-struct entry {
+struct rank_entry {
     uint64_t key; /* a number's order, or a text's first eight bytes */
     bytes text;
     uint32_t record;
@@ -96,14 +96,14 @@ struct entry {
 
 static int by_number(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct rank_entry *a = left, *b = right;
 
     return a->key < b->key ? -1 : a->key > b->key;
 }
 
 static int by_text(const void *left, const void *right)
 {
-    const struct entry *a = left, *b = right;
+    const struct rank_entry *a = left, *b = right;
 
     return a->key < b->key ? -1 : a->key > b->key ? 1 : bytes_compare(a->text, b->text);
 }
@@ -137,18 +137,18 @@ static enum wr_type type_of(const struct survey_column *col)
     return !col->not_double && !col->padded ? WR_DOUBLE : WR_VARCHAR;
 }
 
-static void rank_column(struct ranks *r, size_t column, struct entry *entries)
+static void rank_column(struct ranks *r, size_t column, struct rank_entry *entries)
 {
     struct rank_column *out = &r->columns[column];
     uint32_t n = 0;
 
     out->ranks = mem_zalloc(sizeof(*out->ranks) * r->count);
     for (uint32_t i = 0; i < r->count; i++) {
-        bytes text = draw_text(r->survey, i, column);
+        bytes text = survey_sample_text(r->survey, i, column);
 
         if (text.ptr)
-            entries[n++] =
-                (struct entry){out->type == WR_BIGINT ? number_key(text) : text_key(text), text, i};
+            entries[n++] = (struct rank_entry){
+                out->type == WR_BIGINT ? number_key(text) : text_key(text), text, i};
     }
     qsort(entries, n, sizeof(*entries), out->type == WR_BIGINT ? by_number : by_text);
     out->values = mem_alloc(sizeof(*out->values) * n);
@@ -206,7 +206,7 @@ static void order_by_time(struct ranks *r)
     r->times = mem_zalloc(sizeof(*r->times) * (r->count + 1));
     keys = mem_alloc(sizeof(*keys) * (r->count + 1));
     for (uint32_t i = 0; i < r->count; i++) {
-        bytes text = draw_text(r->survey, i, r->time_column);
+        bytes text = survey_sample_text(r->survey, i, r->time_column);
 
         if (!text.ptr || !ranks_parse_time(text, &r->times[i]))
             r->times[i] = before;
@@ -223,10 +223,10 @@ static void order_by_time(struct ranks *r)
 void ranks_init(struct ranks *r, const struct survey *s, size_t time_column, bool stream_ordered,
                 const enum wr_type *types)
 {
-    struct entry *entries = mem_alloc(sizeof(*entries) * (s->draw.count + 1));
+    struct rank_entry *entries = mem_alloc(sizeof(*entries) * (s->sample.count + 1));
     size_t written = SIZE_MAX;
 
-    *r = (struct ranks){.survey = s, .count = s->draw.count, .ordered = stream_ordered};
+    *r = (struct ranks){.survey = s, .count = s->sample.count, .ordered = stream_ordered};
     r->order = mem_alloc(sizeof(*r->order) * (r->count + 1));
     for (uint32_t i = 0; i < r->count; i++)
         r->order[i] = i;

@@ -38,7 +38,7 @@ static void put_keys(const struct ranks *r, const size_t *columns, size_t count,
         bytes texts[SIMULATE_PARTS_MAX];
 
         for (size_t i = 0; i < count; i++)
-            texts[i] = draw_text(r->survey, record, columns[i]);
+            texts[i] = survey_sample_text(r->survey, record, columns[i]);
         keys[record] = tuple_of(r, columns, count, record);
         if (buckets)
             keys[record] |= (uint64_t)bucket_of(buckets, texts, record) << 48;
@@ -47,8 +47,8 @@ static void put_keys(const struct ranks *r, const size_t *columns, size_t count,
 }
 
 /* Cuts the sorted keys into parts of about equal size: place[record] is its partition. */
-static void cut(const uint64_t *keys, const uint32_t *records, uint32_t n, uint32_t partitions,
-                uint8_t *place, struct simulation *out)
+static void partition_keys(const uint64_t *keys, const uint32_t *records, uint32_t n,
+                           uint32_t partitions, uint8_t *place, struct simulation *out)
 {
     uint32_t p = 0, start = 0;
 
@@ -162,7 +162,7 @@ void simulate(const struct ranks *r, const size_t *columns, size_t count, struct
         records[i] = i;
     radix_sort(keys, records, r->count);
     find_largest(keys, r->count, out);
-    cut(keys, records, r->count, partitions, place, out);
+    partition_keys(keys, records, r->count, partitions, place, out);
     note_places(keys, records, r->count, where);
     add_loads(r, place, out);
     add_span(r, where, out);

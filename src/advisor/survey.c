@@ -15,44 +15,44 @@ uint64_t survey_hash(bytes value)
 
 void survey_init(struct survey *s, uint64_t seed)
 {
-    *s = (struct survey){.draw.step = 1};
+    *s = (struct survey){.sample.step = 1};
     s->columns = mem_zalloc(sizeof(*s->columns) * SURVEY_COLUMNS_MAX);
-    s->kins = mem_zalloc(sizeof(*s->kins) * SURVEY_COLUMNS_MAX);
-    s->draw.sizes = mem_alloc(sizeof(*s->draw.sizes) * SURVEY_DRAW_MAX);
-    s->draw.cells = mem_alloc(sizeof(*s->draw.cells) * SURVEY_DRAW_MAX * SURVEY_COLUMNS_MAX);
-    s->draw.texts = mem_alloc(SURVEY_DRAW_TEXT_MAX);
-    rng_init(&s->draw.rng, seed);
+    s->clusters = mem_zalloc(sizeof(*s->clusters) * SURVEY_COLUMNS_MAX);
+    s->sample.sizes = mem_alloc(sizeof(*s->sample.sizes) * SURVEY_SAMPLE_MAX);
+    s->sample.cells = mem_alloc(sizeof(*s->sample.cells) * SURVEY_SAMPLE_MAX * SURVEY_COLUMNS_MAX);
+    s->sample.texts = mem_alloc(SURVEY_SAMPLE_TEXT_MAX);
+    rng_init(&s->sample.rng, seed);
 }
 
 void survey_release(struct survey *s)
 {
     for (size_t i = 0; i < s->column_count; i++)
-        mem_free(s->kins[i].rows);
+        mem_free(s->clusters[i].rows);
     mem_free(s->columns);
-    mem_free(s->kins);
-    mem_free(s->draw.sizes);
-    mem_free(s->draw.cells);
-    mem_free(s->draw.texts);
+    mem_free(s->clusters);
+    mem_free(s->sample.sizes);
+    mem_free(s->sample.cells);
+    mem_free(s->sample.texts);
     memset(s, 0, sizeof(*s));
 }
 
 bool survey_add_column(struct survey *s, bytes name, size_t field)
 {
     struct survey_column *col = &s->columns[s->column_count];
-    struct kin *kin = &s->kins[s->column_count];
+    struct survey_cluster *cluster = &s->clusters[s->column_count];
 
     if (s->column_count == SURVEY_COLUMNS_MAX)
         return false;
     col->name = name;
     col->field = field;
     col->len_min = SIZE_MAX;
-    kin->limit = UINT64_MAX;
-    kin->rows = mem_alloc(sizeof(*kin->rows) * SURVEY_KIN_MAX * SURVEY_COLUMNS_MAX);
-    for (uint32_t i = 0; i < s->draw.count; i++)
-        s->draw.cells[(size_t)i * SURVEY_COLUMNS_MAX + s->column_count].len = UINT32_MAX;
+    cluster->limit = UINT64_MAX;
+    cluster->rows = mem_alloc(sizeof(*cluster->rows) * SURVEY_CLUSTER_MAX * SURVEY_COLUMNS_MAX);
+    for (uint32_t i = 0; i < s->sample.count; i++)
+        s->sample.cells[(size_t)i * SURVEY_COLUMNS_MAX + s->column_count].len = UINT32_MAX;
     for (size_t k = 0; k < s->column_count; k++)
-        for (uint32_t i = 0; i < s->kins[k].count; i++)
-            s->kins[k].rows[(size_t)i * SURVEY_COLUMNS_MAX + s->column_count] = 0;
+        for (uint32_t i = 0; i < s->clusters[k].count; i++)
+            s->clusters[k].rows[(size_t)i * SURVEY_COLUMNS_MAX + s->column_count] = 0;
     s->column_count++;
     return true;
 }
@@ -104,10 +104,10 @@ static void look_at_type(struct survey_column *col, bytes text)
 
 /* ---- samples ---- */
 
-static void draw_copy(struct draw *d, uint32_t to, uint32_t from, size_t *used)
+static void sample_copy(struct survey_sample *d, uint32_t to, uint32_t from, size_t *used)
 {
-    struct draw_cell *out = &d->cells[(size_t)to * SURVEY_COLUMNS_MAX];
-    const struct draw_cell *in = &d->cells[(size_t)from * SURVEY_COLUMNS_MAX];
+    struct survey_sample_cell *out = &d->cells[(size_t)to * SURVEY_COLUMNS_MAX];
+    const struct survey_sample_cell *in = &d->cells[(size_t)from * SURVEY_COLUMNS_MAX];
 
     d->sizes[to] = d->sizes[from];
     for (size_t i = 0; i < SURVEY_COLUMNS_MAX; i++) {
@@ -122,36 +122,36 @@ static void draw_copy(struct draw *d, uint32_t to, uint32_t from, size_t *used)
 
 /* Keeps one record of every two, from stretches twice as long: either, by chance, or what repeats
  * at even distances in the stream would be seen or missed always. */
-static void draw_halve(struct draw *d)
+static void sample_thin(struct survey_sample *d)
 {
     size_t used = 0;
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < d->count; i += 2)
-        draw_copy(d, kept++, i + 1 < d->count ? i + (uint32_t)rng_below(&d->rng, 2) : i, &used);
+        sample_copy(d, kept++, i + 1 < d->count ? i + (uint32_t)rng_below(&d->rng, 2) : i, &used);
     d->count = kept;
     d->text_used = used;
     d->step *= 2;
 }
 
-static void draw_add(struct survey *s, const struct csv_field *fields, uint32_t size)
+static void sample_add(struct survey *s, const struct csv_field *fields, uint32_t size)
 {
-    struct draw *d = &s->draw;
-    struct draw_cell *cells;
+    struct survey_sample *d = &s->sample;
+    struct survey_sample_cell *cells;
 
-    if (d->count == SURVEY_DRAW_MAX ||
-        SURVEY_DRAW_TEXT_MAX - d->text_used < SURVEY_COLUMNS_MAX * SURVEY_DRAW_FIELD_MAX)
-        draw_halve(d);
+    if (d->count == SURVEY_SAMPLE_MAX ||
+        SURVEY_SAMPLE_TEXT_MAX - d->text_used < SURVEY_COLUMNS_MAX * SURVEY_SAMPLE_FIELD_MAX)
+        sample_thin(d);
     cells = &d->cells[(size_t)d->count * SURVEY_COLUMNS_MAX];
     for (size_t i = 0; i < SURVEY_COLUMNS_MAX; i++) {
         bytes text = i < s->column_count ? fields[s->columns[i].field].text : BYTES_NONE;
 
-        cells[i] = (struct draw_cell){0, UINT32_MAX};
+        cells[i] = (struct survey_sample_cell){0, UINT32_MAX};
         if (!text.ptr)
             continue;
-        if (text.len > SURVEY_DRAW_FIELD_MAX)
-            text.len = SURVEY_DRAW_FIELD_MAX;
-        cells[i] = (struct draw_cell){(uint32_t)d->text_used, (uint32_t)text.len};
+        if (text.len > SURVEY_SAMPLE_FIELD_MAX)
+            text.len = SURVEY_SAMPLE_FIELD_MAX;
+        cells[i] = (struct survey_sample_cell){(uint32_t)d->text_used, (uint32_t)text.len};
         memcpy(d->texts + d->text_used, text.ptr, text.len);
         d->text_used += text.len;
     }
@@ -161,9 +161,9 @@ static void draw_add(struct survey *s, const struct csv_field *fields, uint32_t 
 }
 
 /* Keeps the half of the values whose hashes are lower. */
-static void kin_halve(struct kin *k, size_t column)
+static void cluster_halve(struct survey_cluster *k, size_t column)
 {
-    while (k->count == SURVEY_KIN_MAX && k->limit) {
+    while (k->count == SURVEY_CLUSTER_MAX && k->limit) {
         uint32_t kept = 0;
 
         k->limit >>= 1;
@@ -183,10 +183,11 @@ static void kin_halve(struct kin *k, size_t column)
         k->count = 0;
 }
 
-static void kin_add(struct kin *k, size_t column, const uint32_t *row, size_t columns)
+static void cluster_add(struct survey_cluster *k, size_t column, const uint32_t *row,
+                        size_t columns)
 {
-    if (k->count == SURVEY_KIN_MAX)
-        kin_halve(k, column);
+    if (k->count == SURVEY_CLUSTER_MAX)
+        cluster_halve(k, column);
     if (row[column] <= k->limit >> 32 && k->limit)
         memcpy(&k->rows[(size_t)k->count++ * SURVEY_COLUMNS_MAX], row, sizeof(*row) * columns);
 }
@@ -234,19 +235,19 @@ void survey_add(struct survey *s, const struct csv_field *fields)
             continue;
         sketch_weights_add(&s->columns[i].weights, hashes[i], size,
                            fields[s->columns[i].field].text);
-        if (PORT_UNLIKELY(hashes[i] <= s->kins[i].limit))
-            kin_add(&s->kins[i], i, row, s->column_count);
+        if (PORT_UNLIKELY(hashes[i] <= s->clusters[i].limit))
+            cluster_add(&s->clusters[i], i, row, s->column_count);
     }
-    if (PORT_UNLIKELY(s->records == s->draw.pick))
-        draw_add(s, fields, size);
+    if (PORT_UNLIKELY(s->records == s->sample.pick))
+        sample_add(s, fields, size);
     s->records++;
     s->bytes += size;
 }
 
-uint32_t survey_kin_tuples(const struct survey *s, size_t kin_column, const size_t *columns,
-                           size_t count, uint32_t *different)
+uint32_t survey_cluster_tuples(const struct survey *s, size_t cluster_column, const size_t *columns,
+                               size_t count, uint32_t *different)
 {
-    const struct kin *k = &s->kins[kin_column];
+    const struct survey_cluster *k = &s->clusters[cluster_column];
     uint64_t *tuples = mem_alloc(sizeof(*tuples) * (k->count + 1));
     uint32_t *ignored = mem_zalloc(sizeof(*ignored) * (k->count + 1));
 

@@ -16,10 +16,10 @@
 #include "record/csv.h"
 
 #define SURVEY_COLUMNS_MAX 32
-#define SURVEY_DRAW_MAX 65536            /* records */
-#define SURVEY_DRAW_TEXT_MAX (32u << 20) /* bytes of their fields */
-#define SURVEY_DRAW_FIELD_MAX 256        /* longer fields are cut */
-#define SURVEY_KIN_MAX 16384             /* records */
+#define SURVEY_SAMPLE_MAX 65536            /* records */
+#define SURVEY_SAMPLE_TEXT_MAX (32u << 20) /* bytes of their fields */
+#define SURVEY_SAMPLE_FIELD_MAX 256        /* longer fields are cut */
+#define SURVEY_CLUSTER_MAX 16384           /* records */
 
 /* A column that no record has: when it was written, in milliseconds, as a table's cells say. */
 #define SURVEY_WRITTEN "(written)"
@@ -36,22 +36,22 @@ struct survey_column {
     struct sketch_weights weights; /* bytes of the records by value */
 };
 
-struct draw_cell {
+struct survey_sample_cell {
     uint32_t at, len; /* in the texts; len UINT32_MAX: absent */
 };
 
-struct draw {
-    uint64_t step;           /* one record of so many */
-    uint64_t pick;           /* the next one, as a number of the stream */
-    uint32_t count;          /* records */
-    uint32_t *sizes;         /* bytes of each record */
-    struct draw_cell *cells; /* [record][column] */
+struct survey_sample {
+    uint64_t step;                    /* one record of so many */
+    uint64_t pick;                    /* the next one, as a number of the stream */
+    uint32_t count;                   /* records */
+    uint32_t *sizes;                  /* bytes of each record */
+    struct survey_sample_cell *cells; /* [record][column] */
     char *texts;
     size_t text_used;
     struct rng rng;
 };
 
-struct kin {
+struct survey_cluster {
     uint64_t limit; /* the hashes up to this one belong to it */
     uint32_t count;
     uint32_t *rows; /* [record][column]: 32 bits of the values' hashes; 0: absent */
@@ -59,10 +59,10 @@ struct kin {
 
 struct survey {
     struct survey_column *columns;
-    struct kin *kins; /* one a column */
+    struct survey_cluster *clusters; /* one a column */
     size_t column_count;
     uint64_t records, bytes; /* bytes: names and values */
-    struct draw draw;
+    struct survey_sample sample;
 };
 
 void survey_init(struct survey *s, uint64_t seed);
@@ -78,18 +78,19 @@ void survey_add(struct survey *s, const struct csv_field *fields);
 /* The hash of a value as the survey counts it. */
 uint64_t survey_hash(bytes value);
 
-static inline bytes draw_text(const struct survey *s, uint32_t record, size_t column)
+static inline bytes survey_sample_text(const struct survey *s, uint32_t record, size_t column)
 {
-    const struct draw_cell *cell = &s->draw.cells[(size_t)record * SURVEY_COLUMNS_MAX + column];
+    const struct survey_sample_cell *cell =
+        &s->sample.cells[(size_t)record * SURVEY_COLUMNS_MAX + column];
 
     if (cell->len == UINT32_MAX)
         return BYTES_NONE;
-    return bytes_of(s->draw.texts + cell->at, cell->len);
+    return bytes_of(s->sample.texts + cell->at, cell->len);
 }
 
 /* Records of the kin of `kin_column` and how many different tuples of the columns they have. 0
  * records: that column's values are too few to choose among. */
-uint32_t survey_kin_tuples(const struct survey *s, size_t kin_column, const size_t *columns,
-                           size_t count, uint32_t *different);
+uint32_t survey_cluster_tuples(const struct survey *s, size_t cluster_column, const size_t *columns,
+                               size_t count, uint32_t *different);
 
 #endif

@@ -43,7 +43,7 @@ struct conn {
     struct bench_job job;
 };
 
-struct door {
+struct http_front {
     struct ctx *c;
     struct bench_load *load;
     const struct target *target;
@@ -71,7 +71,7 @@ static void space_reserve(struct space *s, size_t n)
 
 /* ---- connections */
 
-static int parse_endpoint(struct door *d)
+static int parse_endpoint(struct http_front *d)
 {
     const char *at = d->target->endpoint, *colon;
     size_t len;
@@ -88,7 +88,7 @@ static int parse_endpoint(struct door *d)
 }
 
 /* Only with its first request: a server cuts connections that are opened and stay silent. */
-static int conn_open(struct door *d, struct conn *conn)
+static int conn_open(struct http_front *d, struct conn *conn)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
     const struct addrinfo *to = d->addresses;
@@ -111,7 +111,7 @@ static void conn_close(struct conn *conn)
     conn->wants_out = false;
 }
 
-static int find_server(struct door *d)
+static int find_server(struct http_front *d)
 {
     struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
     int code = getaddrinfo(d->host, d->port, &hints, &d->addresses);
@@ -121,7 +121,7 @@ static int find_server(struct door *d)
     return 0;
 }
 
-static void close_all(struct door *d)
+static void close_all(struct http_front *d)
 {
     for (size_t i = 0; i < d->conn_count; i++) {
         conn_close(&d->conns[i]);
@@ -136,7 +136,7 @@ static void close_all(struct door *d)
 
 /* ---- sending */
 
-static int conn_flush(struct door *d, struct conn *conn)
+static int conn_flush(struct http_front *d, struct conn *conn)
 {
     struct epoll_event event = {.events = EPOLLIN, .data.ptr = conn};
     ssize_t n;
@@ -160,7 +160,7 @@ static int conn_flush(struct door *d, struct conn *conn)
 }
 
 /* The form of requests of this operation; NULL with the reason recorded. */
-static struct bench_post *post_of(struct door *d, enum wr_op op)
+static struct bench_post *post_of(struct http_front *d, enum wr_op op)
 {
     const struct target *t = d->target;
     char host[sizeof(d->host) + sizeof(d->port)];
@@ -181,7 +181,8 @@ static struct bench_post *post_of(struct door *d, enum wr_op op)
 }
 
 /* Head and body into conn->out. */
-static void write_request(struct door *d, struct conn *conn, struct bench_post *post, bytes body)
+static void write_request(struct http_front *d, struct conn *conn, struct bench_post *post,
+                          bytes body)
 {
     conn->out.len = conn->sent = 0;
     space_reserve(&conn->out, post->head_len + body.len);
@@ -191,7 +192,7 @@ static void write_request(struct door *d, struct conn *conn, struct bench_post *
     conn->out.len = post->head_len + body.len;
 }
 
-static int conn_send(struct door *d, struct conn *conn, int64_t now_us)
+static int conn_send(struct http_front *d, struct conn *conn, int64_t now_us)
 {
     struct wr_request request;
     struct bench_post *post;
@@ -219,7 +220,7 @@ static int conn_send(struct door *d, struct conn *conn, int64_t now_us)
 /* ---- answers */
 
 /* Sets `headed` once the answer's head is there. */
-static int read_head(struct door *d, struct conn *conn)
+static int read_head(struct http_front *d, struct conn *conn)
 {
     enum bench_answer_found found = bench_answer_read(&conn->answer, conn->in.data, conn->in.len);
 
@@ -233,7 +234,7 @@ static int read_head(struct door *d, struct conn *conn)
 }
 
 /* Digest and rows of an answer. */
-static int check_answer(struct door *d, const struct conn *conn, bytes body)
+static int check_answer(struct http_front *d, const struct conn *conn, bytes body)
 {
     char md5[SIGN_MD5_TEXT + 1];
     struct wr_reply reply;
@@ -265,7 +266,7 @@ static int check_answer(struct door *d, const struct conn *conn, bytes body)
 }
 
 /* An answer that is not 200: its code if another try may help, else the failure of the run. */
-static int read_error(struct door *d, const struct conn *conn, bytes body, int *code)
+static int read_error(struct http_front *d, const struct conn *conn, bytes body, int *code)
 {
     bytes name, text;
     struct ctx c;
@@ -281,7 +282,7 @@ static int read_error(struct door *d, const struct conn *conn, bytes body, int *
     return result;
 }
 
-static uint64_t rows_of(const struct door *d, const struct conn *conn)
+static uint64_t rows_of(const struct http_front *d, const struct conn *conn)
 {
     switch (conn->op) {
     case WR_OP_BATCH_WRITE_ROW:
@@ -294,7 +295,7 @@ static uint64_t rows_of(const struct door *d, const struct conn *conn)
 }
 
 /* A whole answer is there. */
-static int finish(struct door *d, struct conn *conn)
+static int finish(struct http_front *d, struct conn *conn)
 {
     bytes body = bytes_of(conn->in.data + conn->answer.head, conn->answer.body);
     int64_t now_us = clock_mono_us(d->c->clock);
@@ -312,7 +313,7 @@ static int finish(struct door *d, struct conn *conn)
     return 0;
 }
 
-static int conn_read(struct door *d, struct conn *conn)
+static int conn_read(struct http_front *d, struct conn *conn)
 {
     const struct bench_answer *a = &conn->answer;
     size_t want = conn->headed ? a->head + a->body - conn->in.len : FIRST_IN_BYTES;
@@ -339,7 +340,7 @@ static int conn_read(struct door *d, struct conn *conn)
 
 /* ---- the loop */
 
-static int serve(struct door *d, int64_t wait_us)
+static int serve(struct http_front *d, int64_t wait_us)
 {
     struct timespec wait = {wait_us / 1000000, wait_us % 1000000 * 1000};
     struct epoll_event events[EVENTS];
@@ -358,7 +359,7 @@ static int serve(struct door *d, int64_t wait_us)
     return 0;
 }
 
-static int run(struct door *d)
+static int run(struct http_front *d)
 {
     int64_t now_us, wait_us;
     struct conn *conn;
@@ -383,7 +384,7 @@ static int run(struct door *d)
 
 int bench_run_http(struct ctx *c, struct bench_load *l, const struct target *t)
 {
-    struct door *d = mem_zalloc(sizeof(*d));
+    struct http_front *d = mem_zalloc(sizeof(*d));
     int code;
 
     d->c = c;

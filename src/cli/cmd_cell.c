@@ -38,10 +38,10 @@ struct moving {
     struct progress progress;
     struct clock *clock;
     bool started, quiet;
-    atomic_int error; /* errno of the read or write that failed; 0: none has */
-    bool cut, grown;  /* put: the file ended before `length`, or goes on behind it */
+    atomic_int error;       /* errno of the read or write that failed; 0: none has */
+    bool short_file, grown; /* put: the file ended before `length`, or goes on behind it */
     uint64_t moved, length;
-    struct belt *belt;  /* get: what writes and hashes; NULL: the calling thread does */
+    struct pipe *pipe;  /* get: what writes and hashes; NULL: the calling thread does */
     EVP_MD_CTX *hash;   /* of a stream; NULL: nobody asks */
     uint8_t sha256[32]; /* put: of what was moved, once all was. get: what is to come */
     bool has_sha256;
@@ -63,9 +63,9 @@ static ptrdiff_t move_in(void *arg, uint8_t *data, size_t size)
 
     if (n < 0)
         atomic_store(&m->error, errno);
-    m->cut = n == 0 && m->moved < m->length;
+    m->short_file = n == 0 && m->moved < m->length;
     if (n <= 0)
-        return m->cut ? -1 : n;
+        return m->short_file ? -1 : n;
     m->moved += (uint64_t)n;
     m->grown = m->moved > m->length || (m->moved == m->length && read(m->fd, &behind, 1) > 0);
     if (m->grown)
@@ -78,7 +78,7 @@ static ptrdiff_t move_in(void *arg, uint8_t *data, size_t size)
     return n;
 }
 
-/* A belt_fn. */
+/* A pipe_fn. */
 static bool write_out(void *arg, const uint8_t *data, size_t size)
 {
     struct moving *m = arg;
@@ -102,7 +102,7 @@ static bool write_out(void *arg, const uint8_t *data, size_t size)
 static ptrdiff_t move_out(void *arg, uint8_t *data, size_t size)
 {
     struct moving *m = arg;
-    bool good = m->belt ? belt_put(m->belt, data, size) : write_out(m, data, size);
+    bool good = m->pipe ? pipe_put(m->pipe, data, size) : write_out(m, data, size);
 
     m->moved += good ? size : 0;
     return good ? (ptrdiff_t)size : -1;
@@ -231,15 +231,15 @@ static int put_code(struct ctx *c, struct moving *m, const char *file, int code)
 {
     int error = atomic_load(&m->error);
 
-    if (error || m->cut || m->grown)
+    if (error || m->short_file || m->grown)
         ctx_clear(c);
     if (error)
         return fail(c, E_UNAVAILABLE, "cannot read %s: %s", file, strerror(error));
-    if (m->cut || m->grown)
+    if (m->short_file || m->grown)
         return fail(c, WR_E_CONDITION,
                     "%s became %s than the %" PRIu64 " bytes it had when the put began; put it "
                     "again when nobody writes it",
-                    file, m->cut ? "shorter" : "longer", m->length);
+                    file, m->short_file ? "shorter" : "longer", m->length);
     return code;
 }
 
@@ -311,7 +311,7 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
     if (!o->pieces && !o->call) {
         if (!o->range)
             hash_start(&m);
-        m.belt = belt_start(write_out, &m);
+        m.pipe = pipe_start(write_out, &m);
     }
     cell->move = move_out;
     cell->start = start_out;
@@ -319,8 +319,8 @@ static int cell_get(struct ctx *c, struct client *cl, const struct cell_options 
     code = o->pieces ? pieces_get(c, cl, cell)
            : o->call ? call_get(c, cl, cell)
                      : cl->ops->get_cell(c, cl, cell);
-    if (m.belt)
-        belt_end(m.belt);
+    if (m.pipe)
+        pipe_end(m.pipe);
     if (m.started)
         progress_end(&m.progress);
     if (code == 0 && m.hash)

@@ -244,18 +244,18 @@ static int compare_sides(struct ctx *c, struct copy_run *run, bytes table, struc
 /* ---- the command ---- */
 
 static int move_rows(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
-                     bool present, struct copy *copy)
+                     bool present, struct table_copy *copy)
 {
     struct progress progress;
     int code;
 
-    *copy = (struct copy){.from = &run->source,
-                          .to = &run->target,
-                          .clock = c->clock,
-                          .table = t,
-                          .progress = &progress,
-                          .worker_count = (size_t)run->options->workers,
-                          .compare = present && run->options->resume};
+    *copy = (struct table_copy){.from = &run->source,
+                                .to = &run->target,
+                                .clock = c->clock,
+                                .table = t,
+                                .progress = &progress,
+                                .worker_count = (size_t)run->options->workers,
+                                .compare = present && run->options->resume};
     progress_start(&progress, c->clock, 0, run->options->quiet);
     code = copy_rows(c, run->from, copy);
     progress_end(&progress);
@@ -268,7 +268,7 @@ static int copy_table(struct ctx *c, struct copy_run *run, bytes name)
     struct wr_table_options own;
     struct wr_table_description t;
     struct side sides[2];
-    struct copy copy;
+    struct table_copy copy;
     bool present;
 
     TRY(client_describe(c, run->from, name, &t));

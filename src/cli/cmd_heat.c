@@ -113,8 +113,8 @@ static int write_files(struct ctx *c, const struct heat_options *o, const struct
     return 0;
 }
 
-static void ask(const struct heat_options *o, const char *table, int metric,
-                struct wr_request *request)
+static void heat_request(const struct heat_options *o, const char *table, int metric,
+                         struct wr_request *request)
 {
     struct wr_describe_heat *d = &request->describe_heat;
 
@@ -140,7 +140,7 @@ static int heat(struct ctx *c, struct client *cl, struct cli *cli, void *options
     int metric;
 
     TRY(read_metric(c, o, &metric));
-    ask(o, cli->argv[0], metric, &request);
+    heat_request(o, cli->argv[0], metric, &request);
     TRY(client_exec(c, cl, &request, &reply));
     p.heat = &reply.heat;
     p.metric = (enum wr_heat_metric)(metric < 0 ? WR_HEAT_WRITES : metric);

@@ -82,7 +82,7 @@ struct import {
     struct client *client;
     struct source source;
     struct plan plan;
-    struct window window;
+    struct shuffle_buffer shuffle;
     struct loader loader;
     struct progress progress;
     uint64_t file_bytes; /* 0: not known */
@@ -430,7 +430,7 @@ static uint64_t feed(struct import *im)
         } else if (has_news(im, &record, message, sizeof(message)) ||
                    !(row = plan_row(&im->plan, &record, message, sizeof(message)))) {
             loader_bad_line(l, record.line, message);
-        } else if (!window_put(&im->window, row)) {
+        } else if (!shuffle_buffer_put(&im->shuffle, row)) {
             mem_free(row);
         }
         if (atomic_load(&l->stopped))
@@ -467,14 +467,14 @@ static int load(struct ctx *c, struct import *im)
     uint64_t lines;
     int code;
 
-    window_init(&im->window, o->window, o->batch, BATCH_BYTES - BATCH_SPARE_BYTES, o->shuffle,
-                seed);
+    shuffle_buffer_init(&im->shuffle, o->window, o->batch, BATCH_BYTES - BATCH_SPARE_BYTES,
+                        o->shuffle, seed);
     progress_start(&im->progress, c->clock, im->file_bytes, o->quiet);
     l->target = im->client->target;
     l->clock = c->clock;
     l->plan = &im->plan;
     l->table = bytes_str(o->table);
-    l->window = &im->window;
+    l->shuffle = &im->shuffle;
     l->progress = &im->progress;
     l->retry_ms = (int64_t)o->retry_s * 1000;
     l->errors_max = o->max_errors;
@@ -482,7 +482,7 @@ static int load(struct ctx *c, struct import *im)
     code = loader_start(c, l);
     if (code == 0) {
         lines = feed(im);
-        window_close(&im->window);
+        shuffle_buffer_close(&im->shuffle);
         loader_finish(l);
         progress_end(&im->progress);
         say_result(im, lines);
@@ -493,7 +493,7 @@ static int load(struct ctx *c, struct import *im)
     } else {
         progress_end(&im->progress);
     }
-    window_release(&im->window);
+    shuffle_buffer_release(&im->shuffle);
     return code;
 }
 

@@ -23,8 +23,9 @@ static const struct option_row rekey_rows[] = {
     {0},
 };
 
-static int ask(struct ctx *c, struct client *cl, const char *table, enum wr_rekey_action action,
-               const char *layout, struct wr_rekey_result *out)
+static int rekey_request(struct ctx *c, struct client *cl, const char *table,
+                         enum wr_rekey_action action, const char *layout,
+                         struct wr_rekey_result *out)
 {
     struct wr_request request = {
         .op = WR_OP_REKEY_TABLE,
@@ -56,7 +57,7 @@ static int follow(struct ctx *c, struct client *cl, const char *table, const cha
         int code;
 
         ctx_init(&step, c->clock, c->log, NULL, 0);
-        code = ask(&step, cl, table, WR_REKEY_STATUS, NULL, &r);
+        code = rekey_request(&step, cl, table, WR_REKEY_STATUS, NULL, &r);
         if (code)
             fail(c, code, "%s", step.text);
         else if (r.target.ptr && live)
@@ -84,11 +85,11 @@ static int rekey(struct ctx *c, struct client *cl, struct cli *cli, void *option
 
     if ((o->layout != NULL) + o->status + o->cancel != 1)
         return fail(c, E_PARAMETER, "one of --layout, --status and --cancel is wanted");
-    TRY(ask(c, cl, table,
-            o->layout   ? WR_REKEY_START
-            : o->cancel ? WR_REKEY_CANCEL
-                        : WR_REKEY_STATUS,
-            o->layout, &r));
+    TRY(rekey_request(c, cl, table,
+                      o->layout   ? WR_REKEY_START
+                      : o->cancel ? WR_REKEY_CANCEL
+                                  : WR_REKEY_STATUS,
+                      o->layout, &r));
     if (!o->layout || o->detach) {
         say(&r);
         return 0;

@@ -72,7 +72,7 @@ struct work {
     uint64_t total_bytes;
     struct csv csv;
     struct plan plan;
-    struct window window;
+    struct shuffle_buffer window;
     struct progress progress;
     struct replay replay;
     struct wr_partition_range *ranges; /* of tables without buckets */
@@ -155,7 +155,7 @@ static int survey_file(struct ctx *c, struct work *w, struct record_reader *r, s
 }
 
 /* Where the surveyed column is cut into equal parts. */
-static void cut_ranges(struct ctx *c, struct work *w, const struct survey *s)
+static void split_ranges(struct ctx *c, struct work *w, const struct survey *s)
 {
     enum wr_type type = w->plan.keys[0].type == WR_BIGINT ? WR_BIGINT : WR_VARCHAR;
     struct wr_value last = {.type = WR_INF_MIN};
@@ -196,7 +196,7 @@ static int find_ranges(struct ctx *c, struct work *w)
     r->fd = -1;
     code = survey_file(c, w, r, &survey);
     if (code == 0)
-        cut_ranges(c, w, &survey);
+        split_ranges(c, w, &survey);
     record_release(r);
     survey_release(&survey);
     return code;
@@ -307,7 +307,7 @@ static int feed(struct ctx *c, struct work *w)
             continue;
         }
         keep_rate(w, n, start_us);
-        if (!window_put(&w->window, row))
+        if (!shuffle_buffer_put(&w->window, row))
             mem_free(row);
         if (++n % w->options->look == 0)
             TRY(replay_look(c, w->client, &w->replay, false));
@@ -321,17 +321,17 @@ static int run_replay(struct ctx *c, struct work *w)
     int code;
 
     TRY(replay_look(c, w->client, r, true));
-    window_init(&w->window, WINDOW_ROWS, 1, SIZE_MAX, false, 1);
+    shuffle_buffer_init(&w->window, WINDOW_ROWS, 1, SIZE_MAX, false, 1);
     progress_start(&w->progress, c->clock, w->total_bytes, w->options->quiet);
     code = replay_start(c, r);
     if (code == 0) {
         code = feed(c, w);
-        window_close(&w->window);
+        shuffle_buffer_close(&w->window);
         replay_finish(r);
         close_file(w);
     }
     progress_end(&w->progress);
-    window_release(&w->window);
+    shuffle_buffer_release(&w->window);
     if (code == 0 && r->failure[0])
         code = fail(c, E_UNAVAILABLE, "%s", r->failure);
     return code ? code : replay_look(c, w->client, r, false);

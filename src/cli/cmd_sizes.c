@@ -30,8 +30,8 @@ static void sizes_defaults(void *options)
     *(struct sizes_options *)options = (struct sizes_options){.top = 20};
 }
 
-static int ask(struct ctx *c, struct client *cl, const char *table, bool now,
-               struct wr_sizes_result *out)
+static int sizes_request(struct ctx *c, struct client *cl, const char *table, bool now,
+                         struct wr_sizes_result *out)
 {
     struct wr_request request = {.op = WR_OP_DESCRIBE_SIZES,
                                  .describe_sizes = {bytes_str(table), now}};
@@ -50,7 +50,7 @@ static int wait_pass(struct ctx *c, struct client *cl, struct cli *cli, const ch
     uint64_t before, seen = 0;
     int code;
 
-    TRY(ask(c, cl, table, true, out));
+    TRY(sizes_request(c, cl, table, true, out));
     before = out->passes;
     progress_start(&progress, cli->clock, 0, !isatty(STDERR_FILENO));
     do {
@@ -58,7 +58,7 @@ static int wait_pass(struct ctx *c, struct client *cl, struct cli *cli, const ch
 
         ctx_init(&poll, c->clock, NULL, NULL, 0);
         usleep(POLL_US);
-        code = ask(&poll, cl, table, false, out);
+        code = sizes_request(&poll, cl, table, false, out);
         if (code)
             fail(c, code, "%s", poll.text);
         else if (out->running_bytes > seen)
@@ -70,7 +70,7 @@ static int wait_pass(struct ctx *c, struct client *cl, struct cli *cli, const ch
     TRY(code);
     if (out->passes == before)
         return fail(c, E_UNAVAILABLE, "the pass could not be finished; the server's log says why");
-    return ask(c, cl, table, false, out);
+    return sizes_request(c, cl, table, false, out);
 }
 
 static void print_json(struct ctx *c, const char *table, const struct wr_sizes_result *s)
@@ -171,7 +171,7 @@ static int sizes(struct ctx *c, struct client *cl, struct cli *cli, void *option
     if (o->now)
         TRY(wait_pass(c, cl, cli, table, &result));
     else
-        TRY(ask(c, cl, table, false, &result));
+        TRY(sizes_request(c, cl, table, false, &result));
     if (o->json)
         print_json(c, table, &result);
     else

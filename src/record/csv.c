@@ -55,8 +55,8 @@ static bool csv_fill(struct csv *c)
 /* Where the search for the end of a record stands. */
 enum scan { SCAN_START, SCAN_PLAIN, SCAN_QUOTED, SCAN_QUOTE_SEEN };
 
-/* A quote opens only at the start of a field: one elsewhere is an error that csv_cut() reports, and
- * must not make this record swallow the lines that follow. */
+/* A quote opens only at the start of a field: one elsewhere is an error that csv_split() reports,
+ * and must not make this record swallow the lines that follow. */
 static enum scan scan_step(enum scan state, char ch)
 {
     switch (state) {
@@ -115,7 +115,7 @@ static enum csv_result csv_find_end(struct csv *c, size_t *size, uint64_t *lines
 }
 
 /* Reads a quoted field that begins at *p, behind its opening quote. */
-static bool csv_cut_quoted(struct csv *c, char **at, char *end, struct csv_field *field)
+static bool csv_split_quoted(struct csv *c, char **at, char *end, struct csv_field *field)
 {
     char *from = *at, *to = *at, *start = *at;
 
@@ -146,7 +146,7 @@ static bool csv_cut_quoted(struct csv *c, char **at, char *end, struct csv_field
     return true;
 }
 
-static bool csv_cut_plain(struct csv *c, char **at, char *end, struct csv_field *field)
+static bool csv_split_plain(struct csv *c, char **at, char *end, struct csv_field *field)
 {
     char *start = *at, *comma = memchr(start, ',', (size_t)(end - start));
 
@@ -161,7 +161,7 @@ static bool csv_cut_plain(struct csv *c, char **at, char *end, struct csv_field 
 }
 
 /* Cuts the record [p, end), which has no line end any more. */
-static bool csv_cut(struct csv *c, char *p, char *end, size_t *count)
+static bool csv_split(struct csv *c, char *p, char *end, size_t *count)
 {
     for (*count = 0;; p++) {
         struct csv_field *field = &c->fields[*count];
@@ -173,9 +173,9 @@ static bool csv_cut(struct csv *c, char *p, char *end, size_t *count)
         }
         if (p != end && *p == '"') {
             p++;
-            good = csv_cut_quoted(c, &p, end, field);
+            good = csv_split_quoted(c, &p, end, field);
         } else {
-            good = csv_cut_plain(c, &p, end, field);
+            good = csv_split_plain(c, &p, end, field);
         }
         if (!good)
             return false;
@@ -224,6 +224,6 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
             len--;
         if (len == 0)
             continue;
-        return csv_cut(c, p, p + len, &out->count) ? CSV_RECORD : CSV_BAD;
+        return csv_split(c, p, p + len, &out->count) ? CSV_RECORD : CSV_BAD;
     }
 }

@@ -117,7 +117,7 @@ static bool too_many(struct record_reader *r, size_t count)
     return false;
 }
 
-static bool cut_plain(struct record_reader *r, char *p, char *end, size_t *count)
+static bool split_plain(struct record_reader *r, char *p, char *end, size_t *count)
 {
     size_t n = 0;
 
@@ -136,7 +136,7 @@ static bool cut_plain(struct record_reader *r, char *p, char *end, size_t *count
 }
 
 /* A field in quotes from behind the first one: closes doubled quotes up and moves *at behind it. */
-static bool cut_quoted(struct record_reader *r, char **at, char *end, struct csv_field *out)
+static bool split_quoted(struct record_reader *r, char **at, char *end, struct csv_field *out)
 {
     char *p = *at, *to = p, *start = p;
 
@@ -160,7 +160,7 @@ static bool cut_quoted(struct record_reader *r, char **at, char *end, struct csv
     return false;
 }
 
-static bool cut_with_quotes(struct record_reader *r, char *p, char *end, size_t *count)
+static bool split_with_quotes(struct record_reader *r, char *p, char *end, size_t *count)
 {
     size_t n = 0;
 
@@ -170,7 +170,7 @@ static bool cut_with_quotes(struct record_reader *r, char *p, char *end, size_t 
         n++;
         if (p != end && *p == '"') {
             p++;
-            if (!cut_quoted(r, &p, end, field))
+            if (!split_quoted(r, &p, end, field))
                 return false;
         } else {
             char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
@@ -226,8 +226,8 @@ enum record_result record_next(struct record_reader *r)
         return result;
     if (r->format == RECORD_JSONL)
         return record_parse_json(r, line, line + len) ? RECORD_OK : RECORD_BAD;
-    if (!(quotes ? cut_with_quotes(r, line, line + len, &count)
-                 : cut_plain(r, line, line + len, &count)))
+    if (!(quotes ? split_with_quotes(r, line, line + len, &count)
+                 : split_plain(r, line, line + len, &count)))
         return RECORD_BAD;
     return count == r->column_count || too_many(r, count) ? RECORD_OK : RECORD_BAD;
 }
@@ -274,8 +274,8 @@ static int read_header(struct ctx *c, struct record_reader *r, const char *name)
 
     if (result == RECORD_END)
         return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
-    if (result == RECORD_FAILED || !(quotes ? cut_with_quotes(r, line, line + len, &count)
-                                            : cut_plain(r, line, line + len, &count)))
+    if (result == RECORD_FAILED || !(quotes ? split_with_quotes(r, line, line + len, &count)
+                                            : split_plain(r, line, line + len, &count)))
         return fail(c, E_PARAMETER, "%s, line 1: %s", name, r->message);
     if (count > RECORD_COLUMNS_MAX)
         return fail(c, E_PARAMETER, "%s has %zu columns; %d are the most", name, count,

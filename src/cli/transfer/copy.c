@@ -19,13 +19,14 @@ struct copy_range {
 };
 
 struct copier {
-    struct copy *copy;
+    struct table_copy *copy;
     struct client *from, *to;
 };
 
 /* ---- ranges ---- */
 
-static void range_push(struct copy *copy, const struct wr_key *start, const struct wr_key *end)
+static void range_push(struct table_copy *copy, const struct wr_key *start,
+                       const struct wr_key *end)
 {
     struct copy_range *r = mem_zalloc(sizeof(*r));
 
@@ -46,7 +47,7 @@ static void range_free(struct copy_range *r)
 }
 
 /* NULL: there will be no more. Who got one calls range_done() once it can put nothing back. */
-static struct copy_range *range_take(struct copy *copy)
+static struct copy_range *range_take(struct table_copy *copy)
 {
     struct copy_range *r = NULL;
 
@@ -62,7 +63,7 @@ static struct copy_range *range_take(struct copy *copy)
     return r;
 }
 
-static void range_done(struct copy *copy)
+static void range_done(struct table_copy *copy)
 {
     pthread_mutex_lock(&copy->mutex);
     copy->busy--;
@@ -70,7 +71,7 @@ static void range_done(struct copy *copy)
     pthread_mutex_unlock(&copy->mutex);
 }
 
-static void give_up(struct copy *copy, int code, const char *reason)
+static void give_up(struct table_copy *copy, int code, const char *reason)
 {
     pthread_mutex_lock(&copy->mutex);
     if (!copy->code) {
@@ -94,8 +95,8 @@ static struct wr_key whole_key(struct arena *a, const struct wr_table_descriptio
 }
 
 /* Where the table is cut for the workers: by stored size, else where its partitions meet. */
-static void find_cuts(struct ctx *c, struct client *cl, const struct wr_table_description *t,
-                      struct wr_key **cuts, size_t *count)
+static void find_split_keys(struct ctx *c, struct client *cl, const struct wr_table_description *t,
+                            struct wr_key **split_keys, size_t *count)
 {
     struct wr_request request = {
         .op = WR_OP_COMPUTE_SPLIT_POINTS,
@@ -109,28 +110,28 @@ static void find_cuts(struct ctx *c, struct client *cl, const struct wr_table_de
 
     if (code)
         ctx_clear(c); /* one range will do */
-    *cuts = ARENA_ARRAY(&c->arena, struct wr_key, points + splits + 1);
+    *split_keys = ARENA_ARRAY(&c->arena, struct wr_key, points + splits + 1);
     for (size_t i = 0; i < points; i++)
-        (*cuts)[i] =
+        (*split_keys)[i] =
             whole_key(&c->arena, t, reply.splits.points[i].columns, reply.splits.points[i].count);
     for (size_t i = 0; i < splits; i++) {
         struct wr_key_column column = {t->key[0].name, t->splits[i]};
 
-        (*cuts)[i] = whole_key(&c->arena, t, &column, 1);
+        (*split_keys)[i] = whole_key(&c->arena, t, &column, 1);
     }
     *count = points + splits;
 }
 
-static void push_ranges(struct ctx *c, struct client *cl, struct copy *copy)
+static void push_ranges(struct ctx *c, struct client *cl, struct table_copy *copy)
 {
-    struct wr_key end = walk_bound(&c->arena, copy->table, WR_INF_MAX), *cuts;
+    struct wr_key end = walk_bound(&c->arena, copy->table, WR_INF_MAX), *split_keys;
     struct wr_key start = walk_bound(&c->arena, copy->table, WR_INF_MIN);
     size_t count;
 
-    find_cuts(c, cl, copy->table, &cuts, &count);
+    find_split_keys(c, cl, copy->table, &split_keys, &count);
     while (count--) { /* the first in key order is taken first */
-        range_push(copy, &cuts[count], &end);
-        end = cuts[count];
+        range_push(copy, &split_keys[count], &end);
+        end = split_keys[count];
     }
     range_push(copy, &start, &end);
 }
@@ -172,8 +173,8 @@ static int exec_changes(struct ctx *c, struct copier *w, const struct wr_row_cha
 }
 
 /* Moves the changes that are to be sent again to the front; a refused one ends the copy. */
-static int settle(struct ctx *c, struct wr_row_change *changes, size_t *n,
-                  const struct wr_row_result *results, const char **text)
+static int retry_failed(struct ctx *c, struct wr_row_change *changes, size_t *n,
+                        const struct wr_row_result *results, const char **text)
 {
     size_t again = 0;
 
@@ -206,7 +207,7 @@ static int send_changes(struct ctx *c, struct copier *w, struct wr_row_change *c
             return send_changes(c, w, changes + n / 2, n - n / 2);
         }
         TRY(code);
-        TRY(settle(c, changes, &left, results, &text));
+        TRY(retry_failed(c, changes, &left, results, &text));
         if (left < n)
             give_up_ms = clock_mono_ms(c->clock) + CLIENT_RETRY_MS;
         else if (clock_mono_ms(c->clock) >= give_up_ms)
@@ -403,7 +404,7 @@ static void *copier_run(void *arg)
 
 /* ---- all of it ---- */
 
-static void run_workers(struct copy *copy)
+static void run_workers(struct table_copy *copy)
 {
     pthread_t *threads = mem_alloc(sizeof(*threads) * copy->worker_count);
     size_t n = 0;
@@ -417,7 +418,7 @@ static void run_workers(struct copy *copy)
     mem_free(threads);
 }
 
-int copy_rows(struct ctx *c, struct client *cl, struct copy *copy)
+int copy_rows(struct ctx *c, struct client *cl, struct table_copy *copy)
 {
     int code;
 

@@ -14,7 +14,7 @@
 
 struct copy_range;
 
-struct copy {
+struct table_copy {
     /* Set by the caller, unchanged while workers run. */
     struct target *from, *to;
     struct clock *clock;
@@ -36,6 +36,6 @@ struct copy {
 
 /* Copies all rows; returns when they are acknowledged. `cl` is a client of `from`, used for the
  * split points only. */
-int copy_rows(struct ctx *c, struct client *cl, struct copy *copy);
+int copy_rows(struct ctx *c, struct client *cl, struct table_copy *copy);
 
 #endif

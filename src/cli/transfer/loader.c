@@ -23,7 +23,7 @@ void loader_give_up(struct loader *l, const char *reason)
         snprintf(l->failure, sizeof(l->failure), "%s", reason);
     l->stopped = true;
     pthread_mutex_unlock(&l->mutex);
-    window_stop(l->window);
+    shuffle_buffer_stop(l->shuffle);
 }
 
 void loader_bad_line(struct loader *l, uint64_t line, const char *text)
@@ -144,8 +144,8 @@ static bool is_refusal(int code)
 
 /* Sorts the rows of an answer: acknowledged ones are counted, refused ones reported, and those that
  * are to be sent again moved to the front. Returns how many those are. */
-static size_t settle(struct worker *w, struct import_row **rows, size_t n,
-                     const struct wr_row_result *results, const char **again_text)
+static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
+                           const struct wr_row_result *results, const char **again_text)
 {
     struct loader *l = w->loader;
     size_t again = 0, done = 0, size = 0;
@@ -205,7 +205,7 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
             loader_give_up(l, w->c.text);
             again = 0;
         } else {
-            again = settle(w, rows, n, results, &text);
+            again = retry_failed(w, rows, n, results, &text);
         }
         if (again < n) {
             tries = 1;
@@ -224,7 +224,7 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
 static void *worker_run(void *arg)
 {
     struct loader *l = arg;
-    size_t batch_rows = l->window->batch_rows, n;
+    size_t batch_rows = l->shuffle->batch_rows, n;
     struct import_row **rows = mem_alloc(sizeof(*rows) * batch_rows);
     struct import_row **sent = mem_alloc(sizeof(*sent) * batch_rows);
     struct worker w = {.loader = l, .memory = mem_alloc(FIRST_MEMORY_BYTES)};
@@ -238,7 +238,7 @@ static void *worker_run(void *arg)
         w.client->stop = &l->stopped;
     }
     ctx_release(&w.c);
-    while ((n = window_take(l->window, rows)) > 0) {
+    while ((n = shuffle_buffer_take(l->shuffle, rows)) > 0) {
         memcpy(sent, rows, sizeof(*rows) * n); /* send_rows() moves pointers about */
         send_rows(&w, sent, n);
         for (size_t i = 0; i < n; i++)

@@ -19,7 +19,7 @@ struct loader {
     struct clock *clock;
     const struct plan *plan;
     bytes table;
-    struct window *window;
+    struct shuffle_buffer *shuffle;
     struct progress *progress;
     int64_t retry_ms;    /* how long one batch may go without any success */
     uint64_t errors_max; /* bad lines and refused rows that do not end the load */

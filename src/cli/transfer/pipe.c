@@ -9,8 +9,8 @@
 #define BOXES 4
 #define BOX_BYTES ((size_t)256 << 10)
 
-struct belt {
-    belt_fn *take;
+struct pipe {
+    pipe_fn *take;
     void *arg;
     pthread_t thread;
     size_t fill; /* of the box that is being filled */
@@ -23,9 +23,9 @@ struct belt {
     uint8_t boxes[BOXES][BOX_BYTES];
 };
 
-static void *belt_main(void *arg)
+static void *pipe_main(void *arg)
 {
-    struct belt *b = arg;
+    struct pipe *b = arg;
 
     pthread_mutex_lock(&b->lock);
     while (b->in != b->out || !b->ended) {
@@ -48,23 +48,23 @@ static void *belt_main(void *arg)
     return NULL;
 }
 
-struct belt *belt_start(belt_fn *take, void *arg)
+struct pipe *pipe_start(pipe_fn *take, void *arg)
 {
-    struct belt *b = mem_alloc(sizeof(*b));
+    struct pipe *b = mem_alloc(sizeof(*b));
 
-    memset(b, 0, offsetof(struct belt, boxes));
+    memset(b, 0, offsetof(struct pipe, boxes));
     b->take = take;
     b->arg = arg;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    if (thread_start(&b->thread, "wr-belt", belt_main, b))
+    if (thread_start(&b->thread, "wr-belt", pipe_main, b))
         return b;
     mem_free(b);
     return NULL;
 }
 
 /* Hands the box over that was filled, and waits for an empty one. */
-static bool belt_hand_over(struct belt *b)
+static bool pipe_hand_over(struct pipe *b)
 {
     bool failed;
 
@@ -80,7 +80,7 @@ static bool belt_hand_over(struct belt *b)
     return !failed;
 }
 
-bool belt_put(struct belt *b, const uint8_t *data, size_t size)
+bool pipe_put(struct pipe *b, const uint8_t *data, size_t size)
 {
     while (size) {
         size_t room = BOX_BYTES - b->fill, n = size < room ? size : room;
@@ -89,18 +89,18 @@ bool belt_put(struct belt *b, const uint8_t *data, size_t size)
         b->fill += n;
         data += n;
         size -= n;
-        if (b->fill == BOX_BYTES && !belt_hand_over(b))
+        if (b->fill == BOX_BYTES && !pipe_hand_over(b))
             return false;
     }
     return true;
 }
 
-bool belt_end(struct belt *b)
+bool pipe_end(struct pipe *b)
 {
     bool failed;
 
     if (b->fill)
-        belt_hand_over(b);
+        pipe_hand_over(b);
     pthread_mutex_lock(&b->lock);
     b->ended = true;
     pthread_cond_signal(&b->changed);

@@ -9,18 +9,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct belt;
+struct pipe;
 
 /* On the belt's thread. False: it cannot go on; nothing is given to it any more. */
-typedef bool belt_fn(void *arg, const uint8_t *data, size_t size);
+typedef bool pipe_fn(void *arg, const uint8_t *data, size_t size);
 
 /* NULL: the system gives no thread. */
-struct belt *belt_start(belt_fn *take, void *arg);
+struct pipe *pipe_start(pipe_fn *take, void *arg);
 
 /* Copies the bytes; waits while much is on its way. False: `take` has failed. */
-bool belt_put(struct belt *b, const uint8_t *data, size_t size);
+bool pipe_put(struct pipe *b, const uint8_t *data, size_t size);
 
 /* Waits until all was taken, and frees. False: `take` has failed. */
-bool belt_end(struct belt *b);
+bool pipe_end(struct pipe *b);
 
 #endif

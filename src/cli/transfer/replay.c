@@ -21,7 +21,7 @@ static void give_up(struct replay *r, const char *reason)
         snprintf(r->failure, sizeof(r->failure), "%s", reason);
     pthread_mutex_unlock(&r->mutex);
     atomic_store(&r->stopped, true);
-    window_stop(r->window);
+    shuffle_buffer_stop(r->window);
 }
 
 static struct wr_key make_key(struct arena *a, const struct plan *p, const struct import_row *row)
@@ -131,7 +131,7 @@ static void *worker_run(void *arg)
     else
         w.client->retry_ms = 0;
     rng_init(&w.rng, (uint64_t)(uintptr_t)&w);
-    while ((n = window_take(r->window, rows)) > 0) {
+    while ((n = shuffle_buffer_take(r->window, rows)) > 0) {
         for (size_t i = 0; i < n; i++) {
             if (!atomic_load(&r->stopped))
                 send_row(&w, rows[i]);

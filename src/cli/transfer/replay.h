@@ -42,7 +42,7 @@ struct replay {
     struct target *target;
     struct clock *clock;
     const struct plan *plan;
-    struct window *window;
+    struct shuffle_buffer *window;
     struct progress *progress;
     struct replay_side *sides;
     size_t side_count;

@@ -2,14 +2,14 @@
 
 #define WINDOW_BYTES_MAX (128u << 20)
 
-void window_init(struct window *w, size_t capacity, size_t batch_rows, size_t batch_bytes,
-                 bool shuffle, uint64_t seed)
+void shuffle_buffer_init(struct shuffle_buffer *w, size_t capacity, size_t batch_rows,
+                         size_t batch_bytes, bool shuffle, uint64_t seed)
 {
-    *w = (struct window){.capacity = capacity > batch_rows ? capacity : batch_rows,
-                         .bytes_max = WINDOW_BYTES_MAX,
-                         .batch_rows = batch_rows,
-                         .batch_bytes = batch_bytes,
-                         .shuffle = shuffle};
+    *w = (struct shuffle_buffer){.capacity = capacity > batch_rows ? capacity : batch_rows,
+                                 .bytes_max = WINDOW_BYTES_MAX,
+                                 .batch_rows = batch_rows,
+                                 .batch_bytes = batch_bytes,
+                                 .shuffle = shuffle};
     w->slots = mem_alloc(sizeof(struct import_row *) * w->capacity);
     rng_init(&w->rng, seed);
     pthread_mutex_init(&w->mutex, NULL);
@@ -17,28 +17,28 @@ void window_init(struct window *w, size_t capacity, size_t batch_rows, size_t ba
     pthread_cond_init(&w->rows, NULL);
 }
 
-static struct import_row **window_slot(struct window *w, size_t i)
+static struct import_row **shuffle_buffer_slot(struct shuffle_buffer *w, size_t i)
 {
     return &w->slots[(w->head + i) % w->capacity];
 }
 
-void window_release(struct window *w)
+void shuffle_buffer_release(struct shuffle_buffer *w)
 {
     for (size_t i = 0; i < w->count; i++)
-        mem_free(*window_slot(w, i));
+        mem_free(*shuffle_buffer_slot(w, i));
     mem_free(w->slots);
     pthread_mutex_destroy(&w->mutex);
     pthread_cond_destroy(&w->room);
     pthread_cond_destroy(&w->rows);
 }
 
-static bool window_full(const struct window *w)
+static bool shuffle_buffer_full(const struct shuffle_buffer *w)
 {
     return w->count == w->capacity || w->bytes >= w->bytes_max;
 }
 
 /* Enough to take a batch from? */
-static bool window_ready(const struct window *w)
+static bool shuffle_buffer_ready(const struct shuffle_buffer *w)
 {
     size_t rows = w->shuffle ? w->capacity / 2 : w->batch_rows;
 
@@ -46,18 +46,18 @@ static bool window_ready(const struct window *w)
            w->bytes >= (w->shuffle ? w->bytes_max / 2 : w->batch_bytes);
 }
 
-bool window_put(struct window *w, struct import_row *row)
+bool shuffle_buffer_put(struct shuffle_buffer *w, struct import_row *row)
 {
     bool taken;
 
     pthread_mutex_lock(&w->mutex);
-    while (window_full(w) && !w->stopped)
+    while (shuffle_buffer_full(w) && !w->stopped)
         pthread_cond_wait(&w->room, &w->mutex);
     taken = !w->stopped;
     if (taken) {
-        *window_slot(w, w->count++) = row;
+        *shuffle_buffer_slot(w, w->count++) = row;
         w->bytes += row->source_bytes;
-        if (window_ready(w))
+        if (shuffle_buffer_ready(w))
             pthread_cond_signal(&w->rows);
     }
     pthread_mutex_unlock(&w->mutex);
@@ -65,12 +65,13 @@ bool window_put(struct window *w, struct import_row *row)
 }
 
 /* Brings the row that is to go next to the front. */
-static struct import_row **window_next(struct window *w)
+static struct import_row **shuffle_buffer_next(struct shuffle_buffer *w)
 {
-    struct import_row **front = window_slot(w, 0);
+    struct import_row **front = shuffle_buffer_slot(w, 0);
 
     if (w->shuffle) {
-        struct import_row **chosen = window_slot(w, rng_below(&w->rng, w->count)), *row = *chosen;
+        struct import_row **chosen = shuffle_buffer_slot(w, rng_below(&w->rng, w->count)),
+                          *row = *chosen;
 
         *chosen = *front;
         *front = row;
@@ -78,15 +79,15 @@ static struct import_row **window_next(struct window *w)
     return front;
 }
 
-size_t window_take(struct window *w, struct import_row **rows)
+size_t shuffle_buffer_take(struct shuffle_buffer *w, struct import_row **rows)
 {
     size_t n = 0, batch_bytes = 0;
 
     pthread_mutex_lock(&w->mutex);
-    while (!window_ready(w))
+    while (!shuffle_buffer_ready(w))
         pthread_cond_wait(&w->rows, &w->mutex);
     while (!w->stopped && w->count && n < w->batch_rows) {
-        struct import_row *row = *window_next(w);
+        struct import_row *row = *shuffle_buffer_next(w);
 
         if (n && batch_bytes + row->bytes > w->batch_bytes)
             break;
@@ -96,14 +97,14 @@ size_t window_take(struct window *w, struct import_row **rows)
         w->head = (w->head + 1) % w->capacity;
         w->count--;
     }
-    if (n && window_ready(w))
+    if (n && shuffle_buffer_ready(w))
         pthread_cond_signal(&w->rows); /* the reader signals one worker a row; pass it on */
     pthread_cond_signal(&w->room);
     pthread_mutex_unlock(&w->mutex);
     return n;
 }
 
-static void window_end(struct window *w, bool *flag)
+static void shuffle_buffer_end(struct shuffle_buffer *w, bool *flag)
 {
     pthread_mutex_lock(&w->mutex);
     *flag = true;
@@ -112,12 +113,12 @@ static void window_end(struct window *w, bool *flag)
     pthread_mutex_unlock(&w->mutex);
 }
 
-void window_close(struct window *w)
+void shuffle_buffer_close(struct shuffle_buffer *w)
 {
-    window_end(w, &w->closed);
+    shuffle_buffer_end(w, &w->closed);
 }
 
-void window_stop(struct window *w)
+void shuffle_buffer_stop(struct shuffle_buffer *w)
 {
-    window_end(w, &w->stopped);
+    shuffle_buffer_end(w, &w->stopped);
 }

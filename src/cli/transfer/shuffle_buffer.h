@@ -11,7 +11,7 @@
 
 #include <pthread.h>
 
-struct window {
+struct shuffle_buffer {
     pthread_mutex_t mutex; /* over everything below */
     pthread_cond_t room;   /* for the reader */
     pthread_cond_t rows;   /* for the workers */
@@ -28,22 +28,22 @@ struct window {
 };
 
 /* A batch has at most `batch_rows` rows and, unless it is a single row, `batch_bytes` bytes. */
-void window_init(struct window *w, size_t capacity, size_t batch_rows, size_t batch_bytes,
-                 bool shuffle, uint64_t seed);
+void shuffle_buffer_init(struct shuffle_buffer *w, size_t capacity, size_t batch_rows,
+                         size_t batch_bytes, bool shuffle, uint64_t seed);
 
 /* Frees what is left in it. */
-void window_release(struct window *w);
+void shuffle_buffer_release(struct shuffle_buffer *w);
 
 /* Hands in a row, waiting for room. False: stopped; the row is still the caller's. */
-bool window_put(struct window *w, struct import_row *row);
+bool shuffle_buffer_put(struct shuffle_buffer *w, struct import_row *row);
 
 /* Takes a batch into rows[batch_rows], waiting for one. 0: there will be no more. */
-size_t window_take(struct window *w, struct import_row **rows);
+size_t shuffle_buffer_take(struct shuffle_buffer *w, struct import_row **rows);
 
 /* No more rows will come. */
-void window_close(struct window *w);
+void shuffle_buffer_close(struct shuffle_buffer *w);
 
 /* Takers get nothing any more, and the putter is let go. */
-void window_stop(struct window *w);
+void shuffle_buffer_stop(struct shuffle_buffer *w);
 
 #endif

@@ -60,7 +60,7 @@ struct rekeyer {
 };
 
 /* One table's copy under way. */
-struct copy {
+struct rekey_copy {
     struct rekeyer *r;
     struct wr_db *db;
     struct table *table;
@@ -92,7 +92,7 @@ static struct key_range location_range(struct arena *a, const struct location *p
 }
 
 /* How much of the old place lies behind the walk. */
-static int percent_done(struct copy *y)
+static int percent_done(struct rekey_copy *y)
 {
     struct key_range whole = location_range(&y->c.arena, &y->table->schema.location), done = whole;
     struct partition_spec spec = {y->table->schema.location.id, &whole, 1};
@@ -109,7 +109,7 @@ static int percent_done(struct copy *y)
     return part >= all ? 99 : (int)(part * 100 / all);
 }
 
-static int progress_load(struct copy *y)
+static int progress_load(struct rekey_copy *y)
 {
     struct get get = {.partition = PARTITION_SYSTEM,
                       .key = catalog_rekey_key(&y->c.arena, y->table->schema.id),
@@ -127,7 +127,7 @@ static int progress_load(struct copy *y)
     return E_OK;
 }
 
-static int progress_store(struct copy *y)
+static int progress_store(struct rekey_copy *y)
 {
     struct edit edit = {.type = EDIT_PUT,
                         .key = catalog_rekey_key(&y->c.arena, y->table->schema.id)};
@@ -174,7 +174,7 @@ static int pending_wait(struct pending *p)
     return p->code;
 }
 
-static void add_moved(const struct copy *y, struct batch_builder *e, bytes key, bytes value)
+static void add_moved(const struct rekey_copy *y, struct batch_builder *e, bytes key, bytes value)
 {
     struct buf moved;
 
@@ -198,7 +198,7 @@ static struct key_range row_range(struct arena *a, const struct location *p, enu
 }
 
 /* What stands apart from the row's head, page by page, each durable before the next. */
-static int copy_out_of_line(struct copy *y, bytes cols)
+static int copy_out_of_line(struct rekey_copy *y, bytes cols)
 {
     static const enum key_kind kinds[] = {KIND_GARBAGE, KIND_CELL, KIND_CHUNK};
     const struct location *p = &y->table->schema.location;
@@ -247,7 +247,7 @@ static int copy_out_of_line(struct copy *y, bytes cols)
 }
 
 /* Under the row's latch. */
-static int copy_row(struct copy *y, struct ctx *c, bytes record_key, struct pending *p)
+static int copy_row(struct rekey_copy *y, struct ctx *c, bytes record_key, struct pending *p)
 {
     struct get get = {
         .partition = y->table->schema.location.id, .key = record_key, .view = VIEW_LATEST};
@@ -271,7 +271,7 @@ static int copy_row(struct copy *y, struct ctx *c, bytes record_key, struct pend
 }
 
 /* Copies the heads of a page, each under its latch; durable on return. */
-static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
+static int copy_rows(struct rekey_copy *y, struct ctx *c, const struct page *page)
 {
     struct pending p = {.open = 0};
     int code = E_OK, applied;
@@ -296,7 +296,7 @@ static int copy_rows(struct copy *y, struct ctx *c, const struct page *page)
 }
 
 /* The heads behind the position, of the bucket it is in and then of the next. */
-static int next_records(struct copy *y, struct ctx *c, struct page *page)
+static int next_records(struct rekey_copy *y, struct ctx *c, struct page *page)
 {
     const struct location *p = &y->table->schema.location;
     size_t bucket = y->position.len > 4 ? bytes_u8(y->position)[4] : 0;
@@ -323,7 +323,7 @@ static int next_records(struct copy *y, struct ctx *c, struct page *page)
 }
 
 /* One page. *ended: there was none. */
-static int copy_page(struct copy *y, bool *ended)
+static int copy_page(struct rekey_copy *y, bool *ended)
 {
     struct page page;
     struct ctx c;
@@ -351,7 +351,7 @@ static int copy_page(struct copy *y, bool *ended)
 /* One phase follows another: a transaction that is decided by what a copy has seen. */
 struct step {
     struct catalog_txn txn;
-    const struct copy *y;
+    const struct rekey_copy *y;
     /* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones.
      */
     struct schema_partition *partitions;
@@ -359,7 +359,7 @@ struct step {
 };
 
 /* E_PARAMETER: the table is in another phase by now. */
-static int step_run(struct step *step, struct copy *y, int (*decide)(struct catalog_txn *x))
+static int step_run(struct step *step, struct rekey_copy *y, int (*decide)(struct catalog_txn *x))
 {
     const struct schema *s = &y->table->schema;
     int code;
@@ -402,7 +402,7 @@ static int decide_switch(struct catalog_txn *x)
 
 /* As many partitions as there were, of about the same size, so that a table that had spread over
  * many does not begin anew with a few. */
-static int switch_locations(struct copy *y)
+static int switch_locations(struct rekey_copy *y)
 {
     const struct table *t = y->table;
     struct step step;
@@ -431,7 +431,7 @@ static int decide_end(struct catalog_txn *x)
 }
 
 /* Copies for about SLICE_MS. *ended: all rows are copied. */
-static int copy_slice(struct copy *y, bool *ended)
+static int copy_slice(struct rekey_copy *y, bool *ended)
 {
     int64_t until_ms = clock_mono_ms(&y->db->clock) + SLICE_MS;
 
@@ -449,7 +449,7 @@ static int copy_slice(struct copy *y, bool *ended)
 }
 
 /* What is next for this table. E_BUSY: look again soon. */
-static int advance(struct copy *y)
+static int advance(struct rekey_copy *y)
 {
     struct table *t = y->table;
     struct wr_db *db = y->db;
@@ -474,7 +474,7 @@ static int advance(struct copy *y)
     return E_OK;
 }
 
-static void copy_failed(struct copy *y, int code)
+static void copy_failed(struct rekey_copy *y, int code)
 {
     const struct table *t = y->table;
 
@@ -502,7 +502,7 @@ static int rekey_step(void *arg, struct task_step *step)
             tables[i] = NULL;
         }
     for (size_t i = 0; i < n; i++) {
-        struct copy y = {.r = r, .db = r->db, .table = tables[i], .step = step};
+        struct rekey_copy y = {.r = r, .db = r->db, .table = tables[i], .step = step};
         int code;
 
         if (!tables[i])

@@ -19,7 +19,7 @@
 
 static bytes stream_key(const struct merge *m, uint16_t stream)
 {
-    const struct stream *s = &m->streams[stream];
+    const struct bucket_stream *s = &m->streams[stream];
 
     return bytes_skip(s->page.items[s->at].key, KEY_PREFIX_BYTES);
 }
@@ -123,7 +123,7 @@ static int take(struct merge *m)
     if (m->scan.code)
         return fail(m->c, m->scan.code, "%s", err_info(m->scan.code)->text);
     for (size_t i = 0; i < m->dry_count; i++) {
-        struct stream *s = &m->streams[m->dry[i]];
+        struct bucket_stream *s = &m->streams[m->dry[i]];
 
         s->page = m->scan.pages[i];
         s->at = 0;
@@ -153,7 +153,7 @@ int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out
         TRY(take(m));
     }
     if (m->heap_count) {
-        const struct stream *s = &m->streams[m->heap[0]];
+        const struct bucket_stream *s = &m->streams[m->heap[0]];
 
         *out = &s->page.items[s->at];
     } else {
@@ -165,7 +165,7 @@ int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out
 void merge_pop(struct merge *m)
 {
     uint16_t top = m->heap[0];
-    struct stream *s = &m->streams[top];
+    struct bucket_stream *s = &m->streams[top];
 
     if (++s->at < s->page.count) {
         sift_down(m, 0);
@@ -204,7 +204,7 @@ void merge_start(struct merge *m, const struct location *p, const struct wr_key 
     buf_init(&to, &m->c->arena, 64);
     key_put_columns(m->c, &from, p->key, low->columns, low->count);
     key_put_columns(m->c, &to, p->key, high->columns, high->count);
-    m->streams = ARENA_ARRAY(&m->c->arena, struct stream, n);
+    m->streams = ARENA_ARRAY(&m->c->arena, struct bucket_stream, n);
     m->heap = ARENA_ARRAY(&m->c->arena, uint16_t, n);
     m->dry = ARENA_ARRAY(&m->c->arena, uint16_t, n);
     m->stream_count = m->dry_count = n;

@@ -10,7 +10,7 @@
 #include "table/model/table.h"
 #include "table/model/layout.h"
 
-struct stream {
+struct bucket_stream {
     struct key_range range; /* what is left behind the page */
     struct page page;
     size_t at; /* the next item of the page */
@@ -26,7 +26,7 @@ struct merge {
     bool backward;
     void (*done)(struct merge *m);
 
-    struct stream *streams;
+    struct bucket_stream *streams;
     size_t stream_count;
     uint16_t *heap; /* streams that have a row, the one whose row comes next in front */
     size_t heap_count;

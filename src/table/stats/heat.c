@@ -230,7 +230,7 @@ static uint32_t cell_end(struct heat *h, size_t i)
     return bounds_add(&h->bounds, bytes_of(after, top->len + 1u));
 }
 
-bool heat_take_cell(struct heat *h, size_t i, struct cell *out)
+bool heat_take_cell(struct heat *h, size_t i, struct heat_cell *out)
 {
     struct bucket *b = &h->buckets[i];
 

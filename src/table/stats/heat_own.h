@@ -33,7 +33,7 @@ struct top {
     uint8_t key[HEAT_KEY_BYTES - 1];
 };
 
-struct cell {
+struct heat_cell {
     uint32_t begin, end;
     uint64_t n[WR_HEAT_METRICS];
 };
@@ -54,7 +54,7 @@ struct heat {
     size_t count, room, max;
     struct top *tops; /* by part */
     unsigned ranges;
-    struct cell *early; /* of buckets that were split since the last step */
+    struct heat_cell *early; /* of buckets that were split since the last step */
     size_t early_count, early_room;
     struct step *steps; /* oldest first */
     size_t step_count, step_room;
@@ -71,7 +71,7 @@ uint32_t heat_end_of(const struct heat *h, size_t i);
 bool heat_is_fixed(const struct heat *h, size_t i);
 
 /* Takes what bucket i has counted as a cell, with references. False: nothing. */
-bool heat_take_cell(struct heat *h, size_t i, struct cell *out);
+bool heat_take_cell(struct heat *h, size_t i, struct heat_cell *out);
 
 /* Joins cold neighbours where there are too many buckets. */
 void heat_join_cold(struct heat *h);
@@ -87,21 +87,21 @@ size_t heat_common(bytes a, bytes b);
 /* ---- history ---- */
 
 /* `follows`: it begins where the one before ended. */
-void heat_put_cell(struct buf *b, const struct cell *cell, bool follows);
+void heat_put_cell(struct buf *b, const struct heat_cell *cell, bool follows);
 
 /* `cell` is the one before, and then this one. */
-void heat_read_cell(struct reader *r, struct cell *cell);
+void heat_read_cell(struct reader *r, struct heat_cell *cell);
 struct reader heat_step_reader(const struct step *s);
 
 /* A new step behind all, to be filled. */
 struct step *heat_steps_add(struct heat *h);
 
 /* Makes the step of these cells, whose references it takes over. */
-void heat_step_make(struct heat *h, struct step *s, const struct cell *cells, size_t n);
+void heat_step_make(struct heat *h, struct step *s, const struct heat_cell *cells, size_t n);
 
 /* Gives back what it holds; it stays in its place. */
 void heat_step_forget(struct heat *h, struct step *s);
 
-uint64_t heat_cell_traffic(const struct cell *cell);
+uint64_t heat_cell_traffic(const struct heat_cell *cell);
 
 #endif

@@ -19,7 +19,7 @@ struct report {
     double *weight;  /* of each piece */
 };
 
-typedef void cell_fn(struct report *r, const struct step *s, const struct cell *cell);
+typedef void cell_fn(struct report *r, const struct step *s, const struct heat_cell *cell);
 
 static void each_cell(struct report *r, cell_fn *fn)
 {
@@ -29,7 +29,7 @@ static void each_cell(struct report *r, cell_fn *fn)
 
     for (size_t i = 0; i < h->step_count; i++) {
         struct reader reader = heat_step_reader(&h->steps[i]);
-        struct cell cell = {0};
+        struct heat_cell cell = {0};
 
         if (h->steps[i].minute + h->steps[i].minutes <= first ||
             h->steps[i].minute > r->query->minute)
@@ -42,7 +42,7 @@ static void each_cell(struct report *r, cell_fn *fn)
     for (size_t i = 0; i < h->early_count; i++)
         fn(r, &now, &h->early[i]);
     for (size_t i = 0; i < h->count; i++) {
-        struct cell cell = {h->buckets[i].start, heat_end_of(h, i), {0}};
+        struct heat_cell cell = {h->buckets[i].start, heat_end_of(h, i), {0}};
 
         memcpy(cell.n, h->buckets[i].n, sizeof(cell.n));
         if (heat_counted(cell.n))
@@ -58,7 +58,7 @@ static void mark_bound(struct report *r, uint32_t id)
     r->ids[r->count++] = id;
 }
 
-static void mark_cell(struct report *r, const struct step *s, const struct cell *cell)
+static void mark_cell(struct report *r, const struct step *s, const struct heat_cell *cell)
 {
     (void)s;
     mark_bound(r, cell->begin);
@@ -99,7 +99,7 @@ static size_t piece_at(const struct report *r, uint32_t id)
 }
 
 /* Shares are added where a cell begins and taken away where it ends; sums over them are weights. */
-static void weigh_cell(struct report *r, const struct step *s, const struct cell *cell)
+static void weigh_cell(struct report *r, const struct step *s, const struct heat_cell *cell)
 {
     size_t from = piece_at(r, cell->begin), to = piece_at(r, cell->end);
     double heat = (double)heat_cell_traffic(cell), share;
@@ -177,7 +177,7 @@ static void find_rows(struct report *r)
 }
 
 /* Puts a cell's figures of one column into the rows it covers, by pieces. */
-static void fill_rows(struct report *r, const struct cell *cell, size_t column, uint64_t share,
+static void fill_rows(struct report *r, const struct heat_cell *cell, size_t column, uint64_t share,
                       uint64_t shares_before, uint64_t shares)
 {
     size_t from = piece_at(r, cell->begin), to = piece_at(r, cell->end), columns = r->grid->columns;
@@ -203,7 +203,7 @@ static void fill_rows(struct report *r, const struct cell *cell, size_t column, 
     }
 }
 
-static void fill_cell(struct report *r, const struct step *s, const struct cell *cell)
+static void fill_cell(struct report *r, const struct step *s, const struct heat_cell *cell)
 {
     int64_t first = r->grid->minute;
 
@@ -271,13 +271,13 @@ struct giving {
     struct buf *b;
     int64_t minute;   /* of the last step */
     uint32_t minutes; /* 0: none has begun */
-    struct cell last;
+    struct heat_cell last;
 };
 
-static void export_cell(struct report *r, const struct step *s, const struct cell *cell)
+static void export_cell(struct report *r, const struct step *s, const struct heat_cell *cell)
 {
     struct giving *g = PORT_CONTAINER(r, struct giving, r);
-    struct cell exported = *cell;
+    struct heat_cell exported = *cell;
     bool begins = s->minute != g->minute || s->minutes != g->minutes;
 
     if (begins) {
@@ -331,7 +331,7 @@ struct taking {
     struct reader r;
     uint32_t *ids; /* of the keys; a reference each */
     size_t count;
-    struct cell *cells; /* of the step that is read */
+    struct heat_cell *cells; /* of the step that is read */
     size_t cell_count, cell_room;
     struct step step;
 };
@@ -384,9 +384,9 @@ static bool take_step(struct taking *t)
 }
 
 /* `last`: as given, and then this one. */
-static bool take_one(struct taking *t, struct cell *last)
+static bool take_one(struct taking *t, struct heat_cell *last)
 {
-    struct cell *cell;
+    struct heat_cell *cell;
 
     heat_read_cell(&t->r, last);
     if (t->r.bad || !t->step.minutes || last->begin >= t->count ||
@@ -405,7 +405,7 @@ static bool take_one(struct taking *t, struct cell *last)
 
 static bool take_steps(struct taking *t)
 {
-    struct cell last = {0};
+    struct heat_cell last = {0};
 
     while (reader_left(&t->r))
         if (*t->r.at & HEAT_FLAG_STEP ? !take_step(t) : !take_one(t, &last))

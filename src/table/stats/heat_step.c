@@ -18,7 +18,7 @@
 
 /* ---- steps ---- */
 
-void heat_put_cell(struct buf *b, const struct cell *cell, bool follows)
+void heat_put_cell(struct buf *b, const struct heat_cell *cell, bool follows)
 {
     bool derived = cell->n[WR_HEAT_CU] == cell->n[WR_HEAT_READS] + cell->n[WR_HEAT_WRITES];
     uint8_t flags = (uint8_t)((follows ? HEAT_FLAG_NEXT : 0) | (derived ? HEAT_FLAG_CU : 0));
@@ -35,7 +35,7 @@ void heat_put_cell(struct buf *b, const struct cell *cell, bool follows)
             buf_put_varint(b, cell->n[m]);
 }
 
-void heat_read_cell(struct reader *r, struct cell *cell)
+void heat_read_cell(struct reader *r, struct heat_cell *cell)
 {
     uint8_t flags = read_u8(r);
 
@@ -52,7 +52,7 @@ struct reader heat_step_reader(const struct step *s)
     return reader_of(bytes_of(s->data, s->len));
 }
 
-void heat_step_make(struct heat *h, struct step *s, const struct cell *cells, size_t n)
+void heat_step_make(struct heat *h, struct step *s, const struct heat_cell *cells, size_t n)
 {
     struct arena a;
     struct buf b;
@@ -72,7 +72,7 @@ void heat_step_make(struct heat *h, struct step *s, const struct cell *cells, si
 void heat_step_forget(struct heat *h, struct step *s)
 {
     struct reader r = heat_step_reader(s);
-    struct cell cell = {0};
+    struct heat_cell cell = {0};
 
     for (uint32_t i = 0; i < s->cells; i++) {
         heat_read_cell(&r, &cell);
@@ -100,7 +100,7 @@ struct step *heat_steps_add(struct heat *h)
 }
 
 /* All that was counted since the last step. References are taken for the caller. */
-static size_t take_cells(struct heat *h, struct cell *cells)
+static size_t take_cells(struct heat *h, struct heat_cell *cells)
 {
     size_t n = 0;
 
@@ -117,7 +117,7 @@ static size_t take_cells(struct heat *h, struct cell *cells)
 
 static void add_step(struct heat *h, int64_t minute)
 {
-    struct cell *cells = mem_alloc((h->count + h->early_count) * sizeof(*cells));
+    struct heat_cell *cells = mem_alloc((h->count + h->early_count) * sizeof(*cells));
     size_t n = take_cells(h, cells);
 
     /* A clock that was set back: time goes on where it was. */
@@ -155,19 +155,19 @@ void heat_step(struct heat *h, int64_t minute)
 
 static int compare_cells(const void *x, const void *y, void *bounds)
 {
-    const struct cell *a = x, *b = y;
+    const struct heat_cell *a = x, *b = y;
     int order = bounds_compare(bounds, a->begin, b->begin);
 
     return order ? order : bounds_compare(bounds, a->end, b->end);
 }
 
-uint64_t heat_cell_traffic(const struct cell *cell)
+uint64_t heat_cell_traffic(const struct heat_cell *cell)
 {
     return cell->n[WR_HEAT_READS] + cell->n[WR_HEAT_WRITES] + cell->n[WR_HEAT_REFUSED];
 }
 
 /* `to` covers both; the references of `from` are given back. */
-static void cell_join(struct heat *h, struct cell *to, const struct cell *from)
+static void cell_join(struct heat *h, struct heat_cell *to, const struct heat_cell *from)
 {
     for (int m = 0; m < WR_HEAT_METRICS; m++)
         to->n[m] += from->n[m];
@@ -182,7 +182,7 @@ static void cell_join(struct heat *h, struct cell *to, const struct cell *from)
 
 /* Joins sorted cells of one range, and then those that are cold together, until no more than `want`
  * are left. */
-static size_t cells_join(struct heat *h, struct cell *cells, size_t n, size_t want)
+static size_t cells_join(struct heat *h, struct heat_cell *cells, size_t n, size_t want)
 {
     uint64_t total = 1;
     size_t kept = 0;
@@ -212,13 +212,13 @@ static size_t cells_join(struct heat *h, struct cell *cells, size_t n, size_t wa
 static void fold_pair(struct heat *h, size_t i)
 {
     struct step *a = &h->steps[i], *b = a + 1, made = *a;
-    struct cell *cells = mem_alloc((a->cells + b->cells) * sizeof(*cells));
+    struct heat_cell *cells = mem_alloc((a->cells + b->cells) * sizeof(*cells));
     size_t n = 0, want = (a->cells + b->cells + 1) / 2;
 
     made.minutes = (uint32_t)(b->minute + b->minutes - a->minute);
     for (struct step *s = a; s <= b; s++) {
         struct reader r = heat_step_reader(s);
-        struct cell cell = {0};
+        struct heat_cell cell = {0};
 
         for (uint32_t k = 0; k < s->cells; k++) {
             heat_read_cell(&r, &cell);
@@ -244,7 +244,7 @@ static uint32_t renumber(const uint32_t *map, uint32_t id)
 
 static void renumber_step(struct heat *h, struct step *s, const uint32_t *map)
 {
-    struct cell *cells = mem_alloc(s->cells * sizeof(*cells)), last = {0};
+    struct heat_cell *cells = mem_alloc(s->cells * sizeof(*cells)), last = {0};
     struct reader r = heat_step_reader(s);
 
     for (uint32_t i = 0; i < s->cells; i++) {

@@ -85,7 +85,7 @@ static void test_reach(void **state)
 {
     (void)state;
     const struct layout_form plain = {LAYOUT_FORM_PLAIN, 0}, hash = {LAYOUT_FORM_HASH, 16},
-                             splice = {LAYOUT_FORM_SPLICE, 2}, random = {LAYOUT_FORM_RANDOM, 16};
+                             splice = {LAYOUT_FORM_COMPOSITE, 2}, random = {LAYOUT_FORM_RANDOM, 16};
     const size_t key[] = {CARD, TIME, DEVICE}, by_time[] = {TIME, CARD};
 
     assert_int_equal(reach("CardID=, time range", plain, 1, key, 3), REACH_RANGE);

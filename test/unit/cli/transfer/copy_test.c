@@ -111,7 +111,7 @@ static void fill(void)
     widen(50, put(50, cells, 1));
 }
 
-static int run(bool compare, struct copy *copy)
+static int run(bool compare, struct table_copy *copy)
 {
     struct wr_table_description table;
     struct progress progress;
@@ -122,7 +122,7 @@ static int run(bool compare, struct copy *copy)
     ctx_init(&c, &clk, NULL, NULL, 0);
     assert_int_equal(client_open(&c, &from, &cl), 0);
     assert_int_equal(client_describe(&c, cl, TABLE, &table), 0);
-    *copy = (struct copy){.from = &from,
+    *copy = (struct table_copy){.from = &from,
                           .to = &to,
                           .clock = &clk,
                           .table = &table,
@@ -184,7 +184,7 @@ static int teardown(void **state)
 
 static void test_everything_arrives(void **state)
 {
-    struct copy copy;
+    struct table_copy copy;
 
     (void)state;
     assert_int_equal(run(false, &copy), 0);
@@ -200,7 +200,7 @@ static void test_what_is_there_is_not_written_again(void **state)
                                    {BYTES_LIT("n"), {.type = WR_BIGINT}}};
     struct wr_request request = {.op = WR_OP_DELETE_ROW,
                                  .delete_row = {.type = WR_DELETE, .table = TABLE}};
-    struct copy copy;
+    struct table_copy copy;
 
     (void)state;
     assert_int_equal(run(false, &copy), 0);
@@ -222,7 +222,7 @@ static void test_a_refused_row_ends_it(void **state)
         .update_table = {.table = TABLE,
                          .has_options = true,
                          .options = {.given = WR_HAS_DEVIATION, .deviation_s = 86400}}};
-    struct copy copy;
+    struct table_copy copy;
 
     (void)state;
     wr_reply_free(must(&to, &request));

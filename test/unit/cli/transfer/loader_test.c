@@ -16,7 +16,7 @@
 static struct clock clk;
 static struct target target;
 static struct plan plan;
-static struct window window;
+static struct shuffle_buffer window;
 static struct progress progress;
 static struct loader loader;
 
@@ -97,13 +97,13 @@ static void load(uint64_t bad_every, uint64_t errors_max, int acked_fd)
                          .column_count = 1,
                          .field_count = 2};
     open_database();
-    window_init(&window, 1000, 200, 1 << 20, true, 1);
+    shuffle_buffer_init(&window, 1000, 200, 1 << 20, true, 1);
     progress_start(&progress, &clk, 0, true);
     loader = (struct loader){.target = &target,
                              .clock = &clk,
                              .plan = &plan,
                              .table = TABLE,
-                             .window = &window,
+                             .shuffle = &window,
                              .progress = &progress,
                              .retry_ms = 1000,
                              .errors_max = errors_max,
@@ -113,15 +113,15 @@ static void load(uint64_t bad_every, uint64_t errors_max, int acked_fd)
     for (uint64_t i = 0; i < ROWS; i++) {
         struct import_row *row = make_row(i, !bad_every || i % bad_every);
 
-        if (!window_put(&window, row)) {
+        if (!shuffle_buffer_put(&window, row)) {
             mem_free(row);
             break;
         }
     }
-    window_close(&window);
+    shuffle_buffer_close(&window);
     loader_finish(&loader);
     progress_end(&progress);
-    window_release(&window);
+    shuffle_buffer_release(&window);
     ctx_release(&c);
 }
 

@@ -30,7 +30,7 @@ static bool take(void *arg, const uint8_t *data, size_t size)
     return s->taken <= s->limit;
 }
 
-static bool give(struct belt *b, size_t piece)
+static bool give(struct pipe *b, size_t piece)
 {
     uint8_t *data = mem_alloc(piece);
     bool good = true;
@@ -40,7 +40,7 @@ static bool give(struct belt *b, size_t piece)
 
         for (size_t i = 0; i < n; i++)
             data[i] = byte_at(at + i);
-        good = belt_put(b, data, n);
+        good = pipe_put(b, data, n);
     }
     mem_free(data);
     return good;
@@ -54,11 +54,11 @@ static void test_order(void **state)
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(pieces); i++) {
         struct sums s = {.limit = BYTES};
-        struct belt *b = belt_start(take, &s);
+        struct pipe *b = pipe_start(take, &s);
 
         assert_non_null(b);
         assert_true(give(b, pieces[i]));
-        assert_true(belt_end(b));
+        assert_true(pipe_end(b));
         assert_int_equal(s.taken, BYTES);
         assert_int_equal(s.bad, 0);
     }
@@ -67,10 +67,10 @@ static void test_order(void **state)
 static void test_nothing(void **state)
 {
     struct sums s = {0};
-    struct belt *b = belt_start(take, &s);
+    struct pipe *b = pipe_start(take, &s);
 
     (void)state;
-    assert_true(belt_end(b));
+    assert_true(pipe_end(b));
     assert_int_equal(s.taken, 0);
 }
 
@@ -78,16 +78,16 @@ static void test_nothing(void **state)
 static void test_failure(void **state)
 {
     struct sums s = {.limit = 1000000};
-    struct belt *b = belt_start(take, &s);
+    struct pipe *b = pipe_start(take, &s);
 
     (void)state;
     assert_false(give(b, 10000));
-    assert_false(belt_end(b));
+    assert_false(pipe_end(b));
     assert_true(s.taken > s.limit && s.taken < 2 * s.limit);
     s = (struct sums){.limit = 10};
-    b = belt_start(take, &s);
-    assert_true(belt_put(b, (const uint8_t[20]){0}, 20)); /* not handed over yet */
-    assert_false(belt_end(b));
+    b = pipe_start(take, &s);
+    assert_true(pipe_put(b, (const uint8_t[20]){0}, 20)); /* not handed over yet */
+    assert_false(pipe_end(b));
 }
 
 int main(void)

@@ -23,17 +23,17 @@ static struct import_row *new_row(uint64_t line, size_t size)
 
 static void test_queue_keeps_order(void **state)
 {
-    struct window w;
+    struct shuffle_buffer w;
     struct import_row *rows[10];
     uint64_t line = 0;
     size_t n;
 
     (void)state;
-    window_init(&w, 100, 10, 1000, false, 1);
+    shuffle_buffer_init(&w, 100, 10, 1000, false, 1);
     for (uint64_t i = 0; i < 95; i++)
-        assert_true(window_put(&w, new_row(i, 1)));
-    window_close(&w);
-    while ((n = window_take(&w, rows)) > 0) {
+        assert_true(shuffle_buffer_put(&w, new_row(i, 1)));
+    shuffle_buffer_close(&w);
+    while ((n = shuffle_buffer_take(&w, rows)) > 0) {
         assert_int_equal(n, line < 90 ? 10 : 5);
         for (size_t i = 0; i < n; i++) {
             assert_int_equal(rows[i]->line, line++);
@@ -41,48 +41,48 @@ static void test_queue_keeps_order(void **state)
         }
     }
     assert_int_equal(line, 95);
-    window_release(&w);
+    shuffle_buffer_release(&w);
 }
 
 static void test_batch_bytes(void **state)
 {
-    struct window w;
+    struct shuffle_buffer w;
     struct import_row *rows[10];
 
     (void)state;
-    window_init(&w, 100, 10, 1000, false, 1);
-    window_put(&w, new_row(0, 600));
-    window_put(&w, new_row(1, 600));
-    window_put(&w, new_row(2, 5000));
-    window_close(&w);
+    shuffle_buffer_init(&w, 100, 10, 1000, false, 1);
+    shuffle_buffer_put(&w, new_row(0, 600));
+    shuffle_buffer_put(&w, new_row(1, 600));
+    shuffle_buffer_put(&w, new_row(2, 5000));
+    shuffle_buffer_close(&w);
     for (uint64_t i = 0; i < 3; i++) {
-        assert_int_equal(window_take(&w, rows), 1);
+        assert_int_equal(shuffle_buffer_take(&w, rows), 1);
         assert_int_equal(rows[0]->line, i);
         mem_free(rows[0]);
     }
-    assert_int_equal(window_take(&w, rows), 0);
-    window_release(&w);
+    assert_int_equal(shuffle_buffer_take(&w, rows), 0);
+    shuffle_buffer_release(&w);
 }
 
 /* In a shuffled window rows of one batch come from all over it, and the seed decides which. */
 static void shuffled_lines(uint64_t seed, uint64_t *lines)
 {
-    struct window w;
+    struct shuffle_buffer w;
     struct import_row *rows[10];
     size_t at = 0, n;
 
-    window_init(&w, 1000, 10, 100000, true, seed);
+    shuffle_buffer_init(&w, 1000, 10, 100000, true, seed);
     for (uint64_t i = 0; i < 1000; i++)
-        window_put(&w, new_row(i, 1));
-    window_close(&w);
-    while ((n = window_take(&w, rows)) > 0) {
+        shuffle_buffer_put(&w, new_row(i, 1));
+    shuffle_buffer_close(&w);
+    while ((n = shuffle_buffer_take(&w, rows)) > 0) {
         for (size_t i = 0; i < n; i++) {
             lines[at++] = rows[i]->line;
             mem_free(rows[i]);
         }
     }
     assert_int_equal(at, 1000);
-    window_release(&w);
+    shuffle_buffer_release(&w);
 }
 
 static void test_shuffle(void **state)
@@ -106,7 +106,7 @@ static void test_shuffle(void **state)
 }
 
 struct shared {
-    struct window w;
+    struct shuffle_buffer w;
     atomic_ullong taken, sum;
 };
 
@@ -116,7 +116,7 @@ static void *take_all(void *arg)
     struct import_row *rows[7];
     size_t n;
 
-    while ((n = window_take(&s->w, rows)) > 0) {
+    while ((n = shuffle_buffer_take(&s->w, rows)) > 0) {
         for (size_t i = 0; i < n; i++) {
             atomic_fetch_add(&s->sum, rows[i]->line);
             mem_free(rows[i]);
@@ -133,21 +133,21 @@ static void run_threads(bool shuffle, bool stop)
     uint64_t put = 0;
 
     s.taken = s.sum = 0;
-    window_init(&s.w, 64, 7, 1 << 20, shuffle, 3);
+    shuffle_buffer_init(&s.w, 64, 7, 1 << 20, shuffle, 3);
     for (size_t i = 0; i < WORKERS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, take_all, &s), 0);
     for (uint64_t i = 0; i < ROWS; i++) {
         struct import_row *row = new_row(i, 1);
 
         if (stop && i == ROWS / 2)
-            window_stop(&s.w);
-        if (!window_put(&s.w, row)) {
+            shuffle_buffer_stop(&s.w);
+        if (!shuffle_buffer_put(&s.w, row)) {
             mem_free(row);
             break;
         }
         put++;
     }
-    window_close(&s.w);
+    shuffle_buffer_close(&s.w);
     for (size_t i = 0; i < WORKERS; i++)
         pthread_join(threads[i], NULL);
     if (stop) {
@@ -157,7 +157,7 @@ static void run_threads(bool shuffle, bool stop)
         assert_int_equal(s.taken, ROWS);
         assert_int_equal(s.sum, (uint64_t)ROWS * (ROWS - 1) / 2);
     }
-    window_release(&s.w);
+    shuffle_buffer_release(&s.w);
 }
 
 static void test_threads(void **state)
