@@ -112,7 +112,7 @@ bool loop_accepts(struct loop *l)
 
 /* ---- arrivals ---- */
 
-static size_t load(const struct loop *l)
+static size_t accept_load(const struct loop *l)
 {
     return atomic_load_explicit(&l->conn_count, memory_order_relaxed) + l->arrival_count;
 }
@@ -134,7 +134,8 @@ static struct loop *best_loop(struct loop *here)
     if (here->stranger_count > here->arrival_count)
         strangers = here;
     for (struct loop *l = here->http->loops; l; l = l->next) {
-        if (has_room_for(l, 1 + l->arrival_count) && (!room || is_fewer(load(l), load(room))))
+        if (has_room_for(l, 1 + l->arrival_count) &&
+            (!room || is_fewer(accept_load(l), accept_load(room))))
             room = l;
         if (l->stranger_count > l->arrival_count &&
             (!strangers || l->stranger_count > strangers->stranger_count))

@@ -51,7 +51,7 @@ struct line {
     uint8_t *at, *end;
 };
 
-static void put(struct line *out, bytes b)
+static void answer_put(struct line *out, bytes b)
 {
     size_t room = (size_t)(out->end - out->at);
 
@@ -63,7 +63,7 @@ static void put(struct line *out, bytes b)
     out->at += b.len;
 }
 
-static void put_number(struct line *out, uint64_t n)
+static void answer_put_number(struct line *out, uint64_t n)
 {
     char digits[20];
     size_t i = sizeof(digits);
@@ -71,7 +71,7 @@ static void put_number(struct line *out, uint64_t n)
     do
         digits[--i] = (char)('0' + n % 10);
     while (n /= 10);
-    put(out, bytes_of(digits + i, sizeof(digits) - i));
+    answer_put(out, bytes_of(digits + i, sizeof(digits) - i));
 }
 
 bytes answer_head(struct loop *l, int status, const struct http_header *headers, size_t n,
@@ -79,22 +79,22 @@ bytes answer_head(struct loop *l, int status, const struct http_header *headers,
 {
     struct line out = {l->out, l->out + LOOP_BYTES};
 
-    put(&out, BYTES_LIT("HTTP/1.1 "));
-    put_number(&out, (uint64_t)status);
-    put(&out, BYTES_LIT(" "));
-    put(&out, status == 200 ? BYTES_LIT("OK") : bytes_str(reason(status)));
+    answer_put(&out, BYTES_LIT("HTTP/1.1 "));
+    answer_put_number(&out, (uint64_t)status);
+    answer_put(&out, BYTES_LIT(" "));
+    answer_put(&out, status == 200 ? BYTES_LIT("OK") : bytes_str(reason(status)));
     if (close)
-        put(&out, BYTES_LIT("\r\nConnection: close"));
-    put(&out, BYTES_LIT("\r\nContent-Length: "));
-    put_number(&out, length);
+        answer_put(&out, BYTES_LIT("\r\nConnection: close"));
+    answer_put(&out, BYTES_LIT("\r\nContent-Length: "));
+    answer_put_number(&out, length);
     for (size_t i = 0; i < n; i++) {
-        put(&out, BYTES_LIT("\r\n"));
-        put(&out, headers[i].name);
-        put(&out, BYTES_LIT(": "));
-        put(&out, headers[i].value);
+        answer_put(&out, BYTES_LIT("\r\n"));
+        answer_put(&out, headers[i].name);
+        answer_put(&out, BYTES_LIT(": "));
+        answer_put(&out, headers[i].value);
     }
-    put(&out, BYTES_LIT("\r\nDate: "));
-    put(&out, date_line(l));
-    put(&out, BYTES_LIT(" GMT\r\n\r\n"));
+    answer_put(&out, BYTES_LIT("\r\nDate: "));
+    answer_put(&out, date_line(l));
+    answer_put(&out, BYTES_LIT(" GMT\r\n\r\n"));
     return out.at == out.end ? BYTES_NONE : bytes_of(l->out, (size_t)(out.at - l->out));
 }

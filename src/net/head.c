@@ -36,7 +36,7 @@ static bool blank(uint8_t ch)
     return ch == ' ' || ch == '\t';
 }
 
-static bool refuse(struct head_fault *fault, int status, const char *text)
+static bool head_refuse(struct head_fault *fault, int status, const char *text)
 {
     *fault = (struct head_fault){status, text};
     return false;
@@ -55,7 +55,7 @@ static bool equal_any_case(bytes b, const char *lower)
     return !lower[b.len];
 }
 
-static bytes trim(bytes b)
+static bytes head_trim(bytes b)
 {
     while (b.len && blank(bytes_u8(b)[0]))
         b = bytes_skip(b, 1);
@@ -72,19 +72,20 @@ static bool check_request_line(const uint8_t *p, size_t n, struct head_fault *fa
     size_t method = span(p, n, TOKEN), target;
 
     if (!method || method > METHOD_BYTES_MAX || method == n || p[method] != ' ')
-        return refuse(fault, 400, "The request line does not begin with a method and one blank.");
+        return head_refuse(fault, 400,
+                           "The request line does not begin with a method and one blank.");
     target = span(p + method + 1, n - method - 1, VISIBLE);
     p += method + 1 + target;
     n -= method + 1 + target;
     if (!target || !n || *p != ' ')
-        return refuse(fault, 400,
-                      "The request line is not METHOD PATH HTTP/1.1 with one blank "
-                      "between.");
+        return head_refuse(fault, 400,
+                           "The request line is not METHOD PATH HTTP/1.1 with one blank "
+                           "between.");
     if (n != 9 || memcmp(p, " HTTP/", 6) != 0 || p[7] != '.' || p[6] < '0' || p[6] > '9' ||
         p[8] < '0' || p[8] > '9')
-        return refuse(fault, 400, "The request line does not end with HTTP/1.1.");
+        return head_refuse(fault, 400, "The request line does not end with HTTP/1.1.");
     if (p[6] != '1')
-        return refuse(fault, 505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
+        return head_refuse(fault, 505, "Only HTTP/1.1 and HTTP/1.0 are spoken here.");
     return true;
 }
 
@@ -93,15 +94,15 @@ static bool check_field_line(const uint8_t *p, size_t n, struct head_fault *faul
     size_t name = span(p, n, TOKEN);
 
     if (blank(*p))
-        return refuse(fault, 400, "A header line is folded: it begins with white space.");
+        return head_refuse(fault, 400, "A header line is folded: it begins with white space.");
     if (!name || name == n || p[name] != ':')
-        return refuse(fault, 400,
-                      name < n && blank(p[name])
-                          ? "There is white space between a header's name and its "
-                            "colon."
-                          : "A header line is not NAME: VALUE.");
+        return head_refuse(fault, 400,
+                           name < n && blank(p[name])
+                               ? "There is white space between a header's name and its "
+                                 "colon."
+                               : "A header line is not NAME: VALUE.");
     if (span(p + name + 1, n - name - 1, TEXT) != n - name - 1)
-        return refuse(fault, 400, "A header's value holds a control character.");
+        return head_refuse(fault, 400, "A header's value holds a control character.");
     return true;
 }
 
@@ -112,7 +113,7 @@ static bool check_open_line(const uint8_t *p, size_t len, struct head_fault *fau
 
     if (good == len || (good == len - 1 && p[good] == '\r'))
         return true;
-    return refuse(fault, 400, "The head holds a control character.");
+    return head_refuse(fault, 400, "The head holds a control character.");
 }
 
 /* A line of `len` bytes, which may be the empty one at the end. */
@@ -123,16 +124,16 @@ static bool check_line(struct head_scan *s, const uint8_t *p, size_t len, struct
     if (!(s->lines ? check_field_line(p, len, fault) : check_request_line(p, len, fault)))
         return false;
     if (s->lines++ > HEAD_FIELDS_MAX)
-        return refuse(fault, 431, "There are more than 100 headers.");
+        return head_refuse(fault, 431, "There are more than 100 headers.");
     return true;
 }
 
 static enum head_state too_long(const struct head_scan *s, struct head_fault *fault)
 {
     if (s->lines)
-        refuse(fault, 431, "The headers are longer than 16 KiB.");
+        head_refuse(fault, 431, "The headers are longer than 16 KiB.");
     else
-        refuse(fault, 414, "The path is longer than 16 KiB.");
+        head_refuse(fault, 414, "The path is longer than 16 KiB.");
     return HEAD_BAD;
 }
 
@@ -144,7 +145,7 @@ enum head_state head_scan(struct head_scan *s, const uint8_t *p, size_t n, struc
         size_t end = (size_t)(lf - p), from = s->line;
 
         if (end == from || p[end - 1] != '\r') {
-            refuse(fault, 400, "A line ends with LF alone instead of CR and LF.");
+            head_refuse(fault, 400, "A line ends with LF alone instead of CR and LF.");
             return HEAD_BAD;
         }
         s->at = s->line = end + 1;
@@ -169,16 +170,16 @@ static bool parse_target(bytes target, struct head *out, struct head_fault *faul
     const uint8_t *at = target.ptr, *end = at + target.len, *mark;
 
     if (memchr(at, '#', target.len))
-        return refuse(fault, 400, "The path has a fragment (#).");
+        return head_refuse(fault, 400, "The path has a fragment (#).");
     if (bytes_starts(target, BYTES_LIT("http://")) || bytes_starts(target, BYTES_LIT("https://"))) {
         at += target.len > 8 && at[4] == 's' ? 8 : 7;
         mark = memchr(at, '/', (size_t)(end - at));
         if (!mark)
-            return refuse(fault, 400, "The request's URL has no path.");
+            return head_refuse(fault, 400, "The request's URL has no path.");
         at = mark;
     } else if (*at != '/' && !bytes_equal(target, BYTES_LIT("*")) &&
                !bytes_equal(out->method, BYTES_LIT("CONNECT"))) {
-        return refuse(fault, 400, "The path does not begin with a slash.");
+        return head_refuse(fault, 400, "The path does not begin with a slash.");
     }
     mark = memchr(at, '?', (size_t)(end - at));
     out->query = mark != NULL;
@@ -197,13 +198,13 @@ static bool parse_length(bytes value, struct head *out, struct head_fault *fault
 
     for (size_t i = 0; i < value.len; i++) {
         if (p[i] < '0' || p[i] > '9')
-            return refuse(fault, 400, "Content-Length is not a number.");
+            return head_refuse(fault, 400, "Content-Length is not a number.");
         if (n > (UINT64_MAX - 10) / 10)
-            return refuse(fault, 413, "Content-Length is larger than any body may be.");
+            return head_refuse(fault, 413, "Content-Length is larger than any body may be.");
         n = n * 10 + (p[i] - '0');
     }
     if (!value.len)
-        return refuse(fault, 400, "Content-Length is not a number.");
+        return head_refuse(fault, 400, "Content-Length is not a number.");
     out->length = n;
     return true;
 }
@@ -216,7 +217,7 @@ static bytes next_item(bytes *list)
     bytes item = bytes_of(list->ptr, n);
 
     *list = bytes_skip(*list, comma ? n + 1 : n);
-    return trim(item);
+    return head_trim(item);
 }
 
 static bool parse_coding(bytes value, struct head *out, struct head_fault *fault)
@@ -232,10 +233,11 @@ static bool parse_coding(bytes value, struct head *out, struct head_fault *fault
         others |= !out->chunked;
     } while (value.len);
     if (comma_ends || !out->chunked)
-        return refuse(fault, 400,
-                      "The last transfer coding is not chunked, so the body has no "
-                      "end.");
-    return !others || refuse(fault, 501, "Transfer codings other than chunked are not known here.");
+        return head_refuse(fault, 400,
+                           "The last transfer coding is not chunked, so the body has no "
+                           "end.");
+    return !others ||
+           head_refuse(fault, 501, "Transfer codings other than chunked are not known here.");
 }
 
 static bool parse_connection(bytes value, struct head *out, struct framing *f)
@@ -255,25 +257,25 @@ static bool parse_framing(const struct http_header *h, struct head *out, struct 
 {
     if (bytes_equal(h->name, BYTES_LIT("content-length"))) {
         if (f->has_length)
-            return refuse(fault, 400, "There are two headers Content-Length.");
+            return head_refuse(fault, 400, "There are two headers Content-Length.");
         f->has_length = true;
         return parse_length(h->value, out, fault);
     }
     if (bytes_equal(h->name, BYTES_LIT("transfer-encoding"))) {
         if (f->has_coding)
-            return refuse(fault, 400, "There are two headers Transfer-Encoding.");
+            return head_refuse(fault, 400, "There are two headers Transfer-Encoding.");
         f->has_coding = true;
         return parse_coding(h->value, out, fault);
     }
     if (bytes_equal(h->name, BYTES_LIT("host"))) {
         if (f->has_host)
-            return refuse(fault, 400, "There are two headers Host.");
+            return head_refuse(fault, 400, "There are two headers Host.");
         f->has_host = true;
     } else if (bytes_equal(h->name, BYTES_LIT("connection"))) {
         return parse_connection(h->value, out, f);
     } else if (bytes_equal(h->name, BYTES_LIT("expect"))) {
         if (!equal_any_case(h->value, "100-continue"))
-            return refuse(fault, 417, "Of Expect only 100-continue is known.");
+            return head_refuse(fault, 417, "Of Expect only 100-continue is known.");
         out->expect = !f->http_1_0;
     }
     return true;
@@ -288,7 +290,7 @@ static struct http_header parse_field(uint8_t *p, size_t len)
     for (; *colon != ':'; colon++)
         if (*colon >= 'A' && *colon <= 'Z')
             *colon |= 0x20;
-    value = trim(bytes_of(colon + 1, len - (size_t)(colon + 1 - p)));
+    value = head_trim(bytes_of(colon + 1, len - (size_t)(colon + 1 - p)));
     p[(size_t)(bytes_u8(value) - p) + value.len] = 0;
     return (struct http_header){bytes_of(p, (size_t)(colon - p)), value};
 }
@@ -296,11 +298,11 @@ static struct http_header parse_field(uint8_t *p, size_t len)
 static bool check_framing(struct head *out, const struct framing *f, struct head_fault *fault)
 {
     if (!f->has_host && !f->http_1_0)
-        return refuse(fault, 400, "There is no header Host.");
+        return head_refuse(fault, 400, "There is no header Host.");
     if (f->has_coding && f->has_length)
-        return refuse(fault, 400, "There are both Content-Length and Transfer-Encoding.");
+        return head_refuse(fault, 400, "There are both Content-Length and Transfer-Encoding.");
     if (f->has_coding && f->http_1_0)
-        return refuse(fault, 400, "HTTP/1.0 knows no Transfer-Encoding.");
+        return head_refuse(fault, 400, "HTTP/1.0 knows no Transfer-Encoding.");
     if (f->has_coding)
         out->length = HTTP_LENGTH_UNKNOWN;
     out->close |= f->http_1_0 && !f->keep_alive;
@@ -373,19 +375,20 @@ static bool size_byte(struct chunks *c, uint8_t ch, struct head_fault *fault)
     int digit = c->state == CHUNK_SIZE ? hex_value(ch) : -1;
 
     if (++c->line > CHUNK_LINE_MAX)
-        return refuse(fault, 400, "The line with a chunk's size is too long.");
+        return head_refuse(fault, 400, "The line with a chunk's size is too long.");
     if (digit >= 0) {
         if (c->digits++ == CHUNK_DIGITS_MAX - 1)
-            return refuse(fault, 400, "A chunk's size is larger than any body may be.");
+            return head_refuse(fault, 400, "A chunk's size is larger than any body may be.");
         c->left = c->left << 4 | (uint64_t)digit;
     } else if (!c->digits) {
-        return refuse(fault, 400, "A chunk's size is not a hexadecimal number.");
+        return head_refuse(fault, 400, "A chunk's size is not a hexadecimal number.");
     } else if (ch == '\r') {
         c->state = CHUNK_SIZE_LF;
     } else if (c->state == CHUNK_SIZE && ch == ';') {
         c->state = CHUNK_EXTENSION;
     } else if (c->state == CHUNK_SIZE || !(kinds[ch] & TEXT)) {
-        return refuse(fault, 400, "Behind a chunk's size comes neither CR LF nor an extension.");
+        return head_refuse(fault, 400,
+                           "Behind a chunk's size comes neither CR LF nor an extension.");
     }
     return true;
 }
@@ -393,7 +396,7 @@ static bool size_byte(struct chunks *c, uint8_t ch, struct head_fault *fault)
 static bool line_feed(struct chunks *c, uint8_t ch, struct head_fault *fault)
 {
     if (ch != '\n')
-        return refuse(fault, 400, "Behind a CR in the body's framing comes no LF.");
+        return head_refuse(fault, 400, "Behind a CR in the body's framing comes no LF.");
     c->state = c->state == CHUNK_SIZE_LF      ? (c->left ? CHUNK_DATA : CHUNK_TRAILER)
                : c->state == CHUNK_LF         ? CHUNK_SIZE
                : c->state == CHUNK_TRAILER_LF ? CHUNK_TRAILER
@@ -407,11 +410,11 @@ static bool line_feed(struct chunks *c, uint8_t ch, struct head_fault *fault)
 static bool trailer_byte(struct chunks *c, uint8_t ch, struct head_fault *fault)
 {
     if (++c->trailer > TRAILER_BYTES_MAX)
-        return refuse(fault, 431, "The trailer of the body is longer than 4 KiB.");
+        return head_refuse(fault, 431, "The trailer of the body is longer than 4 KiB.");
     if (ch == '\r')
         c->state = c->state == CHUNK_TRAILER ? CHUNK_END_LF : CHUNK_TRAILER_LF;
     else if (!(kinds[ch] & (c->state == CHUNK_TRAILER ? TOKEN : TEXT)))
-        return refuse(fault, 400, "The trailer of the body is not made of headers.");
+        return head_refuse(fault, 400, "The trailer of the body is not made of headers.");
     else
         c->state = CHUNK_TRAILER_LINE;
     return true;
@@ -425,7 +428,7 @@ static bool frame_byte(struct chunks *c, uint8_t ch, struct head_fault *fault)
         return size_byte(c, ch, fault);
     case CHUNK_DATA:
         if (ch != '\r')
-            return refuse(fault, 400, "A chunk is longer than its size says.");
+            return head_refuse(fault, 400, "A chunk is longer than its size says.");
         c->state = CHUNK_LF;
         return true;
     case CHUNK_TRAILER:

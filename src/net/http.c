@@ -44,7 +44,7 @@ static void conf_defaults(struct http_conf *conf)
         conf->head_timeout_ms = 5000;
 }
 
-static void pause_ms(int ms)
+static void http_pause_ms(int ms)
 {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
@@ -159,17 +159,17 @@ void http_close(struct http *h, int grace_ms)
         loop_ring(l); /* each stops accepting */
     end = http_now_ms(h) + grace_ms;
     for (int quiet_ms = 0; quiet_ms < QUIET_MS && http_now_ms(h) < end; quiet_ms += 2) {
-        pause_ms(2);
+        http_pause_ms(2);
         if (atomic_load(&h->active))
             quiet_ms = 0;
     }
     atomic_store(&h->closed, true);
     queue_close(h);
     while (atomic_load(&h->pending)) /* somebody still has a parked request in his hands */
-        pause_ms(2);
+        http_pause_ms(2);
     for (struct loop *l = h->loops; l; l = l->next)
         while (atomic_load(&l->wakers))
-            pause_ms(1);
+            http_pause_ms(1);
     loops_stop(h);
     http_free(h);
 }

@@ -197,7 +197,7 @@ static bool loop_start(struct loop *l)
     return l->running;
 }
 
-static void pause_ms(int ms)
+static void loop_pause_ms(int ms)
 {
     nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
 }
@@ -210,7 +210,7 @@ static void loop_free(struct loop *l)
         pthread_join(l->thread, NULL);
     }
     while (atomic_load(&l->wakers))
-        pause_ms(1);
+        loop_pause_ms(1);
     loop_take_ready(l); /* the server is closed: they are only freed */
     while (l->conns.next != &l->conns)
         conn_close(PORT_CONTAINER(l->conns.next, struct conn, all));

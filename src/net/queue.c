@@ -67,7 +67,7 @@ static bool is_reader(const struct conn *c)
 
 /* ---- under the lock ---- */
 
-static struct ring *first_of(struct share *s)
+static struct ring *queue_first_of(struct share *s)
 {
     for (size_t i = 0; i < PORT_COUNT(s->queues); i++)
         if (s->queues[i].next != &s->queues[i])
@@ -77,7 +77,7 @@ static struct ring *first_of(struct share *s)
 
 static void queue_add(struct http *h, struct share *s, struct conn *c, bool reader)
 {
-    if (!first_of(s))
+    if (!queue_first_of(s))
         ring_add(&h->waiting_shares, &s->waiting);
     ring_add(&s->queues[reader ? 0 : 1], &c->queue);
     h->waiting_bytes += c->waiting.bytes;
@@ -87,7 +87,7 @@ static void queue_add(struct http *h, struct share *s, struct conn *c, bool read
 static void queue_remove(struct http *h, struct share *s, struct conn *c)
 {
     ring_remove(&c->queue);
-    if (!first_of(s))
+    if (!queue_first_of(s))
         ring_remove(&s->waiting);
     h->waiting_bytes -= c->waiting.bytes;
     atomic_fetch_sub_explicit(&h->waiting, 1, memory_order_relaxed);
@@ -107,7 +107,7 @@ static void share_serve(struct http *h, struct share *s)
 {
     struct ring *first;
 
-    while ((first = first_of(s))) {
+    while ((first = queue_first_of(s))) {
         struct conn *c = PORT_CONTAINER(first, struct conn, queue);
 
         if (!has_room(h, s, c->waiting.size))
@@ -206,7 +206,7 @@ bool http_reserve(struct http_request *r, size_t size)
         return true;
     }
     pthread_mutex_lock(&h->queue_lock);
-    well = !first_of(s) && has_room(h, s, size);
+    well = !queue_first_of(s) && has_room(h, s, size);
     if (well)
         reserve(c, size);
     pthread_mutex_unlock(&h->queue_lock);

@@ -21,9 +21,9 @@ struct check {
     size_t size;
 };
 
-static int refuse(struct check *c, const char *fmt, ...) PORT_PRINTF(2, 3);
+static int tls_refuse(struct check *c, const char *fmt, ...) PORT_PRINTF(2, 3);
 
-static int refuse(struct check *c, const char *fmt, ...)
+static int tls_refuse(struct check *c, const char *fmt, ...)
 {
     va_list args;
 
@@ -47,11 +47,11 @@ static int text_load(struct check *c, const char *file, char **out)
     size_t n;
 
     if (!f)
-        return refuse(c, "cannot read %s: %s. Check its name and who may read it.", file,
-                      strerror(errno));
+        return tls_refuse(c, "cannot read %s: %s. Check its name and who may read it.", file,
+                          strerror(errno));
     if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode) || st.st_size > FILE_BYTES_MAX) {
         fclose(f);
-        return refuse(c, "%s is not a file of at most 1 MiB. Is it the right file?", file);
+        return tls_refuse(c, "%s is not a file of at most 1 MiB. Is it the right file?", file);
     }
     *out = mem_zalloc((size_t)st.st_size + 1);
     n = fread(*out, 1, (size_t)st.st_size, f);
@@ -83,17 +83,18 @@ static int pair_check(struct check *c, const struct tls_pair *p)
     int code = E_OK;
 
     if (!cert)
-        code =
-            refuse(c, "%s holds no certificate in PEM form. Is it the right file?", c->cert_file);
+        code = tls_refuse(c, "%s holds no certificate in PEM form. Is it the right file?",
+                          c->cert_file);
     else if (!key)
-        code = refuse(c,
-                      "%s holds no private key in PEM form without a pass phrase. Is it the right "
-                      "file?",
-                      c->key_file);
-    else if (X509_check_private_key(cert, key) != 1)
         code =
-            refuse(c, "%s is not the key of the first certificate in %s. Give files of one pair.",
-                   c->key_file, c->cert_file);
+            tls_refuse(c,
+                       "%s holds no private key in PEM form without a pass phrase. Is it the right "
+                       "file?",
+                       c->key_file);
+    else if (X509_check_private_key(cert, key) != 1)
+        code = tls_refuse(
+            c, "%s is not the key of the first certificate in %s. Give files of one pair.",
+            c->key_file, c->cert_file);
     EVP_PKEY_free(key);
     X509_free(cert);
     BIO_free(key_bio);

@@ -12,7 +12,7 @@ static const struct http_header text_plain[] = {
     {{"Content-Type", 12}, {"text/plain; version=0.0.4; charset=utf-8", 40}},
 };
 
-static void answer(struct http_request *r, int status, bytes body)
+static void admin_answer(struct http_request *r, int status, bytes body)
 {
     http_reply(r, status, text_plain, PORT_COUNT(text_plain), body);
 }
@@ -46,7 +46,7 @@ static void answer_served(struct admin *a, struct http_request *r, const char *c
                 &b, arena_printf(arena, ", the last %" PRId64 " s ago", tasks[i].ago_ms / 1000));
         buf_put_u8(&b, '\n');
     }
-    answer(r, 200, buf_bytes(&b));
+    admin_answer(r, 200, buf_bytes(&b));
 }
 
 static void answer_ready(struct admin *a, struct http_request *r)
@@ -55,11 +55,11 @@ static void answer_ready(struct admin *a, struct http_request *r)
 
     wr_status(a->db, &status, sizeof(status));
     if (!status.writable)
-        answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.reason));
+        admin_answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.reason));
     else if (!wr_in_touch(a->db))
-        answer(r, 503, BYTES_LIT("not ready: out of touch with the other servers\n"));
+        admin_answer(r, 503, BYTES_LIT("not ready: out of touch with the other servers\n"));
     else if (status.clock_odd)
-        answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.clock));
+        admin_answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.clock));
     else
         answer_served(a, r, status.clock);
 }
@@ -120,7 +120,7 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     stat_format_tasks(&b, tasks, n < TASKS_MAX ? n : TASKS_MAX);
     stat_format_tables(&b, tables, wr_busiest(a->db, tables, TABLES_MAX));
     stat_format(a->stat, &b);
-    answer(r, 200, buf_bytes(&b));
+    admin_answer(r, 200, buf_bytes(&b));
 }
 
 /* On a thread of its own: it takes as long as the disk needs. */
@@ -134,9 +134,9 @@ static void *backup_main(void *arg)
 
     atomic_store(&a->backing_up, false);
     if (code)
-        answer(r, wr_error_status(code), arena_printf(&r->ctx.arena, "%s\n", message));
+        admin_answer(r, wr_error_status(code), arena_printf(&r->ctx.arena, "%s\n", message));
     else
-        answer(r, 200, BYTES_LIT("done\n"));
+        admin_answer(r, 200, BYTES_LIT("done\n"));
     return NULL;
 }
 
@@ -147,16 +147,17 @@ static void start_backup(struct admin *a, struct http_request *r)
     pthread_t thread;
 
     if (!bytes_equal(r->method, BYTES_LIT("POST"))) {
-        answer(r, 405, BYTES_LIT("only POST\n"));
+        admin_answer(r, 405, BYTES_LIT("only POST\n"));
     } else if (!bytes_equal(http_header(r, "x-widerow-admin"), BYTES_LIT("backup"))) {
-        answer(r, 403, BYTES_LIT("The header 'X-Widerow-Admin: backup' is missing.\n"));
+        admin_answer(r, 403, BYTES_LIT("The header 'X-Widerow-Admin: backup' is missing.\n"));
     } else if (!r->body.len || *(const char *)r->body.ptr != '/' ||
                memchr(r->body.ptr, 0, r->body.len)) {
-        answer(r, 400, BYTES_LIT("The body is to be the whole path of a new folder.\n"));
+        admin_answer(r, 400, BYTES_LIT("The body is to be the whole path of a new folder.\n"));
     } else if (!ticket_check(a->tickets, r->body, http_header(r, "x-widerow-ticket"), &why)) {
-        answer(r, 403, arena_printf(&r->ctx.arena, "%s\n", why));
+        admin_answer(r, 403, arena_printf(&r->ctx.arena, "%s\n", why));
     } else if (!atomic_compare_exchange_strong(&a->backing_up, &free_now, true)) {
-        answer(r, 503, BYTES_LIT("Another backup is under way; try again when it is done.\n"));
+        admin_answer(r, 503,
+                     BYTES_LIT("Another backup is under way; try again when it is done.\n"));
     } else {
         r->user = a;
         if (thread_start(&thread, "wr-backup", backup_main, r)) {
@@ -164,7 +165,7 @@ static void start_backup(struct admin *a, struct http_request *r)
             return;
         }
         atomic_store(&a->backing_up, false);
-        answer(r, 503, BYTES_LIT("The system gives no thread for it; try again.\n"));
+        admin_answer(r, 503, BYTES_LIT("The system gives no thread for it; try again.\n"));
     }
 }
 
@@ -176,13 +177,14 @@ void admin_on_request(void *arg, struct http_request *r)
         start_backup(a, r);
     else if (!bytes_equal(r->method, BYTES_LIT("GET")) &&
              !bytes_equal(r->method, BYTES_LIT("HEAD")))
-        answer(r, 405, BYTES_LIT("only GET\n"));
+        admin_answer(r, 405, BYTES_LIT("only GET\n"));
     else if (bytes_equal(r->path, BYTES_LIT("/healthz")))
-        answer(r, 200, BYTES_LIT("ok\n"));
+        admin_answer(r, 200, BYTES_LIT("ok\n"));
     else if (bytes_equal(r->path, BYTES_LIT("/readyz")))
         answer_ready(a, r);
     else if (bytes_equal(r->path, BYTES_LIT("/metrics")))
         answer_metrics(a, r);
     else
-        answer(r, 404, BYTES_LIT("There are /healthz, /readyz, /metrics and (POST) /backup.\n"));
+        admin_answer(r, 404,
+                     BYTES_LIT("There are /healthz, /readyz, /metrics and (POST) /backup.\n"));
 }

@@ -46,7 +46,7 @@ static void cell_release(void *arg)
 
 /* ---- headers ---- */
 
-static int hex_digit(uint8_t ch)
+static int cell_hex_digit(uint8_t ch)
 {
     return ch >= '0' && ch <= '9'   ? ch - '0'
            : ch >= 'a' && ch <= 'f' ? ch - 'a' + 10
@@ -67,8 +67,8 @@ static int unescape(struct ctx *c, bytes text, bytes *out)
             to[n++] = p[i];
             continue;
         }
-        high = i + 2 < text.len ? hex_digit(p[i + 1]) : -1;
-        low = i + 2 < text.len ? hex_digit(p[i + 2]) : -1;
+        high = i + 2 < text.len ? cell_hex_digit(p[i + 1]) : -1;
+        low = i + 2 < text.len ? cell_hex_digit(p[i + 2]) : -1;
         if (high < 0 || low < 0)
             return fail(c, E_PARAMETER, "'%s' is not percent-encoded.", op_shown(c, text));
         to[n++] = (uint8_t)(high << 4 | low);
@@ -178,8 +178,8 @@ static int read_sha256(struct cell_transfer *cell, bytes text)
     if (cell->has_trailer)
         return E_OK;
     for (size_t i = 0; i < sizeof(cell->sha256); i++) {
-        int high = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i]) : -1;
-        int low = text.len == 64 ? hex_digit(bytes_u8(text)[2 * i + 1]) : -1;
+        int high = text.len == 64 ? cell_hex_digit(bytes_u8(text)[2 * i]) : -1;
+        int low = text.len == 64 ? cell_hex_digit(bytes_u8(text)[2 * i + 1]) : -1;
 
         if (high < 0 || low < 0)
             return fail(&cell->op->r->ctx, E_PARAMETER,

@@ -33,9 +33,9 @@ struct load {
     size_t message_size;
 };
 
-static int refuse(struct load *l, const char *fmt, ...) PORT_PRINTF(2, 3);
+static int config_refuse(struct load *l, const char *fmt, ...) PORT_PRINTF(2, 3);
 
-static int refuse(struct load *l, const char *fmt, ...)
+static int config_refuse(struct load *l, const char *fmt, ...)
 {
     va_list args;
 
@@ -53,7 +53,8 @@ static const char *copy(struct load *l, bytes b)
     return arena_printf(&l->c->arena, "%.*s", BYTES_FMT(b)).ptr;
 }
 
-static void give(struct load *l, const struct setting *row, const char *text, const char *source)
+static void config_give(struct load *l, const struct setting *row, const char *text,
+                        const char *source)
 {
     struct config_value *g = &l->given[row - setting_rows];
 
@@ -64,7 +65,7 @@ static void give(struct load *l, const struct setting *row, const char *text, co
 static int give_limit(struct load *l, const char *name, const char *text, const char *source)
 {
     if (l->set_count == SETS_MAX)
-        return refuse(l, "%s: more than %d limits are set. Remove some.", source, SETS_MAX);
+        return config_refuse(l, "%s: more than %d limits are set. Remove some.", source, SETS_MAX);
     l->sets[l->set_count] = (struct wr_setting){name, text};
     l->set_sources[l->set_count++] = source;
     return E_OK;
@@ -78,13 +79,13 @@ static int flag_unknown(struct load *l, const char *flag, const char *name)
     char spelt[64];
 
     if (setting_is_limit(name))
-        return refuse(l, "%s is a limit. Write --set %s=VALUE.", flag, name);
+        return config_refuse(l, "%s is a limit. Write --set %s=VALUE.", flag, name);
     if (!near)
-        return refuse(l, "unknown flag %s. --help lists them all.", flag);
+        return config_refuse(l, "unknown flag %s. --help lists them all.", flag);
     if (setting_is_limit(near))
-        return refuse(l, "unknown flag %s. Did you mean --set %s=VALUE?", flag, near);
+        return config_refuse(l, "unknown flag %s. Did you mean --set %s=VALUE?", flag, near);
     setting_spell(near, '-', false, spelt, sizeof(spelt));
-    return refuse(l, "unknown flag %s. Did you mean --%s?", flag, spelt);
+    return config_refuse(l, "unknown flag %s. Did you mean --%s?", flag, spelt);
 }
 
 /* "NAME=VALUE" of --set; settings that are no limits may be set so too. */
@@ -95,20 +96,22 @@ static int give_set(struct load *l, const char *text, const char *source)
     const struct setting *row;
 
     if (!equals || equals == text)
-        return refuse(l, "%s: '%s' is not NAME=VALUE. Write it like --set body_bytes_max=1000000.",
-                      source, text);
+        return config_refuse(
+            l, "%s: '%s' is not NAME=VALUE. Write it like --set body_bytes_max=1000000.", source,
+            text);
     name = copy(l, bytes_of(text, (size_t)(equals - text)));
     row = setting_find(name);
     if (row) {
-        give(l, row, equals + 1, source);
+        config_give(l, row, equals + 1, source);
         return E_OK;
     }
     if (!setting_is_limit(name)) {
         const char *near = setting_nearest(name);
 
         if (near)
-            return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
-        return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
+            return config_refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name,
+                                 near);
+        return config_refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
     }
     return give_limit(l, name, equals + 1, source);
 }
@@ -132,7 +135,7 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         return E_OK;
     }
     if (strncmp(flag, "--", 2) != 0 || !flag[2])
-        return refuse(l, "'%s' is not a flag. --help lists them all.", arg);
+        return config_refuse(l, "'%s' is not a flag. --help lists them all.", arg);
     for (size_t k = 0; k < sizeof(name); k++) {
         name[k] = (char)(flag[k + 2] == '-' ? '_' : flag[k + 2]);
         if (!flag[k + 2])
@@ -148,10 +151,10 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         value = "true";
     } else {
         if (*i + 1 >= argc)
-            return refuse(l, "%s needs a value: %s %s.", flag, flag,
-                          row                           ? row->value
-                          : strcmp(name, "config") == 0 ? "FILE"
-                                                        : "NAME=VALUE");
+            return config_refuse(l, "%s needs a value: %s %s.", flag, flag,
+                                 row                           ? row->value
+                                 : strcmp(name, "config") == 0 ? "FILE"
+                                                               : "NAME=VALUE");
         value = argv[++*i];
     }
     if (row) {
@@ -161,7 +164,7 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         l->config_file = value;
     } else {
         if (*set_count == SETS_MAX)
-            return refuse(l, "--set: more than %d limits are set. Remove some.", SETS_MAX);
+            return config_refuse(l, "--set: more than %d limits are set. Remove some.", SETS_MAX);
         sets[(*set_count)++] = value;
     }
     return E_OK;
@@ -218,7 +221,7 @@ static int env_load(struct load *l, char **envp)
         setting_spell(setting_rows[i].name, '_', true, name + 8, sizeof(name) - 8);
         value = env_value(envp, name);
         if (value)
-            give(l, &setting_rows[i], value, copy(l, bytes_str(name)));
+            config_give(l, &setting_rows[i], value, copy(l, bytes_str(name)));
     }
     if (!l->config_file)
         l->config_file = env_value(envp, "WIDEROW_CONFIG");
@@ -237,12 +240,12 @@ static int env_load(struct load *l, char **envp)
     if (!c->access_key_id == !c->access_key_secret)
         return E_OK;
     near = c->access_key_id ? "WIDEROW_ACCESS_KEY_SECRET" : "WIDEROW_ACCESS_KEY_ID";
-    return refuse(l, "%s is not set, its other half is. Set both or neither.", near);
+    return config_refuse(l, "%s is not set, its other half is. Set both or neither.", near);
 }
 
 /* ---- file ---- */
 
-static bytes trim(bytes b)
+static bytes config_trim(bytes b)
 {
     const char *p = b.ptr;
 
@@ -260,32 +263,34 @@ static int file_line(struct load *l, bytes line, int number, bool in_data)
     const char *source, *equals, *name, *value, *near;
     const struct setting *row;
 
-    line = trim(line);
+    line = config_trim(line);
     if (!line.len || *(const char *)line.ptr == '#')
         return E_OK;
     source = arena_printf(&l->c->arena, "%s line %d", l->c->file, number).ptr;
     equals = memchr(line.ptr, '=', line.len);
     if (!equals)
-        return refuse(l, "%s: '%.*s' is not 'name = value'. Mend the line or put # in front.",
-                      source, BYTES_FMT(line));
-    name = copy(l, trim(bytes_of(line.ptr, (size_t)(equals - (const char *)line.ptr))));
-    value = copy(l, trim(bytes_skip(line, (size_t)(equals + 1 - (const char *)line.ptr))));
+        return config_refuse(l,
+                             "%s: '%.*s' is not 'name = value'. Mend the line or put # in front.",
+                             source, BYTES_FMT(line));
+    name = copy(l, config_trim(bytes_of(line.ptr, (size_t)(equals - (const char *)line.ptr))));
+    value = copy(l, config_trim(bytes_skip(line, (size_t)(equals + 1 - (const char *)line.ptr))));
     row = setting_find(name);
     if (row && in_data && strcmp(name, "data") == 0)
-        return refuse(l,
-                      "%s: 'data' cannot be set in the data folder itself. Say --data DIR, or give "
-                      "the file with --config FILE.",
-                      source);
+        return config_refuse(
+            l,
+            "%s: 'data' cannot be set in the data folder itself. Say --data DIR, or give "
+            "the file with --config FILE.",
+            source);
     if (row) {
-        give(l, row, value, source);
+        config_give(l, row, value, source);
         return E_OK;
     }
     if (setting_is_limit(name))
         return give_limit(l, name, value, source);
     near = setting_nearest(name);
     if (near)
-        return refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
-    return refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
+        return config_refuse(l, "%s: unknown setting '%s'. Did you mean '%s'?", source, name, near);
+    return config_refuse(l, "%s: unknown setting '%s'. --help lists them all.", source, name);
 }
 
 /* Keeps of two lines that set one thing the last, by reading the lines backwards: the first to give
@@ -330,15 +335,15 @@ static int file_load(struct load *l)
         return E_OK;
     }
     if (!f)
-        return refuse(l, "cannot read %s: %s. Check its name and who may read it.", c->file,
-                      strerror(errno));
+        return config_refuse(l, "cannot read %s: %s. Check its name and who may read it.", c->file,
+                             strerror(errno));
     text = arena_alloc(&c->arena, FILE_BYTES_MAX);
     n = fread(text, 1, FILE_BYTES_MAX, f);
     fclose(f);
     if (n == FILE_BYTES_MAX)
-        return refuse(l, "%s is larger than 1 MiB. Is it the right file?", c->file);
+        return config_refuse(l, "%s is larger than 1 MiB. Is it the right file?", c->file);
     if (memchr(text, 0, n))
-        return refuse(l, "%s is not a text file. Is it the right file?", c->file);
+        return config_refuse(l, "%s is not a text file. Is it the right file?", c->file);
     return file_parse(l, bytes_of(text, n), in_data);
 }
 
@@ -348,7 +353,7 @@ static int value_load(struct load *l, const struct setting *row, const struct co
 {
     const char *why = setting_parse(row, g->text, l->c);
 
-    return why ? refuse(l, "%s: %s", g->source, why) : E_OK;
+    return why ? config_refuse(l, "%s: %s", g->source, why) : E_OK;
 }
 
 static int limits_load(struct load *l)
@@ -362,7 +367,7 @@ static int limits_load(struct load *l)
         const struct wr_setting *s = &l->sets[i - 1];
 
         if (limits_set(&c->limits, s->name, s->value, why, sizeof(why)))
-            return refuse(l, "%s: %s.", l->set_sources[i - 1], why);
+            return config_refuse(l, "%s: %s.", l->set_sources[i - 1], why);
         settings[c->setting_count++] = *s;
     }
     limits_lift(&c->limits, c->limits.cell_bytes_max);
@@ -390,24 +395,27 @@ static int choices_check(struct load *l)
     static const char *const levels[] = {"error", "warn", "info", "debug", NULL};
 
     if (!is_choice(&setting_rows[SETTING_engine], c->engine))
-        return refuse(l, "%s: there is no engine '%s'. Choose %s.", l->given[SETTING_engine].source,
-                      c->engine, setting_rows[SETTING_engine].value);
+        return config_refuse(l, "%s: there is no engine '%s'. Choose %s.",
+                             l->given[SETTING_engine].source, c->engine,
+                             setting_rows[SETTING_engine].value);
     for (at = levels; *at && strcmp(*at, c->log_level) != 0; at++)
         ;
     if (!*at)
-        return refuse(l, "%s: there is no log level '%s'. Choose error, warn, info or debug.",
-                      l->given[SETTING_log_level].source, c->log_level);
+        return config_refuse(l,
+                             "%s: there is no log level '%s'. Choose error, warn, info or debug.",
+                             l->given[SETTING_log_level].source, c->log_level);
     if (strcmp(c->sql, "off") != 0)
-        return refuse(l, "%s: the SQL door is not built yet in this version. Leave it out.",
-                      l->given[SETTING_sql].source);
+        return config_refuse(l, "%s: the SQL door is not built yet in this version. Leave it out.",
+                             l->given[SETTING_sql].source);
     if (strcmp(c->http, "off") == 0)
-        return refuse(l, "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
-                      l->given[SETTING_http].source);
+        return config_refuse(l,
+                             "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",
+                             l->given[SETTING_http].source);
     if (!c->tls_cert[0] == !c->tls_key[0])
         return E_OK;
-    return refuse(l, "%s is given without %s. TLS needs both: the certificate and its key.",
-                  l->given[c->tls_cert[0] ? SETTING_tls_cert : SETTING_tls_key].source,
-                  c->tls_cert[0] ? "--tls-key" : "--tls-cert");
+    return config_refuse(l, "%s is given without %s. TLS needs both: the certificate and its key.",
+                         l->given[c->tls_cert[0] ? SETTING_tls_cert : SETTING_tls_key].source,
+                         c->tls_cert[0] ? "--tls-key" : "--tls-cert");
 }
 
 /* The environment may be shared by servers of several engines, so what it says for another one
@@ -436,7 +444,7 @@ static int load_all(struct load *l, int argc, char **argv, char **envp)
     if ((code = env_load(l, envp)) || (code = file_load(l)))
         return code;
     for (size_t i = 0; i < SETTING_COUNT; i++)
-        give(l, &setting_rows[i], setting_rows[i].def, "default");
+        config_give(l, &setting_rows[i], setting_rows[i].def, "default");
     pass_over_others(l);
     for (size_t i = 0; i < SETTING_COUNT; i++) {
         if ((code = value_load(l, &setting_rows[i], &l->given[i])))

@@ -87,7 +87,7 @@ static const struct credential *set_find(const struct credential_set *set, bytes
 
 /* ---- checking ---- */
 
-static bool is_letter(char c)
+static bool credential_is_letter(char c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
@@ -105,10 +105,10 @@ static const char *instance_fault(const char *s)
 
     if (n < 3 || n > CREDENTIAL_INSTANCE_MAX)
         return "it must have 3 to 16 characters";
-    if (!is_letter(s[0]) || s[n - 1] == '-')
+    if (!credential_is_letter(s[0]) || s[n - 1] == '-')
         return "it must start with a letter and not end with a hyphen";
     for (; *s; s++)
-        if (!is_letter(*s) && !(*s >= '0' && *s <= '9') && *s != '-')
+        if (!credential_is_letter(*s) && !(*s >= '0' && *s <= '9') && *s != '-')
             return "it may hold letters, digits and hyphens only";
     return NULL;
 }
@@ -119,7 +119,7 @@ static bool id_is_valid(const char *s)
     size_t n = strlen(s);
 
     for (; *s; s++)
-        if (!is_letter(*s) && !(*s >= '0' && *s <= '9') && !strchr("+./_-", *s))
+        if (!credential_is_letter(*s) && !(*s >= '0' && *s <= '9') && !strchr("+./_-", *s))
             return false;
     return n >= 1 && n <= CREDENTIAL_ID_MAX;
 }
@@ -183,8 +183,8 @@ static char *word(char **at)
 }
 
 /* One id may stand for several instances, with one secret. */
-static int check_repeated(const struct credential_set *set, const char *where,
-                          const struct credential *pair, char *message, size_t size)
+static int credential_check_repeated(const struct credential_set *set, const char *where,
+                                     const struct credential *pair, char *message, size_t size)
 {
     for (size_t i = 0; i < set->count; i++) {
         const struct credential *other = &set->pairs[i];
@@ -225,7 +225,7 @@ static int set_read_line(struct credential_set *set, const char *source, char *l
             "it.",
             where);
     TRY(pair_fill(where, instance, id, secret, &pair, message, size));
-    TRY(check_repeated(set, where, &pair, message, size));
+    TRY(credential_check_repeated(set, where, &pair, message, size));
     if (grants && grants_parse(&set->arena, bytes_str(grants), &pair.grants, why, sizeof(why)))
         return err_refuse(message, size, E_PARAMETER, "%s: %s", where, why);
     set_add(set, &pair);

@@ -111,7 +111,7 @@ static bool op_writes(enum wr_op op)
 }
 
 /* A name that no table can have is not quoted: it may be any bytes. */
-static int check_table(struct ctx *c, const struct grants *g, enum wr_op op, bytes table)
+static int grant_check_table(struct ctx *c, const struct grants *g, enum wr_op op, bytes table)
 {
     bytes quoted = is_name(table) ? table : BYTES_LIT("");
 
@@ -127,7 +127,7 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
     bytes table;
 
     for (size_t i = 0; wr_request_table(r, i, &table); i++)
-        TRY(check_table(c, g, r->op, table));
+        TRY(grant_check_table(c, g, r->op, table));
     return E_OK;
 }
 

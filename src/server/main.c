@@ -65,7 +65,7 @@ struct server {
 
 /* ---- starting ---- */
 
-static int refuse(struct server *s)
+static int main_refuse(struct server *s)
 {
     fprintf(stderr, "widerowd: %s\n", s->message);
     return EXIT_START;
@@ -115,7 +115,7 @@ static int access_log_open(struct server *s)
     snprintf(s->message, sizeof(s->message),
              "cannot write %s: %s. Give another file with --access-log FILE.", file,
              strerror(errno));
-    return refuse(s);
+    return main_refuse(s);
 }
 
 /* The same descriptor on a new file, for log rotation. */
@@ -132,7 +132,7 @@ static void access_log_reopen(struct server *s)
         close(fd);
 }
 
-static int db_open(struct server *s)
+static int main_db_open(struct server *s)
 {
     struct config *c = &s->config;
     const struct wr_setting engine_settings[] = {{"ceph_conf", c->ceph_conf},
@@ -158,12 +158,12 @@ static int db_open(struct server *s)
                                  .log_arg = &s->log};
 
     if (wr_open(&options, &s->db, s->message, sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     /* Keys are kept there also where rows are not. */
     if (strcmp(c->engine, "mem") != 0 && mkdir(c->data, 0700) && errno != EEXIST) {
         snprintf(s->message, sizeof(s->message), "cannot make the data folder %s: %s.", c->data,
                  strerror(errno));
-        return refuse(s);
+        return main_refuse(s);
     }
     return 0;
 }
@@ -179,10 +179,10 @@ static int credentials_open(struct server *s)
                                    .log = &s->log};
 
     if (credential_store_open(&conf, &s->credentials, s->message, sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     if (conf.shared && shared_keys_open(s->db, s->credentials, &s->log, &s->shared_keys, s->message,
                                         sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     return 0;
 }
 
@@ -194,7 +194,7 @@ static int publisher_open(struct server *s)
         return 0;
     snprintf(s->message, sizeof(s->message),
              "the system gives no thread to publish settings with.");
-    return refuse(s);
+    return main_refuse(s);
 }
 
 /* Before any door is open; with it the settings are those that count. */
@@ -209,7 +209,7 @@ static int settings_open(struct server *s)
     if (wr_is_shared(s->db) ? shared_settings_open(s->db, &conf, &s->shared_settings, s->message,
                                                    sizeof(s->message))
                             : wr_settings_change(s->db, NULL, 0, s->message, sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     return wr_is_shared(s->db) ? publisher_open(s) : 0;
 }
 
@@ -246,7 +246,7 @@ static int front_open(struct server *s)
     s->front.slow_ms = c->slow;
     rng_secret(&s->front.seed, sizeof(s->front.seed));
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     return 0;
 }
 
@@ -271,7 +271,7 @@ static int admin_open(struct server *s)
     s->admin_page.clock = &s->clock;
     s->admin_page.start_us = clock_mono_us(&s->clock);
     if (http_open(&conf, &s->admin, s->message, sizeof(s->message)))
-        return refuse(s);
+        return main_refuse(s);
     /* A copy, for requests under way may read it when the admin port is closed already. */
     atomic_store(&s->tickets.address,
                  (const char *)arena_printf(&s->ctx.arena, "%s", http_address(s->admin)).ptr);
@@ -299,7 +299,7 @@ static int port_file_write(struct server *s)
     snprintf(s->message, sizeof(s->message),
              "cannot write %s: %s. Give another file with --port-file FILE.", file,
              strerror(errno));
-    return refuse(s);
+    return main_refuse(s);
 }
 
 /* ---- the banner ---- */
@@ -429,7 +429,7 @@ static int server_start(struct server *s)
 
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
-    if ((code = access_log_open(s)) || (code = db_open(s)) || (code = credentials_open(s)) ||
+    if ((code = access_log_open(s)) || (code = main_db_open(s)) || (code = credentials_open(s)) ||
         (code = settings_open(s)) || (code = front_open(s)) || (code = admin_open(s)))
         return code;
     return port_file_write(s);
@@ -480,7 +480,7 @@ int main(int argc, char **argv)
     int code;
 
     if (config_load(&s->config, argc, argv, environ, s->message, sizeof(s->message))) {
-        refuse(s);
+        main_refuse(s);
         code = EXIT_USAGE;
     } else if (s->config.action == CONFIG_HELP) {
         help = config_help(&s->config.arena);

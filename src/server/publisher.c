@@ -16,7 +16,7 @@ struct publisher {
 };
 
 /* The others are told once, as one that hangs is waited for. */
-static void publish(struct publisher *p)
+static void publisher_publish(struct publisher *p)
 {
     struct shared_text *texts[] = {p->keys, p->settings};
     static const char *const what[] = {"access keys", "settings"};
@@ -57,7 +57,7 @@ static void *publisher_main(void *arg)
         }
         p->requested = false;
         pthread_mutex_unlock(&s->lock);
-        publish(p);
+        publisher_publish(p);
         pthread_mutex_lock(&s->lock);
     }
     pthread_mutex_unlock(&s->lock);

@@ -83,7 +83,7 @@ static bool parse_bool(const char *text, bool *out)
     return false;
 }
 
-static bool parse_number(const char *text, const char **end, int64_t *out)
+static bool setting_parse_number(const char *text, const char **end, int64_t *out)
 {
     char *stop;
     long long v;
@@ -105,7 +105,7 @@ static bool parse_size(const char *text, uint64_t *out)
     int64_t v;
     int shift = 0;
 
-    if (!parse_number(text, &end, &v))
+    if (!setting_parse_number(text, &end, &v))
         return false;
     unit = *end ? strchr(units, *end >= 'a' ? *end - 'a' + 'A' : *end) : NULL;
     if (unit) {
@@ -139,7 +139,7 @@ const char *setting_parse(const struct setting *s, const char *text, struct conf
                 .ptr;
         break;
     case SETTING_NUMBER:
-        if (!parse_number(text, &end, at) || *end || *(int64_t *)at < s->least ||
+        if (!setting_parse_number(text, &end, at) || *end || *(int64_t *)at < s->least ||
             *(int64_t *)at > s->most)
             return arena_printf(&c->arena, "'%s' is not a whole number from %lld to %lld.", text,
                                 (long long)s->least, (long long)s->most)

@@ -150,8 +150,8 @@ static int refuse_stale(struct shared_text *t, const char *file, const struct wr
 /* ---- taking ---- */
 
 /* Under the lock. */
-static int take(struct shared_text *t, const struct wr_text *stored, bool made, char *message,
-                size_t size)
+static int shared_text_take(struct shared_text *t, const struct wr_text *stored, bool made,
+                            char *message, size_t size)
 {
     if (stored->version <= t->version)
         return E_OK;
@@ -164,14 +164,14 @@ static int take(struct shared_text *t, const struct wr_text *stored, bool made, 
 }
 
 /* Uses what is stored, and brings the copy up to it where nobody has edited that. */
-static int follow(struct shared_text *t, const struct wr_text *stored, enum text_step *step,
-                  char **file, char *message, size_t size)
+static int shared_text_follow(struct shared_text *t, const struct wr_text *stored,
+                              enum text_step *step, char **file, char *message, size_t size)
 {
     int code = E_OK;
 
     pthread_mutex_lock(&t->lock);
     if (stored->version)
-        code = take(t, stored, false, message, size);
+        code = shared_text_take(t, stored, false, message, size);
     if (!code) {
         code = file_read(t, file, message, size);
         if (code && stored->version)
@@ -202,7 +202,7 @@ static int on_change(void *arg)
                   t->kind->what, message);
         return code == E_FORMAT || code == E_CORRUPT ? E_OK : E_UNAVAILABLE;
     }
-    if (follow(t, &stored, &step, &file, message, sizeof(message)))
+    if (shared_text_follow(t, &stored, &step, &file, message, sizeof(message)))
         log_error(t->log, "%s: %s", t->kind->noun, message);
     key_file_free(file);
     wr_text_clear(&stored);
@@ -231,7 +231,7 @@ static int store(struct shared_text *t, struct wr_text *text, const char *file, 
     TRY(wr_text_store(t->db, t->kind->noun, text, message, size));
     text->version++;
     pthread_mutex_lock(&t->lock);
-    (void)take(t, text, !file, message, size); /* it was checked */
+    (void)shared_text_take(t, text, !file, message, size); /* it was checked */
     if (text->version == t->version && file_is(t, file))
         copy_write(t, t->file, text);
     pthread_mutex_unlock(&t->lock);
@@ -269,7 +269,7 @@ static int reconcile(struct shared_text *t, enum text_step *step, char *message,
 
     *step = TEXT_SAME;
     TRY(wr_text_load(t->db, t->kind->noun, &stored, message, size));
-    code = follow(t, &stored, step, &file, message, size);
+    code = shared_text_follow(t, &stored, step, &file, message, size);
     if (!code && *step == TEXT_PUBLISH)
         code = publish_file(t, file, stored.version, message, size);
     else if (!code && *step == TEXT_MAKE)
@@ -313,7 +313,7 @@ uint64_t shared_text_version(struct shared_text *t)
 /* ---- open and close ---- */
 
 /* A file that is refused keeps the server from nothing: it has the text that the others have. */
-static int start(struct shared_text *t, char *message, size_t size)
+static int shared_text_start(struct shared_text *t, char *message, size_t size)
 {
     enum text_step step;
     int code = reconcile_all(t, &step, message, size);
@@ -347,7 +347,7 @@ int shared_text_open(const struct shared_text_kind *kind, void *arg, struct wr_d
     snprintf(t->aside, size, "%s.shared", file);
     pthread_mutex_init(&t->lock, NULL);
     wr_text_watch(db, on_change, t);
-    code = start(t, message, message_size);
+    code = shared_text_start(t, message, message_size);
     if (code) {
         shared_text_close(t);
         return code;

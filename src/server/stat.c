@@ -31,9 +31,9 @@ void stat_request(struct server_stat *s, size_t op, int code, int64_t us)
     }
 }
 
-static void put(struct buf *out, const char *fmt, ...) PORT_PRINTF(2, 3);
+static void stat_put(struct buf *out, const char *fmt, ...) PORT_PRINTF(2, 3);
 
-static void put(struct buf *out, const char *fmt, ...)
+static void stat_put(struct buf *out, const char *fmt, ...)
 {
     char line[512];
     va_list args;
@@ -45,16 +45,16 @@ static void put(struct buf *out, const char *fmt, ...)
     buf_put(out, line, n < (int)sizeof(line) ? (size_t)n : sizeof(line) - 1);
 }
 
-static void put_head(struct buf *out, const char *name, const char *type, const char *help)
+static void stat_put_head(struct buf *out, const char *name, const char *type, const char *help)
 {
-    put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+    stat_put(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
 void stat_format_one(struct buf *out, const char *name, const char *type, const char *help,
                      uint64_t value)
 {
-    put_head(out, name, type, help);
-    put(out, "%s %llu\n", name, (unsigned long long)value);
+    stat_put_head(out, name, type, help);
+    stat_put(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
 /* A label's value: quotes, backslashes and line ends are escaped. */
@@ -70,16 +70,16 @@ static void put_label(struct buf *out, const char *text)
 static void put_table_figure(struct buf *out, const char *name, const char *type, const char *help,
                              const struct wr_table_traffic *tables, size_t count, size_t offset)
 {
-    put_head(out, name, type, help);
+    stat_put_head(out, name, type, help);
     for (size_t i = 0; i < count; i++) {
         uint64_t value;
 
         memcpy(&value, (const char *)&tables[i] + offset, sizeof(value));
-        put(out, "%s{instance=\"", name);
+        stat_put(out, "%s{instance=\"", name);
         put_label(out, tables[i].instance);
-        put(out, "\",table=\"");
+        stat_put(out, "\",table=\"");
         put_label(out, tables[i].table);
-        put(out, "\"} %llu\n", (unsigned long long)value);
+        stat_put(out, "\"} %llu\n", (unsigned long long)value);
     }
 }
 
@@ -103,9 +103,10 @@ static void put_task_figure(struct buf *out, const char *name, const char *type,
                             const struct wr_task *tasks, size_t count,
                             uint64_t (*of)(const struct wr_task *))
 {
-    put_head(out, name, type, help);
+    stat_put_head(out, name, type, help);
     for (size_t i = 0; i < count; i++)
-        put(out, "%s{task=\"%s\"} %llu\n", name, tasks[i].name, (unsigned long long)of(&tasks[i]));
+        stat_put(out, "%s{task=\"%s\"} %llu\n", name, tasks[i].name,
+                 (unsigned long long)of(&tasks[i]));
 }
 
 static uint64_t task_state(const struct wr_task *t)
@@ -145,7 +146,7 @@ void stat_format_tasks(struct buf *out, const struct wr_task *tasks, size_t coun
 #undef FIGURE
 }
 
-static const char *op_label(size_t op)
+static const char *stat_label(size_t op)
 {
     return op < WR_OP_COUNT ? ots_op_name((enum wr_op)op) : "other";
 }
@@ -162,36 +163,37 @@ static void put_latency(struct buf *out, struct stat_op *o, const char *op)
 
     for (size_t i = 0; i < STAT_BUCKETS; i++) {
         sum += get(&o->buckets[i]);
-        put(out, "widerow_request_seconds_bucket{op=\"%s\",le=\"%s\"} %llu\n", op,
-            buckets[i].seconds, (unsigned long long)sum);
+        stat_put(out, "widerow_request_seconds_bucket{op=\"%s\",le=\"%s\"} %llu\n", op,
+                 buckets[i].seconds, (unsigned long long)sum);
     }
-    put(out, "widerow_request_seconds_sum{op=\"%s\"} %.6f\n", op,
-        (double)get(&o->latency_us) / 1e6);
-    put(out, "widerow_request_seconds_count{op=\"%s\"} %llu\n", op, (unsigned long long)sum);
+    stat_put(out, "widerow_request_seconds_sum{op=\"%s\"} %.6f\n", op,
+             (double)get(&o->latency_us) / 1e6);
+    stat_put(out, "widerow_request_seconds_count{op=\"%s\"} %llu\n", op, (unsigned long long)sum);
 }
 
 void stat_format(struct server_stat *s, struct buf *out)
 {
-    put_head(out, "widerow_requests_total", "counter", "Requests answered.");
+    stat_put_head(out, "widerow_requests_total", "counter", "Requests answered.");
     for (size_t i = 0; i < STAT_OPS; i++)
         if (get(&s->ops[i].requests))
-            put(out, "widerow_requests_total{op=\"%s\"} %llu\n", op_label(i),
-                (unsigned long long)get(&s->ops[i].requests));
-    put_head(out, "widerow_request_errors_total", "counter", "Requests answered with an error.");
+            stat_put(out, "widerow_requests_total{op=\"%s\"} %llu\n", stat_label(i),
+                     (unsigned long long)get(&s->ops[i].requests));
+    stat_put_head(out, "widerow_request_errors_total", "counter",
+                  "Requests answered with an error.");
     for (size_t i = 0; i < STAT_OPS; i++)
         if (get(&s->ops[i].requests))
-            put(out, "widerow_request_errors_total{op=\"%s\"} %llu\n", op_label(i),
-                (unsigned long long)get(&s->ops[i].errors));
-    put_head(out, "widerow_errors_total", "counter", "Errors by kind.");
+            stat_put(out, "widerow_request_errors_total{op=\"%s\"} %llu\n", stat_label(i),
+                     (unsigned long long)get(&s->ops[i].errors));
+    stat_put_head(out, "widerow_errors_total", "counter", "Errors by kind.");
     for (int i = 1; i < E_COUNT; i++)
         if (get(&s->errors[i]))
-            put(out, "widerow_errors_total{kind=\"%s\",code=\"%s\"} %llu\n", err_info(i)->name,
-                err_info(i)->code, (unsigned long long)get(&s->errors[i]));
-    put_head(out, "widerow_request_seconds", "histogram",
-             "Time from the request line to the answer.");
+            stat_put(out, "widerow_errors_total{kind=\"%s\",code=\"%s\"} %llu\n", err_info(i)->name,
+                     err_info(i)->code, (unsigned long long)get(&s->errors[i]));
+    stat_put_head(out, "widerow_request_seconds", "histogram",
+                  "Time from the request line to the answer.");
     for (size_t i = 0; i < STAT_OPS; i++)
         if (get(&s->ops[i].requests))
-            put_latency(out, &s->ops[i], op_label(i));
+            put_latency(out, &s->ops[i], stat_label(i));
 #define STAT(name, text)                                                                           \
     stat_format_one(out, "widerow_" #name "_total", "counter", text, get(&s->name));
 #include "server/stat.def"

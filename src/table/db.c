@@ -277,8 +277,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 }
 
 /* Nothing but version and size may be read before this. */
-static int read_options(struct wr_options *options, const struct wr_options *given, char *message,
-                        size_t message_size)
+static int db_read_options(struct wr_options *options, const struct wr_options *given,
+                           char *message, size_t message_size)
 {
     const char *text;
 
@@ -300,7 +300,7 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
     int code;
 
     *out = NULL;
-    TRY(read_options(options, given, message, message_size));
+    TRY(db_read_options(options, given, message, message_size));
     db = mem_zalloc(sizeof(*db));
     memory_init(&db->memory, options);
     db->texts = texts_new();

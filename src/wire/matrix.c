@@ -56,7 +56,7 @@ static size_t names_size(const bytes *names, size_t count)
     return n;
 }
 
-static void put_names(struct buf *b, const bytes *names, size_t count)
+static void matrix_put_names(struct buf *b, const bytes *names, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         buf_put_u8(b, (uint8_t)names[i].len);
@@ -65,7 +65,7 @@ static void put_names(struct buf *b, const bytes *names, size_t count)
     }
 }
 
-static void put_value(struct buf *b, const struct wr_value *v)
+static void matrix_put_value(struct buf *b, const struct wr_value *v)
 {
     size_t n = plain_value_size(v);
 
@@ -90,8 +90,8 @@ void matrix_begin(struct buf *b, const struct matrix_fields *fields)
     store_u32(head + 12, (uint32_t)fields->key_count);
     store_u32(head + 16, (uint32_t)fields->column_count);
     buf_commit(b, HEAD_BYTES);
-    put_names(b, fields->keys, fields->key_count);
-    put_names(b, fields->columns, fields->column_count);
+    matrix_put_names(b, fields->keys, fields->key_count);
+    matrix_put_names(b, fields->columns, fields->column_count);
     buf_put_u8(b, TAG_ENTIRE_KEY);
     buf_put_u8(b, fields->entire);
     buf_put_u8(b, TAG_ROW_COUNT);
@@ -113,9 +113,9 @@ void matrix_put_row(struct buf *b, const struct matrix_fields *fields, const str
 {
     buf_put_u8(b, TAG_ROW);
     for (size_t i = 0; i < fields->key_count; i++)
-        put_value(b, key_value(&row->key, fields->keys[i]));
+        matrix_put_value(b, key_value(&row->key, fields->keys[i]));
     for (size_t i = 0; i < fields->column_count; i++)
-        put_value(b, cell_value(row, fields->columns[i]));
+        matrix_put_value(b, cell_value(row, fields->columns[i]));
 }
 
 void matrix_end(struct buf *b, size_t start, size_t row_count)
@@ -143,7 +143,7 @@ bytes matrix_encode(struct ctx *c, const struct matrix_fields *fields, const str
 
 /* ---- reading */
 
-static int fail_form(struct ctx *c)
+static int matrix_fail_form(struct ctx *c)
 {
     return fail(c, E_PARAMETER, "data format is invalid.");
 }
@@ -156,7 +156,7 @@ static int array(struct ctx *c, size_t n, size_t item_bytes, void **out)
 }
 
 /* How many bytes the bare value at `r` has; 0 if it is cut short. */
-static size_t value_bytes(const struct reader *r)
+static size_t matrix_value_bytes(const struct reader *r)
 {
     size_t left = reader_left(r), n = 1;
 
@@ -181,12 +181,12 @@ static size_t value_bytes(const struct reader *r)
 }
 
 /* *there says whether the row has the field. */
-static int read_value(struct ctx *c, struct reader *r, struct wr_value *out, bool *there)
+static int matrix_read_value(struct ctx *c, struct reader *r, struct wr_value *out, bool *there)
 {
-    size_t n = value_bytes(r);
+    size_t n = matrix_value_bytes(r);
 
     if (n == 0)
-        return fail_form(c);
+        return matrix_fail_form(c);
     *there = *r->at != VT_NULL;
     if (*there)
         TRY(plain_decode_value(c, bytes_of(r->at, n), out));
@@ -204,21 +204,21 @@ static int read_matrix_row(struct ctx *c, struct reader *r, const bytes *names, 
     void *p;
 
     if (read_u8(r) != TAG_ROW)
-        return fail_form(c);
+        return matrix_fail_form(c);
     TRY(array(c, key_count, sizeof(*key), &p));
     key = p;
     TRY(array(c, column_count, sizeof(*cells), &p));
     cells = p;
     for (size_t i = 0; i < key_count; i++) {
         key[i] = (struct wr_key_column){.name = names[i]};
-        TRY(read_value(c, r, &key[i].value, &there));
+        TRY(matrix_read_value(c, r, &key[i].value, &there));
         if (!there)
-            return fail_form(c);
+            return matrix_fail_form(c);
     }
     for (size_t i = 0; i < column_count; i++) {
         cells[n] =
             (struct wr_cell){.name = names[key_count + i], .timestamp_ms = WR_TIMESTAMP_NONE};
-        TRY(read_value(c, r, &cells[n].value, &there));
+        TRY(matrix_read_value(c, r, &cells[n].value, &there));
         n += there;
     }
     *row = (struct wr_row){{key, key_count}, cells, n};
@@ -235,7 +235,7 @@ static int read_frame(struct ctx *c, bytes in, struct frame *out)
     const uint8_t *p = bytes_u8(in);
 
     if (in.len < HEAD_BYTES + OPTION_BYTES + 2 || load_u32(p) != MAGIC)
-        return fail_form(c);
+        return matrix_fail_form(c);
     if (p[in.len - 2] != TAG_CHECKSUM || p[in.len - 1] != crc8(0, p, in.len - 1))
         return fail(c, E_PARAMETER, "Row matrix broken, checksum is mismatch.");
     *out = (struct frame){load_u32(p + 4), load_u32(p + 8), load_u32(p + 12), load_u32(p + 16)};
@@ -243,11 +243,11 @@ static int read_frame(struct ctx *c, bytes in, struct frame *out)
     if (out->option < HEAD_BYTES || out->data < out->option + OPTION_BYTES ||
         out->data > in.len - 2 ||
         out->key_count + out->column_count > (out->option - HEAD_BYTES) / 2)
-        return fail_form(c);
+        return matrix_fail_form(c);
     return 0;
 }
 
-static int read_names(struct ctx *c, struct reader *r, size_t count, bytes **out)
+static int matrix_read_names(struct ctx *c, struct reader *r, size_t count, bytes **out)
 {
     void *p;
 
@@ -258,7 +258,7 @@ static int read_names(struct ctx *c, struct reader *r, size_t count, bytes **out
 
         (*out)[i] = read_bytes(r, low | (size_t)read_u8(r) << 8);
     }
-    return r->bad ? fail_form(c) : 0;
+    return r->bad ? matrix_fail_form(c) : 0;
 }
 
 int matrix_decode(struct ctx *c, bytes in, const struct wr_row **rows, size_t *count)
@@ -272,19 +272,19 @@ int matrix_decode(struct ctx *c, bytes in, const struct wr_row **rows, size_t *c
 
     TRY(read_frame(c, in, &f));
     r = reader_of(bytes_of(bytes_u8(in) + HEAD_BYTES, f.option - HEAD_BYTES));
-    TRY(read_names(c, &r, f.key_count + f.column_count, &names));
+    TRY(matrix_read_names(c, &r, f.key_count + f.column_count, &names));
     option = bytes_u8(in) + f.option;
     if (option[0] != TAG_ENTIRE_KEY || option[2] != TAG_ROW_COUNT)
-        return fail_form(c);
+        return matrix_fail_form(c);
     n = load_u32(option + 3);
     r = reader_of(bytes_of(bytes_u8(in) + f.data, in.len - 2 - f.data));
     if (n > reader_left(&r))
-        return fail_form(c);
+        return matrix_fail_form(c);
     TRY(array(c, n, sizeof(struct wr_row), &items));
     for (size_t i = 0; i < n; i++)
         TRY(read_matrix_row(c, &r, names, f.key_count, f.column_count, (struct wr_row *)items + i));
     if (r.at != r.end)
-        return fail_form(c);
+        return matrix_fail_form(c);
     *rows = items;
     *count = n;
     return 0;

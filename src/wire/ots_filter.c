@@ -44,7 +44,7 @@ static int read_cast(struct ctx *c, const Ots__ValueTransferRule *rule, enum wr_
     }
 }
 
-static int read_column(struct ctx *c, bytes in, struct wr_column_filter *out)
+static int ots_filter_read_column(struct ctx *c, bytes in, struct wr_column_filter *out)
 {
     const Ots__SingleColumnValueFilter *m;
     const void *message;
@@ -85,7 +85,7 @@ static int read_composite(struct ctx *c, bytes in, int depth, struct wr_composit
     return 0;
 }
 
-static int read_page(struct ctx *c, bytes in, struct wr_page_filter *out)
+static int ots_filter_read_page(struct ctx *c, bytes in, struct wr_page_filter *out)
 {
     const Ots__ColumnPaginationFilter *m;
     const void *message;
@@ -107,11 +107,11 @@ static int read_filter(struct ctx *c, const Ots__Filter *from, int depth, struct
     out->type = (enum wr_filter_type)from->type;
     switch (from->type) {
     case OTS__FILTER_TYPE__FT_SINGLE_COLUMN_VALUE:
-        return read_column(c, in, &out->column);
+        return ots_filter_read_column(c, in, &out->column);
     case OTS__FILTER_TYPE__FT_COMPOSITE_COLUMN_VALUE:
         return read_composite(c, in, depth, &out->composite);
     case OTS__FILTER_TYPE__FT_COLUMN_PAGINATION:
-        return read_page(c, in, &out->page);
+        return ots_filter_read_page(c, in, &out->page);
     default:
         return fail_filter(c);
     }
@@ -130,7 +130,7 @@ int ots_read_filter(struct ctx *c, bytes in, const struct wr_filter **out)
 
 /* ---- writing */
 
-static void put_value(struct buf *b, unsigned field, const struct wr_value *v)
+static void ots_filter_put_value(struct buf *b, unsigned field, const struct wr_value *v)
 {
     size_t n = plain_value_size(v);
 
@@ -143,7 +143,7 @@ static void put_column(struct buf *b, const struct wr_column_filter *f)
 {
     pb_put_int(b, 1, f->comparator);
     pb_put_bytes(b, 2, f->column);
-    put_value(b, 3, &f->value);
+    ots_filter_put_value(b, 3, &f->value);
     pb_put_int(b, 4, f->filter_if_missing);
     pb_put_int(b, 5, f->latest_version_only);
     if (f->regex.ptr) {
@@ -155,7 +155,7 @@ static void put_column(struct buf *b, const struct wr_column_filter *f)
     }
 }
 
-static void put_filter(struct buf *b, const struct wr_filter *filter)
+static void ots_filter_put_filter(struct buf *b, const struct wr_filter *filter)
 {
     size_t start;
 
@@ -182,6 +182,6 @@ void ots_put_filter(struct buf *b, unsigned field, const struct wr_filter *filte
 {
     size_t start = pb_open(b, field, 0);
 
-    put_filter(b, filter);
+    ots_filter_put_filter(b, filter);
     pb_close(b, start, 0);
 }

@@ -113,7 +113,7 @@ bytes ots_encode_describe_heat_response(struct ctx *c, const struct wr_request *
     return buf_bytes(&b);
 }
 
-static int read_hot(struct ctx *c, const Ots__HeatKey *m, struct wr_heat_key *out)
+static int ots_heat_read_hot(struct ctx *c, const Ots__HeatKey *m, struct wr_heat_key *out)
 {
     if (m->n_figures != WR_HEAT_METRICS)
         return ots_fail_reply(c);
@@ -159,7 +159,7 @@ int ots_decode_describe_heat_response(struct ctx *c, const void *message, struct
     for (size_t i = 0; i < m->n_series; i++)
         TRY(read_series(c, m->series[i], r));
     for (size_t i = 0; i < m->n_hot; i++)
-        TRY(read_hot(c, m->hot[i], &hot[i]));
+        TRY(ots_heat_read_hot(c, m->hot[i], &hot[i]));
     r->rows = rows;
     r->hot = hot;
     return 0;

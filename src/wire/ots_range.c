@@ -36,8 +36,8 @@ static uint32_t key_mask(const struct wr_get_range *r, const struct wr_key *key)
 }
 
 /* Rows behind one header; none are no bytes, unless the caller wants the header still. */
-static void put_rows(struct buf *b, unsigned field, const struct wr_range_result *r, size_t n,
-                     uint32_t mask)
+static void ots_range_put_rows(struct buf *b, unsigned field, const struct wr_range_result *r,
+                               size_t n, uint32_t mask)
 {
     uint8_t *p;
 
@@ -249,7 +249,7 @@ bytes ots_encode_get_range_response(struct ctx *c, const struct wr_request *req,
     n = r->row_count ? rows_bytes(r, mask) : 0;
     buf_init(&b, &c->arena, n + next_bytes + FRAME_BYTES);
     ots_put_consumed(&b, 1, &r->consumed, false);
-    put_rows(&b, 2, r, n, mask);
+    ots_range_put_rows(&b, 2, r, n, mask);
     if (next_bytes)
         ots_put_row(&b, 3, &next, next_bytes);
     return buf_bytes(&b);
@@ -278,7 +278,7 @@ bytes ots_encode_bulk_export_response(struct ctx *c, const struct wr_request *re
     if (e->matrix)
         pb_put_bytes(&b, 2, block);
     else
-        put_rows(&b, 2, r, n, PLAIN_KEY_ALL); /* a bare header if there are none */
+        ots_range_put_rows(&b, 2, r, n, PLAIN_KEY_ALL); /* a bare header if there are none */
     if (r->next.count)
         ots_put_key(&b, 3, &r->next);
     pb_put_int(&b, 4,

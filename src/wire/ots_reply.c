@@ -144,7 +144,7 @@ bytes ots_encode_batch_response(struct ctx *c, const struct wr_request *req,
 }
 
 /* A text with its closing NUL. */
-static const char *text_of(struct ctx *c, bytes b)
+static const char *ots_reply_text_of(struct ctx *c, bytes b)
 {
     return arena_printf(&c->arena, "%.*s", BYTES_FMT(b)).ptr;
 }
@@ -157,7 +157,7 @@ static int read_result(struct ctx *c, const Ots__RowInBatchResponse *m, struct w
         return ots_fail_reply(c);
     if (!m->is_ok) {
         out->code = ots_error_of(pb_view(m->error->code), pb_view(m->error->message));
-        out->message = text_of(c, pb_view(m->error->message));
+        out->message = ots_reply_text_of(c, pb_view(m->error->message));
         return 0;
     }
     if (m->has_next_token && m->next_token.len)

@@ -12,7 +12,7 @@ static bytes view_given(bool has, ProtobufCBinaryData field)
     return has ? pb_view(field) : BYTES_NONE;
 }
 
-static void put_key(struct buf *b, unsigned field, const struct wr_key *key)
+static void ots_row_put_key(struct buf *b, unsigned field, const struct wr_key *key)
 {
     pb_put_bytes(b, field, plain_encode_key(b->arena, key));
 }
@@ -74,7 +74,7 @@ static void put_versions(struct buf *b, unsigned field, const struct wr_read_opt
         pb_put_int(b, field + 2, o->max_versions);
 }
 
-static void put_filter(struct buf *b, unsigned field, const struct wr_read_options *o)
+static void ots_row_put_filter(struct buf *b, unsigned field, const struct wr_read_options *o)
 {
     if (o->filter)
         ots_put_filter(b, field, o->filter);
@@ -103,9 +103,9 @@ void ots_encode_get_row_request(struct buf *b, const struct wr_request *req)
     const struct wr_get_row *r = &req->get_row;
 
     pb_put_bytes(b, 1, r->table);
-    put_key(b, 2, &r->key);
+    ots_row_put_key(b, 2, &r->key);
     put_versions(b, 3, &r->read);
-    put_filter(b, 7, &r->read);
+    ots_row_put_filter(b, 7, &r->read);
     if (r->token.ptr)
         pb_put_bytes(b, 10, r->token);
     if (r->transaction.ptr)
@@ -167,11 +167,11 @@ void ots_encode_batch_get_row_request(struct buf *b, const struct wr_request *re
 
         pb_put_bytes(b, 1, t->table);
         for (size_t k = 0; k < t->key_count; k++)
-            put_key(b, 2, &t->keys[k]);
+            ots_row_put_key(b, 2, &t->keys[k]);
         if (t->tokens)
             ots_put_names(b, 3, t->tokens, t->key_count);
         put_versions(b, 4, &t->read);
-        put_filter(b, 8, &t->read);
+        ots_row_put_filter(b, 8, &t->read);
         pb_close(b, start, 0);
     }
 }
@@ -206,9 +206,9 @@ void ots_encode_get_range_request(struct buf *b, const struct wr_request *req)
     put_versions(b, 3, &r->read);
     if (r->has_limit)
         pb_put_int(b, 6, r->limit);
-    put_key(b, 7, &r->start);
-    put_key(b, 8, &r->end);
-    put_filter(b, 10, &r->read);
+    ots_row_put_key(b, 7, &r->start);
+    ots_row_put_key(b, 8, &r->end);
+    ots_row_put_filter(b, 10, &r->read);
     if (r->token.ptr)
         pb_put_bytes(b, 13, r->token);
     if (r->transaction.ptr)
@@ -240,8 +240,8 @@ void ots_encode_bulk_export_request(struct buf *b, const struct wr_request *req)
 
     pb_put_bytes(b, 1, r->table);
     ots_put_names(b, 2, r->columns, r->column_count);
-    put_key(b, 3, &r->start);
-    put_key(b, 4, &r->end);
+    ots_row_put_key(b, 3, &r->start);
+    ots_row_put_key(b, 4, &r->end);
     if (r->filter)
         ots_put_filter(b, 5, r->filter);
     pb_put_int(b, 6, r->matrix);

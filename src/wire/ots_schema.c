@@ -141,7 +141,8 @@ void ots_put_defined(struct buf *b, unsigned field, const struct wr_defined_colu
 
 /* ---- indexes */
 
-static int read_index(struct ctx *c, const Ots__IndexMeta *from, struct wr_index_meta *out)
+static int ots_schema_read_index(struct ctx *c, const Ots__IndexMeta *from,
+                                 struct wr_index_meta *out)
 {
     if (from->index_update_mode < 0 ||
         from->index_update_mode > OTS__INDEX_UPDATE_MODE__IUM_SYNC_INDEX || from->index_type < 0 ||
@@ -164,7 +165,7 @@ int ots_read_indexes(struct ctx *c, size_t n, Ots__IndexMeta **from,
 
     TRY(ots_array(c, n, sizeof(*indexes), &indexes));
     for (size_t i = 0; i < n; i++)
-        TRY(read_index(c, from[i], &indexes[i]));
+        TRY(ots_schema_read_index(c, from[i], &indexes[i]));
     *out = indexes;
     *count = n;
     return 0;

@@ -22,8 +22,8 @@ static void put_throughput(struct buf *b, unsigned field, const struct wr_throug
     pb_close(b, start, 0);
 }
 
-static int read_stream(struct ctx *c, const Ots__StreamSpecification *from,
-                       struct wr_stream_spec *out)
+static int ots_table_read_stream(struct ctx *c, const Ots__StreamSpecification *from,
+                                 struct wr_stream_spec *out)
 {
     *out = (struct wr_stream_spec){
         .given = true,
@@ -35,7 +35,7 @@ static int read_stream(struct ctx *c, const Ots__StreamSpecification *from,
                      &out->column_count);
 }
 
-static void put_stream(struct buf *b, unsigned field, const struct wr_stream_spec *s)
+static void ots_table_put_stream(struct buf *b, unsigned field, const struct wr_stream_spec *s)
 {
     size_t start = pb_open(b, field, 0);
 
@@ -61,7 +61,8 @@ static int read_partitions(struct ctx *c, const Ots__CreateTableRequest *m,
     return 0;
 }
 
-static void put_partition(struct buf *b, unsigned field, const struct wr_partition_range *r)
+static void ots_table_put_partition(struct buf *b, unsigned field,
+                                    const struct wr_partition_range *r)
 {
     size_t start = pb_open(b, field, 0);
 
@@ -85,7 +86,7 @@ int ots_decode_create_table_request(struct ctx *c, const void *message, struct w
     if (m->table_options)
         ots_read_options(m->table_options, &t->options);
     if (m->stream_spec)
-        TRY(read_stream(c, m->stream_spec, &t->stream));
+        TRY(ots_table_read_stream(c, m->stream_spec, &t->stream));
     if (m->sse_spec)
         ots_read_sse(m->sse_spec, &t->sse);
     TRY(ots_read_keys(c, meta->n_primary_key, meta->primary_key, &t->key, &t->key_count));
@@ -108,9 +109,9 @@ void ots_encode_create_table_request(struct buf *b, const struct wr_request *req
     if (t->options.given)
         ots_put_options(b, 3, &t->options);
     for (size_t i = 0; i < t->partition_count; i++)
-        put_partition(b, 4, &t->partitions[i]);
+        ots_table_put_partition(b, 4, &t->partitions[i]);
     if (t->stream.given)
-        put_stream(b, 5, &t->stream);
+        ots_table_put_stream(b, 5, &t->stream);
     if (t->sse.given)
         ots_put_sse(b, 6, &t->sse);
     ots_put_indexes(b, 7, t->indexes, t->index_count);
@@ -165,7 +166,7 @@ int ots_decode_update_table_request(struct ctx *c, const void *message, struct w
     t->has_options = m->table_options;
     if (m->table_options)
         ots_read_options(m->table_options, &t->options);
-    return m->stream_spec ? read_stream(c, m->stream_spec, &t->stream) : 0;
+    return m->stream_spec ? ots_table_read_stream(c, m->stream_spec, &t->stream) : 0;
 }
 
 void ots_encode_update_table_request(struct buf *b, const struct wr_request *req)
@@ -178,7 +179,7 @@ void ots_encode_update_table_request(struct buf *b, const struct wr_request *req
     if (t->has_options)
         ots_put_options(b, 3, &t->options);
     if (t->stream.given)
-        put_stream(b, 4, &t->stream);
+        ots_table_put_stream(b, 4, &t->stream);
 }
 
 int ots_decode_rekey_table_request(struct ctx *c, const void *message, struct wr_request *out)

@@ -220,7 +220,7 @@ static int fail_short(struct ctx *c)
     return fail(c, E_PARAMETER, "%s", text_short);
 }
 
-static int fail_form(struct ctx *c)
+static int plain_fail_form(struct ctx *c)
 {
     return fail(c, E_PARAMETER, "%s", text_form);
 }
@@ -238,7 +238,7 @@ static int check_cell(struct ctx *c, const struct wr_cell *cell, bool has_value,
     bool deletes = cell->op == WR_CELL_DELETE_ALL || cell->op == WR_CELL_DELETE_ONE;
 
     if (!has_value && !deletes)
-        return fail_form(c);
+        return plain_fail_form(c);
     /* The structs use this one value for "no timestamp", so it must not slip through. */
     if (has_stamp && cell->timestamp_ms == WR_TIMESTAMP_NONE)
         return fail(c, E_PARAMETER, "Timestamp must be in range [0, INT64_MAX/1000).");
@@ -246,14 +246,14 @@ static int check_cell(struct ctx *c, const struct wr_cell *cell, bool has_value,
 }
 
 /* Reads a cell whose tag was read. *sum is its checksum as it stands in the row. */
-static int read_cell(struct ctx *c, struct reader *r, struct wr_cell *cell, uint8_t *sum)
+static int plain_read_cell(struct ctx *c, struct reader *r, struct wr_cell *cell, uint8_t *sum)
 {
     bool has_value, has_type, has_stamp;
     uint8_t tag, type = 0, crc;
 
     *cell = (struct wr_cell){.timestamp_ms = WR_TIMESTAMP_NONE};
     if (read_u8(r) != TAG_CELL_NAME)
-        return r->bad ? fail_short(c) : fail_form(c);
+        return r->bad ? fail_short(c) : plain_fail_form(c);
     cell->name = read_bytes(r, read_u32(r));
     crc = crc8(0, cell->name.ptr, cell->name.len);
     tag = read_u8(r);
@@ -286,7 +286,7 @@ static int read_cell(struct ctx *c, struct reader *r, struct wr_cell *cell, uint
     if (r->bad)
         return fail_short(c);
     if (tag != TAG_CELL_CHECKSUM || (has_type && !op_of(type, &cell->op)))
-        return fail_form(c);
+        return plain_fail_form(c);
     if (*sum != crc)
         return fail(c, E_PARAMETER,
                     "Cell data broken, checksum is mismatch, actual: %u, expect: %u.", *sum, crc);
@@ -294,8 +294,8 @@ static int read_cell(struct ctx *c, struct reader *r, struct wr_cell *cell, uint
 }
 
 /* Makes room for one more item; arrays double, so at most half of the memory is given up. */
-static int grow(struct ctx *c, void **items, size_t *capacity, size_t count, size_t item_bytes,
-                size_t first)
+static int plain_grow(struct ctx *c, void **items, size_t *capacity, size_t count,
+                      size_t item_bytes, size_t first)
 {
     size_t want = *capacity ? *capacity * 2 : first;
     void *p;
@@ -323,10 +323,10 @@ static int read_key_cells(struct ctx *c, struct reader *r, uint8_t *tag, struct 
         struct wr_cell cell;
         uint8_t sum;
 
-        TRY(grow(c, &columns, &capacity, n, sizeof(struct wr_key_column), 4));
-        TRY(read_cell(c, r, &cell, &sum));
+        TRY(plain_grow(c, &columns, &capacity, n, sizeof(struct wr_key_column), 4));
+        TRY(plain_read_cell(c, r, &cell, &sum));
         if (cell.op != WR_CELL_PUT || cell.timestamp_ms != WR_TIMESTAMP_NONE)
-            return fail_form(c);
+            return plain_fail_form(c);
         ((struct wr_key_column *)columns)[n] = (struct wr_key_column){cell.name, cell.value};
         *crc = crc8_byte(*crc, sum);
         *tag = read_u8(r);
@@ -348,8 +348,8 @@ static int read_data_cells(struct ctx *c, struct reader *r, uint8_t *tag, struct
     for (; *tag == TAG_CELL; n++) {
         uint8_t sum;
 
-        TRY(grow(c, &cells, &capacity, n, sizeof(struct wr_cell), guess));
-        TRY(read_cell(c, r, (struct wr_cell *)cells + n, &sum));
+        TRY(plain_grow(c, &cells, &capacity, n, sizeof(struct wr_cell), guess));
+        TRY(plain_read_cell(c, r, (struct wr_cell *)cells + n, &sum));
         *crc = crc8_byte(*crc, sum);
         *tag = read_u8(r);
     }
@@ -359,8 +359,8 @@ static int read_data_cells(struct ctx *c, struct reader *r, uint8_t *tag, struct
 }
 
 /* Reads a row, its checksum included. */
-static int read_row(struct ctx *c, struct reader *r, struct wr_row *row, bool *has_key,
-                    bool *deleted)
+static int plain_read_row(struct ctx *c, struct reader *r, struct wr_row *row, bool *has_key,
+                          bool *deleted)
 {
     uint8_t tag = read_u8(r), crc = 0, sum;
 
@@ -380,7 +380,7 @@ static int read_row(struct ctx *c, struct reader *r, struct wr_row *row, bool *h
     if (r->bad)
         return fail(c, E_PARAMETER, "Invalid row: missing checksum.");
     if (tag != TAG_ROW_CHECKSUM)
-        return fail_form(c);
+        return plain_fail_form(c);
     sum = read_u8(r);
     if (r->bad)
         return fail_short(c);
@@ -391,7 +391,7 @@ static int read_row(struct ctx *c, struct reader *r, struct wr_row *row, bool *h
     return 0;
 }
 
-static int read_header(struct ctx *c, struct reader *r)
+static int plain_read_header(struct ctx *c, struct reader *r)
 {
     uint32_t header = read_u32(r);
 
@@ -408,7 +408,7 @@ static int check_padding(struct ctx *c, const struct reader *r)
 {
     for (const uint8_t *p = r->at; p < r->end; p++)
         if (*p)
-            return fail_form(c);
+            return plain_fail_form(c);
     return 0;
 }
 
@@ -417,10 +417,10 @@ static int decode_one(struct ctx *c, bytes in, struct wr_row *row, bool *deleted
     struct reader r = reader_of(in);
     bool has_key;
 
-    TRY(read_header(c, &r));
-    TRY(read_row(c, &r, row, &has_key, deleted));
+    TRY(plain_read_header(c, &r));
+    TRY(plain_read_row(c, &r, row, &has_key, deleted));
     if (!has_key)
-        return fail_form(c);
+        return plain_fail_form(c);
     return check_padding(c, &r);
 }
 
@@ -431,7 +431,7 @@ int plain_decode_key(struct ctx *c, bytes in, struct wr_key *out)
 
     TRY(decode_one(c, in, &row, &deleted));
     if (deleted || row.cell_count)
-        return fail_form(c);
+        return plain_fail_form(c);
     *out = row.key;
     return 0;
 }
@@ -455,12 +455,12 @@ int plain_decode_rows(struct ctx *c, bytes in, const struct wr_row **rows, size_
     size_t capacity = 0, n = 0;
 
     if (in.len)
-        TRY(read_header(c, &r));
+        TRY(plain_read_header(c, &r));
     for (; r.at < r.end; n++) {
         bool has_key, deleted;
 
-        TRY(grow(c, &items, &capacity, n, sizeof(struct wr_row), 4));
-        TRY(read_row(c, &r, (struct wr_row *)items + n, &has_key, &deleted));
+        TRY(plain_grow(c, &items, &capacity, n, sizeof(struct wr_row), 4));
+        TRY(plain_read_row(c, &r, (struct wr_row *)items + n, &has_key, &deleted));
     }
     *rows = items;
     *count = n;
@@ -516,7 +516,7 @@ static size_t key_size(const struct wr_key *key, uint32_t mask)
     return n ? n + 1 : 0;
 }
 
-static uint8_t *put_key(uint8_t *p, const struct wr_key *key, uint32_t mask, uint8_t *row_crc)
+static uint8_t *plain_put_key(uint8_t *p, const struct wr_key *key, uint32_t mask, uint8_t *row_crc)
 {
     uint8_t *start = p++;
 
@@ -559,7 +559,7 @@ uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask)
 {
     uint8_t row_crc = 0;
 
-    p = put_key(p, &row->key, key_mask, &row_crc);
+    p = plain_put_key(p, &row->key, key_mask, &row_crc);
     if (row->cell_count)
         *p++ = TAG_ROW_DATA;
     for (size_t i = 0; i < row->cell_count; i++) {
@@ -634,7 +634,7 @@ uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_t
 {
     uint8_t row_crc = 0, sum;
 
-    p = put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
+    p = plain_put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
     if (type == WR_DELETE) {
         *p++ = TAG_DELETE_ROW_MARKER;
         return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 1));

@@ -208,7 +208,7 @@ static bool is_space(uint8_t ch)
     return ch == ' ' || (ch >= '\t' && ch <= '\r');
 }
 
-static bytes trim(bytes b)
+static bytes sign_trim(bytes b)
 {
     while (b.len && is_space(bytes_u8(b)[0]))
         b = bytes_skip(b, 1);
@@ -292,7 +292,7 @@ static bool sink_put_headers(struct sink *s, const struct sign_header *headers, 
     for (k = 0; k < n; k++) {
         sink_put_lower(s, sorted[k].header->name);
         sink_put(s, BYTES_LIT(":"));
-        sink_put(s, trim(sorted[k].header->value));
+        sink_put(s, sign_trim(sorted[k].header->value));
         sink_put(s, BYTES_LIT("\n"));
     }
     return true;
@@ -414,7 +414,7 @@ bool sign_equal(bytes a, bytes b)
 
 /* Days since 1970-01-01 of a day of the Gregorian calendar. Years are counted from March, so that
  * the leap day is the last of its year; 400 years have 146097 days. */
-static int64_t days_of(int year, int month, int day)
+static int64_t sign_days_of(int year, int month, int day)
 {
     int y = month <= 2 ? year - 1 : year;
     int era = y / 400, of_era = y % 400;
@@ -473,7 +473,7 @@ bool sign_date_parse(bytes text, int64_t *seconds)
     if (year < 0 || month < 1 || month > 12 || day < 1 || day > month_days(year, month) ||
         hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60)
         return false;
-    *seconds = days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
+    *seconds = sign_days_of(year, month, day) * 86400 + hour * 3600 + minute * 60 + second;
     return true;
 }
 

@@ -87,7 +87,7 @@ static void heat_run(struct peers_query *others)
     call_finish(call);
 }
 
-static int check(struct ctx *c, const struct wr_describe_heat *d)
+static int heat_op_check(struct ctx *c, const struct wr_describe_heat *d)
 {
     if (d->minutes < 1 || d->minutes > WR_HEAT_MINUTES_MAX)
         return fail(c, E_PARAMETER,
@@ -114,7 +114,7 @@ int describe_heat_start(struct call *call)
     struct ctx *c = &call->c;
     struct heat_op *op;
 
-    TRY(check(c, d));
+    TRY(heat_op_check(c, d));
     if (!call->db->sampler)
         return fail(c, E_UNSUPPORTED, "Heat maps are switched off: heat_bytes_max is 0.");
     op = ARENA_NEW(&c->arena, struct heat_op);

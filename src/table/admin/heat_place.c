@@ -4,8 +4,8 @@
 #include "table/model/value.h"
 
 /* One column as it stands, or as a text that goes on no further. */
-static bool read_column(struct ctx *c, const struct wr_key_schema *schema, bytes in,
-                        struct wr_key_column *out, size_t *used)
+static bool heat_place_read_column(struct ctx *c, const struct wr_key_schema *schema, bytes in,
+                                   struct wr_key_column *out, size_t *used)
 {
     uint8_t flip = schema->descending ? 0xFF : 0;
     struct buf b;
@@ -39,7 +39,8 @@ void heat_place_read(struct ctx *c, const struct schema *s, bytes key, size_t co
     size_t n = 0, used;
 
     out->bucket = key.len ? *bytes_u8(key) : 0;
-    while (n < columns && rest.len && read_column(c, &s->d.key[n], rest, &read[n], &used)) {
+    while (n < columns && rest.len &&
+           heat_place_read_column(c, &s->d.key[n], rest, &read[n], &used)) {
         read[n].name = arena_copy(&c->arena, s->d.key[n].name);
         rest = bytes_skip(rest, used);
         n++;

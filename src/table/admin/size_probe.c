@@ -24,7 +24,7 @@ struct probing {
     struct probe probes[UNDER_WAY_MAX];
 };
 
-static void on_answer(struct scan *s)
+static void probe_on_answer(struct scan *s)
 {
     struct probe *p = PORT_CONTAINER(s, struct probe, scan);
     struct probing *all = p->all;
@@ -61,7 +61,7 @@ static void probe_begin(struct probe *p, struct partition *partition)
                             .items_max = 1,
                             .bytes_max = 1,
                             .pages = &p->page,
-                            .done = on_answer};
+                            .done = probe_on_answer};
     code = engine_scan(&p->c, db->engine, &p->scan);
     if (code == E_LATER)
         return;

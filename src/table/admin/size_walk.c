@@ -85,7 +85,7 @@ static void end_value(struct size_walk *w)
     w->now.key_len = 0;
 }
 
-static void begin_value(struct size_walk *w, uint8_t bucket, bytes partition_key)
+static void size_walk_begin_value(struct size_walk *w, uint8_t bucket, bytes partition_key)
 {
     size_t n = partition_key.len + 1;
 
@@ -223,7 +223,7 @@ static void add_item(struct size_walk *w, struct cursor *cur)
     if (!w->now.key_len || !bytes_starts(cols, bytes_of(w->now.key + 1, w->now.key_len - 1))) {
         end_value(w);
         cols.len = key_columns_length(p->key, cols, p->layout.partition_cols);
-        begin_value(w, cur->bucket, cols);
+        size_walk_begin_value(w, cur->bucket, cols);
     }
     w->now.bytes += kv->key.len + kv->value.len;
     w->now.rows += cur->kind == KIND_RECORD;

@@ -126,7 +126,7 @@ static int64_t pause_us(const struct size_watch *w, uint64_t read, int64_t took_
 /* ---- what a walk found ---- */
 
 /* A partition key for a log line. */
-static bytes key_text(struct ctx *c, const struct table *t, const struct size_entry *e)
+static bytes sizes_key_text(struct ctx *c, const struct table *t, const struct size_entry *e)
 {
     struct wr_heat_place location;
     const struct wr_value *v;
@@ -150,7 +150,7 @@ static void warn(struct ctx *c, struct wr_db *db, const struct table *t, const s
                                                       : "an atomic batch reaches only a part of it";
 
     for (size_t i = 0; i < f->top_count && i < WARNINGS_MAX && f->top[i].bytes > warn_bytes; i++) {
-        bytes key = key_text(c, t, &f->top[i]);
+        bytes key = sizes_key_text(c, t, &f->top[i]);
 
         log_warn(&db->log,
                  "sizes: table '%.*s' of '%.*s': partition key value %.*s holds %" PRIu64
@@ -175,8 +175,8 @@ static void watch_top(struct wr_db *db, const struct table *t, const struct size
 
 static void notify_others(struct size_watch *w, struct table *t);
 
-static void publish(struct size_watch *w, struct table *t, struct size_walk *walk, int64_t start_s,
-                    uint64_t writes)
+static void sizes_publish(struct size_watch *w, struct table *t, struct size_walk *walk,
+                          int64_t start_s, uint64_t writes)
 {
     struct size_found *f = size_walk_found(walk);
     struct size_record *r;
@@ -265,7 +265,7 @@ static int walk_step(struct size_watch *w, struct watch_walk *walk, struct task_
     if (code) {
         code = walk_failed(w, walk, &c, code, step);
     } else if (ended) {
-        publish(w, walk->table, walk->walk, walk->start_s, walk->writes);
+        sizes_publish(w, walk->table, walk->walk, walk->start_s, walk->writes);
         walk_end(w, walk);
     } else if (!wanted) {
         step->next_us = pause_us(w, step->bytes, clock_mono_us(&w->db->clock) - start_us);
@@ -590,7 +590,8 @@ struct sizes_op {
     struct call *call;
 };
 
-static void fill(struct sizes_op *op, const struct size_reports *all, struct wr_sizes_result *out)
+static void sizes_fill(struct sizes_op *op, const struct size_reports *all,
+                       struct wr_sizes_result *out)
 {
     const struct size_report *last = size_report_last(all->each, all->count);
     const struct size_found *f = &last->found;
@@ -634,7 +635,7 @@ static void sizes_run(struct peers_query *others)
     struct call *call = op->call;
     struct size_reports all = reports_of(others, call->req->describe_sizes.now);
 
-    fill(op, &all, &call->reply.sizes);
+    sizes_fill(op, &all, &call->reply.sizes);
     table_release(others->table);
     call_finish(call);
 }

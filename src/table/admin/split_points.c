@@ -170,7 +170,7 @@ static int points_in_bins(struct split_points_op *op, const struct size_histogra
 }
 
 /* A row that begins a piece. */
-static int take_row(struct split_points_op *op, struct points *ps, bytes cols)
+static int split_points_take_row(struct split_points_op *op, struct points *ps, bytes cols)
 {
     struct wr_split_result *r = &op->call->reply.splits;
 
@@ -199,7 +199,7 @@ static int points_counted(struct split_points_op *op, struct points *ps, bool *e
         if (code || !found)
             break;
         if (since >= ps->piece) {
-            code = take_row(op, ps, cols);
+            code = split_points_take_row(op, ps, cols);
             since = 0;
         }
         since += size;

@@ -20,7 +20,7 @@ struct table_op {
     struct job job; /* a dropped table's partitions are closed */
 };
 
-static int create_table(struct catalog_txn *x, struct call *call)
+static int table_op_create_table(struct catalog_txn *x, struct call *call)
 {
     struct ctx *c = x->c;
     int max = (int)x->db->limits.tables_per_instance_max;
@@ -154,7 +154,7 @@ static int op_decide(struct catalog_txn *x)
     if (!x->tries)
         TRY(catalog_txn_check_rate(x, op->call->now_ms));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
-    if (!x->now && op->decide != create_table)
+    if (!x->now && op->decide != table_op_create_table)
         return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
     x->notify_ms = ENGINE_PUBLISH_MS;
     return op->decide(x, op->call);
@@ -217,7 +217,7 @@ static void op_close(struct job *self)
         op_end(op, E_OK);
 }
 
-static void op_done(struct catalog_txn *x, int code)
+static void table_op_done(struct catalog_txn *x, int code)
 {
     struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
 
@@ -287,8 +287,8 @@ static int op_start(struct call *call, table_decide *decide)
                                    .instance = call->req->instance,
                                    .name = request_table(call->req),
                                    .decide = op_decide,
-                                   .done = op_done};
-    if (decide == create_table && !engine_one_key_space(call->db->engine))
+                                   .done = table_op_done};
+    if (decide == table_op_create_table && !engine_one_key_space(call->db->engine))
         op->txn.make = op_make;
     catalog_txn_begin(&op->txn);
     return E_OK;
@@ -304,7 +304,7 @@ int create_table_start(struct call *call)
     TRY(check_fresh(call));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
                             &call->req->create_table));
-    return op_start(call, create_table);
+    return op_start(call, table_op_create_table);
 }
 
 int update_table_start(struct call *call)

@@ -67,8 +67,8 @@ static int read_bound(struct ctx *c, const struct schema *s, bytes bound, enum w
 }
 
 /* `*all` are the same partitions as in out, for who adds to them. */
-static int describe(struct ctx *c, const struct table *t, struct wr_partition_list *out,
-                    struct wr_partition **all)
+static int traffic_describe(struct ctx *c, const struct table *t, struct wr_partition_list *out,
+                            struct wr_partition **all)
 {
     const struct partition_map *m = &t->partitions;
     const struct schema *s = &t->schema;
@@ -120,14 +120,14 @@ static void traffic_add(struct wr_traffic *to, const struct wr_traffic *from)
     to->write_reserved = write;
 }
 
-static void put_traffic(struct buf *b, const struct wr_traffic *t)
+static void traffic_put(struct buf *b, const struct wr_traffic *t)
 {
 #define X(name, text) buf_put_varint(b, t->name);
     WR_TRAFFIC_MAP(X)
 #undef X
 }
 
-static struct wr_traffic read_traffic(struct reader *r)
+static struct wr_traffic traffic_read(struct reader *r)
 {
     struct wr_traffic t;
 
@@ -147,15 +147,15 @@ void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
 
     (void)db;
     (void)in;
-    if (describe(c, t, &l, &list))
+    if (traffic_describe(c, t, &l, &list))
         return;
     buf_put_varint(out, l.splits);
     buf_put_varint(out, l.merges);
     buf_put_varint(out, l.longest_cut_us);
-    put_traffic(out, &l.traffic);
+    traffic_put(out, &l.traffic);
     for (size_t i = 0; i < l.count; i++) {
         buf_put_varint(out, list[i].id);
-        put_traffic(out, &list[i].traffic);
+        traffic_put(out, &list[i].traffic);
     }
 }
 
@@ -169,14 +169,14 @@ static bool add_answer(struct wr_partition_list *l, struct wr_partition *list, b
 {
     struct reader r = reader_of(answer);
     uint64_t splits = read_varint(&r), merges = read_varint(&r), longest = read_varint(&r);
-    struct wr_traffic all = read_traffic(&r);
+    struct wr_traffic all = traffic_read(&r);
     size_t at = 0;
 
     if (r.bad)
         return false;
     while (reader_left(&r)) {
         uint64_t id = read_varint(&r);
-        struct wr_traffic part = read_traffic(&r);
+        struct wr_traffic part = traffic_read(&r);
         size_t i = 0;
 
         while (i < l->count && list[(at + i) % l->count].id != id)
@@ -201,7 +201,7 @@ static void traffic_run(struct peers_query *others)
     struct wr_partition_list *l = &call->reply.partitions;
     struct wr_partition *list;
 
-    if (!describe(&call->c, others->table, l, &list)) {
+    if (!traffic_describe(&call->c, others->table, l, &list)) {
         l->servers = 1;
         l->silent = (uint32_t)others->silent;
         for (size_t i = 0; i < others->count; i++)

@@ -190,7 +190,7 @@ static struct upload *take_due(struct uploads *all)
     return u;
 }
 
-static void renew(struct upload *u)
+static void upload_renew(struct upload *u)
 {
     struct ctx c;
     int code;
@@ -213,7 +213,7 @@ static void *uploads_main(void *arg)
 
         all->round++;
         while (!service_stopping(&all->service) && (u = take_due(all)))
-            renew(u);
+            upload_renew(u);
     }
     return NULL;
 }
@@ -250,7 +250,7 @@ void upload_init(struct upload *u, struct wr_db *db, struct table *table, bytes 
     pthread_mutex_init(&u->lock, NULL);
 }
 
-static void list_add(struct upload *u)
+static void upload_list_add(struct upload *u)
 {
     struct uploads *all = u->db->uploads;
 
@@ -263,7 +263,7 @@ static void list_add(struct upload *u)
     pthread_mutex_unlock(&all->lock);
 }
 
-static void list_remove(struct upload *u)
+static void upload_list_remove(struct upload *u)
 {
     struct uploads *all = u->db->uploads;
 
@@ -283,7 +283,7 @@ int upload_begin(struct ctx *c, struct upload *u)
     u->renewed_ms = clock_mono_ms(&u->db->clock);
     TRY(put_record(c, u, bytes_of(u->value, BIG_GARBAGE_BYTES)));
     if (db_is_shared(u->db))
-        list_add(u);
+        upload_list_add(u);
     return E_OK;
 }
 
@@ -312,7 +312,7 @@ void upload_end(struct upload *u, bool failed)
 
     ctx_init(&c, &u->db->clock, &u->db->log, NULL, 0);
     if (u->at)
-        list_remove(u);
+        upload_list_remove(u);
     /* If this fails: after a grace, or after a restart, at the latest. */
     if (u->begun && failed) {
         bytes given_up = big_garbage_value(&c.arena, GARBAGE_CELL, 0);

@@ -136,7 +136,7 @@ struct page_id_at {
     size_t at;
 };
 
-static int compare_ids(const void *a, const void *b)
+static int map_compare_ids(const void *a, const void *b)
 {
     const struct page_id_at *x = a, *y = b;
 
@@ -149,7 +149,7 @@ static void sort_missing(struct reading *r)
 
     for (size_t k = 0; k < r->missing_count; k++)
         ids[k] = (struct page_id_at){r->s->pages[r->missing[k]].id, r->missing[k]};
-    qsort(ids, r->missing_count, sizeof(*ids), compare_ids);
+    qsort(ids, r->missing_count, sizeof(*ids), map_compare_ids);
     for (size_t k = 0; k < r->missing_count; k++)
         r->missing[k] = ids[k].at;
 }

@@ -139,7 +139,7 @@ static bytes slot_value(struct arena *a, uint64_t until)
     return buf_bytes(&b);
 }
 
-static int slot_decode(struct ctx *c, bytes value, uint64_t *until)
+static int number_slot_decode(struct ctx *c, bytes value, uint64_t *until)
 {
     if (value.len && bytes_u8(value)[0] != SLOT_VERSION)
         return fail(c, E_FORMAT, "slot of format %u; this version of Widerow reads format %d",
@@ -172,7 +172,7 @@ static int slots_load(struct ctx *c, struct catalog *cat, uint64_t until[SLOTS])
             size_t slot = (size_t)end[-2] << 8 | end[-1];
 
             if (slot < SLOTS)
-                TRY(slot_decode(c, page.items[i].value, &until[slot]));
+                TRY(number_slot_decode(c, page.items[i].value, &until[slot]));
         }
         if (!page.count)
             break;
@@ -239,7 +239,7 @@ static int slot_renew(struct ctx *c, struct catalog *cat, uint64_t number)
 
     TRY(wait_get(c, cat->db->engine, &get));
     if (get.found)
-        TRY(slot_decode(c, get.value, &stored));
+        TRY(number_slot_decode(c, get.value, &stored));
     if (stored != atomic_load(&cat->numbers_until)) { /* an earlier change of ours whose answer was
                                                          lost, or another holder */
         log_warn(&cat->db->log,

@@ -71,7 +71,7 @@ static int put_list(struct repartition *r)
     return catalog_txn_put(x, &s);
 }
 
-static int decide_end(struct catalog_txn *x)
+static int catalog_repartition_decide_end(struct catalog_txn *x)
 {
     struct repartition *r = PORT_CONTAINER(x, struct repartition, txn);
     const struct schema_repartition *under_way = &x->now->schema.repartition;
@@ -112,7 +112,7 @@ static int repartition_finish(struct ctx *c, const struct table *now)
     (void)fault_hit(FAULT_repartition_before_engine);
     TRY(engine_repartition(c, db->engine, repartition_specs(&c->arena, now, false), r.change.count,
                            repartition_specs(&c->arena, now, true), r.change.made_count));
-    code = repartition_commit(c, &r, decide_end);
+    code = repartition_commit(c, &r, catalog_repartition_decide_end);
     if (!code && r.txn.next) {
         (void)fault_hit(FAULT_repartition_after_store);
         repartition_count(&r);

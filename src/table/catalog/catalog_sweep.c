@@ -58,7 +58,8 @@ static int drop_pages(struct ctx *c, struct wr_db *db, uint32_t location_id)
 }
 
 /* `ids`: eight bytes each; none: the one that all of the table is in, unless there are pages. */
-static int drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool paged, bytes ids)
+static int drop_sweep_drop_table(struct ctx *c, struct wr_db *db, bytes record_key, bool paged,
+                                 bytes ids)
 {
     uint32_t id = load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES);
     struct buf from, to;
@@ -111,7 +112,7 @@ static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page
 }
 
 /* A record whose time will not come for long, for the clock was set back: as of now. */
-static void date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
+static void drop_sweep_date_anew(struct ctx *c, struct wr_db *db, const struct kv *kv)
 {
     uint8_t *value = arena_alloc(&c->arena, kv->value.len);
     struct guard guard = {kv->key, kv->value, false};
@@ -139,10 +140,10 @@ static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
         return;
     time_ms = (int64_t)load_u64(kv->value.ptr);
     if (clock_watch_ahead(db, time_ms))
-        date_anew(c, db, kv);
+        drop_sweep_date_anew(c, db, kv);
     else if ((db_clock_is_before(db, time_ms) ||
               time_ms <= clock_watch_before(db, DROP_GRACE_MS)) &&
-             drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
+             drop_sweep_drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
         log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                  c->text ? c->text : "storage error");
 }

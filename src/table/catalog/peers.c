@@ -143,7 +143,7 @@ static void run_job(struct job *job)
     query->run(query);
 }
 
-static void submit(struct peers_query *query)
+static void peers_submit(struct peers_query *query)
 {
     query->job.run = run_job;
     jobs_submit(query->db->jobs, &query->job);
@@ -151,11 +151,11 @@ static void submit(struct peers_query *query)
 
 void peers_query(struct peers_query *query)
 {
-    query->end = submit;
+    query->end = peers_submit;
     begin(query);
 }
 
-static void wake(struct peers_query *query)
+static void peers_wake(struct peers_query *query)
 {
     waiter_wake(query->waiter, E_OK);
 }
@@ -166,7 +166,7 @@ void peers_query_now(struct peers_query *query)
 
     waiter_init(&w);
     query->waiter = &w;
-    query->end = wake;
+    query->end = peers_wake;
     begin(query);
     (void)waiter_wait(&w);
 }

@@ -186,7 +186,7 @@ static void get_end(struct routed_get *rg, int code)
     rg->whole->durable = rg->part.durable;
 }
 
-static void get_done(struct get *g);
+static void route_get_done(struct get *g);
 
 static int get_ask(struct routed_get *rg)
 {
@@ -194,7 +194,7 @@ static int get_ask(struct routed_get *rg)
 
     rg->part = *rg->whole;
     rg->part.partition = route_find(rg->table, rg->part.key);
-    rg->part.done = get_done;
+    rg->part.done = route_get_done;
     code = engine_get(rg->c, rg->table->db->engine, &rg->part);
     if (code != E_LATER)
         get_end(rg, code);
@@ -213,7 +213,7 @@ static void get_go_on(struct route_wait *w, int code)
     rg->whole->done(rg->whole);
 }
 
-static void get_done(struct get *g)
+static void route_get_done(struct get *g)
 {
     struct routed_get *rg = PORT_CONTAINER(g, struct routed_get, part);
 
@@ -323,7 +323,7 @@ struct routed_scan {
     struct route_wait wait;
 };
 
-static void scan_done(struct scan *s);
+static void route_scan_done(struct scan *s);
 
 /* What is asked next: a leg and all others that begin in the same partition. A leg that goes on
  * with a page half full is asked for alone, as it wants less than the others. False: all have
@@ -337,7 +337,7 @@ static bool scan_choose(struct routed_scan *rs)
     rs->part.range_count = 0;
     rs->part.ranges = rs->ranges;
     rs->part.pages = rs->pages;
-    rs->part.done = scan_done;
+    rs->part.done = route_scan_done;
     for (size_t i = 0; i < whole->range_count && !half; i++) {
         struct leg *leg = &rs->legs[i];
         const struct page *page = &whole->pages[i];
@@ -436,7 +436,7 @@ static void scan_go_on(struct route_wait *w, int code)
     scan_answer(PORT_CONTAINER(w, struct routed_scan, wait), code);
 }
 
-static void scan_done(struct scan *s)
+static void route_scan_done(struct scan *s)
 {
     struct routed_scan *rs = PORT_CONTAINER(s, struct routed_scan, part);
     int code = s->code;
@@ -669,7 +669,7 @@ static struct route_wait *sift(struct route_wait *list, int64_t now_ms, bool sto
 }
 
 /* The age of the youngest, in ms. */
-static int64_t round_of(struct router *r, struct route_wait **list, bool stop)
+static int64_t route_round_of(struct router *r, struct route_wait **list, bool stop)
 {
     int64_t now_ms = clock_mono_ms(&r->db->clock), youngest = INT64_MAX;
 
@@ -714,7 +714,7 @@ static void *router_main(void *arg)
             continue;
         }
         pthread_mutex_unlock(&service->lock);
-        age = round_of(r, &list, stop);
+        age = route_round_of(r, &list, stop);
         pthread_mutex_lock(&service->lock);
         if (!list)
             continue;

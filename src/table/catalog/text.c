@@ -175,7 +175,7 @@ static int text_put(struct ctx *c, struct wr_db *db, const char *name, const str
     return code && !c->code ? fail_code(c, code) : code;
 }
 
-static int answer(struct ctx *c, int code, char *message, size_t message_size)
+static int text_answer(struct ctx *c, int code, char *message, size_t message_size)
 {
     if (message && message_size)
         snprintf(message, message_size, "%s", code ? c->text ? c->text : err_info(code)->text : "");
@@ -190,7 +190,7 @@ int wr_text_load(struct wr_db *db, const char *name, struct wr_text *out, char *
 
     *out = (struct wr_text){0};
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    return answer(&c, text_take(&c, db, name, out), message, message_size);
+    return text_answer(&c, text_take(&c, db, name, out), message, message_size);
 }
 
 int wr_text_store(struct wr_db *db, const char *name, const struct wr_text *text, char *message,
@@ -205,7 +205,7 @@ int wr_text_store(struct wr_db *db, const char *name, const struct wr_text *text
                     WR_TEXT_BYTES_MAX);
     else
         code = text_put(&c, db, name, text);
-    return answer(&c, code, message, message_size);
+    return text_answer(&c, code, message, message_size);
 }
 
 int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
@@ -225,7 +225,7 @@ int wr_text_tell(struct wr_db *db, char *message, size_t message_size)
     }
     if (code)
         fail(&c, code, "Some of the other servers may not know of the change yet.");
-    return answer(&c, code, message, message_size);
+    return text_answer(&c, code, message, message_size);
 }
 
 void wr_leave(struct wr_db *db)

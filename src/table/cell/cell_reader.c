@@ -76,7 +76,7 @@ static int find_cell(struct ctx *c, struct table *table, bytes column, int64_t n
 }
 
 /* The cell as it is now. */
-static int look(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
+static int reader_look(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
 {
     struct load load = {.c = c,
                         .table = r->table,
@@ -95,7 +95,7 @@ static int look_and_mark(struct ctx *c, struct wr_cell_reader *r, struct wr_cell
     for (;;) {
         int64_t began_ms = clock_mono_ms(&r->db->clock);
 
-        TRY(look(c, r, cell));
+        TRY(reader_look(c, r, cell));
         r->out_of_line = cell->apart;
         if (!cell->apart)
             return E_OK;
@@ -214,7 +214,7 @@ static int fail_missing(struct wr_cell_reader *r, struct slot *s)
     bool same;
 
     ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
-    same = look(&c, r, &cell) == E_OK && cell.apart && big_read(&c, &cell, &ref) == E_OK &&
+    same = reader_look(&c, r, &cell) == E_OK && cell.apart && big_read(&c, &cell, &ref) == E_OK &&
            ref.id == r->ref.id;
     same |= c.code && c.code != E_NOT_EXIST; /* nobody knows */
     ctx_release(&c);
@@ -280,7 +280,7 @@ static void reader_run(struct job *job)
 }
 
 /* Under the lock: the chunk's slot, empty or on its way if it is not there yet. */
-static struct slot *slot_of(struct wr_cell_reader *r, uint32_t number)
+static struct slot *reader_slot_of(struct wr_cell_reader *r, uint32_t number)
 {
     struct slot *s = &r->slots[number % PORT_COUNT(r->slots)];
 
@@ -305,7 +305,7 @@ static ptrdiff_t read_out_of_line(struct wr_cell_reader *r, uint64_t offset, voi
     size_t at = (size_t)(offset % r->ref.chunk_bytes), n;
     struct slot *s = NULL;
 
-    while (!r->code && (!(s = slot_of(r, number)) || s->state != SLOT_READY)) {
+    while (!r->code && (!(s = reader_slot_of(r, number)) || s->state != SLOT_READY)) {
         if (ready) {
             r->ready = ready;
             r->ready_arg = arg;
@@ -316,7 +316,7 @@ static ptrdiff_t read_out_of_line(struct wr_cell_reader *r, uint64_t offset, voi
     if (r->code)
         return -1;
     if (number + 1 < big_chunk_count(&r->ref))
-        slot_of(r, number + 1);
+        reader_slot_of(r, number + 1);
     n = s->data.len - at < size ? s->data.len - at : size;
     memcpy(to, bytes_u8(s->data) + at, n);
     return (ptrdiff_t)n;

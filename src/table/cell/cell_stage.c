@@ -43,7 +43,7 @@ static bool find_large(const struct wr_row_change *change, size_t *at)
     return false;
 }
 
-static int check(struct ctx *c, struct wr_db *db, const struct wr_request *req)
+static int stage_check(struct ctx *c, struct wr_db *db, const struct wr_request *req)
 {
     const struct wr_row_change *change = &req->put_row;
     struct table *t;
@@ -62,7 +62,7 @@ static bool may_pass(struct wr_db *db, const struct wr_request *req)
     bool good;
 
     ctx_init(&c, &db->clock, NULL, NULL, 0);
-    good = check(&c, db, req) == E_OK;
+    good = stage_check(&c, db, req) == E_OK;
     ctx_release(&c);
     return good;
 }

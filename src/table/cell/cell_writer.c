@@ -310,7 +310,7 @@ static int chunk_store(struct ctx *c, struct wr_cell_writer *w, uint8_t *chunk, 
     return w->builder.bytes < GROUP_BYTES ? E_OK : group_flush(c, w);
 }
 
-static void chunk_hash(struct wr_cell_writer *w, const uint8_t *data, size_t len)
+static void writer_chunk_hash(struct wr_cell_writer *w, const uint8_t *data, size_t len)
 {
     EVP_DigestUpdate(w->sha256_ctx, data, len);
     if (w->md5_ctx)
@@ -325,7 +325,7 @@ static void chunk_run(struct wr_cell_writer *w, uint8_t *chunk, size_t len)
     struct ctx c;
     int code = E_OK;
 
-    chunk_hash(w, chunk + BIG_CHUNK_HEAD, len);
+    writer_chunk_hash(w, chunk + BIG_CHUNK_HEAD, len);
     if (w->is_inline)
         return;
     ctx_init(&c, &w->db->clock, &w->db->log, NULL, 0);

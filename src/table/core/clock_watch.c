@@ -95,7 +95,7 @@ static void look_for_step(struct wr_db *db, struct clock_watch *w, int64_t wall_
 /* ---- grace ---- */
 
 /* Under the lock. */
-static void take_sample(struct clock_watch *w, int64_t mono_us, int64_t stamp_ms)
+static void clock_watch_take_sample(struct clock_watch *w, int64_t mono_us, int64_t stamp_ms)
 {
     if (w->sampled &&
         mono_us - w->samples[(w->sampled - 1) % CLOCK_WATCH_SAMPLES].mono_us < SAMPLE_EVERY_US)
@@ -110,7 +110,7 @@ void clock_watch_look(struct wr_db *db)
 
     pthread_mutex_lock(&w->lock);
     look_for_step(db, w, clock_wall_us(&db->clock), clock_mono_us(&db->clock));
-    take_sample(w, clock_mono_us(&db->clock), stamp_ms);
+    clock_watch_take_sample(w, clock_mono_us(&db->clock), stamp_ms);
     pthread_mutex_unlock(&w->lock);
 }
 

@@ -110,7 +110,7 @@ static void look_rates(struct look *l)
 
 /* ---- sizes ---- */
 
-static int measure(struct look *l, size_t i)
+static int balance_measure(struct look *l, size_t i)
 {
     const struct partition_map *m = &l->table->partitions;
     const struct partition_at *at = partition_at(m, i);
@@ -137,7 +137,7 @@ static int look_size(struct look *l, size_t i)
     if (measured_us && (written == measured_at || (written - measured_at < large / PIECES &&
                                                    l->now_us - measured_us < MEASURE_EVERY_US)))
         return E_OK;
-    return measure(l, i);
+    return balance_measure(l, i);
 }
 
 /* ---- cuts ---- */
@@ -317,7 +317,7 @@ static int confirm_merge(struct look *l, size_t i, bool *yes)
     if (!known)
         put_off(l, i, v[0].idle_us < due_us ? v[0].idle_us : due_us - SILENT_RETRY_US);
     for (size_t k = 0; k < 2 && *yes; k++) {
-        TRY(measure(l, i + k));
+        TRY(balance_measure(l, i + k));
         v[k].bytes = atomic_load(&partition_at(m, i + k)->partition->bytes);
     }
     *yes = *yes && split_policy_merge(limits, &v[0], &v[1]);

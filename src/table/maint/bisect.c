@@ -10,7 +10,7 @@
 #define ROUNDS_MAX 8192
 
 /* The eight bytes of `key` behind n bytes, as a number; missing bytes count as zero. */
-static uint64_t number_at(bytes key, size_t n)
+static uint64_t bisect_number_at(bytes key, size_t n)
 {
     uint64_t v = 0;
 
@@ -19,7 +19,7 @@ static uint64_t number_at(bytes key, size_t n)
     return v;
 }
 
-static bytes key_of(struct arena *a, bytes like, size_t prefix, uint64_t number)
+static bytes bisect_key_of(struct arena *a, bytes like, size_t prefix, uint64_t number)
 {
     uint8_t *p = arena_alloc(a, prefix + 8);
 
@@ -40,11 +40,11 @@ static size_t common_prefix(bytes a, bytes b)
 bool bisect_midpoint(struct arena *a, bytes low, bytes high, bytes *out)
 {
     size_t prefix = common_prefix(low, high);
-    uint64_t l = number_at(low, prefix), h = number_at(high, prefix);
+    uint64_t l = bisect_number_at(low, prefix), h = bisect_number_at(high, prefix);
 
     if (h <= l || h - l < 2)
         return false;
-    *out = key_of(a, low, prefix, l + (h - l) / 2);
+    *out = bisect_key_of(a, low, prefix, l + (h - l) / 2);
     return true;
 }
 

@@ -323,7 +323,7 @@ static int next_records(struct rekey_copy *y, struct ctx *c, struct page *page)
 }
 
 /* One page. *ended: there was none. */
-static int copy_page(struct rekey_copy *y, bool *ended)
+static int rekey_copy_page(struct rekey_copy *y, bool *ended)
 {
     struct page page;
     struct ctx c;
@@ -418,7 +418,7 @@ static int switch_locations(struct rekey_copy *y)
     return E_OK;
 }
 
-static int decide_end(struct catalog_txn *x)
+static int rekey_decide_end(struct catalog_txn *x)
 {
     struct schema s = catalog_txn_draft(x);
 
@@ -437,7 +437,7 @@ static int copy_slice(struct rekey_copy *y, bool *ended)
 
     TRY(progress_load(y));
     do {
-        TRY(copy_page(y, ended));
+        TRY(rekey_copy_page(y, ended));
         if (fault_hit(FAULT_rekey_page))
             return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
         progress_set(y->r, y->table->schema.shadow.id, y->rows, -1);
@@ -465,7 +465,7 @@ static int advance(struct rekey_copy *y)
             return E_OK;
         return switch_locations(y);
     }
-    TRY(step_run(&step, y, decide_end));
+    TRY(step_run(&step, y, rekey_decide_end));
     (void)fault_hit(FAULT_rekey_end);
     log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
              BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),
@@ -550,7 +550,7 @@ void rekeyer_free(struct rekeyer *r)
 
 /* ---- requests ---- */
 
-static bytes text_of(struct call *call, const struct schema *s, const struct layout *l)
+static bytes rekey_text_of(struct call *call, const struct schema *s, const struct layout *l)
 {
     return layout_format(&call->c.arena, l, s->d.key);
 }
@@ -558,19 +558,19 @@ static bytes text_of(struct call *call, const struct schema *s, const struct lay
 int rekey_check_start(struct call *call, const struct schema *s, struct layout *out)
 {
     struct ctx *c = &call->c;
-    bytes now = text_of(call, s, &s->location.layout);
+    bytes now = rekey_text_of(call, s, &s->location.layout);
 
     if (!engine_one_key_space(call->db->engine))
         return fail(c, E_UNSUPPORTED, "This engine can't rekey a table.");
     if (s->rekey == REKEY_COPYING)
         return fail(c, E_PARAMETER,
                     "The table is being rekeyed to %.*s. Wait for the end, or cancel it.",
-                    BYTES_FMT(text_of(call, s, &s->shadow.layout)));
+                    BYTES_FMT(rekey_text_of(call, s, &s->shadow.layout)));
     if (s->rekey != REKEY_NONE)
         return fail(c, E_PARAMETER,
                     "The table is at the end of a rekeying. Try again in a few seconds.");
     TRY(layout_parse(c, call->req->rekey_table.layout, s->d.key, s->d.key_count, out));
-    if (bytes_equal(now, text_of(call, s, out)))
+    if (bytes_equal(now, rekey_text_of(call, s, out)))
         return fail(c, E_PARAMETER, "The table has the key layout %.*s already.", BYTES_FMT(now));
     return E_OK;
 }
@@ -584,7 +584,7 @@ int rekey_check_cancel(struct call *call, const struct schema *s)
     if (s->rekey == REKEY_SWITCHED)
         return fail(c, E_PARAMETER,
                     "The table has switched to %.*s already; it is too late to cancel.",
-                    BYTES_FMT(text_of(call, s, &s->location.layout)));
+                    BYTES_FMT(rekey_text_of(call, s, &s->location.layout)));
     if (s->rekey != REKEY_COPYING)
         return fail(c, E_PARAMETER, "The table is not being rekeyed.");
     return E_OK;
@@ -595,9 +595,9 @@ void rekey_describe(struct call *call, const struct schema *s)
     struct rekeyer *r = call->db->rekeyer;
     struct wr_rekey_result *out = &call->reply.rekey;
 
-    *out = (struct wr_rekey_result){.layout = text_of(call, s, &s->location.layout)};
+    *out = (struct wr_rekey_result){.layout = rekey_text_of(call, s, &s->location.layout)};
     if (s->rekey == REKEY_COPYING)
-        out->target = text_of(call, s, &s->shadow.layout);
+        out->target = rekey_text_of(call, s, &s->shadow.layout);
     pthread_mutex_lock(&r->lock);
     if (out->target.ptr && r->shadow_id == s->shadow.id) {
         out->rows = (int64_t)r->rows;

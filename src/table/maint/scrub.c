@@ -21,7 +21,7 @@ struct scrubber {
 };
 
 /* "table 'orders' (00000001 00 01 41…)", for people who look for what is affected. */
-static bytes key_text(struct ctx *c, struct wr_db *db, bytes key)
+static bytes scrub_key_text(struct ctx *c, struct wr_db *db, bytes key)
 {
     static const char hex[] = "0123456789abcdef";
     size_t n = key.len < KEY_BYTES_SHOWN ? key.len : KEY_BYTES_SHOWN;
@@ -55,7 +55,8 @@ static bytes key_text(struct ctx *c, struct wr_db *db, bytes key)
 
 static void report(struct scrubber *s, struct ctx *c, const struct scrub *step)
 {
-    bytes from = key_text(c, s->db, step->range.start), to = key_text(c, s->db, step->range.end);
+    bytes from = scrub_key_text(c, s->db, step->range.start),
+          to = scrub_key_text(c, s->db, step->range.end);
 
     log_error(&s->db->log,
               "scrub: damaged: %s; it holds keys from %.*s to %.*s. Rows there may be unreadable: "

@@ -134,7 +134,7 @@ static int last_bound(struct split_search *m, bytes location, bool *found, bytes
 }
 
 /* The place behind every row at a bound: no key column begins with this byte. */
-static bytes behind(struct arena *a, bytes bound)
+static bytes split_key_behind(struct arena *a, bytes bound)
 {
     uint8_t *p = arena_alloc(a, bound.len + 1);
 
@@ -149,7 +149,7 @@ static int bound_at(struct split_search *m, bytes location, bytes first, bool *f
     TRY(next_bound(m, location, found, out));
     /* The middle lies in the first value: the next one then. */
     if (*found && bytes_compare(*out, first) <= 0)
-        TRY(next_bound(m, behind(&m->c->arena, first), found, out));
+        TRY(next_bound(m, split_key_behind(&m->c->arena, first), found, out));
     /* No row behind the middle: the last value is more than half, and is parted from the others. */
     else if (!*found)
         TRY(last_bound(m, location, found, out));
@@ -159,9 +159,10 @@ static int bound_at(struct split_search *m, bytes location, bytes first, bool *f
 
 /* The partition is all one value, in one bucket: the halving begins between its first row and its
  * last, so that long texts which all rows share do not count. */
-static int find_row(struct split_search *m, uint64_t total, bytes value, bool *found, bytes *out)
+static int split_key_find_row(struct split_search *m, uint64_t total, bytes value, bool *found,
+                              bytes *out)
 {
-    bytes first, last, location, end = behind(&m->c->arena, value);
+    bytes first, last, location, end = split_key_behind(&m->c->arena, value);
 
     m->columns = m->at->key_count;
     if (m->end.len && bytes_compare(m->end, end) < 0)
@@ -202,7 +203,7 @@ int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_
     TRY(bound_at(&m, location, first, found, out));
     if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.partition_cols)
         return E_OK;
-    return find_row(&m, total, first, found, out);
+    return split_key_find_row(&m, total, first, found, out);
 }
 
 /* ---- a whole place ---- */

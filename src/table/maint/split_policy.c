@@ -41,7 +41,7 @@ bool split_policy_merge(const struct limits *limits, const struct split_view *a,
            a->bytes + b->bytes <= (uint64_t)limits->partition_bytes_max / 4;
 }
 
-static int compare(const void *a, const void *b)
+static int split_policy_compare(const void *a, const void *b)
 {
     return bytes_compare(*(const bytes *)a, *(const bytes *)b);
 }
@@ -52,7 +52,7 @@ bool split_policy_key(bytes *samples, size_t count, bytes *out)
 
     if (count < SAMPLES_MIN)
         return false;
-    qsort(samples, count, sizeof(*samples), compare);
+    qsort(samples, count, sizeof(*samples), split_policy_compare);
     for (size_t i = 1; i < count; i++) {
         size_t less = i < count - i ? i : count - i;
 

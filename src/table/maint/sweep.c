@@ -104,8 +104,8 @@ static struct key_range kind_range(struct sweep *s, size_t bucket, enum key_kind
                               key_prefix(&s->c.arena, id, (uint8_t)bucket, kind + 1)};
 }
 
-static int read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
-                     struct page *page)
+static int sweep_read_page(struct sweep *s, enum engine_view view, const struct key_range *range,
+                           struct page *page)
 {
     struct scan scan = {.view = view,
                         .ranges = range,
@@ -166,8 +166,8 @@ static int erase_chunks(struct sweep *s, bytes cols, uint64_t id)
 }
 
 /* Does somebody read these chunks, here or through another server? Garbage since time_ms. */
-static bool is_read(struct sweep *s, const struct stream_readers *others, uint64_t id,
-                    int64_t time_ms)
+static bool sweep_is_read(struct sweep *s, const struct stream_readers *others, uint64_t id,
+                          int64_t time_ms)
 {
     return streams_use(s->db->streams, id) ||
            (others->silent && time_ms && time_ms > s->silent_ms) || stream_readers_have(others, id);
@@ -201,7 +201,7 @@ static int erase_out_of_line(struct sweep *s, bytes cols, const struct page *pag
     }
     stream_readers_query(&s->c, s->table, ids, n, &others);
     for (size_t i = 0; i < n; i++)
-        if (is_read(s, &others, ids[i], time_ms))
+        if (sweep_is_read(s, &others, ids[i], time_ms))
             return E_BUSY;
     for (size_t i = 0; i < n; i++)
         TRY(erase_chunks(s, cols, ids[i]));
@@ -231,7 +231,7 @@ static int empty_row(struct sweep *s, bytes record_key, int64_t time_ms)
 
         if (pages++ && must_end(s))
             return E_BUSY;
-        TRY(read_page(s, VIEW_LATEST, &range, &page));
+        TRY(sweep_read_page(s, VIEW_LATEST, &range, &page));
         TRY(erase_out_of_line(s, cols, &page, time_ms));
         for (size_t i = 0; i < page.count; i++)
             batch_add(&builder, EDIT_DELETE, page.items[i].key, BYTES_NONE);
@@ -299,14 +299,14 @@ static bool read_record(const struct sweep *s, const struct kv *kv, enum garbage
 static bool is_used(struct sweep *s, const struct stream_readers *others, enum garbage_kind kind,
                     uint64_t id, int64_t time_ms)
 {
-    return kind == GARBAGE_CELL     ? is_read(s, others, id, time_ms)
+    return kind == GARBAGE_CELL     ? sweep_is_read(s, others, id, time_ms)
            : kind == GARBAGE_UPLOAD ? streams_use(s->db->streams, id)
                                     : false;
 }
 
 /* A record whose time will not come for long, for the clock was set back: as of now. True: it was
  * one. */
-static bool date_anew(struct sweep *s, const struct kv *kv)
+static bool sweep_date_anew(struct sweep *s, const struct kv *kv)
 {
     struct edit edit = {EDIT_PUT, kv->key, BYTES_NONE};
     struct guard guard = {kv->key, kv->value, false};
@@ -331,7 +331,7 @@ static int sweep_record(struct sweep *s, const struct stream_readers *others, co
     int64_t time_ms;
     int code;
 
-    if (date_anew(s, kv) || !read_record(s, kv, &kind, &time_ms))
+    if (sweep_date_anew(s, kv) || !read_record(s, kv, &kind, &time_ms))
         return E_OK;
     if (kind == GARBAGE_ROW)
         code = empty_row(s, kv->key, time_ms);
@@ -381,7 +381,7 @@ static int sweep_garbage(struct sweep *s, bool *ended)
     for (bool stop = false; page.more && at->pages < GARBAGE_PAGES && !stop;) {
         struct arena_mark mark = arena_mark(&s->c.arena);
 
-        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        TRY(sweep_read_page(s, VIEW_DURABLE, &range, &page));
         query_page(s, &page, &others);
         for (size_t i = 0; i < page.count && !stop; i++) {
             TRY(sweep_record(s, &others, &page.items[i]));
@@ -499,7 +499,7 @@ static int sweep_ttl(struct sweep *s, bool *ended)
 
         if (t->swept_key.ptr)
             range.start = key_after(&s->c.arena, t->swept_key);
-        TRY(read_page(s, VIEW_DURABLE, &range, &page));
+        TRY(sweep_read_page(s, VIEW_DURABLE, &range, &page));
         TRY(ttl_page(s, &page));
         *ended = !ttl_next(s, &page) || ++s->at->pages >= pages;
         arena_rewind(&s->c.arena, &mark);

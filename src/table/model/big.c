@@ -59,8 +59,8 @@ size_t big_chunk_len(const struct big_ref *ref, uint32_t number)
 
 /* ---- keys */
 
-static struct buf key_of(struct arena *a, const struct location *p, bytes cols, enum key_kind kind,
-                         uint64_t id)
+static struct buf big_key_of(struct arena *a, const struct location *p, bytes cols,
+                             enum key_kind kind, uint64_t id)
 {
     struct buf b;
 
@@ -73,7 +73,7 @@ static struct buf key_of(struct arena *a, const struct location *p, bytes cols, 
 bytes big_chunk_key(struct arena *a, const struct location *p, bytes cols, uint64_t id,
                     uint32_t number)
 {
-    struct buf b = key_of(a, p, cols, KIND_CHUNK, id);
+    struct buf b = big_key_of(a, p, cols, KIND_CHUNK, id);
 
     store_u32_be(buf_reserve(&b, 4), number);
     buf_commit(&b, 4);
@@ -82,7 +82,7 @@ bytes big_chunk_key(struct arena *a, const struct location *p, bytes cols, uint6
 
 bytes big_chunk_bound(struct arena *a, const struct location *p, bytes cols, uint64_t id, bool past)
 {
-    struct buf b = key_of(a, p, cols, KIND_CHUNK, id);
+    struct buf b = big_key_of(a, p, cols, KIND_CHUNK, id);
 
     for (int i = 0; past && i < 5; i++) /* longer than any number */
         buf_put_u8(&b, 0xFF);
@@ -91,7 +91,7 @@ bytes big_chunk_bound(struct arena *a, const struct location *p, bytes cols, uin
 
 bytes big_garbage_key(struct arena *a, const struct location *p, bytes cols, uint64_t id)
 {
-    struct buf b = key_of(a, p, cols, KIND_GARBAGE, id);
+    struct buf b = big_key_of(a, p, cols, KIND_GARBAGE, id);
 
     return buf_bytes(&b);
 }
@@ -120,7 +120,7 @@ bool big_garbage_read(bytes value, enum garbage_kind *kind, int64_t *time_ms)
 /* ---- chunks */
 
 /* The id and the number count too: a chunk in another one's place is noticed. */
-static uint64_t chunk_hash(const void *data, size_t len, uint64_t id, uint32_t number)
+static uint64_t big_chunk_hash(const void *data, size_t len, uint64_t id, uint32_t number)
 {
     return XXH3_64bits_withSeed(data, len, id * 0x9E3779B97F4A7C15ull + number);
 }
@@ -128,7 +128,7 @@ static uint64_t chunk_hash(const void *data, size_t len, uint64_t id, uint32_t n
 void big_chunk_seal(uint8_t *chunk, size_t len, uint64_t id, uint32_t number)
 {
     chunk[0] = CHUNK_VERSION;
-    store_u64(chunk + 1, chunk_hash(chunk + BIG_CHUNK_HEAD, len, id, number));
+    store_u64(chunk + 1, big_chunk_hash(chunk + BIG_CHUNK_HEAD, len, id, number));
 }
 
 int big_chunk_open(struct ctx *c, bytes stored, const struct big_ref *ref, uint32_t number,
@@ -141,7 +141,7 @@ int big_chunk_open(struct ctx *c, bytes stored, const struct big_ref *ref, uint3
                     p[0], CHUNK_VERSION);
     if (stored.len < BIG_CHUNK_HEAD || stored.len - BIG_CHUNK_HEAD != big_chunk_len(ref, number) ||
         load_u64(p + 1) !=
-            chunk_hash(p + BIG_CHUNK_HEAD, stored.len - BIG_CHUNK_HEAD, ref->id, number))
+            big_chunk_hash(p + BIG_CHUNK_HEAD, stored.len - BIG_CHUNK_HEAD, ref->id, number))
         return fail(c, E_CORRUPT, "damaged chunk %u of %llu of a big cell", number,
                     (unsigned long long)big_chunk_count(ref));
     *data = bytes_skip(stored, BIG_CHUNK_HEAD);

@@ -8,7 +8,8 @@
 
 #include <math.h>
 
-static int check_length(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
+static int change_check_length(struct ctx *c, const struct limits *limits,
+                               const struct wr_cell *cell)
 {
     const struct wr_value *v = &cell->value;
 
@@ -20,7 +21,8 @@ static int check_length(struct ctx *c, const struct limits *limits, const struct
                 BYTES_FMT(cell->name), (long long)limits->cell_bytes_max, v->bytes.len);
 }
 
-static int check_value(struct ctx *c, const struct limits *limits, const struct wr_cell *cell)
+static int change_check_value(struct ctx *c, const struct limits *limits,
+                              const struct wr_cell *cell)
 {
     const struct wr_value *v = &cell->value;
 
@@ -32,7 +34,7 @@ static int check_value(struct ctx *c, const struct limits *limits, const struct 
                     BYTES_FMT(cell->name));
     if (!value_is_bytes(v->type) || cell->apart)
         return E_OK;
-    TRY(check_length(c, limits, cell));
+    TRY(change_check_length(c, limits, cell));
     if (v->type == WR_VARCHAR && !bytes_is_utf8(v->bytes))
         return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.",
                     BYTES_FMT(cell->name));
@@ -51,7 +53,7 @@ static int check_update_cell(struct ctx *c, const struct limits *limits, const s
 {
     switch (cell->op) {
     case WR_CELL_PUT:
-        return check_value(c, limits, cell);
+        return change_check_value(c, limits, cell);
     case WR_CELL_DELETE_ALL:
         if (cell->timestamp_ms != WR_TIMESTAMP_NONE)
             return fail(c, E_PARAMETER,
@@ -71,7 +73,7 @@ static int check_update_cell(struct ctx *c, const struct limits *limits, const s
         if (cell->value.type != WR_BIGINT && cell->value.type != WR_DOUBLE)
             return fail(c, E_PARAMETER, "Column '%.*s' can be incremented by a number only.",
                         BYTES_FMT(cell->name));
-        return check_value(c, limits, cell);
+        return change_check_value(c, limits, cell);
     }
     return fail(c, E_PARAMETER, "Column '%.*s' has an unknown operation.", BYTES_FMT(cell->name));
 }
@@ -223,6 +225,6 @@ int change_check_table(struct ctx *c, const struct limits *limits, const struct 
     limits_lift(&l, l.cell_bytes_max);
     for (size_t i = 0; i < change->row.cell_count; i++)
         if (change->row.cells[i].op == WR_CELL_PUT)
-            TRY(check_length(c, &l, &change->row.cells[i]));
+            TRY(change_check_length(c, &l, &change->row.cells[i]));
     return many ? E_OK : check_size(c, &l, change);
 }

@@ -151,7 +151,8 @@ static int check_regex(struct ctx *c, const struct limits *limits, const struct 
 }
 
 /* The value to compare with obeys the rules of an attribute value. */
-static int check_value(struct ctx *c, const struct limits *limits, const struct wr_column_filter *f)
+static int filter_check_value(struct ctx *c, const struct limits *limits,
+                              const struct wr_column_filter *f)
 {
     const struct wr_value *v = &f->value;
 
@@ -185,7 +186,7 @@ static int compile_column(struct ctx *c, const struct limits *limits, struct fil
     if (f->comparator < WR_EQUAL || f->comparator > WR_NOT_EXIST)
         return fail(c, E_PARAMETER, "Invalid comparator: %d.", (int)f->comparator);
     if (!asks_existence(f))
-        TRY(check_value(c, limits, f));
+        TRY(filter_check_value(c, limits, f));
     if (!f->regex.ptr)
         return 0;
     TRY(check_regex(c, limits, f));

@@ -67,7 +67,7 @@ void key_put_past(struct buf *b)
 }
 
 /* A text without its end. */
-static void put_escaped(struct buf *b, bytes text)
+static void key_put_escaped(struct buf *b, bytes text)
 {
     static const uint8_t zero[2] = {0, TEXT_ESCAPED};
     const uint8_t *p = text.ptr, *end = p + text.len, *stop;
@@ -90,7 +90,7 @@ static void put_text_end(struct buf *b)
 
 void key_put_text(struct buf *b, bytes text)
 {
-    put_escaped(b, text);
+    key_put_escaped(b, text);
     put_text_end(b);
 }
 
@@ -99,12 +99,12 @@ static bool put_padded(struct buf *b, const struct wr_key_schema *schema, bytes 
 {
     if (schema->length && text.len > schema->length)
         return false;
-    put_escaped(b, text);
+    key_put_escaped(b, text);
     for (size_t i = text.len; i < schema->length; i++) {
         if (schema->type == WR_CHAR)
             buf_put_u8(b, ' ');
         else
-            put_escaped(b, bytes_of("", 1));
+            key_put_escaped(b, bytes_of("", 1));
     }
     put_text_end(b);
     return true;
@@ -175,7 +175,7 @@ static uint64_t unordered_bits(enum wr_type type, uint64_t bits, size_t width)
     }
 }
 
-static void put_number(struct buf *b, const struct wr_value *v)
+static void key_put_number(struct buf *b, const struct wr_value *v)
 {
     size_t width = value_width(v->type);
 
@@ -185,7 +185,8 @@ static void put_number(struct buf *b, const struct wr_value *v)
 
 /* Tag and payload as an ascending column has them; false if the value cannot be one of the column.
  */
-static bool put_value(struct buf *b, const struct wr_key_schema *schema, const struct wr_value *v)
+static bool key_put_value(struct buf *b, const struct wr_key_schema *schema,
+                          const struct wr_value *v)
 {
     if (v->type != schema->type || !value_is_key_type(v->type))
         return false;
@@ -201,7 +202,7 @@ static bool put_value(struct buf *b, const struct wr_key_schema *schema, const s
     case WR_DECIMAL:
         return put_decimal(b, v->bytes);
     default:
-        put_number(b, v);
+        key_put_number(b, v);
         return true;
     }
 }
@@ -217,7 +218,7 @@ int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *sc
             buf_put_u8(b, v->type == WR_INF_MIN ? TAG_INF_MIN : TAG_INF_MAX);
             continue;
         }
-        if (PORT_UNLIKELY(!put_value(b, &schema[i], v)))
+        if (PORT_UNLIKELY(!key_put_value(b, &schema[i], v)))
             return fail(c, E_INTERNAL, "key column %zu: %s is no value of a %s column", i,
                         value_type_name(v->type), value_type_name(schema[i].type));
         if (schema[i].descending)
@@ -324,7 +325,7 @@ static uint64_t narrow(uint64_t bits, size_t width)
     return width < 8 ? bits & ((1ull << 8 * width) - 1) : bits;
 }
 
-static void read_number(struct reader *r, enum wr_type type, uint8_t flip, struct wr_value *out)
+static void key_read_number(struct reader *r, enum wr_type type, uint8_t flip, struct wr_value *out)
 {
     size_t width = value_width(type);
     bytes payload = read_bytes(r, width);
@@ -342,8 +343,8 @@ static void read_number(struct reader *r, enum wr_type type, uint8_t flip, struc
         !value_from_bits(type, bits, out) || narrow(ordered_bits(out, width), width) != stored;
 }
 
-static void read_value(struct ctx *c, struct reader *r, const struct wr_key_schema *schema,
-                       struct wr_value *out)
+static void key_read_value(struct ctx *c, struct reader *r, const struct wr_key_schema *schema,
+                           struct wr_value *out)
 {
     uint8_t flip = schema->descending ? 0xFF : 0;
 
@@ -355,7 +356,7 @@ static void read_value(struct ctx *c, struct reader *r, const struct wr_key_sche
     else if (value_is_bytes(schema->type))
         out->bytes = read_text(c, r, flip);
     else
-        read_number(r, schema->type, flip, out);
+        key_read_number(r, schema->type, flip, out);
     if ((schema->type == WR_CHAR || schema->type == WR_BINARY) && schema->length)
         r->bad |= out->bytes.len != schema->length; /* they are padded */
 }
@@ -367,7 +368,7 @@ int key_view_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *s
 
     for (size_t i = 0; i < count; i++) {
         out[i].name = schema[i].name;
-        read_value(c, &r, &schema[i], &out[i].value);
+        key_read_value(c, &r, &schema[i], &out[i].value);
         if (PORT_UNLIKELY(r.bad))
             return fail(c, E_CORRUPT, "damaged key: column %zu of %zu is not a %s", i + 1, count,
                         value_type_name(schema[i].type));
@@ -483,7 +484,7 @@ static int check_placeholder(struct ctx *c, enum wr_type type, enum key_use use)
     return 0;
 }
 
-static int check_length(struct ctx *c, bytes name, size_t length, size_t length_max)
+static int key_check_length(struct ctx *c, bytes name, size_t length, size_t length_max)
 {
     if (PORT_UNLIKELY(length > length_max))
         return fail(c, E_PARAMETER,
@@ -499,8 +500,8 @@ static bool is_placeholder(enum wr_type type)
 }
 
 /* What can be said of one column's value without its table. */
-static int check_value(struct ctx *c, const struct limits *limits,
-                       const struct wr_key_column *column, enum key_use use)
+static int key_check_value(struct ctx *c, const struct limits *limits,
+                           const struct wr_key_column *column, enum key_use use)
 {
     const struct wr_value *v = &column->value;
 
@@ -510,7 +511,7 @@ static int check_value(struct ctx *c, const struct limits *limits,
         return fail(c, E_PARAMETER, "%s is an invalid type for the primary key.",
                     value_type_name(v->type));
     if (value_is_bytes(v->type))
-        TRY(check_length(c, column->name, v->bytes.len, (size_t)limits->key_value_bytes_max));
+        TRY(key_check_length(c, column->name, v->bytes.len, (size_t)limits->key_value_bytes_max));
     if (value_is_text(v->type) && PORT_UNLIKELY(!bytes_is_utf8(v->bytes)))
         return fail(c, E_PARAMETER, "Value of column '%.*s' must be UTF8 encoding.",
                     BYTES_FMT(name_text(c, column->name)));
@@ -529,7 +530,7 @@ static int check_fits(struct ctx *c, const struct wr_key_schema *schema, const s
     if (schema->length == 0)
         return 0;
     if (v->type == WR_CHAR || v->type == WR_BINARY)
-        return check_length(c, schema->name, v->bytes.len, schema->length);
+        return key_check_length(c, schema->name, v->bytes.len, schema->length);
     if (v->type == WR_DECIMAL && decimal_parse(v->bytes, &d) &&
         (decimal_scale(&d) > scale || decimal_whole_digits(&d) > precision - scale))
         return fail(c, E_PARAMETER, "Value of column '%.*s' is out of range for DECIMAL(%d,%d).",
@@ -560,7 +561,7 @@ int key_check(struct ctx *c, const struct limits *limits, const struct wr_key_sc
         if (PORT_UNLIKELY(!bytes_equal(column->name, schema[i].name)))
             return fail(c, E_INVALID_PK, "Validate PK name fail. Input: %.*s, Meta: %.*s.",
                         BYTES_FMT(name_text(c, column->name)), BYTES_FMT(schema[i].name));
-        TRY(check_value(c, limits, column, use));
+        TRY(key_check_value(c, limits, column, use));
         if (type == WR_INF_MIN || type == WR_INF_MAX ||
             (type == WR_AUTO_INCREMENT && schema[i].auto_increment))
             continue;
@@ -579,7 +580,7 @@ int key_check_alone(struct ctx *c, const struct limits *limits, const struct wr_
                                           key->count > (size_t)limits->table_key_columns)))
         return fail_count(c, limits);
     for (size_t i = 0; i < key->count; i++)
-        TRY(check_value(c, limits, &key->columns[i], use));
+        TRY(key_check_value(c, limits, &key->columns[i], use));
     return 0;
 }
 

@@ -13,7 +13,7 @@ static bytes hex_text(struct arena *a, bytes value)
     return text;
 }
 
-static bytes value_text(struct arena *a, const struct wr_value *v)
+static bytes key_text_value_text(struct arena *a, const struct wr_value *v)
 {
     bytes shown = v->bytes;
     const char *more = "";
@@ -38,6 +38,6 @@ bytes key_text(struct arena *a, const struct wr_key *key)
     for (size_t i = 0; i < key->count; i++)
         text = arena_printf(a, "%.*s%s%.*s=%.*s", BYTES_FMT(text), i ? ", " : "",
                             BYTES_FMT(key->columns[i].name),
-                            BYTES_FMT(value_text(a, &key->columns[i].value)));
+                            BYTES_FMT(key_text_value_text(a, &key->columns[i].value)));
     return arena_printf(a, "%.*s)", BYTES_FMT(text));
 }

@@ -118,7 +118,7 @@ static int bad_text(struct ctx *c, bytes text)
 }
 
 /* A number without sign. */
-static bool parse_number(bytes text, int64_t *out)
+static bool layout_parse_number(bytes text, int64_t *out)
 {
     int64_t v = 0;
 
@@ -161,7 +161,7 @@ static int parse_buckets(struct ctx *c, bytes text, bytes whole, struct layout *
 {
     int64_t n;
 
-    if (!parse_number(text, &n))
+    if (!layout_parse_number(text, &n))
         return bad_text(c, whole);
     if (n < 1 || n > LAYOUT_BUCKETS_MAX)
         return fail(c, E_PARAMETER, "The buckets of a key layout must be in range: [1, %d].",
@@ -177,7 +177,7 @@ static int parse_time(struct ctx *c, bytes text, bytes whole, const struct wr_ke
     bytes buckets, width;
 
     if (!last_characters(&text, ':', &buckets) || !last_characters(&text, '/', &width) ||
-        !parse_number(width, &out->width))
+        !layout_parse_number(width, &out->width))
         return bad_text(c, whole);
     TRY(parse_buckets(c, buckets, whole, out));
     if (out->width < 1)
@@ -261,7 +261,7 @@ static int parse_partition_cols(struct ctx *c, bytes *text, bytes whole, struct 
 
     if (!bytes_equal(first_characters(part, ':', &value), BYTES_LIT("splice")))
         return E_OK;
-    if (!parse_number(value, &n) || (rest.ptr && !rest.len))
+    if (!layout_parse_number(value, &n) || (rest.ptr && !rest.len))
         return bad_text(c, whole);
     if (n < 1)
         return fail(c, E_PARAMETER, "A key layout splices at least 1 key column.");

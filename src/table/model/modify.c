@@ -420,7 +420,7 @@ static int64_t cell_stamp(const struct modify *m, const struct working *w)
 
 /* Drops what MaxVersions and TTL hide: it is at hand, so it need not be stored again. A row that is
  * written with cells of which none is left has expired as it was written, and is not there. */
-static size_t trim(const struct modify *m, struct wr_cell *cells, size_t count)
+static size_t modify_trim(const struct modify *m, struct wr_cell *cells, size_t count)
 {
     return visible_cells(&m->table->schema.d.options, m->now_ms, cells, count, cells);
 }
@@ -515,7 +515,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
     }
     remove_deleted(c, asked, &w);
     n = cells_sort(w.cells, w.count);
-    w.count = trim(m, w.cells, n);
+    w.count = modify_trim(m, w.cells, n);
     TRY(check_kept(c, m, &w));
     m->row = (struct row){.there = w.count || !n || !puts || (exists && old->wide),
                           .wide = exists && old->wide,
@@ -539,7 +539,7 @@ static void run_put(struct ctx *c, struct modify *m)
         cells[i] = stored_cell(cell, &cell->value, stamp_of(m, cell));
     }
     n = cells_sort(cells, asked->cell_count);
-    m->row = (struct row){.cells = cells, .cell_count = trim(m, cells, n)};
+    m->row = (struct row){.cells = cells, .cell_count = modify_trim(m, cells, n)};
     m->row.there = m->row.cell_count || !n;
     m->write_units = meter_units(
         meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));

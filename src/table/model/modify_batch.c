@@ -35,7 +35,7 @@ static void batch_put_cell(const struct modify *m, struct batch_builder *e, enum
     batch_add(e, type, buf_bytes(&key), buf_bytes(&value));
 }
 
-static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
+static int batch_compare_cells(const struct wr_cell *a, const struct wr_cell *b)
 {
     int r = bytes_compare(a->name, b->name);
 
@@ -47,7 +47,7 @@ static int compare_cells(const struct wr_cell *a, const struct wr_cell *b)
 static bool cells_sorted(const struct wr_cell *cells, size_t count)
 {
     for (size_t i = 1; i < count; i++)
-        if (compare_cells(&cells[i - 1], &cells[i]) >= 0)
+        if (batch_compare_cells(&cells[i - 1], &cells[i]) >= 0)
             return false;
     return true;
 }
@@ -82,7 +82,7 @@ static void batch_put_wide(const struct modify *m, struct batch_builder *e,
     while (i < old_count || j < now->cell_count) {
         int r = i == old_count         ? 1
                 : j == now->cell_count ? -1
-                                       : compare_cells(&old[i], &now->cells[j]);
+                                       : batch_compare_cells(&old[i], &now->cells[j]);
 
         if (r < 0) {
             if (old[i].apart)

@@ -5,12 +5,12 @@
 /* Longer than any legal name, so that clients see in full what they got wrong by a little. */
 #define TEXT_BYTES_MAX 1024
 
-static bool is_letter(uint8_t ch)
+static bool name_is_letter(uint8_t ch)
 {
     return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || ch == '_';
 }
 
-static bool is_digit(uint8_t ch)
+static bool name_is_digit(uint8_t ch)
 {
     return ch >= '0' && ch <= '9';
 }
@@ -19,10 +19,10 @@ static bool table_name_ok(bytes name)
 {
     const uint8_t *p = bytes_u8(name);
 
-    if (name.len == 0 || name.len > NAME_BYTES_MAX || !is_letter(p[0]))
+    if (name.len == 0 || name.len > NAME_BYTES_MAX || !name_is_letter(p[0]))
         return false;
     for (size_t i = 1; i < name.len; i++)
-        if (!is_letter(p[i]) && !is_digit(p[i]))
+        if (!name_is_letter(p[i]) && !name_is_digit(p[i]))
             return false;
     return true;
 }
@@ -63,7 +63,7 @@ bytes name_text(struct ctx *c, bytes name)
     return short_name;
 }
 
-static int compare_names(const void *a, const void *b)
+static int name_compare_names(const void *a, const void *b)
 {
     return bytes_compare(*(const bytes *)a, *(const bytes *)b);
 }
@@ -71,7 +71,7 @@ static int compare_names(const void *a, const void *b)
 void names_sort(bytes *names, size_t count)
 {
     if (count > 1)
-        qsort(names, count, sizeof(bytes), compare_names);
+        qsort(names, count, sizeof(bytes), name_compare_names);
 }
 
 const bytes *names_find(const bytes *names, size_t count, bytes name)

@@ -43,7 +43,7 @@ static inline uint8_t *put_varint(uint8_t *p, uint64_t v)
     return p;
 }
 
-static inline uint8_t *put_text(uint8_t *p, bytes text)
+static inline uint8_t *row_put_text(uint8_t *p, bytes text)
 {
     p = put_varint(p, text.len);
     if (text.len)
@@ -55,7 +55,7 @@ static inline uint8_t *put_payload(uint8_t *p, const struct wr_value *v)
 {
     assert(value_is_stored(v->type));
     if (value_is_bytes(v->type))
-        return put_text(p, v->bytes);
+        return row_put_text(p, v->bytes);
     store_u64(p, value_bits(v)); /* the caller has room for all eight */
     return p + value_width(v->type);
 }
@@ -76,7 +76,7 @@ static inline uint64_t read_short_varint(struct reader *r)
     return v;
 }
 
-static inline bytes read_text(struct reader *r)
+static inline bytes row_read_text(struct reader *r)
 {
     uint64_t n = read_short_varint(r);
 
@@ -105,7 +105,7 @@ static inline void read_payload(struct reader *r, uint8_t type, struct wr_value 
 
     out->type = type;
     if (value_is_bytes(type)) {
-        out->bytes = read_text(r);
+        out->bytes = row_read_text(r);
     } else if (type == WR_BIGINT) {
         out->integer = (int64_t)read_u64(r);
     } else if (type == WR_DOUBLE) {
@@ -159,7 +159,7 @@ void row_encode(struct buf *b, const struct row *row)
         for (size_t i = 0; i < row->cell_count; i++) {
             const struct wr_cell *cell = &row->cells[i];
 
-            p = put_text(p, cell->name);
+            p = row_put_text(p, cell->name);
             *p++ = (uint8_t)cell->value.type;
             *p++ = cell->crc8;
             p = put_varint(p, stamp_distance(cell->timestamp_ms, row->marker_ms));
@@ -169,11 +169,11 @@ void row_encode(struct buf *b, const struct row *row)
     buf_commit(b, (size_t)(p - start));
 }
 
-static inline void read_cell(struct reader *r, int64_t marker_ms, struct wr_cell *out)
+static inline void row_read_cell(struct reader *r, int64_t marker_ms, struct wr_cell *out)
 {
     bytes kind;
 
-    out->name = read_text(r);
+    out->name = row_read_text(r);
     kind = read_bytes(r, 2);
     if (PORT_UNLIKELY(r->bad))
         return;
@@ -197,7 +197,7 @@ static int read_cells(struct ctx *c, struct reader *r, struct row *out)
             return fail_code(c, E_MEMORY);
     }
     for (size_t i = 0; i < count; i++) {
-        read_cell(r, out->marker_ms, &out->cells[i]);
+        row_read_cell(r, out->marker_ms, &out->cells[i]);
         if (PORT_UNLIKELY(r->bad))
             return fail(c, E_CORRUPT, "damaged row: cell %zu of %zu is cut short or of no type",
                         i + 1, (size_t)count);

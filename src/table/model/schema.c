@@ -77,8 +77,8 @@ static int check_defined(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
-static int check_options(struct ctx *c, const struct limits *limits,
-                         const struct wr_table_options *o)
+static int schema_check_options(struct ctx *c, const struct limits *limits,
+                                const struct wr_table_options *o)
 {
     if (o->given & WR_HAS_TTL) {
         if (o->ttl_s == 0 || o->ttl_s < -1)
@@ -234,7 +234,7 @@ int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_c
         return fail(c, E_PARAMETER, "Time-to-live is missing while creating table.");
     if (!(t->options.given & WR_HAS_MAX_VERSIONS))
         return fail(c, E_PARAMETER, "MaxVersions is missing while creating table.");
-    TRY(check_options(c, limits, &t->options));
+    TRY(schema_check_options(c, limits, &t->options));
     TRY(check_throughput(c, limits, &t->reserved));
     TRY(check_stream(c, limits, &t->stream));
     TRY(check_partitions(c, limits, t));
@@ -375,7 +375,7 @@ static int update_options(struct ctx *c, const struct limits *limits, struct sch
 {
     struct wr_table_description *d = &s->d;
 
-    TRY(check_options(c, limits, o));
+    TRY(schema_check_options(c, limits, o));
     if (o->given & WR_HAS_UPDATE_FULL_ROW)
         return fail(c, E_PARAMETER,
                     "UpdateTable must not contain updateFullRow, which is fixed when the table is "

@@ -47,12 +47,12 @@ enum field {
     F_PAGE,        /* in place of F_PARTITION */
 };
 
-static void put_number(struct buf *b, int64_t v)
+static void schema_put_number(struct buf *b, int64_t v)
 {
     buf_put_varint(b, zigzag(v));
 }
 
-static int64_t read_number(struct reader *r)
+static int64_t schema_read_number(struct reader *r)
 {
     return unzigzag(read_varint(r));
 }
@@ -76,11 +76,11 @@ static void put_number_field(struct buf *b, enum field tag, int64_t v)
 {
     struct buf f = field_begin(b);
 
-    put_number(&f, v);
+    schema_put_number(&f, v);
     field_end(b, tag, &f);
 }
 
-static struct wr_value read_value(struct reader *r)
+static struct wr_value schema_read_value(struct reader *r)
 {
     struct wr_value v = {.type = read_u8(r)};
 
@@ -95,13 +95,13 @@ static struct wr_value read_value(struct reader *r)
     return v;
 }
 
-static void put_stream(struct buf *b, const struct wr_table_description *d)
+static void schema_put_stream(struct buf *b, const struct wr_table_description *d)
 {
     struct buf f = field_begin(b);
 
     buf_put_u8(&f, d->stream.enable);
-    put_number(&f, d->stream.expiration_h);
-    put_number(&f, d->stream_enable_us);
+    schema_put_number(&f, d->stream.expiration_h);
+    schema_put_number(&f, d->stream_enable_us);
     buf_put_counted(&f, d->stream_id);
     buf_put_varint(&f, d->stream.column_count);
     for (size_t i = 0; i < d->stream.column_count; i++)
@@ -109,7 +109,7 @@ static void put_stream(struct buf *b, const struct wr_table_description *d)
     field_end(b, F_STREAM, &f);
 }
 
-static void put_names(struct buf *b, const bytes *names, size_t count)
+static void schema_put_names(struct buf *b, const bytes *names, size_t count)
 {
     buf_put_varint(b, count);
     for (size_t i = 0; i < count; i++)
@@ -189,23 +189,23 @@ void schema_encode(struct buf *b, const struct schema *s)
         field_end(b, F_DEFINED, &f);
     }
     f = field_begin(b);
-    put_number(&f, d->options.ttl_s);
-    put_number(&f, d->options.max_versions);
-    put_number(&f, d->options.deviation_s);
+    schema_put_number(&f, d->options.ttl_s);
+    schema_put_number(&f, d->options.max_versions);
+    schema_put_number(&f, d->options.deviation_s);
     buf_put_u8(&f, (uint8_t)(d->options.allow_update | d->options.update_full_row << 1));
     field_end(b, F_OPTIONS, &f);
     f = field_begin(b);
-    put_number(&f, d->reserved.read);
-    put_number(&f, d->reserved.write);
-    put_number(&f, d->last_increase_s);
-    put_number(&f, d->last_decrease_s);
-    put_number(&f, s->throughput_us);
+    schema_put_number(&f, d->reserved.read);
+    schema_put_number(&f, d->reserved.write);
+    schema_put_number(&f, d->last_increase_s);
+    schema_put_number(&f, d->last_decrease_s);
+    schema_put_number(&f, s->throughput_us);
     field_end(b, F_RESERVED, &f);
     put_number_field(b, F_STATUS, d->status);
-    put_stream(b, d);
+    schema_put_stream(b, d);
     f = field_begin(b);
     buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
-    put_number(&f, d->sse.key_type);
+    schema_put_number(&f, d->sse.key_type);
     buf_put_counted(&f, d->sse.key_id);
     buf_put_counted(&f, d->sse.role_arn);
     field_end(b, F_SSE, &f);
@@ -214,10 +214,10 @@ void schema_encode(struct buf *b, const struct schema *s)
 
         f = field_begin(b);
         buf_put_counted(&f, ix->name);
-        put_names(&f, ix->key_columns, ix->key_column_count);
-        put_names(&f, ix->defined_columns, ix->defined_column_count);
-        put_number(&f, ix->update_mode);
-        put_number(&f, ix->type);
+        schema_put_names(&f, ix->key_columns, ix->key_column_count);
+        schema_put_names(&f, ix->defined_columns, ix->defined_column_count);
+        schema_put_number(&f, ix->update_mode);
+        schema_put_number(&f, ix->type);
         field_end(b, F_INDEX, &f);
     }
     for (size_t i = 0; schema_is_paged(s) && i < s->page_count; i++) {
@@ -247,7 +247,7 @@ void schema_encode(struct buf *b, const struct schema *s)
     if (!s->shadow.id)
         return;
     f = field_begin(b);
-    put_number(&f, s->shadow.id);
+    schema_put_number(&f, s->shadow.id);
     buf_put_u8(&f, (uint8_t)s->rekey);
     buf_put_counted(&f, layout_format(b->arena, &s->shadow.layout, d->key));
     field_end(b, F_SHADOW, &f);
@@ -263,7 +263,7 @@ static void count_fields(struct reader r, size_t counts[256])
     }
 }
 
-static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
+static const bytes *schema_read_names(struct ctx *c, struct reader *r, size_t *count)
 {
     uint64_t n = read_varint(r);
     bytes *names;
@@ -279,42 +279,42 @@ static const bytes *read_names(struct ctx *c, struct reader *r, size_t *count)
     return names;
 }
 
-static void read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
+static void schema_read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
 {
     d->stream.given = true;
     d->stream.enable = read_u8(r) != 0;
     d->stream.has_expiration = d->stream.enable;
-    d->stream.expiration_h = (int32_t)read_number(r);
-    d->stream_enable_us = read_number(r);
+    d->stream.expiration_h = (int32_t)schema_read_number(r);
+    d->stream_enable_us = schema_read_number(r);
     d->stream_id = read_counted(r);
-    d->stream.columns_to_get = read_names(c, r, &d->stream.column_count);
+    d->stream.columns_to_get = schema_read_names(c, r, &d->stream.column_count);
 }
 
-static void read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
+static void schema_read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
 {
     ix->name = read_counted(r);
-    ix->key_columns = read_names(c, r, &ix->key_column_count);
-    ix->defined_columns = read_names(c, r, &ix->defined_column_count);
-    ix->update_mode = (int32_t)read_number(r);
-    ix->type = (int32_t)read_number(r);
+    ix->key_columns = schema_read_names(c, r, &ix->key_column_count);
+    ix->defined_columns = schema_read_names(c, r, &ix->defined_column_count);
+    ix->update_mode = (int32_t)schema_read_number(r);
+    ix->type = (int32_t)schema_read_number(r);
     ix->sync_phase = 2;
 }
 
-static void read_options(struct reader *r, struct wr_table_options *o)
+static void schema_read_options(struct reader *r, struct wr_table_options *o)
 {
     uint8_t flags;
 
     o->given |= WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
                 WR_HAS_UPDATE_FULL_ROW;
-    o->ttl_s = (int32_t)read_number(r);
-    o->max_versions = (int32_t)read_number(r);
-    o->deviation_s = read_number(r);
+    o->ttl_s = (int32_t)schema_read_number(r);
+    o->max_versions = (int32_t)schema_read_number(r);
+    o->deviation_s = schema_read_number(r);
     flags = read_u8(r);
     o->allow_update = flags & 1;
     o->update_full_row = flags >> 1 & 1;
 }
 
-static struct schema_page read_page(struct reader *r)
+static struct schema_page schema_read_page(struct reader *r)
 {
     struct schema_page p = {.id = read_varint(r)};
 
@@ -442,10 +442,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
 
         switch (tag) {
         case F_ID:
-            out->id = (uint32_t)read_number(&f);
+            out->id = (uint32_t)schema_read_number(&f);
             break;
         case F_VERSION:
-            out->version = (uint64_t)read_number(&f);
+            out->version = (uint64_t)schema_read_number(&f);
             break;
         case F_INSTANCE:
             out->instance = payload;
@@ -470,36 +470,36 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             d->defined_count++;
             break;
         case F_OPTIONS:
-            read_options(&f, &d->options);
+            schema_read_options(&f, &d->options);
             break;
         case F_RESERVED:
             d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
-            d->reserved.read = (int32_t)read_number(&f);
-            d->reserved.write = (int32_t)read_number(&f);
-            d->last_increase_s = read_number(&f);
-            d->last_decrease_s = read_number(&f);
-            out->throughput_us = read_number(&f);
+            d->reserved.read = (int32_t)schema_read_number(&f);
+            d->reserved.write = (int32_t)schema_read_number(&f);
+            d->last_increase_s = schema_read_number(&f);
+            d->last_decrease_s = schema_read_number(&f);
+            out->throughput_us = schema_read_number(&f);
             break;
         case F_STATUS:
-            d->status = (enum wr_table_status)read_number(&f);
+            d->status = (enum wr_table_status)schema_read_number(&f);
             break;
         case F_STREAM:
-            read_stream(c, &f, d);
+            schema_read_stream(c, &f, d);
             break;
         case F_SSE:
             flags = read_u8(&f);
             d->sse.given = flags & 1;
             d->sse.enable = flags >> 1 & 1;
-            d->sse.key_type = (int32_t)read_number(&f);
+            d->sse.key_type = (int32_t)schema_read_number(&f);
             d->sse.key_id = read_counted(&f);
             d->sse.role_arn = read_counted(&f);
             break;
         case F_INDEX:
-            read_index(c, &f, indexes++);
+            schema_read_index(c, &f, indexes++);
             d->index_count++;
             break;
         case F_SPLIT:
-            *splits++ = read_value(&f);
+            *splits++ = schema_read_value(&f);
             d->split_count++;
             break;
         case F_PARTITION:
@@ -507,38 +507,38 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
             out->partition_count++;
             break;
         case F_PAGE:
-            *pages++ = read_page(&f);
+            *pages++ = schema_read_page(&f);
             out->page_count++;
             break;
         case F_REPARTITION:
             read_repartition(c, &f, &out->repartition);
             break;
         case F_VALUE_SPLIT:
-            out->value_split = read_number(&f) != 0;
+            out->value_split = schema_read_number(&f) != 0;
             break;
         case F_CREATION:
-            d->creation_us = read_number(&f);
+            d->creation_us = schema_read_number(&f);
             break;
         case F_LOCAL_TRANSACTIONS:
-            d->local_transactions = read_number(&f) != 0;
+            d->local_transactions = schema_read_number(&f) != 0;
             break;
         case F_HAS_OUT_OF_LINE:
-            out->has_out_of_line = read_number(&f) != 0;
+            out->has_out_of_line = schema_read_number(&f) != 0;
             break;
         case F_CELL_BYTES:
-            d->options.cell_bytes_max = read_number(&f);
+            d->options.cell_bytes_max = schema_read_number(&f);
             d->options.given |= WR_HAS_CELL_BYTES;
             break;
         case F_LAYOUT:
             layout = payload;
             break;
         case F_SHADOW:
-            out->shadow.id = (uint32_t)read_number(&f);
+            out->shadow.id = (uint32_t)schema_read_number(&f);
             out->rekey = read_u8(&f);
             shadow = read_counted(&f);
             break;
         case F_LOCATION_ID:
-            out->location.id = (uint32_t)read_number(&f);
+            out->location.id = (uint32_t)schema_read_number(&f);
             break;
         default:
             break; /* a field of a later version of Widerow */

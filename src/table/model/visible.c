@@ -79,7 +79,7 @@ int selection_check_alone(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
-static int compare_names(const void *a, const void *b)
+static int visible_compare_names(const void *a, const void *b)
 {
     return bytes_compare(*(const bytes *)a, *(const bytes *)b);
 }
@@ -113,7 +113,7 @@ int selection_init(struct ctx *c, const struct limits *limits, const struct wr_r
             out->columns[n++] = read->columns[i];
     }
     if (n)
-        qsort(out->columns, n, sizeof(bytes), compare_names);
+        qsort(out->columns, n, sizeof(bytes), visible_compare_names);
     for (size_t i = 0; i < n; i++)
         if (i == 0 || !bytes_equal(out->columns[i], out->columns[i - 1]))
             out->columns[out->column_count++] = out->columns[i];
@@ -124,8 +124,8 @@ bool selection_wants(const struct selection *s, bytes name)
 {
     const struct wr_read_options *r = s->read;
 
-    if (s->columns && !(s->column_count &&
-                        bsearch(&name, s->columns, s->column_count, sizeof(bytes), compare_names)))
+    if (s->columns && !(s->column_count && bsearch(&name, s->columns, s->column_count,
+                                                   sizeof(bytes), visible_compare_names)))
         return false;
     if (r->start_column.ptr && bytes_compare(name, r->start_column) < 0)
         return false;

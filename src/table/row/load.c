@@ -154,7 +154,7 @@ static int take_record(struct load *l, const struct page *page, bool *same)
 }
 
 /* Takes the pages of the scan, one a range, up to the first range that goes on. */
-static int take_pages(struct load *l)
+static int load_take_pages(struct load *l)
 {
     bool whole = true;
 
@@ -183,14 +183,14 @@ static int take_pages(struct load *l)
     return E_OK;
 }
 
-static void get_done(struct get *g)
+static void load_get_done(struct get *g)
 {
     struct load *l = PORT_CONTAINER(g, struct load, get);
 
     l->done(l);
 }
 
-static void scan_done(struct scan *s)
+static void load_scan_done(struct scan *s)
 {
     struct load *l = PORT_CONTAINER(s, struct load, scan);
 
@@ -234,7 +234,7 @@ static int get_record(struct load *l)
                           .view = l->view,
                           .snapshot = l->snapshot,
                           .read_pending = l->read_pending,
-                          .done = get_done};
+                          .done = load_get_done};
     l->state = LOAD_RECORD;
     return route_get(l->c, l->table, &l->get);
 }
@@ -269,7 +269,7 @@ static int scan_cells(struct load *l)
                             .range_count = count,
                             .items_max = PAGE_CELLS,
                             .bytes_max = PAGE_BYTES,
-                            .done = scan_done};
+                            .done = load_scan_done};
     l->pages = ARENA_ARRAY(&l->c->arena, struct page, count);
     l->scan.pages = l->pages;
     l->state = LOAD_CELLS;
@@ -440,7 +440,7 @@ static int load_take(struct load *l)
     case LOAD_CELLS:
         if (l->scan.code)
             return fail(l->c, l->scan.code, "%s", err_info(l->scan.code)->text);
-        return take_pages(l);
+        return load_take_pages(l);
     default:
         break;
     }
@@ -502,7 +502,7 @@ static int get_chunk(struct load *l)
         .view = l->view,
         .snapshot = l->snapshot,
         .once = true,
-        .done = get_done};
+        .done = load_get_done};
     l->state = LOAD_CHUNK;
     code = route_get(l->chunk, l->table, &l->get);
     return code && code != E_LATER ? chunk_fail(l, code) : code;

@@ -61,7 +61,7 @@ static void heap_add(struct merge *m, uint16_t stream)
 
 /* ---- reading on ---- */
 
-static void scan_done(struct scan *s)
+static void merge_scan_done(struct scan *s)
 {
     struct merge *m = PORT_CONTAINER(s, struct merge, scan);
 
@@ -111,13 +111,13 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
                                          : each > PAGE_BYTES     ? PAGE_BYTES
                                                                  : each,
                             .pages = ARENA_ARRAY(&m->c->arena, struct page, m->dry_count),
-                            .done = scan_done};
+                            .done = merge_scan_done};
     m->scanning = true;
     return route_scan(m->c, m->table, &m->scan);
 }
 
 /* Takes the pages that were read. */
-static int take(struct merge *m)
+static int merge_take(struct merge *m)
 {
     m->scanning = false;
     if (m->scan.code)
@@ -150,7 +150,7 @@ int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out
                 return code;
             m->scan.code = code;
         }
-        TRY(take(m));
+        TRY(merge_take(m));
     }
     if (m->heap_count) {
         const struct bucket_stream *s = &m->streams[m->heap[0]];

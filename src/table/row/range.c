@@ -83,22 +83,22 @@ struct range_op {
     struct buf sampled_key; /* direct: where told_cols lies */
 };
 
-static void walk(void *arg);
+static void range_walk(void *arg);
 
-static void wake(struct range_op *op)
+static void range_wake(struct range_op *op)
 {
     if (!call_enter(op->call, false))
-        walk(op);
+        range_walk(op);
 }
 
 static void merge_done(struct merge *m)
 {
-    wake(PORT_CONTAINER(m, struct range_op, merge));
+    range_wake(PORT_CONTAINER(m, struct range_op, merge));
 }
 
-static void load_done(struct load *l)
+static void range_load_done(struct load *l)
 {
-    wake(PORT_CONTAINER(l, struct range_op, load));
+    range_wake(PORT_CONTAINER(l, struct range_op, load));
 }
 
 /* ---- partitions ---- */
@@ -260,7 +260,7 @@ static int next_record(struct range_op *op, const struct kv **out)
 }
 
 /* The key of a row that stays: in the arena, but for names, which are the schema's (own_names). */
-static int read_key(struct range_op *op, struct ctx *c, bytes record_key)
+static int range_read_key(struct range_op *op, struct ctx *c, bytes record_key)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     struct wr_key_column *columns = arena_alloc(&c->arena, sizeof(*columns) * d->key_count);
@@ -330,7 +330,7 @@ static int load_start(struct range_op *op, bytes record_key, const struct row *r
                              .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
                              .view = VIEW_DURABLE,
                              .snapshot = op->snapshot,
-                             .done = load_done,
+                             .done = range_load_done,
                              .columns = op->selection.columns,
                              .column_count = op->selection.column_count,
                              .start = op->read.start_column,
@@ -354,7 +354,7 @@ static int load_row(struct range_op *op, struct row *row)
     return E_OK;
 }
 
-static int take_row(struct range_op *op, const struct kv *kv)
+static int range_take_row(struct range_op *op, const struct kv *kv)
 {
     struct ctx *c = op->row_c;
     struct wr_row handed, *out = &handed;
@@ -362,7 +362,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
     size_t size;
 
     if (!op->loading) {
-        TRY(op->to ? view_key(op, kv->key) : read_key(op, c, kv->key));
+        TRY(op->to ? view_key(op, kv->key) : range_read_key(op, c, kv->key));
         TRY(row_decode(c, kv->value, &row));
         if (row.wide)
             TRY(load_start(op, kv->key, &row));
@@ -393,7 +393,7 @@ static int take_row(struct range_op *op, const struct kv *kv)
     return E_OK;
 }
 
-static void op_finish(struct range_op *op, bool more, const struct wr_key *next);
+static void range_finish(struct range_op *op, bool more, const struct wr_key *next);
 
 /* Does the answer end before this row? A partition that has no throughput left ends it, too; only
  * the first one fails the request. */
@@ -467,7 +467,7 @@ static int row_too_large(struct range_op *op, bytes record_key, bool *full)
     *full = op->scanned != 0;
     if (*full)
         return E_OK;
-    TRY(read_key(op, c, record_key));
+    TRY(range_read_key(op, c, record_key));
     return fail(c, E_MEMORY,
                 "The row with the key %.*s needs more memory than one request may use. Read it in "
                 "pieces with GetRow, or only some of its columns; the rows behind it are a range "
@@ -477,7 +477,7 @@ static int row_too_large(struct range_op *op, bytes record_key, bool *full)
 
 /* The next head is taken. *full: there are more rows, and op->key is the next one. *ended: there
  * are none. */
-static int step(struct range_op *op, bool *full, bool *ended)
+static int range_step(struct range_op *op, bool *full, bool *ended)
 {
     const struct kv *record;
 
@@ -489,22 +489,22 @@ static int step(struct range_op *op, bool *full, bool *ended)
         return E_OK;
     TRY(row_fits(op, record, full));
     if (!*full) {
-        int code = take_row(op, record);
+        int code = range_take_row(op, record);
 
         TRY(code == E_MEMORY ? row_too_large(op, record->key, full) : code);
     }
     if (*full)
-        return read_key(op, &op->call->c, record->key);
+        return range_read_key(op, &op->call->c, record->key);
     merge_pop(&op->merge);
     return E_OK;
 }
 
-static int run(struct range_op *op, bool *full)
+static int range_run(struct range_op *op, bool *full)
 {
     bool ended = false;
 
     while (!*full && !ended) {
-        int code = step(op, full, &ended);
+        int code = range_step(op, full, &ended);
 
         if (!code)
             continue;
@@ -542,7 +542,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
     if (op->visit_code == E_OK)
         op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
     if (op->visit_code == E_OK && !op->visit_full) {
-        op->visit_code = take_row(op, &(struct kv){key, value});
+        op->visit_code = range_take_row(op, &(struct kv){key, value});
         if (PORT_LIKELY(op->visit_code == E_OK))
             return true;
         if (op->visit_left) {
@@ -558,7 +558,7 @@ static bool take_item(struct visit *v, bytes key, bytes value)
         }
     }
     if (op->visit_code == E_OK && op->visit_full)
-        op->visit_code = read_key(op, c, key);
+        op->visit_code = range_read_key(op, c, key);
     return false;
 }
 
@@ -574,7 +574,7 @@ static int walk_direct(struct range_op *op, bool *full)
         TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
     } while (op->visit_again);
     if (op->visit_left)
-        return run(op, full);
+        return range_run(op, full);
     *full = op->visit_full;
     return op->visit_code;
 }
@@ -585,16 +585,16 @@ static int walk_steps(struct range_op *op, bool *full)
         return walk_direct(op, full);
     if (!op->snapshot)
         TRY(merge_pin(op));
-    return run(op, full);
+    return range_run(op, full);
 }
 
-static void walk(void *arg)
+static void range_walk(void *arg)
 {
     struct range_op *op = arg;
     bool full = false;
 
     if (walk_steps(op, &full) != E_LATER)
-        op_finish(op, full, &op->key);
+        range_finish(op, full, &op->key);
 }
 
 /* ---- the end ---- */
@@ -619,7 +619,7 @@ static void own_names(struct range_op *op, struct wr_range_result *r)
     r->key_count = d->key_count;
 }
 
-static void op_finish(struct range_op *op, bool more, const struct wr_key *next)
+static void range_finish(struct range_op *op, bool more, const struct wr_key *next)
 {
     struct call *call = op->call;
     struct wr_range_result *r = &call->reply.range;
@@ -672,7 +672,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     const struct wr_table_description *d;
     int code;
 
-    call->go_on = walk;
+    call->go_on = range_walk;
     call->op = op;
     TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
     TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
@@ -699,10 +699,10 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     buf_init(&op->sampled_key, &c->arena, 0);
     if (enter_partition(op, op->backward ? op->merge.streams->range.end
                                          : op->merge.streams->range.start)) {
-        op_finish(op, false, NULL);
+        range_finish(op, false, NULL);
         return E_OK;
     }
-    walk(op);
+    range_walk(op);
     return E_OK;
 }
 

@@ -56,14 +56,14 @@ struct read_op {
     struct ahead *ahead; /* NULL: the request is for one row */
 };
 
-static void walk(void *arg);
+static void read_walk(void *arg);
 
-static void load_done(struct load *l)
+static void read_load_done(struct load *l)
 {
     struct read_op *op = PORT_CONTAINER(l, struct read_op, load);
 
     if (!call_enter(op->call, false))
-        walk(op);
+        read_walk(op);
 }
 
 /* A token is the column to go on behind, after a version byte. */
@@ -133,7 +133,7 @@ static int row_start(struct read_op *op, struct read_row *r)
                              .table = r->t->table,
                              .cols = r->cols,
                              .view = VIEW_DURABLE,
-                             .done = load_done,
+                             .done = read_load_done,
                              .columns = s->columns,
                              .column_count = s->column_count,
                              .start = s->read->start_column,
@@ -196,7 +196,7 @@ static int row_leave_out(struct read_op *op, size_t most)
 /* Whether a batch may read one row more. The answer holds no more than the cap and one row. What
  * others hold grows while rows are read: many batches that began when there was room may have none
  * for all of their rows. */
-static int check_room(struct read_op *op)
+static int read_check_room(struct read_op *op)
 {
     struct wr_db *db = op->call->db;
     size_t most;
@@ -237,7 +237,7 @@ static void ahead_done(struct get_many *m)
 
     ahead_take(a);
     if (!call_enter(a->op->call, false))
-        walk(a->op);
+        read_walk(a->op);
 }
 
 /* The next n rows. */
@@ -293,7 +293,7 @@ static void row_fail(struct read_op *op, struct read_row *r)
     ctx_clear(c);
 }
 
-static void op_finish(struct read_op *op)
+static void read_finish(struct read_op *op)
 {
     call_charge(op->call);
     for (size_t i = 0; i < op->table_count; i++)
@@ -304,12 +304,12 @@ static void op_finish(struct read_op *op)
 /* Begins, for a walk that goes on from wherever it was. */
 static void walk_start(struct read_op *op)
 {
-    op->call->go_on = walk;
+    op->call->go_on = read_walk;
     op->call->op = op;
-    walk(op);
+    read_walk(op);
 }
 
-static void walk(void *arg)
+static void read_walk(void *arg)
 {
     struct read_op *op = arg;
 
@@ -321,7 +321,7 @@ static void walk(void *arg)
             return;
         if (code) /* it took too long: as a whole */
             break;
-        if (check_room(op)) {
+        if (read_check_room(op)) {
             row_fail(op, r);
             continue;
         }
@@ -338,7 +338,7 @@ static void walk(void *arg)
         op->access.read_units = r->result->consumed.read;
         access_count(&op->access);
     }
-    op_finish(op);
+    read_finish(op);
 }
 
 int get_row_start(struct call *call)

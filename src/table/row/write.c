@@ -100,7 +100,7 @@ static void count_rows(struct write_op *op)
     }
 }
 
-static void op_finish(struct write_op *op)
+static void write_finish(struct write_op *op)
 {
     struct call *call = op->call;
     bool single = call->req->op == WR_OP_PUT_ROW || call->req->op == WR_OP_UPDATE_ROW ||
@@ -121,7 +121,7 @@ static void op_finish(struct write_op *op)
     call_finish(call);
 }
 
-static void op_again(struct write_op *op);
+static void write_again(struct write_op *op);
 
 void write_release(struct write_op *op)
 {
@@ -131,9 +131,9 @@ void write_release(struct write_op *op)
     if (open != 1)
         return;
     if (atomic_load(&op->again))
-        op_again(op);
+        write_again(op);
     else
-        op_finish(op);
+        write_finish(op);
 }
 
 /* Moves the context's failure into a row's result. What a failed condition costs was counted; any
@@ -160,13 +160,13 @@ void write_row_set(struct write_row *r, int code, const char *message)
 
 /* ---- groups ---- */
 
-static void group_done(void *arg, int code);
+static void write_group_done(void *arg, int code);
 
 /* Its partition was cut, and nothing has changed: its rows are decided anew when it is known where
  * they lie now. */
 static void group_rerouted(struct route_wait *w, int code)
 {
-    group_done(PORT_CONTAINER(w, struct group, wait), code ? code : E_GUARD);
+    write_group_done(PORT_CONTAINER(w, struct group, wait), code ? code : E_GUARD);
 }
 
 /* The cell of an upload whose last step this is (cell_writer.c), or NULL. */
@@ -193,7 +193,7 @@ static bool group_park(struct group *g)
     return true;
 }
 
-static void group_done(void *arg, int code)
+static void write_group_done(void *arg, int code)
 {
     struct group *g = arg;
     struct write_op *op = g->op;
@@ -286,7 +286,7 @@ void write_group_end(struct write_op *op, struct run_list *woken)
         g->batch.lease = op->call->db->lease;
         g->batch.lease_lost = op->call->lease_lost;
         atomic_fetch_add(&op->open, 1);
-        engine_apply(c, op->call->db->engine, &g->batch, group_done, g);
+        engine_apply(c, op->call->db->engine, &g->batch, write_group_done, g);
     }
     for (size_t i = op->group_first; i < op->at; i++)
         if (op->rows[i].locked) {
@@ -310,24 +310,24 @@ static void resume(void *arg)
 }
 
 /* From wherever it was woken, with a row locked. */
-static void wake(struct write_op *op)
+static void write_wake(struct write_op *op)
 {
     if (!call_enter(op->call, true))
         resume(op);
 }
 
-static void load_done(struct load *l)
+static void write_load_done(struct load *l)
 {
-    wake(PORT_CONTAINER(l, struct write_row, load)->op);
+    write_wake(PORT_CONTAINER(l, struct write_row, load)->op);
 }
 
-static void mark_done(void *arg, int code)
+static void write_mark_done(void *arg, int code)
 {
     struct write_row *r = arg;
 
     if (code)
         fail(&r->op->call->c, code, "%s", err_info(code)->text);
-    wake(r->op);
+    write_wake(r->op);
 }
 
 static void choose_columns(struct load *l)
@@ -375,7 +375,7 @@ static bool row_yields(struct write_op *op, struct write_row *r)
 
 /* Rows that were loaded stay in memory until their batch has ended, and what others hold grows
  * meanwhile: many batches that began when there was room may have none for all of their rows. */
-static int check_room(struct write_op *op, const struct write_row *r)
+static int write_check_room(struct write_op *op, const struct write_row *r)
 {
     struct wr_db *db = op->call->db;
 
@@ -394,7 +394,7 @@ static int row_load(struct write_op *op, struct write_row *r)
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
-        TRY(check_room(op, r));
+        TRY(write_check_room(op, r));
         r->loading = true;
         r->load = (struct load){.c = &op->call->c,
                                 .table = r->m.table,
@@ -402,7 +402,7 @@ static int row_load(struct write_op *op, struct write_row *r)
                                 .view = VIEW_LATEST,
                                 .read_pending = true,
                                 .urgent = true,
-                                .done = load_done,
+                                .done = write_load_done,
                                 .choose = choose_columns};
     }
     if (!r->before)
@@ -443,7 +443,7 @@ int write_row_decide(struct write_op *op, struct write_row *r)
     TRY(change_point_check(c, &r->m));
     if (modify_detaches(&r->m) && !catalog_is_out_of_line(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
-        catalog_mark_out_of_line(op->call->db, op->tables[r->table_at].table, mark_done, r);
+        catalog_mark_out_of_line(op->call->db, op->tables[r->table_at].table, write_mark_done, r);
         return E_LATER;
     }
     return modify_result(c, &r->m, r->result);
@@ -458,7 +458,7 @@ void write_row_accept(struct write_op *op, struct write_row *r)
     op->needs_barrier = true;
 }
 
-static int check_table(struct write_op *op, struct write_row *r)
+static int write_check_table(struct write_op *op, struct write_row *r)
 {
     struct wr_db *db = op->call->db;
     const struct table *t = op->tables[r->table_at].table;
@@ -476,7 +476,7 @@ static int row_check(struct write_op *op, struct write_row *r)
     struct call *call = op->call;
     struct table *t = op->tables[r->table_at].table;
 
-    TRY(check_table(op, r));
+    TRY(write_check_table(op, r));
     TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
                      catalog_next_number(call->db->catalog), &r->m));
     if (r->repeated)
@@ -514,7 +514,7 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
 }
 
 /* Another round for the rows that are still to do. */
-static void op_again(struct write_op *op)
+static void write_again(struct write_op *op)
 {
     for (size_t i = 0; i < op->row_count; i++) {
         struct write_row *r = &op->rows[i];

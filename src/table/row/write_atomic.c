@@ -23,18 +23,18 @@ static int compare_locks(const void *a, const void *b, void *rows)
 }
 
 /* The text of a partition key in error messages. */
-static bytes value_text(struct arena *a, const struct wr_value *v)
+static bytes atomic_value_text(struct arena *a, const struct wr_value *v)
 {
     return v->type == WR_BIGINT ? arena_printf(a, "%" PRId64, v->integer) : v->bytes;
 }
 
 static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_t columns)
 {
-    bytes text = value_text(a, &key->columns[0].value);
+    bytes text = atomic_value_text(a, &key->columns[0].value);
 
     for (size_t i = 1; i < columns; i++)
         text = arena_printf(a, "%.*s,%.*s", BYTES_FMT(text),
-                            BYTES_FMT(value_text(a, &key->columns[i].value)));
+                            BYTES_FMT(atomic_value_text(a, &key->columns[i].value)));
     return text;
 }
 

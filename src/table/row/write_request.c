@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static struct write_op *op_new(struct call *call, size_t table_count, size_t row_count)
+static struct write_op *request_new(struct call *call, size_t table_count, size_t row_count)
 {
     struct write_op *op = ARENA_NEW(&call->c.arena, struct write_op);
 
@@ -29,7 +29,7 @@ static void op_add_row(struct write_op *op, const struct wr_row_change *change,
     r->table_at = op->table_count - 1;
 }
 
-static const char *change_name(enum wr_op op)
+static const char *request_change_name(enum wr_op op)
 {
     return op == WR_OP_PUT_ROW ? "PutRow" : op == WR_OP_UPDATE_ROW ? "UpdateRow" : "DeleteRow";
 }
@@ -40,9 +40,9 @@ static int check_type(struct ctx *c, enum wr_op op, enum wr_change_type type)
                                : op == WR_OP_UPDATE_ROW ? WR_UPDATE
                                                         : WR_DELETE;
 
-    return type == want
-               ? E_OK
-               : fail(c, E_INTERNAL, "%s was given another type of change.", change_name(op));
+    return type == want ? E_OK
+                        : fail(c, E_INTERNAL, "%s was given another type of change.",
+                               request_change_name(op));
 }
 
 int row_change_start(struct call *call)
@@ -55,7 +55,7 @@ int row_change_start(struct call *call)
     TRY(check_type(c, call->req->op, change->type));
     TRY(change_check_alone(c, db_limits(call->db), change, false));
     TRY(call_open_table(call, change->table, &t));
-    op = op_new(call, 1, 1);
+    op = request_new(call, 1, 1);
     op->tables[op->table_count++] = (struct write_table){t, 0, 1};
     op_add_row(op, change, ARENA_NEW(&c->arena, struct wr_row_result));
     write_start(op);
@@ -171,8 +171,8 @@ static bool has_increment(const struct wr_row_change *change)
 
 /* A row may stand in a batch more than once, but not with a condition (semantics, section 6). With
  * an increment its changes fail, each by itself (mark_repeated). */
-static int check_repeated(struct call *call, const struct wr_table_write *t,
-                          const struct wr_row_change *const *sorted)
+static int request_check_repeated(struct call *call, const struct wr_table_write *t,
+                                  const struct wr_row_change *const *sorted)
 {
     struct ctx *c = &call->c;
 
@@ -249,10 +249,10 @@ int batch_write_row_start(struct call *call)
     TRY(check_batch_rows(call, tables, count));
     for (size_t i = 0; i < count; i++) {
         sorted[i] = by_row(c, &tables[i]);
-        TRY(check_repeated(call, &tables[i], sorted[i]));
+        TRY(request_check_repeated(call, &tables[i], sorted[i]));
         rows += tables[i].change_count;
     }
-    op = op_new(call, count, rows);
+    op = request_new(call, count, rows);
     op->atomic = call->req->batch_write_row.atomic;
     for (size_t i = 0; i < count; i++) {
         struct table *t;
@@ -331,7 +331,7 @@ int bulk_import_start(struct call *call)
         call_finish(call);
         return E_OK;
     }
-    op = op_new(call, 1, t->change_count);
+    op = request_new(call, 1, t->change_count);
     op->tables[op->table_count++] = (struct write_table){table, 0, t->change_count};
     for (size_t i = 0; i < t->change_count; i++) {
         op_add_row(op, &t->changes[i], (struct wr_row_result *)&results->rows[i]);

@@ -32,7 +32,7 @@ static size_t bound_bytes(size_t len)
     return sizeof(struct bound) + len + HEAP_OVERHEAD;
 }
 
-static uint32_t take_number(struct bounds *b)
+static uint32_t bound_take_number(struct bounds *b)
 {
     if (b->idle_count)
         return b->idle[--b->idle_count];
@@ -46,7 +46,7 @@ static uint32_t take_number(struct bounds *b)
 
 uint32_t bounds_add(struct bounds *b, bytes key)
 {
-    uint32_t id = take_number(b);
+    uint32_t id = bound_take_number(b);
     struct bound *item = mem_alloc(sizeof(*item) + key.len);
 
     item->refs = 1;

@@ -24,7 +24,7 @@ uint32_t heat_end_of(const struct heat *h, size_t i)
 }
 
 /* Eight bytes of the key as a number; missing ones count as 0. */
-static uint64_t number_at(bytes key, size_t skip)
+static uint64_t heat_number_at(bytes key, size_t skip)
 {
     uint8_t b[8] = {0};
     size_t n = key.len > skip ? key.len - skip : 0;
@@ -47,7 +47,7 @@ static void number_all(struct heat *h)
 {
     h->skip = h->count > 1 ? heat_common(start_key(h, 1), start_key(h, h->count - 1)) : 0;
     for (size_t i = 1; i < h->count; i++) {
-        h->numbers[i] = number_at(start_key(h, i), h->skip);
+        h->numbers[i] = heat_number_at(start_key(h, i), h->skip);
         h->buckets[i - 1].top = start_key(h, i).len <= 1;
     }
     h->buckets[h->count - 1].top = true;
@@ -135,7 +135,7 @@ size_t heat_steps(const struct heat *h)
 }
 
 /* The last bucket that starts at or below the key. Most comparisons are of numbers. */
-static size_t find(const struct heat *h, bytes key)
+static size_t heat_find(const struct heat *h, bytes key)
 {
     size_t low = 1, high = h->count; /* the first that starts behind the key is in [low, high] */
     uint64_t number;
@@ -148,7 +148,7 @@ static size_t find(const struct heat *h, bytes key)
         return 0;
     if (order > 0)
         return h->count - 1;
-    number = number_at(key, h->skip);
+    number = heat_number_at(key, h->skip);
     while (low < high) {
         size_t middle = low + (high - low) / 2;
         bool behind = h->numbers[middle] != number ? h->numbers[middle] > number
@@ -194,7 +194,7 @@ static void raise_top(struct heat *h, bytes key)
 
 void heat_add(struct heat *h, bytes key, const struct heat_figures *f)
 {
-    struct bucket *b = &h->buckets[find(h, key)];
+    struct bucket *b = &h->buckets[heat_find(h, key)];
 
     for (int m = 0; m < WR_HEAT_METRICS; m++)
         b->n[m] += f->n[m];

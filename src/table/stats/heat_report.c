@@ -65,7 +65,7 @@ static void mark_cell(struct report *r, const struct step *s, const struct heat_
     mark_bound(r, cell->end);
 }
 
-static int compare_ids(const void *x, const void *y, void *bounds)
+static int heat_report_compare_ids(const void *x, const void *y, void *bounds)
 {
     return bounds_compare(bounds, *(const uint32_t *)x, *(const uint32_t *)y);
 }
@@ -82,7 +82,7 @@ static void find_pieces(struct report *r)
         if (heat_is_fixed(h, i))
             mark_bound(r, h->buckets[i].start);
     each_cell(r, mark_cell);
-    qsort_r(r->ids, r->count, sizeof(*r->ids), compare_ids, (void *)&h->bounds);
+    qsort_r(r->ids, r->count, sizeof(*r->ids), heat_report_compare_ids, (void *)&h->bounds);
     /* Two numbers may stand for one key, and for one piece. */
     for (size_t i = 0; i < r->count; i++) {
         if (n && bounds_compare(&h->bounds, r->ids[n - 1], r->ids[i]) == 0)
@@ -203,7 +203,8 @@ static void fill_rows(struct report *r, const struct heat_cell *cell, size_t col
     }
 }
 
-static void fill_cell(struct report *r, const struct step *s, const struct heat_cell *cell)
+static void heat_report_fill_cell(struct report *r, const struct step *s,
+                                  const struct heat_cell *cell)
 {
     int64_t first = r->grid->minute;
 
@@ -240,7 +241,7 @@ void heat_report(const struct heat *h, struct arena *a, const struct heat_query 
     for (int m = 0; m < WR_HEAT_METRICS; m++)
         out->values[m] =
             query->metrics & 1u << m ? ARENA_ARRAY(a, uint64_t, out->rows * out->columns) : NULL;
-    each_cell(&r, fill_cell);
+    each_cell(&r, heat_report_fill_cell);
 }
 
 /* ---- maps of several processes ----
@@ -384,7 +385,7 @@ static bool take_step(struct taking *t)
 }
 
 /* `last`: as given, and then this one. */
-static bool take_one(struct taking *t, struct heat_cell *last)
+static bool heat_report_take_one(struct taking *t, struct heat_cell *last)
 {
     struct heat_cell *cell;
 
@@ -408,7 +409,7 @@ static bool take_steps(struct taking *t)
     struct heat_cell last = {0};
 
     while (reader_left(&t->r))
-        if (*t->r.at & HEAT_FLAG_STEP ? !take_step(t) : !take_one(t, &last))
+        if (*t->r.at & HEAT_FLAG_STEP ? !take_step(t) : !heat_report_take_one(t, &last))
             return false;
     take_step_end(t);
     return true;

@@ -153,7 +153,7 @@ void heat_step(struct heat *h, int64_t minute)
 
 /* ---- folding ---- */
 
-static int compare_cells(const void *x, const void *y, void *bounds)
+static int heat_step_compare_cells(const void *x, const void *y, void *bounds)
 {
     const struct heat_cell *a = x, *b = y;
     int order = bounds_compare(bounds, a->begin, b->begin);
@@ -188,7 +188,7 @@ static size_t cells_join(struct heat *h, struct heat_cell *cells, size_t n, size
     size_t kept = 0;
 
     for (size_t i = 1; i < n; i++)
-        if (compare_cells(&cells[kept], &cells[i], &h->bounds) == 0)
+        if (heat_step_compare_cells(&cells[kept], &cells[i], &h->bounds) == 0)
             cell_join(h, &cells[kept], &cells[i]);
         else
             cells[++kept] = cells[i];
@@ -229,7 +229,7 @@ static void fold_pair(struct heat *h, size_t i)
     }
     heat_step_forget(h, a);
     heat_step_forget(h, b);
-    qsort_r(cells, n, sizeof(*cells), compare_cells, &h->bounds);
+    qsort_r(cells, n, sizeof(*cells), heat_step_compare_cells, &h->bounds);
     n = cells_join(h, cells, n, want < 16 ? 16 : want);
     heat_step_make(h, &made, cells, n);
     mem_free(cells);

@@ -623,7 +623,7 @@ struct exported {
     int64_t hot_minutes;
 };
 
-static bool read_hot(struct reader *r, struct sketch_entry *e)
+static bool sampler_read_hot(struct reader *r, struct sketch_entry *e)
 {
     bytes key;
 
@@ -656,7 +656,7 @@ static void add_exported(struct exported *g, bytes from)
     hot = mem_zalloc((n + 1) * sizeof(*hot));
     good = true;
     for (uint64_t i = 0; i < n && good; i++)
-        good = read_hot(&r, &hot[i]);
+        good = sampler_read_hot(&r, &hot[i]);
     if (good && (!reader_left(&r) || heat_take(g->heat, bytes_of(r.at, reader_left(&r))))) {
         g->hot[2 + g->hot_count++] = sketch_of(hot, (size_t)n, whole);
         g->dropped += dropped;

@@ -17,14 +17,14 @@ struct sketch {
     size_t slot_count; /* a power of two, at least 2 * room */
 };
 
-static size_t slot_of(const struct sketch *s, uint64_t hash)
+static size_t sketch_slot_of(const struct sketch *s, uint64_t hash)
 {
     return (size_t)(hash * 0x9E3779B97F4A7C15ull >> 20) & (s->slot_count - 1);
 }
 
 static void slot_put(struct sketch *s, size_t entry)
 {
-    size_t at = slot_of(s, s->entries[entry].hash);
+    size_t at = sketch_slot_of(s, s->entries[entry].hash);
 
     while (s->slots[at] != NO_SLOT)
         at = (at + 1) & (s->slot_count - 1);
@@ -33,7 +33,7 @@ static void slot_put(struct sketch *s, size_t entry)
 
 static size_t slot_find(const struct sketch *s, uint64_t hash)
 {
-    size_t at = slot_of(s, hash);
+    size_t at = sketch_slot_of(s, hash);
 
     while (s->slots[at] != NO_SLOT && s->entries[s->slots[at] - 1].hash != hash)
         at = (at + 1) & (s->slot_count - 1);
@@ -51,7 +51,7 @@ static void slot_remove(struct sketch *s, size_t at)
         next = (next + 1) & mask;
         if (s->slots[next] == NO_SLOT)
             break;
-        home = slot_of(s, s->entries[s->slots[next] - 1].hash);
+        home = sketch_slot_of(s, s->entries[s->slots[next] - 1].hash);
         if (((next - home) & mask) >= ((next - at) & mask)) {
             s->slots[at] = s->slots[next];
             at = next;
@@ -60,7 +60,7 @@ static void slot_remove(struct sketch *s, size_t at)
     s->slots[at] = NO_SLOT;
 }
 
-static void grow(struct sketch *s)
+static void sketch_grow(struct sketch *s)
 {
     size_t room = s->room ? s->room * 2 : 8;
 
@@ -84,7 +84,7 @@ struct sketch *sketch_new(size_t capacity)
     struct sketch *s = mem_zalloc(sizeof(*s));
 
     s->capacity = capacity < 1 ? 1 : capacity > 4096 ? 4096 : capacity;
-    grow(s);
+    sketch_grow(s);
     return s;
 }
 
@@ -170,7 +170,7 @@ static size_t take_entry(struct sketch *s, uint64_t hash, bytes key)
     invariant(s->count <= s->room && s->room <= s->capacity);
     if (s->count < s->capacity) {
         if (s->count == s->room)
-            grow(s);
+            sketch_grow(s);
         entry = s->count++;
         s->entries[entry] = (struct sketch_entry){.count = 0};
         set_key(&s->entries[entry], hash, key);
@@ -221,7 +221,7 @@ bool sketch_is_whole(const struct sketch *s)
     return !s || s->count < s->capacity;
 }
 
-static const struct sketch_entry *find(const struct sketch *s, uint64_t hash)
+static const struct sketch_entry *sketch_find(const struct sketch *s, uint64_t hash)
 {
     uint16_t slot = s->slots[slot_find(s, hash)];
 
@@ -252,7 +252,7 @@ static bool add_others(struct sketch_entry *e, struct sketch *const *sketches, s
 
         if (i == own || !sketches[i])
             continue;
-        other = find(sketches[i], e->hash);
+        other = sketch_find(sketches[i], e->hash);
         if (other && i < own)
             return false;
         e->count += other ? other->count : unseen(sketches[i]);

@@ -1,7 +1,7 @@
 #include "table/sync/wait.h"
 
 /* Sleeps if need be. */
-static int answer(struct waiter *w, int code)
+static int wait_answer(struct waiter *w, int code)
 {
     if (code == E_LATER)
         return waiter_wait(w);
@@ -9,7 +9,7 @@ static int answer(struct waiter *w, int code)
     return code;
 }
 
-static void get_done(struct get *g)
+static void wait_get_done(struct get *g)
 {
     waiter_wake(&PORT_CONTAINER(g, struct wait_get, get)->w, g->code);
 }
@@ -17,14 +17,14 @@ static void get_done(struct get *g)
 struct get *wait_get_begin(struct wait_get *wg, const struct get *g)
 {
     wg->get = *g;
-    wg->get.done = get_done;
+    wg->get.done = wait_get_done;
     waiter_init(&wg->w);
     return &wg->get;
 }
 
 int wait_get_end(struct wait_get *wg, struct get *g, int code)
 {
-    code = answer(&wg->w, code);
+    code = wait_answer(&wg->w, code);
     *g = wg->get;
     return code;
 }
@@ -36,7 +36,7 @@ int wait_get(struct ctx *c, struct engine *e, struct get *g)
     return wait_get_end(&wg, g, engine_get(c, e, wait_get_begin(&wg, g)));
 }
 
-static void scan_done(struct scan *s)
+static void wait_scan_done(struct scan *s)
 {
     waiter_wake(&PORT_CONTAINER(s, struct wait_scan, scan)->w, s->code);
 }
@@ -44,14 +44,14 @@ static void scan_done(struct scan *s)
 struct scan *wait_scan_begin(struct wait_scan *ws, const struct scan *s)
 {
     ws->scan = *s;
-    ws->scan.done = scan_done;
+    ws->scan.done = wait_scan_done;
     waiter_init(&ws->w);
     return &ws->scan;
 }
 
 int wait_scan_end(struct wait_scan *ws, struct scan *s, int code)
 {
-    code = answer(&ws->w, code);
+    code = wait_answer(&ws->w, code);
     *s = ws->scan;
     return code;
 }
