@@ -1,8 +1,8 @@
 /* advise.c: makes the candidates, has each simulated and judged, and puts the best first.
  *
  * Single columns come first. A column that does not do as it is gets bucket layouts, which mend a
- * narrow range of writes, and spliced keys, which mend values that are too few or too large: pairs
- * of the columns that can be keys, and triples where the pair does not do either. */
+ * narrow range of writes, and composite partition keys, which mend values that are too few or too
+ * large: pairs of the columns that can be keys, and triples where the pair does not do either. */
 #include "advisor/advise.h"
 
 #include "base/port.h"

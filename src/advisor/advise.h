@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 #define ADVISE_CANDIDATES_MAX 256
-#define ADVISE_KEY_MAX 4 /* key columns, the Tablestore door's limit */
+#define ADVISE_KEY_MAX 4 /* key columns, the Tablestore front's limit */
 #define ADVISE_REASONS_MAX 24
 #define ADVISE_REPEATED_MAX 1024
 

@@ -13,7 +13,7 @@
 #define UNDER false
 #define YEAR_SECONDS 31556952.0
 #define RISES 0.9      /* a correlation with time from which on a key is said to rise */
-#define SEEN_ENOUGH 16 /* drawn records below which a share is only a bound */
+#define SEEN_ENOUGH 16 /* sampled records below which a share is only a bound */
 
 const struct rule_info rule_infos[RULE_COUNT] = {
 #define RULE(NAME, name, fair, bad, worse, text) {#name, fair, bad, worse, text},

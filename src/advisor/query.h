@@ -30,8 +30,8 @@ enum reach {
 int query_parse(struct ctx *c, const char *text, const bytes *names, size_t name_count,
                 struct query *queries, size_t *count);
 
-/* How rows under a key of `columns` are reached, the first `partition` of them (1 unless spliced)
- * being the partition key. */
+/* How rows under a key of `columns` are reached, the first `partition` of them (1 unless the
+ * partition key is composite) being the partition key. */
 enum reach query_reach(const struct query *q, const size_t *columns, size_t count, size_t partition,
                        struct layout_form layout);
 

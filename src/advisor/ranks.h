@@ -1,5 +1,6 @@
-/* ranks.h: the drawn records of a survey with each value replaced by its place in the order of its
- * column, and all records in the order of time: what simulations and order checks compute with. */
+/* ranks.h: the sampled records of a survey with each value replaced by its place in the order of
+ * its column, and all records in the order of time: what simulations and order checks compute with.
+ */
 #ifndef ADVISOR_RANKS_H
 #define ADVISOR_RANKS_H
 
@@ -9,7 +10,7 @@
 struct rank_column {
     enum wr_type type; /* BIGINT: ordered as numbers; VARCHAR; DOUBLE: no key column */
     uint16_t *ranks;   /* [record]: the place among `values`; an absent value counts as the first */
-    bytes *values;     /* different ones in order; views of the draw */
+    bytes *values;     /* different ones in order; views of the sample */
     uint32_t value_count;
     bool is_time; /* dates, or numbers that are seconds or milliseconds of this century */
     /* Dates as text that do not sort by time: their form, and one of them. NULL: none such. */

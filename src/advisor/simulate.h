@@ -1,5 +1,5 @@
-/* simulate.h: the drawn records replayed, window after window of their time, onto a table that is
- * cut into partitions of equal size. */
+/* simulate.h: the sampled records replayed, window after window of their time, onto a table that is
+ * split into partitions of equal size. */
 #ifndef ADVISOR_SIMULATE_H
 #define ADVISOR_SIMULATE_H
 
@@ -8,7 +8,7 @@
 
 #define SIMULATE_PARTITIONS_MAX 64
 #define SIMULATE_WINDOWS 64
-#define SIMULATE_WINDOW_MIN 64 /* drawn records a window, at least */
+#define SIMULATE_WINDOW_MIN 64 /* sampled records a window, at least */
 #define SIMULATE_PARTS_MAX 3
 
 struct simulation {
@@ -21,8 +21,8 @@ struct simulation {
     double span;         /* of the key range, that the middle 80 % of a window's writes take */
     double rise;         /* -1 to 1: correlation of time and place in the key range */
     double largest;      /* share of the records with the most frequent partition key */
-    uint32_t largest_seen; /* drawn records with it */
-    uint32_t different;    /* partition keys among the drawn records */
+    uint32_t largest_seen; /* sampled records with it */
+    uint32_t different;    /* partition keys among the sampled records */
     uint64_t largest_key;  /* for simulate_left() */
     /* Loads by window and partition, each window's sum 1. */
     float load[SIMULATE_WINDOWS][SIMULATE_PARTITIONS_MAX];
@@ -32,7 +32,7 @@ struct simulation {
 void simulate(const struct ranks *r, const size_t *columns, size_t count, struct layout_form layout,
               uint32_t partitions, struct simulation *out);
 
-/* Of the drawn records with the most frequent tuple of `columns`, the largest share that still
+/* Of the sampled records with the most frequent tuple of `columns`, the largest share that still
  * stands together when one more column joins the key: 1 means that it divides nothing. *seen:
  * records judged by. */
 double simulate_left(const struct ranks *r, const size_t *columns, size_t count, size_t more,

@@ -3,9 +3,9 @@
  *
  * Memory is bounded whatever the number of records (survey_bytes_max() says by what). One thread.
  *
- *   draw   records at even distances over the whole stream, one from each stretch of `step`: what
+ *   sample   records at even distances over the whole stream, one from each stretch of `step`: what
  *          happened when. Partitions are simulated with it.
- *   kin    a column's: all records of a few values, chosen by hash: what stands together. Counts
+ *   cluster  a column's: all records of a few values, chosen by hash: what stands together. Counts
  *          of combinations and duplicates are told from it. */
 #ifndef ADVISOR_SURVEY_H
 #define ADVISOR_SURVEY_H
@@ -88,8 +88,8 @@ static inline bytes survey_sample_text(const struct survey *s, uint32_t record, 
     return bytes_of(s->sample.texts + cell->at, cell->len);
 }
 
-/* Records of the kin of `kin_column` and how many different tuples of the columns they have. 0
- * records: that column's values are too few to choose among. */
+/* Records of the cluster of `cluster_column` and how many different tuples of the columns they
+ * have. 0 records: that column's values are too few to choose among. */
 uint32_t survey_cluster_tuples(const struct survey *s, size_t cluster_column, const size_t *columns,
                                size_t count, uint32_t *different);
 

@@ -1,4 +1,4 @@
-/* err.h: every outcome as a number, with what the doors say of it. The rows stand in err.def. */
+/* err.h: every outcome as a number, with what the fronts say of it. The rows stand in err.def. */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 

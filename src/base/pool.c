@@ -9,7 +9,7 @@
 #define CHARGE_FACTOR 5        /* a fifth of a thread's time is free */
 #define CHARGE_BURST_US 100000 /* and so much more, times the share, at once */
 
-/* The jobs of one client. A lane is in the ring if it has a job that may run. */
+/* The jobs of one client. A queue is in the ring if it has a job that may run. */
 struct client_queue {
     struct pool_job *head, *tail;
     int running;
@@ -63,7 +63,7 @@ static struct pool_job *list_take(struct pool_job **head)
     return job;
 }
 
-/* Puts a lane that may run behind all others. */
+/* Puts a queue that may run behind all others. */
 static void ring_put(struct pool *p, struct client_queue *l)
 {
     if (l->in_ring || !l->head || l->running >= p->running_max)
@@ -77,7 +77,7 @@ static void ring_put(struct pool *p, struct client_queue *l)
     p->ring_tail = l;
 }
 
-/* The next job and its lane (NULL: an urgent one); NULL: none may run. */
+/* The next job and its queue (NULL: an urgent one); NULL: none may run. */
 static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
 {
     struct client_queue *l = p->ring_head;

@@ -72,7 +72,7 @@ static bool is_before(const struct scheduler *s, const struct task *a, const str
                                                            : a_us < b_us;
 }
 
-/* The task of the lane that is to run now; NULL: none, and *next_us is when one will be. */
+/* The task of the thread that is to run now; NULL: none, and *next_us is when one will be. */
 static struct task *choose(const struct task_runner *l, int64_t now, int64_t *next_us)
 {
     const struct scheduler *s = l->scheduler;

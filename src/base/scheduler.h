@@ -1,13 +1,13 @@
 /* scheduler.h: work in the background, in bounded steps, on few threads.
  *
  * A task is registered once and then runs a step at a time: some milliseconds of work, after which
- * it says when it wants its next turn. Tasks of one lane share a thread, so that they never take
- * more of the processors than it; a task that may wait for another machine belongs into the lane of
- * such. Among tasks that are due the one of the highest priority runs, unless another has been due
- * for SCHEDULER_LATE_US: then the one that has waited the longest.
+ * it says when it wants its next turn. Tasks of one thread run in turn, so that they never take
+ * more of the processors than it; a task that may wait for another machine belongs into the thread
+ * of such. Among tasks that are due the one of the highest priority runs, unless another has been
+ * due for SCHEDULER_LATE_US: then the one that has waited the longest.
  *
  * All tasks share one rate of bytes, which is asked for before each turn of a task that reads or
- * writes; and a lane rests after each step as long as the step took, or REST_BUSY times as long
+ * writes; and a thread rests after each step as long as the step took, or REST_BUSY times as long
  * while requests wait.
  *
  * A step that fails is tried again, after a pause that doubles from SCHEDULER_RETRY_US_MIN up to

@@ -1,7 +1,7 @@
 /* bench_load.h: what a benchmark asks for, and what came of it; how requests travel is
  * bench_front.h.
  *
- * A door takes a job when it has a connection free, sends the job's request, and hands the outcome
+ * A front takes a job when it has a connection free, sends the job's request, and hands the outcome
  * back. One thread. */
 #ifndef BENCH_BENCH_LOAD_H
 #define BENCH_BENCH_LOAD_H

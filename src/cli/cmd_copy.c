@@ -1,5 +1,5 @@
-/* cmd_copy.c: `widerow copy`: tables from one server to another, over the door that clients use, so
- * that it does not matter which engine either has.
+/* cmd_copy.c: `widerow copy`: tables from one server to another, over the front that clients use,
+ * so that it does not matter which engine either has.
  *
  * A table is made there with the definition it has here, but for three options: any timestamp,
  * updates and large cells are let in until all rows are there. Then it gets its own options, and

@@ -23,7 +23,7 @@ static const struct option_row create_rows[] = {
     {"layout", "LAYOUT", "how keys are spread (default plain)", OPTION_TEXT,
      offsetof(struct create_options, layout), 0, 0},
     {"splits", "LIST",
-     "values of the first key column, in its order, and commas: where the table is cut from the "
+     "values of the first key column, in its order, and commas: where the table is split from the "
      "beginning (in each bucket of a layout)",
      OPTION_TEXT, offsetof(struct create_options, splits), 0, 0},
     {"ttl", "SECONDS", "age at which cells vanish (default never)", OPTION_COUNT,

@@ -408,7 +408,7 @@ static bool has_news(const struct import *im, struct csv_record *record, char *m
     return false;
 }
 
-/* Reads the file into the window. Returns lines read, bad ones included. */
+/* Reads the file into the buffer. Returns lines read, bad ones included. */
 static uint64_t feed(struct import *im)
 {
     struct loader *l = &im->loader;

@@ -83,7 +83,7 @@ static void print_all(struct arena *a, const struct wr_partition_list *l)
                   l->traffic.read_additional, l->traffic.read_wasted);
     print_balance("writes", l->traffic.write_reserved, l->traffic.write_units,
                   l->traffic.write_additional, l->traffic.write_wasted);
-    printf("cuts since the start: %" PRIu64 " splits, %" PRIu64 " merges, the longest %.1f ms\n",
+    printf("since the start: %" PRIu64 " splits, %" PRIu64 " merges, the longest %.1f ms\n",
            l->splits, l->merges, (double)l->longest_cut_us / 1000);
     print_servers(l->servers, l->silent);
 }
@@ -168,7 +168,7 @@ static int run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 const struct command command_partitions = {
     .name = "partitions",
     .args = "TABLE",
-    .summary = "show what a table is cut into, and what each part is asked for",
+    .summary = "show the partitions of a table, and what each is asked for",
     .text = "Capacity units are 4096 bytes, read or written. Units that are reserved and not used "
             "in a second\nare wasted; what a second uses above them is additional.",
     .options = rows,

@@ -1,9 +1,9 @@
-/* cmd_replay.c: `widerow replay`: makes a table for each layout, cut into partitions alike, and
+/* cmd_replay.c: `widerow replay`: makes a table for each layout, split into partitions alike, and
  * replays a file onto all of them.
  *
- * A plain table is cut where a first walk over the file finds equal parts of its first key column,
- * as its partitions would be cut in the long run; a table with buckets has a partition for each
- * from the beginning. */
+ * A plain table is split where a first walk over the file finds equal parts of its first key
+ * column, as its partitions would be split in the long run; a table with buckets has a partition
+ * for each from the beginning. */
 #include "advisor/ranks.h"
 #include "cli/command.h"
 #include "cli/transfer/replay.h"
@@ -33,7 +33,7 @@ static const struct option_row replay_rows[] = {
      0},
     {"columns", "COL[:type],...", "attribute columns (default: all others)", OPTION_TEXT,
      AT(columns), 0, 0},
-    {"partitions", "P", "that tables without buckets are cut into at first (default 8)",
+    {"partitions", "P", "that tables without buckets are split into at first (default 8)",
      OPTION_COUNT, AT(partitions), 1, CUTS_MAX},
     {"workers", "N", "connections (default 8)", OPTION_COUNT, AT(workers), 1, 256},
     {"rate", "N", "rows a second (default: as fast as they are answered)", OPTION_COUNT, AT(rate),
@@ -154,7 +154,7 @@ static int survey_file(struct ctx *c, struct work *w, struct record_reader *r, s
     }
 }
 
-/* Where the surveyed column is cut into equal parts. */
+/* Where the surveyed column is split into equal parts. */
 static void split_ranges(struct ctx *c, struct work *w, const struct survey *s)
 {
     enum wr_type type = w->plan.keys[0].type == WR_BIGINT ? WR_BIGINT : WR_VARCHAR;

@@ -55,7 +55,7 @@ typedef uint64_t
 
 enum engine_view {
     VIEW_DURABLE, /* what clients may see */
-    VIEW_LATEST,  /* for deciding, under the row's latch */
+    VIEW_LATEST,  /* for deciding, under the row lock */
 };
 
 /* [start, end); end empty: to the end of the map. */

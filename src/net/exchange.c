@@ -12,7 +12,7 @@
  *   READY      an answer, a continuation or leave to go on has been left for the loop thread
  *
  * When the handler has returned, the loop thread tries RUNNING -> PARKED; the calls that handlers
- * make leave their gift and exchange READY for the old step. Whoever finds the other's mark goes
+ * make leave their result and exchange READY for the old step. Whoever finds the other's mark goes
  * on: the loop thread at once, the other by way of the loop's list. While it is parked (`parked`,
  * the loop thread's own) neither the exchange nor its connection is freed.
  *
@@ -57,7 +57,7 @@ struct exchange {
     uint64_t source_length, source_at;
     atomic_int step;             /* enum step */
     struct exchange *next_ready; /* in the loop's list */
-    /* The gift: `next`, or `more`, or with `replied` the answer. */
+    /* The result: `next`, or `more`, or with `replied` the answer. */
     http_fn *next;
     void *next_arg;
     bool more;

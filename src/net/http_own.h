@@ -115,7 +115,7 @@ struct conn {
     int64_t phase_ms; /* when the phase began; of IDLE: when the first byte of a head came, or 0 */
     int64_t idle_ms;  /* when the last answer had gone */
     int64_t since_ms; /* when the measured time within the phase began */
-    uint64_t moved;   /* bytes since then, by which the pace of the client is judged */
+    uint64_t moved;   /* bytes since then, by which the rate of the client is judged */
     uint64_t acked;   /* SENDING: what the client had acknowledged at since_ms */
     /* Times in which we did not wait for the client but it for us. */
     int64_t parked_ms; /* parked since; 0: it is not */
@@ -163,7 +163,7 @@ void conn_refuse(struct conn *c, const struct head_fault *fault);
 /* It has sent a request that the handler lets in. */
 void conn_known(struct conn *c, uint64_t client);
 
-/* ---- watch.c: deadlines and pace ---- */
+/* ---- watch.c: deadlines and rate ---- */
 
 /* Cuts the connection if its client is too late with what it has to do. */
 void conn_watch(struct conn *c, int64_t now);

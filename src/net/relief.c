@@ -3,12 +3,12 @@
  * That is decided by need: a connection of the client for which most is held, the slowest of them
  * that the loop has; again and again until what is held fits. So a client with little is never
  * closed for one with much, and a connection that moves is closed after one that does not. Somebody
- * new has a second before its pace is judged; until then no more than three quarters of memory_max
+ * new has a second before its rate is judged; until then no more than three quarters of memory_max
  * may be taken in all, and past that the one for which the bytes are to be held is given up
  * itself. */
 #include "net/http_own.h"
 
-#define RATE_MS_MIN 1000 /* of a shorter time no pace is taken */
+#define RATE_MS_MIN 1000 /* of a shorter time no rate is taken */
 
 /* Bytes a second of the client in the measured time; -1: too early to say. */
 static int64_t pace_of(const struct conn *c, int64_t now)
@@ -18,7 +18,7 @@ static int64_t pace_of(const struct conn *c, int64_t now)
     return c->parked_ms || took < RATE_MS_MIN ? -1 : (int64_t)(c->moved * 1000) / took;
 }
 
-/* NULL: that client has none on this loop, or none whose pace can be judged; then it is another
+/* NULL: that client has none on this loop, or none whose rate can be judged; then it is another
  * loop's turn, or later. */
 static struct conn *slowest(const struct loop *l, const struct conn *but)
 {

@@ -3,9 +3,9 @@
  *   - SHAKING, and IDLE before the first request: the whole head has to be there within
  *     head_timeout_ms of the connection's beginning.
  *   - IDLE with a part of a head, and READING: the whole request has one deadline, from its first
- *     byte. A streamed body has none, but a least pace.
+ *     byte. A streamed body has none, but a least rate.
  *   - IDLE without a byte, after an answer: idle_timeout_s.
- *   - SENDING: every answer has that least pace, by what the client's side has acknowledged; one
+ *   - SENDING: every answer has that least rate, by what the client's side has acknowledged; one
  *     that is not streamed has a deadline too. While others wait for room (queue.c) a stall shows
  *     sooner.
  *

@@ -1,4 +1,4 @@
-/* csv.c: finds the end of a record first, then cuts it into fields in place.
+/* csv.c: finds the end of a record first, then splits it into fields in place.
  *
  * Two passes keep each simple: the first only follows the quotes to a line end outside them,
  * and goes on where it was when more bytes had to be read; the second sees a whole record. Doubled

@@ -1,4 +1,4 @@
-/* record.c: finds line ends with memchr() in a large buffer and cuts fields in place, without
+/* record.c: finds line ends with memchr() in a large buffer and splits fields in place, without
  * copying. A record without a quote, which is nearly every one, takes the short way. */
 #include "record/record.h"
 

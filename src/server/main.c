@@ -1,7 +1,7 @@
 /* widerowd: from the command line to a running server, and down again.
  *
- * Started in this order: settings, database, access keys, HTTP door, admin port; then the port file
- * and the banner say that it is ready. Stopped in the reverse order: the doors first, so that
+ * Started in this order: settings, database, access keys, HTTP front, admin port; then the port
+ * file and the banner say that it is ready. Stopped in the reverse order: the fronts first, so that
  * requests under way get their answers, the database last. The main thread only waits for signals;
  * all others have them blocked. */
 #include "base/descriptor.h"
@@ -58,7 +58,7 @@ struct server {
     struct publisher *publisher;             /* NULL: both are */
     struct http *http;
     struct http *admin;
-    atomic_size_t front_memory; /* what the door holds for requests */
+    atomic_size_t front_memory; /* what the front holds for requests */
     struct ctx ctx;             /* memory that lives as long as the server */
     char message[1024];
 };
@@ -197,7 +197,7 @@ static int publisher_open(struct server *s)
     return main_refuse(s);
 }
 
-/* Before any door is open; with it the settings are those that count. */
+/* Before any front is open; with it the settings are those that count. */
 static int settings_open(struct server *s)
 {
     const struct shared_settings_conf conf = {.dir = s->config.data,

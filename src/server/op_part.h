@@ -18,7 +18,7 @@ struct op {
     const struct sign_key *answer_key;
     struct sign_v4_key v4;
     bool compress;       /* the client understands a compressed answer */
-    bool counted;        /* in door->requests */
+    bool counted;        /* in front->requests */
     int64_t deadline_ms; /* monotonic; for the database */
     atomic_bool settled; /* a write: the database has answered, or the deadline has passed */
     struct wr_request request;

@@ -10,10 +10,10 @@
  * that was taken away. SIGHUP is also sent for logs and certificates, so it must not bring back
  * what an old file says.
  *
- * Versions only rise, so it does not matter who is first when a change of our own and news of
- * another's come together: what is younger is taken. Nothing is locked while the database is
- * asked, least of all while others are told: two servers that tell each other would wait for
- * themselves. */
+ * Versions only rise, so it does not matter who is first when a change of our own and the
+ * notification of another's come together: what is younger is taken. Nothing is locked while the
+ * database is asked, least of all while others are told: two servers that tell each other would
+ * wait for themselves. */
 #include "server/shared_text.h"
 
 #include "base/ctx.h"

@@ -1,4 +1,4 @@
-/* stat.h: what the HTTP door counts. Any thread may count at any time; a reader sees numbers that
+/* stat.h: what the HTTP front counts. Any thread may count at any time; a reader sees numbers that
  * are each right but not all of one moment. */
 #ifndef SERVER_STAT_H
 #define SERVER_STAT_H

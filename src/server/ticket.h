@@ -1,7 +1,7 @@
 /* ticket.h: leave to make one backup.
  *
  * The admin port knows no access keys, and its address does not say which server is behind it. So
- * a backup needs a ticket: the Tablestore door gives one out, with the admin port's address, to an
+ * a backup needs a ticket: the Tablestore front gives one out, with the admin port's address, to an
  * access key that may read and write every table (the signed request OpenBackup, whose body is the
  * path of the new folder), and the admin port takes only those of its own process. A ticket is for
  * one folder and a minute. */

@@ -353,7 +353,7 @@ void wr_close(struct wr_db *db)
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
     journal_stop(db->journal);
-    catalog_stop(db->catalog); /* no more jobs of its news */
+    catalog_stop(db->catalog); /* no more jobs of its notifications */
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
     rekeyer_free(db->rekeyer);

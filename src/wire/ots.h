@@ -14,7 +14,7 @@
  * counts as more than any limit on filters (doc/data-model.md, "Limits"). */
 #define OTS_FILTER_DEPTH_MAX 64
 
-/* What a path of the HTTP door is. */
+/* What a path of the HTTP front is. */
 enum ots_route {
     OTS_ROUTE_UNKNOWN,     /* no operation of this protocol */
     OTS_ROUTE_OP,          /* served: *op says which */

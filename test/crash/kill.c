@@ -1,7 +1,7 @@
 /* kill.c: writers work, the server is killed at a random moment and started again, sometimes killed
  * once more while it starts; then everything must be there.
  *
- * Meanwhile tables are rekeyed, and partitions are cut and merged: a server counts its cuts itself,
+ * Meanwhile tables are rekeyed, and partitions are split and merged: a server counts its cuts itself,
  * for its own life, so they are asked for shortly before each kill and added up. Neighbours must be
  * idle for a second before they are merged, so some lives last longer. A run in which nothing was
  * cut or merged has not shown what it is to show, and fails. */

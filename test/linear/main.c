@@ -53,7 +53,7 @@ struct scenario {
     bool http, wide, fresh, shared;
     bool cuts_values; /* so small are partitions; that batches were refused for it is asked for */
     void (*disturb)(struct workload *w);
-    int64_t run_ms_min; /* so that partitions are cut and merged meanwhile, which is asked for */
+    int64_t run_ms_min; /* so that partitions are split and merged meanwhile, which is asked for */
     struct filling filling;
 };
 
@@ -172,7 +172,7 @@ static void wait_for_the_end(struct workload *w)
         sleep_ms(5);
 }
 
-/* Each life is long enough for partitions to be cut and merged. */
+/* Each life is long enough for partitions to be split and merged. */
 static void kill_now_and_then(struct workload *w)
 {
     for (int i = 1; i <= 4 && !atomic_load(&w->stop); i++) {
@@ -212,10 +212,10 @@ static bool do_disturbance(struct workload *w, int i)
     }
 }
 
-/* A server stops itself in the middle of a cut, at each of LINEAR_POINTS (of fault.def, parted by
+/* A server stops itself in the middle of a repartition, at each of LINEAR_POINTS (of fault.def, parted by
  * blanks) in turn; without them this scenario is left out. */
 #define STOP_TRIES 1800 /* of 50 ms: until it has something to cut */
-#define WAKE_MS 3000    /* that a server goes on for with a cut that another one has ended */
+#define WAKE_MS 3000    /* that a server goes on for with a repartition that another one has ended */
 
 static bool stop_at(struct workload *w, struct server *s, const char *point)
 {

@@ -74,7 +74,7 @@ static void run_server(const struct server *s, const char *port_file)
         "--sql", "off", "--admin", "off", "--instance", INSTANCE, "--log-level",
         getenv("LINEAR_LOGS") ? "info" : "error", "--port-file", port_file, "--set",
         "table_ops_per_s_max=0",
-        /* Partitions are cut by load and merged all the time; by size: test/crash. */
+        /* Partitions are split by load and merged all the time; by size: test/crash. */
         "--set", s->spec.small ? "partition_bytes_max=1024" : "partition_bytes_max=8388608",
         "--set", "partition_write_cu_max=50", "--set", "partition_hot_s=1", "--set",
         "partition_idle_s=1", s->spec.wide ? "--set" : NULL, "wide_row_cells=1", NULL};

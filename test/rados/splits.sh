@@ -108,12 +108,12 @@ large_cell() {
         "$BUILD/widerow" cell get t 7 4000 big "$work/cell.back" --quiet --endpoint "${urls[b]}" &&
         cmp "$work/cell" "$work/cell.back"
 }
-warned() { eventually grep -q "'t' of 'local': partition .* all of one row: it cannot be cut" "$work/a.log"; }
+warned() { eventually grep -q "'t' of 'local': partition .* all of one row: it cannot be split" "$work/a.log"; }
 merged() { ! is_cut_into a "$1"; } # into less
 check "one value: bounds are rows" bounds_inside
 check "one value: backward" turned
 check "one value: a large cell" large_cell
-check "one value: the row that cannot be cut is named" warned
+check "one value: the row that cannot be split is named" warned
 check "one value: the cell when its row stands alone" cmp "$work/cell" <("$BUILD/widerow" cell get t 7 4000 big - --quiet --endpoint "${urls[b]}")
 before=$(partitions a)
 stop_all

@@ -1,6 +1,6 @@
 /* spec.h: what the parts of the spec runner share. test/spec/README.md describes the scripts.
  *
- * A script is text. lex.c cuts it into tokens, parse.c makes a request of those before the arrow,
+ * A script is text. lex.c splits it into tokens, parse.c makes a request of those before the arrow,
  * a door executes it, print.c writes the reply in the script's own language, and match.c compares
  * that with the tokens behind the arrow. One thread; all memory of a case lives in its arena. */
 #ifndef SPEC_SPEC_H

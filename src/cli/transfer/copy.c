@@ -94,7 +94,7 @@ static struct wr_key whole_key(struct arena *a, const struct wr_table_descriptio
     return key;
 }
 
-/* Where the table is cut for the workers: by stored size, else where its partitions meet. */
+/* Where the table is split for the workers: by stored size, else where its partitions meet. */
 static void find_split_keys(struct ctx *c, struct client *cl, const struct wr_table_description *t,
                             struct wr_key **split_keys, size_t *count)
 {

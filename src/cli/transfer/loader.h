@@ -4,7 +4,8 @@
  * A row is acknowledged when the server has said OK to it, and only then is it counted and its key
  * written to the acknowledgement file. Rows that failed for a passing reason are sent again; so are
  * rows whose answer was lost, which is harmless because a put of the same row twice is one row. A
- * request that is refused as a whole is cut in halves until the row that spoils it stands alone. */
+ * request that is refused as a whole is split in halves until the row that spoils it stands alone.
+ */
 #ifndef CLI_TRANSFER_LOADER_H
 #define CLI_TRANSFER_LOADER_H
 
@@ -37,7 +38,7 @@ struct loader {
 /* Starts the workers; `l` must stay where it is until loader_finish(). */
 int loader_start(struct ctx *c, struct loader *l);
 
-/* Waits for the workers to empty the window, which must be closed or stopped. */
+/* Waits for the workers to empty the buffer, which must be closed or stopped. */
 void loader_finish(struct loader *l);
 
 /* Says on stderr that a line was not loaded; past errors_max it ends the load. Any thread. */

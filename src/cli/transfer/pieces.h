@@ -1,7 +1,7 @@
 /* pieces.h: a large value in one row by ordinary requests alone: what clients do where a cell is
  * limited to 2 MiB.
  *
- * The value is cut into pieces of 1 MB, each in a column of its own, COLUMN.ID.NUMBER. The column
+ * The value is split into pieces of 1 MB, each in a column of its own, COLUMN.ID.NUMBER. The column
  * itself holds the state as a text, {id;done;todo}: which pieces are meant, how many are there and
  * how many are to come. Every step is an UpdateRow under the condition that the state still is what
  * the step before left, so that two writers notice one another, and a reader refuses a value of

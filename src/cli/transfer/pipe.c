@@ -57,7 +57,7 @@ struct pipe *pipe_start(pipe_fn *take, void *arg)
     b->arg = arg;
     pthread_mutex_init(&b->lock, NULL);
     pthread_cond_init(&b->changed, NULL);
-    if (thread_start(&b->thread, "wr-belt", pipe_main, b))
+    if (thread_start(&b->thread, "wr-pipe", pipe_main, b))
         return b;
     mem_free(b);
     return NULL;

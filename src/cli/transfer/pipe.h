@@ -11,7 +11,7 @@
 
 struct pipe;
 
-/* On the belt's thread. False: it cannot go on; nothing is given to it any more. */
+/* On the pipe's thread. False: it cannot go on; nothing is given to it any more. */
 typedef bool pipe_fn(void *arg, const uint8_t *data, size_t size);
 
 /* NULL: the system gives no thread. */

@@ -57,7 +57,7 @@ struct replay {
 
 int replay_start(struct ctx *c, struct replay *r);
 
-/* Waits for the workers to empty the window, which must be closed. */
+/* Waits for the workers to empty the buffer, which must be closed. */
 void replay_finish(struct replay *r);
 
 /* Looks at what every side's partitions have done since the last look. `first`: only remembers. */

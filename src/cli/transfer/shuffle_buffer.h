@@ -1,7 +1,7 @@
 /* shuffle_buffer.h: rows on their way from the reader to the workers, bounded.
  *
  * Without shuffling it is a queue. With it, workers draw their batches at random from all rows that
- * are waiting, and wait until the window is half full: neighbours of a file that is sorted by key
+ * are waiting, and wait until the buffer is half full: neighbours of a file that is sorted by key
  * would otherwise go to the same partition at the same time. One thread puts, any number take. */
 #ifndef CLI_TRANSFER_SHUFFLE_BUFFER_H
 #define CLI_TRANSFER_SHUFFLE_BUFFER_H
@@ -19,7 +19,7 @@ struct shuffle_buffer {
     size_t capacity; /* rows */
     size_t head;     /* of the ring */
     size_t count;
-    uint64_t bytes, bytes_max; /* of the lines in the window */
+    uint64_t bytes, bytes_max; /* of the lines in the buffer */
     size_t batch_rows, batch_bytes;
     bool shuffle;
     bool closed;  /* no more rows will come */
@@ -43,7 +43,7 @@ size_t shuffle_buffer_take(struct shuffle_buffer *w, struct import_row **rows);
 /* No more rows will come. */
 void shuffle_buffer_close(struct shuffle_buffer *w);
 
-/* Takers get nothing any more, and the putter is let go. */
+/* Takers get nothing any more, and the putter goes on. */
 void shuffle_buffer_stop(struct shuffle_buffer *w);
 
 #endif

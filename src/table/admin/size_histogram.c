@@ -3,7 +3,7 @@
  * To measure one partition is to list it, and then all questions about it are answered for a while
  * (by engines that keep partitions as objects), each but the first one, which must not come again.
  * So a partition is taken at the size it was last measured with, as one part; and one that a piece
- * may end in is listed, and at once cut at the middle, as numbers, again and again.
+ * may end in is listed, and at once divided at the middle, as numbers, again and again.
  *
  * Where a piece may end: below a part `lo` bytes have ended for certain, and no more than `hi` have
  * begun where it ends. If no multiple of a piece is between them, it does not matter how its bytes
@@ -21,7 +21,7 @@
 #define EMPTY_US (60 * 1000000ll) /* so long one that was found empty is taken as that, */
 #define EMPTY_LISTED 1024         /* if there are more */
 #define PIECES 16                 /* a part is fine if so many, of each bucket, are a piece */
-#define ROUNDS 1024               /* halvings of one part: keys with 128 bytes in common */
+#define ROUNDS 1024               /* bisections of one bin: keys with 128 bytes in common */
 #define BINS_MIN 64
 
 struct parting {

@@ -12,7 +12,7 @@ struct size_bin {
     uint64_t bytes; /* stored for them, about: keys of all kinds */
     size_t partition;
     uint8_t bucket;
-    bool fine; /* cut as finely as matters, or as can be */
+    bool fine; /* divided as finely as matters, or as can be */
 };
 
 struct size_histogram {
@@ -21,11 +21,11 @@ struct size_histogram {
     uint64_t total;
 };
 
-/* Parts of all of t between its first row and its last one, so small around the ends of the first
- * `max` pieces of `piece` bytes that the parts which go over such an end make up a sixteenth of a
+/* Bins of all of t between its first row and its last one, so small around the ends of the first
+ * `max` pieces of `piece` bytes that the bins which go over such an end make up a sixteenth of a
  * piece, all buckets together. Only a partition in which such an end may lie is listed, or one of
  * which nobody knows what it holds; and once, unless writes or others' questions take the engine's
- * survey of it away meanwhile. After SIZE_HISTOGRAM_MS parts stay as they are: then a piece may be
+ * survey of it away meanwhile. After SIZE_HISTOGRAM_MS bins stay as they are: then a piece may be
  * wrong by a partition a bucket. Blocks; in the arena of the call, whose deadline it minds. */
 #define SIZE_HISTOGRAM_MS 5000
 int size_histogram_find(struct call *call, const struct table *t, bytes low, bytes high,

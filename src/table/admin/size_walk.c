@@ -1,10 +1,10 @@
 /* size_walk.c
  *
- * The rows of one partition key value stand together, but for each kind of key apart: heads, cells
- * of wide rows, chunks of big cells. So a walk has a cursor for each kind, and goes on with the one
- * whose key columns sort first: all of one value is seen before anything of the next. Buckets of a
- * key layout come one after the other, but for the layout that puts the rows of one value into many
- * buckets: there the cursors of all buckets go side by side. */
+ * The rows of one partition key value stand together, but for each kind of key apart: row records,
+ * cells of wide rows, chunks of big cells. So a walk has a cursor for each kind, and goes on with
+ * the one whose key columns sort first: all of one value is seen before anything of the next.
+ * Buckets of a key layout come one after the other, but for the layout that puts the rows of one
+ * value into many buckets: there the cursors of all buckets go side by side. */
 #include "table/admin/size_walk.h"
 
 #include "base/invariant.h"

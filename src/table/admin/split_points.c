@@ -3,7 +3,7 @@
  * The rows are walked and their bytes added up, so that the same data gives the same points
  * wherever it lies. That would take too long for a large table; behind its first COUNTED_BYTES_MAX
  * the points are estimated. The stored size of a key range can be asked of the engine, so the place
- * where the next n bytes end is found by halving the range of keys as numbers, and then moved to
+ * where the next n bytes end is found by bisecting the range of keys as numbers, and then moved to
  * the next row that is really there. Where partitions are objects each such question may read a
  * whole one; there the place is found among the parts that the table is in (size_histogram.h). */
 #include "table/admin/size_histogram.h"

@@ -1,4 +1,5 @@
-/* The heads of each bucket are read in pages, and the buckets merged by the encoded key columns. */
+/* The row records of each bucket are read in pages, and the buckets merged by the encoded key
+ * columns. */
 #include "table/admin/split_points_walk.h"
 
 #include "base/invariant.h"

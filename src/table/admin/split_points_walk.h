@@ -1,5 +1,5 @@
 /* split_points_walk.h: the rows of a table in the order of their keys, whatever its layout, each
- * with the bytes that are stored for it: key and value of its head and of its cells that stand
+ * with the bytes that are stored for it: key and value of its record and of its cells that stand
  * alone, and the length of its big cells. What is counted does not depend on where the engine keeps
  * it, in write buffers or table files, packed or not. Blocks; it minds the deadline of the call. */
 #ifndef TABLE_ADMIN_SPLIT_POINTS_WALK_H

@@ -77,7 +77,8 @@ static int delete_table(struct catalog_txn *x, struct call *call)
     return E_OK;
 }
 
-/* Gives the table a mirror in another layout, which the rekeyer then fills; or takes it away. */
+/* Gives the table a shadow copy in another layout, which the rekeyer then fills; or takes it away.
+ */
 static int rekey_table(struct catalog_txn *x, struct call *call)
 {
     struct schema s = catalog_txn_draft(x);
@@ -146,7 +147,7 @@ static int delete_defined_column(struct catalog_txn *x, struct call *call)
 /* How long the silent are waited for depends on what they may do by what they know: table
  * operations need a fresh cache, and so does the answer that a table does not exist; the partitions
  * of a dropped table can be closed to everybody; but rows are read and written by an older
- * description until the touch is lost. */
+ * description until the lease is lost. */
 static int op_decide(struct catalog_txn *x)
 {
     struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);

@@ -34,7 +34,7 @@ struct stream_readers {
 };
 
 /* Asks them about these ids of the table. Blocks, for PEERS_WAIT_MS at most; not for the threads
- * for news. With no ids, or where there are no others: nobody reads them. */
+ * for notifications. With no ids, or where there are no others: nobody reads them. */
 void stream_readers_query(struct ctx *c, struct table *t, const uint64_t *ids, size_t count,
                           struct stream_readers *out);
 bool stream_readers_have(const struct stream_readers *r, uint64_t id);

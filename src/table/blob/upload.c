@@ -71,7 +71,7 @@ static int clear_doubt(struct ctx *c, struct upload *u)
     return u->lost ? fail_lost(c) : E_OK;
 }
 
-/* Under the lock: lands `edits` (may be empty) and gives the record the value `next` (NULL: it
+/* Under the lock: lands `builder` (may be empty) and gives the record the value `next` (NULL: it
  * stays), unless somebody has taken it. */
 static int change_once(struct ctx *c, struct upload *u, const struct batch_builder *builder,
                        const uint8_t *next)

@@ -22,7 +22,7 @@
 #include "table/model/batch_builder.h"
 
 /* A record that stays the same for so long is of a writer that lives no more, and a reader that saw
- * the old head has finished by then. Test builds have a fault point that makes it short. */
+ * the old record has finished by then. Test builds have a fault point that makes it short. */
 int64_t upload_grace_ms(void);
 
 /* Embedded in its writer. `table`, `cols` and `db` stay valid until upload_end(). */
@@ -70,8 +70,8 @@ int upload_publish_begin(struct ctx *c, struct upload *u);
  * erase the chunks. */
 void upload_end(struct upload *u, bool failed);
 
-/* The guard on the record of a settled upload, for the batch that publishes it; in the arena.
- * False: there is no such upload, or nobody else could have taken it. Any thread. */
+/* The guard on the record of an upload that is being published, for the batch that publishes it; in
+ * the arena. False: there is no such upload, or nobody else could have taken it. Any thread. */
 bool upload_guard(struct arena *a, struct wr_db *db, const struct location *p, bytes cols,
                   uint64_t id, struct guard *out);
 

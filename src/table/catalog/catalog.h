@@ -2,7 +2,7 @@
  *
  * A request takes a reference to the table it works on and so sees one unchanging schema; a change
  * publishes a new `struct table` under the same name. Table operations of the database run one
- * after the other (a latch), row operations only look up. */
+ * after the other (by a lock), row operations only look up. */
 #ifndef TABLE_CATALOG_CATALOG_H
 #define TABLE_CATALOG_CATALOG_H
 
@@ -32,8 +32,8 @@ int catalog_open(struct ctx *c, struct wr_db *db, const struct catalog_listener 
                  struct catalog **out);
 /* Once there is a sweeper: hears from now on what other processes change. */
 int catalog_start(struct ctx *c, struct catalog *cat);
-/* The opposite, while the sweeper still works and no request is under way. Who is out of touch
- * stays so. NULL is allowed. Blocks. */
+/* The opposite, while the sweeper still works and no request is under way. A process without its
+ * lease stays so. NULL is allowed. Blocks. */
 void catalog_stop(struct catalog *cat);
 void catalog_close(struct catalog *cat);
 
@@ -72,8 +72,9 @@ int call_open_table(struct call *call, bytes name, struct table **out);
 int catalog_repartition(struct ctx *c, struct table *t, size_t first, size_t count,
                         const bytes *bounds, size_t bound_count);
 
-/* Brings a cut to its end that the description of t notes, whoever began it: for engines where a
- * cut moves rows. E_OK also if there is none. Blocks; any number of processes and threads at once.
+/* Brings a repartition to its end that the description of t has under way, whoever began it: for
+ * engines where a repartition moves rows. E_OK also if there is none. Blocks; any number of
+ * processes and threads at once.
  */
 int catalog_end_repartition(struct ctx *c, const struct table *t);
 
@@ -81,16 +82,16 @@ int catalog_end_repartition(struct ctx *c, const struct table *t);
  */
 int catalog_refresh(struct ctx *c, const struct table *t);
 
-/* Does every process know that the table may have detached data? */
+/* Does every process know that the table may have data out of line? */
 bool catalog_is_out_of_line(const struct table *t);
 
-/* Makes "this table has detached data" durable and known to every process, then calls done(arg,
+/* Makes "this table has data out of line" durable and known to every process, then calls done(arg,
  * code). At once if it is already. */
 void catalog_mark_out_of_line(struct wr_db *db, struct table *t, void (*done)(void *arg, int code),
                               void *arg);
 
-/* True if no request that is under way holds a state of the table in which it was mirrored
- * otherwise than in `t`. */
+/* True if no request that is under way holds a state of the table in which it had another shadow
+ * copy than in `t`. */
 bool catalog_reconciled(struct catalog *cat, const struct table *t);
 
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
@@ -101,13 +102,13 @@ void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t no
 int catalog_check(struct ctx *c, struct catalog *cat);
 /* Is what is cached at most CATALOG_FRESH_MS old? What is done only by a process that is fresh (to
  * say that a table does not exist, to put a row without looking what stands there) need not wait
- * for ENGINE_PUBLISH_MS until the silent have lost touch, but for CATALOG_FRESH_NOTIFY_MS. True
- * where nobody else changes tables. */
+ * for ENGINE_PUBLISH_MS until the silent have lost their leases, but for CATALOG_FRESH_NOTIFY_MS.
+ * True where nobody else changes tables. */
 #define CATALOG_FRESH_MS 2500
 #define CATALOG_FRESH_NOTIFY_MS (CATALOG_FRESH_MS + 1500)
 bool catalog_is_fresh(struct catalog *cat);
 
-/* Numbers that grow and are never used again, also not by a later process: ids of detached data,
+/* Numbers that grow and are never used again, also not by a later process: ids of data out of line,
  * auto-increment keys. Near the microseconds of the wall clock, as far as that did not jump. */
 uint64_t catalog_next_number(struct catalog *cat);
 /* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the

@@ -41,7 +41,7 @@ static void live_remove(struct table *t)
 }
 
 /* The rows of a table are the same whichever of its descriptions a request holds: all of them that
- * are still held know of detached data from now on. */
+ * are still held know of data out of line from now on. */
 static void live_mark_out_of_line(struct catalog *cat, uint32_t id)
 {
     pthread_mutex_lock(&cat->live_lock);

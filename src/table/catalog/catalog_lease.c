@@ -1,8 +1,8 @@
 /* catalog_lease.c: what other processes change, and whether what is cached may be used.
  *
  * Where others change tables, too, each change guards the stored record that it was made from, and
- * is told to all before it is answered; who is told reads the record again. A process that may
- * have missed news serves nothing until it has read all of them. */
+ * is published to all before it is answered; a process that hears of it reads the record again. A
+ * process that may have missed notifications serves nothing until it has read all of them. */
 #include "table/catalog/catalog_own.h"
 
 #include "base/invariant.h"
@@ -116,7 +116,7 @@ static int reload_all(struct ctx *c, struct catalog *cat)
     return cat->listener->texts_changed(cat->db);
 }
 
-/* Moves the end of the lease. False: the touch is lost. */
+/* Moves the end of the lease. False: the lease is lost. */
 static bool renew(struct catalog *cat)
 {
     int64_t now = clock_mono_ms(&cat->db->clock), age = engine_lease_age_ms(cat->db->engine);
@@ -155,7 +155,8 @@ static int catch_up(struct ctx *c, struct catalog *cat, bool first)
     if (atomic_exchange(&cat->lapsed, false) || engine_lease_age_ms(e) == INT64_MAX)
         TRY(listen_begin(c, cat));
     if (engine_lease_age_ms(e) >= ENGINE_LEASE_MS)
-        return fail(c, E_UNAVAILABLE, "The touch with the other servers is lost again.");
+        return fail(c, E_UNAVAILABLE,
+                    "The lease on notifications of the other servers was lost again.");
     TRY(reload_all(c, cat));
     if (first)
         (void)renew(cat);
@@ -195,7 +196,7 @@ void catalog_stop(struct catalog *cat)
     if (!cat || atomic_load(&cat->listening) == CATALOG_CLOSED)
         return;
     while (!listening_enter(cat, CATALOG_OPEN,
-                            CATALOG_CLOSED)) /* a thread for news ends what it has begun */
+                            CATALOG_CLOSED)) /* a thread for notifications ends what it has begun */
         usleep(1000);
     ctx_init(&c, &cat->db->clock, &cat->db->log, NULL, 0);
     engine_subscribe(&c, cat->db->engine, NULL, NULL);
@@ -217,7 +218,7 @@ int catalog_check(struct ctx *c, struct catalog *cat)
     if (!is_stale(cat) && now < atomic_load(&cat->lease.until_ms) - ENGINE_LEASE_MS / 2)
         return catalog_numbers_check(c, cat);
     /* The journal's thread comes by every few seconds. It did not: this process, or its machine,
-     * was paused, and what the touch tells now says nothing of the time before. */
+     * was paused, and what the lease tells now says nothing of the time before. */
     if (now >= atomic_load(&cat->lease.until_ms)) {
         atomic_fetch_add(&cat->lease.lost, 1);
         atomic_store(&cat->lapsed, true);

@@ -10,8 +10,8 @@
  *     description, and the pages with ids that he does not have;
  *   - who reads a description and finds a page of it gone has read an old one, and reads again.
  * Pages lie in the system partition beside the descriptions, since a batch touches one partition
- * only. Their size grows with the root of the table's partitions, so that a cut writes about as
- * much of pages as of the list of pages. */
+ * only. Their size grows with the root of the table's partitions, so that a repartition writes
+ * about as much of pages as of the list of pages. */
 #include "table/catalog/catalog_own.h"
 
 #include "base/invariant.h"
@@ -168,7 +168,7 @@ static int read_missing(struct reading *r)
 
 /* ---- the map of a table ---- */
 
-/* A cut that is noted is one of these partitions. */
+/* A repartition that is under way is one of these partitions. */
 static bool pages_fit_repartition(const struct schema *s, const struct partition_map *m)
 {
     const struct schema_repartition *change = &s->repartition;
@@ -229,8 +229,9 @@ int catalog_map_init(struct ctx *c, struct catalog *cat, const struct map_source
             map_page_release(r.pages[i]);
     if (!code && !pages_fit_repartition(s, out)) {
         partition_map_release(out);
-        code = fail(&r.c, E_CORRUPT,
-                    "A stored table description has a cut that does not fit its partitions.");
+        code =
+            fail(&r.c, E_CORRUPT,
+                 "A stored table description has a repartition that does not fit its partitions.");
     }
     if (code)
         fail(c, code, "%s", r.c.text ? r.c.text : err_info(code)->text);

@@ -1,4 +1,4 @@
-/* catalog_out_of_line.c: the mark that a table has detached data. */
+/* catalog_out_of_line.c: the mark that a table has data out of line. */
 #include "table/catalog/catalog_txn.h"
 
 /* It has no call, so it carries its context itself. */

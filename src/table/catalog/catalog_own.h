@@ -3,7 +3,7 @@
  *   catalog_open.c     opening and closing, the way in for requests
  *   catalog_txn.c      how a table changes: one transaction after the other (catalog_txn.h)
  *   catalog_repartition.c    other partitions, also where that moves rows
- *   catalog_out_of_line.c the mark of detached data
+ *   catalog_out_of_line.c the mark of data out of line
  *   catalog_sweep.c    dropped tables
  *   catalog_follow.c   what other processes change, for one that was not told (catalog_follow.h)
  *   catalog_lease.c    the same, for one that is; whether what is cached may be used
@@ -44,18 +44,19 @@ struct catalog {
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[CATALOG_BUCKETS];
     struct refused *refused;        /* under the lock */
-    uint32_t next_id;               /* under the catalog's latch */
+    uint32_t next_id;               /* under the catalog's change lock */
     _Atomic uint64_t number;        /* the last one given out */
     _Atomic uint64_t numbers_until; /* all below it may be given out */
     uint64_t numbers_us, reserve_us;
     pthread_mutex_t live_lock;
     struct table *live;  /* every struct table that somebody holds, published or not */
-    int64_t rate_second; /* under the catalog's latch: table operations in this second */
+    int64_t rate_second; /* under the catalog's change lock: table operations in this second */
     int64_t rate_count;
 
     /* Where other processes change tables, too. */
     _Atomic uint64_t changes; /* of the cache */
-    struct lease lease; /* what is cached may be used; lost: how often news may have been missed */
+    struct lease
+        lease; /* what is cached may be used; lost: how often notifications may have been missed */
     atomic_bool lapsed; /* it ran out: what listens may be dead, though it does not know */
     _Atomic int64_t fresh_until_ms; /* and it is fresh */
     _Atomic uint64_t made_up; /* and as of the last reading of all: equal, or nothing is served */
@@ -92,7 +93,7 @@ int catalog_store(struct ctx *c, struct catalog *cat, const struct table *old,
  * tables, too; and where it removes pages, for an earlier change whose answer stayed open
  * (E_UNSURE) may have landed. */
 bool catalog_guards(const struct catalog *cat, const struct table *old);
-/* `now` after that cut: *s, in the arena of c. */
+/* `now` after that repartition: *s, in the arena of c. */
 int catalog_repartition_schema(struct ctx *c, struct catalog *cat, const struct table *now,
                                const struct schema_repartition *change, struct schema *s);
 

@@ -1,17 +1,17 @@
 /* catalog_repartition.c: other partitions in place of some.
  *
- * Where partitions are more than ranges, a cut goes in three steps, each of which any process can
- * take up where another one left it:
+ * Where partitions are more than ranges, a repartition goes in three steps, each of which any
+ * process can take up where another one left it:
  *
- *   1. What is to be made is written into the description: ids and bounds (schema.cut). From now on
- *      the cut can only be brought to its end.
+ *   1. What is to be made is written into the description: ids and bounds (schema.repartition).
+ * From now on the repartition can only be brought to its end.
  *   2. engine_repartition(), which may run any number of times, also in two processes at once.
  *      While it copies, the old partitions are read but not written; then they are gone for ever.
- *   3. The description with the new list and without the note.
+ *   3. The description with the new list and without the repartition.
  *
  * Requests that meet the old partitions are told E_PARTITION and wait for step 3 (route.h). No
  * lease is needed: a process that was paused anywhere in between finds at its next step that it has
- * been done. On an engine that is one map a cut moves nothing, and step 3 is all of it. */
+ * been done. On an engine that is one map a repartition moves nothing, and step 3 is all of it. */
 #include "table/catalog/catalog_own.h"
 
 #include "base/fault.h"
@@ -60,7 +60,7 @@ static void repartition_count(const struct repartition *r)
 
 /* ---- the last step ---- */
 
-/* The list with the cut in it, and the description without it. */
+/* The list with the repartition in it, and the description without it. */
 static int put_list(struct repartition *r)
 {
     struct catalog_txn *x = &r->txn;
@@ -101,7 +101,7 @@ static struct partition_spec *repartition_specs(struct arena *a, const struct ta
     return specs;
 }
 
-/* Steps 2 and 3 of the cut that `now` notes. */
+/* Steps 2 and 3 of the repartition that `now` has under way. */
 static int repartition_finish(struct ctx *c, const struct table *now)
 {
     struct wr_db *db = now->db;
@@ -131,11 +131,11 @@ int catalog_end_repartition(struct ctx *c, const struct table *t)
     table_release(now);
     if (code != E_NOT_EXIST)
         return code;
-    ctx_clear(c); /* dropped meanwhile, and the cut with it */
+    ctx_clear(c); /* dropped meanwhile, and the repartition with it */
     return E_OK;
 }
 
-/* ---- a new cut ---- */
+/* ---- a new repartition ---- */
 
 /* Is the table still the one that was looked at, as far as it matters? */
 static bool repartition_fits(const struct table *now, const struct repartition *r)

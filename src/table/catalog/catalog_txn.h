@@ -25,7 +25,7 @@
  * How to use it. Put it into a struct of yours, set the owner's fields, and call
  * catalog_txn_begin(), or catalog_txn_wait() where the thread may sleep. In decide(): check x->now;
  * change a catalog_txn_draft(); catalog_txn_put() it. Records of other kinds that must change in
- * the same moment (of an index that is built, of a stream, of a view) go into x->edits, and what
+ * the same moment (of an index that is built, of a stream, of a view) go into x->builder, and what
  * they were decided by into catalog_txn_guard(); ids of new places come from catalog_txn_ids(). All
  * lie in the system partition, so that one batch can hold them. What lasts longer than one batch
  * (the building of an index, a repartition, RekeyTable) is a chain of transactions: each stores the

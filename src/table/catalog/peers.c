@@ -1,10 +1,10 @@
-/* peers.c: questions are news of a table (catalog_notification_text) of the instance without a
- * name, which does not exist. That is what a program reads in them that does not know questions; it
- * looks, and acknowledges. varint 0 | version | question | place id | instance | table | more
- * (texts with their lengths in front). An answer begins with the same version. They pass between
- * processes only; who does not know a version is silent. The question how many there are has only
- * the asking server's wall clock behind it (u64, microseconds), and the answer the other's: servers
- * of before 2026-11 send neither. */
+/* peers.c: queries are notifications about a table (catalog_notification_text) of the instance
+ * without a name, which does not exist. That is what a program reads in them that does not know
+ * questions; it looks, and acknowledges. varint 0 | version | question | location id | instance |
+ * table | more (texts with their lengths in front). An answer begins with the same version. They
+ * pass between processes only; who does not know a version is silent. The question how many there
+ * are has only the asking server's wall clock behind it (u64, microseconds), and the answer the
+ * other's: servers of before 2026-11 send neither. */
 #include "table/catalog/peers.h"
 
 #include "base/invariant.h"

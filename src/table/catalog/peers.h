@@ -1,8 +1,8 @@
 /* peers.h: what the other servers over the same data know.
  *
  * Each server counts what it serves itself. Whoever is asked about a table asks the others in turn,
- * by news (engine.h), and adds their answers to what it knows. Nothing of it is stored. Where
- * engine_is_shared() is false there are no others, and all of it answers at once. */
+ * by a notification (engine.h), and adds their answers to what it knows. Nothing of it is stored.
+ * Where engine_is_shared() is false there are no others, and all of it answers at once. */
 #ifndef TABLE_CATALOG_PEERS_H
 #define TABLE_CATALOG_PEERS_H
 
@@ -57,7 +57,7 @@ struct peers_query {
 /* Any thread. The owner keeps it until run(). Requests alone may ask so: wr_close() waits for them.
  */
 void peers_query(struct peers_query *query);
-/* Blocks instead of run(): not for the threads for news, which answer others. */
+/* Blocks instead of run(): not for the threads for notifications, which answer others. */
 void peers_query_now(struct peers_query *query);
 
 /* The answer to a question (empty: none), as db->answers has it. On a thread

@@ -2,8 +2,8 @@
  *
  * A table's traffic (partition.h) keeps its newest map, whichever description a request holds; a
  * call looks there under a lock that is held for the search alone. The router is one thread. It has
- * the descriptions of tables whose requests are parked read again, ever less often. It takes no
- * latch and waits for nobody. */
+ * the descriptions of tables whose requests are parked read again, ever less often. It takes no row
+ * lock and waits for nobody. */
 #include "table/catalog/route.h"
 
 #include "base/invariant.h"
@@ -39,7 +39,7 @@ static struct position position_of(bytes key)
     return (struct position){bytes_u8(key)[4], bytes_skip(key, KEY_PREFIX_BYTES), false};
 }
 
-/* Is the bound below the spot (or at it, if `equal`)? */
+/* Is the bound below the position (or at it, if `equal`)? */
 static bool bound_below(bytes bound, const struct position *s, bool equal)
 {
     int r;
@@ -54,7 +54,7 @@ static bool bound_below(bytes bound, const struct position *s, bool equal)
     return r < 0 || (equal && r == 0);
 }
 
-/* The partition that a spot is in: its page first. */
+/* The partition that a position is in: its page first. */
 static size_t route_index(const struct partition_map *m, const struct position *s, bool equal)
 {
     size_t low = 0, high = m->page_count;
@@ -81,7 +81,7 @@ static size_t route_index(const struct partition_map *m, const struct position *
     return slot->first + low;
 }
 
-/* Where all spots lie, by one map; false: in several partitions. */
+/* Where all positions lie, by one map; false: in several partitions. */
 static bool route_positions(const struct table *t, const struct position *positions, size_t count,
                             partition_id *out)
 {
@@ -619,9 +619,9 @@ int route_size_now(struct ctx *c, const struct table *t, const struct key_range 
 
 /* ---- the thread ---- */
 
-/* One table that somebody waits for: read again, once a round. A cut that seems to be lost is the
- * balancer's to end (balance.c): it takes the catalog's latch, and whoever holds that may wait for
- * this thread. */
+/* One table that somebody waits for: read again, once a round. A repartition that seems to be lost
+ * is the balancer's to end (balance.c): it takes the catalog's change lock, and whoever holds that
+ * may wait for this thread. */
 static int look_again(struct router *r, const struct table *t)
 {
     struct ctx c;

@@ -1,6 +1,6 @@
 /* route.h: the way from a key to the partition that holds it now.
  *
- * Where a partition is more than a range of one key space, it may be cut under a request, by
+ * Where a partition is more than a range of one key space, it may be split under a request, by
  * this process or another one. So nobody keeps a partition's id: each call here looks it up, and
  * when the engine answers E_PARTITION it parks, has the table's description read again, and goes on
  * in the new partition. E_PARTITION comes back only when that did not help for ROUTE_WAIT_MS;

@@ -2,8 +2,8 @@
  *
  * A text is one key of the catalog. A change guards the whole value it was made from, so of two
  * that change one version, one is told E_CONFLICT. The others hear of it as they hear of a changed
- * table (catalog_lease.c): who may have missed news serves nothing until it has loaded the texts,
- * too. */
+ * table (catalog_lease.c): who may have missed notifications serves nothing until it has loaded the
+ * texts, too. */
 #include "table/catalog/text.h"
 
 #include "base/buf.h"

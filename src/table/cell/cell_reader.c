@@ -1,6 +1,6 @@
 /* cell_reader.c: one cell as a stream, out.
  *
- * The cell is looked up once, when the reader is opened. One that stands apart is then marked as
+ * The cell is looked up once, when the reader is opened. One that is out of line is then marked as
  * used, so that its chunks stay whatever becomes of the row, and read by a thread of the pool, one
  * chunk ahead of the caller, past the cache and each verified. Where other servers sweep too, the
  * mark counts only if it came soon after the look (stream.h); so after a pause in between, we look
@@ -89,7 +89,7 @@ static int reader_look(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *
     return find_cell(c, r->table, r->column, clock_watch_ms(r->db), &load.row, cell);
 }
 
-/* The same, marked as used if it stands apart. */
+/* The same, marked as used if it is out of line. */
 static int look_and_mark(struct ctx *c, struct wr_cell_reader *r, struct wr_cell *cell)
 {
     for (;;) {

@@ -1,11 +1,11 @@
 /* cell_writer.c: one cell as a stream, in.
  *
  * A writer collects the value in two buffers of a chunk each: the caller fills one while a thread
- * of the pool hashes and stores the other. Before the first chunk a trash record is made durable,
+ * of the pool hashes and stores the other. Before the first chunk a garbage record is made durable,
  * which says that the chunks under this id belong to nobody. Then the chunks go past the log in
  * bulk, or through it if there are only a few (a table file for each small value would be too many
  * files). The last step is an ordinary UpdateRow whose cell is the reference to the chunks, under
- * the row's latch, with its condition; its batch puts the cell and removes the trash record. So at
+ * the row lock, with its condition; its batch puts the cell and removes the garbage record. So at
  * any moment of a crash either the row has the old cell and the record says what to remove, or it
  * has the new one. A value of up to INLINE_BYTES goes into that UpdateRow itself. What keeps other
  * servers from removing the chunks of an upload that takes long is in upload.h.
@@ -86,7 +86,7 @@ struct wr_cell_writer {
     void *done_arg;
 
     /* The pool's. */
-    struct upload upload; /* its trash record */
+    struct upload upload; /* its garbage record */
     int tries;            /* of publishing it */
     bool unsure;          /* nobody knows whether the cell is part of the row */
     EVP_MD_CTX *sha256_ctx, *md5_ctx;
@@ -274,8 +274,8 @@ static int writer_begin(struct ctx *c, struct wr_cell_writer *w)
     TRY(mark_out_of_line(c, w));
     TRY(upload_begin(c, &w->upload));
     (void)fault_hit(FAULT_cell_after_record);
-    /* A table that is being rekeyed takes every chunk twice, in one batch; and where a cut may come
-     * in between, batches find their way. */
+    /* A table that is being rekeyed takes every chunk twice, in one batch; and where a repartition
+     * may come in between, batches find their way. */
     if (w->length >= CELL_BULK_BYTES_MIN && !w->table->schema.shadow.id &&
         engine_one_key_space(w->db->engine))
         TRY(engine_bulk(c, w->db->engine, w->table->schema.location.id, &w->bulk));
@@ -422,7 +422,8 @@ static void give_failure(struct wr_cell_writer *w)
 }
 
 /* A guard failed: the row's, so that it is decided anew, or that on the record, which is seen when
- * it is settled again. */
+ * it is published again.
+ * */
 static bool publish_again(struct wr_cell_writer *w, const struct wr_reply *reply)
 {
     if (reply->code != E_CONFLICT || w->is_inline || !db_is_shared(w->db) ||

@@ -9,7 +9,7 @@
  *   kind 5, table id         how far a table's rekeying has come (rekey.c)
  *   kind 6, slot             the lease of the numbers of a slot (catalog_number.c)
  *   kind 6                   what older builds had for that: how many were ever opened
- *   kind 8, place id, page id a page of a table with many partitions (catalog_map.c)
+ *   kind 8, location id, page id a page of a table with many partitions (catalog_map.c)
  *   kind 7, name             a text that all processes share (text.h)
  *   kind 9, number           what was changed lately, where processes share the data
  * (catalog_journal.h)

@@ -13,8 +13,8 @@ struct jobs *jobs_start(bool shared)
     struct jobs *j = mem_zalloc(sizeof(*j));
 
     j->jobs = workers_start("wr-jobs", 1);
-    if (shared) /* two: one may be reading all tables, for longer than news may wait */
-        j->notifications = workers_start("wr-news", 2);
+    if (shared) /* two: one may be reading all tables, for longer than notifications may wait */
+        j->notifications = workers_start("wr-notify", 2);
     if (j->jobs && (j->notifications || !shared))
         return j;
     jobs_stop(j);

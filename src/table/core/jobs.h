@@ -9,7 +9,7 @@
 
 struct jobs;
 
-/* `shared`: there are others that tell something. NULL: the system gives no threads. */
+/* `shared`: other processes publish notifications. NULL: the system gives no threads. */
 struct jobs *jobs_start(bool shared);
 
 /* Runs the jobs that are queued, and what these submit, and stops. NULL is allowed. */
@@ -18,8 +18,9 @@ void jobs_stop(struct jobs *j);
 /* Runs it on the thread for jobs, in turn, where engine calls may block. */
 void jobs_submit(struct jobs *j, struct job *job);
 
-/* The same on one of the threads for notifications, in no order, where there are others that tell
- * some: they wait for it, so it is for what ends soon. */
+/* The same on one of the threads for notifications, in no order, where other processes publish
+ * some: they wait for the answer, so the job must end soon.
+ * */
 void jobs_hear(struct jobs *j, struct job *job);
 
 #endif

@@ -2,7 +2,8 @@
  *
  * Once a second, for each partition: the rates of the last second, the difference to its share of
  * what is reserved, how long it has been hot or idle. What is stored is asked of the engine only
- * when enough was written to matter. At most one cut a table and look, as a cut makes another map.
+ * when enough was written to matter. At most one split a table and look, as a split makes another
+ * map.
  */
 #include "table/maint/balance.h"
 
@@ -21,7 +22,7 @@
 #define RATES_EVERY_US 1000000
 #define MEASURE_EVERY_US (60 * 1000000ll) /* when anything at all was written */
 #define REPARTITION_IS_LOST_US 1500000ll
-#define RETRY_US 1000000ll /* after a cut that failed */
+#define RETRY_US 1000000ll /* after a split that failed */
 #define SILENT_RETRY_US                                                                            \
     (5 * 1000000ll)     /* before a merge that another server did not answer for                   \
                          */
@@ -140,7 +141,7 @@ static int look_size(struct look *l, size_t i)
     return balance_measure(l, i);
 }
 
-/* ---- cuts ---- */
+/* ---- splits ---- */
 
 static struct split_view view(const struct look *l, const struct partition *p)
 {
@@ -182,11 +183,11 @@ static void warn_unsplit(struct look *l, size_t i, uint64_t stored)
     log_warn(&l->db->log,
              "partitions: table '%.*s' of '%.*s': partition %" PRIu64 " holds %" PRIu64
              " bytes, above partition_bytes_max=%" PRIu64
-             ", and all of one row: it cannot be cut; see `widerow sizes`",
+             ", and all of one row: it cannot be split; see `widerow sizes`",
              BYTES_FMT(s->d.table), BYTES_FMT(s->instance), at->partition->id, stored, max);
 }
 
-/* *cut: the map is another one now. */
+/* *split_key: the map is another one now. */
 static int look_split(struct look *l, size_t i, bool *split_key)
 {
     const struct partition_map *m = &l->table->partitions;
@@ -342,7 +343,8 @@ static int look_merge(struct look *l, size_t i, bool *split_key)
     return yes ? catalog_repartition(&l->c, l->table, i, 2, NULL, 0) : E_OK;
 }
 
-/* A cut is under way. If it goes on being so, who made it is no more: then it is ended here. */
+/* A repartition is under way. If it goes on being so, who made it is no more: then it is ended
+ * here. */
 static int look_lost(struct look *l)
 {
     struct traffic *t = l->table->traffic;
@@ -415,7 +417,8 @@ static int look_all(struct wr_db *db, int64_t now_us, char failed[TASK_TEXT_BYTE
 
         ctx_init(&l.c, &db->clock, &db->log, NULL, 0);
         code = look_table(&l);
-        if (code == E_PARTITION && !engine_one_key_space(db->engine)) { /* cut by another process */
+        if (code == E_PARTITION &&
+            !engine_one_key_space(db->engine)) { /* split by another process */
             ctx_clear(&l.c);
             code = catalog_refresh(&l.c, tables[i]);
         }
@@ -454,7 +457,8 @@ static int balance_step(void *arg, struct task_step *step)
 
 bool balancer_start(struct wr_db *db)
 {
-    /* Over a pool nobody else is in this lane: a cut whose maker is no more is to be ended soon. */
+    /* Over a pool nobody else is in this lane: a repartition whose maker died is to be ended soon.
+     */
     struct task_spec spec = {.name = "balance",
                              .thread = TASK_SHORT,
                              .priority = PRIORITY_BALANCE,

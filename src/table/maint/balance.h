@@ -1,6 +1,6 @@
 /* balance.h: the task that looks at every partition each second: what it was asked for against
- * what is reserved, and whether it is to be cut in two or merged with its neighbour
- * (split_policy.h). It also ends a cut whose maker is no more. */
+ * what is reserved, and whether it is to be split or merged with its neighbour (split_policy.h). It
+ * also ends a repartition whose maker died. */
 #ifndef TABLE_MAINT_BALANCE_H
 #define TABLE_MAINT_BALANCE_H
 

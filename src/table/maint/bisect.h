@@ -1,4 +1,4 @@
-/* bisect.h: a place among keys, found by halving them as numbers. */
+/* bisect.h: a key among others, found by bisecting them as numbers. */
 #ifndef TABLE_MAINT_BISECT_H
 #define TABLE_MAINT_BISECT_H
 

@@ -1,30 +1,31 @@
 /* rekey.c
  *
- * A table has a place where its rows are stored (layout.h), and while it is rekeyed a second one,
- * the mirror. From the moment that is published, every write applies its edits to both, in one
- * batch. Phases, each published and durable before the next one begins:
+ * A table has a location where its rows are stored (layout.h), and while it is rekeyed a second
+ * one, the shadow copy. From the moment that is published, every write applies its edits to both,
+ * in one batch. Phases, each published and durable before the next one begins:
  *
- *   COPYING     place is the old one, mirror the new one. Reads and decisions use the old one. The
- *               rekeyer walks the old place; of each row it takes the latch, and copies what is
+ *   COPYING     `location` is the old one, `shadow` the new one. Reads and decisions use the old
+ * one. The rekeyer walks the old location; of each row it takes the row lock, and copies what is
  *               stored at LATEST. So a row that was copied is alike in both places from then on:
  * later writes go to both, and earlier ones were copied. A row that only was written, not copied,
- * may be incomplete in the mirror (an update of a wide row stores what it changes), which is why
- * every row is copied, whether or not it is there. SWITCHED    place is the new one, mirror the old
- * one: requests that began before the switch still read the old one, and decide by what it holds,
- * so it is kept alike. (NONE)      place is the new one alone; the old one is left to the sweeper.
- *   CANCELLING  as COPYING, but on its way to NONE with the old place.
+ * may be incomplete in the shadow copy (an update of a wide row stores what it changes), which is
+ * why every row is copied, whether or not it is there. SWITCHED    `location` is the new one,
+ * `shadow` the old one: requests that began before the switch still read the old one, and decide by
+ * what it holds, so it is kept alike. (NONE)      place is the new one alone; the old one is left
+ * to the sweeper. CANCELLING  as COPYING, but on its way to NONE with the old location.
  *
  * Requests hold the description that they began with. Hence the rekeyer waits, before it copies and
- * before it ends, until none is under way that holds an earlier one (catalog_settled()). Latches
- * are named by the table, not by the place, so requests of all phases wait for one another.
+ * before it ends, until none is under way that holds an earlier one (catalog_settled()). Row locks
+ * are named by the table, not by the location, so requests of all phases wait for one another.
  *
- * Deciding to cancel and to remove the mirror are two steps because an answer may be unsure: a
- * stored record that the mirror is to be removed must never stand beside a server that still may
- * switch to it.
+ * Deciding to cancel and to remove the shadow copy are two steps because an answer may be unsure: a
+ * stored record that the shadow copy is to be removed must never stand beside a server that still
+ * may switch to it.
  *
- * A detached row's cells, chunks and trash records are copied as they are: ids are the same in both
- * places. The trash record of a detached id is removed with the last of its cells, so reading trash
- * and cells at one point in time never gives cells without a head or a record that tells of them.
+ * The cells, chunks and garbage records of a row that is partly out of line are copied as they are:
+ * ids are the same in both places. The garbage record of an out-of-line id is removed with the last
+ * of its cells, so reading garbage and cells at one point in time never gives cells without a row
+ * record or a garbage record that names them.
  */
 #include "table/maint/rekey.h"
 
@@ -47,7 +48,7 @@
 #define IDLE_US 5000000
 #define RETRY_US 100000
 #define RECORD_VERSION 1
-#define RECORD_BYTES 13 /* version, mirror's id, rows; the position follows */
+#define RECORD_BYTES 13 /* version, shadow copy's id, rows; the position follows */
 
 struct rekeyer {
     struct wr_db *db;
@@ -65,7 +66,7 @@ struct rekey_copy {
     struct wr_db *db;
     struct table *table;
     struct ctx c;   /* of the whole slice */
-    bytes position; /* the key of the last head that was copied; empty: none */
+    bytes position; /* the key of the last row record that was copied; empty: none */
     uint64_t rows;
     struct task_step *step;
 };
@@ -91,7 +92,7 @@ static struct key_range location_range(struct arena *a, const struct location *p
     return (struct key_range){bytes_of(bounds, 4), bytes_of(bounds + 4, 4)};
 }
 
-/* How much of the old place lies behind the walk. */
+/* How much of the old location lies behind the walk. */
 static int percent_done(struct rekey_copy *y)
 {
     struct key_range whole = location_range(&y->c.arena, &y->table->schema.location), done = whole;
@@ -118,7 +119,7 @@ static int progress_load(struct rekey_copy *y)
     TRY(wait_get(&y->c, y->db->engine, &get));
     y->position = BYTES_NONE;
     y->rows = 0;
-    /* One of an earlier rekeying names another mirror. */
+    /* One of an earlier rekeying names another shadow copy. */
     if (!get.found || get.value.len < RECORD_BYTES || bytes_u8(get.value)[0] != RECORD_VERSION ||
         load_u32(bytes_u8(get.value) + 1) != y->table->schema.shadow.id)
         return E_OK;
@@ -197,7 +198,7 @@ static struct key_range row_range(struct arena *a, const struct location *p, enu
     return (struct key_range){buf_bytes(&from), buf_bytes(&to)};
 }
 
-/* What stands apart from the row's head, page by page, each durable before the next. */
+/* What is out of line of the row record, page by page, each durable before the next. */
 static int copy_out_of_line(struct rekey_copy *y, bytes cols)
 {
     static const enum key_kind kinds[] = {KIND_GARBAGE, KIND_CELL, KIND_CHUNK};
@@ -246,7 +247,7 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
     return code;
 }
 
-/* Under the row's latch. */
+/* Under the row lock. */
 static int copy_row(struct rekey_copy *y, struct ctx *c, bytes record_key, struct pending *p)
 {
     struct get get = {
@@ -270,7 +271,7 @@ static int copy_row(struct rekey_copy *y, struct ctx *c, bytes record_key, struc
     return E_OK;
 }
 
-/* Copies the heads of a page, each under its latch; durable on return. */
+/* Copies the row records of a page, each under its row lock; durable on return. */
 static int copy_rows(struct rekey_copy *y, struct ctx *c, const struct page *page)
 {
     struct pending p = {.open = 0};
@@ -295,7 +296,7 @@ static int copy_rows(struct rekey_copy *y, struct ctx *c, const struct page *pag
     return code ? code : applied;
 }
 
-/* The heads behind the position, of the bucket it is in and then of the next. */
+/* The row records behind the position, of the bucket it is in and then of the next. */
 static int next_records(struct rekey_copy *y, struct ctx *c, struct page *page)
 {
     const struct location *p = &y->table->schema.location;
@@ -352,7 +353,8 @@ static int rekey_copy_page(struct rekey_copy *y, bool *ended)
 struct step {
     struct catalog_txn txn;
     const struct rekey_copy *y;
-    /* What the switch needs: cuts have bounds in buckets of the old layout, so it makes new ones.
+    /* What the switch needs: partitions have bounds in buckets of the old layout, so it makes new
+     * ones.
      */
     struct schema_partition *partitions;
     size_t partition_count;

@@ -17,7 +17,7 @@ struct rekeyer *rekeyer_start(struct wr_db *db);
  * after the next start. NULL is allowed. */
 void rekeyer_free(struct rekeyer *r);
 
-/* RekeyTable's checks, under the catalog's latch, of the table as it is: E_PARAMETER,
+/* RekeyTable's checks, under the catalog's change lock, of the table as it is: E_PARAMETER,
  * E_UNSUPPORTED. *out is the layout asked for. */
 int rekey_check_start(struct call *call, const struct schema *s, struct layout *out);
 int rekey_check_cancel(struct call *call, const struct schema *s);

@@ -1,8 +1,8 @@
 /* split_key.c
  *
- * A place is bucket and encoded key columns, as in a bound. The engine tells what is stored between
- * two places, so the middle is found by halving places as numbers, and then moved to the beginning
- * of the first partition-key value behind it, or of the first row. */
+ * A position is bucket and encoded key columns, as in a bound. The engine tells what is stored
+ * between two positions, so the middle is found by bisecting keys as numbers, and then moved to the
+ * beginning of the first partition-key value behind it, or of the first row. */
 #include "table/maint/split_key.h"
 
 #include "base/invariant.h"
@@ -52,7 +52,7 @@ static struct key_range split_key_records(struct split_search *m, int bucket, by
     return (struct key_range){buf_bytes(&start), buf_bytes(&end)};
 }
 
-/* The bound of the first or last row in a range of heads. */
+/* The bound of the first or last row in a range of row records. */
 static int row_bound(struct split_search *m, const struct key_range *range, bool backward,
                      bool *found, bytes *out)
 {
@@ -143,7 +143,7 @@ static bytes split_key_behind(struct arena *a, bytes bound)
     return bytes_of(p, bound.len + 1);
 }
 
-/* The bound next to a place in the middle; `first` is the first one, at which no cut can be. */
+/* The bound next to a key in the middle; `first` is the first one, at which no split can be. */
 static int bound_at(struct split_search *m, bytes location, bytes first, bool *found, bytes *out)
 {
     TRY(next_bound(m, location, found, out));
@@ -157,7 +157,7 @@ static int bound_at(struct split_search *m, bytes location, bytes first, bool *f
     return E_OK;
 }
 
-/* The partition is all one value, in one bucket: the halving begins between its first row and its
+/* The partition is all one value, in one bucket: the bisection begins between its first row and its
  * last, so that long texts which all rows share do not count. */
 static int split_key_find_row(struct split_search *m, uint64_t total, bytes value, bool *found,
                               bytes *out)

@@ -1,5 +1,5 @@
-/* split_key.h: where a partition's bytes are halved, and where those of a whole table are parted.
- */
+/* split_key.h: where a partition is split into halves of about as many bytes, and a whole table
+ * into many parts. */
 #ifndef TABLE_MAINT_SPLIT_KEY_H
 #define TABLE_MAINT_SPLIT_KEY_H
 
@@ -12,8 +12,9 @@
 int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_t i, bool *found,
                    bytes *out);
 
-/* Cuts a place into about `count` partitions of about as many bytes, at least one a bucket; rows of
- * one partition-key value stay together. The list, in the arena, has `start` and `bytes`. Blocks.
+/* Divides a location into about `count` partitions of about as many bytes, at least one a bucket;
+ * rows of one partition-key value stay together. The list, in the arena, has `start` and `bytes`.
+ * Blocks.
  */
 int split_key_spread(struct ctx *c, struct wr_db *db, const struct location *at, size_t count,
                      struct schema_partition **list, size_t *made);

@@ -1,5 +1,5 @@
-/* split_policy.h: when partitions are cut in two, and where, and when they become one again. Only
- * decisions: nothing here touches storage, clocks or locks. */
+/* split_policy.h: when partitions are split, and where, and when they are merged. Only decisions:
+ * nothing here touches storage, clocks or locks. */
 #ifndef TABLE_MAINT_SPLIT_POLICY_H
 #define TABLE_MAINT_SPLIT_POLICY_H
 
@@ -11,7 +11,7 @@ struct split_view {
     uint64_t bytes;
     uint64_t rate[PARTITION_WAYS]; /* units a second */
     int64_t hot_us, idle_us;
-    uint64_t unsplit_bytes; /* a cut was tried in vain at this size; 0: none was */
+    uint64_t unsplit_bytes; /* a split was tried in vain at this size; 0: none was */
 };
 
 /* Above four fifths of what one partition is good for, in either way. */
@@ -20,18 +20,18 @@ bool split_policy_is_hot(const struct limits *limits, const uint64_t rate[PARTIT
 /* Below a tenth of it in both. */
 bool split_policy_is_idle(const struct limits *limits, const uint64_t rate[PARTITION_WAYS]);
 
-/* Cut it because of what it stores? A cut that failed (one partition-key value alone or, where that
- * is cut too, one row) is tried again when it has grown by a quarter. */
+/* Is it to be split because of what it stores? A split that failed (one partition-key value alone
+ * or, where that is split too, one row) is tried again when it has grown by a quarter. */
 bool split_policy_by_size(const struct limits *limits, const struct split_view *v);
 
-/* Cut it because of what it is asked for? */
+/* Is it to be split because of what it is asked for? */
 bool split_policy_by_load(const struct limits *limits, const struct split_view *v);
 
-/* Make neighbours one again? Both have been idle for long, and together they are small. */
+/* Are neighbours to be merged? Both have been idle for long, and together they are small. */
 bool split_policy_merge(const struct limits *limits, const struct split_view *a,
                         const struct split_view *b);
 
-/* The bound that parts sampled partition keys (bounds; sorted here) best. False: none leaves a
+/* The bound that divides sampled partition keys (bounds; sorted here) best. False: none leaves a
  * fifth of them on either side, as when one value is all the traffic, or there are too few. */
 bool split_policy_key(bytes *samples, size_t count, bytes *out);
 

@@ -33,7 +33,7 @@
 #define PAGE_ITEMS 512
 #define PAGE_BYTES (1u << 20)
 #define GARBAGE_PAGES 16 /* of records, for one table in one sweep */
-#define TTL_PAGES 64     /* of heads, for one table in one sweep */
+#define TTL_PAGES 64     /* of row records, for one table in one sweep */
 
 /* Of a round over all tables:
  *
@@ -53,7 +53,7 @@ enum sweep_phase {
 struct sweep_at {
     enum sweep_phase phase;
     uint32_t table; /* an id */
-    size_t bucket;  /* of trash, */
+    size_t bucket;  /* of garbage, */
     bytes key;      /* and where in it; on the heap, ptr NULL: at its beginning */
     size_t pages;   /* of that bucket, or of rows, in this round */
     uint64_t bytes; /* read in this step */
@@ -145,7 +145,7 @@ static void page_over(struct sweep *s, const struct arena_mark *mark, const stru
     mem_free(kept);
 }
 
-/* ---- trash ---- */
+/* ---- garbage ---- */
 
 /* Deletes the record and what stands before it in the batch. */
 static int apply_edits(struct sweep *s, const struct batch_builder *builder)
@@ -400,7 +400,7 @@ static int sweep_garbage(struct sweep *s, bool *ended)
 
 /* ---- rows past their TTL ---- */
 
-/* Under the row's latch: still hidden? Then it goes. */
+/* Under the row lock: still hidden? Then it goes. */
 static int remove_row(struct sweep *s, bytes record_key)
 {
     struct modify m = {.table = s->table,

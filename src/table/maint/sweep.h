@@ -1,4 +1,4 @@
-/* sweep.h: the task that removes what nobody can see any more: dropped tables, detached data
+/* sweep.h: the task that removes what nobody can see any more: dropped tables, data out of line
  * without a row, rows past their TTL.
  *
  * Nothing that a client sees depends on when any of this runs. */

@@ -1,4 +1,4 @@
-/* batch_builder.h: a list of edits that grows, in an arena, for one engine batch. */
+/* batch_builder.h: a write batch that grows, in an arena. */
 #ifndef TABLE_MODEL_BATCH_BUILDER_H
 #define TABLE_MODEL_BATCH_BUILDER_H
 
@@ -21,7 +21,7 @@ void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes va
 /* The batch lands only if this is so. Key and value are not copied. */
 void edits_guard(struct batch_builder *e, struct guard guard);
 
-/* Repeats the edits from index `from` on at the table's mirror, if it has one. */
+/* Repeats the edits from index `from` on in the table's shadow copy, if it has one. */
 void batch_add_shadow(struct batch_builder *e, size_t from, const struct schema *s);
 
 #endif

@@ -1,8 +1,8 @@
 /* big.h: big cells as stored bytes: the reference that stands in the row, and the pieces it is made
  * of.
  *
- * A value that came as a stream may stand apart from its row, in chunks under an id of its own. The
- * row's cell then has `apart` set and a reference as its value. doc/format.md,
+ * A value that came as a stream may be stored out of line, in chunks under an id of its own. The
+ * row's cell then has `apart` (out of line) set and a reference as its value. doc/format.md,
  * "Cells of wide rows", has every byte. */
 #ifndef TABLE_MODEL_BIG_H
 #define TABLE_MODEL_BIG_H
@@ -26,25 +26,26 @@ struct big_ref {
     uint8_t sha256[BIG_SHA256_BYTES]; /* of the value */
 };
 
-/* The value of a cell that stands apart, in the arena; and back (E_CORRUPT). */
+/* The value of a cell that is out of line, in the arena; and back (E_CORRUPT). */
 struct wr_value big_value(struct arena *a, const struct big_ref *ref);
 int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out);
 
-/* Bytes of a cell's value as capacity and limits count them, wherever it stands. */
-size_t big_out_of_line_size(const struct wr_cell *cell); /* of one that stands apart */
+/* Bytes of a cell's value as capacity and limits count them, wherever it is. */
+size_t big_out_of_line_size(const struct wr_cell *cell); /* of one that is out of line */
 static inline size_t big_cell_size(const struct wr_cell *cell)
 {
     return PORT_UNLIKELY(cell->apart) ? big_out_of_line_size(cell) : value_size(&cell->value);
 }
 
-/* Keys, in the arena: a chunk's, the bounds of all chunks of a cell, the trash record of an id. */
+/* Keys, in the arena: a chunk's, the bounds of all chunks of a cell, the garbage record of an id.
+ */
 bytes big_chunk_key(struct arena *a, const struct location *p, bytes cols, uint64_t id,
                     uint32_t number);
 bytes big_chunk_bound(struct arena *a, const struct location *p, bytes cols, uint64_t id,
                       bool past);
 bytes big_garbage_key(struct arena *a, const struct location *p, bytes cols, uint64_t id);
 
-/* What a trash record says: which kind of detached data, and since when nobody needs it. */
+/* What a garbage record says: which kind of data out of line, and since when nobody needs it. */
 enum garbage_kind {
     GARBAGE_ROW = 1, /* the cells of a wide row, and the chunks those refer to */
     GARBAGE_CELL =

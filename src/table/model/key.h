@@ -18,7 +18,7 @@ enum key_kind {
     KIND_CELL = 2,    /* one a cell of a wide row */
     KIND_CHUNK = 3,   /* a piece of a big cell */
     KIND_CHANGE = 4,  /* a change record */
-    KIND_GARBAGE = 5, /* detached data to remove */
+    KIND_GARBAGE = 5, /* data out of line to remove */
     KIND_LAST = KIND_GARBAGE,
 };
 

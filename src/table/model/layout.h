@@ -61,7 +61,7 @@ uint8_t layout_bucket(const struct location *p, bytes cols);
  * Every stored key of a row is made here. */
 void layout_put_key(struct buf *b, const struct location *p, enum key_kind kind, bytes cols);
 
-/* Appends the key that `key`, of another place of the same table, has at this place. */
+/* Appends the key that `key`, at another location of the same table, has at this one. */
 void layout_move_key(struct buf *b, const struct location *p, bytes key);
 
 /* True if all rows between two bounds (key_check() with KEY_BOUND) lie in *bucket. */

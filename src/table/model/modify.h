@@ -1,8 +1,9 @@
-/* modify.h: one row change: the old row and what is asked give the new row and the edits that store
- * it.
+/* modify.h: one row change: the old row and what is asked give the new row and the write batch that
+ * stores it.
+ *
  *
  * Nothing here touches storage or locks. change.h has what can be said of a change by itself;
- * write.c loads the old row under its latch, calls modify_run(), and applies the edits. Rules:
+ * write.c loads the old row under its row lock, calls modify_run(), and applies the edits. Rules:
  * doc/data-model.md, "Versions", "Writes". */
 #ifndef TABLE_MODEL_MODIFY_H
 #define TABLE_MODEL_MODIFY_H
@@ -28,7 +29,7 @@ struct modify {
     bool increments; /* some cell is an increment */
     bool generated;  /* the key was generated: no such row can be there */
     bytes cols;      /* the key columns, encoded */
-    uint64_t number; /* for detached data */
+    uint64_t number; /* for data out of line */
     bool looks;      /* the caller is not sure that no row of the table lies in several pieces */
     bool whole; /* load every column of a wide row: another change of the batch builds on this, or
                    an observer asks for them */
@@ -66,7 +67,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
 /* Decides. E_CONDITION, E_PARAMETER: nothing changes. */
 int modify_run(struct ctx *c, struct modify *m);
 
-/* True if storing m->row makes or replaces detached data, so that the table's flag must be set
+/* True if storing m->row makes or replaces data out of line, so that the table's flag must be set
  * before. */
 bool modify_detaches(const struct modify *m);
 

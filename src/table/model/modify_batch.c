@@ -1,6 +1,6 @@
 /* modify_batch.c: what stores a row in place of the one before. A wide row keeps its id as long as
- * it is there, and so do its cells that have not changed; detached data that nothing points to any
- * more becomes trash in the same batch. */
+ * it is there, and so do its cells that have not changed; data out of line that nothing points to
+ * any more becomes garbage in the same batch. */
 #include "base/invariant.h"
 #include "table/model/big.h"
 #include "table/model/key.h"
@@ -58,7 +58,7 @@ static bool same_cell(const struct wr_cell *a, const struct wr_cell *b)
            value_compare(&a->value, &b->value) == 0;
 }
 
-/* Detached data that nothing points to any more is noted in the same batch and swept later. */
+/* Data out of line that nothing points to any more is noted in the same batch and swept later. */
 static void batch_put_garbage(const struct modify *m, struct batch_builder *e,
                               enum garbage_kind kind, uint64_t id)
 {
@@ -148,7 +148,7 @@ static void batch_put_row(const struct modify *m, struct batch_builder *e)
     if (now->wide)
         batch_put_wide(m, e, old->cells, keeps ? old->cell_count : 0);
     /* What was on its way has come to its place, unless the row has no use for it (an old version,
-     * say): then it stays trash. */
+     * say): then it stays garbage. */
     for (size_t i = 0; i < m->change->row.cell_count; i++)
         if (m->change->row.cells[i].apart &&
             refers_to(now, out_of_line_id(&m->change->row.cells[i])))

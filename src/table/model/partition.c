@@ -89,7 +89,7 @@ struct partition_spec partition_spec(struct arena *a, uint32_t table, partition_
     bytes from = start.len ? bytes_skip(start, 1) : BYTES_NONE;
     bytes to = end.len ? bytes_skip(end, 1) : BYTES_NONE;
 
-    /* The bucket that the lower bound cuts, kind by kind; whole buckets are one range. */
+    /* The bucket that the lower bound divides, kind by kind; whole buckets are one range. */
     if (from.len || first == last)
         for (int kind = KIND_RECORD; kind <= KIND_LAST; kind++)
             add_range(&s, page_position(a, table, first, kind, from),

@@ -1,4 +1,4 @@
-/* partition.h: the ranges a table is cut into, and what each is asked for.
+/* partition.h: the ranges a table is split into, and what each is asked for.
  *
  * A partition is a half-open range of whole rows, in the order of (bucket, key). Its lower bound is
  * written as
@@ -8,12 +8,12 @@
  * of its own, and one value has outgrown it, a bound has all key columns of a row, and the
  * value goes on behind it: schema.value_cut then tells that there may be such bounds. Keys of all
  * kinds begin with the whole key of their row, and no key is the beginning of another, so a bound
- * never parts a row from its cells.
+ * never divides a row from its cells.
  *
- * A map is as unchanging as the table that holds it: a cut publishes a new table with a new map. It
- * has two levels, pages of partitions, and shares the pages without a change, and of the others the
- * partitions that stayed; so a cut costs one page and the list of pages, however many partitions
- * there are. What a partition counts is sharded, so that counting takes no lock. */
+ * A map is as unchanging as the table that holds it: a split publishes a new table with a new map.
+ * It has two levels, pages of partitions, and shares the pages without a change, and of the others
+ * the partitions that stayed; so a split costs one page and the list of pages, however many
+ * partitions there are. What a partition counts is sharded, so that counting takes no lock. */
 #ifndef TABLE_MODEL_PARTITION_H
 #define TABLE_MODEL_PARTITION_H
 
@@ -43,7 +43,7 @@ struct partition_shard {
 #define X(name) _Alignas(8) atomic_ullong name;
     PARTITION_COUNTERS(X)
 #undef X
-    atomic_ullong accesses; /* accesses noted: every so manieth one is sampled */
+    atomic_ullong accesses; /* accesses: every so manieth one is sampled */
 };
 
 #define PARTITION_SHARDS 4
@@ -86,8 +86,8 @@ struct partition {
     struct partition_counts seen;  /* at its last look */
     int64_t hot_us;                /* since when; 0: is not */
     uint64_t warned_bytes;         /* the log has named it at this size */
-    uint64_t unsplit_bytes;        /* a cut was tried in vain at this size; 0: none was */
-    int64_t retry_us;              /* a cut has failed: none before then */
+    uint64_t unsplit_bytes;        /* a split was tried in vain at this size; 0: none was */
+    int64_t retry_us;              /* a split has failed: none before then */
     struct partition *next_folded; /* in traffic.retired */
 };
 
@@ -135,7 +135,7 @@ static inline const struct partition_at *partition_at(const struct partition_map
     return &s->page->at[i - s->first];
 }
 
-/* The partition of a row, by halving; `cols` are its encoded key columns. */
+/* The partition of a row, by binary search; `cols` are its encoded key columns. */
 struct partition *partition_search(const struct partition_map *m, uint8_t bucket, bytes cols);
 static inline struct partition *partition_find(const struct partition_map *m, uint8_t bucket,
                                                bytes cols)
@@ -188,12 +188,12 @@ struct traffic {
     atomic_ullong
         repartition_us_max; /* the longest of them, from its turn at the catalog to its end */
     atomic_bool
-        notified_out_of_line; /* we have told the other processes that it has detached data */
+        notified_out_of_line; /* the other processes were notified that it has data out of line */
 
     /* Only the balancer's thread (balance.c). */
     struct partition_counts seen; /* at its last look */
     int64_t looked_us;            /* when that was; 0: never */
-    int64_t repartition_us;       /* since when the same cut is under way; 0: none */
+    int64_t repartition_us;       /* since when the same repartition is under way; 0: none */
     uint64_t repartition_id;      /* the first partition that it makes */
     size_t look_at;               /* the partition at which its next look goes on */
 };

@@ -1,6 +1,6 @@
 /* row.c: rows as stored bytes (doc/format.md, "Rows").
  *
- * A head value is
+ * The value of a row record is
  *     version | flags | stamp (8) | marker (8) | [id (8)] | [count, cells]
  * and a cell in it
  *     name length, name | type | crc8 | timestamp | payload
@@ -199,7 +199,7 @@ static int read_cells(struct ctx *c, struct reader *r, struct row *out)
     for (size_t i = 0; i < count; i++) {
         row_read_cell(r, out->marker_ms, &out->cells[i]);
         if (PORT_UNLIKELY(r->bad))
-            return fail(c, E_CORRUPT, "damaged row: cell %zu of %zu is cut short or of no type",
+            return fail(c, E_CORRUPT, "damaged row: cell %zu of %zu is truncated or of no type",
                         i + 1, (size_t)count);
     }
     out->cell_count = (size_t)count;
@@ -220,7 +220,7 @@ static int read_row(struct ctx *c, struct reader *r, struct row *out)
     if (flags & ROW_HAS_ID)
         out->id = read_u64(r);
     if (PORT_UNLIKELY(r->bad))
-        return fail(c, E_CORRUPT, "damaged row: the head is cut short");
+        return fail(c, E_CORRUPT, "damaged row: the row record is truncated");
     if (PORT_UNLIKELY((flags & ~(ROW_WIDE | ROW_HAS_ID)) || !out->id != !(flags & ROW_HAS_ID) ||
                       (out->wide && !out->id) || (out->read_locked && !out->wide)))
         return fail(c, E_CORRUPT, "damaged row: flags %02x do not fit the id", flags);

@@ -1,8 +1,8 @@
 /* row.h: rows as stored bytes.
  *
- * A small row is one value at its head key. A wide row's head says only {wide, detached id, stamp,
- * marker}, and its cells stand alone under  cell prefix | key columns | id | column name | inverted
- * version. doc/format.md has every byte; golden files under test/golden hold them. */
+ * A small row is one value at its record key. A wide row's record says only {wide, out-of-line id,
+ * stamp, marker}, and its cells stand alone under  cell prefix | key columns | id | column name |
+ * inverted version. doc/format.md has every byte; golden files under test/golden hold them. */
 #ifndef TABLE_MODEL_ROW_H
 #define TABLE_MODEL_ROW_H
 
@@ -13,21 +13,21 @@
 /* A row as stored. Cells are sorted by name, newest first within a name; their timestamps are set,
  * op is PUT and crc8 is known. */
 struct row {
-    bool there;            /* false: no such row; all else is zero */
-    bool wide;             /* cells stand alone under `id` */
-    bool read_locked;      /* wide: a reader asks writers to wait a moment (load.h) */
-    uint64_t id;           /* of the detached data; 0: none */
-    uint64_t stamp;        /* grows with every write of the row; a guard over the head covers it */
+    bool there;       /* false: no such row; all else is zero */
+    bool wide;        /* cells stand alone under `id` */
+    bool read_locked; /* wide: a reader asks writers to wait a moment (load.h) */
+    uint64_t id;      /* of the data out of line; 0: none */
+    uint64_t stamp;   /* grows with every write of the row; a guard over the row record covers it */
     int64_t marker_ms;     /* when the row was last put or created: keeps a row without cells alive
                               under a TTL */
     struct wr_cell *cells; /* small rows; NULL for wide ones until loaded */
     size_t cell_count;
 };
 
-/* The value for the head key. A wide row's cells are not in it. */
+/* The value for the record key. A wide row's cells are not in it. */
 void row_encode(struct buf *b, const struct row *row);
 
-/* Reads a head value; cells point into `value` and live in the arena of c. Damaged or of a newer
+/* Reads a row record; cells point into `value` and live in the arena of c. Damaged or of a newer
  * version: E_CORRUPT, E_FORMAT. `there` is set. */
 int row_decode(struct ctx *c, bytes value, struct row *out);
 

@@ -9,7 +9,7 @@
 #include "table/model/layout.h"
 #include "widerow.h"
 
-/* One of the ranges a table is cut into (partition.h). */
+/* One of the ranges a table is split into (partition.h). */
 struct schema_partition {
     uint64_t id;
     bytes start; /* bucket and encoded key columns (partition.h); empty: the first partition */
@@ -26,12 +26,12 @@ struct schema_page {
     const struct schema_partition *list; /* NULL: it is stored already */
 };
 
-/* A cut that is under way where a partition is more than a range (catalog_repartition.c): `count`
- * partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
+/* A repartition that is under way where a partition is more than a range (catalog_repartition.c):
+ * `count` partitions from `first` on are about to become `made`, whose ids are theirs for ever. */
 struct schema_repartition {
     size_t first, count;
     const struct schema_partition *made;
-    size_t made_count; /* 0: no cut is under way */
+    size_t made_count; /* 0: no repartition is under way */
 };
 
 /* A table that gets another key layout (rekey.h).
@@ -40,9 +40,10 @@ struct schema_repartition {
  *                 └─────▶ CANCELLING ──▶ NONE */
 enum rekey_phase {
     REKEY_NONE = 0,
-    REKEY_COPYING = 1,  /* `mirror` is being filled; reads go to `place` */
-    REKEY_SWITCHED = 2, /* `mirror` is the old place; requests may still decide by what it holds */
-    REKEY_CANCELLING = 3, /* `mirror` is given up */
+    REKEY_COPYING = 1, /* `shadow` is being filled; reads go to `location` */
+    REKEY_SWITCHED =
+        2, /* `shadow` is the old location; requests may still decide by what it holds */
+    REKEY_CANCELLING = 3, /* `shadow` is given up */
 };
 
 struct schema;
@@ -53,15 +54,15 @@ void schema_rekey(struct schema *s, enum rekey_phase next);
 
 /* A table as the catalog keeps it. Immutable once published; a change makes a new one. */
 struct schema {
-    uint32_t id; /* of the table, for ever; names its rows' latches */
+    uint32_t id; /* of the table, for ever; names its rows' locks */
     struct location
-        location; /* where its rows are stored; place.id is `id` until the table is rekeyed */
+        location; /* where its rows are stored; location.id is `id` until the table is rekeyed */
     struct location shadow; /* id not 0: every write goes there, too, in the same batch */
     enum rekey_phase rekey;
     uint64_t version; /* grows with every change */
     bytes instance;
     struct wr_table_description d; /* all a client can ask for; `status` is ACTIVE or INACTIVE */
-    bool has_out_of_line;          /* sticky: some row was once stored apart from its head */
+    bool has_out_of_line;          /* sticky: some row once had data out of line */
     int64_t throughput_us; /* wall clock of the last change of the reserved throughput; 0: never */
     /* Sorted by start, at least one. d.splits are their first columns, each once. NULL: they stand
      * in pages, and d.splits is empty. */
@@ -69,8 +70,8 @@ struct schema {
     size_t partition_count; /* in either */
     const struct schema_page *pages;
     size_t page_count;
-    uint32_t
-        partition_location; /* the place.id they are of: at another place a table is whole again */
+    uint32_t partition_location; /* the location.id they are of: at another location a table is
+                                    whole again */
     struct schema_repartition repartition;
     bool value_split; /* sticky: some bound was once inside of a partition-key value */
 };
@@ -93,7 +94,7 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
 /* Makes s->partitions as a new table has them, one for each bucket and each piece between
  * s->d.splits; and s->d.splits out of the partitions. (schema_partition.c) */
 int schema_partitions_init(struct ctx *c, struct schema *s);
-/* Makes these the partitions of s->place, with new ids; each has `start` and `bytes`. */
+/* Makes these the partitions of s->location, with new ids; each has `start` and `bytes`. */
 int schema_partitions_set(struct ctx *c, struct schema *s, struct schema_partition *list,
                           size_t count);
 int schema_splits_init(struct ctx *c, struct schema *s);
@@ -111,7 +112,7 @@ int schema_add_defined(struct ctx *c, const struct limits *limits, const struct 
 int schema_delete_defined(struct ctx *c, const struct schema *old,
                           const struct wr_defined_columns *columns, struct schema **out);
 
-/* What names a row's latch, whatever place the row is stored at. `cols`: its key columns, encoded.
+/* What names a row lock, whatever location the row is stored at. `cols`: its key columns, encoded.
  */
 bytes schema_lock_key(struct arena *a, const struct schema *s, bytes cols);
 
@@ -119,10 +120,10 @@ bytes schema_lock_key(struct arena *a, const struct schema *s, bytes cols);
  * from next_id(arg). */
 void schema_paginate(struct arena *a, struct schema *s, size_t page_max,
                      uint64_t (*next_id)(void *arg), void *arg);
-/* Cuts a list into pages that hold about the same, and appends them. */
+/* Divides a list into pages that hold about the same, and appends them. */
 size_t schema_pages_make(const struct schema_partition *list, size_t count, size_t page_max,
                          uint64_t (*next_id)(void *arg), void *arg, struct schema_page *out);
-/* True if pages are stored with the description: cuts at another place mean nothing. */
+/* True if pages are stored with the description: partitions of another location mean nothing. */
 static inline bool schema_is_paged(const struct schema *s)
 {
     return s->page_count && s->partition_location == s->location.id;

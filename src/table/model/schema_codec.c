@@ -8,10 +8,10 @@
 #include "table/model/value.h"
 
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
- * that one must not touch that knows nothing of cuts under way, version 4 for those that one must
- * not touch that takes rows of one partition-key value to be in one partition, version 5 for those
- * whose list stands in pages, version 6 for those of more than five key columns; all else is
- * written as version 1. */
+ * that one must not touch that knows nothing of repartitions under way, version 4 for those that
+ * one must not touch that takes rows of one partition-key value to be in one partition, version 5
+ * for those whose list stands in pages, version 6 for those of more than five key columns; all else
+ * is written as version 1. */
 #define SCHEMA_VERSION_LONG_KEY 6
 #define SCHEMA_VERSION_PAGES 5
 #define SCHEMA_VERSION_VALUE_SPLIT 4
@@ -124,8 +124,8 @@ static bool is_plain(const struct schema *s)
            !s->shadow.id;
 }
 
-/* A table in one piece needs no list while that is the one it began with, and cuts at another place
- * mean nothing. */
+/* A table in one piece needs no list while that is the one it began with, and partitions of another
+ * location mean nothing. */
 static bool partitions_matter(const struct schema *s)
 {
     return s->partition_location == s->location.id &&
@@ -403,8 +403,9 @@ static int read_repartitions(struct ctx *c, struct schema *s)
               : s->partitions[i].start.len != 0)
             return fail(c, E_CORRUPT, "A stored table description has partitions out of order.");
     if (!repartition_fits_list(s))
-        return fail(c, E_CORRUPT,
-                    "A stored table description has a cut that does not fit its partitions.");
+        return fail(
+            c, E_CORRUPT,
+            "A stored table description has a repartition that does not fit its partitions.");
     return schema_splits_init(c, s);
 }
 

@@ -54,7 +54,7 @@ int schema_page_decode(struct ctx *c, bytes stored, const struct schema_page *p,
                     "A stored page of partitions has version %d; this server knows version %d.",
                     version, PAGE_VERSION);
     if (p->count > reader_left(&r)) /* before there is an array of them */
-        return fail(c, E_CORRUPT, "A stored page of partitions is cut short.");
+        return fail(c, E_CORRUPT, "A stored page of partitions is truncated.");
     *list = ARENA_ARRAY(&c->arena, struct schema_partition, p->count);
     for (size_t i = 0; i < p->count && fits; i++) {
         (*list)[i] = schema_read_partition(&r);

@@ -1,4 +1,4 @@
-/* schema_partition.c: the ranges a table is cut into, as its description lists them. */
+/* schema_partition.c: the ranges a table is split into, as its description lists them. */
 #include "table/model/key.h"
 #include "table/model/schema.h"
 
@@ -73,7 +73,7 @@ bool schema_bound_inside(const struct schema *s, bytes bound)
            key_columns_length(s->d.key, cols, s->location.layout.partition_cols) < cols.len;
 }
 
-/* Every bucket may be cut elsewhere: the first one's cuts stand for all. A value of the first
+/* Every bucket may be split elsewhere: the first one's splits stand for all. A value of the first
  * column at which there are several bounds is named once. */
 int schema_splits_init(struct ctx *c, struct schema *s)
 {

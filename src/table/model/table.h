@@ -24,8 +24,8 @@ struct table {
     const struct row_observer *const *observers; /* of its rows' changes (change_point.h) */
     size_t observer_count;
     /* Sticky, and of the table, not of this description: once one with the mark is published it is
-     * set in all of the same table that anybody holds, and only then detached data is written. So a
-     * write that goes by an older one knows of it, too. */
+     * set in all of the same table that anybody holds, and only then data out of line is written.
+     * So a write that goes by an older one knows of it, too. */
     atomic_bool has_out_of_line;
     struct sampler_table *sampler; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;            /* in its hash bucket */

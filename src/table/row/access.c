@@ -5,8 +5,8 @@
  * long as it is less than the burst ahead of now, accesses are admitted. So an idle partition has
  * the burst to spend, and cost that is known only afterwards is paid by those who come later.
  *
- * Sampling: every SAMPLE_EVERY-th access leaves its partition key behind, from which a cut by load
- * takes the middle. Who finds the samples locked goes on without. */
+ * Sampling: every SAMPLE_EVERY-th access leaves its partition key behind, from which a split by
+ * load takes the middle. Who finds the samples locked goes on without. */
 #include "table/row/access.h"
 
 #include "table/catalog/peers.h"

@@ -1,8 +1,8 @@
 /* access.h: the one place where accesses to rows are admitted and accounted.
  *
- * A reader or writer fills in the first members, asks access_admit() before the work, and tells
- * access_count() after each row's outcome what it cost, refused or not. A walk over a range does so
- * once for the rows of one partition. Both are cheap and take no lock. */
+ * A reader or writer fills in the first members, asks access_admit() before the work, and calls
+ * access_count() with what it cost after each row's outcome, refused or not. A walk over a range
+ * does so once for the rows of one partition. Both are cheap and take no lock. */
 #ifndef TABLE_ROW_ACCESS_H
 #define TABLE_ROW_ACCESS_H
 

@@ -5,19 +5,20 @@
  * with what the caller asked for. Big cells are put together behind that; their chunks never
  * change.
  *
- * Several scans are one moment by a snapshot. It is taken when the head has shown a wide row, and
- * the head is read again with it; rows that are not wide cost nothing more. When storage is
- * reopened under it, all is read once more from the head on. An engine without snapshots reads the
- * head in one operation with each page of cells: its id and stamp name a state of the row. If the
- * first page comes with another state, that one is loaded; if a later one does, the load begins
- * again. Under VIEW_LATEST the caller sees to it: it holds the row's latch, or guards the head.
+ * Several scans are one moment by a snapshot. It is taken when the row record has shown a wide row,
+ * and the row record is read again with it; rows that are not wide cost nothing more. When storage
+ * is reopened under it, all is read once more from the row record on. An engine without snapshots
+ * reads the row record in one operation with each page of cells: its id and stamp name a state of
+ * the row. If the first page comes with another state, that one is loaded; if a later one does, the
+ * load begins again. Under VIEW_LATEST the caller sees to it: it holds the row lock, or guards the
+ * row record.
  *
- * A load that had to begin again RESTARTS_MAX times writes the head once more, with a mark in it. A
- * writer that finds the mark waits for it to go, and no longer than ROW_READ_LOCK_MS; one that had
- * read the head before fails its guard and then finds it. The load takes the mark away at its end;
- * if it cannot, because its server died, the next change of the row does, after having waited.
- * Nothing but the readers' turn hangs on the mark: what they show is decided by id and stamp alone.
- */
+ * A load that had to begin again RESTARTS_MAX times writes the row record once more, with a mark in
+ * it. A writer that finds the mark waits for it to go, and no longer than ROW_READ_LOCK_MS; one
+ * that had read the row record before fails its guard and then finds it. The load takes the mark
+ * away at its end; if it cannot, because its server died, the next change of the row does, after
+ * having waited. Nothing but the readers' turn hangs on the mark: what they show is decided by id
+ * and stamp alone. */
 #include "table/row/load.h"
 
 #include "base/invariant.h"
@@ -113,7 +114,7 @@ static int add_cell(struct load *l, const struct kv *kv)
     return E_OK;
 }
 
-/* Nothing of the row was read yet but its head. */
+/* Nothing of the row was read yet but its record. */
 static void forget_cells(struct load *l)
 {
     l->row.cells = NULL;
@@ -124,8 +125,8 @@ static void forget_cells(struct load *l)
     l->column_count = l->column_count_given;
 }
 
-/* Looks at the head that came with the cells. *same: they belong to the row as it was begun; else
- * what was loaded is forgotten, and the row is the new head. */
+/* Looks at the row record that came with the cells. *same: they belong to the row as it was begun;
+ * else what was loaded is forgotten, and the row is the new record. */
 static int take_record(struct load *l, const struct page *page, bool *same)
 {
     struct row record = {0};
@@ -239,7 +240,8 @@ static int get_record(struct load *l)
     return route_get(l->c, l->table, &l->get);
 }
 
-/* The ranges of the next scan: of the columns that are left, and in front of them the head. */
+/* The ranges of the next scan: of the columns that are left, and in front of them the row record.
+ */
 static const struct key_range *scan_ranges(struct load *l, size_t *count)
 {
     size_t left = l->column_count - l->range_at;
@@ -306,7 +308,7 @@ static void read_lock_done(void *arg, int code)
         l->done(l);
 }
 
-/* The head as it was seen, with the mark. */
+/* The row record as it was seen, with the mark. */
 static int put_read_lock(struct load *l)
 {
     struct load_read_lock *h = ARENA_NEW(&l->c->arena, struct load_read_lock);
@@ -335,7 +337,7 @@ static int put_read_lock(struct load *l)
     return atomic_exchange(&h->met, true) ? E_OK : E_LATER;
 }
 
-/* If somebody was faster, the head is read again, and then another try follows. */
+/* If somebody was faster, the row record is read again, and then another try follows. */
 static void take_read_lock(struct load *l)
 {
     struct load_read_lock *h = l->read_lock;
@@ -405,7 +407,7 @@ static void read_lock_end(struct load *l)
     engine_apply(l->c, l->table->db->engine, &batch, unhold_done, u);
 }
 
-/* The head is of a wide row. At VIEW_DURABLE it is read again at the moment of the cells. */
+/* The row record is of a wide row. At VIEW_DURABLE it is read again at the moment of the cells. */
 static int begin_cells(struct load *l)
 {
     if (l->view == VIEW_DURABLE && !l->snapshot) {
@@ -577,7 +579,7 @@ static void own_release(struct load *l)
     l->own = l->snapshot = NULL;
 }
 
-/* Its snapshot was revoked: once more from the head on. */
+/* Its snapshot was revoked: once more from the row record on. */
 static void begin_again(struct load *l)
 {
     invariant(!l->again && l->own);

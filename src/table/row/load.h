@@ -1,10 +1,10 @@
-/* load.h: a row from the engine: its head, and of a wide row the cells that are wanted.
+/* load.h: a row from the engine: its record, and of a wide row the cells that are wanted.
  *
  * A load at VIEW_DURABLE shows the row as it was at one moment, however many scans it takes: at
- * that of a snapshot where the engine gives them; else each scan reads the head again in the same
- * operation, and the load begins again when another state of the row is found. So that writers
- * cannot keep it from its end, it then asks them to wait (row.held), at most ROW_READ_LOCK_MS for
- * each.
+ * that of a snapshot where the engine gives them; else each scan reads the row record again in the
+ * same operation, and the load begins again when another state of the row is found. So that writers
+ * cannot keep it from its end, it then asks them to wait (row.read_locked), at most
+ * ROW_READ_LOCK_MS for each.
  *
  * A load answers at once (E_OK, error) or later: E_LATER, and then `done` is called once, when
  * calling load_run() again gives the answer; `done` may come from a worker, because the load took
@@ -65,9 +65,9 @@ struct load {
     int state;
     struct snapshot *own;             /* what `snapshot` is then */
     bool again;                       /* it was revoked once, and the load begun again */
-    bool guarded;                     /* each scan reads the head, in front of the cells */
+    bool guarded;                     /* each scan reads the row record, in front of the cells */
     bool begun;                       /* some cells were taken */
-    int restarts;                     /* that a changed head made */
+    int restarts;                     /* that a changed record made */
     bytes record;                     /* of a guarded load: as stored, when it was last seen */
     struct load_read_lock *read_lock; /* is under way; NULL: none */
     int read_locks;                   /* begun so far */
@@ -89,14 +89,14 @@ struct load {
 
 int load_run(struct load *l);
 
-/* Skips the head: the row is known to be wide with this head. */
+/* Skips the row record: the row is known to be wide with this record. */
 void load_from_record(struct load *l, const struct row *record);
 
 /* The key of a row's head. */
 bytes load_head_key(struct arena *a, const struct table *t, bytes cols);
 
-/* Takes the head as it was read at load_head_key(), at the view of the load and without a failure,
- * instead of reading it. */
+/* Takes the row record as it was read at load_head_key(), at the view of the load and without a
+ * failure, instead of reading it. */
 void load_from_get(struct load *l, const struct get *record);
 
 /* Waits for the answer: for threads that may block, never one that serves requests. l->done is its

@@ -1,4 +1,4 @@
-/* merge.h: the heads of a table's rows in the order of their logical keys, whatever buckets they
+/* merge.h: the records of a table's rows in the order of their logical keys, whatever buckets they
  * lie in.
  *
  * Each bucket is a stream, read page by page; the row that comes next is the least of all streams'

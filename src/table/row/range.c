@@ -1,8 +1,8 @@
 /* range.c: GetRange and BulkExport.
  *
- * Heads are read at the durable view, in logical order (merge.h); each head is a row, and a wide
+ * Heads are read at the durable view, in logical order (merge.h); each record is a row, and a wide
  * one has its wanted cells loaded. A page of the answer ends at the first of: the limit, the cap on
- * scanned rows, the cap on scanned bytes. One head more than needed is always asked for, so that
+ * scanned rows, the cap on scanned bytes. One record more than needed is always asked for, so that
  * "next" names a row that is there, and is left out when there is none.
  *
  * Where the engine gives snapshots, a page and its wide rows are read at one, unless one walk of
@@ -30,8 +30,7 @@
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define STEP_ROWS 16
-#define SAMPLE_ROWS 32 /* that the heat map is told of as if they were at the place of the first   \
-                        */
+#define SAMPLE_ROWS 32 /* that count in the heat map as if they had the key of the first */
 
 struct range_op {
     struct call *call;
@@ -73,12 +72,12 @@ struct range_op {
     struct access access; /* of the partition that the walk is in */
     size_t counted, counted_bytes;
     int32_t counted_units;
-    size_t sampled; /* of op->scanned, to the heat map; and so on */
+    size_t sampled; /* of op->scanned, for the heat map; and so on */
     size_t sampled_bytes;
     int32_t sampled_units;
-    bytes sampled_cols;      /* of the first row that it was not told of */
+    bytes sampled_cols;      /* of the first row since then */
     bytes sampled_partition; /* its partition key */
-    uint32_t sampled_weight; /* of the note about the rows that it was not told of (sampler.h) */
+    uint32_t sampled_weight; /* of the sample of the rows since then (sampler.h) */
     uint8_t sampled_bucket;
     struct buf sampled_key; /* direct: where told_cols lies */
 };
@@ -103,7 +102,7 @@ static void range_load_done(struct load *l)
 
 /* ---- partitions ---- */
 
-/* Tells the heat map of the rows since it was last told. */
+/* Samples the rows since the last sample for the heat map. */
 static void sample_rows(struct range_op *op)
 {
     int32_t units = meter_units(op->scanned_bytes);
@@ -126,7 +125,7 @@ static void sample_rows(struct range_op *op)
     op->sampled_units = units;
 }
 
-/* The next row to tell of is this one. Rows of one partition key are told of together. */
+/* The next sample begins with this row. Rows of one partition key are sampled together. */
 static void sample_position(struct range_op *op, bytes record_key)
 {
     const struct location *p = &op->table->schema.location;
@@ -172,7 +171,7 @@ static void count_partition(struct range_op *op)
     op->counted_units = units;
 }
 
-/* The walk is at this head key: the partition it lies in is asked, when it is another one. */
+/* The walk is at this record key: the partition it lies in is asked, when it is another one. */
 static int enter_partition(struct range_op *op, bytes key)
 {
     uint8_t bucket = bytes_u8(key)[4];
@@ -245,7 +244,7 @@ static int row_memory_close(struct range_op *op)
     return c->code;
 }
 
-/* The next head; NULL: there is none. One more than will be taken is asked for. */
+/* The next record; NULL: there is none. One more than will be taken is asked for. */
 static int next_record(struct range_op *op, const struct kv **out)
 {
     const struct limits *limits = &op->call->db->limits;
@@ -475,7 +474,7 @@ static int row_too_large(struct range_op *op, bytes record_key, bool *full)
                 BYTES_FMT(key_text(&c->arena, &op->key)));
 }
 
-/* The next head is taken. *full: there are more rows, and op->key is the next one. *ended: there
+/* The next record is taken. *full: there are more rows, and op->key is the next one. *ended: there
  * are none. */
 static int range_step(struct range_op *op, bool *full, bool *ended)
 {

@@ -1,10 +1,10 @@
 /* read.c: GetRow and BatchGetRow.
  *
  * Each row is loaded at the durable view and shaped by the request's selection. A batch asks for
- * the heads of a group of rows at once, so that a disk or a pool answers them side by side, and
- * then loads and shapes one row after the other; a load that answers later resumes the walk where
- * it is woken. A head that could not be had with its group is read again by its row's load, which
- * finds the row's partition anew and records its failure. */
+ * the row records of a group of rows at once, so that a disk or a pool answers them side by side,
+ * and then loads and shapes one row after the other; a load that answers later resumes the walk
+ * where it is woken. A head that could not be had with its group is read again by its row's load,
+ * which finds the row's partition anew and records its failure. */
 #include "base/invariant.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -262,7 +262,8 @@ static void ahead_gather(struct ahead *a, size_t n)
     ctx_clear(c);
 }
 
-/* Asks for the heads of the next rows, if they are several. E_LATER: the walk goes on by itself. */
+/* Asks for the row records of the next rows, if they are several. E_LATER: the walk goes on by
+ * itself. */
 static int ahead_ask(struct read_op *op)
 {
     struct ahead *a = op->ahead;

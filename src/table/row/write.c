@@ -1,26 +1,26 @@
 /* write.c: row changes from request to engine.
  *
- * A request is a walk over its rows, in order. For each row the walk takes the row's latch, loads
+ * A request is a walk over its rows, in order. For each row the walk takes the row lock, loads
  * the old row if the change needs it, decides (modify.c), and adds the edits to the pending group.
- * A group is one engine batch: when it ends, the walk applies it and passes its latches on, without
- * waiting for the sync. The request is answered when the last group is durable.
+ * A group is one engine batch: when it ends, the walk applies it and passes its row locks on,
+ * without waiting for the sync. The request is answered when the last group is durable.
  *
- *   - A walk holds latches only of its pending group, and never while it waits for another: before
- *     it waits it ends the group. So walks cannot wait for one another in a circle. The rows of an
- *     atomic batch must be held together: they are taken in the order of their keys, with nothing
+ *   - A walk holds row locks only of its pending group, and never while it waits for another:
+ * before it waits it ends the group. So walks cannot wait for one another in a circle. The rows of
+ * an atomic batch must be held together: they are taken in the order of their keys, with nothing
  *     else held, which has no circle either.
- *   - A row that stands in the request twice finds its own latch taken, ends the group, and goes
+ *   - A row that stands in the request twice finds its own row lock taken, ends the group, and goes
  *     on: that is how the second change sees the first.
  *   - An answer that was decided by what LATEST showed (a failed condition) waits for the sync like
  *     a success: what it was decided on may not be durable yet.
- *   - Where other processes write too (db_is_shared()), a latch keeps out only our own. There each
- *     batch guards the heads that its rows were decided on; a head names its row's state, wide
- *     rows' too. Rows whose guard failed are read and decided again in another round, in order,
- *     when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the changes
- *     of one row there is one a round, for the first may have to be decided again.
- *   - A walk runs on one thread at a time but may move: it parks in a latch queue, in the engine
- *     (E_LATER), or while the table's flag is made durable, and goes on where it is woken. Whoever
- *     parks returns at once and touches nothing of the walk again. */
+ *   - Where other processes write too (db_is_shared()), a row lock keeps out only our own. There
+ * each batch guards the row records that its rows were decided on; a row record names its row's
+ * state, wide rows' too. Rows whose guard failed are read and decided again in another round, in
+ * order, when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the
+ * changes of one row there is one a round, for the first may have to be decided again.
+ *   - A walk runs on one thread at a time but may move: it parks in a row lock's queue, in the
+ * engine (E_LATER), or while the table's flag is made durable, and goes on where it is woken.
+ * Whoever parks returns at once and touches nothing of the walk again. */
 #include "base/invariant.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
@@ -41,7 +41,7 @@ struct group {
     struct write_op *op;
     struct write_batch batch;
     size_t first, end;
-    struct route_wait wait; /* for another partition, when its own was cut */
+    struct route_wait wait; /* for another partition, when its own was split */
 };
 
 static void walk(struct write_op *op, struct run_list *woken);
@@ -162,8 +162,8 @@ void write_row_set(struct write_row *r, int code, const char *message)
 
 static void write_group_done(void *arg, int code);
 
-/* Its partition was cut, and nothing has changed: its rows are decided anew when it is known where
- * they lie now. */
+/* Its partition was split, and nothing has changed: its rows are decided anew when it is known
+ * where they lie now. */
 static void group_rerouted(struct route_wait *w, int code)
 {
     write_group_done(PORT_CONTAINER(w, struct group, wait), code ? code : E_GUARD);
@@ -262,7 +262,7 @@ static uint64_t group_rests_on(const struct write_op *op)
     return least;
 }
 
-/* Applies the pending group and passes its latches on. */
+/* Applies the pending group and passes its row locks on. */
 void write_group_end(struct write_op *op, struct run_list *woken)
 {
     struct ctx *c = &op->call->c;
@@ -565,7 +565,7 @@ static bool is_durable(const struct write_row *r)
 
 /* ---- the walk ---- */
 
-/* True: latched. False: parked. */
+/* True: locked. False: parked. */
 static bool write_row_lock(struct write_op *op, struct write_row *r, struct run_list *woken)
 {
     if (r->locked)

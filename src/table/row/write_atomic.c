@@ -1,6 +1,6 @@
 /* write_atomic.c: the walk over an atomic batch.
  *
- * The rows of a table are begun, latched and decided together, and their edits are one engine
+ * The rows of a table are begun, locked and decided together, and their edits are one engine
  * batch, or they all fail like the first that did. A row may stand in it more than once: each of
  * its changes builds on the one before, and the last one makes the edits. */
 #include "base/invariant.h"
@@ -39,7 +39,7 @@ static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_
 }
 
 /* The partition of all rows of an atomic batch, as the map is now. Where a partition is more than a
- * range no batch lands in two of them together, and a random layout or a cut inside of it spreads
+ * range no batch lands in two of them together, and a random layout or a split inside of it spreads
  * the rows of one partition key. */
 static int table_route(struct write_op *op, const struct write_table *t, partition_id *out)
 {
@@ -123,7 +123,7 @@ static bool table_begin(struct write_op *op, struct write_table *t)
     return true;
 }
 
-/* Takes the latches of op->order, one after the other. False: parked. */
+/* Takes the row locks of op->order, one after the other. False: parked. */
 static bool lock_table_rows(struct write_op *op)
 {
     for (; op->order_at < op->order_count; op->order_at++) {
@@ -183,9 +183,9 @@ static void table_done(struct write_op *op, const struct write_table *t)
             write_row_enter(&op->rows[i], WRITE_ROW_DONE);
 }
 
-/* The pending group goes to one partition. Or, false, it comes to nothing: the table was cut
- * between its rows since it was checked. When it is cut later, that partition refuses the group,
- * and the next round is here again. */
+/* The pending group goes to one partition. Or, false, it comes to nothing: the table was split
+ * between its rows since it was checked. When the partition is split later, that partition refuses
+ * the group, and the next round is here again. */
 static bool table_land(struct write_op *op, const struct write_table *t)
 {
     struct ctx *c = &op->call->c;

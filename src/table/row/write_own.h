@@ -97,17 +97,17 @@ void write_start(struct write_op *op);
  * round. */
 void write_release(struct write_op *op);
 
-/* Applies the pending group and passes its latches on. */
+/* Applies the pending group and passes its row locks on. */
 void write_group_end(struct write_op *op, struct run_list *woken);
 
 /* Checks the row against its table, once. False: it has failed by itself and is done, the others go
  * on. */
 bool write_row_begin(struct write_op *op, struct write_row *r);
 
-/* Fills in the row's latch, once. */
+/* Fills in the row lock, once. */
 void write_row_lock_prepare(struct write_op *op, struct write_row *r);
 
-/* Loads and decides, under the row's latch; leaves the edits to the caller. E_LATER: parked; the
+/* Loads and decides, under the row lock; leaves the edits to the caller. E_LATER: parked; the
  * walk goes on by itself. */
 int write_row_decide(struct write_op *op, struct write_row *r);
 

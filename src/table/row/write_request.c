@@ -1,5 +1,5 @@
 /* write_request.c: from a request (PutRow to BulkImport) to the rows of a walk: what fails it as a
- * whole is found here, before anything is latched. */
+ * whole is found here, before anything is locked. */
 #include "table/catalog/catalog.h"
 #include "table/model/change.h"
 #include "table/model/meter.h"

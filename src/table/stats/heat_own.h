@@ -10,7 +10,7 @@
 #include "table/stats/bound.h"
 #include "table/stats/heat.h"
 
-#define HEAT_KEY_BYTES 256 /* of a bound, more than any note has */
+#define HEAT_KEY_BYTES 256 /* of a bound, more than any sample has */
 #define HEAT_SAMPLES 3
 #define HEAT_FLAG_NEXT 0x20
 #define HEAT_FLAG_CU 0x40
@@ -26,8 +26,8 @@ struct bucket {
     uint64_t n[WR_HEAT_METRICS];
 };
 
-/* The highest key noted in a part since the last step: the last bucket of a part has no end of its
- * own, and where keys only grow it is the one that counts. */
+/* The highest key sampled in a range since the last step: the last bucket of a part has no end of
+ * its own, and where keys only grow it is the one that counts. */
 struct top {
     uint8_t len;
     uint8_t key[HEAT_KEY_BYTES - 1];

@@ -1,6 +1,6 @@
 /* heat_report.c
  *
- * All bounds that occur in the time asked for cut the key space into pieces, the smallest ranges
+ * All bounds that occur in the time asked for divide the key space into pieces, the smallest ranges
  * that can be told apart. Rows are runs of pieces, chosen so that each takes about the same share
  * of the traffic. */
 #include "table/stats/heat_own.h"

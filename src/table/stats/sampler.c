@@ -1,14 +1,14 @@
 /* sampler.c
  *
- * Notes go into one of four rings, by thread, so that threads rarely meet. A ring is a bounded
+ * Samples go into one of four rings, by thread, so that threads rarely meet. A ring is a bounded
  * queue of slots with sequence numbers (after Vyukov): a writer claims a slot by moving the tail
  * and publishes it by its number; the reader, who has the lock, sees an unpublished slot as the
- * end. A writer never waits: if the ring is full, the note is missed, and counted as such.
+ * end. A writer never waits: if the ring is full, the sample is dropped, and counted as such.
  *
- * `thin` of a ring is a mask: a note is left if the hash of its number has none of these bits. The
- * reader sets it by what it finds, a writer that finds the ring half full doubles it at once. The
- * first notes after every time the reader came are left whatever it says: what is quiet now is
- * counted one by one, also right after a burst. */
+ * `mask` of a ring is the sampling rate: a sample is left if the hash of its number has none of
+ * these bits. The reader sets it by what it finds, a writer that finds the ring half full doubles
+ * it at once. The first samples after every time the reader came are left whatever it says: what is
+ * quiet now is counted one by one, also right after a burst. */
 #include "table/stats/sampler.h"
 
 #include "base/invariant.h"
@@ -23,7 +23,7 @@
 #define DRAIN_US 100000
 #define ADAPT_MS 1000
 #define ADAPT_SAMPLES 1000
-#define SAMPLES_A_DRAIN 1000 /* of a ring; what comes after them is thinned out */
+#define SAMPLES_A_DRAIN 1000 /* of a ring; of what comes after them only some are left */
 #define MASK_MAX 0xFFFFu
 #define HOT_KEYS 128
 #define EXPORT_HOT_MAX 128       /* keys that are given away */
@@ -47,7 +47,7 @@ _Static_assert(sizeof(struct sample_slot) == 128, "a slot is two cache lines");
 
 struct sample_ring {
     _Alignas(64) _Atomic uint64_t tail;
-    _Alignas(64) _Atomic uint64_t seen; /* notes, also those that were not left */
+    _Alignas(64) _Atomic uint64_t seen; /* accesses, also those that were not left */
     _Atomic uint64_t all_until;         /* up to this number all are left */
     _Atomic uint32_t mask;
     _Atomic uint64_t dropped;
@@ -59,16 +59,16 @@ struct sample_ring {
 struct sampler_table {
     _Atomic int refs;
     struct sampler *sampler;
-    struct sampler_table *next;         /* in tally->tables; under the lock */
-    struct sampler_table *next_retired; /* in tally->retired */
+    struct sampler_table *next;         /* in sampler->tables; under the lock */
+    struct sampler_table *next_retired; /* in sampler->retired */
     unsigned ranges;
 
     /* Under the lock. */
     uint64_t writes;
-    struct heat *heat;           /* NULL until something is noted, or when memory is short */
+    struct heat *heat;           /* NULL until something is sampled, or when memory is short */
     struct sketch *hot[2];       /* of this hour and the one before */
     int64_t hot_minute[2];       /* when they were begun */
-    int64_t last_minute;         /* with a note */
+    int64_t last_minute;         /* with a sample */
     struct sampler_watch *watch; /* WATCH_SLOTS by hash, 0: none; NULL: none at all */
 };
 
@@ -76,23 +76,23 @@ struct sampler {
     struct clock *clock;
     size_t bytes_max, bytes;
     struct sample_ring rings[RINGS];
-    _Atomic(struct sampler_table *) retired; /* a stack: nobody leaves notes for them any more */
+    _Atomic(struct sampler_table *) retired; /* a stack: nobody leaves samples for them any more */
 
     pthread_mutex_t lock;
     struct sampler_table *tables;
     struct sampler_table *dying; /* closed; freed when every ring's head has passed its tail */
     uint64_t dying_tail[RINGS];
     size_t live;        /* tables with a heat map */
-    int64_t drained_us; /* when notes were taken out last */
+    int64_t drained_us; /* when samples were taken out last */
     int64_t minute;     /* of the running step; 0: not begun */
-    int64_t adapted_ms; /* when the buckets followed last, and the notes since */
+    int64_t adapted_ms; /* when the buckets followed last, and the samples since */
     uint64_t applied;
 
     struct service service;
     bool running; /* it is */
 };
 
-/* ---- leaving notes ---- */
+/* ---- leaving samples ---- */
 
 uint64_t sampler_hash(bytes partition_key)
 {
@@ -220,7 +220,7 @@ struct sampler_table *sampler_ref(struct sampler_table *tt)
     return tt;
 }
 
-/* Notes may still be under way to the reader: it frees the table behind them. */
+/* Samples may still be under way to the reader: it frees the table behind them. */
 void sampler_close(struct sampler_table *tt)
 {
     struct sampler *t;
@@ -301,7 +301,7 @@ static void table_fill(struct sampler *t, struct sampler_table *tt)
     t->live++;
 }
 
-/* ---- taking notes out ---- */
+/* ---- taking samples out ---- */
 
 static struct sampler_watch *watch_at(struct sampler_table *tt, uint64_t hash)
 {
@@ -343,8 +343,8 @@ static void apply(struct sampler *t, const struct sample_slot *s)
         watch->bytes_written += f.n[WR_HEAT_BYTES];
 }
 
-/* Sets how many notes are left from now on by how many there were in these microseconds. Who comes
- * late finds more than are left in the usual time; then only the ring counts. */
+/* Sets how many samples are left from now on by how many there were in these microseconds. Who
+ * comes late finds more than are left in the usual time; then only the ring counts. */
 static void adapt_rate(struct sample_ring *r, int64_t us)
 {
     uint64_t seen = atomic_load_explicit(&r->seen, memory_order_relaxed);
@@ -376,7 +376,7 @@ static void drain_ring(struct sampler *t, struct sample_ring *r)
     atomic_store_explicit(&r->head, head, memory_order_relaxed);
 }
 
-/* Frees closed tables once all notes that were left before have been taken out: nobody leaves any
+/* Frees closed tables once all samples that were left before have been taken out: nobody leaves any
  * more for them. */
 static void bury(struct sampler *t)
 {
@@ -460,7 +460,7 @@ static void turn_minute(struct sampler *t, int64_t minute)
     keep_below(t);
 }
 
-/* Lets the buckets follow what was noted: every second, and sooner after a burst. */
+/* Lets the buckets follow what was sampled: every second, and sooner after a burst. */
 static void adapt(struct sampler *t, int64_t ms)
 {
     for (struct sampler_table *tt = t->tables; tt; tt = tt->next)
@@ -540,7 +540,7 @@ struct sampler *sampler_new(struct clock *clock, size_t bytes_max)
 void sampler_start(struct sampler *t)
 {
     if (t)
-        t->running = service_start(&t->service, "wr-tally", sampler_main, t);
+        t->running = service_start(&t->service, "wr-sampler", sampler_main, t);
 }
 
 void sampler_stop(struct sampler *t)
@@ -580,8 +580,8 @@ static int64_t hot_minutes(const struct sampler *t, const struct sampler_table *
     return tt->heat ? t->minute + 1 - tt->hot_minute[tt->hot[1] ? 1 : 0] : 0;
 }
 
-/* Given away: notes missed, minutes of the hottest keys, whether these are all keys, how many, each
- * one's hash, count, error, figures and key with its length in front; the rest is the map. */
+/* Given away: samples dropped, minutes of the hottest keys, whether these are all keys, how many,
+ * each one's hash, count, error, figures and key with its length in front; the rest is the map. */
 void sampler_export(struct sampler *t, struct sampler_table *tt, struct buf *b, int64_t first,
                     size_t bytes_max)
 {

@@ -1,11 +1,11 @@
 /* sampler.h: what is read and written, as it happens: feeds the heat maps (heat.h), the sketches of
  * hot partition keys (sketch.h) and the counts of large ones (sizes.h).
  *
- * Whoever serves a row leaves a note: a short copy of its key and figures, in a queue, without a
- * lock. A thread of its own takes the notes out, ten times a second, and does the work. When there
- * are very many, only one in 2, 4, 8... notes is left, by chance, and stands for as many: so the
- * cost is bounded, and figures of tables that are asked more than about 10,000 times a second are
- * estimates, good to a fraction of a percent for anything that is hot.
+ * Whoever serves a row leaves a sample: a short copy of its key and figures, in a queue, without a
+ * lock. A thread of its own takes the samples out, ten times a second, and does the work. When
+ * there are very many, only one in 2, 4, 8... samples is left, by chance, and stands for as many:
+ * so the cost is bounded, and figures of tables that are asked more than about 10,000 times a
+ * second are estimates, good to a fraction of a percent for anything that is hot.
  *
  * All memory together stays below the setting heat_bytes_max: older minutes are joined, then
  * forgotten, in the table that takes most. */
@@ -32,16 +32,16 @@ struct sampler_table *sampler_open(struct sampler *t, unsigned ranges);
 struct sampler_table *sampler_ref(struct sampler_table *tt);
 void sampler_close(struct sampler_table *tt);
 
-/* How many accesses a note of this one stands for. 0: it is one of those that go without, because
+/* How many accesses a sample of this one stands for. 0: it is one of those that go without, because
  * there are so many. Asked once an access. */
 uint32_t sampler_weight(struct sampler_table *tt);
 
-/* Leaves a note. `cols`: the row's key columns, encoded; the first `partition_len` bytes of them
+/* Leaves a sample. `cols`: the row's key columns, encoded; the first `partition_len` bytes of them
  * are the partition key. Any thread. */
 void sampler_add(struct sampler_table *tt, uint32_t weight, uint8_t bucket, bytes cols,
                  size_t partition_len, const struct heat_figures *f);
 
-/* Takes all notes out, now. Any thread but one that serves requests. */
+/* Takes all samples out, now. Any thread but one that serves requests. */
 void sampler_drain(struct sampler *t);
 
 size_t sampler_bytes(struct sampler *t); /* of memory, as of the last drain */
@@ -53,7 +53,7 @@ struct sampler_report {
     size_t hot_count;
     int64_t hot_minutes; /* that the hot keys are about */
     size_t buckets;      /* that the map has now */
-    uint64_t dropped;    /* notes of any table that found no room, since the start */
+    uint64_t dropped;    /* samples of any table that found no room, since the start */
 };
 
 /* Adds what others have given (sampler_export); what of it makes no sense is passed over. Returns

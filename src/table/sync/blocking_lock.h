@@ -1,5 +1,5 @@
-/* blocking_lock.h: a latch for a thread that may sleep: the sweeper's and the like, never one that
- * serves requests. */
+/* blocking_lock.h: a row lock for a thread that may sleep: the sweeper's and the like, never one
+ * that serves requests. */
 #ifndef TABLE_SYNC_BLOCKING_LOCK_H
 #define TABLE_SYNC_BLOCKING_LOCK_H
 
@@ -14,10 +14,10 @@ struct blocking_lock {
     bool ours;
 };
 
-/* Waits until the latch is held; `key` and *h stay until let_go(). */
+/* Waits until the row lock is held; `key` and *h stay until blocking_unlock(). */
 void blocking_lock(struct row_locks *t, struct blocking_lock *h, bytes key);
 
-/* Passes it on and runs who waited for it. */
+/* Passes the lock on and runs its waiters. */
 void blocking_unlock(struct row_locks *t, struct blocking_lock *h);
 
 #endif

@@ -221,7 +221,7 @@ static void count_good(void *arg, struct wr_reply *reply)
     wr_reply_free(reply);
 }
 
-/* Latches row 1 of the table, so that a batch that begins with it waits. */
+/* Locks row 1 of the table, so that a batch that begins with it waits. */
 static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struct blocking_lock *held)
 {
     struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}};

@@ -98,5 +98,5 @@ int main(void)
         cmocka_unit_test(test_failure),
     };
 
-    return cmocka_run_group_tests_name("belt", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("pipe", tests, NULL, NULL);
 }

@@ -64,7 +64,7 @@ static void test_batch_bytes(void **state)
     shuffle_buffer_release(&w);
 }
 
-/* In a shuffled window rows of one batch come from all over it, and the seed decides which. */
+/* In a shuffle buffer rows of one batch come from all over it, and the seed decides which. */
 static void shuffled_lines(uint64_t seed, uint64_t *lines)
 {
     struct shuffle_buffer w;

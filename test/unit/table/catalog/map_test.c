@@ -1,4 +1,4 @@
-/* A table's map in two levels, in a database: random cuts and merges against a plain list, what a
+/* A table's map in two levels, in a database: random splits and merges against a plain list, what a
  * reopening reads, what a drop leaves, and many partitions. */
 #include "table/catalog/catalog_own.h"
 #include "table/core/db.h"
@@ -347,7 +347,7 @@ static size_t count_of(struct bed *b)
     return count;
 }
 
-/* Partitions are cut and merged by what counts, not by what a process has at first. */
+/* Partitions are split and merged by what counts, not by what a process has at first. */
 static void left_alone_until_settings_came(void **state)
 {
     struct bed *b = *state;

@@ -10,7 +10,7 @@
 
 #include "../../context.h"
 
-/* Bounds as in a table that is cut between values and inside of one: "b" has outgrown a partition,
+/* Bounds as in a table that is split between values and inside of one: "b" has outgrown a partition,
  * and goes on at "b5" and "b8". */
 static const struct schema_partition parts[] = {{.id = 10},
                                                 {.id = 11, .start = BYTES_LIT("\0b5")},
@@ -54,7 +54,7 @@ static void test_rows_of_one_partition(void **state)
     traffic_release(t.traffic);
 }
 
-/* One map is one partition, wherever it is cut. */
+/* One map is one partition, wherever it is split. */
 static void test_one_map(void **state)
 {
     const bytes rows[] = {BYTES_LIT("a"), BYTES_LIT("z")};

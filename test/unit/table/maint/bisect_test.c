@@ -1,4 +1,4 @@
-/* A place among keys, by halving (bisect.h). */
+/* A key among others, found by bisecting (bisect.h). */
 #include "table/maint/bisect.h"
 
 #include <setjmp.h>

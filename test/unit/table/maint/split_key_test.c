@@ -1,4 +1,4 @@
-/* Where a partition of one bucket is cut when the engine's sizes, which are estimates, contradict
+/* Where a partition of one bucket is split when the engine's sizes, which are estimates, contradict
  * each other: never at a key of the bucket behind it. */
 #include "table/catalog/catalog_own.h"
 #include "table/maint/split_key.h"

@@ -1,4 +1,4 @@
-/* When partitions are cut and merged, and where. */
+/* When partitions are split and merged, and where. */
 #include "table/maint/split_policy.h"
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void test_merge(void **state)
 
     (void)state;
     assert_true(split_policy_merge(&l, &a, &b));
-    b.bytes = 151; /* a quarter of what would be cut again */
+    b.bytes = 151; /* a quarter of what would be split again */
     assert_false(split_policy_merge(&l, &a, &b));
     b.bytes = 150;
     a.idle_us--;

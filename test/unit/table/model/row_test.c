@@ -310,7 +310,7 @@ static void expect_code(const char *hex_free, size_t len, int code, const char *
 static void test_errors_say_what_is_wrong(void **state)
 {
     (void)state;
-    expect_code("", 0, E_CORRUPT, "damaged row: the head is cut short");
+    expect_code("", 0, E_CORRUPT, "damaged row: the row record is truncated");
     expect_code("\3\0", 2, E_FORMAT,
                 "row of format 3; this version of Widerow reads formats 1 to 2");
     expect_code("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5", 19, E_CORRUPT,
@@ -320,7 +320,7 @@ static void test_errors_say_what_is_wrong(void **state)
     expect_code("\1\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 18, E_CORRUPT,
                 "damaged row: flags 01 do not fit the id");
     expect_code("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\1a\12\0\0\7", 25, E_CORRUPT,
-                "damaged row: cell 1 of 1 is cut short or of no type");
+                "damaged row: cell 1 of 1 is truncated or of no type");
 }
 
 /* A wide row that a reader holds is of version 2; no small one is. */

@@ -1,4 +1,4 @@
-/* A table description that notes a cut, or has cuts inside of a value (schema.h): its stored bytes,
+/* A table description with a repartition under way, or with bounds inside of a value (schema.h): its stored bytes,
  * and what is refused of them. */
 #include "../../../golden/golden.h"
 #include "../../context.h"
@@ -34,7 +34,7 @@ static bytes encode(const struct schema_partition *list, size_t count, struct sc
     return buf_bytes(&b);
 }
 
-/* The two partitions with that cut noted. */
+/* The two partitions with that repartition under way. */
 static bytes encode_repartition(struct schema_repartition cut)
 {
     return encode(partitions, 2, cut);
@@ -60,7 +60,7 @@ static void test_comes_back(void **state)
     golden_check("cut.hex", "Table descriptions while they are cut.", goldens, PORT_COUNT(goldens));
 }
 
-/* ---- cuts inside of a value */
+/* ---- bounds inside of a value */
 
 static const struct wr_key_schema key_2[] = {{.name = BYTES_LIT("user"), .type = WR_BIGINT},
                                              {.name = BYTES_LIT("at"), .type = WR_BIGINT}};

@@ -1,4 +1,4 @@
-/* The queue of notes, and the memory of all heat maps together. */
+/* The queue of samples, and the memory of all heat maps together. */
 #include "table/stats/sampler.h"
 
 #include "base/buf.h"
@@ -85,7 +85,7 @@ static void notes_arrive(void **state)
     bed_end(&b);
 }
 
-/* Nobody takes notes out: the ring is full some time, and what does not fit is counted. */
+/* Nobody takes samples out: the ring is full some time, and what does not fit is counted. */
 static void a_full_ring_misses_and_says_so(void **state)
 {
     enum { NOTES = 100000 };
@@ -132,7 +132,7 @@ static void what_is_quiet_after_a_burst_is_exact(void **state)
     bed_end(&b);
 }
 
-/* Someone who looks right after the reader came does not take the few notes since for quiet. */
+/* Someone who looks right after the reader came does not take the few samples since for quiet. */
 static void a_report_in_a_burst_misses_nothing(void **state)
 {
     struct bed b;
@@ -177,7 +177,7 @@ static void *leave_many(void *arg)
     return NULL;
 }
 
-/* With its own thread: many notes at once are thinned out, and what is left stands for all. */
+/* With its own thread: of many accesses at once only some are sampled, and what is left stands for all. */
 static void many_threads_add_up(void **state)
 {
     pthread_t threads[THREADS];
@@ -207,7 +207,7 @@ static void many_threads_add_up(void **state)
     arena_release(&a);
 }
 
-/* A table that is closed with notes under way. */
+/* A table that is closed with samples under way. */
 static void a_closed_table_is_let_go_behind_its_notes(void **state)
 {
     struct clock clock;

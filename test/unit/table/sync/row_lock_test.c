@@ -1,4 +1,4 @@
-/* Latches: one holder a key, waiters in order, no recursion however many wait. */
+/* Row locks: one holder a key, waiters in order, no recursion however many wait. */
 #include "table/sync/row_lock.h"
 
 #include "base/port.h"
@@ -76,7 +76,7 @@ static void other_keys_do_not_wait(void **state)
     row_locks_free(t);
 }
 
-/* Four threads add to one number under the latch; a thread that has to wait is woken by whoever
+/* Four threads add to one number under the row lock; a thread that has to wait is woken by whoever
  * passes on. */
 struct shared {
     struct row_locks *table;
