@@ -418,6 +418,12 @@ static inline bool engine_one_key_space(const struct engine *e)
     return !e->ops->partitions;
 }
 
+/* Whether many gets in one call take less than one call each. */
+static inline bool engine_gets_many(const struct engine *e)
+{
+    return e->ops->get_many != NULL;
+}
+
 /* Do other processes write too? A row lock then keeps out our own alone, and guards decide. */
 static inline bool engine_is_shared(const struct engine *e)
 {

@@ -136,6 +136,7 @@ static void op_late(void *arg, struct http_request *r)
         http_unref(r);
         return;
     }
+    op->late = true; /* it is still under way, and counts until it is settled */
     fail_code(&r->ctx, E_UNSURE);
     op_refuse(op);
 }

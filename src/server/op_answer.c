@@ -112,7 +112,8 @@ void op_end(struct op *op, int code, int status, size_t out_bytes)
     struct op_front *d = op->front;
     int64_t us = clock_mono_us(d->clock) - r->start_us;
 
-    op_leave(op);
+    if (!op->late) /* else op_release() does */
+        op_leave(op);
     stat_request(d->stat, op->route == OTS_ROUTE_OP ? (size_t)op->op : STAT_OP_OTHER, code, us);
     stat_add(&d->stat->body_bytes_in, op_bytes_in(r));
     stat_add(&d->stat->body_bytes_out, out_bytes);

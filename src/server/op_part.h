@@ -19,6 +19,7 @@ struct op {
     struct sign_v4_key v4;
     bool compress;       /* the client understands a compressed answer */
     bool counted;        /* in front->requests */
+    bool late;           /* answered at its deadline, while its write goes on */
     int64_t deadline_ms; /* monotonic; for the database */
     atomic_bool settled; /* a write: the database has answered, or the deadline has passed */
     struct wr_request request;

@@ -10,8 +10,8 @@ source test/check.sh
 export WIDEROW_CEPH_CONF=$TEST_CEPH_CONF WIDEROW_POOL=data WIDEROW_NAMESPACE=standby-$$
 export WIDEROW_ACCESS_KEY_ID=id WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=local
 
-# Idle is below a tenth of ten units a second, for five seconds: a loaded machine may keep the load waiting for a moment. No merge of what holds more than a quarter of 80,000 bytes.
-start() { serve "$1" --engine rados --admin off --set partition_idle_s=5 --set partition_read_cu_max=10 --set partition_write_cu_max=10 \
+# Idle is below a tenth of ten units a second, for ten seconds: a loaded machine may keep the load waiting for some seconds. No merge of what holds more than a quarter of 80,000 bytes.
+start() { serve "$1" --engine rados --admin off --set partition_idle_s=10 --set partition_read_cu_max=10 --set partition_write_cu_max=10 \
     --set partition_hot_s=86400 --set partition_bytes_max=80000; }
 widerow() { # widerow SERVER ARGUMENT…
     local url=${urls[$1]}
@@ -38,7 +38,7 @@ kill $small
 wait $small 2>/dev/null
 widerow a bench write --table stored --records 50 --fields 1 --field-bytes 1000 --ops 1000 --quiet >/dev/null 2>&1 # 25,000 bytes in each partition
 check "what all leave idle is merged" eventually are b idle 1
-sleep 8
+sleep 14
 check "what is busy elsewhere is not" are b busy 4
 check "nor what others have filled" are b stored 2
 kill $load

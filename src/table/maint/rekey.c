@@ -42,6 +42,7 @@
 
 #include <stdio.h>
 
+#define RETRY_US_MAX 2000000
 #define PAGE_ROWS 256
 #define PAGE_BYTES (1u << 20)
 #define SLICE_MS 100 /* a step; progress that a crash may cost */
@@ -531,6 +532,7 @@ struct rekeyer *rekeyer_start(struct wr_db *db)
                              .thread = TASK_LONG,
                              .priority = PRIORITY_REKEY,
                              .run = rekey_step,
+                             .retry_us_max = RETRY_US_MAX, /* the other tables wait, too */
                              .arg = r};
 
     r->db = db;

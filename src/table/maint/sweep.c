@@ -52,11 +52,12 @@ enum sweep_phase {
 /* How far a round has come. */
 struct sweep_at {
     enum sweep_phase phase;
-    uint32_t table; /* an id */
-    size_t bucket;  /* of garbage, */
-    bytes key;      /* and where in it; on the heap, ptr NULL: at its beginning */
-    size_t pages;   /* of that bucket, or of rows, in this round */
-    uint64_t bytes; /* read in this step */
+    uint32_t table;    /* an id */
+    uint32_t location; /* of its rows then: a rekeyed table begins anew */
+    size_t bucket;     /* of garbage, */
+    bytes key;         /* and where in it; on the heap, ptr NULL: at its beginning */
+    size_t pages;      /* of that bucket, or of rows, in this round */
+    uint64_t bytes;    /* read in this step */
 };
 
 struct sweeper {
@@ -376,8 +377,10 @@ static int sweep_garbage(struct sweep *s, bool *ended)
     struct page page = {.more = true};
     struct stream_readers others;
 
-    if (at->key.ptr)
+    if (at->key.ptr) {
+        invariant(bytes_compare(at->key, range.start) >= 0);
         range.start = arena_copy(&s->c.arena, at->key);
+    }
     for (bool stop = false; page.more && at->pages < GARBAGE_PAGES && !stop;) {
         struct arena_mark mark = arena_mark(&s->c.arena);
 
@@ -554,13 +557,15 @@ static int sweep_table(struct wr_db *db, struct sweep_at *at, struct table *t, i
                       .at = at};
     int code;
 
-    if (is_inside(at) && at->table != t->schema.id) /* which is gone */
+    if (is_inside(at) && (at->table != t->schema.id || at->location != t->schema.location.id))
+        /* What it was in is gone, and so is what its key means. */
         sweep_enter(at, SWEEP_BETWEEN);
     if (!is_inside(at)) {
         part_over(at, 0);
         sweep_enter(at, SWEEP_GARBAGE);
     }
     at->table = t->schema.id;
+    at->location = t->schema.location.id;
     ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
     code = sweep_parts(&s);
     if (code) {
@@ -619,8 +624,10 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
         sweep_enter(at, SWEEP_BETWEEN);
     if (*ended)
         sweep_enter(at, SWEEP_OVER);
-    if (*ended)
+    if (*ended) {
+        keep_key(at, BYTES_NONE);
         *at = (struct sweep_at){.bytes = at->bytes};
+    }
     return first;
 }
 

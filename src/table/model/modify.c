@@ -602,13 +602,15 @@ int modify_run(struct ctx *c, struct modify *m)
     bool exists = visible_row(&m->table->schema.d.options, m->now_ms, &m->old);
     size_t size;
 
-    invariant(!m->generated || !m->old.there);
     invariant(m->old_known || !m->old.there);
     m->read_units = m->write_units = 0;
     m->changed = m->removes = false;
     m->stamp_ms = m->time.us / 1000;
     m->row = (struct row){0};
     TRY(check_condition(c, m, exists));
+    /* A client that names numbers itself (keeps_number) may have been there first. */
+    if (m->generated && m->old.there)
+        return fail_code(c, E_CONDITION);
     /* Only the placeholder makes a row with an auto-increment key. A number of one's own names a
      * row that must be there already, as if the condition were EXPECT_EXIST. */
     if (!m->generated && !exists && creates_row(m->change) && !m->change->keeps_number &&

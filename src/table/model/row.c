@@ -280,6 +280,8 @@ int cell_read_key(struct ctx *c, bytes suffix, uint64_t *id, bytes *name, int64_
     if (r.bad)
         return fail(c, E_CORRUPT, "damaged cell key: no id");
     *id = load_u64_be(part.ptr);
+    if (!*id)
+        return fail(c, E_CORRUPT, "damaged cell key: no row has the id 0");
     TRY(key_read_text(c, &r, name));
     part = read_bytes(&r, 8);
     if (r.bad || reader_left(&r))

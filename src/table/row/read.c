@@ -269,7 +269,8 @@ static int ahead_ask(struct read_op *op)
     struct ahead *a = op->ahead;
     size_t left = op->row_count - op->at, n = ahead_max(op);
 
-    if (op->loading || op->at < a->end)
+    /* One after the other each is read in its turn, which may end in between. */
+    if (op->loading || op->at < a->end || !engine_gets_many(op->call->db->engine))
         return E_OK;
     invariant(!a->many.count);
     n = n < left ? n : left;
