@@ -645,16 +645,31 @@ void sweep_run(struct wr_db *db)
 
 /* ---- the task ---- */
 
+static int sweep_for(struct sweeper *s, int64_t us, bool *ended, char failed[TASK_TEXT_BYTES])
+{
+    int code;
+
+    pthread_mutex_lock(&s->lock);
+    code = sweep_on(s->db, &s->at, clock_mono_us(&s->db->clock) + us, ended, failed);
+    pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+bool sweep_some(struct wr_db *db, int64_t us)
+{
+    char failed[TASK_TEXT_BYTES];
+    bool ended;
+
+    (void)sweep_for(db->sweeper, us, &ended, failed);
+    return ended;
+}
+
 static int sweep_step(void *arg, struct task_step *step)
 {
     struct sweeper *s = arg;
     bool ended;
-    int code;
+    int code = sweep_for(s, SCHEDULER_STEP_US, &ended, step->text);
 
-    pthread_mutex_lock(&s->lock);
-    code = sweep_on(s->db, &s->at, clock_mono_us(&s->db->clock) + SCHEDULER_STEP_US, &ended,
-                    step->text);
-    pthread_mutex_unlock(&s->lock);
     step->bytes = s->at.bytes;
     s->at.bytes = 0;
     step->more = !ended;

@@ -18,4 +18,8 @@ void sweeper_free(struct sweeper *s);
 /* One round of removals, on the caller's thread; the task does one every few seconds. */
 void sweep_run(struct wr_db *db);
 
+/* Goes on with the task's round for about so many microseconds, but for one record at least. True:
+ * the round has ended. */
+bool sweep_some(struct wr_db *db, int64_t us);
+
 #endif
