@@ -431,7 +431,7 @@ static int remove_row(struct sweep *s, bytes record_key)
     if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
         return E_OK;
     if (db_is_shared(s->db))
-        edits_guard(&builder, (struct guard){record_key, load.get.value, false});
+        batch_add_guard(&builder, (struct guard){record_key, load.get.value, false});
     change_point_store(&m, &builder);
     batch.edits = builder.items;
     batch.edit_count = builder.count;

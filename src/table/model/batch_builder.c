@@ -1,7 +1,7 @@
 #include "table/model/batch_builder.h"
 
-#include "base/invariant.h"
 #include "base/buf.h"
+#include "base/invariant.h"
 #include "table/model/layout.h"
 
 void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes value)
@@ -20,7 +20,7 @@ void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes va
     e->bytes += key.len + value.len;
 }
 
-void edits_guard(struct batch_builder *e, struct guard guard)
+void batch_add_guard(struct batch_builder *e, struct guard guard)
 {
     invariant(guard.key.len > 0 && (!guard.absent || !guard.value.len));
     if (e->guard_count == e->guard_capacity) {

@@ -19,7 +19,7 @@ struct batch_builder {
 void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes value);
 
 /* The batch lands only if this is so. Key and value are not copied. */
-void edits_guard(struct batch_builder *e, struct guard guard);
+void batch_add_guard(struct batch_builder *e, struct guard guard);
 
 /* Repeats the edits from index `from` on in the table's shadow copy, if it has one. */
 void batch_add_shadow(struct batch_builder *e, size_t from, const struct schema *s);

@@ -50,9 +50,10 @@ struct row_observer {
     int (*check)(struct ctx *c, const struct row_observer *o, const struct row_change *change);
     /* Adds what belongs to the change to its batch: batch_add(), in the arena of `e`, keys of the
      * partition of the row on an engine without one key space, and batch_add_shadow() for rows of
-     * other tables; edits_guard() for what must be so. Called once a change and a batch, under the
-     * row lock, in the order of the row's changes. A batch may come to nothing: what counts is what
-     * it holds. Where other processes write, the change is then decided anew, and recorded again.
+     * other tables; batch_add_guard() for what must be so. Called once a change and a batch, under
+     * the row lock, in the order of the row's changes. A batch may come to nothing: what counts is
+     * what it holds. Where other processes write, the change is then decided anew, and recorded
+     * again.
      */
     void (*record)(const struct row_observer *o, const struct row_change *change,
                    struct batch_builder *e);

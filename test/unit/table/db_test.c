@@ -16,7 +16,7 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../folder.h"
+#include "database.h"
 #include "../later.h"
 
 #define MINUTE_MS 60000
@@ -34,10 +34,8 @@ static void bed_open(struct bed *b)
                            .dir = b->dir,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
-    char message[256] = "";
 
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static int bed_set_up(void **state)
@@ -54,22 +52,14 @@ static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
 
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }
 
 static int run(struct bed *b, struct wr_request *req)
 {
-    struct wr_reply *reply;
-    int code;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(b->db, req);
-    code = reply->code;
-    wr_reply_free(reply);
-    return code;
+    return database_run(b->db, req);
 }
 
 static void create(struct bed *b, const char *name, int ttl_s)
@@ -426,11 +416,9 @@ static void bed_reopen_small(struct bed *b)
                            .dir = b->dir,
                            .memory_bytes = ROOM_BYTES,
                            .front_memory = on_front};
-    char message[256] = "";
 
     wr_close(b->db);
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static void put_large(struct bed *b, int64_t pk)

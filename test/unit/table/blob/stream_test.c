@@ -19,7 +19,7 @@
 #include <unistd.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../../folder.h"
+#include "../database.h"
 #include "../../later.h"
 
 #define MIB ((size_t)1 << 20)
@@ -46,10 +46,8 @@ static void bed_open(struct bed *b)
                            .engine = engine_name,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
-    char message[256] = "";
 
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static int run(struct bed *b, struct wr_request *req)
@@ -90,8 +88,7 @@ static int bed_tear_down(void **state)
 #ifdef WR_FAULTS
     fault_arm(NULL);
 #endif
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }

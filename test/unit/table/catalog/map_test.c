@@ -18,7 +18,7 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../../folder.h"
+#include "../database.h"
 #include "../../later.h"
 
 #define MINUTE_MS 60000
@@ -43,10 +43,8 @@ static void bed_open(struct bed *b)
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings),
                            .settings_follow = b->settings_follow};
-    char message[256] = "";
 
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static void reopen(struct bed *b, const char *page_partitions)
@@ -72,20 +70,14 @@ static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
 
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }
 
 static void run(struct bed *b, struct wr_request *req)
 {
-    struct wr_reply *reply;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(b->db, req);
-    assert_int_equal(reply->code, 0);
-    wr_reply_free(reply);
+    assert_int_equal(database_run(b->db, req), 0);
 }
 
 /* Cut at 10, 20 and so on. */

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../../folder.h"
+#include "../database.h"
 #include "../../later.h"
 
 #define SECOND_MS 1000ll
@@ -32,10 +32,8 @@ static void bed_open(struct bed *b, bool reset)
     struct wr_options o = {
         .version = WR_API_VERSION,
         .dir = b->dir, .clock_reset = reset, .settings = settings, .setting_count = PORT_COUNT(settings)};
-    char message[256] = "";
 
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static int bed_set_up(void **state)
@@ -52,8 +50,7 @@ static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
 
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../../folder.h"
+#include "../database.h"
 
 #define ROWS 600 /* some pages of the rekeyer's */
 
@@ -32,22 +32,13 @@ static void bed_open(struct bed *b)
                                                  {"wide_row_cells", "8"}};
     struct wr_options o = {WR_OPTIONS, .dir = b->dir, .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
-    char message[256] = "";
 
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
 }
 
 static int run(struct bed *b, struct wr_request *req)
 {
-    struct wr_reply *reply;
-    int code;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(b->db, req);
-    code = reply->code;
-    wr_reply_free(reply);
-    return code;
+    return database_run(b->db, req);
 }
 
 static void fill(struct bed *b)
@@ -89,8 +80,7 @@ static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
 
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../../folder.h"
+#include "../database.h"
 
 #define BUCKETS 4
 #define ROWS 40
@@ -32,12 +32,7 @@ static int size_of_whole(struct ctx *c, struct engine *e, const struct partition
 
 static void run(struct bed *b, struct wr_request *req)
 {
-    struct wr_reply *reply;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(b->db, req);
-    assert_int_equal(reply->code, 0);
-    wr_reply_free(reply);
+    assert_int_equal(database_run(b->db, req), 0);
 }
 
 static void create(struct bed *b)
@@ -77,11 +72,9 @@ static int bed_set_up(void **state)
                            .dir = b->dir,
                            .settings = settings,
                            .setting_count = PORT_COUNT(settings)};
-    char message[256] = "";
 
     folder_make(b->dir);
-    wr_open(&o, &b->db, message, sizeof(message));
-    assert_string_equal(message, "");
+    b->db = database_open(&o);
     create(b);
     for (int64_t id = 0; id < ROWS; id++)
         put(b, id);
@@ -96,8 +89,7 @@ static int bed_tear_down(void **state)
 {
     struct bed *b = *state;
 
-    wr_close(b->db);
-    folder_remove(b->dir);
+    database_remove(b->db, b->dir);
     mem_free(b);
     return 0;
 }

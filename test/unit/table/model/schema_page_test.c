@@ -2,9 +2,7 @@
 #include "../../../golden/golden.h"
 #include "../../context.h"
 
-#include "table/model/schema.h"
-
-static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = WR_BIGINT}};
+#include "schema_sample.h"
 
 /* Bounds in bucket 0. */
 #define BOUND_1 BYTES_LIT("\0\x45\x80\0\0\0\0\0\0\1")
@@ -22,18 +20,10 @@ static uint64_t next_id(void *last)
 
 static struct schema schema_of(const struct schema_page *pages, size_t count)
 {
-    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")};
+    struct schema s = schema_sample();
 
-    s.d.table = BYTES_LIT("t");
-    s.d.key = key;
-    s.d.key_count = 1;
-    s.d.options.ttl_s = -1;
-    s.d.options.max_versions = 1;
-    s.location = (struct location){.id = 5, .key = key, .key_count = 1};
-    s.location.layout.buckets = s.location.layout.partition_cols = 1;
     s.pages = pages;
     s.page_count = count;
-    s.partition_location = 5;
     return s;
 }
 

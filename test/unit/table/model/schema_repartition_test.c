@@ -3,9 +3,7 @@
 #include "../../../golden/golden.h"
 #include "../../context.h"
 
-#include "table/model/schema.h"
-
-static const struct wr_key_schema key[] = {{.name = BYTES_LIT("user"), .type = WR_BIGINT}};
+#include "schema_sample.h"
 
 /* The integers 0 and 1 in bucket 0, as bounds. */
 #define BOUND_0 BYTES_LIT("\0\x45\x80\0\0\0\0\0\0\0")
@@ -16,19 +14,12 @@ static const struct schema_partition partitions[] = {{.id = 5, .created_us = 1, 
 
 static bytes encode(const struct schema_partition *list, size_t count, struct schema_repartition cut)
 {
-    struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main"), .repartition = cut};
+    struct schema s = schema_sample();
     struct buf b;
 
-    s.d.table = BYTES_LIT("t");
-    s.d.key = key;
-    s.d.key_count = 1;
-    s.d.options.ttl_s = -1;
-    s.d.options.max_versions = 1;
-    s.location = (struct location){.id = 5, .key = key, .key_count = 1};
-    s.location.layout.buckets = s.location.layout.partition_cols = 1;
+    s.repartition = cut;
     s.partitions = list;
     s.partition_count = count;
-    s.partition_location = 5;
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     return buf_bytes(&b);
