@@ -582,6 +582,7 @@ void conn_run(struct conn *c)
 {
     size_t budget = TURN_BYTES;
 
+    c->heard = true;
     while (!c->doomed && conn_step(c, &budget))
         if (!budget) {
             loop_again(c->loop, c);

@@ -94,6 +94,7 @@ struct conn {
     bool readable, writable; /* the socket was, when it was last asked */
     bool hung_up;            /* the client's end has come, perhaps behind other bytes */
     bool known;              /* a request of it was let in: it is no stranger any more */
+    bool heard;              /* it had a turn: what it sent while it waited to be taken was read */
     bool last;               /* no request is taken after this answer */
     bool linger;             /* the client may still be sending when we close */
     bool active;             /* counted in http.active */
