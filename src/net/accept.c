@@ -49,8 +49,9 @@ static bool has_room_for(const struct loop *l, size_t more)
            atomic_load_explicit(&l->conn_bytes, memory_order_relaxed) <= conn_bytes_max(l->http);
 }
 
-/* A connection that can be closed without a loss to anybody we know. One that has just come may be a
- * client whose request has waited with it: two loops may both have taken one for the same place. */
+/* A connection that can be closed without a loss to anybody we know. One that has just come may be
+ * a client whose request has waited with it: two loops may both have taken one for the same place.
+ */
 static struct conn *oldest_stranger(const struct loop *l)
 {
     int looked = 0;

@@ -35,12 +35,13 @@ extern char **environ;
 /* Read by jemalloc: the memory that a burst took goes back to the system although no request may
  * follow that would give it back in passing. That of more than 8 MB in one piece would go back at
  * once, and every large cell would be given its pages anew, one by one: it goes as all other does,
- * within a second or two (oversize_threshold, dirty_decay_ms), so that the next burst does not come
- * on top of it. One arena a processor (narenas_ratio) instead of four: a large cell is taken by one
- * thread and given back by another, and each arena keeps what was given back to it for itself. */
+ * within half a second or one (oversize_threshold, dirty_decay_ms), so that the next burst does not
+ * come on top of it. One arena a processor (narenas_ratio) instead of four: a large cell is taken
+ * by one thread and given back by another, and each arena keeps what was given back to it for
+ * itself. */
 extern const char *malloc_conf;
 __attribute__((visibility("default"))) const char *malloc_conf =
-    "background_thread:true,oversize_threshold:0,dirty_decay_ms:1000,muzzy_decay_ms:0,narenas_"
+    "background_thread:true,oversize_threshold:0,dirty_decay_ms:500,muzzy_decay_ms:0,narenas_"
     "ratio:1";
 
 struct server {
