@@ -162,96 +162,170 @@ static uint8_t version_of(const struct schema *s)
                                        : SCHEMA_VERSION;
 }
 
-void schema_encode(struct buf *b, const struct schema *s)
+static void put_key_column(struct buf *b, const struct wr_key_schema *k)
 {
-    const struct wr_table_description *d = &s->d;
-    struct buf f;
+    struct buf f = field_begin(b);
 
-    buf_put_u8(b, version_of(s));
-    put_number_field(b, F_ID, s->id);
-    put_number_field(b, F_VERSION, (int64_t)s->version);
-    buf_put_u8(b, F_INSTANCE);
-    buf_put_counted(b, s->instance);
-    buf_put_u8(b, F_TABLE);
-    buf_put_counted(b, d->table);
-    for (size_t i = 0; i < d->key_count; i++) {
-        f = field_begin(b);
-        buf_put_counted(&f, d->key[i].name);
-        buf_put_u8(&f, (uint8_t)d->key[i].type);
-        buf_put_varint(&f, d->key[i].length);
-        buf_put_u8(&f, (uint8_t)(d->key[i].descending | d->key[i].auto_increment << 1));
-        field_end(b, F_KEY, &f);
-    }
-    for (size_t i = 0; i < d->defined_count; i++) {
-        f = field_begin(b);
-        buf_put_counted(&f, d->defined[i].name);
-        buf_put_u8(&f, (uint8_t)d->defined[i].type);
-        field_end(b, F_DEFINED, &f);
-    }
-    f = field_begin(b);
-    schema_put_number(&f, d->options.ttl_s);
-    schema_put_number(&f, d->options.max_versions);
-    schema_put_number(&f, d->options.deviation_s);
-    buf_put_u8(&f, (uint8_t)(d->options.allow_update | d->options.update_full_row << 1));
+    buf_put_counted(&f, k->name);
+    buf_put_u8(&f, (uint8_t)k->type);
+    buf_put_varint(&f, k->length);
+    buf_put_u8(&f, (uint8_t)(k->descending | k->auto_increment << 1));
+    field_end(b, F_KEY, &f);
+}
+
+static void put_defined_column(struct buf *b, const struct wr_defined_column *column)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_counted(&f, column->name);
+    buf_put_u8(&f, (uint8_t)column->type);
+    field_end(b, F_DEFINED, &f);
+}
+
+static void put_options(struct buf *b, const struct wr_table_options *o)
+{
+    struct buf f = field_begin(b);
+
+    schema_put_number(&f, o->ttl_s);
+    schema_put_number(&f, o->max_versions);
+    schema_put_number(&f, o->deviation_s);
+    buf_put_u8(&f, (uint8_t)(o->allow_update | o->update_full_row << 1));
     field_end(b, F_OPTIONS, &f);
-    f = field_begin(b);
-    schema_put_number(&f, d->reserved.read);
-    schema_put_number(&f, d->reserved.write);
-    schema_put_number(&f, d->last_increase_s);
-    schema_put_number(&f, d->last_decrease_s);
+}
+
+static void put_reserved(struct buf *b, const struct schema *s)
+{
+    struct buf f = field_begin(b);
+
+    schema_put_number(&f, s->d.reserved.read);
+    schema_put_number(&f, s->d.reserved.write);
+    schema_put_number(&f, s->d.last_increase_s);
+    schema_put_number(&f, s->d.last_decrease_s);
     schema_put_number(&f, s->throughput_us);
     field_end(b, F_RESERVED, &f);
-    put_number_field(b, F_STATUS, d->status);
-    schema_put_stream(b, d);
-    f = field_begin(b);
+}
+
+static void put_encryption(struct buf *b, const struct wr_table_description *d)
+{
+    struct buf f = field_begin(b);
+
     buf_put_u8(&f, (uint8_t)(d->sse.given | d->sse.enable << 1));
     schema_put_number(&f, d->sse.key_type);
     buf_put_counted(&f, d->sse.key_id);
     buf_put_counted(&f, d->sse.role_arn);
     field_end(b, F_SSE, &f);
-    for (size_t i = 0; i < d->index_count; i++) {
-        const struct wr_index_meta *ix = &d->indexes[i];
+}
 
-        f = field_begin(b);
-        buf_put_counted(&f, ix->name);
-        schema_put_names(&f, ix->key_columns, ix->key_column_count);
-        schema_put_names(&f, ix->defined_columns, ix->defined_column_count);
-        schema_put_number(&f, ix->update_mode);
-        schema_put_number(&f, ix->type);
-        field_end(b, F_INDEX, &f);
-    }
-    for (size_t i = 0; schema_is_paged(s) && i < s->page_count; i++) {
-        f = field_begin(b);
+static void put_index(struct buf *b, const struct wr_index_meta *ix)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_counted(&f, ix->name);
+    schema_put_names(&f, ix->key_columns, ix->key_column_count);
+    schema_put_names(&f, ix->defined_columns, ix->defined_column_count);
+    schema_put_number(&f, ix->update_mode);
+    schema_put_number(&f, ix->type);
+    field_end(b, F_INDEX, &f);
+}
+
+static void put_pages(struct buf *b, const struct schema *s)
+{
+    for (size_t i = 0; i < s->page_count; i++) {
+        struct buf f = field_begin(b);
+
         put_page(&f, &s->pages[i]);
         field_end(b, F_PAGE, &f);
     }
-    for (size_t i = 0; !s->page_count && partitions_matter(s) && i < s->partition_count; i++) {
-        f = field_begin(b);
+}
+
+static void put_partitions(struct buf *b, const struct schema *s)
+{
+    for (size_t i = 0; i < s->partition_count; i++) {
+        struct buf f = field_begin(b);
+
         schema_put_partition(&f, &s->partitions[i]);
         field_end(b, F_PARTITION, &f);
     }
+}
+
+static void put_location(struct buf *b, const struct schema *s)
+{
+    buf_put_u8(b, F_LAYOUT);
+    buf_put_counted(b, layout_format(b->arena, &s->location.layout, s->d.key));
+    put_number_field(b, F_LOCATION_ID, s->location.id);
+}
+
+static void put_shadow(struct buf *b, const struct schema *s)
+{
+    struct buf f = field_begin(b);
+
+    schema_put_number(&f, s->shadow.id);
+    buf_put_u8(&f, (uint8_t)s->rekey);
+    buf_put_counted(&f, layout_format(b->arena, &s->shadow.layout, s->d.key));
+    field_end(b, F_SHADOW, &f);
+}
+
+/* What the table's creator said, in the order of the older builds. */
+static void put_description(struct buf *b, const struct schema *s)
+{
+    const struct wr_table_description *d = &s->d;
+
+    buf_put_u8(b, F_INSTANCE);
+    buf_put_counted(b, s->instance);
+    buf_put_u8(b, F_TABLE);
+    buf_put_counted(b, d->table);
+    for (size_t i = 0; i < d->key_count; i++)
+        put_key_column(b, &d->key[i]);
+    for (size_t i = 0; i < d->defined_count; i++)
+        put_defined_column(b, &d->defined[i]);
+    put_options(b, &d->options);
+    put_reserved(b, s);
+    put_number_field(b, F_STATUS, d->status);
+    schema_put_stream(b, d);
+    put_encryption(b, d);
+    for (size_t i = 0; i < d->index_count; i++)
+        put_index(b, &d->indexes[i]);
+}
+
+void schema_encode(struct buf *b, const struct schema *s)
+{
+    buf_put_u8(b, version_of(s));
+    put_number_field(b, F_ID, s->id);
+    put_number_field(b, F_VERSION, (int64_t)s->version);
+    put_description(b, s);
+    if (schema_is_paged(s))
+        put_pages(b, s);
+    if (!s->page_count && partitions_matter(s))
+        put_partitions(b, s);
     if (s->repartition.made_count)
         put_repartition(b, &s->repartition);
     if (s->value_split)
         put_number_field(b, F_VALUE_SPLIT, 1);
-    put_number_field(b, F_CREATION, d->creation_us);
-    put_number_field(b, F_LOCAL_TRANSACTIONS, d->local_transactions);
+    put_number_field(b, F_CREATION, s->d.creation_us);
+    put_number_field(b, F_LOCAL_TRANSACTIONS, s->d.local_transactions);
     put_number_field(b, F_HAS_OUT_OF_LINE, s->has_out_of_line);
-    if (d->options.cell_bytes_max)
-        put_number_field(b, F_CELL_BYTES, d->options.cell_bytes_max);
-    if (is_plain(s))
-        return;
-    buf_put_u8(b, F_LAYOUT);
-    buf_put_counted(b, layout_format(b->arena, &s->location.layout, d->key));
-    put_number_field(b, F_LOCATION_ID, s->location.id);
-    if (!s->shadow.id)
-        return;
-    f = field_begin(b);
-    schema_put_number(&f, s->shadow.id);
-    buf_put_u8(&f, (uint8_t)s->rekey);
-    buf_put_counted(&f, layout_format(b->arena, &s->shadow.layout, d->key));
-    field_end(b, F_SHADOW, &f);
+    if (s->d.options.cell_bytes_max)
+        put_number_field(b, F_CELL_BYTES, s->d.options.cell_bytes_max);
+    if (!is_plain(s))
+        put_location(b, s);
+    if (s->shadow.id)
+        put_shadow(b, s);
 }
+
+/* A description while it is read. The arrays are those that out points to, still writable; the
+ * counts in out tell how far each of them is filled. */
+struct schema_reader {
+    struct ctx *c;
+    struct schema *out;
+    struct wr_key_schema *key;
+    struct wr_defined_column *defined;
+    struct wr_index_meta *indexes;
+    struct wr_value *splits;
+    struct schema_partition *partitions;
+    struct schema_page *pages;
+    bytes layout,
+        shadow_layout; /* texts, which cannot be parsed before the key columns are known */
+};
 
 /* Lists are counted first, so that their arrays can be made in one piece. */
 static void count_fields(struct reader r, size_t counts[256])
@@ -279,71 +353,235 @@ static const bytes *schema_read_names(struct ctx *c, struct reader *r, size_t *c
     return names;
 }
 
-static void schema_read_stream(struct ctx *c, struct reader *r, struct wr_table_description *d)
+/* Each of the following reads one field's payload; read_field[] names it. */
+
+static bytes read_rest(struct reader *f)
 {
-    d->stream.given = true;
-    d->stream.enable = read_u8(r) != 0;
-    d->stream.has_expiration = d->stream.enable;
-    d->stream.expiration_h = (int32_t)schema_read_number(r);
-    d->stream_enable_us = schema_read_number(r);
-    d->stream_id = read_counted(r);
-    d->stream.columns_to_get = schema_read_names(c, r, &d->stream.column_count);
+    return read_bytes(f, reader_left(f));
 }
 
-static void schema_read_index(struct ctx *c, struct reader *r, struct wr_index_meta *ix)
+static void read_id(struct schema_reader *r, struct reader *f)
 {
-    ix->name = read_counted(r);
-    ix->key_columns = schema_read_names(c, r, &ix->key_column_count);
-    ix->defined_columns = schema_read_names(c, r, &ix->defined_column_count);
-    ix->update_mode = (int32_t)schema_read_number(r);
-    ix->type = (int32_t)schema_read_number(r);
-    ix->sync_phase = 2;
+    r->out->id = (uint32_t)schema_read_number(f);
 }
 
-static void schema_read_options(struct reader *r, struct wr_table_options *o)
+static void read_version(struct schema_reader *r, struct reader *f)
 {
+    r->out->version = (uint64_t)schema_read_number(f);
+}
+
+static void read_instance(struct schema_reader *r, struct reader *f)
+{
+    r->out->instance = read_rest(f);
+}
+
+static void read_table(struct schema_reader *r, struct reader *f)
+{
+    r->out->d.table = read_rest(f);
+}
+
+static void read_key_column(struct schema_reader *r, struct reader *f)
+{
+    struct wr_key_schema *k = &r->key[r->out->d.key_count++];
+    uint8_t flags;
+
+    k->name = read_counted(f);
+    k->type = read_u8(f);
+    k->length = (uint32_t)read_varint(f);
+    flags = read_u8(f);
+    k->descending = flags & 1;
+    k->auto_increment = flags >> 1 & 1;
+}
+
+static void read_defined_column(struct schema_reader *r, struct reader *f)
+{
+    struct wr_defined_column *column = &r->defined[r->out->d.defined_count++];
+
+    column->name = read_counted(f);
+    column->type = read_u8(f);
+}
+
+static void read_options(struct schema_reader *r, struct reader *f)
+{
+    struct wr_table_options *o = &r->out->d.options;
     uint8_t flags;
 
     o->given |= WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
                 WR_HAS_UPDATE_FULL_ROW;
-    o->ttl_s = (int32_t)schema_read_number(r);
-    o->max_versions = (int32_t)schema_read_number(r);
-    o->deviation_s = schema_read_number(r);
-    flags = read_u8(r);
+    o->ttl_s = (int32_t)schema_read_number(f);
+    o->max_versions = (int32_t)schema_read_number(f);
+    o->deviation_s = schema_read_number(f);
+    flags = read_u8(f);
     o->allow_update = flags & 1;
     o->update_full_row = flags >> 1 & 1;
 }
 
-static struct schema_page schema_read_page(struct reader *r)
+static void read_reserved(struct schema_reader *r, struct reader *f)
 {
-    struct schema_page p = {.id = read_varint(r)};
+    struct wr_table_description *d = &r->out->d;
 
-    p.start = read_counted(r);
-    p.count = read_varint(r);
-    return p;
+    d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+    d->reserved.read = (int32_t)schema_read_number(f);
+    d->reserved.write = (int32_t)schema_read_number(f);
+    d->last_increase_s = schema_read_number(f);
+    d->last_decrease_s = schema_read_number(f);
+    r->out->throughput_us = schema_read_number(f);
 }
 
-static void read_repartition(struct ctx *c, struct reader *r, struct schema_repartition *change)
+static void read_status(struct schema_reader *r, struct reader *f)
 {
-    struct schema_partition *made = ARENA_ARRAY(&c->arena, struct schema_partition, 1);
+    r->out->d.status = (enum wr_table_status)schema_read_number(f);
+}
+
+static void read_stream(struct schema_reader *r, struct reader *f)
+{
+    struct wr_table_description *d = &r->out->d;
+
+    d->stream.given = true;
+    d->stream.enable = read_u8(f) != 0;
+    d->stream.has_expiration = d->stream.enable;
+    d->stream.expiration_h = (int32_t)schema_read_number(f);
+    d->stream_enable_us = schema_read_number(f);
+    d->stream_id = read_counted(f);
+    d->stream.columns_to_get = schema_read_names(r->c, f, &d->stream.column_count);
+}
+
+static void read_encryption(struct schema_reader *r, struct reader *f)
+{
+    struct wr_table_description *d = &r->out->d;
+    uint8_t flags = read_u8(f);
+
+    d->sse.given = flags & 1;
+    d->sse.enable = flags >> 1 & 1;
+    d->sse.key_type = (int32_t)schema_read_number(f);
+    d->sse.key_id = read_counted(f);
+    d->sse.role_arn = read_counted(f);
+}
+
+static void read_index(struct schema_reader *r, struct reader *f)
+{
+    struct wr_index_meta *ix = &r->indexes[r->out->d.index_count++];
+
+    ix->name = read_counted(f);
+    ix->key_columns = schema_read_names(r->c, f, &ix->key_column_count);
+    ix->defined_columns = schema_read_names(r->c, f, &ix->defined_column_count);
+    ix->update_mode = (int32_t)schema_read_number(f);
+    ix->type = (int32_t)schema_read_number(f);
+    ix->sync_phase = 2;
+}
+
+static void read_split(struct schema_reader *r, struct reader *f)
+{
+    r->splits[r->out->d.split_count++] = schema_read_value(f);
+}
+
+static void read_partition(struct schema_reader *r, struct reader *f)
+{
+    r->partitions[r->out->partition_count++] = schema_read_partition(f);
+}
+
+static void read_page(struct schema_reader *r, struct reader *f)
+{
+    struct schema_page *p = &r->pages[r->out->page_count++];
+
+    p->id = read_varint(f);
+    p->start = read_counted(f);
+    p->count = read_varint(f);
+}
+
+static void read_repartition(struct schema_reader *r, struct reader *f)
+{
+    struct schema_repartition *change = &r->out->repartition;
+    struct schema_partition *made = ARENA_ARRAY(&r->c->arena, struct schema_partition, 1);
     size_t room = 1;
 
     *change = (struct schema_repartition){0}; /* a damaged description may have the field twice */
-    change->first = read_varint(r);
-    change->count = read_varint(r);
-    while (reader_left(r) && !r->bad) {
+    change->first = read_varint(f);
+    change->count = read_varint(f);
+    while (reader_left(f) && !f->bad) {
         if (change->made_count == room) {
             struct schema_partition *more =
-                ARENA_ARRAY(&c->arena, struct schema_partition, 2 * room);
+                ARENA_ARRAY(&r->c->arena, struct schema_partition, 2 * room);
 
             memcpy(more, made, room * sizeof(*made));
             made = more;
             room *= 2;
         }
-        made[change->made_count++] = schema_read_partition(r);
+        made[change->made_count++] = schema_read_partition(f);
     }
     change->made = made;
 }
+
+static void read_value_split(struct schema_reader *r, struct reader *f)
+{
+    r->out->value_split = schema_read_number(f) != 0;
+}
+
+static void read_creation(struct schema_reader *r, struct reader *f)
+{
+    r->out->d.creation_us = schema_read_number(f);
+}
+
+static void read_local_transactions(struct schema_reader *r, struct reader *f)
+{
+    r->out->d.local_transactions = schema_read_number(f) != 0;
+}
+
+static void read_has_out_of_line(struct schema_reader *r, struct reader *f)
+{
+    r->out->has_out_of_line = schema_read_number(f) != 0;
+}
+
+static void read_cell_bytes(struct schema_reader *r, struct reader *f)
+{
+    r->out->d.options.cell_bytes_max = schema_read_number(f);
+    r->out->d.options.given |= WR_HAS_CELL_BYTES;
+}
+
+static void read_layout(struct schema_reader *r, struct reader *f)
+{
+    r->layout = read_rest(f);
+}
+
+static void read_location_id(struct schema_reader *r, struct reader *f)
+{
+    r->out->location.id = (uint32_t)schema_read_number(f);
+}
+
+static void read_shadow(struct schema_reader *r, struct reader *f)
+{
+    r->out->shadow.id = (uint32_t)schema_read_number(f);
+    r->out->rekey = read_u8(f);
+    r->shadow_layout = read_counted(f);
+}
+
+/* By tag; NULL: a field of a later version of Widerow, which is skipped. */
+static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
+    [F_ID] = read_id,
+    [F_VERSION] = read_version,
+    [F_INSTANCE] = read_instance,
+    [F_TABLE] = read_table,
+    [F_KEY] = read_key_column,
+    [F_DEFINED] = read_defined_column,
+    [F_OPTIONS] = read_options,
+    [F_RESERVED] = read_reserved,
+    [F_STATUS] = read_status,
+    [F_STREAM] = read_stream,
+    [F_SSE] = read_encryption,
+    [F_INDEX] = read_index,
+    [F_SPLIT] = read_split,
+    [F_CREATION] = read_creation,
+    [F_LOCAL_TRANSACTIONS] = read_local_transactions,
+    [F_HAS_OUT_OF_LINE] = read_has_out_of_line,
+    [F_LAYOUT] = read_layout,
+    [F_LOCATION_ID] = read_location_id,
+    [F_SHADOW] = read_shadow,
+    [F_CELL_BYTES] = read_cell_bytes,
+    [F_PARTITION] = read_partition,
+    [F_REPARTITION] = read_repartition,
+    [F_VALUE_SPLIT] = read_value_split,
+    [F_PAGE] = read_page,
+};
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
  */
@@ -409,156 +647,74 @@ static int read_repartitions(struct ctx *c, struct schema *s)
     return schema_splits_init(c, s);
 }
 
+/* Makes the lists, with room for as many members as there are fields. */
+static void init_lists(struct schema_reader *r, struct reader stored)
+{
+    struct arena *arena = &r->c->arena;
+    struct schema *out = r->out;
+    size_t counts[256];
+
+    count_fields(stored, counts);
+    out->d.key = r->key = ARENA_ARRAY(arena, struct wr_key_schema, counts[F_KEY]);
+    out->d.defined = r->defined = ARENA_ARRAY(arena, struct wr_defined_column, counts[F_DEFINED]);
+    out->d.indexes = r->indexes = ARENA_ARRAY(arena, struct wr_index_meta, counts[F_INDEX]);
+    out->d.splits = r->splits = ARENA_ARRAY(arena, struct wr_value, counts[F_SPLIT]);
+    out->partitions = r->partitions =
+        ARENA_ARRAY(arena, struct schema_partition, counts[F_PARTITION]);
+    out->pages = r->pages = ARENA_ARRAY(arena, struct schema_page, counts[F_PAGE]);
+}
+
+static int read_fields(struct schema_reader *r, struct reader stored)
+{
+    const struct schema *out = r->out;
+
+    init_lists(r, stored);
+    while (reader_left(&stored) && !stored.bad) {
+        uint8_t tag = read_u8(&stored);
+        struct reader f = reader_of(read_counted(&stored));
+
+        if (read_field[tag])
+            read_field[tag](r, &f);
+        stored.bad |= f.bad;
+    }
+    return stored.bad || out->d.key_count == 0 || out->d.key_count > WR_KEY_COLUMNS_MAX ||
+                   out->id == 0 || out->rekey > REKEY_CANCELLING ||
+                   (out->rekey == REKEY_NONE) != (out->shadow.id == 0)
+               ? fail(r->c, E_CORRUPT, "A stored table description is damaged.")
+               : E_OK;
+}
+
+static int read_layouts(struct schema_reader *r)
+{
+    struct schema *out = r->out;
+    const struct wr_table_description *d = &out->d;
+
+    if (!out->location.id)
+        out->location.id = out->id;
+    out->location.key = out->shadow.key = d->key;
+    out->location.key_count = out->shadow.key_count = d->key_count;
+    if (layout_parse(r->c, r->layout, d->key, d->key_count, &out->location.layout) ||
+        layout_parse(r->c, r->shadow_layout, d->key, d->key_count, &out->shadow.layout)) {
+        ctx_clear(r->c);
+        return fail(r->c, E_CORRUPT, "A stored table description has a damaged key layout.");
+    }
+    return E_OK;
+}
+
 int schema_decode(struct ctx *c, bytes stored, struct schema *out)
 {
-    struct reader r = reader_of(arena_copy(&c->arena, stored));
-    uint8_t version = read_u8(&r);
-    size_t counts[256];
-    struct wr_key_schema *key;
-    struct wr_defined_column *defined;
-    struct wr_index_meta *indexes;
-    struct wr_value *splits;
-    struct schema_partition *partitions;
-    struct schema_page *pages;
-    struct wr_table_description *d = &out->d;
-    bytes layout = BYTES_NONE, shadow = BYTES_NONE;
+    struct reader fields = reader_of(arena_copy(&c->arena, stored));
+    struct schema_reader r = {.c = c, .out = out};
+    uint8_t version = read_u8(&fields);
+    int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_LONG_KEY) && !r.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_LONG_KEY) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
                     version, SCHEMA_VERSION_LONG_KEY);
-    count_fields(r, counts);
-    d->key = key = ARENA_ARRAY(&c->arena, struct wr_key_schema, counts[F_KEY]);
-    d->defined = defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, counts[F_DEFINED]);
-    d->indexes = indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, counts[F_INDEX]);
-    d->splits = splits = ARENA_ARRAY(&c->arena, struct wr_value, counts[F_SPLIT]);
-    partitions = ARENA_ARRAY(&c->arena, struct schema_partition, counts[F_PARTITION]);
-    out->partitions = partitions;
-    out->pages = pages = ARENA_ARRAY(&c->arena, struct schema_page, counts[F_PAGE]);
-    while (reader_left(&r) && !r.bad) {
-        uint8_t tag = read_u8(&r), flags;
-        bytes payload = read_counted(&r);
-        struct reader f = reader_of(payload);
-
-        switch (tag) {
-        case F_ID:
-            out->id = (uint32_t)schema_read_number(&f);
-            break;
-        case F_VERSION:
-            out->version = (uint64_t)schema_read_number(&f);
-            break;
-        case F_INSTANCE:
-            out->instance = payload;
-            break;
-        case F_TABLE:
-            d->table = payload;
-            break;
-        case F_KEY:
-            key->name = read_counted(&f);
-            key->type = read_u8(&f);
-            key->length = (uint32_t)read_varint(&f);
-            flags = read_u8(&f);
-            key->descending = flags & 1;
-            key->auto_increment = flags >> 1 & 1;
-            key++;
-            d->key_count++;
-            break;
-        case F_DEFINED:
-            defined->name = read_counted(&f);
-            defined->type = read_u8(&f);
-            defined++;
-            d->defined_count++;
-            break;
-        case F_OPTIONS:
-            schema_read_options(&f, &d->options);
-            break;
-        case F_RESERVED:
-            d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
-            d->reserved.read = (int32_t)schema_read_number(&f);
-            d->reserved.write = (int32_t)schema_read_number(&f);
-            d->last_increase_s = schema_read_number(&f);
-            d->last_decrease_s = schema_read_number(&f);
-            out->throughput_us = schema_read_number(&f);
-            break;
-        case F_STATUS:
-            d->status = (enum wr_table_status)schema_read_number(&f);
-            break;
-        case F_STREAM:
-            schema_read_stream(c, &f, d);
-            break;
-        case F_SSE:
-            flags = read_u8(&f);
-            d->sse.given = flags & 1;
-            d->sse.enable = flags >> 1 & 1;
-            d->sse.key_type = (int32_t)schema_read_number(&f);
-            d->sse.key_id = read_counted(&f);
-            d->sse.role_arn = read_counted(&f);
-            break;
-        case F_INDEX:
-            schema_read_index(c, &f, indexes++);
-            d->index_count++;
-            break;
-        case F_SPLIT:
-            *splits++ = schema_read_value(&f);
-            d->split_count++;
-            break;
-        case F_PARTITION:
-            *partitions++ = schema_read_partition(&f);
-            out->partition_count++;
-            break;
-        case F_PAGE:
-            *pages++ = schema_read_page(&f);
-            out->page_count++;
-            break;
-        case F_REPARTITION:
-            read_repartition(c, &f, &out->repartition);
-            break;
-        case F_VALUE_SPLIT:
-            out->value_split = schema_read_number(&f) != 0;
-            break;
-        case F_CREATION:
-            d->creation_us = schema_read_number(&f);
-            break;
-        case F_LOCAL_TRANSACTIONS:
-            d->local_transactions = schema_read_number(&f) != 0;
-            break;
-        case F_HAS_OUT_OF_LINE:
-            out->has_out_of_line = schema_read_number(&f) != 0;
-            break;
-        case F_CELL_BYTES:
-            d->options.cell_bytes_max = schema_read_number(&f);
-            d->options.given |= WR_HAS_CELL_BYTES;
-            break;
-        case F_LAYOUT:
-            layout = payload;
-            break;
-        case F_SHADOW:
-            out->shadow.id = (uint32_t)schema_read_number(&f);
-            out->rekey = read_u8(&f);
-            shadow = read_counted(&f);
-            break;
-        case F_LOCATION_ID:
-            out->location.id = (uint32_t)schema_read_number(&f);
-            break;
-        default:
-            break; /* a field of a later version of Widerow */
-        }
-        r.bad |= f.bad;
-    }
-    if (r.bad || d->key_count == 0 || d->key_count > WR_KEY_COLUMNS_MAX || out->id == 0 ||
-        out->rekey > REKEY_CANCELLING || (out->rekey == REKEY_NONE) != (out->shadow.id == 0))
-        return fail(c, E_CORRUPT, "A stored table description is damaged.");
-    out->location.key = d->key;
-    out->location.key_count = d->key_count;
-    if (!out->location.id)
-        out->location.id = out->id;
-    out->shadow.key = d->key;
-    out->shadow.key_count = d->key_count;
-    if (layout_parse(c, layout, d->key, d->key_count, &out->location.layout) ||
-        layout_parse(c, shadow, d->key, d->key_count, &out->shadow.layout)) {
-        ctx_clear(c);
-        return fail(c, E_CORRUPT, "A stored table description has a damaged key layout.");
-    }
-    return read_repartitions(c, out);
+    rc = read_fields(&r, fields);
+    if (!rc)
+        rc = read_layouts(&r);
+    return rc ? rc : read_repartitions(c, out);
 }
