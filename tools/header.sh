@@ -30,7 +30,8 @@ errors=$(rows ERR src/base/err.def)
     function pad(text, width) { return sprintf("%-" width "s", text) }
     part == 0 && $0 != "#" {
         split($0, c, ",")
-        op[++ops] = "WR_OP_" c[1] " = " ops - 1 ","
+        op[ops + 1] = "WR_OP_" c[1] " = " ops + 0 ","
+        ops++
         answer[ops] = c[2] ", answered with " c[8]
         if (length(op[ops]) > op_width) op_width = length(op[ops])
         size[ops] = "WR_SIZE_" c[1]
@@ -43,7 +44,8 @@ errors=$(rows ERR src/base/err.def)
         split($0, c, ",")
         note = $0
         sub(/"$/, "", note); sub(/.*"/, "", note)
-        code[++codes] = (c[1] ? "WR_E_" : "WR_") c[2] " = " c[1] ","
+        codes++
+        code[codes] = (c[1] ? "WR_E_" : "WR_") c[2] " = " c[1] ","
         meaning[codes] = note
         if (length(code[codes]) > code_width) code_width = length(code[codes])
         next
