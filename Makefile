@@ -6,7 +6,7 @@
 #   make check   for the working day: house rules, unit tests and one engine's spec; under two minutes, only what changed is built
 #   make install prefix=/usr/local DESTDIR=    server, command line, library, header, pkg-config file (with RELEASE=1)
 #   make tidy    house rules: include direction, headers alone, banned calls
-#   make bench   side by side with peers (make bench-quick: under 5 minutes);  make nightly: the long tests; make soak: two hours
+#   make bench   side by side with peers (make bench-quick: under 5 minutes; make bench-cold: past the cache);  make nightly: the long tests; make soak: two hours
 #
 # RELEASE=1 leaves the fault points of tests out and builds in build-release/.
 # SAN=address,undefined (or thread) builds apart, in build-<names>/, with sanitizers and without jemalloc.
@@ -163,7 +163,7 @@ $(PRELOADS):
 	$(SAY) LD $@
 	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -O2 -g $(WARN) -fPIC -shared -o $@ $< -ldl
 
-tests: unit $(addprefix $(BUILD)/test/,$(TEST_PROGRAMS)) $(PRELOADS)
+tests: unit $(addprefix $(BUILD)/test/,$(TEST_PROGRAMS)) $(PRELOADS) $(BUILD)/bench/evict
 
 deps:
 	@tools/deps.sh $(DEPS_BUILD)
@@ -193,25 +193,26 @@ soak: deps-test
 	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) TIER=soak test/run.sh soak
 
-# What is measured beside: ceilings, and a client of MariaDB. One program a file. They are built with RELEASE=1,
-# since fault points are compiled in without it.
-BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo mariadb)
+# What is measured beside: ceilings, and a client of MariaDB; and what empties the page cache. One program a file. They
+# are built with RELEASE=1, since fault points are compiled in without it.
+BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb)
 
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
 $(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
-$(BUILD)/bench/mariadb: bench/peers/mariadb.c
+$(BUILD)/bench/evict: bench/evict.c
+$(BUILD)/bench/mariadb: bench/peers/mariadb.c $(BUILD)/obj/bench/bench_zipf.o $(BUILD)/obj/base/rng.o
 $(BENCH):
 	@mkdir -p $(@D)
 	$(SAY) LD $@
 	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) $(if $(filter %/mariadb,$@),-I/usr/include/mariadb) -o $@ $(filter %.c %.o,$^) \
-		$(if $(filter %/mariadb,$@),-lmariadb,$(LIBS_LIB) -lssl -ljemalloc)
+		$(if $(filter %/mariadb,$@),-lmariadb -lm,$(LIBS_LIB) -lssl -ljemalloc)
 
 # A peer that is missing costs its own lines of the table only, so what cannot be had does not stop the run.
-bench bench-quick: deps
+bench bench-quick bench-cold: deps
 	@tools/deps.sh $(DEPS_BENCH) || for p in $(DEPS_BENCH); do tools/deps.sh $$p; done || true
 	@$(MAKE) --no-print-directory -j2 RELEASE=1 all
 	@$(MAKE) --no-print-directory -j2 -k RELEASE=1 bench-programs || true
-	@BUILD=build-release bench/run.sh $(if $(filter bench,$@),full,quick)
+	@BUILD=build-release bench/run.sh $(patsubst bench-%,%,$(patsubst bench,bench-full,$@))
 
 bench-programs: $(BENCH)
 
@@ -240,5 +241,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit tests bench bench-quick bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
+.PHONY: all unit tests bench bench-quick bench-cold bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
 .SECONDARY:

@@ -4,11 +4,12 @@
  *
  *   raw_rocks DIR load RECORDS             makes the database
  *   raw_rocks DIR get RECORDS SECONDS      one thread; random records
- *   raw_rocks DIR signed RECORDS SECONDS   the same with what a GetRow must compute besides: MD5 of
- *                                          request and answer, HMAC-SHA1 of both heads
- *   raw_rocks DIR put RECORDS SECONDS      PUT_THREADS threads that each wait for a synced log
- *   raw_rocks DIR iterate RECORDS SECONDS  SCAN_THREADS threads, runs of SCAN_ROWS records, each
- * read whole raw_rocks DIR compact                  compacts a closed database, perhaps of widerowd
+ *   raw_rocks DIR direct RECORDS SECONDS CACHE_MIB   the same from READ_THREADS threads with a
+ * cache of another size, past the page cache raw_rocks DIR signed RECORDS SECONDS   the same with
+ * what a GetRow must compute besides: MD5 of request and answer, HMAC-SHA1 of both heads raw_rocks
+ * DIR put RECORDS SECONDS      PUT_THREADS threads that each wait for a synced log raw_rocks DIR
+ * iterate RECORDS SECONDS  SCAN_THREADS threads, runs of SCAN_ROWS records, each read whole
+ *   raw_rocks DIR compact                  compacts a closed database, perhaps of widerowd
  *
  * A measurement prints "RATE - CPU": records a second and microseconds of CPU for each. */
 #include "wire/sign.h"
@@ -22,6 +23,7 @@
 #include <time.h>
 
 #define PUT_THREADS 64
+#define READ_THREADS 64
 #define SCAN_THREADS 8
 #define SCAN_ROWS 20000
 #define KEY_BYTES 24
@@ -36,6 +38,8 @@ struct run {
     rocksdb_t *db;
     uint64_t records;
     double seconds;
+    size_t cache_bytes;
+    bool direct; /* reads do not go through the page cache */
     struct sign_key key;
     atomic_ullong done;
     atomic_ullong sum; /* of what was read, so that the reading is not left out */
@@ -148,7 +152,7 @@ static void warm(struct run *r)
     rocksdb_iterator_t *it = rocksdb_create_iterator(r->db, how);
     size_t seen = 0, len;
 
-    for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it) && seen < CACHE_BYTES;
+    for (rocksdb_iter_seek_to_first(it); rocksdb_iter_valid(it) && seen < r->cache_bytes;
          rocksdb_iter_next(it)) {
         rocksdb_iter_value(it, &len);
         seen += len;
@@ -174,11 +178,10 @@ static unsigned sign_both(const struct run *r, const char *value, size_t len)
     return sum + (unsigned char)signature[0];
 }
 
-static void get_loop(struct run *r, bool with_signatures)
+static void get_loop(struct run *r, uint64_t seed, bool with_signatures)
 {
     rocksdb_readoptions_t *how = rocksdb_readoptions_create();
     double end = now() + r->seconds;
-    uint64_t seed = 7;
     size_t len;
 
     for (; now() < end && !atomic_load(&r->failed); atomic_fetch_add(&r->done, 1)) {
@@ -196,6 +199,14 @@ static void get_loop(struct run *r, bool with_signatures)
         rocksdb_pinnableslice_destroy(value);
     }
     rocksdb_readoptions_destroy(how);
+}
+
+static void *read_loop(void *arg)
+{
+    struct worker *w = arg;
+
+    get_loop(w->run, w->seed, false);
+    return NULL;
 }
 
 /* A row that nobody looks at stays where it is; one that is sent does not. */
@@ -254,7 +265,7 @@ static void run_threads(struct run *r, unsigned count, void *(*loop)(void *))
 
 /* ---- the database */
 
-static rocksdb_options_t *make_options(rocksdb_cache_t *cache)
+static rocksdb_options_t *make_options(const struct run *r, rocksdb_cache_t *cache)
 {
     rocksdb_options_t *o = rocksdb_options_create();
     rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
@@ -271,14 +282,15 @@ static rocksdb_options_t *make_options(rocksdb_cache_t *cache)
     rocksdb_options_set_bottommost_compression_options(o, -14, 1, 0, 0, 1);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_write_buffer_size(o, BUFFER_BYTES);
+    rocksdb_options_set_use_direct_reads(o, r->direct);
     rocksdb_block_based_options_destroy(t);
     return o;
 }
 
-static rocksdb_t *open_db(const char *dir)
+static rocksdb_t *open_db(const struct run *r, const char *dir)
 {
-    rocksdb_cache_t *cache = rocksdb_cache_create_lru(CACHE_BYTES);
-    rocksdb_options_t *options = make_options(cache);
+    rocksdb_cache_t *cache = rocksdb_cache_create_lru(r->cache_bytes);
+    rocksdb_options_t *options = make_options(r, cache);
     char *error = NULL;
     rocksdb_t *db = rocksdb_open(options, dir, &error);
 
@@ -306,14 +318,16 @@ static int measure(struct run *r, const char *what)
     double start, cpu;
     unsigned long long done;
 
-    if (strcmp(what, "put") != 0)
+    if (strcmp(what, "put") != 0 && !r->direct)
         warm(r);
     start = now();
     cpu = now_of(CLOCK_PROCESS_CPUTIME_ID);
     if (strcmp(what, "get") == 0)
-        get_loop(r, false);
+        get_loop(r, 7, false);
+    else if (r->direct)
+        run_threads(r, READ_THREADS, read_loop);
     else if (strcmp(what, "signed") == 0)
-        get_loop(r, true);
+        get_loop(r, 7, true);
     else if (strcmp(what, "put") == 0)
         run_threads(r, PUT_THREADS, put_loop);
     else if (strcmp(what, "iterate") == 0)
@@ -329,17 +343,19 @@ static int measure(struct run *r, const char *what)
 int main(int argc, char **argv)
 {
     struct run r = {.records = argc > 3 ? strtoull(argv[3], NULL, 10) : 0,
-                    .seconds = argc > 4 ? strtod(argv[4], NULL) : 0};
+                    .seconds = argc > 4 ? strtod(argv[4], NULL) : 0,
+                    .direct = argc > 2 && strcmp(argv[2], "direct") == 0,
+                    .cache_bytes = argc > 5 ? strtoull(argv[5], NULL, 10) << 20 : CACHE_BYTES};
     bool compacts = argc == 3 && strcmp(argv[2], "compact") == 0;
     int code = 0;
 
-    if (!compacts && (r.records == 0 || (argc == 5 && r.seconds <= 0) || argc > 5)) {
-        fprintf(stderr, "usage: raw_rocks DIR load|get|signed|put|iterate|compact "
-                        "[RECORDS [SECONDS]]\n");
+    if (!compacts && (r.records == 0 || (argc >= 5 && r.seconds <= 0) || argc > 6)) {
+        fprintf(stderr, "usage: raw_rocks DIR load|get|direct|signed|put|iterate|compact "
+                        "[RECORDS [SECONDS [CACHE_MIB]]]\n");
         return 2;
     }
     sign_key_init(&r.key, BYTES_LIT("secret"));
-    r.db = open_db(argv[1]);
+    r.db = open_db(&r, argv[1]);
     if (!r.db)
         return 1;
     if (compacts)

@@ -2,16 +2,18 @@
 # Widerow beside its peers on this machine: the same records (24-byte keys, 10 columns of 100 bytes), as many requests
 # under way, writes on disk before they are answered. One table at the end, each line with Widerow's ratio to it.
 #
-#   bench/run.sh quick|full
+#   bench/run.sh quick|full|cold
 #   MEASURES="read write" bench/run.sh full      only these: read cpu write hot batch range small half wide grow disk cells
+#   MEASURES="10x" bench/run.sh cold             only these: loaded cold 10x 30x, or one line of them: 10x-read (past_cache.sh)
 #   PEERS="postgres redis"                       only these (bench/peers/)
 #   RECORDS, SECONDS_EACH, ROUNDS, CONNECTIONS   the sizes
-#   MEMORY                                       widerowd's --memory; its peers have 1 GiB of cache
+#   MEMORY                                       widerowd's --memory, and the cache of PostgreSQL and MyRocks
 #   WORK                                         a folder on the disk to measure; JSON (…/last.json)
 #
 # A cloud machine changes its speed from minute to minute. So a round measures every subject once, one after the other, all
 # but the one that is measured are stopped meanwhile (SIGSTOP), a ratio is made of two numbers of the same round, and the
-# median of the rounds' ratios counts.
+# median of the rounds' ratios counts. Beside each rate stands the server's processor time for one of what is counted, of all its
+# processes: on cores that it shares with its client that is the fairer figure.
 #
 # A peer that is not installed or does not start costs its own lines only. Everything runs in a folder of its own under
 # WORK and is stopped and removed at the end. The Makefile builds what is needed and calls this.
@@ -30,6 +32,11 @@ full)
     all_measures="read cpu write hot batch range small half wide grow disk cells"
     all_peers="postgres myrocks redis echo rocks cassandra dynamodb grown rocks10"
     ;;
+cold)
+    : "${RECORDS:=10000000}" "${SECONDS_EACH:=10}" "${ROUNDS:=3}"
+    all_measures="loaded cold 10x 30x"
+    all_peers="postgres myrocks rocks"
+    ;;
 *)
     sed -n '2,/^set -u/{/^#/!d;s/^# \{0,1\}//;p}' "$0" >&2
     exit 2
@@ -46,7 +53,7 @@ work=$(mktemp -d "$WORK/widerow-bench.XXXXXX")
 mkdir "$work/r"
 alive=()
 
-for f in "$here"/peers/*.sh "$here"/peers/java/*.sh; do . "$f"; done
+for f in "$here"/past_cache.sh "$here"/peers/*.sh "$here"/peers/java/*.sh; do . "$f"; done
 
 # ---- what peers use
 
@@ -78,7 +85,6 @@ end_process() {
 }
 
 json_field() { sed -E "s/.*\"$1\":([0-9.]+).*/\1/" <<<"$2"; }
-cpu_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
 
 # The same 10 values in each row that a peer's own tool writes.
 record_values=()
@@ -93,6 +99,25 @@ tree() {
         echo "$p"
         tree $(pgrep -P "$p")
     done
+}
+
+# cpu_ticks PID: of all processes below it, those that ended included. Fields behind the name, which may have spaces.
+cpu_ticks() {
+    local p
+    for p in $(tree "$@"); do sed 's/.*) //' "/proc/$p/stat"; done 2>/dev/null | awk '{ n += $12 + $13 + $14 + $15 } END { print n + 0 }'
+}
+
+# What PEER_measure prints: the rate, where it has them p99 and microseconds of processor time ("-": it has not), and how many were
+# counted unless it is the rate times the seconds. The processor time is filled in, for one of what the rate counts.
+measure_peer() { # PEER WHAT
+    local pid=$1_pid before after line
+    before=$(cpu_ticks ${!pid:-})
+    line=$("$1_measure" "$2") || return 1
+    after=$(cpu_ticks ${!pid:-})
+    awk -v t=$((after - before)) -v hz="$(getconf CLK_TCK)" -v s="$seconds" \
+        '$1 ~ /^[0-9.]+$/ { n = NF > 3 ? $4 : $1 * s; p99 = NF > 1 ? $2 : "-"; cpu = NF > 2 ? $3 : "-"
+        if (cpu == "-" && t && n) cpu = sprintf("%.2f", t / hz * 1e6 / n)
+        print $1, p99, cpu }' <<<"$line"
 }
 
 send() { # SIGNAL PEER
@@ -124,6 +149,16 @@ settle() {
     done
 }
 
+# Until it is measured. In the tier `cold` each measurement starts it anew.
+rest() {
+    if [ "$tier" = cold ]; then
+        "$1_stop" gently
+        eval "$1_pid="
+    else
+        send STOP "$1"
+    fi
+}
+
 # Starts and loads it; what it says goes to a log of which the end is shown if it fails.
 bring_up() {
     local p=$1 title=$1_title begin=$SECONDS
@@ -132,7 +167,7 @@ bring_up() {
     if "${p}_start" >"$work/$p.up" 2>&1 && "${p}_load" >>"$work/$p.up" 2>&1; then
         settle "$p"
         printf '  %-32s loaded in %d s\n' "${!title}" $((SECONDS - begin))
-        send STOP "$p"
+        rest "$p"
         return 0
     fi
     loud "${!title} takes no part: $(grep -vE '^\s+at ' "$work/$p.up" | tail -3 | tr '\n' ' ')"
@@ -145,6 +180,7 @@ bring_up() {
 # measure|column of what a measurement prints|unit|peer/what|text. The first of a measure is ours: the others' lines say how
 # many times theirs it is. Columns: 1 a rate, 2 the 99th percentile in microseconds, 3 microseconds of CPU for each request.
 subjects() {
+    [ "$tier" != cold ] || { past_cache_subjects; return; }
     cat <<'ROWS'
 read|1|requests/s|widerow/read|GetRow|Widerow
 read|1|requests/s|postgres/read|GetRow|PostgreSQL SELECT
@@ -188,6 +224,7 @@ lines_of() {
     case $1 in
     wide) echo wide wideup ;;
     grow) echo grow growraw ;;
+    loaded | cold | 10x | 30x) subjects | cut -d'|' -f1 | grep "^$1-" | uniq | tr '\n' ' ' ;;
     disk | cells) ;;
     *) echo "$1" ;;
     esac
@@ -196,16 +233,20 @@ lines_of() {
 is_alive() { [[ " ${measurable[*]} " == *" $1 "* ]]; }
 
 # cached SUBJECT COLUMN: what this round measured already.
-cached() { awk -v c="$2" '{ print $c }' "$work/r/$round.${1/\//.}" 2>/dev/null; }
+cached() { awk -v c="$2" '$c != "-" { print $c }' "$work/r/$round.${1/\//.}" 2>/dev/null; }
 
 measure_subject() { # PEER/WHAT
     local peer=${1%/*} what=${1#*/} file=$work/r/$round.${1/\//.}
     [ ! -s "$file" ] || return 0
     is_alive "$peer" || return 0
     [ ! -e "$work/r/gone.$peer.$what" ] || return 0
-    send CONT "$peer"
-    "${peer}_measure" "$what" >"$file" 2>"$work/slot.err" </dev/null
-    send STOP "$peer"
+    if [[ $what == *@* ]]; then
+        past_cache_measure "$peer" "${what%@*}" "${what#*@}"
+    else
+        send CONT "$peer"
+        measure_peer "$peer" "$what"
+        send STOP "$peer"
+    fi >"$file" 2>"$work/slot.err" </dev/null
     if grep -qE '^[0-9]+(\.[0-9]+)?( |$)' "$file"; then
         printf '  round %s  %-22s %s\n' "$round" "$1" "$(cat "$file")"
     else
@@ -263,18 +304,18 @@ ratios() { # OURS THEIRS COLUMN: one a round in which both were measured
     done
 }
 
-table_line() { # TEXT VALUE UNIT RATIO BAR
-    printf '  %-52s %13s %-10s %9s  %s\n' "$@"
+table_line() { # TEXT VALUE UNIT CPU RATIO BAR
+    printf '  %-52s %13s %-10s %9s %9s  %s\n' "$@"
 }
 
 json_lines=()
 json_list() { paste -sd, -; }
 
 print_table() {
-    local last='' measure column unit subject title text ours value ratio bar name selected=' '
+    local last='' measure column unit subject title text ours value cpu ratio bar name selected=' '
     for name in $MEASURES; do selected+="$(lines_of "$name") "; done
     printf '\n'
-    table_line "" "median" "" "Widerow is" ""
+    table_line "" "median" "" "us CPU" "Widerow is" ""
     while IFS='|' read -r measure column unit subject title text; do
         [[ $selected == *" $measure "* ]] || continue
         if [ "$measure" != "$last" ]; then
@@ -282,24 +323,25 @@ print_table() {
             ours=$subject last=$measure
         fi
         value=$(column_of_rounds "$subject" "$column" | median)
-        ratio= bar=
+        ratio= bar= cpu=
+        [ "$column" != 1 ] || cpu=$(column_of_rounds "$subject" 3 | median)
         [ "$subject" = "$ours" ] || ratio=$(ratios "$ours" "$subject" "$column" | median)
         [ "$measure/$subject" != cpu/widerow/read ] || bar="bar: 15 at most"
         [ "$measure/$subject" != cpu/rocks/signed ] || bar="bar: 4.00x at most"
         [[ $measure != wide* ]] || [ -z "$ratio" ] || bar="bar: 0.33x at least"
         if [ -z "$value" ]; then
             is_alive "${subject%/*}" && text+=" (failed)" || text+=" (not here)"
-            table_line "  $text" "-" "" "" ""
+            table_line "  $text" "-" "" "" "" ""
         else
             table_line "  $text" "$(printf "%'.*f" "$([ "$column" = 3 ] && echo 1 || echo 0)" "$value")" "$unit" \
-                "$([ -z "$ratio" ] || printf '%.2fx' "$ratio")" "$bar"
+                "$([ -z "$cpu" ] || printf '%.1f' "$cpu")" "$([ -z "$ratio" ] || printf '%.2fx' "$ratio")" "$bar"
         fi
-        json_lines+=("{\"measure\":\"$measure\",\"subject\":\"$subject\",\"title\":\"$title\",\"text\":\"$text\",\"unit\":\"$unit\",\"rounds\":[$(column_of_rounds "$subject" "$column" | json_list)],\"median\":${value:-null},\"ratios\":[$([ "$subject" = "$ours" ] || ratios "$ours" "$subject" "$column" | json_list)],\"ratio\":${ratio:-null}}")
+        json_lines+=("{\"measure\":\"$measure\",\"subject\":\"$subject\",\"title\":\"$title\",\"text\":\"$text\",\"unit\":\"$unit\",\"rounds\":[$(column_of_rounds "$subject" "$column" | json_list)],\"median\":${value:-null},\"cpu_us\":${cpu:-null},\"ratios\":[$([ "$subject" = "$ours" ] || ratios "$ours" "$subject" "$column" | json_list)],\"ratio\":${ratio:-null}}")
     done < <(subjects)
     if [ -s "$work/disk" ]; then
         echo " Bytes on disk for a byte of data, campus records"
-        table_line "  Widerow after load and compaction" "$(cut -d' ' -f1 "$work/disk")" "" "" "bar: 0.50 at most"
-        table_line "  before compaction, log included" "$(cut -d' ' -f2 "$work/disk")" "" "" ""
+        table_line "  Widerow after load and compaction" "$(cut -d' ' -f1 "$work/disk")" "" "" "" "bar: 0.50 at most"
+        table_line "  before compaction, log included" "$(cut -d' ' -f2 "$work/disk")" "" "" "" ""
         json_lines+=("{\"measure\":\"disk\",\"subject\":\"widerow/disk\",\"median\":$(cut -d' ' -f1 "$work/disk"),\"before\":$(cut -d' ' -f2 "$work/disk")}")
     fi
     if [ -s "$work/cells" ]; then

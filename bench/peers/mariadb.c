@@ -2,9 +2,12 @@
  * statements, one thread a connection (the client library waits for each answer).
  *
  *   mariadb PORT load RECORDS                           200 rows a statement
- *   mariadb PORT read|write RECORDS SECONDS CONNECTIONS
+ *   mariadb PORT WORKLOAD RECORDS SECONDS CONNECTIONS   read, write, write-if, ycsb-a, -b, -c, -d
+ *                                                       or -f, as `widerow bench` does them
  *
  * A measurement prints "RATE": requests a second. */
+#include "bench/bench_zipf.h"
+
 #include <mysql.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,27 +25,63 @@
 #define CONNECTIONS_MAX 1000
 #define STACK_BYTES (256 << 10)
 
+static char letters_pool[64 << 10];
+
 static const char create_text[] =
     "CREATE TABLE bench (id VARCHAR(64) CHARACTER SET latin1 COLLATE latin1_bin PRIMARY KEY,"
     "field0 VARCHAR(100), field1 VARCHAR(100), field2 VARCHAR(100), field3 VARCHAR(100),"
     "field4 VARCHAR(100), field5 VARCHAR(100), field6 VARCHAR(100), field7 VARCHAR(100),"
     "field8 VARCHAR(100), field9 VARCHAR(100)) ENGINE=ROCKSDB DEFAULT CHARSET latin1 "
     "COLLATE latin1_bin";
-static const char read_text[] = "SELECT * FROM bench WHERE id = ?";
-static const char write_text[] = "REPLACE INTO bench VALUES (?,?,?,?,?,?,?,?,?,?,?)";
+enum statement_kind { READ, WRITE, WRITE_IF, UPDATE, INSERT, STATEMENTS };
+
+#define ALL_COLUMNS                                                                                \
+    "field0=?,field1=?,field2=?,field3=?,field4=?,field5=?,field6=?,field7=?,field8=?,field9=?"
+
+/* The key is the last parameter where `key_last`, else the first; between are `values` columns. */
+static const struct {
+    const char *text;
+    unsigned values;
+    bool key_last;
+} statements[STATEMENTS] = {
+    [READ] = {"SELECT * FROM bench WHERE id = ?", 0, false},
+    [WRITE] = {"REPLACE INTO bench VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
+    [WRITE_IF] = {"UPDATE bench SET " ALL_COLUMNS " WHERE id = ?", COLUMNS, true},
+    [UPDATE] = {"UPDATE bench SET field0 = ? WHERE id = ?", 1, true},
+    [INSERT] = {"INSERT INTO bench VALUES (?,?,?,?,?,?,?,?,?,?,?)", COLUMNS, false},
+};
+
+/* Of 100 jobs, how many run `second` (where `modify`, behind the first); all others run `first`. */
+static const struct mix {
+    const char *name;
+    enum statement_kind first, second;
+    unsigned share;
+    bool modify, latest, zipfian;
+} mixes[] = {
+    {"read", READ, READ, 0, false, false, false},
+    {"write", WRITE, WRITE, 0, false, false, false},
+    {"write-if", WRITE_IF, WRITE_IF, 0, false, false, false},
+    {"ycsb-a", READ, UPDATE, 50, false, false, true},
+    {"ycsb-b", READ, UPDATE, 5, false, false, true},
+    {"ycsb-c", READ, READ, 0, false, false, true},
+    {"ycsb-d", READ, INSERT, 5, false, true, true},
+    {"ycsb-f", READ, UPDATE, 50, true, false, true},
+};
 
 struct run {
-    unsigned port;
-    uint64_t records;
+    unsigned port, connections;
+    uint64_t records, first_insert;
     double seconds;
-    bool writes;
+    const struct mix *mix;
+    struct bench_zipf zipf;
+    atomic_ullong inserts; /* begun */
     atomic_ullong done;
     atomic_bool failed;
 };
 
 struct worker {
     struct run *run;
-    uint64_t seed;
+    struct rng rng;
     pthread_t thread;
 };
 
@@ -54,24 +93,24 @@ static double now(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-/* xorshift64* */
-static uint64_t next(uint64_t *s)
-{
-    *s ^= *s >> 12;
-    *s ^= *s << 25;
-    *s ^= *s >> 27;
-    return *s * 0x2545f4914f6cdd1du;
-}
-
 static void make_key(char out[KEY_BYTES + 1], uint64_t record)
 {
     snprintf(out, KEY_BYTES + 1, "user%020llu", (unsigned long long)record);
 }
 
-static void make_letters(char *out, size_t size, uint64_t *seed)
+/* Cut from one text, as those of `widerow bench`, so that they compress as well. */
+static void make_letters(char *out, size_t size, struct rng *rng)
 {
-    for (size_t i = 0; i < size; i++)
-        out[i] = (char)('a' + next(seed) % 26);
+    memcpy(out, letters_pool + rng_below(rng, sizeof(letters_pool) - size + 1), size);
+}
+
+static void make_pool(void)
+{
+    struct rng rng;
+
+    rng_init(&rng, 1);
+    for (size_t i = 0; i < sizeof(letters_pool); i++)
+        letters_pool[i] = (char)('a' + rng_below(&rng, 26));
 }
 
 static bool connect_to(MYSQL *m, unsigned port)
@@ -86,9 +125,10 @@ static int load(unsigned port, uint64_t records)
     MYSQL m;
     char *text = malloc(BATCH_ROWS * (COLUMNS * (COLUMN_BYTES + 3) + KEY_BYTES + 8) + 64);
     char letters[COLUMN_BYTES + 1] = "", key[KEY_BYTES + 1];
-    uint64_t seed = 1;
+    struct rng rng;
     int code = !connect_to(&m, port) || !text || mysql_query(&m, create_text);
 
+    rng_init(&rng, 2);
     for (uint64_t i = 0; i < records && code == 0;) {
         char *p = text + sprintf(text, "INSERT INTO bench VALUES ");
 
@@ -96,7 +136,7 @@ static int load(unsigned port, uint64_t records)
             make_key(key, i);
             p += sprintf(p, "%s('%s'", n ? "," : "", key);
             for (int k = 0; k < COLUMNS; k++) {
-                make_letters(letters, COLUMN_BYTES, &seed);
+                make_letters(letters, COLUMN_BYTES, &rng);
                 p += sprintf(p, ",'%s'", letters);
             }
             *p++ = ')';
@@ -112,90 +152,150 @@ static int load(unsigned port, uint64_t records)
 
 /* ---- measuring */
 
-struct statement {
-    MYSQL_STMT *s;
+struct client {
+    MYSQL m;
+    MYSQL_STMT *s[STATEMENTS];
     char key[KEY_BYTES + 1];
-    char columns[COLUMNS + 1][COLUMN_BYTES];
+    char columns[COLUMNS][COLUMN_BYTES], key_out[KEY_BYTES + 1];
     unsigned long key_bytes, column_bytes[COLUMNS + 1];
-    MYSQL_BIND in[COLUMNS + 1], out[COLUMNS + 1];
+    MYSQL_BIND out[COLUMNS + 1];
 };
 
-static bool prepare(MYSQL *m, const struct run *r, struct statement *t)
+static MYSQL_BIND text_bind(char *text, unsigned long size, unsigned long *length)
 {
-    const char *text = r->writes ? write_text : read_text;
-
-    memset(t, 0, sizeof(*t));
-    t->key_bytes = KEY_BYTES;
-    t->in[0] = (MYSQL_BIND){.buffer_type = MYSQL_TYPE_STRING,
-                            .buffer = t->key,
-                            .buffer_length = KEY_BYTES,
-                            .length = &t->key_bytes};
-    for (int i = 0; i <= COLUMNS; i++) {
-        t->column_bytes[i] = COLUMN_BYTES;
-        t->out[i] = (MYSQL_BIND){.buffer_type = MYSQL_TYPE_STRING,
-                                 .buffer = t->columns[i],
-                                 .buffer_length = COLUMN_BYTES,
-                                 .length = &t->column_bytes[i]};
-        if (i)
-            t->in[i] = t->out[i];
-    }
-    t->s = mysql_stmt_init(m);
-    return t->s && mysql_stmt_prepare(t->s, text, strlen(text)) == 0 &&
-           mysql_stmt_bind_param(t->s, t->in) == 0 &&
-           (r->writes || mysql_stmt_bind_result(t->s, t->out) == 0);
+    *length = size;
+    return (MYSQL_BIND){
+        .buffer_type = MYSQL_TYPE_STRING, .buffer = text, .buffer_length = size, .length = length};
 }
 
-static bool ask(const struct run *r, struct statement *t, uint64_t *seed)
+static bool prepare(struct client *c, enum statement_kind kind)
+{
+    MYSQL_BIND in[COLUMNS + 1], key = text_bind(c->key, KEY_BYTES, &c->key_bytes);
+    unsigned n = 0;
+
+    if (!statements[kind].key_last)
+        in[n++] = key;
+    for (unsigned i = 0; i < statements[kind].values; i++)
+        in[n++] = text_bind(c->columns[i], COLUMN_BYTES, &c->column_bytes[i + 1]);
+    if (statements[kind].key_last)
+        in[n] = key;
+    c->s[kind] = mysql_stmt_init(&c->m);
+    return c->s[kind] &&
+           mysql_stmt_prepare(c->s[kind], statements[kind].text, strlen(statements[kind].text)) ==
+               0 &&
+           mysql_stmt_bind_param(c->s[kind], in) == 0 &&
+           (kind != READ || mysql_stmt_bind_result(c->s[kind], c->out) == 0);
+}
+
+static bool prepare_all(struct client *c)
+{
+    bool good = true;
+
+    c->out[0] = text_bind(c->key_out, KEY_BYTES, &c->column_bytes[0]);
+    for (int i = 0; i < COLUMNS; i++)
+        c->out[i + 1] = text_bind(c->columns[i], COLUMN_BYTES, &c->column_bytes[i + 1]);
+    for (int kind = 0; kind < STATEMENTS && good; kind++)
+        good = prepare(c, (enum statement_kind)kind);
+    return good;
+}
+
+/* The number in the key of a record that is there. */
+static uint64_t choose(struct run *r, struct rng *rng)
+{
+    uint64_t back, inserts;
+
+    if (!r->mix->zipfian)
+        return rng_below(rng, r->records);
+    back = bench_zipf_next(&r->zipf, rng);
+    if (!r->mix->latest)
+        return bench_zipf_scatter(back) % r->records;
+    /* Inserts that are still under way must not be asked for. */
+    inserts = atomic_load(&r->inserts);
+    inserts = inserts > r->connections ? inserts - r->connections : 0;
+    return back < inserts ? r->first_insert + inserts - 1 - back
+                          : r->records - 1 - (back - inserts);
+}
+
+static bool execute(struct client *c, enum statement_kind kind, struct rng *rng)
 {
     bool good;
 
-    make_key(t->key, next(seed) % r->records);
-    if (r->writes) {
-        t->columns[1 + next(seed) % COLUMNS][next(seed) % COLUMN_BYTES] = 'x';
-        return mysql_stmt_execute(t->s) == 0;
-    }
-    good = mysql_stmt_execute(t->s) == 0 && mysql_stmt_fetch(t->s) == 0;
-    return mysql_stmt_free_result(t->s) == 0 && good && t->column_bytes[COLUMNS] == COLUMN_BYTES;
+    for (unsigned i = 0; i < statements[kind].values; i++)
+        make_letters(c->columns[i], COLUMN_BYTES, rng);
+    good = mysql_stmt_execute(c->s[kind]) == 0;
+    if (kind != READ)
+        return good;
+    good = good && mysql_stmt_fetch(c->s[READ]) == 0;
+    return mysql_stmt_free_result(c->s[READ]) == 0 && good &&
+           c->column_bytes[COLUMNS] == COLUMN_BYTES;
+}
+
+static bool ask(struct run *r, struct client *c, struct rng *rng)
+{
+    const struct mix *mix = r->mix;
+    bool second = rng_below(rng, 100) < mix->share;
+    enum statement_kind kind = second && !mix->modify ? mix->second : mix->first;
+    bool inserts = kind == INSERT;
+
+    make_key(c->key, inserts ? r->first_insert + atomic_fetch_add(&r->inserts, 1) : choose(r, rng));
+    return execute(c, kind, rng) && (!second || !mix->modify || execute(c, mix->second, rng));
+}
+
+static void report(struct client *c)
+{
+    const char *text = mysql_error(&c->m);
+
+    for (int kind = 0; kind < STATEMENTS; kind++)
+        if (c->s[kind] && mysql_stmt_errno(c->s[kind]))
+            text = mysql_stmt_error(c->s[kind]);
+    fprintf(stderr, "mariadb: %s\n", *text ? text : "a record is missing");
 }
 
 static void *work(void *arg)
 {
     struct worker *w = arg;
     struct run *r = w->run;
-    MYSQL m;
-    struct statement t = {0};
-    bool good = connect_to(&m, r->port) && prepare(&m, r, &t);
+    struct client *c = calloc(1, sizeof(*c));
+    bool good = c && connect_to(&c->m, r->port) && prepare_all(c);
     double end = now() + r->seconds;
 
-    for (int i = 0; i <= COLUMNS; i++)
-        make_letters(t.columns[i], COLUMN_BYTES, &w->seed);
     for (; good && now() < end; atomic_fetch_add(&r->done, good))
-        good = ask(r, &t, &w->seed);
+        good = ask(r, c, &w->rng);
+    if (!c)
+        abort();
     if (!good && !atomic_exchange(&r->failed, true))
-        fprintf(stderr, "mariadb: %s\n", t.s ? mysql_stmt_error(t.s) : mysql_error(&m));
-    if (t.s)
-        mysql_stmt_close(t.s);
-    mysql_close(&m);
+        report(c);
+    for (int kind = 0; kind < STATEMENTS; kind++)
+        if (c->s[kind])
+            mysql_stmt_close(c->s[kind]);
+    mysql_close(&c->m);
     mysql_thread_end();
+    free(c);
     return NULL;
 }
 
-static int measure(struct run *r, unsigned connections)
+static int measure(struct run *r)
 {
-    struct worker *workers = calloc(connections, sizeof(*workers));
+    struct worker *workers = calloc(r->connections, sizeof(*workers));
     pthread_attr_t attr;
-    double start = now();
+    double start;
 
     if (!workers)
         return 1;
+    if (r->mix->zipfian)
+        bench_zipf_init(&r->zipf, r->records);
+    /* Each run's inserts are new, whatever ran before. */
+    r->first_insert = (uint64_t)time(NULL) * 1000000;
+    start = now();
     pthread_attr_init(&attr);
     pthread_attr_setstacksize(&attr, STACK_BYTES);
-    for (unsigned i = 0; i < connections; i++) {
-        workers[i] = (struct worker){.run = r, .seed = 1000 + i + (uint64_t)(start * 1e6)};
+    for (unsigned i = 0; i < r->connections; i++) {
+        workers[i].run = r;
+        rng_init(&workers[i].rng, r->first_insert + i);
         if (pthread_create(&workers[i].thread, &attr, work, &workers[i]) != 0)
             abort();
     }
-    for (unsigned i = 0; i < connections; i++)
+    for (unsigned i = 0; i < r->connections; i++)
         pthread_join(workers[i].thread, NULL);
     printf("%.0f\n", (double)atomic_load(&r->done) / (now() - start));
     free(workers);
@@ -205,21 +305,25 @@ static int measure(struct run *r, unsigned connections)
 int main(int argc, char **argv)
 {
     struct run r = {0};
-    unsigned long connections = argc == 6 ? strtoul(argv[5], NULL, 10) : 1;
 
-    if (argc >= 4) {
+    if (argc == 4 || argc == 6) {
         r.port = (unsigned)strtoul(argv[1], NULL, 10);
         r.records = strtoull(argv[3], NULL, 10);
-        r.writes = strcmp(argv[2], "write") == 0;
     }
-    if (argc == 6)
+    if (argc == 6) {
         r.seconds = strtod(argv[4], NULL);
-    if (r.records == 0 || (argc != 4 && argc != 6) || connections == 0 ||
-        connections > CONNECTIONS_MAX) {
+        r.connections = (unsigned)strtoul(argv[5], NULL, 10);
+        for (size_t i = 0; i < sizeof(mixes) / sizeof(mixes[0]); i++)
+            if (strcmp(mixes[i].name, argv[2]) == 0)
+                r.mix = &mixes[i];
+    }
+    if (r.records == 0 || (argc == 4 && strcmp(argv[2], "load") != 0) ||
+        (argc == 6 && (!r.mix || r.connections == 0 || r.connections > CONNECTIONS_MAX))) {
         fprintf(stderr, "usage: mariadb PORT load RECORDS\n"
-                        "       mariadb PORT read|write RECORDS SECONDS CONNECTIONS\n");
+                        "       mariadb PORT WORKLOAD RECORDS SECONDS CONNECTIONS\n");
         return 2;
     }
     mysql_library_init(0, NULL, NULL);
-    return argc == 4 ? load(r.port, r.records) : measure(&r, (unsigned)connections);
+    make_pool();
+    return argc == 4 ? load(r.port, r.records) : measure(&r);
 }

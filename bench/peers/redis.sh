@@ -33,8 +33,9 @@ redis_rate() { # REQUESTS COMMAND...
 
 # redis-benchmark takes a number of requests, not seconds: a short run tells how many.
 redis_measure() {
-    local command=(HGETALL user00000000__rand_int__) rate
+    local command=(HGETALL user00000000__rand_int__) rate requests
     [ "$1" = read ] || command=(HSET user00000000__rand_int__ "${redis_fields[@]}")
     rate=$(redis_rate 5000 "${command[@]}")
-    redis_rate "$(awk -v r="$rate" -v s="$seconds" 'BEGIN { printf "%d", r * s + 1 }')" "${command[@]}"
+    requests=$(awk -v r="$rate" -v s="$seconds" 'BEGIN { printf "%d", r * s + 1 }')
+    echo "$(redis_rate "$requests" "${command[@]}") - - $((requests + 5000))"
 }

@@ -1,10 +1,8 @@
 #include "bench/bench_load.h"
 
-#include <math.h>
 #include <stdio.h>
 
 #define TEXT_BYTES (64 * 1024)
-#define ZIPF_THETA 0.99
 #define SCAN_ROWS_MAX 100
 #define SECOND_US 1000000
 
@@ -15,6 +13,11 @@ static const struct bench_mix mixes[] = {
     {"write",
      "PutRow over records that are there",
      {[BENCH_WRITE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"write-if",
+     "PutRow on condition that the record is there",
+     {[BENCH_WRITE_IF] = 100},
      BENCH_UNIFORM,
      BENCH_NEEDS_RECORDS},
     {"insert", "PutRow of new records", {[BENCH_INSERT] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
@@ -117,6 +120,7 @@ const char *bench_kind_name(enum bench_kind kind)
         [BENCH_READ] = "read",
         [BENCH_UPDATE] = "update",
         [BENCH_WRITE] = "write",
+        [BENCH_WRITE_IF] = "write-if",
         [BENCH_INSERT] = "insert",
         [BENCH_SCAN] = "scan",
         [BENCH_MODIFY] = "modify",
@@ -139,49 +143,16 @@ const char *bench_kind_name(enum bench_kind kind)
 
 /* ---- which record */
 
-/* Gray and others, "Quickly Generating Billion-Record Synthetic Databases" (1994): a number from 0
- * to n-1, number i with a chance in proportion to 1 / (i + 1)^theta. */
-static void zipf_init(struct bench_zipf *z, uint64_t n)
-{
-    double zeta_2 = 1 + pow(0.5, ZIPF_THETA);
-
-    *z = (struct bench_zipf){.n = n, .theta = ZIPF_THETA, .alpha = 1 / (1 - ZIPF_THETA)};
-    for (uint64_t i = 1; i <= n; i++)
-        z->zeta_n += 1 / pow((double)i, ZIPF_THETA);
-    z->eta = (1 - pow(2.0 / (double)n, 1 - ZIPF_THETA)) / (1 - zeta_2 / z->zeta_n);
-}
-
-static uint64_t zipf_next(const struct bench_zipf *z, struct rng *r)
-{
-    double u = rng_unit(r), uz = u * z->zeta_n;
-    uint64_t i;
-
-    if (uz < 1)
-        return 0;
-    if (uz < 1 + pow(0.5, z->theta))
-        return z->n > 1;
-    i = (uint64_t)((double)z->n * pow(z->eta * u - z->eta + 1, z->alpha));
-    return i < z->n ? i : z->n - 1;
-}
-
-/* Spreads neighbours, so that the popular records are not all in one place. */
-static uint64_t scatter(uint64_t x)
-{
-    x = (x ^ x >> 33) * 0xff51afd7ed558ccdu;
-    x = (x ^ x >> 33) * 0xc4ceb9fe1a85ec53u;
-    return x ^ x >> 33;
-}
-
 static uint64_t choose_record(struct bench_load *l)
 {
     uint64_t records = l->conf.records, back;
 
     switch (l->conf.choice) {
     case BENCH_ZIPFIAN:
-        return scatter(zipf_next(&l->zipf, &l->rng)) % records;
+        return bench_zipf_scatter(bench_zipf_next(&l->zipf, &l->rng)) % records;
     case BENCH_LATEST:
         /* Inserts that are still under way must not be asked for. */
-        back = zipf_next(&l->zipf, &l->rng);
+        back = bench_zipf_next(&l->zipf, &l->rng);
         if (l->inserts > l->conf.connections)
             records += l->inserts - l->conf.connections;
         return records - 1 - back;
@@ -204,7 +175,7 @@ void bench_load_init(struct bench_load *l, const struct bench_conf *conf, struct
     for (size_t i = 0; i < l->text_bytes; i++)
         l->text[i] = (char)('a' + rng_below(&l->rng, 26));
     if (conf->choice != BENCH_UNIFORM)
-        zipf_init(&l->zipf, conf->records);
+        bench_zipf_init(&l->zipf, conf->records);
     /* Each run's inserts are new, whatever ran before. */
     l->insert_first = (uint64_t)clock_wall_us(clock);
 }
@@ -512,8 +483,11 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
         break;
     case BENCH_WRITE:
     case BENCH_INSERT:
+    case BENCH_WRITE_IF:
         out->op = WR_OP_PUT_ROW;
         fill_put(l, c, job->record, &out->put_row);
+        if (kind == BENCH_WRITE_IF)
+            out->put_row.condition.existence = WR_EXPECT_EXIST;
         break;
     case BENCH_UPDATE:
     case BENCH_INCREMENT:

@@ -7,8 +7,8 @@
 #define BENCH_BENCH_LOAD_H
 
 #include "base/ctx.h"
-#include "base/rng.h"
 #include "bench/bench_hist.h"
+#include "bench/bench_zipf.h"
 #include "widerow.h"
 
 #define BENCH_COLUMNS 10       /* of a record, unless told otherwise */
@@ -26,6 +26,7 @@ enum bench_kind {
     BENCH_READ,      /* GetRow, all columns */
     BENCH_UPDATE,    /* UpdateRow of one column */
     BENCH_WRITE,     /* PutRow over a record that is there */
+    BENCH_WRITE_IF,  /* the same on condition that it is there */
     BENCH_INSERT,    /* PutRow of a new record */
     BENCH_SCAN,      /* GetRange of 1 to 100 records */
     BENCH_MODIFY,    /* GetRow and then UpdateRow of it, timed as one */
@@ -89,11 +90,6 @@ struct bench_job {
     uint64_t record;  /* its number, or the first one's */
     uint32_t limit;   /* BENCH_SCAN: records */
     int64_t start_us; /* when it was due; its latency counts from there */
-};
-
-struct bench_zipf {
-    uint64_t n;
-    double theta, alpha, zeta_n, eta;
 };
 
 struct bench_load {

@@ -15,7 +15,7 @@ static const char *const names[] = {
     "read",        "write",     "insert",        "range",     "batch",       "hot",
     "narrow-read", "wide-read", "narrow-update", "cell-read", "wide-update", "cell-write",
     "ycsb-a",      "ycsb-b",    "ycsb-c",        "ycsb-d",    "ycsb-e",      "ycsb-f",
-    "increment",
+    "increment",   "write-if",
 };
 
 static struct bench_conf conf_of(const char *name)
