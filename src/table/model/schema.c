@@ -434,17 +434,6 @@ int schema_add_defined(struct ctx *c, const struct limits *limits, const struct 
     return E_OK;
 }
 
-static bool index_uses(const struct wr_index_meta *ix, bytes name)
-{
-    for (size_t i = 0; i < ix->key_column_count; i++)
-        if (bytes_equal(ix->key_columns[i], name))
-            return true;
-    for (size_t i = 0; i < ix->defined_column_count; i++)
-        if (bytes_equal(ix->defined_columns[i], name))
-            return true;
-    return false;
-}
-
 int schema_delete_defined(struct ctx *c, const struct schema *old,
                           const struct wr_defined_columns *columns, struct schema **out)
 {

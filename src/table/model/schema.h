@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "base/ctx.h"
 #include "base/limit.h"
+#include "table/model/index.h"
 #include "table/model/layout.h"
 #include "widerow.h"
 
@@ -74,6 +75,11 @@ struct schema {
                                     whole again */
     struct schema_repartition repartition;
     bool value_split; /* sticky: some bound was once inside of a partition-key value */
+    /* Those with a table of their own, in the order of d.indexes, which has besides what older
+     * builds stored for clients to see and nobody keeps (index.h). */
+    const struct index *indexes;
+    size_t index_count;
+    struct index_base base; /* of an index's own table */
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

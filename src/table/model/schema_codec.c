@@ -10,8 +10,10 @@
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
  * that one must not touch that knows nothing of repartitions under way, version 4 for those that
  * one must not touch that takes rows of one partition-key value to be in one partition, version 5
- * for those whose list stands in pages, version 6 for those of more than five key columns; all else
- * is written as version 1. */
+ * for those whose list stands in pages, version 6 for those of more than five key columns, version
+ * 7 for those with indexes and those of indexes, whose entries a server that does not keep them
+ * would leave wrong; all else is written as version 1. */
+#define SCHEMA_VERSION_INDEXES 7
 #define SCHEMA_VERSION_LONG_KEY 6
 #define SCHEMA_VERSION_PAGES 5
 #define SCHEMA_VERSION_VALUE_SPLIT 4
@@ -45,6 +47,8 @@ enum field {
     F_REPARTITION, /* left out: none is under way */
     F_VALUE_SPLIT, /* left out: no */
     F_PAGE,        /* in place of F_PARTITION */
+    F_INDEX_TABLE, /* of an F_INDEX that has a table of its own */
+    F_INDEX_BASE,  /* left out: the table is no index */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -153,6 +157,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->index_count || s->base.table.len)
+        return SCHEMA_VERSION_INDEXES;
     if (s->d.key_count > KEY_COLUMNS_BEFORE)
         return SCHEMA_VERSION_LONG_KEY;
     return schema_is_paged(s)          ? SCHEMA_VERSION_PAGES
@@ -228,6 +234,22 @@ static void put_index(struct buf *b, const struct wr_index_meta *ix)
     field_end(b, F_INDEX, &f);
 }
 
+static void put_index_table(struct buf *b, const struct index *index)
+{
+    struct buf f = field_begin(b);
+
+    index_encode(&f, index);
+    field_end(b, F_INDEX_TABLE, &f);
+}
+
+static void put_index_base(struct buf *b, const struct index_base *base)
+{
+    struct buf f = field_begin(b);
+
+    index_base_encode(&f, base);
+    field_end(b, F_INDEX_BASE, &f);
+}
+
 static void put_pages(struct buf *b, const struct schema *s)
 {
     for (size_t i = 0; i < s->page_count; i++) {
@@ -285,6 +307,10 @@ static void put_description(struct buf *b, const struct schema *s)
     put_encryption(b, d);
     for (size_t i = 0; i < d->index_count; i++)
         put_index(b, &d->indexes[i]);
+    for (size_t i = 0; i < s->index_count; i++)
+        put_index_table(b, &s->indexes[i]);
+    if (s->base.table.len)
+        put_index_base(b, &s->base);
 }
 
 void schema_encode(struct buf *b, const struct schema *s)
@@ -312,6 +338,11 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_shadow(b, s);
 }
 
+/* An index that is resolved when all fields are read. */
+struct index_fields {
+    bytes name, layouts[2];
+};
+
 /* A description while it is read. The arrays are those that out points to, still writable; the
  * counts in out tell how far each of them is filled. */
 struct schema_reader {
@@ -320,6 +351,8 @@ struct schema_reader {
     struct wr_key_schema *key;
     struct wr_defined_column *defined;
     struct wr_index_meta *indexes;
+    struct index *index_tables;
+    struct index_fields *index_fields; /* of each */
     struct wr_value *splits;
     struct schema_partition *partitions;
     struct schema_page *pages;
@@ -470,6 +503,18 @@ static void read_index(struct schema_reader *r, struct reader *f)
     ix->sync_phase = 2;
 }
 
+static void read_index_table(struct schema_reader *r, struct reader *f)
+{
+    size_t i = r->out->index_count++;
+
+    index_decode(f, &r->index_tables[i], &r->index_fields[i].name, r->index_fields[i].layouts);
+}
+
+static void read_index_base(struct schema_reader *r, struct reader *f)
+{
+    r->out->base = index_base_decode(f);
+}
+
 static void read_split(struct schema_reader *r, struct reader *f)
 {
     r->splits[r->out->d.split_count++] = schema_read_value(f);
@@ -581,6 +626,8 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_REPARTITION] = read_repartition,
     [F_VALUE_SPLIT] = read_value_split,
     [F_PAGE] = read_page,
+    [F_INDEX_TABLE] = read_index_table,
+    [F_INDEX_BASE] = read_index_base,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -658,6 +705,8 @@ static void init_lists(struct schema_reader *r, struct reader stored)
     out->d.key = r->key = ARENA_ARRAY(arena, struct wr_key_schema, counts[F_KEY]);
     out->d.defined = r->defined = ARENA_ARRAY(arena, struct wr_defined_column, counts[F_DEFINED]);
     out->d.indexes = r->indexes = ARENA_ARRAY(arena, struct wr_index_meta, counts[F_INDEX]);
+    out->indexes = r->index_tables = ARENA_ARRAY(arena, struct index, counts[F_INDEX_TABLE]);
+    r->index_fields = ARENA_ARRAY(arena, struct index_fields, counts[F_INDEX_TABLE]);
     out->d.splits = r->splits = ARENA_ARRAY(arena, struct wr_value, counts[F_SPLIT]);
     out->partitions = r->partitions =
         ARENA_ARRAY(arena, struct schema_partition, counts[F_PARTITION]);
@@ -701,6 +750,35 @@ static int read_layouts(struct schema_reader *r)
     return E_OK;
 }
 
+static struct wr_index_meta *meta_of(struct schema_reader *r, bytes name)
+{
+    for (size_t i = 0; i < r->out->d.index_count; i++)
+        if (bytes_equal(r->indexes[i].name, name))
+            return &r->indexes[i];
+    return NULL;
+}
+
+static int read_indexes(struct schema_reader *r)
+{
+    for (size_t i = 0; i < r->out->index_count; i++) {
+        struct index *x = &r->index_tables[i];
+        const struct index_fields *f = &r->index_fields[i];
+        struct wr_index_meta *meta = meta_of(r, f->name);
+
+        x->meta = meta;
+        if (!meta || !index_resolve(&r->c->arena, &r->out->d, x) ||
+            layout_parse(r->c, f->layouts[0], x->location.key, x->location.key_count,
+                         &x->location.layout) ||
+            layout_parse(r->c, f->layouts[1], x->location.key, x->location.key_count,
+                         &x->shadow.layout)) {
+            ctx_clear(r->c);
+            return fail(r->c, E_CORRUPT, "A stored table description has a damaged index.");
+        }
+        meta->sync_phase = (int32_t)x->phase;
+    }
+    return E_OK;
+}
+
 int schema_decode(struct ctx *c, bytes stored, struct schema *out)
 {
     struct reader fields = reader_of(arena_copy(&c->arena, stored));
@@ -709,12 +787,14 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_LONG_KEY) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_INDEXES) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_LONG_KEY);
+                    version, SCHEMA_VERSION_INDEXES);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);
+    if (!rc)
+        rc = read_indexes(&r);
     return rc ? rc : read_repartitions(c, out);
 }
