@@ -43,7 +43,7 @@ static struct client_queue *queue_of(struct pool *p, uint64_t client)
     return &p->queues[client * 0x9E3779B97F4A7C15ull >> 56];
 }
 
-_Static_assert(POOL_QUEUES == 256, "lane_of() takes eight bits");
+_Static_assert(POOL_QUEUES == 256, "queue_of() takes eight bits");
 
 static void list_put(struct pool_job **head, struct pool_job **tail, struct pool_job *job)
 {

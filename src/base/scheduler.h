@@ -81,7 +81,7 @@ struct scheduler_conf {
 
 struct scheduler *scheduler_new(const struct scheduler_conf *conf);
 
-/* The task lives as long as the scheduler. NULL: the system gives no thread for its lane. */
+/* The task lives as long as the scheduler. NULL: the system gives no thread for it. */
 struct task *scheduler_add(struct scheduler *s, const struct task_spec *spec);
 
 /* Its next step may begin now, unless it has failed and its pause is not over. NULL is allowed, and

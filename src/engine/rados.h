@@ -21,11 +21,11 @@
 #define RADOS_MAKING "m" /* reads and writes come when all is copied (rados_partition.c) */
 #define RADOS_NO "n"     /* writes only: being copied to where it goes on */
 #define RADOS_GONE "x"
-#define RADOS_LANES 1024 /* hash chains; a power of two */
+#define RADOS_WRITE_QUEUES 1024 /* hash chains; a power of two */
 /* The OSD's own default of osd_max_omap_entries_per_request is 1024; more is cut there. */
 #define RADOS_LISTING_MAX 10000
 
-struct lane;
+struct write_queue;
 struct rados_gather;
 struct rados_hints;
 struct rados_survey;
@@ -41,9 +41,9 @@ struct rados {
     struct rados_hints *hints;
     struct rados_survey *survey;
 
-    pthread_mutex_t lock; /* of the lanes and of all below that is not atomic */
+    pthread_mutex_t lock; /* of write_queues and of all below that is not atomic */
     pthread_cond_t idle;  /* under_way came to 0 */
-    struct lane *lanes[RADOS_LANES];
+    struct write_queue *write_queues[RADOS_WRITE_QUEUES];
     uint64_t pending_bytes;           /* of batches whose done() is to come */
     uint64_t under_way;               /* calls whose completion is to come, and operations */
     struct publication *publications; /* notifications of ours that the library has not completed */

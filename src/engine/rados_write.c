@@ -1,20 +1,20 @@
 /* rados_write.c: batches on their way into the pool.
  *
- * Each partition that is written to has a lane: a queue of batches, and the one operation that is
- * under way for it. An operation with comparisons has its object for itself, so a second one would
+ * Each partition that is written to has a queue of batches, and one operation at most that is under
+ * way for it. An operation with comparisons has its object for itself, so a second one would
  * only wait in the OSD; what comes in the meantime goes out together in the next operation, which
  * lands whole or not at all. That is why many writers of one partition cost few operations.
  *
  *   - Within one operation, a guard on a key that an earlier batch of the same operation edits is
  *     decided here; all others become comparisons. If one of these fails, the OSD names it, its
  *     batch is told E_GUARD, and the others go out again, decided anew.
- *   - With a batch that is refused go all in the lane that were decided on what it would have
+ *   - With a batch that is refused go all in the queue that were decided on what it would have
  *     written, and on what those would have. One by one, each would cost an operation, and whoever
  *     is told E_GUARD decides again on the next of them: on a busy row that never ends. They are
  *     found under the lock, so only among as many as an operation holds; others that rest on them
  *     fail their own comparisons later, and take with them those behind.
  *   - The last edit to a key wins, so each key stands once in the operation.
- *   - A read at VIEW_LATEST is answered from the lane where an edit of its key is under way. What
+ *   - A read at VIEW_LATEST is answered from the queue where an edit of its key is under way. What
  * it shows may yet fail; whoever decides on it guards it.
  *   - What was decided by a description of a table that may be old by now (struct lease) is not
  * sent any more; what was sent may arrive late.
@@ -49,18 +49,18 @@ struct pending {
     struct parked *parked;
 };
 
-struct lane {
+struct write_queue {
     partition_id id;
-    struct lane *next; /* in the hash chain */
+    struct write_queue *next; /* in the hash chain */
     struct pending *waiting, **waiting_end;
     struct pending *flying;
     bool busy; /* an operation is under way or being built */
 };
 
-/* One operation. */
-struct shipment {
+/* What is sent to the pool at once: the batches of one queue. */
+struct write_operation {
     struct rados *r;
-    struct lane *lane;
+    struct write_queue *queue;
     struct pending *list;
     struct arena arena;
     rados_write_op_t op;
@@ -74,22 +74,22 @@ struct shipment {
     size_t bytes; /* of the keys and values of its edits */
 };
 
-static void lane_run(struct rados *r, struct lane *l);
+static void write_queue_run(struct rados *r, struct write_queue *q);
 
-/* ---- lanes; under the lock ---- */
+/* ---- queues; under the lock ---- */
 
-static struct lane **lane_slot(struct rados *r, partition_id id)
+static struct write_queue **write_queue_slot(struct rados *r, partition_id id)
 {
-    struct lane **at = &r->lanes[(id ^ id >> 17) & (RADOS_LANES - 1)];
+    struct write_queue **at = &r->write_queues[(id ^ id >> 17) & (RADOS_WRITE_QUEUES - 1)];
 
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     return at;
 }
 
-static struct lane *lane_get(struct rados *r, partition_id id)
+static struct write_queue *write_queue_get(struct rados *r, partition_id id)
 {
-    struct lane **at = lane_slot(r, id);
+    struct write_queue **at = write_queue_slot(r, id);
 
     if (!*at) {
         *at = mem_zalloc(sizeof(**at));
@@ -99,13 +99,13 @@ static struct lane *lane_get(struct rados *r, partition_id id)
     return *at;
 }
 
-static void lane_put(struct rados *r, struct lane *l)
+static void write_queue_put(struct rados *r, struct write_queue *q)
 {
-    struct lane **at = lane_slot(r, l->id);
+    struct write_queue **at = write_queue_slot(r, q->id);
 
-    invariant(*at == l && !l->busy && !l->waiting && !l->flying);
-    *at = l->next;
-    mem_free(l);
+    invariant(*at == q && !q->busy && !q->waiting && !q->flying);
+    *at = q->next;
+    mem_free(q);
 }
 
 /* ---- what is under way, for reads at VIEW_LATEST ---- */
@@ -130,14 +130,14 @@ enum pending_state rados_pending_get(struct rados *r, struct ctx *c, struct get 
 {
     enum pending_state state = PENDING_NONE;
     const struct edit *hit = NULL;
-    struct lane *l;
+    struct write_queue *q;
 
     pthread_mutex_lock(&r->lock);
-    l = *lane_slot(r, g->partition);
-    if (l) {
-        hit = edit_of(l->waiting, g->key);
+    q = *write_queue_slot(r, g->partition);
+    if (q) {
+        hit = edit_of(q->waiting, g->key);
         if (!hit)
-            hit = edit_of(l->flying, g->key);
+            hit = edit_of(q->flying, g->key);
     }
     if (hit) {
         state = PENDING_EDIT;
@@ -172,14 +172,14 @@ enum pending_state rados_pending_scan(struct rados *r, const struct scan *s, voi
 {
     struct pending *last = NULL;
     struct parked *parked;
-    struct lane *l;
+    struct write_queue *q;
 
     pthread_mutex_lock(&r->lock);
-    l = *lane_slot(r, s->partition);
-    for (struct pending *p = l ? l->flying : NULL; p; p = p->next)
+    q = *write_queue_slot(r, s->partition);
+    for (struct pending *p = q ? q->flying : NULL; p; p = p->next)
         if (batch_meets(&p->batch, s))
             last = p;
-    for (struct pending *p = l ? l->waiting : NULL; p; p = p->next)
+    for (struct pending *p = q ? q->waiting : NULL; p; p = p->next)
         if (batch_meets(&p->batch, s))
             last = p;
     if (last) {
@@ -231,27 +231,28 @@ static uint64_t hash_key(bytes key)
     return h ^ h >> 29;
 }
 
-static const struct edit **edit_slot(struct shipment *s, bytes key)
+static const struct edit **edit_slot(struct write_operation *o, bytes key)
 {
-    size_t at = hash_key(key) & (s->slot_count - 1);
+    size_t at = hash_key(key) & (o->slot_count - 1);
 
-    while (s->slots[at] && !bytes_equal(s->slots[at]->key, key))
-        at = (at + 1) & (s->slot_count - 1);
-    return &s->slots[at];
+    while (o->slots[at] && !bytes_equal(o->slots[at]->key, key))
+        at = (at + 1) & (o->slot_count - 1);
+    return &o->slots[at];
 }
 
-static void compare(struct shipment *s, struct pending *p, bytes key, uint8_t op, bytes value)
+static void compare(struct write_operation *o, struct pending *p, bytes key, uint8_t op,
+                    bytes value)
 {
-    s->owners[s->guard_count] = p;
-    rados_write_op_omap_cmp2(s->op, key.ptr, op, value.ptr, key.len, value.len,
-                             &s->results[s->guard_count]);
-    s->guard_count++;
+    o->owners[o->guard_count] = p;
+    rados_write_op_omap_cmp2(o->op, key.ptr, op, value.ptr, key.len, value.len,
+                             &o->results[o->guard_count]);
+    o->guard_count++;
 }
 
-static void add_guard(struct shipment *s, struct pending *p, const struct guard *g)
+static void add_guard(struct write_operation *o, struct pending *p, const struct guard *g)
 {
-    const struct edit *edit = *edit_slot(s, g->key);
-    struct arena *a = &s->arena;
+    const struct edit *edit = *edit_slot(o, g->key);
+    struct arena *a = &o->arena;
     bytes key, low, high;
 
     if (edit) {
@@ -264,45 +265,45 @@ static void add_guard(struct shipment *s, struct pending *p, const struct guard 
     }
     key = omap_key(a, g->key);
     if (g->absent) {
-        compare(s, p, key, LIBRADOS_CMPXATTR_OP_EQ, BYTES_LIT(""));
+        compare(o, p, key, LIBRADOS_CMPXATTR_OP_EQ, BYTES_LIT(""));
     } else if (g->value.len < OMAP_HASH_MIN) {
-        compare(s, p, key, LIBRADOS_CMPXATTR_OP_EQ, omap_value(a, g->value));
+        compare(o, p, key, LIBRADOS_CMPXATTR_OP_EQ, omap_value(a, g->value));
     } else {
         omap_hash_bounds(a, g->value, &low, &high);
-        compare(s, p, key, LIBRADOS_CMPXATTR_OP_GT, low);
-        compare(s, p, key, LIBRADOS_CMPXATTR_OP_LT, high);
+        compare(o, p, key, LIBRADOS_CMPXATTR_OP_GT, low);
+        compare(o, p, key, LIBRADOS_CMPXATTR_OP_LT, high);
     }
 }
 
-static void add_batch(struct shipment *s, struct pending *p)
+static void add_batch(struct write_operation *o, struct pending *p)
 {
     const struct write_batch *b = &p->batch;
 
     for (size_t i = 0; i < b->guard_count && !p->code; i++)
-        add_guard(s, p, &b->guards[i]);
+        add_guard(o, p, &b->guards[i]);
     if (p->code)
         return;
     for (size_t i = 0; i < b->edit_count; i++) {
-        const struct edit **slot = edit_slot(s, b->edits[i].key);
+        const struct edit **slot = edit_slot(o, b->edits[i].key);
 
-        s->edit_count += !*slot;
+        o->edit_count += !*slot;
         *slot = &b->edits[i];
     }
 }
 
-static void add_edits(struct shipment *s)
+static void add_edits(struct write_operation *o)
 {
-    struct arena *a = &s->arena;
-    const char **put_keys = ARENA_ARRAY(a, const char *, s->edit_count + 1);
-    const char **values = ARENA_ARRAY(a, const char *, s->edit_count + 1);
-    const char **gone_keys = ARENA_ARRAY(a, const char *, s->edit_count + 1);
-    size_t *put_lens = ARENA_ARRAY(a, size_t, s->edit_count + 1);
-    size_t *value_lens = ARENA_ARRAY(a, size_t, s->edit_count + 1);
-    size_t *gone_lens = ARENA_ARRAY(a, size_t, s->edit_count + 1);
+    struct arena *a = &o->arena;
+    const char **put_keys = ARENA_ARRAY(a, const char *, o->edit_count + 1);
+    const char **values = ARENA_ARRAY(a, const char *, o->edit_count + 1);
+    const char **gone_keys = ARENA_ARRAY(a, const char *, o->edit_count + 1);
+    size_t *put_lens = ARENA_ARRAY(a, size_t, o->edit_count + 1);
+    size_t *value_lens = ARENA_ARRAY(a, size_t, o->edit_count + 1);
+    size_t *gone_lens = ARENA_ARRAY(a, size_t, o->edit_count + 1);
     size_t puts = 0, gone = 0;
 
-    for (size_t i = 0; i < s->slot_count; i++) {
-        const struct edit *edit = s->slots[i];
+    for (size_t i = 0; i < o->slot_count; i++) {
+        const struct edit *edit = o->slots[i];
         bytes key, value;
 
         if (!edit)
@@ -314,62 +315,63 @@ static void add_edits(struct shipment *s)
             put_lens[puts] = key.len;
             values[puts] = value.ptr;
             value_lens[puts++] = value.len;
-            s->bytes += key.len + value.len;
+            o->bytes += key.len + value.len;
         } else {
-            s->bytes += key.len;
+            o->bytes += key.len;
             gone_keys[gone] = key.ptr;
             gone_lens[gone++] = key.len;
         }
     }
-    invariant(puts + gone == s->edit_count);
+    invariant(puts + gone == o->edit_count);
     if (gone)
-        rados_write_op_omap_rm_keys2(s->op, gone_keys, gone_lens, gone);
+        rados_write_op_omap_rm_keys2(o->op, gone_keys, gone_lens, gone);
     if (puts)
-        rados_write_op_omap_set2(s->op, put_keys, values, put_lens, value_lens, puts);
+        rados_write_op_omap_set2(o->op, put_keys, values, put_lens, value_lens, puts);
 }
 
-static struct shipment *shipment_new(struct rados *r, struct lane *l, struct pending *list)
+static struct write_operation *write_operation_new(struct rados *r, struct write_queue *q,
+                                                   struct pending *list)
 {
-    struct shipment *s = mem_zalloc(sizeof(*s));
+    struct write_operation *o = mem_zalloc(sizeof(*o));
     size_t guards = 0, edits = 0;
 
-    s->r = r;
-    s->lane = l;
-    s->list = list;
-    arena_init(&s->arena, NULL, 0);
+    o->r = r;
+    o->queue = q;
+    o->list = list;
+    arena_init(&o->arena, NULL, 0);
     for (struct pending *p = list; p; p = p->next) {
         guards += p->batch.guard_count;
         edits += p->batch.edit_count;
     }
-    for (s->slot_count = 8; s->slot_count < 2 * edits;)
-        s->slot_count *= 2;
-    s->slots = ARENA_ARRAY(&s->arena, const struct edit *, s->slot_count);
-    s->results = ARENA_ARRAY(&s->arena, int, 2 * guards + 1);
-    s->owners = ARENA_ARRAY(&s->arena, struct pending *, 2 * guards + 1);
-    s->op = rados_create_write_op();
-    rados_expect(s->op, RADOS_WRITES, RADOS_YES);
+    for (o->slot_count = 8; o->slot_count < 2 * edits;)
+        o->slot_count *= 2;
+    o->slots = ARENA_ARRAY(&o->arena, const struct edit *, o->slot_count);
+    o->results = ARENA_ARRAY(&o->arena, int, 2 * guards + 1);
+    o->owners = ARENA_ARRAY(&o->arena, struct pending *, 2 * guards + 1);
+    o->op = rados_create_write_op();
+    rados_expect(o->op, RADOS_WRITES, RADOS_YES);
     for (struct pending *p = list; p; p = p->next)
-        add_batch(s, p);
-    invariant(s->guard_count <= 2 * guards && s->edit_count <= edits);
-    add_edits(s);
-    return s;
+        add_batch(o, p);
+    invariant(o->guard_count <= 2 * guards && o->edit_count <= edits);
+    add_edits(o);
+    return o;
 }
 
-static void shipment_free(struct shipment *s)
+static void write_operation_free(struct write_operation *o)
 {
-    rados_release_write_op(s->op);
-    arena_release(&s->arena);
-    mem_free(s);
+    rados_release_write_op(o->op);
+    arena_release(&o->arena);
+    mem_free(o);
 }
 
 /* ---- answers ---- */
 
 /* The batch whose comparison failed, or NULL: the object itself refused. */
-static struct pending *failed_guard(struct shipment *s)
+static struct pending *failed_guard(struct write_operation *o)
 {
-    for (size_t i = 0; i < s->guard_count; i++)
-        if (s->results[i] < 0)
-            return s->owners[i];
+    for (size_t i = 0; i < o->guard_count; i++)
+        if (o->results[i] < 0)
+            return o->owners[i];
     return NULL;
 }
 
@@ -391,7 +393,7 @@ static struct doomed *doom_find(struct doom *d, bytes key)
     return &d->slots[at];
 }
 
-/* The next batch in the lane's order: is it refused too? */
+/* The next batch in the queue's order: is it refused too? */
 static bool doom_takes(struct doom *d, const struct write_batch *b, bool refused)
 {
     for (size_t i = 0; i < b->guard_count && !refused; i++)
@@ -406,8 +408,9 @@ static bool doom_takes(struct doom *d, const struct write_batch *b, bool refused
     return refused;
 }
 
-/* As much of a list as one operation may hold, and one batch at least: where the rest begins. */
-static struct pending **cut_list(struct pending **list)
+/* Where a list's rest begins when one operation takes as much as it may hold, and one batch at
+ * least. */
+static struct pending **operation_end(struct pending **list)
 {
     size_t total = 0, edits = 0;
     struct pending **at;
@@ -454,74 +457,74 @@ static struct pending *take_doomed(struct pending **list, const struct pending *
     return taken;
 }
 
-/* Takes the batches off the lane that are told now; the rest goes back in front. */
-static struct pending *take_failed(struct rados *r, struct lane *l, struct pending *failed)
+/* Takes the batches off the queue whose callers are told now; the rest goes back in front. */
+static struct pending *take_failed(struct rados *r, struct write_queue *q, struct pending *failed)
 {
     struct pending **at, *stop, *taken;
 
     pthread_mutex_lock(&r->lock);
-    invariant(l->busy && l->flying);
-    for (struct pending *p = l->flying; p; p = p->next)
+    invariant(q->busy && q->flying);
+    for (struct pending *p = q->flying; p; p = p->next)
         p->code = E_OK; /* what was decided here rested on batches that did not land */
-    for (at = &l->flying; *at;)
+    for (at = &q->flying; *at;)
         at = &(*at)->next;
-    stop = *cut_list(&l->waiting);
-    *at = l->waiting;
-    taken = take_doomed(&l->flying, failed, stop);
-    l->waiting = l->flying;
-    l->flying = NULL;
+    stop = *operation_end(&q->waiting);
+    *at = q->waiting;
+    taken = take_doomed(&q->flying, failed, stop);
+    q->waiting = q->flying;
+    q->flying = NULL;
     if (!stop) { /* else the end is as it was */
-        for (at = &l->waiting; *at;)
+        for (at = &q->waiting; *at;)
             at = &(*at)->next;
-        l->waiting_end = at;
+        q->waiting_end = at;
     }
     invariant(taken && taken->code == E_GUARD);
     pthread_mutex_unlock(&r->lock);
     return taken;
 }
 
-static struct pending *take_all(struct rados *r, struct lane *l)
+static struct pending *take_all(struct rados *r, struct write_queue *q)
 {
     struct pending *list;
 
     pthread_mutex_lock(&r->lock);
-    invariant(l->busy);
-    list = l->flying;
-    l->flying = NULL;
+    invariant(q->busy);
+    list = q->flying;
+    q->flying = NULL;
     pthread_mutex_unlock(&r->lock);
     return list;
 }
 
-static void settle(struct shipment *s, int result)
+static void settle(struct write_operation *o, int result)
 {
-    struct rados *r = s->r;
-    struct lane *l = s->lane;
-    struct pending *failed = result == -ECANCELED ? failed_guard(s) : NULL, *list;
+    struct rados *r = o->r;
+    struct write_queue *q = o->queue;
+    struct pending *failed = result == -ECANCELED ? failed_guard(o) : NULL, *list;
     int code = E_GUARD;
 
     if (failed) {
-        list = take_failed(r, l, failed);
+        list = take_failed(r, q, failed);
     } else {
         code = rados_write_code(r, result);
-        list = take_all(r, l);
+        list = take_all(r, q);
         if (code)
             for (struct pending *p = list; p; p = p->next)
                 p->code = E_OK; /* as above; one code for all */
     }
-    shipment_free(s);
+    write_operation_free(o);
     finish(r, list, code);
-    lane_run(r, l);
+    write_queue_run(r, q);
 }
 
 static void on_written(rados_completion_t completion, void *arg)
 {
-    struct shipment *s = arg;
-    struct rados *r = s->r;
+    struct write_operation *o = arg;
+    struct rados *r = o->r;
     int result = rados_aio_get_return_value(completion);
 
     rados_aio_release(completion);
     rados_answered(r, result);
-    settle(s, result);
+    settle(o, result);
     rados_release(r);
 }
 
@@ -557,60 +560,60 @@ static struct pending *take_outdated(struct rados *r, struct pending **list)
     return taken;
 }
 
-/* Cuts what goes out next off the lane's queue, into `flying` (none if all are told E_BUSY). False:
- * nothing, and an idle lane is gone. */
-static bool lane_load(struct rados *r, struct lane *l)
+/* Cuts what goes out next off the queue, into `flying` (none if all are told E_BUSY). False:
+ * nothing, and an idle queue is gone. */
+static bool write_queue_load(struct rados *r, struct write_queue *q)
 {
     struct pending **at, *outdated;
 
     pthread_mutex_lock(&r->lock);
-    invariant(l->busy && !l->flying); /* one operation at a time */
-    l->busy = l->waiting != NULL;
-    if (!l->busy) {
-        lane_put(r, l);
+    invariant(q->busy && !q->flying); /* one operation at a time */
+    q->busy = q->waiting != NULL;
+    if (!q->busy) {
+        write_queue_put(r, q);
         pthread_mutex_unlock(&r->lock);
         return false;
     }
-    at = cut_list(&l->waiting);
-    l->flying = l->waiting;
-    l->waiting = *at;
+    at = operation_end(&q->waiting);
+    q->flying = q->waiting;
+    q->waiting = *at;
     if (!*at)
-        l->waiting_end = &l->waiting;
+        q->waiting_end = &q->waiting;
     *at = NULL;
-    outdated = take_outdated(r, &l->flying);
+    outdated = take_outdated(r, &q->flying);
     pthread_mutex_unlock(&r->lock);
     finish(r, outdated, E_BUSY);
     return true;
 }
 
-/* Sends the next operation of an idle lane, if anything waits. Whoever calls has set `busy`. */
-static void lane_run(struct rados *r, struct lane *l)
+/* Sends the next operation of an idle queue, if anything waits. Whoever calls has set `busy`. */
+static void write_queue_run(struct rados *r, struct write_queue *q)
 {
-    while (lane_load(r, l)) {
-        struct shipment *s = shipment_new(r, l, l->flying);
-        struct rados_name name = rados_name(l->id);
+    while (write_queue_load(r, q)) {
+        struct write_operation *o = write_operation_new(r, q, q->flying);
+        struct rados_name name = rados_name(q->id);
         int result;
 
-        if (!s->guard_count && !s->edit_count) {
-            struct pending *list = take_all(r, l);
+        if (!o->guard_count && !o->edit_count) {
+            struct pending *list = take_all(r, q);
 
-            shipment_free(s);
+            write_operation_free(o);
             finish(r, list, E_OK);
             continue;
         }
-        rados_aio_create_completion2(s, on_written, &s->completion);
+        rados_aio_create_completion2(o, on_written, &o->completion);
         rados_hold(r);
         rados_sent(r);
         atomic_fetch_add(&r->write_ops, 1);
-        atomic_fetch_add(&r->written_bytes, s->bytes);
-        result = rados_aio_write_op_operate(s->op, r->pool, s->completion, name.text, NULL,
+        atomic_fetch_add(&r->written_bytes, o->bytes);
+        result = rados_aio_write_op_operate(o->op, r->pool, o->completion, name.text, NULL,
                                             LIBRADOS_OPERATION_FULL_TRY);
         if (!result)
             return;
         /* Nothing was sent and no completion comes. */
-        rados_aio_release(s->completion);
+        rados_aio_release(o->completion);
         rados_answered(r, result);
-        settle(s, result);
+        settle(o, result);
         rados_release(r);
         return;
     }
@@ -633,7 +636,7 @@ void rados_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     size_t size = batch_bytes(b);
     struct pending *p;
-    struct lane *l;
+    struct write_queue *q;
     bool run;
 
     (void)c;
@@ -658,15 +661,15 @@ void rados_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
     p->done = done;
     p->arg = arg;
     p->bytes = size;
-    l = lane_get(r, b->partition);
-    invariant(!*l->waiting_end && (l->busy || !l->waiting));
-    *l->waiting_end = p;
-    l->waiting_end = &p->next;
+    q = write_queue_get(r, b->partition);
+    invariant(!*q->waiting_end && (q->busy || !q->waiting));
+    *q->waiting_end = p;
+    q->waiting_end = &p->next;
     r->pending_bytes += size;
     r->under_way++;
-    run = !l->busy;
-    l->busy = true;
+    run = !q->busy;
+    q->busy = true;
     pthread_mutex_unlock(&r->lock);
     if (run)
-        lane_run(r, l);
+        write_queue_run(r, q);
 }

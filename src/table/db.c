@@ -537,7 +537,7 @@ static bool call_begins_there(const struct call *call)
 static void call_begin(struct call *call)
 {
     call->go_on = call_run;
-    call->op = call;
+    call->go_on_arg = call;
     if (call_begins_there(call))
         pool_submit(call->db->pool, call->req->client, &call->job, false);
     else

@@ -7,7 +7,7 @@ static void call_go_on(struct pool_job *job)
     struct call *call = PORT_CONTAINER(job, struct call, job);
 
     turn_begin(&call->turn, &call->c);
-    call->go_on(call->op);
+    call->go_on(call->go_on_arg);
 }
 
 bool call_enter(struct call *call, bool urgent)

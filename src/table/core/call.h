@@ -21,9 +21,9 @@ struct call {
     bool internal; /* db_exec_internal() */
     bool starved;  /* memory was refused that the request would have had without others */
     struct turn turn;
-    struct pool_job job; /* goes on with go_on(op) */
-    void (*go_on)(void *op);
-    void *op;
+    struct pool_job job; /* goes on with go_on(go_on_arg) */
+    void (*go_on)(void *arg);
+    void *go_on_arg;
     _Alignas(16) uint8_t first[4096]; /* the arena's first bytes */
 };
 
@@ -38,8 +38,8 @@ void call_blame(struct call *call);
 int call_check_deadline(struct call *call);
 
 /* A turn begins, because the request was woken. True: it is work for a worker and this thread is
- * none; call->go_on(call->op) will be called there, perhaps before this returns. `urgent`: it holds
- * a row lock. */
+ * none; call->go_on(call->go_on_arg) will be called there, perhaps before this returns. `urgent`:
+ * it holds a row lock. */
 bool call_enter(struct call *call, bool urgent);
 
 /* Between two rows, see turn_step(); goes on as call_enter() does. */
@@ -53,7 +53,7 @@ bool call_turn_over(const struct call *call);
 /* The walk over a request's rows has ended: what it took of a thread on which others wait is put
  * down to its client. */
 void call_charge(const struct call *call);
-/* Goes on with call->go_on(call->op) on a worker. */
+/* Goes on with call->go_on(call->go_on_arg) on a worker. */
 void call_yield(struct call *call);
 
 /* The function of each operation (src/op.def) begins it: 0, and it finishes the call, now or later;

@@ -457,7 +457,8 @@ static int balance_step(void *arg, struct task_step *step)
 
 bool balancer_start(struct wr_db *db)
 {
-    /* Over a pool nobody else is in this lane: a repartition whose maker died is to be ended soon.
+    /* Over a pool no other task has this thread: a repartition whose maker died is to be ended
+     * soon.
      */
     struct task_spec spec = {.name = "balance",
                              .thread = TASK_SHORT,

@@ -672,7 +672,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     int code;
 
     call->go_on = range_walk;
-    call->op = op;
+    call->go_on_arg = op;
     TRY(key_check_alone(c, &call->db->limits, start, KEY_BOUND));
     TRY(key_check_alone(c, &call->db->limits, end, KEY_BOUND));
     TRY(call_open_table(call, table, &op->table));

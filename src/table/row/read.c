@@ -35,13 +35,13 @@ struct read_row {
 
 /* Rows whose heads are asked for at once. */
 struct ahead {
-    struct read_op *op;
+    struct read_call *read;
     size_t end; /* the walk comes there before it asks for others */
     struct get_many many;
     struct read_row *rows[AHEAD_ROWS]; /* whose gets these are */
 };
 
-struct read_op {
+struct read_call {
     struct call *call;
     struct read_table *tables;
     size_t table_count;
@@ -60,10 +60,10 @@ static void read_walk(void *arg);
 
 static void read_load_done(struct load *l)
 {
-    struct read_op *op = PORT_CONTAINER(l, struct read_op, load);
+    struct read_call *rd = PORT_CONTAINER(l, struct read_call, load);
 
-    if (!call_enter(op->call, false))
-        read_walk(op);
+    if (!call_enter(rd->call, false))
+        read_walk(rd);
 }
 
 /* A token is the column to go on behind, after a version byte. */
@@ -91,11 +91,11 @@ static bytes token_make(struct ctx *c, bytes column)
 /* A row wider than this many stored bytes is answered in pieces, whole columns at a time. Any row
  * that one change can write comes whole, as far as the request's memory holds it: a short cell
  * takes some ten times its stored bytes there. */
-static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
+static size_t piece_bytes(const struct read_call *rd, const struct read_row *r)
 {
-    struct limits l = op->call->db->limits;
+    struct limits l = rd->call->db->limits;
     /* As set, not as --memory bounds it: what comes whole does not depend on the machine. */
-    int64_t memory = op->call->db->given.request_memory_max, most;
+    int64_t memory = rd->call->db->given.request_memory_max, most;
 
     limits_lift(&l, r->t->table->schema.d.options.cell_bytes_max);
     most = l.row_change_bytes_max > PIECE_BYTES_MIN ? l.row_change_bytes_max : PIECE_BYTES_MIN;
@@ -105,31 +105,31 @@ static size_t piece_bytes(const struct read_op *op, const struct read_row *r)
 }
 
 /* Checks the key against its table, and encodes it. */
-static int row_key(struct read_op *op, struct read_row *r)
+static int row_key(struct read_call *rd, struct read_row *r)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &rd->call->c;
     const struct wr_table_description *d = &r->t->table->schema.d;
     struct buf cols;
 
     if (r->cols.ptr)
         return E_OK;
-    TRY(key_check(c, &op->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
+    TRY(key_check(c, &rd->call->db->limits, d->key, d->key_count, r->key, KEY_READ));
     buf_init(&cols, &c->arena, 64);
     TRY(key_put_columns(c, &cols, d->key, r->key->columns, r->key->count));
     r->cols = buf_bytes(&cols);
     return E_OK;
 }
 
-static int row_start(struct read_op *op, struct read_row *r)
+static int row_start(struct read_call *rd, struct read_row *r)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &rd->call->c;
     const struct selection *s = &r->t->selection;
 
-    TRY(row_key(op, r));
-    op->access.cols = r->cols;
-    op->access.bucket = layout_bucket(&r->t->table->schema.location, op->access.cols);
-    TRY(access_admit(&op->access, PARTITION_READ));
-    op->load = (struct load){.c = c,
+    TRY(row_key(rd, r));
+    rd->access.cols = r->cols;
+    rd->access.bucket = layout_bucket(&r->t->table->schema.location, rd->access.cols);
+    TRY(access_admit(&rd->access, PARTITION_READ));
+    rd->load = (struct load){.c = c,
                              .table = r->t->table,
                              .cols = r->cols,
                              .view = VIEW_DURABLE,
@@ -138,45 +138,45 @@ static int row_start(struct read_op *op, struct read_row *r)
                              .column_count = s->column_count,
                              .start = s->read->start_column,
                              .end = s->read->end_column,
-                             .bytes_max = s->filter ? 0 : piece_bytes(op, r),
+                             .bytes_max = s->filter ? 0 : piece_bytes(rd, r),
                              .whole_versions = selection_versions(s)};
-    TRY(token_read(c, r->token, &op->load.after));
-    if (op->load.after.ptr)
-        op->load.columns = NULL; /* the selection still drops what is not wanted */
+    TRY(token_read(c, r->token, &rd->load.after));
+    if (rd->load.after.ptr)
+        rd->load.columns = NULL; /* the selection still drops what is not wanted */
     if (r->head)
-        load_from_get(&op->load, r->head);
+        load_from_get(&rd->load, r->head);
     return E_OK;
 }
 
-static int row_read(struct read_op *op, struct read_row *r)
+static int row_read(struct read_call *rd, struct read_row *r)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &rd->call->c;
     size_t size;
 
-    if (!op->loading) {
-        op->access = (struct access){.db = op->call->db, .c = c, .table = r->t->table, .reads = 1};
-        TRY(row_start(op, r));
-        op->loading = true;
+    if (!rd->loading) {
+        rd->access = (struct access){.db = rd->call->db, .c = c, .table = r->t->table, .reads = 1};
+        TRY(row_start(rd, r));
+        rd->loading = true;
     }
-    TRY(load_run(&op->load));
-    selection_apply(c, &r->t->selection, r->key, &op->load.row, &r->result->row, &size);
+    TRY(load_run(&rd->load));
+    selection_apply(c, &r->t->selection, r->key, &rd->load.row, &r->result->row, &size);
     if (c->code) /* a regular expression that took too long */
         return c->code;
     if (r->result->row.key.count)
         r->result->row.key = key_copy(&c->arena, r->key);
-    if (op->load.next.ptr)
-        r->result->next_token = token_make(c, op->load.next);
+    if (rd->load.next.ptr)
+        r->result->next_token = token_make(c, rd->load.next);
     r->result->consumed.read = meter_units(size);
-    op->access.read_bytes = size;
-    op->bytes += size;
+    rd->access.read_bytes = size;
+    rd->bytes += size;
     return E_OK;
 }
 
 /* Of one BatchGetRow. All requests together may hold memory_of_requests(), and each answer is there
  * twice for a moment, so one alone must not take most of that. */
-static size_t batch_bytes_max(const struct read_op *op)
+static size_t batch_bytes_max(const struct read_call *rd)
 {
-    struct wr_db *db = op->call->db;
+    struct wr_db *db = rd->call->db;
     uint64_t limit = (uint64_t)db_limits(db)->batch_get_bytes_max;
     uint64_t most = memory_of_requests(&db->memory) / 4;
 
@@ -185,38 +185,38 @@ static size_t batch_bytes_max(const struct read_op *op)
 
 /* Its client has to ask for the row again, alone or with fewer others: a code that SDKs retry by
  * themselves would have most of them send the same batch again and again. */
-static int row_leave_out(struct read_op *op, size_t most)
+static int row_leave_out(struct read_call *rd, size_t most)
 {
-    return fail(&op->call->c, E_PARAMETER,
+    return fail(&rd->call->c, E_PARAMETER,
                 "The rows before this one come to %zu bytes, and one BatchGetRow reads no more "
                 "than %zu: read this row in another request.",
-                op->bytes, most);
+                rd->bytes, most);
 }
 
 /* Whether a batch may read one row more. The answer holds no more than the cap and one row. What
  * others hold grows while rows are read: many batches that began when there was room may have none
  * for all of their rows. */
-static int read_check_room(struct read_op *op)
+static int read_check_room(struct read_call *rd)
 {
-    struct wr_db *db = op->call->db;
+    struct wr_db *db = rd->call->db;
     size_t most;
 
-    if (op->loading || !op->bytes)
+    if (rd->loading || !rd->bytes)
         return E_OK;
-    most = batch_bytes_max(op);
-    if (op->bytes >= most)
-        return row_leave_out(op, most);
+    most = batch_bytes_max(rd);
+    if (rd->bytes >= most)
+        return row_leave_out(rd, most);
     if (memory_full(&db->memory, db->engine))
-        return fail(&op->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
+        return fail(&rd->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
     return E_OK;
 }
 
 /* ---- heads of several rows at once ---- */
 
 /* Small rows are their heads, and a larger one is a few bytes. */
-static size_t ahead_max(const struct read_op *op)
+static size_t ahead_max(const struct read_call *rd)
 {
-    size_t head = (size_t)op->call->db->limits.wide_row_bytes, most = batch_bytes_max(op) / 4;
+    size_t head = (size_t)rd->call->db->limits.wide_row_bytes, most = batch_bytes_max(rd) / 4;
     size_t n = (most < AHEAD_BYTES ? most : AHEAD_BYTES) / head;
 
     return n < AHEAD_ROWS ? n : AHEAD_ROWS;
@@ -228,7 +228,7 @@ static void ahead_take(struct ahead *a)
     for (size_t i = 0; i < a->many.count; i++)
         a->rows[i]->head = a->many.gets[i].code ? NULL : &a->many.gets[i];
     a->many.count = 0;
-    ctx_clear(&a->op->call->c);
+    ctx_clear(&a->read->call->c);
 }
 
 static void ahead_done(struct get_many *m)
@@ -236,23 +236,23 @@ static void ahead_done(struct get_many *m)
     struct ahead *a = PORT_CONTAINER(m, struct ahead, many);
 
     ahead_take(a);
-    if (!call_enter(a->op->call, false))
-        read_walk(a->op);
+    if (!call_enter(a->read->call, false))
+        read_walk(a->read);
 }
 
 /* The next n rows. */
 static void ahead_gather(struct ahead *a, size_t n)
 {
-    struct ctx *c = &a->op->call->c;
+    struct ctx *c = &a->read->call->c;
     struct get *gets = ARENA_ARRAY(&c->arena, struct get, n);
 
-    invariant(n <= AHEAD_ROWS && a->op->at + n <= a->op->row_count);
+    invariant(n <= AHEAD_ROWS && a->read->at + n <= a->read->row_count);
     a->many = (struct get_many){.gets = gets, .done = ahead_done};
     for (size_t i = 0; i < n; i++) {
-        struct read_row *r = &a->op->rows[a->op->at + i];
+        struct read_row *r = &a->read->rows[a->read->at + i];
         const struct table *t = r->t->table;
 
-        if (row_key(a->op, r))
+        if (row_key(a->read, r))
             continue; /* its load finds out the same */
         a->rows[a->many.count] = r;
         gets[a->many.count++] = (struct get){.partition = route_find_row(t, r->cols),
@@ -264,83 +264,83 @@ static void ahead_gather(struct ahead *a, size_t n)
 
 /* Asks for the row records of the next rows, if they are several. E_LATER: the walk goes on by
  * itself. */
-static int ahead_ask(struct read_op *op)
+static int ahead_ask(struct read_call *rd)
 {
-    struct ahead *a = op->ahead;
-    size_t left = op->row_count - op->at, n = ahead_max(op);
+    struct ahead *a = rd->ahead;
+    size_t left = rd->row_count - rd->at, n = ahead_max(rd);
 
     /* One after the other each is read in its turn, which may end in between. */
-    if (op->loading || op->at < a->end || !engine_gets_many(op->call->db->engine))
+    if (rd->loading || rd->at < a->end || !engine_gets_many(rd->call->db->engine))
         return E_OK;
     invariant(!a->many.count);
     n = n < left ? n : left;
-    a->end = op->at + (n ? n : 1);
+    a->end = rd->at + (n ? n : 1);
     if (n < 2)
         return E_OK;
     ahead_gather(a, n);
-    if (engine_get_many(&op->call->c, op->call->db->engine, &a->many) == E_LATER)
+    if (engine_get_many(&rd->call->c, rd->call->db->engine, &a->many) == E_LATER)
         return E_LATER;
     ahead_take(a);
     return E_OK;
 }
 
 /* The failure that was recorded is this row's alone. */
-static void row_fail(struct read_op *op, struct read_row *r)
+static void row_fail(struct read_call *rd, struct read_row *r)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &rd->call->c;
 
-    call_blame(op->call);
+    call_blame(rd->call);
     r->result->code = c->code;
     r->result->message = c->text;
     ctx_clear(c);
 }
 
-static void read_finish(struct read_op *op)
+static void read_finish(struct read_call *rd)
 {
-    call_charge(op->call);
-    for (size_t i = 0; i < op->table_count; i++)
-        table_release(op->tables[i].table);
-    call_finish(op->call);
+    call_charge(rd->call);
+    for (size_t i = 0; i < rd->table_count; i++)
+        table_release(rd->tables[i].table);
+    call_finish(rd->call);
 }
 
 /* Begins, for a walk that goes on from wherever it was. */
-static void walk_start(struct read_op *op)
+static void walk_start(struct read_call *rd)
 {
-    op->call->go_on = read_walk;
-    op->call->op = op;
-    read_walk(op);
+    rd->call->go_on = read_walk;
+    rd->call->go_on_arg = rd;
+    read_walk(rd);
 }
 
 static void read_walk(void *arg)
 {
-    struct read_op *op = arg;
+    struct read_call *rd = arg;
 
-    for (; op->at < op->row_count; op->at++) {
-        struct read_row *r = &op->rows[op->at];
-        int code = op->at && !op->loading ? call_step(op->call) : E_OK;
+    for (; rd->at < rd->row_count; rd->at++) {
+        struct read_row *r = &rd->rows[rd->at];
+        int code = rd->at && !rd->loading ? call_step(rd->call) : E_OK;
 
         if (code == E_LATER)
             return;
         if (code) /* it took too long: as a whole */
             break;
-        if (read_check_room(op)) {
-            row_fail(op, r);
+        if (read_check_room(rd)) {
+            row_fail(rd, r);
             continue;
         }
-        if (op->ahead && ahead_ask(op) == E_LATER)
+        if (rd->ahead && ahead_ask(rd) == E_LATER)
             return;
-        code = row_read(op, r);
+        code = row_read(rd, r);
         if (code == E_LATER)
             return;
-        op->loading = false;
+        rd->loading = false;
         if (code) /* section 7 */
-            r->result->consumed.read = err_info(code)->http_status < 500 && !op->access.refused;
-        if (code && !op->single)
-            row_fail(op, r);
-        op->access.read_units = r->result->consumed.read;
-        access_count(&op->access);
+            r->result->consumed.read = err_info(code)->http_status < 500 && !rd->access.refused;
+        if (code && !rd->single)
+            row_fail(rd, r);
+        rd->access.read_units = r->result->consumed.read;
+        access_count(&rd->access);
     }
-    read_finish(op);
+    read_finish(rd);
 }
 
 int get_row_start(struct call *call)
@@ -349,27 +349,27 @@ int get_row_start(struct call *call)
     const struct wr_get_row *g = &call->req->get_row;
     const struct limits *limits = &call->db->limits;
     struct ctx *c = &call->c;
-    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct read_call *rd = ARENA_NEW(&c->arena, struct read_call);
     struct table *t;
 
     TRY(selection_check_alone(c, limits, &g->read, missing));
     TRY(key_check_alone(c, limits, &g->key, KEY_READ));
     TRY(call_open_table(call, g->table, &t));
-    op->call = call;
-    op->single = true;
-    op->tables = ARENA_NEW(&c->arena, struct read_table);
-    op->tables->table = t;
-    op->table_count = 1;
+    rd->call = call;
+    rd->single = true;
+    rd->tables = ARENA_NEW(&c->arena, struct read_table);
+    rd->tables->table = t;
+    rd->table_count = 1;
     if (selection_init(c, limits, &g->read, &t->schema.d.options, t->schema.d.key,
-                       t->schema.d.key_count, call->now_ms, &op->tables->selection)) {
+                       t->schema.d.key_count, call->now_ms, &rd->tables->selection)) {
         table_release(t);
         return c->code;
     }
-    op->rows = ARENA_NEW(&c->arena, struct read_row);
-    *op->rows = (struct read_row){
-        .key = &g->key, .token = g->token, .result = &call->reply.row, .t = op->tables};
-    op->row_count = 1;
-    walk_start(op);
+    rd->rows = ARENA_NEW(&c->arena, struct read_row);
+    *rd->rows = (struct read_row){
+        .key = &g->key, .token = g->token, .result = &call->reply.row, .t = rd->tables};
+    rd->row_count = 1;
+    walk_start(rd);
     return E_OK;
 }
 
@@ -404,21 +404,21 @@ static int check_batch(struct call *call, const struct wr_batch_get_row *b)
     return E_OK;
 }
 
-static int batch_table(struct call *call, struct read_op *op, const struct wr_table_get *g,
+static int batch_table(struct call *call, struct read_call *rd, const struct wr_table_get *g,
                        struct wr_table_result *result)
 {
     struct ctx *c = &call->c;
-    struct read_table *t = &op->tables[op->table_count];
+    struct read_table *t = &rd->tables[rd->table_count];
     struct wr_row_result *results = ARENA_ARRAY(&c->arena, struct wr_row_result, g->key_count);
 
     TRY(call_open_table(call, g->table, &t->table));
-    op->table_count++;
+    rd->table_count++;
     TRY(selection_init(c, &call->db->limits, &g->read, &t->table->schema.d.options,
                        t->table->schema.d.key, t->table->schema.d.key_count, call->now_ms,
                        &t->selection));
     *result = (struct wr_table_result){arena_copy(&c->arena, g->table), results, g->key_count};
     for (size_t i = 0; i < g->key_count; i++)
-        op->rows[op->row_count++] =
+        rd->rows[rd->row_count++] =
             (struct read_row){.key = &g->keys[i],
                               .token = g->tokens ? g->tokens[i] : BYTES_NONE,
                               .result = &results[i],
@@ -430,7 +430,7 @@ int batch_get_row_start(struct call *call)
 {
     const struct wr_batch_get_row *b = &call->req->batch_get_row;
     struct ctx *c = &call->c;
-    struct read_op *op = ARENA_NEW(&c->arena, struct read_op);
+    struct read_call *rd = ARENA_NEW(&c->arena, struct read_call);
     struct wr_table_result *results =
         ARENA_ARRAY(&c->arena, struct wr_table_result, b->table_count);
     size_t rows = 0;
@@ -438,18 +438,18 @@ int batch_get_row_start(struct call *call)
     TRY(check_batch(call, b));
     for (size_t i = 0; i < b->table_count; i++)
         rows += b->tables[i].key_count;
-    op->call = call;
-    op->tables = ARENA_ARRAY(&c->arena, struct read_table, b->table_count);
-    op->rows = ARENA_ARRAY(&c->arena, struct read_row, rows);
+    rd->call = call;
+    rd->tables = ARENA_ARRAY(&c->arena, struct read_table, b->table_count);
+    rd->rows = ARENA_ARRAY(&c->arena, struct read_row, rows);
     for (size_t i = 0; i < b->table_count; i++)
-        if (batch_table(call, op, &b->tables[i], &results[i])) {
-            for (size_t j = 0; j < op->table_count; j++)
-                table_release(op->tables[j].table);
+        if (batch_table(call, rd, &b->tables[i], &results[i])) {
+            for (size_t j = 0; j < rd->table_count; j++)
+                table_release(rd->tables[j].table);
             return c->code;
         }
     call->reply.batch = (struct wr_batch_result){results, b->table_count};
-    op->ahead = ARENA_NEW(&c->arena, struct ahead);
-    op->ahead->op = op;
-    walk_start(op);
+    rd->ahead = ARENA_NEW(&c->arena, struct ahead);
+    rd->ahead->read = rd;
+    walk_start(rd);
     return E_OK;
 }

@@ -38,13 +38,13 @@
 
 /* Rows [first, end) of one engine batch. */
 struct group {
-    struct write_op *op;
+    struct write_call *write;
     struct write_batch batch;
     size_t first, end;
     struct route_wait wait; /* for another partition, when its own was split */
 };
 
-static void walk(struct write_op *op, struct run_list *woken);
+static void walk(struct write_call *w, struct run_list *woken);
 
 void write_row_enter(struct write_row *r, enum write_row_state next)
 {
@@ -70,10 +70,10 @@ void write_row_enter(struct write_row *r, enum write_row_state next)
 static const struct wr_table_options bulk_options = {.ttl_s = -1, .max_versions = 1};
 
 /* What each row of a BulkImport wrote, in bytes. */
-static void count_bulk(struct write_op *op)
+static void count_bulk(struct write_call *w)
 {
-    for (size_t i = 0; i < op->row_count; i++) {
-        struct write_row *r = &op->rows[i];
+    for (size_t i = 0; i < w->row_count; i++) {
+        struct write_row *r = &w->rows[i];
 
         r->result->consumed = (struct wr_capacity){0};
         if (!r->result->code)
@@ -83,10 +83,10 @@ static void count_bulk(struct write_op *op)
     }
 }
 
-static void count_rows(struct write_op *op)
+static void count_rows(struct write_call *w)
 {
-    for (size_t i = 0; i < op->row_count; i++) {
-        struct write_row *r = &op->rows[i];
+    for (size_t i = 0; i < w->row_count; i++) {
+        struct write_row *r = &w->rows[i];
 
         if (err_info(r->result->code)->http_status < 500) { /* ours costs nothing */
             r->access.read_units = r->result->consumed.read;
@@ -100,19 +100,19 @@ static void count_rows(struct write_op *op)
     }
 }
 
-static void write_finish(struct write_op *op)
+static void write_finish(struct write_call *w)
 {
-    struct call *call = op->call;
+    struct call *call = w->call;
     bool single = call->req->op == WR_OP_PUT_ROW || call->req->op == WR_OP_UPDATE_ROW ||
                   call->req->op == WR_OP_DELETE_ROW;
 
-    count_rows(op);
-    for (size_t i = 0; i < op->table_count; i++)
-        table_release(op->tables[i].table);
+    count_rows(w);
+    for (size_t i = 0; i < w->table_count; i++)
+        table_release(w->tables[i].table);
     if (call->req->op == WR_OP_BULK_IMPORT)
-        count_bulk(op);
+        count_bulk(w);
     if (single) {
-        struct wr_row_result *r = op->rows[0].result;
+        struct wr_row_result *r = w->rows[0].result;
 
         if (r->code)
             fail(&call->c, r->code, "%s", r->message);
@@ -121,19 +121,19 @@ static void write_finish(struct write_op *op)
     call_finish(call);
 }
 
-static void write_again(struct write_op *op);
+static void write_again(struct write_call *w);
 
-void write_release(struct write_op *op)
+void write_release(struct write_call *w)
 {
-    size_t open = atomic_fetch_sub(&op->open, 1);
+    size_t open = atomic_fetch_sub(&w->open, 1);
 
     invariant(open > 0);
     if (open != 1)
         return;
-    if (atomic_load(&op->again))
-        write_again(op);
+    if (atomic_load(&w->again))
+        write_again(w);
     else
-        write_finish(op);
+        write_finish(w);
 }
 
 /* Moves the context's failure into a row's result. What a failed condition costs was counted; any
@@ -170,17 +170,16 @@ static void group_rerouted(struct route_wait *w, int code)
 }
 
 /* The cell of an upload whose last step this is (cell_writer.c), or NULL. */
-static const struct wr_cell *published(const struct write_op *op)
+static const struct wr_cell *published(const struct write_call *w)
 {
-    const struct wr_row *row = &op->rows[0].change->row;
+    const struct wr_row *row = &w->rows[0].change->row;
 
-    return op->row_count == 1 && row->cell_count == 1 && row->cells[0].apart ? &row->cells[0]
-                                                                             : NULL;
+    return w->row_count == 1 && row->cell_count == 1 && row->cells[0].apart ? &row->cells[0] : NULL;
 }
 
 static bool group_park(struct group *g)
 {
-    const struct table *t = g->op->tables[g->op->rows[g->first].table_at].table;
+    const struct table *t = g->write->tables[g->write->rows[g->first].table_at].table;
     const struct write_batch *b = &g->batch;
 
     if (g->wait.run || !t->traffic->route || (!b->edit_count && !b->guard_count))
@@ -196,20 +195,20 @@ static bool group_park(struct group *g)
 static void write_group_done(void *arg, int code)
 {
     struct group *g = arg;
-    struct write_op *op = g->op;
+    struct write_call *w = g->write;
 
     invariant(code != E_LATER && g->first <= g->end);
     if (code == E_PARTITION && group_park(g))
         return;
     /* An upload finds out first whether it is its own record that was changed. */
-    if (code == E_GUARD && db_is_shared(op->call->db) && op->round < ROUNDS_MAX && !published(op)) {
-        atomic_store(&op->again, true); /* its rows stay to do */
+    if (code == E_GUARD && db_is_shared(w->call->db) && w->round < ROUNDS_MAX && !published(w)) {
+        atomic_store(&w->again, true); /* its rows stay to do */
     } else {
         /* Somebody was faster each time. */
         if (code == E_GUARD)
             code = E_CONFLICT;
         for (size_t i = g->first; i < g->end; i++) {
-            struct write_row *r = &op->rows[i];
+            struct write_row *r = &w->rows[i];
 
             if (r->state != WRITE_ROW_DECIDED)
                 continue;
@@ -218,43 +217,43 @@ static void write_group_done(void *arg, int code)
             write_row_enter(r, WRITE_ROW_DONE);
         }
     }
-    write_release(op);
+    write_release(w);
 }
 
 /* What the rows of the pending group were decided on, one guard a row that is stored; the record of
  * a cell that is published; and what observers guard. */
-static void add_guards(struct write_op *op, struct write_batch *b)
+static void add_guards(struct write_call *w, struct write_batch *b)
 {
-    struct arena *a = &op->call->c.arena;
+    struct arena *a = &w->call->c.arena;
     struct guard *guards =
-        ARENA_ARRAY(a, struct guard, op->at - op->group_first + 1 + op->builder.guard_count);
-    const struct wr_cell *cell = published(op);
+        ARENA_ARRAY(a, struct guard, w->at - w->group_first + 1 + w->builder.guard_count);
+    const struct wr_cell *cell = published(w);
 
     b->guard_count = 0;
-    for (size_t i = op->group_first; i < op->at; i++) {
-        const struct get *head = &op->rows[i].load.get;
+    for (size_t i = w->group_first; i < w->at; i++) {
+        const struct get *head = &w->rows[i].load.get;
 
-        if (op->rows[i].state == WRITE_ROW_DECIDED && op->rows[i].loading && head->key.ptr &&
+        if (w->rows[i].state == WRITE_ROW_DECIDED && w->rows[i].loading && head->key.ptr &&
             !head->code)
             guards[b->guard_count++] = (struct guard){head->key, head->value, !head->found};
     }
     if (cell && b->edit_count)
         b->guard_count += upload_guard(
-            a, op->call->db, &op->tables[op->rows[0].table_at].table->schema.location,
-            op->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
-    for (size_t i = 0; i < op->builder.guard_count; i++)
-        guards[b->guard_count++] = op->builder.guards[i];
-    invariant(b->guard_count <= op->at - op->group_first + 1 + op->builder.guard_count);
+            a, w->call->db, &w->tables[w->rows[0].table_at].table->schema.location,
+            w->rows[0].m.cols, load_u64(cell->value.bytes.ptr), &guards[b->guard_count]);
+    for (size_t i = 0; i < w->builder.guard_count; i++)
+        guards[b->guard_count++] = w->builder.guards[i];
+    invariant(b->guard_count <= w->at - w->group_first + 1 + w->builder.guard_count);
     b->guards = guards;
 }
 
 /* What the pending group was decided by and the engine may still refuse. */
-static uint64_t group_rests_on(const struct write_op *op)
+static uint64_t group_rests_on(const struct write_call *w)
 {
     uint64_t least = 0;
 
-    for (size_t i = op->group_first; i < op->at; i++) {
-        const struct write_row *r = &op->rows[i];
+    for (size_t i = w->group_first; i < w->at; i++) {
+        const struct write_row *r = &w->rows[i];
 
         if (r->loading && r->load.get.depends_on && (!least || r->load.get.depends_on < least))
             least = r->load.get.depends_on;
@@ -263,62 +262,62 @@ static uint64_t group_rests_on(const struct write_op *op)
 }
 
 /* Applies the pending group and passes its row locks on. */
-void write_group_end(struct write_op *op, struct run_list *woken)
+void write_group_end(struct write_call *w, struct run_list *woken)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
     struct group *g;
 
-    invariant(op->group_first <= op->at && op->at <= op->row_count);
-    if (op->builder.count || op->needs_barrier) {
+    invariant(w->group_first <= w->at && w->at <= w->row_count);
+    if (w->builder.count || w->needs_barrier) {
         g = ARENA_NEW(&c->arena, struct group);
-        g->op = op;
-        g->first = op->group_first;
-        g->end = op->at;
-        g->batch.edits = op->builder.items;
-        g->batch.edit_count = op->builder.count;
-        g->batch.partition = op->partition;
-        g->batch.depends_on = group_rests_on(op);
-        g->batch.frees = !op->builder.stores;
-        g->batch.guards = op->builder.guards;
-        g->batch.guard_count = op->builder.guard_count;
-        if (db_is_shared(op->call->db))
-            add_guards(op, &g->batch);
-        g->batch.lease = op->call->db->lease;
-        g->batch.lease_lost = op->call->lease_lost;
-        atomic_fetch_add(&op->open, 1);
-        engine_apply(c, op->call->db->engine, &g->batch, write_group_done, g);
+        g->write = w;
+        g->first = w->group_first;
+        g->end = w->at;
+        g->batch.edits = w->builder.items;
+        g->batch.edit_count = w->builder.count;
+        g->batch.partition = w->partition;
+        g->batch.depends_on = group_rests_on(w);
+        g->batch.frees = !w->builder.stores;
+        g->batch.guards = w->builder.guards;
+        g->batch.guard_count = w->builder.guard_count;
+        if (db_is_shared(w->call->db))
+            add_guards(w, &g->batch);
+        g->batch.lease = w->call->db->lease;
+        g->batch.lease_lost = w->call->lease_lost;
+        atomic_fetch_add(&w->open, 1);
+        engine_apply(c, w->call->db->engine, &g->batch, write_group_done, g);
     }
-    for (size_t i = op->group_first; i < op->at; i++)
-        if (op->rows[i].locked) {
-            op->rows[i].locked = false;
-            row_lock_pass(op->call->db->row_locks, &op->rows[i].lock, woken);
+    for (size_t i = w->group_first; i < w->at; i++)
+        if (w->rows[i].locked) {
+            w->rows[i].locked = false;
+            row_lock_pass(w->call->db->row_locks, &w->rows[i].lock, woken);
         }
-    op->builder = (struct batch_builder){.arena = &c->arena};
-    op->needs_barrier = false;
-    op->group_first = op->at;
+    w->builder = (struct batch_builder){.arena = &c->arena};
+    w->needs_barrier = false;
+    w->group_first = w->at;
 }
 
 /* ---- one row ---- */
 
 static void resume(void *arg)
 {
-    struct write_op *op = arg;
+    struct write_call *w = arg;
     struct run_list woken = {0};
 
-    walk(op, &woken);
+    walk(w, &woken);
     row_lock_run(&woken);
 }
 
 /* From wherever it was woken, with a row locked. */
-static void write_wake(struct write_op *op)
+static void write_wake(struct write_call *w)
 {
-    if (!call_enter(op->call, true))
-        resume(op);
+    if (!call_enter(w->call, true))
+        resume(w);
 }
 
 static void write_load_done(struct load *l)
 {
-    write_wake(PORT_CONTAINER(l, struct write_row, load)->op);
+    write_wake(PORT_CONTAINER(l, struct write_row, load)->write);
 }
 
 static void write_mark_done(void *arg, int code)
@@ -326,8 +325,8 @@ static void write_mark_done(void *arg, int code)
     struct write_row *r = arg;
 
     if (code)
-        fail(&r->op->call->c, code, "%s", err_info(code)->text);
-    write_wake(r->op);
+        fail(&r->write->call->c, code, "%s", err_info(code)->text);
+    write_wake(r->write);
 }
 
 static void choose_columns(struct load *l)
@@ -340,34 +339,34 @@ static void choose_columns(struct load *l)
 /* What was read and decided in vain goes, else a request that others are faster than a hundred
  * times holds the row a hundred times. A batch keeps it: results of its other rows lie in between.
  */
-static void forget_round(struct write_op *op)
+static void forget_round(struct write_call *w)
 {
-    if (op->row_count == 1 && op->rows[0].begun_as)
-        arena_rewind(&op->call->c.arena, &op->begun);
+    if (w->row_count == 1 && w->rows[0].begun_as)
+        arena_rewind(&w->call->c.arena, &w->begun);
 }
 
 static void read_lock_go_on(struct route_wait *w, int code)
 {
     (void)code;
-    resume(PORT_CONTAINER(w, struct write_row, wait)->op);
+    resume(PORT_CONTAINER(w, struct write_row, wait)->write);
 }
 
 /* A reader holds the row (load.h): the walk parks, and the row is loaded again. True: it has
  * parked. A change waits no longer than ROW_READ_LOCK_MS in all, whatever readers there are. */
-static bool row_yields(struct write_op *op, struct write_row *r)
+static bool row_yields(struct write_call *w, struct write_row *r)
 {
     int64_t now_ms;
 
     if (PORT_LIKELY(!r->load.row.read_locked))
         return false;
-    now_ms = clock_mono_ms(&op->call->db->clock);
+    now_ms = clock_mono_ms(&w->call->db->clock);
     if (!r->read_locked_ms)
         r->read_locked_ms = now_ms;
     if (now_ms - r->read_locked_ms >= ROW_READ_LOCK_MS)
         return false;
     r->load = (struct load){.c = NULL};
     r->loading = false;
-    forget_round(op);
+    forget_round(w);
     r->wait = (struct route_wait){.table = r->m.table, .run = read_lock_go_on};
     route_pause(&r->wait, READ_LOCK_POLL_MS);
     return true;
@@ -375,28 +374,27 @@ static bool row_yields(struct write_op *op, struct write_row *r)
 
 /* Rows that were loaded stay in memory until their batch has ended, and what others hold grows
  * meanwhile: many batches that began when there was room may have none for all of their rows. */
-static int write_check_room(struct write_op *op, const struct write_row *r)
+static int write_check_room(struct write_call *w, const struct write_row *r)
 {
-    struct wr_db *db = op->call->db;
+    struct wr_db *db = w->call->db;
 
-    if (r == op->rows || op->call->c.arena.used < ROOM_BYTES ||
-        !memory_full(&db->memory, db->engine))
+    if (r == w->rows || w->call->c.arena.used < ROOM_BYTES || !memory_full(&db->memory, db->engine))
         return E_OK;
-    return fail(&op->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
+    return fail(&w->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
 }
 
-static int row_load(struct write_op *op, struct write_row *r)
+static int row_load(struct write_call *w, struct write_row *r)
 {
-    if (!r->loading && !catalog_is_fresh(op->call->db->catalog))
+    if (!r->loading && !catalog_is_fresh(w->call->db->catalog))
         r->m.looks = true;
     if (!r->loading)
-        change_point_prepare(&op->call->c, &r->m);
+        change_point_prepare(&w->call->c, &r->m);
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
-        TRY(write_check_room(op, r));
+        TRY(write_check_room(w, r));
         r->loading = true;
-        r->load = (struct load){.c = &op->call->c,
+        r->load = (struct load){.c = &w->call->c,
                                 .table = r->m.table,
                                 .cols = r->m.cols,
                                 .view = VIEW_LATEST,
@@ -407,7 +405,7 @@ static int row_load(struct write_op *op, struct write_row *r)
     }
     if (!r->before)
         TRY(load_run(&r->load));
-    if (row_yields(op, r))
+    if (row_yields(w, r))
         return E_LATER;
     r->m.old = r->load.row;
     r->m.old.read_locked = false;
@@ -428,55 +426,55 @@ static void row_time(struct wr_db *db, struct write_row *r)
 }
 
 /* Loads and decides; leaves the edits to the caller. E_LATER: parked. */
-int write_row_decide(struct write_op *op, struct write_row *r)
+int write_row_decide(struct write_call *w, struct write_row *r)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
 
     invariant(r->state == WRITE_ROW_BEGUN || r->state == WRITE_ROW_DECIDED);
-    invariant(r->locked || op->atomic); /* an atomic batch locks a row once, for its first change */
-    if (c->code)                        /* the table's flag could not be stored */
+    invariant(r->locked || w->atomic); /* an atomic batch locks a row once, for its first change */
+    if (c->code)                       /* the table's flag could not be stored */
         return c->code;
-    TRY(call_check_deadline(op->call));
-    TRY(row_load(op, r));
-    row_time(op->call->db, r);
+    TRY(call_check_deadline(w->call));
+    TRY(row_load(w, r));
+    row_time(w->call->db, r);
     TRY(modify_run(c, &r->m));
     TRY(change_point_check(c, &r->m));
     if (modify_detaches(&r->m) && !catalog_is_out_of_line(r->m.table)) {
         /* Stored edits must never be ahead of the flag: blind puts look at it. */
-        catalog_mark_out_of_line(op->call->db, op->tables[r->table_at].table, write_mark_done, r);
+        catalog_mark_out_of_line(w->call->db, w->tables[r->table_at].table, write_mark_done, r);
         return E_LATER;
     }
     return modify_result(c, &r->m, r->result);
 }
 
-void write_row_accept(struct write_op *op, struct write_row *r)
+void write_row_accept(struct write_call *w, struct write_row *r)
 {
     write_row_enter(r, WRITE_ROW_DECIDED);
     r->result->consumed.read = r->m.read_units;
     r->result->consumed.write = r->m.write_units;
     /* Also a change of nothing was decided on what may not be durable yet. */
-    op->needs_barrier = true;
+    w->needs_barrier = true;
 }
 
-static int write_check_table(struct write_op *op, struct write_row *r)
+static int write_check_table(struct write_call *w, struct write_row *r)
 {
-    struct wr_db *db = op->call->db;
-    const struct table *t = op->tables[r->table_at].table;
-    enum wr_op asked = op->call->req->op;
+    struct wr_db *db = w->call->db;
+    const struct table *t = w->tables[r->table_at].table;
+    enum wr_op asked = w->call->req->op;
 
     if (!t->schema.d.options.cell_bytes_max && db_limits(db) == &db->limits)
         return E_OK;
-    return change_check_table(&op->call->c, &db->limits, t, r->change,
+    return change_check_table(&w->call->c, &db->limits, t, r->change,
                               asked == WR_OP_BATCH_WRITE_ROW || asked == WR_OP_BULK_IMPORT);
 }
 
 /* Checks the row against its table, and asks its partition. */
-static int row_check(struct write_op *op, struct write_row *r)
+static int row_check(struct write_call *w, struct write_row *r)
 {
-    struct call *call = op->call;
-    struct table *t = op->tables[r->table_at].table;
+    struct call *call = w->call;
+    struct table *t = w->tables[r->table_at].table;
 
-    TRY(write_check_table(op, r));
+    TRY(write_check_table(w, r));
     TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
                      catalog_next_number(call->db->catalog), &r->m));
     if (r->repeated)
@@ -492,13 +490,13 @@ static int row_check(struct write_op *op, struct write_row *r)
 }
 
 /* Its own failure, the others go on. */
-bool write_row_begin(struct write_op *op, struct write_row *r)
+bool write_row_begin(struct write_call *w, struct write_row *r)
 {
-    struct call *call = op->call;
+    struct call *call = w->call;
 
     if (r->state != WRITE_ROW_NEW)
         return r->state != WRITE_ROW_DONE;
-    if (row_check(op, r)) {
+    if (row_check(w, r)) {
         write_row_fail(&call->c, r);
         write_row_enter(r, WRITE_ROW_DONE);
         return false;
@@ -507,17 +505,17 @@ bool write_row_begin(struct write_op *op, struct write_row *r)
     if (db_is_shared(call->db)) {
         r->begun_as = ARENA_NEW(&call->c.arena, struct modify);
         *r->begun_as = r->m;
-        write_row_lock_prepare(op, r);
-        op->begun = arena_mark(&call->c.arena);
+        write_row_lock_prepare(w, r);
+        w->begun = arena_mark(&call->c.arena);
     }
     return true;
 }
 
 /* Another round for the rows that are still to do. */
-static void write_again(struct write_op *op)
+static void write_again(struct write_call *w)
 {
-    for (size_t i = 0; i < op->row_count; i++) {
-        struct write_row *r = &op->rows[i];
+    for (size_t i = 0; i < w->row_count; i++) {
+        struct write_row *r = &w->rows[i];
 
         if (r->state == WRITE_ROW_DONE || !r->begun_as)
             continue;
@@ -529,14 +527,14 @@ static void write_again(struct write_op *op)
         r->before = NULL;
         r->superseded = r->any_changed = false;
     }
-    forget_round(op);
-    op->round++;
-    op->at = op->group_first = 0;
-    op->order = NULL;
-    atomic_store(&op->again, false);
-    atomic_store(&op->open, 1);
-    if (!call_enter(op->call, false))
-        resume(op);
+    forget_round(w);
+    w->round++;
+    w->at = w->group_first = 0;
+    w->order = NULL;
+    atomic_store(&w->again, false);
+    atomic_store(&w->open, 1);
+    if (!call_enter(w->call, false))
+        resume(w);
 }
 
 static void row_lock_woken(struct row_lock *l, struct run_list *woken)
@@ -545,15 +543,15 @@ static void row_lock_woken(struct row_lock *l, struct run_list *woken)
 
     invariant(!r->locked && r->state < WRITE_ROW_DONE);
     r->locked = true;
-    if (!call_enter(r->op->call, true))
-        walk(r->op, woken);
+    if (!call_enter(r->write->call, true))
+        walk(r->write, woken);
 }
 
-void write_row_lock_prepare(struct write_op *op, struct write_row *r)
+void write_row_lock_prepare(struct write_call *w, struct write_row *r)
 {
     if (r->lock.key.ptr)
         return;
-    r->lock.key = schema_lock_key(&op->call->c.arena, &r->m.table->schema, r->m.cols);
+    r->lock.key = schema_lock_key(&w->call->c.arena, &r->m.table->schema, r->m.cols);
     r->lock.run = row_lock_woken;
 }
 
@@ -566,28 +564,28 @@ static bool is_durable(const struct write_row *r)
 /* ---- the walk ---- */
 
 /* True: locked. False: parked. */
-static bool write_row_lock(struct write_op *op, struct write_row *r, struct run_list *woken)
+static bool write_row_lock(struct write_call *w, struct write_row *r, struct run_list *woken)
 {
     if (r->locked)
         return true;
-    write_row_lock_prepare(op, r);
-    r->locked = row_lock_try(op->call->db->row_locks, &r->lock);
+    write_row_lock_prepare(w, r);
+    r->locked = row_lock_try(w->call->db->row_locks, &r->lock);
     if (r->locked)
         return true;
-    write_group_end(op, woken);
-    invariant(op->group_first == op->at && !op->builder.count); /* it waits with no row lock held */
-    if (!row_lock_take(op->call->db->row_locks, &r->lock))
+    write_group_end(w, woken);
+    invariant(w->group_first == w->at && !w->builder.count); /* it waits with no row lock held */
+    if (!row_lock_take(w->call->db->row_locks, &r->lock))
         return false;
     r->locked = true;
     return true;
 }
 
 /* Whether an earlier change of its row is under way in this round. */
-static bool row_waits(struct write_op *op, struct write_row *r)
+static bool row_waits(struct write_call *w, struct write_row *r)
 {
-    write_row_lock_prepare(op, r);
-    r->walked = op->round + 1;
-    for (struct write_row *b = op->rows; b < r; b++)
+    write_row_lock_prepare(w, r);
+    r->walked = w->round + 1;
+    for (struct write_row *b = w->rows; b < r; b++)
         if (b->walked == r->walked && b->table_at == r->table_at &&
             bytes_equal(b->lock.key, r->lock.key))
             return true;
@@ -595,78 +593,78 @@ static bool row_waits(struct write_op *op, struct write_row *r)
 }
 
 /* A batch is of one partition: the pending group ends before a row of another one. */
-static void row_route(struct write_op *op, const struct write_row *r, struct run_list *woken)
+static void row_route(struct write_call *w, const struct write_row *r, struct run_list *woken)
 {
-    const struct table *t = op->tables[r->table_at].table;
+    const struct table *t = w->tables[r->table_at].table;
     partition_id id = route_find_row(t, r->m.cols);
 
-    if (id != op->partition && !engine_one_key_space(op->call->db->engine) &&
-        (op->builder.count || op->needs_barrier))
-        write_group_end(op, woken);
-    if (!op->builder.count && !op->needs_barrier)
-        op->partition = id;
+    if (id != w->partition && !engine_one_key_space(w->call->db->engine) &&
+        (w->builder.count || w->needs_barrier))
+        write_group_end(w, woken);
+    if (!w->builder.count && !w->needs_barrier)
+        w->partition = id;
 }
 
-static void walk_rows(struct write_op *op, struct run_list *woken)
+static void walk_rows(struct write_call *w, struct run_list *woken)
 {
-    for (; op->at < op->row_count; op->at++) {
-        struct write_row *r = &op->rows[op->at];
+    for (; w->at < w->row_count; w->at++) {
+        struct write_row *r = &w->rows[w->at];
         int code;
 
         if (r->state == WRITE_ROW_DONE)
             continue;
-        if (op->at > op->group_first && op->builder.bytes > GROUP_BYTES_MAX)
-            write_group_end(op, woken);
-        if (op->at % STEP_ROWS == STEP_ROWS - 1 && !r->locked && call_turn_over(op->call)) {
-            write_group_end(op, woken); /* nobody waits for rows of one that waits itself */
-            call_yield(op->call);
+        if (w->at > w->group_first && w->builder.bytes > GROUP_BYTES_MAX)
+            write_group_end(w, woken);
+        if (w->at % STEP_ROWS == STEP_ROWS - 1 && !r->locked && call_turn_over(w->call)) {
+            write_group_end(w, woken); /* nobody waits for rows of one that waits itself */
+            call_yield(w->call);
             return;
         }
-        if (!write_row_begin(op, r))
+        if (!write_row_begin(w, r))
             continue;
-        if (db_is_shared(op->call->db) && row_waits(op, r)) {
+        if (db_is_shared(w->call->db) && row_waits(w, r)) {
             write_row_enter(r, WRITE_ROW_LATER);
-            atomic_store(&op->again, true);
+            atomic_store(&w->again, true);
             continue;
         }
-        row_route(op, r, woken);
-        if (!write_row_lock(op, r, woken))
+        row_route(w, r, woken);
+        if (!write_row_lock(w, r, woken))
             return;
-        code = write_row_decide(op, r);
+        code = write_row_decide(w, r);
         if (code == E_LATER)
             return;
         if (code) {
-            write_row_fail(&op->call->c, r);
+            write_row_fail(&w->call->c, r);
             if (r->state == WRITE_ROW_DECIDED && !is_durable(r))
-                op->needs_barrier = true;
+                w->needs_barrier = true;
             else
                 write_row_enter(r, WRITE_ROW_DONE);
         } else {
-            write_row_accept(op, r);
-            change_point_store(&r->m, &op->builder);
+            write_row_accept(w, r);
+            change_point_store(&r->m, &w->builder);
         }
     }
-    write_group_end(op, woken);
-    call_charge(op->call);
-    write_release(op);
+    write_group_end(w, woken);
+    call_charge(w->call);
+    write_release(w);
 }
 
-static void walk(struct write_op *op, struct run_list *woken)
+static void walk(struct write_call *w, struct run_list *woken)
 {
-    if (op->atomic)
-        write_walk_atomic(op, woken);
+    if (w->atomic)
+        write_walk_atomic(w, woken);
     else
-        walk_rows(op, woken);
+        walk_rows(w, woken);
 }
 
 /* ---- the beginning ---- */
 
-void write_start(struct write_op *op)
+void write_start(struct write_call *w)
 {
-    invariant(op->row_count && op->table_count);
-    op->builder = (struct batch_builder){.arena = &op->call->c.arena};
-    atomic_init(&op->open, 1);
-    op->call->go_on = resume;
-    op->call->op = op;
-    resume(op);
+    invariant(w->row_count && w->table_count);
+    w->builder = (struct batch_builder){.arena = &w->call->c.arena};
+    atomic_init(&w->open, 1);
+    w->call->go_on = resume;
+    w->call->go_on_arg = w;
+    resume(w);
 }

@@ -41,13 +41,13 @@ static bytes partition_key_text(struct arena *a, const struct wr_key *key, size_
 /* The partition of all rows of an atomic batch, as the map is now. Where a partition is more than a
  * range no batch lands in two of them together, and a random layout or a split inside of it spreads
  * the rows of one partition key. */
-static int table_route(struct write_op *op, const struct write_table *t, partition_id *out)
+static int table_route(struct write_call *w, const struct write_table *t, partition_id *out)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
     bytes *cols = ARENA_ARRAY(&c->arena, bytes, t->end - t->first);
 
     for (size_t i = t->first; i < t->end; i++)
-        cols[i - t->first] = op->rows[i].m.cols;
+        cols[i - t->first] = w->rows[i].m.cols;
     if (route_find_rows(t->table, cols, t->end - t->first, out))
         return E_OK;
     return fail(c, E_OUT_OF_RANGE,
@@ -57,84 +57,83 @@ static int table_route(struct write_op *op, const struct write_table *t, partiti
 }
 
 /* All rows of an atomic batch share the partition key; else every one fails. */
-static int check_scope(struct write_op *op, const struct write_table *t)
+static int check_scope(struct write_call *w, const struct write_table *t)
 {
     const struct location *p = &t->table->schema.location;
     partition_id partition;
-    struct arena *a = &op->call->c.arena;
-    struct wr_key first = {op->rows[t->first].m.key.columns, p->layout.partition_cols};
+    struct arena *a = &w->call->c.arena;
+    struct wr_key first = {w->rows[t->first].m.key.columns, p->layout.partition_cols};
 
     for (size_t i = t->first + 1; i < t->end; i++) {
-        struct wr_key key = {op->rows[i].m.key.columns, p->layout.partition_cols};
+        struct wr_key key = {w->rows[i].m.key.columns, p->layout.partition_cols};
 
         if (key_compare(p->key, &first, &key) != 0)
-            return fail(&op->call->c, E_OUT_OF_RANGE,
+            return fail(&w->call->c, E_OUT_OF_RANGE,
                         "Data out of scope of atomic. Atomic PartKey:%.*s. Data PartKey:%.*s",
                         BYTES_FMT(partition_key_text(a, &first, first.count)),
                         BYTES_FMT(partition_key_text(a, &key, key.count)));
     }
-    return table_route(op, t, &partition);
+    return table_route(w, t, &partition);
 }
 
 /* Every row of the table fails like the first that did. */
-static void table_fail(struct write_op *op, const struct write_table *t, int code,
+static void table_fail(struct write_call *w, const struct write_table *t, int code,
                        const char *message)
 {
     for (size_t i = t->first; i < t->end; i++)
-        if (!op->rows[i].result->code)
-            write_row_set(&op->rows[i], code, message);
+        if (!w->rows[i].result->code)
+            write_row_set(&w->rows[i], code, message);
 }
 
 /* Links changes of one row: each builds on the one before. */
-static void table_link(struct write_op *op, const struct write_table *t)
+static void table_link(struct write_call *w, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++)
         for (size_t j = i; j-- > t->first;)
-            if (bytes_equal(op->rows[i].lock.key, op->rows[j].lock.key)) {
-                op->rows[i].before = &op->rows[j];
-                op->rows[j].superseded = true;
-                op->rows[j].m.whole = op->rows[i].m.whole = true;
+            if (bytes_equal(w->rows[i].lock.key, w->rows[j].lock.key)) {
+                w->rows[i].before = &w->rows[j];
+                w->rows[j].superseded = true;
+                w->rows[j].m.whole = w->rows[i].m.whole = true;
                 break;
             }
 }
 
-static bool table_begin(struct write_op *op, struct write_table *t)
+static bool table_begin(struct write_call *w, struct write_table *t)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
 
     for (size_t i = t->first; i < t->end; i++)
-        if (!write_row_begin(op, &op->rows[i])) {
-            table_fail(op, t, op->rows[i].result->code, op->rows[i].result->message);
+        if (!write_row_begin(w, &w->rows[i])) {
+            table_fail(w, t, w->rows[i].result->code, w->rows[i].result->message);
             return false;
         }
-    if (check_scope(op, t)) {
-        table_fail(op, t, c->code, c->text);
+    if (check_scope(w, t)) {
+        table_fail(w, t, c->code, c->text);
         ctx_clear(c);
         return false;
     }
-    op->order = ARENA_ARRAY(&c->arena, size_t, t->end - t->first);
-    op->order_count = op->order_at = 0;
+    w->order = ARENA_ARRAY(&c->arena, size_t, t->end - t->first);
+    w->order_count = w->order_at = 0;
     for (size_t i = t->first; i < t->end; i++) {
-        write_row_lock_prepare(op, &op->rows[i]);
-        op->order[op->order_count++] = i;
+        write_row_lock_prepare(w, &w->rows[i]);
+        w->order[w->order_count++] = i;
     }
-    table_link(op, t);
-    qsort_r(op->order, op->order_count, sizeof(size_t), compare_locks, op->rows);
+    table_link(w, t);
+    qsort_r(w->order, w->order_count, sizeof(size_t), compare_locks, w->rows);
     return true;
 }
 
-/* Takes the row locks of op->order, one after the other. False: parked. */
-static bool lock_table_rows(struct write_op *op)
+/* Takes the row locks of w->order, one after the other. False: parked. */
+static bool lock_table_rows(struct write_call *w)
 {
-    for (; op->order_at < op->order_count; op->order_at++) {
-        struct write_row *r = &op->rows[op->order[op->order_at]];
+    for (; w->order_at < w->order_count; w->order_at++) {
+        struct write_row *r = &w->rows[w->order[w->order_at]];
 
-        if (op->order_at &&
-            bytes_equal(r->lock.key, op->rows[op->order[op->order_at - 1]].lock.key))
+        if (w->order_at && bytes_equal(r->lock.key, w->rows[w->order[w->order_at - 1]].lock.key))
             continue;
         if (r->locked)
             continue;
-        if (!row_lock_take(op->call->db->row_locks, &r->lock))
+        if (!row_lock_take(w->call->db->row_locks, &r->lock))
             return false;
         r->locked = true;
     }
@@ -142,7 +141,7 @@ static bool lock_table_rows(struct write_op *op)
 }
 
 /* Decides a change of an atomic batch on the state that the batch itself has made so far. */
-static int row_decide_linked(struct write_op *op, struct write_row *r)
+static int row_decide_linked(struct write_call *w, struct write_row *r)
 {
     struct modify *m = &r->m;
 
@@ -150,7 +149,7 @@ static int row_decide_linked(struct write_op *op, struct write_row *r)
         r->loading = true;
         r->load.row = r->before->m.row;
     }
-    TRY(write_row_decide(op, r));
+    TRY(write_row_decide(w, r));
     r->stored = r->before ? r->before->stored : m->old;
     r->any_changed = m->changed || (r->before && r->before->any_changed);
     if (!m->changed)
@@ -160,93 +159,93 @@ static int row_decide_linked(struct write_op *op, struct write_row *r)
 
 /* The edits of a whole table: of each row one set, from what is stored to what the last change
  * made. */
-static void table_batch(struct write_op *op, const struct write_table *t)
+static void table_batch(struct write_call *w, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++) {
-        struct write_row *r = &op->rows[i];
+        struct write_row *r = &w->rows[i];
         struct modify m = r->m;
 
         invariant(r->state == WRITE_ROW_DECIDED && (r->locked || r->before));
-        change_point_record(&r->m, &op->builder);
+        change_point_record(&r->m, &w->builder);
         if (r->superseded)
             continue;
         m.old = r->stored;
         m.changed = r->any_changed;
-        modify_batch(&m, &op->builder);
+        modify_batch(&m, &w->builder);
     }
 }
 
-static void table_done(struct write_op *op, const struct write_table *t)
+static void table_done(struct write_call *w, const struct write_table *t)
 {
     for (size_t i = t->first; i < t->end; i++)
-        if (op->rows[i].state != WRITE_ROW_DONE)
-            write_row_enter(&op->rows[i], WRITE_ROW_DONE);
+        if (w->rows[i].state != WRITE_ROW_DONE)
+            write_row_enter(&w->rows[i], WRITE_ROW_DONE);
 }
 
 /* The pending group goes to one partition. Or, false, it comes to nothing: the table was split
  * between its rows since it was checked. When the partition is split later, that partition refuses
  * the group, and the next round is here again. */
-static bool table_land(struct write_op *op, const struct write_table *t)
+static bool table_land(struct write_call *w, const struct write_table *t)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
 
-    if (!table_route(op, t, &op->partition))
+    if (!table_route(w, t, &w->partition))
         return true;
     for (size_t i = t->first; i < t->end; i++) {
-        *op->rows[i].result = (struct wr_row_result){0};
-        write_row_set(&op->rows[i], c->code, c->text);
+        *w->rows[i].result = (struct wr_row_result){0};
+        write_row_set(&w->rows[i], c->code, c->text);
     }
-    table_done(op, t);
-    op->needs_barrier = false;
+    table_done(w, t);
+    w->needs_barrier = false;
     ctx_clear(c);
     return false;
 }
 
-void write_walk_atomic(struct write_op *op, struct run_list *woken)
+void write_walk_atomic(struct write_call *w, struct run_list *woken)
 {
-    struct ctx *c = &op->call->c;
+    struct ctx *c = &w->call->c;
 
-    while (op->at < op->row_count) {
-        struct write_table *t = &op->tables[op->rows[op->at].table_at];
+    while (w->at < w->row_count) {
+        struct write_table *t = &w->tables[w->rows[w->at].table_at];
 
-        if (op->rows[op->at].state == WRITE_ROW_DONE) { /* all of a table or none */
-            op->at = op->group_first = t->end;
+        if (w->rows[w->at].state == WRITE_ROW_DONE) { /* all of a table or none */
+            w->at = w->group_first = t->end;
             continue;
         }
-        if (!op->order) {
-            if (!table_begin(op, t)) {
-                table_done(op, t);
-                op->at = op->group_first = t->end;
-                op->order = NULL;
+        if (!w->order) {
+            if (!table_begin(w, t)) {
+                table_done(w, t);
+                w->at = w->group_first = t->end;
+                w->order = NULL;
                 continue;
             }
         }
-        invariant(op->group_first == t->first);
-        if (!lock_table_rows(op))
+        invariant(w->group_first == t->first);
+        if (!lock_table_rows(w))
             return;
-        for (; op->at < t->end; op->at++) {
-            struct write_row *r = &op->rows[op->at];
-            int code = row_decide_linked(op, r);
+        for (; w->at < t->end; w->at++) {
+            struct write_row *r = &w->rows[w->at];
+            int code = row_decide_linked(w, r);
 
             if (code == E_LATER)
                 return;
             if (code) {
                 write_row_fail(c, r);
-                table_fail(op, t, r->result->code, r->result->message);
+                table_fail(w, t, r->result->code, r->result->message);
                 /* The others failed by what was seen here, so they are as unsure as this one. */
                 for (size_t i = t->first; i < t->end; i++)
-                    write_row_enter(&op->rows[i], WRITE_ROW_DECIDED);
-                op->needs_barrier = true;
+                    write_row_enter(&w->rows[i], WRITE_ROW_DECIDED);
+                w->needs_barrier = true;
                 break;
             }
-            write_row_accept(op, r);
+            write_row_accept(w, r);
         }
-        if (table_land(op, t) && op->at == t->end)
-            table_batch(op, t);
-        op->at = t->end;
-        op->order = NULL;
-        write_group_end(op, woken);
+        if (table_land(w, t) && w->at == t->end)
+            table_batch(w, t);
+        w->at = t->end;
+        w->order = NULL;
+        write_group_end(w, woken);
     }
-    call_charge(op->call);
-    write_release(op);
+    call_charge(w->call);
+    write_release(w);
 }

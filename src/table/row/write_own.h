@@ -12,7 +12,7 @@
 #include "table/row/access.h"
 #include "table/row/load.h"
 
-struct write_op;
+struct write_call;
 
 /* Where a row stands. A round ends with every row decided or done; the rows whose group failed a
  * guard begin the next one where they were begun.
@@ -32,7 +32,7 @@ enum write_row_state {
 
 /* One row of the request. */
 struct write_row {
-    struct write_op *op;
+    struct write_call *write;
     const struct wr_row_change *change;
     struct wr_row_result *result;
     size_t table_at; /* in the request */
@@ -61,7 +61,7 @@ struct write_table {
     size_t first, end; /* its rows */
 };
 
-struct write_op {
+struct write_call {
     struct call *call;
     struct write_row *rows;
     size_t row_count;
@@ -89,30 +89,30 @@ struct write_op {
 /* Into the next state. */
 void write_row_enter(struct write_row *r, enum write_row_state next);
 
-/* Begins the walk. The op's call, tables and rows are filled in. It goes on by itself, and finishes
- * the call. */
-void write_start(struct write_op *op);
+/* Begins the walk. The write's call, tables and rows are filled in. It goes on by itself, and
+ * finishes the call. */
+void write_start(struct write_call *w);
 
 /* The walk, or a group, has come to its end: the last of them finishes the call, or begins another
  * round. */
-void write_release(struct write_op *op);
+void write_release(struct write_call *w);
 
 /* Applies the pending group and passes its row locks on. */
-void write_group_end(struct write_op *op, struct run_list *woken);
+void write_group_end(struct write_call *w, struct run_list *woken);
 
 /* Checks the row against its table, once. False: it has failed by itself and is done, the others go
  * on. */
-bool write_row_begin(struct write_op *op, struct write_row *r);
+bool write_row_begin(struct write_call *w, struct write_row *r);
 
 /* Fills in the row lock, once. */
-void write_row_lock_prepare(struct write_op *op, struct write_row *r);
+void write_row_lock_prepare(struct write_call *w, struct write_row *r);
 
 /* Loads and decides, under the row lock; leaves the edits to the caller. E_LATER: parked; the
  * walk goes on by itself. */
-int write_row_decide(struct write_op *op, struct write_row *r);
+int write_row_decide(struct write_call *w, struct write_row *r);
 
 /* It was decided: what it costs, and that the group has an outcome. */
-void write_row_accept(struct write_op *op, struct write_row *r);
+void write_row_accept(struct write_call *w, struct write_row *r);
 
 /* Moves the context's failure into the row's result. */
 void write_row_fail(struct ctx *c, struct write_row *r);
@@ -121,8 +121,8 @@ void write_row_set(struct write_row *r, int code, const char *message);
 
 /* ---- write_atomic.c ---- */
 
-/* The walk of an op whose `atomic` is set, from op->at on; each table's rows are one batch. Like
+/* The walk of a write whose `atomic` is set, from w->at on; each table's rows are one batch. Like
  * every walk it may park. */
-void write_walk_atomic(struct write_op *op, struct run_list *woken);
+void write_walk_atomic(struct write_call *w, struct run_list *woken);
 
 #endif

@@ -8,25 +8,25 @@
 
 #include <stdlib.h>
 
-static struct write_op *request_new(struct call *call, size_t table_count, size_t row_count)
+static struct write_call *request_new(struct call *call, size_t table_count, size_t row_count)
 {
-    struct write_op *op = ARENA_NEW(&call->c.arena, struct write_op);
+    struct write_call *w = ARENA_NEW(&call->c.arena, struct write_call);
 
-    op->call = call;
-    op->tables = ARENA_ARRAY(&call->c.arena, struct write_table, table_count);
-    op->rows = ARENA_ARRAY(&call->c.arena, struct write_row, row_count);
-    return op;
+    w->call = call;
+    w->tables = ARENA_ARRAY(&call->c.arena, struct write_table, table_count);
+    w->rows = ARENA_ARRAY(&call->c.arena, struct write_row, row_count);
+    return w;
 }
 
-static void op_add_row(struct write_op *op, const struct wr_row_change *change,
-                       struct wr_row_result *result)
+static void write_add_row(struct write_call *w, const struct wr_row_change *change,
+                          struct wr_row_result *result)
 {
-    struct write_row *r = &op->rows[op->row_count++];
+    struct write_row *r = &w->rows[w->row_count++];
 
-    r->op = op;
+    r->write = w;
     r->change = change;
     r->result = result;
-    r->table_at = op->table_count - 1;
+    r->table_at = w->table_count - 1;
 }
 
 static const char *request_change_name(enum wr_op op)
@@ -49,16 +49,16 @@ int row_change_start(struct call *call)
 {
     const struct wr_row_change *change = &call->req->put_row; /* the three share their struct */
     struct ctx *c = &call->c;
-    struct write_op *op;
+    struct write_call *w;
     struct table *t;
 
     TRY(check_type(c, call->req->op, change->type));
     TRY(change_check_alone(c, db_limits(call->db), change, false));
     TRY(call_open_table(call, change->table, &t));
-    op = request_new(call, 1, 1);
-    op->tables[op->table_count++] = (struct write_table){t, 0, 1};
-    op_add_row(op, change, ARENA_NEW(&c->arena, struct wr_row_result));
-    write_start(op);
+    w = request_new(call, 1, 1);
+    w->tables[w->table_count++] = (struct write_table){t, 0, 1};
+    write_add_row(w, change, ARENA_NEW(&c->arena, struct wr_row_result));
+    write_start(w);
     return E_OK;
 }
 
@@ -229,10 +229,10 @@ static struct wr_batch_result *batch_result(struct call *call, const struct wr_t
     return b;
 }
 
-static void release_tables(struct write_op *op)
+static void release_tables(struct write_call *w)
 {
-    for (size_t i = 0; i < op->table_count; i++)
-        table_release(op->tables[i].table);
+    for (size_t i = 0; i < w->table_count; i++)
+        table_release(w->tables[i].table);
 }
 
 int batch_write_row_start(struct call *call)
@@ -242,7 +242,7 @@ int batch_write_row_start(struct call *call)
     struct ctx *c = &call->c;
     const struct wr_row_change ***sorted = arena_alloc(&c->arena, sizeof(void *) * (count + 1));
     struct wr_table_result *results;
-    struct write_op *op;
+    struct write_call *w;
     size_t rows = 0;
 
     TRY(check_batch_tables(call, tables, count));
@@ -252,29 +252,29 @@ int batch_write_row_start(struct call *call)
         TRY(request_check_repeated(call, &tables[i], sorted[i]));
         rows += tables[i].change_count;
     }
-    op = request_new(call, count, rows);
-    op->atomic = call->req->batch_write_row.atomic;
+    w = request_new(call, count, rows);
+    w->atomic = call->req->batch_write_row.atomic;
     for (size_t i = 0; i < count; i++) {
         struct table *t;
         int code = call_open_table(call, tables[i].table, &t);
 
         if (code) {
-            release_tables(op);
+            release_tables(w);
             return code;
         }
-        op->tables[op->table_count++] =
-            (struct write_table){t, op->row_count, op->row_count + tables[i].change_count};
-        op->row_count += tables[i].change_count;
+        w->tables[w->table_count++] =
+            (struct write_table){t, w->row_count, w->row_count + tables[i].change_count};
+        w->row_count += tables[i].change_count;
     }
-    op->row_count = op->table_count = 0;
+    w->row_count = w->table_count = 0;
     batch_result(call, tables, count, &results);
     for (size_t i = 0; i < count; i++) {
-        op->table_count++;
+        w->table_count++;
         for (size_t j = 0; j < tables[i].change_count; j++)
-            op_add_row(op, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
-        mark_repeated(&op->rows[op->row_count - tables[i].change_count], &tables[i], sorted[i]);
+            write_add_row(w, &tables[i].changes[j], (struct wr_row_result *)&results[i].rows[j]);
+        mark_repeated(&w->rows[w->row_count - tables[i].change_count], &tables[i], sorted[i]);
     }
-    write_start(op);
+    write_start(w);
     return E_OK;
 }
 
@@ -314,7 +314,7 @@ int bulk_import_start(struct call *call)
     const struct wr_table_write *t = &call->req->bulk_import.table;
     struct ctx *c = &call->c;
     struct wr_table_result *results;
-    struct write_op *op;
+    struct write_call *w;
     struct table *table;
 
     TRY(check_batch_tables(call, t, 1));
@@ -331,15 +331,15 @@ int bulk_import_start(struct call *call)
         call_finish(call);
         return E_OK;
     }
-    op = request_new(call, 1, t->change_count);
-    op->tables[op->table_count++] = (struct write_table){table, 0, t->change_count};
+    w = request_new(call, 1, t->change_count);
+    w->tables[w->table_count++] = (struct write_table){table, 0, t->change_count};
     for (size_t i = 0; i < t->change_count; i++) {
-        op_add_row(op, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
+        write_add_row(w, &t->changes[i], (struct wr_row_result *)&results->rows[i]);
         if (check_defined_types(c, table, &t->changes[i])) {
-            write_row_fail(c, &op->rows[i]);
-            write_row_enter(&op->rows[i], WRITE_ROW_DONE);
+            write_row_fail(c, &w->rows[i]);
+            write_row_enter(&w->rows[i], WRITE_ROW_DONE);
         }
     }
-    write_start(op);
+    write_start(w);
     return E_OK;
 }

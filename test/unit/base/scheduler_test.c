@@ -65,11 +65,11 @@ static int step(void *arg, struct task_step *out)
     return 7;
 }
 
-static void add(struct scheduler *s, struct worker *w, const char *name, enum task_thread lane,
+static void add(struct scheduler *s, struct worker *w, const char *name, enum task_thread thread,
                 int priority)
 {
     struct task_spec spec = {
-        .name = name, .thread = lane, .priority = priority, .run = step, .arg = w};
+        .name = name, .thread = thread, .priority = priority, .run = step, .arg = w};
 
     w->s = s;
     w->task = scheduler_add(s, &spec);
@@ -119,7 +119,7 @@ static void a_slow_task_keeps_no_other_waiting(void **state)
     scheduler_free(s);
 }
 
-static void a_long_step_holds_up_its_own_lane_only(void **state)
+static void a_long_step_holds_up_its_own_thread_only(void **state)
 {
     struct scheduler *s = scheduler_new(&(struct scheduler_conf){.arg = NULL});
     struct worker remote = {.endless = true}, local = {.next_us = 1000}, behind = {.more = false};
@@ -139,7 +139,7 @@ static void a_long_step_holds_up_its_own_lane_only(void **state)
     scheduler_free(s);
 }
 
-/* With both lanes in the middle of a step that would go on for ever. */
+/* With both threads in the middle of a step that would go on for ever. */
 static void stop_ends_steps_under_way(void **state)
 {
     struct scheduler *s = scheduler_new(&(struct scheduler_conf){.arg = NULL});
@@ -193,7 +193,7 @@ static int64_t rate(void *arg)
     return 1000000;
 }
 
-/* Two tasks of both lanes share one rate. */
+/* Two tasks of both threads share one rate. */
 static void the_rate_is_shared(void **state)
 {
     struct scheduler *s = scheduler_new(&(struct scheduler_conf){.bytes_per_s = rate});
@@ -278,7 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_slow_task_keeps_no_other_waiting),
-        cmocka_unit_test(a_long_step_holds_up_its_own_lane_only),
+        cmocka_unit_test(a_long_step_holds_up_its_own_thread_only),
         cmocka_unit_test(stop_ends_steps_under_way),
         cmocka_unit_test(what_fails_is_tried_again_later_and_later),
         cmocka_unit_test(the_rate_is_shared),

@@ -284,7 +284,7 @@ static void test_stall_lasts(void **state)
     bed_expect(b, "k", "2");
 }
 
-/* What was read from a batch that the slow lane gave up comes to nothing with it. */
+/* What was read from a batch that the stall queue gave up comes to nothing with it. */
 static void test_stall_voids(void **state)
 {
     struct bed *b = *state;
