@@ -5,6 +5,19 @@
  *   - the handler, then what continuations it asks for, until it replies
  *   - exchange_free(): the answer is in the socket or copied, or the connection is lost
  *
+ * Where it stands is its `state`, which is the loop thread's own:
+ *
+ *     READING ◀──▶ TAKING ◀──▶ TAKING_PARKED        TAKING: a sink has a piece of the body
+ *      │  │  │        │ │
+ *      │  │  └──▶ DROPPING ──┐                      there is a reply before the body has ended:
+ *      │  │           │      │                      the rest of it is not wanted
+ *      │  └───────────┼──────┼──────┐
+ *      ▼              ▼      ▼      ▼
+ *     HANDLING ───────┴─────────▶ SENDING ◀──▶ GIVING ◀──▶ GIVING_PARKED
+ *        ▲                                          GIVING: a source is asked for a piece
+ *        ▼
+ *     HANDLING_PARKED
+ *
  * Parking. The handler may answer later and from another thread, so both sides meet in `step`:
  *
  *   RUNNING    a handler or continuation runs on the loop thread, or none does
@@ -13,8 +26,8 @@
  *
  * When the handler has returned, the loop thread tries RUNNING -> PARKED; the calls that handlers
  * make leave their result and exchange READY for the old step. Whoever finds the other's mark goes
- * on: the loop thread at once, the other by way of the loop's list. While it is parked (`parked`,
- * the loop thread's own) neither the exchange nor its connection is freed.
+ * on: the loop thread at once, the other by way of the loop's list. From before it tries until the
+ * loop goes on, the state is a PARKED one, and neither the exchange nor its connection is freed.
  *
  * Refusals before the end of the body. The client may still be sending. A short body that nobody
  * wants is read, dropped and answered in its turn, so that a client with an ordinary mistake keeps
@@ -26,6 +39,8 @@
 #include "net/address.h"
 #include "net/http_own.h"
 
+#include "base/invariant.h"
+
 #include <assert.h>
 
 /* A body of which no more than this is still to come is read and dropped. */
@@ -33,15 +48,30 @@
 
 enum step { RUNNING, PARKED, READY };
 
+/* Behind each state in which it can be parked stands the parked one. */
+enum exchange_state {
+    EXCHANGE_READING, /* the head has come, and the body comes */
+    EXCHANGE_TAKING,
+    EXCHANGE_TAKING_PARKED,
+    EXCHANGE_DROPPING, /* what comes of the body is not wanted; a reply is there */
+    EXCHANGE_HANDLING, /* the body has ended */
+    EXCHANGE_HANDLING_PARKED,
+    EXCHANGE_SENDING, /* the reply is on its way */
+    EXCHANGE_GIVING,
+    EXCHANGE_GIVING_PARKED,
+};
+
+#define STATE(name) (1u << EXCHANGE_##name)
+#define PARKED_STATES (STATE(TAKING_PARKED) | STATE(HANDLING_PARKED) | STATE(GIVING_PARKED))
+/* A handler has it: those are counted in http->pending. */
+#define PENDING_STATES (PARKED_STATES | STATE(TAKING) | STATE(HANDLING) | STATE(GIVING))
+
 struct exchange {
     struct http_request super;
     struct http *http;
     struct conn *conn;
-    bool entered;                /* counted in http->pending */
-    bool parked;                 /* see above */
+    enum exchange_state state;
     bool no_body;                /* the answer's body is not sent: to HEAD */
-    bool dropping;               /* what comes of the body is not wanted; a reply is there */
-    bool answered;               /* the reply is on its way */
     atomic_int refs;             /* the connection's, and those of http_ref() */
     _Atomic int64_t deadline_ms; /* when on_deadline is called if it is parked; 0: never */
     http_fn *on_deadline;
@@ -51,16 +81,15 @@ struct exchange {
     uint64_t received;  /* of the body */
     http_sink_fn *sink; /* NULL: the body is collected */
     void *sink_arg;
-    bool later; /* the sink has not taken all */
     http_source_fn *source;
     void *source_arg;
     uint64_t source_length, source_at;
     atomic_int step;             /* enum step */
     struct exchange *next_ready; /* in the loop's list */
-    /* The result: `next`, or `more`, or with `replied` the answer. */
+    /* What the handler left when `step` became READY: a continuation, or with `replied` the answer,
+     * or neither, which is leave to go on. */
     http_fn *next;
     void *next_arg;
-    bool more;
     bool replied;
     int status;
     const struct http_header *out;
@@ -90,11 +119,33 @@ static struct exchange *exchange_new(struct conn *c)
     return x;
 }
 
-static void exchange_leave(struct exchange *x)
+static bool is_in(const struct exchange *x, unsigned states)
 {
-    if (x->entered)
+    return states >> x->state & 1;
+}
+
+static void exchange_to(struct exchange *x, enum exchange_state next)
+{
+    static const unsigned may_follow[] = {
+        [EXCHANGE_READING] = STATE(TAKING) | STATE(DROPPING) | STATE(HANDLING) | STATE(SENDING),
+        [EXCHANGE_TAKING] = STATE(READING) | STATE(TAKING) | STATE(TAKING_PARKED) |
+                            STATE(DROPPING) | STATE(SENDING),
+        [EXCHANGE_TAKING_PARKED] = STATE(TAKING),
+        [EXCHANGE_DROPPING] = STATE(HANDLING) | STATE(SENDING),
+        [EXCHANGE_HANDLING] = STATE(HANDLING_PARKED) | STATE(SENDING),
+        [EXCHANGE_HANDLING_PARKED] = STATE(HANDLING),
+        [EXCHANGE_SENDING] = STATE(GIVING),
+        [EXCHANGE_GIVING] = STATE(GIVING) | STATE(GIVING_PARKED) | STATE(SENDING),
+        [EXCHANGE_GIVING_PARKED] = STATE(GIVING),
+    };
+    bool pending = is_in(x, PENDING_STATES);
+
+    invariant(may_follow[x->state] >> next & 1);
+    x->state = next;
+    if (pending && !is_in(x, PENDING_STATES))
         atomic_fetch_sub(&x->http->pending, 1);
-    x->entered = false;
+    else if (!pending && is_in(x, PENDING_STATES))
+        atomic_fetch_add(&x->http->pending, 1);
 }
 
 static void exchange_unref(struct exchange *x)
@@ -108,8 +159,9 @@ static void exchange_unref(struct exchange *x)
 
 void exchange_free(struct exchange *x)
 {
-    assert(!x->parked);
-    exchange_leave(x);
+    invariant(!exchange_is_parked(x));
+    if (is_in(x, PENDING_STATES))
+        atomic_fetch_sub(&x->http->pending, 1);
     x->conn->exchange = NULL;
     exchange_unref(x);
 }
@@ -126,7 +178,7 @@ void exchange_watch(struct exchange *x, int64_t now)
 
 bool exchange_is_streamed(const struct exchange *x)
 {
-    return x->answered ? x->source != NULL : x->sink != NULL;
+    return x->state >= EXCHANGE_SENDING ? x->source != NULL : x->sink != NULL;
 }
 
 struct http_request *exchange_request(struct exchange *x)
@@ -141,7 +193,7 @@ struct conn *exchange_conn(struct http_request *r)
 
 bool exchange_is_parked(const struct exchange *x)
 {
-    return x->parked;
+    return is_in(x, PARKED_STATES);
 }
 
 bool exchange_has_source(const struct exchange *x)
@@ -162,17 +214,23 @@ struct chunks *exchange_chunks(struct exchange *x)
 
 /* ---- calling handlers ---- */
 
-/* Counted before `closed` is looked at, and http_close() looks at the count after setting it. */
-static bool exchange_enter(struct exchange *x)
+/* A handler is about to have it. False: the server has closed. Counted before `closed` is looked
+ * at, and http_close() looks at the count after setting it. */
+static bool exchange_enter(struct exchange *x, enum exchange_state state)
 {
     struct http *h = x->http;
 
     if (!x->conn->active)
         atomic_fetch_add(&h->active, 1);
-    if (!x->entered)
-        atomic_fetch_add(&h->pending, 1);
-    x->conn->active = x->entered = true;
+    x->conn->active = true;
+    exchange_to(x, state);
     return !atomic_load(&h->closed);
+}
+
+static void exchange_unpark(struct exchange *x)
+{
+    exchange_to(x, x->state - 1);
+    conn_unpark(x->conn);
 }
 
 static bool exchange_park(struct exchange *x)
@@ -180,12 +238,11 @@ static bool exchange_park(struct exchange *x)
     int step = RUNNING;
 
     /* Before the step: from then on another thread may have it woken, and the loop looks. */
-    x->parked = true;
+    exchange_to(x, x->state + 1);
     conn_park(x->conn);
     if (atomic_compare_exchange_strong(&x->step, &step, PARKED))
         return true;
-    x->parked = false;
-    conn_unpark(x->conn);
+    exchange_unpark(x);
     return false;
 }
 
@@ -196,7 +253,7 @@ static bool exchange_resume(struct exchange *x)
         http_fn *fn = x->next;
 
         atomic_store(&x->step, RUNNING);
-        if (x->replied || x->more)
+        if (x->replied || !fn)
             return true;
         x->next = NULL;
         fn(x->next_arg, &x->super);
@@ -212,9 +269,8 @@ static void exchange_answer(struct exchange *x)
     uint64_t length = x->source ? x->source_length : x->out_body.len;
     bytes head;
 
-    exchange_leave(x);
+    exchange_to(x, EXCHANGE_SENDING);
     share_take_reserved(c);
-    x->answered = true;
     if (x->no_body)
         x->source = NULL;
     c->last |= atomic_load_explicit(&x->http->stopping, memory_order_relaxed) ||
@@ -236,16 +292,15 @@ ptrdiff_t exchange_source(struct exchange *x, uint8_t *to, size_t size)
     uint64_t left = x->source_length - x->source_at;
     ptrdiff_t n;
 
-    if (!exchange_enter(x))
+    if (!exchange_enter(x, EXCHANGE_GIVING))
         return HTTP_BROKEN;
     if (size > left)
         size = (size_t)left;
     do {
-        x->more = false;
         atomic_store(&x->step, RUNNING);
         n = x->source(x->source_arg, &x->super, x->source_at, to, size);
         if (n) {
-            exchange_leave(x);
+            exchange_to(x, EXCHANGE_SENDING);
             x->source_at += n > 0 ? (uint64_t)n : 0;
             return n;
         }
@@ -269,10 +324,10 @@ static void exchange_give_up(struct exchange *x, bool drop)
 {
     struct conn *c = x->conn;
 
-    exchange_leave(x);
-    x->dropping = true;
-    if (drop && x->super.length != HTTP_LENGTH_UNKNOWN && exchange_body_left(x) <= DROP_BYTES_MAX)
+    if (drop && x->super.length != HTTP_LENGTH_UNKNOWN && exchange_body_left(x) <= DROP_BYTES_MAX) {
+        exchange_to(x, EXCHANGE_DROPPING);
         return;
+    }
     c->last = c->linger = true;
     exchange_answer(x);
 }
@@ -309,25 +364,22 @@ static size_t exchange_feed(struct exchange *x, bytes piece)
 {
     size_t all = piece.len;
 
-    if (!exchange_enter(x)) {
+    if (!exchange_enter(x, EXCHANGE_TAKING)) {
         x->conn->doomed = true;
         return 0;
     }
     while (piece.len && !x->replied) {
         size_t taken;
 
-        x->more = false;
         atomic_store(&x->step, RUNNING);
         taken = x->sink(x->sink_arg, &x->super, piece);
         assert(taken <= piece.len);
         piece = bytes_skip(piece, taken);
-        x->later = piece.len > 0;
-        if (x->later && !exchange_resume(x))
+        if (piece.len && !exchange_resume(x))
             return all - piece.len;
     }
-    x->later = false;
     if (!x->replied)
-        exchange_leave(x);
+        exchange_to(x, EXCHANGE_READING);
     return all - piece.len;
 }
 
@@ -336,7 +388,7 @@ size_t exchange_piece(struct conn *c, bytes piece)
     struct exchange *x = c->exchange;
     size_t taken;
 
-    if (x->dropping)
+    if (x->state == EXCHANGE_DROPPING)
         taken = piece.len;
     else if (x->sink)
         taken = exchange_feed(x, piece);
@@ -345,7 +397,7 @@ size_t exchange_piece(struct conn *c, bytes piece)
     if (c->exchange != x) /* refused, and the answer is on its way */
         return taken;
     x->received += taken;
-    if (!x->parked && x->sink && x->replied && !x->dropping)
+    if (x->state == EXCHANGE_TAKING && x->replied)
         exchange_give_up(x, true);
     return taken;
 }
@@ -363,7 +415,7 @@ void exchange_end(struct conn *c)
     struct exchange *x = c->exchange;
     struct http *h = x->http;
 
-    if (!exchange_enter(x)) {
+    if (!exchange_enter(x, EXCHANGE_HANDLING)) {
         c->doomed = true;
         return;
     }
@@ -374,7 +426,6 @@ void exchange_end(struct conn *c)
     conn_enter(c, HANDLING);
     if (!c->stream_held)
         share_hold(c, 0); /* nobody waits for the client any more */
-    x->more = x->later = false;
     atomic_store(&x->step, RUNNING);
     if (x->sink) {
         x->sink(x->sink_arg, &x->super, bytes_of("", 0));
@@ -450,17 +501,16 @@ void exchange_wake(struct exchange *x)
 {
     struct conn *c = x->conn;
 
-    x->parked = false;
-    conn_unpark(c);
+    exchange_unpark(x);
     if (c->doomed || atomic_load(&x->http->closed)) {
         conn_close(c);
         return;
     }
-    if (c->phase == HANDLING) {
+    if (x->state == EXCHANGE_HANDLING) {
         exchange_go_on(x);
     } else {
         atomic_store(&x->step, RUNNING);
-        if (x->replied && c->phase == READING)
+        if (x->replied && x->state == EXCHANGE_TAKING)
             exchange_give_up(x, true);
     }
     conn_run(c);
@@ -483,9 +533,12 @@ static void put_ready(struct loop *l, struct exchange *x)
 static void exchange_ready(struct exchange *x)
 {
     struct loop *l = x->conn->loop;
+    int was;
 
     atomic_fetch_add(&l->wakers, 1); /* http_close() must not free the loop while it is rung */
-    if (atomic_exchange(&x->step, READY) == PARKED)
+    was = atomic_exchange(&x->step, READY);
+    assert(was != READY);
+    if (was == PARKED)
         put_ready(l, x);
     atomic_fetch_sub(&l->wakers, 1);
 }
@@ -544,7 +597,7 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
 {
     struct exchange *x = (struct exchange *)r;
 
-    assert(!x->replied && !x->next && !x->more);
+    assert(!x->replied && !x->next);
     x->status = status;
     x->out = headers;
     x->out_count = n;
@@ -568,7 +621,7 @@ void http_resume(struct http_request *r, http_fn *fn, void *arg)
 {
     struct exchange *x = (struct exchange *)r;
 
-    assert(!x->replied && !x->next && !x->more);
+    assert(!x->replied && !x->next);
     x->next = fn;
     x->next_arg = arg;
     exchange_ready(x);
@@ -578,8 +631,7 @@ void http_more(struct http_request *r)
 {
     struct exchange *x = (struct exchange *)r;
 
-    assert(!x->next && !x->more);
-    x->more = true;
+    assert(!x->next);
     exchange_ready(x);
 }
 
