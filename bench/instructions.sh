@@ -8,12 +8,24 @@
 set -u
 cd "$(dirname "$0")/.."
 [ $# -gt 0 ] || set -- build-release
+for build; do
+    [ -x "$build/widerowd" ] && [ -x "$build/widerow" ] && continue
+    echo "instructions.sh: $build is no build folder: it has no widerowd and widerow (in a worktree at /x, name /x/build)" >&2
+    exit 2
+done
 work=$(mktemp -d)
 server=
 trap '[ -z "$server" ] || kill -9 $server 2>/dev/null; wait 2>/dev/null; rm -rf "$work"' EXIT
 # callgrind counts an instruction that copies a megabyte (rep movsb) as a million: copies are made by loops here.
 export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=1073741824:glibc.cpu.x86_rep_stosb_threshold=1073741824
 export WIDEROW_ACCESS_KEY_ID=bench WIDEROW_ACCESS_KEY_SECRET=secret WIDEROW_INSTANCE=bench
+
+wait_for_port() {
+    until [ -s "$work/port" ]; do
+        kill -0 $server 2>/dev/null || { cat "$work/log" >&2; exit 1; }
+        sleep 0.1
+    done
+}
 
 # total BUILD WORKLOAD OPS: instructions of a server that serves so many requests on the loaded folder.
 total() {
@@ -22,7 +34,7 @@ total() {
     valgrind --tool=callgrind --callgrind-out-file=/dev/null "$build/widerowd" --data "$work/run" --http 127.0.0.1:0 \
         --sql off --admin off --port-file "$work/port" --set scrub_bytes_per_s_max=0 --op-timeout 120 >"$work/log" 2>&1 &
     server=$!
-    until [ -s "$work/port" ]; do sleep 0.1; done
+    wait_for_port
     WIDEROW_ENDPOINT=http://$(sed -n 's/^http=//p' "$work/port") "$workload" "$build" "$ops" >"$work/client" 2>&1 || cat "$work/client" >&2
     kill -TERM $server
     wait $server
@@ -40,7 +52,7 @@ cost() { echo $((($(total "$1" "$2" "$4") - $(total "$1" "$2" "$3")) / ($4 - $3)
 
 "$1/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" >"$work/log" 2>&1 &
 server=$!
-until [ -s "$work/port" ]; do sleep 0.1; done
+wait_for_port
 "$1/widerow" bench load --records 1000 --quiet --endpoint "http://$(sed -n 's/^http=//p' "$work/port")" >/dev/null || exit 1
 kill -TERM $server
 wait $server
