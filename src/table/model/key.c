@@ -207,23 +207,31 @@ static bool key_put_value(struct buf *b, const struct wr_key_schema *schema,
     }
 }
 
+bool key_put_column(struct buf *b, const struct wr_key_schema *schema, const struct wr_value *v)
+{
+    size_t start = b->len;
+
+    if (PORT_UNLIKELY(!key_put_value(b, schema, v)))
+        return false;
+    if (schema->descending)
+        for (size_t k = start; k < b->len; k++)
+            b->data[k] = (uint8_t)~b->data[k];
+    return true;
+}
+
 int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *schema,
                     const struct wr_key_column *columns, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         const struct wr_value *v = &columns[i].value;
-        size_t start = b->len;
 
         if (v->type == WR_INF_MIN || v->type == WR_INF_MAX) {
             buf_put_u8(b, v->type == WR_INF_MIN ? TAG_INF_MIN : TAG_INF_MAX);
             continue;
         }
-        if (PORT_UNLIKELY(!key_put_value(b, &schema[i], v)))
+        if (PORT_UNLIKELY(!key_put_column(b, &schema[i], v)))
             return fail(c, E_INTERNAL, "key column %zu: %s is no value of a %s column", i,
                         value_type_name(v->type), value_type_name(schema[i].type));
-        if (schema[i].descending)
-            for (size_t k = start; k < b->len; k++)
-                b->data[k] = (uint8_t)~b->data[k];
     }
     return 0;
 }

@@ -43,6 +43,9 @@ void key_put_past(struct buf *b);
 int key_put_columns(struct ctx *c, struct buf *b, const struct wr_key_schema *schema,
                     const struct wr_key_column *columns, size_t count);
 
+/* Appends one column. False, and what was appended is of no use: the value is none of its. */
+bool key_put_column(struct buf *b, const struct wr_key_schema *schema, const struct wr_value *v);
+
 /* Reads all `count` columns back; names come from the schema, texts live in the arena of c. *used
  * is how many bytes they took (what follows belongs to a cell key). Damaged bytes: E_CORRUPT. */
 int key_read_columns(struct ctx *c, bytes encoded, const struct wr_key_schema *schema, size_t count,

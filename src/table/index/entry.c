@@ -1,0 +1,140 @@
+#include "table/index/entry.h"
+
+#include "base/invariant.h"
+#include "table/model/value.h"
+
+bool entry_takes(const struct wr_cell *cell, enum wr_type defined, bool in_key)
+{
+    if (cell->apart || cell->value.type != defined)
+        return false;
+    return !in_key || !value_is_bytes(defined) ||
+           cell->value.bytes.len <= INDEX_KEY_VALUE_BYTES_MAX;
+}
+
+/* A key column of the base table, which may run the other way round in the index. */
+static void put_key_column(struct buf *b, const struct schema *base, size_t at, bytes cols,
+                           bool descending)
+{
+    const struct wr_key_schema *key = base->d.key;
+    bytes column = key_column_bytes(key, cols, at);
+    uint8_t flip = key[at].descending == descending ? 0 : 0xFF, *to = buf_reserve(b, column.len);
+
+    for (size_t i = 0; i < column.len; i++)
+        to[i] = bytes_u8(column)[i] ^ flip;
+    buf_commit(b, column.len);
+}
+
+/* The cell that an attribute column of the key is made of; NULL: the row has none that can be. */
+static const struct wr_cell *key_cell(const struct schema *base, size_t at, const struct row *row)
+{
+    const struct wr_defined_column *defined = &base->d.defined[at];
+    const struct wr_cell *cell = cells_find(row->cells, row->cell_count, defined->name);
+
+    return cell && entry_takes(cell, defined->type, true) ? cell : NULL;
+}
+
+/* Key and marker. */
+static bool put_key(struct arena *a, const struct schema *base, const struct index *index,
+                    bytes cols, const struct row *row, struct index_entry *out)
+{
+    const struct location *p = &index->location;
+    bool has_cells = false;
+    struct buf b;
+
+    buf_init(&b, a, cols.len + 64);
+    out->row.marker_ms = row->marker_ms;
+    for (size_t i = 0; i < p->key_count; i++) {
+        size_t at = index->from[i].at;
+        const struct wr_cell *cell;
+
+        if (index->from[i].is_key) {
+            put_key_column(&b, base, at, cols, p->key[i].descending);
+            continue;
+        }
+        cell = key_cell(base, at, row);
+        if (!cell || !key_put_column(&b, &p->key[i], &cell->value))
+            return false;
+        if (!has_cells || cell->timestamp_ms < out->row.marker_ms)
+            out->row.marker_ms = cell->timestamp_ms;
+        has_cells = true;
+    }
+    out->cols = buf_bytes(&b);
+    return true;
+}
+
+static void take_covered(struct arena *a, const struct index *index, const struct row *row,
+                         struct row *out)
+{
+    out->cells = ARENA_ARRAY(a, struct wr_cell, index->covered_count);
+    for (size_t i = 0; i < index->covered_count; i++) {
+        const struct wr_cell *cell = cells_find(row->cells, row->cell_count, index->covered[i]);
+
+        if (cell && !cell->apart)
+            out->cells[out->cell_count++] = *cell;
+    }
+}
+
+struct index_entry entry_of(struct arena *a, const struct schema *base, const struct index *index,
+                            bytes cols, const struct row *row)
+{
+    struct index_entry out = {.there = false};
+
+    if (!row->there || !put_key(a, base, index, cols, row, &out))
+        return (struct index_entry){.there = false};
+    out.there = out.row.there = true;
+    out.row.stamp = row->stamp;
+    take_covered(a, index, row, &out.row);
+    return out;
+}
+
+static bool cell_equal(const struct wr_cell *a, const struct wr_cell *b)
+{
+    return a->timestamp_ms == b->timestamp_ms && a->value.type == b->value.type &&
+           bytes_equal(a->name, b->name) && value_compare(&a->value, &b->value) == 0;
+}
+
+bool entry_equal(const struct index_entry *a, const struct index_entry *b)
+{
+    if (a->there != b->there || !a->there)
+        return a->there == b->there;
+    if (!bytes_equal(a->cols, b->cols) || a->row.marker_ms != b->row.marker_ms ||
+        a->row.cell_count != b->row.cell_count)
+        return false;
+    for (size_t i = 0; i < a->row.cell_count; i++)
+        if (!cell_equal(&a->row.cells[i], &b->row.cells[i]))
+            return false;
+    return true;
+}
+
+static void add_edit(struct batch_builder *e, const struct location *p, enum edit_type type,
+                     bytes cols, bytes value)
+{
+    struct buf key;
+
+    if (!p->id)
+        return;
+    buf_init(&key, e->arena, KEY_PREFIX_BYTES + cols.len);
+    layout_put_key(&key, p, KIND_RECORD, cols);
+    batch_add(e, type, buf_bytes(&key), value);
+}
+
+bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,
+                  const struct index_entry *now)
+{
+    struct buf value;
+
+    if (entry_equal(old, now))
+        return false;
+    if (old->there && !(now->there && bytes_equal(old->cols, now->cols))) {
+        add_edit(e, &index->location, EDIT_DELETE, old->cols, BYTES_NONE);
+        add_edit(e, &index->shadow, EDIT_DELETE, old->cols, BYTES_NONE);
+    }
+    if (!now->there)
+        return true;
+    invariant(now->row.stamp && !now->row.wide);
+    buf_init(&value, e->arena, 64);
+    row_encode(&value, &now->row);
+    add_edit(e, &index->location, EDIT_PUT, now->cols, buf_bytes(&value));
+    add_edit(e, &index->shadow, EDIT_PUT, now->cols, buf_bytes(&value));
+    return true;
+}

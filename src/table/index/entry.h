@@ -1,0 +1,44 @@
+/* entry.h: what a row is in an index: the row of the index's own table that stands for it.
+ *
+ * An entry is a function of the row as it is stored, its key, and the index's description, and of
+ * nothing else: whoever writes it writes the same, a client's change as well as a build that comes
+ * by later. It is made of the newest cell of each column. A row has an entry if each attribute
+ * column of the index's key has a value that can stand there: of the type that is defined, no
+ * longer than INDEX_KEY_VALUE_BYTES_MAX, and not kept apart from its row (big.h). Covered columns
+ * come with their timestamps; one that is kept apart is left out. (Writers refuse such values; they
+ * are found in rows from before the index.)
+ *
+ * The marker of an entry is the oldest of the cells that its key was made of, so that it goes with
+ * them when they expire; without such cells it is the row's. */
+#ifndef TABLE_INDEX_ENTRY_H
+#define TABLE_INDEX_ENTRY_H
+
+#include "table/model/batch_builder.h"
+#include "table/model/row.h"
+
+/* Of a text or bytes in an index's key. In no setting, for what is stored depends on it. */
+#define INDEX_KEY_VALUE_BYTES_MAX 1024
+
+struct index_entry {
+    bool there;     /* false: the row has none; all else is zero */
+    bytes cols;     /* its key columns, encoded */
+    struct row row; /* a small one, whose cells have the memory of the base row's */
+};
+
+/* Can the cell's value stand in the index, in a column that is defined with that type? */
+bool entry_takes(const struct wr_cell *cell, enum wr_type defined, bool in_key);
+
+/* The entry of a row of `base` with these key columns (encoded). Of a wide row the cells of the
+ * index's columns are loaded. In the arena, but for the cells' names and values. */
+struct index_entry entry_of(struct arena *a, const struct schema *base, const struct index *index,
+                            bytes cols, const struct row *row);
+
+/* Would both be stored alike, but for the stamp? */
+bool entry_equal(const struct index_entry *a, const struct index_entry *b);
+
+/* Adds the edits that lead from one entry of a row to another, in the index's table and in its
+ * shadow copy. Gives whether there are any. */
+bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,
+                  const struct index_entry *now);
+
+#endif
