@@ -374,6 +374,19 @@ struct wr_defined_columns {
     size_t count;
 };
 
+/* Another index of a table. `include_base_data`: rows that are there already are indexed in the
+ * background, and until then nobody reads the index; else only rows that are written later. */
+struct wr_create_index {
+    struct wr_bytes table;
+    struct wr_index_meta index;
+    bool include_base_data;
+};
+
+struct wr_drop_index {
+    struct wr_bytes table;
+    struct wr_bytes index;
+};
+
 /* A table as it is now: the reply to DescribeTable, and with only some members of use to
  * UpdateTable. */
 struct wr_table_description {
@@ -740,6 +753,8 @@ enum wr_op {
     WR_OP_DESCRIBE_HEAT = 20,        /* describe_heat, answered with heat */
     WR_OP_DESCRIBE_SIZES = 21,       /* describe_sizes, answered with sizes */
     WR_OP_DESCRIBE_PARTITIONS = 22,  /* describe_partitions, answered with partitions */
+    WR_OP_CREATE_INDEX = 23,         /* create_index, answered with none */
+    WR_OP_DROP_INDEX = 24,           /* drop_index, answered with none */
     WR_OP_COUNT
 };
 
@@ -775,6 +790,8 @@ struct wr_request {
         struct wr_describe_heat describe_heat;
         struct wr_describe_sizes describe_sizes;
         struct wr_table_name describe_partitions;
+        struct wr_create_index create_index;
+        struct wr_drop_index drop_index;
     };
 };
 
@@ -805,6 +822,8 @@ enum wr_size {
     WR_SIZE_DESCRIBE_HEAT = WR_SIZE_OF(describe_heat),
     WR_SIZE_DESCRIBE_SIZES = WR_SIZE_OF(describe_sizes),
     WR_SIZE_DESCRIBE_PARTITIONS = WR_SIZE_OF(describe_partitions),
+    WR_SIZE_CREATE_INDEX = WR_SIZE_OF(create_index),
+    WR_SIZE_DROP_INDEX = WR_SIZE_OF(drop_index),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */

@@ -182,6 +182,46 @@ void ots_encode_update_table_request(struct buf *b, const struct wr_request *req
         ots_table_put_stream(b, 4, &t->stream);
 }
 
+int ots_decode_create_index_request(struct ctx *c, const void *message, struct wr_request *out)
+{
+    const Ots__CreateIndexRequest *m = message;
+    struct wr_create_index *create = &out->create_index;
+    const struct wr_index_meta *index;
+    Ots__IndexMeta *meta = m->index_meta;
+    size_t one;
+
+    TRY(ots_read_indexes(c, 1, &meta, &index, &one));
+    create->table = pb_view(m->main_table_name);
+    create->index = *index;
+    create->include_base_data = m->has_include_base_data && m->include_base_data;
+    return 0;
+}
+
+void ots_encode_create_index_request(struct buf *b, const struct wr_request *req)
+{
+    const struct wr_create_index *create = &req->create_index;
+
+    pb_put_bytes(b, 1, create->table);
+    ots_put_indexes(b, 2, &create->index, 1);
+    pb_put_int(b, 3, create->include_base_data);
+}
+
+int ots_decode_drop_index_request(struct ctx *c, const void *message, struct wr_request *out)
+{
+    const Ots__DropIndexRequest *m = message;
+
+    (void)c;
+    out->drop_index.table = pb_view(m->main_table_name);
+    out->drop_index.index = pb_view(m->index_name);
+    return 0;
+}
+
+void ots_encode_drop_index_request(struct buf *b, const struct wr_request *req)
+{
+    pb_put_bytes(b, 1, req->drop_index.table);
+    pb_put_bytes(b, 2, req->drop_index.index);
+}
+
 int ots_decode_rekey_table_request(struct ctx *c, const void *message, struct wr_request *out)
 {
     const Ots__RekeyTableRequest *m = message;

@@ -151,15 +151,9 @@ static void parse_partitions(struct cursor *p, bool splits, const struct wr_part
     *count = made;
 }
 
-/* index=(name (key columns) (attribute columns) [local]) */
-static void parse_index(struct cursor *p, struct wr_create_table *t)
+/* (name (key columns) (attribute columns) [local]) */
+static void parse_index_meta(struct cursor *p, struct wr_index_meta *ix)
 {
-    struct wr_index_meta *all =
-        ARENA_ARRAY(&p->s->c.arena, struct wr_index_meta, t->index_count + 1);
-    struct wr_index_meta *ix = &all[t->index_count];
-
-    if (t->index_count)
-        memcpy(all, t->indexes, sizeof(*all) * t->index_count);
     expect(p, "(");
     ix->name = parse_name(p);
     need_list(p, &ix->key_columns, &ix->key_column_count);
@@ -167,6 +161,16 @@ static void parse_index(struct cursor *p, struct wr_create_table *t)
     if (take(p, "local"))
         ix->type = ix->update_mode = 1;
     expect(p, ")");
+}
+
+static void parse_index(struct cursor *p, struct wr_create_table *t)
+{
+    struct wr_index_meta *all =
+        ARENA_ARRAY(&p->s->c.arena, struct wr_index_meta, t->index_count + 1);
+
+    if (t->index_count)
+        memcpy(all, t->indexes, sizeof(*all) * t->index_count);
+    parse_index_meta(p, &all[t->index_count]);
     t->indexes = all;
     t->index_count++;
 }
@@ -326,6 +330,23 @@ static void parse_columns(struct cursor *p, enum wr_op op, struct wr_request *ou
     parse_defined(p, &out->add_defined_column.columns, &out->add_defined_column.count);
 }
 
+/* create_index t (name (keys) (columns) [local]) [base_data] */
+static void parse_create_index(struct cursor *p, struct wr_request *out)
+{
+    out->op = WR_OP_CREATE_INDEX;
+    out->create_index.table = parse_name(p);
+    parse_index_meta(p, &out->create_index.index);
+    out->create_index.include_base_data = take(p, "base_data");
+}
+
+/* drop_index t name */
+static void parse_drop_index(struct cursor *p, struct wr_request *out)
+{
+    out->op = WR_OP_DROP_INDEX;
+    out->drop_index.table = parse_name(p);
+    out->drop_index.index = parse_name(p);
+}
+
 static void parse_split(struct cursor *p, struct wr_request *out)
 {
     struct wr_split_points *t = &out->compute_split_points;
@@ -407,6 +428,10 @@ bool parse_request(struct cursor *p, struct wr_request *out)
         parse_columns(p, WR_OP_ADD_DEFINED_COLUMN, out);
     } else if (take(p, "delete_columns")) {
         parse_columns(p, WR_OP_DELETE_DEFINED_COLUMN, out);
+    } else if (take(p, "create_index")) {
+        parse_create_index(p, out);
+    } else if (take(p, "drop_index")) {
+        parse_drop_index(p, out);
     } else if (take(p, "partitions")) {
         parse_table_name(p, WR_OP_DESCRIBE_PARTITIONS, out);
     } else if (take(p, "split_points")) {

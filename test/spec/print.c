@@ -321,7 +321,7 @@ static void put_indexes(struct printer *p, const struct wr_table_description *d)
         put_names(p, ix->key_columns, ix->key_column_count);
         put(p, " ");
         put_names(p, ix->defined_columns, ix->defined_column_count);
-        put(p, "%s)", ix->type ? " local" : "");
+        put(p, "%s%s)", ix->type ? " local" : "", ix->sync_phase == 1 ? " building" : "");
     }
 }
 

@@ -1,11 +1,12 @@
 /* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable: each a
  * transaction on the catalog (catalog_txn.h). */
-#include "table/catalog/catalog_txn.h"
+#include "table/catalog/catalog_index.h"
 
 #include "base/invariant.h"
 #include "table/core/call.h"
 #include "table/core/jobs.h"
 #include "table/maint/rekey.h"
+#include "table/model/index_rule.h"
 #include "table/model/op_info.h"
 
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
@@ -20,60 +21,81 @@ struct table_op {
     struct job job; /* a dropped table's partitions are closed */
 };
 
-static int table_op_create_table(struct catalog_txn *x, struct call *call)
+/* May the instance have so many tables more? */
+static int check_quota(struct catalog_txn *x, size_t more)
 {
-    struct ctx *c = x->c;
     int max = (int)x->db->limits.tables_per_instance_max;
     bytes *names;
+    size_t count = catalog_list(x->db->catalog, &x->c->arena, x->instance, &names);
+
+    return count + more <= (size_t)max
+               ? E_OK
+               : fail(x->c, E_QUOTA, "Number of tables exceeds the quota:%d.", max);
+}
+
+/* An index's table changes with its base table alone. */
+static int check_not_index(struct catalog_txn *x, const char *instead)
+{
+    const struct schema *s = &x->now->schema;
+
+    if (!s->base.table.len)
+        return E_OK;
+    return fail(x->c, E_PARAMETER, "Table '%.*s' is an index of table '%.*s': %s.",
+                BYTES_FMT(s->d.table), BYTES_FMT(s->base.table), instead);
+}
+
+/* Where indexes are kept they get tables of their own; elsewhere they are described. */
+static int table_op_create_table(struct catalog_txn *x, struct call *call)
+{
+    const struct wr_create_table *t = &call->req->create_table;
+    size_t kept = x->db->keeps_indexes ? t->index_count : 0;
+    struct schema *s;
+    uint32_t id;
 
     x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     if (x->now)
-        return fail_code(c, E_EXIST);
-    if (catalog_list(x->db->catalog, &c->arena, x->instance, &names) >= (size_t)max)
-        return fail(c, E_QUOTA, "Number of tables exceeds the quota:%d.", max);
-    return catalog_txn_put(
-        x, schema_from_create(c, catalog_txn_ids(x, 1), x->instance, &call->req->create_table));
+        return fail_code(x->c, E_EXIST);
+    TRY(check_quota(x, 1 + kept));
+    id = catalog_txn_ids(x, 1 + (uint32_t)kept);
+    s = schema_from_create(x->c, id, x->instance, t);
+    if (kept)
+        s->d.index_count = 0;
+    for (size_t i = 0; i < kept; i++)
+        TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, false));
+    return catalog_txn_put(x, s);
 }
 
-/* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
- * was about to have: those that stand in pages are named by a mark, for the pages stay. */
-static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct schema *s,
-                           int64_t now_ms)
+static int create_index(struct catalog_txn *x, struct call *call)
 {
-    size_t listed = s->page_count ? 0 : s->partition_count;
-    struct buf b;
+    const struct wr_create_index *create = &call->req->create_index;
+    struct schema s = catalog_txn_draft(x);
 
-    buf_init(&b, a, 9 + 8 * (listed + s->repartition.made_count));
-    store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
-    buf_commit(&b, 8);
-    if (s->page_count)
-        buf_put_u8(&b, CATALOG_DROPPED_PAGED);
-    if (engine_one_key_space(db->engine))
-        return buf_bytes(&b);
-    for (size_t i = 0; i < listed + s->repartition.made_count; i++) {
-        store_u64(buf_reserve(&b, 8),
-                  i < listed ? s->partitions[i].id : s->repartition.made[i - listed].id);
-        buf_commit(&b, 8);
-    }
-    return buf_bytes(&b);
+    TRY(check_not_index(x, "an index has no indexes"));
+    TRY(index_check_count(x->c, &x->db->limits, s.d.index_count + 1));
+    TRY(index_check_options(x->c, &s.d.options));
+    TRY(index_check(x->c, &x->db->limits, &s.d, &create->index));
+    TRY(check_quota(x, 1));
+    TRY(catalog_index_add(x, &s, &create->index, catalog_txn_ids(x, 1), create->include_base_data));
+    return catalog_txn_put(x, &s);
+}
+
+static int drop_index(struct catalog_txn *x, struct call *call)
+{
+    struct schema s = catalog_txn_draft(x);
+
+    TRY(catalog_index_remove(x, &s, call->req->drop_index.index));
+    return catalog_txn_put(x, &s);
 }
 
 static int delete_table(struct catalog_txn *x, struct call *call)
 {
-    struct batch_builder *e = &x->builder;
-    const struct schema *s = &x->now->schema;
-    int64_t now_ms = db_clock_ms(x->db);
-
     (void)call;
+    TRY(check_not_index(x, "DropIndex drops it"));
     if (x->now->partitions.count <= CLOSE_MAX)
         x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     catalog_txn_drop(x);
-    batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
-              dropped_value(e->arena, x->db, s, now_ms));
-    if (!s->shadow.id)
-        return E_OK;
-    catalog_drop_edit(e, s->shadow.id, now_ms);
-    batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
+    catalog_drop_rows(&x->builder, x->db, &x->now->schema);
+    catalog_index_drop_all(x);
     return E_OK;
 }
 
@@ -88,6 +110,7 @@ static int rekey_table(struct catalog_txn *x, struct call *call)
         return fail(x->c, E_UNSUPPORTED,
                     "A table is not rekeyed where several servers share the data. Copy it to "
                     "a new table.");
+    TRY(check_not_index(x, "it cannot be rekeyed; drop it and create it anew"));
     if (call->req->rekey_table.action == WR_REKEY_START) {
         TRY(rekey_check_start(call, &s, &s.shadow.layout));
         s.shadow.id = catalog_txn_ids(x, 1);
@@ -123,7 +146,11 @@ static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
 
+    if (call->req->update_table.has_options || call->req->update_table.stream.given)
+        TRY(check_not_index(x, "its options are those of that table, and it has no stream"));
     TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &call->req->update_table, &s));
+    if (call->req->update_table.has_options)
+        TRY(catalog_index_follow(x, s));
     return catalog_txn_put(x, s);
 }
 
@@ -131,6 +158,7 @@ static int add_defined_column(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
 
+    TRY(check_not_index(x, "its columns were given when it was created"));
     TRY(schema_add_defined(x->c, &x->db->limits, &x->now->schema, &call->req->add_defined_column,
                            &s));
     return catalog_txn_put(x, s);
@@ -140,6 +168,7 @@ static int delete_defined_column(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
 
+    TRY(check_not_index(x, "its columns were given when it was created"));
     TRY(schema_delete_defined(x->c, &x->now->schema, &call->req->delete_defined_column, &s));
     return catalog_txn_put(x, s);
 }
@@ -306,6 +335,26 @@ int create_table_start(struct call *call)
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
                             &call->req->create_table));
     return op_start(call, table_op_create_table);
+}
+
+/* Where a batch ends at a partition, entries would need an outbox in the row's. */
+static int check_keeps_indexes(struct call *call)
+{
+    return call->db->keeps_indexes
+               ? E_OK
+               : fail(&call->c, E_UNSUPPORTED,
+                      "Secondary indexes are not kept where several servers share a pool.");
+}
+
+int create_index_start(struct call *call)
+{
+    TRY(check_keeps_indexes(call));
+    return op_start(call, create_index);
+}
+
+int drop_index_start(struct call *call)
+{
+    return op_start(call, drop_index);
 }
 
 int update_table_start(struct call *call)

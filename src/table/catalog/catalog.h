@@ -61,7 +61,11 @@ size_t catalog_list(struct catalog *cat, struct arena *a, bytes instance, bytes 
 /* All tables, referenced, in the arena: for the sweeper. */
 size_t catalog_all(struct catalog *cat, struct arena *a, struct table ***tables);
 
-/* The same for the request of a call, which named the table. */
+/* May rows of the table be read, or written? Those of an index are written with its base table's,
+ * and read when all of them are there. E_PARAMETER. */
+int catalog_check_use(struct ctx *c, const struct table *t, bool writes);
+
+/* catalog_find() and catalog_check_use() for the request of a call, which named the table. */
 struct call;
 int call_open_table(struct call *call, bytes name, struct table **out);
 
@@ -97,6 +101,8 @@ bool catalog_reconciled(struct catalog *cat, const struct table *t);
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);
+/* The same for all that a dropped table has: its rows, and those of a shadow copy. */
+void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct schema *s);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */
 int catalog_check(struct ctx *c, struct catalog *cat);

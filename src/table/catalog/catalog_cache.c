@@ -51,6 +51,15 @@ static void live_mark_out_of_line(struct catalog *cat, uint32_t id)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
+void catalog_overtake(struct catalog *cat, const struct table *next)
+{
+    pthread_mutex_lock(&cat->live_lock);
+    for (struct table *t = cat->live; t; t = t->live_next)
+        if (t->schema.id == next->schema.id && t->schema.version < next->schema.version)
+            atomic_store(&t->is_overtaken, true);
+    pthread_mutex_unlock(&cat->live_lock);
+}
+
 bool catalog_reconciled(struct catalog *cat, const struct table *t)
 {
     bool settled = true;

@@ -77,7 +77,30 @@ int catalog_find(struct ctx *c, struct catalog *cat, bytes instance, bytes name,
     return E_OK;
 }
 
+int catalog_check_use(struct ctx *c, const struct table *t, bool writes)
+{
+    const struct index_base *base = &t->schema.base;
+
+    if (PORT_LIKELY(!base->table.len))
+        return E_OK;
+    if (writes)
+        return fail(c, E_PARAMETER, "Can't write index table directly");
+    if (base->phase == INDEX_FULL)
+        return fail(c, E_PARAMETER, "Disallow read index table in building base state");
+    return E_OK;
+}
+
 int call_open_table(struct call *call, bytes name, struct table **out)
 {
-    return catalog_find(&call->c, call->db->catalog, call->req->instance, name, out);
+    enum wr_op_class class = wr_op_class(call->req->op);
+
+    TRY(catalog_find(&call->c, call->db->catalog, call->req->instance, name, out));
+    if (class != WR_CLASS_READ && class != WR_CLASS_WRITE)
+        return E_OK;
+    if (catalog_check_use(&call->c, *out, class == WR_CLASS_WRITE)) {
+        table_release(*out);
+        *out = NULL;
+        return call->c.code;
+    }
+    return E_OK;
 }

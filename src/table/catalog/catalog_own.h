@@ -2,6 +2,7 @@
  *
  *   catalog_open.c     opening and closing, the way in for requests
  *   catalog_txn.c      how a table changes: one transaction after the other (catalog_txn.h)
+ *   catalog_index.c    indexes, with their base tables (catalog_index.h)
  *   catalog_repartition.c    other partitions, also where that moves rows
  *   catalog_out_of_line.c the mark of data out of line
  *   catalog_sweep.c    dropped tables
@@ -100,6 +101,10 @@ int catalog_repartition_schema(struct ctx *c, struct catalog *cat, const struct 
 /* How many partitions a page of a table with that many lists at most, and ids for pages. */
 size_t catalog_page_max(const struct limits *limits, size_t partitions);
 uint64_t catalog_page_id(void *cat);
+
+/* Older versions of the table than `next`, which is about to be published, change no row from now
+ * on. */
+void catalog_overtake(struct catalog *cat, const struct table *next);
 
 /* Puts `t` (may be NULL) in place of the table of that name, unless the cache changed since it was
  * `*expected` (NULL: no matter). Takes over the reference. */

@@ -13,6 +13,41 @@ void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t no
               catalog_number_value(e->arena, (uint64_t)now_ms));
 }
 
+/* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
+ * was about to have: those that stand in pages are named by a mark, for the pages stay. */
+static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct schema *s,
+                           int64_t now_ms)
+{
+    size_t listed = s->page_count ? 0 : s->partition_count;
+    struct buf b;
+
+    buf_init(&b, a, 9 + 8 * (listed + s->repartition.made_count));
+    store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
+    buf_commit(&b, 8);
+    if (s->page_count)
+        buf_put_u8(&b, CATALOG_DROPPED_PAGED);
+    if (engine_one_key_space(db->engine))
+        return buf_bytes(&b);
+    for (size_t i = 0; i < listed + s->repartition.made_count; i++) {
+        store_u64(buf_reserve(&b, 8),
+                  i < listed ? s->partitions[i].id : s->repartition.made[i - listed].id);
+        buf_commit(&b, 8);
+    }
+    return buf_bytes(&b);
+}
+
+void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct schema *s)
+{
+    int64_t now_ms = db_clock_ms(db);
+
+    batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
+              dropped_value(e->arena, db, s, now_ms));
+    if (!s->shadow.id)
+        return;
+    catalog_drop_edit(e, s->shadow.id, now_ms);
+    batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
+}
+
 /* The partitions that one page names, and the page. */
 static int drop_page(struct ctx *c, struct wr_db *db, const struct kv *page)
 {

@@ -38,6 +38,11 @@ void catalog_txn_release(struct catalog_txn *x)
     table_release(x->now);
     table_release(x->next);
     x->now = x->next = NULL;
+    for (struct catalog_txn_other *o = x->others; o; o = o->before) {
+        table_release(o->now);
+        table_release(o->next);
+    }
+    x->others = NULL;
 }
 
 /* The lock is passed on. x may be gone on return. */
@@ -72,6 +77,9 @@ static void txn_notified(void *arg, int code)
 static void txn_notify(struct catalog_txn *x, struct run_list *woken)
 {
     struct wr_db *db = x->db;
+
+    for (struct catalog_txn_other *o = x->others; o && db_is_shared(db); o = o->before)
+        catalog_notify_soon(db->catalog, x->instance, o->name);
 
     txn_enter(x, CATALOG_TXN_TELLING);
     row_lock_pass(db->row_locks, &x->row_lock, woken);
@@ -111,6 +119,8 @@ static void txn_reread(struct job *self)
     uint64_t id = 0;
     int code = catalog_reread(x->c, cat, x->instance, x->name);
 
+    for (struct catalog_txn_other *o = x->others; o && !code; o = o->before)
+        code = catalog_reread(x->c, cat, x->instance, o->name);
     if (!code)
         code = catalog_load_number(x->c, x->db->engine, CATALOG_NEXT_ID, &id);
     if (id)
@@ -130,6 +140,24 @@ static bool txn_may_retry(struct catalog_txn *x)
            !(deadline_ms && clock_mono_ms(&x->db->clock) > deadline_ms);
 }
 
+static void txn_publish_others(const struct catalog_txn *x, bool drops)
+{
+    for (struct catalog_txn_other *o = x->others; o; o = o->before)
+        if (o->drops == drops && (drops || o->next))
+            catalog_publish(x->db->catalog, x->instance, o->name,
+                            drops ? NULL : table_ref(o->next));
+}
+
+/* An index is there before its table says so, and longer. */
+static void txn_publish(const struct catalog_txn *x)
+{
+    txn_publish_others(x, false);
+    if (x->now && x->next && x->next->schema.index_count > x->now->schema.index_count)
+        catalog_overtake(x->db->catalog, x->next);
+    catalog_publish(x->db->catalog, x->instance, x->name, x->next ? table_ref(x->next) : NULL);
+    txn_publish_others(x, true);
+}
+
 static void txn_stored(void *arg, int code)
 {
     struct catalog_txn *x = arg;
@@ -142,11 +170,14 @@ static void txn_stored(void *arg, int code)
     }
     if (!code) {
         (void)fault_hit(FAULT_table_stored);
-        catalog_publish(cat, x->instance, x->name, x->next ? table_ref(x->next) : NULL);
+        txn_publish(x);
         txn_notify(x, &woken);
     } else {
-        if (code == E_UNSURE && db_is_shared(x->db)) /* it may be stored */
+        if (code == E_UNSURE && db_is_shared(x->db)) { /* it may be stored */
             catalog_notify_soon(cat, x->instance, x->name);
+            for (struct catalog_txn_other *o = x->others; o; o = o->before)
+                catalog_notify_soon(cat, x->instance, o->name);
+        }
         txn_leave(x, code == E_GUARD ? E_CONFLICT : code, &woken);
     }
     row_lock_run(&woken);
@@ -182,6 +213,8 @@ static void txn_make(struct job *self)
 
 /* ---- deciding ---- */
 
+static void guard_table(struct catalog_txn *x, bytes name, const struct table *now);
+
 /* Under the lock. */
 static void txn_try(struct row_lock *l, struct run_list *woken)
 {
@@ -196,8 +229,7 @@ static void txn_try(struct row_lock *l, struct run_list *woken)
     x->builder = (struct batch_builder){.arena = &x->c->arena};
     x->guard_count = 0;
     x->drops = false;
-    catalog_txn_guard(x, (struct guard){catalog_table_key(&x->c->arena, x->instance, x->name),
-                                        x->now ? x->now->stored : BYTES_NONE, !x->now});
+    guard_table(x, x->name, x->now);
     if (x->id && !(x->now && x->now->schema.id == x->id))
         code = E_NOT_EXIST;
     else
@@ -254,19 +286,66 @@ int catalog_txn_put(struct catalog_txn *x, const struct schema *s)
     return catalog_store(x->c, x->db->catalog, x->now, s, &x->builder, &x->next);
 }
 
-void catalog_txn_drop(struct catalog_txn *x)
+/* The edits that remove a description. */
+static void txn_remove(struct catalog_txn *x, bytes name, const struct table *now)
 {
     struct batch_builder *e = &x->builder;
 
+    batch_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, name), BYTES_NONE);
+    journal_add(x->db, e, &(struct journal_entry){x->instance, name, now->schema.id, 0});
+}
+
+void catalog_txn_drop(struct catalog_txn *x)
+{
     invariant(x->state == CATALOG_TXN_DECIDING && !x->next);
     x->drops = true;
-    batch_add(e, EDIT_DELETE, catalog_table_key(e->arena, x->instance, x->name), BYTES_NONE);
-    journal_add(x->db, e, &(struct journal_entry){x->instance, x->name, x->now->schema.id, 0});
+    txn_remove(x, x->name, x->now);
+}
+
+static void guard_table(struct catalog_txn *x, bytes name, const struct table *now)
+{
+    catalog_txn_guard(x, (struct guard){catalog_table_key(&x->c->arena, x->instance, name),
+                                        now ? now->stored : BYTES_NONE, !now});
+}
+
+struct catalog_txn_other *catalog_txn_other(struct catalog_txn *x, bytes name)
+{
+    struct catalog_txn_other *o = ARENA_NEW(&x->c->arena, struct catalog_txn_other);
+
+    invariant(x->state == CATALOG_TXN_DECIDING && !bytes_equal(name, x->name));
+    o->name = name;
+    o->now = catalog_get(x->db->catalog, x->instance, name);
+    o->before = x->others;
+    x->others = o;
+    guard_table(x, name, o->now);
+    return o;
+}
+
+int catalog_txn_put_other(struct catalog_txn *x, struct catalog_txn_other *other,
+                          const struct schema *s)
+{
+    invariant(x->state == CATALOG_TXN_DECIDING && !other->next && !other->drops);
+    return catalog_store(x->c, x->db->catalog, other->now, s, &x->builder, &other->next);
+}
+
+void catalog_txn_drop_other(struct catalog_txn *x, struct catalog_txn_other *other)
+{
+    invariant(x->state == CATALOG_TXN_DECIDING && other->now && !other->next);
+    other->drops = true;
+    txn_remove(x, other->name, other->now);
 }
 
 void catalog_txn_guard(struct catalog_txn *x, struct guard guard)
 {
-    invariant(x->state == CATALOG_TXN_DECIDING && x->guard_count < CATALOG_TXN_GUARDS_MAX);
+    invariant(x->state == CATALOG_TXN_DECIDING);
+    if (x->guard_count == x->guard_room) {
+        struct guard *more = ARENA_ARRAY(&x->c->arena, struct guard, 2 * x->guard_room + 4);
+
+        if (x->guard_count)
+            memcpy(more, x->guards, x->guard_count * sizeof(*more));
+        x->guards = more;
+        x->guard_room = 2 * x->guard_room + 4;
+    }
     x->guards[x->guard_count++] = guard;
 }
 

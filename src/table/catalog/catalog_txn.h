@@ -24,14 +24,15 @@
  *
  * How to use it. Put it into a struct of yours, set the owner's fields, and call
  * catalog_txn_begin(), or catalog_txn_wait() where the thread may sleep. In decide(): check x->now;
- * change a catalog_txn_draft(); catalog_txn_put() it. Records of other kinds that must change in
- * the same moment (of an index that is built, of a stream, of a view) go into x->builder, and what
- * they were decided by into catalog_txn_guard(); ids of new places come from catalog_txn_ids(). All
- * lie in the system partition, so that one batch can hold them. What lasts longer than one batch
- * (the building of an index, a repartition, RekeyTable) is a chain of transactions: each stores the
- * phase in the description, and whoever finds a phase there goes on with it (catalog_repartition.c,
- * rekey.c). Before the next phase may rest on a phase, all must know of it: tell_ms =
- * ENGINE_PUBLISH_MS, and catalog_settled() for the requests of this process that began earlier. */
+ * change a catalog_txn_draft(); catalog_txn_put() it. Other tables that change with it (indexes)
+ * are named by catalog_txn_other(). Records of other kinds that must change in the same moment (of
+ * an index that is built, of a stream, of a view) go into x->builder, and what they were decided by
+ * into catalog_txn_guard(); ids of new places come from catalog_txn_ids(). All lie in the system
+ * partition, so that one batch can hold them. What lasts longer than one batch (the building of an
+ * index, a repartition, RekeyTable) is a chain of transactions: each stores the phase in the
+ * description, and whoever finds a phase there goes on with it (catalog_repartition.c, rekey.c).
+ * Before the next phase may rest on a phase, all must know of it: tell_ms = ENGINE_PUBLISH_MS, and
+ * catalog_settled() for the requests of this process that began earlier. */
 #ifndef TABLE_CATALOG_CATALOG_TXN_H
 #define TABLE_CATALOG_CATALOG_TXN_H
 
@@ -39,8 +40,6 @@
 #include "table/catalog/catalog.h"
 #include "table/core/db.h"
 #include "table/model/batch_builder.h"
-
-#define CATALOG_TXN_GUARDS_MAX 8
 
 enum catalog_txn_state {
     CATALOG_TXN_QUEUED,
@@ -50,6 +49,14 @@ enum catalog_txn_state {
     CATALOG_TXN_REREADING,
     CATALOG_TXN_TELLING,
     CATALOG_TXN_ENDED
+};
+
+/* Another table of the instance that changes in the same batch: an index of x's. */
+struct catalog_txn_other {
+    struct catalog_txn_other *before; /* the one named before it */
+    bytes name;
+    struct table *now, *next;
+    bool drops;
 };
 
 struct catalog_txn {
@@ -69,13 +76,14 @@ struct catalog_txn {
     int64_t notify_ms;
 
     /* What decide() sees and makes. */
-    int tries;          /* before this one */
-    struct table *now;  /* as it is published; NULL: there is none */
-    struct table *next; /* what is published in its place; NULL: the table goes */
-    bool drops;         /* it does (catalog_txn_drop) */
+    int tries;                        /* before this one */
+    struct table *now;                /* as it is published; NULL: there is none */
+    struct table *next;               /* what is published in its place; NULL: the table goes */
+    bool drops;                       /* it does (catalog_txn_drop) */
+    struct catalog_txn_other *others; /* the last one named */
     struct batch_builder builder;
-    struct guard guards[CATALOG_TXN_GUARDS_MAX];
-    size_t guard_count;
+    struct guard *guards;
+    size_t guard_count, guard_room;
 
     bool silent; /* at the end: some server did not answer within tell_ms */
 
@@ -91,7 +99,7 @@ void catalog_txn_begin(struct catalog_txn *x);
 /* Begins it and sleeps until its end; gives its code. Never on a thread that serves requests. Then,
  * too, it is to be released. */
 int catalog_txn_wait(struct catalog_txn *x);
-/* Lets go of x->now and x->next: at the end, before x->c is released. */
+/* Lets go of all tables: at the end, before x->c is released. */
 void catalog_txn_release(struct catalog_txn *x);
 
 /* ---- for decide() ---- */
@@ -102,6 +110,12 @@ struct schema catalog_txn_draft(const struct catalog_txn *x);
 int catalog_txn_put(struct catalog_txn *x, const struct schema *s);
 /* The record of x->now goes, and with its publishing the table. */
 void catalog_txn_drop(struct catalog_txn *x);
+/* The table of that name in the same instance, to be put or dropped as well; other->now NULL: there
+ * is none. Once a name. */
+struct catalog_txn_other *catalog_txn_other(struct catalog_txn *x, bytes name);
+int catalog_txn_put_other(struct catalog_txn *x, struct catalog_txn_other *other,
+                          const struct schema *s);
+void catalog_txn_drop_other(struct catalog_txn *x, struct catalog_txn_other *other);
 /* The batch lands only if that still holds; its texts stay until the end. Where guards are needed
  * at all. */
 void catalog_txn_guard(struct catalog_txn *x, struct guard guard);

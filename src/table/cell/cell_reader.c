@@ -139,6 +139,7 @@ static int reader_find(struct wr_cell_reader *r, const struct wr_cell_get *get,
     TRY(key_check_alone(c, &r->db->limits, &get->key, KEY_READ));
     TRY(stream_find_row(c, r->db, get->instance, get->table, &get->key, get->column, &r->table,
                         &r->cols));
+    TRY(catalog_check_use(c, r->table, false));
     r->column = arena_copy(&c->arena, get->column);
     TRY(load_cell(c, r, &cell));
     *info = (struct wr_cell_info){.length = big_cell_size(&cell),

@@ -190,11 +190,14 @@ int wr_cell_writer_open(struct wr_db *db, const struct wr_cell_put *given,
     if (!code)
         code = stream_find_row(&w->c, db, put->instance, put->table, &put->key, put->column,
                                &w->table, &w->cols);
+    if (!code)
+        code = catalog_check_use(&w->c, w->table, true);
     if (!code && !w->table->schema.d.options.allow_update)
         code = fail(&w->c, E_PARAMETER,
                     "A cell is not put into a table whose option allow_update is false.");
     if (code) {
         stream_give_text(&w->c, code, message, message_size);
+        table_release(w->table);
         ctx_release(&w->group_c);
         ctx_release(&w->c);
         mem_free(w);

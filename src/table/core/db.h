@@ -66,6 +66,7 @@ struct wr_db {
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */
     void (*observe)(struct wr_db *db, struct table *t);
+    bool keeps_indexes; /* writes keep secondary indexes (model/index.h); else they are described */
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */

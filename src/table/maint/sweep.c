@@ -428,7 +428,8 @@ static int remove_row(struct sweep *s, bytes record_key)
                          .column_count = m.observed_count};
     TRY(wait_load(&load));
     m.old = load.row;
-    if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old))
+    if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old) ||
+        atomic_load(&s->table->is_overtaken))
         return E_OK;
     if (db_is_shared(s->db))
         batch_add_guard(&builder, (struct guard){record_key, load.get.value, false});

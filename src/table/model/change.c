@@ -214,6 +214,17 @@ int change_check_alone(struct ctx *c, const struct limits *limits,
     return many ? E_OK : check_size(c, limits, change);
 }
 
+int change_check_indexed(struct ctx *c, const struct wr_row_change *change)
+{
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        if (change->row.cells[i].timestamp_ms != WR_TIMESTAMP_NONE)
+            return fail(c, E_PARAMETER,
+                        "Timestamp cannot be given for column '%.*s', because the table has "
+                        "secondary indexes.",
+                        BYTES_FMT(change->row.cells[i].name));
+    return E_OK;
+}
+
 int change_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
                        const struct wr_row_change *change, bool many)
 {

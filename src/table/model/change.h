@@ -19,4 +19,7 @@ int change_check_alone(struct ctx *c, const struct limits *limits,
 int change_check_table(struct ctx *c, const struct limits *limits, const struct table *table,
                        const struct wr_row_change *change, bool many);
 
+/* Of a table with indexes: an entry is made of the newest cells, so clients give no timestamps. */
+int change_check_indexed(struct ctx *c, const struct wr_row_change *change);
+
 #endif

@@ -5,6 +5,7 @@
 #define AT(path) offsetof(struct wr_request, path)
 #define NO_TABLE .table = 0
 #define ONE(path) .table = AT(path)
+#define TWO(path, other) .table = AT(path), .second = AT(other)
 #define EACH(path, count, type, name)                                                              \
     .list = {AT(path), AT(count), sizeof(struct type), offsetof(struct type, name)}
 #define ONE_AND_EACH(one, path, count, type, name) ONE(one), EACH(path, count, type, name)
@@ -37,6 +38,10 @@ bool wr_request_table(const struct wr_request *request, size_t i, struct wr_byte
 
     if (info->table && i-- == 0) {
         *table = op_bytes_at(request, info->table);
+        return true;
+    }
+    if (info->second && i-- == 0) {
+        *table = op_bytes_at(request, info->second);
         return true;
     }
     if (!l->items || i >= *(const size_t *)(base + l->count))

@@ -15,6 +15,7 @@ struct op_list {
 struct op_info {
     enum wr_op_class class;
     uint16_t table;       /* offset in wr_request of the one table's name; 0: there is none */
+    uint16_t second;      /* of another one's; 0: there is none */
     uint16_t transaction; /* of a transaction's id; 0: there is none */
     struct op_list list;  /* items 0: there is none */
 };

@@ -2,6 +2,7 @@
 #include "table/model/schema.h"
 
 #include "base/invariant.h"
+#include "table/model/index_rule.h"
 #include "table/model/name.h"
 #include "table/model/value.h"
 
@@ -189,36 +190,21 @@ static int check_partitions(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
-static bool defined_has_name(const struct wr_create_table *t, bytes name)
+static int check_indexes(struct ctx *c, const struct limits *limits,
+                         const struct wr_create_table *t)
 {
-    for (size_t i = 0; i < t->defined_count; i++)
-        if (bytes_equal(t->defined[i].name, name))
-            return true;
-    return false;
-}
+    struct wr_table_description d = {.table = t->table,
+                                     .key = t->key,
+                                     .key_count = t->key_count,
+                                     .defined = t->defined,
+                                     .defined_count = t->defined_count,
+                                     .indexes = t->indexes};
 
-static int check_index(struct ctx *c, const struct limits *limits, const struct wr_create_table *t,
-                       const struct wr_index_meta *ix)
-{
-    TRY(name_check_table(c, ix->name));
-    if (ix->key_column_count < 1 || ix->key_column_count > (size_t)limits->key_columns_max)
-        return fail(c, E_PARAMETER,
-                    "The number of primary key columns must be in range: [1, %d] in index.",
-                    (int)limits->key_columns_max);
-    if (ix->defined_column_count > (size_t)limits->defined_columns_max)
-        return fail(c, E_PARAMETER,
-                    "The number of attribute columns must be in range: [0, %d] in index.",
-                    (int)limits->defined_columns_max);
-    for (size_t i = 0; i < ix->key_column_count; i++)
-        if (!key_has_name(t->key, t->key_count, ix->key_columns[i]) &&
-            !defined_has_name(t, ix->key_columns[i]))
-            return fail(c, E_PARAMETER,
-                        "Index column '%.*s' is neither a primary key nor a defined column.",
-                        BYTES_FMT(ix->key_columns[i]));
-    for (size_t i = 0; i < ix->defined_column_count; i++)
-        if (!defined_has_name(t, ix->defined_columns[i]))
-            return fail(c, E_PARAMETER, "Index column '%.*s' is not a defined column.",
-                        BYTES_FMT(ix->defined_columns[i]));
+    TRY(index_check_count(c, limits, t->index_count));
+    if (t->index_count)
+        TRY(index_check_options(c, &t->options));
+    for (; d.index_count < t->index_count; d.index_count++)
+        TRY(index_check(c, limits, &d, &t->indexes[d.index_count]));
     return E_OK;
 }
 
@@ -238,13 +224,7 @@ int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_c
     TRY(check_throughput(c, limits, &t->reserved));
     TRY(check_stream(c, limits, &t->stream));
     TRY(check_partitions(c, limits, t));
-    if (t->index_count > (size_t)limits->indexes_max)
-        return fail(c, E_PARAMETER, "Number of index per table exceeds the quota:%" PRId64 ".",
-                    limits->indexes_max);
-    if (t->index_count && t->options.max_versions != 1)
-        return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
-    for (size_t i = 0; i < t->index_count; i++)
-        TRY(check_index(c, limits, t, &t->indexes[i]));
+    TRY(check_indexes(c, limits, t));
     TRY(layout_parse(c, t->layout, t->key, t->key_count, &layout));
     if (layout.buckets * t->partition_count > SCHEMA_FIRST_PARTITIONS_MAX)
         return fail(c, E_PARAMETER,
@@ -383,14 +363,7 @@ static int update_options(struct ctx *c, const struct limits *limits, struct sch
     options_merge(&d->options, o);
     if (d->index_count == 0)
         return E_OK;
-    if ((o->given & WR_HAS_MAX_VERSIONS) && o->max_versions != 1)
-        return fail(c, E_PARAMETER, "A table with secondary indexes must have MaxVersions 1.");
-    if ((o->given & WR_HAS_TTL) && o->ttl_s != -1 && d->options.allow_update &&
-        !d->options.update_full_row)
-        return fail(c, E_PARAMETER,
-                    "The TTL of a table with secondary indexes can be changed only while "
-                    "allow_update is false.");
-    return E_OK;
+    return index_check_options(c, &d->options);
 }
 
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,

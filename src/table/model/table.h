@@ -27,6 +27,9 @@ struct table {
      * set in all of the same table that anybody holds, and only then data out of line is written.
      * So a write that goes by an older one knows of it, too. */
     atomic_bool has_out_of_line;
+    /* Another version of the table keeps more indexes: a change that goes by this one would leave
+     * entries wrong. Set before that version is published, and looked at under a row's lock. */
+    atomic_bool is_overtaken;
     struct sampler_table *sampler; /* shared while rows stay at their place; NULL: no heat maps */
     struct table *next;            /* in its hash bucket */
     /* The sweeper's own: where its walk for rows past their time goes on. */

@@ -462,6 +462,8 @@ static int write_check_table(struct write_call *w, struct write_row *r)
     const struct table *t = w->tables[r->table_at].table;
     enum wr_op asked = w->call->req->op;
 
+    if (PORT_UNLIKELY(t->schema.index_count))
+        TRY(change_check_indexed(&w->call->c, r->change));
     if (!t->schema.d.options.cell_bytes_max && db_limits(db) == &db->limits)
         return E_OK;
     return change_check_table(&w->call->c, &db->limits, t, r->change,

@@ -193,6 +193,14 @@ static int request_check_repeated(struct call *call, const struct wr_table_write
     return E_OK;
 }
 
+static bool repeats_a_row(const struct wr_table_write *t, const struct wr_row_change *const *sorted)
+{
+    for (size_t i = 1; i < t->change_count; i++)
+        if (same_key(&sorted[i]->row.key, &sorted[i - 1]->row.key))
+            return true;
+    return false;
+}
+
 /* A row with an increment may stand in a batch once (semantics, section 6). It is no fault of the
  * other rows, and programs look for it in the rows' results: so all changes of that row fail, and
  * none of them is made. `rows` are those of the table. */
@@ -268,6 +276,14 @@ int batch_write_row_start(struct call *call)
     }
     w->row_count = w->table_count = 0;
     batch_result(call, tables, count, &results);
+    for (size_t i = 0; i < count; i++)
+        if (w->tables[i].table->schema.index_count && repeats_a_row(&tables[i], sorted[i])) {
+            w->table_count = count;
+            release_tables(w);
+            return fail(c, E_PARAMETER,
+                        "Repeated rows are not supported in BatchModify of a table with secondary "
+                        "indexes.");
+        }
     for (size_t i = 0; i < count; i++) {
         w->table_count++;
         for (size_t j = 0; j < tables[i].change_count; j++)

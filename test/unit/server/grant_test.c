@@ -98,6 +98,11 @@ static int check(enum wr_op op, const char *grants)
         r.bulk_import.table = write;
     else if (op == WR_OP_PUT_ROW || op == WR_OP_UPDATE_ROW || op == WR_OP_DELETE_ROW)
         r.put_row.table = BYTES_LIT("t");
+    else if (op == WR_OP_CREATE_INDEX)
+        r.create_index =
+            (struct wr_create_index){.table = BYTES_LIT("t"), .index.name = BYTES_LIT("t")};
+    else if (op == WR_OP_DROP_INDEX)
+        r.drop_index = (struct wr_drop_index){BYTES_LIT("t"), BYTES_LIT("t")};
     else if (op != WR_OP_LIST_TABLE)
         r.describe_table.table = BYTES_LIT("t");
     ctx_clear(&c);

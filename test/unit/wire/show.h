@@ -415,6 +415,14 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
     case WR_OP_DESCRIBE_PARTITIONS:
         buf_put_bytes(b, r->describe_partitions.table);
         break;
+    case WR_OP_CREATE_INDEX:
+        buf_put_bytes(b, r->create_index.table);
+        show_indexes(b, &r->create_index.index, 1);
+        show_f(b, "%s", r->create_index.include_base_data ? " base" : "");
+        break;
+    case WR_OP_DROP_INDEX:
+        show_f(b, "%.*s %.*s", BYTES_FMT(r->drop_index.table), BYTES_FMT(r->drop_index.index));
+        break;
     case WR_OP_LIST_TABLE:
     case WR_OP_COUNT:
         break;

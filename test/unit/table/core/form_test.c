@@ -218,7 +218,9 @@ static void the_first_sizes_stay(void **state)
                                      [WR_OP_BULK_IMPORT] = 88,
                                      [WR_OP_DESCRIBE_HEAT] = 88,
                                      [WR_OP_DESCRIBE_SIZES] = 80,
-                                     [WR_OP_DESCRIBE_PARTITIONS] = 72};
+                                     [WR_OP_DESCRIBE_PARTITIONS] = 72,
+                                     [WR_OP_CREATE_INDEX] = 144,
+                                     [WR_OP_DROP_INDEX] = 88};
 
     (void)state;
     if (sizeof(void *) != 8)

@@ -45,6 +45,12 @@ static void test_names(void **state)
     assert_string_equal(names(&r), "h");
     r = (struct wr_request){.op = WR_OP_GET_RANGE, .get_range.table = BYTES_LIT("i")};
     assert_string_equal(names(&r), "i");
+    r = (struct wr_request){.op = WR_OP_CREATE_INDEX,
+                            .create_index = {.table = BYTES_LIT("j"), .index = indexes[0]}};
+    assert_string_equal(names(&r), "jb");
+    r = (struct wr_request){.op = WR_OP_DROP_INDEX,
+                            .drop_index = {BYTES_LIT("k"), BYTES_LIT("l")}};
+    assert_string_equal(names(&r), "kl");
     r = (struct wr_request){.op = WR_OP_LIST_TABLE};
     assert_string_equal(names(&r), "");
 }

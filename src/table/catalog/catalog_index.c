@@ -1,0 +1,117 @@
+#include "table/catalog/catalog_index.h"
+
+#include "table/model/schema_index.h"
+
+/* The table of an index of x->now; NULL: another process dropped it, or it cannot be read. */
+static struct catalog_txn_other *table_of(struct catalog_txn *x, const struct index *index)
+{
+    struct catalog_txn_other *other = catalog_txn_other(x, index->meta->name);
+
+    return other->now && other->now->schema.id == index->id ? other : NULL;
+}
+
+int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct wr_index_meta *meta,
+                      uint32_t id, bool include_base_data)
+{
+    struct catalog_txn_other *other;
+    struct schema *table;
+
+    TRY(catalog_refusal(x->c, x->db->catalog, x->instance, meta->name));
+    other = catalog_txn_other(x, meta->name);
+    if (other->now)
+        return fail_code(x->c, E_EXIST);
+    TRY(schema_add_index(x->c, base, meta, id, include_base_data, &table));
+    return catalog_txn_put_other(x, other, table);
+}
+
+static void drop_table_of(struct catalog_txn *x, const struct index *index)
+{
+    struct catalog_txn_other *other = table_of(x, index);
+
+    if (!other)
+        return;
+    catalog_txn_drop_other(x, other);
+    catalog_drop_rows(&x->builder, x->db, &other->now->schema);
+}
+
+int catalog_index_remove(struct catalog_txn *x, struct schema *base, bytes name)
+{
+    const struct index *index = index_find(base->indexes, base->index_count, name);
+
+    TRY(schema_remove_index(x->c, base, name));
+    if (index) /* else an older build described it, and it never had a table */
+        drop_table_of(x, index);
+    return E_OK;
+}
+
+void catalog_index_drop_all(struct catalog_txn *x)
+{
+    const struct schema *base = &x->now->schema;
+
+    for (size_t i = 0; i < base->index_count; i++)
+        drop_table_of(x, &base->indexes[i]);
+}
+
+/* Puts what `change` makes of the description of an index's table. */
+static int put_table_of(struct catalog_txn *x, const struct index *index, const struct schema *base,
+                        void (*change)(struct schema *table, const struct schema *base))
+{
+    struct catalog_txn_other *other = table_of(x, index);
+    struct schema s;
+
+    if (!other)
+        return E_OK;
+    s = other->now->schema;
+    s.version++;
+    change(&s, base);
+    return catalog_txn_put_other(x, other, &s);
+}
+
+int catalog_index_follow(struct catalog_txn *x, const struct schema *base)
+{
+    for (size_t i = 0; i < base->index_count; i++)
+        TRY(put_table_of(x, &base->indexes[i], base, schema_follow_base));
+    return E_OK;
+}
+
+/* ---- the end of a build ---- */
+
+struct completion {
+    struct catalog_txn txn;
+    uint32_t index_id;
+};
+
+static void be_complete(struct schema *table, const struct schema *base)
+{
+    (void)base;
+    table->base.phase = INDEX_INCR;
+}
+
+static int decide_complete(struct catalog_txn *x)
+{
+    struct completion *done = PORT_CONTAINER(x, struct completion, txn);
+    struct schema s = catalog_txn_draft(x);
+
+    if (!schema_complete_index(x->c, &s, done->index_id))
+        return E_NOT_EXIST;
+    for (size_t i = 0; i < s.index_count; i++)
+        if (s.indexes[i].id == done->index_id)
+            TRY(put_table_of(x, &s.indexes[i], &s, be_complete));
+    return catalog_txn_put(x, &s);
+}
+
+int catalog_index_complete(struct ctx *c, struct table *t, const struct index *index)
+{
+    struct completion done = {.txn = {.db = t->db,
+                                      .c = c,
+                                      .instance = t->schema.instance,
+                                      .name = t->schema.d.table,
+                                      .id = t->schema.id,
+                                      .decide = decide_complete,
+                                      .notify_ms = ENGINE_PUBLISH_MS},
+                              .index_id = index->id};
+    int code = catalog_txn_wait(&done.txn);
+
+    catalog_txn_release(&done.txn);
+    return code;
+}

@@ -1,0 +1,115 @@
+#include "table/model/schema_index.h"
+
+/* The description of an index's own table. */
+static struct schema *table_of_index(struct ctx *c, const struct schema *base,
+                                     const struct index *index)
+{
+    struct schema *s = ARENA_NEW(&c->arena, struct schema);
+    struct wr_table_description *d = &s->d;
+    struct wr_defined_column *defined =
+        ARENA_ARRAY(&c->arena, struct wr_defined_column, index->covered_count);
+
+    for (size_t i = 0; i < index->covered_count; i++)
+        for (size_t j = 0; j < base->d.defined_count; j++)
+            if (bytes_equal(base->d.defined[j].name, index->meta->defined_columns[i]))
+                defined[i] = base->d.defined[j];
+    s->id = index->id;
+    s->location = index->location;
+    s->version = 1;
+    s->instance = base->instance;
+    s->base = (struct index_base){base->d.table, base->id, index->phase};
+    d->table = index->meta->name;
+    d->key = index->location.key;
+    d->key_count = index->location.key_count;
+    d->defined = defined;
+    d->defined_count = index->covered_count;
+    d->creation_us = clock_wall_us(c->clock);
+    d->last_increase_s = d->creation_us / 1000000;
+    d->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+    d->status = WR_TABLE_ACTIVE;
+    d->stream.given = true;
+    d->sse = base->d.sse;
+    schema_follow_base(s, base);
+    schema_partitions_init(c, s); /* there are no splits, which alone can be wrong */
+    return s;
+}
+
+void schema_follow_base(struct schema *table, const struct schema *base)
+{
+    table->d.options = base->d.options;
+}
+
+/* The lists of a draft, with room for one more; they become its own. The metas of its indexes stay
+ * where they were. */
+static void lists_copy(struct ctx *c, struct schema *base, struct wr_index_meta **metas,
+                       struct index **indexes)
+{
+    *metas = ARENA_ARRAY(&c->arena, struct wr_index_meta, base->d.index_count + 1);
+    *indexes = ARENA_ARRAY(&c->arena, struct index, base->index_count + 1);
+    if (base->d.index_count)
+        memcpy(*metas, base->d.indexes, base->d.index_count * sizeof(**metas));
+    if (base->index_count)
+        memcpy(*indexes, base->indexes, base->index_count * sizeof(**indexes));
+    base->d.indexes = *metas;
+    base->indexes = *indexes;
+}
+
+int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
+                     uint32_t id, bool include_base_data, struct schema **table)
+{
+    struct wr_index_meta *metas;
+    struct index *indexes, *index;
+
+    lists_copy(c, base, &metas, &indexes);
+    metas[base->d.index_count] = *meta;
+    index = &indexes[base->index_count];
+    *index = (struct index){.meta = meta,
+                            .id = id,
+                            .phase = include_base_data ? INDEX_FULL : INDEX_INCR,
+                            .include_base_data = include_base_data,
+                            .location = {.id = id}};
+    if (!index_resolve(&c->arena, &base->d, index))
+        return fail(c, E_PARAMETER,
+                    "Index '%.*s' has more than %d key columns with those of its table.",
+                    BYTES_FMT(meta->name), WR_KEY_COLUMNS_MAX);
+    TRY(layout_parse(c, BYTES_NONE, index->location.key, index->location.key_count,
+                     &index->location.layout));
+    base->d.index_count++;
+    base->index_count++;
+    *table = table_of_index(c, base, index);
+    return E_OK;
+}
+
+int schema_remove_index(struct ctx *c, struct schema *base, bytes name)
+{
+    struct wr_index_meta *metas;
+    struct index *indexes;
+    size_t n = 0, count = 0;
+
+    lists_copy(c, base, &metas, &indexes);
+    for (size_t i = 0; i < base->index_count; i++)
+        if (!bytes_equal(indexes[i].meta->name, name))
+            indexes[count++] = indexes[i];
+    for (size_t i = 0; i < base->d.index_count; i++)
+        if (!bytes_equal(metas[i].name, name))
+            metas[n++] = metas[i];
+    if (n == base->d.index_count)
+        return fail(c, E_NOT_EXIST, "Requested index does not exist.");
+    base->d.index_count = n;
+    base->index_count = count;
+    return E_OK;
+}
+
+bool schema_complete_index(struct ctx *c, struct schema *base, uint32_t id)
+{
+    struct wr_index_meta *metas;
+    struct index *indexes;
+
+    lists_copy(c, base, &metas, &indexes);
+    for (size_t i = 0; i < base->index_count; i++)
+        if (indexes[i].id == id && indexes[i].phase == INDEX_FULL) {
+            indexes[i].phase = INDEX_INCR;
+            return true;
+        }
+    return false;
+}

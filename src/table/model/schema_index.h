@@ -1,0 +1,19 @@
+/* schema_index.h: descriptions that gain and lose indexes. All is in the arena of c; what an older
+ * description has stays as it is. */
+#ifndef TABLE_MODEL_SCHEMA_INDEX_H
+#define TABLE_MODEL_SCHEMA_INDEX_H
+
+#include "table/model/schema.h"
+
+/* `base`, a draft, gets a checked index (index_rule.h), whose table has that id; *table describes
+ * the index's table. Rows that are there are indexed later if `include_base_data`. */
+int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
+                     uint32_t id, bool include_base_data, struct schema **table);
+/* `base`, a draft, loses the index of that name. E_NOT_EXIST: it has none. */
+int schema_remove_index(struct ctx *c, struct schema *base, bytes name);
+/* `base`, a draft, has the index of that id complete. False: none of that id is being built. */
+bool schema_complete_index(struct ctx *c, struct schema *base, uint32_t id);
+/* An index's table follows the options of its base table. */
+void schema_follow_base(struct schema *table, const struct schema *base);
+
+#endif
