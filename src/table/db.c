@@ -11,6 +11,7 @@
 #include "table/blob/upload.h"
 #include "table/catalog/catalog_follow.h"
 #include "table/catalog/route.h"
+#include "table/core/db_limits.h"
 #include "table/core/form.h"
 #include "table/core/jobs.h"
 #include "table/maint/balance.h"
@@ -63,42 +64,19 @@ static const char *engine_name(const struct wr_options *o)
     return o->engine ? o->engine : "rocks";
 }
 
-static void bound_request(struct limits *l, const struct memory *m)
-{
-    int64_t most = (int64_t)memory_of_request(m);
-
-    if (l->request_memory_max > most)
-        l->request_memory_max = most;
-}
-
-static void use_given(struct wr_db *db)
-{
-    struct limits next;
-
-    limits_assign(&next, &db->given);
-    limits_lift(&next, next.cell_bytes_max);
-    bound_request(&next, &db->memory);
-    limits_assign(&db->limits, &next);
-    limits_lift(&next, LIMIT_CELL_MOST);
-    bound_request(&next, &db->memory);
-    limits_assign(&db->lifted, &next);
-}
-
 static int apply_settings(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
+    uint64_t partition_bytes = engine_partition_bytes(engine_name(o));
+    struct limits given;
     char message[256];
 
-    uint64_t partition_bytes = engine_partition_bytes(engine_name(o));
-
-    limits_init(&db->limits, o->strict);
+    limits_init(&given, o->strict);
     if (partition_bytes)
-        db->limits.partition_bytes_max = (int64_t)partition_bytes;
+        given.partition_bytes_max = (int64_t)partition_bytes;
     for (size_t i = 0; i < o->setting_count; i++)
-        if (limits_set(&db->limits, o->settings[i].name, o->settings[i].value, message,
-                       sizeof(message)))
+        if (limits_set(&given, o->settings[i].name, o->settings[i].value, message, sizeof(message)))
             return fail(c, E_PARAMETER, "%s.", message);
-    limits_assign(&db->given, &db->limits);
-    use_given(db);
+    db_limits_give(db, &given);
     atomic_store(&db->limits_known, !o->settings_follow);
     return E_OK;
 }
@@ -119,11 +97,7 @@ int wr_settings_change(struct wr_db *db, const struct wr_setting *settings, size
                               "change it.",
                               settings[i].name);
     }
-    /* Some table may allow more than is usual from now on. */
-    if (next.cell_bytes_max < db->given.cell_bytes_max)
-        atomic_store(&db->has_lifted, true);
-    limits_assign(&db->given, &next);
-    use_given(db);
+    db_limits_give(db, &next);
     atomic_store(&db->limits_known, true);
     return E_OK;
 }
@@ -309,6 +283,7 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
     clock_real_init(&db->clock);
     db_clock_init(&db->stamps, db);
     pthread_mutex_init(&db->watch.lock, NULL);
+    pthread_mutex_init(&db->limits_lock, NULL);
     db->log_fn = options->log;
     db->log_arg = options->log_arg;
     db->log = (struct log){
@@ -371,6 +346,7 @@ void wr_close(struct wr_db *db)
         engine_close(db->engine);
     row_locks_free(db->row_locks);
     pthread_mutex_destroy(&db->watch.lock);
+    pthread_mutex_destroy(&db->limits_lock);
     db_clock_destroy(&db->stamps);
     memory_release(&db->memory);
     texts_free(db->texts);

@@ -5,6 +5,7 @@
 #include "table/catalog/catalog_own.h"
 
 #include "base/invariant.h"
+#include "table/core/db_limits.h"
 #include "table/stats/sampler.h"
 
 #include <stdlib.h>
@@ -133,15 +134,35 @@ static bool is_older(const struct schema *a, const struct schema *b)
     return a->id != b->id ? a->id < b->id : a->version < b->version;
 }
 
-/* Requests are looked at before their table is known: what the largest table allows is let in. */
-static void let_in(struct wr_db *db, const struct schema *s)
+static int64_t cell_bytes_of(const struct table *t)
 {
-    int64_t columns = (int64_t)s->d.key_count;
+    return t ? t->schema.d.options.cell_bytes_max : 0;
+}
 
-    if (s->d.options.cell_bytes_max > db->limits.cell_bytes_max)
-        atomic_store(&db->has_lifted, true);
-    if (columns > db->limits.table_key_columns)
-        db->limits.table_key_columns = db->lifted.table_key_columns = columns;
+static int64_t largest_cell_bytes(const struct catalog *cat)
+{
+    int64_t most = 0;
+
+    for (size_t i = 0; i < CATALOG_BUCKETS; i++)
+        for (const struct table *t = cat->buckets[i]; t; t = t->next)
+            if (cell_bytes_of(t) > most)
+                most = cell_bytes_of(t);
+    return most;
+}
+
+/* Requests are looked at before their table is known: what the largest table allows is let in. `t`
+ * stands in the cache where `old` stood; each may be NULL. */
+static void let_in(struct catalog *cat, const struct table *old, const struct table *t)
+{
+    int64_t before = cell_bytes_of(old), now = cell_bytes_of(t), most = cat->db->table_cell_bytes;
+
+    if (t && (int64_t)t->schema.d.key_count > cat->db->limits.table_key_columns)
+        cat->db->limits.table_key_columns = cat->db->lifted.table_key_columns =
+            (int64_t)t->schema.d.key_count;
+    if (now > most)
+        db_limits_let_in(cat->db, now);
+    else if (before > now && before == most)
+        db_limits_let_in(cat->db, largest_cell_bytes(cat));
 }
 
 static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *t,
@@ -154,8 +175,6 @@ static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *
     assert(!t ||
            (bytes_equal(t->schema.d.table, name) && bytes_equal(t->schema.instance, instance)));
     pthread_rwlock_wrlock(&cat->lock);
-    if (t)
-        let_in(cat->db, &t->schema);
     if (expected && atomic_load(&cat->changes) != *expected) {
         pthread_rwlock_unlock(&cat->lock);
         table_release(t);
@@ -181,6 +200,7 @@ static bool swap(struct catalog *cat, bytes instance, bytes name, struct table *
     } else if (old) {
         *at = old->next;
     }
+    let_in(cat, old, t);
     is_new = refused_set(cat, instance, name, refused);
     pthread_rwlock_unlock(&cat->lock);
     if (refused && is_new)

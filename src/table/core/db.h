@@ -38,9 +38,11 @@ struct wr_db {
     struct log log;
     struct limits limits;
     struct limits given;      /* as they were set, before one rose with another */
-    struct limits lifted;     /* the same with cells as large as any table may allow */
+    struct limits lifted;     /* the same with cells as large as the largest that a table allows */
     atomic_bool has_lifted;   /* some table allows larger cells than `limits` */
-    atomic_bool limits_known; /* `limits` are those that count (wr_options.settings_follow) */
+    int64_t table_cell_bytes; /* that largest */
+    pthread_mutex_t limits_lock; /* of those who change the limits (db_limits.c) */
+    atomic_bool limits_known;    /* `limits` are those that count (wr_options.settings_follow) */
     struct memory memory;
     struct engine *engine;
     struct row_locks *row_locks;
