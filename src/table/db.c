@@ -14,6 +14,7 @@
 #include "table/core/db_limits.h"
 #include "table/core/form.h"
 #include "table/core/jobs.h"
+#include "table/index/index_observer.h"
 #include "table/maint/balance.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
@@ -210,6 +211,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
+    db->observe = index_observe;
     db->row_locks = row_locks_new();
     TRY(open_sampler(c, db));
     TRY(catalog_read(c, db, o));

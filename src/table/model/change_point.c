@@ -79,10 +79,12 @@ static bool same_newest(const struct row *a, const struct row *b, bytes name)
 }
 
 /* Does the change concern it? An update may drop cells of other columns, which the table's options
- * hid already. */
+ * hid already, and make the row that it is about. */
 static bool concerns(const struct row_observer *o, const struct modify *m)
 {
     if (o->needs != OLD_ROW_TOUCHED || touches_all(m) || names_one(o, &m->change->row))
+        return true;
+    if (m->old_known && m->old.there != m->row.there)
         return true;
     for (size_t i = 0; m->old_known && i < o->column_count; i++)
         if (!same_newest(&m->old, &m->row, o->columns[i]))
