@@ -25,14 +25,12 @@ variants() {
     local table='block_based_table_factory={'
     cat <<LIST
 as_it_is
+zstd_16K bottommost_compression=kZSTD;${table}block_size=16384}
+zstd_8K bottommost_compression=kZSTD
+zstd_4K bottommost_compression=kZSTD;${table}block_size=4096}
+16K ${table}block_size=16384}
 4K ${table}block_size=4096}
-8K ${table}block_size=8192}
-32K ${table}block_size=32768}
-lz4 bottommost_compression=kLZ4Compression
-lz4_4K bottommost_compression=kLZ4Compression;${table}block_size=4096}
-lz4_8K bottommost_compression=kLZ4Compression;${table}block_size=8192}
 none compression=kNoCompression;bottommost_compression=kNoCompression
-none_4K compression=kNoCompression;bottommost_compression=kNoCompression;${table}block_size=4096}
 partitioned ${table}index_type=kTwoLevelIndexSearch;partition_filters=true}
 4K_partitioned ${table}block_size=4096;index_type=kTwoLevelIndexSearch;partition_filters=true}
 index_outside ${table}cache_index_and_filter_blocks=false}
@@ -40,7 +38,7 @@ bloom_15 ${table}filter_policy=bloomfilter:15:false}
 hash_index ${table}data_block_index_type=kDataBlockBinaryAndHash}
 direct use_direct_reads=true
 blobs enable_blob_files=true;min_blob_size=512;blob_compression_type=kLZ4Compression;enable_blob_garbage_collection=true;blob_file_size=16777216
-dictionary_4K compression_opts={max_dict_bytes=16384};bottommost_compression_opts={window_bits=-14;level=1;strategy=0;max_dict_bytes=16384;zstd_max_train_bytes=262144;enabled=true};${table}block_size=4096}
+dictionary_4K bottommost_compression=kZSTD;bottommost_compression_opts={window_bits=-14;level=1;strategy=0;max_dict_bytes=16384;zstd_max_train_bytes=262144;enabled=true};${table}block_size=4096}
 LIST
 }
 
