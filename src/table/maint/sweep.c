@@ -533,7 +533,8 @@ static int sweep_parts(struct sweep *s)
             return E_OK;
         part_over(at, at->bucket + 1);
     }
-    ended = schema->d.options.ttl_s == -1;
+    /* Entries of an index go with their rows. */
+    ended = schema->d.options.ttl_s == -1 || schema->base.table.len;
     if (at->phase == SWEEP_GARBAGE) {
         part_over(at, 0);
         sweep_enter(at, SWEEP_ROWS);
