@@ -43,7 +43,7 @@ table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
 table/index:base/|table/(index|catalog|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
-table/row:base/|engine/engine\.h|table/(row|blob|catalog|core|model|stats|sync)/
+table/row:base/|engine/engine\.h|table/(row|index|blob|catalog|core|model|stats|sync)/
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/
 table/maint:base/|table/(maint|row|blob|catalog|core|model|stats|sync)/|widerow\.h
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h

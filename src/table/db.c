@@ -212,6 +212,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
     db->observe = index_observe;
+    db->keeps_indexes = engine_one_key_space(db->engine);
     db->row_locks = row_locks_new();
     TRY(open_sampler(c, db));
     TRY(catalog_read(c, db, o));

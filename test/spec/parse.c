@@ -249,15 +249,43 @@ static bool take_option(struct cursor *p, const char *name)
     return true;
 }
 
-static void remember_table(struct script *s, const struct wr_create_table *t)
+static void remember(struct script *s, struct known_table known)
 {
     for (size_t i = 0; i < s->table_count; i++)
-        if (bytes_equal(s->tables[i].name, t->table)) {
-            s->tables[i] = (struct known_table){t->table, t->key, t->key_count};
+        if (bytes_equal(s->tables[i].name, known.name)) {
+            s->tables[i] = known;
             return;
         }
     if (s->table_count < KNOWN_TABLES_MAX)
-        s->tables[s->table_count++] = (struct known_table){t->table, t->key, t->key_count};
+        s->tables[s->table_count++] = known;
+}
+
+/* The key of an index: its own columns, then those of its table that are not among them. */
+static void remember_index(struct script *s, const struct wr_key_schema *key, size_t key_count,
+                           const struct wr_index_meta *ix)
+{
+    struct wr_key_schema *all =
+        ARENA_ARRAY(&s->c.arena, struct wr_key_schema, ix->key_column_count + key_count);
+    size_t n = ix->key_column_count;
+
+    for (size_t i = 0; i < n; i++)
+        all[i].name = ix->key_columns[i];
+    for (size_t i = 0; i < key_count; i++) {
+        bool given = false;
+
+        for (size_t j = 0; j < ix->key_column_count; j++)
+            given |= bytes_equal(ix->key_columns[j], key[i].name);
+        if (!given)
+            all[n++] = key[i];
+    }
+    remember(s, (struct known_table){ix->name, all, n});
+}
+
+static void remember_table(struct script *s, const struct wr_create_table *t)
+{
+    remember(s, (struct known_table){t->table, t->key, t->key_count});
+    for (size_t i = 0; i < t->index_count; i++)
+        remember_index(s, t->key, t->key_count, &t->indexes[i]);
 }
 
 static void parse_create(struct cursor *p, struct wr_request *out)
@@ -337,6 +365,12 @@ static void parse_create_index(struct cursor *p, struct wr_request *out)
     out->create_index.table = parse_name(p);
     parse_index_meta(p, &out->create_index.index);
     out->create_index.include_base_data = take(p, "base_data");
+    for (size_t i = 0; i < p->s->table_count; i++)
+        if (bytes_equal(p->s->tables[i].name, out->create_index.table)) {
+            remember_index(p->s, p->s->tables[i].key, p->s->tables[i].key_count,
+                           &out->create_index.index);
+            break;
+        }
 }
 
 /* drop_index t name */

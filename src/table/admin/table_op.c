@@ -338,17 +338,16 @@ int create_table_start(struct call *call)
 }
 
 /* Where a batch ends at a partition, entries would need an outbox in the row's. */
-static int check_keeps_indexes(struct call *call)
-{
-    return call->db->keeps_indexes
-               ? E_OK
-               : fail(&call->c, E_UNSUPPORTED,
-                      "Secondary indexes are not kept where several servers share a pool.");
-}
-
 int create_index_start(struct call *call)
 {
-    TRY(check_keeps_indexes(call));
+    if (!call->db->keeps_indexes)
+        return fail(&call->c, E_UNSUPPORTED,
+                    "CreateIndex is not served by a server over a pool, which keeps no secondary "
+                    "indexes.");
+    if (call->req->create_index.include_base_data)
+        return fail(&call->c, E_UNSUPPORTED,
+                    "CreateIndex is not served with include_base_data: rows that are there "
+                    "already are not indexed.");
     return op_start(call, create_index);
 }
 

@@ -68,7 +68,9 @@ struct wr_db {
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */
     void (*observe)(struct wr_db *db, struct table *t);
-    bool keeps_indexes; /* writes keep secondary indexes (model/index.h); else they are described */
+    /* Writes keep secondary indexes: an entry lands with its row, so there is one key space. Else
+     * tables are described with them and no more. */
+    bool keeps_indexes;
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */

@@ -22,6 +22,7 @@
  * engine (E_LATER), or while the table's flag is made durable, and goes on where it is woken.
  * Whoever parks returns at once and touches nothing of the walk again. */
 #include "base/invariant.h"
+#include "table/index/index_cost.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -452,6 +453,8 @@ void write_row_accept(struct write_call *w, struct write_row *r)
     write_row_enter(r, WRITE_ROW_DECIDED);
     r->result->consumed.read = r->m.read_units;
     r->result->consumed.write = r->m.write_units;
+    if (PORT_UNLIKELY(r->m.table->schema.index_count) && r->m.changed)
+        index_cost(&w->call->c, &r->m, &r->result->consumed);
     /* Also a change of nothing was decided on what may not be durable yet. */
     w->needs_barrier = true;
 }

@@ -185,8 +185,10 @@ class Missing(fixture.Case):
         self.assertFalse(store._tablestore_client.list_search_index(OWN))
 
     def test_secondary_indexes(self):
-        with self.missing('CreateIndex'):
-            store._tablestore_client.create_secondary_index(OWN, ts.SecondaryIndexMeta('index', ['text'], []), False)
+        sdk = store._tablestore_client
+        with self.assertRaises(ts.OTSServiceError) as caught:
+            sdk.create_secondary_index(OWN, ts.SecondaryIndexMeta('index', ['text'], []), False)
+        self.assertIn('neither a primary key nor a defined column', caught.exception.get_error_message())
 
     def test_transactions(self):
         with self.missing('StartLocalTransaction'):

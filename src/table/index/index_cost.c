@@ -1,0 +1,103 @@
+#include "table/index/index_cost.h"
+
+#include "table/index/entry.h"
+#include "table/model/meter.h"
+#include "table/model/name.h"
+#include "table/model/value.h"
+
+/* May the change touch a column of the index? */
+static bool touches(const struct modify *m, const struct index *index)
+{
+    const struct wr_row *asked = &m->change->row;
+
+    if (m->change->type != WR_UPDATE || m->table->schema.d.options.update_full_row)
+        return true;
+    for (size_t i = 0; i < asked->cell_count; i++)
+        if (names_find(index->columns, index->column_count, asked->cells[i].name))
+            return true;
+    return false;
+}
+
+/* Of the row's newest values in columns that the key of some index has. */
+static size_t key_values_size(const struct schema *s, const struct row *row)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < s->d.defined_count; i++) {
+        const struct wr_cell *cell;
+        bool in_key = false;
+
+        for (size_t j = 0; j < s->index_count && !in_key; j++)
+            for (size_t k = 0; k < s->indexes[j].location.key_count && !in_key; k++)
+                in_key = !s->indexes[j].from[k].is_key && s->indexes[j].from[k].at == i;
+        cell = in_key ? cells_find(row->cells, row->cell_count, s->d.defined[i].name) : NULL;
+        size += cell ? value_size(&cell->value) : 0;
+    }
+    return size;
+}
+
+static size_t entry_key_size(struct ctx *c, const struct location *p, const struct index_entry *e)
+{
+    struct wr_key_column columns[WR_KEY_COLUMNS_MAX];
+    struct wr_key key = {columns, p->key_count};
+    size_t used;
+
+    if (key_view_columns(c, e->cols, p->key, p->key_count, columns, &used)) {
+        ctx_clear(c); /* the cost is not worth a failure */
+        return 0;
+    }
+    return key_size(&key);
+}
+
+/* Do clients see the same entry? Another moment of writing does not count. */
+static bool same_values(const struct index_entry *a, const struct index_entry *b)
+{
+    if (!a->there || !b->there || !bytes_equal(a->cols, b->cols) ||
+        a->row.cell_count != b->row.cell_count)
+        return a->there == b->there && !a->there;
+    for (size_t i = 0; i < a->row.cell_count; i++) {
+        const struct wr_cell *x = &a->row.cells[i], *y = &b->row.cells[i];
+
+        if (!bytes_equal(x->name, y->name) || x->value.type != y->value.type ||
+            value_compare(&x->value, &y->value) != 0)
+            return false;
+    }
+    return true;
+}
+
+static int32_t write_units(struct ctx *c, const struct modify *m, const struct index *index)
+{
+    const struct schema *s = &m->table->schema;
+    const struct location *p = &index->location;
+    struct index_entry old = entry_of(&c->arena, s, index, m->cols, &m->old);
+    struct index_entry now = entry_of(&c->arena, s, index, m->cols, &m->row);
+    const struct wr_key none = {.count = 0};
+    int32_t units = 0;
+
+    if (same_values(&old, &now))
+        return 0;
+    if (now.there)
+        units =
+            meter_units(entry_key_size(c, p, &now) +
+                        meter_row_size(&s->d.options, &none, now.row.cells, now.row.cell_count));
+    if (old.there && !(now.there && bytes_equal(old.cols, now.cols)))
+        units += meter_units(entry_key_size(c, p, &old));
+    return units;
+}
+
+void index_cost(struct ctx *c, const struct modify *m, struct wr_capacity *cost)
+{
+    const struct schema *s = &m->table->schema;
+    bool touched = false;
+
+    for (size_t i = 0; i < s->index_count; i++) {
+        bool named = touches(m, &s->indexes[i]);
+        int32_t units = named || !m->old.there ? write_units(c, m, &s->indexes[i]) : 0;
+
+        touched |= named || units;
+        cost->write += units;
+    }
+    if (!touched || m->generated || (!m->old.there && m->change->type == WR_DELETE))
+        return;
+    cost->read += m->old.there ? meter_units(key_values_size(s, &m->old)) : 1;
+}
