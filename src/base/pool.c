@@ -23,8 +23,10 @@ struct pool {
     pthread_cond_t woken;
     struct pool_job *urgent_head, *urgent_tail;
     struct client_queue *ring_head, *ring_tail;
+    struct pool_conf conf;
     int running_max; /* of one client */
-    int idle;        /* threads that wait */
+    int idle;        /* threads that wait for a job */
+    int queued;      /* jobs that no thread has taken */
     bool stop;
     struct client_queue queues[POOL_QUEUES];
     int thread_count;
@@ -83,6 +85,8 @@ static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
     struct client_queue *l = p->ring_head;
 
     *queue = NULL;
+    if (p->urgent_head || l)
+        p->queued--;
     if (p->urgent_head)
         return list_take(&p->urgent_head);
     if (!l)
@@ -108,8 +112,10 @@ static void *worker_main(void *arg)
     struct pool *p = arg;
     struct client_queue *queue;
 
-    here = true;
-    thread_background();
+    if (!p->conf.wait) {
+        here = true;
+        thread_background();
+    }
     pthread_mutex_lock(&p->lock);
     for (;;) {
         struct pool_job *job = next_job(p, &queue);
@@ -138,16 +144,26 @@ static void *worker_main(void *arg)
     return NULL;
 }
 
-struct pool *pool_start(const char *name, int threads)
+/* False: the system gives none. Under the lock, or before anybody else knows of the pool. */
+static bool thread_more(struct pool *p)
 {
-    struct pool *p = mem_zalloc(sizeof(*p) + (size_t)threads * sizeof(p->threads[0]));
+    bool started = thread_start(&p->threads[p->thread_count], p->conf.name, worker_main, p);
+
+    p->thread_count += started;
+    return started;
+}
+
+struct pool *pool_start(const struct pool_conf *conf)
+{
+    struct pool *p = mem_zalloc(sizeof(*p) + (size_t)conf->threads * sizeof(p->threads[0]));
+    int at_once = conf->wait ? 1 : conf->threads;
 
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->woken, NULL);
-    p->running_max = threads > 1 ? threads - 1 : 1;
-    while (p->thread_count < threads &&
-           thread_start(&p->threads[p->thread_count], name, worker_main, p))
-        p->thread_count++;
+    p->conf = *conf;
+    p->running_max = conf->threads > 1 ? conf->threads - 1 : 1;
+    while (p->thread_count < at_once && thread_more(p))
+        ;
     if (p->thread_count)
         return p;
     pool_stop(p);
@@ -167,6 +183,8 @@ void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urg
     }
     if (p->idle)
         pthread_cond_signal(&p->woken);
+    if (++p->queued > p->idle && p->thread_count < p->conf.threads && !p->stop)
+        thread_more(p); /* without it, one that is there takes the job later */
     pthread_mutex_unlock(&p->lock);
 }
 

@@ -2,8 +2,7 @@
  *
  * Jobs queue by client (an access key, say). Clients take turns, whatever number of jobs each has;
  * the jobs of one client run in the order in which they came. No client has all threads at once.
- * The threads run at a low priority: while loops want the processors, workers get about a tenth of
- * them.
+ * Workers run at a low priority: while loops want the processors, they get about a tenth of them.
  *
  * The pool also keeps an account of the time that a client's requests took on loop threads, so that
  * who takes much of it is served by workers. Clients are told apart by POOL_QUEUES hashes: two of
@@ -24,8 +23,16 @@ struct pool_job {
     struct pool_job *next;
 };
 
-/* `threads` (at least 1) of that name, or as many as the system gives; NULL: it gives none. */
-struct pool *pool_start(const char *name, int threads);
+struct pool_conf {
+    const char *name; /* of the threads */
+    int threads;      /* at least 1, or as many as the system gives */
+    /* They mostly wait, for a disk: they are no workers (pool_here()), and each begins only when a
+     * job would wait for it. Else they are workers, at a low priority, and all begin at once. */
+    bool wait;
+};
+
+/* NULL: the system gives no thread. The name is used until pool_stop(). */
+struct pool *pool_start(const struct pool_conf *conf);
 
 /* `urgent`: before all other jobs, also those of other clients, for who holds a row lock. */
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent);
@@ -36,7 +43,7 @@ bool pool_waiting(struct pool *p);
 /* Runs the jobs that are queued, and what these submit, and stops. NULL is allowed. */
 void pool_stop(struct pool *p);
 
-/* Whether the calling thread is a worker, of any pool. */
+/* Whether the calling thread is a worker, of any pool. Threads that wait for a disk are none. */
 bool pool_here(void);
 
 /* The client has held a loop thread for `us` microseconds, up to `now_us` (monotonic). */

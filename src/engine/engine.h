@@ -144,7 +144,8 @@ struct scan {
 };
 
 /* A walk through one range at VIEW_DURABLE, at one point in time, that copies nothing: each item is
- * handed over where the engine has it. It never answers later: decision 27 says why. */
+ * handed over where the engine has it. It never answers later: decision 27 says why. A request's
+ * thread must not wait for a disk, so its visit ends where that would have to be asked. */
 struct visit {
     partition_id partition;
     struct key_range range;
@@ -152,6 +153,10 @@ struct visit {
     /* Key and value are valid only during the call, which may read from the engine. False: enough.
      */
     bool (*take)(struct visit *v, bytes key, bytes value);
+    /* Called instead when the next item is not in memory, and the visit ends: what is left can be
+     * scanned, as of this moment by a snapshot (snapshot_ops.take). NULL: it is read from the disk
+     * meanwhile. */
+    void (*cold)(struct visit *v);
     void *inside; /* the engine's, during the call */
 };
 

@@ -11,6 +11,7 @@
  *   rocks_write_buffer.c  what has been applied and not yet appended
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
+ *   rocks_cold.c     those that wait for the disk
  *   rocks_fail.c     how a failure is told; rocks_recovery.c: the recovery thread
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
@@ -51,7 +52,7 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     if (!thread_start(&r->room, "wr-space", rocks_room, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch the disk with.");
     r->room_runs = true;
-    return E_OK;
+    return rocks_readers_start(c, r);
 }
 
 /* All that was appended becomes durable, and the watermark says so. */
@@ -79,6 +80,7 @@ static void close_log(struct rocks *r)
 /* Frees what rocks_start() got, as far as it came. */
 static void rocks_free(struct rocks *r)
 {
+    rocks_readers_stop(r);
     if (r->recovery_runs) {
         rocks_write_buffer_append(r); /* while the stall queue is still worked off */
         pthread_mutex_lock(&r->lock);
@@ -190,6 +192,7 @@ const struct engine_ops engine_rocks = {
     .open = rocks_open,
     .close = rocks_close,
     .get = rocks_get,
+    .get_many = rocks_get_many,
     .scan = rocks_scan,
     .visit = rocks_visit,
     .apply = rocks_apply,

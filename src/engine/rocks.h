@@ -16,6 +16,7 @@
 #define READAHEAD_BYTES 262144 /* for pages at least this large */
 #define INFO_LOG_OFF 6         /* of an enum that RocksDB's C header takes but does not name */
 
+struct pool;
 struct committer;
 struct committer_ops;
 struct write_buffers;
@@ -25,7 +26,8 @@ struct handle {
     struct rocks *rocks;
     rocksdb_t *db;
     rocksdb_readoptions_t *latest;
-    atomic_bool compaction_off; /* RocksDB begins none by itself: rocks_space.c */
+    rocksdb_readoptions_t *cached; /* likewise, what is in memory */
+    atomic_bool compaction_off;    /* RocksDB begins none by itself: rocks_space.c */
     atomic_uint refs;
 };
 
@@ -33,8 +35,8 @@ struct handle {
 struct view {
     struct handle *handle;
     const rocksdb_snapshot_t *snapshot;
-    rocksdb_readoptions_t *options; /* at the snapshot */
-    uint64_t sequence;              /* everything up to it is in the view */
+    rocksdb_readoptions_t *cached; /* at the snapshot, what is in memory */
+    uint64_t sequence;             /* everything up to it is in the view */
     atomic_uint refs;
 };
 
@@ -113,7 +115,9 @@ struct rocks {
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
     struct write_buffers *write_buffers;
-    atomic_ullong aborted_to; /* write buffers up to this number are aborted */
+    struct pool *point_readers, *scan_readers; /* rocks_cold.c */
+    atomic_ullong cold_reads;                  /* that these were given */
+    atomic_ullong aborted_to;                  /* write buffers up to this number are aborted */
     pthread_rwlock_t gate;
 
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
@@ -307,9 +311,13 @@ void *rocks_recovery_main(void *arg);
 
 /* ---- rocks_read.c */
 
-/* At once, past the stall queue. */
+/* At once, past the stall queue, and from the disk where it must be. */
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
 int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
+/* Of what is in memory alone; E_LATER: the disk has to be asked, and nothing else was done. */
+int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g);
+/* Such a read ends at the first block that is not in memory. */
+void rocks_options_cached(rocksdb_readoptions_t *o);
 /* Options for one range. The bounds are not copied: the range must outlive the iterator. */
 rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
                                            const rocksdb_snapshot_t *snapshot);
@@ -321,6 +329,16 @@ int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *ra
 int rocks_get(struct ctx *c, struct engine *e, struct get *g);
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
 int rocks_visit(struct ctx *c, struct engine *e, struct visit *w);
+
+/* ---- rocks_cold.c */
+
+int rocks_readers_start(struct ctx *c, struct rocks *r);
+/* Once nobody asks any more. Those that are queued are read. */
+void rocks_readers_stop(struct rocks *r);
+/* Queue a read of a request (c->turn is set) for the disk; E_LATER. */
+int rocks_cold_get(struct ctx *c, struct rocks *r, struct get *g);
+int rocks_cold_scan(struct ctx *c, struct rocks *r, struct scan *s);
+int rocks_get_many(struct ctx *c, struct engine *e, struct get_many *m);
 
 /* ---- rocks_drop.c */
 

@@ -5,9 +5,28 @@
 
 #define PIN_BYTES_MIN 4096 /* smaller values are copied, so that a page is not pinned for them */
 
-static const rocksdb_readoptions_t *entry_options(const struct entry *in)
+/* Of an enum that RocksDB's C header takes but does not name: a read that comes to a block which is
+ * not in memory ends there, as INCOMPLETE. */
+#define READ_TIER_CACHE 1
+#define INCOMPLETE "Result incomplete"
+
+static const rocksdb_readoptions_t *cached_options(const struct entry *in)
 {
-    return in->view ? in->view->options : in->handle->latest;
+    return in->view ? in->view->cached : in->handle->cached;
+}
+
+void rocks_options_cached(rocksdb_readoptions_t *o)
+{
+    rocksdb_readoptions_set_read_tier(o, READ_TIER_CACHE);
+}
+
+/* True: there was more to read, on the disk. The text is freed then. */
+static bool ends_at_disk(char *err)
+{
+    if (!err || strncmp(err, INCOMPLETE, strlen(INCOMPLETE)) != 0)
+        return false;
+    rocksdb_free(err);
+    return true;
 }
 
 /* A value that stays in the block cache until the request's arena goes. */
@@ -50,30 +69,52 @@ static int give_value(struct ctx *c, struct rocks *r, rocksdb_pinnableslice_t *s
     return E_OK;
 }
 
-int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
+/* What RocksDB has answered. */
+static int get_take(struct ctx *c, struct rocks *r, struct get *g, rocksdb_pinnableslice_t *slice,
+                    char *err)
+{
+    int code = E_OK;
+
+    if (err)
+        return rocks_request_fail(c, err);
+    if (slice) {
+        code = give_value(c, r, slice, &g->value);
+        g->found = code == E_OK;
+    }
+    return code;
+}
+
+int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g)
 {
     rocksdb_pinnableslice_t *slice;
     struct entry in;
     char *err = NULL;
-    int code = E_OK;
+    int code = E_LATER;
 
     TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
-    if (g->once) {
-        rocksdb_readoptions_t *o = rocks_range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
-                                                       in.view ? in.view->snapshot : NULL);
+    slice = rocksdb_get_pinned(in.handle->db, cached_options(&in), g->key.ptr, g->key.len, &err);
+    if (PORT_LIKELY(!ends_at_disk(err)))
+        code = get_take(c, r, g, slice, err);
+    rocks_leave(&in);
+    return code;
+}
 
+int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
+{
+    rocksdb_pinnableslice_t *slice;
+    rocksdb_readoptions_t *o;
+    struct entry in;
+    char *err = NULL;
+    int code;
+
+    TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
+    o = rocks_range_options(&(struct key_range){BYTES_NONE, BYTES_NONE},
+                            in.view ? in.view->snapshot : NULL);
+    if (g->once)
         rocksdb_readoptions_set_fill_cache(o, 0);
-        slice = rocksdb_get_pinned(in.handle->db, o, g->key.ptr, g->key.len, &err);
-        rocksdb_readoptions_destroy(o);
-    } else {
-        slice = rocksdb_get_pinned(in.handle->db, entry_options(&in), g->key.ptr, g->key.len, &err);
-    }
-    if (err) {
-        code = rocks_request_fail(c, err);
-    } else if (slice) {
-        code = give_value(c, r, slice, &g->value);
-        g->found = code == E_OK;
-    }
+    slice = rocksdb_get_pinned(in.handle->db, o, g->key.ptr, g->key.len, &err);
+    rocksdb_readoptions_destroy(o);
+    code = get_take(c, r, g, slice, err);
     rocks_leave(&in);
     return code;
 }
@@ -92,7 +133,10 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
         rocks_stalled_add(r, (struct stalled){.c = c, .get = g});
         return E_LATER;
     }
-    return rocks_get_now(c, r, g);
+    if (!c->turn)
+        return rocks_get_now(c, r, g);
+    code = g->once ? E_LATER : rocks_get_cached(c, r, g);
+    return code == E_LATER ? rocks_cold_get(c, r, g) : code;
 }
 
 static int page_add(struct ctx *c, struct page *page, size_t *capacity, bytes key, bytes value)
@@ -177,14 +221,32 @@ int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it)
     return err ? rocks_request_fail(c, err) : E_OK;
 }
 
-static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,
-                      const struct scan *s, const struct key_range *range, struct page *page)
+/* What stopped a walk. Where the next block is not in memory the page ends before it; without an
+ * item it is none (E_LATER). */
+static int scan_end(struct ctx *c, rocksdb_iterator_t *it, struct page *page)
 {
+    char *err = NULL;
+
+    rocksdb_iter_get_error(it, &err);
+    if (!ends_at_disk(err))
+        return err ? rocks_request_fail(c, err) : E_OK;
+    page->more = true;
+    return page->count ? E_OK : E_LATER;
+}
+
+/* `cached`: only what is in memory. */
+static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t *snapshot,
+                      const struct scan *s, size_t i, bool cached)
+{
+    const struct key_range *range = &s->ranges[i];
+    struct page *page = &s->pages[i];
     rocksdb_readoptions_t *o = rocks_range_options(range, snapshot);
     rocksdb_iterator_t *it;
     int code;
 
-    if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
+    if (cached)
+        rocks_options_cached(o);
+    else if (s->bytes_max >= READAHEAD_BYTES && s->items_max > 1000)
         rocksdb_readoptions_set_readahead_size(o, READAHEAD_BYTES);
     it = rocksdb_create_iterator(h->db, o);
     if (s->backward)
@@ -194,13 +256,13 @@ static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t 
     code = scan_walk(c, s, it, page);
     invariant(page->count <= s->items_max);
     if (code == E_OK)
-        code = rocks_iterator_end(c, it);
+        code = scan_end(c, it, page);
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);
     return code;
 }
 
-int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+static int scan_ranges(struct ctx *c, struct rocks *r, struct scan *s, bool cached)
 {
     const rocksdb_snapshot_t *snapshot, *own = NULL;
     struct entry in;
@@ -212,16 +274,32 @@ int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
         own = rocksdb_create_snapshot(in.handle->db);
     snapshot = in.view ? in.view->snapshot : own;
     for (size_t i = 0; i < s->range_count && code == E_OK; i++)
-        code = scan_range(c, in.handle, snapshot, s, &s->ranges[i], &s->pages[i]);
+        code = scan_range(c, in.handle, snapshot, s, i, cached);
     if (own)
         rocksdb_release_snapshot(in.handle->db, own);
     rocks_leave(&in);
     return code;
 }
 
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+{
+    return scan_ranges(c, r, s, false);
+}
+
+/* What is in memory, at most a page of each range; E_LATER: of one of them nothing is. */
+static int scan_cached(struct ctx *c, struct rocks *r, struct scan *s)
+{
+    int code = scan_ranges(c, r, s, true);
+
+    if (code == E_LATER)
+        memset(s->pages, 0, s->range_count * sizeof(*s->pages));
+    return code;
+}
+
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    int code;
 
     if (s->view == VIEW_LATEST)
         rocks_write_buffer_append(r);
@@ -229,7 +307,10 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
         rocks_stalled_add(r, (struct stalled){.c = c, .scan = s});
         return E_LATER;
     }
-    return rocks_scan_now(c, r, s);
+    if (!c->turn)
+        return rocks_scan_now(c, r, s);
+    code = scan_cached(c, r, s);
+    return code == E_LATER ? rocks_cold_scan(c, r, s) : code;
 }
 
 int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
@@ -238,11 +319,14 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
     rocksdb_readoptions_t *o;
     rocksdb_iterator_t *it;
     struct entry in;
-    int code;
+    char *err = NULL;
+    int code = E_OK;
 
     TRY(rocks_enter(c, r, VIEW_DURABLE, &in));
     v->inside = &in;
     o = rocks_range_options(&v->range, in.view->snapshot);
+    if (v->cold)
+        rocks_options_cached(o);
     it = rocksdb_create_iterator(in.handle->db, o);
     if (v->backward)
         rocksdb_iter_seek_to_last(it);
@@ -260,7 +344,11 @@ int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)
         else
             rocksdb_iter_next(it);
     }
-    code = rocks_iterator_end(c, it);
+    rocksdb_iter_get_error(it, &err);
+    if (v->cold && ends_at_disk(err))
+        v->cold(v);
+    else if (err)
+        code = rocks_request_fail(c, err);
     rocksdb_iter_destroy(it);
     rocksdb_readoptions_destroy(o);
     rocks_leave(&in);

@@ -20,6 +20,8 @@ struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db)
     h->rocks = r;
     h->db = db;
     h->latest = rocksdb_readoptions_create();
+    h->cached = rocksdb_readoptions_create();
+    rocks_options_cached(h->cached);
     atomic_init(&h->refs, 1);
     return h;
 }
@@ -35,6 +37,7 @@ void rocks_handle_unref(struct handle *h)
     if (refs != 1)
         return;
     rocksdb_readoptions_destroy(h->latest);
+    rocksdb_readoptions_destroy(h->cached);
     rocksdb_close(h->db);
     mem_free(h);
 }
@@ -56,8 +59,9 @@ struct view *rocks_view_new(struct handle *h)
      * less. */
     v->sequence = rocksdb_get_latest_sequence_number(h->db);
     v->snapshot = rocksdb_create_snapshot(h->db);
-    v->options = rocksdb_readoptions_create();
-    rocksdb_readoptions_set_snapshot(v->options, v->snapshot);
+    v->cached = rocksdb_readoptions_create();
+    rocks_options_cached(v->cached);
+    rocksdb_readoptions_set_snapshot(v->cached, v->snapshot);
     atomic_init(&v->refs, 1);
     return v;
 }
@@ -72,7 +76,7 @@ void rocks_view_unref(struct view *v)
     invariant(refs);
     if (refs != 1)
         return;
-    rocksdb_readoptions_destroy(v->options);
+    rocksdb_readoptions_destroy(v->cached);
     rocksdb_release_snapshot(v->handle->db, v->snapshot);
     rocks_handle_unref(v->handle);
     mem_free(v);

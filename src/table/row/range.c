@@ -48,8 +48,9 @@ struct range_op {
     struct visit visit;
     int visit_code;
     bool visit_full;
-    bool visit_again; /* the walk begins once more */
-    bool visit_left;  /* for a merge, which can give way while it loads a wide row */
+    bool visit_again;    /* the walk begins once more */
+    bool visit_left;     /* for a merge, which can give way while it waits for storage */
+    struct buf last_key; /* that a visit has taken */
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
@@ -320,7 +321,7 @@ static int load_start(struct range_op *op, bytes record_key, const struct row *r
 {
     if (op->direct && !op->snapshot)
         TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
-    if (op->direct && op->snapshot && !pool_here()) {
+    if (op->direct && op->snapshot) { /* its cells may have to be waited for */
         op->visit_left = true;
         return E_LATER;
     }
@@ -516,20 +517,33 @@ static int range_run(struct range_op *op, bool *full)
     return E_OK;
 }
 
-/* What is left of the range, from this key on, is walked as a merge of one stream at the moment of
- * the visit. */
-static void leave_visit(struct range_op *op, bytes key)
+/* What is left of the range, from this key on or from behind it (empty: all), is walked as a merge
+ * of one stream at the moment of the visit. */
+static void leave_visit(struct range_op *op, bytes key, bool behind)
 {
     struct arena *a = &op->call->c.arena;
     struct key_range *left = &op->merge.streams[0].range;
 
-    if (op->backward)
-        left->end = key_after(a, key);
-    else
-        left->start = arena_copy(a, key);
+    if (op->backward && key.len)
+        left->end = behind ? arena_copy(a, key) : key_after(a, key);
+    else if (key.len)
+        left->start = behind ? key_after(a, key) : arena_copy(a, key);
     op->direct = false;
     op->row_c->turn = op->call->c.turn;
     op->merge.snapshot = op->snapshot;
+}
+
+/* The next row is on the disk, which this thread must not wait for. */
+static void visit_cold(struct visit *v)
+{
+    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
+
+    if (!op->snapshot)
+        op->visit_code = engine_snapshot(&op->call->c, op->call->db->engine, v, &op->snapshot);
+    if (op->visit_code)
+        return;
+    op->visit_left = true;
+    leave_visit(op, buf_bytes(&op->last_key), true);
 }
 
 static bool take_item(struct visit *v, bytes key, bytes value)
@@ -542,10 +556,13 @@ static bool take_item(struct visit *v, bytes key, bytes value)
         op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
     if (op->visit_code == E_OK && !op->visit_full) {
         op->visit_code = range_take_row(op, &(struct kv){key, value});
-        if (PORT_LIKELY(op->visit_code == E_OK))
+        if (PORT_LIKELY(op->visit_code == E_OK)) {
+            op->last_key.len = 0;
+            buf_put_bytes(&op->last_key, key);
             return true;
+        }
         if (op->visit_left) {
-            leave_visit(op, key);
+            leave_visit(op, key, false);
             return false;
         }
         if (op->visit_code == E_MEMORY) {
@@ -568,7 +585,9 @@ static int walk_direct(struct range_op *op, bool *full)
         op->visit = (struct visit){.partition = op->table->schema.location.id,
                                    .range = op->merge.streams[0].range,
                                    .backward = op->backward,
-                                   .take = take_item};
+                                   .take = take_item,
+                                   .cold = visit_cold};
+        op->last_key.len = 0;
         op->visit_again = false;
         TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
     } while (op->visit_again);
@@ -696,6 +715,7 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
     buf_init(&op->sampled_key, &c->arena, 0);
+    buf_init(&op->last_key, &c->arena, 0);
     if (enter_partition(op, op->backward ? op->merge.streams->range.end
                                          : op->merge.streams->range.start)) {
         range_finish(op, false, NULL);

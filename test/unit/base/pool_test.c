@@ -81,7 +81,7 @@ static void open_gate(void)
 
 static void test_clients_take_turns(void **state)
 {
-    struct pool *p = pool_start("test", 1);
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 1});
     struct step s[8];
 
     (void)state;
@@ -100,7 +100,7 @@ static void test_clients_take_turns(void **state)
 /* One client has more jobs than there are threads, and none of them ends. */
 static void test_no_client_has_all_threads(void **state)
 {
-    struct pool *p = pool_start("test", 3);
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 3});
     struct step s[6], other;
 
     (void)state;
@@ -118,7 +118,7 @@ static void test_no_client_has_all_threads(void **state)
 
 static void test_credit(void **state)
 {
-    struct pool *p = pool_start("test", 2);
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 2});
 
     (void)state;
     assert_false(pool_here());

@@ -1,0 +1,213 @@
+/* rocks_cold.c: reads that wait for the disk.
+ *
+ * A thread that serves requests asks what is in memory (rocks_read.c: RocksDB's read tier that
+ * stops at a block that is not cached). What is not there is read here, by threads that do nothing
+ * else, and whoever asked has gone on with something else meanwhile. A disk has a queue, and only
+ * with many reads under way is it full: two threads that read for themselves get a third of what
+ * it gives to thirty-two.
+ *
+ * Points and scans have threads of their own, so that a scan of a large cold table does not stand
+ * before single rows. Within each, clients take turns (pool.h), whatever number of reads each has
+ * asked for, and none has all threads. A queued read holds nothing of the storage: it enters when
+ * its turn has come, and finds out then whether its deadline has passed. A read takes at most a
+ * page, so one that is under way keeps a reopening waiting for no more than that.
+ *
+ * Nothing bounds the queues but the requests that are under way, each of which has at most one read
+ * in them, or one batch of gets. */
+#include "engine/rocks.h"
+
+#include "base/turn.h"
+
+#define POINT_THREADS 32
+#define SCAN_THREADS 8
+
+/* One read on its way, in the arena of its context. */
+struct cold_read {
+    struct pool_job job;
+    struct rocks *rocks;
+    struct ctx *c;
+    struct get *get; /* NULL: the scan */
+    struct scan *scan;
+    struct cold_many *many; /* whose the get is; NULL: it completes by itself */
+    bool stalled; /* it has to see a write that is in the stall queue, and goes there as */
+    struct get one;
+};
+
+/* Gets of one call that are not in memory. */
+struct cold_many {
+    struct get_many *call;
+    struct ctx *c;
+    atomic_size_t left;
+    struct cold_read *reads;
+    size_t count;
+};
+
+int rocks_readers_start(struct ctx *c, struct rocks *r)
+{
+    r->point_readers =
+        pool_start(&(struct pool_conf){.name = "wr-read", .threads = POINT_THREADS, .wait = true});
+    r->scan_readers =
+        pool_start(&(struct pool_conf){.name = "wr-scan", .threads = SCAN_THREADS, .wait = true});
+    if (!r->point_readers || !r->scan_readers)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to read from the disk with.");
+    return E_OK;
+}
+
+void rocks_readers_stop(struct rocks *r)
+{
+    pool_stop(r->point_readers);
+    pool_stop(r->scan_readers);
+}
+
+/* The text of a failed part is the call's, where the call has one context for all. */
+static void many_end(struct cold_many *many)
+{
+    for (size_t i = 0; i < many->count; i++)
+        if (many->reads[i].c->code && !many->call->contexts)
+            ctx_fail_part(many->c, many->reads[i].c);
+    many->call->done(many->call);
+}
+
+static void cold_done(struct cold_read *cold)
+{
+    if (atomic_fetch_sub(&cold->many->left, 1) == 1)
+        many_end(cold->many);
+}
+
+static int read_now(struct cold_read *cold)
+{
+    struct ctx *c = cold->c;
+
+    TRY(turn_check_deadline(c, clock_mono_us(c->clock)));
+    return cold->get ? rocks_get_now(c, cold->rocks, cold->get)
+                     : rocks_scan_now(c, cold->rocks, cold->scan);
+}
+
+static void cold_run(struct pool_job *job)
+{
+    struct cold_read *cold = PORT_CONTAINER(job, struct cold_read, job);
+    int code = read_now(cold);
+
+    if (!cold->get) {
+        cold->scan->code = code;
+        cold->scan->done(cold->scan);
+        return;
+    }
+    cold->get->code = code;
+    if (cold->many)
+        cold_done(cold);
+    else
+        cold->get->done(cold->get);
+}
+
+static void cold_submit(struct pool *to, struct cold_read *cold)
+{
+    cold->job.run = cold_run;
+    atomic_fetch_add_explicit(&cold->rocks->cold_reads, 1, memory_order_relaxed);
+    pool_submit(to, cold->c->turn->client, &cold->job, false);
+}
+
+int rocks_cold_get(struct ctx *c, struct rocks *r, struct get *g)
+{
+    struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
+
+    *cold = (struct cold_read){.rocks = r, .c = c, .get = g};
+    cold_submit(r->point_readers, cold);
+    return E_LATER;
+}
+
+int rocks_cold_scan(struct ctx *c, struct rocks *r, struct scan *s)
+{
+    struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
+
+    *cold = (struct cold_read){.rocks = r, .c = c, .scan = s};
+    cold_submit(r->scan_readers, cold);
+    return E_LATER;
+}
+
+static void part_release(void *arg)
+{
+    ctx_release(arg);
+}
+
+/* Where the answer of one of several gets goes: several threads read at once, so each needs memory
+ * of its own. */
+static struct ctx *part_of(struct ctx *c, struct get_many *m, const struct get *g)
+{
+    struct ctx *part;
+
+    if (m->contexts)
+        return m->contexts[g - m->gets];
+    part = ARENA_NEW(&c->arena, struct ctx);
+    ctx_init_part(part, c, NULL, 0);
+    part->arena.cap = c->arena.cap && c->arena.used < c->arena.cap ? c->arena.cap - c->arena.used
+                      : c->arena.cap                               ? 1
+                                                                   : 0;
+    arena_on_release(&c->arena, part_release, part);
+    return part;
+}
+
+static void on_stalled(struct get *g)
+{
+    struct cold_read *cold = PORT_CONTAINER(g, struct cold_read, one);
+    void (*done)(struct get *) = cold->get->done;
+
+    *cold->get = *g;
+    cold->get->done = done;
+    cold_done(cold);
+}
+
+static void many_submit(struct cold_read *cold)
+{
+    if (!cold->stalled) {
+        cold_submit(cold->rocks->point_readers, cold);
+        return;
+    }
+    cold->one = *cold->get;
+    cold->one.done = on_stalled;
+    rocks_stalled_add(cold->rocks, (struct stalled){.c = cold->c, .get = &cold->one});
+}
+
+/* E_LATER: it cannot be answered from memory, or has to wait for what is stalled. */
+static int get_one(struct ctx *c, struct rocks *r, struct get *g, bool *stalled)
+{
+    if (g->view == VIEW_LATEST)
+        rocks_write_buffer_append(r);
+    *stalled = g->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0;
+    if (*stalled)
+        return E_LATER;
+    if (!c->turn)
+        return rocks_get_now(c, r, g);
+    return g->once ? E_LATER : rocks_get_cached(c, r, g);
+}
+
+int rocks_get_many(struct ctx *c, struct engine *e, struct get_many *m)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    struct cold_many *many = NULL;
+    size_t count;
+
+    for (size_t i = 0; i < m->count; i++) {
+        struct get *g = &m->gets[i];
+        bool stalled;
+
+        g->code = get_one(get_many_ctx(m, i), r, g, &stalled);
+        if (g->code != E_LATER)
+            continue;
+        if (!many) {
+            many = ARENA_NEW(&c->arena, struct cold_many);
+            *many = (struct cold_many){
+                .call = m, .c = c, .reads = ARENA_ARRAY(&c->arena, struct cold_read, m->count - i)};
+        }
+        many->reads[many->count++] = (struct cold_read){
+            .rocks = r, .c = part_of(c, m, g), .get = g, .many = many, .stalled = stalled};
+    }
+    if (!many)
+        return E_OK;
+    count = many->count;
+    atomic_init(&many->left, count);
+    /* With the last of them the call may be over, and its memory gone. */
+    for (size_t i = 0; i < count; i++)
+        many_submit(&many->reads[i]);
+    return E_LATER;
+}
