@@ -1,0 +1,376 @@
+/* Reads that wait for the disk: what is asked for at once and what later, how many are under way,
+ * and that nobody waits for another client's. */
+#include "bed.h"
+
+#include "base/rng.h"
+#include "base/turn.h"
+
+#define ROWS 800
+#define VALUE_BYTES 4000  /* some four to a block, and nothing that could be compressed */
+#define STEP 8            /* rows between two that are never in one block */
+#define READERS_OF_ONE 31 /* of the threads for single records, what one client gets */
+
+static bytes row_key(char *text, int n)
+{
+    snprintf(text, 16, "row%06d", n);
+    return bytes_str(text);
+}
+
+/* All rows on disk, and none of them in memory. */
+static int set_up(void **state)
+{
+    static char value[VALUE_BYTES + 1];
+    struct bed *b = mem_zalloc(sizeof(*b));
+    struct rng rng;
+    char key[16];
+
+    rng_init(&rng, 7);
+    bed_init(b);
+    bed_open(b, "rocks");
+    for (int i = 0; i < ROWS; i++) {
+        for (int at = 0; at < VALUE_BYTES; at++)
+            value[at] = (char)('!' + rng_below(&rng, 90));
+        value[snprintf(value, 16, "%d", i)] = ' ';
+        row_key(key, i);
+        assert_int_equal(bed_put(b, key, value), E_OK);
+    }
+    bed_close(b);
+    bed_open(b, "rocks");
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bed *b = *state;
+
+    bed_release(b);
+    mem_free(b);
+    return 0;
+}
+
+/* A read of a client's request. */
+struct ask {
+    struct ctx c;
+    struct turn turn;
+    struct get get;
+    char key[16];
+    struct crowd *crowd; /* its completion waits there; NULL: it does not */
+    struct bed_wait w;
+};
+
+/* Completions that hold their threads, as a disk that does not answer would. */
+struct crowd {
+    pthread_mutex_t lock;
+    pthread_cond_t cond;
+    int held;
+    bool open;
+};
+
+static void ask_done(struct get *g)
+{
+    struct ask *a = PORT_CONTAINER(g, struct ask, get);
+
+    if (a->crowd) {
+        pthread_mutex_lock(&a->crowd->lock);
+        a->crowd->held++;
+        pthread_cond_broadcast(&a->crowd->cond);
+        while (!a->crowd->open)
+            pthread_cond_wait(&a->crowd->cond, &a->crowd->lock);
+        pthread_mutex_unlock(&a->crowd->lock);
+    }
+    bed_wait_done(&a->w, g->code);
+}
+
+static void ask_init(struct bed *b, struct ask *a, uint64_t client, int row)
+{
+    memset(a, 0, sizeof(*a));
+    a->w = (struct bed_wait)BED_WAIT;
+    ctx_init(&a->c, &b->clock, &b->log, NULL, 0);
+    a->turn.client = client;
+    a->c.turn = &a->turn;
+    a->get = (struct get){.key = row_key(a->key, row), .view = VIEW_DURABLE, .done = ask_done};
+}
+
+static void ask_check(const struct ask *a, int row)
+{
+    assert_int_equal(a->get.code, E_OK);
+    assert_true(a->get.found);
+    assert_int_equal(a->get.value.len, VALUE_BYTES);
+    assert_int_equal(atoi(a->get.value.ptr), row);
+}
+
+static void test_later_and_then_at_once(void **state)
+{
+    struct bed *b = *state;
+    struct ask cold, warm;
+
+    ask_init(b, &cold, 1, 3);
+    assert_int_equal(engine_get(&cold.c, b->e, &cold.get), E_LATER);
+    assert_int_equal(bed_wait(&cold.w), E_OK);
+    ask_check(&cold, 3);
+    ask_init(b, &warm, 1, 3);
+    assert_int_equal(engine_get(&warm.c, b->e, &warm.get), E_OK);
+    ask_check(&warm, 3);
+    ctx_release(&cold.c);
+    ctx_release(&warm.c);
+}
+
+/* A thread of its own may wait. */
+static void test_without_a_turn(void **state)
+{
+    struct bed *b = *state;
+    struct ask a;
+
+    ask_init(b, &a, 1, 5);
+    a.c.turn = NULL;
+    assert_int_equal(engine_get(&a.c, b->e, &a.get), E_OK);
+    ask_check(&a, 5);
+    ctx_release(&a.c);
+}
+
+static void test_past_the_deadline(void **state)
+{
+    struct bed *b = *state;
+    struct ask a;
+
+    ask_init(b, &a, 1, 5);
+    a.c.deadline_ms = 1;
+    assert_int_equal(engine_get(&a.c, b->e, &a.get), E_LATER);
+    assert_int_equal(bed_wait(&a.w), E_BUSY);
+    ctx_release(&a.c);
+}
+
+/* While all threads that one client gets are held by a disk that does not answer, what is in memory
+ * is answered at once, and another client's cold read is. */
+static void test_nobody_waits_for_another(void **state)
+{
+    enum { ASKED = READERS_OF_ONE + 20 };
+    struct bed *b = *state;
+    struct crowd crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct ask *asks = mem_zalloc(sizeof(*asks) * ASKED), warm, other;
+
+    ask_init(b, &warm, 1, 0);
+    assert_int_equal(engine_get(&warm.c, b->e, &warm.get), E_LATER);
+    assert_int_equal(bed_wait(&warm.w), E_OK);
+    ctx_release(&warm.c);
+    for (int i = 0; i < ASKED; i++) {
+        ask_init(b, &asks[i], 1, (i + 1) * STEP);
+        asks[i].crowd = &crowd;
+        assert_int_equal(engine_get(&asks[i].c, b->e, &asks[i].get), E_LATER);
+    }
+    pthread_mutex_lock(&crowd.lock);
+    while (crowd.held < READERS_OF_ONE)
+        pthread_cond_wait(&crowd.cond, &crowd.lock);
+    pthread_mutex_unlock(&crowd.lock);
+    ask_init(b, &warm, 1, 0);
+    assert_int_equal(engine_get(&warm.c, b->e, &warm.get), E_OK);
+    ask_check(&warm, 0);
+    ask_init(b, &other, 2, ROWS - 1);
+    assert_int_equal(engine_get(&other.c, b->e, &other.get), E_LATER);
+    assert_int_equal(bed_wait(&other.w), E_OK);
+    ask_check(&other, ROWS - 1);
+    assert_int_equal(crowd.held, READERS_OF_ONE);
+    pthread_mutex_lock(&crowd.lock);
+    crowd.open = true;
+    pthread_cond_broadcast(&crowd.cond);
+    pthread_mutex_unlock(&crowd.lock);
+    for (int i = 0; i < ASKED; i++) {
+        assert_int_equal(bed_wait(&asks[i].w), E_OK);
+        ask_check(&asks[i], (i + 1) * STEP);
+        ctx_release(&asks[i].c);
+    }
+    ctx_release(&warm.c);
+    ctx_release(&other.c);
+    mem_free(asks);
+}
+
+static void test_closed_with_reads_under_way(void **state)
+{
+    enum { ASKED = ROWS / STEP };
+    struct bed *b = *state;
+    struct ask *asks = mem_zalloc(sizeof(*asks) * ASKED);
+    int later = 0;
+
+    for (int i = 0; i < ASKED; i++) {
+        ask_init(b, &asks[i], (uint64_t)i % 3, i * STEP);
+        later += engine_get(&asks[i].c, b->e, &asks[i].get) == E_LATER;
+    }
+    assert_int_equal(later, ASKED);
+    bed_close(b);
+    for (int i = 0; i < ASKED; i++) {
+        assert_int_equal(bed_wait(&asks[i].w), E_OK);
+        ask_check(&asks[i], i * STEP);
+        ctx_release(&asks[i].c); /* may outlive the engine */
+    }
+    mem_free(asks);
+    bed_open(b, "rocks");
+}
+
+struct ask_many {
+    struct get_many m;
+    struct bed_wait w;
+};
+
+static void many_done(struct get_many *m)
+{
+    bed_wait_done(&PORT_CONTAINER(m, struct ask_many, m)->w, E_OK);
+}
+
+static void test_many(void **state)
+{
+    enum { ASKED = 40 };
+    struct bed *b = *state;
+    struct ask_many many = {.w = BED_WAIT};
+    struct get gets[ASKED];
+    char keys[ASKED][16];
+    struct ask first;
+
+    ask_init(b, &first, 1, 0);
+    assert_int_equal(engine_get(&first.c, b->e, &first.get), E_LATER);
+    assert_int_equal(bed_wait(&first.w), E_OK);
+    for (int i = 0; i < ASKED; i++)
+        gets[i] = (struct get){.key = row_key(keys[i], i == 7 ? ROWS + 1 : i * STEP),
+                               .view = i % 2 ? VIEW_LATEST : VIEW_DURABLE};
+    many.m = (struct get_many){.gets = gets, .count = ASKED, .done = many_done};
+    assert_int_equal(engine_get_many(&first.c, b->e, &many.m), E_LATER);
+    assert_int_equal(bed_wait(&many.w), E_OK);
+    for (int i = 0; i < ASKED; i++) {
+        assert_int_equal(gets[i].code, E_OK);
+        assert_int_equal(gets[i].found, i != 7);
+        if (i != 7)
+            assert_int_equal(atoi(gets[i].value.ptr), i * STEP);
+    }
+    assert_int_equal(engine_get_many(&first.c, b->e, &many.m), E_OK);
+    ctx_release(&first.c);
+}
+
+struct ask_scan {
+    struct scan scan;
+    struct bed_wait w;
+};
+
+static void scan_done(struct scan *s)
+{
+    bed_wait_done(&PORT_CONTAINER(s, struct ask_scan, scan)->w, s->code);
+}
+
+/* Scans rows from `from` on; true: it answered at once. */
+static bool scan_from(struct bed *b, struct ask *a, int from, struct page *page)
+{
+    struct key_range range = {row_key(a->key, from), BYTES_LIT("s")};
+    struct ask_scan s = {.w = BED_WAIT};
+    int code;
+
+    *page = (struct page){0};
+    s.scan = (struct scan){.view = VIEW_DURABLE,
+                           .ranges = &range,
+                           .range_count = 1,
+                           .items_max = 100,
+                           .bytes_max = 1 << 20,
+                           .pages = page,
+                           .done = scan_done};
+    code = engine_scan(&a->c, b->e, &s.scan);
+    if (code == E_LATER) {
+        assert_int_equal(bed_wait(&s.w), E_OK);
+        return false;
+    }
+    assert_int_equal(code, E_OK);
+    return true;
+}
+
+/* A page that is in memory at its beginning ends where the disk would have to be asked. */
+static void test_scan(void **state)
+{
+    struct bed *b = *state;
+    struct page page;
+    struct ask a;
+    size_t seen;
+
+    ask_init(b, &a, 1, 0);
+    assert_false(scan_from(b, &a, 0, &page));
+    assert_int_equal(page.count, 100);
+    assert_true(page.more);
+    assert_true(scan_from(b, &a, 0, &page));
+    assert_int_equal(page.count, 100);
+    assert_true(scan_from(b, &a, 50, &page));
+    seen = page.count;
+    assert_true(seen >= 50 && seen < 60 && page.more);
+    for (size_t i = 0; i < seen; i++)
+        assert_int_equal(atoi(page.items[i].value.ptr), 50 + (int)i);
+    assert_false(scan_from(b, &a, 50 + (int)seen, &page));
+    assert_int_equal(page.count, 100);
+    ctx_release(&a.c);
+}
+
+struct walk {
+    struct visit visit;
+    struct bed *bed;
+    struct ask *ask;
+    struct snapshot *snapshot;
+    int taken;
+    bool cold;
+};
+
+static bool walk_take(struct visit *v, bytes key, bytes value)
+{
+    (void)key;
+    (void)value;
+    PORT_CONTAINER(v, struct walk, visit)->taken++;
+    return true;
+}
+
+static void walk_cold(struct visit *v)
+{
+    struct walk *w = PORT_CONTAINER(v, struct walk, visit);
+
+    w->cold = true;
+    assert_int_equal(engine_snapshot(&w->ask->c, w->bed->e, v, &w->snapshot), E_OK);
+}
+
+/* A visit ends there too, and its moment can be kept. */
+static void test_visit(void **state)
+{
+    struct bed *b = *state;
+    struct page page;
+    struct ask a;
+    struct walk w = {
+        .visit = {.range = {BYTES_LIT("r"), BYTES_LIT("s")}, .take = walk_take, .cold = walk_cold},
+        .bed = b,
+        .ask = &a};
+
+    ask_init(b, &a, 1, 0);
+    assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
+    assert_true(w.cold);
+    assert_int_equal(w.taken, 0);
+    snapshot_release(w.snapshot);
+    assert_false(scan_from(b, &a, 0, &page));
+    w.cold = false;
+    assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
+    assert_true(w.cold);
+    assert_true(w.taken >= 100 && w.taken < 110);
+    snapshot_release(w.snapshot);
+    w.visit.cold = NULL;
+    w.taken = 0;
+    assert_int_equal(engine_visit(&a.c, b->e, &w.visit), E_OK);
+    assert_int_equal(w.taken, ROWS);
+    ctx_release(&a.c);
+}
+
+int main(void)
+{
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+    const struct CMUnitTest tests[] = {
+        T(test_later_and_then_at_once),
+        T(test_without_a_turn),
+        T(test_past_the_deadline),
+        T(test_nobody_waits_for_another),
+        T(test_closed_with_reads_under_way),
+        T(test_many),
+        T(test_scan),
+        T(test_visit),
+    };
+#undef T
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
