@@ -11,7 +11,7 @@
  *   rocks_write_buffer.c  what has been applied and not yet appended
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
- *   rocks_cold.c     those that wait for the disk
+ *   rocks_readers.c  who reads: the caller from memory, or threads that wait for the disk
  *   rocks_fail.c     how a failure is told; rocks_recovery.c: the recovery thread
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up

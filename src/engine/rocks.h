@@ -115,7 +115,7 @@ struct rocks {
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
     struct write_buffers *write_buffers;
-    struct pool *point_readers, *scan_readers; /* rocks_cold.c */
+    struct pool *point_readers, *scan_readers; /* rocks_readers.c */
     atomic_ullong cold_reads;                  /* that these were given */
     atomic_ullong aborted_to;                  /* write buffers up to this number are aborted */
     pthread_rwlock_t gate;
@@ -179,6 +179,8 @@ const char *rocks_text_moved(struct ctx *c, const char *text, const char *copy, 
 /* ---- rocks_view.c */
 
 void rocks_cache_unref(struct cache *cache);
+/* A read with them ends at the first block that is not in memory. */
+void rocks_options_cached(rocksdb_readoptions_t *o);
 /* Takes over the database, which is closed with the last reference. */
 struct handle *rocks_handle_new(struct rocks *r, rocksdb_t *db);
 void rocks_handle_unref(struct handle *h);
@@ -314,10 +316,10 @@ void *rocks_recovery_main(void *arg);
 /* At once, past the stall queue, and from the disk where it must be. */
 int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g);
 int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s);
-/* Of what is in memory alone; E_LATER: the disk has to be asked, and nothing else was done. */
+/* Of what is in memory alone, of a scan at most a page of each range; E_LATER: the disk has to be
+ * asked (for one of the ranges), and nothing was read. */
 int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g);
-/* Such a read ends at the first block that is not in memory. */
-void rocks_options_cached(rocksdb_readoptions_t *o);
+int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s);
 /* Options for one range. The bounds are not copied: the range must outlive the iterator. */
 rocksdb_readoptions_t *rocks_range_options(const struct key_range *range,
                                            const rocksdb_snapshot_t *snapshot);
@@ -326,19 +328,16 @@ void rocks_seek_start(rocksdb_iterator_t *it, const struct key_range *range);
 int rocks_iterator_end(struct ctx *c, rocksdb_iterator_t *it);
 /* The last key of the range; empty if there is none. */
 int rocks_range_last(struct ctx *c, struct handle *h, const struct key_range *range, bytes *out);
-int rocks_get(struct ctx *c, struct engine *e, struct get *g);
-int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
 int rocks_visit(struct ctx *c, struct engine *e, struct visit *w);
 
-/* ---- rocks_cold.c */
+/* ---- rocks_readers.c */
 
 int rocks_readers_start(struct ctx *c, struct rocks *r);
-/* Once nobody asks any more. Those that are queued are read. */
+/* Once nobody asks any more. What is queued is read. */
 void rocks_readers_stop(struct rocks *r);
-/* Queue a read of a request (c->turn is set) for the disk; E_LATER. */
-int rocks_cold_get(struct ctx *c, struct rocks *r, struct get *g);
-int rocks_cold_scan(struct ctx *c, struct rocks *r, struct scan *s);
+int rocks_get(struct ctx *c, struct engine *e, struct get *g);
 int rocks_get_many(struct ctx *c, struct engine *e, struct get_many *m);
+int rocks_scan(struct ctx *c, struct engine *e, struct scan *s);
 
 /* ---- rocks_drop.c */
 

@@ -1,23 +1,16 @@
-/* rocks_read.c: gets and scans. */
+/* rocks_read.c: gets and scans, of what is in memory or of all. */
 #include "engine/rocks.h"
 
 #include "base/invariant.h"
 
 #define PIN_BYTES_MIN 4096 /* smaller values are copied, so that a page is not pinned for them */
 
-/* Of an enum that RocksDB's C header takes but does not name: a read that comes to a block which is
- * not in memory ends there, as INCOMPLETE. */
-#define READ_TIER_CACHE 1
+/* How RocksDB says that a read has come to a block which is not in memory. */
 #define INCOMPLETE "Result incomplete"
 
 static const rocksdb_readoptions_t *cached_options(const struct entry *in)
 {
     return in->view ? in->view->cached : in->handle->cached;
-}
-
-void rocks_options_cached(rocksdb_readoptions_t *o)
-{
-    rocksdb_readoptions_set_read_tier(o, READ_TIER_CACHE);
 }
 
 /* True: there was more to read, on the disk. The text is freed then. */
@@ -117,26 +110,6 @@ int rocks_get_now(struct ctx *c, struct rocks *r, struct get *g)
     code = get_take(c, r, g, slice, err);
     rocks_leave(&in);
     return code;
-}
-
-int rocks_get(struct ctx *c, struct engine *e, struct get *g)
-{
-    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
-
-    int code;
-
-    if (g->view == VIEW_LATEST && !g->read_pending)
-        rocks_write_buffer_append(r);
-    else if (g->view == VIEW_LATEST && rocks_write_buffer_get(c, r, g, &code))
-        return code;
-    if (g->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
-        rocks_stalled_add(r, (struct stalled){.c = c, .get = g});
-        return E_LATER;
-    }
-    if (!c->turn)
-        return rocks_get_now(c, r, g);
-    code = g->once ? E_LATER : rocks_get_cached(c, r, g);
-    return code == E_LATER ? rocks_cold_get(c, r, g) : code;
 }
 
 static int page_add(struct ctx *c, struct page *page, size_t *capacity, bytes key, bytes value)
@@ -286,31 +259,13 @@ int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
     return scan_ranges(c, r, s, false);
 }
 
-/* What is in memory, at most a page of each range; E_LATER: of one of them nothing is. */
-static int scan_cached(struct ctx *c, struct rocks *r, struct scan *s)
+int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s)
 {
     int code = scan_ranges(c, r, s, true);
 
     if (code == E_LATER)
         memset(s->pages, 0, s->range_count * sizeof(*s->pages));
     return code;
-}
-
-int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
-{
-    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
-    int code;
-
-    if (s->view == VIEW_LATEST)
-        rocks_write_buffer_append(r);
-    if (s->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
-        rocks_stalled_add(r, (struct stalled){.c = c, .scan = s});
-        return E_LATER;
-    }
-    if (!c->turn)
-        return rocks_scan_now(c, r, s);
-    code = scan_cached(c, r, s);
-    return code == E_LATER ? rocks_cold_scan(c, r, s) : code;
 }
 
 int rocks_visit(struct ctx *c, struct engine *e, struct visit *v)

@@ -5,6 +5,14 @@
 
 #include "base/invariant.h"
 
+/* A value of an enum that RocksDB's C header takes but does not name. */
+#define READ_TIER_CACHE 1
+
+void rocks_options_cached(rocksdb_readoptions_t *o)
+{
+    rocksdb_readoptions_set_read_tier(o, READ_TIER_CACHE);
+}
+
 void rocks_cache_unref(struct cache *cache)
 {
     if (atomic_fetch_sub(&cache->refs, 1) != 1)

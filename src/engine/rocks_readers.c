@@ -1,7 +1,7 @@
-/* rocks_cold.c: reads that wait for the disk.
+/* rocks_readers.c: reads of requests: from memory at once, else by threads that wait for the disk.
  *
- * A thread that serves requests asks what is in memory (rocks_read.c: RocksDB's read tier that
- * stops at a block that is not cached). What is not there is read here, by threads that do nothing
+ * A thread that serves requests asks what is in memory (RocksDB's read tier that stops at a block
+ * that is not cached). What is not there is read by threads that do nothing
  * else, and whoever asked has gone on with something else meanwhile. A disk has a queue, and only
  * with many reads under way is it full: two threads that read for themselves get a third of what
  * it gives to thirty-two.
@@ -107,7 +107,7 @@ static void cold_submit(struct pool *to, struct cold_read *cold)
     pool_submit(to, cold->c->turn->client, &cold->job, false);
 }
 
-int rocks_cold_get(struct ctx *c, struct rocks *r, struct get *g)
+static int cold_get(struct ctx *c, struct rocks *r, struct get *g)
 {
     struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
 
@@ -116,13 +116,49 @@ int rocks_cold_get(struct ctx *c, struct rocks *r, struct get *g)
     return E_LATER;
 }
 
-int rocks_cold_scan(struct ctx *c, struct rocks *r, struct scan *s)
+static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s)
 {
     struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
 
     *cold = (struct cold_read){.rocks = r, .c = c, .scan = s};
     cold_submit(r->scan_readers, cold);
     return E_LATER;
+}
+
+int rocks_get(struct ctx *c, struct engine *e, struct get *g)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    int code;
+
+    if (g->view == VIEW_LATEST && !g->read_pending)
+        rocks_write_buffer_append(r);
+    else if (g->view == VIEW_LATEST && rocks_write_buffer_get(c, r, g, &code))
+        return code;
+    if (g->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
+        rocks_stalled_add(r, (struct stalled){.c = c, .get = g});
+        return E_LATER;
+    }
+    if (!c->turn)
+        return rocks_get_now(c, r, g);
+    code = g->once ? E_LATER : rocks_get_cached(c, r, g);
+    return code == E_LATER ? cold_get(c, r, g) : code;
+}
+
+int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    int code;
+
+    if (s->view == VIEW_LATEST)
+        rocks_write_buffer_append(r);
+    if (s->view == VIEW_LATEST && atomic_load(&r->stall_count) > 0) {
+        rocks_stalled_add(r, (struct stalled){.c = c, .scan = s});
+        return E_LATER;
+    }
+    if (!c->turn)
+        return rocks_scan_now(c, r, s);
+    code = rocks_scan_cached(c, r, s);
+    return code == E_LATER ? cold_scan(c, r, s) : code;
 }
 
 static void part_release(void *arg)
