@@ -1,5 +1,9 @@
 #include "table/core/form.h"
 
+#include "table/model/op_info.h"
+
+#include <string.h>
+
 #define FORM_BYTES_MAX 65536 /* no struct will ever be so large: it is no size */
 
 static const char no_size[] = "The size that a struct of widerow.h carries is none that it can "
@@ -29,13 +33,13 @@ static bool all_zero(const uint8_t *from, const uint8_t *end)
 
 const char *form_read(void *to, size_t own, const void *from, size_t size, size_t first)
 {
-    const uint8_t *bytes = from;
+    const uint8_t *given = from;
 
     if (!size)
         size = first;
     if (size > FORM_BYTES_MAX)
         return no_size;
-    if (size > own && !all_zero(bytes + own, bytes + size))
+    if (size > own && !all_zero(given + own, given + size))
         return newer;
     memset(to, 0, own);
     memcpy(to, from, size < own ? size : own);
@@ -57,4 +61,38 @@ const char *form_read_request(struct wr_request *to, const struct wr_request *fr
     to->op = from->op;
     to->size = form_sizes[op];
     return text;
+}
+
+/* A member of the request, or zeros where it lies behind what the program's struct has. */
+static void member_at(const struct wr_request *r, size_t at, void *to, size_t size)
+{
+    if (at + size <= form_size(r))
+        memcpy(to, (const char *)r + at, size);
+    else
+        memset(to, 0, size);
+}
+
+bool wr_request_table(const struct wr_request *request, size_t i, struct wr_bytes *table)
+{
+    const struct op_info *info = op_info(request->op);
+    const struct op_list *l = &info->list;
+    const char *items; /* a pointer of another type stands there */
+    size_t count;
+
+    if (info->table && i-- == 0) {
+        member_at(request, info->table, table, sizeof(*table));
+        return true;
+    }
+    if (info->second && i-- == 0) {
+        member_at(request, info->second, table, sizeof(*table));
+        return true;
+    }
+    if (!l->items)
+        return false;
+    member_at(request, l->items, &items, sizeof(items));
+    member_at(request, l->count, &count, sizeof(count));
+    if (!items || i >= count)
+        return false;
+    *table = *(const bytes *)(items + i * l->size + l->name);
+    return true;
 }

@@ -25,6 +25,16 @@ const char *form_read(void *to, size_t own, const void *from, size_t size, size_
  * for the operation. */
 const char *form_read_request(struct wr_request *to, const struct wr_request *from);
 
+/* How many bytes of the request its program has set; 0 of what is no operation. */
+static inline size_t form_size(const struct wr_request *r)
+{
+    uint32_t op = (uint32_t)r->op;
+
+    if (PORT_UNLIKELY(op >= WR_OP_COUNT))
+        return 0;
+    return r->size ? r->size : form_first_sizes[op];
+}
+
 /* The request can be used as it stands: it is as this library's header has it, and asks for nothing
  * that came later. An operation that the library does not know is refused elsewhere. */
 static inline bool form_is_own(const struct wr_request *r)
@@ -33,8 +43,7 @@ static inline bool form_is_own(const struct wr_request *r)
 
     if (PORT_UNLIKELY(op >= WR_OP_COUNT))
         return true;
-    return !(r->reserved[0] | r->reserved[1]) &&
-           (r->size ? r->size : form_first_sizes[op]) == form_sizes[op];
+    return !(r->reserved[0] | r->reserved[1]) && form_size(r) == form_sizes[op];
 }
 
 #endif

@@ -1,7 +1,5 @@
 #include "table/model/op_info.h"
 
-#include <string.h>
-
 #define AT(path) offsetof(struct wr_request, path)
 #define NO_TABLE .table = 0
 #define ONE(path) .table = AT(path)
@@ -28,25 +26,4 @@ const struct op_info *op_info(enum wr_op op)
 enum wr_op_class wr_op_class(enum wr_op op)
 {
     return op_info(op)->class;
-}
-
-bool wr_request_table(const struct wr_request *request, size_t i, struct wr_bytes *table)
-{
-    const struct op_info *info = op_info(request->op);
-    const struct op_list *l = &info->list;
-    const char *base = (const char *)request, *items;
-
-    if (info->table && i-- == 0) {
-        *table = op_bytes_at(request, info->table);
-        return true;
-    }
-    if (info->second && i-- == 0) {
-        *table = op_bytes_at(request, info->second);
-        return true;
-    }
-    if (!l->items || i >= *(const size_t *)(base + l->count))
-        return false;
-    memcpy(&items, base + l->items, sizeof(items)); /* a pointer of another type stands there */
-    *table = *(const bytes *)(items + i * l->size + l->name);
-    return true;
 }

@@ -81,6 +81,29 @@ static void a_shorter_request_is_taken(void **state)
     assert_int_equal(ask(b, &r), WR_OK);
 }
 
+/* What a front asks grants for is what the request will be run with. */
+static void tables_are_read_as_far_as_the_request_goes(void **state)
+{
+    struct wr_index_meta index = {.name = TEXT("index")};
+    struct wr_request r = {WR_REQUEST(CREATE_TABLE)};
+    struct wr_bytes name;
+
+    (void)state;
+    r.create_table.table = (struct wr_bytes)TEXT("t");
+    r.create_table.indexes = &index;
+    r.create_table.index_count = 1;
+    assert_true(wr_request_table(&r, 0, &name));
+    assert_true(wr_request_table(&r, 1, &name));
+    assert_memory_equal(name.ptr, "index", 5);
+    r.size = offsetof(struct wr_request, create_table.index_count);
+    assert_true(wr_request_table(&r, 0, &name));
+    assert_memory_equal(name.ptr, "t", 1);
+    assert_false(wr_request_table(&r, 1, &name));
+    r.size = offsetof(struct wr_request, create_table.table);
+    assert_true(wr_request_table(&r, 0, &name));
+    assert_int_equal(name.len, 0);
+}
+
 static void a_longer_request_is_taken_while_it_asks_for_nothing_new(void **state)
 {
     struct bed *b = *state;
@@ -245,6 +268,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
     const struct CMUnitTest tests[] = {
         TEST(a_shorter_request_is_taken),
+        TEST(tables_are_read_as_far_as_the_request_goes),
         TEST(a_longer_request_is_taken_while_it_asks_for_nothing_new),
         TEST(what_is_no_size_is_refused),
         TEST(options_may_be_shorter_and_longer),
