@@ -30,7 +30,7 @@
 #define VALUE_BYTES 1080         /* ten columns with their names */
 #define CACHE_BYTES (640u << 20) /* as widerowd has with --memory 1G, like the buffers */
 #define BUFFER_BYTES (64u << 20)
-#define BLOCK_BYTES 16384
+#define BLOCK_BYTES 8192
 #define REQUEST_BYTES 120 /* of a GetRow's body */
 #define HEAD_BYTES 220    /* of the text that is signed, request and answer alike */
 
@@ -278,8 +278,6 @@ static rocksdb_options_t *make_options(const struct run *r, rocksdb_cache_t *cac
     rocksdb_options_set_block_based_table_factory(o, t);
     rocksdb_options_set_create_if_missing(o, 1);
     rocksdb_options_set_compression(o, rocksdb_lz4_compression);
-    rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
-    rocksdb_options_set_bottommost_compression_options(o, -14, 1, 0, 0, 1);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_write_buffer_size(o, BUFFER_BYTES);
     rocksdb_options_set_use_direct_reads(o, r->direct);

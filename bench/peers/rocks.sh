@@ -2,7 +2,7 @@
 
 rocks_title="RocksDB in process"
 rocks10_title="RocksDB in process, 10x records"
-rocks_settings() { echo "Debian's librocksdb, 640 MiB of cache, 16 KiB blocks, as widerowd sets it up; one thread reads, 64 write, 8 scan"; }
+rocks_settings() { echo "Debian's librocksdb, 640 MiB of cache, LZ4 in 8 KiB blocks, as widerowd sets it up; one thread reads, 64 write, 8 scan"; }
 rocks10_settings() { rocks_settings; }
 rocks_start() { [ -x "$build/bench/raw_rocks" ] || { echo "$build/bench/raw_rocks was not built"; return 1; }; }
 rocks10_start() { rocks_start; }

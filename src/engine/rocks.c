@@ -15,6 +15,7 @@
  *   rocks_fail.c     how a failure is told; rocks_recovery.c: the recovery thread
  *   rocks_space.c    a disk that is nearly full
  *   rocks_open.c     opening only what is whole; rocks_options.c: how RocksDB is set up
+ *   rocks_profile.c  how table files are made, by the folder's age
  *   rocks_drop.c     erasing
  *   rocks_bulk.c     large values past the log
  *   rocks_size.c     sizes and statistics
@@ -36,6 +37,7 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
     TRY(folder_open(c, conf->dir, &r->folder));
     rocks_scrub_clear(c, r);
     rocks_bulk_clear(c, r);
+    rocks_profile_read(c, r);
     TRY(rocks_options_make(c, r, true));
     if (!r->folder.made)
         TRY(rocks_make_new(c, r));

@@ -111,6 +111,7 @@ struct rocks {
     struct manifest doubtful;   /* how far it goes since an error was seen; number 0: none was */
     uint64_t errors_seen;       /* in the background, since it was opened */
     struct cache *cache;
+    const struct rocks_profile *profile;
     rocksdb_options_t *options;
     rocksdb_writeoptions_t *append_now, *append_waiting;
     struct committer *committer;
@@ -274,6 +275,19 @@ void rocks_write_buffer_abort(struct rocks *r);
 extern const struct committer_ops rocks_commit_ops;
 /* Remembers how far acknowledgements go, and the MANIFEST that lists their table files. */
 int rocks_mark(struct rocks *r, uint64_t sequence);
+
+/* ---- rocks_profile.c */
+
+/* How table files are made. */
+struct rocks_profile {
+    size_t block_bytes;
+    int bottom; /* compression of the last level, which has nearly all; the others have LZ4 */
+};
+
+/* The folder's own; the newest one if it is still to be made. */
+void rocks_profile_read(struct ctx *c, struct rocks *r);
+/* Writes its number into a database's folder that is being made. */
+int rocks_profile_write(struct ctx *c, const struct rocks *r, const char *db);
 
 /* ---- rocks_options.c */
 

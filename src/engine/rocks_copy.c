@@ -69,6 +69,7 @@ static int checkpoint_fill(struct ctx *c, struct rocks *r, struct folder *f)
     uint64_t durable, sequence = 0;
 
     TRY(rocks_checkpoint_make(c, r, f->db, &durable));
+    TRY(rocks_profile_write(c, r, f->db));
     TRY(checkpoint_check(c, f->db, durable, &sequence));
     TRY(files_sync(c, f->db));
     TRY(checkpoint_mark(c, f, sequence));

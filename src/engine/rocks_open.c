@@ -169,6 +169,7 @@ int rocks_make_new(struct ctx *c, struct rocks *r)
     if (err)
         return open_fail(c, r, err);
     rocksdb_close(db);
+    TRY(rocks_profile_write(c, r, r->folder.db_new));
     TRY(folder_sync(c, r->folder.db_new));
     TRY(watermark_create(c, r->folder.watermark, 0));
     return folder_finish(c, &r->folder);

@@ -6,9 +6,6 @@
 #include <dirent.h>
 #include <unistd.h>
 
-/* Smaller ones spare a read past the cache some decompression, and cost scans as much more
- * (bench/history/2026-11.md). */
-#define BLOCK_BYTES 16384
 #define ZSTD_WINDOW (-14) /* RocksDB's own default */
 #define ZSTD_LEVEL 1
 
@@ -17,7 +14,7 @@ static rocksdb_block_based_table_options_t *table_options(struct rocks *r)
     rocksdb_block_based_table_options_t *t = rocksdb_block_based_options_create();
 
     rocksdb_block_based_options_set_block_cache(t, r->cache->lru);
-    rocksdb_block_based_options_set_block_size(t, BLOCK_BYTES);
+    rocksdb_block_based_options_set_block_size(t, r->profile->block_bytes);
     rocksdb_block_based_options_set_filter_policy(t, rocksdb_filterpolicy_create_bloom_full(10));
     rocksdb_block_based_options_set_whole_key_filtering(t, 1);
     rocksdb_block_based_options_set_format_version(t, 5);
@@ -44,12 +41,12 @@ static void set_memory(rocksdb_options_t *o, uint64_t memory_bytes)
     rocksdb_options_set_max_total_wal_size(o, rocks_clamp(2 * buffers, 16 * MIB, 256 * MIB));
 }
 
-static void set_files(rocksdb_options_t *o)
+static void set_files(rocksdb_options_t *o, const struct rocks_profile *profile)
 {
     rocksdb_options_set_compression(o, rocksdb_lz4_compression);
-    rocksdb_options_set_bottommost_compression(o, rocksdb_zstd_compression);
-    /* Compaction is half of what a written row costs, and mostly compression. */
-    rocksdb_options_set_bottommost_compression_options(o, ZSTD_WINDOW, ZSTD_LEVEL, 0, 0, 1);
+    rocksdb_options_set_bottommost_compression(o, profile->bottom);
+    if (profile->bottom == rocksdb_zstd_compression)
+        rocksdb_options_set_bottommost_compression_options(o, ZSTD_WINDOW, ZSTD_LEVEL, 0, 0, 1);
     rocksdb_options_set_level_compaction_dynamic_level_bytes(o, 1);
     rocksdb_options_set_level0_slowdown_writes_trigger(o, 24);
     rocksdb_options_set_level0_stop_writes_trigger(o, 40);
@@ -86,7 +83,7 @@ int rocks_options_make(struct ctx *c, struct rocks *r, bool verify_logs)
     rocksdb_options_set_wal_recovery_mode(o, rocksdb_point_in_time_recovery);
     rocksdb_options_set_manual_wal_flush(o, 1);
     set_memory(o, r->memory_bytes);
-    set_files(o);
+    set_files(o, r->profile);
     t = table_options(r);
     rocksdb_options_set_block_based_table_factory(o, t);
     rocksdb_block_based_options_destroy(t);
