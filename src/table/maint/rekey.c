@@ -35,21 +35,16 @@
 #include "base/scheduler.h"
 #include "table/catalog/catalog_txn.h"
 #include "table/core/call.h"
+#include "table/core/row_walk.h"
 #include "table/maint/split_key.h"
 #include "table/model/batch_builder.h"
-#include "table/sync/blocking_lock.h"
 #include "table/sync/wait.h"
 
 #include <stdio.h>
 
 #define RETRY_US_MAX 2000000
-#define PAGE_ROWS 256
-#define PAGE_BYTES (1u << 20)
-#define SLICE_MS 100 /* a step; progress that a crash may cost */
 #define IDLE_US 5000000
 #define RETRY_US 100000
-#define RECORD_VERSION 1
-#define RECORD_BYTES 13 /* version, shadow copy's id, rows; the position follows */
 
 struct rekeyer {
     struct wr_db *db;
@@ -66,9 +61,8 @@ struct rekey_copy {
     struct rekeyer *r;
     struct wr_db *db;
     struct table *table;
-    struct ctx c;   /* of the whole slice */
-    bytes position; /* the key of the last row record that was copied; empty: none */
-    uint64_t rows;
+    struct ctx c; /* of the whole slice */
+    struct row_walk walk;
     struct task_step *step;
 };
 
@@ -84,97 +78,7 @@ static void progress_set(struct rekeyer *r, uint32_t shadow_id, uint64_t rows, i
     pthread_mutex_unlock(&r->lock);
 }
 
-static struct key_range location_range(struct arena *a, const struct location *p)
-{
-    uint8_t *bounds = arena_alloc(a, 8);
-
-    store_u32_be(bounds, p->id);
-    store_u32_be(bounds + 4, p->id + 1);
-    return (struct key_range){bytes_of(bounds, 4), bytes_of(bounds + 4, 4)};
-}
-
-/* How much of the old location lies behind the walk. */
-static int percent_done(struct rekey_copy *y)
-{
-    struct key_range whole = location_range(&y->c.arena, &y->table->schema.location), done = whole;
-    struct partition_spec spec = {y->table->schema.location.id, &whole, 1};
-    uint64_t all = 0, part = 0;
-
-    if (!y->position.len)
-        return 0;
-    done.end = y->position;
-    if (engine_size(&y->c, y->db->engine, &spec, &all))
-        return -1;
-    spec.ranges = &done;
-    if (engine_size(&y->c, y->db->engine, &spec, &part) || !all)
-        return -1;
-    return part >= all ? 99 : (int)(part * 100 / all);
-}
-
-static int progress_load(struct rekey_copy *y)
-{
-    struct get get = {.partition = PARTITION_SYSTEM,
-                      .key = catalog_rekey_key(&y->c.arena, y->table->schema.id),
-                      .view = VIEW_LATEST};
-
-    TRY(wait_get(&y->c, y->db->engine, &get));
-    y->position = BYTES_NONE;
-    y->rows = 0;
-    /* One of an earlier rekeying names another shadow copy. */
-    if (!get.found || get.value.len < RECORD_BYTES || bytes_u8(get.value)[0] != RECORD_VERSION ||
-        load_u32(bytes_u8(get.value) + 1) != y->table->schema.shadow.id)
-        return E_OK;
-    y->rows = load_u64(bytes_u8(get.value) + 5);
-    y->position = bytes_skip(get.value, RECORD_BYTES);
-    return E_OK;
-}
-
-static int progress_store(struct rekey_copy *y)
-{
-    struct edit edit = {.type = EDIT_PUT,
-                        .key = catalog_rekey_key(&y->c.arena, y->table->schema.id)};
-    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
-    struct buf b;
-
-    buf_init(&b, &y->c.arena, RECORD_BYTES + y->position.len);
-    buf_put_u8(&b, RECORD_VERSION);
-    buf_put_u32(&b, y->table->schema.shadow.id);
-    buf_put_u64(&b, y->rows);
-    buf_put_bytes(&b, y->position);
-    edit.value = buf_bytes(&b);
-    return wait_apply(&y->c, y->db->engine, &batch);
-}
-
 /* ---- copying ---- */
-
-/* Batches of one page under way. */
-struct pending {
-    pthread_mutex_t lock;
-    pthread_cond_t woken;
-    size_t open;
-    int code; /* the first failure */
-};
-
-static void pending_done(void *arg, int code)
-{
-    struct pending *p = arg;
-
-    pthread_mutex_lock(&p->lock);
-    if (!p->code)
-        p->code = code;
-    p->open--;
-    pthread_cond_signal(&p->woken);
-    pthread_mutex_unlock(&p->lock);
-}
-
-static int pending_wait(struct pending *p)
-{
-    pthread_mutex_lock(&p->lock);
-    while (p->open)
-        pthread_cond_wait(&p->woken, &p->lock);
-    pthread_mutex_unlock(&p->lock);
-    return p->code;
-}
 
 static void add_moved(const struct rekey_copy *y, struct batch_builder *e, bytes key, bytes value)
 {
@@ -219,8 +123,8 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
                             .view = VIEW_LATEST,
                             .ranges = ranges,
                             .range_count = left,
-                            .items_max = PAGE_ROWS,
-                            .bytes_max = PAGE_BYTES,
+                            .items_max = ROW_WALK_PAGE_ROWS,
+                            .bytes_max = ROW_WALK_PAGE_BYTES,
                             .pages = pages};
         struct write_batch batch = {.partition = y->table->schema.shadow.id};
         size_t kept = 0;
@@ -248,13 +152,12 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
     return code;
 }
 
-/* Under the row lock. */
-static int copy_row(struct rekey_copy *y, struct ctx *c, bytes record_key, struct pending *p)
+static int copy_row(struct row_walk *w, struct ctx *c, bytes record_key)
 {
+    struct rekey_copy *y = PORT_CONTAINER(w, struct rekey_copy, walk);
     struct get get = {
         .partition = y->table->schema.location.id, .key = record_key, .view = VIEW_LATEST};
     struct batch_builder builder = {.arena = &c->arena};
-    struct write_batch *batch = ARENA_NEW(&c->arena, struct write_batch);
 
     TRY(wait_get(c, y->db->engine, &get));
     if (!get.found)
@@ -262,90 +165,18 @@ static int copy_row(struct rekey_copy *y, struct ctx *c, bytes record_key, struc
     if (atomic_load(&y->table->has_out_of_line))
         TRY(copy_out_of_line(y, bytes_skip(record_key, KEY_PREFIX_BYTES)));
     add_moved(y, &builder, record_key, get.value);
-    *batch = (struct write_batch){.partition = y->table->schema.shadow.id,
-                                  .edits = builder.items,
-                                  .edit_count = builder.count};
-    pthread_mutex_lock(&p->lock);
-    p->open++;
-    pthread_mutex_unlock(&p->lock);
-    engine_apply(c, y->db->engine, batch, pending_done, p);
+    row_walk_apply(w, c, &builder, y->table->schema.shadow.id);
     return E_OK;
 }
 
-/* Copies the row records of a page, each under its row lock; durable on return. */
-static int copy_rows(struct rekey_copy *y, struct ctx *c, const struct page *page)
+static int copy_paged(struct row_walk *w)
 {
-    struct pending p = {.open = 0};
-    int code = E_OK, applied;
+    struct rekey_copy *y = PORT_CONTAINER(w, struct rekey_copy, walk);
 
-    pthread_mutex_init(&p.lock, NULL);
-    pthread_cond_init(&p.woken, NULL);
-    for (size_t i = 0; i < page->count && !code; i++) {
-        bytes key = page->items[i].key;
-        struct blocking_lock lock;
-
-        blocking_lock(
-            y->db->row_locks, &lock,
-            schema_lock_key(&c->arena, &y->table->schema, bytes_skip(key, KEY_PREFIX_BYTES)));
-        assert(row_lock_is_held(y->db->row_locks, &lock.row_lock));
-        code = copy_row(y, c, key, &p);
-        blocking_unlock(y->db->row_locks, &lock);
-    }
-    applied = pending_wait(&p);
-    pthread_mutex_destroy(&p.lock);
-    pthread_cond_destroy(&p.woken);
-    return code ? code : applied;
-}
-
-/* The row records behind the position, of the bucket it is in and then of the next. */
-static int next_records(struct rekey_copy *y, struct ctx *c, struct page *page)
-{
-    const struct location *p = &y->table->schema.location;
-    size_t bucket = y->position.len > 4 ? bytes_u8(y->position)[4] : 0;
-    bytes after = y->position;
-
-    *page = (struct page){.count = 0};
-    for (; bucket < p->layout.buckets && !page->count; bucket++) {
-        struct key_range range;
-        struct scan scan = {.partition = p->id,
-                            .view = VIEW_LATEST,
-                            .ranges = &range,
-                            .range_count = 1,
-                            .items_max = PAGE_ROWS,
-                            .bytes_max = PAGE_BYTES,
-                            .pages = page};
-
-        range.start = after.len ? key_after(&c->arena, after)
-                                : key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_RECORD);
-        range.end = key_prefix(&c->arena, p->id, (uint8_t)bucket, KIND_RECORD + 1);
-        after = BYTES_NONE;
-        TRY(wait_scan(c, y->db->engine, &scan));
-    }
+    if (fault_hit(FAULT_rekey_page))
+        return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
+    progress_set(y->r, y->table->schema.shadow.id, w->rows, -1);
     return E_OK;
-}
-
-/* One page. *ended: there was none. */
-static int rekey_copy_page(struct rekey_copy *y, bool *ended)
-{
-    struct page page;
-    struct ctx c;
-    int code;
-
-    ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
-    code = next_records(y, &c, &page);
-    *ended = !code && !page.count;
-    if (!code && page.count)
-        code = copy_rows(y, &c, &page);
-    if (!code && page.count) {
-        y->position = arena_copy(&y->c.arena, page.items[page.count - 1].key);
-        y->rows += page.count;
-        for (size_t i = 0; i < page.count; i++)
-            y->step->bytes += page.items[i].key.len + page.items[i].value.len;
-    }
-    if (code && c.text)
-        fail(&y->c, code, "%s", c.text);
-    ctx_release(&c);
-    return code;
 }
 
 /* ---- phases ---- */
@@ -433,22 +264,22 @@ static int rekey_decide_end(struct catalog_txn *x)
     return catalog_txn_put(x, &s);
 }
 
-/* Copies for about SLICE_MS. *ended: all rows are copied. */
+/* *ended: all rows are copied. */
 static int copy_slice(struct rekey_copy *y, bool *ended)
 {
-    int64_t until_ms = clock_mono_ms(&y->db->clock) + SLICE_MS;
+    const struct schema *s = &y->table->schema;
 
-    TRY(progress_load(y));
-    do {
-        TRY(rekey_copy_page(y, ended));
-        if (fault_hit(FAULT_rekey_page))
-            return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
-        progress_set(y->r, y->table->schema.shadow.id, y->rows, -1);
-    } while (!*ended && clock_mono_ms(&y->db->clock) < until_ms &&
-             !scheduler_stopping(y->db->background));
-    y->step->percent = percent_done(y);
-    progress_set(y->r, y->table->schema.shadow.id, y->rows, y->step->percent);
-    return *ended ? E_OK : progress_store(y);
+    y->walk = (struct row_walk){.db = y->db,
+                                .table = y->table,
+                                .c = &y->c,
+                                .step = y->step,
+                                .record = catalog_rekey_key(&y->c.arena, s->id),
+                                .id = s->shadow.id,
+                                .visit = copy_row,
+                                .paged = copy_paged};
+    TRY(row_walk_slice(&y->walk, ended));
+    progress_set(y->r, s->shadow.id, y->walk.rows, y->step->percent);
+    return E_OK;
 }
 
 /* What is next for this table. E_BUSY: look again soon. */
