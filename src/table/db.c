@@ -16,6 +16,7 @@
 #include "table/core/jobs.h"
 #include "table/index/index_observer.h"
 #include "table/maint/balance.h"
+#include "table/maint/index_build.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/sweep.h"
@@ -241,6 +242,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
+    if (db->keeps_indexes && !index_build_start(db))
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to build indexes.");
     TRY(catalog_start(c, db->catalog));
     if (db_is_shared(db))
         db->journal = journal_start(db->catalog);

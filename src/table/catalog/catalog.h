@@ -98,6 +98,10 @@ void catalog_mark_out_of_line(struct wr_db *db, struct table *t, void (*done)(vo
  * copy than in `t`. */
 bool catalog_reconciled(struct catalog *cat, const struct table *t);
 
+/* True if no request that is under way holds a description of the table in which it does not have
+ * the index. */
+bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t index_id);
+
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);

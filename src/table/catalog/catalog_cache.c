@@ -61,6 +61,25 @@ void catalog_overtake(struct catalog *cat, const struct table *next)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
+static bool has_index(const struct table *t, uint32_t index_id)
+{
+    for (size_t i = 0; i < t->schema.index_count; i++)
+        if (t->schema.indexes[i].id == index_id)
+            return true;
+    return false;
+}
+
+bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t index_id)
+{
+    bool keeps = true;
+
+    pthread_mutex_lock(&cat->live_lock);
+    for (const struct table *other = cat->live; other; other = other->live_next)
+        keeps &= other->schema.id != t->schema.id || has_index(other, index_id);
+    pthread_mutex_unlock(&cat->live_lock);
+    return keeps;
+}
+
 bool catalog_reconciled(struct catalog *cat, const struct table *t)
 {
     bool settled = true;

@@ -97,6 +97,8 @@ static int decide_complete(struct catalog_txn *x)
     for (size_t i = 0; i < s.index_count; i++)
         if (s.indexes[i].id == done->index_id)
             TRY(put_table_of(x, &s.indexes[i], &s, be_complete));
+    batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, done->index_id),
+              BYTES_NONE);
     return catalog_txn_put(x, &s);
 }
 

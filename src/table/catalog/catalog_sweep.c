@@ -42,6 +42,8 @@ void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct s
 
     batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
               dropped_value(e->arena, db, s, now_ms));
+    if (s->base.table.len && s->base.phase == INDEX_FULL)
+        batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     if (!s->shadow.id)
         return;
     catalog_drop_edit(e, s->shadow.id, now_ms);

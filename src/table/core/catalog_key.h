@@ -6,14 +6,13 @@
  *   kind 2, table id         a dropped table whose rows are still to be removed: time of the drop
  *   kind 3                   the lease of numbers: none at or above it was ever given out
  *   kind 4                   the next table id
- *   kind 5, table id         how far a table's rekeying has come (rekey.c)
- *   kind 6, slot             the lease of the numbers of a slot (catalog_number.c)
- *   kind 6                   what older builds had for that: how many were ever opened
- *   kind 8, location id, page id a page of a table with many partitions (catalog_map.c)
- *   kind 7, name             a text that all processes share (text.h)
- *   kind 9, number           what was changed lately, where processes share the data
- * (catalog_journal.h)
- *   kind 10                  the lease of the database clock, in microseconds (db_clock.h) */
+ *   kind 5, table id         how far a table's rekeying has come (rekey.c), or the build of an
+ * index whose own table that is (index_build.c) kind 6, slot             the lease of the numbers
+ * of a slot (catalog_number.c) kind 6                   what older builds had for that: how many
+ * were ever opened kind 8, location id, page id a page of a table with many partitions
+ * (catalog_map.c) kind 7, name             a text that all processes share (text.h) kind 9, number
+ * what was changed lately, where processes share the data (catalog_journal.h) kind 10 the lease of
+ * the database clock, in microseconds (db_clock.h) */
 #ifndef TABLE_CORE_CATALOG_KEY_H
 #define TABLE_CORE_CATALOG_KEY_H
 
@@ -37,7 +36,7 @@ enum catalog_kind {
 bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
 bytes catalog_table_key(struct arena *a, bytes instance, bytes name);
 bytes catalog_dropped_key(struct arena *a, uint32_t location_id);
-/* Where the progress of a table's rekeying is noted (rekey.c). */
+/* Where the progress of a table's rekeying is noted, or of an index's build (row_walk.h). */
 bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
 /* Where a text lies that all processes share (text.h). */
 bytes catalog_text_key(struct arena *a, bytes name);
