@@ -309,6 +309,8 @@ static void test_idle(void **state)
 
     write_start(f, &w);
     assert_int_equal(bed_wait(&w.w), E_OK);
+    while (!atomic_load(&f->idles))
+        pause_ms(1);
     pause_ms(350);
     assert_in_range(atomic_load(&f->idles), 1, 2);
 }
