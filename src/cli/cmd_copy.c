@@ -5,6 +5,7 @@
  * updates and large cells are let in until all rows are there. Then it gets its own options, and
  * both sides are read once more and compared by digest (digest.h). */
 #include "cli/command.h"
+#include "cli/transfer/base_tables.h"
 #include "cli/transfer/copy.h"
 #include "cli/transfer/digest.h"
 #include "cli/transfer/walk.h"
@@ -75,8 +76,6 @@ static int create_table(struct ctx *c, struct copy_run *run, const struct wr_tab
                                                   .reserved = t->reserved,
                                                   .stream = t->stream,
                                                   .sse = t->sse,
-                                                  .indexes = t->indexes,
-                                                  .index_count = t->index_count,
                                                   .local_transactions = t->local_transactions,
                                                   .layout = t->layout}};
     struct wr_reply reply;
@@ -156,6 +155,60 @@ static int check_present(struct ctx *c, struct copy_run *run, const struct wr_ta
     return 0;
 }
 
+/* A table with indexes takes no timestamps, so it has none while it is filled. */
+static int drop_indexes(struct ctx *c, struct copy_run *run,
+                        const struct wr_table_description *there)
+{
+    struct wr_reply reply;
+
+    for (size_t i = 0; i < there->index_count; i++) {
+        struct wr_request request = {.op = WR_OP_DROP_INDEX,
+                                     .drop_index = {there->table, there->indexes[i].name}};
+
+        TRY(client_exec(c, run->to, &request, &reply));
+    }
+    return 0;
+}
+
+/* Until no index of the table is being built. */
+static int await_indexes(struct ctx *c, struct copy_run *run, bytes table)
+{
+    struct wr_table_description there;
+    bool building;
+
+    do {
+        building = false;
+        TRY(client_describe(c, run->to, table, &there));
+        for (size_t i = 0; i < there.index_count; i++)
+            building |= there.indexes[i].sync_phase == 1;
+        if (building)
+            client_pause(run->to, 3);
+    } while (building);
+    return 0;
+}
+
+/* The table's indexes are made of the rows that it has now. A server that does not do that is no
+ * failure of the copy, but told. */
+static int create_indexes(struct ctx *c, struct copy_run *run, const struct wr_table_description *t)
+{
+    struct wr_reply reply;
+
+    for (size_t i = 0; i < t->index_count; i++) {
+        struct wr_request request = {
+            .op = WR_OP_CREATE_INDEX,
+            .create_index = {t->table, t->indexes[i], .include_base_data = true}};
+        int code = client_exec(c, run->to, &request, &reply);
+
+        if (code && code != WR_E_UNSUPPORTED)
+            return code;
+        if (code)
+            printf("%.*s: index %.*s was not made: %s\n", BYTES_FMT(t->table),
+                   BYTES_FMT(t->indexes[i].name), c->text);
+        ctx_clear(c);
+    }
+    return await_indexes(c, run, t->table);
+}
+
 static int prepare_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
                          bool *present)
 {
@@ -170,6 +223,7 @@ static int prepare_table(struct ctx *c, struct copy_run *run, const struct wr_ta
     } else {
         TRY(code);
         TRY(check_present(c, run, t, &there));
+        TRY(drop_indexes(c, run, &there));
     }
     return set_options(c, run, t->table, &options);
 }
@@ -277,6 +331,7 @@ static int copy_table(struct ctx *c, struct copy_run *run, bytes name)
     own = t.options;
     own.given |= WR_HAS_CELL_BYTES; /* 0 takes the limit away again */
     TRY(set_options(c, run, t.table, &own));
+    TRY(create_indexes(c, run, &t));
     if (run->options->no_verify) {
         printf("%.*s: %llu rows written, not verified\n", BYTES_FMT(name),
                (unsigned long long)atomic_load(&copy.written));
@@ -293,16 +348,16 @@ static int copy_table(struct ctx *c, struct copy_run *run, bytes name)
 
 static int copy_tables(struct ctx *c, struct copy_run *run, struct cli *cli)
 {
-    struct wr_request request = {.op = WR_OP_LIST_TABLE};
-    struct wr_reply reply;
+    const bytes *names;
+    size_t count;
 
     for (int i = 0; i < cli->argc; i++)
         TRY(copy_table(c, run, bytes_str(cli->argv[i])));
     if (cli->argc)
         return 0;
-    TRY(client_exec(c, run->from, &request, &reply));
-    for (size_t i = 0; i < reply.table_list.count; i++)
-        TRY(copy_table(c, run, reply.table_list.tables[i]));
+    TRY(base_tables(c, run->from, &names, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(copy_table(c, run, names[i]));
     return 0;
 }
 
@@ -344,12 +399,14 @@ const struct command command_copy = {
     .name = "copy",
     .args = "--from URL --to URL [TABLE...]",
     .summary = "copy tables from one server to another, whatever their engines, and verify",
-    .text = "Definitions, layouts, options and all versions of all rows; all tables of the\n"
-            "instance when none is named. At the end both sides are read again and their digests\n"
-            "(`widerow digest`) compared, so nobody should write to the tables meanwhile. A table\n"
-            "that has rows at the target is refused; --resume goes on after a copy that ended\n"
-            "early. Until a table is complete it takes any timestamp. Values above 64 MiB are not\n"
-            "copied: the copy ends and says where one is.",
+    .text =
+        "Definitions, layouts, options and all versions of all rows; all tables of the\n"
+        "instance when none is named. At the end both sides are read again and their digests\n"
+        "(`widerow digest`) compared, so nobody should write to the tables meanwhile. A table\n"
+        "that has rows at the target is refused; --resume goes on after a copy that ended\n"
+        "early. Until a table is complete it takes any timestamp, and has no indexes: they are\n"
+        "made anew of its rows then. Values above 64 MiB are not copied: the copy ends and says\n"
+        "where one is.",
     .options = copy_option_rows,
     .options_size = sizeof(struct copy_options),
     .defaults = copy_defaults,

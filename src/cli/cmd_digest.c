@@ -1,6 +1,7 @@
 /* cmd_digest.c: `widerow digest`: one number for all that an instance's tables hold (digest.c says
  * of what), tables by name. */
 #include "cli/command.h"
+#include "cli/transfer/base_tables.h"
 #include "cli/transfer/digest.h"
 
 #include <stdio.h>
@@ -14,12 +15,12 @@ static int digest_named(struct ctx *c, struct client *cl, struct cli *cli, struc
 
 static int digest_all(struct ctx *c, struct client *cl, struct digest *d)
 {
-    struct wr_request request = {.op = WR_OP_LIST_TABLE};
-    struct wr_reply reply;
+    const bytes *names;
+    size_t count;
 
-    TRY(client_exec(c, cl, &request, &reply));
-    for (size_t i = 0; i < reply.table_list.count; i++)
-        TRY(digest_table(c, cl, d, reply.table_list.tables[i]));
+    TRY(base_tables(c, cl, &names, &count));
+    for (size_t i = 0; i < count; i++)
+        TRY(digest_table(c, cl, d, names[i]));
     return 0;
 }
 
@@ -45,7 +46,7 @@ const struct command command_digest = {
     .args = "[TABLE...]",
     .summary = "one SHA-256 of all tables' schemas and rows, to compare two places",
     .text = "Of the whole instance, or only of the TABLEs. Rows that are written meanwhile may be "
-            "in it or not.",
+            "in it or not. Tables of indexes are in it only by name.",
     .argc_min = 0,
     .argc_max = 1000,
     .run_connected = digest,
