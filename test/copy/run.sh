@@ -100,6 +100,21 @@ for table in spread odd clash; do
     check "$table is what it was" same_description one three $table
 done
 
+# A table with an index: the index is made anew of the rows, and its table is not copied by itself.
+check "a table to index" on one create indexed --key id:integer --columns name:string,amount:double
+check "its rows" on one import "$work/many.csv" --table indexed --columns name:string,amount:double --quiet
+check "its index" python3 test/copy/index.py "${one#http://}" one id-one secret-one indexed by_name name amount
+built() { on "$1" describe indexed | grep -q 'by_name global key name covers amount$'; }
+check "is built" eventually built one
+check "copy of it" copy one three indexed
+check "its index is there" built three
+check "with the same entries" same_digest one three by_name
+check "copied anew over what is there" copy one three indexed --resume
+check "its index is there again" same_digest one three by_name
+digest_of() { on "$1" digest "${@:2}" | sed 's/.*  //'; }
+check "an instance's digest is that of its base tables" sh -c '[ "$0" = "$1" ]' \
+    "$(digest_of one)" "$(digest_of one $(on one tables | grep -v '^by_name$'))"
+
 # A row that one request cannot hold, between others: every command reads it in pieces.
 start small --engine rocks --set request_memory_max=4194304
 at_small=(--endpoint "$small" --instance small --key-id id-small --key-secret secret-small)

@@ -122,6 +122,25 @@ void print_row(struct arena *a, const struct wr_row *row)
     fwrite(b.data, 1, b.len, stdout);
 }
 
+static void print_names(const char *before, const bytes *names, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        printf("%s%.*s", i ? "," : before, BYTES_FMT(names[i]));
+}
+
+static void print_indexes(const struct wr_table_description *t)
+{
+    for (size_t i = 0; i < t->index_count; i++) {
+        const struct wr_index_meta *x = &t->indexes[i];
+
+        printf("%s %.*s %s", i ? "                " : "indexes         ", BYTES_FMT(x->name),
+               x->type ? "local" : "global");
+        print_names(" key ", x->key_columns, x->key_column_count);
+        print_names(" covers ", x->defined_columns, x->defined_column_count);
+        printf("%s\n", x->sync_phase == 1 ? " (being built)" : "");
+    }
+}
+
 void print_table(const struct wr_table_description *t, size_t partitions)
 {
     static const char *const states[] = {"unknown", "active",    "inactive",
@@ -145,6 +164,7 @@ void print_table(const struct wr_table_description *t, size_t partitions)
     printf("layout           %.*s\n", BYTES_FMT(t->layout));
     if (partitions)
         printf("partitions       %zu\n", partitions);
+    print_indexes(t);
 }
 
 void print_servers(uint32_t servers, uint32_t silent)

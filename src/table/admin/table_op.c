@@ -344,10 +344,6 @@ int create_index_start(struct call *call)
         return fail(&call->c, E_UNSUPPORTED,
                     "CreateIndex is not served by a server over a pool, which keeps no secondary "
                     "indexes.");
-    if (call->req->create_index.include_base_data)
-        return fail(&call->c, E_UNSUPPORTED,
-                    "CreateIndex is not served with include_base_data: rows that are there "
-                    "already are not indexed.");
     return op_start(call, create_index);
 }
 
