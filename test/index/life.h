@@ -1,0 +1,51 @@
+/* life.h: a database that processes open one after the other, each of which is killed: its tables,
+ * what is written to them, and whether their indexes are what the rows make of them. */
+#ifndef INDEX_LIFE_H
+#define INDEX_LIFE_H
+
+#include "base/port.h"
+#include "widerow.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define LIFE_INSTANCE "index"
+#define LIFE_TABLE "rows"
+
+/* Shared by all processes. */
+struct life_counts {
+    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems;
+};
+
+struct life {
+    const char *dir;
+    uint64_t seed;
+    bool wide;    /* rows of more than three cells are stored cell by cell */
+    bool no_sync; /* a kill takes nothing that was written, so far more comes to be */
+    struct life_counts *counts;
+};
+
+/* Says what is wrong, and counts it. */
+void life_problem(struct life *l, const char *format, ...) PORT_PRINTF(2, 3);
+
+/* NULL: it cannot be opened, which is a problem. */
+struct wr_db *life_open(struct life *l);
+
+/* Makes the table, unless it is there. */
+void life_create(struct life *l, struct wr_db *db);
+
+/* Writers, and one that creates and drops indexes and rekeys the table, until the process is
+ * killed. */
+void life_work(struct life *l, struct wr_db *db);
+
+/* Nobody writes: waits until all indexes are complete, and compares each of them, as clients read
+ * it, with the rows; then looks for stored keys that belong to no table. */
+void life_compare(struct life *l, struct wr_db *db);
+
+/* Index `at` of those that come and go. */
+#define LIFE_INDEXES 5
+const struct wr_index_meta *life_index(size_t at);
+extern const struct wr_key_schema life_key[2];
+
+#endif

@@ -1,0 +1,122 @@
+/* main.c: secondary indexes under kills.
+ *
+ *   build/test/index --work DIR [--kills N] [--seed S]
+ *
+ * A process opens the database, writes rows from several threads, and creates and drops indexes,
+ * rekeys the table, splits and merges partitions meanwhile, until it is killed at a random moment.
+ * The next one finds the indexes: builds go on, and then each index has an entry for each row that
+ * has one, and no other; and no key is stored that belongs to no table. */
+#include "base/rng.h"
+#include "life.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static void sleep_us(uint64_t us)
+{
+    struct timespec t = {(time_t)(us / 1000000), (long)(us % 1000000) * 1000};
+
+    nanosleep(&t, NULL);
+}
+
+static pid_t begin(struct life *l, void (*run)(struct life *l, struct wr_db *db))
+{
+    pid_t pid;
+
+    fflush(NULL);
+    pid = fork();
+    if (pid == 0) {
+        struct wr_db *db = life_open(l);
+
+        if (!db)
+            _exit(1);
+        run(l, db);
+        wr_close(db);
+        fflush(NULL);
+        _exit(0);
+    }
+    return pid;
+}
+
+/* The process does its work to the end. */
+static void run_whole(struct life *l, const char *what,
+                      void (*run)(struct life *l, struct wr_db *db))
+{
+    int status = 0;
+
+    waitpid(begin(l, run), &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status))
+        life_problem(l, "%s ended with status %x", what, status);
+}
+
+static void run_killed(struct life *l, uint64_t us)
+{
+    int status = 0;
+    pid_t pid = begin(l, life_work);
+
+    sleep_us(us);
+    if (waitpid(pid, &status, WNOHANG) == pid) {
+        life_problem(l, "the process ended by itself with status %x", status);
+        return;
+    }
+    kill(pid, SIGKILL);
+    waitpid(pid, &status, 0);
+}
+
+static int report(struct life *l, int kills)
+{
+    const struct life_counts *n = l->counts;
+
+    printf("%d kills, seed %" PRIu64
+           ": %llu writes, %llu refused for a new index, %llu indexes created, %llu seen complete, "
+           "%llu dropped, %llu rekeyings, %llu entries compared\n",
+           kills, l->seed, n->writes, n->busy, n->created, n->completed, n->dropped, n->rekeyed,
+           n->compared);
+    if (!n->compared || !n->created)
+        life_problem(l, "it has shown nothing");
+    printf("index: %d passed, %llu failed, 0 skipped\n", kills, n->problems);
+    return n->problems != 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct life l = {.dir = NULL, .seed = (uint64_t)time(NULL)};
+    int kills = 8;
+    struct rng rng;
+
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (strcmp(argv[i], "--work") == 0)
+            l.dir = argv[i + 1];
+        else if (strcmp(argv[i], "--kills") == 0)
+            kills = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--seed") == 0)
+            l.seed = strtoull(argv[i + 1], NULL, 10);
+    }
+    if (!l.dir) {
+        fputs("usage: index --work DIR [--kills N] [--seed S]\n", stderr);
+        return 2;
+    }
+    l.counts =
+        mmap(NULL, sizeof(*l.counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    rng_init(&rng, l.seed);
+    run_whole(&l, "CreateTable", life_create);
+    for (int i = 0; i < kills && l.counts->problems < 10; i++) {
+        struct life one = l;
+
+        one.seed = rng_next(&rng);
+        one.wide = rng_below(&rng, 2);
+        one.no_sync = rng_below(&rng, 2);
+        run_killed(&one, 100000 + rng_below(&rng, 900000));
+        if (i % 3 != 2) /* else one kill after the other */
+            run_whole(&one, "the comparison", life_compare);
+    }
+    run_whole(&l, "the comparison", life_compare);
+    return report(&l, kills);
+}
