@@ -1005,8 +1005,8 @@ WR_API uint64_t wr_memory_max(struct wr_db *db);
 WR_API bool wr_memory_full(struct wr_db *db);
 WR_API bool wr_memory_spent(struct wr_db *db);
 
-/* Whether requests would hold more than nine sixteenths of memory_bytes with `size` bytes more:
- * what a front asks before it makes a large answer. */
+/* True: with `size` bytes more, requests would hold more than nine sixteenths of memory_bytes. A
+ * front asks so before it makes a large answer. */
 WR_API bool wr_memory_lacks(struct wr_db *db, uint64_t size);
 
 /* ---- one cell as a stream
@@ -1213,7 +1213,7 @@ WR_API int wr_backup(struct wr_db *db, const char *dir, char *message, size_t me
  * backup), WR_E_DATA_LOSS (not complete), WR_E_LOCKED. */
 WR_API int wr_restore(const char *backup, const char *dir, char *message, size_t message_size);
 
-/* Of the library, as in "0.1.0" (the file VERSION). */
+/* The version of the library, as in "0.1.0" (the file VERSION). */
 WR_API const char *wr_version(void);
 
 #ifdef __cplusplus

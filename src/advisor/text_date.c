@@ -45,7 +45,7 @@ static size_t digits_at(bytes text, size_t at)
     return n;
 }
 
-/* Whether one of the words, three letters each, begins a word of the text. */
+/* True: one of the words, three letters each, begins a word of the text. */
 static bool has_word(bytes text, const char *words)
 {
     const char *p = text.ptr;

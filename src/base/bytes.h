@@ -20,7 +20,7 @@ struct wr_bytes {
 typedef struct wr_bytes bytes;
 
 #define BYTES_NONE ((bytes){NULL, 0})
-/* Of a string literal. */
+/* The bytes of a string literal. */
 #define BYTES_LIT(s) ((bytes){"" s "", sizeof(s) - 1})
 
 static inline bytes bytes_of(const void *ptr, size_t len)

@@ -9,11 +9,11 @@ int descriptor_limit(void);
 /* Lets it open as many as the system allows at most; the new limit. */
 int descriptor_limit_raise(void);
 
-/* Of `limit` files: those for tables that storage keeps open, */
+/* Of `limit` files, storage may keep so many table files open. */
 int descriptor_tables(int limit);
 
-/* and those for connections: what is left when storage has those, its logs and what it writes. At
- * least a few. */
+/* Of `limit` files, so many may be connections: those that are left when storage has its table
+ * files, its logs and what it writes. There are always a few. */
 int descriptor_connections(int limit);
 
 #endif

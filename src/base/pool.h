@@ -37,20 +37,20 @@ struct pool *pool_start(const struct pool_conf *conf);
 /* `urgent`: before all other jobs, also those of other clients, for who holds a row lock. */
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent);
 
-/* Whether jobs wait for a thread. */
+/* True: jobs wait for a thread. */
 bool pool_waiting(struct pool *p);
 
 /* Runs the jobs that are queued, and what these submit, and stops. NULL is allowed. */
 void pool_stop(struct pool *p);
 
-/* Whether the calling thread is a worker, of any pool. Threads that wait for a disk are none. */
+/* True: the calling thread is a worker, of any pool. Threads that wait for a disk are none. */
 bool pool_here(void);
 
 /* The client has held a loop thread for `us` microseconds, up to `now_us` (monotonic). */
 void pool_charge(struct pool *p, uint64_t client, int64_t us, int64_t now_us);
 
-/* Whether it may do so again: it has taken less than a fifth of one thread's time, or not much more
- * for a short while. */
+/* True: the client may do so again, as it has taken less than a fifth of one thread's time, or not
+ * much more for a short while. */
 bool pool_has_credit(struct pool *p, uint64_t client, int64_t now_us);
 
 #endif

@@ -101,8 +101,8 @@ struct get {
 struct get_many {
     struct get *gets; /* each with a code of its own; the `done` of each is not used */
     size_t count;
-    /* Of each get: takes its value and the text of its failure. NULL: the call's context is for
-     * all of them, and holds the text of one that failed. */
+    /* A context for each get, which takes its value and the text of its failure. NULL: the call's
+     * context is for all of them, and holds the text of one that failed. */
     struct ctx *const *contexts;
     void (*done)(struct get_many *m); /* used only after E_LATER; every get is answered then */
 
@@ -423,7 +423,7 @@ static inline bool engine_one_key_space(const struct engine *e)
     return !e->ops->partitions;
 }
 
-/* Whether many gets in one call take less than one call each. */
+/* True: many gets in one call take less than one call each. */
 static inline bool engine_gets_many(const struct engine *e)
 {
     return e->ops->get_many != NULL;

@@ -116,7 +116,7 @@ struct rados_read {
     bytes key;   /* of a get, in stored form; valid until done() */
     size_t size; /* about so many bytes will the answer take */
     bool alone;  /* goes out at once and in an operation of its own */
-    /* Of anything but a get, else NULL: adds its steps. */
+    /* Adds the steps of anything but a get; NULL: it is a get. */
     void (*add)(struct rados_read *read, rados_read_op_t op);
     /* `result` of the operation: 0 or a negative errno. `stored`: what a get found, valid during
      * the call; ptr NULL: nothing. Iterators that add() made are filled. On a thread of the client

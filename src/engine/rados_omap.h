@@ -34,8 +34,8 @@ bool omap_key_decode(struct arena *a, bytes stored, bytes *key);
 bytes omap_value(struct arena *a, bytes value);
 /* A view into `stored`. False: not such a value. */
 bool omap_value_decode(bytes stored, bytes *value);
-/* Of a value that is hashed (len >= OMAP_HASH_MIN): the stored form is above `low` and below
- * `high`, and no other value's is. */
+/* Gives the bounds of a hashed value (len >= OMAP_HASH_MIN): its stored form is above `low` and
+ * below `high`, and no other value's is. */
 void omap_hash_bounds(struct arena *a, bytes value, bytes *low, bytes *high);
 
 #endif

@@ -136,7 +136,7 @@ static void list_osds(struct rados_osds *o)
     mem_free(text);
 }
 
-/* Whether a compaction could find no room. */
+/* True: a compaction could find no room. */
 static bool is_tight(const char *bluefs, const char *store)
 {
     uint64_t total = number_of(bluefs, "db_total_bytes") + number_of(bluefs, "slow_total_bytes");

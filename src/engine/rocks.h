@@ -254,7 +254,7 @@ void rocks_write_buffers_free(struct write_buffers *x);
 /* Batches that have not been appended: their bytes; whether there are any. */
 size_t rocks_write_buffer_bytes(struct rocks *r);
 bool rocks_write_buffer_is_empty(struct rocks *r);
-/* Whether such a batch of `size` bytes may gather. */
+/* True: such a batch of `size` bytes may gather. */
 bool rocks_write_buffer_takes(const struct write_batch *b, size_t size);
 /* Takes over a batch, copying it; done() follows. On an error it does not, and nothing changed. */
 int rocks_write_buffer_add(struct rocks *r, const struct write_batch *b, size_t size,
@@ -376,7 +376,7 @@ bool rocks_look_open(const char *dir, bool cached, struct rocks_look *l, char **
 /* A look that was not opened, or only half, is fine. */
 void rocks_look_close(struct rocks_look *l);
 bytes rocks_look_key(const struct rocks_look *l);
-/* To the first key that is not below `key`, or the very first if that is empty. */
+/* Goes to the first key that is not below `key`, or to the very first if `key` is empty. */
 void rocks_look_seek(struct rocks_look *l, bytes key);
 /* Reads on until about bytes_max, the end, or an error in *err. */
 void rocks_look_read(struct rocks_look *l, uint64_t bytes_max, uint64_t *done, char **err);

@@ -7,7 +7,7 @@
 
 #define EDIT_BYTES 8 /* in the log, about, beside its key and value */
 
-/* Whether there is room for the write. What the database keeps for itself finds it always: it is
+/* True: there is room for the write. What the database keeps for itself finds it always: it is
  * small, and others rest on it. A lease of the clock that was refused would let times past it into
  * batches that come a moment later, when there is room. */
 static int admit(struct rocks *r, const struct write *w)

@@ -119,7 +119,7 @@ static size_t accept_load(const struct loop *l)
     return atomic_load_explicit(&l->conn_count, memory_order_relaxed) + l->arrival_count;
 }
 
-/* Whether so many connections are fewer by more than an eighth. */
+/* True: so many connections are fewer by more than an eighth. */
 static bool is_fewer(size_t count, size_t than)
 {
     return count + than / 8 < than;

@@ -182,7 +182,7 @@ void share_relieve(struct loop *l);
 
 struct share *share_of(const struct conn *c);
 
-/* Whether no more is held than may be. */
+/* True: no more is held than may be. */
 bool share_fits(const struct http *h);
 
 /* n bytes, another number than before, are held for the connection. True: those are more. */
@@ -191,12 +191,12 @@ bool share_set_held(struct conn *c, size_t n);
 /* What was reserved for its answer is held for it now. */
 void share_take_reserved(struct conn *c);
 
-/* What the client has for whom most is held. */
+/* The bytes of the client for whom most is held. */
 size_t share_largest(const struct http *h);
 
 /* ---- queue.c: requests that wait until there is room for their answers ---- */
 
-/* Of one client, or of several whose numbers fall together. */
+/* What is held for one client, or for several whose numbers have the same hash. */
 struct share {
     atomic_size_t bytes;   /* that are held */
     struct ring waiting;   /* in http.waiting_shares, if a queue is not empty */
@@ -220,7 +220,7 @@ void queue_close(struct http *h);
  */
 void queue_end(struct http *h);
 
-/* Memory of the connection itself. */
+/* Counts `size` bytes as memory of the connection itself, instead of those it was counted with. */
 void conn_count(struct conn *c, size_t size);
 
 /* ---- exchange.c ---- */
@@ -254,7 +254,7 @@ bool exchange_is_parked(const struct exchange *x);
 /* It is parked: tells the handler if its deadline has passed (http_on_deadline()). */
 void exchange_watch(struct exchange *x, int64_t now);
 
-/* Of the body: what is still to come, HTTP_LENGTH_UNKNOWN with chunks. */
+/* The bytes of the body that are still to come; HTTP_LENGTH_UNKNOWN if it comes in chunks. */
 uint64_t exchange_body_left(const struct exchange *x);
 struct chunks *exchange_chunks(struct exchange *x); /* NULL: the length was announced */
 
@@ -356,7 +356,7 @@ void loop_again(struct loop *l, struct conn *c);
 
 /* ---- accept.c ---- */
 
-/* Whether the loop wants to hear of new connections now. */
+/* True: the loop wants to hear of new connections now. */
 bool loop_accepts(struct loop *l);
 
 /* Accepts what waits, for the loops that have the fewest connections. */
@@ -406,7 +406,7 @@ struct http {
     atomic_ullong accepted, late, connections, evicted, slowest;
 };
 
-/* Of one loop. */
+/* The connections that one loop may have. */
 static inline size_t loop_conns_max(const struct http *h)
 {
     return (size_t)(h->conf.connections_max + h->conf.threads - 1) / (size_t)h->conf.threads;

@@ -54,7 +54,7 @@ static void reserve(struct conn *c, size_t size)
     atomic_fetch_add_explicit(&share_of(c)->bytes, size, memory_order_relaxed);
 }
 
-/* Whether what the client was sent before has arrived there, a large answer among it. */
+/* True: what the client was sent before has arrived there, a large answer among it. */
 static bool is_reader(const struct conn *c)
 {
     struct tcp_info info;

@@ -39,7 +39,7 @@ static void watch_idle(struct conn *c, int64_t now)
         conn_close(c);
 }
 
-/* Whether the client of a stream, which has moved so many bytes, falls behind. Times are taken one
+/* True: the client of a stream, which has moved so many bytes, falls behind. Times are taken one
  * after the other, so that one who was fast for an hour cannot rest on it. */
 static bool is_slow(struct conn *c, uint64_t moved, int64_t interval_ms, int64_t now)
 {

@@ -35,8 +35,8 @@ int grants_parse(struct arena *a, bytes text, struct grants *out, char *why, siz
 
 bool grants_allow(const struct grants *g, bytes table, bool write);
 
-/* Whether all tables that a request names may be used so: E_OK, or E_PERMISSION with a text that
- * names the operation and the first table that may not. A list of tables is always allowed. */
+/* E_OK: all tables that a request names may be used so. Else E_PERMISSION, with a text that names
+ * the operation and the first table that may not. A list of tables is always allowed. */
 int grants_check(struct ctx *c, const struct grants *g, const struct wr_request *request);
 
 /* The tables of `all` that may be read, in the arena of `c`. */

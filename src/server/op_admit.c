@@ -240,7 +240,7 @@ static bool op_is_small(const struct op *op)
             op->op == WR_OP_DELETE_ROW);
 }
 
-/* Whether there is room for one more. It is asked once the client is known to be one, so that
+/* True: there is room for one more. It is asked once the client is known to be one, so that
  * strangers can neither fill the server nor learn how full it is, and before the work begins. */
 int op_enter(struct op *op)
 {

@@ -109,7 +109,7 @@ int shared_settings_check(const struct wr_db *db, const char *source, const char
 
 /* ---- what is done with a text ---- */
 
-/* Whether the line of a text that is in use already is one to go by. What an operator edits is
+/* True: the line of a text that is in use already is one to go by. What an operator edits is
  * checked before; another program may have other settings, and other bounds of their values. */
 static bool usable(struct shared_settings *s, const struct line *l)
 {
@@ -192,7 +192,7 @@ static const struct shared_text_kind kind = {
 
 /* ---- what this server was given ---- */
 
-/* Whether the limit was given, and in *out what. */
+/* True: the limit was given, and *out is what it was given as. */
 static bool given(const struct shared_settings_conf *conf, size_t i, int64_t *out)
 {
     struct limits plain, mine;

@@ -45,7 +45,7 @@ void stat_format(struct server_stat *s, struct buf *out);
 /* The figures of some tables, with labels instance and table. */
 void stat_format_tables(struct buf *out, const struct wr_table_traffic *tables, size_t count);
 
-/* Of tasks in the background, with a label task. */
+/* Adds the metrics of tasks in the background, with a label `task`. */
 void stat_format_tasks(struct buf *out, const struct wr_task *tasks, size_t count);
 
 /* One metric without labels in that format; type is "counter" or "gauge". */

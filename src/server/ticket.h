@@ -28,8 +28,8 @@ void ticket_office_init(struct ticket_office *o, struct clock *clock);
 /* A ticket for the folder `dir`, with its closing NUL. */
 void ticket_issue(const struct ticket_office *o, bytes dir, char out[TICKET_TEXT + 1]);
 
-/* Whether `ticket` was given out here, for this folder, and not too long ago. On false *why is a
- * sentence that says what is wrong. */
+/* True: `ticket` was given out here, for this folder, and not too long ago. Else *why is a sentence
+ * that says what is wrong. */
 bool ticket_check(const struct ticket_office *o, bytes dir, bytes ticket, const char **why);
 
 #endif

@@ -506,7 +506,7 @@ static void call_run(void *arg)
         call_finish(call);
 }
 
-/* Whether it begins on a worker instead of here. */
+/* True: it begins on a worker instead of here. */
 static bool call_begins_there(const struct call *call)
 {
     const struct turn *t = &call->turn;

@@ -11,7 +11,7 @@ const char *type_name(enum wr_type type);
 /* Back from these names. False: it is none. */
 bool type_parse(bytes name, enum wr_type *out);
 
-/* Whether a key column may be of that type. */
+/* True: a key column may be of that type. */
 bool type_fits_key(enum wr_type type);
 
 #endif

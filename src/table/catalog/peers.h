@@ -24,11 +24,11 @@ enum peer_question {
     PEERS_QUESTIONS
 };
 
-/* Who answers a question about a table: behind what `out` has; `in` is the question's `more`. On a
- * thread for notifications. */
+/* Answers a question about a table, of which `in` has the `more`: adds the answer to `out`. Runs on
+ * a thread for notifications. */
 typedef void peers_answer_fn(struct ctx *c, struct wr_db *db, struct table *t, struct reader *in,
                              struct buf *out);
-/* All of them, registered by who opens the database (db->answers); that of PEERS_COUNT is our own.
+/* All of them, which wr_open() registers (db->answers). PEERS_COUNT is answered by peers.c itself.
  */
 struct peers_answers {
     peers_answer_fn *each[PEERS_QUESTIONS];
@@ -60,13 +60,13 @@ void peers_query(struct peers_query *query);
 /* Blocks instead of run(): not for the threads for notifications, which answer others. */
 void peers_query_now(struct peers_query *query);
 
-/* The answer to a question (empty: none), as db->answers has it. On a thread
- * for notifications. */
+/* Answers a question by db->answers; empty: there is no answer. Runs on a thread for notifications.
+ */
 bytes peers_answer(struct ctx *c, struct wr_db *db, bytes question);
 
-/* Asks, now and then, how many servers there are. For the sweeper. */
+/* Asks, now and then, how many servers there are. The sweeper calls it. */
 void peers_sweep(struct wr_db *db);
-/* How many there are, this one included, as far as it is known. */
+/* The number of servers, this one included, as far as it is known. */
 uint32_t peers_servers(const struct wr_db *db);
 
 #endif

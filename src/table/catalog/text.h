@@ -7,7 +7,7 @@
 
 #include <pthread.h>
 
-/* Who wants to know of changes. */
+/* So many listeners may ask to be told of changes. */
 #define TEXT_WATCHERS_MAX 4
 
 struct texts {
@@ -22,7 +22,8 @@ struct texts {
 struct texts *texts_new(void);
 void texts_free(struct texts *t);
 
-/* Other processes have changed texts, or may have. Not 0: they could not be learnt. Blocks. */
+/* Tells the listeners that other processes have changed texts, or may have. Not 0: the texts could
+ * not be read. Blocks. */
 int texts_changed(struct texts *t);
 
 /* The stored form: version byte, then the text's own version, then its bytes. In the arena. */

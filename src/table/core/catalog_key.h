@@ -40,7 +40,8 @@ bytes catalog_dropped_key(struct arena *a, uint32_t location_id);
 bytes catalog_rekey_key(struct arena *a, uint32_t table_id);
 /* Where a text lies that all processes share (text.h). */
 bytes catalog_text_key(struct arena *a, bytes name);
-/* Of a page of a table's partitions, and its id (0: not one). */
+/* The key of a page of a table's partitions; and the id of the page of a key, 0 if it is not one.
+ */
 bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id);
 uint64_t catalog_page_key_id(bytes key);
 
@@ -50,7 +51,7 @@ int catalog_load_number(struct ctx *c, struct engine *e, enum catalog_kind kind,
 
 /* The notification that the table of that name has changed. */
 bytes catalog_notification_text(struct arena *a, bytes instance, bytes name);
-/* The one that texts have changed. */
+/* The notification that texts have changed. */
 bytes catalog_notification_of_texts(struct arena *a);
 
 /* What a notification tells. */
@@ -60,7 +61,8 @@ enum catalog_notice {
     NOTICE_QUESTION, /* it wants an answer (peers.h) */
     NOTICE_DAMAGED
 };
-/* Of a table: which one, views into `text`. */
+/* Says what the notification `text` is about. If that is a table, its instance and name are views
+ * into the text. */
 enum catalog_notice catalog_notice_of(bytes text, bytes *instance, bytes *name);
 
 #endif

@@ -9,12 +9,12 @@
 /* Registers the task. False: the system gives no thread. */
 bool balancer_start(struct wr_db *db);
 
-/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. Nothing
- * as long as the limits that count are not known: before wr_options.settings_follow has come true,
- * and while this process is out of touch with others (catalog_check). */
+/* One look as of `now_us` (monotonic clock) on the caller's thread; at most one at a time. It does
+ * nothing as long as the limits that count are not known: before wr_options.settings_follow has
+ * come true, and while this process has no lease (catalog_check). */
 void balance_run(struct wr_db *db, int64_t now_us);
 
-/* Whether partitions of a table are idle here. */
+/* Answers PEERS_IDLE: tells which partitions of a table are idle on this server. */
 peers_answer_fn balance_answer;
 
 #endif

@@ -193,7 +193,7 @@ static int row_leave_out(struct read_call *rd, size_t most)
                 rd->bytes, most);
 }
 
-/* Whether a batch may read one row more. The answer holds no more than the cap and one row. What
+/* True: a batch may read one row more. The answer holds no more than the cap and one row. What
  * others hold grows while rows are read: many batches that began when there was room may have none
  * for all of their rows. */
 static int read_check_room(struct read_call *rd)

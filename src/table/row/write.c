@@ -585,7 +585,7 @@ static bool write_row_lock(struct write_call *w, struct write_row *r, struct run
     return true;
 }
 
-/* Whether an earlier change of its row is under way in this round. */
+/* True: an earlier change of its row is under way in this round. */
 static bool row_waits(struct write_call *w, struct write_row *r)
 {
     write_row_lock_prepare(w, r);

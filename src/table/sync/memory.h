@@ -43,25 +43,26 @@ void memory_init(struct memory *m, const struct wr_options *o);
 
 void memory_release(struct memory *m);
 
-/* For engine_conf.memory_bytes. */
+/* The value of engine_conf.memory_bytes. */
 uint64_t memory_of_engine(const struct memory *m);
 
-/* What requests may hold before no new one begins. */
+/* No new request begins while requests hold more than this. */
 uint64_t memory_of_requests(const struct memory *m);
 
-/* Whether they hold so much; has the engine give way first. Any thread; does not wait. */
+/* True: they hold so much, although the engine has been told to give way. Any thread; does not
+ * wait. */
 bool memory_full(struct memory *m, struct engine *e);
 
-/* Whether they hold so much that not even a small one may begin. */
+/* True: they hold so much that not even a small one may begin. */
 bool memory_spent(struct memory *m);
 
-/* Whether there is no room for `size` bytes more of a request that has begun. */
+/* True: a request that has begun cannot have `size` bytes more. */
 bool memory_lacks(struct memory *m, uint64_t size);
 
-/* What all of them may hold before those that need much end. */
+/* Those that need much end when all of them hold more than this. */
 uint64_t memory_most(const struct memory *m);
 
-/* What one request may take where its setting (request_memory_max) would let it have more. */
+/* One request may take so much at most, even where its setting (request_memory_max) allows more. */
 uint64_t memory_of_request(const struct memory *m);
 
 /* Lets the engine have again what requests do not need any more. Not from a loop thread. */
