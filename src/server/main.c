@@ -38,11 +38,12 @@ extern char **environ;
  * within half a second or one (oversize_threshold, dirty_decay_ms), so that the next burst does not
  * come on top of it. One arena a processor (narenas_ratio) instead of four: a large cell is taken
  * by one thread and given back by another, and each arena keeps what was given back to it for
- * itself. */
+ * itself. Threads keep no pieces of more than 8 kB (lg_tcache_max): there may be some sixty of
+ * them, and most wait. */
 extern const char *malloc_conf;
 __attribute__((visibility("default"))) const char *malloc_conf =
     "background_thread:true,oversize_threshold:0,dirty_decay_ms:500,muzzy_decay_ms:0,narenas_"
-    "ratio:1";
+    "ratio:1,lg_tcache_max:13";
 
 struct server {
     struct config config;

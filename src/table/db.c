@@ -161,12 +161,14 @@ static int catalog_read(struct ctx *c, struct wr_db *db, const struct wr_options
 
 static int open_sampler(struct ctx *c, struct wr_db *db)
 {
-    int64_t max = db->limits.heat_bytes_max;
+    int64_t max = db->limits.heat_bytes_max, share = (int64_t)(db->memory.total / 8);
 
     if (max && max < SAMPLER_BYTES_MIN)
         return fail(c, E_PARAMETER,
                     "heat_bytes_max: %lld is too little: 0 for no heat maps, or at least %lld.",
                     (long long)max, (long long)SAMPLER_BYTES_MIN);
+    share = share < SAMPLER_BYTES_MIN ? SAMPLER_BYTES_MIN : share;
+    max = max < share ? max : share;
     db->sampler = sampler_new(&db->clock, (size_t)max);
     sampler_start(db->sampler);
     return E_OK;
