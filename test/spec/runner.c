@@ -482,6 +482,29 @@ static enum outcome run_rekeyed(struct run *run, struct cursor *p, const char *t
     return failure(run, text, NULL, BYTES_LIT("still being rekeyed"));
 }
 
+/* indexed t: waits until all indexes of the table are complete. */
+static enum outcome run_indexed(struct run *run, struct cursor *p, const char *text)
+{
+    struct wr_request req = {.op = WR_OP_DESCRIBE_TABLE, .instance = BYTES_LIT("spec")};
+
+    req.describe_table.table = parse_name(p);
+    for (int i = 0; i < 6000; i++) {
+        struct answer a;
+        bool building = false;
+        int code;
+
+        door_exec(run->r->door, &run->s.c, &req, &a);
+        code = a.reply.code;
+        for (size_t k = 0; !code && k < a.reply.description.index_count; k++)
+            building |= a.reply.description.indexes[k].sync_phase == 1;
+        answer_release(&a);
+        if (!code && !building)
+            return PASSED;
+        usleep(10000);
+    }
+    return failure(run, text, NULL, BYTES_LIT("an index is still being built"));
+}
+
 static bool only_here(struct run *run, struct cursor *p)
 {
     bool here = false;
@@ -550,6 +573,8 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
         return run_restart(run);
     if (take(&p, "rekeyed"))
         return run_rekeyed(run, &p, st->text);
+    if (take(&p, "indexed"))
+        return run_indexed(run, &p, st->text);
     if (take(&p, "check"))
         return run_check(run, &p, st->text);
     if (take(&p, "until"))
