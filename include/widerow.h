@@ -1106,7 +1106,8 @@ struct wr_status {
     uint64_t scrub_passes;         /* that came to their end */
     int64_t scrub_last_s;          /* when the last one did, UTC seconds; 0: none yet */
     char clock[160];               /* what is wrong with the wall clock; empty: nothing */
-    bool clock_odd; /* other servers' clocks differ from ours: better not asked to serve */
+    bool clock_odd;      /* other servers' clocks differ from ours: better not asked to serve */
+    uint64_t disk_reads; /* of requests, which were not in memory and waited for the disk */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 

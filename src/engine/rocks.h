@@ -117,7 +117,7 @@ struct rocks {
     struct committer *committer;
     struct write_buffers *write_buffers;
     struct pool *point_readers, *scan_readers; /* rocks_readers.c */
-    atomic_ullong cold_reads;                  /* that these were given */
+    atomic_ullong disk_reads;                  /* that these were given */
     atomic_ullong aborted_to;                  /* write buffers up to this number are aborted */
     pthread_rwlock_t gate;
 

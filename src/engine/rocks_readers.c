@@ -103,7 +103,7 @@ static void cold_run(struct pool_job *job)
 static void cold_submit(struct pool *to, struct cold_read *cold)
 {
     cold->job.run = cold_run;
-    atomic_fetch_add_explicit(&cold->rocks->cold_reads, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&cold->rocks->disk_reads, 1, memory_order_relaxed);
     pool_submit(to, cold->c->turn->client, &cold->job, false);
 }
 

@@ -120,6 +120,7 @@ void rocks_stat(struct engine *e, struct engine_stat *out)
     committer_stat(r->committer, &commits);
     out->syncs = commits.rounds;
     out->acked = commits.acked + atomic_load(&r->acked_at_once);
+    out->disk_reads = atomic_load(&r->disk_reads);
     out->unsynced_bytes = commits.unsynced_bytes + rocks_write_buffer_bytes(r);
     pthread_mutex_lock(&r->lock);
     out->writable = !atomic_load(&r->failed);

@@ -84,6 +84,9 @@ static void answer_metrics(struct admin *a, struct http_request *r)
                     db.acknowledged);
     stat_format_one(&b, "widerow_stored_bytes", "gauge", "Bytes stored, approximately.",
                     db.bytes_stored);
+    stat_format_one(&b, "widerow_disk_reads_total", "counter",
+                    "Reads of requests that were not in memory and waited for the disk.",
+                    db.disk_reads);
     stat_format_one(&b, "widerow_storage_reads_total", "counter",
                     "Read operations sent to a storage cluster.", db.remote_reads);
     stat_format_one(&b, "widerow_storage_writes_total", "counter",

@@ -370,6 +370,7 @@ static void read_status(struct wr_db *db, struct wr_status *out)
                               .syncs = s.syncs,
                               .acknowledged = s.acked,
                               .bytes_stored = s.bytes_stored,
+                              .disk_reads = s.disk_reads,
                               .remote_reads = s.remote_reads,
                               .remote_writes = s.remote_writes,
                               .remote_read_bytes = s.remote_read_bytes,

@@ -149,6 +149,7 @@ static void test_nobody_waits_for_another(void **state)
     struct bed *b = *state;
     struct crowd crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
     struct ask *asks = mem_zalloc(sizeof(*asks) * ASKED), warm, other;
+    struct engine_stat stat;
 
     ask_init(b, &warm, 1, 0);
     assert_int_equal(engine_get(&warm.c, b->e, &warm.get), E_LATER);
@@ -171,6 +172,8 @@ static void test_nobody_waits_for_another(void **state)
     assert_int_equal(bed_wait(&other.w), E_OK);
     ask_check(&other, ROWS - 1);
     assert_int_equal(crowd.held, READERS_OF_ONE);
+    engine_stat(b->e, &stat);
+    assert_int_equal(stat.disk_reads, 1 + ASKED + 1);
     pthread_mutex_lock(&crowd.lock);
     crowd.open = true;
     pthread_cond_broadcast(&crowd.cond);
