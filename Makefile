@@ -146,6 +146,10 @@ $(BUILD)/test/$(1): $(filter-out %/preload.c,$(wildcard test/$(1)/*.c)) $(wildca
 endef
 $(foreach program,$(TEST_PROGRAMS),$(eval $(call TEST_PROGRAM,$(program))))
 
+# It sets the clock as the model does.
+$(BUILD)/test/index: ALL_CPPFLAGS += -Itest/model
+$(BUILD)/test/index: test/model/clock.c
+
 # They start and ask servers as the crash tests do.
 $(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: ALL_CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/bed.c test/crash/server.c test/crash/door.c test/crash/tree.c

@@ -273,6 +273,35 @@ static uint32_t next_id(struct life *l, struct wr_db *db, struct ctx *c, uint32_
     return page.count ? load_u32_be(bytes_u8(page.items[0].key)) : 0;
 }
 
+/* Progress of builds and rekeyings that are not under way. */
+static void look_for_progress(struct life *l, struct wr_db *db, struct ctx *c,
+                              struct table *const *tables, size_t count)
+{
+    struct key_range range = {catalog_plain_key(&c->arena, CATALOG_REKEY),
+                              catalog_plain_key(&c->arena, CATALOG_REKEY + 1)};
+    struct page page = {0};
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = 1000,
+                        .bytes_max = 1 << 20,
+                        .pages = &page};
+
+    if (wait_scan(c, db->engine, &scan))
+        life_problem(l, "the data folder cannot be read");
+    for (size_t i = 0; i < page.count; i++) {
+        bytes key = page.items[i].key;
+        uint32_t id = load_u32_be(bytes_u8(key) + key.len - 4);
+        bool known = false;
+
+        for (size_t k = 0; k < count && !known; k++)
+            known = tables[k]->schema.id == id && tables[k]->schema.rekey != REKEY_NONE;
+        if (!known)
+            life_problem(l, "progress of %u, which is neither built nor rekeyed", id);
+    }
+}
+
 /* What was dropped by processes that are gone is erased at once. */
 static void look_for_strangers(struct life *l, struct wr_db *db)
 {
@@ -286,6 +315,7 @@ static void look_for_strangers(struct life *l, struct wr_db *db)
     for (uint32_t id = next_id(l, db, &c, 1); id; id = next_id(l, db, &c, id + 1))
         if (!is_known(db, &c, tables, n, id))
             life_problem(l, "rows are stored under %u, which is no table's", id);
+    look_for_progress(l, db, &c, tables, n);
     for (size_t i = 0; i < n; i++)
         table_release(tables[i]);
     ctx_release(&c);

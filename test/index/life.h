@@ -23,6 +23,7 @@ struct life {
     uint64_t seed;
     bool wide;    /* rows of more than three cells are stored cell by cell */
     bool no_sync; /* a kill takes nothing that was written, so far more comes to be */
+    bool clock;   /* the wall clock is set forth and back by up to 50 minutes */
     struct life_counts *counts;
 };
 

@@ -113,6 +113,7 @@ int main(int argc, char **argv)
         one.seed = rng_next(&rng);
         one.wide = rng_below(&rng, 2);
         one.no_sync = rng_below(&rng, 2);
+        one.clock = rng_below(&rng, 3) == 0;
         run_killed(&one, 100000 + rng_below(&rng, 900000));
         if (i % 3 != 2) /* else one kill after the other */
             run_whole(&one, "the comparison", life_compare);

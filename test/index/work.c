@@ -1,5 +1,6 @@
 /* work.c: what a process does until it is killed. */
 #include "base/rng.h"
+#include "clock.h"
 #include "life.h"
 
 #include "base/bytes.h"
@@ -78,6 +79,8 @@ struct wr_db *life_open(struct life *l)
     char message[256] = "";
     struct wr_db *db = NULL;
 
+    if (l->clock)
+        model_clock_set(l->seed);
     if (wr_open(&o, &db, message, sizeof(message)))
         life_problem(l, "cannot open: %s", message);
     return db;
@@ -315,6 +318,8 @@ void life_work(struct life *l, struct wr_db *db)
             index_drop(l, db, at);
         else
             rekey(l, db, rng_below(&r, 3));
+        if (l->clock && rng_below(&r, 4) == 0)
+            model_clock_set(rng_next(&r));
         usleep((useconds_t)rng_below(&r, 60000));
     }
 }

@@ -1,6 +1,7 @@
 #include "table/core/row_walk.h"
 
 #include "base/invariant.h"
+#include "table/core/catalog_key.h"
 #include "table/model/layout.h"
 #include "table/sync/blocking_lock.h"
 #include "table/sync/wait.h"
@@ -54,11 +55,21 @@ static int walk_load(struct row_walk *w)
     return E_OK;
 }
 
+/* Unless the table has changed meanwhile: it, or the index that the walk is for, may be gone, and
+ * then nobody would remove the record. Otherwise the next slice does this one again. */
 static int walk_store(struct row_walk *w)
 {
+    const struct table *t = w->table;
+    struct guard guard = {catalog_table_key(&w->c->arena, t->schema.instance, t->schema.d.table),
+                          t->stored, false};
     struct edit edit = {.type = EDIT_PUT, .key = w->record};
-    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM,
+                                .guards = &guard,
+                                .guard_count = 1,
+                                .edits = &edit,
+                                .edit_count = 1};
     struct buf b;
+    int code;
 
     buf_init(&b, &w->c->arena, RECORD_BYTES + w->position.len);
     buf_put_u8(&b, RECORD_VERSION);
@@ -66,7 +77,11 @@ static int walk_store(struct row_walk *w)
     buf_put_u64(&b, w->rows);
     buf_put_bytes(&b, w->position);
     edit.value = buf_bytes(&b);
-    return wait_apply(w->c, w->db->engine, &batch);
+    code = wait_apply(w->c, w->db->engine, &batch);
+    if (code != E_GUARD)
+        return code;
+    ctx_clear(w->c);
+    return E_OK;
 }
 
 /* ---- a page ---- */
