@@ -2,8 +2,13 @@
  * and that nobody waits for another client's. */
 #include "bed.h"
 
+#include "base/fault.h"
 #include "base/rng.h"
 #include "base/turn.h"
+
+#include <fcntl.h>
+#include <glob.h>
+#include <sys/stat.h>
 
 #define ROWS 800
 #define VALUE_BYTES 4000  /* some four to a block, and nothing that could be compressed */
@@ -66,6 +71,22 @@ struct crowd {
     int held;
     bool open;
 };
+
+static void crowd_wait(struct crowd *crowd, int held)
+{
+    pthread_mutex_lock(&crowd->lock);
+    while (crowd->held < held)
+        pthread_cond_wait(&crowd->cond, &crowd->lock);
+    pthread_mutex_unlock(&crowd->lock);
+}
+
+static void crowd_open(struct crowd *crowd)
+{
+    pthread_mutex_lock(&crowd->lock);
+    crowd->open = true;
+    pthread_cond_broadcast(&crowd->cond);
+    pthread_mutex_unlock(&crowd->lock);
+}
 
 static void ask_done(struct get *g)
 {
@@ -160,10 +181,7 @@ static void test_nobody_waits_for_another(void **state)
         asks[i].crowd = &crowd;
         assert_int_equal(engine_get(&asks[i].c, b->e, &asks[i].get), E_LATER);
     }
-    pthread_mutex_lock(&crowd.lock);
-    while (crowd.held < READERS_OF_ONE)
-        pthread_cond_wait(&crowd.cond, &crowd.lock);
-    pthread_mutex_unlock(&crowd.lock);
+    crowd_wait(&crowd, READERS_OF_ONE);
     ask_init(b, &warm, 1, 0);
     assert_int_equal(engine_get(&warm.c, b->e, &warm.get), E_OK);
     ask_check(&warm, 0);
@@ -174,10 +192,7 @@ static void test_nobody_waits_for_another(void **state)
     assert_int_equal(crowd.held, READERS_OF_ONE);
     engine_stat(b->e, &stat);
     assert_int_equal(stat.disk_reads, 1 + ASKED + 1);
-    pthread_mutex_lock(&crowd.lock);
-    crowd.open = true;
-    pthread_cond_broadcast(&crowd.cond);
-    pthread_mutex_unlock(&crowd.lock);
+    crowd_open(&crowd);
     for (int i = 0; i < ASKED; i++) {
         assert_int_equal(bed_wait(&asks[i].w), E_OK);
         ask_check(&asks[i], (i + 1) * STEP);
@@ -186,6 +201,84 @@ static void test_nobody_waits_for_another(void **state)
     ctx_release(&warm.c);
     ctx_release(&other.c);
     mem_free(asks);
+}
+
+static void wait_writable(struct bed *b)
+{
+    struct engine_stat stat;
+
+    for (engine_stat(b->e, &stat); !stat.writable; engine_stat(b->e, &stat))
+        usleep(1000);
+}
+
+/* Reads that are queued hold nothing of the storage: it is reopened while they wait, and they go on
+ * with what is there then. */
+static void test_reopened_with_reads_queued(void **state)
+{
+    enum { ASKED = ROWS / STEP };
+    struct bed *b = *state;
+    struct crowd crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct ask *asks = mem_zalloc(sizeof(*asks) * ASKED);
+
+    for (int i = 0; i < ASKED; i++) {
+        ask_init(b, &asks[i], 1, i * STEP);
+        asks[i].crowd = &crowd;
+        assert_int_equal(engine_get(&asks[i].c, b->e, &asks[i].get), E_LATER);
+    }
+    crowd_wait(&crowd, READERS_OF_ONE);
+    assert_true(fault_arm("commit_before_sync:error:1"));
+    assert_int_equal(bed_put(b, "unsure", "1"), E_UNSURE);
+    wait_writable(b);
+    fault_arm(NULL);
+    assert_int_equal(crowd.held, READERS_OF_ONE);
+    crowd_open(&crowd);
+    for (int i = 0; i < ASKED; i++) {
+        assert_int_equal(bed_wait(&asks[i].w), E_OK);
+        ask_check(&asks[i], i * STEP);
+        ctx_release(&asks[i].c);
+    }
+    mem_free(asks);
+}
+
+/* The first quarter of each table file, in which the first rows are. */
+static void damage_tables(const struct bed *b)
+{
+    static char rubbish[4096];
+    char pattern[FOLDER_BYTES + 16];
+    glob_t files;
+
+    snprintf(pattern, sizeof(pattern), "%s/db/*.sst", b->dir);
+    assert_int_equal(glob(pattern, 0, NULL, &files), 0);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        int fd = open(files.gl_pathv[i], O_WRONLY);
+        struct stat st;
+
+        assert_int_equal(fstat(fd, &st), 0);
+        for (off_t at = 0; at < st.st_size / 4; at += (off_t)sizeof(rubbish))
+            assert_int_equal(pwrite(fd, rubbish, sizeof(rubbish), at), sizeof(rubbish));
+        close(fd);
+    }
+    globfree(&files);
+}
+
+/* What fails on a thread that reads from the disk is told as it is on any other. */
+static void test_damaged(void **state)
+{
+    struct bed *b = *state;
+    struct ask queued, alone;
+
+    bed_close(b);
+    damage_tables(b);
+    bed_open(b, "rocks");
+    ask_init(b, &queued, 1, 3);
+    assert_int_equal(engine_get(&queued.c, b->e, &queued.get), E_LATER);
+    assert_int_equal(bed_wait(&queued.w), E_CORRUPT);
+    ask_init(b, &alone, 1, 3);
+    alone.c.turn = NULL;
+    assert_int_equal(engine_get(&alone.c, b->e, &alone.get), E_CORRUPT);
+    assert_string_equal(queued.c.text, alone.c.text);
+    ctx_release(&queued.c);
+    ctx_release(&alone.c);
 }
 
 static void test_closed_with_reads_under_way(void **state)
@@ -368,6 +461,8 @@ int main(void)
         T(test_without_a_turn),
         T(test_past_the_deadline),
         T(test_nobody_waits_for_another),
+        T(test_reopened_with_reads_queued),
+        T(test_damaged),
         T(test_closed_with_reads_under_way),
         T(test_many),
         T(test_scan),
