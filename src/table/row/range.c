@@ -23,14 +23,22 @@
 #include "table/model/key_text.h"
 #include "table/model/meter.h"
 #include "table/model/visible.h"
-#include "table/row/access.h"
 #include "table/row/load.h"
 #include "table/row/merge.h"
-#include "table/stats/sampler.h"
+#include "table/row/range_meter.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
 #define STEP_ROWS 16
-#define SAMPLE_ROWS 32 /* that count in the heat map as if they had the key of the first */
+
+/* A walk straight through the engine's blocks. */
+struct range_visit {
+    struct visit walk;
+    int code;
+    bool full;
+    bool again;          /* the walk begins once more */
+    bool left;           /* for a merge, which can give way while it waits for storage */
+    struct buf last_key; /* that was taken */
+};
 
 struct range_op {
     struct call *call;
@@ -45,19 +53,12 @@ struct range_op {
     struct ctx own_row_c;
     void *row_memory;
     bool direct; /* walk_direct() */
-    struct visit visit;
-    int visit_code;
-    bool visit_full;
-    bool visit_again;    /* the walk begins once more */
-    bool visit_left;     /* for a merge, which can give way while it waits for storage */
-    struct buf last_key; /* that a visit has taken */
+    struct range_visit visit;
 
     struct wr_row *rows;
     size_t row_count, row_capacity;
-    size_t wide_bytes;    /* of wide rows that are kept, in memory of their own */
-    size_t scanned;       /* rows */
-    size_t stepped;       /* of them, when the walk last asked whether it may go on */
-    size_t scanned_bytes; /* as capacity counts them */
+    size_t wide_bytes; /* of wide rows that are kept, in memory of their own */
+    size_t stepped;    /* of the rows scanned, when the walk last asked whether it may go on */
 
     struct merge merge;
     const struct wr_key *start, *end; /* as asked for */
@@ -65,22 +66,12 @@ struct range_op {
     bool again;                       /* it was revoked, and the walk begun again */
     bool page_ends;                   /* it was revoked, and the page ends before the next row */
 
+    struct range_meter meter; /* of the rows scanned */
+
     struct load load;
     bool loading;
     struct wr_key key;                                    /* of the row at hand */
     struct wr_key_column key_columns[WR_KEY_COLUMNS_MAX]; /* of it, if it is handed over */
-
-    struct access access; /* of the partition that the walk is in */
-    size_t counted, counted_bytes;
-    int32_t counted_units;
-    size_t sampled; /* of op->scanned, for the heat map; and so on */
-    size_t sampled_bytes;
-    int32_t sampled_units;
-    bytes sampled_cols;      /* of the first row since then */
-    bytes sampled_partition; /* its partition key */
-    uint32_t sampled_weight; /* of the sample of the rows since then (sampler.h) */
-    uint8_t sampled_bucket;
-    struct buf sampled_key; /* direct: where told_cols lies */
 };
 
 static void range_walk(void *arg);
@@ -101,100 +92,6 @@ static void range_load_done(struct load *l)
     range_wake(PORT_CONTAINER(l, struct range_op, load));
 }
 
-/* ---- partitions ---- */
-
-/* Samples the rows since the last sample for the heat map. */
-static void sample_rows(struct range_op *op)
-{
-    int32_t units = meter_units(op->scanned_bytes);
-
-    if (op->scanned == op->sampled)
-        return;
-    if (op->sampled_weight) {
-        struct access a = op->access;
-
-        a.bucket = op->sampled_bucket;
-        a.cols = op->sampled_cols;
-        a.refused = false;
-        a.reads = (uint32_t)(op->scanned - op->sampled);
-        a.read_bytes = op->scanned_bytes - op->sampled_bytes;
-        a.read_units = units - op->sampled_units;
-        access_sample(&a, op->sampled_weight);
-    }
-    op->sampled = op->scanned;
-    op->sampled_bytes = op->scanned_bytes;
-    op->sampled_units = units;
-}
-
-/* The next sample begins with this row. Rows of one partition key are sampled together. */
-static void sample_position(struct range_op *op, bytes record_key)
-{
-    const struct location *p = &op->table->schema.location;
-    bytes cols = bytes_skip(record_key, KEY_PREFIX_BYTES);
-    bool alone = p->layout.partition_cols == p->key_count; /* no other row has its partition key */
-
-    if (alone || op->scanned - op->sampled == SAMPLE_ROWS ||
-        !bytes_starts(cols, op->sampled_partition))
-        sample_rows(op);
-    if (op->scanned != op->sampled)
-        return;
-    op->sampled_weight = sampler_weight(op->table->sampler);
-    if (alone && !op->sampled_weight)
-        return;
-    if (op->direct) {
-        op->sampled_key.len = 0;
-        buf_put_bytes(&op->sampled_key, cols);
-        cols = buf_bytes(&op->sampled_key);
-    }
-    op->sampled_bucket = bytes_u8(record_key)[4];
-    op->sampled_cols = cols;
-    if (!alone)
-        op->sampled_partition =
-            bytes_of(cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols));
-}
-
-/* What was read in this partition; of the units, which are rounded up for the whole page, its part.
- */
-static void count_partition(struct range_op *op)
-{
-    int32_t units = meter_units(op->scanned_bytes);
-    struct access *a = &op->access;
-
-    sample_rows(op);
-    if (op->call->c.code)
-        units = op->counted_units + (!a->refused && err_info(op->call->c.code)->http_status < 500);
-    a->reads = (uint32_t)(op->scanned - op->counted);
-    a->read_bytes = op->scanned_bytes - op->counted_bytes;
-    a->read_units = units - op->counted_units;
-    access_count(a);
-    op->counted = op->scanned;
-    op->counted_bytes = op->scanned_bytes;
-    op->counted_units = units;
-}
-
-/* The walk is at this record key: the partition it lies in is asked, when it is another one. */
-static int enter_partition(struct range_op *op, bytes key)
-{
-    uint8_t bucket = bytes_u8(key)[4];
-    bytes cols = bytes_skip(key, KEY_PREFIX_BYTES);
-    struct partition *p = partition_find(&op->table->partitions, bucket, cols);
-
-    if (p == op->access.partition)
-        return E_OK;
-    if (op->access.partition)
-        count_partition(op);
-    if (op->direct)
-        cols = arena_copy(&op->call->c.arena, cols);
-    op->access = (struct access){.db = op->call->db,
-                                 .c = &op->call->c,
-                                 .table = op->table,
-                                 .bucket = bucket,
-                                 .cols = cols,
-                                 .partition = p,
-                                 .walk = true};
-    return access_admit(&op->access, PARTITION_READ);
-}
-
 /* ---- the walk ---- */
 
 /* Half of the request's memory is taken: the other half is for encoding what the page has. */
@@ -202,15 +99,15 @@ static bool memory_half(const struct range_op *op)
 {
     const struct arena *a = &op->call->c.arena;
 
-    return op->scanned && a->cap && a->used + op->wide_bytes > a->cap / 2;
+    return op->meter.rows && a->cap && a->used + op->wide_bytes > a->cap / 2;
 }
 
 static bool page_full(const struct range_op *op)
 {
     const struct limits *limits = &op->call->db->limits;
 
-    return op->row_count >= op->limit || op->scanned >= (size_t)limits->range_rows_max ||
-           op->scanned_bytes >= (size_t)limits->range_bytes_max || memory_half(op);
+    return op->row_count >= op->limit || op->meter.rows >= (size_t)limits->range_rows_max ||
+           op->meter.bytes >= (size_t)limits->range_bytes_max || memory_half(op);
 }
 
 static void row_memory_open(struct range_op *op)
@@ -249,9 +146,9 @@ static int row_memory_close(struct range_op *op)
 static int next_record(struct range_op *op, const struct kv **out)
 {
     const struct limits *limits = &op->call->db->limits;
-    size_t rows = (size_t)limits->range_rows_max - op->scanned + 1;
-    size_t left = op->scanned_bytes < (size_t)limits->range_bytes_max
-                      ? (size_t)limits->range_bytes_max - op->scanned_bytes
+    size_t rows = (size_t)limits->range_rows_max - op->meter.rows + 1;
+    size_t left = op->meter.bytes < (size_t)limits->range_bytes_max
+                      ? (size_t)limits->range_bytes_max - op->meter.bytes
                       : 0;
 
     if (!op->selection.filter && rows > op->limit - op->row_count + 1)
@@ -320,9 +217,9 @@ static struct ctx *wide_memory(struct range_op *op)
 static int load_start(struct range_op *op, bytes record_key, const struct row *record)
 {
     if (op->direct && !op->snapshot)
-        TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit, &op->snapshot));
+        TRY(engine_snapshot(&op->call->c, op->call->db->engine, &op->visit.walk, &op->snapshot));
     if (op->direct && op->snapshot) { /* its cells may have to be waited for */
-        op->visit_left = true;
+        op->visit.left = true;
         return E_LATER;
     }
     op->load = (struct load){.c = wide_memory(op),
@@ -385,9 +282,7 @@ static int range_take_row(struct range_op *op, const struct kv *kv)
     op->row_count += out->key.count != 0;
     if (c != op->row_c)
         op->wide_bytes += c->arena.used;
-    sample_position(op, kv->key);
-    op->scanned++;
-    op->scanned_bytes += size;
+    range_meter_add(&op->meter, kv->key, size);
     if (op->to)
         row_memory_reuse(op);
     return E_OK;
@@ -402,9 +297,9 @@ static int row_fits(struct range_op *op, const struct kv *kv, bool *full)
     struct ctx *c = &op->call->c;
 
     *full = op->page_ends || page_full(op);
-    if (*full || op->loading || !enter_partition(op, kv->key))
+    if (*full || op->loading || !range_meter_enter(&op->meter, kv->key))
         return E_OK;
-    if (!op->scanned)
+    if (!op->meter.rows)
         return c->code;
     ctx_clear(c);
     *full = true;
@@ -428,9 +323,9 @@ static void row_forget(struct range_op *op)
  * and so does what the merge has asked for. */
 static bool is_step(struct range_op *op)
 {
-    if (op->loading || op->merge.scanning || op->scanned - op->stepped < STEP_ROWS)
+    if (op->loading || op->merge.scanning || op->meter.rows - op->stepped < STEP_ROWS)
         return false;
-    op->stepped = op->scanned;
+    op->stepped = op->meter.rows;
     return true;
 }
 
@@ -444,7 +339,7 @@ static bool walk_revoked(struct range_op *op, int code)
     row_forget(op);
     snapshot_release(op->snapshot);
     op->snapshot = op->merge.snapshot = NULL;
-    op->again = !op->scanned;
+    op->again = !op->meter.rows;
     op->page_ends = !op->again;
     return true;
 }
@@ -464,7 +359,7 @@ static int row_too_large(struct range_op *op, bytes record_key, bool *full)
     struct ctx *c = &op->call->c;
 
     row_forget(op);
-    *full = op->scanned != 0;
+    *full = op->meter.rows != 0;
     if (*full)
         return E_OK;
     TRY(range_read_key(op, c, record_key));
@@ -536,45 +431,45 @@ static void leave_visit(struct range_op *op, bytes key, bool behind)
 /* The next row is on the disk, which this thread must not wait for. */
 static void visit_cold(struct visit *v)
 {
-    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
+    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit.walk);
 
     if (!op->snapshot)
-        op->visit_code = engine_snapshot(&op->call->c, op->call->db->engine, v, &op->snapshot);
-    if (op->visit_code)
+        op->visit.code = engine_snapshot(&op->call->c, op->call->db->engine, v, &op->snapshot);
+    if (op->visit.code)
         return;
-    op->visit_left = true;
-    leave_visit(op, buf_bytes(&op->last_key), true);
+    op->visit.left = true;
+    leave_visit(op, buf_bytes(&op->visit.last_key), true);
 }
 
 static bool take_item(struct visit *v, bytes key, bytes value)
 {
-    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit);
+    struct range_op *op = PORT_CONTAINER(v, struct range_op, visit.walk);
     struct ctx *c = &op->call->c;
 
-    op->visit_code = is_step(op) ? turn_check_deadline(c, clock_mono_us(c->clock)) : E_OK;
-    if (op->visit_code == E_OK)
-        op->visit_code = row_fits(op, &(struct kv){key, value}, &op->visit_full);
-    if (op->visit_code == E_OK && !op->visit_full) {
-        op->visit_code = range_take_row(op, &(struct kv){key, value});
-        if (PORT_LIKELY(op->visit_code == E_OK)) {
-            op->last_key.len = 0;
-            buf_put_bytes(&op->last_key, key);
+    op->visit.code = is_step(op) ? turn_check_deadline(c, clock_mono_us(c->clock)) : E_OK;
+    if (op->visit.code == E_OK)
+        op->visit.code = row_fits(op, &(struct kv){key, value}, &op->visit.full);
+    if (op->visit.code == E_OK && !op->visit.full) {
+        op->visit.code = range_take_row(op, &(struct kv){key, value});
+        if (PORT_LIKELY(op->visit.code == E_OK)) {
+            op->visit.last_key.len = 0;
+            buf_put_bytes(&op->visit.last_key, key);
             return true;
         }
-        if (op->visit_left) {
+        if (op->visit.left) {
             leave_visit(op, key, false);
             return false;
         }
-        if (op->visit_code == E_MEMORY) {
-            op->visit_code = row_too_large(op, key, &op->visit_full);
-        } else if (walk_revoked(op, op->visit_code)) {
-            op->visit_code = E_OK;
-            op->visit_full = op->page_ends;
-            op->visit_again = op->again;
+        if (op->visit.code == E_MEMORY) {
+            op->visit.code = row_too_large(op, key, &op->visit.full);
+        } else if (walk_revoked(op, op->visit.code)) {
+            op->visit.code = E_OK;
+            op->visit.full = op->page_ends;
+            op->visit.again = op->again;
         }
     }
-    if (op->visit_code == E_OK && op->visit_full)
-        op->visit_code = range_read_key(op, c, key);
+    if (op->visit.code == E_OK && op->visit.full)
+        op->visit.code = range_read_key(op, c, key);
     return false;
 }
 
@@ -582,19 +477,19 @@ static bool take_item(struct visit *v, bytes key, bytes value)
 static int walk_direct(struct range_op *op, bool *full)
 {
     do {
-        op->visit = (struct visit){.partition = op->table->schema.location.id,
-                                   .range = op->merge.streams[0].range,
-                                   .backward = op->backward,
-                                   .take = take_item,
-                                   .cold = visit_cold};
-        op->last_key.len = 0;
-        op->visit_again = false;
-        TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit));
-    } while (op->visit_again);
-    if (op->visit_left)
+        op->visit.walk = (struct visit){.partition = op->table->schema.location.id,
+                                        .range = op->merge.streams[0].range,
+                                        .backward = op->backward,
+                                        .take = take_item,
+                                        .cold = visit_cold};
+        op->visit.last_key.len = 0;
+        op->visit.again = false;
+        TRY(engine_visit(&op->call->c, op->call->db->engine, &op->visit.walk));
+    } while (op->visit.again);
+    if (op->visit.left)
         return range_run(op, full);
-    *full = op->visit_full;
-    return op->visit_code;
+    *full = op->visit.full;
+    return op->visit.code;
 }
 
 static int walk_steps(struct range_op *op, bool *full)
@@ -646,17 +541,16 @@ static void range_finish(struct range_op *op, bool more, const struct wr_key *ne
     row_memory_close(op);
     snapshot_release(op->snapshot);
     op->snapshot = NULL;
-    if (op->access.partition)
-        count_partition(op);
+    range_meter_end(&op->meter);
     if (!call->c.code) {
         r->rows = op->rows;
         r->row_count = op->to ? 0 : op->row_count;
         if (more)
             r->next = *next;
         if (op->export)
-            r->consumed.read_size = (int64_t)op->scanned_bytes;
+            r->consumed.read_size = (int64_t)op->meter.bytes;
         else
-            r->consumed.read = meter_units(op->scanned_bytes);
+            r->consumed.read = meter_units(op->meter.bytes);
         own_names(op, r);
     }
     table_release(op->table);
@@ -714,10 +608,10 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     merge_start(&op->merge, &op->table->schema.location, start, end);
     op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
-    buf_init(&op->sampled_key, &c->arena, 0);
-    buf_init(&op->last_key, &c->arena, 0);
-    if (enter_partition(op, op->backward ? op->merge.streams->range.end
-                                         : op->merge.streams->range.start)) {
+    range_meter_init(&op->meter, call, op->table, op->direct);
+    buf_init(&op->visit.last_key, &c->arena, 0);
+    if (range_meter_enter(&op->meter, op->backward ? op->merge.streams->range.end
+                                                   : op->merge.streams->range.start)) {
         range_finish(op, false, NULL);
         return E_OK;
     }
