@@ -10,7 +10,8 @@ static const struct wr_key_schema key[] = {
     {.name = BYTES_LIT("id"), .type = WR_BIGINT, .auto_increment = true},
 };
 
-static struct location place_of(const char *layout, const struct wr_key_schema *schema, size_t count)
+static struct location location_of(const char *layout, const struct wr_key_schema *schema,
+                                   size_t count)
 {
     struct location p = {.id = 7, .key = schema, .key_count = count};
 
@@ -57,7 +58,7 @@ static void test_text_form(void **state)
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(forms); i++) {
-        struct location p = place_of(forms[i], key, 3);
+        struct location p = location_of(forms[i], key, 3);
         bytes back = layout_format(&c.arena, &p.layout, key);
 
         assert_true(bytes_equal(back, bytes_str(forms[i])));
@@ -70,7 +71,7 @@ static void test_time_of_any_name(void **state)
     static const struct wr_key_schema odd[] = {
         {.name = BYTES_LIT("a"), .type = WR_BIGINT},
         {.name = BYTES_LIT("b+splice:1/2:3"), .type = WR_BIGINT}};
-    struct location p = place_of("splice:2+time:b+splice:1/2:3/10:4", odd, 2);
+    struct location p = location_of("splice:2+time:b+splice:1/2:3/10:4", odd, 2);
 
     (void)state;
     assert_int_equal(p.layout.column, 1);
@@ -82,7 +83,7 @@ static void test_time_of_any_name(void **state)
 
 static uint8_t bucket(const char *layout, const char *user, int64_t at, int64_t id)
 {
-    struct location p = place_of(layout, key, 3);
+    struct location p = location_of(layout, key, 3);
     struct wr_value values[] = {text(user), integer(at), integer(id)};
 
     return layout_bucket(&p, encode(key, values, 3));
@@ -134,8 +135,9 @@ static void test_one_bucket(void **state)
     struct wr_key_column high[] = {
         {key[0].name, text("ann")}, {key[1].name, integer(9)}, {key[2].name, {.type = WR_INF_MAX}}};
     struct wr_key a = {low, 3}, b = {high, 3};
-    struct location hash = place_of("hash:256", key, 3), random = place_of("random:256", key, 3);
-    struct location spliced = place_of("splice:2+hash:256", key, 3);
+    struct location hash = location_of("hash:256", key, 3),
+                    random = location_of("random:256", key, 3);
+    struct location spliced = location_of("splice:2+hash:256", key, 3);
     uint8_t n;
 
     (void)state;
@@ -194,7 +196,7 @@ static void test_damaged_keys(void **state)
 
 /* ---- golden files ---- */
 
-static bytes golden_schema(const char *layout, uint32_t place_id, const char *mirror)
+static bytes golden_schema(const char *layout, uint32_t location_id, const char *shadow)
 {
     struct schema s = {.id = 5, .version = 3, .instance = BYTES_LIT("main")}, back;
     struct buf b;
@@ -204,21 +206,21 @@ static bytes golden_schema(const char *layout, uint32_t place_id, const char *mi
     s.d.key_count = 3;
     s.d.options.ttl_s = -1;
     s.d.options.max_versions = 1;
-    s.location = place_of(layout, key, 3);
-    s.location.id = place_id;
-    if (mirror) {
-        s.shadow = place_of(mirror, key, 3);
+    s.location = location_of(layout, key, 3);
+    s.location.id = location_id;
+    if (shadow) {
+        s.shadow = location_of(shadow, key, 3);
         s.shadow.id = 11;
         s.rekey = REKEY_COPYING;
     }
     buf_init(&b, &c.arena, 256);
     schema_encode(&b, &s);
     assert_int_equal(schema_decode(&c, buf_bytes(&b), &back), 0);
-    assert_int_equal(back.location.id, place_id);
+    assert_int_equal(back.location.id, location_id);
     assert_memory_equal(&back.location.layout, &s.location.layout, sizeof(s.location.layout));
     assert_int_equal(back.shadow.id, s.shadow.id);
     assert_int_equal(back.rekey, s.rekey);
-    if (mirror)
+    if (shadow)
         assert_memory_equal(&back.shadow.layout, &s.shadow.layout, sizeof(s.location.layout));
     return buf_bytes(&b);
 }
