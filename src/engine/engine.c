@@ -104,14 +104,14 @@ static PORT_UNUSED bool ranges_are_sane(const struct key_range *ranges, size_t n
     return true;
 }
 
-static PORT_UNUSED bool batch_is_sane(const struct write_batch *b)
+static PORT_UNUSED bool batch_is_sane(const struct engine *e, const struct write_batch *b)
 {
     for (size_t i = 0; i < b->guard_count; i++)
         if (!b->guards[i].key.len)
             return false;
     for (size_t i = 0; i < b->edit_count; i++)
         if (!b->edits[i].key.len ||
-            (b->edits[i].type != EDIT_PUT && b->edits[i].type != EDIT_DELETE))
+            b->edits[i].type > (engine_numbers(e) ? EDIT_PUT_NUMBERED : EDIT_DELETE))
             return false;
     return true;
 }
@@ -217,7 +217,7 @@ void engine_apply(struct ctx *c, struct engine *e, const struct write_batch *b, 
                   void *arg)
 {
     invariant(done);
-    assert(batch_is_sane(b));
+    assert(batch_is_sane(e, b));
     e->ops->apply(c, e, b, done, arg);
 }
 

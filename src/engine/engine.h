@@ -177,7 +177,17 @@ struct guard {
 enum edit_type {
     EDIT_PUT,
     EDIT_DELETE,
+    /* Only where engine_numbers(): the engine adds NUMBER_BYTES bytes to the key, a big-endian
+     * number that it draws when the batch is appended. Numbers ascend strictly in the order in
+     * which batches become visible, and in a batch in the order of its edits: who has seen n at
+     * VIEW_DURABLE never finds a smaller one later, also after a crash. Gaps are allowed. */
+    EDIT_PUT_NUMBERED,
 };
+
+#define NUMBER_BYTES 8
+/* Keys that begin with so many zero bytes are the engine's own; walks through all keys meet them.
+ */
+#define ENGINE_OWN_BYTES 6
 
 struct edit {
     enum edit_type type;
@@ -212,7 +222,7 @@ static inline bool write_batch_grows(const struct write_batch *b)
     bool puts = false;
 
     for (size_t i = 0; i < b->edit_count; i++)
-        puts |= b->edits[i].type == EDIT_PUT;
+        puts |= b->edits[i].type != EDIT_DELETE;
     return puts && !b->frees && b->partition != PARTITION_SYSTEM;
 }
 
@@ -392,6 +402,7 @@ struct engine_ops {
     const struct bus_ops *bus;              /* NULL: this process is the sole writer */
     const struct snapshot_ops *snapshots;   /* NULL: it gives none */
     const struct file_ops *files;           /* NULL: it keeps none */
+    bool numbers;                           /* EDIT_PUT_NUMBERED is taken */
 
     int (*open)(struct ctx *c, const struct engine_conf *conf, struct engine **out);
     /* Waits for writes under way, makes them durable, calls their completions, frees. */
@@ -440,6 +451,12 @@ static inline bool engine_is_shared(const struct engine *e)
 static inline bool engine_has_files(const struct engine *e)
 {
     return e->ops->files != NULL;
+}
+
+/* Does it take EDIT_PUT_NUMBERED? */
+static inline bool engine_numbers(const struct engine *e)
+{
+    return e->ops->numbers;
 }
 
 /* Does visit() work, and do reads at VIEW_DURABLE answer at once? */

@@ -11,6 +11,7 @@
  * is gone; nodes with such remains are listed, and cleaned when a snapshot goes. */
 #include "engine/backends.h"
 
+#include "base/buf.h"
 #include "base/invariant.h"
 #include "base/rng.h"
 
@@ -46,6 +47,7 @@ struct mem {
     uint64_t bytes;
     uint64_t acked;
     uint64_t number; /* of the newest batch */
+    uint64_t drawn;  /* the last number given to an edit */
     struct mem_snapshot *snapshots;
     struct node *listed;
 };
@@ -511,6 +513,17 @@ static bool guards_hold(struct mem *m, const struct write_batch *b)
     return true;
 }
 
+/* Puts behind all that was numbered before. */
+static void mem_put_numbered(struct mem *m, const struct edit *edit)
+{
+    uint8_t *key = mem_alloc(edit->key.len + NUMBER_BYTES);
+
+    memcpy(key, edit->key.ptr, edit->key.len);
+    store_u64_be(key + edit->key.len, ++m->drawn);
+    mem_put(m, m->number, bytes_of(key, edit->key.len + NUMBER_BYTES), edit->value);
+    mem_free(key);
+}
+
 static void mem_apply(struct ctx *c, struct engine *e, const struct write_batch *b, apply_done done,
                       void *arg)
 {
@@ -526,6 +539,8 @@ static void mem_apply(struct ctx *c, struct engine *e, const struct write_batch 
 
         if (edit->type == EDIT_PUT)
             mem_put(m, m->number, edit->key, edit->value);
+        else if (edit->type == EDIT_PUT_NUMBERED)
+            mem_put_numbered(m, edit);
         else
             mem_delete(m, m->number, edit->key);
     }
@@ -564,6 +579,7 @@ static void mem_stat(struct engine *e, struct engine_stat *out)
 const struct engine_ops engine_mem = {
     .name = "mem",
     .snapshots = &mem_snapshot_ops,
+    .numbers = true,
     .open = mem_open,
     .close = mem_close,
     .erase = mem_erase,

@@ -317,6 +317,7 @@ static void add_edits(struct write_operation *o)
             value_lens[puts++] = value.len;
             o->bytes += key.len + value.len;
         } else {
+            invariant(edit->type == EDIT_DELETE); /* there are no numbers here */
             o->bytes += key.len;
             gone_keys[gone] = key.ptr;
             gone_lens[gone++] = key.len;

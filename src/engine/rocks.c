@@ -9,6 +9,7 @@
  *   rocks_append.c   one batch into the log, behind the gate
  *   rocks_stall.c    the stall queue; rocks_drain.c: the recovery thread works it off
  *   rocks_write_buffer.c  what has been applied and not yet appended
+ *   rocks_number.c   numbers in the order of the log
  *   rocks_commit.c   what the committer asks for
  *   rocks_read.c     gets and scans; rocks_view.c: the view they go through
  *   rocks_readers.c  who reads: the caller from memory, or threads that wait for the disk
@@ -191,6 +192,7 @@ const struct engine_ops engine_rocks = {
     .name = "rocks",
     .snapshots = &rocks_snapshot_ops,
     .files = &rocks_file_ops,
+    .numbers = true,
     .open = rocks_open,
     .close = rocks_close,
     .get = rocks_get,

@@ -119,6 +119,7 @@ struct rocks {
     struct pool *point_readers, *scan_readers; /* rocks_readers.c */
     atomic_ullong disk_reads;                  /* that these were given */
     atomic_ullong aborted_to;                  /* write buffers up to this number are aborted */
+    uint64_t number; /* the last one given to an edit; under the write buffers' lock */
     pthread_rwlock_t gate;
 
     pthread_mutex_t read_lock; /* of the two pointers; each holds a reference */
@@ -269,6 +270,19 @@ void rocks_write_buffer_release(struct rocks *r);
 bool rocks_write_buffer_get(struct ctx *c, struct rocks *r, struct get *g, int *code);
 /* A buffer has come to nothing: so does what may rest on it. Before it is out of sight. */
 void rocks_write_buffer_abort(struct rocks *r);
+
+/* ---- rocks_number.c */
+
+/* The database is about to be used: numbers go on above all that can be in it. Within
+ * rocks_write_buffer_hold(): nobody draws meanwhile. */
+int rocks_numbers_open(struct ctx *c, struct rocks *r, rocksdb_t *db);
+/* The next number. Under the write buffers' lock, from which on nobody overtakes. */
+uint64_t rocks_number_draw(struct rocks *r);
+/* Adds what stands for the opening that `number` was drawn in. */
+void rocks_number_mark(rocksdb_writebatch_t *edits, uint64_t number);
+/* Adds the batch's numbered edits, of which there are some, to its others. Within
+ * rocks_write_buffer_hold(), which lasts until they are appended. */
+void rocks_number_edits(struct rocks *r, const struct write_batch *b, rocksdb_writebatch_t *edits);
 
 /* ---- rocks_commit.c */
 

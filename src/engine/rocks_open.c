@@ -143,6 +143,13 @@ int rocks_db_open(struct ctx *c, struct rocks *r, struct handle **out)
         rocksdb_close(db);
         return loss_fail(c, r, sequence);
     }
+    rocks_write_buffer_hold(r);
+    error = rocks_numbers_open(c, r, db);
+    rocks_write_buffer_release(r);
+    if (error != E_OK) {
+        rocksdb_close(db);
+        return error;
+    }
     /* Each opening makes a new MANIFEST. */
     if ((error = rocks_mark(r, r->watermark.sequence)) != 0) {
         rocksdb_close(db);

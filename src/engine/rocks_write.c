@@ -23,16 +23,19 @@ static int admit(struct rocks *r, const struct write *w)
     return w->grows && rocks_space_short(r) ? E_NO_SPACE : E_OK;
 }
 
-static void submit(struct rocks *r, const struct write *w)
+/* `numbered`: edits of it are to be numbered; else NULL. */
+static void submit(struct rocks *r, const struct write *w, const struct write_batch *numbered)
 {
     int code = w->size ? admit(r, w) : E_OK;
 
     if (code) {
         rocksdb_writebatch_destroy(w->edits);
-    } else if (w->guard_count) {
+    } else if (w->guard_count || numbered) {
         /* What is applied while the guards are checked counts as later, so nobody may have seen
-         * it. */
+         * it. And nobody may draw a number between ours and their place in the log. */
         rocks_write_buffer_hold(r);
+        if (numbered)
+            rocks_number_edits(r, numbered, w->edits);
         code = rocks_append(r, w);
         rocks_write_buffer_release(r);
     } else {
@@ -43,12 +46,16 @@ static void submit(struct rocks *r, const struct write *w)
         w->done(w->arg, code);
 }
 
-static rocksdb_writebatch_t *batch_edits(const struct write_batch *b)
+/* Without those that get a number, of which *numbered tells whether there are any. */
+static rocksdb_writebatch_t *batch_edits(const struct write_batch *b, bool *numbered)
 {
     rocksdb_writebatch_t *edits = rocksdb_writebatch_create();
 
     for (size_t i = 0; i < b->edit_count; i++)
-        rocks_edit(edits, b->edits[i].type, b->edits[i].key, b->edits[i].value);
+        if (b->edits[i].type == EDIT_PUT_NUMBERED)
+            *numbered = true;
+        else
+            rocks_edit(edits, b->edits[i].type, b->edits[i].key, b->edits[i].value);
     return edits;
 }
 
@@ -63,6 +70,7 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
                       .depends_on = b->depends_on,
                       .done = done,
                       .arg = arg};
+    bool numbered = false;
     int code;
 
     (void)c;
@@ -77,8 +85,8 @@ void rocks_apply(struct ctx *c, struct engine *e, const struct write_batch *b, a
         return;
     }
     if (b->edit_count)
-        w.edits = batch_edits(b);
-    submit(r, &w);
+        w.edits = batch_edits(b, &numbered);
+    submit(r, &w, numbered ? b : NULL);
 }
 
 /* ---- writing and waiting */
@@ -92,6 +100,6 @@ int rocks_write_and_wait(struct rocks *r, rocksdb_writebatch_t *edits)
     waiter_init(&waiter);
     if (edits)
         rocksdb_writebatch_data(edits, &w.size);
-    submit(r, &w);
+    submit(r, &w, NULL);
     return waiter_wait(&waiter);
 }

@@ -19,6 +19,7 @@
  * failure is told by. That takes along more than need be, but none too few. */
 #include "engine/rocks.h"
 
+#include "base/buf.h"
 #include "base/invariant.h"
 #include "engine/committer.h"
 
@@ -58,7 +59,8 @@ struct write_buffer {
     struct buffer_edit *slots[SLOTS];
     struct buffer_edit *first, **end;
     size_t edit_count;
-    size_t bytes; /* of all batches, also of what was written over */
+    size_t bytes;   /* of all batches, also of what was written over */
+    uint64_t drawn; /* the last number given to an edit in it; 0: none */
     struct group *group;
     size_t capacity; /* of the group */
     uint8_t *memory;
@@ -82,6 +84,7 @@ static void buffer_clear(struct write_buffer *t)
     t->first = NULL;
     t->end = &t->first;
     t->edit_count = t->bytes = 0;
+    t->drawn = 0;
     t->group = NULL;
     t->capacity = 0;
 }
@@ -171,6 +174,18 @@ static void buffer_put(struct write_buffer *t, const struct edit *edit)
         memcpy(e->value, edit->value.ptr, e->len);
 }
 
+/* From here on everybody else's number is larger, and behind this one in the log. */
+static void buffer_put_numbered(struct rocks *r, struct write_buffer *t, const struct edit *edit)
+{
+    uint8_t *key = arena_alloc(&t->arena, edit->key.len + NUMBER_BYTES);
+
+    t->drawn = rocks_number_draw(r);
+    memcpy(key, edit->key.ptr, edit->key.len);
+    store_u64_be(key + edit->key.len, t->drawn);
+    buffer_put(t,
+               &(struct edit){EDIT_PUT, bytes_of(key, edit->key.len + NUMBER_BYTES), edit->value});
+}
+
 static void buffer_complete(struct write_buffer *t, apply_done done, void *arg)
 {
     if (!t->group || t->group->count == t->capacity) {
@@ -211,7 +226,10 @@ int rocks_write_buffer_add(struct rocks *r, const struct write_batch *b, size_t 
     }
     t = x->filling;
     for (size_t i = 0; i < b->edit_count; i++)
-        buffer_put(t, &b->edits[i]);
+        if (b->edits[i].type == EDIT_PUT_NUMBERED)
+            buffer_put_numbered(r, t, &b->edits[i]);
+        else
+            buffer_put(t, &b->edits[i]);
     buffer_complete(t, done, arg);
     t->bytes += size;
     atomic_fetch_add(&x->bytes, size);
@@ -269,6 +287,8 @@ static rocksdb_writebatch_t *buffer_batch(const struct write_buffer *t)
 
     for (const struct buffer_edit *e = t->first; e; e = e->next)
         rocks_edit(edits, e->type, e->key, bytes_of(e->value, e->len));
+    if (t->drawn)
+        rocks_number_mark(edits, t->drawn);
     return edits;
 }
 
