@@ -36,7 +36,7 @@ spec_counts() {
         BEGIN {
             split("table CreateTable alter UpdateTable list ListTable describe DescribeTable drop DeleteTable " \
                   "load_table LoadTable unload_table UnloadTable add_columns AddDefinedColumn " \
-                  "delete_columns DeleteDefinedColumn split_points ComputeSplitPointsBySize get GetRow put PutRow " \
+                  "delete_columns DeleteDefinedColumn create_index CreateIndex drop_index DropIndex split_points ComputeSplitPointsBySize get GetRow put PutRow " \
                   "update UpdateRow delete DeleteRow batch_get BatchGetRow batch_write BatchWriteRow " \
                   "range GetRange scan GetRange drain GetRange fill BatchWriteRow bulk_export BulkExport " \
                   "bulk_import BulkImport", pairs, " ")
