@@ -300,6 +300,20 @@ int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s)
     return e->ops->files->scrub(c, e, s);
 }
 
+int engine_warm(struct ctx *c, struct engine *e, struct warm *w)
+{
+    w->bytes = 0;
+    w->gave_way = w->ended = false;
+    if (!engine_has_files(e))
+        return fail_code(c, E_UNSUPPORTED);
+    return e->ops->files->warm(c, e, w);
+}
+
+int engine_remember(struct ctx *c, struct engine *e)
+{
+    return engine_has_files(e) ? e->ops->files->remember(c, e) : fail_code(c, E_UNSUPPORTED);
+}
+
 int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,
                    const char *from)
 {

@@ -289,6 +289,14 @@ struct scrub {
     struct key_range range; /* with damage: the keys it may affect, which were skipped */
 };
 
+/* One step of reading back what was hot when the engine was closed. */
+struct warm {
+    uint64_t bytes_max; /* in: stop after about so many */
+    uint64_t bytes;     /* read, about */
+    bool gave_way;      /* it stopped because clients' reads wait for the disk */
+    bool ended;         /* there is no more */
+};
+
 /* Many large values on their way into the map, past the log where the engine can. One thread at a
  * time; each call may block. Embedded in the engine's own struct. */
 struct bulk {
@@ -388,6 +396,11 @@ struct file_ops {
      * system allows it. One thread at a time. Damage that is found is no failure of the call; any
      * error ends the pass. E_BUSY: not now. */
     int (*scrub)(struct ctx *c, struct engine *e, struct scrub *s);
+    /* Reads a piece of what was read often before the engine was closed last, so that it is in the
+     * cache; nothing above counts it as a read. One thread at a time. An error ends it. */
+    int (*warm)(struct ctx *c, struct engine *e, struct warm *w);
+    /* Writes down what was read lately, for the next start; close() does that, too. */
+    int (*remember)(struct ctx *c, struct engine *e);
     /* Makes conf->dir (as for checkpoint) a copy of the folder `from`, which is not open anywhere,
      * once every block of the copy has been verified. conf->dir "": only verifies `from`.
      * E_CORRUPT, E_DATA_LOSS: damaged, or not complete. */
@@ -521,6 +534,8 @@ void engine_leave(struct engine *e);
 /* E_UNSUPPORTED where the engine keeps no files. */
 int engine_checkpoint(struct ctx *c, struct engine *e, const char *dir);
 int engine_scrub(struct ctx *c, struct engine *e, struct scrub *s);
+int engine_warm(struct ctx *c, struct engine *e, struct warm *w);
+int engine_remember(struct ctx *c, struct engine *e);
 int engine_restore(struct ctx *c, const char *name, const struct engine_conf *conf,
                    const char *from);
 

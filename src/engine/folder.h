@@ -4,6 +4,7 @@
  *     LOCK        held with flock() while a process has the folder open; its pid is in it
  *     VERSION     the line "widerow data 1"
  *     WATERMARK   see watermark.h
+ *     WARM        see warm_list.h; of no value
  *     db/         the engine's own files
  *     db.new/     the same while a new folder is being made
  *     bulk/       table files that are being written; of no value until db/ takes them over

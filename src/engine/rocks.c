@@ -23,6 +23,7 @@
  *   rocks_look.c     a database's files past the caches, for two:
  *   rocks_copy.c     backups
  *   rocks_scrub.c    verifying
+ *   rocks_warm.c     what was hot is read back after a start
  *   rocks_status.c   RocksDB's errors */
 #include "engine/rocks.h"
 
@@ -32,6 +33,11 @@
 #define MEMORY_BYTES_DEFAULT (256 * MIB)
 #define MEMORY_BYTES_MIN (16 * MIB)
 #define CLOSE_FLUSH_BYTES (8 * MIB)
+
+static uint64_t cache_bytes(const struct rocks *r)
+{
+    return r->memory_bytes - rocks_buffer_bytes(r->memory_bytes);
+}
 
 static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf *conf)
 {
@@ -48,6 +54,7 @@ static int rocks_start(struct ctx *c, struct rocks *r, const struct engine_conf 
         TRY(rocks_load_watermark(c, r));
     TRY(rocks_db_open(c, r, &r->handle));
     r->view = rocks_view_new(r->handle);
+    rocks_warm_open(c, r, cache_bytes(r));
     TRY(committer_new(c, &rocks_commit_ops, r, &r->committer));
     if (!thread_start(&r->recovery, "wr-recovery", rocks_recovery_main, r))
         return fail(c, E_UNAVAILABLE, "The system gives no thread to keep the database with.");
@@ -99,6 +106,7 @@ static void rocks_free(struct rocks *r)
     rocks_write_buffers_free(r->write_buffers);
     rocks_scrub_close(r);
     mem_free(r->scrub.key);
+    rocks_warm_close(r);
     if (r->handle && !atomic_load(&r->failed))
         close_log(r);
     rocks_view_unref(r->view);
@@ -116,11 +124,6 @@ static void rocks_free(struct rocks *r)
     pthread_mutex_destroy(&r->lock);
     pthread_cond_destroy(&r->wake);
     mem_free(r);
-}
-
-static uint64_t cache_bytes(const struct rocks *r)
-{
-    return r->memory_bytes - rocks_buffer_bytes(r->memory_bytes);
 }
 
 static void rocks_spare(struct engine *e, uint64_t less)
@@ -185,8 +188,11 @@ static void rocks_close(struct engine *e)
     rocks_free(PORT_CONTAINER(e, struct rocks, base));
 }
 
-static const struct file_ops rocks_file_ops = {
-    .checkpoint = rocks_checkpoint, .scrub = rocks_scrub, .restore = rocks_restore};
+static const struct file_ops rocks_file_ops = {.checkpoint = rocks_checkpoint,
+                                               .scrub = rocks_scrub,
+                                               .warm = rocks_warm,
+                                               .remember = rocks_remember,
+                                               .restore = rocks_restore};
 
 const struct engine_ops engine_rocks = {
     .name = "rocks",

@@ -14,11 +14,13 @@
 #define MIB ((uint64_t)1 << 20)
 
 #define READAHEAD_BYTES 262144 /* for pages at least this large */
+#define WARM_EVERY 64          /* of so many gets of clients, one is noted */
 #define INFO_LOG_OFF 6         /* of an enum that RocksDB's C header takes but does not name */
 
 struct pool;
 struct committer;
 struct committer_ops;
+struct warm_state;
 struct write_buffers;
 
 /* An open database. */
@@ -142,6 +144,9 @@ struct rocks {
 
     struct scrub_state scrub;
     atomic_ullong bulk_files; /* made so far: their names */
+
+    struct warm_state *warm;
+    atomic_ullong gets; /* of clients, as far as they may be noted */
 
     atomic_ullong acked_at_once; /* barriers that found nothing to wait for */
     atomic_llong space_checked_us;
@@ -408,5 +413,23 @@ int rocks_restore(struct ctx *c, const struct engine_conf *conf, const char *dir
 void rocks_scrub_clear(struct ctx *c, struct rocks *r);
 void rocks_scrub_close(struct rocks *r);
 int rocks_scrub(struct ctx *c, struct engine *e, struct scrub *s);
+
+/* ---- rocks_warm.c */
+
+/* Reads what was remembered; `cache_bytes` bounds how much is. */
+void rocks_warm_open(struct ctx *c, struct rocks *r, uint64_t cache_bytes);
+void rocks_warm_close(struct rocks *r); /* remembers; if it was not opened, nothing */
+/* True as long as there is room for every key. */
+bool rocks_warm_notes_all(const struct rocks *r);
+void rocks_warm_note(struct rocks *r, bytes key);
+/* A client gets this key: one of WARM_EVERY is noted. */
+static inline void rocks_warm_got(struct rocks *r, bytes key)
+{
+    if (atomic_fetch_add_explicit(&r->gets, 1, memory_order_relaxed) % WARM_EVERY == 0 ||
+        PORT_UNLIKELY(rocks_warm_notes_all(r)))
+        rocks_warm_note(r, key);
+}
+int rocks_remember(struct ctx *c, struct engine *e);
+int rocks_warm(struct ctx *c, struct engine *e, struct warm *step);
 
 #endif

@@ -85,6 +85,7 @@ int rocks_get_cached(struct ctx *c, struct rocks *r, struct get *g)
     int code = E_LATER;
 
     TRY(rocks_enter_at(c, r, g->snapshot, g->view, &in));
+    rocks_warm_got(r, g->key);
     slice = rocksdb_get_pinned(in.handle->db, cached_options(&in), g->key.ptr, g->key.len, &err);
     if (PORT_LIKELY(!ends_at_disk(err)))
         code = get_take(c, r, g, slice, err);

@@ -20,6 +20,7 @@
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/sweep.h"
+#include "table/maint/warm.h"
 #include "table/model/name.h"
 #include "table/model/op_info.h"
 #include "table/stats/sampler.h"
@@ -254,6 +255,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     if (!balancer_start(db)) /* it asks the catalog whether it is in touch */
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
+    db->warmer = warmer_start(db);
     db->sizes = size_watch_start(db);
     return E_OK;
 }
@@ -342,6 +344,7 @@ void wr_close(struct wr_db *db)
     rekeyer_free(db->rekeyer);
     sweeper_free(db->sweeper);
     scrubber_free(db->scrubber);
+    warmer_free(db->warmer);
     streams_stop(db->streams);
     uploads_stop(db->uploads);
     router_stop(db->router);

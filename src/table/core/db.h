@@ -23,6 +23,7 @@ struct rekeyer;
 struct router;
 struct scheduler;
 struct scrubber;
+struct warmer;
 struct size_watch;
 struct streams;
 struct sweeper;
@@ -62,6 +63,7 @@ struct wr_db {
     struct rekeyer *rekeyer;
     struct router *router;     /* NULL: the engine is one map */
     struct scrubber *scrubber; /* NULL: no scrub */
+    struct warmer *warmer;     /* NULL: the engine keeps no files */
     struct sampler *sampler;   /* NULL: no heat maps */
     struct size_watch *sizes;
     struct texts *texts;
@@ -85,6 +87,7 @@ enum db_priority {
     PRIORITY_REKEY,
     PRIORITY_SIZES,
     PRIORITY_SCRUB,
+    PRIORITY_WARM,
 };
 
 /* The limits on what comes in, as long as its table is not known: the largest that any table
