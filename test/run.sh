@@ -136,7 +136,7 @@ start_server() {
     "$BUILD/widerowd" --data "$dir" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
         --head-timeout 120 --set table_ops_per_s_max=0 >"$work/server.log" 2>&1 &
     server_pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 2400); do
         [ -s "$work/port" ] && break
         kill -0 $server_pid 2>/dev/null || { cat "$work/server.log"; return 1; }
         sleep 0.05

@@ -53,7 +53,7 @@ start() {
     "$BUILD/widerowd" --data "$data" --http 127.0.0.1:0 --sql off --admin 127.0.0.1:0 --port-file "$work/port" \
         --memory 16777216 --set table_ops_per_s_max=0 "$@" >"$work/log" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 2400); do
         [ -s "$work/port" ] && break
         kill -0 $pid 2>/dev/null || break
         sleep 0.05
@@ -127,7 +127,7 @@ other=$work/other
 "$BUILD/widerowd" --data "$other" --http 127.0.0.1:0 --sql off --admin 127.0.0.1:0 --port-file "$other.port" --memory 16777216 \
     >"$other.log" 2>&1 &
 other_pid=$!
-for _ in $(seq 200); do [ -s "$other.port" ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -s "$other.port" ] && break; sleep 0.05; done
 other_admin=http://$(sed -n 's/^admin=//p' "$other.port")
 other_http=http://$(sed -n 's/^http=//p' "$other.port")
 refused "the endpoint of one server and the admin port of another" "are of two servers" \
@@ -140,7 +140,7 @@ refused "a backup with a wrong secret" "OTSAuthFailed" env WIDEROW_ACCESS_KEY_SE
 refused "a backup without a key" "no access key" env -u WIDEROW_ACCESS_KEY_ID -u WIDEROW_ACCESS_KEY_SECRET "$widerow" backup "$work/stranger"
 printf 'test reader reader-secret ro\ntest some some-secret rw:first*\n' >>"$work/data/credentials"
 kill -HUP "$pid"
-for _ in $(seq 100); do grep -q 'access keys read again' "$work/log" && break; sleep 0.05; done
+for _ in $(seq 2400); do grep -q 'access keys read again' "$work/log" && break; sleep 0.05; done
 for key in reader some; do
     refused "a backup with the key '$key'" "OTSNoPermissionAccess.*OpenBackup" \
         env WIDEROW_ACCESS_KEY_ID=$key WIDEROW_ACCESS_KEY_SECRET=$key-secret "$widerow" backup "$work/stranger"

@@ -38,7 +38,7 @@ PY
 
 "$build/widerowd" --data "$work/data" --http 127.0.0.1:0 --admin off --port-file "$work/port" >"$work/server.log" 2>&1 &
 pid=$!
-for _ in $(seq 200); do [ -s "$work/port" ] && break; sleep 0.05; done
+for _ in $(seq 2400); do [ -s "$work/port" ] && break; sleep 0.05; done
 server=(--endpoint "http://$(sed -n 's/^http=//p' "$work/port")" --data "$work/data")
 for w in $workloads; do
     check "bench $w over HTTP" one "$w" "${server[@]}"

@@ -31,7 +31,7 @@ start() { # [FAULT]
     WR_FAULT=${1:-} "$BUILD/widerowd" --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" \
         --set cell_bytes_max=67108864 --set scrub_bytes_per_s_max=0 >>"$work/server.log" 2>&1 &
     pid=$!
-    for _ in $(seq 400); do
+    for _ in $(seq 2400); do
         [ -s "$work/port" ] && break
         kill -0 $pid 2>/dev/null || break
         sleep 0.05
@@ -62,7 +62,7 @@ keys() { # LINE
     [ -e "$work/keys" ] || cp "$work/data/credentials" "$work/keys"
     (cat "$work/keys" && echo "$1") >"$work/data/credentials"
     kill -HUP "$pid"
-    for _ in $(seq 400); do
+    for _ in $(seq 2400); do
         [ "$(grep -c "access keys read again" "$work/server.log")" -gt "$before" ] && return 0
         sleep 0.02
     done

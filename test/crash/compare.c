@@ -109,6 +109,7 @@ int workload_look(struct workload *w, struct picture *p)
     look.arena = &d.c.arena;
     code = door_scan(&d, "rows", workload_row_keys, 2, INT64_MIN, INT64_MAX, look_row, &look);
     if (code) {
+        printf("  a scan of all rows ended with %d: %s\n", code, d.c.text ? d.c.text : "");
         memset(p, 0, sizeof(*p));
         p->run = w->run;
         look_singly(&d, p);

@@ -20,8 +20,9 @@ start() {
     WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test $few "$BUILD/widerowd" \
         --data "$work/data" --http 127.0.0.1:0 --sql off --admin off --port-file "$work/port" "$@" >"$work/log" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 2400); do
         [ -s "$work/port" ] && break
+        kill -0 "$pid" 2>/dev/null || break
         sleep 0.05
     done
     address=$(sed -n 's/^http=//p' "$work/port")

@@ -61,6 +61,7 @@ pool_is() { # full|free
 check "full" ratios 0.00001 0.00002 0.00003
 check "is full" eventually pool_is full
 check "reads from a full pool" there 1
+# The server may not know of it yet: then the OSDs keep the write until there is room, and its client's time runs out.
 if put 2 1 >"$work/said" 2>&1; then
     check "a write into a full pool that was acknowledged" there 2
 else
