@@ -9,6 +9,8 @@
  * deviation. Then nearly no stream runs dry before the end, and little is read in vain. */
 #include "table/row/merge.h"
 
+#include "base/invariant.h"
+
 #include "table/catalog/route.h"
 
 #define PAGE_ROWS 512
@@ -113,7 +115,12 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
                             .pages = ARENA_ARRAY(&m->c->arena, struct page, m->dry_count),
                             .done = merge_scan_done};
     m->scanning = true;
-    return route_scan(m->c, m->table, &m->scan);
+    if (!m->page_c)
+        return route_scan(m->c, m->table, &m->scan);
+    invariant(m->stream_count == 1);
+    ctx_clear(m->page_c);
+    arena_restart(&m->page_c->arena, NULL, 0);
+    return route_scan(m->page_c, m->table, &m->scan);
 }
 
 /* Takes the pages that were read. */
@@ -131,7 +138,7 @@ static int merge_take(struct merge *m)
         if (!s->page.count)
             continue;
         if (m->backward)
-            s->range.end = s->page.items[s->page.count - 1].key;
+            s->range.end = arena_copy(&m->c->arena, s->page.items[s->page.count - 1].key);
         else if (!s->ended)
             s->range.start = key_after(&m->c->arena, s->page.items[s->page.count - 1].key);
         heap_add(m, m->dry[i]);

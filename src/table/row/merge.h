@@ -19,6 +19,9 @@ struct bucket_stream {
 
 struct merge {
     struct ctx *c; /* keys and values live in its arena */
+    /* NULL, or with one stream where they live instead: only until the next page is read, so that
+     * the request does not hold all that the walk has passed. */
+    struct ctx *page_c;
     const struct table *table;
     enum engine_view view;
     struct snapshot
@@ -44,9 +47,9 @@ void merge_start(struct merge *m, const struct location *p, const struct wr_key 
                  const struct wr_key *end);
 
 /* The row that comes next: *out points to its stored key and value until merge_pop() (the bytes
- * live on in the arena), NULL: there is none. `rows` and `ahead` (bytes) say how much more the
- * caller will take at most, and bound what is read ahead. E_LATER: done() is called, and then
- * merge_peek() again answers. */
+ * live on in the arena, if it is the request's), NULL: there is none. `rows` and `ahead` (bytes)
+ * say how much more the caller will take at most, and bound what is read ahead. E_LATER: done() is
+ * called, and then merge_peek() again answers. */
 int merge_peek(struct merge *m, size_t rows, size_t ahead, const struct kv **out);
 void merge_pop(struct merge *m);
 

@@ -52,7 +52,8 @@ struct range_op {
     struct ctx *row_c;             /* of the row at hand: own_row_c if it is not kept */
     struct ctx own_row_c;
     void *row_memory;
-    bool direct; /* walk_direct() */
+    struct ctx page_c; /* of what is left of a visit */
+    bool direct;       /* walk_direct() */
     struct range_visit visit;
 
     struct wr_row *rows;
@@ -426,6 +427,8 @@ static void leave_visit(struct range_op *op, bytes key, bool behind)
     op->direct = false;
     op->row_c->turn = op->call->c.turn;
     op->merge.snapshot = op->snapshot;
+    ctx_init_part(&op->page_c, &op->call->c, NULL, 0);
+    op->merge.page_c = &op->page_c;
 }
 
 /* The next row is on the disk, which this thread must not wait for. */
@@ -539,6 +542,8 @@ static void range_finish(struct range_op *op, bool more, const struct wr_key *ne
 
     call_charge(call);
     row_memory_close(op);
+    if (op->merge.page_c)
+        ctx_release(op->merge.page_c);
     snapshot_release(op->snapshot);
     op->snapshot = NULL;
     range_meter_end(&op->meter);
