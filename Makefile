@@ -154,7 +154,7 @@ $(BUILD)/test/index: test/model/clock.c
 $(BUILD)/test/io $(BUILD)/test/soak $(BUILD)/test/versions: ALL_CPPFLAGS += -Itest/crash
 $(BUILD)/test/io: test/crash/bed.c test/crash/server.c test/crash/door.c test/crash/tree.c
 $(BUILD)/test/soak: test/crash/bed.c test/crash/server.c test/crash/door.c
-$(BUILD)/test/versions: test/crash/door.c
+$(BUILD)/test/versions: test/crash/door.c test/crash/bed.c
 
 # What is loaded in front of the server's own libc calls; never with sanitizers.
 PRELOADS := $(BUILD)/test/crash_preload.so $(BUILD)/test/io_preload.so $(BUILD)/test/rados_preload.so

@@ -154,6 +154,8 @@ static int next_record(struct range_op *op, const struct kv **out)
 
     if (!op->selection.filter && rows > op->limit - op->row_count + 1)
         rows = op->limit - op->row_count + 1;
+    if (op->page_ends)
+        rows = 1;
     return merge_peek(&op->merge, rows, left, out);
 }
 
@@ -371,6 +373,20 @@ static int row_too_large(struct range_op *op, bytes record_key, bool *full)
                 BYTES_FMT(key_text(&c->arena, &op->key)));
 }
 
+/* There is no memory for what storage would give next: the answer ends with the rows it has, if it
+ * has any. Only the one behind them is read on, for its key. */
+static int next_or_end(struct range_op *op, const struct kv **out)
+{
+    int code = next_record(op, out);
+
+    if (code != E_MEMORY || !op->meter.rows || !op->merge.page_c || op->page_ends)
+        return code;
+    ctx_clear(&op->call->c);
+    op->page_ends = true;
+    op->page_c.arena.full = NULL;
+    return next_record(op, out);
+}
+
 /* The next record is taken. *full: there are more rows, and op->key is the next one. *ended: there
  * are none. */
 static int range_step(struct range_op *op, bool *full, bool *ended)
@@ -379,7 +395,7 @@ static int range_step(struct range_op *op, bool *full, bool *ended)
 
     if (is_step(op))
         TRY(call_step(op->call));
-    TRY(next_record(op, &record));
+    TRY(next_or_end(op, &record));
     *ended = !record;
     if (!record)
         return E_OK;
