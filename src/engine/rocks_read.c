@@ -236,7 +236,8 @@ static int scan_range(struct ctx *c, struct handle *h, const rocksdb_snapshot_t 
     return code;
 }
 
-static int scan_ranges(struct ctx *c, struct rocks *r, struct scan *s, bool cached)
+/* From range *at on, which then tells how far it came. */
+static int scan_ranges(struct ctx *c, struct rocks *r, struct scan *s, bool cached, size_t *at)
 {
     const rocksdb_snapshot_t *snapshot, *own = NULL;
     struct entry in;
@@ -247,25 +248,30 @@ static int scan_ranges(struct ctx *c, struct rocks *r, struct scan *s, bool cach
     if (!in.view && s->range_count > 1)
         own = rocksdb_create_snapshot(in.handle->db);
     snapshot = in.view ? in.view->snapshot : own;
-    for (size_t i = 0; i < s->range_count && code == E_OK; i++)
-        code = scan_range(c, in.handle, snapshot, s, i, cached);
+    for (; *at < s->range_count; ++*at)
+        if ((code = scan_range(c, in.handle, snapshot, s, *at, cached)) != E_OK)
+            break;
     if (own)
         rocksdb_release_snapshot(in.handle->db, own);
     rocks_leave(&in);
     return code;
 }
 
-int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s)
+int rocks_scan_now(struct ctx *c, struct rocks *r, struct scan *s, size_t from)
 {
-    return scan_ranges(c, r, s, false);
+    return scan_ranges(c, r, s, false, &from);
 }
 
-int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s)
+int rocks_scan_cached(struct ctx *c, struct rocks *r, struct scan *s, size_t *from)
 {
-    int code = scan_ranges(c, r, s, true);
+    int code;
 
-    if (code == E_LATER)
+    *from = 0;
+    code = scan_ranges(c, r, s, true, from);
+    if (code == E_LATER && !s->snapshot) { /* what is read later is of another moment */
         memset(s->pages, 0, s->range_count * sizeof(*s->pages));
+        *from = 0;
+    }
     return code;
 }
 

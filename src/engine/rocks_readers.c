@@ -28,6 +28,7 @@ struct cold_read {
     struct ctx *c;
     struct get *get; /* NULL: the scan */
     struct scan *scan;
+    size_t from;            /* the first of its ranges that is to be read */
     struct cold_many *many; /* whose the get is; NULL: it completes by itself */
     bool stalled; /* it has to see a write that is in the stall queue, and goes there as */
     struct get one;
@@ -80,7 +81,7 @@ static int read_now(struct cold_read *cold)
 
     TRY(turn_check_deadline(c, clock_mono_us(c->clock)));
     return cold->get ? rocks_get_now(c, cold->rocks, cold->get)
-                     : rocks_scan_now(c, cold->rocks, cold->scan);
+                     : rocks_scan_now(c, cold->rocks, cold->scan, cold->from);
 }
 
 static void cold_run(struct pool_job *job)
@@ -116,11 +117,11 @@ static int cold_get(struct ctx *c, struct rocks *r, struct get *g)
     return E_LATER;
 }
 
-static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s)
+static int cold_scan(struct ctx *c, struct rocks *r, struct scan *s, size_t from)
 {
     struct cold_read *cold = ARENA_NEW(&c->arena, struct cold_read);
 
-    *cold = (struct cold_read){.rocks = r, .c = c, .scan = s};
+    *cold = (struct cold_read){.rocks = r, .c = c, .scan = s, .from = from};
     cold_submit(r->scan_readers, cold);
     return E_LATER;
 }
@@ -147,6 +148,7 @@ int rocks_get(struct ctx *c, struct engine *e, struct get *g)
 int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    size_t from;
     int code;
 
     if (s->view == VIEW_LATEST)
@@ -156,9 +158,9 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
         return E_LATER;
     }
     if (!c->turn)
-        return rocks_scan_now(c, r, s);
-    code = rocks_scan_cached(c, r, s);
-    return code == E_LATER ? cold_scan(c, r, s) : code;
+        return rocks_scan_now(c, r, s, 0);
+    code = rocks_scan_cached(c, r, s, &from);
+    return code == E_LATER ? cold_scan(c, r, s, from) : code;
 }
 
 static void part_release(void *arg)

@@ -123,6 +123,10 @@ BODIES = {
     "UnloadTable": lambda t, m: field(1, t),
     "AddDefinedColumn": lambda t, m: field(1, t) + field(2, field(1, "d") + field(2, 1)),
     "DeleteDefinedColumn": lambda t, m: field(1, t) + field(2, "d"),
+    "CreateIndex": lambda t, m: field(1, t)
+    + field(2, field(1, t + "_ix") + field(2, "k") + field(4, 0) + field(5, 0))
+    + field(3, 0),
+    "DropIndex": lambda t, m: field(1, t) + field(2, t + "_ix"),
     "GetRow": lambda t, m: field(1, t) + field(2, row("kept")) + field(5, 1),
     "PutRow": lambda t, m: field(1, t) + field(2, change(1, m)) + field(3, IGNORE),
     "UpdateRow": lambda t, m: field(1, t) + field(2, change(2, m)) + field(3, IGNORE),

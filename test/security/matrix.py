@@ -13,7 +13,8 @@ OPS = re.findall(r'^OP\(\w+, \w+, "(\w+)", (\w+),', OP_DEF, re.M)
 EMPTY = re.findall(r'^OP_EMPTY\("(\w+)"\)', OP_DEF, re.M)
 NONE = re.findall(r'^OP_NONE\("(\w+)"\)', OP_DEF, re.M)
 READS = ("GetRow", "BatchGetRow", "GetRange", "BulkExport")
-ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "DeleteDefinedColumn", "DeleteTable")
+ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex",
+          "DeleteTable")
 
 
 def make_keys():

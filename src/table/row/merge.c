@@ -127,6 +127,8 @@ static int read_on(struct merge *m, size_t rows, size_t ahead)
 static int merge_take(struct merge *m)
 {
     m->scanning = false;
+    if (m->scan.code && m->page_c)
+        ctx_fail_part(m->c, m->page_c); /* its text, if it has one */
     if (m->scan.code)
         return fail(m->c, m->scan.code, "%s", err_info(m->scan.code)->text);
     for (size_t i = 0; i < m->dry_count; i++) {
