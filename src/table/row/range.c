@@ -379,11 +379,11 @@ static int next_or_end(struct range_op *op, const struct kv **out)
 {
     int code = next_record(op, out);
 
-    if (code != E_MEMORY || !op->meter.rows || !op->merge.page_c || op->page_ends)
+    if (code != E_MEMORY || !op->meter.rows || op->page_ends)
         return code;
     ctx_clear(&op->call->c);
     op->page_ends = true;
-    op->page_c.arena.full = NULL;
+    (op->merge.page_c ? op->merge.page_c : &op->call->c)->arena.full = NULL;
     return next_record(op, out);
 }
 
