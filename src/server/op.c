@@ -80,9 +80,12 @@ static bool has_read(const struct op *op)
     return op->reply->code == E_OK && wr_op_class(op->op) == WR_CLASS_READ;
 }
 
-/* A large answer is about as large as the rows it is made of. */
+/* A large answer is about as large as the rows it is made of, but where it was made of them one by
+ * one: then it is there already. */
 static bool lacks_memory(const struct op *op)
 {
+    if (op->op == WR_OP_GET_RANGE && op->request.get_range.on_row)
+        return false;
     return op->reply->memory > LOOP_BYTES && has_read(op) &&
            wr_memory_lacks(op->front->db, op->reply->memory);
 }
