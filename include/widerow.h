@@ -584,6 +584,126 @@ struct wr_split_result {
     size_t point_count;
 };
 
+/* ---- streams (doc/data-model.md, "Streams") ----
+ *
+ * A table's stream has a record of every change of its rows, in the order in which they became
+ * visible, in shards: all changes of a row are in one. It is switched on and off by wr_stream_spec;
+ * switched on again it is another stream. Its id names its table, and so does an iterator:
+ * wr_stream_table(). A request has that name in `table`, by which a front says who may ask. */
+
+/* The table in the id of a stream or in an iterator, as a view. False: it is neither. */
+WR_API bool wr_stream_table(struct wr_bytes id_or_iterator, struct wr_bytes *table);
+
+/* ListStream: in the order of the tables' names. */
+struct wr_list_stream {
+    struct wr_bytes table; /* ptr NULL: of all tables */
+};
+
+struct wr_stream {
+    struct wr_bytes id;
+    struct wr_bytes table;
+    int64_t creation_us; /* UTC microseconds */
+};
+
+struct wr_stream_list {
+    const struct wr_stream *streams;
+    size_t count;
+};
+
+/* DescribeStream: a page of its shards. */
+struct wr_describe_stream {
+    struct wr_bytes table;       /* wr_stream_table(stream) */
+    struct wr_bytes stream;      /* its id */
+    struct wr_bytes first_shard; /* inclusive; ptr NULL: from the first one on */
+    bool has_limit;
+    int32_t limit; /* of shards */
+};
+
+enum wr_stream_status {
+    WR_STREAM_ENABLING = 1,
+    WR_STREAM_ACTIVE = 2,
+};
+
+/* A reader finishes the parent, and the parent's sibling, before a shard. */
+struct wr_stream_shard {
+    struct wr_bytes id;
+    struct wr_bytes parent;         /* ptr NULL: it has none */
+    struct wr_bytes parent_sibling; /* ptr NULL: it has none */
+};
+
+struct wr_stream_description {
+    struct wr_bytes id;
+    struct wr_bytes table;
+    int32_t expiration_h; /* hours that records are kept */
+    int64_t creation_us;  /* UTC microseconds */
+    enum wr_stream_status status;
+    const struct wr_stream_shard *shards;
+    size_t shard_count;
+    struct wr_bytes next_shard; /* where the next page begins; ptr NULL: there is none */
+};
+
+/* GetShardIterator. */
+struct wr_get_shard_iterator {
+    struct wr_bytes table; /* wr_stream_table(stream) */
+    struct wr_bytes stream;
+    struct wr_bytes shard;
+    bool has_timestamp;
+    int64_t timestamp_us;  /* the first record that is not older; not given: the oldest one kept */
+    struct wr_bytes token; /* next_token of the answer before; ptr NULL: none */
+};
+
+struct wr_shard_iterator {
+    struct wr_bytes iterator;   /* text; valid at every server over the data, and after a restart */
+    struct wr_bytes next_token; /* ptr NULL: the search by time has ended, as it always has */
+};
+
+/* GetStreamRecord. */
+struct wr_get_stream_record {
+    struct wr_bytes table; /* wr_stream_table(iterator) */
+    struct wr_bytes iterator;
+    bool has_limit;
+    int32_t limit; /* of records; not given: as many as an answer holds */
+};
+
+/* A cell of a record whose value is too large to be in it: of a value that stands apart from its
+ * row, size and hash are told. The cell itself has a text that says so as its value. */
+struct wr_stream_large_cell {
+    size_t at; /* its index in row.cells, or in original */
+    uint64_t size;
+    uint8_t sha256[32];
+};
+
+/* One change of one row. */
+struct wr_stream_record {
+    enum wr_change_type type;
+    /* They never go down within a shard, compared in this order, and no two records have the same.
+     * A shard's epoch is above its parents'. */
+    int32_t epoch;
+    int64_t timestamp_us; /* when it was written, UTC microseconds */
+    int32_t row_index;
+    /* The whole key, and the cells as they were changed: WR_CELL_PUT (an increment's result, too),
+     * WR_CELL_DELETE_ONE, WR_CELL_DELETE_ALL; by name. All but DELETE_ALL have a timestamp. */
+    struct wr_row row;
+    const struct wr_stream_large_cell *large;
+    size_t large_count;
+    /* Of the columns that the stream asks for: the newest cell of before, by name. */
+    bool has_original; /* it asks for some, and the row was there before */
+    const struct wr_cell *original;
+    size_t original_count;
+    const struct wr_bytes *original_missing; /* the names of those that are not in the record,
+                                                because of their size */
+    size_t original_missing_count;
+};
+
+struct wr_stream_records {
+    struct wr_capacity consumed;
+    const struct wr_stream_record *records;
+    size_t count;
+    struct wr_bytes next; /* iterator: the one that was sent if there is nothing new; ptr NULL: the
+                             shard is closed and was read to its end */
+    bool more;            /* false: a read from `next` now finds nothing */
+};
+
 /* ---- heat maps and sizes (doc/heat.md) ---- */
 
 /* What a heat map counts. */
