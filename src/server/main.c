@@ -7,6 +7,7 @@
 #include "base/descriptor.h"
 #include "net/http.h"
 #include "server/admin.h"
+#include "server/allocator.h"
 #include "server/config.h"
 #include "server/credential.h"
 #include "server/op.h"
@@ -31,19 +32,6 @@
 #define GRACE_MS 10000
 
 extern char **environ;
-
-/* Read by jemalloc: the memory that a burst took goes back to the system although no request may
- * follow that would give it back in passing. That of more than 8 MB in one piece would go back at
- * once, and every large cell would be given its pages anew, one by one: it goes as all other does,
- * within half a second or one (oversize_threshold, dirty_decay_ms), so that the next burst does not
- * come on top of it. One arena a processor (narenas_ratio) instead of four: a large cell is taken
- * by one thread and given back by another, and each arena keeps what was given back to it for
- * itself. Threads keep no pieces of more than 8 kB (lg_tcache_max): there may be some sixty of
- * them, and most wait. */
-extern const char *malloc_conf;
-__attribute__((visibility("default"))) const char *malloc_conf =
-    "background_thread:true,oversize_threshold:0,dirty_decay_ms:500,muzzy_decay_ms:0,narenas_"
-    "ratio:1,lg_tcache_max:13";
 
 struct server {
     struct config config;
@@ -490,6 +478,7 @@ int main(int argc, char **argv)
     } else if (s->config.action == CONFIG_VERSION) {
         code = printf("widerowd %s\n", wr_version()) < 0;
     } else {
+        allocator_fit(s->config.memory);
         code = server_run(s);
     }
     config_release(&s->config);
