@@ -31,7 +31,7 @@ pkgconfigdir = $(libdir)/pkgconfig
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
-	libcurl4-openssl-dev libjemalloc-dev
+	libcurl4-openssl-dev libjemalloc-dev lemon
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
 # Without them (a system that has none), the suite `rados` says that it is skipped.
@@ -83,6 +83,8 @@ RADOS_O := $(if $(RADOS),$(RADOS_ALL_O))
 LIB_O := $(call objs,base) $(filter-out $(RADOS_ALL_O),$(call objs,engine)) $(call objs,table)
 WIRE_O := $(call objs,wire) $(GEN_O)
 NET_O := $(call objs,net)
+GRAMMAR := $(BUILD)/gen/sql_grammar
+SQL_O := $(call objs,sql) $(GRAMMAR).o
 SERVER_O := $(call objs,server)
 CLIENT_O := $(foreach folder,client record advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
@@ -111,7 +113,7 @@ $(BUILD)/libwiderow.so: $(LIB_O) src/libwiderow.map
 	$(Q)$(CC) -shared -Wl,-soname,$(SONAME) -Wl,--version-script=src/libwiderow.map $(if $(SAN),,-Wl,-z,defs) $(ALL_LDFLAGS) \
 		-o $@ $(filter %.o,$^) $(LIBS_LIB)
 
-$(BUILD)/obj/%.o: src/%.c $(FLAGS) | $(GEN_C)
+$(BUILD)/obj/%.o: src/%.c $(FLAGS) | $(GEN_C) $(GRAMMAR).c
 	@mkdir -p $(@D)
 	$(SAY) CC $<
 	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) -c -o $@ $<
@@ -120,6 +122,15 @@ $(BUILD)/gen/%.pb-c.c: src/wire/proto/%.proto
 	@mkdir -p $(@D)
 	$(Q)protoc-c --proto_path=src/wire/proto --c_out=$(BUILD)/gen $<
 
+# Lemon writes beside what it reads.
+$(GRAMMAR).c: src/sql/parse/grammar.y
+	@mkdir -p $(@D)
+	$(Q)cp $< $(GRAMMAR).y && lemon -q $(GRAMMAR).y
+
+$(GRAMMAR).o: $(GRAMMAR).c $(FLAGS)
+	$(SAY) CC $<
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
+
 $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c $(FLAGS)
 	$(SAY) CC $<
 	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(filter-out -W%,$(ALL_CFLAGS)) -c -o $@ $<
@@ -127,7 +138,7 @@ $(BUILD)/gen/%.pb-c.o: $(BUILD)/gen/%.pb-c.c $(FLAGS)
 # Unit tests: test/unit/ mirrors src/, one program a file.
 UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/rados_omap_test.c),$(sort $(shell find test/unit -name '*_test.c'))))
 
-$(BUILD)/test/%: test/unit/%.c $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
+$(BUILD)/test/%: test/unit/%.c $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
 	$(SAY) LD $@
 	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
