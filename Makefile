@@ -31,7 +31,7 @@ pkgconfigdir = $(libdir)/pkgconfig
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
-	libcurl4-openssl-dev libjemalloc-dev lemon
+	libcurl4-openssl-dev libjemalloc-dev lemon libsmartcols-dev libedit-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
 # Without them (a system that has none), the suite `rados` says that it is skipped.

@@ -57,7 +57,7 @@ client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
-cli/console:base/|cli/console/|widerow\.h
+cli/console:base/|record/|cli/console/|widerow\.h
 cli/transfer:base/|wire/|client/|record/|bench/|cli/(console|transfer)/|widerow\.h
 cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES

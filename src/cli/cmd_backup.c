@@ -266,6 +266,7 @@ static bool connects(const void *options)
 
 const struct command command_backup = {
     .name = "backup",
+    .group = GROUP_DATA,
     .args = "DIR",
     .summary = "copy all data into the new folder DIR, as of one moment",
     .text = "The server at the endpoint goes on serving meanwhile. DIR is on that server's "
@@ -273,6 +274,7 @@ const struct command command_backup = {
             "`widerow restore` copies and\nverifies it. The access key must be one that may read "
             "and write every table. On the data's own\nfile system large files are linked: such a "
             "backup does not survive the disk, so copy it to\nanother one.",
+    .example = "widerow backup /backups/monday",
     .options = backup_rows,
     .options_size = sizeof(struct backup_options),
     .argc_min = 1,

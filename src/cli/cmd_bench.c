@@ -246,6 +246,7 @@ static int bench(struct ctx *c, struct client *cl, struct cli *cli, void *option
 
 const struct command command_bench = {
     .name = "bench",
+    .group = GROUP_OTHER,
     .args = "WORKLOAD",
     .summary = "measure how fast a server (or with --dir the library) is",
     .text = "Workloads, on a table of its own:\n"
@@ -267,6 +268,7 @@ const struct command command_bench = {
             "  ycsb-e   95 % ranges of up to 100 records, 5 % inserts (zipfian)\n"
             "  ycsb-f   half reads, half reads followed by an update (zipfian)\n"
             "The first run loads the table; `widerow drop bench` removes it.",
+    .example = "widerow bench read --seconds 10",
     .options = bench_rows,
     .options_size = sizeof(struct bench_options),
     .defaults = bench_defaults,

@@ -3,9 +3,9 @@
 #include "base/number.h"
 #include "cli/command.h"
 #include "cli/console/progress.h"
+#include "cli/row_words.h"
 #include "cli/transfer/pipe.h"
 #include "cli/transfer/pieces.h"
-#include "cli/transfer/plan.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -357,7 +357,7 @@ static int cell_run(struct ctx *c, struct client *cl, struct cli *cli, void *opt
                     table.key_count, verb, table.key_count);
     if (o->pieces && o->call)
         return fail(c, E_PARAMETER, "--pieces and --call exclude each other");
-    TRY(plan_key(c, &table, cli->argv + 2, table.key_count, WR_NULL, &cell.key));
+    TRY(row_words_key(c, &table, cli->argv + 2, table.key_count, WR_NULL, &cell.key));
     cell.column = bytes_str(cli->argv[words - 1]);
     return (put ? cell_put : cell_get)(c, cl, o, (size_t)cli->argc > words ? cli->argv[words] : "-",
                                        &cell);
@@ -365,6 +365,7 @@ static int cell_run(struct ctx *c, struct client *cl, struct cli *cli, void *opt
 
 const struct command command_cell = {
     .name = "cell",
+    .group = GROUP_ROWS,
     .args = "put|get TABLE KEY... COLUMN [FILE]",
     .summary = "put a file of any size into one cell, or get it back",
     .text =
@@ -373,6 +374,7 @@ const struct command command_cell = {
         "stream: readers see the old one or the new one, whatever happens on the way, and its\n"
         "SHA-256 is compared at both ends. --pieces is what clients do where cells are limited to\n"
         "2 MiB: pieces of 1 MB in columns of one row and a state {id;done;todo} in COLUMN.",
+    .example = "widerow cell put files 7 body photo.jpg\nwiderow cell get files 7 body copy.jpg",
     .options = cell_rows,
     .options_size = sizeof(struct cell_options),
     .argc_min = 4,

@@ -397,6 +397,7 @@ static void copy_defaults(void *options)
 
 const struct command command_copy = {
     .name = "copy",
+    .group = GROUP_FILES,
     .args = "--from URL --to URL [TABLE...]",
     .summary = "copy tables from one server to another, whatever their engines, and verify",
     .text =
@@ -407,6 +408,7 @@ const struct command command_copy = {
         "early. Until a table is complete it takes any timestamp, and has no indexes: they are\n"
         "made anew of its rows then. Values above 64 MiB are not copied: the copy ends and says\n"
         "where one is.",
+    .example = "widerow copy --from http://127.0.0.1:8600 --to http://127.0.0.1:8700 orders",
     .options = copy_option_rows,
     .options_size = sizeof(struct copy_options),
     .defaults = copy_defaults,

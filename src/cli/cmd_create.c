@@ -1,6 +1,7 @@
 /* cmd_create.c: `widerow create`: a new table, with a key layout if one is asked for. */
-#include "cli/console/type_name.h"
 #include "cli/command.h"
+#include "cli/console/type_name.h"
+#include "cli/console/value.h"
 #include "cli/transfer/plan.h"
 
 #define DEFINED_MAX 256
@@ -135,7 +136,7 @@ static int parse_splits(struct ctx *c, const char *text, struct wr_create_table 
     for (size_t i = 0; i + 1 < count; i++) {
         bytes word = next_part(&list, ',');
 
-        if (!plan_value(word, t->key[0].type, &p[i].end))
+        if (!value_of_text(word, t->key[0].type, &p[i].end))
             return fail(c, E_PARAMETER, "--splits: '%.*s' is no value of key column '%.*s' (%s)",
                         BYTES_FMT(word), BYTES_FMT(t->key[0].name), type_name(t->key[0].type));
         p[i + 1].begin = p[i].end;
@@ -185,6 +186,7 @@ static int create(struct ctx *c, struct client *cl, struct cli *cli, void *optio
 
 const struct command command_create = {
     .name = "create",
+    .group = GROUP_TABLES,
     .args = "TABLE --key NAME:TYPE,...",
     .summary = "make a table",
     .text = "Types are integer, string and binary; for --columns also double and boolean.\n\n"
@@ -199,6 +201,7 @@ const struct command command_create = {
             "                       atomic batches then are for rows with all K alike\n"
             "splice:K+hash:N and the like join two. Ranges over spread keys come back in key "
             "order.",
+    .example = "widerow create orders --key 'user:string,at:integer' --layout hash:16",
     .options = create_rows,
     .options_size = sizeof(struct create_options),
     .defaults = create_defaults,

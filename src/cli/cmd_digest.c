@@ -43,10 +43,12 @@ static int digest(struct ctx *c, struct client *cl, struct cli *cli, void *optio
 
 const struct command command_digest = {
     .name = "digest",
+    .group = GROUP_FILES,
     .args = "[TABLE...]",
     .summary = "one SHA-256 of all tables' schemas and rows, to compare two places",
     .text = "Of the whole instance, or only of the TABLEs. Rows that are written meanwhile may be "
             "in it or not. Tables of indexes are in it only by name.",
+    .example = "widerow digest orders",
     .argc_min = 0,
     .argc_max = 1000,
     .run_connected = digest,

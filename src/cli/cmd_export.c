@@ -5,10 +5,11 @@
  * header's names carry their types ("amount:double"), and that is how `widerow import` gets back
  * what was there. Binaries stand as their bytes, in quotes. JSON Lines needs one walk, and a column
  * may have another type in each row. */
-#include "cli/console/type_name.h"
 #include "cli/command.h"
 #include "cli/console/print.h"
 #include "cli/console/progress.h"
+#include "cli/console/type_name.h"
+#include "cli/console/value.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/walk.h"
 
@@ -52,6 +53,7 @@ struct export
     struct arena *arena;
     struct progress progress;
     FILE *out;
+    bool closed; /* whoever reads it has seen enough */
     uint64_t rows;
 };
 
@@ -136,38 +138,6 @@ static int parse_columns(struct ctx *c, struct export *e)
     return 0;
 }
 
-/* ---- values ---- */
-
-/* A text as a field: in quotes if it could be read as something else. */
-static void put_field(struct buf *b, bytes text)
-{
-    const uint8_t *p = text.ptr, *end = p + text.len, *quote;
-    bool quotes = text.len == 0;
-
-    for (size_t i = 0; i < text.len && !quotes; i++)
-        quotes = p[i] == ',' || p[i] == '"' || p[i] < ' ';
-    if (!quotes) {
-        buf_put_bytes(b, text);
-        return;
-    }
-    buf_put_u8(b, '"');
-    while (p != end && (quote = memchr(p, '"', (size_t)(end - p)))) {
-        buf_put(b, p, (size_t)(quote + 1 - p));
-        buf_put_u8(b, '"');
-        p = quote + 1;
-    }
-    buf_put(b, p, (size_t)(end - p));
-    buf_put_u8(b, '"');
-}
-
-static void put_csv_value(struct buf *b, const struct wr_value *v)
-{
-    if (v->type == WR_VARCHAR || v->type == WR_VARBINARY)
-        put_field(b, v->bytes);
-    else
-        print_value(b, v);
-}
-
 /* ---- rows ---- */
 
 static void put_header(struct export *e, struct buf *b)
@@ -179,9 +149,10 @@ static void put_header(struct export *e, struct buf *b)
 
         if (i)
             buf_put_u8(b, ',');
-        put_field(b, e->options->plain_header
-                         ? name
-                         : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name), type_name(type)));
+        value_put_csv_text(
+            b, e->options->plain_header
+                   ? name
+                   : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name), type_name(type)));
     }
     buf_put_u8(b, '\n');
 }
@@ -194,7 +165,7 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
     for (size_t i = 0; i < row->key.count; i++) {
         if (i)
             buf_put_u8(b, ',');
-        put_csv_value(b, &row->key.columns[i].value);
+        value_put_csv(b, &row->key.columns[i].value);
     }
     for (size_t i = 0; i < e->column_count; i++) {
         int r = -1;
@@ -213,34 +184,18 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
                         "it with --format jsonl",
                         BYTES_FMT(e->columns[i].name), type_name(e->columns[i].type),
                         type_name(row->cells[cell].value.type));
-        put_csv_value(b, &row->cells[cell++].value);
+        value_put_csv(b, &row->cells[cell++].value);
     }
     buf_put_u8(b, '\n');
     return 0;
 }
 
-static void put_json_row(struct buf *b, const struct wr_row *row)
-{
-    buf_put_u8(b, '{');
-    for (size_t i = 0; i < row->key.count + row->cell_count; i++) {
-        bool key = i < row->key.count;
-        const struct wr_cell *cell = key ? NULL : &row->cells[i - row->key.count];
-        struct wr_value name = {.type = WR_VARCHAR};
-
-        name.bytes = key ? row->key.columns[i].name : cell->name;
-        if (i)
-            buf_put_u8(b, ',');
-        print_value(b, &name);
-        buf_put_u8(b, ':');
-        print_value(b, key ? &row->key.columns[i].value : &cell->value);
-    }
-    buf_put(b, "}\n", 2);
-}
-
 static int flush(struct ctx *c, struct export *e, struct buf *b)
 {
-    if (b->len && fwrite(b->data, 1, b->len, e->out) != b->len)
-        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+    if (b->len && fwrite(b->data, 1, b->len, e->out) != b->len) {
+        e->closed = errno == EPIPE;
+        return e->closed ? WALK_ENOUGH : fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+    }
     atomic_fetch_add(&e->progress.bytes, b->len);
     b->len = 0;
     return 0;
@@ -259,7 +214,7 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
     buf_init(&b, &c->arena, OUT_BYTES);
     for (size_t i = 0; i < count; i++) {
         if (is_json(e))
-            put_json_row(&b, &rows[i]);
+            print_put_row(&b, &rows[i]);
         else
             TRY(put_csv_row(c, e, &b, &rows[i]));
         if (b.len > OUT_BYTES)
@@ -268,6 +223,17 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
     e->rows += count;
     atomic_fetch_add(&e->progress.records, count);
     return flush(c, e, &b);
+}
+
+static int end_output(struct ctx *c, struct export *e, int code)
+{
+    if (code == 0 && !e->closed && fflush(e->out) != 0)
+        e->closed = errno == EPIPE;
+    if (e->closed)
+        return 0;
+    if (code == 0 && ferror(e->out))
+        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+    return code;
 }
 
 static int export_steps(struct ctx *c, struct client *cl, struct export *e)
@@ -283,10 +249,7 @@ static int export_steps(struct ctx *c, struct client *cl, struct export *e)
         put_header(e, &header);
         TRY(flush(c, e, &header));
     }
-    TRY(walk_table(c, cl, e->table, 1, put_rows, e));
-    if (fflush(e->out) != 0)
-        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
-    return 0;
+    return walk_table(c, cl, e->table, 1, put_rows, e);
 }
 
 static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
@@ -306,7 +269,7 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
         return fail(c, E_PARAMETER, "cannot write %s: %s", o->output, strerror(errno));
     e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
     progress_start(&e.progress, c->clock, 0, o->quiet);
-    code = export_steps(c, cl, &e);
+    code = end_output(c, &e, export_steps(c, cl, &e));
     progress_end(&e.progress);
     if (o->output && fclose(e.out) != 0 && code == 0)
         code = fail(c, E_NO_SPACE, "cannot write %s: %s", o->output, strerror(errno));
@@ -323,14 +286,16 @@ static void export_defaults(void *options)
 
 const struct command command_export = {
     .name = "export",
+    .group = GROUP_FILES,
     .args = "TABLE",
     .summary = "write a table's rows, in key order, as CSV or JSON Lines",
     .text =
         "CSV begins with a header of names and types (\"CardID:integer,amount:double\"), from\n"
         "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
-        "rows. JSON Lines has no such bound; binaries are {\"binary\":\"<hex>\"}. The newest\n"
+        "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. The newest\n"
         "version of each cell is written.",
+    .example = "widerow export orders --output orders.csv",
     .options = export_rows,
     .options_size = sizeof(struct export_options),
     .defaults = export_defaults,

@@ -160,11 +160,13 @@ static int heat(struct ctx *c, struct client *cl, struct cli *cli, void *options
 
 const struct command command_heat = {
     .name = "heat",
+    .group = GROUP_LOAD,
     .args = "TABLE",
     .summary = "show where and when a table is read and written",
     .text = "Rows are ranges of keys, chosen so that each takes about the same share of the\n"
             "traffic; columns are minutes; the lighter a cell (or the higher), the hotter.\n"
             "doc/heat.md says how to read it.",
+    .example = "widerow heat orders --minutes 120\nwiderow heat orders --svg orders.svg",
     .options = heat_rows,
     .options_size = sizeof(struct heat_options),
     .defaults = heat_defaults,

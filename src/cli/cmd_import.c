@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define GUESS_LINES 1000
+#define COLUMNS_SAID 20 /* before the load */
 #define GUESS_BYTES_MAX (8 << 20)
 #define BATCH_BYTES (4u << 20)
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
@@ -261,19 +262,26 @@ static enum csv_result source_next(struct source *s, struct csv_record *out)
 
 /* ---- the table */
 
+static void say_columns(const struct plan_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count && i < COLUMNS_SAID; i++)
+        fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(columns[i].name),
+                plan_column_type(&columns[i]), columns[i].guessed ? " (guessed)" : "");
+    if (count > COLUMNS_SAID)
+        fprintf(stderr, " and %zu more", count - COLUMNS_SAID);
+    fprintf(stderr, "%s\n", count ? "" : "none");
+}
+
 static void say_plan(const struct import *im, bool creates)
 {
     const struct plan *p = &im->plan;
 
+    if (im->options->quiet)
+        return;
     fprintf(stderr, "%s table %s\n  key:     ", creates ? "New" : "Existing", im->options->table);
-    for (size_t i = 0; i < p->key_count; i++)
-        fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(p->keys[i].name),
-                plan_column_type(&p->keys[i]), p->keys[i].guessed ? " (guessed)" : "");
-    fprintf(stderr, "\n  columns: ");
-    for (size_t i = 0; i < p->column_count; i++)
-        fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(p->columns[i].name),
-                plan_column_type(&p->columns[i]), p->columns[i].guessed ? " (guessed)" : "");
-    fprintf(stderr, "%s\n", p->column_count ? "" : "none");
+    say_columns(p->keys, p->key_count);
+    fprintf(stderr, "  columns: ");
+    say_columns(p->columns, p->column_count);
 }
 
 static int create_table(struct ctx *c, struct import *im)
@@ -553,6 +561,8 @@ static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
     code = import_steps(c, cli, &im);
+    cli->partly = atomic_load(&im.progress.records) != 0;
+    cli->interrupted = interrupted;
     if (code && im.created && atomic_load(&im.progress.records) == 0)
         remove_table(c, &im);
     source_release(&im.source);
@@ -573,6 +583,7 @@ static void import_defaults(void *options)
 
 const struct command command_import = {
     .name = "import",
+    .group = GROUP_FILES,
     .args = "FILE --table TABLE [--key COL[:type],...]",
     .summary = "load a CSV or JSON Lines file into a table",
     .text =
@@ -586,12 +597,13 @@ const struct command command_import = {
         "either order. A line is bad if its fields do not fit the columns' types or the server\n"
         "refuses it, or a column of the key is empty; nothing of it is written. In a column of "
         "JSON Lines that\n"
-        "holds several types each value keeps its own; integers among doubles become doubles "
-        "unless "
-        "--columns says\n"
-        "NAME:any. With --create no table is made if too many of the first 1000 lines are bad, and "
+        "holds several types, integers and doubles too, each value keeps its own, unless --columns "
+        "says\n"
+        "NAME:double and the like. With --create no table is made if too many of the first 1000 "
+        "lines are bad, and "
         "none stays of an\n"
         "import that fails before its first row.",
+    .example = "widerow import orders.csv --table orders --create --key user:string,at:integer",
     .options = import_rows,
     .options_size = sizeof(struct import_options),
     .defaults = import_defaults,

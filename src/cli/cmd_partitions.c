@@ -1,6 +1,7 @@
 /* cmd_partitions.c: `widerow partitions`. */
 #include "cli/command.h"
 #include "cli/console/print.h"
+#include "cli/console/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -27,10 +28,10 @@ static bytes bound_text(struct arena *a, const struct wr_value *v, const struct 
     if (v->type == WR_INF_MIN || v->type == WR_INF_MAX)
         buf_put_bytes(&b, v->type == WR_INF_MIN || bucket ? BYTES_LIT("-inf") : BYTES_LIT("+inf"));
     else
-        print_value(&b, v);
+        value_put(&b, v);
     for (size_t i = 0; i < more_count; i++) {
         buf_put_u8(&b, ',');
-        print_value(&b, &more[i]);
+        value_put(&b, &more[i]);
     }
     return buf_bytes(&b);
 }
@@ -106,7 +107,7 @@ static bytes bound_json(struct arena *a, const struct wr_value *v)
     struct buf b;
 
     buf_init(&b, a, 32);
-    print_value(&b, v); /* open ends are null */
+    value_put(&b, v); /* open ends are null */
     return buf_bytes(&b);
 }
 
@@ -118,7 +119,7 @@ static bytes more_json(struct arena *a, const struct wr_value *more, size_t coun
     for (size_t i = 0; i < count; i++) {
         if (i)
             buf_put_u8(&b, ',');
-        print_value(&b, &more[i]);
+        value_put(&b, &more[i]);
     }
     return buf_bytes(&b);
 }
@@ -167,10 +168,12 @@ static int run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 
 const struct command command_partitions = {
     .name = "partitions",
+    .group = GROUP_TABLES,
     .args = "TABLE",
     .summary = "show the partitions of a table, and what each is asked for",
     .text = "Capacity units are 4096 bytes, read or written. Units that are reserved and not used "
             "in a second\nare wasted; what a second uses above them is additional.",
+    .example = "widerow partitions orders",
     .options = rows,
     .options_size = sizeof(struct partitions_options),
     .argc_min = 1,

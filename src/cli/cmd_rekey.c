@@ -102,12 +102,14 @@ static int rekey(struct ctx *c, struct client *cl, struct cli *cli, void *option
 
 const struct command command_rekey = {
     .name = "rekey",
+    .group = GROUP_TABLES,
     .args = "TABLE --layout LAYOUT | --status | --cancel",
     .summary = "give a table another key layout while it is used",
     .text =
         "The server copies the rows while reads and writes go on, and then switches. It goes on "
         "after a\nrestart, and when this program ends. Meanwhile the table takes its space "
         "twice, and every write\nis done twice.",
+    .example = "widerow rekey orders --layout hash:16\nwiderow rekey orders --status",
     .options = rekey_rows,
     .options_size = sizeof(struct rekey_options),
     .argc_min = 1,

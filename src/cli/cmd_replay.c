@@ -6,6 +6,7 @@
  * for each from the beginning. */
 #include "advisor/ranks.h"
 #include "cli/command.h"
+#include "cli/console/value.h"
 #include "cli/transfer/replay.h"
 #include "record/csv.h"
 #include "record/record.h"
@@ -173,7 +174,7 @@ static void split_ranges(struct ctx *c, struct work *w, const struct survey *s)
 
         if (v && (uint64_t)below * w->options->partitions >= (uint64_t)part * ranks.count &&
             text.len && text.len <= 64 &&
-            plan_value(arena_copy(&c->arena, text), w->plan.keys[0].type, &value)) {
+            value_of_text(arena_copy(&c->arena, text), w->plan.keys[0].type, &value)) {
             w->ranges[w->range_count++] = (struct wr_partition_range){last, value};
             last = value;
             while ((uint64_t)below * w->options->partitions >= (uint64_t)part * ranks.count)
@@ -398,6 +399,7 @@ static int replay_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
 
 const struct command command_replay = {
     .name = "replay",
+    .group = GROUP_LOAD,
     .args = "FILE --key COL[:type],... --layout A --layout B",
     .summary = "write a file's rows to tables of different layouts side by side, and compare",
     .text =
@@ -407,6 +409,7 @@ const struct command command_replay = {
         "refused (with enforce_throughput at the server; a refused one is not sent again),\n"
         "capacity units, partitions touched, the busiest partition's load by the mean between two\n"
         "looks, and the latency of writes.",
+    .example = "widerow replay orders.csv --key user,at --layout plain --layout hash:16",
     .options = replay_rows,
     .options_size = sizeof(struct replay_options),
     .defaults = replay_defaults,

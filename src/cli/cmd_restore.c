@@ -39,9 +39,11 @@ static int restore(struct ctx *c, struct cli *cli, void *options)
 
 const struct command command_restore = {
     .name = "restore",
+    .group = GROUP_DATA,
     .args = "BACKUP --data DIR",
     .summary = "make a data folder from a backup, verifying every block",
     .text = "Refuses a backup that is damaged or not complete, and never overwrites anything.",
+    .example = "widerow restore /backups/monday --data data2",
     .options = restore_rows,
     .options_size = sizeof(struct restore_options),
     .argc_min = 1,

@@ -64,12 +64,14 @@ static int sample_run(struct ctx *c, struct cli *cli, void *options)
 
 const struct command command_sample = {
     .name = "sample",
+    .group = GROUP_OTHER,
     .args = "campus",
     .summary = "print example data as CSV",
     .text =
         "campus: one year of purchases with student cards, in time order. Cards and devices are\n"
         "used evenly, sellers are few and of very different size; order numbers count up within a\n"
         "device, and a device stands at one seller.",
+    .example = "widerow sample campus --records 100000 >campus.csv",
     .options = sample_rows,
     .options_size = sizeof(struct sample_options),
     .defaults = sample_defaults,

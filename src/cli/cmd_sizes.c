@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/console/heat_picture.h"
 #include "cli/console/print.h"
+#include "cli/console/value.h"
 #include "cli/console/progress.h"
 
 #include <inttypes.h>
@@ -79,7 +80,7 @@ static void print_json(struct ctx *c, const char *table, const struct wr_sizes_r
     struct buf b;
 
     buf_init(&b, &c->arena, 4096);
-    print_value(&b, &name);
+    value_put(&b, &name);
     printf("{\"table\":%.*s,\"start\":%" PRId64 ",\"end\":%" PRId64 ",\"passes\":%" PRIu64
            ",\"bytes\":%" PRIu64 ",\"rows\":%" PRIu64 ",\"values\":%" PRIu64 ",\"over\":%" PRIu64
            ",\"warn_bytes\":%" PRIu64 ",\"servers\":%u,\"silent\":%u,\n\"keys\":[",
@@ -92,7 +93,7 @@ static void print_json(struct ctx *c, const char *table, const struct wr_sizes_r
         for (size_t j = 0; j < k->place.key.count; j++) {
             if (j)
                 buf_put_u8(&b, ',');
-            print_value(&b, &k->place.key.columns[j].value);
+            value_put(&b, &k->place.key.columns[j].value);
         }
         printf("%s\n  {\"bucket\":%u,\"key\":[%.*s],\"bytes\":%" PRIu64 ",\"rows\":%" PRIu64
                ",\"reads\":%" PRIu64 ",\"writes\":%" PRIu64 ",\"bytes_written\":%" PRIu64 "}",
@@ -181,10 +182,12 @@ static int sizes(struct ctx *c, struct client *cl, struct cli *cli, void *option
 
 const struct command command_sizes = {
     .name = "sizes",
+    .group = GROUP_LOAD,
     .args = "TABLE",
     .summary = "show the largest partition key values of a table",
     .text = "The server counts every table now and then (size_watch_pass_s_min); --now does it at\n"
             "once. Sizes are of keys and values as stored, before compression. doc/heat.md.",
+    .example = "widerow sizes orders --now",
     .options = sizes_rows,
     .options_size = sizeof(struct sizes_options),
     .defaults = sizes_defaults,

@@ -67,15 +67,19 @@ static int drop(struct ctx *c, struct client *cl, struct cli *cli, void *options
 
 const struct command command_tables = {
     .name = "tables",
+    .group = GROUP_TABLES,
     .args = "",
     .summary = "list the tables",
+    .example = "widerow tables",
     .run_connected = tables,
 };
 
 const struct command command_describe = {
     .name = "describe",
+    .group = GROUP_TABLES,
     .args = "TABLE",
     .summary = "show a table's key and settings",
+    .example = "widerow describe orders",
     .argc_min = 1,
     .argc_max = 1,
     .run_connected = describe,
@@ -83,8 +87,10 @@ const struct command command_describe = {
 
 const struct command command_drop = {
     .name = "drop",
+    .group = GROUP_TABLES,
     .args = "TABLE",
     .summary = "delete a table and all its rows",
+    .example = "widerow drop orders --if-exists",
     .options = drop_rows,
     .options_size = sizeof(struct drop_options),
     .argc_min = 1,

@@ -47,8 +47,10 @@ static int throughput(struct ctx *c, struct client *cl, struct cli *cli, void *o
 
 const struct command command_throughput = {
     .name = "throughput",
+    .group = GROUP_TABLES,
     .args = "TABLE",
     .summary = "show or change the throughput that a table has reserved",
+    .example = "widerow throughput orders --read 100 --write 50",
     .options = throughput_rows,
     .options_size = sizeof(struct throughput_options),
     .defaults = throughput_defaults,

@@ -1,9 +1,36 @@
-/* command.h: the commands of `widerow`, one row each in main.c's table. */
+/* command.h: the commands of `widerow`, one row each: the struct below, at the end of its cmd_*.c.
+ * All that tells of commands is made of these rows: parsing, --help, `widerow help`, man page and
+ * completion. A new one is its row, and its name in command.def. */
 #ifndef CLI_COMMAND_H
 #define CLI_COMMAND_H
 
 #include "cli/console/option.h"
 #include "client/client.h"
+
+/* What a command is about, in the order of the help. */
+enum command_group {
+    GROUP_ROWS,
+    GROUP_TABLES,
+    GROUP_FILES,
+    GROUP_LOAD, /* where reads and writes go */
+    GROUP_DATA, /* all data at once */
+    GROUP_OTHER,
+    GROUP_COUNT
+};
+
+extern const char *const command_group_names[GROUP_COUNT];
+
+/* Exit codes, for scripts. */
+enum exit_code {
+    EXIT_DONE = 0,
+    EXIT_OTHER = 1, /* a failure of another kind: the message says which */
+    EXIT_USAGE = 2, /* a flag or a value that cannot be */
+    EXIT_MISSING = 3,
+    EXIT_REFUSED = 4, /* by a condition or for want of permission */
+    EXIT_UNREACHABLE = 5,
+    EXIT_PARTLY = 6,
+    EXIT_INTERRUPTED = 130
+};
 
 /* What every command gets. */
 struct cli {
@@ -11,13 +38,18 @@ struct cli {
     struct target_conf where; /* from the connection flags */
     int argc;                 /* positional arguments */
     char **argv;
+    const char *table; /* the one that the shell's `use` has named, or NULL */
+    bool partly;       /* set by a command: some of what was asked is done, though it fails */
+    bool interrupted;  /* set by a command that was told to end */
 };
 
 struct command {
     const char *name;
+    enum command_group group;
     const char *args;    /* "FILE --table T", for the help */
     const char *summary; /* one line */
     const char *text;    /* more for --help, or NULL */
+    const char *example; /* lines, as they would be typed */
     const struct option_row *options;
     size_t options_size;             /* of the struct that they fill */
     void (*defaults)(void *options); /* or NULL: all zero */
@@ -31,27 +63,31 @@ struct command {
     bool (*connects)(const void *options);
 };
 
-extern const struct command command_cell;
-extern const struct command command_sample;
-extern const struct command command_import;
-extern const struct command command_get;
-extern const struct command command_scan;
-extern const struct command command_tables;
-extern const struct command command_create;
-extern const struct command command_rekey;
-extern const struct command command_describe;
-extern const struct command command_drop;
-extern const struct command command_partitions;
-extern const struct command command_backup;
-extern const struct command command_restore;
-extern const struct command command_digest;
-extern const struct command command_bench;
-extern const struct command command_advise;
-extern const struct command command_heat;
-extern const struct command command_sizes;
-extern const struct command command_export;
-extern const struct command command_copy;
-extern const struct command command_replay;
-extern const struct command command_throughput;
+/* All commands, in the order of the help; NULL behind the last. */
+extern const struct command *const command_list[];
+
+/* The flags that say where the tables are, of every command that connects; they fill a struct
+ * target_conf. */
+extern const struct option_row command_connection_rows[];
+
+/* The table that a command is for: `flag` (of --table), or the shell's, else the first word, which
+ * is taken away. */
+int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out);
+
+/* The command of that name, or NULL. */
+const struct command *command_find(const char *name);
+
+/* One line on stderr: there is no such command, and which was perhaps meant. */
+void command_say_unknown(const char *word);
+
+/* The list of commands, by groups. */
+void command_print_list(void);
+
+/* All about one of them. */
+void command_print_help(const struct command *cmd);
+
+/* Parses flags and runs; argv[0] is the first word behind the command's name, and its order
+ * changes. Returns the exit code. */
+int command_start(const struct command *cmd, int argc, char **argv);
 
 #endif

@@ -30,7 +30,7 @@ check "JSON Lines of both" run export odd --format jsonl --output "$work/odd1.js
 check "JSON Lines of both" run export odd2 --format jsonl --output "$work/odd2.jsonl" --quiet
 check "JSON Lines is the same, types included" cmp "$work/odd1.jsonl" "$work/odd2.jsonl"
 check "a whole double stays one" grep -qF '"real":2.0' "$work/odd1.jsonl"
-check "binaries as hexadecimals" grep -qF '"raw":{"binary":"610062"}' "$work/odd1.jsonl"
+check "binaries in base64" grep -qF '"raw":{"base64":"YQBi"}' "$work/odd1.jsonl"
 check "an empty text" grep -qF '"text":""' "$work/odd1.jsonl"
 check "no cell, no member" sh -c 'sed -n 2p "$1" | grep -v label | grep -qv text' - "$work/odd1.jsonl"
 check "JSON Lines is JSON" python3 -c 'import json, sys; assert [json.loads(l)["id"] for l in open(sys.argv[1])] == [1, 2, 3, 4]' "$work/odd1.jsonl"
@@ -68,9 +68,13 @@ for value in 1.0 -0.0 1e+22 0.1 12345678901234567.0 1e-05 -3.0; do
     check "is a double still" sh -c '"$1" export one2 --dir "$2.x" --quiet | head -n 1 | grep -qx id:integer,v:double' - "$widerow" "$work/data"
 done
 # A column of several types, in one file: each value keeps its own.
-printf '%s\n' '{"id":1,"v":"5"}' '{"id":2,"v":5}' '{"id":3,"v":5.0}' '{"id":4,"v":true}' '{"id":5,"v":{"binary":"05"}}' '{"id":6}' '{"id":7,"v":"true"}' >"$work/any.jsonl"
+printf '%s\n' '{"id":1,"v":"5"}' '{"id":2,"v":5}' '{"id":3,"v":5.0}' '{"id":4,"v":true}' '{"id":5,"v":{"base64":"BQ=="}}' '{"id":6}' '{"id":7,"v":"true"}' >"$work/any.jsonl"
 check "import of several types" run import "$work/any.jsonl" --table any --create --key id --quiet
 check "scan of several types" sh -c '"$1" scan any --dir "$2" | cmp - "$3"' - "$widerow" "$work/data" "$work/any.jsonl"
+
+printf '%s\n' '{"id":1,"v":{"binary":"0aff"}}' >"$work/hex.jsonl"
+check "import of an older release's binaries" run import "$work/hex.jsonl" --table hex --create --key id --quiet
+check "as base64" sh -c '"$1" get hex 1 --dir "$2" | grep -qF "{\"base64\":\"Cv8=\"}"' - "$widerow" "$work/data"
 
 # A table that is cut from the beginning.
 check "cut at two values, in each bucket" run create cuts --key id:integer --splits 10,20 --layout hash:4

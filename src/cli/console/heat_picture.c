@@ -1,6 +1,6 @@
 #include "cli/console/heat_picture.h"
 
-#include "cli/console/print.h"
+#include "cli/console/value.h"
 #include "cli/console/progress.h"
 
 #include <inttypes.h>
@@ -63,7 +63,7 @@ bytes heat_place_text(struct arena *a, const struct wr_heat_place *place, size_t
     for (size_t i = 0; i < place->key.count; i++) {
         if (i)
             buf_put_u8(&b, ',');
-        print_value(&b, &place->key.columns[i].value);
+        value_put(&b, &place->key.columns[i].value);
     }
     /* Characters, not bytes. */
     while (at < b.len && n < width) {
@@ -367,7 +367,7 @@ static void json_place(struct buf *b, const struct wr_heat_place *place)
     for (size_t i = 0; i < place->key.count; i++) {
         if (i)
             buf_put_u8(b, ',');
-        print_value(b, &place->key.columns[i].value);
+        value_put(b, &place->key.columns[i].value);
     }
     put(b, "]");
 }
@@ -388,7 +388,7 @@ void heat_write_json(struct buf *b, const struct heat_picture *p)
     struct wr_value table = {.type = WR_VARCHAR, .bytes = bytes_str(p->table)};
 
     put(b, "{\"table\":");
-    print_value(b, &table);
+    value_put(b, &table);
     put(b,
         ",\"start\":%" PRId64 ",\"column_minutes\":%d,\"columns\":%zu,\"buckets\":%d,"
         "\"missed\":%" PRIu64 ",\"servers\":%u,\"silent\":%u,\n\"rows\":[",

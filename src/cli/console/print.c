@@ -2,124 +2,30 @@
 
 #include "base/ctx.h"
 #include "cli/console/type_name.h"
+#include "cli/console/value.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
-static void put_text(struct buf *b, const char *text)
+static void put_member(struct buf *b, bool first, bytes name, const struct wr_value *v)
 {
-    buf_put(b, text, strlen(text));
-}
-
-/* A JSON string. Text that is not UTF-8 cannot be one; its bytes pass as they are. */
-static void put_string(struct buf *b, bytes text)
-{
-    const uint8_t *p = text.ptr;
-
-    buf_put_u8(b, '"');
-    for (size_t i = 0; i < text.len; i++) {
-        char escape[8];
-
-        if (p[i] == '"' || p[i] == '\\') {
-            buf_put_u8(b, '\\');
-            buf_put_u8(b, p[i]);
-        } else if (p[i] < 0x20 || p[i] == 0x7f) {
-            snprintf(escape, sizeof(escape), "\\u%04x", p[i]);
-            put_text(b, escape);
-        } else {
-            buf_put_u8(b, p[i]);
-        }
-    }
-    buf_put_u8(b, '"');
-}
-
-static void put_hex(struct buf *b, bytes data)
-{
-    const uint8_t *p = data.ptr;
-
-    put_text(b, "{\"binary\":\"");
-    for (size_t i = 0; i < data.len; i++) {
-        buf_put_u8(b, (uint8_t) "0123456789abcdef"[p[i] >> 4]);
-        buf_put_u8(b, (uint8_t) "0123456789abcdef"[p[i] & 15]);
-    }
-    put_text(b, "\"}");
-}
-
-/* The shortest text that reads back as the same number, and that nobody takes for an integer. */
-static void put_double(struct buf *b, double v)
-{
-    char text[40];
-
-    for (int digits = 15; digits <= 17; digits++) {
-        snprintf(text, sizeof(text), "%.*g", digits, v);
-        if (strtod(text, NULL) == v)
-            break;
-    }
-    put_text(b, text);
-    if (!strpbrk(text, ".e"))
-        put_text(b, ".0");
-}
-
-void print_value(struct buf *b, const struct wr_value *v)
-{
-    switch (v->type) {
-    case WR_BOOLEAN:
-        put_text(b, v->boolean ? "true" : "false");
-        break;
-    case WR_TINYINT:
-    case WR_SMALLINT:
-    case WR_INTEGER:
-    case WR_BIGINT:
-    case WR_DATE:
-    case WR_TIME:
-    case WR_TIMESTAMP:
-        buf_put_bytes(b, arena_printf(b->arena, "%lld", (long long)v->integer));
-        break;
-    case WR_UBIGINT:
-        buf_put_bytes(b, arena_printf(b->arena, "%llu", (unsigned long long)v->uinteger));
-        break;
-    case WR_FLOAT:
-    case WR_DOUBLE:
-        put_double(b, v->real);
-        break;
-    case WR_VARCHAR:
-    case WR_CHAR:
-    case WR_JSON:
-    case WR_DECIMAL:
-        put_string(b, v->bytes);
-        break;
-    case WR_BINARY:
-    case WR_VARBINARY:
-        put_hex(b, v->bytes);
-        break;
-    default:
-        put_text(b, "null");
-        break;
-    }
-}
-
-static void put_member(struct buf *b, bytes name, const struct wr_value *v)
-{
-    if (b->len > 1)
+    if (!first)
         buf_put_u8(b, ',');
-    put_string(b, name);
+    value_put_string(b, name);
     buf_put_u8(b, ':');
-    print_value(b, v);
+    value_put(b, v);
 }
 
-void print_row(struct arena *a, const struct wr_row *row)
+void print_put_row(struct buf *b, const struct wr_row *row)
 {
-    struct buf b;
+    bool first = true;
 
-    buf_init(&b, a, 256);
-    buf_put_u8(&b, '{');
-    for (size_t i = 0; i < row->key.count; i++)
-        put_member(&b, row->key.columns[i].name, &row->key.columns[i].value);
-    for (size_t i = 0; i < row->cell_count; i++)
+    buf_put_u8(b, '{');
+    for (size_t i = 0; i < row->key.count; i++, first = false)
+        put_member(b, first, row->key.columns[i].name, &row->key.columns[i].value);
+    for (size_t i = 0; i < row->cell_count; i++, first = false)
         if (i == 0 || !bytes_equal(row->cells[i].name, row->cells[i - 1].name))
-            put_member(&b, row->cells[i].name, &row->cells[i].value);
-    put_text(&b, "}\n");
-    fwrite(b.data, 1, b.len, stdout);
+            put_member(b, first, row->cells[i].name, &row->cells[i].value);
+    buf_put_bytes(b, BYTES_LIT("}\n"));
 }
 
 static void print_names(const char *before, const bytes *names, size_t count)

@@ -8,7 +8,7 @@
 /* "integer", "string", "binary", "double", "boolean". */
 const char *type_name(enum wr_type type);
 
-/* Back from these names. False: it is none. */
+/* Back from these names, and from int, str, text, bytes, float, bool. False: it is none. */
 bool type_parse(bytes name, enum wr_type *out);
 
 /* True: a key column may be of that type. */

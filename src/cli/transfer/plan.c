@@ -1,58 +1,16 @@
 #include "cli/transfer/plan.h"
 
-#include "base/number.h"
 #include "cli/console/option.h"
 #include "cli/console/type_name.h"
+#include "cli/console/value.h"
 
-#include <errno.h>
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-#define NUMBER_TEXT_MAX 64
 #define SHOWN_BYTES_MAX 40 /* of a bad value in a message */
 
 const char *plan_column_type(const struct plan_column *column)
 {
     return column->any ? "any" : type_name(column->type);
-}
-
-/* ---- values */
-
-static bool text_to_double(bytes text, double *out)
-{
-    char buf[NUMBER_TEXT_MAX + 1], *end;
-
-    if (text.len == 0 || text.len > NUMBER_TEXT_MAX)
-        return false;
-    for (size_t i = 0; i < text.len; i++)
-        if (!strchr("0123456789+-.eE", buf[i] = ((const char *)text.ptr)[i]) || !buf[i])
-            return false; /* strtod() would also take hexadecimals, infinity and blanks */
-    buf[text.len] = 0;
-    *out = strtod(buf, &end);
-    return !*end && isfinite(*out);
-}
-
-bool plan_value(bytes text, enum wr_type type, struct wr_value *out)
-{
-    out->type = type;
-    switch (type) {
-    case WR_BIGINT:
-        return number_integer(text, &out->integer);
-    case WR_DOUBLE:
-        return text_to_double(text, &out->real);
-    case WR_BOOLEAN:
-        out->boolean = bytes_equal(text, BYTES_LIT("true"));
-        return out->boolean || bytes_equal(text, BYTES_LIT("false"));
-    case WR_VARCHAR:
-        out->bytes = text;
-        return bytes_is_utf8(text);
-    case WR_VARBINARY:
-        out->bytes = text;
-        return true;
-    default:
-        return false;
-    }
 }
 
 /* ---- the user's words */
@@ -259,32 +217,24 @@ int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *s
 
 /* ---- guessing */
 
-/* {"binary":"<hex>"}, as print_row() writes it: the hexadecimal digits. */
-static bool json_binary(const struct csv_field *field, bytes *hex)
+/* A value that JSON Lines writes as an object (value.h). */
+static bool json_object(const struct csv_field *field, struct wr_value *out)
 {
-    static const char head[] = "{\"binary\":\"", tail[] = "\"}";
-    size_t head_len = sizeof(head) - 1, tail_len = sizeof(tail) - 1;
-    bytes t = field->text;
-
-    if (field->quoted || t.len < head_len + tail_len || memcmp(t.ptr, head, head_len) != 0 ||
-        memcmp(bytes_u8(t) + t.len - tail_len, tail, tail_len) != 0)
-        return false;
-    *hex = bytes_of(bytes_u8(t) + head_len, t.len - head_len - tail_len);
-    return hex->len % 2 == 0 &&
-           strspn((const char *)hex->ptr, "0123456789abcdefABCDEF") >= hex->len;
+    return !field->quoted && value_of_object(field->text, NULL, out);
 }
 
 static void guess_column(const struct plan *p, struct plan_column *column,
                          const struct csv_field *field)
 {
     struct wr_value v;
-    bytes text = field->text, digits = text, hex;
+    bytes text = field->text, digits = text;
+    bool integer;
 
     if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
         return;
     column->seen = true;
     column->not_text |= !field->quoted;
-    column->not_binary |= !p->json || !json_binary(field, &hex);
+    column->not_binary |= !p->json || !json_object(field, &v) || v.type != WR_VARBINARY;
     if (p->json && field->quoted)
         column->not_integer = column->not_double = column->not_boolean = true;
     if (digits.len && bytes_u8(digits)[0] == '-')
@@ -292,9 +242,11 @@ static void guess_column(const struct plan *p, struct plan_column *column,
     /* 007 is a label: as a number it would lose its zeros. */
     if (digits.len > 1 && bytes_u8(digits)[0] == '0' && bytes_u8(digits)[1] != '.')
         column->not_integer = column->not_double = true;
-    column->not_integer |= !plan_value(text, WR_BIGINT, &v);
-    column->not_double |= !plan_value(text, WR_DOUBLE, &v);
-    column->not_boolean |= !plan_value(text, WR_BOOLEAN, &v);
+    integer = value_of_text(text, WR_BIGINT, &v);
+    column->integers |= integer;
+    column->not_integer |= !integer;
+    column->not_double |= !value_of_text(text, WR_DOUBLE, &v);
+    column->not_boolean |= !value_of_text(text, WR_BOOLEAN, &v);
 }
 
 void plan_guess(struct plan *p, const struct csv_record *record)
@@ -323,6 +275,8 @@ static void decide(const struct plan *p, struct plan_column *column, bool key)
         column->type = WR_VARBINARY;
     else if (!column->not_integer)
         column->type = WR_BIGINT;
+    else if (!column->not_double && !key && p->json && column->integers)
+        column->any = true;
     else if (!column->not_double && !key)
         column->type = WR_DOUBLE;
     else if (!column->not_boolean && !key)
@@ -363,20 +317,6 @@ static void bad_value(const struct plan_column *column, bool key, bytes text, ch
                                  : "");
 }
 
-static uint8_t hex_digit(char ch)
-{
-    return (uint8_t)(ch <= '9' ? ch - '0' : (ch | 0x20) - 'a' + 10);
-}
-
-static void put_binary(bytes hex, uint8_t **to, struct wr_value *out)
-{
-    const char *h = hex.ptr;
-
-    *out = (struct wr_value){.type = WR_VARBINARY, .bytes = bytes_of(*to, hex.len / 2)};
-    for (size_t i = 0; i < hex.len; i += 2)
-        *(*to)++ = (uint8_t)(hex_digit(h[i]) << 4 | hex_digit(h[i + 1]));
-}
-
 /* A field that may hold anything: the type that its text is written in. */
 static enum wr_type written_type(const struct csv_field *field)
 {
@@ -384,7 +324,7 @@ static enum wr_type written_type(const struct csv_field *field)
     struct wr_value v;
 
     for (size_t i = 0; i < PORT_COUNT(tried) && !field->quoted; i++)
-        if (plan_value(field->text, tried[i], &v))
+        if (value_of_text(field->text, tried[i], &v))
             return tried[i];
     return WR_VARCHAR;
 }
@@ -400,11 +340,12 @@ static bool is_missing(const struct plan *p, const struct plan_column *column,
 static bool row_value(const struct plan *p, const struct plan_column *column, bool key,
                       const struct csv_field *field, uint8_t **to, struct wr_value *out)
 {
-    bytes text = field->text, hex;
+    bytes text = field->text;
     enum wr_type type = column->any ? written_type(field) : column->type;
 
-    if (p->json && (column->any || type == WR_VARBINARY) && json_binary(field, &hex)) {
-        put_binary(hex, to, out);
+    if (p->json && json_object(field, out) && (column->any || type == out->type)) {
+        value_of_object(text, *to, out);
+        *to += out->type == WR_VARBINARY ? out->bytes.len : 0;
         return true;
     }
     if (key && is_missing(p, column, field))
@@ -419,7 +360,7 @@ static bool row_value(const struct plan *p, const struct plan_column *column, bo
         text.ptr = *to;
         *to += text.len;
     }
-    return plan_value(text, type, out);
+    return value_of_text(text, type, out);
 }
 
 static size_t value_bytes(const struct wr_value *v)
@@ -467,24 +408,4 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
             row->bytes += column->name.len + value_bytes(&row->values[i]);
     }
     return row;
-}
-
-int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
-             enum wr_type fill, struct wr_key *out)
-{
-    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, t->key_count);
-
-    if (count > t->key_count)
-        return fail(c, E_PARAMETER, "the key of %.*s has %zu columns", BYTES_FMT(t->table),
-                    t->key_count);
-    for (size_t i = 0; i < t->key_count; i++) {
-        const struct wr_key_schema *s = &t->key[i];
-
-        columns[i] = (struct wr_key_column){.name = s->name, .value = {.type = fill}};
-        if (i < count && !plan_value(bytes_str(words[i]), s->type, &columns[i].value))
-            return fail(c, E_PARAMETER, "key column %.*s: '%s' is no %s", BYTES_FMT(s->name),
-                        words[i], type_name(s->type));
-    }
-    *out = (struct wr_key){columns, t->key_count};
-    return 0;
 }

@@ -4,7 +4,7 @@
  * steps: the user's words (plan_parse), the table's own schema if it exists (plan_use_schema), then
  * types in the header ("amount:double", as `widerow export` writes it), and for what is still open
  * a look at the first lines (plan_guess). Of JSON Lines the header is the names of the first lines,
- * and a column of several types keeps them all ("any").
+ * and a column of several types, integers and doubles too, keeps them all ("any").
  * A row needs every column of its key: an empty field is none, and "" in quotes is an empty text,
  * unless all of the file stands in quotes, as the column's name in the header then does.
  * Texts of failures are for the person at the keyboard. */
@@ -24,7 +24,7 @@ struct plan_column {
     bool guessed; /* the type is what the first lines looked like */
     bool any;     /* JSON Lines: each value is of the type that it is written in */
     /* plan_guess() only */
-    bool seen, not_text, not_integer, not_double, not_boolean, not_binary;
+    bool seen, integers, not_text, not_integer, not_double, not_boolean, not_binary;
 };
 
 /* Lives in the arena it was made with. */
@@ -38,7 +38,7 @@ struct plan {
     enum wr_type *header_types; /* by field: of "NAME:type" in the header, else PLAN_TYPE_OPEN */
     bool all_columns;           /* no --columns: all fields that are no key */
     bool keys_given;            /* by --key */
-    bool json; /* fields tell texts (quoted) from numbers, and {"binary":"<hex>"} is a binary */
+    bool json; /* fields tell texts (quoted) from numbers, and values may be objects (value.h) */
 };
 
 /* One line's row, in one piece of memory; the values point into it. */
@@ -70,14 +70,5 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
 
 /* The name of its type (type_name.h), or "any". */
 const char *plan_column_type(const struct plan_column *column);
-
-/* A value read from text, of the types above. Texts and binaries are views of `text`. False: the
- * text is none such. */
-bool plan_value(bytes text, enum wr_type type, struct wr_value *out);
-
-/* A key from values as the user writes them, for the first columns of the table's key; the rest is
- * filled up with `fill`. */
-int plan_key(struct ctx *c, const struct wr_table_description *t, char **words, size_t count,
-             enum wr_type fill, struct wr_key *out);
 
 #endif

@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# The command line as a person and a script use it: values round trips, what each command prints in every form, exit codes,
+# and one line that says what to do.
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+export LC_ALL=C.UTF-8
+unset WIDEROW_ENDPOINT WIDEROW_INSTANCE WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET WIDEROW_TABLE PAGER WIDEROW_PAGER
+widerow=$PWD/$BUILD/widerow
+at=(--dir "$work/data")
+
+run() { "$widerow" "$@" "${at[@]}"; }
+prints() { # TEXT COMMAND…: exactly that
+    local want=$1
+    shift
+    [ "$(run "$@" 2>&1)" = "$want" ] || { run "$@"; false; }
+}
+exits() { # CODE WORDS COMMAND…: with that code, and one line that holds the words
+    local code=$1 words=$2 got
+    shift 2
+    run "$@" >"$work/said" 2>"$work/said.err"
+    got=$?
+    [ $got = "$code" ] && grep -qE -- "$words" "$work/said.err" && [ "$(grep -vc ^usage: "$work/said.err")" = 1 ] && return
+    echo "exit code $got, want $code"
+    cat "$work/said.err"
+    false
+}
+
+# ---- rows, typed ----
+check "create" run create t --key k:string,n:int
+check "put" run put t a 1 x=1.0 y=9007199254740993 z=true 's=a "text", so' 'b={"base64":"AAEC"}' lab=007 q:string=5
+row='{"k":"a","n":1,"b":{"base64":"AAEC"},"lab":"007","q":"5","s":"a \"text\", so","x":1.0,"y":9007199254740993,"z":true}'
+check "get prints each value with its type" prints "$row" get t a 1
+check "scan prints the same" prints "$row" scan t
+check "another table" run create u --key k:string,n:integer
+run get t a 1 >"$work/row"
+check "what get prints, put takes" run put u --input "$work/row"
+check "as the same row" prints "$row" get u a 1
+check "an object as a word" run put u "$row"
+check "put replaces" run put t a 1 x=2
+check "the row" prints '{"k":"a","n":1,"x":2}' get t a 1
+check "update leaves the others" run update t a 1 y=5 w=one
+check "they are there" prints '{"k":"a","n":1,"w":"one","x":2,"y":5}' get t a 1
+check "update adds, and says the sum" prints '{"k":"a","n":1,"y":7}' update t a 1 y+=2
+check "update removes" run update t a 1 --remove w --remove y
+check "it is gone" prints '{"k":"a","n":1,"x":2}' get t a 1
+check "delete" run delete t a 1
+check "gone" exits 3 "no such row" get t a 1
+check "delete again is no error" run delete t a 1
+check "the server's numbers" run create auto --key k:string,n:integer:auto
+check "are printed" sh -c '"$1" put auto a auto v=1 --dir "$2" | grep -qE "^\{\"k\":\"a\",\"n\":[0-9]+\}$"' - "$widerow" "$work/data"
+
+# ---- conditions and exit codes ----
+check "put for conditions" run put t a 1 x=2 state=paid
+check "where-missing" exits 4 "nothing was written: there is such a row" put t a 1 x=3 --where-missing
+check "where-exists" exits 4 "nothing was written: there is no such row" update t a 2 x=3 --where-exists
+check "where" exits 4 "condition is not true" update t a 1 x=3 --where 'state = "open"'
+check "condition" exits 4 "there is no such row" delete t a 2 --condition exist
+check "where that is true" run update t a 1 x=3 --where 'state = paid and x < 2.5 and x != 1.5 and x > 1.9'
+check "was written" prints '{"k":"a","n":1,"state":"paid","x":3}' get t a 1
+check "no table" exits 3 "does not exist" get nothing a 1
+check "no table to scan" exits 3 "does not exist" scan nothing
+check "an integer that is none" exits 2 "key column n: 'one' is no integer" get t a one
+check "too few keys" exits 2 "has 2 columns, 1 values" get t a
+check "a cell that is none" exits 2 "COLUMN=VALUE" put t a 1 x
+check "too large a number" exits 2 "does not fit into 64 bits" put t a 1 x=9223372036854775808
+check "null" exits 2 "null is no value" put t a 1 x=null
+check "a key among the cells" exits 2 "is a key column" put t a 1 k=5
+check "an increment in a put" exits 2 "widerow update. adds" put t a 1 x+=1
+check "nothing to change" exits 2 "what is to change" update t a 1
+check "a wrong flag" exits 2 "did you mean --columns" get t a 1 --colums x
+check "a wrong form" exits 2 "did you mean table" scan t --format tabel
+check "a wrong filter" exits 2 "it is written like" scan t --filter 'x >'
+check "another wrong filter" exits 2 "a \) is missing" scan t --filter '(x > 1'
+check "a table that is there" exits 4 "exist" create t --key k:string
+check "no such command" exits 2 "did you mean put" putt
+at=(--endpoint http://127.0.0.1:1 --key-id a --key-secret b --instance i)
+check "nobody there" exits 5 "is widerowd running there" get t a 1
+at=(--dir "$work/data")
+
+# ---- scan ----
+for n in 1 2 3 4 5; do run put s "p$n" "$n" v=$n 2>/dev/null || { run create s --key k:string,n:integer && run put s "p$n" "$n" v=$n; }; done
+run put s pé 6 v=6.5
+run put s q 7 w=x
+keys() { run scan s "$@" --keys-only | sed -E 's/.*"n":([0-9]+).*/\1/' | tr '\n' ' '; }
+is() { [ "$(keys "${@:2}")" = "$1" ] || { keys "${@:2}"; false; }; }
+check "all" is "1 2 3 4 5 6 7 "
+check "limit" is "1 2 " --limit 2
+check "reverse" is "7 6 5 " --reverse --limit 3
+check "prefix" is "1 2 3 4 5 6 " --prefix p
+check "prefix of two bytes" is "6 " --prefix pé
+check "prefix, reverse" is "6 5 4 3 2 1 " --prefix p --reverse
+check "from, to" is "2 3 4 " --from p2 --to p5
+check "from, to, reverse" is "4 3 2 " --from p2 --to p5 --reverse
+check "the last column" is "3 " p3 --from 3
+check "the last column, reverse" is "3 " p3 --from 3 --to 4 --reverse
+check "the last column, above" is "" p3 --to 3 --reverse
+check "filter: a number without a point is either type" is "4 5 6 " --filter 'v > 3'
+check "filter: no column, no match" is "7 " --filter 'w = x'
+check "filter of keys" is "2 3 " --filter 'n >= 2 and n <= 3'
+check "filter: or, not, brackets" is "1 5 6 7 " --filter 'not (v > 1 and v < 5)'
+check "the filter's column is not printed" prints '{"k":"p5","n":5}' scan s --filter 'v = 5' --columns w
+check "some columns" prints '{"k":"p1","n":1,"v":1}' scan s --limit 1 --columns v,w
+check "count" prints 7 count s
+check "count of a prefix" prints 6 count s --prefix p
+check "count of a filter" prints 3 count s --filter 'v > 3'
+check "a prefix of an integer" exits 2 "take --from and --to" scan s p1 --prefix 1
+
+# ---- forms ----
+check "json is JSON" sh -c '"$1" scan s --format json --dir "$2" | python3 -c "import json,sys; assert len(json.load(sys.stdin)) == 7"' - "$widerow" "$work/data"
+check "json of nothing" prints "[]" scan s --prefix none --format json
+check "csv" prints $'k:string,n:integer,v:integer\np1,1,1\np2,2,2' scan s --limit 2 --format csv
+check "csv of two types" exits 2 "take --format jsonl" scan s --format csv
+check "vertical" prints $'-[ 1 ]-\nk  p1\nn  1\nv  1' scan s --limit 1 --format vertical
+check "table" prints $'k  n v\np1 1 1\np2 2 2' scan s --limit 2 --format table
+check "versions" sh -c '"$1" get s p1 1 --versions 1 --dir "$2" | grep -qE "^\{\"k\":\"p1\",\"n\":1,\"column\":\"v\",\"time\":[0-9]+,\"value\":1\}$"' - "$widerow" "$work/data"
+run put s wide 8 "cjk=漢字テスト" long="$(printf 'x%.0s' $(seq 500))"
+check "a long value is cut where one says so" sh -c '"$1" get s wide 8 --format vertical --max-width 5 --dir "$2" | grep -qx "long  xxxxx…"' - "$widerow" "$work/data"
+check "head ends it quietly" bash -c 'set -o pipefail; "$1" scan s --limit 0 --dir "$2" 2>"$3" | head -n 1 >/dev/null; ! [ -s "$3" ]' - "$widerow" "$work/data" "$work/quiet"
+"$widerow" sample campus --records 20000 | run import - --table many --create --key CardID,time,OrderNumber --quiet >"$work/import.out" 2>"$work/import.err"
+check "quiet is quiet" test ! -s "$work/import.err"
+for command in "scan many --limit 0" "scan many --limit 0 --format csv" "export many --quiet"; do
+    check "head ends $command quietly" bash -c 'set -o pipefail; '"$widerow $command --dir $work/data"' 2>'"$work/quiet"' | head -n 1 >/dev/null; code=$?; cat '"$work/quiet"'; [ $code = 0 ] && ! [ -s '"$work/quiet"' ]'
+done
+
+# ---- the round trip ----
+run scan t --limit 0 >"$work/t.jsonl"
+python3 - "$work/odd.jsonl" <<'PYTHON'
+import base64, json, random, sys
+random.seed(22)
+def value():
+    kind = random.randrange(5)
+    if kind == 0: return str(random.choice([0, -1, 2**63 - 1, -2**63, 2**53 + 1, random.randrange(10**9)]))
+    if kind == 1: return repr(random.choice([0.0, -0.0, 1.0, 1e22, 5e-324, 0.1, random.random()]))
+    if kind == 2: return random.choice(["true", "false"])
+    if kind == 3: return json.dumps("".join(random.choice('a"\\\n\t\u00e9\u6f22\U0001f418 ,{}') for _ in range(random.randrange(8))), ensure_ascii=False)
+    return '{"base64":"%s"}' % base64.b64encode(random.randbytes(random.randrange(9))).decode()
+with open(sys.argv[1], "w") as out:
+    for n in range(1500):
+        cells = "".join(',"c%d":%s' % (i, value()) for i in range(6) if random.random() < 0.7)
+        out.write('{"k":%d%s}\n' % (n, cells))
+PYTHON
+check "odd values are imported" run import "$work/odd.jsonl" --table odd --create --key k:integer --quiet
+run scan odd --limit 0 >"$work/odd1.jsonl"
+check "a scan of them is imported" run import "$work/odd1.jsonl" --table odd2 --create --key k --quiet
+run scan odd2 --limit 0 >"$work/odd2.jsonl"
+check "and is the same" cmp "$work/odd1.jsonl" "$work/odd2.jsonl"
+digest_rows() { run export "$1" --format jsonl --quiet | sha256sum; }
+check "so is its export" test "$(digest_rows odd)" = "$(digest_rows odd2)"
+check "each value as it was given" python3 - "$work/odd.jsonl" "$work/odd1.jsonl" <<'PYTHON'
+import json, sys
+def rows(name): return [{k: (type(v), repr(v)) for k, v in json.loads(line).items()} for line in open(name)]
+assert rows(sys.argv[1]) == rows(sys.argv[2])
+PYTHON
+
+# ---- Tablestore's own words ----
+check "--pk and --attr" run put u --pk '["86",6771]' --attr '[{"c":"name","v":"redchen"},{"c":"age","v":32,"isint":true,"ts":'$(date +%s%3N)'},{"c":"bin","v":"AQI=","t":"binary"}]'
+check "the row" prints '{"k":"86","n":6771,"age":32,"bin":{"base64":"AQI="},"name":"redchen"}' get u --pk '["86",6771]'
+printf '{"PK":{"Values":["87",1]},"Attr":{"Values":[{"C":"age","V":32,"TS":%s,"IsInt":true}]}}' "$(date +%s%3N)" >"$work/put.json"
+check "its file" run put u --input "$work/put.json"
+check "the row of it" prints '{"k":"87","n":1,"age":32}' get u 87 1
+check "bad JSON" exits 2 "array with all values" get u --pk '["87"'
+check "alter" run alter u --ttl 86400 --versions 3
+check "is altered" sh -c '"$1" describe u --dir "$2" | grep -qx "time to live     86400 s"' - "$widerow" "$work/data"
+check "alter of nothing" exits 2 "what is to change" alter u
+
+# ---- help ----
+check "help of one" sh -c '"$1" help get | grep -q "^usage: widerow get"' - "$widerow"
+check "connection flags once" sh -c '"$1" help connection | grep -q -- --endpoint && ! "$1" help get | grep -q -- --key-id' - "$widerow"
+for command in $("$widerow" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
+    check "help of $command has an example" sh -c '"$1" help "$2" | grep -A1 "^example:" | grep -q "^  widerow $2"' - "$widerow" "$command"
+done
+
+counts cli
