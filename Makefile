@@ -33,7 +33,7 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
 	libcurl4-openssl-dev libjemalloc-dev lemon libsmartcols-dev libedit-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
-	npm golang-go default-jdk-headless maven universal-ctags fiu-utils
+	npm golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
 DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
@@ -90,7 +90,21 @@ CLIENT_O := $(foreach folder,client record advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow
 
-all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so
+all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so manual
+
+# Man pages and the completion of shells, out of what the programs say of themselves.
+MANUAL := $(addprefix $(BUILD)/man/,widerow.1 widerowd.8 widerow.conf.5) $(addprefix $(BUILD)/completion/,widerow.bash _widerow widerow.fish)
+manual: $(MANUAL)
+$(BUILD)/man/widerow.1: HELP := --man
+$(BUILD)/completion/widerow.bash: HELP := --bash
+$(BUILD)/completion/_widerow: HELP := --zsh
+$(BUILD)/completion/widerow.fish: HELP := --fish
+$(addprefix $(BUILD)/,man/widerow.1 completion/widerow.bash completion/_widerow completion/widerow.fish): $(BUILD)/widerow
+	@mkdir -p $(@D)
+	$(Q)$< help $(HELP) >$@
+$(BUILD)/man/widerowd.8 $(BUILD)/man/widerow.conf.5: $(BUILD)/widerowd tools/manual.sh
+	@mkdir -p $(@D)
+	$(Q)tools/manual.sh $(patsubst .%,%,$(suffix $@)) $< >$@
 
 $(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O)
 	$(SAY) LD $@
@@ -256,5 +270,5 @@ clean:
 
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
 
-.PHONY: all unit tests bench bench-quick bench-cold bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
+.PHONY: all manual unit tests bench bench-quick bench-cold bench-programs deps deps-test run test check install compile_commands.json nightly soak tidy clean
 .SECONDARY:

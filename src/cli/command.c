@@ -18,6 +18,19 @@ const char *const command_group_names[GROUP_COUNT] = {
     [GROUP_LOAD] = "Keys and load", [GROUP_DATA] = "Backups",  [GROUP_OTHER] = "To try it",
 };
 
+const struct exit_row command_exit_codes[] = {
+    {EXIT_DONE, "done"},
+    {EXIT_OTHER, "a failure of another kind"},
+    {EXIT_USAGE, "a flag or a value that cannot be"},
+    {EXIT_MISSING, "not found"},
+    {EXIT_REFUSED,
+     "refused: a condition is not true, something is there already, or no permission"},
+    {EXIT_UNREACHABLE, "not reachable, or too busy"},
+    {EXIT_PARTLY, "partly done"},
+    {EXIT_INTERRUPTED, "interrupted"},
+    {0, NULL},
+};
+
 const struct option_row command_connection_rows[] = {
     {"endpoint", "URL", "the server (default http://127.0.0.1:8600; WIDEROW_ENDPOINT)", OPTION_TEXT,
      offsetof(struct target_conf, endpoint), 0, 0},

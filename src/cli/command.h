@@ -32,6 +32,12 @@ enum exit_code {
     EXIT_INTERRUPTED = 130
 };
 
+/* What they mean; text NULL behind the last. */
+extern const struct exit_row {
+    enum exit_code code;
+    const char *text;
+} command_exit_codes[];
+
 /* What every command gets. */
 struct cli {
     struct clock *clock;

@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/ctx.h"
+#include "base/spelling.h"
 #include "server/setting.h"
 
 #include <errno.h>
@@ -134,6 +135,14 @@ static int flag_load(struct load *l, int argc, char **argv, int *i, const char *
         l->c->action = CONFIG_VERSION;
         return E_OK;
     }
+    if (strcmp(flag, "--print-defaults") == 0) {
+        l->c->action = CONFIG_DEFAULTS;
+        return E_OK;
+    }
+    if (strcmp(flag, "--check-config") == 0) {
+        l->c->action = CONFIG_CHECK;
+        return E_OK;
+    }
     if (strncmp(flag, "--", 2) != 0 || !flag[2])
         return config_refuse(l, "'%s' is not a flag. --help lists them all.", arg);
     for (size_t k = 0; k < sizeof(name); k++) {
@@ -178,7 +187,7 @@ static int flags_load(struct load *l, int argc, char **argv)
     for (int i = 1; i < argc; i++) {
         int code = flag_load(l, argc, argv, &i, sets, &set_count);
 
-        if (code || l->c->action != CONFIG_RUN)
+        if (code || l->c->action > CONFIG_CHECK)
             return code;
     }
     while (set_count) {
@@ -200,6 +209,61 @@ static const char *env_find(char **envp, const char *name)
         if (strncmp(*envp, name, n) == 0 && (*envp)[n] == '=')
             return *envp + n + 1;
     return NULL;
+}
+
+/* Variables of ours that are no settings: of the server, and of programs that ask it. */
+static const char *const other_variables[] = {
+    "config", "set", "access_key_id", "access_key_secret", "endpoint", "ca_file", "pager", "cache"};
+
+static bool is_variable(const char *name)
+{
+    for (size_t i = 0; i < PORT_COUNT(other_variables); i++)
+        if (strcmp(name, other_variables[i]) == 0)
+            return true;
+    return setting_find(name) != NULL;
+}
+
+static const char *nearest_variable(const char *name)
+{
+    struct spelling s;
+
+    spelling_init(&s, name);
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        spelling_offer(&s, setting_rows[i].name);
+    for (size_t i = 0; i < PORT_COUNT(other_variables); i++)
+        spelling_offer(&s, other_variables[i]);
+    return s.nearest;
+}
+
+/* A variable that nobody reads is probably a slip: it is named, and counts for nothing. */
+static void env_warn(struct load *l, char **envp)
+{
+    struct arena *a = &l->c->arena;
+    struct buf b;
+
+    buf_init(&b, a, 256);
+    for (; envp && *envp; envp++) {
+        const char *equals = strchr(*envp, '='), *near;
+        char name[64], spelt[64];
+        size_t n = 0;
+
+        if (strncmp(*envp, "WIDEROW_", 8) != 0 || !equals)
+            continue;
+        for (const char *p = *envp + 8; p != equals && n + 1 < sizeof(name); p++)
+            name[n++] = (char)(*p >= 'A' && *p <= 'Z' ? *p | 0x20 : *p);
+        name[n] = 0;
+        if (is_variable(name))
+            continue;
+        near = nearest_variable(name);
+        setting_spell(near ? near : "", '_', true, spelt, sizeof(spelt));
+        buf_put_bytes(&b,
+                      arena_printf(a,
+                                   "the variable %.*s is none of ours and counts for "
+                                   "nothing%s%s%s\n",
+                                   (int)(equals - *envp), *envp,
+                                   near ? "; did you mean WIDEROW_" : "", spelt, near ? "?" : ""));
+    }
+    l->c->warnings = buf_bytes(&b);
 }
 
 /* An empty variable counts as not given: unset is hard to say in some start scripts. */
@@ -258,12 +322,23 @@ static bytes config_trim(bytes b)
     return bytes_of(p, b.len);
 }
 
+/* Without what stands behind a # that has space in front of it. */
+static bytes without_comment(bytes line)
+{
+    const char *p = line.ptr;
+
+    for (size_t i = 1; i < line.len; i++)
+        if (p[i] == '#' && (p[i - 1] == ' ' || p[i - 1] == '\t'))
+            return config_trim(bytes_of(p, i));
+    return line;
+}
+
 static int file_line(struct load *l, bytes line, int number, bool in_data)
 {
     const char *source, *equals, *name, *value, *near;
     const struct setting *row;
 
-    line = config_trim(line);
+    line = without_comment(config_trim(line));
     if (!line.len || *(const char *)line.ptr == '#')
         return E_OK;
     source = arena_printf(&l->c->arena, "%s line %d", l->c->file, number).ptr;
@@ -435,12 +510,37 @@ static void pass_over_others(struct load *l)
     }
 }
 
+static const char *source_of(const struct load *l, int setting, const char *flag)
+{
+    const char *source = l->given[setting].source;
+
+    return strcmp(source, "default") == 0 ? flag : source;
+}
+
+/* What differs from the defaults, and where it stands. */
+static void tell_given(struct load *l)
+{
+    struct arena *a = &l->c->arena;
+    struct buf b;
+
+    buf_init(&b, a, 1024);
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        if (strcmp(l->given[i].source, "default") != 0)
+            buf_put_bytes(&b, arena_printf(a, "%s = %s   # %s\n", setting_rows[i].name,
+                                           l->given[i].text, l->given[i].source));
+    for (size_t i = l->set_count; i > 0; i--)
+        buf_put_bytes(&b, arena_printf(a, "%s = %s   # %s\n", l->sets[i - 1].name,
+                                       l->sets[i - 1].value, l->set_sources[i - 1]));
+    l->c->given = buf_bytes(&b);
+}
+
 static int load_all(struct load *l, int argc, char **argv, char **envp)
 {
     int code = flags_load(l, argc, argv);
 
-    if (code || l->c->action != CONFIG_RUN)
+    if (code || l->c->action > CONFIG_CHECK)
         return code;
+    env_warn(l, envp);
     if ((code = env_load(l, envp)) || (code = file_load(l)))
         return code;
     for (size_t i = 0; i < SETTING_COUNT; i++)
@@ -452,7 +552,12 @@ static int load_all(struct load *l, int argc, char **argv, char **envp)
     }
     if ((code = limits_load(l)))
         return code;
-    return choices_check(l);
+    if ((code = choices_check(l)))
+        return code;
+    l->c->http_source = source_of(l, SETTING_http, "--http");
+    l->c->admin_source = source_of(l, SETTING_admin, "--admin");
+    tell_given(l);
+    return E_OK;
 }
 
 int config_load(struct config *c, int argc, char **argv, char **envp, char *message,
@@ -481,6 +586,8 @@ bytes config_help(struct arena *a)
     static const char tail[] =
         "  --config FILE                settings from FILE instead of DIR/widerow.conf\n"
         "  --set NAME=VALUE             a limit, by name; may be given several times\n"
+        "  --check-config               only say what is set, and where, or what is wrong\n"
+        "  --print-defaults             a widerow.conf with every setting at its default\n"
         "  --version\n  --help\n\n"
         "A setting NAME is also the environment variable WIDEROW_NAME and a line \"name = value\" "
         "of\n"
@@ -511,6 +618,30 @@ bytes config_help(struct arena *a)
 #define LIMIT(name, def, strict, min, max, whose, text)                                            \
     buf_put_bytes(&b,                                                                              \
                   arena_printf(a, "  %-27s  %s [%lld]\n", #name, text, (long long)defaults.name));
+#include "base/limit.def"
+#undef LIMIT
+    return buf_bytes(&b);
+}
+
+bytes config_defaults(struct arena *a)
+{
+    struct limits defaults;
+    struct buf b;
+
+    limits_init(&defaults, false);
+    buf_init(&b, a, 16384);
+    buf_put_bytes(&b,
+                  BYTES_LIT("# widerow.conf: name = value, a line each. A # begins a comment, at "
+                            "the start of a\n# line or behind a space.\n"));
+    for (size_t i = 0; i < SETTING_COUNT; i++)
+        buf_put_bytes(&b,
+                      arena_printf(a, "\n# %s (%s)\n# %s = %s\n", setting_rows[i].text,
+                                   setting_rows[i].value[0] ? setting_rows[i].value : "true|false",
+                                   setting_rows[i].name, setting_rows[i].def));
+    buf_put_bytes(&b, BYTES_LIT("\n# Limits.\n"));
+#define LIMIT(name, def, strict, min, max, whose, text)                                            \
+    buf_put_bytes(                                                                                 \
+        &b, arena_printf(a, "\n# %s\n# %s = %lld\n", text, #name, (long long)defaults.name));
 #include "base/limit.def"
 #undef LIMIT
     return buf_bytes(&b);

@@ -207,7 +207,7 @@ static int front_open(struct server *s)
 {
     struct config *c = &s->config;
     struct http_conf conf = {.address = c->http,
-                             .setting = "--http",
+                             .setting = c->http_source,
                              .threads = (int)c->threads,
                              .connections_max = (int)c->connections,
                              .connections_per_address = (int)c->connections_per_address,
@@ -243,7 +243,7 @@ static int front_open(struct server *s)
 static int admin_open(struct server *s)
 {
     struct http_conf conf = {.address = s->config.admin,
-                             .setting = "--admin",
+                             .setting = s->config.admin_source,
                              .threads = 1,
                              .connections_max = s->config.connections < 400 ? 8 : 100,
                              .body_bytes_max = 4096,
@@ -292,6 +292,40 @@ static int port_file_write(struct server *s)
     return main_refuse(s);
 }
 
+/* ---- warnings ---- */
+
+static bool is_loopback(const char *address)
+{
+    return strncmp(address, "127.", 4) == 0 || strncmp(address, "[::1]:", 6) == 0;
+}
+
+/* What an operator should know of the settings before anything else. */
+static void warn_of_settings(struct server *s)
+{
+    const struct config *c = &s->config;
+    bytes text = c->warnings;
+
+    while (text.len) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t n = (size_t)(end - (const char *)text.ptr);
+
+        log_warn(&s->log, "server: %.*s", (int)n, (const char *)text.ptr);
+        text = bytes_skip(text, n + 1);
+    }
+    if (!is_loopback(http_address(s->http)) && !c->tls_cert[0])
+        log_warn(
+            &s->log,
+            "server: %s is open to other machines without TLS: keys are safe, for requests are "
+            "signed, but whoever is on the way reads all data (--tls-cert, --tls-key)",
+            http_address(s->http));
+    if (s->admin && !is_loopback(http_address(s->admin)))
+        log_warn(
+            &s->log,
+            "server: the admin port %s is open to other machines: metrics and health ask for no "
+            "key",
+            http_address(s->admin));
+}
+
 /* ---- the banner ---- */
 
 /* Where a client on this machine reaches an address that may be a wildcard. */
@@ -321,8 +355,8 @@ static void snippets_print(const char *endpoint, const struct credential *c)
            endpoint, c->instance, c->id, c->secret);
 }
 
-/* The secret is shown to a person at a terminal, and on the start that made it; a log that collects
- * the output of later starts does not get it. */
+/* The secret is shown to a person at a terminal only; a log that collects the output does not get
+ * it, unless there is no file that it could be read from (engine mem). */
 static void banner_print(struct server *s)
 {
     const struct config *config = &s->config;
@@ -332,8 +366,8 @@ static void banner_print(struct server *s)
                      reachable(s, http_address(s->http)))
             .ptr;
     const char *file = credential_file(s->credentials);
-    bool show =
-        isatty(STDOUT_FILENO) || (credential_made(s->credentials) && !config->access_key_id);
+    bool show = isatty(STDOUT_FILENO) ||
+                (!file && credential_made(s->credentials) && !config->access_key_id);
 
     printf("Widerow %s is ready.\n\n", wr_version());
     printf("  endpoint  %s\n", endpoint);
@@ -453,6 +487,7 @@ static int server_run(struct server *s)
     bound_connections(s);
     code = server_start(s);
     if (code == 0) {
+        warn_of_settings(s);
         banner_print(s);
         signals_wait(s, &signals);
     }
@@ -463,20 +498,39 @@ static int server_run(struct server *s)
     return code;
 }
 
+static int put_text(bytes text)
+{
+    return fwrite(text.ptr, 1, text.len, stdout) != text.len;
+}
+
+/* What is asked for instead of a server. */
+static int say(struct config *c)
+{
+    switch (c->action) {
+    case CONFIG_HELP:
+        return put_text(config_help(&c->arena));
+    case CONFIG_DEFAULTS:
+        return put_text(config_defaults(&c->arena));
+    case CONFIG_VERSION:
+        return printf("widerowd %s\n", wr_version()) < 0;
+    default:
+        printf("The settings are good. %s%s\n", c->file ? "Read: " : "There is no widerow.conf.",
+               c->file ? c->file : "");
+        fwrite(c->warnings.ptr, 1, c->warnings.len, stderr);
+        return put_text(c->given);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct server *s = mem_zalloc(sizeof(*s));
-    bytes help;
     int code;
 
     if (config_load(&s->config, argc, argv, environ, s->message, sizeof(s->message))) {
         main_refuse(s);
         code = EXIT_USAGE;
-    } else if (s->config.action == CONFIG_HELP) {
-        help = config_help(&s->config.arena);
-        code = fwrite(help.ptr, 1, help.len, stdout) != help.len;
-    } else if (s->config.action == CONFIG_VERSION) {
-        code = printf("widerowd %s\n", wr_version()) < 0;
+    } else if (s->config.action != CONFIG_RUN) {
+        code = say(&s->config);
     } else {
         allocator_fit(s->config.memory);
         code = server_run(s);

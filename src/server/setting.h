@@ -7,7 +7,13 @@
 #include "widerow.h"
 
 /* Their values, and what else is asked for on the command line (config.h). */
-enum config_action { CONFIG_RUN, CONFIG_HELP, CONFIG_VERSION };
+enum config_action {
+    CONFIG_RUN,
+    CONFIG_CHECK, /* only say what the settings are */
+    CONFIG_HELP,
+    CONFIG_DEFAULTS,
+    CONFIG_VERSION
+};
 
 struct config {
     enum config_action action;
@@ -22,7 +28,11 @@ struct config {
 #undef BOOL
 #undef SIZE
 #undef NUMBER
-    const char *file;                  /* the widerow.conf that was read; NULL: none */
+    const char *file;        /* the widerow.conf that was read; NULL: none */
+    const char *http_source; /* where the address was given, for messages: "--http" */
+    const char *admin_source;
+    bytes warnings;                    /* lines about what counts for nothing; may be empty */
+    bytes given;                       /* CONFIG_CHECK: a line for each setting that was given */
     const char *access_key_id;         /* of the environment; NULL: not given */
     const char *access_key_secret;     /* never logged */
     struct limits limits;              /* with `strict` and `settings` applied */

@@ -187,12 +187,12 @@ def check_refusals(file):
             (("/dev/null",), "/dev/null is empty"),
             ((), "Give a FILE")):
         done = run(*arguments)
-        check(done.returncode == 1 and words in done.stderr, "%s: %s" % (arguments, done.stderr))
+        check(done.returncode == 2 and words in done.stderr, "%s: %s" % (arguments, done.stderr))
         check(done.stdout == "", "nothing is printed beside an error")
     with open(path("header.csv"), "w") as out:
         out.write("a,b\n")
     done = run(path("header.csv"))
-    check(done.returncode == 1 and "has no records" in done.stderr, "a header alone")
+    check(done.returncode == 2 and "has no records" in done.stderr, "a header alone")
     advice = advise(path("broken.csv"), "--max-errors", "2")
     check(advice["bad_lines"] == 2 and advice["records"] == 501, "two bad lines are left out and counted")
 

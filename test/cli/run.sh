@@ -171,4 +171,48 @@ for command in $("$widerow" --help | sed -nE 's/^  ([a-z]+) .*/\1/p'); do
     check "help of $command has an example" sh -c '"$1" help "$2" | grep -A1 "^example:" | grep -q "^  widerow $2"' - "$widerow" "$command"
 done
 
+# ---- the server's settings ----
+widerowd=$PWD/$BUILD/widerowd
+"$widerowd" --print-defaults >"$work/defaults.conf"
+check "the defaults as a file are good" sh -c 'sed -nE "s/^# ([a-z0-9_]+ = .+)/\1/p" "$1" | grep -v ^data >"$1.all" && "$2" --config "$1.all" --check-config' - "$work/defaults.conf" "$widerowd"
+printf 'http = 127.0.0.1:0   # a free port\n# memory\nmemory = 12Q # large\n' >"$work/bad.conf"
+check "a fault names file and line" fails "bad.conf line 3: '12Q' is not a size" "$widerowd" --config "$work/bad.conf" --check-config
+printf 'http = 127.0.0.1:port   # none\n' >"$work/bad.conf"
+check "so does an address that is none" fails "bad.conf line 1: '127.0.0.1:port' is not ADDRESS:PORT" "$widerowd" --config "$work/bad.conf" --data "$work/none"
+printf 'http = 0.0.0.0:0   # a free port\nadmin = 127.0.0.1:0\n' >"$work/open.conf"
+check "a comment behind a value is none of it" sh -c '"$1" --config "$2" --check-config | grep -qx "http = 0.0.0.0:0   # $2 line 1"' - "$widerowd" "$work/open.conf"
+WIDEROW_MEMRY=1G "$widerowd" --config "$work/open.conf" --data "$work/open" --port-file "$work/open.port" >"$work/open.out" 2>"$work/open.log" &
+pids[open]=$!
+eventually test -s "$work/open.port" >/dev/null
+check "a variable that nobody reads is named" grep -q "WIDEROW_MEMRY is none of ours.*did you mean WIDEROW_MEMORY" "$work/open.log"
+check "an open port without TLS is named" grep -q "is open to other machines without TLS" "$work/open.log"
+check "a file does not get the secret" sh -c '! grep -q secret "$1" || grep -q "the secret is there" "$1"; ! grep -qF "$(awk "!/^#/ { print \$3 }" "$2/credentials" | head -n 1)" "$1"' - "$work/open.out" "$work/open"
+stop_all TERM
+
+# ---- pages and completion ----
+for page in widerow.1 widerowd.8 widerow.conf.5; do
+    check "$page has no warning" test -z "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$BUILD/man/$page" 2>&1 >/dev/null)"
+done
+check "every command is in the page" sh -c 'for c in $("$1" --help | sed -nE "s/^  ([a-z]+) .*/\1/p"); do grep -q "^.SS widerow $c " "$2" || { echo "$c"; exit 1; }; done' - "$widerow" "$BUILD/man/widerow.1"
+check "every setting is in the page" sh -c 'for s in $(sed -nE "s/^# ([a-z0-9_]+) = .*/\1/p" "$1"); do grep -qx ".B $s" "$2" || { echo "$s"; exit 1; }; done' - "$work/defaults.conf" "$BUILD/man/widerow.conf.5"
+run describe t >/dev/null
+ln -sf "$widerow" "$work/widerow"
+export PATH=$work:$PATH
+completes() { # SHELL WORDS WANTED…: what the shell offers behind the words holds the wanted ones
+    local shell=$1 words=$2 offered
+    shift 2
+    case $shell in
+    bash) offered=$(bash -c 'source "$1"; read -ra COMP_WORDS <<<"$2"; [[ $2 != *" " ]] || COMP_WORDS+=(""); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _widerow; printf "%s\n" "${COMPREPLY[@]}"' - "$BUILD/completion/widerow.bash" "$words") ;;
+    fish) offered=$(fish --no-config -c 'source $argv[1]; complete -C $argv[2]' "$BUILD/completion/widerow.fish" "$words" | cut -f 1) ;;
+    esac
+    for wanted in "$@"; do grep -qxF -- "$wanted" <<<"$offered" || { echo "$shell: $offered"; return 1; }; done
+}
+for shell in bash $(command -v fish >/dev/null && echo fish); do
+    check "$shell: a command" completes $shell "widerow sc" scan
+    check "$shell: a flag" completes $shell "widerow get t --col" --columns
+    check "$shell: a connection flag" completes $shell "widerow get t --endp" --endpoint
+    check "$shell: a value" completes $shell "widerow scan t --format js" json jsonl
+done
+check "bash: a table" completes bash "widerow get --dir $work/data --table " t u s
+
 counts cli

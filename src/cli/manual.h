@@ -1,0 +1,14 @@
+/* manual.h: the man page and the completion of shells, made of the table of commands when Widerow
+ * is built: `widerow help --man`, `--bash`, `--zsh`, `--fish`. */
+#ifndef CLI_MANUAL_H
+#define CLI_MANUAL_H
+
+#include <stdbool.h>
+
+/* Prints what `flag` ("--man") names. False: it is none of these. */
+bool manual_print(const char *flag);
+
+/* What `widerow help values` says. */
+extern const char manual_values[];
+
+#endif
