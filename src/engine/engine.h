@@ -180,11 +180,20 @@ enum edit_type {
     /* Only where engine_numbers(): the engine adds NUMBER_BYTES bytes to the key, a big-endian
      * number that it draws when the batch is appended. Numbers ascend strictly in the order in
      * which batches become visible, and in a batch in the order of its edits: who has seen n at
-     * VIEW_DURABLE never finds a smaller one later, also after a crash. Gaps are allowed. */
+     * VIEW_DURABLE never finds a smaller one later, also after a crash. Gaps are allowed. A number
+     * is the time when it was drawn, in microseconds of the wall clock, unless that was set back,
+     * or stood: then it is above the one before. */
     EDIT_PUT_NUMBERED,
 };
 
 #define NUMBER_BYTES 8
+/* The next number behind `last`. */
+static inline uint64_t number_after(uint64_t last, struct clock *clock)
+{
+    uint64_t now = (uint64_t)clock_wall_us(clock);
+
+    return now > last ? now : last + 1;
+}
 /* Keys that begin with so many zero bytes are the engine's own; walks through all keys meet them.
  */
 #define ENGINE_OWN_BYTES 6

@@ -519,7 +519,8 @@ static void mem_put_numbered(struct mem *m, const struct edit *edit)
     uint8_t *key = mem_alloc(edit->key.len + NUMBER_BYTES);
 
     memcpy(key, edit->key.ptr, edit->key.len);
-    store_u64_be(key + edit->key.len, ++m->drawn);
+    m->drawn = number_after(m->drawn, m->clock);
+    store_u64_be(key + edit->key.len, m->drawn);
     mem_put(m, m->number, bytes_of(key, edit->key.len + NUMBER_BYTES), edit->value);
     mem_free(key);
 }

@@ -283,7 +283,7 @@ void rocks_write_buffer_abort(struct rocks *r);
 int rocks_numbers_open(struct ctx *c, struct rocks *r, rocksdb_t *db);
 /* The next number. Under the write buffers' lock, from which on nobody overtakes. */
 uint64_t rocks_number_draw(struct rocks *r);
-/* Adds what stands for the opening that `number` was drawn in. */
+/* Adds that `number` was drawn, the last one of the batch. */
 void rocks_number_mark(rocksdb_writebatch_t *edits, uint64_t number);
 /* Adds the batch's numbered edits, of which there are some, to its others. Within
  * rocks_write_buffer_hold(), which lasts until they are appended. */

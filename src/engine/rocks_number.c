@@ -5,28 +5,26 @@
  * Appends follow one another in the same order, through the stall queue too, and a read view shows
  * a prefix of the log. A batch that comes to nothing leaves a gap.
  *
- * A number is opening << 40 | count. Each append that carries numbers also puts their upper half
- * at a key of the engine's own, in the same record of the log: whoever has seen a number, finds its
- * opening there after any crash, and the next opening begins above it. Numbers that a crash took
- * back with their opening were never seen at VIEW_DURABLE. A folder in which nothing is numbered
- * holds nothing of this. */
+ * A number is a time: microseconds since 1970 by the wall clock, or one more than the last if the
+ * clock has not moved since, or was set back. Each append that carries numbers also puts the last
+ * of them at a key of the engine's own, in the same record of the log: whoever has seen a number
+ * finds it there after any crash, and what is drawn then is above it, whatever the clock says by
+ * then. Numbers that a crash took back with their record were never seen at VIEW_DURABLE, and may
+ * be drawn again. A folder in which nothing is numbered holds nothing of this. */
 #include "engine/rocks.h"
 
 #include "base/buf.h"
 
-#define COUNT_BITS 40
-
-static const uint8_t opening_key[] = {0, 0, 0, 0, 0, 0, 'o', 'p', 'e', 'n', 'i', 'n', 'g'};
+static const uint8_t number_key[] = {0, 0, 0, 0, 0, 0, 'n', 'u', 'm', 'b', 'e', 'r'};
 
 _Static_assert(ENGINE_OWN_BYTES == 6, "the key begins with so many zeros");
 
 int rocks_numbers_open(struct ctx *c, struct rocks *r, rocksdb_t *db)
 {
     rocksdb_readoptions_t *o = rocksdb_readoptions_create();
-    uint64_t opening = 0;
     char *err = NULL;
     size_t len;
-    char *value = rocksdb_get(db, o, (const char *)opening_key, sizeof(opening_key), &len, &err);
+    char *value = rocksdb_get(db, o, (const char *)number_key, sizeof(number_key), &len, &err);
 
     rocksdb_readoptions_destroy(o);
     if (err)
@@ -34,28 +32,28 @@ int rocks_numbers_open(struct ctx *c, struct rocks *r, rocksdb_t *db)
     if (value && len != NUMBER_BYTES) {
         rocksdb_free(value);
         return fail(c, E_CORRUPT,
-                    "The number of openings in %s has %zu bytes, not 8. Restore a backup.",
+                    "The last number in %s has %zu bytes, not 8. Restore a backup.",
                     r->folder.dir, len);
     }
     if (value)
-        opening = load_u64_be((const uint8_t *)value);
+        r->number = load_u64_be((const uint8_t *)value);
     rocksdb_free(value);
-    r->number = (opening + 1) << COUNT_BITS;
     return E_OK;
 }
 
 uint64_t rocks_number_draw(struct rocks *r)
 {
-    return ++r->number;
+    r->number = number_after(r->number, r->clock);
+    return r->number;
 }
 
 void rocks_number_mark(rocksdb_writebatch_t *edits, uint64_t number)
 {
-    uint8_t opening[NUMBER_BYTES];
+    uint8_t value[NUMBER_BYTES];
 
-    store_u64_be(opening, number >> COUNT_BITS);
-    rocks_edit(edits, EDIT_PUT, bytes_of(opening_key, sizeof(opening_key)),
-               bytes_of(opening, sizeof(opening)));
+    store_u64_be(value, number);
+    rocks_edit(edits, EDIT_PUT, bytes_of(number_key, sizeof(number_key)),
+               bytes_of(value, sizeof(value)));
 }
 
 void rocks_number_edits(struct rocks *r, const struct write_batch *b, rocksdb_writebatch_t *edits)
