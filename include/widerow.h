@@ -682,7 +682,8 @@ struct wr_stream_record {
     int64_t timestamp_us; /* when it was written, UTC microseconds */
     int32_t row_index;
     /* The whole key, and the cells as they were changed: WR_CELL_PUT (an increment's result, too),
-     * WR_CELL_DELETE_ONE, WR_CELL_DELETE_ALL; by name. All but DELETE_ALL have a timestamp. */
+     * WR_CELL_DELETE_ONE, WR_CELL_DELETE_ALL; in the order in which the client gave them. All but
+     * DELETE_ALL have a timestamp. */
     struct wr_row row;
     const struct wr_stream_large_cell *large;
     size_t large_count;

@@ -31,8 +31,7 @@ int rocks_numbers_open(struct ctx *c, struct rocks *r, rocksdb_t *db)
         return rocks_status_fail(c, err);
     if (value && len != NUMBER_BYTES) {
         rocksdb_free(value);
-        return fail(c, E_CORRUPT,
-                    "The last number in %s has %zu bytes, not 8. Restore a backup.",
+        return fail(c, E_CORRUPT, "The last number in %s has %zu bytes, not 8. Restore a backup.",
                     r->folder.dir, len);
     }
     if (value)

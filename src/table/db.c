@@ -24,6 +24,8 @@
 #include "table/model/name.h"
 #include "table/model/op_info.h"
 #include "table/stats/sampler.h"
+#include "table/stream/stream_observer.h"
+#include "table/stream/stream_retention.h"
 #include "table/sync/reply_wait.h"
 
 #include <pthread.h>
@@ -194,6 +196,12 @@ static bool workers_busy(void *arg)
     return pool_waiting(((struct wr_db *)arg)->pool);
 }
 
+static void db_observe(struct wr_db *db, struct table *t)
+{
+    index_observe(db, t);
+    stream_observe(db, t);
+}
+
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 {
     struct engine_option *engine_options =
@@ -215,8 +223,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
 
     TRY(apply_settings(c, db, o));
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
-    db->observe = index_observe;
+    db->observe = db_observe;
     db->keeps_indexes = engine_one_key_space(db->engine);
+    db->keeps_streams = db->keeps_indexes && engine_numbers(db->engine);
     db->row_locks = row_locks_new();
     TRY(open_sampler(c, db));
     TRY(catalog_read(c, db, o));
@@ -257,6 +266,10 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->scrubber = scrubber_start(db);
     db->warmer = warmer_start(db);
     db->sizes = size_watch_start(db);
+    if (db->keeps_streams)
+        db->retention = stream_retention_start(db);
+    if (db->keeps_streams && !db->retention)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to remove records with.");
     return E_OK;
 }
 
@@ -341,6 +354,7 @@ void wr_close(struct wr_db *db)
     catalog_stop(db->catalog); /* no more jobs of its notifications */
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
+    stream_retention_free(db->retention);
     rekeyer_free(db->rekeyer);
     sweeper_free(db->sweeper);
     scrubber_free(db->scrubber);

@@ -49,6 +49,7 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
     size_t kept = x->db->keeps_indexes ? t->index_count : 0;
+    bool stream = x->db->keeps_streams && t->stream.given && t->stream.enable;
     struct schema *s;
     uint32_t id;
 
@@ -56,8 +57,10 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     if (x->now)
         return fail_code(x->c, E_EXIST);
     TRY(check_quota(x, 1 + kept));
-    id = catalog_txn_ids(x, 1 + (uint32_t)kept);
+    id = catalog_txn_ids(x, 1 + (uint32_t)kept + stream);
     s = schema_from_create(x->c, id, x->instance, t);
+    if (stream)
+        schema_stream_keep(s, id + 1 + (uint32_t)kept);
     if (kept)
         s->d.index_count = 0;
     for (size_t i = 0; i < kept; i++)
@@ -142,6 +145,20 @@ static int unload_table(struct catalog_txn *x, struct call *call)
     return set_status(x, WR_TABLE_INACTIVE);
 }
 
+/* A stream that is switched on keeps records from now on, those of one that is switched off are
+ * swept. */
+static void stream_follow(struct catalog_txn *x, struct schema *s)
+{
+    if (!x->db->keeps_streams || s->d.stream.enable == (s->stream.location != 0))
+        return;
+    if (s->d.stream.enable) {
+        schema_stream_keep(s, catalog_txn_ids(x, 1));
+        return;
+    }
+    catalog_drop_edit(&x->builder, s->stream.location, db_clock_ms(x->db));
+    s->stream = (struct schema_stream){0};
+}
+
 static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
@@ -149,6 +166,8 @@ static int update_table(struct catalog_txn *x, struct call *call)
     if (call->req->update_table.has_options || call->req->update_table.stream.given)
         TRY(check_not_index(x, "its options are those of that table, and it has no stream"));
     TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &call->req->update_table, &s));
+    if (call->req->update_table.stream.given)
+        stream_follow(x, s);
     if (call->req->update_table.has_options)
         TRY(catalog_index_follow(x, s));
     return catalog_txn_put(x, s);

@@ -102,10 +102,14 @@ bool catalog_reconciled(struct catalog *cat, const struct table *t);
  * the index. */
 bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t index_id);
 
+/* The same of the stream that it has in `t`. */
+bool catalog_keeps_stream(struct catalog *cat, const struct table *t);
+
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);
-/* The same for all that a dropped table has: its rows, and those of a shadow copy. */
+/* The same for all that a dropped table has: its rows, those of a shadow copy, and the records of
+ * its stream. */
 void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct schema *s);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */

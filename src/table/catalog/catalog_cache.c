@@ -61,6 +61,18 @@ void catalog_overtake(struct catalog *cat, const struct table *next)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
+bool catalog_keeps_stream(struct catalog *cat, const struct table *t)
+{
+    bool keeps = true;
+
+    pthread_mutex_lock(&cat->live_lock);
+    for (const struct table *other = cat->live; other; other = other->live_next)
+        keeps &= other->schema.id != t->schema.id ||
+                 other->schema.stream.location == t->schema.stream.location;
+    pthread_mutex_unlock(&cat->live_lock);
+    return keeps;
+}
+
 static bool has_index(const struct table *t, uint32_t index_id)
 {
     for (size_t i = 0; i < t->schema.index_count; i++)

@@ -148,11 +148,18 @@ static void txn_publish_others(const struct catalog_txn *x, bool drops)
                             drops ? NULL : table_ref(o->next));
 }
 
+/* Changes that go by the older description would leave something out. */
+static bool keeps_more(const struct schema *next, const struct schema *now)
+{
+    return next->index_count > now->index_count ||
+           (next->stream.location && next->stream.location != now->stream.location);
+}
+
 /* An index is there before its table says so, and longer. */
 static void txn_publish(const struct catalog_txn *x)
 {
     txn_publish_others(x, false);
-    if (x->now && x->next && x->next->schema.index_count > x->now->schema.index_count)
+    if (x->now && x->next && keeps_more(&x->next->schema, &x->now->schema))
         catalog_overtake(x->db->catalog, x->next);
     catalog_publish(x->db->catalog, x->instance, x->name, x->next ? table_ref(x->next) : NULL);
     txn_publish_others(x, true);

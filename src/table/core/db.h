@@ -25,6 +25,7 @@ struct scheduler;
 struct scrubber;
 struct warmer;
 struct size_watch;
+struct stream_retention;
 struct streams;
 struct sweeper;
 struct sampler;
@@ -66,6 +67,7 @@ struct wr_db {
     struct warmer *warmer;     /* NULL: the engine keeps no files */
     struct sampler *sampler;   /* NULL: no heat maps */
     struct size_watch *sizes;
+    struct stream_retention *retention; /* NULL: the engine keeps no streams */
     struct texts *texts;
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */
@@ -73,6 +75,7 @@ struct wr_db {
     /* Writes keep secondary indexes: an entry lands with its row, so there is one key space. Else
      * tables are described with them and no more. */
     bool keeps_indexes;
+    bool keeps_streams; /* and records of changes, in the same batch, which the engine numbers */
     wr_log_fn *log_fn;
     void *log_arg;
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */

@@ -93,13 +93,11 @@ static void index_record_change(const struct row_observer *o, const struct row_c
 void index_observe(struct wr_db *db, struct table *t)
 {
     const struct schema *s = &t->schema;
-    const struct row_observer **list;
     struct index_observer *all;
 
     if (!s->index_count || !engine_one_key_space(db->engine))
         return;
     all = ARENA_ARRAY(&t->ctx.arena, struct index_observer, s->index_count);
-    list = ARENA_ARRAY(&t->ctx.arena, const struct row_observer *, s->index_count);
     for (size_t i = 0; i < s->index_count; i++) {
         all[i] = (struct index_observer){.o = {.needs = OLD_ROW_TOUCHED,
                                                .columns = s->indexes[i].columns,
@@ -108,8 +106,6 @@ void index_observe(struct wr_db *db, struct table *t)
                                                .record = index_record_change},
                                          .base = s,
                                          .index = &s->indexes[i]};
-        list[i] = &all[i].o;
+        change_point_observe(t, &all[i].o);
     }
-    t->observers = list;
-    t->observer_count = s->index_count;
 }

@@ -6,7 +6,7 @@
 
 void batch_add(struct batch_builder *e, enum edit_type type, bytes key, bytes value)
 {
-    invariant(key.len > 0 && (type == EDIT_PUT || !value.len));
+    invariant(key.len > 0 && (type != EDIT_DELETE || !value.len));
     if (e->count == e->capacity) {
         size_t capacity = e->capacity ? e->capacity * 2 : 8;
         struct edit *items = arena_alloc(e->arena, sizeof(*items) * capacity);

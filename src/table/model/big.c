@@ -1,5 +1,6 @@
 #include "table/model/big.h"
 
+#include "base/invariant.h"
 #include "table/model/key.h"
 #include "table/model/row.h"
 #include "table/model/value.h"
@@ -22,17 +23,25 @@ struct wr_value big_value(struct arena *a, const struct big_ref *ref)
     return (struct wr_value){.type = WR_VARBINARY, .bytes = bytes_of(p, BIG_REF_BYTES)};
 }
 
-int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out)
+struct big_ref big_peek(const struct wr_cell *cell)
 {
     const uint8_t *p = cell->value.bytes.ptr;
+    struct big_ref ref;
 
+    invariant(cell->value.bytes.len == BIG_REF_BYTES);
+    ref = (struct big_ref){.id = load_u64(p),
+                           .length = load_u64(p + 8),
+                           .location = load_u32(p + 16),
+                           .chunk_bytes = load_u32(p + 20)};
+    memcpy(ref.sha256, p + 24, BIG_SHA256_BYTES);
+    return ref;
+}
+
+int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out)
+{
     if (cell->value.bytes.len != BIG_REF_BYTES)
         return fail(c, E_CORRUPT, "damaged reference to a big cell");
-    *out = (struct big_ref){.id = load_u64(p),
-                            .length = load_u64(p + 8),
-                            .location = load_u32(p + 16),
-                            .chunk_bytes = load_u32(p + 20)};
-    memcpy(out->sha256, p + 24, BIG_SHA256_BYTES);
+    *out = big_peek(cell);
     if (!out->id || !out->chunk_bytes || big_chunk_count(out) > UINT32_MAX)
         return fail(c, E_CORRUPT, "damaged reference to a big cell");
     return E_OK;

@@ -29,6 +29,8 @@ struct big_ref {
 /* The value of a cell that is out of line, in the arena; and back (E_CORRUPT). */
 struct wr_value big_value(struct arena *a, const struct big_ref *ref);
 int big_read(struct ctx *c, const struct wr_cell *cell, struct big_ref *out);
+/* What big_read() has read before. */
+struct big_ref big_peek(const struct wr_cell *cell);
 
 /* Bytes of a cell's value as capacity and limits count them, wherever it is. */
 size_t big_out_of_line_size(const struct wr_cell *cell); /* of one that is out of line */

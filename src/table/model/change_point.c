@@ -55,6 +55,17 @@ static void add_columns(struct ctx *c, struct modify *m, const bytes *columns, s
     m->observed_count = kept;
 }
 
+void change_point_observe(struct table *t, const struct row_observer *o)
+{
+    const struct row_observer **list =
+        ARENA_ARRAY(&t->ctx.arena, const struct row_observer *, t->observer_count + 1);
+
+    if (t->observer_count)
+        memcpy(list, t->observers, sizeof(*list) * t->observer_count);
+    list[t->observer_count++] = o;
+    t->observers = list;
+}
+
 void change_point_prepare(struct ctx *c, struct modify *m)
 {
     for (size_t i = 0; PORT_UNLIKELY(i < m->table->observer_count); i++) {
@@ -110,6 +121,7 @@ static struct row_change change_of(const struct modify *m)
                                .cols = m->cols,
                                .asked = m->change,
                                .now_ms = m->now_ms,
+                               .stamp_ms = m->stamp_ms,
                                .stamp = m->row.there ? m->row.stamp : modify_stamp(m),
                                .old = known ? &m->old : NULL,
                                .now = &m->row};
@@ -120,7 +132,8 @@ int change_point_check(struct ctx *c, const struct modify *m)
     struct row_change change;
 
     if (PORT_UNLIKELY(atomic_load_explicit(&m->table->is_overtaken, memory_order_relaxed)))
-        return fail(c, E_BUSY, "Server is busy: the table has just got an index; try again.");
+        return fail(c, E_BUSY,
+                    "Server is busy: the table has just got an index or a stream; try again.");
     if (PORT_LIKELY(!m->table->observer_count) || !m->changed)
         return E_OK;
     change = change_of(m);

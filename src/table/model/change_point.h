@@ -32,6 +32,7 @@ struct row_change {
     bytes cols;                        /* the key columns, encoded */
     const struct wr_row_change *asked; /* the cells as they were asked for; NULL: ROW_EXPIRE */
     int64_t now_ms;                    /* the moment by which rows expire */
+    int64_t stamp_ms;                  /* of the cells without a timestamp; not if it expires */
     uint64_t stamp; /* grows with every change of a row; of a row that goes, too */
     /* As stored, so visible.h tells what could be seen. Of a wide row they hold, at least, the
      * cells of the columns that the observer named, if it needed the old row. */
@@ -58,6 +59,9 @@ struct row_observer {
     void (*record)(const struct row_observer *o, const struct row_change *change,
                    struct batch_builder *e);
 };
+
+/* One more observer of a version of a table that nobody has seen yet. */
+void change_point_observe(struct table *t, const struct row_observer *o);
 
 /* Before the old row is loaded: says in *m what the observers need of it. */
 void change_point_prepare(struct ctx *c, struct modify *m);

@@ -77,6 +77,10 @@ void modify_batch(const struct modify *m, struct batch_builder *e);
 /* Above the row's last stamp, whoever gave that, and not below those of cells that were given. */
 uint64_t modify_stamp(const struct modify *m);
 
+/* A cell as it is stored for one that a request has: of that value, stamped, with its checksum. */
+struct wr_cell modify_stored_cell(const struct wr_cell *cell, const struct wr_value *value,
+                                  int64_t timestamp_ms);
+
 /* What return_type asks for. */
 int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out);
 

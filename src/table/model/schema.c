@@ -271,6 +271,16 @@ static void stream_switch(struct ctx *c, struct wr_table_description *d,
     }
 }
 
+void schema_stream_keep(struct schema *s, uint32_t location_id)
+{
+    size_t shards = s->partition_count;
+
+    s->stream.location = location_id;
+    s->stream.shards = (uint16_t)(shards < 1                   ? 1
+                                  : shards > SCHEMA_SHARDS_MAX ? SCHEMA_SHARDS_MAX
+                                                               : shards);
+}
+
 struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
                                   const struct wr_create_table *t)
 {

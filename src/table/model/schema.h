@@ -47,6 +47,13 @@ enum rekey_phase {
     REKEY_CANCELLING = 3, /* `shadow` is given up */
 };
 
+/* Where the records of a table's stream are kept (table/stream). */
+struct schema_stream {
+    uint32_t location; /* a storage id of its own; 0: no records are kept */
+    uint16_t shards;   /* 1 or more; which one a row belongs to stays the same */
+};
+#define SCHEMA_SHARDS_MAX 16
+
 struct schema;
 /* Has it all that a stored description has? Its partitions' order is seen when it is read. */
 bool schema_is_whole(const struct schema *s);
@@ -80,6 +87,7 @@ struct schema {
     const struct index *indexes;
     size_t index_count;
     struct index_base base; /* of an index's own table */
+    struct schema_stream stream;
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits
@@ -111,6 +119,10 @@ bool schema_bound_inside(const struct schema *s, bytes bound);
 /* Applies UpdateTable to `old`; *out lives in the arena of c and shares texts with it. */
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,
                   const struct wr_update_table *u, struct schema **out);
+
+/* Records of the stream are kept from now on, under that storage id: as many shards as the table
+ * has partitions now, up to SCHEMA_SHARDS_MAX. */
+void schema_stream_keep(struct schema *s, uint32_t location_id);
 
 /* Adds or removes defined columns. */
 int schema_add_defined(struct ctx *c, const struct limits *limits, const struct schema *old,

@@ -12,7 +12,9 @@
  * one must not touch that takes rows of one partition-key value to be in one partition, version 5
  * for those whose list stands in pages, version 6 for those of more than five key columns, version
  * 7 for those with indexes and those of indexes, whose entries a server that does not keep them
- * would leave wrong; all else is written as version 1. */
+ * would leave wrong, version 8 for those whose stream has records, of which such a server would
+ * leave some out; all else is written as version 1. */
+#define SCHEMA_VERSION_STREAM 8
 #define SCHEMA_VERSION_INDEXES 7
 #define SCHEMA_VERSION_LONG_KEY 6
 #define SCHEMA_VERSION_PAGES 5
@@ -44,11 +46,12 @@ enum field {
     F_SHADOW,      /* left out: none */
     F_CELL_BYTES = 32,
     F_PARTITION = 40,
-    F_REPARTITION, /* left out: none is under way */
-    F_VALUE_SPLIT, /* left out: no */
-    F_PAGE,        /* in place of F_PARTITION */
-    F_INDEX_TABLE, /* of an F_INDEX that has a table of its own */
-    F_INDEX_BASE,  /* left out: the table is no index */
+    F_REPARTITION,         /* left out: none is under way */
+    F_VALUE_SPLIT,         /* left out: no */
+    F_PAGE,                /* in place of F_PARTITION */
+    F_INDEX_TABLE,         /* of an F_INDEX that has a table of its own */
+    F_INDEX_BASE,          /* left out: the table is no index */
+    F_STREAM_RECORDS = 48, /* left out: none are kept */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -157,6 +160,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->stream.location)
+        return SCHEMA_VERSION_STREAM;
     if (s->index_count || s->base.table.len)
         return SCHEMA_VERSION_INDEXES;
     if (s->d.key_count > KEY_COLUMNS_BEFORE)
@@ -313,6 +318,15 @@ static void put_description(struct buf *b, const struct schema *s)
         put_index_base(b, &s->base);
 }
 
+static void put_stream_records(struct buf *b, const struct schema_stream *s)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_varint(&f, s->location);
+    buf_put_varint(&f, s->shards);
+    field_end(b, F_STREAM_RECORDS, &f);
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     buf_put_u8(b, version_of(s));
@@ -336,6 +350,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_location(b, s);
     if (s->shadow.id)
         put_shadow(b, s);
+    if (s->stream.location)
+        put_stream_records(b, &s->stream);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -600,6 +616,16 @@ static void read_shadow(struct schema_reader *r, struct reader *f)
     r->shadow_layout = read_counted(f);
 }
 
+static void read_stream_records(struct schema_reader *r, struct reader *f)
+{
+    struct schema_stream *s = &r->out->stream;
+    uint64_t location = read_varint(f), shards = read_varint(f);
+
+    f->bad |= !location || location > UINT32_MAX || !shards || shards > SCHEMA_SHARDS_MAX;
+    s->location = (uint32_t)location;
+    s->shards = (uint16_t)shards;
+}
+
 /* By tag; NULL: a field of a later version of Widerow, which is skipped. */
 static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
     [F_ID] = read_id,
@@ -628,6 +654,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_PAGE] = read_page,
     [F_INDEX_TABLE] = read_index_table,
     [F_INDEX_BASE] = read_index_base,
+    [F_STREAM_RECORDS] = read_stream_records,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -787,10 +814,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_INDEXES) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_STREAM) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_INDEXES);
+                    version, SCHEMA_VERSION_STREAM);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);
