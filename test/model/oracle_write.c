@@ -1,4 +1,5 @@
-/* oracle_write.c: PutRow, UpdateRow, DeleteRow, BatchWriteRow and BulkImport (doc/data-model.md, "Writes", "Batches", "Counters"). */
+/* oracle_write.c: PutRow, UpdateRow, DeleteRow, BatchWriteRow and BulkImport (doc/data-model.md,
+ * "Writes", "Batches", "Counters"). */
 #include "oracle_part.h"
 
 #include <math.h>
@@ -612,6 +613,8 @@ bool oracle_learn(struct oracle *o, struct oracle_row *row, const struct wr_row 
         c->open = false;
         if (c->cell.timestamp_ms > row->newest_ms)
             row->newest_ms = c->cell.timestamp_ms;
+        if (c->cell.timestamp_ms > o->given_ms)
+            o->given_ms = c->cell.timestamp_ms;
     }
     row->unsure = false;
     return true;

@@ -413,12 +413,13 @@ static void rekey(struct run *r, bytes table)
     wr_reply_free(wr_exec(r->db, &req));
 }
 
-/* Stamps never go back: whatever it says now, they are not below what it ever said, but for the
- * second that versions within one millisecond may run ahead of it. */
+/* Stamps never go back: whatever the clock says now, they are not below the latest that was given,
+ * but for the second that versions within one millisecond may run ahead of it. What the clock said
+ * while nothing was stamped, the database need not have seen. */
 static void bound_stamps(const struct run *r, int64_t times[2])
 {
-    if (times[0] < r->latest_ms)
-        times[0] = r->latest_ms - 1000;
+    if (times[0] < r->o->given_ms - 1000)
+        times[0] = r->o->given_ms - 1000;
     if (times[1] < r->latest_ms + 60000) /* it goes on while the wall clock catches up */
         times[1] = r->latest_ms + 60000;
 }
