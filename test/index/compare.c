@@ -254,22 +254,32 @@ static bool is_known(struct wr_db *db, struct ctx *c, struct table *const *table
     return !wait_get(c, db->engine, &get) && get.found;
 }
 
+static struct page scan_range(struct life *l, struct wr_db *db, struct ctx *c,
+                              struct key_range range, size_t items_max)
+{
+    struct page page = {0};
+    struct scan scan = {.partition = PARTITION_SYSTEM,
+                        .view = VIEW_LATEST,
+                        .ranges = &range,
+                        .range_count = 1,
+                        .items_max = items_max,
+                        .bytes_max = 1 << 20,
+                        .pages = &page};
+
+    if (wait_scan(c, db->engine, &scan))
+        life_problem(l, "the data folder cannot be read");
+    return page;
+}
+
 /* The first id, from `id` on, under which something is stored; 0: there is none. */
 static uint32_t next_id(struct life *l, struct wr_db *db, struct ctx *c, uint32_t id)
 {
     uint8_t bounds[9] = {0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff};
-    struct key_range range = {bytes_of(bounds, 4), bytes_of(bounds + 4, 5)};
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 1,
-                        .bytes_max = 1 << 20,
-                        .pages = &page};
+    struct page page;
 
     store_u32_be(bounds, id);
-    if (wait_scan(c, db->engine, &scan))
-        life_problem(l, "the data folder cannot be read");
+    page =
+        scan_range(l, db, c, (struct key_range){bytes_of(bounds, 4), bytes_of(bounds + 4, 5)}, 1);
     return page.count ? load_u32_be(bytes_u8(page.items[0].key)) : 0;
 }
 
@@ -277,19 +287,12 @@ static uint32_t next_id(struct life *l, struct wr_db *db, struct ctx *c, uint32_
 static void look_for_progress(struct life *l, struct wr_db *db, struct ctx *c,
                               struct table *const *tables, size_t count)
 {
-    struct key_range range = {catalog_plain_key(&c->arena, CATALOG_REKEY),
-                              catalog_plain_key(&c->arena, CATALOG_REKEY + 1)};
-    struct page page = {0};
-    struct scan scan = {.partition = PARTITION_SYSTEM,
-                        .view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 1000,
-                        .bytes_max = 1 << 20,
-                        .pages = &page};
+    struct page page =
+        scan_range(l, db, c,
+                   (struct key_range){catalog_plain_key(&c->arena, CATALOG_REKEY),
+                                      catalog_plain_key(&c->arena, CATALOG_REKEY + 1)},
+                   1000);
 
-    if (wait_scan(c, db->engine, &scan))
-        life_problem(l, "the data folder cannot be read");
     for (size_t i = 0; i < page.count; i++) {
         bytes key = page.items[i].key;
         uint32_t id = load_u32_be(bytes_u8(key) + key.len - 4);

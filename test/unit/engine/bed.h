@@ -10,6 +10,7 @@
 #undef fail /* ours is another */
 
 #include "../folder.h"
+#include "base/fault.h"
 #include "engine/engine.h"
 
 #include <pthread.h>
@@ -88,6 +89,28 @@ static inline void bed_open(struct bed *b, const char *name)
     if (code != E_OK)
         print_error("open: %s\n", b->c.text);
     assert_int_equal(code, E_OK);
+}
+
+/* What a test finds in *state, with an engine of that name open; NULL: with none. */
+static inline int bed_set_up(void **state, const char *engine)
+{
+    struct bed *b = mem_alloc(sizeof(*b));
+
+    bed_init(b);
+    if (engine)
+        bed_open(b, engine);
+    *state = b;
+    return 0;
+}
+
+static inline int bed_tear_down(void **state)
+{
+#ifdef WR_FAULTS
+    fault_arm(NULL);
+#endif
+    bed_release(*state);
+    mem_free(*state);
+    return 0;
 }
 
 static inline void bed_close(struct bed *b)

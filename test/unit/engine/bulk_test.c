@@ -16,22 +16,7 @@ static const char *engine_name;
 
 static int setup(void **state)
 {
-    struct bed *b = mem_alloc(sizeof(*b));
-
-    bed_init(b);
-    bed_open(b, engine_name);
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-#ifdef WR_FAULTS
-    fault_arm(NULL);
-#endif
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, engine_name);
 }
 
 static bool is_mem(void)
@@ -312,15 +297,15 @@ static void test_full_disk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_bulk, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_empty, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_erase, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_erase_shared, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_no_loss_is_hidden, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_leftovers, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_bulk, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_empty, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_given_up, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_erase, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_erase_shared, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_no_loss_is_hidden, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_leftovers, setup, bed_tear_down),
 #ifdef WR_FAULTS
-        cmocka_unit_test_setup_teardown(test_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_full_disk, setup, bed_tear_down),
 #endif
     };
     static const char *const engines[] = {"mem", "rocks"};

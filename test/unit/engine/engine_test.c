@@ -13,9 +13,10 @@ static bool is_rados(void)
 
 static int setup(void **state)
 {
-    struct bed *b = mem_alloc(sizeof(*b));
+    struct bed *b;
 
-    bed_init(b);
+    bed_set_up(state, NULL);
+    b = *state;
     if (is_rados()) {
         b->options[0] = (struct engine_option){"ceph_conf", getenv("TEST_CEPH_CONF")};
         b->options[1] = (struct engine_option){"pool", "data"};
@@ -24,14 +25,6 @@ static int setup(void **state)
         b->conf.option_count = 3;
     }
     bed_open(b, engine_name);
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    bed_release(*state);
-    mem_free(*state);
     return 0;
 }
 
@@ -1271,7 +1264,7 @@ int main(void)
     static const char *const names[] = {"mem", "rocks", "rados"};
     int failed = 0;
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, bed_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_unknown_engine),
         T(test_get_put_delete),

@@ -20,22 +20,7 @@ static const char *engine_name;
 
 static int setup(void **state)
 {
-    struct bed *b = mem_alloc(sizeof(*b));
-
-    bed_init(b);
-    bed_open(b, engine_name);
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-#ifdef WR_FAULTS
-    fault_arm(NULL);
-#endif
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, engine_name);
 }
 
 static void rest(void)
@@ -549,7 +534,7 @@ int main(int argc, char **argv)
     static const char *const names[] = {"mem", "rocks"};
     int failed = 0;
 
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, bed_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_order),        T(test_beside_others),
         T(test_stored_bytes), T(test_time),

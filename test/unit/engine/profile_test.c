@@ -157,28 +157,16 @@ static void test_unknown_profile(void **state)
 
 static int setup(void **state)
 {
-    struct bed *b = mem_zalloc(sizeof(*b));
-
-    bed_init(b);
-    bed_open(b, "rocks");
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, "rocks");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_new_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_older_folder, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_copies_keep_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_unknown_profile, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_new_folder, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_older_folder, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_copies_keep_it, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_unknown_profile, setup, bed_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

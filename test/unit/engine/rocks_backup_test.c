@@ -12,20 +12,7 @@
 
 static int setup(void **state)
 {
-    struct bed *b = mem_alloc(sizeof(*b));
-
-    bed_init(b);
-    bed_open(b, "rocks");
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fault_arm(NULL);
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, "rocks");
 }
 
 static const char *beside(struct bed *b, const char *name)
@@ -226,7 +213,7 @@ static void test_no_files(void **state)
 
 int main(void)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, bed_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_copy_and_restore),      T(test_half_a_copy),
         T(test_damaged_copy),          T(test_scrub),

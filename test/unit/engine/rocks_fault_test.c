@@ -16,20 +16,7 @@
 
 static int setup(void **state)
 {
-    struct bed *b = mem_alloc(sizeof(*b));
-
-    bed_init(b);
-    bed_open(b, "rocks");
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    fault_arm(NULL);
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, "rocks");
 }
 
 static void pause_ms(int ms)
@@ -766,7 +753,7 @@ static void test_crash(void **state)
 
 int main(int argc, char **argv)
 {
-#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, bed_tear_down)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_crash),
         T(test_append_fails),

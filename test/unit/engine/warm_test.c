@@ -218,28 +218,17 @@ static void test_damaged_list(void **state)
 
 static int setup(void **state)
 {
-    struct bed *b = mem_zalloc(sizeof(*b));
-
-    bed_init(b);
-    *state = b;
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    bed_release(*state);
-    mem_free(*state);
-    return 0;
+    return bed_set_up(state, NULL);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ring),
-        cmocka_unit_test_setup_teardown(test_file, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_read_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_gives_way, setup, teardown),
-        cmocka_unit_test_setup_teardown(test_damaged_list, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_file, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_read_back, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_gives_way, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_damaged_list, setup, bed_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

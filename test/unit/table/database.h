@@ -16,6 +16,23 @@ static inline struct wr_db *database_open(const struct wr_options *o)
     return db;
 }
 
+/* For tests of one database in memory: what they find in *state. */
+static inline int database_set_up(void **state)
+{
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
+    struct wr_options o = {
+        .version = WR_API_VERSION, .engine = "mem", .settings = settings, .setting_count = 1};
+
+    *state = database_open(&o);
+    return 0;
+}
+
+static inline int database_tear_down(void **state)
+{
+    wr_close(*state);
+    return 0;
+}
+
 /* With its folder. */
 static inline void database_remove(struct wr_db *db, const char *dir)
 {
@@ -23,7 +40,7 @@ static inline void database_remove(struct wr_db *db, const char *dir)
     folder_remove(dir);
 }
 
-/* The answer's code. */
+/* The answer's code, or that of its first row that failed. */
 static inline int database_run(struct wr_db *db, struct wr_request *req)
 {
     struct wr_reply *reply;
@@ -32,6 +49,9 @@ static inline int database_run(struct wr_db *db, struct wr_request *req)
     req->instance = (struct wr_bytes){"test", 4};
     reply = wr_exec(db, req);
     code = reply->code;
+    if (req->op == WR_OP_BATCH_WRITE_ROW || req->op == WR_OP_BULK_IMPORT)
+        for (size_t i = 0; !code && i < reply->batch.tables[0].row_count; i++)
+            code = reply->batch.tables[0].rows[i].code;
     wr_reply_free(reply);
     return code;
 }

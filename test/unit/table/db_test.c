@@ -17,6 +17,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "database.h"
+#include "stored.h"
 #include "../later.h"
 
 #define MINUTE_MS 60000
@@ -111,31 +112,6 @@ static void put_many(struct bed *b, const char *table, int64_t count)
     }
 }
 
-/* Stored keys of one kind, of all tables but the catalog, or of one table. */
-static size_t count_keys(struct bed *b, uint32_t table, enum key_kind kind)
-{
-    struct ctx c;
-    struct buf start, end;
-    struct key_range range;
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 100000,
-                        .bytes_max = 1 << 24,
-                        .pages = &page};
-
-    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-    buf_init(&start, &c.arena, 8);
-    key_put_prefix(&start, table, 0, kind);
-    buf_init(&end, &c.arena, 8);
-    key_put_prefix(&end, table, 0, kind + 1);
-    range = (struct key_range){buf_bytes(&start), buf_bytes(&end)};
-    assert_int_equal(wait_scan(&c, b->db->engine, &scan), 0);
-    ctx_release(&c);
-    return page.count;
-}
-
 static void tables_survive_and_ids_are_new(void **state)
 {
     struct bed *b = *state;
@@ -152,8 +128,8 @@ static void tables_survive_and_ids_are_new(void **state)
     bed_open(b);
     create(b, "c", -1);
     put(b, "c", 1, 2);
-    assert_int_equal(count_keys(b, 2, KIND_RECORD), 1);
-    assert_int_equal(count_keys(b, 3, KIND_RECORD), 1); /* id 1 is never used again */
+    assert_int_equal(stored_count(b->db, 2, KIND_RECORD), 1);
+    assert_int_equal(stored_count(b->db, 3, KIND_RECORD), 1); /* id 1 is never used again */
     assert_true(catalog_next_number(b->db->catalog) > number);
     req = (struct wr_request){.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("test")};
     reply = wr_exec(b->db, &req);
@@ -186,23 +162,24 @@ static void replaced_wide_rows_leave_nothing(void **state)
 
     create(b, "t", -1);
     put(b, "t", 1, 2);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 0); /* small: all in the head */
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 0); /* small: all in the head */
     put(b, "t", 1, 10);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 10);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 10);
     put(b, "t", 1, 20);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 30); /* the old cells wait for their readers */
-    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 1);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL),
+                     30); /* the old cells wait for their readers */
+    assert_int_equal(stored_count(b->db, 1, KIND_GARBAGE), 1);
     sweep_run(b->db);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 30);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 30);
     sweep_later(b->db, 2 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 20);
-    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 20);
+    assert_int_equal(stored_count(b->db, 1, KIND_GARBAGE), 0);
     put(b, "t", 1, 1); /* and back to a small row, over a reopening */
     wr_close(b->db);
     bed_open(b);
     sweep_later(b->db, 2 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 1);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 1);
 }
 
 static void count_good(void *arg, struct wr_reply *reply)
@@ -212,7 +189,8 @@ static void count_good(void *arg, struct wr_reply *reply)
 }
 
 /* Locks row 1 of the table, so that a batch that begins with it waits. */
-static void hold_first_row(struct bed *b, struct ctx *c, const char *name, struct blocking_lock *held)
+static void hold_first_row(struct bed *b, struct ctx *c, const char *name,
+                           struct blocking_lock *held)
 {
     struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}};
     struct table *t;
@@ -261,7 +239,7 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
         (struct wr_table_options){.given = WR_HAS_MAX_VERSIONS, .max_versions = 2};
     code = run(b, &update);
     put(b, "t", 2, 10);
-    cells = count_keys(b, 1, KIND_CELL);
+    cells = stored_count(b->db, 1, KIND_CELL);
     early = atomic_load(&good);
     blocking_unlock(b->db->row_locks, &held); /* closing the database waits for the batch */
     assert_int_equal(code, 0);
@@ -270,11 +248,11 @@ static void a_put_by_an_older_description_leaves_nothing(void **state)
     put(b, "t", 3, 1); /* durable behind the batch */
     while (atomic_load(&good) == 0)
         usleep(1000);
-    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 1);
+    assert_int_equal(stored_count(b->db, 1, KIND_GARBAGE), 1);
     sweep_later(b->db, 2 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 1, KIND_GARBAGE), 0);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 3);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_GARBAGE), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 3);
     ctx_release(&c);
 }
 
@@ -291,11 +269,11 @@ static void dropped_tables_leave_nothing(void **state)
     create(b, "t", -1);
     put(b, "t", 1, 2);
     sweep_run(b->db);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 100);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 100);
     sweep_later(b->db, 2 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 0);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
-    assert_int_equal(count_keys(b, 2, KIND_RECORD), 1);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 0);
+    assert_int_equal(stored_count(b->db, 2, KIND_RECORD), 1);
 }
 
 static void expired_rows_are_removed(void **state)
@@ -306,12 +284,12 @@ static void expired_rows_are_removed(void **state)
     for (int64_t i = 0; i < 10; i++)
         put(b, "t", i, i % 2 ? 2 : 10);
     sweep_later(b->db, 30 * 1000);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 10);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 10);
     sweep_later(b->db, 3 * MINUTE_MS);
     sweep_later(b->db, 5000); /* the rows leave garbage, with a grace of its own */
     sweep_later(b->db, 3 * MINUTE_MS);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 0);
-    assert_int_equal(count_keys(b, 1, KIND_CELL), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 0);
+    assert_int_equal(stored_count(b->db, 1, KIND_CELL), 0);
 }
 
 /* Behind more rows that live on than one sweep looks at. */
@@ -325,7 +303,7 @@ static void the_sweep_goes_on_where_it_was(void **state)
     put_many(b, "t", 40000);
     sweep_run(b->db);
     sweep_run(b->db);
-    assert_int_equal(count_keys(b, 1, KIND_RECORD), 40000);
+    assert_int_equal(stored_count(b->db, 1, KIND_RECORD), 40000);
 }
 
 static void closing_waits_for_requests(void **state)

@@ -20,6 +20,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../database.h"
+#include "../stored.h"
 #include "../../later.h"
 
 #define MIB ((size_t)1 << 20)
@@ -282,26 +283,7 @@ static int put_number(struct bed *b, enum wr_op op, int64_t pk, const char *name
 
 static size_t count_keys(struct bed *b, enum key_kind kind)
 {
-    struct ctx c;
-    struct buf start, stop;
-    struct key_range range;
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 100000,
-                        .bytes_max = (size_t)1 << 30,
-                        .pages = &page};
-
-    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-    buf_init(&start, &c.arena, 8);
-    key_put_prefix(&start, 1, 0, kind);
-    buf_init(&stop, &c.arena, 8);
-    key_put_prefix(&stop, 1, 0, kind + 1);
-    range = (struct key_range){buf_bytes(&start), buf_bytes(&stop)};
-    assert_int_equal(wait_scan(&c, b->db->engine, &scan), 0);
-    ctx_release(&c);
-    return page.count;
+    return stored_count(b->db, 1, kind);
 }
 
 /* Nothing but what the rows need is stored once the sweeper has been there. */

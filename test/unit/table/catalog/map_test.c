@@ -19,6 +19,7 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../database.h"
+#include "../stored.h"
 #include "../../later.h"
 
 #define MINUTE_MS 60000
@@ -120,21 +121,14 @@ static bytes bound_of(uint8_t out[10], int64_t value)
 static size_t stored_pages(struct bed *b)
 {
     struct ctx c;
-    struct key_range range;
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 100000,
-                        .bytes_max = 1 << 24,
-                        .pages = &page};
+    size_t count;
 
     ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
-    range = (struct key_range){catalog_plain_key(&c.arena, CATALOG_PAGE),
-                               catalog_plain_key(&c.arena, CATALOG_PAGE + 1)};
-    assert_int_equal(wait_scan(&c, b->db->engine, &scan), 0);
+    count = stored_range(&c, b->db, catalog_plain_key(&c.arena, CATALOG_PAGE),
+                         catalog_plain_key(&c.arena, CATALOG_PAGE + 1))
+                .count;
     ctx_release(&c);
-    return page.count;
+    return count;
 }
 
 /* What the map should be. */

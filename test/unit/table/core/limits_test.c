@@ -14,22 +14,6 @@
 #define MIB ((size_t)1 << 20)
 #define NAME(text) ((struct wr_bytes){(text), sizeof(text) - 1})
 
-static int set_up(void **state)
-{
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {
-        .version = WR_API_VERSION, .engine = "mem", .settings = settings, .setting_count = 1};
-
-    *state = database_open(&o);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wr_close(*state);
-    return 0;
-}
-
 static void make(struct wr_db *db, struct wr_bytes name, size_t cell_bytes)
 {
     struct wr_key_schema key = {.name = NAME("pk"), .type = WR_BIGINT};
@@ -122,9 +106,12 @@ static void test_settings_count_beside_tables(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_the_largest_table_counts, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_a_table_may_come_down, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_settings_count_beside_tables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_the_largest_table_counts, database_set_up,
+                                        database_tear_down),
+        cmocka_unit_test_setup_teardown(test_a_table_may_come_down, database_set_up,
+                                        database_tear_down),
+        cmocka_unit_test_setup_teardown(test_settings_count_beside_tables, database_set_up,
+                                        database_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

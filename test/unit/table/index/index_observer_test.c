@@ -12,19 +12,14 @@
 #undef fail /* the name is ctx.h's in this house */
 
 #include "../../later.h"
-#include "../database.h"
+#include "../changes.h"
+#include "../stored.h"
 #include "projection.h"
 
-#define ROWS 24
-#define COLUMNS 8 /* a, b, …; of more than three cells a row is wide */
 #define BIG_BYTES (3u << 19)
 #define INSTANCE BYTES_LIT("test")
-#define TABLE BYTES_LIT("t")
 #define FIRST_PLACE 0xfff0e0a0u /* no table's */
 
-static const char names[] = "abcdefgh";
-static const struct wr_key_schema row_keys[] = {{.name = BYTES_LIT("p"), .type = WR_BIGINT},
-                                                {.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
 static const struct wr_defined_column defined[] = {{BYTES_LIT("a"), WR_BIGINT},
                                                    {BYTES_LIT("b"), WR_BIGINT},
                                                    {BYTES_LIT("c"), WR_VARBINARY},
@@ -76,40 +71,16 @@ static void observe(struct wr_db *db, struct table *t)
 
 static struct wr_db *db;
 static char dir[FOLDER_BYTES];
-static struct wr_key_column columns[ROWS][2];
-
-static int run(struct wr_request *req)
-{
-    struct wr_reply *reply;
-    int code;
-
-    req->instance = INSTANCE;
-    reply = wr_exec(db, req);
-    code = reply->code;
-    if (req->op == WR_OP_BATCH_WRITE_ROW || req->op == WR_OP_BULK_IMPORT)
-        for (size_t i = 0; !code && i < reply->batch.tables[0].row_count; i++)
-            code = reply->batch.tables[0].rows[i].code;
-    wr_reply_free(reply);
-    return code;
-}
 
 static void begin(const char *engine, bool expires)
 {
-    struct wr_setting settings[] = {
-        {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = engine,
-                           .dir = dir,
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
-    folder_make(dir);
-    db = database_open(&o);
+    db = changes_open(engine, dir);
     db->observe = observe;
     req.create_table = (struct wr_create_table){
-        .table = TABLE,
-        .key = row_keys,
+        .table = CHANGES_TABLE,
+        .key = changes_key_schema,
         .key_count = 2,
         .defined = defined,
         .defined_count = PORT_COUNT(defined),
@@ -117,11 +88,7 @@ static void begin(const char *engine, bool expires)
                     .ttl_s = expires ? 3600 : -1,
                     .update_full_row = expires,
                     .max_versions = 1}};
-    assert_int_equal(run(&req), 0);
-    for (int i = 0; i < ROWS; i++) {
-        columns[i][0] = (struct wr_key_column){BYTES_LIT("p"), {.type = WR_BIGINT, .integer = 1}};
-        columns[i][1] = (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = i}};
-    }
+    assert_int_equal(database_run(db, &req), 0);
 }
 
 static void end(void)
@@ -134,40 +101,11 @@ static size_t check(void)
 {
     size_t entries;
 
-    assert_int_equal(projection_check(db, INSTANCE, TABLE, &entries), 0);
+    assert_int_equal(projection_check(db, INSTANCE, CHANGES_TABLE, &entries), 0);
     return entries;
 }
 
-/* Of the index with that place, in its bucket 0. */
-static size_t stored_at(uint32_t place)
-{
-    struct ctx c;
-    struct key_range range;
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 10000,
-                        .bytes_max = 1 << 24,
-                        .pages = &page};
-
-    ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    range = (struct key_range){key_prefix(&c.arena, place, 0, KIND_RECORD),
-                               key_prefix(&c.arena, place, 0, KIND_RECORD + 1)};
-    assert_int_equal(wait_scan(&c, db->engine, &scan), 0);
-    ctx_release(&c);
-    return page.count;
-}
-
 /* ---- changes ---- */
-
-static struct wr_cell integer_cell(int column, int64_t value, enum wr_cell_op op)
-{
-    return (struct wr_cell){.name = bytes_of(&names[column], 1),
-                            .value = {.type = WR_BIGINT, .integer = value},
-                            .op = op,
-                            .timestamp_ms = WR_TIMESTAMP_NONE};
-}
 
 static struct wr_cell bytes_cell(int column, bytes value)
 {
@@ -175,61 +113,6 @@ static struct wr_cell bytes_cell(int column, bytes value)
 
     cell.value = (struct wr_value){.type = WR_VARBINARY, .bytes = value};
     return cell;
-}
-
-static int change(enum wr_change_type type, int row, const struct wr_cell *cells, size_t count)
-{
-    struct wr_request req = {.op = type == WR_PUT      ? WR_OP_PUT_ROW
-                                   : type == WR_UPDATE ? WR_OP_UPDATE_ROW
-                                                       : WR_OP_DELETE_ROW};
-
-    req.put_row = (struct wr_row_change){
-        .type = type, .table = TABLE, .row = {{columns[row], 2}, (struct wr_cell *)cells, count}};
-    return run(&req);
-}
-
-static int put_stream(int row, int column, size_t length)
-{
-    struct wr_cell_put put = {.size = sizeof(put),
-                              .instance = INSTANCE,
-                              .table = TABLE,
-                              .key = {columns[row], 2},
-                              .column = bytes_of(&names[column], 1),
-                              .length = length,
-                              .timestamp_ms = WR_TIMESTAMP_NONE};
-    char message[256] = "", *data = mem_zalloc(length);
-    struct wr_cell_writer *w;
-    struct wr_reply *reply;
-    int code;
-
-    wr_cell_writer_open(db, &put, &w, message, sizeof(message));
-    assert_string_equal(message, "");
-    assert_int_equal(wr_cell_write(w, data, length, NULL, NULL), (ptrdiff_t)length);
-    reply = wr_cell_finish_wait(w);
-    code = reply->code;
-    wr_reply_free(reply);
-    wr_cell_writer_free(w);
-    mem_free(data);
-    return code;
-}
-
-static int write_batch_of(struct wr_row_change *list, size_t count, bool atomic)
-{
-    struct wr_table_write write = {.table = TABLE, .changes = list, .change_count = count};
-    struct wr_request req = {
-        .op = WR_OP_BATCH_WRITE_ROW,
-        .batch_write_row = {.tables = &write, .table_count = 1, .atomic = atomic}};
-
-    return run(&req);
-}
-
-static int import(struct wr_row_change *list, size_t count)
-{
-    struct wr_request req = {
-        .op = WR_OP_BULK_IMPORT,
-        .bulk_import.table = {.table = TABLE, .changes = list, .change_count = count}};
-
-    return run(&req);
 }
 
 /* ---- one of each ---- */
@@ -242,27 +125,28 @@ static void each_case_keeps_them(void)
                    up = integer_cell(0, 2, WR_CELL_INCREMENT),
                    other = integer_cell(5, 1, WR_CELL_PUT);
 
-    assert_int_equal(change(WR_UPDATE, 1, &other, 1), 0); /* makes the row: by its key alone */
+    assert_int_equal(change_row(db, WR_UPDATE, 1, &other, 1),
+                     0); /* makes the row: by its key alone */
     assert_int_equal(check(), 1);
-    assert_int_equal(change(WR_PUT, 1, all, 2), 0);
+    assert_int_equal(change_row(db, WR_PUT, 1, all, 2), 0);
     assert_int_equal(check(), 3);
-    assert_int_equal(stored_at(FIRST_PLACE + 9), 1); /* the shadow copy */
-    assert_int_equal(change(WR_PUT, 1, all, 4), 0);  /* wide */
+    assert_int_equal(stored_count(db, FIRST_PLACE + 9, KIND_RECORD), 1); /* the shadow copy */
+    assert_int_equal(change_row(db, WR_PUT, 1, all, 4), 0);              /* wide */
     assert_int_equal(check(), 4);
-    assert_int_equal(change(WR_UPDATE, 1, &up, 1), 0);
+    assert_int_equal(change_row(db, WR_UPDATE, 1, &up, 1), 0);
     assert_int_equal(check(), 4);
-    assert_int_equal(change(WR_UPDATE, 1, &gone, 1), 0);
+    assert_int_equal(change_row(db, WR_UPDATE, 1, &gone, 1), 0);
     assert_int_equal(check(), 2);
-    assert_int_equal(stored_at(FIRST_PLACE + 9), 0);
-    assert_int_equal(change(WR_UPDATE, 1, &all[0], 1), 0);
+    assert_int_equal(stored_count(db, FIRST_PLACE + 9, KIND_RECORD), 0);
+    assert_int_equal(change_row(db, WR_UPDATE, 1, &all[0], 1), 0);
     assert_int_equal(check(), 4);
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(db, WR_DELETE, 1, NULL, 0), 0);
     assert_int_equal(check(), 0);
-    assert_int_equal(put_stream(1, 2, 100), 0);
+    assert_int_equal(change_stream(db, 1, 2, 100), 0);
     assert_int_equal(check(), 2);
-    assert_int_equal(put_stream(1, 6, BIG_BYTES), 0); /* no index has the column */
+    assert_int_equal(change_stream(db, 1, 6, BIG_BYTES), 0); /* no index has the column */
     assert_int_equal(check(), 2);
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(db, WR_DELETE, 1, NULL, 0), 0);
     assert_int_equal(check(), 0);
 }
 
@@ -276,16 +160,16 @@ static void what_does_not_fit_is_refused(void)
                    free = bytes_cell(5, good.value.bytes);
 
     for (size_t i = 0; i < PORT_COUNT(bad); i++)
-        assert_int_equal(change(WR_UPDATE, 2, &bad[i], 1), E_PARAMETER);
+        assert_int_equal(change_row(db, WR_UPDATE, 2, &bad[i], 1), E_PARAMETER);
     for (size_t i = 0; i < 4; i++)
-        assert_int_equal(change(WR_PUT, 2, &bad[i], 1), E_PARAMETER);
-    assert_int_equal(put_stream(2, 2, BIG_BYTES), E_PARAMETER);
-    assert_int_equal(put_stream(2, 2, 1025), E_PARAMETER);
+        assert_int_equal(change_row(db, WR_PUT, 2, &bad[i], 1), E_PARAMETER);
+    assert_int_equal(change_stream(db, 2, 2, BIG_BYTES), E_PARAMETER);
+    assert_int_equal(change_stream(db, 2, 2, 1025), E_PARAMETER);
     assert_int_equal(check(), 0);
-    assert_int_equal(change(WR_PUT, 2, &good, 1), 0);
-    assert_int_equal(change(WR_UPDATE, 2, &free, 1), 0);
+    assert_int_equal(change_row(db, WR_PUT, 2, &good, 1), 0);
+    assert_int_equal(change_row(db, WR_UPDATE, 2, &free, 1), 0);
     assert_int_equal(check(), 2);
-    assert_int_equal(change(WR_DELETE, 2, NULL, 0), 0);
+    assert_int_equal(change_row(db, WR_DELETE, 2, NULL, 0), 0);
     mem_free(text);
 }
 
@@ -308,16 +192,15 @@ static struct wr_cell random_cell(struct rng *r, int column, bool puts)
 
 static struct wr_row_change random_change(struct rng *r, struct wr_cell *cells)
 {
-    int kind = (int)rng_below(r, 10), column = (int)rng_below(r, COLUMNS);
-    size_t n = kind < 9 ? 1 + rng_below(r, COLUMNS - 1) : 0;
+    int kind = (int)rng_below(r, 10), column = (int)rng_below(r, CHANGES_COLUMNS);
+    size_t n = kind < 9 ? 1 + rng_below(r, CHANGES_COLUMNS - 1) : 0;
 
     for (size_t i = 0; i < n; i++)
-        cells[i] = random_cell(r, (column + (int)i) % COLUMNS, kind < 4);
-    return (struct wr_row_change){.type = kind < 4   ? WR_PUT
-                                          : kind < 9 ? WR_UPDATE
-                                                     : WR_DELETE,
-                                  .table = TABLE,
-                                  .row = {{columns[rng_below(r, ROWS)], 2}, cells, n}};
+        cells[i] = random_cell(r, (column + (int)i) % CHANGES_COLUMNS, kind < 4);
+    return change_of(kind < 4   ? WR_PUT
+                     : kind < 9 ? WR_UPDATE
+                                : WR_DELETE,
+                     (int)rng_below(r, CHANGES_ROWS), cells, n);
 }
 
 static void no_row_twice(struct wr_row_change *list, size_t *count)
@@ -337,23 +220,23 @@ static void no_row_twice(struct wr_row_change *list, size_t *count)
 
 static int random_step(struct rng *r)
 {
-    struct wr_cell cells[8][COLUMNS];
+    struct wr_cell cells[8][CHANGES_COLUMNS];
     struct wr_row_change list[8];
     size_t count = 1 + rng_below(r, 8);
     int way = (int)rng_below(r, 40);
 
     if (way == 39)
-        return put_stream((int)rng_below(r, ROWS), 2 + 4 * (int)rng_below(r, 2),
-                          rng_below(r, 20) ? 500 : BIG_BYTES);
+        return change_stream(db, (int)rng_below(r, CHANGES_ROWS), 2 + 4 * (int)rng_below(r, 2),
+                             rng_below(r, 20) ? 500 : BIG_BYTES);
     for (size_t i = 0; i < count; i++)
         list[i] = random_change(r, cells[i]);
     no_row_twice(list, &count);
     if (way < 24 && list[0].row.cell_count)
-        return change(list[0].type, (int)list[0].row.key.columns[1].value.integer, cells[0],
-                      list[0].row.cell_count);
-    return way < 30   ? write_batch_of(list, count, false)
-           : way < 36 ? write_batch_of(list, count, true)
-                      : import(list, count);
+        return change_row(db, list[0].type, (int)list[0].row.key.columns[1].value.integer, cells[0],
+                          list[0].row.cell_count);
+    return way < 30   ? change_batch(db, list, count, false)
+           : way < 36 ? change_batch(db, list, count, true)
+                      : change_import(db, list, count);
 }
 
 static void many_keep_them(uint64_t seed, size_t steps)

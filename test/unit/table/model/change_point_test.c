@@ -17,13 +17,11 @@
 #include <cmocka.h>
 #undef fail /* the name is ctx.h's in this house */
 
-#include "../database.h"
 #include "../../later.h"
+#include "../changes.h"
+#include "../stored.h"
 
-#define ROWS 24
-#define COLUMNS 8 /* a, b, …; of more than three cells a row is wide */
 #define BIG_BYTES (3u << 19)
-#define TABLE BYTES_LIT("t")
 #define ENTRY_PREFIX 0xfff0e0a0u /* no table's */
 
 /* The newest cells of a row. */
@@ -32,7 +30,7 @@ struct state {
     struct {
         bool has;
         int64_t value; /* -1: no integer */
-    } cells[COLUMNS];
+    } cells[CHANGES_COLUMNS];
 };
 
 /* Knows each row's state from the changes alone. */
@@ -42,9 +40,9 @@ struct follower {
     const struct row_observer *list[2];
     struct wr_db *db;
     char dir[FOLDER_BYTES];
-    bytes cols[ROWS]; /* the rows' keys, encoded */
+    bytes cols[CHANGES_ROWS]; /* the rows' keys, encoded */
     struct ctx c;
-    struct state rows[ROWS];
+    struct state rows[CHANGES_ROWS];
     _Atomic size_t counts[4]; /* by enum row_change_kind */
     _Atomic size_t blind;     /* changes whose old row was not known */
     _Atomic size_t wrong;     /* old states that are not what the change before led to */
@@ -73,14 +71,14 @@ static bool state_equal(const struct state *a, const struct state *b)
 {
     bool equal = a->there == b->there;
 
-    for (int i = 0; i < COLUMNS; i++)
+    for (int i = 0; i < CHANGES_COLUMNS; i++)
         equal &= a->cells[i].has == b->cells[i].has && a->cells[i].value == b->cells[i].value;
     return equal;
 }
 
 static int row_at(const struct follower *f, bytes cols)
 {
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < CHANGES_ROWS; i++)
         if (bytes_equal(f->cols[i], cols))
             return i;
     return -1;
@@ -119,8 +117,8 @@ static bytes entry_key(struct arena *a, bytes cols, int64_t value)
     return bytes_of(key, 12 + cols.len);
 }
 
-static void entry_edit(struct batch_builder *e, enum edit_type type, const struct row_change *change,
-                       const struct row *row)
+static void entry_edit(struct batch_builder *e, enum edit_type type,
+                       const struct row_change *change, const struct row *row)
 {
     const struct wr_cell *a = cells_find(row->cells, row->cell_count, BYTES_LIT("a"));
 
@@ -136,8 +134,8 @@ static void on_indexed(const struct row_observer *o, const struct row_change *ch
     entry_edit(e, EDIT_DELETE, change, change->old);
     entry_edit(e, EDIT_PUT, change, change->now);
     if (f->guards_fail)
-        batch_add_guard(e,
-                    (struct guard){entry_key(e->arena, BYTES_LIT("none"), 0), BYTES_NONE, false});
+        batch_add_guard(
+            e, (struct guard){entry_key(e->arena, BYTES_LIT("none"), 0), BYTES_NONE, false});
 }
 
 /* Values below -1000 are refused. */
@@ -160,53 +158,22 @@ static void observe(struct wr_db *db, struct table *t)
 
 /* ---- a database ---- */
 
-static int run(struct wr_request *req)
-{
-    struct wr_reply *reply;
-    int code;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(follower->db, req);
-    code = reply->code;
-    if (req->op == WR_OP_BATCH_WRITE_ROW || req->op == WR_OP_BULK_IMPORT)
-        for (size_t i = 0; !code && i < reply->batch.tables[0].row_count; i++)
-            code = reply->batch.tables[0].rows[i].code;
-    wr_reply_free(reply);
-    return code;
-}
-
 static void create(int ttl_s)
 {
-    struct wr_key_schema key[] = {{.name = BYTES_LIT("p"), .type = WR_BIGINT},
-                                  {.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
     req.create_table = (struct wr_create_table){
-        .table = TABLE,
-        .key = key,
+        .table = CHANGES_TABLE,
+        .key = changes_key_schema,
         .key_count = 2,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = ttl_s, .max_versions = 1}};
-    assert_int_equal(run(&req), 0);
-}
-
-struct wr_key_column columns[ROWS][2];
-
-static struct wr_key key_of(int row)
-{
-    return (struct wr_key){columns[row], 2};
+    assert_int_equal(database_run(follower->db, &req), 0);
 }
 
 static void begin(struct follower *f, const char *engine, enum old_row needs, bool entries,
                   int ttl_s)
 {
     static const bytes indexed[] = {{"a", 1}};
-    struct wr_setting settings[] = {
-        {"wide_row_cells", "3"}, {"ttl_seconds_min", "1"}, {"table_ops_per_s_max", "0"}};
-    struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = engine,
-                           .dir = f->dir,
-                           .settings = settings,
-                           .setting_count = PORT_COUNT(settings)};
 
     *f = (struct follower){.o = {.needs = needs, .record = on_change},
                            .entries = {.needs = OLD_ROW_TOUCHED,
@@ -217,20 +184,15 @@ static void begin(struct follower *f, const char *engine, enum old_row needs, bo
     f->list[0] = &f->o;
     f->list[1] = entries ? &f->entries : NULL;
     follower = f;
-    folder_make(f->dir);
-    f->db = database_open(&o);
+    f->db = changes_open(engine, f->dir);
     f->db->observe = observe;
     ctx_init(&f->c, &f->db->clock, &f->db->log, NULL, 0);
     create(ttl_s);
-    for (int i = 0; i < ROWS; i++) {
-        struct wr_key_schema key[] = {{.name = BYTES_LIT("p"), .type = WR_BIGINT},
-                                      {.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
+    for (int i = 0; i < CHANGES_ROWS; i++) {
         struct buf b;
 
-        columns[i][0] = (struct wr_key_column){BYTES_LIT("p"), {.type = WR_BIGINT, .integer = 1}};
-        columns[i][1] = (struct wr_key_column){BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = i}};
         buf_init(&b, &f->c.arena, 32);
-        assert_int_equal(key_put_columns(&f->c, &b, key, columns[i], 2), 0);
+        assert_int_equal(key_put_columns(&f->c, &b, changes_key_schema, changes_keys[i], 2), 0);
         f->cols[i] = buf_bytes(&b);
     }
 }
@@ -252,8 +214,8 @@ static struct state read_state(int row)
 {
     struct wr_request req = {.op = WR_OP_GET_ROW,
                              .instance = BYTES_LIT("test"),
-                             .get_row = {.table = TABLE,
-                                         .key = key_of(row),
+                             .get_row = {.table = CHANGES_TABLE,
+                                         .key = {changes_keys[row], 2},
                                          .read = {.has_max_versions = true, .max_versions = 1}}};
     struct wr_reply *reply = wr_exec(follower->db, &req);
     struct row shown = {.there = reply->row.row.key.count > 0,
@@ -271,22 +233,15 @@ static void check_all(struct follower *f)
 {
     struct ctx c;
     uint8_t bounds[8];
-    struct key_range range = {bytes_of(bounds, 4), bytes_of(bounds + 4, 4)};
-    struct page page = {0};
-    struct scan scan = {.view = VIEW_LATEST,
-                        .ranges = &range,
-                        .range_count = 1,
-                        .items_max = 10000,
-                        .bytes_max = 1 << 24,
-                        .pages = &page};
+    struct page page;
     size_t entries = 0;
 
     ctx_init(&c, &f->db->clock, &f->db->log, NULL, 0);
     store_u32_be(bounds, ENTRY_PREFIX);
     store_u32_be(bounds + 4, ENTRY_PREFIX + 1);
-    assert_int_equal(wait_scan(&c, f->db->engine, &scan), 0);
+    page = stored_range(&c, f->db, bytes_of(bounds, 4), bytes_of(bounds + 4, 4));
     assert_int_equal(f->wrong, 0);
-    for (int i = 0; i < ROWS; i++) {
+    for (int i = 0; i < CHANGES_ROWS; i++) {
         struct state seen = read_state(i);
         bytes key = entry_key(&c.arena, f->cols[i], seen.cells[0].value);
         size_t found = 0;
@@ -305,107 +260,44 @@ static void check_all(struct follower *f)
 
 /* ---- one of each ---- */
 
-static const char names[] = "abcdefgh";
-
-static struct wr_cell cell_of(int column, int64_t value, enum wr_cell_op op)
-{
-    return (struct wr_cell){.name = bytes_of(&names[column], 1),
-                            .value = {.type = WR_BIGINT, .integer = value},
-                            .op = op,
-                            .timestamp_ms = WR_TIMESTAMP_NONE};
-}
-
-static int change(enum wr_change_type type, int row, const struct wr_cell *cells, size_t count)
-{
-    struct wr_request req = {.op = type == WR_PUT      ? WR_OP_PUT_ROW
-                                   : type == WR_UPDATE ? WR_OP_UPDATE_ROW
-                                                       : WR_OP_DELETE_ROW};
-
-    req.put_row = (struct wr_row_change){
-        .type = type, .table = TABLE, .row = {key_of(row), (struct wr_cell *)cells, count}};
-    return run(&req);
-}
-
-static int put_stream(int row, int column, size_t length)
-{
-    struct wr_cell_put put = {.size = sizeof(put),
-                              .instance = BYTES_LIT("test"),
-                              .table = TABLE,
-                              .key = key_of(row),
-                              .column = bytes_of(&names[column], 1),
-                              .length = length,
-                              .timestamp_ms = WR_TIMESTAMP_NONE};
-    char message[256] = "", *data = mem_zalloc(length);
-    struct wr_cell_writer *w;
-    struct wr_reply *reply;
-    int code;
-
-    wr_cell_writer_open(follower->db, &put, &w, message, sizeof(message));
-    assert_string_equal(message, "");
-    assert_int_equal(wr_cell_write(w, data, length, NULL, NULL), (ptrdiff_t)length);
-    reply = wr_cell_finish_wait(w);
-    code = reply->code;
-    wr_reply_free(reply);
-    wr_cell_writer_free(w);
-    mem_free(data);
-    return code;
-}
-
-static int write_batch_of(struct wr_row_change *list, size_t count, bool atomic)
-{
-    struct wr_table_write write = {.table = TABLE, .changes = list, .change_count = count};
-    struct wr_request req = {
-        .op = WR_OP_BATCH_WRITE_ROW,
-        .batch_write_row = {.tables = &write, .table_count = 1, .atomic = atomic}};
-
-    return run(&req);
-}
-
-static int import(struct wr_row_change *list, size_t count)
-{
-    struct wr_request req = {
-        .op = WR_OP_BULK_IMPORT,
-        .bulk_import.table = {.table = TABLE, .changes = list, .change_count = count}};
-
-    return run(&req);
-}
-
 static void each_way_counts_once(struct follower *f)
 {
-    struct wr_cell one = cell_of(0, 5, WR_CELL_PUT), up = cell_of(0, 2, WR_CELL_INCREMENT);
+    struct wr_cell one = integer_cell(0, 5, WR_CELL_PUT),
+                   up = integer_cell(0, 2, WR_CELL_INCREMENT);
     struct wr_row_change list[3] = {
-        {.type = WR_PUT, .row = {key_of(3), &one, 1}},
-        {.type = WR_UPDATE, .row = {key_of(3), &one, 1}},
-        {.type = WR_PUT, .row = {key_of(4), &one, 1}},
+        change_of(WR_PUT, 3, &one, 1),
+        change_of(WR_UPDATE, 3, &one, 1),
+        change_of(WR_PUT, 4, &one, 1),
     };
-    struct wr_cell gone = cell_of(1, 0, WR_CELL_DELETE_ALL), small = cell_of(0, -2000, WR_CELL_PUT);
+    struct wr_cell gone = integer_cell(1, 0, WR_CELL_DELETE_ALL),
+                   small = integer_cell(0, -2000, WR_CELL_PUT);
 
-    assert_int_equal(change(WR_PUT, 1, &one, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 1, &one, 1), 0);
     assert_int_equal(f->counts[ROW_PUT], 1);
-    assert_int_equal(change(WR_UPDATE, 1, &up, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_UPDATE, 1, &up, 1), 0);
     assert_int_equal(f->counts[ROW_UPDATE], 1);
     assert_int_equal(f->rows[1].cells[0].value, 7);
-    assert_int_equal(change(WR_UPDATE, 2, &gone, 1), 0); /* makes no row */
-    assert_int_equal(change(WR_DELETE, 2, NULL, 0), 0);
+    assert_int_equal(change_row(follower->db, WR_UPDATE, 2, &gone, 1), 0); /* makes no row */
+    assert_int_equal(change_row(follower->db, WR_DELETE, 2, NULL, 0), 0);
     assert_int_equal(changes(f), 2);
-    assert_int_equal(change(WR_PUT, 1, &small, 1), f->list[1] ? E_PARAMETER : 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 1, &small, 1), f->list[1] ? E_PARAMETER : 0);
     assert_int_equal(changes(f), f->list[1] ? 2 : 3);
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(follower->db, WR_DELETE, 1, NULL, 0), 0);
     assert_int_equal(f->counts[ROW_DELETE], 1);
     check_all(f);
     f->counts[ROW_PUT] = f->counts[ROW_UPDATE] = 0;
-    assert_int_equal(write_batch_of(list, 3, false), 0);
+    assert_int_equal(change_batch(follower->db, list, 3, false), 0);
     assert_int_equal(f->counts[ROW_PUT], 2);
     assert_int_equal(f->counts[ROW_UPDATE], 1);
-    assert_int_equal(write_batch_of(list, 3, true), 0);
+    assert_int_equal(change_batch(follower->db, list, 3, true), 0);
     assert_int_equal(f->counts[ROW_PUT], 4);
     assert_int_equal(f->counts[ROW_UPDATE], 2);
-    assert_int_equal(import(list, 3), 0);
+    assert_int_equal(change_import(follower->db, list, 3), 0);
     assert_int_equal(f->counts[ROW_PUT], 6);
     assert_int_equal(f->counts[ROW_UPDATE], 3);
-    assert_int_equal(put_stream(5, 0, 100), 0);
-    assert_int_equal(put_stream(5, 1, BIG_BYTES), 0);
-    assert_int_equal(put_stream(6, 0, BIG_BYTES), 0);
+    assert_int_equal(change_stream(follower->db, 5, 0, 100), 0);
+    assert_int_equal(change_stream(follower->db, 5, 1, BIG_BYTES), 0);
+    assert_int_equal(change_stream(follower->db, 6, 0, BIG_BYTES), 0);
     assert_int_equal(f->counts[ROW_UPDATE], 6);
     check_all(f);
 }
@@ -415,32 +307,28 @@ static void each_way_counts_once(struct follower *f)
 /* A random change of one row, and whether it makes the row, given that it is there or not. */
 static struct wr_row_change random_change(struct rng *r, struct wr_cell *cells, bool increments)
 {
-    int row = (int)rng_below(r, ROWS), kind = (int)rng_below(r, 10);
-    size_t n = kind < 9 ? 1 + rng_below(r, COLUMNS - 1) : 0;
-    int column = (int)rng_below(r, COLUMNS);
+    int row = (int)rng_below(r, CHANGES_ROWS), kind = (int)rng_below(r, 10);
+    size_t n = kind < 9 ? 1 + rng_below(r, CHANGES_COLUMNS - 1) : 0;
+    int column = (int)rng_below(r, CHANGES_COLUMNS);
 
     for (size_t i = 0; i < n; i++) {
         int op = kind < 4 ? 9 : (int)rng_below(r, 10);
 
-        cells[i] = cell_of((column + (int)i) % COLUMNS, (int64_t)rng_below(r, 100),
-                           op < 2                 ? WR_CELL_DELETE_ALL
-                           : op < 4 && increments ? WR_CELL_INCREMENT
-                                                  : WR_CELL_PUT);
+        cells[i] = integer_cell((column + (int)i) % CHANGES_COLUMNS, (int64_t)rng_below(r, 100),
+                                op < 2                 ? WR_CELL_DELETE_ALL
+                                : op < 4 && increments ? WR_CELL_INCREMENT
+                                                       : WR_CELL_PUT);
     }
-    return (struct wr_row_change){.type = kind < 4   ? WR_PUT
-                                          : kind < 9 ? WR_UPDATE
-                                                     : WR_DELETE,
-                                  .table = TABLE,
-                                  .row = {key_of(row), cells, n}};
+    return change_of(kind < 4 ? WR_PUT : kind < 9 ? WR_UPDATE : WR_DELETE, row, cells, n);
 }
 
 /* How many of the changes change something, by the states before them. */
 static size_t effective(const struct follower *f, const struct wr_row_change *list, size_t count)
 {
-    bool there[ROWS];
+    bool there[CHANGES_ROWS];
     size_t n = 0;
 
-    for (int i = 0; i < ROWS; i++)
+    for (int i = 0; i < CHANGES_ROWS; i++)
         there[i] = f->rows[i].there;
     for (size_t i = 0; i < count; i++) {
         bool *row = &there[list[i].row.key.columns[1].value.integer], puts = list[i].type == WR_PUT;
@@ -459,7 +347,7 @@ static void many_count_once(struct follower *f, size_t steps)
 
     rng_init(&r, 20);
     for (size_t step = 0; step < steps; step++) {
-        struct wr_cell cells[8][COLUMNS];
+        struct wr_cell cells[8][CHANGES_COLUMNS];
         struct wr_row_change list[8];
         size_t count = 1 + rng_below(&r, 8), before = changes(f), expected;
         int way = (int)rng_below(&r, 40);
@@ -470,20 +358,21 @@ static void many_count_once(struct follower *f, size_t steps)
             list[i] = random_change(&r, cells[i], count == 1);
         expected = before + effective(f, list, count);
         if (way == 39) {
-            put_stream((int)rng_below(&r, ROWS), (int)rng_below(&r, COLUMNS),
-                       step % 10 ? 1000 : BIG_BYTES);
+            change_stream(follower->db, (int)rng_below(&r, CHANGES_ROWS),
+                          (int)rng_below(&r, CHANGES_COLUMNS), step % 10 ? 1000 : BIG_BYTES);
             expected = before + 1;
         } else if (way < 24 && list[0].row.cell_count) {
             /* An increment of what is no integer fails by itself. */
-            if (change(list[0].type, (int)list[0].row.key.columns[1].value.integer, cells[0],
-                       list[0].row.cell_count))
+            if (change_row(follower->db, list[0].type,
+                           (int)list[0].row.key.columns[1].value.integer, cells[0],
+                           list[0].row.cell_count))
                 expected = before;
         } else if (way < 30) {
-            assert_int_equal(write_batch_of(list, count, false), 0);
+            assert_int_equal(change_batch(follower->db, list, count, false), 0);
         } else if (way < 36) {
-            assert_int_equal(write_batch_of(list, count, true), 0);
+            assert_int_equal(change_batch(follower->db, list, count, true), 0);
         } else {
-            assert_int_equal(import(list, count), 0);
+            assert_int_equal(change_import(follower->db, list, count), 0);
         }
         assert_int_equal(changes(f), expected);
         if (step % 100 == 99)
@@ -501,9 +390,9 @@ static void *add_main(void *arg)
     struct adder *a = arg;
 
     for (int i = 0; i < 200; i++) {
-        struct wr_cell cell = cell_of(0, 1, WR_CELL_INCREMENT);
+        struct wr_cell cell = integer_cell(0, 1, WR_CELL_INCREMENT);
 
-        a->failed += change(WR_UPDATE, i % 4, &cell, 1) != 0;
+        a->failed += change_row(follower->db, WR_UPDATE, i % 4, &cell, 1) != 0;
     }
     return NULL;
 }
@@ -514,7 +403,7 @@ static void threads_come_in_order(struct follower *f)
     struct adder adders[4] = {0};
 
     for (int i = 0; i < 4; i++)
-        assert_int_equal(change(WR_DELETE, i, NULL, 0), 0);
+        assert_int_equal(change_row(follower->db, WR_DELETE, i, NULL, 0), 0);
     f->counts[ROW_UPDATE] = 0;
     for (size_t i = 0; i < PORT_COUNT(adders); i++)
         assert_int_equal(pthread_create(&adders[i].thread, NULL, add_main, &adders[i]), 0);
@@ -532,20 +421,19 @@ static void threads_come_in_order(struct follower *f)
 
 static void entry_and_row_land_together(struct follower *f)
 {
-    struct wr_cell cell = cell_of(0, 77, WR_CELL_PUT);
-    struct wr_row_change list[2] = {{.type = WR_PUT, .row = {key_of(7), &cell, 1}},
-                                    {.type = WR_PUT, .row = {key_of(8), &cell, 1}}};
+    struct wr_cell cell = integer_cell(0, 77, WR_CELL_PUT);
+    struct wr_row_change list[2] = {change_of(WR_PUT, 7, &cell, 1), change_of(WR_PUT, 8, &cell, 1)};
     struct state before = f->rows[7], other = f->rows[8];
 
     f->guards_fail = true;
-    assert_int_equal(change(WR_PUT, 7, &cell, 1), E_CONFLICT);
+    assert_int_equal(change_row(follower->db, WR_PUT, 7, &cell, 1), E_CONFLICT);
     f->rows[7] = before; /* nothing of it holds */
-    assert_int_equal(write_batch_of(list, 2, true), E_CONFLICT);
+    assert_int_equal(change_batch(follower->db, list, 2, true), E_CONFLICT);
     f->rows[7] = before;
     f->rows[8] = other;
     check_all(f);
     f->guards_fail = false;
-    assert_int_equal(change(WR_PUT, 7, &cell, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 7, &cell, 1), 0);
     check_all(f);
 }
 
@@ -554,12 +442,12 @@ static void entry_and_row_land_together(struct follower *f)
 static void rekeying_changes_nothing(struct follower *f)
 {
     struct wr_request req = {.op = WR_OP_REKEY_TABLE,
-                             .rekey_table = {TABLE, WR_REKEY_START, BYTES_LIT("splice:2")}};
-    struct wr_cell cell = cell_of(0, 5, WR_CELL_PUT);
+                             .rekey_table = {CHANGES_TABLE, WR_REKEY_START, BYTES_LIT("splice:2")}};
+    struct wr_cell cell = integer_cell(0, 5, WR_CELL_PUT);
     size_t before = changes(f);
     bool running = true;
 
-    assert_int_equal(run(&req), 0);
+    assert_int_equal(database_run(follower->db, &req), 0);
     req.rekey_table.action = WR_REKEY_STATUS;
     while (running) {
         struct wr_reply *reply = wr_exec(f->db, &req);
@@ -570,7 +458,7 @@ static void rekeying_changes_nothing(struct follower *f)
         usleep(10000);
     }
     assert_int_equal(changes(f), before);
-    assert_int_equal(change(WR_PUT, 9, &cell, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 9, &cell, 1), 0);
     assert_int_equal(changes(f), before + 1);
     check_all(f);
 }
@@ -605,17 +493,17 @@ static void every_change_comes_by_on_rocks(void **state)
 static void who_needs_no_old_row_costs_no_read(void **state)
 {
     struct follower f;
-    struct wr_cell cell = cell_of(0, 5, WR_CELL_PUT);
+    struct wr_cell cell = integer_cell(0, 5, WR_CELL_PUT);
 
     (void)state;
     begin(&f, "mem", OLD_ROW_NEVER, false, -1);
-    assert_int_equal(change(WR_PUT, 1, &cell, 1), 0);
-    assert_int_equal(change(WR_PUT, 1, &cell, 1), 0);
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 1, &cell, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_PUT, 1, &cell, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(follower->db, WR_DELETE, 1, NULL, 0), 0);
     assert_int_equal(f.blind, 4);
     assert_int_equal(changes(&f), 4);
-    assert_int_equal(change(WR_UPDATE, 1, &cell, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_UPDATE, 1, &cell, 1), 0);
     assert_int_equal(f.blind, 4);
     check_all(&f);
     end(&f);
@@ -626,26 +514,26 @@ static void who_needs_no_old_row_costs_no_read(void **state)
 static void only_what_touches_a_column_comes_by(void **state)
 {
     struct follower f;
-    struct wr_cell all[COLUMNS], other = cell_of(1, 9, WR_CELL_PUT),
-                                 own = cell_of(0, 9, WR_CELL_PUT);
+    struct wr_cell all[CHANGES_COLUMNS], other = integer_cell(1, 9, WR_CELL_PUT),
+                                         own = integer_cell(0, 9, WR_CELL_PUT);
     static const bytes indexed[] = {{"a", 1}};
 
     (void)state;
     begin(&f, "mem", OLD_ROW_TOUCHED, false, -1);
     f.o.columns = indexed;
     f.o.column_count = 1;
-    for (int i = 0; i < COLUMNS; i++)
-        all[i] = cell_of(i, i, WR_CELL_PUT);
-    assert_int_equal(change(WR_PUT, 1, all, COLUMNS), 0);
+    for (int i = 0; i < CHANGES_COLUMNS; i++)
+        all[i] = integer_cell(i, i, WR_CELL_PUT);
+    assert_int_equal(change_row(follower->db, WR_PUT, 1, all, CHANGES_COLUMNS), 0);
     assert_int_equal(changes(&f), 1);
-    assert_int_equal(change(WR_UPDATE, 1, &other, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_UPDATE, 1, &other, 1), 0);
     assert_int_equal(changes(&f), 1);
     /* The old row holds `a` alone of the columns that were not asked for. */
     f.rows[1] = (struct state){.there = true, .cells = {{true, 0}}};
-    assert_int_equal(change(WR_UPDATE, 1, &own, 1), 0);
+    assert_int_equal(change_row(follower->db, WR_UPDATE, 1, &own, 1), 0);
     assert_int_equal(changes(&f), 2);
     f.rows[1] = (struct state){.there = true, .cells = {{true, 9}}};
-    assert_int_equal(change(WR_DELETE, 1, NULL, 0), 0);
+    assert_int_equal(change_row(follower->db, WR_DELETE, 1, NULL, 0), 0);
     assert_int_equal(changes(&f), 3);
     assert_int_equal(f.wrong, 0);
     end(&f);
@@ -655,22 +543,23 @@ static void only_what_touches_a_column_comes_by(void **state)
 static void expiry_comes_by(const char *engine)
 {
     struct follower f;
-    struct wr_cell cells[COLUMNS];
+    struct wr_cell cells[CHANGES_COLUMNS];
 
     begin(&f, engine, OLD_ROW_ALWAYS, true, 3600);
-    for (int i = 0; i < COLUMNS; i++)
-        cells[i] = cell_of(i, i + 1, WR_CELL_PUT);
-    for (int i = 0; i < ROWS; i++)
-        assert_int_equal(change(WR_PUT, i, cells, i % 2 ? 1 : COLUMNS), 0);
+    for (int i = 0; i < CHANGES_COLUMNS; i++)
+        cells[i] = integer_cell(i, i + 1, WR_CELL_PUT);
+    for (int i = 0; i < CHANGES_ROWS; i++)
+        assert_int_equal(change_row(follower->db, WR_PUT, i, cells, i % 2 ? 1 : CHANGES_COLUMNS),
+                         0);
     check_all(&f);
     sweep_run(f.db);
     assert_int_equal(f.counts[ROW_EXPIRE], 0);
     go_later(f.db, 2 * 3600 * 1000);
     sweep_run(f.db);
-    assert_int_equal(f.counts[ROW_EXPIRE], ROWS);
+    assert_int_equal(f.counts[ROW_EXPIRE], CHANGES_ROWS);
     sweep_run(f.db);
-    assert_int_equal(f.counts[ROW_EXPIRE], ROWS);
-    for (int i = 0; i < ROWS; i++)
+    assert_int_equal(f.counts[ROW_EXPIRE], CHANGES_ROWS);
+    for (int i = 0; i < CHANGES_ROWS; i++)
         assert_false(f.rows[i].there);
     check_all(&f);
     end(&f);

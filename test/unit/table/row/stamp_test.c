@@ -15,22 +15,6 @@
 
 #define ROUNDS 3
 
-static int set_up(void **state)
-{
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
-    struct wr_options o = {
-        .version = WR_API_VERSION, .engine = "mem", .settings = settings, .setting_count = 1};
-
-    *state = database_open(&o);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    wr_close(*state);
-    return 0;
-}
-
 static void make(struct wr_db *db, int versions)
 {
     struct wr_key_schema key = {.name = BYTES_LIT("pk"), .type = WR_BIGINT};
@@ -135,8 +119,10 @@ static void the_last_stamps_of_rows(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(one_version_at_the_largest_stamp, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(versions_at_the_largest_stamp, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(one_version_at_the_largest_stamp, database_set_up,
+                                        database_tear_down),
+        cmocka_unit_test_setup_teardown(versions_at_the_largest_stamp, database_set_up,
+                                        database_tear_down),
         cmocka_unit_test(the_last_stamps_of_rows),
     };
 
