@@ -34,10 +34,10 @@ failing_lines() {
 
 named() { [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]; }
 
-# beside NAME LANE NICE COMMAND…: begins a long suite beside those that follow, at a lower priority; its own `suite`
-# line waits for it. Of the suites of one lane one runs at a time.
+# beside NAME QUEUE NICE COMMAND…: begins a long suite beside those that follow, at a lower priority; its own `suite`
+# line waits for it. Of the suites of one queue one runs at a time.
 beside() {
-    local name=$1 lane=$2 nice=$3
+    local name=$1 queue=$2 nice=$3
     shift 3
     named "$name" || return 0
     (
@@ -49,7 +49,7 @@ beside() {
         code=$?
         echo $((SECONDS - start)) >"$work/$name.took"
         exit $code
-    ) 9>"$work/lane.$lane" &
+    ) 9>"$work/queue.$queue" &
     beside_pid[$name]=$!
 }
 

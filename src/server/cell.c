@@ -20,7 +20,7 @@
 #define BUFFER_BYTES ((size_t)1 << 20)
 
 struct cell_transfer {
-    struct op *op;
+    struct op_exchange *op;
     struct wr_cell_writer *writer;
     struct wr_cell_reader *reader;
     uint64_t from; /* GetCell: where the answer begins in the value */
@@ -138,14 +138,14 @@ static int read_key(struct ctx *c, bytes text, struct wr_key *out)
     return E_OK;
 }
 
-static int required(struct op *op, const char *name, bytes *out)
+static int required(struct op_exchange *op, const char *name, bytes *out)
 {
     *out = http_header(op->r, name);
     return out->ptr ? E_OK : fail(&op->r->ctx, E_PARAMETER, "Missing header: %s.", name);
 }
 
 /* Room for the buffers of a stream of that many bytes. */
-static int cell_hold(struct op *op, uint64_t length)
+static int cell_hold(struct op_exchange *op, uint64_t length)
 {
     if (http_hold(op->r, length < BUFFER_BYTES ? (size_t)length : BUFFER_BYTES))
         return E_OK;
@@ -156,7 +156,7 @@ static int cell_hold(struct op *op, uint64_t length)
 /* Which cell; and may the access key do that there? */
 static int cell_find(struct cell_transfer *cell, bool write)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct ctx *c = &op->r->ctx;
     bytes text;
 
@@ -191,7 +191,7 @@ static int read_sha256(struct cell_transfer *cell, bytes text)
 
 static int read_hashes(struct cell_transfer *cell, struct wr_cell_put *put)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct ctx *c = &op->r->ctx;
     bytes sha256 = http_header(op->r, "x-ots-cell-sha256"),
           md5 = http_header(op->r, "x-ots-contentmd5");
@@ -212,7 +212,7 @@ static int read_hashes(struct cell_transfer *cell, struct wr_cell_put *put)
 
 static int read_put(struct cell_transfer *cell, struct wr_cell_put *put)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct ctx *c = &op->r->ctx;
     bytes expect = http_header(op->r, "x-ots-cell-expect"),
           time = http_header(op->r, "x-ots-cell-time");
@@ -258,7 +258,7 @@ static const char *hex_format(struct arena *a, const uint8_t *p, size_t n)
     return out;
 }
 
-static struct cell_transfer *cell_new(struct op *op)
+static struct cell_transfer *cell_new(struct op_exchange *op)
 {
     struct cell_transfer *cell = ARENA_NEW(&op->r->ctx.arena, struct cell_transfer);
 
@@ -272,7 +272,7 @@ static struct cell_transfer *cell_new(struct op *op)
 static void put_finish(void *arg, struct http_request *r)
 {
     struct cell_transfer *cell = arg;
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct wr_request request = {.op = WR_OP_UPDATE_ROW};
 
     (void)r;
@@ -305,7 +305,7 @@ static void cell_ready(void *arg)
 /* The hash that came behind the value, if it is the client who says so. */
 static int check_trailer(struct cell_transfer *cell)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct http_request *r = op->r;
     bytes signature = http_header(r, "x-ots-signature");
     char expected[SIGN_TRAILER_BYTES + 1];
@@ -327,7 +327,7 @@ static int check_trailer(struct cell_transfer *cell)
  * the headers and here there may be hours. */
 static int check_credential(struct cell_transfer *cell)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct ctx *c = &op->r->ctx;
     const struct credential *found, *now;
     bool same, allowed;
@@ -392,7 +392,7 @@ static size_t put_sink(void *arg, struct http_request *r, bytes piece)
     return (size_t)n + put_trailer(cell, bytes_skip(piece, (size_t)n));
 }
 
-void cell_put(struct op *op)
+void cell_put(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
     struct cell_transfer *cell = cell_new(op);
@@ -426,7 +426,7 @@ static ptrdiff_t get_source(void *arg, struct http_request *r, uint64_t offset, 
 
 static int get_open(struct cell_transfer *cell, struct wr_cell_info *info)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
     struct ctx *c = &op->r->ctx;
     struct wr_cell_get get = {.instance = bytes_str(op->cred->instance)};
     char *message = arena_alloc(&c->arena, MESSAGE_BYTES);
@@ -448,7 +448,7 @@ static void get_first(void *arg, struct http_request *r);
 /* The answer begins. */
 static void get_begin(struct cell_transfer *cell, int status)
 {
-    struct op *op = cell->op;
+    struct op_exchange *op = cell->op;
 
     op_sign(op, 0);
     op_end(op, E_OK, status, (size_t)cell->left);
@@ -487,7 +487,7 @@ static void get_first(void *arg, struct http_request *r)
     op_refuse(cell->op);
 }
 
-void cell_get(struct op *op)
+void cell_get(struct op_exchange *op)
 {
     struct arena *a = &op->r->ctx.arena;
     struct cell_transfer *cell = cell_new(op);

@@ -25,10 +25,10 @@
 #ifndef SERVER_CELL_H
 #define SERVER_CELL_H
 
-struct op;
+struct op_exchange;
 
 /* The request was admitted. PutCell: from on_head, the body is still to come. */
-void cell_put(struct op *op);
-void cell_get(struct op *op);
+void cell_put(struct op_exchange *op);
+void cell_get(struct op_exchange *op);
 
 #endif

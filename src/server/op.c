@@ -1,4 +1,4 @@
-/* One request is one `struct op` in the arena of its HTTP request:
+/* One request is one `struct op_exchange` in the arena of its HTTP request:
  *
  *   - op_on_head, on a loop thread, before the body is read: route and admit, or refuse
  *   - op_on_request, on a loop thread: refuse after all, or submit to the database
@@ -26,7 +26,7 @@
 
 static void op_release(void *arg)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     op_leave(op);
     credential_release(op->cred);
@@ -54,9 +54,9 @@ static void uuid_format(struct op_front *d, char out[UUID_TEXT + 1])
     *out = 0;
 }
 
-static struct op *op_new(struct op_front *front, struct http_request *r)
+static struct op_exchange *op_new(struct op_front *front, struct http_request *r)
 {
-    struct op *op = ARENA_NEW(&r->ctx.arena, struct op);
+    struct op_exchange *op = ARENA_NEW(&r->ctx.arena, struct op_exchange);
 
     op->front = front;
     op->r = r;
@@ -69,20 +69,20 @@ static struct op *op_new(struct op_front *front, struct http_request *r)
     return op;
 }
 
-static size_t answer_size(const struct op *op)
+static size_t answer_size(const struct op_exchange *op)
 {
     return op->reply->memory + op->r->ctx.arena.used;
 }
 
 /* Rows that were read: they may be read a second time. An error is told as it is. */
-static bool has_read(const struct op *op)
+static bool has_read(const struct op_exchange *op)
 {
     return op->reply->code == E_OK && wr_op_class(op->op) == WR_CLASS_READ;
 }
 
 /* A large answer is about as large as the rows it is made of, but where it was made of them one by
  * one: then it is there already. */
-static bool lacks_memory(const struct op *op)
+static bool lacks_memory(const struct op_exchange *op)
 {
     if (op->op == WR_OP_GET_RANGE && op->request.get_range.on_row)
         return false;
@@ -92,7 +92,7 @@ static bool lacks_memory(const struct op *op)
 
 static void op_finish(void *arg, struct http_request *r)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
     struct wr_reply reply = *op->reply;
     bytes body;
 
@@ -115,12 +115,12 @@ static void op_finish(void *arg, struct http_request *r)
 
 static void op_finish_there(void *arg)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     op_finish(op, op->r);
 }
 
-static bool is_long_answer(const struct op *op)
+static bool is_long_answer(const struct op_exchange *op)
 {
     return answer_size(op) > (op->compress ? COMPRESS_BYTES : LOOP_BYTES);
 }
@@ -132,7 +132,7 @@ static void op_done(void *arg, struct wr_reply *reply);
  * op_done drops what comes of it. */
 static void op_late(void *arg, struct http_request *r)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     http_ref(r);
     if (atomic_exchange(&op->settled, true)) { /* op_done was first */
@@ -144,12 +144,12 @@ static void op_late(void *arg, struct http_request *r)
     op_refuse(op);
 }
 
-static bool is_write(const struct op *op)
+static bool is_write(const struct op_exchange *op)
 {
     return wr_op_class(op->op) == WR_CLASS_WRITE;
 }
 
-static void op_submit(struct op *op)
+static void op_submit(struct op_exchange *op)
 {
     ots_stream_rows(&op->r->ctx, &op->request);
     if (is_write(op)) /* from here on the loop may answer, in the request's arena */
@@ -157,7 +157,7 @@ static void op_submit(struct op *op)
     wr_submit(op->front->db, &op->request, op_done, op);
 }
 
-static int op_no_room(struct op *op)
+static int op_no_room(struct op_exchange *op)
 {
     return fail(&op->r->ctx, E_BUSY,
                 "Server is busy: answers that this access key has not read yet fill the memory for "
@@ -167,7 +167,7 @@ static int op_no_room(struct op *op)
 /* There is room now, or there was none in time. */
 static void op_again(void *arg, struct http_request *r)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     if (r->fault ? op_no_room(op) : op_enter(op))
         op_refuse(op);
@@ -176,7 +176,7 @@ static void op_again(void *arg, struct http_request *r)
 }
 
 /* What was read goes, the request waits. */
-static void op_wait(struct op *op)
+static void op_wait(struct op_exchange *op)
 {
     size_t size = answer_size(op);
 
@@ -192,7 +192,7 @@ static void op_wait(struct op *op)
 
 static void op_done(void *arg, struct wr_reply *reply)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     if (is_write(op) && atomic_exchange(&op->settled, true)) {
         wr_reply_free(reply);
@@ -210,7 +210,7 @@ static void op_done(void *arg, struct wr_reply *reply)
         http_resume(op->r, op_finish, op);
 }
 
-static int op_decode(struct op *op)
+static int op_decode(struct op_exchange *op)
 {
     bytes body;
 
@@ -225,7 +225,7 @@ static int op_decode(struct op *op)
 }
 
 /* The body is the path of the folder that the admin port is to be asked for. */
-static int op_open_backup(struct op *op, bytes *out)
+static int op_open_backup(struct op_exchange *op, bytes *out)
 {
     struct ctx *c = &op->r->ctx;
     struct ticket_office *office = op->front->tickets;
@@ -247,7 +247,7 @@ static int op_open_backup(struct op *op, bytes *out)
     return E_OK;
 }
 
-static void op_answer_backup(struct op *op)
+static void op_answer_backup(struct op_exchange *op)
 {
     bytes body;
 
@@ -259,7 +259,7 @@ static void op_answer_backup(struct op *op)
 
 void op_on_head(void *arg, struct http_request *r)
 {
-    struct op *op = op_new(arg, r);
+    struct op_exchange *op = op_new(arg, r);
 
     r->user = op;
     wr_request_bounds(op->front->db, &r->body_bytes_max, &r->ctx.arena.cap);
@@ -272,7 +272,7 @@ void op_on_head(void *arg, struct http_request *r)
 /* The body is here and the client may ask. */
 static void op_serve(void *arg)
 {
-    struct op *op = arg;
+    struct op_exchange *op = arg;
 
     if (op_check_digest(op))
         op_refuse(op);
@@ -287,7 +287,7 @@ static void op_serve(void *arg)
 }
 
 /* Its digest, inflating and decoding take milliseconds. */
-static bool is_long_body(const struct op *op)
+static bool is_long_body(const struct op_exchange *op)
 {
     return op->r->body.len > LOOP_BYTES ||
            http_header(op->r, "x-ots-request-compress-type").ptr != NULL;
@@ -295,7 +295,7 @@ static bool is_long_body(const struct op *op)
 
 void op_on_request(void *arg, struct http_request *r)
 {
-    struct op *op = r->user ? r->user : op_new(arg, r);
+    struct op_exchange *op = r->user ? r->user : op_new(arg, r);
 
     op->deadline_ms = clock_mono_ms(op->front->clock) + op->front->op_timeout_ms;
     if (r->fault ? op_fail_fault(op) : !r->user && op_admit(op))

@@ -17,7 +17,7 @@
 #define API_VERSION "2015-12-31"
 #define DATE_SKEW_S (15 * 60)
 
-static int check_operation(struct op *op)
+static int check_operation(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
     bytes path = op->r->path;
@@ -49,7 +49,7 @@ static int check_duplicates(struct http_request *r)
     return E_OK;
 }
 
-static int check_headers(struct op *op)
+static int check_headers(struct op_exchange *op)
 {
     static const char *const required[] = {"x-ots-apiversion", "x-ots-accesskeyid",
                                            "x-ots-instancename", "x-ots-date", "x-ots-contentmd5"};
@@ -68,7 +68,7 @@ static int check_headers(struct op *op)
     return check_duplicates(r);
 }
 
-static int check_version(struct op *op)
+static int check_version(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
     bytes version = http_header(op->r, "x-ots-apiversion");
@@ -88,7 +88,7 @@ static int check_version(struct op *op)
                 op_shown(c, version));
 }
 
-static int check_date(struct op *op)
+static int check_date(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
     bytes date = http_header(op->r, "x-ots-date");
@@ -105,7 +105,7 @@ static int check_date(struct op *op)
 }
 
 /* V4: the key is that of one day and region, also for the answer. */
-static int check_signature_v4(struct op *op, const struct sign_header *headers, size_t n)
+static int check_signature_v4(struct op_exchange *op, const struct sign_header *headers, size_t n)
 {
     struct http_request *r = op->r;
     bytes day = http_header(r, "x-ots-signdate"), region = http_header(r, "x-ots-signregion");
@@ -123,7 +123,7 @@ static int check_signature_v4(struct op *op, const struct sign_header *headers, 
     return E_OK;
 }
 
-static int check_signature(struct op *op)
+static int check_signature(struct op_exchange *op)
 {
     struct http_request *r = op->r;
     struct sign_header *headers = ARENA_ARRAY(&r->ctx.arena, struct sign_header, r->header_count);
@@ -141,7 +141,7 @@ static int check_signature(struct op *op)
     return E_OK;
 }
 
-int op_check_digest(struct op *op)
+int op_check_digest(struct op_exchange *op)
 {
     char expected[SIGN_MD5_TEXT + 1];
 
@@ -152,7 +152,7 @@ int op_check_digest(struct op *op)
     return E_OK;
 }
 
-int op_fail_fault(struct op *op)
+int op_fail_fault(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
 
@@ -163,7 +163,7 @@ int op_fail_fault(struct op *op)
     return fail_code(c, E_BODY_TOO_LARGE);
 }
 
-static int check_length(struct op *op)
+static int check_length(struct op_exchange *op)
 {
     struct http_request *r = op->r;
 
@@ -172,7 +172,7 @@ static int check_length(struct op *op)
     return E_OK;
 }
 
-int op_unless_stale(struct op *op, int code)
+int op_unless_stale(struct op_exchange *op, int code)
 {
     struct ctx *c = &op->r->ctx;
 
@@ -184,7 +184,7 @@ int op_unless_stale(struct op *op, int code)
 }
 
 /* Who asks. */
-static int op_identify(struct op *op)
+static int op_identify(struct op_exchange *op)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;
@@ -203,7 +203,7 @@ static int op_identify(struct op *op)
     return E_OK;
 }
 
-uint64_t op_client(const struct op *op)
+uint64_t op_client(const struct op_exchange *op)
 {
     uint64_t hash = 0xcbf29ce484222325;
 
@@ -212,7 +212,7 @@ uint64_t op_client(const struct op *op)
     return hash;
 }
 
-int op_admit(struct op *op)
+int op_admit(struct op_exchange *op)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;
@@ -233,7 +233,7 @@ int op_admit(struct op *op)
 }
 
 /* It may begin while those that take much have filled the memory for requests. */
-static bool op_is_small(const struct op *op)
+static bool op_is_small(const struct op_exchange *op)
 {
     return op->route == OTS_ROUTE_OP && op->r->body.len <= SMALL_BYTES &&
            (op->op == WR_OP_GET_ROW || op->op == WR_OP_PUT_ROW || op->op == WR_OP_UPDATE_ROW ||
@@ -242,7 +242,7 @@ static bool op_is_small(const struct op *op)
 
 /* True: there is room for one more. It is asked once the client is known to be one, so that
  * strangers can neither fill the server nor learn how full it is, and before the work begins. */
-int op_enter(struct op *op)
+int op_enter(struct op_exchange *op)
 {
     struct op_front *d = op->front;
 
@@ -262,7 +262,7 @@ int op_enter(struct op *op)
     return E_OK;
 }
 
-int op_inflate(struct op *op, bytes *body)
+int op_inflate(struct op_exchange *op, bytes *body)
 {
     struct http_request *r = op->r;
     struct ctx *c = &r->ctx;

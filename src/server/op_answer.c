@@ -10,7 +10,7 @@
 
 /* A request is under way until its answer is handed over, or it goes without one. A client that is
  * slow to take its answer does not count: nothing waits behind it. */
-void op_leave(struct op *op)
+void op_leave(struct op_exchange *op)
 {
     if (op->counted)
         atomic_fetch_sub_explicit(&op->front->requests, 1, memory_order_relaxed);
@@ -28,14 +28,14 @@ const char *op_shown(struct ctx *c, bytes b)
     return out;
 }
 
-void op_header(struct op *op, bytes name, const char *value)
+void op_header(struct op_exchange *op, bytes name, const char *value)
 {
     op->out[op->out_count++] = (struct http_header){name, bytes_str(value)};
 }
 
 /* The headers SDKs check, and the signature over them. `raw_size`: of the body before it was
  * compressed; 0: it is not. */
-void op_sign(struct op *op, size_t raw_size)
+void op_sign(struct op_exchange *op, size_t raw_size)
 {
     struct arena *a = &op->r->ctx.arena;
     struct sign_header signed_headers[HEADERS_OUT];
@@ -67,7 +67,7 @@ void op_sign(struct op *op, size_t raw_size)
     op_header(op, BYTES_LIT("Authorization"), (const char *)authorization.data);
 }
 
-static const char *op_label(const struct op *op)
+static const char *op_label(const struct op_exchange *op)
 {
     return op->route == OTS_ROUTE_OP ? ots_op_name(op->op) : "-";
 }
@@ -84,7 +84,7 @@ static size_t op_bytes_in(const struct http_request *r)
     return r->body.len || r->length == HTTP_LENGTH_UNKNOWN ? r->body.len : (size_t)r->length;
 }
 
-static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_t us)
+static void op_log(struct op_exchange *op, int status, int code, size_t out_bytes, int64_t us)
 {
     struct op_front *d = op->front;
     struct http_request *r = op->r;
@@ -106,7 +106,7 @@ static void op_log(struct op *op, int status, int code, size_t out_bytes, int64_
 }
 
 /* Counts and logs it; all that is left is to send. */
-void op_end(struct op *op, int code, int status, size_t out_bytes)
+void op_end(struct op_exchange *op, int code, int status, size_t out_bytes)
 {
     struct http_request *r = op->r;
     struct op_front *d = op->front;
@@ -120,7 +120,7 @@ void op_end(struct op *op, int code, int status, size_t out_bytes)
     op_log(op, status, code, out_bytes, us);
 }
 
-void op_answer(struct op *op, int code, bytes body)
+void op_answer(struct op_exchange *op, int code, bytes body)
 {
     struct http_request *r = op->r;
     struct op_front *d = op->front;
@@ -141,7 +141,7 @@ void op_answer(struct op *op, int code, bytes body)
 }
 
 /* Answers with the failure that the context recorded. */
-void op_refuse(struct op *op)
+void op_refuse(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
     const char *code = err_info(c->code)->code;

@@ -1,4 +1,4 @@
-/* op_part.h: one request under way, for the files that serve it. */
+/* op_part.h: an exchange that asks for an operation, for the files that serve it. */
 #ifndef SERVER_OP_PART_H
 #define SERVER_OP_PART_H
 
@@ -9,7 +9,7 @@
 #define UUID_TEXT 36
 #define HEADERS_OUT 16
 
-struct op {
+struct op_exchange {
     struct op_front *front;
     struct http_request *r;
     enum ots_route route;
@@ -33,7 +33,7 @@ struct op {
 };
 
 /* A cell as a stream: its body is no message. */
-static inline bool op_is_stream(const struct op *op)
+static inline bool op_is_stream(const struct op_exchange *op)
 {
     return op->route == OTS_ROUTE_PUT_CELL || op->route == OTS_ROUTE_GET_CELL;
 }
@@ -42,36 +42,36 @@ static inline bool op_is_stream(const struct op *op)
 const char *op_shown(struct ctx *c, bytes b);
 
 /* From the headers alone: who asks, and whether for something that there is. */
-int op_admit(struct op *op);
+int op_admit(struct op_exchange *op);
 
 /* Records what the transport found wrong. */
-int op_fail_fault(struct op *op);
+int op_fail_fault(struct op_exchange *op);
 
 /* The body against its digest; then as the client meant it before it was compressed. */
-int op_check_digest(struct op *op);
-int op_inflate(struct op *op, bytes *body);
+int op_check_digest(struct op_exchange *op);
+int op_inflate(struct op_exchange *op, bytes *body);
 
 /* `code`, which the keys and grants that we know come to. If it is a refusal and others may have
  * changed them, the client should rather try again. */
-int op_unless_stale(struct op *op, int code);
+int op_unless_stale(struct op_exchange *op, int code);
 
 /* For the transport and for turns: all connections of one access key are one client's. */
-uint64_t op_client(const struct op *op);
+uint64_t op_client(const struct op_exchange *op);
 
 /* Admits one more request, if there is room; and releases it. It is under way until its answer is
  * handed over, or it goes without one. */
-int op_enter(struct op *op);
-void op_leave(struct op *op);
+int op_enter(struct op_exchange *op);
+void op_leave(struct op_exchange *op);
 
 /* Adds a header to the answer; what begins with x-ots- will be signed. */
-void op_header(struct op *op, bytes name, const char *value);
-void op_sign(struct op *op, size_t raw_size);
+void op_header(struct op_exchange *op, bytes name, const char *value);
+void op_sign(struct op_exchange *op, size_t raw_size);
 
 /* The last step; the op and its request must not be touched afterwards. */
-void op_answer(struct op *op, int code, bytes body);
-void op_refuse(struct op *op); /* with the failure that the context recorded */
+void op_answer(struct op_exchange *op, int code, bytes body);
+void op_refuse(struct op_exchange *op); /* with the failure that the context recorded */
 
 /* Counts and logs the answer: for who sends it in another way. */
-void op_end(struct op *op, int code, int status, size_t out_bytes);
+void op_end(struct op_exchange *op, int code, int status, size_t out_bytes);
 
 #endif

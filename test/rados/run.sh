@@ -65,28 +65,28 @@ step() {
     grep -a '^took ' "$log" | sed 's/^/    /'
 }
 
-# lane NAME FUNCTION: runs its steps beside what follows; they kill nothing but servers of their own. `join` waits for all
-# lanes, shows what they said and adds up.
-lanes=()
-lane() {
+# fork NAME FUNCTION: runs its steps beside what follows; they kill nothing but servers of their own. `join` waits for all
+# forks, shows what they said and adds up.
+forks=()
+fork() {
     (
         log=$work/log.$1 passed=0 failed=0 server=
         trap - EXIT
-        "$2" >"$work/lane.$1" 2>&1
-        echo "$passed $failed" >"$work/lane.$1.counts"
+        "$2" >"$work/fork.$1" 2>&1
+        echo "$passed $failed" >"$work/fork.$1.counts"
     ) &
-    lanes+=("$1 $!")
+    forks+=("$1 $!")
 }
 join() {
     local name pid p f
-    for each in "${lanes[@]}"; do
+    for each in "${forks[@]}"; do
         read -r name pid <<<"$each"
         wait "$pid"
-        cat "$work/lane.$name"
-        read -r p f <"$work/lane.$name.counts" || f=1
+        cat "$work/fork.$name"
+        read -r p f <"$work/fork.$name.counts" || f=1
         passed=$((passed + ${p:-0})) failed=$((failed + f))
     done
-    lanes=()
+    forks=()
 }
 
 layout_flags=()
@@ -178,10 +178,10 @@ cells() {
 linear() {
     timeout 900 "$BUILD/test/linear" --widerowd "$BUILD/widerowd" --engine rados --servers 3 "$@"
 }
-lane waiting waiting
-lane cells cells
-lane clocks clocks
-lane shared shared
+fork waiting waiting
+fork cells cells
+fork clocks clocks
+fork shared shared
 step "engine" timeout 900 "$BUILD/test/engine/engine_test"
 # shellcheck disable=SC2086
 step "spec, library" spec library 1 $core

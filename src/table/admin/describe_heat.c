@@ -10,7 +10,7 @@
 #define HOT_MAX 20
 #define VALUES_MAX 4000000 /* of one answer */
 
-struct heat_op {
+struct heat_call {
     struct peers_query others;
     struct call *call;
     struct heat_query query;
@@ -57,7 +57,7 @@ static bytes question(struct arena *a, struct clock *clock, const struct heat_qu
 
 static void heat_run(struct peers_query *others)
 {
-    struct heat_op *op = PORT_CONTAINER(others, struct heat_op, others);
+    struct heat_call *op = PORT_CONTAINER(others, struct heat_call, others);
     struct table *t = others->table;
     const struct schema *s = &t->schema;
     struct call *call = op->call;
@@ -112,12 +112,12 @@ int describe_heat_start(struct call *call)
 {
     const struct wr_describe_heat *d = &call->req->describe_heat;
     struct ctx *c = &call->c;
-    struct heat_op *op;
+    struct heat_call *op;
 
     TRY(heat_op_check(c, d));
     if (!call->db->sampler)
         return fail(c, E_UNSUPPORTED, "Heat maps are switched off: heat_bytes_max is 0.");
-    op = ARENA_NEW(&c->arena, struct heat_op);
+    op = ARENA_NEW(&c->arena, struct heat_call);
     op->call = call;
     op->query =
         (struct heat_query){.minutes = d->minutes,

@@ -585,12 +585,12 @@ static struct size_reports reports_of(const struct peers_query *others, bool wan
 
 /* ---- DescribeSizes ---- */
 
-struct sizes_op {
+struct sizes_call {
     struct peers_query others;
     struct call *call;
 };
 
-static void sizes_fill(struct sizes_op *op, const struct size_reports *all,
+static void sizes_fill(struct sizes_call *op, const struct size_reports *all,
                        struct wr_sizes_result *out)
 {
     const struct size_report *last = size_report_last(all->each, all->count);
@@ -631,7 +631,7 @@ static void sizes_fill(struct sizes_op *op, const struct size_reports *all,
 
 static void sizes_run(struct peers_query *others)
 {
-    struct sizes_op *op = PORT_CONTAINER(others, struct sizes_op, others);
+    struct sizes_call *op = PORT_CONTAINER(others, struct sizes_call, others);
     struct call *call = op->call;
     struct size_reports all = reports_of(others, call->req->describe_sizes.now);
 
@@ -644,11 +644,11 @@ int describe_sizes_start(struct call *call)
 {
     const struct wr_describe_sizes *d = &call->req->describe_sizes;
     struct ctx *c = &call->c;
-    struct sizes_op *op;
+    struct sizes_call *op;
 
     if (!call->db->sizes)
         return fail(c, E_UNSUPPORTED, "The size watch does not run; see the server's log.");
-    op = ARENA_NEW(&c->arena, struct sizes_op);
+    op = ARENA_NEW(&c->arena, struct sizes_call);
     op->call = call;
     op->others = (struct peers_query){
         .question = PEERS_SIZES, .db = call->db, .a = &c->arena, .run = sizes_run};

@@ -26,14 +26,14 @@
 #define SPLITS_MAX 10000
 #define COUNTED_BYTES_MAX (256ull << 20)
 
-struct split_points_op {
+struct split_points_call {
     struct job job;
     struct call *call;
     struct table *table;
 };
 
 /* Bytes stored for the rows in [from, to). */
-static int size_between(struct split_points_op *op, bytes from, bytes to, uint64_t *out)
+static int size_between(struct split_points_call *op, bytes from, bytes to, uint64_t *out)
 {
     struct arena *a = &op->call->c.arena;
     const struct location *p = &op->table->schema.location;
@@ -46,7 +46,8 @@ static int size_between(struct split_points_op *op, bytes from, bytes to, uint64
 }
 
 /* The first row at or behind `cols` or, backward, the last one; found false: none. */
-static int first_row(struct split_points_op *op, bytes cols, bool backward, bool *found, bytes *out)
+static int first_row(struct split_points_call *op, bytes cols, bool backward, bool *found,
+                     bytes *out)
 {
     struct arena *a = &op->call->c.arena;
     const struct location *p = &op->table->schema.location;
@@ -87,7 +88,7 @@ static int first_row(struct split_points_op *op, bytes cols, bool backward, bool
 }
 
 struct piece {
-    struct split_points_op *op;
+    struct split_points_call *op;
     bytes origin;
 };
 
@@ -99,14 +100,15 @@ static int piece_size(void *arg, bytes cols, uint64_t *out)
 }
 
 /* A key in [low, high] such that about `target` bytes lie between low and it. */
-static int find_bin(struct split_points_op *op, bytes low, bytes high, uint64_t target, bytes *out)
+static int find_bin(struct split_points_call *op, bytes low, bytes high, uint64_t target,
+                    bytes *out)
 {
     struct piece piece = {op, low};
 
     return bisect_find(&op->call->c.arena, low, high, target, piece_size, &piece, out);
 }
 
-static int add_point(struct split_points_op *op, bytes cols, struct wr_key *out)
+static int add_point(struct split_points_call *op, bytes cols, struct wr_key *out)
 {
     const struct wr_table_description *d = &op->table->schema.d;
     struct wr_key_column *columns =
@@ -131,7 +133,8 @@ struct points {
 };
 
 /* The row at or behind `place`, if it is behind the last point. *ended: none is to come. */
-static int take_position(struct split_points_op *op, struct points *ps, bytes location, bool *ended)
+static int take_position(struct split_points_call *op, struct points *ps, bytes location,
+                         bool *ended)
 {
     struct wr_split_result *r = &op->call->reply.splits;
     bool found;
@@ -149,7 +152,7 @@ static int take_position(struct split_points_op *op, struct points *ps, bytes lo
 }
 
 /* A part counts where it ends. */
-static int points_in_bins(struct split_points_op *op, const struct size_histogram *histogram,
+static int points_in_bins(struct split_points_call *op, const struct size_histogram *histogram,
                           struct points *ps)
 {
     uint64_t below = 0, next = ps->piece;
@@ -170,7 +173,7 @@ static int points_in_bins(struct split_points_op *op, const struct size_histogra
 }
 
 /* A row that begins a piece. */
-static int split_points_take_row(struct split_points_op *op, struct points *ps, bytes cols)
+static int split_points_take_row(struct split_points_call *op, struct points *ps, bytes cols)
 {
     struct wr_split_result *r = &op->call->reply.splits;
 
@@ -182,7 +185,7 @@ static int split_points_take_row(struct split_points_op *op, struct points *ps, 
 }
 
 /* Counts from the first row on. *ended: no point is to come. */
-static int points_counted(struct split_points_op *op, struct points *ps, bool *ended)
+static int points_counted(struct split_points_call *op, struct points *ps, bool *ended)
 {
     const size_t *made = &op->call->reply.splits.point_count;
     uint64_t counted = 0, since = 0, size;
@@ -210,7 +213,7 @@ static int points_counted(struct split_points_op *op, struct points *ps, bool *e
     return code;
 }
 
-static int points_estimated(struct split_points_op *op, struct points *ps)
+static int points_estimated(struct split_points_call *op, struct points *ps)
 {
     uint64_t left;
 
@@ -228,7 +231,7 @@ static int points_estimated(struct split_points_op *op, struct points *ps)
     return E_OK;
 }
 
-static int points_in_one(struct split_points_op *op, struct points *ps)
+static int points_in_one(struct split_points_call *op, struct points *ps)
 {
     bool ended;
 
@@ -236,7 +239,7 @@ static int points_in_one(struct split_points_op *op, struct points *ps)
     return ended ? E_OK : points_estimated(op, ps);
 }
 
-static int compute(struct split_points_op *op)
+static int compute(struct split_points_call *op)
 {
     const struct wr_split_points *p = &op->call->req->compute_split_points;
     struct ctx *c = &op->call->c;
@@ -268,7 +271,7 @@ static int compute(struct split_points_op *op)
 
 static void split_run(struct job *job)
 {
-    struct split_points_op *op = PORT_CONTAINER(job, struct split_points_op, job);
+    struct split_points_call *op = PORT_CONTAINER(job, struct split_points_call, job);
     struct call *call = op->call;
     struct wr_split_result *r = &call->reply.splits;
     struct wr_table_description d;
@@ -287,7 +290,7 @@ int split_points_start(struct call *call)
 {
     const struct wr_split_points *p = &call->req->compute_split_points;
     struct ctx *c = &call->c;
-    struct split_points_op *op;
+    struct split_points_call *op;
 
     if (p->split_size <= 0)
         return fail(c, E_PARAMETER, "The split_size should be greater than 0.");
@@ -296,7 +299,7 @@ int split_points_start(struct call *call)
                     UNIT_BYTES_MIN);
     if (p->split_size > INT64_MAX / (p->has_unit ? p->unit_bytes : UNIT_BYTES_DEFAULT))
         return fail(c, E_PARAMETER, "The split_size is too large.");
-    op = ARENA_NEW(&c->arena, struct split_points_op);
+    op = ARENA_NEW(&c->arena, struct split_points_call);
     TRY(call_open_table(call, p->table, &op->table));
     op->call = call;
     op->job.run = split_run;

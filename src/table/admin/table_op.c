@@ -14,7 +14,7 @@
 /* What an operation makes of the table that there is, x->now: the decision of its transaction. */
 typedef int table_decide(struct catalog_txn *x, struct call *call);
 
-struct table_op {
+struct table_call {
     struct catalog_txn txn;
     struct call *call;
     table_decide *decide;
@@ -198,7 +198,7 @@ static int delete_defined_column(struct catalog_txn *x, struct call *call)
  * description until the lease is lost. */
 static int op_decide(struct catalog_txn *x)
 {
-    struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
+    struct table_call *op = PORT_CONTAINER(x, struct table_call, txn);
 
     if (!x->tries)
         TRY(catalog_txn_check_rate(x, op->call->now_ms));
@@ -222,7 +222,7 @@ static int op_make(struct catalog_txn *x)
     return engine_create(x->c, x->db->engine, specs, m->count);
 }
 
-static void op_end(struct table_op *op, int code)
+static void op_end(struct table_call *op, int code)
 {
     struct call *call = op->call;
     const struct table *next = op->txn.next;
@@ -247,7 +247,7 @@ static void op_told(void *arg, int code)
  * writes there any more, whatever he knows. */
 static void op_close(struct job *self)
 {
-    struct table_op *op = PORT_CONTAINER(self, struct table_op, job);
+    struct table_call *op = PORT_CONTAINER(self, struct table_call, job);
     struct catalog_txn *x = &op->txn;
     const struct partition_map *m = &x->now->partitions;
     int code = E_OK;
@@ -268,7 +268,7 @@ static void op_close(struct job *self)
 
 static void table_op_done(struct catalog_txn *x, int code)
 {
-    struct table_op *op = PORT_CONTAINER(x, struct table_op, txn);
+    struct table_call *op = PORT_CONTAINER(x, struct table_call, txn);
 
     if (!code && x->silent && x->drops && x->notify_ms == CATALOG_FRESH_NOTIFY_MS) {
         op->job.run = op_close;
@@ -325,10 +325,10 @@ int list_table_start(struct call *call)
 
 static int op_start(struct call *call, table_decide *decide)
 {
-    struct table_op *op;
+    struct table_call *op;
 
     TRY(check_fresh(call));
-    op = ARENA_NEW(&call->c.arena, struct table_op);
+    op = ARENA_NEW(&call->c.arena, struct table_call);
     op->call = call;
     op->decide = decide;
     op->txn = (struct catalog_txn){.db = call->db,

@@ -159,7 +159,7 @@ void traffic_answer(struct ctx *c, struct wr_db *db, struct table *t, struct rea
     }
 }
 
-struct traffic_op {
+struct traffic_call {
     struct peers_query others;
     struct call *call;
 };
@@ -196,7 +196,7 @@ static bool add_answer(struct wr_partition_list *l, struct wr_partition *list, b
 
 static void traffic_run(struct peers_query *others)
 {
-    struct traffic_op *op = PORT_CONTAINER(others, struct traffic_op, others);
+    struct traffic_call *op = PORT_CONTAINER(others, struct traffic_call, others);
     struct call *call = op->call;
     struct wr_partition_list *l = &call->reply.partitions;
     struct wr_partition *list;
@@ -217,11 +217,11 @@ static void traffic_run(struct peers_query *others)
 int describe_partitions_start(struct call *call)
 {
     struct ctx *c = &call->c;
-    struct traffic_op *op;
+    struct traffic_call *op;
     struct table *t;
 
     TRY(call_open_table(call, call->req->describe_partitions.table, &t));
-    op = ARENA_NEW(&c->arena, struct traffic_op);
+    op = ARENA_NEW(&c->arena, struct traffic_call);
     op->call = call;
     op->others = (struct peers_query){
         .question = PEERS_TRAFFIC, .db = call->db, .table = t, .a = &c->arena, .run = traffic_run};
