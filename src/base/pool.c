@@ -25,8 +25,8 @@ struct pool {
     struct client_queue *ring_head, *ring_tail;
     struct pool_conf conf;
     int running_max; /* of one client */
-    int idle;        /* threads that wait for a job */
-    int queued;      /* jobs that no thread has taken */
+    size_t idle;     /* threads that wait for a job */
+    size_t queued;   /* parts of jobs that no thread has taken */
     bool stop;
     struct client_queue queues[POOL_QUEUES];
     int thread_count;
@@ -65,6 +65,17 @@ static struct pool_job *list_take(struct pool_job **head)
     return job;
 }
 
+/* The next part of the client's first job; what is left of that one goes to the end of the line. */
+static struct pool_job *queue_take(struct client_queue *l)
+{
+    struct pool_job *job = list_take(&l->head);
+
+    assert(job->turns);
+    if (--job->turns)
+        list_put(&l->head, &l->tail, job);
+    return job;
+}
+
 /* Puts a queue that may run behind all others. */
 static void ring_put(struct pool *p, struct client_queue *l)
 {
@@ -96,7 +107,7 @@ static struct pool_job *next_job(struct pool *p, struct client_queue **queue)
     *queue = l;
     l->running++;
     assert(l->head && l->running <= p->running_max);
-    return list_take(&l->head);
+    return queue_take(l);
 }
 
 static bool has_jobs(const struct pool *p)
@@ -170,21 +181,43 @@ struct pool *pool_start(const struct pool_conf *conf)
     return NULL;
 }
 
+/* Under the lock: `turns` more parts are queued. Without the threads that the system does not give,
+ * those that are there take them later. */
+static void pool_wake(struct pool *p, size_t turns)
+{
+    size_t without;
+
+    p->queued += turns;
+    for (size_t i = 0; i < turns && i < p->idle; i++)
+        pthread_cond_signal(&p->woken);
+    without = p->queued > p->idle ? p->queued - p->idle : 0;
+    for (size_t i = 0; i < turns && i < without; i++)
+        if (p->stop || p->thread_count == p->conf.threads || !thread_more(p))
+            break;
+}
+
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent)
+{
+    if (!urgent) {
+        pool_submit_parts(p, client, job, 1);
+        return;
+    }
+    pthread_mutex_lock(&p->lock);
+    list_put(&p->urgent_head, &p->urgent_tail, job);
+    pool_wake(p, 1);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, size_t turns)
 {
     struct client_queue *l = queue_of(p, client);
 
+    assert(turns);
+    job->turns = turns;
     pthread_mutex_lock(&p->lock);
-    if (urgent) {
-        list_put(&p->urgent_head, &p->urgent_tail, job);
-    } else {
-        list_put(&l->head, &l->tail, job);
-        ring_put(p, l);
-    }
-    if (p->idle)
-        pthread_cond_signal(&p->woken);
-    if (++p->queued > p->idle && p->thread_count < p->conf.threads && !p->stop)
-        thread_more(p); /* without it, one that is there takes the job later */
+    list_put(&l->head, &l->tail, job);
+    ring_put(p, l);
+    pool_wake(p, turns);
     pthread_mutex_unlock(&p->lock);
 }
 

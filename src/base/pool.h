@@ -1,7 +1,8 @@
 /* pool.h: worker threads for requests that would hold a loop thread for too long.
  *
  * Jobs queue by client (an access key, say). Clients take turns, whatever number of jobs each has;
- * the jobs of one client run in the order in which they came. No client has all threads at once.
+ * the jobs of one client run in the order in which they came, and those of many parts take turns
+ * with the others, a part at a time. No client has all threads at once.
  * Workers run at a low priority: while loops want the processors, they get about a tenth of them.
  *
  * The pool also keeps an account of the time that a client's requests took on loop threads, so that
@@ -11,6 +12,7 @@
 #define BASE_POOL_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define POOL_QUEUES 256
@@ -21,6 +23,7 @@ struct pool;
 struct pool_job {
     void (*run)(struct pool_job *self);
     struct pool_job *next;
+    size_t turns; /* the pool's: how many it still takes */
 };
 
 struct pool_conf {
@@ -36,6 +39,11 @@ struct pool *pool_start(const struct pool_conf *conf);
 
 /* `urgent`: before all other jobs, also those of other clients, for who holds a row lock. */
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent);
+
+/* A job of many parts: run() is called `turns` times, at least once, by several threads at the same
+ * time, and after each part the job goes behind the others of its client. It may be gone when the
+ * last run() returns. */
+void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, size_t turns);
 
 /* True: jobs wait for a thread. */
 bool pool_waiting(struct pool *p);

@@ -28,19 +28,27 @@ struct cold_read {
     struct ctx *c;
     struct get *get; /* NULL: the scan */
     struct scan *scan;
-    size_t from;            /* the first of its ranges that is to be read */
-    struct cold_many *many; /* whose the get is; NULL: it completes by itself */
-    bool stalled; /* it has to see a write that is in the stall queue, and goes there as */
-    struct get one;
+    size_t from; /* the first of its ranges that is to be read */
 };
 
-/* Gets of one call that are not in memory. */
+/* A get of a call for many. */
+struct cold_part {
+    struct cold_many *many;
+    struct ctx *c;
+    struct get *get;
+    struct get one; /* what goes to the stall queue in its place */
+};
+
+/* Gets of one call that are not in memory. In the queue they are one job, so that other requests
+ * of the same client wait for one of them, and not for all. */
 struct cold_many {
+    struct pool_job job;
+    struct rocks *rocks;
     struct get_many *call;
     struct ctx *c;
-    atomic_size_t left;
-    struct cold_read *reads;
-    size_t count;
+    struct cold_part *parts; /* those that are queued first, */
+    size_t queued, count;    /* and behind them those that have to see a write in the stall queue */
+    atomic_size_t next, left;
 };
 
 int rocks_readers_start(struct ctx *c, struct rocks *r)
@@ -60,45 +68,30 @@ void rocks_readers_stop(struct rocks *r)
     pool_stop(r->scan_readers);
 }
 
-/* The text of a failed part is the call's, where the call has one context for all. */
-static void many_end(struct cold_many *many)
+/* Its turn has come. */
+static int cold_get_now(struct ctx *c, struct rocks *r, struct get *g)
 {
-    for (size_t i = 0; i < many->count; i++)
-        if (many->reads[i].c->code && !many->call->contexts)
-            ctx_fail_part(many->c, many->reads[i].c);
-    many->call->done(many->call);
-}
-
-static void cold_done(struct cold_read *cold)
-{
-    if (atomic_fetch_sub(&cold->many->left, 1) == 1)
-        many_end(cold->many);
-}
-
-static int read_now(struct cold_read *cold)
-{
-    struct ctx *c = cold->c;
-
     TRY(turn_check_deadline(c, clock_mono_us(c->clock)));
-    return cold->get ? rocks_get_now(c, cold->rocks, cold->get)
-                     : rocks_scan_now(c, cold->rocks, cold->scan, cold->from);
+    return rocks_get_now(c, r, g);
+}
+
+static int cold_scan_now(struct cold_read *cold)
+{
+    TRY(turn_check_deadline(cold->c, clock_mono_us(cold->c->clock)));
+    return rocks_scan_now(cold->c, cold->rocks, cold->scan, cold->from);
 }
 
 static void cold_run(struct pool_job *job)
 {
     struct cold_read *cold = PORT_CONTAINER(job, struct cold_read, job);
-    int code = read_now(cold);
 
-    if (!cold->get) {
-        cold->scan->code = code;
-        cold->scan->done(cold->scan);
-        return;
-    }
-    cold->get->code = code;
-    if (cold->many)
-        cold_done(cold);
-    else
+    if (cold->get) {
+        cold->get->code = cold_get_now(cold->c, cold->rocks, cold->get);
         cold->get->done(cold->get);
+    } else {
+        cold->scan->code = cold_scan_now(cold);
+        cold->scan->done(cold->scan);
+    }
 }
 
 static void cold_submit(struct pool *to, struct cold_read *cold)
@@ -163,14 +156,16 @@ int rocks_scan(struct ctx *c, struct engine *e, struct scan *s)
     return code == E_LATER ? cold_scan(c, r, s, from) : code;
 }
 
+/* ---- gets of one call ---- */
+
 static void part_release(void *arg)
 {
     ctx_release(arg);
 }
 
 /* Where the answer of one of several gets goes: several threads read at once, so each needs memory
- * of its own. */
-static struct ctx *part_of(struct ctx *c, struct get_many *m, const struct get *g)
+ * of its own, at most `share` of what the call's may still take. */
+static struct ctx *part_of(struct ctx *c, struct get_many *m, const struct get *g, size_t share)
 {
     struct ctx *part;
 
@@ -178,32 +173,77 @@ static struct ctx *part_of(struct ctx *c, struct get_many *m, const struct get *
         return m->contexts[g - m->gets];
     part = ARENA_NEW(&c->arena, struct ctx);
     ctx_init_part(part, c, NULL, 0);
-    part->arena.cap = c->arena.cap && c->arena.used < c->arena.cap ? c->arena.cap - c->arena.used
-                      : c->arena.cap                               ? 1
-                                                                   : 0;
+    if (c->arena.cap)
+        part->arena.cap = share;
     arena_on_release(&c->arena, part_release, part);
     return part;
 }
 
-static void on_stalled(struct get *g)
+/* Of `gets` that are left. Not 0, which would be no cap. */
+static size_t part_share(const struct ctx *c, size_t gets)
 {
-    struct cold_read *cold = PORT_CONTAINER(g, struct cold_read, one);
-    void (*done)(struct get *) = cold->get->done;
+    size_t left = c->arena.used < c->arena.cap ? c->arena.cap - c->arena.used : 0;
 
-    *cold->get = *g;
-    cold->get->done = done;
-    cold_done(cold);
+    return left / gets + 1;
 }
 
-static void many_submit(struct cold_read *cold)
+/* Where the call has one context for all parts, it counts what they took and has the text of one
+ * that failed. */
+static void many_end(struct cold_many *many)
 {
-    if (!cold->stalled) {
-        cold_submit(cold->rocks->point_readers, cold);
-        return;
+    for (size_t i = 0; i < many->count && !many->call->contexts; i++) {
+        many->c->arena.used += many->parts[i].c->arena.used;
+        ctx_fail_part(many->c, many->parts[i].c);
     }
-    cold->one = *cold->get;
-    cold->one.done = on_stalled;
-    rocks_stalled_add(cold->rocks, (struct stalled){.c = cold->c, .get = &cold->one});
+    many->call->done(many->call);
+}
+
+static void part_done(struct cold_many *many)
+{
+    if (atomic_fetch_sub(&many->left, 1) == 1)
+        many_end(many);
+}
+
+static void part_run(struct pool_job *job)
+{
+    struct cold_many *many = PORT_CONTAINER(job, struct cold_many, job);
+    struct cold_part *part = &many->parts[atomic_fetch_add(&many->next, 1)];
+
+    part->get->code = cold_get_now(part->c, many->rocks, part->get);
+    part_done(many);
+}
+
+static void on_stalled(struct get *g)
+{
+    struct cold_part *part = PORT_CONTAINER(g, struct cold_part, one);
+    void (*done)(struct get *) = part->get->done;
+
+    *part->get = *g;
+    part->get->done = done;
+    part_done(part->many);
+}
+
+static void part_stall(struct cold_part *part)
+{
+    part->one = *part->get;
+    part->one.done = on_stalled;
+    rocks_stalled_add(part->many->rocks, (struct stalled){.c = part->c, .get = &part->one});
+}
+
+/* With the last part the call may be over, and its memory gone. */
+static void many_submit(struct cold_many *many, struct rocks *r)
+{
+    size_t queued = many->queued, count = many->count;
+    struct cold_part *parts = many->parts;
+
+    many->job.run = part_run;
+    atomic_init(&many->next, 0);
+    atomic_init(&many->left, count);
+    atomic_fetch_add_explicit(&r->disk_reads, queued, memory_order_relaxed);
+    for (size_t i = queued; i < count; i++)
+        part_stall(&parts[i]);
+    if (queued)
+        pool_submit_parts(r->point_readers, parts->c->turn->client, &many->job, queued);
 }
 
 /* E_LATER: it cannot be answered from memory, or has to wait for what is stalled. */
@@ -219,11 +259,24 @@ static int get_one(struct ctx *c, struct rocks *r, struct get *g, bool *stalled)
     return g->once ? E_LATER : rocks_get_cached(c, r, g);
 }
 
+/* One more; those that are queued stay in front. */
+static void part_add(struct cold_many *many, const struct cold_part *part, bool stalled)
+{
+    struct cold_part *last = &many->parts[many->count++];
+
+    if (stalled) {
+        *last = *part;
+    } else {
+        *last = many->parts[many->queued];
+        many->parts[many->queued++] = *part;
+    }
+}
+
 int rocks_get_many(struct ctx *c, struct engine *e, struct get_many *m)
 {
     struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
     struct cold_many *many = NULL;
-    size_t count;
+    size_t share = 0;
 
     for (size_t i = 0; i < m->count; i++) {
         struct get *g = &m->gets[i];
@@ -234,18 +287,18 @@ int rocks_get_many(struct ctx *c, struct engine *e, struct get_many *m)
             continue;
         if (!many) {
             many = ARENA_NEW(&c->arena, struct cold_many);
-            *many = (struct cold_many){
-                .call = m, .c = c, .reads = ARENA_ARRAY(&c->arena, struct cold_read, m->count - i)};
+            *many =
+                (struct cold_many){.rocks = r,
+                                   .call = m,
+                                   .c = c,
+                                   .parts = ARENA_ARRAY(&c->arena, struct cold_part, m->count - i)};
+            share = part_share(c, m->count - i);
         }
-        many->reads[many->count++] = (struct cold_read){
-            .rocks = r, .c = part_of(c, m, g), .get = g, .many = many, .stalled = stalled};
+        part_add(many, &(struct cold_part){.many = many, .c = part_of(c, m, g, share), .get = g},
+                 stalled);
     }
     if (!many)
         return E_OK;
-    count = many->count;
-    atomic_init(&many->left, count);
-    /* With the last of them the call may be over, and its memory gone. */
-    for (size_t i = 0; i < count; i++)
-        many_submit(&many->reads[i]);
+    many_submit(many, r);
     return E_LATER;
 }

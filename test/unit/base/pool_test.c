@@ -30,11 +30,10 @@ struct step {
     bool waits;
 };
 
-static void step_run(struct pool_job *job)
+static void step_wait(struct pool_job *job)
 {
     struct step *s = PORT_CONTAINER(job, struct step, job);
 
-    assert_true(pool_here());
     pthread_mutex_lock(&lock);
     if (s->waits) {
         waiting++;
@@ -45,6 +44,12 @@ static void step_run(struct pool_job *job)
     ran[ran_count++] = s->name;
     pthread_cond_broadcast(&moved);
     pthread_mutex_unlock(&lock);
+}
+
+static void step_run(struct pool_job *job)
+{
+    assert_true(pool_here());
+    step_wait(job);
 }
 
 static int set_up(void **state)
@@ -97,6 +102,38 @@ static void test_clients_take_turns(void **state)
     assert_string_equal(ran, "0ubabaaa");
 }
 
+/* A job of many parts keeps its client's other jobs waiting for one of them, not for all. */
+static void test_parts_take_turns(void **state)
+{
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 1});
+    struct step gate_keeper, parts = {{.run = step_run}, 'p', false}, s[3];
+
+    (void)state;
+    submit(p, A, &gate_keeper, '0', true, false);
+    wait_for(&waiting, 1);
+    pool_submit_parts(p, A, &parts.job, 4);
+    submit(p, A, &s[0], 'a', false, false);
+    submit(p, A, &s[1], 'a', false, false);
+    submit(p, B, &s[2], 'b', false, false);
+    open_gate();
+    pool_stop(p);
+    assert_string_equal(ran, "0bpaappp");
+}
+
+/* Its parts run side by side. */
+static void test_parts_run_at_once(void **state)
+{
+    struct pool *p = pool_start(&(struct pool_conf){.name = "test", .threads = 4, .wait = true});
+    struct step parts = {{.run = step_wait}, 'p', true};
+
+    (void)state;
+    pool_submit_parts(p, A, &parts.job, 5);
+    wait_for(&waiting, 3); /* one thread is kept for others */
+    open_gate();
+    pool_stop(p);
+    assert_string_equal(ran, "ppppp");
+}
+
 /* One client has more jobs than there are threads, and none of them ends. */
 static void test_no_client_has_all_threads(void **state)
 {
@@ -140,6 +177,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(test_clients_take_turns, set_up),
+        cmocka_unit_test_setup(test_parts_take_turns, set_up),
+        cmocka_unit_test_setup(test_parts_run_at_once, set_up),
         cmocka_unit_test_setup(test_no_client_has_all_threads, set_up),
         cmocka_unit_test_setup(test_credit, set_up),
     };
