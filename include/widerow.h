@@ -886,7 +886,11 @@ struct wr_request {
     int64_t deadline_ms; /* monotonic clock, milliseconds; 0: none. Past it the answer is WR_E_BUSY,
                             unless something may have been written already */
     uint64_t client;     /* who asks: long requests of different clients take turns. Any number */
-    uint64_t reserved[2]; /* zeros: room for what all operations may take one day */
+    /* NULL, or a number that the caller sets to other than 0, at any time and atomically, when
+     * nobody waits for the answer any more: then what a read has not got by then is not read, and
+     * its answer is WR_E_BUSY. Changes take no notice. It is there until the answer is. */
+    const int32_t *gone;
+    uint64_t reserved[1]; /* zeros: room for what all operations may take one day */
     union {
         struct wr_create_table create_table;
         struct wr_list_table list_table;

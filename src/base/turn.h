@@ -16,9 +16,10 @@
 
 struct turn {
     struct pool *pool;
-    uint64_t client;    /* pool.h */
-    int64_t start_us;   /* monotonic: when this turn began */
-    int64_t matched_us; /* time that regular expressions have taken, over all turns */
+    uint64_t client;     /* pool.h */
+    const int32_t *gone; /* not 0 once nobody waits for the answer; NULL: somebody does */
+    int64_t start_us;    /* monotonic: when this turn began */
+    int64_t matched_us;  /* time that regular expressions have taken, over all turns */
 };
 
 static inline void turn_begin(struct turn *t, const struct ctx *c)
@@ -31,15 +32,16 @@ static inline bool turn_over(const struct turn *t, int64_t now_us)
     return now_us - t->start_us >= (pool_here() ? TURN_WORKER_US : TURN_LOOP_US);
 }
 
-/* E_BUSY, recorded in c, when its deadline has passed. */
+/* E_BUSY, recorded in c, when its deadline has passed or nobody waits for the answer any more. */
 static inline int turn_check_deadline(struct ctx *c, int64_t now_us)
 {
-    if (c->deadline_ms && now_us / 1000 > c->deadline_ms)
+    if ((c->deadline_ms && now_us / 1000 > c->deadline_ms) ||
+        (c->turn && c->turn->gone && __atomic_load_n(c->turn->gone, __ATOMIC_RELAXED)))
         return fail_code(c, E_BUSY);
     return E_OK;
 }
 
-/* Between two steps of work: E_OK, go on. E_BUSY: the deadline has passed, recorded in c. E_LATER:
+/* Between two steps of work: E_OK, go on. E_BUSY: as of turn_check_deadline(). E_LATER:
  * the turn is over; job->run() will be called on a worker and goes on there, perhaps before this
  * returns. `urgent`: a row lock is held. */
 static inline int turn_step(struct ctx *c, struct pool_job *job, bool urgent)

@@ -191,6 +191,12 @@ struct conn *exchange_conn(struct http_request *r)
     return ((struct exchange *)r)->conn;
 }
 
+void exchange_client_gone(struct exchange *x)
+{
+    if (x->state == EXCHANGE_HANDLING_PARKED)
+        __atomic_store_n(&x->super.gone, 1, __ATOMIC_RELAXED);
+}
+
 bool exchange_is_parked(const struct exchange *x)
 {
     return is_in(x, PARKED_STATES);

@@ -8,8 +8,10 @@
  * Ownership. A request, its arena and all views in it live until the answer is in the socket or
  * copied to wait for it, or the connection turned out to be lost; neither is before http_reply() or
  * http_resume() was called. So the answer's headers and body may lie in the request's arena (or be
- * held by a hook of it). A client that has gone is noticed late or not at all: a continuation given
- * to http_resume() may then never run, and hooks of the arena are the one sure end of a request.
+ * held by a hook of it). Where a client has gone, a continuation given to http_resume() may never
+ * run, and hooks of the arena are the one sure end of a request. A client that closes its side
+ * while its request is parked is one that has gone (http_request.gone), though an answer is sent to
+ * it all the same; one that only vanishes is noticed late or not at all.
  *
  * What cannot be read for sure as one request is not handed over (head.h): it is answered here,
  * with a text that says why, and its connection is closed.
@@ -62,6 +64,9 @@ struct http_request {
     int64_t start_us; /* monotonic: when the first line had arrived */
     const struct sockaddr *peer;
     void *user; /* the handler's own; NULL at first */
+    /* Not 0 once the client has closed its side while the request was parked. Read it atomically.
+     */
+    int32_t gone;
 };
 
 /* Runs on a loop thread; must not block. */

@@ -250,6 +250,8 @@ bool exchange_has_source(const struct exchange *x); /* and not all of it was giv
 /* The client's body (while it is read) or the answer (after that) goes piece by piece. */
 bool exchange_is_streamed(const struct exchange *x);
 bool exchange_is_parked(const struct exchange *x);
+/* The client has closed its side: if the handler is at work, it may look. */
+void exchange_client_gone(struct exchange *x);
 
 /* It is parked: tells the handler if its deadline has passed (http_on_deadline()). */
 void exchange_watch(struct exchange *x, int64_t now);

@@ -145,8 +145,11 @@ static void loop_event(struct loop *l, const struct epoll_event *event)
     }
     if (c->phase == CLOSED)
         return;
-    if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR))
+    if (event->events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) {
         c->hung_up = true;
+        if (c->exchange)
+            exchange_client_gone(c->exchange);
+    }
     if (event->events & (EPOLLIN | EPOLLRDHUP | EPOLLHUP | EPOLLERR))
         c->readable = true;
     if (event->events & (EPOLLOUT | EPOLLHUP | EPOLLERR))

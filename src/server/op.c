@@ -220,6 +220,7 @@ static int op_decode(struct op_exchange *op)
     op->request.instance = bytes_str(op->cred->instance);
     op->request.client = op_client(op);
     op->request.deadline_ms = op->deadline_ms;
+    op->request.gone = &op->r->gone;
     op->decoded = arena_mark(&op->r->ctx.arena);
     return E_OK;
 }

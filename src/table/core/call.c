@@ -87,7 +87,11 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
     call->arg = arg;
     call->now_ms = clock_watch_ms(db);
     call->cost = cost_of(req);
-    call->turn = (struct turn){.pool = db->pool, .client = req->client};
+    call->turn = (struct turn){
+        .pool = db->pool,
+        .client = req->client,
+        .gone = op_info(req->op)->class == WR_CLASS_READ ? req->gone : NULL,
+    };
     call->c.turn = &call->turn;
     turn_begin(&call->turn, &call->c);
     call->job.run = call_go_on;

@@ -54,7 +54,7 @@ const char *form_read_request(struct wr_request *to, const struct wr_request *fr
     *to = (struct wr_request){0};
     if (from->size && from->size < offsetof(struct wr_request, create_table))
         text = no_size;
-    else if (from->reserved[0] | from->reserved[1])
+    else if (from->reserved[0])
         text = newer;
     else
         text = form_read(to, form_sizes[op], from, from->size, form_first_sizes[op]);

@@ -43,7 +43,7 @@ static inline bool form_is_own(const struct wr_request *r)
 
     if (PORT_UNLIKELY(op >= WR_OP_COUNT))
         return true;
-    return !(r->reserved[0] | r->reserved[1]) && form_size(r) == form_sizes[op];
+    return !r->reserved[0] && form_size(r) == form_sizes[op];
 }
 
 #endif

@@ -25,13 +25,13 @@ static bytes row_key(char *text, int n)
 static int set_up(void **state)
 {
     static char value[VALUE_BYTES + 1];
-    struct bed *b = mem_zalloc(sizeof(*b));
     struct rng rng;
+    struct bed *b;
     char key[16];
 
     rng_init(&rng, 7);
-    bed_init(b);
-    bed_open(b, "rocks");
+    bed_set_up(state, "rocks");
+    b = *state;
     for (int i = 0; i < ROWS; i++) {
         for (int at = 0; at < VALUE_BYTES; at++)
             value[at] = (char)('!' + rng_below(&rng, 90));
@@ -41,16 +41,6 @@ static int set_up(void **state)
     }
     bed_close(b);
     bed_open(b, "rocks");
-    *state = b;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct bed *b = *state;
-
-    bed_release(b);
-    mem_free(b);
     return 0;
 }
 
@@ -203,6 +193,37 @@ static void test_nobody_waits_for_another(void **state)
     mem_free(asks);
 }
 
+/* A read whose client has gone while it was queued does not go to the disk. */
+static void test_client_gone(void **state)
+{
+    enum { QUEUED = READERS_OF_ONE };
+    struct bed *b = *state;
+    struct crowd crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
+    struct ask *asks = mem_zalloc(sizeof(*asks) * (QUEUED + 1));
+    int32_t gone = 0;
+
+    for (int i = 0; i <= QUEUED; i++) {
+        ask_init(b, &asks[i], 1, i * STEP);
+        if (i < QUEUED)
+            asks[i].crowd = &crowd;
+        else
+            asks[i].turn.gone = &gone;
+        assert_int_equal(engine_get(&asks[i].c, b->e, &asks[i].get), E_LATER);
+    }
+    crowd_wait(&crowd, READERS_OF_ONE);
+    __atomic_store_n(&gone, 1, __ATOMIC_RELAXED);
+    crowd_open(&crowd);
+    for (int i = 0; i <= QUEUED; i++) {
+        assert_int_equal(bed_wait(&asks[i].w), i < QUEUED ? E_OK : E_BUSY);
+        ctx_release(&asks[i].c);
+    }
+    ask_init(b, &asks[0], 1, QUEUED * STEP);
+    assert_int_equal(engine_get(&asks[0].c, b->e, &asks[0].get), E_LATER); /* still cold */
+    assert_int_equal(bed_wait(&asks[0].w), E_OK);
+    ctx_release(&asks[0].c);
+    mem_free(asks);
+}
+
 static void wait_writable(struct bed *b)
 {
     struct engine_stat stat;
@@ -341,6 +362,43 @@ static void test_many(void **state)
     ctx_release(&first.c);
 }
 
+/* All parts of a call together have what is left of its memory, and it counts what they took. */
+static void test_many_share_a_cap(void **state)
+{
+    enum { LARGE = 3, LARGE_BYTES = 100000 };
+    static const struct {
+        size_t cap;
+        int code;
+    } cases[] = {{250000, E_MEMORY}, {400000, E_OK}};
+    static char large[LARGE_BYTES + 1];
+    struct bed *b = *state;
+    char keys[LARGE][16];
+
+    memset(large, 'x', LARGE_BYTES);
+    for (int i = 0; i < LARGE; i++)
+        assert_int_equal(bed_put(b, row_key(keys[i], ROWS + i).ptr, large), E_OK);
+    for (size_t n = 0; n < PORT_COUNT(cases); n++) {
+        struct ask_many many = {.w = BED_WAIT};
+        struct get gets[LARGE];
+        struct ask a;
+
+        bed_close(b);
+        bed_open(b, "rocks");
+        ask_init(b, &a, 1, 0);
+        a.c.arena.cap = cases[n].cap;
+        for (int i = 0; i < LARGE; i++)
+            gets[i] = (struct get){.key = row_key(keys[i], ROWS + i), .view = VIEW_DURABLE};
+        many.m = (struct get_many){.gets = gets, .count = LARGE, .done = many_done};
+        assert_int_equal(engine_get_many(&a.c, b->e, &many.m), E_LATER);
+        assert_int_equal(bed_wait(&many.w), E_OK);
+        for (int i = 0; i < LARGE; i++)
+            assert_int_equal(gets[i].code, cases[n].code);
+        assert_true(a.c.arena.used <= cases[n].cap);
+        assert_int_equal(a.c.arena.used >= LARGE * LARGE_BYTES, cases[n].code == E_OK);
+        ctx_release(&a.c);
+    }
+}
+
 struct ask_scan {
     struct scan scan;
     struct bed_wait w;
@@ -455,16 +513,18 @@ static void test_visit(void **state)
 
 int main(void)
 {
-#define T(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define T(name) cmocka_unit_test_setup_teardown(name, set_up, bed_tear_down)
     const struct CMUnitTest tests[] = {
         T(test_later_and_then_at_once),
         T(test_without_a_turn),
         T(test_past_the_deadline),
         T(test_nobody_waits_for_another),
+        T(test_client_gone),
         T(test_reopened_with_reads_queued),
         T(test_damaged),
         T(test_closed_with_reads_under_way),
         T(test_many),
+        T(test_many_share_a_cap),
         T(test_scan),
         T(test_visit),
     };

@@ -55,6 +55,16 @@ static void *reply_later(void *arg)
     return NULL;
 }
 
+static void *reply_when_gone(void *arg)
+{
+    struct http_request *r = arg;
+
+    while (!__atomic_load_n(&r->gone, __ATOMIC_RELAXED))
+        pause_ms(1);
+    echo(NULL, r);
+    return NULL;
+}
+
 static void *reply_at_once(void *arg)
 {
     echo(NULL, arg);
@@ -98,6 +108,8 @@ static void on_request(void *arg, struct http_request *r)
         http_reply(r, 405, NULL, 0, arena_printf(&r->ctx.arena, "no %.*s", BYTES_FMT(r->method)));
     else if (bytes_equal(r->path, BYTES_LIT("/later")))
         in_thread(reply_later, r);
+    else if (bytes_equal(r->path, BYTES_LIT("/gone")))
+        in_thread(reply_when_gone, r);
     else if (bytes_equal(r->path, BYTES_LIT("/race")))
         in_thread(reply_at_once, r);
     else if (bytes_equal(r->path, BYTES_LIT("/resume")))
@@ -426,6 +438,23 @@ static void test_endless_body(void **state)
     close(fd);
 }
 
+/* A handler can tell that the client has closed its side; what it answers is sent all the same. */
+static void test_handlers_learn_of_the_end(void **state)
+{
+    static const char request[] = "POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nhi";
+    struct server *s = *state;
+    int fd = dial(s), requests = atomic_load(&s->requests);
+    char answer[1024] = "";
+
+    send(fd, request, strlen(request), MSG_NOSIGNAL);
+    while (atomic_load(&s->requests) == requests)
+        pause_ms(1);
+    shutdown(fd, SHUT_WR);
+    assert_true(recv(fd, answer, sizeof(answer) - 1, 0) > 0);
+    assert_memory_equal(answer, "HTTP/1.1 200 ", 13);
+    close(fd);
+}
+
 /* Clients that go away at every stage leave nothing behind. */
 static void test_clients_that_go_away(void **state)
 {
@@ -616,6 +645,7 @@ int main(void)
         cmocka_unit_test(test_silence),
         cmocka_unit_test(test_expect_continue),
         cmocka_unit_test(test_endless_body),
+        cmocka_unit_test(test_handlers_learn_of_the_end),
         cmocka_unit_test(test_clients_that_go_away),
         cmocka_unit_test(test_pipelined_requests),
         cmocka_unit_test(test_many_connections),

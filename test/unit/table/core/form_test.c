@@ -138,7 +138,7 @@ static void what_is_no_size_is_refused(void **state)
         assert_non_null(strstr(b->text, "none that it can have"));
     }
     r = b->get;
-    r.reserved[1] = 1;
+    r.reserved[0] = 1;
     assert_int_equal(ask(b, &r), WR_E_PARAMETER);
     assert_non_null(strstr(b->text, "newer widerow.h"));
 }
