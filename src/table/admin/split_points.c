@@ -105,7 +105,7 @@ static int find_bin(struct split_points_call *op, bytes low, bytes high, uint64_
 {
     struct piece piece = {op, low};
 
-    return bisect_find(&op->call->c.arena, low, high, target, piece_size, &piece, out);
+    return bisect_find(&op->call->c.arena, low, high, target, 0, piece_size, &piece, out);
 }
 
 static int add_point(struct split_points_call *op, bytes cols, struct wr_key *out)

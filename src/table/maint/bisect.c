@@ -70,10 +70,10 @@ static int bisect(struct arena *a, bytes low, bytes high, uint64_t target, uint6
     return E_OK;
 }
 
-int bisect_find(struct arena *a, bytes low, bytes high, uint64_t target, bisect_size_fn *below,
-                void *arg, bytes *out)
+int bisect_find(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                bisect_size_fn *below, void *arg, bytes *out)
 {
-    return bisect(a, low, high, target, 0, ROUNDS, below, arg, out);
+    return bisect(a, low, high, target, slack, ROUNDS, below, arg, out);
 }
 
 int bisect_find_about(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,

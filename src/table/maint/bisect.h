@@ -11,14 +11,14 @@ typedef int bisect_size_fn(void *arg, bytes key, uint64_t *out);
  * each other, or not in order. */
 bool bisect_midpoint(struct arena *a, bytes low, bytes high, bytes *out);
 
-/* A key in [low, high], in the arena, below which about `target` bytes lie. It need not be a key of
- * a row, nor be well formed. Asks `below` some dozens of times. */
-int bisect_find(struct arena *a, bytes low, bytes high, uint64_t target, bisect_size_fn *below,
-                void *arg, bytes *out);
+/* A key in [low, high], in the arena, below which about `target` bytes lie; the search ends as soon
+ * as what lies below is less than `slack` bytes from that. The key need not be one of a row, nor be
+ * well formed. Asks `below` some dozens of times. */
+int bisect_find(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
+                bisect_size_fn *below, void *arg, bytes *out);
 
-/* The same, but ends as soon as what lies below is no more than `slack` bytes from the target, and
- * else tells apart keys that have up to some 1,000 bytes in common, for which it asks thousands of
- * times. */
+/* The same, but tells apart keys that have up to some 1,000 bytes in common, for which it asks
+ * thousands of times. */
 int bisect_find_about(struct arena *a, bytes low, bytes high, uint64_t target, uint64_t slack,
                       bisect_size_fn *below, void *arg, bytes *out);
 

@@ -6,6 +6,7 @@
 #include "table/maint/split_key.h"
 
 #include "base/invariant.h"
+#include "base/scheduler.h"
 #include "table/maint/bisect.h"
 #include "table/model/key.h"
 #include "table/sync/wait.h"
@@ -19,22 +20,25 @@ struct split_search {
     size_t columns; /* of a bound: those of the partition key, or all */
 };
 
+/* A search asks for many sizes, so here it ends when the database closes. */
 static int size_below(void *arg, bytes location, uint64_t *out)
 {
     struct split_search *m = arg;
     struct partition_spec spec = partition_spec(&m->c->arena, m->at->id, m->id, m->start, location);
 
+    if (scheduler_stopping(m->db->background))
+        return fail_code(m->c, E_BUSY);
     return engine_size(m->c, m->db->engine, &spec, out);
 }
 
-/* A place below which about `target` bytes of the partition lie. */
-static int split_key_bisect(struct split_search *m, uint64_t target, bytes *out)
+/* A place below which `target` bytes of the partition lie, `slack` more or less. */
+static int split_key_bisect(struct split_search *m, uint64_t target, uint64_t slack, bytes *out)
 {
     static const uint8_t above[9] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
     bytes low = m->start.len ? m->start : bytes_of(above, 0);
     bytes high = m->end.len ? m->end : bytes_of(above, sizeof(above));
 
-    return bisect_find(&m->c->arena, low, high, target, size_below, m, out);
+    return bisect_find(&m->c->arena, low, high, target, slack, size_below, m, out);
 }
 
 /* Head keys of one bucket from place to place; no columns: from the bucket's start, to its end. */
@@ -199,7 +203,7 @@ int split_key_find(struct ctx *c, struct wr_db *db, const struct table *t, size_
     if (!*found)
         return E_OK;
     TRY(size_below(&m, m.end, &total));
-    TRY(split_key_bisect(&m, total / 2, &location));
+    TRY(split_key_bisect(&m, total / 2, total / 64, &location));
     TRY(bound_at(&m, location, first, found, out));
     if (*found || engine_one_key_space(db->engine) || p->key_count == p->layout.partition_cols)
         return E_OK;
@@ -223,33 +227,34 @@ static bytes bucket_start(struct arena *a, size_t bucket)
     return bytes_of(p, bucket ? 1 : 0);
 }
 
-/* The bucket's own bound, and bounds in it that leave about as many bytes between them. */
-static int spread_bucket(struct split_search *m, size_t later, struct spread *out)
+/* Adds bounds behind m->start, which is the last one in the list, and before m->end, until what
+ * lies between two of them is about a piece, or one value. The bound in the middle comes first, so
+ * that the sizes that are asked for are those of ever smaller ranges: what is in write buffers is
+ * counted, key by key. */
+static int spread_range(struct split_search *m, size_t later, struct spread *out)
 {
-    struct schema_partition *first = &out->list[out->count++], *last = first;
-    uint64_t total, pieces;
-    bytes least;
+    struct split_search left = *m, right = *m;
+    struct schema_partition *last = &out->list[out->count - 1];
+    bytes first, location, bound;
+    uint64_t pieces;
     bool found;
 
-    invariant(out->count + later <= out->max);
-    first->start = m->start;
-    TRY(size_below(m, m->end, &total));
-    TRY(next_bound(m, m->start, &found, &least));
-    first->bytes = total;
-    pieces = found ? (total + out->piece / 2) / out->piece : 0;
-    for (uint64_t i = 1; i < pieces && out->count + later < out->max; i++) {
-        bytes location, bound;
-
-        TRY(split_key_bisect(m, total / pieces * i, &location));
-        TRY(next_bound(m, location, &found, &bound));
-        if (!found || bytes_compare(bound, last == first ? least : last->start) <= 0)
-            continue;
-        last = &out->list[out->count++];
-        last->start = bound;
-    }
-    for (struct schema_partition *p = first; p <= last; p++)
-        p->bytes = total / (uint64_t)(last - first + 1);
-    return E_OK;
+    TRY(size_below(m, m->end, &last->bytes));
+    pieces = (last->bytes + out->piece / 2) / out->piece;
+    if (pieces < 2 || out->count + later == out->max)
+        return E_OK;
+    TRY(next_bound(m, m->start, &found, &first));
+    if (!found)
+        return E_OK;
+    TRY(split_key_bisect(m, last->bytes / pieces * (pieces / 2), out->piece / 4, &location));
+    TRY(bound_at(m, location, first, &found, &bound));
+    if (!found)
+        return E_OK;
+    left.end = bound;
+    TRY(spread_range(&left, later + 1, out));
+    out->list[out->count++].start = bound;
+    right.start = bound;
+    return spread_range(&right, later, out);
 }
 
 int split_key_spread(struct ctx *c, struct wr_db *db, const struct location *at, size_t count,
@@ -267,7 +272,8 @@ int split_key_spread(struct ctx *c, struct wr_db *db, const struct location *at,
     for (size_t b = 0; b < buckets; b++) {
         m.start = bucket_start(&c->arena, b);
         m.end = b + 1 < buckets ? bucket_start(&c->arena, b + 1) : BYTES_NONE;
-        TRY(spread_bucket(&m, buckets - b - 1, &s));
+        s.list[s.count++].start = m.start;
+        TRY(spread_range(&m, buckets - b - 1, &s));
     }
     assert(s.count >= buckets && s.count <= s.max);
     *list = s.list;

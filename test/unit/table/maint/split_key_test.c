@@ -1,7 +1,9 @@
 /* Where a partition of one bucket is split when the engine's sizes, which are estimates, contradict
- * each other: never at a key of the bucket behind it. */
+ * each other: never at a key of the bucket behind it. And how a whole table is cut into pieces. */
 #include "table/catalog/catalog_own.h"
 #include "table/maint/split_key.h"
+
+#include "base/scheduler.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,11 +143,66 @@ static void a_bound_outside_is_refused(void **state)
     table_release(t);
 }
 
+static const struct engine_ops *counted;
+static size_t asked;
+
+static int size_counted(struct ctx *c, struct engine *e, const struct partition_spec *p,
+                        uint64_t *out)
+{
+    asked++;
+    return counted->size(c, e, p, out);
+}
+
+/* What is in write buffers is counted key by key for each size, and a table may have thousands of
+ * partitions: so it matters how often. */
+static void a_table_is_spread_with_few_questions(void **state)
+{
+    struct bed *b = *state;
+    struct table *t = table_of(b);
+    struct schema_partition *list;
+    size_t made, wanted = 64;
+    struct ctx c;
+
+    for (int64_t id = ROWS; id < 4000; id++)
+        put(b, id);
+    counted = b->real;
+    b->ops = *b->real;
+    b->ops.size = size_counted;
+    b->db->engine->ops = &b->ops;
+    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
+    assert_int_equal(split_key_spread(&c, b->db, &t->schema.location, wanted, &list, &made), 0);
+    assert_in_range(made, wanted / 2, wanted);
+    for (size_t i = 1; i < made; i++)
+        assert_true(bytes_compare(list[i - 1].start, list[i].start) < 0);
+    assert_in_range(asked, 1, wanted * 40); /* 256 each, before */
+    b->db->engine->ops = b->real;
+    ctx_release(&c);
+    table_release(t);
+}
+
+static void a_spread_ends_with_the_database(void **state)
+{
+    struct bed *b = *state;
+    struct table *t = table_of(b);
+    struct schema_partition *list;
+    size_t made;
+    struct ctx c;
+
+    scheduler_stop(b->db->background);
+    ctx_init(&c, &b->db->clock, &b->db->log, NULL, 0);
+    assert_int_equal(split_key_spread(&c, b->db, &t->schema.location, 64, &list, &made), E_BUSY);
+    ctx_release(&c);
+    table_release(t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_cut_lies_within_its_partition, bed_set_up, bed_tear_down),
         cmocka_unit_test_setup_teardown(a_bound_outside_is_refused, bed_set_up, bed_tear_down),
+        cmocka_unit_test_setup_teardown(a_table_is_spread_with_few_questions, bed_set_up,
+                                        bed_tear_down),
+        cmocka_unit_test_setup_teardown(a_spread_ends_with_the_database, bed_set_up, bed_tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
