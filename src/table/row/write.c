@@ -18,6 +18,8 @@
  * state, wide rows' too. Rows whose guard failed are read and decided again in another round, in
  * order, when the round before has ended; after ROUNDS_MAX of them they are E_CONFLICT. Of the
  * changes of one row there is one a round, for the first may have to be decided again.
+ *   - Once an old row had to be waited for, the records of those behind it are read ahead, side by
+ * side and with no row lock held (write_ahead.c).
  *   - A walk runs on one thread at a time but may move: it parks in a row lock's queue, in the
  * engine (E_LATER), or while the table's flag is made durable, and goes on where it is woken.
  * Whoever parks returns at once and touches nothing of the walk again. */
@@ -309,16 +311,18 @@ static void resume(void *arg)
     row_lock_run(&woken);
 }
 
-/* From wherever it was woken, with a row locked. */
-static void write_wake(struct write_call *w)
+void write_wake(struct write_call *w, bool locks)
 {
-    if (!call_enter(w->call, true))
+    if (!call_enter(w->call, locks))
         resume(w);
 }
 
 static void write_load_done(struct load *l)
 {
-    write_wake(PORT_CONTAINER(l, struct write_row, load)->write);
+    struct write_call *w = PORT_CONTAINER(l, struct write_row, load)->write;
+
+    w->cold = true;
+    write_wake(w, true);
 }
 
 static void write_mark_done(void *arg, int code)
@@ -327,7 +331,7 @@ static void write_mark_done(void *arg, int code)
 
     if (code)
         fail(&r->write->call->c, code, "%s", err_info(code)->text);
-    write_wake(r->write);
+    write_wake(r->write, true);
 }
 
 static void choose_columns(struct load *l)
@@ -538,8 +542,7 @@ static void write_again(struct write_call *w)
     w->order = NULL;
     atomic_store(&w->again, false);
     atomic_store(&w->open, 1);
-    if (!call_enter(w->call, false))
-        resume(w);
+    write_wake(w, false);
 }
 
 static void row_lock_woken(struct row_lock *l, struct run_list *woken)
@@ -624,6 +627,11 @@ static void walk_rows(struct write_call *w, struct run_list *woken)
             write_group_end(w, woken); /* nobody waits for rows of one that waits itself */
             call_yield(w->call);
             return;
+        }
+        if (PORT_UNLIKELY(write_ahead_is_due(w)) && !r->locked) {
+            write_group_end(w, woken);
+            if (write_ahead(w, w->row_count) == E_LATER)
+                return;
         }
         if (!write_row_begin(w, r))
             continue;

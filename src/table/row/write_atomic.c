@@ -225,8 +225,11 @@ void write_walk_atomic(struct write_call *w, struct run_list *woken)
             return;
         for (; w->at < t->end; w->at++) {
             struct write_row *r = &w->rows[w->at];
-            int code = row_decide_linked(w, r);
+            int code;
 
+            if (write_ahead_is_due(w) && write_ahead(w, t->end) == E_LATER)
+                return;
+            code = row_decide_linked(w, r);
             if (code == E_LATER)
                 return;
             if (code) {

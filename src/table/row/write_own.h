@@ -2,6 +2,7 @@
  *
  *   write.c          the walk over a request's rows: groups, rounds, one row (the design is there)
  *   write_atomic.c   the walk over an atomic batch: what lands together or not at all
+ *   write_ahead.c    old rows of a batch that are not in memory, asked for at once
  *   write_request.c  from a request to the rows of a walk, and the checks of the whole */
 #ifndef TABLE_ROW_WRITE_OWN_H
 #define TABLE_ROW_WRITE_OWN_H
@@ -78,6 +79,9 @@ struct write_call {
     size_t *order; /* atomic: the rows of the current table by key, first of equals only */
     size_t order_count, order_at;
 
+    bool cold;        /* a read of an old row had to wait */
+    size_t ahead_end; /* the walk comes there before row records are asked for again */
+
     _Atomic size_t open; /* groups under way, and one for the walk itself */
     atomic_bool again;   /* a guard failed */
     int round;
@@ -111,6 +115,9 @@ void write_row_lock_prepare(struct write_call *w, struct write_row *r);
  * walk goes on by itself. */
 int write_row_decide(struct write_call *w, struct write_row *r);
 
+/* Goes on with the walk, from wherever it was woken. `locks`: it may hold row locks. */
+void write_wake(struct write_call *w, bool locks);
+
 /* It was decided: what it costs, and that the group has an outcome. */
 void write_row_accept(struct write_call *w, struct write_row *r);
 
@@ -118,6 +125,16 @@ void write_row_accept(struct write_call *w, struct write_row *r);
 void write_row_fail(struct ctx *c, struct write_row *r);
 /* Gives it a failure that is not its own. */
 void write_row_set(struct write_row *r, int code, const char *message);
+
+/* ---- write_ahead.c ---- */
+
+/* Should the records of the next rows be asked for at once, before the row at w->at is locked or
+ * decided? */
+bool write_ahead_is_due(const struct write_call *w);
+
+/* Does so, for rows before `end`. E_LATER: parked; the walk goes on by itself. E_OK: they have come
+ * already. */
+int write_ahead(struct write_call *w, size_t end);
 
 /* ---- write_atomic.c ---- */
 
