@@ -254,7 +254,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
-    if (db->keeps_indexes && !index_build_start(db))
+    if (db->keeps_indexes)
+        db->index_builder = index_builder_start(db);
+    if (db->keeps_indexes && !db->index_builder)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to build indexes.");
     TRY(catalog_start(c, db->catalog));
     if (db_is_shared(db))
@@ -356,6 +358,7 @@ void wr_close(struct wr_db *db)
     size_watch_free(db->sizes); /* jobs asked it */
     stream_retention_free(db->retention);
     rekeyer_free(db->rekeyer);
+    index_builder_free(db->index_builder);
     sweeper_free(db->sweeper);
     scrubber_free(db->scrubber);
     warmer_free(db->warmer);

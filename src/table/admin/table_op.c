@@ -5,6 +5,7 @@
 #include "base/invariant.h"
 #include "table/core/call.h"
 #include "table/core/jobs.h"
+#include "table/maint/index_build.h"
 #include "table/maint/rekey.h"
 #include "table/model/index_rule.h"
 #include "table/model/op_info.h"
@@ -234,6 +235,8 @@ static void op_end(struct table_call *op, int code)
         rekey_describe(call, &next->schema);
     else if (next)
         catalog_describe(&call->c, next, &call->reply.description);
+    if (call->req->op == WR_OP_CREATE_INDEX)
+        index_builder_wake(call->db->index_builder);
     catalog_txn_release(&op->txn);
     call_finish(call);
 }

@@ -15,6 +15,7 @@
 #include <stdatomic.h>
 
 struct catalog;
+struct index_builder;
 struct jobs;
 struct journal;
 struct peers_answers;
@@ -62,10 +63,11 @@ struct wr_db {
     struct streams *streams;
     struct uploads *uploads;
     struct rekeyer *rekeyer;
-    struct router *router;     /* NULL: the engine is one map */
-    struct scrubber *scrubber; /* NULL: no scrub */
-    struct warmer *warmer;     /* NULL: the engine keeps no files */
-    struct sampler *sampler;   /* NULL: no heat maps */
+    struct index_builder *index_builder; /* NULL: writes keep no indexes */
+    struct router *router;               /* NULL: the engine is one map */
+    struct scrubber *scrubber;           /* NULL: no scrub */
+    struct warmer *warmer;               /* NULL: the engine keeps no files */
+    struct sampler *sampler;             /* NULL: no heat maps */
     struct size_watch *sizes;
     struct stream_retention *retention; /* NULL: the engine keeps no streams */
     struct texts *texts;

@@ -1,22 +1,9 @@
 #include "table/index/index_cost.h"
 
 #include "table/index/entry.h"
+#include "table/model/change_point.h"
 #include "table/model/meter.h"
-#include "table/model/name.h"
 #include "table/model/value.h"
-
-/* May the change touch a column of the index? */
-static bool touches(const struct modify *m, const struct index *index)
-{
-    const struct wr_row *asked = &m->change->row;
-
-    if (m->change->type != WR_UPDATE || m->table->schema.d.options.update_full_row)
-        return true;
-    for (size_t i = 0; i < asked->cell_count; i++)
-        if (names_find(index->columns, index->column_count, asked->cells[i].name))
-            return true;
-    return false;
-}
 
 /* Of the row's newest values in columns that the key of some index has. */
 static size_t key_values_size(const struct schema *s, const struct row *row)
@@ -91,7 +78,7 @@ void index_cost(struct ctx *c, const struct modify *m, struct wr_capacity *cost)
     bool touched = false;
 
     for (size_t i = 0; i < s->index_count; i++) {
-        bool named = touches(m, &s->indexes[i]);
+        bool named = change_touches(m, s->indexes[i].columns, s->indexes[i].column_count);
         int32_t units = named || !m->old.there ? write_units(c, m, &s->indexes[i]) : 0;
 
         touched |= named || units;

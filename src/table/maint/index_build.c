@@ -14,24 +14,27 @@
 
 #include "base/fault.h"
 #include "base/log.h"
-#include "base/scheduler.h"
 #include "table/catalog/catalog_index.h"
 #include "table/core/row_walk.h"
 #include "table/index/entry.h"
+#include "table/maint/table_slice.h"
 #include "table/row/load.h"
 
-#include <stdio.h>
-
 #define RETRY_US_MAX 2000000
-#define IDLE_US 500000 /* a new index waits as long */
+#define IDLE_US 5000000 /* a new index wakes it */
 #define SETTLE_US 20000
+
+struct index_builder {
+    struct table_slicing slicing;
+    struct task *task;
+};
 
 /* One index that is being built. */
 struct index_build {
     struct wr_db *db;
     struct table *table; /* the base table */
     const struct index *index;
-    struct ctx c; /* of the whole slice */
+    struct ctx *c; /* of the whole slice */
     struct row_walk walk;
 };
 
@@ -62,31 +65,36 @@ static int build_paged(struct row_walk *w)
                : E_OK;
 }
 
-/* A slice. E_BUSY: look again soon. */
-static int build_advance(struct index_build *b, struct task_step *step)
+/* The first unfinished one; NULL: there is none. */
+static const struct index *unfinished_index(const struct table *t)
 {
-    bool ended = false;
+    for (size_t i = 0; i < t->schema.index_count; i++)
+        if (t->schema.indexes[i].phase == INDEX_FULL)
+            return &t->schema.indexes[i];
+    return NULL;
+}
+
+static bool wants_index_slice(const struct table *t)
+{
+    return unfinished_index(t) != NULL;
+}
+
+static bytes about_build(struct arena *a, const struct table *t)
+{
+    return arena_printf(a, "index '%.*s' of table '%.*s'",
+                        BYTES_FMT(unfinished_index(t)->meta->name), BYTES_FMT(t->schema.d.table));
+}
+
+/* All rows were visited. */
+static int build_complete(struct index_build *b)
+{
     int code;
 
-    if (!catalog_keeps_index(b->db->catalog, b->table, b->index->id))
-        return E_BUSY;
-    (void)fault_hit(FAULT_index_begin);
-    b->walk = (struct row_walk){.db = b->db,
-                                .table = b->table,
-                                .c = &b->c,
-                                .step = step,
-                                .record = catalog_rekey_key(&b->c.arena, b->index->id),
-                                .id = b->table->schema.location.id,
-                                .visit = build_row,
-                                .paged = build_paged};
-    TRY(row_walk_slice(&b->walk, &ended));
-    if (!ended)
-        return E_OK;
     (void)fault_hit(FAULT_index_before_end);
-    code = catalog_index_complete(&b->c, b->table, b->index);
+    code = catalog_index_complete(b->c, b->table, b->index);
     (void)fault_hit(FAULT_index_end);
     if (code == E_NOT_EXIST) { /* dropped meanwhile */
-        ctx_clear(&b->c);
+        ctx_clear(b->c);
         return E_OK;
     }
     if (!code)
@@ -96,84 +104,65 @@ static int build_advance(struct index_build *b, struct task_step *step)
     return code;
 }
 
-static void build_failed(struct index_build *b, struct task_step *step, int code)
+static int build_slice(struct table_slicing *s, struct ctx *c, struct table *t,
+                       struct task_step *step)
 {
-    snprintf(step->text, sizeof(step->text), "index '%.*s' of table '%.*s': %s",
-             BYTES_FMT(b->index->meta->name), BYTES_FMT(b->table->schema.d.table),
-             b->c.text ? b->c.text : err_info(code)->text);
-    log_warn(&b->db->log, "index: %s; it is tried again", step->text);
+    struct index_build b = {.db = s->db, .table = t, .index = unfinished_index(t), .c = c};
+    bool ended = false;
+
+    if (!catalog_keeps_index(s->db->catalog, t, b.index->id))
+        return E_BUSY;
+    (void)fault_hit(FAULT_index_begin);
+    b.walk = (struct row_walk){.db = s->db,
+                               .table = t,
+                               .c = c,
+                               .step = step,
+                               .record = catalog_rekey_key(&c->arena, b.index->id),
+                               .id = t->schema.location.id,
+                               .visit = build_row,
+                               .paged = build_paged};
+    TRY(row_walk_slice(&b.walk, &ended));
+    return ended ? build_complete(&b) : E_OK;
 }
 
-static int build_one(struct wr_db *db, struct table *t, const struct index *index,
-                     struct task_step *step)
-{
-    struct index_build b = {.db = db, .table = t, .index = index};
-    int code;
-
-    ctx_init(&b.c, &db->clock, &db->log, NULL, 0);
-    code = scheduler_stopping(db->background) ? E_OK : build_advance(&b, step);
-    step->more = true;
-    step->next_us = code ? SETTLE_US : 0;
-    if (code == E_BUSY)
-        code = E_OK;
-    else if (code)
-        build_failed(&b, step, code);
-    ctx_release(&b.c);
-    return code;
-}
-
-static bool is_building(const struct table *t)
-{
-    for (size_t i = 0; i < t->schema.index_count; i++)
-        if (t->schema.indexes[i].phase == INDEX_FULL)
-            return true;
-    return false;
-}
-
-/* A slice for the first unfinished index of each table. The first failure, after the others had
- * theirs. */
 static int build_step(void *arg, struct task_step *step)
 {
-    struct wr_db *db = arg;
-    struct table **tables;
-    struct ctx c;
-    int first = E_OK;
-    size_t n;
+    struct index_builder *b = arg;
 
-    step->next_us = IDLE_US;
-    ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    n = catalog_all(db->catalog, &c.arena, &tables);
-    /* Nobody waits for the others' references for longer than this. */
-    for (size_t i = 0; i < n; i++)
-        if (!is_building(tables[i])) {
-            table_release(tables[i]);
-            tables[i] = NULL;
-        }
-    for (size_t i = 0; i < n; i++) {
-        const struct index *index = tables[i] ? tables[i]->schema.indexes : NULL;
-        int code;
-
-        if (!index)
-            continue;
-        while (index->phase != INDEX_FULL)
-            index++;
-        code = build_one(db, tables[i], index, step);
-        if (!first)
-            first = code;
-        table_release(tables[i]);
-    }
-    ctx_release(&c);
-    return first;
+    return table_slices(&b->slicing, step);
 }
 
-bool index_build_start(struct wr_db *db)
+struct index_builder *index_builder_start(struct wr_db *db)
 {
+    struct index_builder *b = mem_zalloc(sizeof(*b));
     struct task_spec spec = {.name = "index",
                              .thread = TASK_LONG,
                              .priority = PRIORITY_REKEY,
                              .run = build_step,
                              .retry_us_max = RETRY_US_MAX, /* the other tables wait, too */
-                             .arg = db};
+                             .arg = b};
 
-    return scheduler_add(db->background, &spec) != NULL;
+    b->slicing = (struct table_slicing){.db = db,
+                                        .log_as = "index",
+                                        .idle_us = IDLE_US,
+                                        .retry_us = SETTLE_US,
+                                        .wants = wants_index_slice,
+                                        .run = build_slice,
+                                        .about = about_build};
+    b->task = scheduler_add(db->background, &spec);
+    if (b->task)
+        return b;
+    index_builder_free(b);
+    return NULL;
+}
+
+void index_builder_wake(struct index_builder *b)
+{
+    if (b)
+        task_wake(b->task);
+}
+
+void index_builder_free(struct index_builder *b)
+{
+    mem_free(b);
 }

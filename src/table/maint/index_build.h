@@ -4,12 +4,17 @@
 #ifndef TABLE_MAINT_INDEX_BUILD_H
 #define TABLE_MAINT_INDEX_BUILD_H
 
-#include <stdbool.h>
-
+struct index_builder;
 struct wr_db;
 
-/* Registers the task with db->background. Where writes keep indexes. False: the system gives no
+/* Registers the task with db->background. Where writes keep indexes. NULL: the system gives no
  * thread. */
-bool index_build_start(struct wr_db *db);
+struct index_builder *index_builder_start(struct wr_db *db);
+
+/* An index has come that is to be built. NULL is allowed. */
+void index_builder_wake(struct index_builder *b);
+
+/* After the scheduler was stopped. NULL is allowed. */
+void index_builder_free(struct index_builder *b);
 
 #endif

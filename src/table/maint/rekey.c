@@ -32,22 +32,20 @@
 #include "base/fault.h"
 #include "base/invariant.h"
 #include "base/log.h"
-#include "base/scheduler.h"
 #include "table/catalog/catalog_txn.h"
 #include "table/core/call.h"
 #include "table/core/row_walk.h"
 #include "table/maint/split_key.h"
+#include "table/maint/table_slice.h"
 #include "table/model/batch_builder.h"
 #include "table/sync/wait.h"
-
-#include <stdio.h>
 
 #define RETRY_US_MAX 2000000
 #define IDLE_US 5000000
 #define RETRY_US 100000
 
 struct rekeyer {
-    struct wr_db *db;
+    struct table_slicing slicing;
     struct task *task;
     pthread_mutex_t lock; /* of what follows */
     /* Of the table that is being copied, for who asks. */
@@ -61,7 +59,7 @@ struct rekey_copy {
     struct rekeyer *r;
     struct wr_db *db;
     struct table *table;
-    struct ctx c; /* of the whole slice */
+    struct ctx *c; /* of the whole slice */
     struct row_walk walk;
     struct task_step *step;
 };
@@ -114,9 +112,9 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
     struct ctx c;
     int code = E_OK;
 
-    ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
+    ctx_init(&c, y->c->clock, y->c->log, NULL, 0);
     for (size_t i = 0; i < left; i++)
-        ranges[i] = row_range(&y->c.arena, p, kinds[i], cols);
+        ranges[i] = row_range(&y->c->arena, p, kinds[i], cols);
     while (left && !code) {
         struct batch_builder builder = {.arena = &c.arena};
         struct scan scan = {.partition = p->id,
@@ -138,7 +136,7 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
             if (!pages[i].more || !pages[i].count)
                 continue;
             ranges[kept].end = ranges[i].end;
-            ranges[kept++].start = key_after(&y->c.arena, pages[i].items[pages[i].count - 1].key);
+            ranges[kept++].start = key_after(&y->c->arena, pages[i].items[pages[i].count - 1].key);
         }
         left = kept;
         batch.edits = builder.items;
@@ -146,7 +144,7 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
         if (!code && builder.count)
             code = wait_apply(&c, y->db->engine, &batch);
         ctx_release(&c);
-        ctx_init(&c, y->c.clock, y->c.log, NULL, 0);
+        ctx_init(&c, y->c->clock, y->c->log, NULL, 0);
     }
     ctx_release(&c);
     return code;
@@ -174,7 +172,7 @@ static int copy_paged(struct row_walk *w)
     struct rekey_copy *y = PORT_CONTAINER(w, struct rekey_copy, walk);
 
     if (fault_hit(FAULT_rekey_page))
-        return fail(&y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
+        return fail(y->c, E_UNAVAILABLE, "a page is not copied, as WR_FAULT says");
     progress_set(y->r, y->table->schema.shadow.id, w->rows, -1);
     return E_OK;
 }
@@ -201,7 +199,7 @@ static int step_run(struct step *step, struct rekey_copy *y, int (*decide)(struc
     invariant(s->shadow.id && s->rekey != REKEY_NONE);
     step->y = y;
     step->txn = (struct catalog_txn){.db = y->db,
-                                     .c = &y->c,
+                                     .c = y->c,
                                      .instance = s->instance,
                                      .name = s->d.table,
                                      .id = s->id,
@@ -244,7 +242,7 @@ static int switch_locations(struct rekey_copy *y)
 
     if (count > SCHEMA_FIRST_PARTITIONS_MAX)
         count = SCHEMA_FIRST_PARTITIONS_MAX;
-    TRY(split_key_spread(&y->c, y->db, &t->schema.shadow, count, &step.partitions,
+    TRY(split_key_spread(y->c, y->db, &t->schema.shadow, count, &step.partitions,
                          &step.partition_count));
     (void)fault_hit(FAULT_rekey_before_switch);
     TRY(step_run(&step, y, decide_switch));
@@ -271,9 +269,9 @@ static int copy_slice(struct rekey_copy *y, bool *ended)
 
     y->walk = (struct row_walk){.db = y->db,
                                 .table = y->table,
-                                .c = &y->c,
+                                .c = y->c,
                                 .step = y->step,
-                                .record = catalog_rekey_key(&y->c.arena, s->id),
+                                .record = catalog_rekey_key(&y->c->arena, s->id),
                                 .id = s->shadow.id,
                                 .visit = copy_row,
                                 .paged = copy_paged};
@@ -282,78 +280,51 @@ static int copy_slice(struct rekey_copy *y, bool *ended)
     return E_OK;
 }
 
-/* What is next for this table. E_BUSY: look again soon. */
-static int advance(struct rekey_copy *y)
+static int copy_or_switch(struct rekey_copy *y)
 {
-    struct table *t = y->table;
-    struct wr_db *db = y->db;
-    struct step step;
     bool ended = false;
 
-    if (!catalog_reconciled(db->catalog, t))
+    (void)fault_hit(FAULT_rekey_begin);
+    TRY(copy_slice(y, &ended));
+    return ended ? switch_locations(y) : E_OK;
+}
+
+/* What is next for this table. */
+static int rekey_slice(struct table_slicing *slicing, struct ctx *c, struct table *t,
+                       struct task_step *task_step)
+{
+    struct rekeyer *r = PORT_CONTAINER(slicing, struct rekeyer, slicing);
+    struct rekey_copy y = {.r = r, .db = slicing->db, .c = c, .table = t, .step = task_step};
+    struct step step;
+
+    if (!catalog_reconciled(y.db->catalog, t))
         return E_BUSY;
-    if (t->schema.rekey == REKEY_COPYING) {
-        (void)fault_hit(FAULT_rekey_begin);
-        TRY(copy_slice(y, &ended));
-        if (!ended)
-            return E_OK;
-        return switch_locations(y);
-    }
-    TRY(step_run(&step, y, rekey_decide_end));
+    if (t->schema.rekey == REKEY_COPYING)
+        return copy_or_switch(&y);
+    TRY(step_run(&step, &y, rekey_decide_end));
     (void)fault_hit(FAULT_rekey_end);
-    log_info(&db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
+    log_info(&y.db->log, "rekey: table '%.*s' of '%.*s' has the layout %.*s%s",
              BYTES_FMT(t->schema.d.table), BYTES_FMT(t->schema.instance),
-             BYTES_FMT(layout_format(&y->c.arena, &t->schema.location.layout, t->schema.d.key)),
+             BYTES_FMT(layout_format(&c->arena, &t->schema.location.layout, t->schema.d.key)),
              t->schema.rekey == REKEY_CANCELLING ? " still" : " now");
     return E_OK;
 }
 
-static void copy_failed(struct rekey_copy *y, int code)
+static bool wants_rekey_slice(const struct table *t)
 {
-    const struct table *t = y->table;
-
-    snprintf(y->step->text, sizeof(y->step->text), "table '%.*s': %s", BYTES_FMT(t->schema.d.table),
-             y->c.text ? y->c.text : err_info(code)->text);
-    log_warn(&y->db->log, "rekey: %s; it is tried again", y->step->text);
+    return t->schema.rekey != REKEY_NONE;
 }
 
-/* A slice for each table that is being rekeyed. The first failure, after the others had theirs. */
+static bytes about_rekey(struct arena *a, const struct table *t)
+{
+    return arena_printf(a, "table '%.*s'", BYTES_FMT(t->schema.d.table));
+}
+
 static int rekey_step(void *arg, struct task_step *step)
 {
     struct rekeyer *r = arg;
-    struct table **tables;
-    struct ctx c;
-    int first = E_OK;
-    size_t n;
 
-    step->next_us = IDLE_US;
-    ctx_init(&c, &r->db->clock, &r->db->log, NULL, 0);
-    n = catalog_all(r->db->catalog, &c.arena, &tables);
-    /* Others' references are no concern of ours for longer than this: see catalog_settled(). */
-    for (size_t i = 0; i < n; i++)
-        if (tables[i]->schema.rekey == REKEY_NONE) {
-            table_release(tables[i]);
-            tables[i] = NULL;
-        }
-    for (size_t i = 0; i < n; i++) {
-        struct rekey_copy y = {.r = r, .db = r->db, .table = tables[i], .step = step};
-        int code;
-
-        if (!tables[i])
-            continue;
-        ctx_init(&y.c, &r->db->clock, &r->db->log, NULL, 0);
-        code = scheduler_stopping(r->db->background) ? E_OK : advance(&y);
-        step->more = true;
-        step->next_us = code ? RETRY_US : 0;
-        if (code && code != E_BUSY)
-            copy_failed(&y, code);
-        if (code && code != E_BUSY && !first)
-            first = code;
-        ctx_release(&y.c);
-        table_release(tables[i]);
-    }
-    ctx_release(&c);
-    return first;
+    return table_slices(&r->slicing, step);
 }
 
 struct rekeyer *rekeyer_start(struct wr_db *db)
@@ -366,7 +337,13 @@ struct rekeyer *rekeyer_start(struct wr_db *db)
                              .retry_us_max = RETRY_US_MAX, /* the other tables wait, too */
                              .arg = r};
 
-    r->db = db;
+    r->slicing = (struct table_slicing){.db = db,
+                                        .log_as = "rekey",
+                                        .idle_us = IDLE_US,
+                                        .retry_us = RETRY_US,
+                                        .wants = wants_rekey_slice,
+                                        .run = rekey_slice,
+                                        .about = about_rekey};
     pthread_mutex_init(&r->lock, NULL);
     r->task = scheduler_add(db->background, &spec);
     if (r->task)

@@ -3,22 +3,23 @@
 #include "base/invariant.h"
 #include "table/model/name.h"
 
-/* Only an update leaves columns as they are, unless the table writes all of them again. */
-static bool touches_all(const struct modify *m)
+bool change_touches(const struct modify *m, const bytes *columns, size_t count)
 {
-    const struct wr_table_options *options = &m->table->schema.d.options;
+    const struct wr_row *asked;
 
-    return !m->change || m->change->type != WR_UPDATE || options->update_full_row;
-}
-
-static bool names_one(const struct row_observer *o, const struct wr_row *asked)
-{
-    if (!o->columns)
+    if (!columns || !m->change || m->change->type != WR_UPDATE ||
+        m->table->schema.d.options.update_full_row)
         return true;
+    asked = &m->change->row;
     for (size_t i = 0; i < asked->cell_count; i++)
-        if (names_find(o->columns, o->column_count, asked->cells[i].name))
+        if (names_find(columns, count, asked->cells[i].name))
             return true;
     return false;
+}
+
+static bool touches_observed(const struct row_observer *o, const struct modify *m)
+{
+    return change_touches(m, o->columns, o->column_count);
 }
 
 static bool needs_old(const struct row_observer *o, const struct modify *m)
@@ -32,8 +33,7 @@ static bool needs_old(const struct row_observer *o, const struct modify *m)
         break;
     }
     /* An update of a row that has expired meanwhile drops cells that it does not name. */
-    return touches_all(m) || m->table->schema.d.options.ttl_s != -1 ||
-           names_one(o, &m->change->row);
+    return m->table->schema.d.options.ttl_s != -1 || touches_observed(o, m);
 }
 
 /* `columns` are added to those that the observers before need. */
@@ -93,7 +93,7 @@ static bool same_newest(const struct row *a, const struct row *b, bytes name)
  * hid already, and make the row that it is about. */
 static bool concerns(const struct row_observer *o, const struct modify *m)
 {
-    if (o->needs != OLD_ROW_TOUCHED || touches_all(m) || names_one(o, &m->change->row))
+    if (o->needs != OLD_ROW_TOUCHED || touches_observed(o, m))
         return true;
     if (m->old_known && m->old.there != m->row.there)
         return true;

@@ -63,6 +63,10 @@ struct row_observer {
 /* One more observer of a version of a table that nobody has seen yet. */
 void change_point_observe(struct table *t, const struct row_observer *o);
 
+/* May it touch one of these columns? `columns` are sorted; NULL: all. Only an update leaves columns
+ * as they are, unless the table writes all of them again. */
+bool change_touches(const struct modify *m, const bytes *columns, size_t count);
+
 /* Before the old row is loaded: says in *m what the observers need of it. */
 void change_point_prepare(struct ctx *c, struct modify *m);
 
