@@ -41,6 +41,8 @@ const struct option_row command_connection_rows[] = {
     {"key-secret", "SECRET",
      "its secret (WIDEROW_ACCESS_KEY_SECRET is safer: others cannot see it)", OPTION_TEXT,
      offsetof(struct target_conf, key_secret), 0, 0},
+    {"profile", "NAME", "a server that `widerow login` has kept (WIDEROW_PROFILE)", OPTION_TEXT,
+     offsetof(struct target_conf, profile), 0, 0},
     {"data", "DIR",
      "the server's data folder: instance and key from its credentials file when none "
      "are given (default data)",
@@ -59,12 +61,25 @@ const struct option_row command_connection_rows[] = {
     {0},
 };
 
+/* Words of Tablestore's own command line. */
+static const struct {
+    const char *alias, *name;
+} aliases[] = {{"list", "tables"}, {"desc", "describe"}, {"config", "login"}};
+
 const struct command *command_find(const char *name)
 {
+    for (size_t i = 0; i < PORT_COUNT(aliases); i++)
+        if (strcmp(aliases[i].alias, name) == 0)
+            name = aliases[i].name;
     for (size_t i = 0; command_list[i]; i++)
         if (strcmp(command_list[i]->name, name) == 0)
             return command_list[i];
     return NULL;
+}
+
+bool command_takes_table(const struct command *cmd)
+{
+    return strncmp(cmd->args, "TABLE", 5) == 0 || strncmp(cmd->args, "[TABLE", 6) == 0;
 }
 
 void command_say_unknown(const char *word)
@@ -81,7 +96,8 @@ void command_say_unknown(const char *word)
 
 void command_print_list(void)
 {
-    printf("usage: widerow COMMAND ...\n");
+    printf("usage: widerow COMMAND ...\n       widerow [connection flags]     a shell, where the "
+           "same words go\n");
     for (int group = 0; group < GROUP_COUNT; group++) {
         printf("\n%s\n", command_group_names[group]);
         for (size_t i = 0; command_list[i]; i++)

@@ -80,8 +80,12 @@ extern const struct option_row command_connection_rows[];
  * is taken away. */
 int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out);
 
-/* The command of that name, or NULL. */
+/* The command of that name, or of the one that Tablestore's own command line has for it; or NULL.
+ */
 const struct command *command_find(const char *name);
+
+/* True: its first word is a table's name. */
+bool command_takes_table(const struct command *cmd);
 
 /* One line on stderr: there is no such command, and which was perhaps meant. */
 void command_say_unknown(const char *word);
@@ -93,7 +97,8 @@ void command_print_list(void);
 void command_print_help(const struct command *cmd);
 
 /* Parses flags and runs; argv[0] is the first word behind the command's name, and its order
- * changes. Returns the exit code. */
-int command_start(const struct command *cmd, int argc, char **argv);
+ * changes. `base` is what holds where no flag says otherwise; NULL: nothing. Returns the exit
+ * code. */
+int command_start(const struct command *cmd, int argc, char **argv, const struct cli *base);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-const char manual_values[] =
+static const char manual_values[] =
     "Every command writes and reads values so:\n\n"
     "  integer  12             64 bits, exact\n"
     "  double   1.0 5e+22      a point or an exponent shows it\n"
@@ -40,11 +40,6 @@ static bool print_choices(const struct option_row *row)
 static bool has_choices(const struct option_row *row)
 {
     return row->value && strchr(row->value, '|');
-}
-
-static bool takes_table(const struct command *cmd)
-{
-    return strncmp(cmd->args, "TABLE", 5) == 0 || strncmp(cmd->args, "[TABLE", 6) == 0;
 }
 
 /* Both tables of a command's flags. */
@@ -205,7 +200,7 @@ static void print_bash(void)
            "            case $command in\n            ");
     EACH_COMMAND(cmd)
     {
-        if (takes_table(cmd))
+        if (command_takes_table(cmd))
             printf("%s|", cmd->name);
     }
     printf("-) tables=1;;\n            *) files=1;;\n            esac\n        fi\n        ;;\n    "
@@ -259,7 +254,8 @@ static void zsh_command(const struct command *cmd)
         }
         printf("'");
     }
-    printf(" \\\n        '%s'", takes_table(cmd) ? "1:table:_widerow_tables" : "*:file:_files");
+    printf(" \\\n        '%s'",
+           command_takes_table(cmd) ? "1:table:_widerow_tables" : "*:file:_files");
     printf(";;\n");
 }
 
@@ -323,7 +319,7 @@ static void print_fish(void)
         printf("complete -c widerow -n __fish_use_subcommand -f -a %s -d '", cmd->name);
         fish_text(cmd->summary);
         printf("'\n");
-        if (takes_table(cmd))
+        if (command_takes_table(cmd))
             printf("complete -c widerow -n '__fish_seen_subcommand_from %s' -f -a '(command "
                    "widerow tables 2>/dev/null)'\n",
                    cmd->name);
@@ -346,4 +342,35 @@ bool manual_print(const char *flag)
             return true;
         }
     return false;
+}
+
+/* ---- help ---- */
+
+static void print_values(void)
+{
+    printf("%s\nExit codes:\n", manual_values);
+    for (size_t i = 0; command_exit_codes[i].text; i++)
+        printf("  %3d  %s\n", command_exit_codes[i].code, command_exit_codes[i].text);
+}
+
+int manual_help(const char *topic)
+{
+    const struct command *cmd = topic ? command_find(topic) : NULL;
+
+    if (cmd) {
+        command_print_help(cmd);
+    } else if (topic && strcmp(topic, "connection") == 0) {
+        printf("Where the tables are, for every command that asks for any:\n\n");
+        option_print(command_connection_rows);
+    } else if (topic && strcmp(topic, "values") == 0) {
+        print_values();
+    } else if (topic && manual_print(topic)) {
+        return EXIT_DONE;
+    } else if (topic) {
+        command_say_unknown(topic);
+        return EXIT_USAGE;
+    } else {
+        command_print_list();
+    }
+    return EXIT_DONE;
 }

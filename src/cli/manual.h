@@ -8,7 +8,8 @@
 /* Prints what `flag` ("--man") names. False: it is none of these. */
 bool manual_print(const char *flag);
 
-/* What `widerow help values` says. */
-extern const char manual_values[];
+/* `widerow help TOPIC`: a command, "connection", "values", or one of the above; NULL: the list.
+ * Returns the exit code. */
+int manual_help(const char *topic);
 
 #endif

@@ -118,13 +118,48 @@ static int usage_error(const struct command *cmd, const char *text)
     return EXIT_USAGE;
 }
 
-int command_start(const struct command *cmd, int argc, char **argv)
+/* `--table TABLE` of a command that takes the table as its first word, and has no such flag. */
+static const struct option_row table_rows[] = {
+    {"table", "TABLE", "the table", OPTION_TEXT, 0, 0, 0},
+    {0},
+};
+
+static bool has_table_flag(const struct command *cmd)
+{
+    for (const struct option_row *row = cmd->options; row && row->name; row++)
+        if (strcmp(row->name, "table") == 0)
+            return true;
+    return false;
+}
+
+/* The table of the flag, or the shell's, as the first word. What makes or drops a table wants its
+ * name said. */
+static void put_table(const struct command *cmd, struct cli *cli, const char *flag, char **memory)
+{
+    bool own = has_table_flag(cmd) || !command_takes_table(cmd);
+    bool said = strcmp(cmd->name, "drop") == 0 || strcmp(cmd->name, "create") == 0;
+    const char *table = flag || said ? flag : cli->table;
+
+    if (own || !table || (!flag && cli->argc >= cmd->argc_max))
+        return;
+    memory[0] = (char *)(uintptr_t)table;
+    for (int i = 0; i < cli->argc; i++)
+        memory[i + 1] = cli->argv[i];
+    cli->argv = memory;
+    cli->argc++;
+}
+
+int command_start(const struct command *cmd, int argc, char **argv, const struct cli *base)
 {
     static const struct option_row none[] = {{0}};
-    struct cli cli = {0};
+    struct cli cli = base ? *base : (struct cli){0};
     void *options = mem_zalloc(cmd->options_size);
-    struct option_set sets[] = {{cmd->options ? cmd->options : none, options},
-                                {cmd->run_connected ? command_connection_rows : none, &cli.where}};
+    char **memory = mem_alloc(sizeof(*memory) * ((size_t)argc + 1));
+    const char *table = NULL;
+    struct option_set sets[] = {
+        {cmd->options ? cmd->options : none, options},
+        {cmd->run_connected ? command_connection_rows : none, &cli.where},
+        {has_table_flag(cmd) || !command_takes_table(cmd) ? none : table_rows, &table}};
     char message[256];
     bool help;
     int status;
@@ -138,13 +173,14 @@ int command_start(const struct command *cmd, int argc, char **argv)
     } else if (help) {
         command_print_help(cmd);
         status = EXIT_DONE;
-    } else if (cli.argc < cmd->argc_min) {
+    } else if (put_table(cmd, &cli, table, memory), cli.argc < cmd->argc_min) {
         status = usage_error(cmd, "an argument is missing");
     } else if (cli.argc > cmd->argc_max) {
         status = usage_error(cmd, "too many arguments");
     } else {
         status = run_command(cmd, &cli, options);
     }
+    mem_free(memory);
     mem_free(options);
     return status;
 }

@@ -1,4 +1,5 @@
 #include "client/client.h"
+#include "client/profile.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -99,22 +100,40 @@ static int target_find_keys(struct ctx *c, const struct target_conf *conf, struc
     return 0;
 }
 
-int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
+static int fill_from_profile(struct ctx *c, struct target *t, struct target_conf *conf)
+{
+    const char *name = first_of(conf->profile, "WIDEROW_PROFILE");
+    struct profile p;
+    bool found;
+
+    if (!name && (first_of(conf->endpoint, "WIDEROW_ENDPOINT") || conf->instance || conf->data ||
+                  first_of(conf->key_id, "WIDEROW_ACCESS_KEY_ID")))
+        return 0;
+    TRY(profile_read(c, &t->arena, name ? name : PROFILE_DEFAULT, &p, &found));
+    if (name && !found)
+        return fail(c, E_NOT_EXIST,
+                    "there is no profile %s: `widerow login %s --endpoint URL` "
+                    "makes it",
+                    name, name);
+    if (!found)
+        return 0;
+    /* A profile that is named is stronger than the environment. */
+    conf->endpoint = conf->endpoint ? conf->endpoint : p.endpoint;
+    conf->instance = conf->instance ? conf->instance : p.instance;
+    if (!conf->key_id) {
+        conf->key_id = p.key_id;
+        conf->key_secret = p.key_secret;
+    }
+    conf->ca_file = conf->ca_file ? conf->ca_file : p.ca_file;
+    return 0;
+}
+
+static int target_open_server(struct ctx *c, const struct target_conf *conf, struct target *t)
 {
     const char *endpoint = first_of(conf->endpoint, "WIDEROW_ENDPOINT");
     const char *ca_file = first_of(conf->ca_file, "WIDEROW_CA_FILE");
-    bool embedded = conf->dir || conf->engine || conf->embedded;
     size_t len;
 
-    *t = (struct target){0};
-    arena_init(&t->arena, NULL, 0);
-    if (embedded && conf->endpoint)
-        return fail(c, E_PARAMETER, "%s and --endpoint exclude each other",
-                    conf->dir        ? "--dir"
-                    : conf->embedded ? "--embedded"
-                                     : "--engine");
-    if (embedded)
-        return target_open_dir(c, conf, t);
     if (!endpoint)
         endpoint = ENDPOINT_DEFAULT;
     if (strncmp(endpoint, "http://", 7) != 0 && strncmp(endpoint, "https://", 8) != 0)
@@ -130,6 +149,25 @@ int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
         t->ca_file = arena_printf(&t->arena, "%s", ca_file).ptr;
     }
     return target_find_keys(c, conf, t);
+}
+
+int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
+{
+    bool embedded = conf->dir || conf->engine || conf->embedded;
+    struct target_conf filled = *conf;
+
+    *t = (struct target){0};
+    arena_init(&t->arena, NULL, 0);
+    if (embedded && (conf->endpoint || conf->profile))
+        return fail(c, E_PARAMETER, "%s and %s exclude each other",
+                    conf->dir        ? "--dir"
+                    : conf->embedded ? "--embedded"
+                                     : "--engine",
+                    conf->endpoint ? "--endpoint" : "--profile");
+    if (embedded)
+        return target_open_dir(c, conf, t);
+    TRY(fill_from_profile(c, t, &filled));
+    return target_open_server(c, &filled, t);
 }
 
 void target_release(struct target *t)

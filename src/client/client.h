@@ -20,6 +20,7 @@ struct target_conf {
     const char *key_secret;
     const char *data;    /* the folder whose credentials file is read when no key is given */
     const char *ca_file; /* certificates to trust, PEM */
+    const char *profile; /* the name of one that the user has logged in to (profile.h) */
     const char *dir;     /* a data folder to open in this process */
     const char *engine;  /* of the database in this process: "rocks" (default) or "mem" */
     bool embedded;       /* a database in this process is meant, whichever */
@@ -77,8 +78,10 @@ struct client {
 
 #define CLIENT_RETRY_MS 30000
 
-/* Fills in from the environment (WIDEROW_ENDPOINT, ...), from the credentials file and from the
- * defaults what `conf` leaves open, and opens the data folder if one is named. `t` is the caller's;
+/* Fills in from the environment (WIDEROW_ENDPOINT, ...), from a profile, from the credentials file
+ * and from the defaults what `conf` leaves open, and opens the data folder if one is named. The
+ * profile is the one that is named, by WIDEROW_PROFILE too, else "default", but that one only where
+ * nothing else says which server or key is meant. `t` is the caller's;
  * release it in any case. */
 int target_open(struct ctx *c, const struct target_conf *conf, struct target *t);
 void target_release(struct target *t);

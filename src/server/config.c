@@ -213,7 +213,8 @@ static const char *env_find(char **envp, const char *name)
 
 /* Variables of ours that are no settings: of the server, and of programs that ask it. */
 static const char *const other_variables[] = {
-    "config", "set", "access_key_id", "access_key_secret", "endpoint", "ca_file", "pager", "cache"};
+    "config", "set",   "access_key_id", "access_key_secret", "endpoint", "ca_file",
+    "pager",  "cache", "profile"};
 
 static bool is_variable(const char *name)
 {

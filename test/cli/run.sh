@@ -215,4 +215,6 @@ for shell in bash $(command -v fish >/dev/null && echo fish); do
 done
 check "bash: a table" completes bash "widerow get --dir $work/data --table " t u s
 
+source test/cli/terminal.sh
+
 counts cli

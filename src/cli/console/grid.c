@@ -3,9 +3,7 @@
 #include "base/port.h"
 
 #include <dlfcn.h>
-#include <langinfo.h>
 #include <libsmartcols/libsmartcols.h>
-#include <locale.h>
 #include <string.h>
 
 #define LIBRARY "libsmartcols.so.1"
@@ -16,7 +14,6 @@
     X(scols_unref_table)                                                                           \
     X(scols_table_set_stream)                                                                      \
     X(scols_table_set_termforce)                                                                   \
-    X(scols_table_set_termwidth)                                                                   \
     X(scols_table_enable_colors)                                                                   \
     X(scols_table_new_column)                                                                      \
     X(scols_table_get_column)                                                                      \
@@ -50,18 +47,10 @@ static bool load(struct grid *g)
     return true;
 }
 
-/* Texts are UTF-8 whatever the locale says; a width is counted by it. */
-static void use_utf8(void)
-{
-    if (!setlocale(LC_CTYPE, "") || strcmp(nl_langinfo(CODESET), "UTF-8") != 0)
-        setlocale(LC_CTYPE, "C.UTF-8");
-}
-
-struct grid *grid_open(size_t width, bool color)
+struct grid *grid_open(bool color)
 {
     struct grid *g = mem_zalloc(sizeof(*g));
 
-    use_utf8();
     g->color = color;
     if (load(g))
         g->table = g->scols_new_table();
@@ -69,9 +58,7 @@ struct grid *grid_open(size_t width, bool color)
         grid_free(g);
         return NULL;
     }
-    g->scols_table_set_termforce(g->table, width ? SCOLS_TERMFORCE_ALWAYS : SCOLS_TERMFORCE_NEVER);
-    if (width)
-        g->scols_table_set_termwidth(g->table, width);
+    g->scols_table_set_termforce(g->table, SCOLS_TERMFORCE_NEVER);
     g->scols_table_enable_colors(g->table, color);
     return g;
 }
@@ -79,7 +66,7 @@ struct grid *grid_open(size_t width, bool color)
 void grid_add_column(struct grid *g, const char *name, bool right)
 {
     struct libscols_column *column =
-        g->scols_table_new_column(g->table, name, 0, SCOLS_FL_TRUNC | (right ? SCOLS_FL_RIGHT : 0));
+        g->scols_table_new_column(g->table, name, 0, right ? SCOLS_FL_RIGHT : 0);
 
     if (column && g->color)
         g->scols_cell_set_color(g->scols_column_get_header(column), BOLD);

@@ -10,9 +10,9 @@
 
 struct grid;
 
-/* Loads the library and the locale in which it counts columns. NULL: it is not there. `width`:
- * of the terminal, 0: there is none and nothing is cut; `color`: the heads are bold. */
-struct grid *grid_open(size_t width, bool color);
+/* Loads the library. NULL: it is not there. `color`: the heads are bold. Nothing is cut (width.h
+ * does that), and width_begin() was called. */
+struct grid *grid_open(bool color);
 
 /* Columns first, in their order. `right`: numbers. */
 void grid_add_column(struct grid *g, const char *name, bool right);

@@ -35,6 +35,30 @@ static const struct option_row *find_row(const struct option_set *sets, size_t s
     return NULL;
 }
 
+/* The short flags of Tablestore's own command line, where a command has the long one; they may
+ * stand for more than one. */
+static const struct {
+    char letter;
+    const char *name;
+} short_flags[] = {{'t', "table"}, {'k', "pk"},     {'p', "pk"},    {'a', "attr"},
+                   {'i', "input"}, {'o', "output"}, {'l', "limit"}, {'y', "if-exists"}};
+
+/* "--name" of a short flag that one of the sets has; else NULL. */
+static const char *long_flag(const struct option_set *sets, size_t set_count, const char *word)
+{
+    void *target;
+
+    for (size_t i = 0; word[1] && !word[2] && i < PORT_COUNT(short_flags); i++)
+        if (short_flags[i].letter == word[1]) {
+            const struct option_row *row = find_row(sets, set_count, short_flags[i].name,
+                                                    strlen(short_flags[i].name), &target);
+
+            if (row)
+                return row->name;
+        }
+    return NULL;
+}
+
 static int unknown_flag(const struct option_set *sets, size_t set_count, const char *name,
                         size_t len, char *message, size_t message_size)
 {
@@ -77,11 +101,12 @@ static int add_to_list(const struct option_row *row, const char *value, struct o
     return -1;
 }
 
-/* Handles the flag argv[*at]; moves *at over its value. */
-static int parse_flag(int argc, char **argv, int *at, const struct option_set *sets,
-                      size_t set_count, char *message, size_t message_size)
+/* Handles the flag argv[*at], whose name begins at `name`; moves *at over its value. */
+static int parse_flag(int argc, char **argv, int *at, const char *name,
+                      const struct option_set *sets, size_t set_count, char *message,
+                      size_t message_size)
 {
-    const char *name = argv[*at] + 2, *equals = strchr(name, '='), *value;
+    const char *equals = strchr(name, '='), *value;
     size_t len = equals ? (size_t)(equals - name) : strlen(name);
     void *target = NULL;
     const struct option_row *row = find_row(sets, set_count, name, len, &target);
@@ -113,6 +138,7 @@ int option_parse(int argc, char **argv, const struct option_set *sets, size_t se
                  bool *help, char *message, size_t message_size)
 {
     bool flags = true;
+    const char *name;
 
     *left = 0;
     *help = false;
@@ -124,7 +150,10 @@ int option_parse(int argc, char **argv, const struct option_set *sets, size_t se
         } else if (flags && (strcmp(a, "--help") == 0 || strcmp(a, "-h") == 0)) {
             *help = true;
         } else if (flags && a[0] == '-' && a[1] == '-') {
-            if (parse_flag(argc, argv, &i, sets, set_count, message, message_size))
+            if (parse_flag(argc, argv, &i, a + 2, sets, set_count, message, message_size))
+                return -1;
+        } else if (flags && a[0] == '-' && (name = long_flag(sets, set_count, a))) {
+            if (parse_flag(argc, argv, &i, name, sets, set_count, message, message_size))
                 return -1;
         } else if (flags && a[0] == '-' && a[1] && !(a[1] >= '0' && a[1] <= '9')) {
             snprintf(message, message_size, "unknown flag %s; flags begin with two dashes", a);

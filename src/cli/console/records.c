@@ -4,6 +4,7 @@
 #include "cli/console/print.h"
 #include "cli/console/type_name.h"
 #include "cli/console/value.h"
+#include "cli/console/width.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +13,7 @@
 
 #define BATCH_RECORDS 1000
 #define WIDTH_DEFAULT 80
-#define COLUMN_WIDTH_MIN 4 /* of a table's column; with less it is shown vertically */
+#define COLUMN_WIDTH_MIN 8 /* of a column that is cut; with less the table is shown vertically */
 #define SHOWN_MAX 256      /* characters of a value on a terminal, if nothing is said */
 #define ALL_CELLS 3        /* the cells of a version's record: column, time, value */
 
@@ -31,6 +32,7 @@ struct column {
     bytes name;
     enum wr_type type;
     bool mixed; /* of several types */
+    bool words; /* not numbers alone */
 };
 
 /* A record of a table or of CSV, until it is printed. */
@@ -182,6 +184,11 @@ static bytes csv_text(struct records *r, const struct wr_value *v)
 
 /* ---- columns ---- */
 
+static bool is_number(enum wr_type type)
+{
+    return type == WR_BIGINT || type == WR_DOUBLE || type == WR_UBIGINT;
+}
+
 static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_type type,
                        size_t *hint, size_t *out)
 {
@@ -193,6 +200,7 @@ static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_typ
         if (!bytes_equal(column->name, name))
             continue;
         column->mixed |= column->type != type;
+        column->words |= !is_number(type);
         *out = i % r->column_count;
         *hint = *out + 1;
         return 0;
@@ -209,18 +217,14 @@ static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_typ
             memcpy(columns, r->columns, r->column_count * sizeof(*columns));
         r->columns = columns;
     }
-    r->columns[r->column_count] = (struct column){arena_copy(&r->names, name), type, false};
+    r->columns[r->column_count] =
+        (struct column){arena_copy(&r->names, name), type, false, !is_number(type)};
     *out = r->column_count++;
     *hint = *out + 1;
     return 0;
 }
 
 /* ---- a table ---- */
-
-static bool is_number(enum wr_type type)
-{
-    return type == WR_BIGINT || type == WR_DOUBLE || type == WR_UBIGINT;
-}
 
 static int put_vertical(struct ctx *c, struct records *r, const struct kept *k)
 {
@@ -241,40 +245,61 @@ static int put_vertical(struct ctx *c, struct records *r, const struct kept *k)
     return records_write(c, r, buf_bytes(&b));
 }
 
-static struct grid *fill_grid(struct records *r)
+/* How wide each column is drawn; NULL: they cannot stand side by side. */
+static size_t *share_width(struct records *r)
 {
-    const char *no_color = getenv("NO_COLOR");
-    struct grid *g = grid_open(r->terminal ? r->width : 0, r->terminal && !(no_color && *no_color));
+    size_t *widths = ARENA_ARRAY(&r->batch, size_t, r->column_count);
 
-    if (!g)
-        return NULL;
+    width_begin();
     for (size_t i = 0; i < r->column_count; i++)
-        grid_add_column(g, arena_printf(&r->batch, "%.*s", BYTES_FMT(r->columns[i].name)).ptr,
-                        is_number(r->columns[i].type) && !r->columns[i].mixed);
+        widths[i] = width_of(arena_printf(&r->batch, "%.*s", BYTES_FMT(r->columns[i].name)).ptr);
+    for (size_t i = 0; i < r->kept_count; i++)
+        for (size_t k = 0; k < r->kept[i].count; k++) {
+            const struct kept_value *v = &r->kept[i].values[k];
+            size_t width = width_of(v->text.ptr);
+
+            if (width > widths[v->column])
+                widths[v->column] = width;
+        }
+    if (!r->terminal)
+        return widths;
+    if (r->column_count > r->width ||
+        !width_share(widths, r->column_count, r->width + 1 - r->column_count, COLUMN_WIDTH_MIN))
+        return NULL;
+    return widths;
+}
+
+static void fill_grid(struct records *r, struct grid *g, const size_t *widths)
+{
+    for (size_t i = 0; i < r->column_count; i++) {
+        bytes name = arena_printf(&r->batch, "%.*s", BYTES_FMT(r->columns[i].name));
+
+        grid_add_column(g, width_cut(&r->batch, name.ptr, widths[i]), !r->columns[i].words);
+    }
     for (size_t i = 0; i < r->kept_count; i++) {
         grid_add_line(g);
-        for (size_t k = 0; k < r->kept[i].count; k++)
-            grid_set(g, r->kept[i].values[k].column, r->kept[i].values[k].text.ptr);
+        for (size_t k = 0; k < r->kept[i].count; k++) {
+            const struct kept_value *v = &r->kept[i].values[k];
+
+            grid_set(g, v->column, width_cut(&r->batch, v->text.ptr, widths[v->column]));
+        }
     }
-    return g;
 }
 
 static int draw_table(struct ctx *c, struct records *r)
 {
-    struct grid *g = NULL;
-    bool good;
+    const char *no_color = getenv("NO_COLOR");
+    const size_t *widths = r->format == FORMAT_TABLE ? share_width(r) : NULL;
+    struct grid *g = widths ? grid_open(r->terminal && !(no_color && *no_color)) : NULL;
 
-    if (r->format == FORMAT_TABLE &&
-        (!r->terminal || r->column_count * (COLUMN_WIDTH_MIN + 1) <= r->width))
-        g = fill_grid(r);
     if (!g) {
         for (size_t i = 0; i < r->kept_count; i++)
             TRY(put_vertical(c, r, &r->kept[i]));
         return 0;
     }
-    good = grid_draw(g, r->out);
+    fill_grid(r, g, widths);
+    r->failed |= !grid_draw(g, r->out);
     grid_free(g);
-    r->failed |= !good;
     r->column_count = 0; /* the next thousand have their own */
     return 0;
 }
