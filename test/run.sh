@@ -204,6 +204,8 @@ suite model-wide 60 "$BUILD/test/model" --engine mem --wide --ops $ops
 suite model-layouts 60 "$BUILD/test/model" --engine mem --layouts --ops $ops
 suite model-rocks $([ "$nightly" ] && echo 1800 || echo 90) "$BUILD/test/model" --engine rocks --ops $ops ${nightly:+--no-sync}
 suite model-clock $([ "$nightly" ] && echo 900 || echo 60) "$BUILD/test/model" --engine rocks --clock --ops $((ops / 4)) ${nightly:+--no-sync}
+suite model-indexes $([ "$nightly" ] && echo 600 || echo 60) "$BUILD/test/model" --engine mem --indexes --layouts --ops $ops
+suite model-indexes-rocks $([ "$nightly" ] && echo 2400 || echo 90) "$BUILD/test/model" --engine rocks --no-sync --indexes --layouts --clock --ops $((ops / 4))
 suite linear $([ "$nightly" ] && echo 1200 || echo 150) test/linear/run.sh
 suite cell 240 test/cell/run.sh
 suite backup $([ "$nightly" ] && echo 240 || echo 90) test/backup/run.sh

@@ -37,10 +37,12 @@ static struct wr_cell cell(struct generator *g, const struct oracle_table *t, bo
     struct wr_cell c = {.name = gen_column(g), .timestamp_ms = WR_TIMESTAMP_NONE};
     const struct wr_cell *known = gen_chance(g, 60) ? gen_known_cell(g, t) : NULL;
     size_t kind = put ? 0 : gen_below(g, 100);
+    const struct wr_defined_column *defined;
 
     if (known && !put)
         c.name = arena_copy(g->a, known->name);
-    if (kind >= 85) {
+    defined = g->indexed ? gen_defined(c.name) : NULL;
+    if (kind >= 85 || (kind >= 72 && t->index_count)) {
         c.op = WR_CELL_DELETE_ALL;
     } else if (kind >= 70) {
         c.op = WR_CELL_DELETE_ONE;
@@ -53,8 +55,8 @@ static struct wr_cell cell(struct generator *g, const struct oracle_table *t, bo
         if (c.value.type == WR_BIGINT && gen_chance(g, 80))
             c.value.integer = (int64_t)gen_below(g, 7) - 3;
     } else {
-        c.value = gen_value(g);
-        if (gen_stamped(t) || gen_chance(g, 40))
+        c.value = defined && gen_chance(g, 95) ? gen_value_of(g, defined->type) : gen_value(g);
+        if (g->indexed ? gen_chance(g, 1) : gen_stamped(t) || gen_chance(g, 40))
             c.timestamp_ms = gen_stamp(g, t, !put);
         if (gen_chance(g, 50)) {
             c.crc8 = oracle_crc8(&c);
@@ -141,7 +143,7 @@ static struct wr_row_change change(struct generator *g, const struct oracle_tabl
     for (size_t i = 0; i < count; i++)
         cells[i] = cell(g, t, type == WR_PUT || (placeholder && i == 0), many);
     part_cells(g, cells, &count);
-    if (type == WR_UPDATE && !placeholder && !many)
+    if (type == WR_UPDATE && !placeholder && !many && !t->index_count)
         rewrite_version(g, oracle_find(g->o, t->name), &c.row.key, cells, &count);
     c.row.cells = cells;
     c.row.cell_count = count;
@@ -177,7 +179,7 @@ static void write_one(struct generator *g, const struct oracle_table *t, struct 
 
 /* ---- batches ---- */
 
-static bool same_key(const struct wr_key *a, const struct wr_key *b)
+bool gen_same_key(const struct wr_key *a, const struct wr_key *b)
 {
     for (size_t i = 0; i < a->count; i++)
         if (a->columns[i].value.type == WR_AUTO_INCREMENT ||
@@ -194,7 +196,7 @@ static void calm_repeated(struct generator *g, struct wr_row_change *c, size_t c
             struct wr_cell *cells = (struct wr_cell *)(uintptr_t)c[i].row.cells;
             struct wr_cell *others = (struct wr_cell *)(uintptr_t)c[k].row.cells;
 
-            if (!same_key(&c[i].row.key, &c[k].row.key) || gen_chance(g, 2))
+            if (!gen_same_key(&c[i].row.key, &c[k].row.key) || gen_chance(g, 2))
                 continue;
             c[i].condition = c[k].condition = (struct wr_condition){0};
             for (size_t n = 0; n < c[i].row.cell_count; n++)
@@ -225,6 +227,8 @@ static struct wr_table_write table_write(struct generator *g, const struct oracl
         if (atomic && !gen_chance(g, 20))
             c[i].condition = (struct wr_condition){0};
     }
+    if (t->index_count)
+        gen_without_repeated(g, c, &count);
     calm_repeated(g, c, count);
     return (struct wr_table_write){arena_copy(g->a, t->name), c, count};
 }
@@ -277,6 +281,8 @@ static void bulk_import(struct generator *g, const struct oracle_table *t, struc
             c[n].row.key.columns[t->auto_column].value.type != WR_AUTO_INCREMENT)
             n++;
     }
+    if (t->index_count)
+        gen_without_repeated(g, c, &n);
     calm_repeated(g, c, n);
     out->op = WR_OP_BULK_IMPORT;
     out->bulk_import.table = (struct wr_table_write){arena_copy(g->a, t->name), c, n};
@@ -344,10 +350,19 @@ static void get_row(struct generator *g, const struct oracle_table *t, struct wr
     out->get_row.read = read_options(g, t);
 }
 
+static size_t pick_readable(struct generator *g, struct oracle_table **tables)
+{
+    size_t n = pick_tables(g, tables);
+
+    for (size_t i = 0; i < n; i++)
+        tables[i] = gen_readable(g, tables[i]);
+    return n;
+}
+
 static void batch_get(struct generator *g, struct wr_request *out)
 {
     struct oracle_table *tables[6];
-    size_t n = pick_tables(g, tables);
+    size_t n = pick_readable(g, tables);
     struct wr_table_get *w = ARENA_ARRAY(g->a, struct wr_table_get, n + 1);
     bool placeholder;
 
@@ -431,6 +446,8 @@ void generator_create(struct generator *g, struct arena *a, int table, struct wr
         t->options.given |= WR_HAS_DEVIATION;
         t->options.deviation_s = 8640000;
     }
+    if (g->indexed)
+        gen_indexable(g, t);
 }
 
 /* Options only go down, since the reference leaves open whether hidden cells come back. */
@@ -490,6 +507,10 @@ void generator_next(struct generator *g, struct arena *a, struct wr_request *out
     g->a = a;
     *out = (struct wr_request){.instance = g->o->instance};
     t = pick_table(g, &number);
+    if (g->indexed && t && kind < 30) {
+        gen_index_op(g, t, out);
+        return;
+    }
     if (g->thread < 0 && (!t || kind < 8 || (!t->options.allow_update && gen_chance(g, 3)))) {
         table_op(g, t, number, out);
         return;
@@ -501,13 +522,13 @@ void generator_next(struct generator *g, struct arena *a, struct wr_request *out
     else if (kind < 545)
         bulk_import(g, t, out);
     else if (kind < 720)
-        get_row(g, t, out);
+        get_row(g, t = gen_readable(g, t), out);
     else if (kind < 800)
         batch_get(g, out);
     else if (kind < 970)
-        get_range(g, t, out);
+        get_range(g, t = gen_readable(g, t), out);
     else
-        bulk_export(g, t, out);
+        bulk_export(g, t = gen_readable(g, t), out);
     if (gen_chance(g, 6))
         gen_fault(g, t, out);
 }

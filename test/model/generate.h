@@ -18,6 +18,7 @@ struct generator {
         start_ms; /* cells' own stamps are whole half days from here, so that none expires soon */
     int thread;   /* below 0: alone. Else keys are those of this thread, and tables stay */
     bool wide;    /* rows are stored cell by cell: see generate.c */
+    bool indexed; /* tables get indexes and lose them again */
 };
 
 void generator_init(struct generator *g, uint64_t seed, struct oracle *o, int64_t start_ms,

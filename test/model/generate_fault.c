@@ -307,7 +307,7 @@ static void bad_batch_get(struct generator *g, struct wr_batch_get_row *b)
         return;
     }
     case 3:
-        bad_read(g, oracle_find(g->o, w[0].table), &w[0].read);
+        bad_read(g, oracle_find_any(g->o, w[0].table), &w[0].read);
         return;
     default:
         bad_key(g, &MUTABLE(struct wr_key, w[0].keys)[gen_below(g, w[0].key_count)], false);

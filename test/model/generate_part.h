@@ -32,6 +32,21 @@ struct wr_key gen_key(struct generator *g, const struct oracle_table *t, bool wr
 void gen_bounds(struct generator *g, const struct oracle_table *t, bool backward,
                 struct wr_key *start, struct wr_key *end);
 
+/* ---- indexes (generate_index.c), where g->indexed ---- */
+
+/* The type that a column is defined with, or NULL. */
+const struct wr_defined_column *gen_defined(bytes name);
+/* Makes a table such that it can have indexes, or have some from the first. */
+void gen_indexable(struct generator *g, struct wr_create_table *t);
+/* CreateIndex or DropIndex. */
+void gen_index_op(struct generator *g, const struct oracle_table *t, struct wr_request *out);
+/* The table or one of its indexes. */
+struct oracle_table *gen_readable(struct generator *g, struct oracle_table *t);
+/* Takes away changes of a row that comes before, which a table with indexes would refuse; usually.
+ */
+void gen_without_repeated(struct generator *g, struct wr_row_change *c, size_t *count);
+bool gen_same_key(const struct wr_key *a, const struct wr_key *b); /* generate.c */
+
 /* ---- filters (generate_filter.c) ---- */
 
 const struct wr_filter *gen_filter(struct generator *g, const struct oracle_table *t,

@@ -91,7 +91,7 @@ bool gen_stamped(const struct oracle_table *t)
 {
     uint8_t last = bytes_u8(t->name)[t->name.len - 1];
 
-    return last == '4' || last == '5';
+    return !t->defined_count && (last == '4' || last == '5');
 }
 
 int64_t gen_stamp(struct generator *g, const struct oracle_table *t, bool update)

@@ -29,6 +29,7 @@ struct conf {
     bool wide; /* in every round */
     bool layouts;
     bool clock;
+    bool indexes;
     bool no_sync;
     int threads;
     bool show_mix;
@@ -55,6 +56,7 @@ static struct run_conf run_conf_of(const struct conf *conf, uint64_t seed)
                              .wide = conf->wide || (seed & 1) != 0,
                              .layouts = conf->layouts,
                              .clock = conf->clock,
+                             .indexes = conf->indexes,
                              .tight = (seed & 2) != 0};
 }
 
@@ -88,6 +90,16 @@ static bytes table_of(const struct wr_request *req)
     }
 }
 
+/* "t1" and its index "t1_a" belong together. */
+static bool go_together(bytes a, bytes b)
+{
+    size_t n = a.len < b.len ? a.len : b.len;
+
+    if (a.len != b.len && n == 2)
+        a.len = b.len = n;
+    return bytes_equal(a, b);
+}
+
 /* Those that have to do with the table of the last one, batches included. */
 static size_t keep_table(const struct wr_request **requests, size_t count,
                          const struct wr_request **out)
@@ -98,7 +110,7 @@ static size_t keep_table(const struct wr_request **requests, size_t count,
     for (size_t i = 0; i < count; i++) {
         bytes other = table_of(requests[i]);
 
-        if (!table.ptr || !other.ptr || bytes_equal(table, other))
+        if (!table.ptr || !other.ptr || go_together(table, other))
             out[n++] = requests[i];
     }
     return n;
@@ -110,9 +122,10 @@ static void write_found(struct round *r, FILE *out, const char *text)
     const struct wr_request **kept = mem_alloc((r->count + 1) * sizeof(*kept));
     size_t n = keep_table(r->requests, r->count, kept);
 
-    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s%s\n",
+    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s%s%s\n",
             r->conf->engine, r->seed, r->count, r->conf->wide ? " --wide" : "",
-            r->conf->layouts ? " --layouts" : "", r->conf->no_sync ? " --no-sync" : "");
+            r->conf->layouts ? " --layouts" : "", r->conf->indexes ? " --indexes" : "",
+            r->conf->no_sync ? " --no-sync" : "");
     fprintf(out, "settings:%s%s\n\n%s\n", conf.wide ? " wide" : "", conf.tight ? " tight" : "",
             text);
     n = shrink(&conf, kept, n, SHRINK_S);
@@ -202,6 +215,7 @@ static uint64_t round_run(const struct conf *conf, uint64_t seed, uint64_t ops, 
 
     run_open(&r.run, &rc);
     generator_init(&r.gen, seed, r.run.o, r.start_ms, -1, rc.wide);
+    r.gen.indexed = rc.indexes;
     arena_init(&r.arena, NULL, 0);
     r.requests = mem_alloc((ops + 1) * sizeof(*r.requests));
     while (r.count < ops && !*failed)
@@ -305,9 +319,11 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 
 static void usage(void)
 {
-    fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--no-sync] "
+    fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--indexes] "
+          "[--no-sync] "
           "[--threads N]\n"
-          "      [--clock] sets the wall clock forth and back by up to 50 minutes, also over a reopening\n"
+          "      [--clock] sets the wall clock forth and back by up to 50 minutes, also over a "
+          "reopening\n"
           "      [--mix]   shows how often which answer came\n",
           stderr);
     exit(2);
@@ -328,6 +344,10 @@ static struct conf parse(int argc, char **argv)
         }
         if (!strcmp(name, "--layouts")) {
             conf.layouts = true;
+            continue;
+        }
+        if (!strcmp(name, "--indexes")) {
+            conf.indexes = true;
             continue;
         }
         if (!strcmp(name, "--clock")) {
@@ -356,7 +376,7 @@ static struct conf parse(int argc, char **argv)
             usage();
         i++;
     }
-    if (conf.threads < 0 || conf.threads > 20 || (conf.threads && conf.clock))
+    if (conf.threads < 0 || conf.threads > 20 || (conf.threads && (conf.clock || conf.indexes)))
         usage();
     return conf;
 }

@@ -46,10 +46,22 @@ struct oracle_table {
     struct wr_table_options options;
     struct oracle_row **rows; /* in key order */
     size_t row_count, row_capacity;
+    const struct wr_defined_column *defined;
+    size_t defined_count;
+    struct oracle_index *indexes;
+    size_t index_count;
     struct oracle_issued *issued; /* auto-increment values given so far */
     bool ghosts; /* rows went when the TTL was lowered: the database may still step over them */
     struct arena arena; /* name and schema */
     struct oracle_table *next;
+};
+
+/* A secondary index. */
+struct oracle_index {
+    struct wr_index_meta meta; /* in the arena of its table */
+    const struct oracle_table *base;
+    struct oracle_table view; /* its entries as they were worked out last */
+    struct oracle_index *next;
 };
 
 struct oracle {
@@ -69,6 +81,8 @@ struct oracle *oracle_new(const struct limits *limits, bytes instance);
 void oracle_free(struct oracle *o);
 
 struct oracle_table *oracle_find(struct oracle *o, bytes name);
+/* An index, too, as a table with the entries that its rows make now; valid until the next call. */
+struct oracle_table *oracle_find_any(struct oracle *o, bytes name);
 
 /* The answer `req` ought to get, and its effect on the oracle. `actual` is what the database said;
  * only auto-increment values are taken from it, and

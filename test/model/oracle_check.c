@@ -193,11 +193,21 @@ int oracle_check_change_alone(const struct oracle *o, const struct wr_row_change
     return check_return(change);
 }
 
+static bool has_stamps(const struct wr_row_change *change)
+{
+    for (size_t i = 0; i < change->row.cell_count; i++)
+        if (change->row.cells[i].timestamp_ms != WR_TIMESTAMP_NONE)
+            return true;
+    return false;
+}
+
 /* What needs the table, after existence: the key first, then all else. */
 int oracle_check_change(const struct oracle *o, const struct oracle_table *t,
                         const struct wr_row_change *change)
 {
-    int code = oracle_check_key(o, t, &change->row.key, ORACLE_KEY_WRITE);
+    int code = t->index_count && has_stamps(change)
+                   ? WR_E_PARAMETER
+                   : oracle_check_key(o, t, &change->row.key, ORACLE_KEY_WRITE);
     bool placeholder = t->auto_column >= 0 && !code &&
                        change->row.key.columns[t->auto_column].value.type == WR_AUTO_INCREMENT;
 

@@ -57,6 +57,18 @@ int oracle_check_read_filter(const struct oracle *o, const struct wr_read_option
 /* Names and values and 8 for each stamp: what limits on requests count. */
 size_t oracle_change_size(const struct wr_row_change *change);
 
+/* ---- indexes (oracle_index.c) ---- */
+
+bool oracle_is_index(struct oracle *o, bytes name);
+/* May a table with indexes have these options? */
+int oracle_check_index_options(const struct wr_table_options *o);
+/* Can the indexes of the table hold what the change writes? */
+int oracle_check_indexed(const struct oracle_table *t, const struct wr_row_change *change);
+/* BulkImport's own rule: a defined column has its type. */
+int oracle_check_defined(const struct oracle_table *t, const struct wr_row_change *change);
+int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_index_meta *m);
+int oracle_index_remove(struct oracle_table *t, bytes name);
+
 /* ---- filters (oracle_filter.c) ---- */
 
 int oracle_check_filter(const struct oracle *o, const struct wr_filter *f, bool condition);

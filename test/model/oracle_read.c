@@ -136,7 +136,7 @@ static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *
         expected->code = oracle_check_read_alone(o, &g->read);
     if (expected->code)
         return;
-    t = oracle_find(o, g->table);
+    t = oracle_find_any(o, g->table);
     expected->code = t ? oracle_check_read_filter(o, &g->read) : WR_E_NOT_EXIST;
     if (!expected->code)
         expected->code = oracle_check_key(o, t, &g->key, ORACLE_KEY_READ);
@@ -171,7 +171,7 @@ static int check_batch(struct oracle *o, const struct wr_batch_get_row *b)
     if (rows > (size_t)o->limits.batch_get_rows_max)
         return WR_E_PARAMETER;
     for (size_t i = 0; i < b->table_count; i++)
-        if (!oracle_find(o, b->tables[i].table))
+        if (!oracle_find_any(o, b->tables[i].table))
             return WR_E_NOT_EXIST;
     for (size_t i = 0; i < b->table_count; i++)
         if (oracle_check_read_filter(o, &b->tables[i].read))
@@ -190,7 +190,7 @@ static void batch_get(struct oracle *o, const struct wr_batch_get_row *b, struct
     tables = ARENA_ARRAY(a, struct wr_table_result, b->table_count);
     for (size_t i = 0; i < b->table_count; i++) {
         const struct wr_table_get *g = &b->tables[i];
-        struct oracle_table *t = oracle_find(o, g->table);
+        struct oracle_table *t = oracle_find_any(o, g->table);
         struct wr_row_result *rows = ARENA_ARRAY(a, struct wr_row_result, g->key_count);
 
         for (size_t k = 0; k < g->key_count; k++) {
@@ -223,7 +223,7 @@ static int check_range(struct oracle *o, const struct wr_get_range *g, struct or
         code = WR_E_PARAMETER;
     if (code)
         return code;
-    *t = oracle_find(o, g->table);
+    *t = oracle_find_any(o, g->table);
     if (!*t)
         return WR_E_NOT_EXIST;
     code = oracle_check_read_filter(o, &g->read);

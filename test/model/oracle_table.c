@@ -11,6 +11,8 @@ struct oracle_table *oracle_find(struct oracle *o, bytes name)
 
 static void table_free(struct oracle_table *t)
 {
+    while (t->indexes)
+        oracle_index_remove(t, t->indexes->meta.name);
     while (t->row_count)
         oracle_row_free(t, t->rows[--t->row_count]);
     while (t->issued) {
@@ -25,7 +27,7 @@ static void table_free(struct oracle_table *t)
     mem_free(t);
 }
 
-static void table_create(struct oracle *o, const struct wr_create_table *r)
+static struct oracle_table *table_new(const struct wr_create_table *r)
 {
     struct oracle_table *t = mem_zalloc(sizeof(*t));
 
@@ -47,8 +49,11 @@ static void table_create(struct oracle *o, const struct wr_create_table *r)
         t->options.deviation_s = r->options.deviation_s;
     if (r->options.given & WR_HAS_ALLOW_UPDATE)
         t->options.allow_update = r->options.allow_update;
-    t->next = o->tables;
-    o->tables = t;
+    t->defined = ARENA_ARRAY(&t->arena, struct wr_defined_column, r->defined_count + 1);
+    t->defined_count = r->defined_count;
+    for (size_t i = 0; i < r->defined_count; i++)
+        ((struct wr_defined_column *)(uintptr_t)t->defined)[i] = r->defined[i];
+    return t;
 }
 
 static int check_options(const struct oracle *o, const struct wr_table_options *p)
@@ -84,7 +89,32 @@ static int check_create(struct oracle *o, const struct wr_create_table *r)
         if (r->key[i].auto_increment && (i == 0 || type != WR_BIGINT))
             return WR_E_PARAMETER;
     }
-    return oracle_find(o, r->table) ? WR_E_EXIST : WR_OK;
+    return oracle_find_any(o, r->table) ? WR_E_EXIST : WR_OK;
+}
+
+/* With its indexes, or not at all. */
+static int table_create(struct oracle *o, const struct wr_create_table *r)
+{
+    int code = check_create(o, r);
+    struct oracle_table *t;
+
+    /* Rules come before whether the names are taken. */
+    if (code == WR_E_PARAMETER)
+        return code;
+    t = table_new(r);
+    for (size_t i = 0; i < r->index_count; i++) {
+        int one = oracle_index_add(o, t, &r->indexes[i]);
+
+        if (one == WR_E_PARAMETER || !code)
+            code = one;
+    }
+    if (code) {
+        table_free(t);
+        return code;
+    }
+    t->next = o->tables;
+    o->tables = t;
+    return WR_OK;
 }
 
 static void describe(const struct oracle_table *t, struct wr_table_description *d)
@@ -107,6 +137,14 @@ static int update(struct oracle *o, const struct wr_update_table *u, struct wr_r
     t = oracle_find(o, u->table);
     if (!t)
         return WR_E_NOT_EXIST;
+    if (t->index_count &&
+        oracle_check_index_options(&(struct wr_table_options){
+            .ttl_s = u->options.given & WR_HAS_TTL ? u->options.ttl_s : t->options.ttl_s,
+            .max_versions = u->options.given & WR_HAS_MAX_VERSIONS ? u->options.max_versions
+                                                                   : t->options.max_versions,
+            .allow_update = u->options.given & WR_HAS_ALLOW_UPDATE ? u->options.allow_update
+                                                                   : t->options.allow_update}))
+        return WR_E_PARAMETER;
     if (u->options.given & WR_HAS_TTL)
         t->options.ttl_s = u->options.ttl_s;
     if (u->options.given & WR_HAS_MAX_VERSIONS)
@@ -139,21 +177,26 @@ static int drop(struct oracle *o, bytes name)
     return WR_E_NOT_EXIST;
 }
 
+static void insert_name(bytes *names, size_t i, bytes name)
+{
+    for (; i > 0 && bytes_compare(names[i - 1], name) > 0; i--)
+        names[i] = names[i - 1];
+    names[i] = name;
+}
+
 static void list(struct oracle *o, struct arena *a, struct wr_table_list *out)
 {
     bytes *names;
     size_t n = 0;
 
     for (struct oracle_table *t = o->tables; t; t = t->next)
-        n++;
+        n += 1 + t->index_count;
     names = ARENA_ARRAY(a, bytes, n + 1);
     n = 0;
     for (struct oracle_table *t = o->tables; t; t = t->next) {
-        size_t i = n++;
-
-        for (; i > 0 && bytes_compare(names[i - 1], t->name) > 0; i--)
-            names[i] = names[i - 1];
-        names[i] = t->name;
+        insert_name(names, n++, t->name);
+        for (struct oracle_index *x = t->indexes; x; x = x->next)
+            insert_name(names, n++, x->meta.name);
     }
     *out = (struct wr_table_list){names, n};
 }
@@ -165,9 +208,7 @@ void oracle_table_op(struct oracle *o, const struct wr_request *req, struct aren
 
     switch (req->op) {
     case WR_OP_CREATE_TABLE:
-        expected->code = check_create(o, &req->create_table);
-        if (!expected->code)
-            table_create(o, &req->create_table);
+        expected->code = table_create(o, &req->create_table);
         return;
     case WR_OP_DELETE_TABLE:
         expected->code = drop(o, req->delete_table.table);
@@ -175,8 +216,16 @@ void oracle_table_op(struct oracle *o, const struct wr_request *req, struct aren
     case WR_OP_UPDATE_TABLE:
         expected->code = update(o, &req->update_table, expected);
         return;
+    case WR_OP_CREATE_INDEX:
+        t = oracle_find(o, req->create_index.table);
+        expected->code = t ? oracle_index_add(o, t, &req->create_index.index) : WR_E_NOT_EXIST;
+        return;
+    case WR_OP_DROP_INDEX:
+        t = oracle_find(o, req->drop_index.table);
+        expected->code = t ? oracle_index_remove(t, req->drop_index.index) : WR_E_NOT_EXIST;
+        return;
     case WR_OP_DESCRIBE_TABLE:
-        t = oracle_find(o, req->describe_table.table);
+        t = oracle_find_any(o, req->describe_table.table);
         expected->code = oracle_check_table_name(req->describe_table.table);
         if (!expected->code)
             expected->code = t ? WR_OK : WR_E_NOT_EXIST;

@@ -179,6 +179,8 @@ static void meter(struct step *s)
     /* An increment is charged as any update. */
     if (change->condition.existence != WR_IGNORE || change->condition.column)
         s->result->consumed.read = oracle_units(key);
+    if (s->t->index_count) /* what upkeep costs is for the scripts to show */
+        s->result->consumed = (struct wr_capacity){.read = ORACLE_ANY};
 }
 
 static void returned(struct step *s)
@@ -251,6 +253,8 @@ static int step_run(struct step *s)
     code = condition(s);
     if (!code)
         code = build(s);
+    if (!code)
+        code = oracle_check_indexed(s->t, s->change);
     if (code)
         return code;
     meter(s);
@@ -329,6 +333,15 @@ static bool same_key(const struct wr_key *a, const struct wr_key *b)
     return oracle_key_compare(a->columns, b->columns, a->count) == 0;
 }
 
+static bool repeats_a_row(const struct wr_table_write *w)
+{
+    for (size_t i = 0; i < w->change_count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (same_key(&w->changes[i].row.key, &w->changes[k].row.key))
+                return true;
+    return false;
+}
+
 /* A row that comes more than once may carry no condition. */
 static int check_repeated(const struct wr_table_write *w)
 {
@@ -386,7 +399,10 @@ static int check_batch(struct oracle *o, const struct wr_batch_write_row *b)
             return WR_E_PARAMETER;
     for (size_t i = 0; i < b->table_count; i++)
         if (!oracle_find(o, b->tables[i].table))
-            return WR_E_NOT_EXIST;
+            return oracle_is_index(o, b->tables[i].table) ? WR_E_PARAMETER : WR_E_NOT_EXIST;
+    for (size_t i = 0; i < b->table_count; i++)
+        if (oracle_find(o, b->tables[i].table)->index_count && repeats_a_row(&b->tables[i]))
+            return WR_E_PARAMETER;
     return WR_OK;
 }
 
@@ -524,7 +540,9 @@ static void bulk(struct oracle *o, const struct wr_table_write *w, const struct 
         bool answered = !actual->code && actual->batch.table_count == 1 &&
                         actual->batch.tables[0].row_count == w->change_count;
 
-        if (t)
+        if (t && oracle_check_defined(t, &w->changes[i]))
+            rows[i].code = WR_E_PARAMETER;
+        else if (t)
             run_one(o, t, &w->changes[i], answered ? &actual->batch.tables[0].rows[i] : NULL, a,
                     &rows[i]);
         else

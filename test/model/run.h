@@ -17,6 +17,7 @@ struct run_conf {
     bool wide;    /* rows of more than 4 cells or 1 KiB are stored cell by cell */
     bool clock;   /* the wall clock is set forth and back all the time */
     bool layouts; /* tables have key layouts, and are rekeyed all the time */
+    bool indexes; /* tables have indexes, which come and go */
     bool tight;   /* small limits, so that requests reach them */
 };
 
@@ -29,7 +30,7 @@ struct run {
     bool shared; /* db belongs to another run */
     struct oracle *o;
     int64_t latest_ms; /* with `clock`: the latest that it ever said */
-    uint64_t passed; /* answers that were compared and equal, probes not counted */
+    uint64_t passed;   /* answers that were compared and equal, probes not counted */
     struct run_mix mix;
     char why[1024]; /* the first difference */
 };

@@ -194,6 +194,14 @@ static void show_options(FILE *out, const struct wr_table_options *o)
         fprintf(out, " allow update %d", o->allow_update);
 }
 
+static void show_index(FILE *out, const struct wr_index_meta *m)
+{
+    fputs(m->type ? " local index " : " index ", out);
+    show_bytes(out, m->name);
+    show_names(out, "on", m->key_columns, m->key_column_count);
+    show_names(out, "with", m->defined_columns, m->defined_column_count);
+}
+
 static void show_create(FILE *out, const struct wr_create_table *t)
 {
     fputs("CreateTable ", out);
@@ -204,6 +212,8 @@ static void show_create(FILE *out, const struct wr_create_table *t)
         fprintf(out, " type %d%s", t->key[i].type, t->key[i].auto_increment ? " auto" : "");
     }
     show_options(out, &t->options);
+    for (size_t i = 0; i < t->index_count; i++)
+        show_index(out, &t->indexes[i]);
     fputc('\n', out);
 }
 
@@ -283,6 +293,19 @@ void show_request(FILE *out, const struct wr_request *req)
     switch (req->op) {
     case WR_OP_CREATE_TABLE:
         show_create(out, &req->create_table);
+        return;
+    case WR_OP_CREATE_INDEX:
+        fputs("CreateIndex ", out);
+        show_bytes(out, req->create_index.table);
+        show_index(out, &req->create_index.index);
+        fputs(req->create_index.include_base_data ? " with its rows\n" : "\n", out);
+        return;
+    case WR_OP_DROP_INDEX:
+        fputs("DropIndex ", out);
+        show_bytes(out, req->drop_index.table);
+        fputc(' ', out);
+        show_bytes(out, req->drop_index.index);
+        fputc('\n', out);
         return;
     case WR_OP_UPDATE_TABLE:
         fputs("UpdateTable ", out);

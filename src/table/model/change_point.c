@@ -95,7 +95,7 @@ static bool concerns(const struct row_observer *o, const struct modify *m)
 {
     if (o->needs != OLD_ROW_TOUCHED || touches_observed(o, m))
         return true;
-    if (m->old_known && m->old.there != m->row.there)
+    if ((m->old_known || m->generated) && m->old.there != m->row.there)
         return true;
     for (size_t i = 0; m->old_known && i < o->column_count; i++)
         if (!same_newest(&m->old, &m->row, o->columns[i]))

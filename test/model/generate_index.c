@@ -1,0 +1,130 @@
+/* generate_index.c: secondary indexes, and tables that can have some. */
+#include "generate_part.h"
+
+#include "base/ctx.h"
+
+#define COLUMNS_MAX 4
+
+static const struct wr_defined_column defined[] = {{{"a", 1}, WR_BIGINT},
+                                                   {{"b", 1}, WR_VARCHAR},
+                                                   {{"c", 1}, WR_VARBINARY},
+                                                   {{"ab", 2}, WR_DOUBLE},
+                                                   {{"column", 6}, WR_BOOLEAN}};
+
+const struct wr_defined_column *gen_defined(bytes name)
+{
+    for (size_t i = 0; i < PORT_COUNT(defined); i++)
+        if (bytes_equal(defined[i].name, name))
+            return &defined[i];
+    return NULL;
+}
+
+/* One that a key can have, usually. */
+static bytes key_column(struct generator *g, const struct wr_key_schema *key, size_t key_count)
+{
+    if (gen_chance(g, 40))
+        return arena_copy(g->a, key[gen_below(g, key_count)].name);
+    return gen_chance(g, 3) ? gen_column(g) : defined[gen_below(g, 3)].name;
+}
+
+static bool has(const bytes *names, size_t count, bytes name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (bytes_equal(names[i], name))
+            return true;
+    return false;
+}
+
+static struct wr_index_meta index_meta(struct generator *g, bytes table,
+                                       const struct wr_key_schema *key, size_t key_count)
+{
+    bytes *keys = ARENA_ARRAY(g->a, bytes, COLUMNS_MAX),
+          *others = ARENA_ARRAY(g->a, bytes, COLUMNS_MAX);
+    struct wr_index_meta m = {.key_columns = keys, .defined_columns = others};
+    size_t want = 1 + gen_below(g, 2), attributes = gen_below(g, COLUMNS_MAX);
+
+    m.name = arena_printf(g->a, "%.*s_%c", BYTES_FMT(table), 'a' + (int)gen_below(g, 5));
+    if (gen_chance(g, 25)) {
+        m.type = m.update_mode = 1;
+        keys[m.key_column_count++] = arena_copy(g->a, key[0].name);
+        want++;
+    }
+    while (m.key_column_count < want) {
+        bytes name = key_column(g, key, key_count);
+
+        if (!has(keys, m.key_column_count, name) || gen_chance(g, 3))
+            keys[m.key_column_count++] = name;
+    }
+    for (size_t i = 0; i < attributes; i++) {
+        bytes name = defined[gen_below(g, PORT_COUNT(defined))].name;
+        bool twice = has(others, m.defined_column_count, name) || has(keys, want, name);
+
+        if (!twice || gen_chance(g, 3))
+            others[m.defined_column_count++] = name;
+    }
+    return m;
+}
+
+void gen_indexable(struct generator *g, struct wr_create_table *t)
+{
+    size_t count = gen_chance(g, 50) ? 0 : 1 + gen_below(g, 2);
+    struct wr_index_meta *list = ARENA_ARRAY(g->a, struct wr_index_meta, 2);
+
+    t->key_count = t->key_count > 4 ? 4 : t->key_count;
+    t->defined = defined;
+    t->defined_count = PORT_COUNT(defined);
+    if (gen_chance(g, 95))
+        t->options.max_versions = 1;
+    if (gen_chance(g, 75))
+        t->options.ttl_s = -1;
+    for (size_t i = 0; i < count; i++) {
+        list[i] = index_meta(g, t->table, t->key, t->key_count);
+        list[i].name = arena_printf(g->a, "%.*s_%c", BYTES_FMT(t->table), 'a' + (int)i);
+    }
+    t->indexes = list;
+    t->index_count = count;
+}
+
+void gen_index_op(struct generator *g, const struct oracle_table *t, struct wr_request *out)
+{
+    bytes table = arena_copy(g->a, t->name);
+
+    if (gen_chance(g, 60)) {
+        out->op = WR_OP_CREATE_INDEX;
+        out->create_index = (struct wr_create_index){
+            .table = table,
+            .index = index_meta(g, table, t->key, t->key_count),
+            /* Else it would lack rows that are there, and which is not for an oracle to know. */
+            .include_base_data = t->row_count || t->ghosts || gen_chance(g, 50)};
+    } else {
+        out->op = WR_OP_DROP_INDEX;
+        out->drop_index = (struct wr_drop_index){
+            table, arena_printf(g->a, "%.*s_%c", BYTES_FMT(table), 'a' + (int)gen_below(g, 5))};
+    }
+}
+
+struct oracle_table *gen_readable(struct generator *g, struct oracle_table *t)
+{
+    const struct oracle_index *x = t->indexes;
+
+    if (!x || gen_chance(g, 50))
+        return t;
+    for (size_t n = gen_below(g, t->index_count); n; n--)
+        x = x->next;
+    return oracle_find_any(g->o, x->meta.name);
+}
+
+void gen_without_repeated(struct generator *g, struct wr_row_change *c, size_t *count)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < *count; i++) {
+        bool twice = false;
+
+        for (size_t k = 0; k < n; k++)
+            twice |= gen_same_key(&c[i].row.key, &c[k].row.key);
+        if (!twice || gen_chance(g, 3))
+            c[n++] = c[i];
+    }
+    *count = n;
+}
