@@ -239,8 +239,8 @@ static struct wr_reply *wait_for_builds(struct life *l, struct wr_db *db)
     return d;
 }
 
-/* Is a table, or a copy of one that is being rekeyed, stored under that id; or is it about to be
- * erased? */
+/* Is a table, a copy of one that is being rekeyed, or a stream stored under that id; or is it about
+ * to be erased? */
 static bool is_known(struct wr_db *db, struct ctx *c, struct table *const *tables, size_t count,
                      uint32_t id)
 {
@@ -249,7 +249,8 @@ static bool is_known(struct wr_db *db, struct ctx *c, struct table *const *table
                       .view = VIEW_LATEST};
 
     for (size_t i = 0; i < count; i++)
-        if (tables[i]->schema.location.id == id || tables[i]->schema.shadow.id == id)
+        if (tables[i]->schema.location.id == id || tables[i]->schema.shadow.id == id ||
+            tables[i]->schema.stream.location == id)
             return true;
     return !wait_get(c, db->engine, &get) && get.found;
 }

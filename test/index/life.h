@@ -13,9 +13,21 @@
 #define LIFE_INSTANCE "index"
 #define LIFE_TABLE "rows"
 
+/* The rows: in groups of four that share a partition key. */
+#define LIFE_ROWS 12000
+#define LIFE_CELLS 5
+#define LIFE_NAMES "abcxy"
+
+/* How far somebody has read the table's stream. */
+struct life_seen {
+    uint64_t count, number, hash; /* of records, of the last, over all */
+};
+
 /* Shared by all processes. */
 struct life_counts {
-    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems;
+    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems, replayed;
+    struct life_seen seen[2]; /* by the one who follows, whoever is killed */
+    atomic_uint seen_at;      /* which of them counts */
 };
 
 struct life {
@@ -43,6 +55,11 @@ void life_work(struct life *l, struct wr_db *db);
 /* Nobody writes: waits until all indexes are complete, and compares each of them, as clients read
  * it, with the rows; then looks for stored keys that belong to no table. */
 void life_compare(struct life *l, struct wr_db *db);
+
+/* Follows the stream from where it was left, until the process is killed. */
+void life_follow_start(struct life *l, struct wr_db *db);
+/* Nobody writes: the stream makes the rows that are there, and begins as it was followed. */
+void life_replay(struct life *l, struct wr_db *db);
 
 /* Index `at` of those that come and go. */
 #define LIFE_INDEXES 5

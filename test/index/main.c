@@ -1,11 +1,13 @@
-/* main.c: secondary indexes under kills.
+/* main.c: secondary indexes and a stream under kills.
  *
  *   build/test/index --work DIR [--kills N] [--seed S]
  *
  * A process opens the database, writes rows from several threads, and creates and drops indexes,
  * rekeys the table, splits and merges partitions meanwhile, until it is killed at a random moment.
  * The next one finds the indexes: builds go on, and then each index has an entry for each row that
- * has one, and no other; and no key is stored that belongs to no table. */
+ * has one, and no other; and no key is stored that belongs to no table. One thread follows the
+ * table's stream from life to life: what it read stays how the stream begins, and the stream as a
+ * whole makes the rows. */
 #include "base/rng.h"
 #include "life.h"
 
@@ -76,10 +78,10 @@ static int report(struct life *l, int kills)
 
     printf("%d kills, seed %" PRIu64
            ": %llu writes, %llu refused for a new index, %llu indexes created, %llu seen complete, "
-           "%llu dropped, %llu rekeyings, %llu entries compared\n",
+           "%llu dropped, %llu rekeyings, %llu entries compared, %llu records replayed\n",
            kills, l->seed, n->writes, n->busy, n->created, n->completed, n->dropped, n->rekeyed,
-           n->compared);
-    if (!n->compared || !n->created)
+           n->compared, n->replayed);
+    if (!n->compared || !n->created || !n->replayed)
         life_problem(l, "it has shown nothing");
     printf("index: %d passed, %llu failed, 0 skipped\n", kills, n->problems);
     return n->problems != 0;
@@ -117,7 +119,10 @@ int main(int argc, char **argv)
         run_killed(&one, 100000 + rng_below(&rng, 900000));
         if (i % 3 != 2) /* else one kill after the other */
             run_whole(&one, "the comparison", life_compare);
+        if (i % 10 == 4)
+            run_whole(&one, "the replay", life_replay);
     }
     run_whole(&l, "the comparison", life_compare);
+    run_whole(&l, "the replay", life_replay);
     return report(&l, kills);
 }

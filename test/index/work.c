@@ -13,10 +13,10 @@
 #include <unistd.h>
 
 #define WRITERS 3
-#define ROWS 12000 /* in groups of four that share a partition key: a build takes a while */
+#define ROWS LIFE_ROWS /* a build takes a while */
 #define HOT_ROWS 400
 #define LOAD_ROWS 200 /* of an import */
-#define CELLS 5
+#define CELLS LIFE_CELLS
 #define TEXT "the quick brown fox jumps over the lazy dog and goes on its way for a while"
 
 const struct wr_key_schema life_key[2] = {{.name = {"p", 1}, .type = WR_BIGINT},
@@ -112,7 +112,7 @@ struct change {
 
 static struct wr_cell cell_of(struct rng *r, int column)
 {
-    static const char names[] = "abcxy";
+    static const char names[] = LIFE_NAMES;
     struct wr_cell cell = {.name = bytes_of(&names[column], 1),
                            .value = {.type = WR_BIGINT, .integer = (int64_t)rng_below(r, 40)},
                            .op = WR_CELL_PUT,
@@ -190,6 +190,7 @@ void life_create(struct life *l, struct wr_db *db)
         .defined_count = PORT_COUNT(defined),
         .indexes = indexes,
         .index_count = 1,
+        .stream = {.given = true, .enable = true, .has_expiration = true, .expiration_h = 168},
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     code = run(db, &req);
     if (!code)
@@ -304,6 +305,7 @@ void life_work(struct life *l, struct wr_db *db)
     struct rng r;
 
     rng_init(&r, l->seed);
+    life_follow_start(l, db);
     for (size_t i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.l = l, .db = db, .seed = rng_next(&r)};
         if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
