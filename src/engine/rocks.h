@@ -135,6 +135,7 @@ struct rocks {
     bool recovery_runs, room_runs;
     bool out_of_files;     /* the last try to open failed for that; the recovery thread's */
     atomic_bool squeezing; /* the room thread compacts, and uses the database */
+    atomic_bool erased;    /* files may have been left behind (rocks_obsolete.c) */
     bool closing;
     struct stalled *stalled, **stalled_end;
     atomic_uint stall_count; /* written under the lock, read without */
@@ -220,6 +221,10 @@ bool rocks_space_to_compact(struct rocks *r, uint64_t due);
 uint64_t rocks_compaction_due(rocksdb_t *db);
 /* The room thread: lets RocksDB compact by itself, or does it under watch. */
 void *rocks_room(void *arg);
+
+/* rocks_obsolete.c: now and then, by the room thread: after keys were erased, sees to it that no
+ * table file stays in the folder which nobody refers to any more. */
+void rocks_obsolete_look(struct rocks *r, struct handle *h);
 
 /* ---- rocks_stall.c */
 

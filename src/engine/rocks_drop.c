@@ -107,17 +107,9 @@ static int delete_keys(struct ctx *c, struct rocks *r, const struct partition_sp
     return code;
 }
 
-/* The space of large values that stood in files shared with others comes back too. */
-int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+/* The space of what is left of the ranges in files shared with others. */
+static int compact_ranges(struct ctx *c, struct rocks *r, const struct partition_spec *p)
 {
-    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
-    uint64_t before, after;
-
-    TRY(rocks_size(c, e, p, &before));
-    TRY(delete_keys(c, r, p));
-    TRY(rocks_size(c, e, p, &after));
-    if (after < ERASE_COMPACT_BYTES || after > before || rocks_space_short(r))
-        return E_OK;
     for (size_t i = 0; i < p->range_count; i++) {
         rocksdb_compactoptions_t *how = rocksdb_compactoptions_create();
         struct entry in;
@@ -136,4 +128,22 @@ int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
         TRY(code);
     }
     return E_OK;
+}
+
+static int erase(struct ctx *c, struct rocks *r, const struct partition_spec *p)
+{
+    uint64_t left;
+
+    TRY(delete_keys(c, r, p));
+    TRY(rocks_size(c, &r->base, p, &left));
+    return left < ERASE_COMPACT_BYTES || rocks_space_short(r) ? E_OK : compact_ranges(c, r, p);
+}
+
+int rocks_erase(struct ctx *c, struct engine *e, const struct partition_spec *p)
+{
+    struct rocks *r = PORT_CONTAINER(e, struct rocks, base);
+    int code = erase(c, r, p);
+
+    atomic_store(&r->erased, true);
+    return code;
 }

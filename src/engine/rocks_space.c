@@ -245,6 +245,7 @@ void *rocks_room(void *arg)
         ctx_init(&c, r->clock, NULL, NULL, 0);
         if (rocks_enter(&c, r, VIEW_LATEST, &in) == E_OK) {
             room_check(r, in.handle, &room);
+            rocks_obsolete_look(r, in.handle);
             rocks_leave(&in);
         }
         ctx_release(&c);

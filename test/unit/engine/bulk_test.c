@@ -116,16 +116,19 @@ static void test_given_up(void **state)
     assert_int_equal(count_keys(b), 0);
 }
 
-static uint64_t disk_bytes(const char *dir)
+/* Of the files whose names end so. */
+static uint64_t disk_bytes(const char *dir, const char *end)
 {
     DIR *d = opendir(dir);
     struct dirent *entry;
     uint64_t sum = 0;
 
     while (d && (entry = readdir(d))) {
+        size_t n = strlen(entry->d_name), m = strlen(end);
         struct stat st;
 
-        if (fstatat(dirfd(d), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
+        if (n >= m && !strcmp(entry->d_name + n - m, end) &&
+            fstatat(dirfd(d), entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode))
             sum += (uint64_t)st.st_size;
     }
     if (d)
@@ -173,7 +176,7 @@ static void check_erase(struct bed *b, bool own_files)
         bed_close(b);
         bed_open(b, engine_name);
         assert_int_equal(count_keys(b), 0);
-        assert_true(disk_bytes(db) < VALUES * VALUE_BYTES / 4);
+        assert_true(disk_bytes(db, "") < VALUES * VALUE_BYTES / 4);
     }
     mem_free((void *)db);
 }
@@ -270,7 +273,62 @@ static void test_leftovers(void **state)
     bed_release(&copy);
     bulk_close(bulk);
     snprintf(path, sizeof(path), "%s/bulk", b->dir);
-    assert_int_equal(disk_bytes(path), 0);
+    assert_int_equal(disk_bytes(path, ""), 0);
+}
+
+struct asker {
+    pthread_t thread;
+    struct bed *bed;
+    atomic_bool stop;
+};
+
+/* Asks for sizes, for which RocksDB holds on to its table files. */
+static void *ask_sizes(void *arg)
+{
+    const struct key_range range = {BYTES_LIT("big"), BYTES_LIT("bih")};
+    const struct partition_spec p = {.id = 7, .ranges = &range, .range_count = 1};
+    struct asker *a = arg;
+    struct ctx c;
+    uint64_t size;
+
+    ctx_init(&c, &a->bed->clock, &a->bed->log, NULL, 0);
+    while (!atomic_load(&a->stop))
+        assert_int_equal(engine_size(&c, a->bed->e, &p, &size), E_OK);
+    ctx_release(&c);
+    return NULL;
+}
+
+/* A table file that is erased while somebody asks for its size goes from the disk, too, though
+ * nothing is written afterwards. */
+static void test_erase_beside_readers(void **state)
+{
+    const struct key_range range = {BYTES_LIT("big"), BYTES_LIT("bih")};
+    const struct partition_spec p = {.id = 7, .ranges = &range, .range_count = 1};
+    struct bed *b = *state;
+    struct asker askers[4];
+    char path[FOLDER_BYTES + 8];
+
+    if (is_mem())
+        skip();
+    snprintf(path, sizeof(path), "%s/db", b->dir);
+    for (size_t i = 0; i < PORT_COUNT(askers); i++) {
+        askers[i] = (struct asker){.bed = b};
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_sizes, &askers[i]), 0);
+    }
+    for (int i = 0; i < 30; i++) {
+        struct bulk *bulk = begin(b, 10);
+
+        assert_int_equal(bulk_finish(&b->c, bulk), E_OK);
+        bulk_close(bulk);
+        assert_int_equal(engine_erase(&b->c, b->e, &p), E_OK);
+        bed_ctx_again(b);
+        while (disk_bytes(path, ".sst") > VALUE_BYTES)
+            usleep(1000);
+    }
+    for (size_t i = 0; i < PORT_COUNT(askers); i++) {
+        atomic_store(&askers[i].stop, true);
+        pthread_join(askers[i].thread, NULL);
+    }
 }
 
 #ifdef WR_FAULTS
@@ -302,6 +360,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_given_up, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_erase, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_erase_shared, setup, bed_tear_down),
+        cmocka_unit_test_setup_teardown(test_erase_beside_readers, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_no_loss_is_hidden, setup, bed_tear_down),
         cmocka_unit_test_setup_teardown(test_leftovers, setup, bed_tear_down),
 #ifdef WR_FAULTS
