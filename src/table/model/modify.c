@@ -340,7 +340,8 @@ static void remove_deleted(struct ctx *c, const struct wr_row *asked, struct wor
 
 /* ---- cells that are put */
 
-struct wr_cell modify_stored_cell(const struct wr_cell *cell, const struct wr_value *value,
+/* A stored cell: stamped and with its checksum. */
+static struct wr_cell stored_cell(const struct wr_cell *cell, const struct wr_value *value,
                                   int64_t timestamp_ms)
 {
     struct wr_cell out = {.name = cell->name,
@@ -356,6 +357,12 @@ struct wr_cell modify_stored_cell(const struct wr_cell *cell, const struct wr_va
     else
         out.crc8 = cell->crc8;
     return out;
+}
+
+struct wr_cell modify_stored_cell(const struct wr_cell *cell, const struct wr_value *value,
+                                  int64_t timestamp_ms)
+{
+    return stored_cell(cell, value, timestamp_ms);
 }
 
 static int increment(struct ctx *c, const struct modify *m, struct working *w,
@@ -380,7 +387,7 @@ static int increment(struct ctx *c, const struct modify *m, struct working *w,
     if (old && old->timestamp_ms >= stamp)
         stamp = old->timestamp_ms +
                 (m->table->schema.d.options.max_versions > 1 && old->timestamp_ms < STAMP_MS_MAX);
-    working_add(w, cell, modify_stored_cell(cell, &v, stamp));
+    working_add(w, cell, stored_cell(cell, &v, stamp));
     return E_OK;
 }
 
@@ -469,7 +476,7 @@ static void rewrite_untouched(struct ctx *c, const struct modify *m, struct work
             names_find(names, m->change->row.cell_count, cell.name))
             continue;
         cell.crc8_known = false;
-        working_add(w, NULL, modify_stored_cell(&cell, &cell.value, m->stamp_ms));
+        working_add(w, NULL, stored_cell(&cell, &cell.value, m->stamp_ms));
     }
 }
 
@@ -501,7 +508,7 @@ static int run_update(struct ctx *c, struct modify *m, bool exists)
         if (cell->op == WR_CELL_INCREMENT)
             TRY(increment(c, m, &w, cell, m->stamp_ms));
         else if (cell->op == WR_CELL_PUT)
-            working_add(&w, cell, modify_stored_cell(cell, &cell->value, stamp_of(m, cell)));
+            working_add(&w, cell, stored_cell(cell, &cell->value, stamp_of(m, cell)));
     }
     m->write_units = meter_units(
         meter_change_size(&m->table->schema.d.options, &m->key, asked->cells, asked->cell_count));
@@ -535,7 +542,7 @@ static void run_put(struct ctx *c, struct modify *m)
     for (size_t i = 0; i < asked->cell_count; i++) {
         const struct wr_cell *cell = &asked->cells[i];
 
-        cells[i] = modify_stored_cell(cell, &cell->value, stamp_of(m, cell));
+        cells[i] = stored_cell(cell, &cell->value, stamp_of(m, cell));
     }
     n = cells_sort(cells, asked->cell_count);
     m->row = (struct row){.cells = cells, .cell_count = modify_trim(m, cells, n)};

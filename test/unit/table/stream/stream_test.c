@@ -585,10 +585,10 @@ static void test_iterators(void **state)
 
 /* ---- what expires ---- */
 
-static size_t stored(void)
+/* Under that storage id. */
+static size_t stored(uint32_t at)
 {
     struct ctx c;
-    struct table *t;
     struct key_range range;
     struct page page = {0};
     struct scan scan = {.view = VIEW_LATEST,
@@ -599,14 +599,20 @@ static size_t stored(void)
                         .pages = &page};
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
-    t = catalog_get(db->catalog, BYTES_LIT("test"), TABLE);
-    range =
-        (struct key_range){stream_record_key(&c.arena, t->schema.stream.location, 0, 0),
-                           stream_record_key(&c.arena, t->schema.stream.location, 0, UINT64_MAX)};
-    table_release(t);
+    range = (struct key_range){stream_record_key(&c.arena, at, 0, 0),
+                               stream_record_key(&c.arena, at, 0, UINT64_MAX)};
     assert_int_equal(wait_scan(&c, db->engine, &scan), 0);
     ctx_release(&c);
     return page.count;
+}
+
+static uint32_t location(void)
+{
+    struct table *t = catalog_get(db->catalog, BYTES_LIT("test"), TABLE);
+    uint32_t id = t->schema.stream.location;
+
+    table_release(t);
+    return id;
 }
 
 /* Records of three hours ago, and then they are kept for one. */
@@ -631,14 +637,98 @@ static void test_expiry(void **state)
     assert_int_equal(read_code(old), 0);
     assert_int_equal(switch_stream(true, 1), 0);
     assert_int_equal(read_code(old), E_PARAMETER);
-    assert_int_equal(stored(), 3);
+    assert_int_equal(stored(location()), 3);
     r = stream_retention_start(db);
     while (more)
         assert_int_equal(stream_retention_some(r, &more), 0);
-    assert_int_equal(stored(), 1);
+    assert_int_equal(stored(location()), 1);
     end();
     stream_retention_free(r);
     follower_end(&f);
+}
+
+/* ---- on and off ---- */
+
+static enum wr_stream_status status(bytes stream)
+{
+    struct wr_describe_stream in = {.table = TABLE, .stream = stream};
+    struct wr_stream_description out = {0};
+    struct asked x;
+    struct wr_reply *reply = answer(&x, stream_describe(ask(&x), &in, &out));
+
+    assert_int_equal(reply->code, 0);
+    wr_reply_free(reply);
+    return out.status;
+}
+
+/* While a request still goes by the table of before, the stream is not quite on; when it is off,
+ * and when its table goes, its records go. */
+static void test_on_and_off(void **state)
+{
+    struct wr_cell one = cell_of(0, 1, WR_CELL_PUT);
+    struct wr_request drop = {.op = WR_OP_DELETE_TABLE, .delete_table = {.table = TABLE}};
+    struct table *before;
+    struct follower f;
+    uint32_t first, second;
+
+    (void)state;
+    begin(NULL);
+    assert_int_equal(change(WR_PUT, 1, &one, 1), 0);
+    before = catalog_get(db->catalog, BYTES_LIT("test"), TABLE);
+    assert_int_equal(switch_stream(true, HOURS), 0);
+    follower_begin(&f, -1);
+    assert_int_equal(status(f.stream), WR_STREAM_ENABLING);
+    assert_true(atomic_load(&before->is_overtaken));
+    table_release(before);
+    assert_int_equal(status(f.stream), WR_STREAM_ACTIVE);
+    assert_int_equal(change(WR_PUT, 2, &one, 1), 0);
+    assert_int_equal(count_records(&f), 1);
+    first = location();
+    assert_int_equal(switch_stream(true, HOURS), 0); /* it is the same stream */
+    assert_int_equal(location(), first);
+    assert_int_equal(stored(first), 1);
+    assert_int_equal(switch_stream(false, 0), 0);
+    assert_int_equal(switch_stream(true, HOURS), 0);
+    second = location();
+    assert_int_not_equal(second, first);
+    assert_int_equal(change(WR_PUT, 2, &one, 1), 0);
+    assert_int_equal(stored(second), 1);
+    sweep_later(db, 61000);
+    assert_int_equal(stored(first), 0);
+    assert_int_equal(stored(second), 1);
+    assert_int_equal(run(&drop), 0);
+    go_later(db, 10000); /* or the sweeper takes no new reading of the clock */
+    sweep_later(db, 61000);
+    assert_int_equal(stored(second), 0);
+    follower_end(&f);
+    end();
+}
+
+/* A backup has the records of its rows. */
+static void test_backup(void **state)
+{
+    char copy[FOLDER_BYTES + 16], message[256] = "";
+    struct rng r;
+
+    (void)state;
+    if (strcmp(engine_name, "mem") == 0)
+        skip();
+    rng_init(&r, 7);
+    begin(&plain);
+    for (int i = 0; i < 50; i++)
+        random_request(&r);
+    snprintf(copy, sizeof(copy), "%s.backup", dir);
+    assert_int_equal(wr_backup(db, copy, message, sizeof(message)), 0);
+    for (int i = 0; i < 50; i++)
+        random_request(&r);
+    wr_close(db);
+    options.dir = copy;
+    db = database_open(&options);
+    assert_true(replay(0) >= 50);
+    check_copy();
+    wr_close(db);
+    folder_remove(copy);
+    folder_remove(dir);
 }
 
 /* ---- writers and a follower ---- */
@@ -734,9 +824,10 @@ int main(void)
 {
     static const char *const engines[] = {"mem", "rocks"};
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_replay),  cmocka_unit_test(test_records),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_iterators),
-        cmocka_unit_test(test_expiry),  cmocka_unit_test(test_race),
+        cmocka_unit_test(test_replay),     cmocka_unit_test(test_records),
+        cmocka_unit_test(test_refused),    cmocka_unit_test(test_iterators),
+        cmocka_unit_test(test_expiry),     cmocka_unit_test(test_race),
+        cmocka_unit_test(test_on_and_off), cmocka_unit_test(test_backup),
     };
     int failed = 0;
 
