@@ -87,10 +87,18 @@ struct index_entry entry_of(struct arena *a, const struct schema *base, const st
     return out;
 }
 
+/* To the bit: 0.0 and -0.0 compare as equal. */
+static bool stored_equal(const struct wr_value *a, const struct wr_value *b)
+{
+    if (a->type == WR_DOUBLE)
+        return memcmp(&a->real, &b->real, sizeof(a->real)) == 0;
+    return value_compare(a, b) == 0;
+}
+
 static bool cell_equal(const struct wr_cell *a, const struct wr_cell *b)
 {
     return a->timestamp_ms == b->timestamp_ms && a->value.type == b->value.type &&
-           bytes_equal(a->name, b->name) && value_compare(&a->value, &b->value) == 0;
+           bytes_equal(a->name, b->name) && stored_equal(&a->value, &b->value);
 }
 
 bool entry_equal(const struct index_entry *a, const struct index_entry *b)
