@@ -30,6 +30,19 @@ bytes advise_names(const struct advise *a, const size_t *columns, size_t count, 
     return out;
 }
 
+bytes advise_index_columns(const struct advise *a, const struct candidate *k, size_t query,
+                           struct arena *arena)
+{
+    const struct query *q = &a->queries[query];
+    size_t columns[QUERY_PARTS_MAX + 1];
+
+    if (k->reach[query] < REACH_PARTITION || !q->equal_count)
+        return BYTES_NONE;
+    memcpy(columns, q->equal, q->equal_count * sizeof(*columns));
+    columns[q->equal_count] = q->range;
+    return advise_names(a, columns, q->equal_count + (q->range != SIZE_MAX), ",", arena);
+}
+
 static bool is_queried(const struct advise *a, size_t column)
 {
     for (size_t i = 0; i < a->query_count; i++) {

@@ -119,6 +119,11 @@ bytes advise_create_line(const struct advise *a, const struct candidate *k, stru
 bytes advise_names(const struct advise *a, const size_t *columns, size_t count, const char *between,
                    struct arena *arena);
 
+/* "CardID,SoldAt": the columns of a secondary index that would serve a query which the candidate's
+ * key does not; len 0: it does, or an index would begin with nothing but a time. */
+bytes advise_index_columns(const struct advise *a, const struct candidate *k, size_t query,
+                           struct arena *arena);
+
 /* What the rest of the report says once. */
 struct advise_head {
     const char *source; /* the file or table */

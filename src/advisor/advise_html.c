@@ -140,9 +140,18 @@ static void put_candidate(FILE *out, const struct advise *a, const struct candid
         fputs("</li>\n", out);
     }
     for (size_t i = 0; i < a->query_count; i++) {
+        bytes columns;
+
         fputs("<li>&ldquo;", out);
         put_text(out, a->queries[i].text);
-        fprintf(out, "&rdquo;: %s</li>\n", reach_text(k->reach[i]));
+        fprintf(out, "&rdquo;: %s", reach_text(k->reach[i]));
+        columns = advise_index_columns(a, k, i, a->arena);
+        if (columns.len) {
+            fputs("; a secondary index on ", out);
+            put_text(out, columns);
+            fputs(" would serve it", out);
+        }
+        fputs("</li>\n", out);
     }
     fputs("</ul>\n", out);
     if (k->verdict != VERDICT_BAD) {

@@ -62,6 +62,17 @@ static void put_simulation(FILE *out, const struct simulation *s)
             s->partitions, s->windows, s->peak_to_mean, s->worst, s->wasted, s->span, s->rise);
 }
 
+/* Where the key does not serve the query. */
+static void put_index(FILE *out, const struct advise *a, const struct candidate *k, size_t query)
+{
+    bytes columns = advise_index_columns(a, k, query, a->arena);
+
+    if (!columns.len)
+        return;
+    fputs(", \"index\": ", out);
+    put_text(out, columns);
+}
+
 static void put_candidate(FILE *out, const struct advise *a, const struct candidate *k)
 {
     char layout[LAYOUT_FORM_BYTES];
@@ -80,7 +91,9 @@ static void put_candidate(FILE *out, const struct advise *a, const struct candid
         for (size_t i = 0; i < a->query_count; i++) {
             fprintf(out, "%s{\"query\": ", i ? ", " : "");
             put_text(out, a->queries[i].text);
-            fprintf(out, ", \"reach\": \"%s\"}", reach_name(k->reach[i]));
+            fprintf(out, ", \"reach\": \"%s\"", reach_name(k->reach[i]));
+            put_index(out, a, k, i);
+            fputc('}', out);
         }
         fputs("],\n", out);
     }

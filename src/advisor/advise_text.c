@@ -56,8 +56,14 @@ static void print_candidate(const struct advise *a, const struct candidate *k, s
     for (size_t i = 0; i < k->reason_count; i++)
         fprintf(out, "   %s %-10s %.*s\n", marks[k->reasons[i].verdict],
                 rule_infos[k->reasons[i].rule].name, BYTES_FMT(k->reasons[i].text));
-    for (size_t i = 0; i < a->query_count; i++)
+    for (size_t i = 0; i < a->query_count; i++) {
+        bytes columns = advise_index_columns(a, k, i, a->arena);
+
         fprintf(out, "     \"%.*s\": %s\n", BYTES_FMT(a->queries[i].text), reach_text(k->reach[i]));
+        if (columns.len)
+            fprintf(out, "     an index would serve it: widerow index create %s INDEX %.*s\n",
+                    a->table, BYTES_FMT(columns));
+    }
     if (k->verdict != VERDICT_BAD)
         fprintf(out, "     %.*s\n", BYTES_FMT(advise_create_line(a, k, a->arena)));
 }

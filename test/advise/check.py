@@ -144,6 +144,11 @@ def check_shapes(count):
     check_queries(records("readings", count), (
         ("device=, ts range", ["device"], "plain", ["device", "ts"]),
         ("ts range", ["ts"], "hash:16", ["ts"])))
+    # A read that the key does not serve is one for a secondary index.
+    reads = advise(path("orders"), "--query", "buyer=; seller=, created range")["candidates"][0]["reads"]
+    check([r.get("index") for r in reads if r["reach"] in ("lost", "partition")] in (["seller,created"], ["buyer"]),
+          "an index is proposed: %s" % reads)
+    check(all("index" not in r for r in reads if r["reach"] == "range"), "and none for what the key serves")
     # Without the order of time nothing may be said about it.
     advice = advise(path("orders"), "--columns", "buyer,seller", "--unordered")
     check(reason(find(advice, ["buyer"], "plain"), "load")["verdict"] == "none", "an unordered file has no load")

@@ -189,6 +189,29 @@ check "an open port without TLS is named" grep -q "is open to other machines wit
 check "a file does not get the secret" sh -c '! grep -q secret "$1" || grep -q "the secret is there" "$1"; ! grep -qF "$(awk "!/^#/ { print \$3 }" "$2/credentials" | head -n 1)" "$1"' - "$work/open.out" "$work/open"
 stop_all TERM
 
+# ---- indexes ----
+run create o --key order:integer --columns state:string,at:integer,amount:double
+for n in $(seq 1 300); do echo "{\"order\":$n,\"state\":\"$([ $((n % 3)) = 0 ] && echo open || echo paid)\",\"at\":$((1000 + n)),\"amount\":$n.5}"; done >"$work/o.jsonl"
+run import "$work/o.jsonl" --table o --quiet >/dev/null
+plan=$'key           state,at,order\nentries       300, of 300 rows\nbytes         46.0 an entry, at most 46; 13800 in all
+a new row     costs 1.00 CU of writing and 1.00 of reading more\nan update     of its key columns 2.00 CU of writing and 1.00 of reading more,
+              of covered columns only 1.00 and 1.00,\n              of other columns nothing'
+check "index plan" sh -c '[ "$("$1" index plan o state,at --with amount --dir "$2" | head -n 7)" = "$3" ]' - "$widerow" "$work/data" "$plan"
+said() { run index plan "${@:2}" | grep -qE "$1"; }
+check "index plan: few values" said "few values of state" o state
+check "index plan: many" said "about (29[0-9]|30[0-9]) values; the hottest, '[0-9]+', has 0.3 %" o at
+check "index plan of a file" sh -c '"$1" index plan at --file "$2" --key order | grep -q "at rises with the time of writing"' - "$widerow" "$work/o.jsonl"
+check "index plan of a file, without its key" exits 2 "--key says which" index plan at --file "$work/o.jsonl"
+check "index create" run index create o by_state state,at --with amount
+check "index list" prints $'by_state\tglobal\ton state,at\twith amount\tcomplete' index list o
+check "is read" prints '{"state":"open","at":1003,"order":3,"amount":3.5}' scan by_state --limit 1
+check "index create --new-rows" run index create o later at --new-rows
+check "has none of the rows that were there" prints 0 count later
+check "a local index" exits 2 "first primary key column" index create o here at --local
+check "index drop" run index drop o later
+check "is gone" exits 3 "does not exist" index drop o later
+check "index of nothing" exits 2 "is none of list, create" index frobnicate o
+
 # ---- pages and completion ----
 for page in widerow.1 widerowd.8 widerow.conf.5; do
     check "$page has no warning" test -z "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$BUILD/man/$page" 2>&1 >/dev/null)"
