@@ -13,6 +13,7 @@
 #define CONNECT_TIMEOUT_MS 5000L
 #define ANSWER_BYTES_MAX 65536
 #define PATH_BYTES_MAX 4096
+#define TABLES_SAID 10
 
 struct backup_options {
     const char *admin;
@@ -229,12 +230,35 @@ static int backup_offline(struct ctx *c, const char *from, const char *to)
     return code ? fail(c, code, "%s", message) : 0;
 }
 
-static int say_done(const char *to, const char *of)
+/* `tables`: what else is to be said of what was copied. */
+static int say_done(const char *to, const char *of, const char *tables)
 {
-    printf("%s is a whole backup of %s, and durable. Access keys (the file credentials) are not "
+    printf("%s is a whole backup of %s%s, and durable. Access keys (the file credentials) are not "
            "in it.\n",
-           to, of);
+           to, of, tables);
     return 0;
+}
+
+/* A backup is of all instances; these are the tables of the one that was asked for. */
+static const char *tables_text(struct ctx *c, struct client *cl)
+{
+    struct wr_request request = {.op = WR_OP_LIST_TABLE};
+    const struct wr_table_list *list;
+    struct wr_reply reply;
+    bytes names = BYTES_LIT("");
+
+    if (client_exec(c, cl, &request, &reply)) {
+        ctx_clear(c);
+        return "";
+    }
+    list = &reply.table_list;
+    for (size_t i = 0; i < list->count && i < TABLES_SAID; i++)
+        names = arena_printf(&c->arena, "%.*s%s%.*s", BYTES_FMT(names), i ? ", " : ": ",
+                             BYTES_FMT(list->tables[i]));
+    return arena_printf(&c->arena, " (instance %.*s, %zu tables%.*s%s)",
+                        BYTES_FMT(cl->target->instance), list->count, BYTES_FMT(names),
+                        list->count > TABLES_SAID ? ", ..." : "")
+        .ptr;
 }
 
 static int run_offline(struct ctx *c, struct cli *cli, void *options)
@@ -246,7 +270,7 @@ static int run_offline(struct ctx *c, struct cli *cli, void *options)
     if (cli->where.endpoint)
         return fail(c, E_PARAMETER, "--dir and --endpoint exclude each other");
     TRY(backup_offline(c, o->dir, cli->argv[0]));
-    return say_done(cli->argv[0], o->dir);
+    return say_done(cli->argv[0], o->dir, "");
 }
 
 static int run_online(struct ctx *c, struct client *cl, struct cli *cli, void *options)
@@ -256,7 +280,7 @@ static int run_online(struct ctx *c, struct client *cl, struct cli *cli, void *o
     if (cl->target->db)
         return fail(c, E_PARAMETER, "of a database in this process: give its folder with --dir");
     TRY(backup_online(c, cl, o->admin, cli->argv[0]));
-    return say_done(cli->argv[0], cl->target->endpoint);
+    return say_done(cli->argv[0], cl->target->endpoint, tables_text(c, cl));
 }
 
 static bool connects(const void *options)

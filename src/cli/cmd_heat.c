@@ -155,6 +155,7 @@ static int heat(struct ctx *c, struct client *cl, struct cli *cli, void *options
         return write_files(c, o, &p);
     heat_draw_text(stdout, &c->arena, &p, o->color || (!o->plain && isatty(STDOUT_FILENO)));
     print_servers(reply.heat.servers, reply.heat.silent);
+    print_source(cl, cli->argv[0]);
     return 0;
 }
 

@@ -1,18 +1,21 @@
 /* cmd_partitions.c: `widerow partitions`. */
 #include "cli/command.h"
 #include "cli/console/print.h"
+#include "cli/console/records.h"
 #include "cli/console/value.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
 struct partitions_options {
+    struct records_options print;
     bool json;
 };
 
 static const struct option_row rows[] = {
     {"json", NULL, "every figure of every partition, one line of JSON each, the table's last",
      OPTION_FLAG, offsetof(struct partitions_options, json), 0, 0},
+    RECORDS_ROWS(struct partitions_options),
     {0},
 };
 
@@ -89,6 +92,34 @@ static void print_all(struct arena *a, const struct wr_partition_list *l)
     print_servers(l->servers, l->silent);
 }
 
+static int print_records(struct ctx *c, const struct partitions_options *o,
+                         const struct wr_partition_list *l)
+{
+    struct arena *a = &c->arena;
+    struct records *r;
+    int code = 0, more;
+
+    TRY(records_open(c, &o->print, NULL, &r));
+    for (size_t i = 0; i < l->count && code == 0; i++) {
+        const struct wr_partition *p = &l->partitions[i];
+        struct record record = {.count = 0};
+
+        record_text(&record, "from",
+                    bound_text(a, &p->begin, p->begin_more, p->begin_more_count, p->begin_bucket));
+        record_text(&record, "to",
+                    bound_text(a, &p->end, p->end_more, p->end_more_count, p->end_bucket));
+        record_integer(&record, "stored_bytes", (int64_t)p->stored_bytes);
+        record_integer(&record, "read_rate", (int64_t)p->traffic.read_rate);
+        record_integer(&record, "write_rate", (int64_t)p->traffic.write_rate);
+        record_integer(&record, "read_units", (int64_t)p->traffic.read_units);
+        record_integer(&record, "write_units", (int64_t)p->traffic.write_units);
+        record_integer(&record, "refused", (int64_t)p->traffic.refused);
+        code = records_put_record(c, r, &record);
+    }
+    more = records_close(c, r);
+    return code ? code : more;
+}
+
 /* ---- for programs ---- */
 
 static void print_json(struct arena *a, const char *head, uint64_t stored,
@@ -159,6 +190,8 @@ static int run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
     struct wr_reply reply;
 
     TRY(client_exec(c, cl, &request, &reply));
+    if (o->print.format)
+        return print_records(c, o, &reply.partitions);
     if (o->json)
         print_all_json(&c->arena, &reply.partitions);
     else

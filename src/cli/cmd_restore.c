@@ -2,6 +2,7 @@
 #include "cli/command.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 struct restore_options {
     const char *data;
@@ -24,6 +25,9 @@ static int restore(struct ctx *c, struct cli *cli, void *options)
 
     if (!o->data == !o->check)
         return fail(c, E_PARAMETER, "where to? Give --data DIR, or --check to verify only");
+    if (access(cli->argv[0], F_OK) != 0)
+        return fail(c, E_NOT_EXIST, "there is no folder %s: the first word is a backup's",
+                    cli->argv[0]);
     code = wr_restore(cli->argv[0], o->data, message, sizeof(message));
     if (code)
         return fail(c, code, "%s", message);

@@ -2,6 +2,7 @@
 #include "cli/command.h"
 #include "cli/console/heat_picture.h"
 #include "cli/console/print.h"
+#include "cli/console/records.h"
 #include "cli/console/value.h"
 #include "cli/console/progress.h"
 
@@ -12,6 +13,7 @@
 #define POLL_US 200000
 
 struct sizes_options {
+    struct records_options print;
     uint64_t top;
     bool now, json;
 };
@@ -23,6 +25,7 @@ static const struct option_row sizes_rows[] = {
      offsetof(struct sizes_options, top), 1, WR_SIZES_MAX},
     {"json", NULL, "as JSON, all that are known", OPTION_FLAG, offsetof(struct sizes_options, json),
      0, 0},
+    RECORDS_ROWS(struct sizes_options),
     {0},
 };
 
@@ -103,6 +106,29 @@ static void print_json(struct ctx *c, const char *table, const struct wr_sizes_r
     printf("]}\n");
 }
 
+static int print_records(struct ctx *c, const struct sizes_options *o,
+                         const struct wr_sizes_result *s)
+{
+    struct records *r;
+    int code = 0, more;
+
+    TRY(records_open(c, &o->print, NULL, &r));
+    for (size_t i = 0; i < s->key_count && i < o->top && code == 0; i++) {
+        const struct wr_size_key *k = &s->keys[i];
+        struct record record = {.count = 0};
+
+        record_text(&record, "value", heat_place_text(&c->arena, &k->place, SIZE_MAX / 2));
+        record_integer(&record, "bytes", (int64_t)k->bytes);
+        record_integer(&record, "rows", (int64_t)k->rows);
+        record_integer(&record, "reads", (int64_t)k->reads);
+        record_integer(&record, "writes", (int64_t)k->writes);
+        record_integer(&record, "bytes_written", (int64_t)k->bytes_written);
+        code = records_put_record(c, r, &record);
+    }
+    more = records_close(c, r);
+    return code ? code : more;
+}
+
 static void print_when(const struct wr_sizes_result *s)
 {
     time_t t = (time_t)s->start_s;
@@ -173,10 +199,14 @@ static int sizes(struct ctx *c, struct client *cl, struct cli *cli, void *option
         TRY(wait_pass(c, cl, cli, table, &result));
     else
         TRY(sizes_request(c, cl, table, false, &result));
-    if (o->json)
+    if (o->print.format)
+        return print_records(c, o, &result);
+    if (o->json) {
         print_json(c, table, &result);
-    else
+    } else {
         print_report(c, table, &result, o->top);
+        print_source(cl, table);
+    }
     return 0;
 }
 

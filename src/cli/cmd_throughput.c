@@ -1,11 +1,13 @@
 /* cmd_throughput.c: `widerow throughput`: shows and changes what a table has reserved. */
 #include "cli/command.h"
+#include "cli/console/records.h"
 
 #include <stdio.h>
 
 #define NOT_GIVEN UINT64_MAX
 
 struct throughput_options {
+    struct records_options print;
     uint64_t read, write;
 };
 
@@ -14,12 +16,14 @@ static const struct option_row throughput_rows[] = {
      offsetof(struct throughput_options, read), 0, INT32_MAX},
     {"write", "CU", "write capacity units a second to reserve", OPTION_COUNT,
      offsetof(struct throughput_options, write), 0, INT32_MAX},
+    RECORDS_ROWS(struct throughput_options),
     {0},
 };
 
 static void throughput_defaults(void *options)
 {
-    *(struct throughput_options *)options = (struct throughput_options){NOT_GIVEN, NOT_GIVEN};
+    *(struct throughput_options *)options =
+        (struct throughput_options){.read = NOT_GIVEN, .write = NOT_GIVEN};
 }
 
 static int throughput(struct ctx *c, struct client *cl, struct cli *cli, void *options)
@@ -30,6 +34,7 @@ static int throughput(struct ctx *c, struct client *cl, struct cli *cli, void *o
                                  .update_table = {.table = name, .has_reserved = true}};
     struct wr_throughput *reserved = &request.update_table.reserved;
     struct wr_table_description table;
+    struct record record = {.count = 0};
     struct wr_reply reply;
 
     if (o->read != NOT_GIVEN || o->write != NOT_GIVEN) {
@@ -40,6 +45,12 @@ static int throughput(struct ctx *c, struct client *cl, struct cli *cli, void *o
         TRY(client_exec(c, cl, &request, &reply));
     }
     TRY(client_describe(c, cl, name, &table));
+    if (o->print.format) {
+        record_text(&record, "table", name);
+        record_integer(&record, "read_cu", table.reserved.read);
+        record_integer(&record, "write_cu", table.reserved.write);
+        return records_print_one(c, &o->print, &record);
+    }
     printf("%s: %d read and %d write capacity units a second\n", cli->argv[0], table.reserved.read,
            table.reserved.write);
     return 0;

@@ -80,6 +80,9 @@ extern const struct option_row command_connection_rows[];
  * is taken away. */
 int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out);
 
+/* The last line of a report: whose it is. */
+void print_source(const struct client *cl, const char *table);
+
 /* The command of that name, or of the one that Tablestore's own command line has for it; or NULL.
  */
 const struct command *command_find(const char *name);

@@ -1,5 +1,7 @@
-/* table_word.c: which table the words of a command name. */
+/* table_word.c: which table the words of a command name, and whose it is. */
 #include "cli/command.h"
+
+#include <stdio.h>
 
 int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out)
 {
@@ -13,4 +15,12 @@ int cli_take_table(struct ctx *c, struct cli *cli, const char *flag, bytes *out)
     cli->argv++;
     cli->argc--;
     return 0;
+}
+
+void print_source(const struct client *cl, const char *table)
+{
+    const struct target *t = cl->target;
+
+    printf("table %s of instance %.*s, %s\n", table, BYTES_FMT(t->instance),
+           t->endpoint ? t->endpoint : "in this process");
 }

@@ -123,6 +123,18 @@ for command in "scan many --limit 0" "scan many --limit 0 --format csv" "export 
     check "head ends $command quietly" bash -c 'set -o pipefail; '"$widerow $command --dir $work/data"' 2>'"$work/quiet"' | head -n 1 >/dev/null; code=$?; cat '"$work/quiet"'; [ $code = 0 ] && ! [ -s '"$work/quiet"' ]'
 done
 
+for command in tables "describe t" "throughput t" digest "partitions t" "sizes t --now"; do
+    for form in json jsonl csv table vertical; do
+        # shellcheck disable=SC2086 # several words
+        check "$command as $form" sh -c '[ -n "$(cat)" ]' < <(run $command --format $form)
+    done
+    # shellcheck disable=SC2086
+    check "$command is JSON" python3 -c 'import json, sys; assert json.load(sys.stdin)' < <(run $command --format json)
+done
+check "describe has the key as create takes it" sh -c '"$1" describe t --format jsonl --dir "$2" | grep -qF "\"key\":\"k:string,n:integer\""' - "$widerow" "$work/data"
+check "sizes names table and instance in its last line" sh -c '"$1" sizes t --now --dir "$2" | tail -n 1 | grep -qx "table t of instance local, in this process"' - "$widerow" "$work/data"
+check "restore of nothing" fails "there is no folder" "$widerow" restore "$work/nosuch" --check
+
 # ---- the round trip ----
 run scan t --limit 0 >"$work/t.jsonl"
 python3 - "$work/odd.jsonl" <<'PYTHON'
@@ -163,6 +175,8 @@ check "bad JSON" exits 2 "array with all values" get u --pk '["87"'
 check "alter" run alter u --ttl 86400 --versions 3
 check "is altered" sh -c '"$1" describe u --dir "$2" | grep -qx "time to live     86400 s"' - "$widerow" "$work/data"
 check "alter of nothing" exits 2 "what is to change" alter u
+check "drop, as Tablestore's own has it" run drop -t u -y
+check "it is dropped" exits 3 "does not exist" describe u
 
 # ---- help ----
 check "help of one" sh -c '"$1" help get | grep -q "^usage: widerow get"' - "$widerow"
@@ -236,7 +250,7 @@ for shell in bash $(command -v fish >/dev/null && echo fish); do
     check "$shell: a connection flag" completes $shell "widerow get t --endp" --endpoint
     check "$shell: a value" completes $shell "widerow scan t --format js" json jsonl
 done
-check "bash: a table" completes bash "widerow get --dir $work/data --table " t u s
+check "bash: a table" completes bash "widerow get --dir $work/data --table " t s
 
 source test/cli/terminal.sh
 

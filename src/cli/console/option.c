@@ -41,7 +41,7 @@ static const struct {
     char letter;
     const char *name;
 } short_flags[] = {{'t', "table"}, {'k', "pk"},     {'p', "pk"},    {'a', "attr"},
-                   {'i', "input"}, {'o', "output"}, {'l', "limit"}, {'y', "if-exists"}};
+                   {'i', "input"}, {'o', "output"}, {'l', "limit"}, {'y', "yes"}};
 
 /* "--name" of a short flag that one of the sets has; else NULL. */
 static const char *long_flag(const struct option_set *sets, size_t set_count, const char *word)

@@ -6,6 +6,7 @@
 #include "cli/console/value.h"
 #include "cli/console/width.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
@@ -449,4 +450,41 @@ int records_close(struct ctx *c, struct records *r)
     arena_release(&r->batch);
     mem_free(r);
     return code;
+}
+
+/* ---- records that are made ---- */
+
+static struct wr_value *add_cell(struct record *r, const char *name)
+{
+    assert(r->count < RECORD_CELLS_MAX);
+    r->cells[r->count].name = bytes_str(name);
+    return &r->cells[r->count++].value;
+}
+
+void record_text(struct record *r, const char *name, bytes text)
+{
+    *add_cell(r, name) = (struct wr_value){.type = WR_VARCHAR, .bytes = text};
+}
+
+void record_integer(struct record *r, const char *name, int64_t v)
+{
+    *add_cell(r, name) = (struct wr_value){.type = WR_BIGINT, .integer = v};
+}
+
+int records_put_record(struct ctx *c, struct records *r, const struct record *record)
+{
+    struct wr_row row = {.cells = record->cells, .cell_count = record->count};
+
+    return records_put(c, r, &row, false);
+}
+
+int records_print_one(struct ctx *c, const struct records_options *o, const struct record *record)
+{
+    struct records *r;
+    int code, more;
+
+    TRY(records_open(c, o, NULL, &r));
+    code = records_put_record(c, r, record);
+    more = records_close(c, r);
+    return code ? code : more;
 }

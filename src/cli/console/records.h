@@ -47,6 +47,19 @@ int records_open(struct ctx *c, const struct records_options *o, const char *usu
 /* Prints or keeps one record. `all`: a line for each version of each cell, with its time. */
 int records_put(struct ctx *c, struct records *r, const struct wr_row *row, bool all);
 
+/* A record that is made here and now: what a command tells besides rows. */
+#define RECORD_CELLS_MAX 16
+struct record {
+    struct wr_cell cells[RECORD_CELLS_MAX];
+    size_t count;
+};
+void record_text(struct record *r, const char *name, bytes text);
+void record_integer(struct record *r, const char *name, int64_t v);
+int records_put_record(struct ctx *c, struct records *r, const struct record *record);
+
+/* Opens, prints this one, and closes. */
+int records_print_one(struct ctx *c, const struct records_options *o, const struct record *record);
+
 /* True: nobody reads on, so more need not be fetched. */
 bool records_enough(const struct records *r);
 
