@@ -467,6 +467,22 @@ struct wr_get_row {
     struct wr_bytes transaction; /* ptr NULL: none */
 };
 
+/* Begins a local transaction on one value of the partition key, of a table that was made with
+ * local_transactions. Until it ends no other write of that value is taken (WR_E_CONFLICT); reads
+ * outside of it see what was before. It has a life of one minute (transaction_ms_max), and ends
+ * with the process. Requests work in it that name its id, one at a time, of the same instance and
+ * client. SQL's START TRANSACTION within one value is to be this operation, too. */
+struct wr_start_transaction {
+    struct wr_bytes table;
+    struct wr_key key; /* the columns of the partition key: one, but for spliced layouts */
+};
+
+/* What a start answers, and what is committed or aborted. A commit that fails with a code of which
+ * wr_error_applied() says that nothing was changed leaves the transaction as it is. */
+struct wr_transaction {
+    struct wr_bytes id;
+};
+
 struct wr_table_get {
     struct wr_bytes table;
     const struct wr_key *keys;
@@ -851,31 +867,34 @@ struct wr_partition_list {
 
 /* Every operation, with the members of wr_request and wr_reply that go with it. */
 enum wr_op {
-    WR_OP_CREATE_TABLE = 0,          /* create_table, answered with none */
-    WR_OP_LIST_TABLE = 1,            /* list_table, answered with table_list */
-    WR_OP_DESCRIBE_TABLE = 2,        /* describe_table, answered with description */
-    WR_OP_UPDATE_TABLE = 3,          /* update_table, answered with description */
-    WR_OP_DELETE_TABLE = 4,          /* delete_table, answered with none */
-    WR_OP_LOAD_TABLE = 5,            /* load_table, answered with none */
-    WR_OP_UNLOAD_TABLE = 6,          /* unload_table, answered with none */
-    WR_OP_ADD_DEFINED_COLUMN = 7,    /* add_defined_column, answered with none */
-    WR_OP_DELETE_DEFINED_COLUMN = 8, /* delete_defined_column, answered with none */
-    WR_OP_REKEY_TABLE = 9,           /* rekey_table, answered with rekey */
-    WR_OP_GET_ROW = 10,              /* get_row, answered with row */
-    WR_OP_PUT_ROW = 11,              /* put_row, answered with row */
-    WR_OP_UPDATE_ROW = 12,           /* update_row, answered with row */
-    WR_OP_DELETE_ROW = 13,           /* delete_row, answered with row */
-    WR_OP_BATCH_GET_ROW = 14,        /* batch_get_row, answered with batch */
-    WR_OP_BATCH_WRITE_ROW = 15,      /* batch_write_row, answered with batch */
-    WR_OP_GET_RANGE = 16,            /* get_range, answered with range */
-    WR_OP_COMPUTE_SPLIT_POINTS = 17, /* compute_split_points, answered with splits */
-    WR_OP_BULK_EXPORT = 18,          /* bulk_export, answered with range */
-    WR_OP_BULK_IMPORT = 19,          /* bulk_import, answered with batch */
-    WR_OP_DESCRIBE_HEAT = 20,        /* describe_heat, answered with heat */
-    WR_OP_DESCRIBE_SIZES = 21,       /* describe_sizes, answered with sizes */
-    WR_OP_DESCRIBE_PARTITIONS = 22,  /* describe_partitions, answered with partitions */
-    WR_OP_CREATE_INDEX = 23,         /* create_index, answered with none */
-    WR_OP_DROP_INDEX = 24,           /* drop_index, answered with none */
+    WR_OP_CREATE_TABLE = 0,             /* create_table, answered with none */
+    WR_OP_LIST_TABLE = 1,               /* list_table, answered with table_list */
+    WR_OP_DESCRIBE_TABLE = 2,           /* describe_table, answered with description */
+    WR_OP_UPDATE_TABLE = 3,             /* update_table, answered with description */
+    WR_OP_DELETE_TABLE = 4,             /* delete_table, answered with none */
+    WR_OP_LOAD_TABLE = 5,               /* load_table, answered with none */
+    WR_OP_UNLOAD_TABLE = 6,             /* unload_table, answered with none */
+    WR_OP_ADD_DEFINED_COLUMN = 7,       /* add_defined_column, answered with none */
+    WR_OP_DELETE_DEFINED_COLUMN = 8,    /* delete_defined_column, answered with none */
+    WR_OP_REKEY_TABLE = 9,              /* rekey_table, answered with rekey */
+    WR_OP_GET_ROW = 10,                 /* get_row, answered with row */
+    WR_OP_PUT_ROW = 11,                 /* put_row, answered with row */
+    WR_OP_UPDATE_ROW = 12,              /* update_row, answered with row */
+    WR_OP_DELETE_ROW = 13,              /* delete_row, answered with row */
+    WR_OP_BATCH_GET_ROW = 14,           /* batch_get_row, answered with batch */
+    WR_OP_BATCH_WRITE_ROW = 15,         /* batch_write_row, answered with batch */
+    WR_OP_GET_RANGE = 16,               /* get_range, answered with range */
+    WR_OP_COMPUTE_SPLIT_POINTS = 17,    /* compute_split_points, answered with splits */
+    WR_OP_BULK_EXPORT = 18,             /* bulk_export, answered with range */
+    WR_OP_BULK_IMPORT = 19,             /* bulk_import, answered with batch */
+    WR_OP_DESCRIBE_HEAT = 20,           /* describe_heat, answered with heat */
+    WR_OP_DESCRIBE_SIZES = 21,          /* describe_sizes, answered with sizes */
+    WR_OP_DESCRIBE_PARTITIONS = 22,     /* describe_partitions, answered with partitions */
+    WR_OP_CREATE_INDEX = 23,            /* create_index, answered with none */
+    WR_OP_DROP_INDEX = 24,              /* drop_index, answered with none */
+    WR_OP_START_LOCAL_TRANSACTION = 25, /* start_local_transaction, answered with transaction */
+    WR_OP_COMMIT_TRANSACTION = 26,      /* commit_transaction, answered with none */
+    WR_OP_ABORT_TRANSACTION = 27,       /* abort_transaction, answered with none */
     WR_OP_COUNT
 };
 
@@ -917,6 +936,9 @@ struct wr_request {
         struct wr_table_name describe_partitions;
         struct wr_create_index create_index;
         struct wr_drop_index drop_index;
+        struct wr_start_transaction start_local_transaction;
+        struct wr_transaction commit_transaction;
+        struct wr_transaction abort_transaction;
     };
 };
 
@@ -949,6 +971,9 @@ enum wr_size {
     WR_SIZE_DESCRIBE_PARTITIONS = WR_SIZE_OF(describe_partitions),
     WR_SIZE_CREATE_INDEX = WR_SIZE_OF(create_index),
     WR_SIZE_DROP_INDEX = WR_SIZE_OF(drop_index),
+    WR_SIZE_START_LOCAL_TRANSACTION = WR_SIZE_OF(start_local_transaction),
+    WR_SIZE_COMMIT_TRANSACTION = WR_SIZE_OF(commit_transaction),
+    WR_SIZE_ABORT_TRANSACTION = WR_SIZE_OF(abort_transaction),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
@@ -1008,6 +1033,8 @@ enum wr_error {
     WR_E_LOCKED = 30,               /* another process has the data open */
     WR_E_DATA_LOSS = 31,            /* acknowledged writes are missing from storage */
     WR_E_MEMORY = 32,               /* a request would take more memory than it may */
+    WR_E_SESSION_BUSY = 33,         /* another request of the transaction is under way */
+    WR_E_TXN_SIZE = 34,             /* more was written in a transaction than it may hold */
 };
 
 struct wr_reply {
@@ -1027,6 +1054,7 @@ struct wr_reply {
         struct wr_heat_result heat;
         struct wr_sizes_result sizes;
         struct wr_partition_list partitions;
+        struct wr_transaction transaction;
     };
 };
 

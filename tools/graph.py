@@ -26,7 +26,7 @@ ALLOWED = [
     net/http_own net/head net/http
     record/record record/record_json
     table/core/clock_watch table/core/db table/core/db_clock
-    table/row/write table/row/write_ahead table/row/write_atomic
+    table/row/write table/row/write_ahead table/row/write_atomic table/row/write_inside
     table/stats/heat table/stats/heat_own
     """.strip().splitlines()
 ]

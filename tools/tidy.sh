@@ -41,9 +41,10 @@ table/model:base/|engine/engine\.h|table/model/|widerow\.h|op\.def
 table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
 table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
+table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
-table/row:base/|engine/engine\.h|table/(row|index|blob|catalog|core|model|stats|sync)/
+table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/
 table/maint:base/|table/(maint|index|row|blob|catalog|core|model|stats|sync)/|widerow\.h
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h

@@ -27,6 +27,7 @@
 #include "table/stream/stream_observer.h"
 #include "table/stream/stream_retention.h"
 #include "table/sync/reply_wait.h"
+#include "table/txn/txn.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -251,6 +252,10 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->sweeper = sweeper_start(db);
     if (!db->sweeper)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to sweep with.");
+    if (!db_is_shared(db))
+        db->txns = txns_new(db);
+    if (db->txns && !txns_start(db->txns))
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to end transactions.");
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
@@ -357,6 +362,7 @@ void wr_close(struct wr_db *db)
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
     stream_retention_free(db->retention);
+    txns_free(db->txns);
     rekeyer_free(db->rekeyer);
     index_builder_free(db->index_builder);
     sweeper_free(db->sweeper);
@@ -462,35 +468,6 @@ uint64_t wr_memory_max(struct wr_db *db)
     return memory_of_requests(&db->memory);
 }
 
-/* An id of a transaction has the form of a UUID: 36 characters, hexadecimals in groups of 8, 4, 4,
- * 4 and 12. */
-static bool is_transaction_id(bytes id)
-{
-    const char *p = id.ptr;
-
-    if (id.len != 36)
-        return false;
-    for (size_t i = 0; i < id.len; i++) {
-        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
-
-        if (dash ? p[i] != '-' : !p[i] || !strchr("0123456789abcdefABCDEF", p[i]))
-            return false;
-    }
-    return true;
-}
-
-/* There are no local transactions yet: no id is one that was given out, and a request that names
- * one must not run outside of it. */
-static int check_transaction(struct call *call, const struct op_info *info)
-{
-    bytes id = info->transaction ? op_bytes_at(call->req, info->transaction) : BYTES_NONE;
-
-    if (!id.ptr)
-        return E_OK;
-    return is_transaction_id(id) ? fail_code(&call->c, E_SESSION)
-                                 : fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
-}
-
 /* Of indexes that a table is made with, the names are its description's. */
 static int check_names(struct call *call, const struct op_info *info)
 {
@@ -513,9 +490,14 @@ static int start(struct call *call)
     };
     const struct op_info *info = op_info(call->req->op);
 
-    TRY(check_transaction(call, info));
+    bytes id = info->transaction ? op_bytes_at(call->req, info->transaction) : BYTES_NONE;
+
+    if (id.ptr && !txn_is_id(id))
+        return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
     TRY(call_check_deadline(call));
     TRY(check_names(call, info));
+    if (PORT_UNLIKELY(id.ptr != NULL))
+        TRY(txn_enter(call, id));
     return (unsigned)call->req->op < WR_OP_COUNT ? starts[call->req->op](call)
                                                  : fail_code(&call->c, E_UNSUPPORTED);
 }

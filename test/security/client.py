@@ -113,8 +113,11 @@ def throughput(read):
 KEY_COLUMN = field(2, field(1, "k") + field(2, 2))
 FOREVER = field(1, 2**64 - 1) + field(2, 1)
 
+NO_TRANSACTION = "0f8fad5b-d9cb-469f-a165-70867728950e"
+
 BODIES = {
-    "CreateTable": lambda t, m: field(1, field(1, t) + KEY_COLUMN) + field(2, throughput(0)) + field(3, FOREVER),
+    "CreateTable": lambda t, m: field(1, field(1, t) + KEY_COLUMN) + field(2, throughput(0)) + field(3, FOREVER)
+    + field(8, 1),
     "ListTable": lambda t, m: b"",
     "DescribeTable": lambda t, m: field(1, t),
     "UpdateTable": lambda t, m: field(1, t) + field(3, field(2, 3)),
@@ -141,6 +144,9 @@ BODIES = {
     "DescribeHeat": lambda t, m: field(1, t) + field(2, 10),
     "DescribeSizes": lambda t, m: field(1, t),
     "DescribePartitions": lambda t, m: field(1, t),
+    "StartLocalTransaction": lambda t, m: field(1, t) + field(2, row("txn of " + m)),
+    "CommitTransaction": lambda t, m: field(1, NO_TRANSACTION),
+    "AbortTransaction": lambda t, m: field(1, NO_TRANSACTION),
 }
 
 # ---- signatures

@@ -12,6 +12,7 @@ OP_DEF = (pathlib.Path(__file__).resolve().parents[2] / "src/op.def").read_text(
 OPS = re.findall(r'^OP\(\w+, \w+, "(\w+)", (\w+),', OP_DEF, re.M)
 EMPTY = re.findall(r'^OP_EMPTY\("(\w+)"\)', OP_DEF, re.M)
 NONE = re.findall(r'^OP_NONE\("(\w+)"\)', OP_DEF, re.M)
+NO_TABLE = ("ListTable", "CommitTransaction", "AbortTransaction")
 READS = ("GetRow", "BatchGetRow", "GetRange", "BulkExport")
 ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex",
           "DeleteTable")
@@ -58,7 +59,7 @@ def refusals(t, c, keys):
             for op, kind in OPS:
                 for table in TABLES:
                     own = instance == key.instance
-                    if own and (op == "ListTable" or key.allows(table, writes(op, kind))):
+                    if own and (op in NO_TABLE or key.allows(table, writes(op, kind))):
                         continue
                     answer = c.call(key, op, BODIES[op](table, "crossed"), instance=instance)
                     code, text = answer.error()
@@ -96,6 +97,23 @@ def moved(t, c, keys):
     return n
 
 
+def transactions(t, c, keys):
+    """A transaction is its key's alone, in its instance: to all others it is not there."""
+    n = 0
+    for owner in (k for k in keys if k.id.endswith("-all")):
+        begun = c.call(owner, "StartLocalTransaction", BODIES["StartLocalTransaction"]("orders", "owner"))
+        t.check(begun.status == 200, f"matrix: {owner.id} begins: {begun.status} {begun.error()}")
+        body = begun.body  # the answer has the id where the requests have it
+        for op in ("CommitTransaction", "AbortTransaction"):
+            for key in keys:
+                if key is not owner:
+                    answer = c.call(key, op, body)
+                    t.check(answer.error()[0] == "OTSSessionNotExist", f"matrix: {key.id}, {op} of {owner.id}: {answer.error()}")
+                    n += 1
+        t.check(c.call(owner, "AbortTransaction", body).status == 200, f"matrix: {owner.id} aborts")
+    return n
+
+
 def listed(c, key):
     return sorted(name.decode() for _, name in fields(c.call(key, "ListTable", b"").body))
 
@@ -110,7 +128,7 @@ def allowed(t, c, key):
     for table in TABLES:
         for op, kind in ordered:
             name = table + "_new" if op in ON_NEW else table
-            if op == "ListTable" or not key.allows(name, writes(op, kind)):
+            if op in NO_TABLE or not key.allows(name, writes(op, kind)):
                 continue
             answer = c.call(key, op, BODIES[op](name, f"by-{key.id}"))
             own = op not in READS or mark(key.instance).encode() in answer.body
@@ -132,7 +150,7 @@ def run(t, server, keys):
     fill(c, keys)
     admins = [k for k in keys if k.id.endswith("-all")]
     before = {k.instance: snapshot(c, k) for k in admins}
-    refused = refusals(t, c, keys) + moved(t, c, keys)
+    refused = refusals(t, c, keys) + moved(t, c, keys) + transactions(t, c, keys)
     for k in admins:
         t.check(snapshot(c, k) == before[k.instance], f"matrix: refused requests changed nothing in {k.instance}")
     served = 0

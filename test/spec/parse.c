@@ -472,6 +472,16 @@ bool parse_request(struct cursor *p, struct wr_request *out)
         parse_split(p, out);
     } else if (take(p, "heat")) {
         parse_heat(p, out);
+    } else if (take(p, "begin")) {
+        out->op = WR_OP_START_LOCAL_TRANSACTION;
+        out->start_local_transaction.table = parse_name(p);
+        out->start_local_transaction.key = parse_key(p);
+    } else if (take(p, "commit")) {
+        out->op = WR_OP_COMMIT_TRANSACTION;
+        out->commit_transaction.id = parse_value(p).bytes;
+    } else if (take(p, "abort")) {
+        out->op = WR_OP_ABORT_TRANSACTION;
+        out->abort_transaction.id = parse_value(p).bytes;
     } else if (take(p, "sizes")) {
         parse_sizes(p, out);
     } else {

@@ -522,6 +522,9 @@ static void put_success(struct printer *p, const struct wr_request *req, const s
         else
             put_sizes(p, &r->sizes);
         return;
+    case WR_OP_START_LOCAL_TRANSACTION:
+        put(p, brief ? "ok" : "transaction \"%.*s\"", BYTES_FMT(r->transaction.id));
+        return;
     default:
         put(p, "ok");
         return;

@@ -928,8 +928,8 @@ static void run_file(struct runner *r, const char *file)
 static const char *why_not_given(int code, bool http)
 {
     switch (code) {
-    case E_CONFLICT:
-        return "rows wait their turn; comes with local transactions";
+    case E_SESSION_BUSY:
+        return "a script sends one request after the other: unit/table/txn";
     case E_PARTITION:
         return "no partition moves on one machine";
     case E_CAPACITY:

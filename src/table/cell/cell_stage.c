@@ -111,8 +111,8 @@ bool cell_stage(struct wr_db *db, const struct wr_request *req, wr_done_fn *done
     struct stage *s;
     size_t at;
 
-    if (!engine_one_key_space(db->engine) || !may_be_large(db) || !find_large(change, &at) ||
-        !may_pass(db, req))
+    if (change->transaction.ptr || !engine_one_key_space(db->engine) || !may_be_large(db) ||
+        !find_large(change, &at) || !may_pass(db, req))
         return false;
     put = (struct wr_cell_put){.instance = req->instance,
                                .table = change->table,

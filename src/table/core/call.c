@@ -77,6 +77,7 @@ struct call *call_new(struct wr_db *db, const struct wr_request *req, wr_done_fn
         call->c.arena.full = call_lacks;
         call->c.arena.full_arg = call;
     }
+    call->txn = NULL;
     call->internal = false;
     call->starved = false;
     call->c.deadline_ms = req->deadline_ms;

@@ -6,12 +6,15 @@
 #include "table/core/db.h"
 #include "table/model/cost.h"
 
+struct txn;
+
 /* Its context owns the reply and everything behind it. */
 struct call {
     struct wr_reply reply; /* what the caller sees; wr_reply_free() finds the call around it */
     struct ctx c;
     struct wr_db *db;
     struct held_memory *held;
+    struct txn *txn; /* that it works in (txn/txn.h); NULL: none */
     const struct wr_request *req;
     wr_done_fn *done;
     void *arg;

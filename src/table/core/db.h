@@ -31,6 +31,7 @@ struct streams;
 struct sweeper;
 struct sampler;
 struct texts;
+struct txns;
 struct uploads;
 
 struct wr_db {
@@ -70,6 +71,7 @@ struct wr_db {
     struct sampler *sampler;             /* NULL: no heat maps */
     struct size_watch *sizes;
     struct stream_retention *retention; /* NULL: the engine keeps no streams */
+    struct txns *txns;                  /* NULL: there are no transactions, as others write too */
     struct texts *texts;
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */

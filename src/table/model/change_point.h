@@ -1,6 +1,6 @@
 /* change_point.h: the one place where a row's change is known with its old state, its new state and
- * the batch that stores it. What follows a table's rows (index entries, change records, the locks
- * of transactions) hangs on here, and nowhere else.
+ * the batch that stores it. What follows a table's rows (index entries, change records) hangs on
+ * here, and nowhere else.
  *
  * Every change of a row comes by, however it was asked for: one row, batches, atomic ones,
  * increments, cells that came as a stream, BulkImport, and the sweeper that removes rows past their

@@ -15,7 +15,7 @@
 /* ---- beginning ---- */
 
 /* Deviation is counted in whole seconds, as the clients' documents do. */
-static int check_deviation(struct ctx *c, const struct modify *m)
+int modify_check_deviation(struct ctx *c, const struct modify *m)
 {
     const struct wr_row *row = &m->change->row;
     int64_t now_s = 0, d = m->table->schema.d.options.deviation_s;
@@ -82,7 +82,7 @@ static int generate_key(struct ctx *c, struct modify *m, uint64_t number)
     return E_OK;
 }
 
-int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+int modify_begin(struct ctx *c, const struct limits *limits, const struct table *table,
                  const struct wr_row_change *change, int64_t now_ms, uint64_t number,
                  struct modify *m)
 {
@@ -100,7 +100,6 @@ int modify_begin(struct ctx *c, const struct limits *limits, struct table *table
     if (change->type == WR_UPDATE && !d->options.allow_update)
         return fail(c, E_PARAMETER,
                     "UpdateRow is not allowed on a table whose option allow_update is false.");
-    TRY(check_deviation(c, m));
     TRY(check_out_of_line(c, table, change));
     TRY(generate_key(c, m, number));
     TRY(filter_compile(c, limits, change->condition.column, FILTER_CONDITION, &m->condition));

@@ -50,12 +50,15 @@ struct modify {
     int32_t read_units, write_units;
 };
 
-/* Checks the change against its table and prepares it: key, condition, deviation, allow_update.
+/* Checks the change against its table and prepares it: key, condition, allow_update.
  * `number` (catalog_next_number) becomes an auto-increment value, and the id of a row that has to
  * become a wide one. Row-level errors. */
-int modify_begin(struct ctx *c, const struct limits *limits, struct table *table,
+int modify_begin(struct ctx *c, const struct limits *limits, const struct table *table,
                  const struct wr_row_change *change, int64_t now_ms, uint64_t number,
                  struct modify *m);
+
+/* Are the timestamps that the client gave near enough to now? */
+int modify_check_deviation(struct ctx *c, const struct modify *m);
 
 /* True unless the change is a blind put or delete of a row that surely lies in one piece. */
 bool modify_needs_old(const struct modify *m);

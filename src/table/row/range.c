@@ -25,6 +25,7 @@
 #include "table/model/visible.h"
 #include "table/row/load.h"
 #include "table/row/merge.h"
+#include "table/row/own_rows.h"
 #include "table/row/range_meter.h"
 
 #define ROW_BYTES (32u << 10) /* of memory for one row; larger rows take more for themselves */
@@ -69,6 +70,9 @@ struct range_op {
 
     struct range_meter meter; /* of the rows scanned */
 
+    struct own_rows own;    /* of the request's transaction, if it is in one */
+    const struct row *mine; /* the row at hand, if it is one of them */
+
     struct load load;
     bool loading;
     struct wr_key key;                                    /* of the row at hand */
@@ -86,6 +90,11 @@ static void range_wake(struct range_op *op)
 static void merge_done(struct merge *m)
 {
     range_wake(PORT_CONTAINER(m, struct range_op, merge));
+}
+
+static void own_done(struct own_rows *o)
+{
+    range_wake(PORT_CONTAINER(o, struct range_op, own));
 }
 
 static void range_load_done(struct load *l)
@@ -263,8 +272,11 @@ static int range_take_row(struct range_op *op, const struct kv *kv)
 
     if (!op->loading) {
         TRY(op->to ? view_key(op, kv->key) : range_read_key(op, c, kv->key));
-        TRY(row_decode(c, kv->value, &row));
-        if (row.wide)
+        if (PORT_UNLIKELY(op->mine != NULL))
+            row = *op->mine;
+        else
+            TRY(row_decode(c, kv->value, &row));
+        if (row.wide && !op->mine)
             TRY(load_start(op, kv->key, &row));
     }
     if (op->loading) {
@@ -319,14 +331,15 @@ static void row_forget(struct range_op *op)
     }
     if (op->to)
         row_memory_reuse(op);
-    op->loading = false;
+    op->loading = op->own.loading = false;
 }
 
 /* Every so many rows the walk asks whether it may go on. A row that is being loaded comes first,
  * and so does what the merge has asked for. */
 static bool is_step(struct range_op *op)
 {
-    if (op->loading || op->merge.scanning || op->meter.rows - op->stepped < STEP_ROWS)
+    if (op->loading || op->own.loading || op->merge.scanning ||
+        op->meter.rows - op->stepped < STEP_ROWS)
         return false;
     op->stepped = op->meter.rows;
     return true;
@@ -387,6 +400,24 @@ static int next_or_end(struct range_op *op, const struct kv **out)
     return next_record(op, out);
 }
 
+/* The next record, stored or of the transaction; what is gone for it is passed over. */
+static int next_seen(struct range_op *op, const struct kv **out)
+{
+    bool gone = true;
+
+    op->mine = NULL;
+    if (PORT_LIKELY(!op->call->txn))
+        return next_or_end(op, out);
+    while (gone) {
+        TRY(next_or_end(op, out));
+        op->own.snapshot = op->snapshot;
+        TRY(own_rows_peek(&op->own, out, &op->mine, &gone));
+        if (gone && own_rows_pop(&op->own))
+            merge_pop(&op->merge);
+    }
+    return E_OK;
+}
+
 /* The next record is taken. *full: there are more rows, and op->key is the next one. *ended: there
  * are none. */
 static int range_step(struct range_op *op, bool *full, bool *ended)
@@ -395,7 +426,7 @@ static int range_step(struct range_op *op, bool *full, bool *ended)
 
     if (is_step(op))
         TRY(call_step(op->call));
-    TRY(next_or_end(op, &record));
+    TRY(next_seen(op, &record));
     *ended = !record;
     if (!record)
         return E_OK;
@@ -407,8 +438,21 @@ static int range_step(struct range_op *op, bool *full, bool *ended)
     }
     if (*full)
         return range_read_key(op, &op->call->c, record->key);
-    merge_pop(&op->merge);
+    if (!op->mine || own_rows_pop(&op->own))
+        merge_pop(&op->merge);
     return E_OK;
+}
+
+/* The transaction's rows in the bounds of the walk. */
+static void own_begin(struct range_op *op)
+{
+    const struct key_range *range = &op->merge.streams->range;
+
+    if (PORT_LIKELY(!op->call->txn))
+        return;
+    op->own = (struct own_rows){
+        .call = op->call, .table = op->table, .backward = op->backward, .done = own_done};
+    own_rows_begin(&op->own, range->start, range->end);
 }
 
 static int range_run(struct range_op *op, bool *full)
@@ -423,8 +467,10 @@ static int range_run(struct range_op *op, bool *full)
         if (code == E_LATER || !walk_revoked(op, code))
             return code;
         TRY(merge_pin(op));
-        if (op->again)
+        if (op->again) {
             merge_start(&op->merge, &op->table->schema.location, op->start, op->end);
+            own_begin(op);
+        }
     }
     return E_OK;
 }
@@ -580,6 +626,17 @@ static void range_finish(struct range_op *op, bool more, const struct wr_key *ne
 
 /* ---- the beginning ---- */
 
+/* A transaction reads rows of its own value. */
+static int check_bound_inside(struct call *call, struct table *t, const struct wr_key *bound)
+{
+    const struct location *p = &t->schema.location;
+    struct buf cols;
+
+    buf_init(&cols, &call->c.arena, 64);
+    TRY(key_put_columns(&call->c, &cols, p->key, bound->columns, p->layout.partition_cols));
+    return txn_check_row(call, t, buf_bytes(&cols));
+}
+
 static int check_bounds(struct call *call, struct table *t, const struct wr_key *start,
                         const struct wr_key *end, bool backward)
 {
@@ -589,6 +646,10 @@ static int check_bounds(struct call *call, struct table *t, const struct wr_key 
 
     TRY(key_check(c, &call->db->limits, d->key, d->key_count, start, KEY_BOUND));
     TRY(key_check(c, &call->db->limits, d->key, d->key_count, end, KEY_BOUND));
+    if (PORT_UNLIKELY(call->txn != NULL)) {
+        TRY(check_bound_inside(call, t, start));
+        TRY(check_bound_inside(call, t, end));
+    }
     order = key_compare(d->key, start, end);
     if (!backward && order >= 0)
         return fail(c, E_PARAMETER, "Begin key must less than end key in FORWARD");
@@ -627,7 +688,9 @@ static int op_start(struct range_op *op, bytes table, const struct wr_key *start
     op->start = start;
     op->end = end;
     merge_start(&op->merge, &op->table->schema.location, start, end);
-    op->direct = op->to && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
+    own_begin(op);
+    op->direct =
+        op->to && !call->txn && op->merge.stream_count == 1 && engine_can_visit(call->db->engine);
     row_memory_open(op);
     range_meter_init(&op->meter, call, op->table, op->direct);
     buf_init(&op->visit.last_key, &c->arena, 0);

@@ -14,6 +14,7 @@
 #include "table/model/visible.h"
 #include "table/row/access.h"
 #include "table/row/load.h"
+#include "table/row/own_rows.h"
 
 #define PIECE_BYTES_MIN (4 << 20)
 #define AHEAD_ROWS 64                 /* heads that are asked for at once, */
@@ -49,6 +50,7 @@ struct read_call {
     size_t row_count, at;
     struct access access; /* of the row at */
     struct load load;
+    const struct txn_row *own; /* what the request's transaction made of the row at; or NULL */
     bool loading;
     bool single;
     size_t bytes; /* of the rows that were read */
@@ -143,6 +145,10 @@ static int row_start(struct read_call *rd, struct read_row *r)
     TRY(token_read(c, r->token, &rd->load.after));
     if (rd->load.after.ptr)
         rd->load.columns = NULL; /* the selection still drops what is not wanted */
+    if (PORT_UNLIKELY(rd->call->txn != NULL)) {
+        TRY(txn_check_row(rd->call, r->t->table, r->cols));
+        rd->own = own_row_prepare(rd->call, &rd->load);
+    }
     if (r->head)
         load_from_get(&rd->load, r->head);
     return E_OK;
@@ -159,6 +165,8 @@ static int row_read(struct read_call *rd, struct read_row *r)
         rd->loading = true;
     }
     TRY(load_run(&rd->load));
+    if (PORT_UNLIKELY(rd->own != NULL))
+        TRY(txn_overlay(rd->call, r->t->table, rd->own, &rd->load.row));
     selection_apply(c, &r->t->selection, r->key, &rd->load.row, &r->result->row, &size);
     if (c->code) /* a regular expression that took too long */
         return c->code;

@@ -32,6 +32,7 @@
 #include "table/model/change_point.h"
 #include "table/model/meter.h"
 #include "table/row/write_own.h"
+#include "table/txn/txn.h"
 
 #define GROUP_BYTES_MAX (8u << 20)
 #define ROOM_BYTES (1 << 20) /* what a batch may take in a full memory */
@@ -103,6 +104,14 @@ static void count_rows(struct write_call *w)
     }
 }
 
+/* All that the request wrote is durable, or has come to nothing. */
+static void leave_gates(struct write_call *w)
+{
+    for (size_t i = 0; i < w->row_count; i++)
+        if (PORT_UNLIKELY(w->rows[i].gate != NULL))
+            txn_gate_leave(w->call->db, w->rows[i].gate);
+}
+
 static void write_finish(struct write_call *w)
 {
     struct call *call = w->call;
@@ -110,10 +119,13 @@ static void write_finish(struct write_call *w)
                   call->req->op == WR_OP_DELETE_ROW;
 
     count_rows(w);
+    leave_gates(w);
     for (size_t i = 0; i < w->table_count; i++)
         table_release(w->tables[i].table);
     if (call->req->op == WR_OP_BULK_IMPORT)
         count_bulk(w);
+    if (w->commits && w->rows[0].result->code) /* all of them failed like the first that did */
+        fail(&call->c, w->rows[0].result->code, "%s", w->rows[0].result->message);
     if (single) {
         struct wr_row_result *r = w->rows[0].result;
 
@@ -388,12 +400,8 @@ static int write_check_room(struct write_call *w, const struct write_row *r)
     return fail(&w->call->c, E_BUSY, "Server is busy: other requests fill its memory.");
 }
 
-static int row_load(struct write_call *w, struct write_row *r)
+int write_row_load(struct write_call *w, struct write_row *r, enum engine_view view)
 {
-    if (!r->loading && !catalog_is_fresh(w->call->db->catalog))
-        r->m.looks = true;
-    if (!r->loading)
-        change_point_prepare(&w->call->c, &r->m);
     if (!modify_needs_old(&r->m) && !r->loading)
         return E_OK;
     if (!r->loading) {
@@ -402,14 +410,24 @@ static int row_load(struct write_call *w, struct write_row *r)
         r->load = (struct load){.c = &w->call->c,
                                 .table = r->m.table,
                                 .cols = r->m.cols,
-                                .view = VIEW_LATEST,
-                                .read_pending = true,
-                                .urgent = true,
+                                .view = view,
+                                .read_pending = view == VIEW_LATEST,
+                                .urgent = view == VIEW_LATEST,
                                 .done = write_load_done,
                                 .choose = choose_columns};
     }
-    if (!r->before)
-        TRY(load_run(&r->load));
+    return r->before ? E_OK : load_run(&r->load);
+}
+
+static int row_load(struct write_call *w, struct write_row *r)
+{
+    if (!r->loading && !catalog_is_fresh(w->call->db->catalog))
+        r->m.looks = true;
+    if (!r->loading)
+        change_point_prepare(&w->call->c, &r->m);
+    TRY(write_row_load(w, r, VIEW_LATEST));
+    if (!r->loading)
+        return E_OK;
     if (row_yields(w, r))
         return E_LATER;
     r->m.old = r->load.row;
@@ -469,12 +487,22 @@ static int write_check_table(struct write_call *w, struct write_row *r)
     const struct table *t = w->tables[r->table_at].table;
     enum wr_op asked = w->call->req->op;
 
+    if (PORT_UNLIKELY(w->commits))
+        return E_OK;
     if (PORT_UNLIKELY(t->schema.index_count))
         TRY(change_check_indexed(&w->call->c, r->change));
     if (!t->schema.d.options.cell_bytes_max && db_limits(db) == &db->limits)
         return E_OK;
     return change_check_table(&w->call->c, &db->limits, t, r->change,
                               asked == WR_OP_BATCH_WRITE_ROW || asked == WR_OP_BULK_IMPORT);
+}
+
+/* Of a table whose rows may be in transactions: the write is of one, or enters. */
+static int row_enter(struct write_call *w, struct write_row *r)
+{
+    if (w->call->txn || !w->call->db->txns)
+        return E_OK;
+    return txn_gate_enter(w->call, r->m.table, r->m.cols, &r->gate);
 }
 
 /* Checks the row against its table, and asks its partition. */
@@ -486,6 +514,11 @@ static int row_check(struct write_call *w, struct write_row *r)
     TRY(write_check_table(w, r));
     TRY(modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
                      catalog_next_number(call->db->catalog), &r->m));
+    if (PORT_UNLIKELY(t->schema.d.local_transactions))
+        TRY(row_enter(w, r));
+    if (PORT_UNLIKELY(w->commits)) /* its rows were checked and let in when they were written */
+        return E_OK;
+    TRY(modify_check_deviation(&call->c, &r->m));
     if (r->repeated)
         return fail(&call->c, E_PARAMETER,
                     "Repeated rows do not support atomic increment in BatchModify.");
@@ -664,7 +697,9 @@ static void walk_rows(struct write_call *w, struct run_list *woken)
 
 static void walk(struct write_call *w, struct run_list *woken)
 {
-    if (w->atomic)
+    if (PORT_UNLIKELY(w->call->txn && !w->commits))
+        write_walk_inside(w);
+    else if (w->atomic)
         write_walk_atomic(w, woken);
     else
         walk_rows(w, woken);

@@ -85,17 +85,18 @@ static void table_fail(struct write_call *w, const struct write_table *t, int co
             write_row_set(&w->rows[i], code, message);
 }
 
-/* Links changes of one row: each builds on the one before. */
-static void table_link(struct write_call *w, const struct write_table *t)
+/* Links changes of one row: each builds on the one before, behind which w->order has it. */
+static void table_link(struct write_call *w)
 {
-    for (size_t i = t->first; i < t->end; i++)
-        for (size_t j = i; j-- > t->first;)
-            if (bytes_equal(w->rows[i].lock.key, w->rows[j].lock.key)) {
-                w->rows[i].before = &w->rows[j];
-                w->rows[j].superseded = true;
-                w->rows[j].m.whole = w->rows[i].m.whole = true;
-                break;
-            }
+    for (size_t i = 1; i < w->order_count; i++) {
+        struct write_row *r = &w->rows[w->order[i]], *before = &w->rows[w->order[i - 1]];
+
+        if (!bytes_equal(r->lock.key, before->lock.key))
+            continue;
+        r->before = before;
+        before->superseded = true;
+        before->m.whole = r->m.whole = true;
+    }
 }
 
 static bool table_begin(struct write_call *w, struct write_table *t)
@@ -118,8 +119,8 @@ static bool table_begin(struct write_call *w, struct write_table *t)
         write_row_lock_prepare(w, &w->rows[i]);
         w->order[w->order_count++] = i;
     }
-    table_link(w, t);
     qsort_r(w->order, w->order_count, sizeof(size_t), compare_locks, w->rows);
+    table_link(w);
     return true;
 }
 

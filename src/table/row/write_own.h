@@ -3,7 +3,9 @@
  *   write.c          the walk over a request's rows: groups, rounds, one row (the design is there)
  *   write_atomic.c   the walk over an atomic batch: what lands together or not at all
  *   write_ahead.c    old rows of a batch that are not in memory, asked for at once
- *   write_request.c  from a request to the rows of a walk, and the checks of the whole */
+ *   write_inside.c   the walk over a request that writes in a transaction
+ *   write_request.c  from a request to the rows of a walk, and the checks of the whole
+ *   write_commit.c   from a transaction to the rows of a walk */
 #ifndef TABLE_ROW_WRITE_OWN_H
 #define TABLE_ROW_WRITE_OWN_H
 
@@ -42,6 +44,7 @@ struct write_row {
     struct access access;
     struct load load;
     struct row_lock lock;
+    struct txn_gate *gate; /* that it is inside of (txn/txn_gate.h); NULL: none */
     enum write_row_state state;
     int walked; /* the last round, from 1, in which the walk came by */
     bool locked;
@@ -69,6 +72,9 @@ struct write_call {
     struct write_table *tables;
     size_t table_count;
     bool atomic;
+    bool commits;          /* a transaction, whose changes were checked when they came */
+    bool begun_inside;     /* of a transaction: */
+    size_t changes_before; /* what it held then */
 
     size_t at;              /* the row the walk is at */
     size_t group_first;     /* the pending group is [group_first, at) */
@@ -93,6 +99,11 @@ struct write_call {
 /* Into the next state. */
 void write_row_enter(struct write_row *r, enum write_row_state next);
 
+/* Room for so many tables and rows, none of them there yet. (write_request.c) */
+struct write_call *write_new(struct call *call, size_t table_count, size_t row_count);
+void write_add_row(struct write_call *w, const struct wr_row_change *change,
+                   struct wr_row_result *result);
+
 /* Begins the walk. The write's call, tables and rows are filled in. It goes on by itself, and
  * finishes the call. */
 void write_start(struct write_call *w);
@@ -110,6 +121,10 @@ bool write_row_begin(struct write_call *w, struct write_row *r);
 
 /* Fills in the row lock, once. */
 void write_row_lock_prepare(struct write_call *w, struct write_row *r);
+
+/* Loads what the change and its table's observers need of the row, if anything, at that view, into
+ * r->load.row. E_LATER: parked. */
+int write_row_load(struct write_call *w, struct write_row *r, enum engine_view view);
 
 /* Loads and decides, under the row lock; leaves the edits to the caller. E_LATER: parked; the
  * walk goes on by itself. */
@@ -141,5 +156,10 @@ int write_ahead(struct write_call *w, size_t end);
 /* The walk of a write whose `atomic` is set, from w->at on; each table's rows are one batch. Like
  * every walk it may park. */
 void write_walk_atomic(struct write_call *w, struct run_list *woken);
+
+/* ---- write_inside.c ---- */
+
+/* The walk of a request in a transaction. */
+void write_walk_inside(struct write_call *w);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-static struct write_call *request_new(struct call *call, size_t table_count, size_t row_count)
+struct write_call *write_new(struct call *call, size_t table_count, size_t row_count)
 {
     struct write_call *w = ARENA_NEW(&call->c.arena, struct write_call);
 
@@ -18,8 +18,8 @@ static struct write_call *request_new(struct call *call, size_t table_count, siz
     return w;
 }
 
-static void write_add_row(struct write_call *w, const struct wr_row_change *change,
-                          struct wr_row_result *result)
+void write_add_row(struct write_call *w, const struct wr_row_change *change,
+                   struct wr_row_result *result)
 {
     struct write_row *r = &w->rows[w->row_count++];
 
@@ -55,7 +55,7 @@ int row_change_start(struct call *call)
     TRY(check_type(c, call->req->op, change->type));
     TRY(change_check_alone(c, db_limits(call->db), change, false));
     TRY(call_open_table(call, change->table, &t));
-    w = request_new(call, 1, 1);
+    w = write_new(call, 1, 1);
     w->tables[w->table_count++] = (struct write_table){t, 0, 1};
     write_add_row(w, change, ARENA_NEW(&c->arena, struct wr_row_result));
     write_start(w);
@@ -260,7 +260,7 @@ int batch_write_row_start(struct call *call)
         TRY(request_check_repeated(call, &tables[i], sorted[i]));
         rows += tables[i].change_count;
     }
-    w = request_new(call, count, rows);
+    w = write_new(call, count, rows);
     w->atomic = call->req->batch_write_row.atomic;
     for (size_t i = 0; i < count; i++) {
         struct table *t;
@@ -347,7 +347,7 @@ int bulk_import_start(struct call *call)
         call_finish(call);
         return E_OK;
     }
-    w = request_new(call, 1, t->change_count);
+    w = write_new(call, 1, t->change_count);
     w->tables[w->table_count++] = (struct write_table){table, 0, t->change_count};
     for (size_t i = 0; i < t->change_count; i++) {
         write_add_row(w, &t->changes[i], (struct wr_row_result *)&results->rows[i]);

@@ -191,5 +191,5 @@ class Missing(fixture.Case):
         self.assertIn('neither a primary key nor a defined column', caught.exception.get_error_message())
 
     def test_transactions(self):
-        with self.missing('StartLocalTransaction'):
+        with self.refused('OTSParameterInvalid', 400, 'explicit-transaction-disabled table'):
             store._tablestore_client.start_local_transaction(OWN, [('pk', 'a')])

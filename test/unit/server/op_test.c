@@ -416,8 +416,8 @@ static void test_operations_not_served(void **state)
     check_refused_signed(&c, 400, "OTSUnsupportOperation", "'Nonsense'");
     c = call_of("/tunnel/create", BYTES_LIT(""));
     check_refused_signed(&c, 400, "OTSUnsupportOperation", "'tunnel/create'");
-    c = call_of("/CommitTransaction", BYTES_LIT(""));
-    check_refused_signed(&c, 400, "OTSUnsupportOperation", "'CommitTransaction'");
+    c = call_of("/SQLQuery", BYTES_LIT(""));
+    check_refused_signed(&c, 400, "OTSUnsupportOperation", "'SQLQuery'");
     c = call_of("/listtable", BYTES_LIT(""));
     check_refused_signed(&c, 400, "OTSUnsupportOperation", "'listtable'");
     c = call_of("/ListTable", BYTES_LIT(""));

@@ -423,6 +423,14 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
     case WR_OP_DROP_INDEX:
         show_f(b, "%.*s %.*s", BYTES_FMT(r->drop_index.table), BYTES_FMT(r->drop_index.index));
         break;
+    case WR_OP_START_LOCAL_TRANSACTION:
+        show_f(b, "%.*s ", BYTES_FMT(r->start_local_transaction.table));
+        show_key(b, &r->start_local_transaction.key);
+        break;
+    case WR_OP_COMMIT_TRANSACTION:
+    case WR_OP_ABORT_TRANSACTION:
+        buf_put_bytes(b, r->commit_transaction.id);
+        break;
     case WR_OP_LIST_TABLE:
     case WR_OP_COUNT:
         break;

@@ -16,21 +16,9 @@
 
 /* What the server does not do yet. */
 static const char *const later[] = {
-    "stream_put",
-    "stream_update",
-    "stream_delete",
-    "sqlfb_two_rows",
-    "sqlfb_no_rows",
-    "sqlfb_datetime",
-    "req_SQLQuery",
-    "req_SQLQuery_java",
-    "req_ListStream",
-    "req_DescribeStream",
-    "req_GetShardIterator",
-    "req_GetStreamRecord",
-    "req_StartLocalTransaction",
-    "req_CommitTransaction",
-    "req_AbortTransaction",
+    "stream_put",     "stream_update",      "stream_delete",        "sqlfb_two_rows",
+    "sqlfb_no_rows",  "sqlfb_datetime",     "req_SQLQuery",         "req_SQLQuery_java",
+    "req_ListStream", "req_DescribeStream", "req_GetShardIterator", "req_GetStreamRecord",
 };
 
 static struct vectors vectors;
@@ -319,6 +307,9 @@ static const struct request_expect {
     {"req_DeleteTable", WR_OP_DELETE_TABLE, true, "t1"},
     {"req_CreateIndex", WR_OP_CREATE_INDEX, true, "t1 index lx(pk0,c2;c1)11 base"},
     {"req_DropIndex", WR_OP_DROP_INDEX, true, "t1 ix"},
+    {"req_StartLocalTransaction", WR_OP_START_LOCAL_TRANSACTION, true, "t1 pk0=s'p'"},
+    {"req_CommitTransaction", WR_OP_COMMIT_TRANSACTION, true, "txn-id"},
+    {"req_AbortTransaction", WR_OP_ABORT_TRANSACTION, true, "txn-id"},
     {"req_PutRow", WR_OP_PUT_ROW, true, "t1 put{pk0=i1 | c=s'v'} not-exist return=1"},
     {"req_UpdateRow_cond", WR_OP_UPDATE_ROW, true,
      "t1 update{pk0=i1 | c=s'v2'} exist if[c == s'v' latest]"},

@@ -1,0 +1,44 @@
+/* write_commit.c: CommitTransaction: the changes of a transaction as one atomic batch, on the rows
+ * as they are now. */
+#include "table/catalog/catalog.h"
+#include "table/row/write_own.h"
+#include "table/txn/txn.h"
+
+/* Those of a row follow one another, in their order. */
+static void commit_rows(struct write_call *w)
+{
+    struct arena *a = &w->call->c.arena;
+    size_t count;
+    struct txn_row *const *rows = txn_rows(w->call->txn, &count);
+
+    for (size_t i = 0; i < count; i++)
+        for (const struct txn_change *at = rows[i]->first; at; at = at->next)
+            write_add_row(w, &at->change, ARENA_NEW(a, struct wr_row_result));
+}
+
+int commit_transaction_start(struct call *call)
+{
+    struct write_call *w;
+    struct table *t;
+    size_t count;
+
+    if (!call->txn)
+        return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
+    TRY(txn_commits(call));
+    count = txn_change_count(call->txn);
+    if (!count) {
+        call_finish(call);
+        return E_OK;
+    }
+    TRY(call_open_table(call, txn_table(call->txn), &t));
+    if (txn_check_table(call, t)) {
+        table_release(t);
+        return call->c.code;
+    }
+    w = write_new(call, 1, count);
+    w->commits = w->atomic = true;
+    w->tables[w->table_count++] = (struct write_table){t, 0, count};
+    commit_rows(w);
+    write_start(w);
+    return E_OK;
+}

@@ -1,0 +1,757 @@
+#include "table/txn/txn.h"
+
+#include "base/invariant.h"
+#include "base/rng.h"
+#include "base/scheduler.h"
+#include "table/core/db_limits.h"
+#include "table/model/key.h"
+#include "table/model/meter.h"
+#include "table/model/value.h"
+#include "table/txn/txn_gate.h"
+
+#include <pthread.h>
+#include <stdio.h>
+
+#define ID_BYTES 36
+#define ID_BUCKETS 4096
+#define ROWS_MIN 8
+#define WAIT_MS 1000    /* for the writes that are inside of a gate */
+#define LOOK_US 200000  /* between two looks for what is over */
+#define MEMORY_SHARE 8  /* all open ones may hold this part of the memory */
+#define BASE_BYTES 1024 /* what one without changes counts for */
+
+enum txn_state { TXN_WAITING, TXN_OPEN, TXN_BUSY, TXN_COMMITTING, TXN_ENDED };
+
+/* What the transactions of one client hold: who takes turns takes memory by turns, too. */
+struct txn_client {
+    uint64_t client;
+    size_t bytes;
+    size_t refs;
+    struct txn_client *next;
+};
+
+struct txn {
+    struct txns *all;
+    char id[ID_BYTES + 1];
+    enum txn_state state;
+    bool ends; /* with the request that is in it */
+    uint32_t table_id;
+    uint64_t client_id;
+    bytes instance, table;
+    bytes value; /* the partition-key columns, encoded */
+    struct txn_gate *gate;
+    struct call *starter; /* WAITING */
+    int64_t begun_ms;     /* monotonic */
+
+    struct arena arena;
+    atomic_size_t blocks; /* the arena's, bytes */
+    size_t counted;       /* of memory, in all sums */
+    struct txn_client *client;
+
+    struct txn_row **rows; /* sorted */
+    size_t row_count, row_capacity;
+    struct txn_change **changes; /* as they came */
+    size_t change_count, change_capacity;
+    size_t written; /* bytes, as the limit counts them */
+
+    wr_done_fn *done; /* of the call that is in it */
+    void *arg;
+
+    struct txn *chain;      /* by id */
+    struct txn *next, **at; /* among all, the oldest first */
+    uint8_t first[512];
+};
+
+struct txns {
+    struct wr_db *db;
+    pthread_mutex_t lock;
+    struct txn_gates gates;
+    struct txn *by_id[ID_BUCKETS];
+    struct txn *oldest, **newest;
+    struct txn_client *clients;
+    size_t bytes;
+    struct txn_stat stat;
+    struct task *task;
+};
+
+/* ---- memory ---- */
+
+static size_t memory_max(const struct txns *all)
+{
+    return (size_t)(all->db->memory.total / MEMORY_SHARE);
+}
+
+static struct txn_client *client_of(struct txns *all, uint64_t client)
+{
+    struct txn_client *c = all->clients;
+
+    while (c && c->client != client)
+        c = c->next;
+    if (!c) {
+        c = mem_zalloc(sizeof(*c));
+        c->client = client;
+        c->next = all->clients;
+        all->clients = c;
+    }
+    c->refs++;
+    return c;
+}
+
+static void client_unref(struct txns *all, struct txn_client *c)
+{
+    struct txn_client **at = &all->clients;
+
+    if (--c->refs)
+        return;
+    while (*at != c)
+        at = &(*at)->next;
+    *at = c->next;
+    mem_free(c);
+}
+
+/* Each client may hold as much as is left to all: one alone gets a half, and the next one finds a
+ * half of the rest. */
+static bool has_room(const struct txns *all, const struct txn_client *c, size_t more)
+{
+    size_t max = memory_max(all);
+
+    return all->bytes + more <= max && c->bytes + more <= max - all->bytes;
+}
+
+/* Counts what the transaction holds now. */
+static void txn_count(struct txn *t, size_t size)
+{
+    struct txns *all = t->all;
+
+    all->bytes += size - t->counted;
+    t->client->bytes += size - t->counted;
+    atomic_fetch_add(&all->db->memory.requests->bytes, size - t->counted);
+    t->counted = size;
+}
+
+static size_t txn_size(const struct txn *t)
+{
+    return BASE_BYTES + sizeof(*t) + atomic_load(&t->blocks);
+}
+
+/* ---- ids ---- */
+
+/* It has the form of a UUID: 36 characters, hexadecimals in groups of 8, 4, 4, 4 and 12. */
+bool txn_is_id(bytes id)
+{
+    const char *p = id.ptr;
+
+    if (id.len != ID_BYTES)
+        return false;
+    for (size_t i = 0; i < id.len; i++) {
+        bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+
+        if (dash ? p[i] != '-' : !p[i] || !strchr("0123456789abcdefABCDEF", p[i]))
+            return false;
+    }
+    return true;
+}
+
+static void id_make(char out[ID_BYTES + 1])
+{
+    uint8_t b[16];
+
+    rng_secret(b, sizeof(b));
+    b[6] = (uint8_t)((b[6] & 0x0f) | 0x40);
+    b[8] = (uint8_t)((b[8] & 0x3f) | 0x80);
+    snprintf(out, ID_BYTES + 1,
+             "%02x%02x%02x%02x-%02x%02x-%02x%02x-%02x%02x-%02x%02x%02x%02x%02x%02x", b[0], b[1],
+             b[2], b[3], b[4], b[5], b[6], b[7], b[8], b[9], b[10], b[11], b[12], b[13], b[14],
+             b[15]);
+}
+
+/* Where the pointer to the transaction of that id is, or would be. */
+static struct txn **id_at(struct txns *all, bytes id)
+{
+    const char *p = id.ptr;
+    uint32_t hash = 2166136261u;
+    struct txn **at;
+
+    for (size_t i = 0; i < id.len; i++)
+        hash = (hash ^ (uint8_t)p[i]) * 16777619u;
+    at = &all->by_id[hash % ID_BUCKETS];
+    while (*at && memcmp((*at)->id, p, ID_BYTES) != 0)
+        at = &(*at)->chain;
+    return at;
+}
+
+/* ---- the end ---- */
+
+static void txn_free(struct txn *t)
+{
+    struct txns *all = t->all;
+
+    txn_count(t, 0);
+    client_unref(all, t->client);
+    arena_release(&t->arena);
+    mem_free(t->rows);
+    mem_free(t->changes);
+    mem_free(t);
+}
+
+/* Nobody finds it any more, and its value is free. What a request is in goes with that one. */
+static void txn_close(struct txn *t)
+{
+    struct txns *all = t->all;
+    bool busy = t->state == TXN_BUSY || t->state == TXN_COMMITTING;
+
+    invariant(t->state != TXN_ENDED);
+    t->state = TXN_ENDED;
+    t->gate->owner = NULL;
+    txn_gate_put(&all->gates, t->gate);
+    *id_at(all, bytes_str(t->id)) = t->chain;
+    *t->at = t->next;
+    if (t->next)
+        t->next->at = t->at;
+    else
+        all->newest = t->at;
+    all->stat.open--;
+    if (!busy)
+        txn_free(t);
+}
+
+static bool is_over(const struct txn *t, int64_t now_ms)
+{
+    return now_ms - t->begun_ms >= t->all->db->limits.transaction_ms_max;
+}
+
+/* Ends it if its time is over, but for a commit under way and one that was not begun yet. */
+static bool txn_expire(struct txn *t, int64_t now_ms)
+{
+    if (t->state == TXN_WAITING || t->state == TXN_COMMITTING || !is_over(t, now_ms))
+        return false;
+    t->all->stat.expired++;
+    txn_close(t);
+    return true;
+}
+
+/* The starter has waited for too long. */
+static struct call *txn_give_up(struct txn *t, int64_t now_ms)
+{
+    struct call *starter = t->starter;
+
+    if (t->state != TXN_WAITING || now_ms - t->begun_ms < WAIT_MS)
+        return NULL;
+    t->all->stat.refused++;
+    txn_close(t);
+    return starter;
+}
+
+static int fail_conflict(struct ctx *c)
+{
+    return fail(c, E_CONFLICT, "Data is being modified by the other request.");
+}
+
+/* One step: what is over, from the oldest on. */
+static int txns_look(void *arg, struct task_step *step)
+{
+    struct txns *all = arg;
+    int64_t now_ms = clock_mono_ms(&all->db->clock);
+    struct call *late = NULL;
+
+    pthread_mutex_lock(&all->lock);
+    for (struct txn *t = all->oldest, *next; t && !late; t = next) {
+        next = t->next;
+        late = txn_give_up(t, now_ms);
+        if (!late)
+            txn_expire(t, now_ms);
+    }
+    step->next_us = all->oldest ? LOOK_US : TASK_NEVER;
+    step->more = late != NULL;
+    pthread_mutex_unlock(&all->lock);
+    if (!late)
+        return E_OK;
+    fail(&late->c, E_CONFLICT, "Transaction timeout because cannot acquire exclusive lock.");
+    call_finish(late);
+    return E_OK;
+}
+
+/* ---- the beginning ---- */
+
+struct txns *txns_new(struct wr_db *db)
+{
+    struct txns *all = mem_zalloc(sizeof(*all));
+
+    all->db = db;
+    all->newest = &all->oldest;
+    pthread_mutex_init(&all->lock, NULL);
+    return all;
+}
+
+bool txns_start(struct txns *all)
+{
+    all->task = scheduler_add(all->db->background, &(struct task_spec){.name = "transactions",
+                                                                       .thread = TASK_SHORT,
+                                                                       .priority = PRIORITY_SWEEP,
+                                                                       .run = txns_look,
+                                                                       .arg = all,
+                                                                       .first_us = TASK_NEVER});
+    return all->task != NULL;
+}
+
+void txns_free(struct txns *all)
+{
+    if (!all)
+        return;
+    while (all->oldest)
+        txn_close(all->oldest);
+    pthread_mutex_destroy(&all->lock);
+    mem_free(all);
+}
+
+void txns_stat(struct txns *all, struct txn_stat *out)
+{
+    *out = (struct txn_stat){0};
+    if (!all)
+        return;
+    pthread_mutex_lock(&all->lock);
+    *out = all->stat;
+    out->bytes = all->bytes;
+    pthread_mutex_unlock(&all->lock);
+}
+
+static struct txn *txn_new(struct txns *all, struct call *call, const struct table *table,
+                           bytes cols, struct txn_client *client)
+{
+    struct txn *t = mem_zalloc(sizeof(*t));
+
+    t->all = all;
+    id_make(t->id);
+    t->table_id = table->schema.id;
+    t->client_id = call->req->client;
+    t->client = client;
+    t->begun_ms = clock_mono_ms(&all->db->clock);
+    arena_init(&t->arena, t->first, sizeof(t->first));
+    arena_meter(&t->arena, &t->blocks);
+    t->instance = arena_copy(&t->arena, call->req->instance);
+    t->table = arena_copy(&t->arena, table->schema.d.table);
+    t->value = arena_copy(&t->arena, cols);
+    return t;
+}
+
+/* The call has its transaction. Not under the lock. */
+static void start_finish(struct call *call, const char *id)
+{
+    call->reply.transaction.id = arena_copy(&call->c.arena, bytes_str(id));
+    call_finish(call);
+}
+
+/* The value's gate, open; or NULL: a transaction owns it, and the failure stands in c. */
+static struct txn_gate *gate_open(struct txns *all, struct ctx *c, bytes key)
+{
+    struct txn_gate *g = txn_gate_get(&all->gates, key);
+
+    if (!g->owner)
+        return g;
+    if (txn_expire(g->owner, clock_mono_ms(&all->db->clock))) /* the gate may have gone with it */
+        return txn_gate_get(&all->gates, key);
+    all->stat.refused++;
+    fail_conflict(c);
+    return NULL;
+}
+
+static struct txn *begin_locked(struct txns *all, struct call *call, const struct table *table,
+                                bytes cols, bytes key)
+{
+    struct txn_gate *g = gate_open(all, &call->c, key);
+    struct txn_client *client;
+    struct txn *t;
+
+    if (!g)
+        return NULL;
+    client = client_of(all, call->req->client);
+    if (!has_room(all, client, BASE_BYTES + sizeof(*t))) {
+        client_unref(all, client);
+        txn_gate_put(&all->gates, g);
+        fail(&call->c, E_BUSY, "Server is busy: open transactions fill the memory for them.");
+        return NULL;
+    }
+    t = txn_new(all, call, table, cols, client);
+    txn_count(t, txn_size(t));
+    g->owner = t;
+    t->gate = g;
+    t->state = g->inside ? TXN_WAITING : TXN_OPEN;
+    t->starter = call;
+    t->chain = *id_at(all, bytes_str(t->id));
+    invariant(!t->chain); /* ids are never drawn twice */
+    *id_at(all, bytes_str(t->id)) = t;
+    t->at = all->newest;
+    *all->newest = t;
+    all->newest = &t->next;
+    all->stat.open++;
+    return t;
+}
+
+int txn_begin(struct call *call, const struct table *table, bytes cols)
+{
+    struct txns *all = call->db->txns;
+    bytes key = schema_lock_key(&call->c.arena, &table->schema, cols);
+    char id[ID_BYTES + 1];
+    struct txn *t;
+    bool waits;
+
+    pthread_mutex_lock(&all->lock);
+    t = begin_locked(all, call, table, cols, key);
+    waits = t && t->state == TXN_WAITING;
+    if (t)
+        memcpy(id, t->id, sizeof(id));
+    pthread_mutex_unlock(&all->lock);
+    if (!t)
+        return call->c.code;
+    task_wake(all->task);
+    if (!waits)
+        start_finish(call, id);
+    return E_OK;
+}
+
+/* ---- writes outside ---- */
+
+int txn_gate_enter(struct call *call, const struct table *t, bytes cols, struct txn_gate **out)
+{
+    struct txns *all = call->db->txns;
+    const struct location *p = &t->schema.location;
+    bytes value = {cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols)};
+    bytes key = schema_lock_key(&call->c.arena, &t->schema, value);
+    struct txn_gate *g;
+
+    pthread_mutex_lock(&all->lock);
+    g = gate_open(all, &call->c, key);
+    if (g)
+        g->inside++;
+    pthread_mutex_unlock(&all->lock);
+    *out = g;
+    return g ? E_OK : call->c.code;
+}
+
+void txn_gate_leave(struct wr_db *db, struct txn_gate *g)
+{
+    struct txns *all = db->txns;
+    struct call *starter = NULL;
+    char id[ID_BYTES + 1];
+
+    pthread_mutex_lock(&all->lock);
+    invariant(g->inside > 0);
+    g->inside--;
+    if (!g->inside && g->owner && g->owner->state == TXN_WAITING) {
+        starter = g->owner->starter;
+        g->owner->state = TXN_OPEN;
+        memcpy(id, g->owner->id, sizeof(id));
+    }
+    txn_gate_put(&all->gates, g);
+    pthread_mutex_unlock(&all->lock);
+    if (starter)
+        start_finish(starter, id);
+}
+
+/* ---- a request inside ---- */
+
+/* Does the request's outcome leave something to try again? A commit that came to nothing does. */
+static bool outcome_is_final(const struct txn *t, int code)
+{
+    return !t->ends ? false
+                    : t->state != TXN_COMMITTING || !code || err_info(code)->applied != APPLIED_NO;
+}
+
+/* The request that was in it is finished. */
+static void txn_left(void *arg, struct wr_reply *reply)
+{
+    struct txn *t = arg;
+    struct txns *all = t->all;
+    wr_done_fn *done = t->done;
+    void *done_arg = t->arg;
+
+    pthread_mutex_lock(&all->lock);
+    if (t->state == TXN_ENDED) {
+        txn_free(t);
+    } else if (outcome_is_final(t, reply->code)) {
+        *(t->state == TXN_COMMITTING ? &all->stat.committed : &all->stat.aborted) += 1;
+        t->state = TXN_OPEN;
+        txn_close(t);
+    } else {
+        t->state = TXN_OPEN;
+        t->ends = false;
+        txn_count(t, txn_size(t));
+        txn_expire(t, clock_mono_ms(&all->db->clock));
+    }
+    pthread_mutex_unlock(&all->lock);
+    done(done_arg, reply);
+}
+
+/* The transaction of that id, if the call may use it. Others must not learn that it is there. */
+static struct txn *txn_lookup(struct txns *all, const struct call *call, bytes id)
+{
+    struct txn *t = *id_at(all, id);
+
+    if (!t || t->state == TXN_WAITING || t->client_id != call->req->client ||
+        !bytes_equal(t->instance, call->req->instance))
+        return NULL;
+    return txn_expire(t, clock_mono_ms(&all->db->clock)) ? NULL : t;
+}
+
+static int check_tables(struct call *call, const struct txn *t)
+{
+    bytes name;
+
+    for (size_t i = 0; wr_request_table(call->req, i, &name); i++)
+        if (!bytes_equal(name, t->table))
+            return fail(&call->c, E_OUT_OF_RANGE,
+                        "Data out of scope of transaction. The transaction is of table '%.*s'.",
+                        BYTES_FMT(t->table));
+    return E_OK;
+}
+
+static int enter_locked(struct txns *all, struct call *call, bytes id)
+{
+    struct txn *t = txn_lookup(all, call, id);
+
+    if (!t)
+        return fail_code(&call->c, E_SESSION);
+    if (t->state != TXN_OPEN)
+        return fail_code(&call->c, E_SESSION_BUSY);
+    TRY(check_tables(call, t));
+    t->state = TXN_BUSY;
+    t->done = call->done;
+    t->arg = call->arg;
+    call->done = txn_left;
+    call->arg = t;
+    call->txn = t;
+    return E_OK;
+}
+
+int txn_enter(struct call *call, bytes id)
+{
+    struct txns *all = call->db->txns;
+    int code;
+
+    invariant(txn_is_id(id));
+    if (!all)
+        return fail_code(&call->c, E_SESSION);
+    pthread_mutex_lock(&all->lock);
+    code = enter_locked(all, call, id);
+    pthread_mutex_unlock(&all->lock);
+    return code;
+}
+
+bytes txn_table(const struct txn *t)
+{
+    return t->table;
+}
+
+struct txn_row *const *txn_rows(const struct txn *t, size_t *count)
+{
+    *count = t->row_count;
+    return t->rows;
+}
+
+size_t txn_change_count(const struct txn *t)
+{
+    return t->change_count;
+}
+
+int txn_check_table(struct call *call, const struct table *table)
+{
+    return table->schema.id == call->txn->table_id ? E_OK : fail_code(&call->c, E_SESSION);
+}
+
+int txn_check_row(struct call *call, const struct table *table, bytes cols)
+{
+    const struct txn *t = call->txn;
+
+    TRY(txn_check_table(call, table));
+    if (cols.len < t->value.len || memcmp(cols.ptr, t->value.ptr, t->value.len) != 0)
+        return fail(&call->c, E_OUT_OF_RANGE,
+                    "Data out of scope of transaction: it is of one partition key.");
+    return E_OK;
+}
+
+int txn_commits(struct call *call)
+{
+    struct txn *t = call->txn;
+    bool over;
+
+    pthread_mutex_lock(&t->all->lock);
+    over = t->state == TXN_ENDED;
+    if (!over)
+        t->state = TXN_COMMITTING;
+    t->ends = true;
+    pthread_mutex_unlock(&t->all->lock);
+    return over ? fail_code(&call->c, E_SESSION) : E_OK;
+}
+
+void txn_ends(struct txn *t)
+{
+    t->ends = true;
+}
+
+/* ---- changes ---- */
+
+/* Where the row is among the sorted ones, or would be. */
+static size_t row_at(const struct txn *t, bytes cols)
+{
+    size_t low = 0, high = t->row_count;
+
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+
+        if (bytes_compare(t->rows[middle]->cols, cols) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct txn_row *txn_find(const struct txn *t, bytes cols)
+{
+    size_t at = row_at(t, cols);
+
+    return at < t->row_count && bytes_equal(t->rows[at]->cols, cols) ? t->rows[at] : NULL;
+}
+
+static struct txn_row *row_get(struct txn *t, bytes cols)
+{
+    size_t at = row_at(t, cols);
+
+    if (at < t->row_count && bytes_equal(t->rows[at]->cols, cols))
+        return t->rows[at];
+    if (t->row_count == t->row_capacity) {
+        t->row_capacity = t->row_capacity ? 2 * t->row_capacity : ROWS_MIN;
+        t->rows = mem_realloc(t->rows, sizeof(*t->rows) * t->row_capacity);
+    }
+    memmove(&t->rows[at + 1], &t->rows[at], sizeof(*t->rows) * (t->row_count++ - at));
+    t->rows[at] = ARENA_NEW(&t->arena, struct txn_row);
+    t->rows[at]->cols = arena_copy(&t->arena, cols);
+    return t->rows[at];
+}
+
+/* What an increment came to is a value, and what had no timestamp has the one of its write. False:
+ * the request itself took the cell away again. */
+static bool resolve_cell(struct arena *a, const struct modify *m, const struct wr_cell *asked,
+                         struct wr_cell *out)
+{
+    const struct wr_cell *made;
+
+    *out = *asked;
+    out->name = arena_copy(a, asked->name);
+    if (asked->op == WR_CELL_INCREMENT) {
+        made = cells_find(m->row.cells, m->row.cell_count, asked->name);
+        if (!made)
+            return false;
+        out->op = WR_CELL_PUT;
+        out->timestamp_ms = made->timestamp_ms;
+        out->value = made->value;
+        out->crc8 = made->crc8;
+        out->crc8_known = made->crc8_known;
+    } else if (asked->op == WR_CELL_PUT && asked->timestamp_ms == WR_TIMESTAMP_NONE) {
+        out->timestamp_ms = m->stamp_ms;
+        if (asked->crc8_known)
+            out->crc8 = value_crc8_stamp(asked->crc8, m->stamp_ms);
+    }
+    out->value = value_copy(a, &out->value);
+    return true;
+}
+
+static struct txn_change *resolve(struct arena *a, const struct modify *m)
+{
+    const struct wr_row_change *asked = m->change;
+    struct txn_change *out = ARENA_NEW(a, struct txn_change);
+    struct wr_cell *cells = ARENA_ARRAY(a, struct wr_cell, asked->row.cell_count);
+    size_t n = 0;
+
+    for (size_t i = 0; i < asked->row.cell_count; i++)
+        n += resolve_cell(a, m, &asked->row.cells[i], &cells[n]);
+    out->change = (struct wr_row_change){
+        .type = asked->type,
+        .row = {.key = key_copy(a, &m->key), .cells = cells, .cell_count = n},
+        .condition = {.existence = WR_IGNORE},
+        .keeps_number = true};
+    return out;
+}
+
+static void change_push(struct txn *t, struct txn_change *change, struct txn_row *row)
+{
+    change->row = row;
+    change->before = row->last;
+    *(row->last ? &row->last->next : &row->first) = change;
+    row->last = change;
+    if (t->change_count == t->change_capacity) {
+        t->change_capacity = t->change_capacity ? 2 * t->change_capacity : ROWS_MIN;
+        t->changes = mem_realloc(t->changes, sizeof(*t->changes) * t->change_capacity);
+    }
+    t->changes[t->change_count++] = change;
+}
+
+void txn_undo(struct txn *t, size_t count)
+{
+    while (t->change_count > count) {
+        struct txn_change *change = t->changes[--t->change_count];
+
+        t->written -= change->size;
+        change->row->last = change->before;
+        *(change->before ? &change->before->next : &change->row->first) = NULL;
+    }
+}
+
+/* Is there room for a change of `size` bytes, and its cells? */
+static int check_room(struct call *call, const struct modify *m, size_t size)
+{
+    const struct limits *limits = &call->db->limits;
+    struct txn *t = call->txn;
+    size_t more = sizeof(struct txn_change) + sizeof(struct txn_row) + size + m->cols.len +
+                  m->change->row.cell_count * sizeof(struct wr_cell);
+    bool room;
+
+    if (t->written + size > (size_t)limits->transaction_bytes_max)
+        return fail(&call->c, E_TXN_SIZE,
+                    "The data written in one transaction exceeds the limit, limit size: %lld.",
+                    (long long)limits->transaction_bytes_max);
+    if (t->change_count >= (size_t)limits->transaction_changes_max)
+        return fail(&call->c, E_TXN_SIZE,
+                    "The row changes of one transaction exceed the limit: %lld.",
+                    (long long)limits->transaction_changes_max);
+    pthread_mutex_lock(&t->all->lock);
+    room = has_room(t->all, t->client, 2 * more);
+    pthread_mutex_unlock(&t->all->lock);
+    return room ? E_OK
+                : fail(&call->c, E_BUSY,
+                       "Server is busy: open transactions fill the memory for them.");
+}
+
+int txn_add(struct call *call, const struct modify *m)
+{
+    size_t size = meter_request_size(m->change);
+    struct txn *t = call->txn;
+    struct txn_change *change;
+
+    TRY(check_room(call, m, size));
+    change = resolve(&t->arena, m);
+    change_push(t, change, row_get(t, m->cols));
+    change->size = size;
+    t->written += size;
+    pthread_mutex_lock(&t->all->lock);
+    txn_count(t, txn_size(t) + (t->row_capacity + t->change_capacity) * sizeof(void *));
+    pthread_mutex_unlock(&t->all->lock);
+    return E_OK;
+}
+
+int txn_overlay(struct call *call, const struct table *table, const struct txn_row *row_changes,
+                struct row *row)
+{
+    for (const struct txn_change *at = row_changes->first; at; at = at->next) {
+        struct modify m;
+
+        TRY(modify_begin(&call->c, &call->db->limits, table, &at->change, call->now_ms, 1, &m));
+        m.old = *row;
+        m.old_known = m.whole = true;
+        m.time = db_clock_read(call->db);
+        TRY(modify_run(&call->c, &m));
+        if (m.changed)
+            *row = m.row;
+    }
+    return E_OK;
+}

@@ -1,0 +1,107 @@
+/* txn.h: local transactions: what one request after the other asks of the rows of one
+ * partition-key value, and what lands together or not at all (doc/data-model.md, "Transactions").
+ *
+ * A transaction owns the gate of its value (txn_gate.h), so only what expires changes the rows
+ * under it. Its writes are decided at once, by the durable rows and by what it wrote before, and
+ * kept as changes that depend on nothing any more: conditions are gone, increments and numbers are
+ * values, cells have their timestamps. The commit is one atomic batch of these changes on the rows
+ * as they are then (row/write_commit.c), so whatever the table has become meanwhile is right.
+ *
+ *     WAITING ──▶ OPEN ◀──▶ BUSY ──▶ ENDED        WAITING: writes are inside of the gate
+ *        │         │ ▲                 ▲          BUSY: a request works in it
+ *        │         ▼ │                 │          COMMITTING: nothing ends it until that is known
+ *        │      COMMITTING ────────────┤
+ *        └─────────┴───────────────────┘
+ *
+ * It ends by itself transaction_ms_max after its beginning, by the monotonic clock: whoever meets
+ * the gate of one whose time is over ends it, and a task in the background does. It lives in
+ * memory: a server that stops forgets it, and nothing of it is seen. On a pool there is none yet:
+ * other servers write there, too, so the lock and the writes will have to stand in the partition
+ * (db->txns is NULL there).
+ *
+ * All functions may be called from any thread; of one transaction, only by the request that is in
+ * it. */
+#ifndef TABLE_TXN_TXN_H
+#define TABLE_TXN_TXN_H
+
+#include "table/core/call.h"
+#include "table/model/modify.h"
+
+struct txn;
+struct txn_gate;
+struct txns;
+
+/* One change of a row, resolved. */
+struct txn_change {
+    struct wr_row_change change;
+    struct txn_row *row;
+    size_t size;                      /* as the limit counts it */
+    struct txn_change *before, *next; /* of the same row, in their order */
+};
+
+/* A row that the transaction has changed. After a batch that failed it may have no changes. */
+struct txn_row {
+    bytes cols; /* the key columns, encoded */
+    struct txn_change *first, *last;
+};
+
+struct txns *txns_new(struct wr_db *db);
+/* Registers the task that ends what nobody comes back to. False: the system gives no thread. */
+bool txns_start(struct txns *all);
+void txns_free(struct txns *all); /* no request is under way; NULL is allowed */
+
+struct txn_stat {
+    uint64_t open, bytes;                          /* now */
+    uint64_t committed, aborted, expired, refused; /* refused: writes and starts that met a lock */
+};
+void txns_stat(struct txns *all, struct txn_stat *out); /* NULL: zeros */
+
+/* Begins one for the call, on the table's partition-key value `cols` (encoded), and finishes the
+ * call with its id, now or when the writes inside have left; or returns why not, in call->c:
+ * E_CONFLICT, E_BUSY. */
+int txn_begin(struct call *call, const struct table *t, bytes cols);
+
+/* Has it the form of an id? Every request with another text is refused. */
+bool txn_is_id(bytes id);
+
+/* The call works in the transaction of that id: call->txn, until it is finished. E_SESSION,
+ * E_SESSION_BUSY; E_OUT_OF_RANGE: it names another table. */
+int txn_enter(struct call *call, bytes id);
+
+/* Of the call's transaction. */
+bytes txn_table(const struct txn *t);
+struct txn_row *const *txn_rows(const struct txn *t, size_t *count); /* by key */
+size_t txn_change_count(const struct txn *t);
+
+/* Is it the transaction's table, not one that was made again under its name? E_SESSION. */
+int txn_check_table(struct call *call, const struct table *t);
+/* That, and is the row of the transaction's value? `cols` may end behind the value. E_OUT_OF_RANGE.
+ */
+int txn_check_row(struct call *call, const struct table *t, bytes cols);
+
+/* Keeps what was decided. E_TXN_SIZE, E_BUSY: nothing was kept. */
+int txn_add(struct call *call, const struct modify *m);
+/* Forgets all but the first `count` changes. */
+void txn_undo(struct txn *t, size_t count);
+
+/* NULL: it has not changed that row. */
+const struct txn_row *txn_find(const struct txn *t, bytes cols);
+/* Makes of *row, as it is stored (a wide one with all of its cells), the row as the transaction
+ * sees it. */
+int txn_overlay(struct call *call, const struct table *t, const struct txn_row *changes,
+                struct row *row);
+
+/* The call's transaction is being committed: from now on time does not end it. E_SESSION: it has,
+ * already. */
+int txn_commits(struct call *call);
+/* When the call is finished the transaction ends, if the call comes to an end that leaves nothing
+ * to be tried again. */
+void txn_ends(struct txn *t);
+
+/* A write outside of transactions enters. E_CONFLICT: a transaction owns the value. *out goes to
+ * txn_gate_leave() when the write is durable or has come to nothing. Only of tables with
+ * transactions, where there are any (db->txns). */
+int txn_gate_enter(struct call *call, const struct table *t, bytes cols, struct txn_gate **out);
+void txn_gate_leave(struct wr_db *db, struct txn_gate *g);
+
+#endif
