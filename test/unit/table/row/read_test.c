@@ -219,6 +219,34 @@ static void large_heads_come_in_smaller_groups(void **state)
     end();
 }
 
+/* A batch whose client has gone is read no further; a change is made. */
+static void what_nobody_waits_for_is_not_read(void **state)
+{
+    struct wr_key_column columns[2] = {{BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 1}},
+                                       {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = 2}}};
+    struct wr_key keys[2] = {{&columns[0], 1}, {&columns[1], 1}};
+    struct wr_table_get table = {.table = TABLE,
+                                 .keys = keys,
+                                 .key_count = 2,
+                                 .read = {.has_max_versions = true, .max_versions = 1}};
+    int32_t gone = 0;
+    struct wr_request get = {.op = WR_OP_BATCH_GET_ROW,
+                             .batch_get_row = {.tables = &table, .table_count = 1},
+                             .gone = &gone};
+    struct wr_request drop = {
+        .op = WR_OP_DELETE_ROW,
+        .delete_row = {.type = WR_DELETE, .table = TABLE, .row = {keys[0], NULL, 0}},
+        .gone = &gone};
+
+    (void)state;
+    begin("65536");
+    assert_int_equal(database_run(db, &get), 0);
+    gone = 1;
+    assert_int_equal(database_run(db, &get), E_BUSY);
+    assert_int_equal(database_run(db, &drop), 0);
+    end();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +254,7 @@ int main(void)
         cmocka_unit_test(one_row_is_asked_for_by_itself),
         cmocka_unit_test(what_fails_with_others_is_read_by_itself),
         cmocka_unit_test(large_heads_come_in_smaller_groups),
+        cmocka_unit_test(what_nobody_waits_for_is_not_read),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
