@@ -25,7 +25,8 @@ struct life_seen {
 
 /* Shared by all processes. */
 struct life_counts {
-    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems, replayed;
+    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems, replayed,
+        points;
     struct life_seen seen[2]; /* by the one who follows, whoever is killed */
     atomic_uint seen_at;      /* which of them counts */
 };
@@ -36,6 +37,7 @@ struct life {
     bool wide;    /* rows of more than three cells are stored cell by cell */
     bool no_sync; /* a kill takes nothing that was written, so far more comes to be */
     bool clock;   /* the wall clock is set forth and back by up to 50 minutes */
+    bool builds;  /* all indexes are dropped at first, and then built to the end */
     struct life_counts *counts;
 };
 

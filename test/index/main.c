@@ -1,13 +1,13 @@
 /* main.c: secondary indexes and a stream under kills.
  *
- *   build/test/index --work DIR [--kills N] [--seed S]
+ *   build/test/index --work DIR [--kills N] [--points ROUNDS] [--seed S]
  *
  * A process opens the database, writes rows from several threads, and creates and drops indexes,
  * rekeys the table, splits and merges partitions meanwhile, until it is killed at a random moment.
  * The next one finds the indexes: builds go on, and then each index has an entry for each row that
  * has one, and no other; and no key is stored that belongs to no table. One thread follows the
  * table's stream from life to life: what it read stays how the stream begins, and the stream as a
- * whole makes the rows. */
+ * whole makes the rows. Then come processes that end at each named point of a build. */
 #include "base/rng.h"
 #include "life.h"
 
@@ -17,9 +17,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#define POINT_LOOK_US 20000
+#define POINT_TRIES 3000 /* a minute: nothing is judged by how long it takes */
 
 static void sleep_us(uint64_t us)
 {
@@ -72,25 +76,71 @@ static void run_killed(struct life *l, uint64_t us)
     waitpid(pid, &status, 0);
 }
 
+/* The process that passes the point ends there. It may be that none does in time: there was nothing
+ * to build. */
+static void run_point(struct life *l, const char *point, unsigned pass)
+{
+    char armed[64];
+    pid_t pid;
+    int status = 0;
+
+    snprintf(armed, sizeof(armed), "%s:crash:%u", point, pass);
+    setenv("WR_FAULT", armed, 1);
+    pid = begin(l, life_work);
+    unsetenv("WR_FAULT");
+    for (int i = 0; i < POINT_TRIES && waitpid(pid, &status, WNOHANG) == 0; i++)
+        sleep_us(POINT_LOOK_US);
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT) {
+        atomic_fetch_add(&l->counts->points, 1);
+    } else if (status == 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, &status, 0);
+        life_problem(l, "%s was not passed %u times", point, pass);
+    } else {
+        life_problem(l, "at %s the process ended with status %x", point, status);
+    }
+    run_whole(l, "the comparison", life_compare);
+}
+
+/* Each point of a build (base/fault.def), as often as `rounds`. */
+static void run_points(struct life *l, struct rng *rng, int rounds)
+{
+    static const char *const points[] = {"index_begin", "index_page", "index_before_end",
+                                         "index_end"};
+    struct rlimit no_core = {0, 0};
+
+    setrlimit(RLIMIT_CORE, &no_core);
+    for (int i = 0; i < rounds; i++)
+        for (size_t k = 0; k < PORT_COUNT(points) && l->counts->problems < 10; k++) {
+            struct life one = *l;
+
+            one.seed = rng_next(rng);
+            one.wide = rng_below(rng, 2);
+            one.builds = true;
+            run_point(&one, points[k], 1 + (unsigned)rng_below(rng, 3));
+        }
+}
+
 static int report(struct life *l, int kills)
 {
     const struct life_counts *n = l->counts;
 
-    printf("%d kills, seed %" PRIu64
+    printf("%d kills and %llu crashes at points of a build, seed %" PRIu64
            ": %llu writes, %llu refused for a new index, %llu indexes created, %llu seen complete, "
            "%llu dropped, %llu rekeyings, %llu entries compared, %llu records replayed\n",
-           kills, l->seed, n->writes, n->busy, n->created, n->completed, n->dropped, n->rekeyed,
-           n->compared, n->replayed);
+           kills, n->points, l->seed, n->writes, n->busy, n->created, n->completed, n->dropped,
+           n->rekeyed, n->compared, n->replayed);
     if (!n->compared || !n->created || !n->replayed)
         life_problem(l, "it has shown nothing");
-    printf("index: %d passed, %llu failed, 0 skipped\n", kills, n->problems);
+    printf("index: %llu passed, %llu failed, 0 skipped\n", (unsigned long long)kills + n->points,
+           n->problems);
     return n->problems != 0;
 }
 
 int main(int argc, char **argv)
 {
     struct life l = {.dir = NULL, .seed = (uint64_t)time(NULL)};
-    int kills = 8;
+    int kills = 8, rounds = 1;
     struct rng rng;
 
     for (int i = 1; i + 1 < argc; i += 2) {
@@ -98,11 +148,13 @@ int main(int argc, char **argv)
             l.dir = argv[i + 1];
         else if (strcmp(argv[i], "--kills") == 0)
             kills = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--points") == 0)
+            rounds = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--seed") == 0)
             l.seed = strtoull(argv[i + 1], NULL, 10);
     }
     if (!l.dir) {
-        fputs("usage: index --work DIR [--kills N] [--seed S]\n", stderr);
+        fputs("usage: index --work DIR [--kills N] [--points ROUNDS] [--seed S]\n", stderr);
         return 2;
     }
     l.counts =
@@ -122,6 +174,7 @@ int main(int argc, char **argv)
         if (i % 10 == 4)
             run_whole(&one, "the replay", life_replay);
     }
+    run_points(&l, &rng, rounds);
     run_whole(&l, "the comparison", life_compare);
     run_whole(&l, "the replay", life_replay);
     return report(&l, kills);

@@ -311,10 +311,12 @@ void life_work(struct life *l, struct wr_db *db)
         if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
             life_problem(l, "no thread");
     }
+    for (size_t at = 1; l->builds && at < LIFE_INDEXES; at++)
+        index_drop(l, db, at);
     for (;;) {
         size_t at = 1 + rng_below(&r, LIFE_INDEXES - 1), kind = rng_below(&r, 10);
 
-        if (kind < 5)
+        if (l->builds || kind < 5)
             index_create(l, db, at);
         else if (kind < 8)
             index_drop(l, db, at);
