@@ -102,7 +102,8 @@ static int target_find_keys(struct ctx *c, const struct target_conf *conf, struc
 
 static int fill_from_profile(struct ctx *c, struct target *t, struct target_conf *conf)
 {
-    const char *name = first_of(conf->profile, "WIDEROW_PROFILE");
+    /* The variable's key is not for a server that a flag names. */
+    const char *name = conf->endpoint ? conf->profile : first_of(conf->profile, "WIDEROW_PROFILE");
     struct profile p;
     bool found;
 

@@ -135,6 +135,20 @@ check "describe has the key as create takes it" sh -c '"$1" describe t --format 
 check "sizes names table and instance in its last line" sh -c '"$1" sizes t --now --dir "$2" | tail -n 1 | grep -qx "table t of instance local, in this process"' - "$widerow" "$work/data"
 check "restore of nothing" fails "there is no folder" "$widerow" restore "$work/nosuch" --check
 
+# ---- partly done, interrupted ----
+printf 'k,v\n1,1\nx,2\n3,3\n' >"$work/partly.csv"
+"$widerow" import "$work/partly.csv" --table partly --create --key k:integer --max-errors 1 --quiet "${at[@]}" >"$work/partly.out" 2>&1
+check "an import that leaves out lines is partly done" test $? = 6
+mkfifo "$work/feed"
+"$widerow" import - --table late --create --key k:integer --quiet "${at[@]}" <"$work/feed" >"$work/late.out" 2>&1 &
+pid=$!
+exec 9>"$work/feed"
+{ echo k,v; for n in $(seq 2000); do echo "$n,$n"; done; } >&9
+while kill -INT $pid 2>/dev/null; do sleep 0.2; done
+wait $pid
+check "an import that is interrupted" test $? = 130
+exec 9>&-
+
 # ---- the round trip ----
 run scan t --limit 0 >"$work/t.jsonl"
 python3 - "$work/odd.jsonl" <<'PYTHON'

@@ -65,6 +65,18 @@ check "exit ends it" eventually sh -c '! tmux -L "$1" has-session 2>/dev/null' -
 check "history is for its user alone" test "$(stat -c %a "$work/home/.widerow_history")" = 600
 check "without secrets" sh -c '! grep -q TOPSECRET "$1" && grep -q describe "$1"' - "$work/home/.widerow_history"
 
+# The pager and colors.
+open_terminal 60 "env PAGER='sed s/^/paged:/' bash --norc -i"
+type "$widerow scan show --dir $work/data --columns amount" Enter
+check "a table goes through the pager" shows "^paged:city"
+type "clear; NO_COLOR=1 $widerow scan show --dir $work/data --keys-only" Enter
+shows "^paged:.*大阪" >/dev/null
+check "NO_COLOR" sh -c '! tmux -L "$1" capture-pane -p -e | grep -q "\[1m"' - "$socket"
+type "clear; $widerow scan show --dir $work/data --keys-only" Enter
+shows "^paged:.*大阪" >/dev/null
+check "else the head is bold" eventually sh -c 'tmux -L "$1" capture-pane -p -e | grep -q "\[1m"' - "$socket"
+terminal kill-server
+
 # Completion of bash and zsh, as typed.
 touch "$work/home/.zshrc"
 ln -sf "$PWD/$BUILD/completion/_widerow" "$work/_widerow"

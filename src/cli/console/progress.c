@@ -3,12 +3,15 @@
 #include "base/thread.h"
 
 #include <stdarg.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define REDRAW_MS 200
 #define LINE_MS 5000
+#define COLUMNS_FOR_BAR 80
 #define BAR_CELLS 24
 
 const char *progress_format_bytes(uint64_t n, char *out)
@@ -63,19 +66,28 @@ static void format_eta(const struct progress *p, uint64_t done, double seconds, 
         snprintf(out, size, "  ETA %u:%02u", (unsigned)(left / 60), (unsigned)(left % 60));
 }
 
-/* Called with the mutex held. */
+/* Of the terminal; one that does not say has room for all. */
+static int terminal_columns(void)
+{
+    struct winsize size;
+
+    return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col ? size.ws_col : INT_MAX;
+}
+
+/* Called with the mutex held. A line that went on in the next one would be drawn below itself. */
 static void progress_draw(struct progress *p)
 {
     uint64_t records = atomic_load(&p->records), done = atomic_load(&p->bytes);
     char bar[BAR_CELLS + 16] = "", count[PROGRESS_TEXT], rate[PROGRESS_TEXT], size[PROGRESS_TEXT];
     double seconds = progress_seconds(p);
-    char eta[32];
+    int columns = p->terminal ? terminal_columns() : INT_MAX;
+    char eta[32], line[256];
 
     if (p->total_bytes) {
         double part = (double)done / (double)p->total_bytes;
         size_t full = (size_t)(part * BAR_CELLS), len = 0;
 
-        if (p->terminal) {
+        if (p->terminal && columns >= COLUMNS_FOR_BAR) {
             bar[len++] = '[';
             for (size_t i = 0; i < BAR_CELLS; i++)
                 bar[len++] = i < full ? '#' : '-';
@@ -85,10 +97,12 @@ static void progress_draw(struct progress *p)
         snprintf(bar + len, sizeof(bar) - len, "%3.0f%%  ", part * 100);
     }
     format_eta(p, done, seconds, eta, sizeof(eta));
-    fprintf(stderr, "%s%s%s records  %s/s  %s%s%s", p->terminal ? "\r" : "", bar,
-            progress_format_count(records, count),
-            progress_format_count((uint64_t)((double)records / seconds), rate),
-            progress_format_bytes(done, size), eta, p->terminal ? "\033[K" : "\n");
+    snprintf(line, sizeof(line), "%s%s records  %s/s  %s%s", bar,
+             progress_format_count(records, count),
+             progress_format_count((uint64_t)((double)records / seconds), rate),
+             progress_format_bytes(done, size), eta);
+    fprintf(stderr, "%s%.*s%s", p->terminal ? "\r" : "", columns - 1, line,
+            p->terminal ? "\033[K" : "\n");
     fflush(stderr);
     p->drawn = p->terminal;
 }
