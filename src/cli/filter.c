@@ -154,8 +154,10 @@ static bool as_other_number(struct wr_column_filter *f)
     double real = f->value.real, whole = floor(real);
 
     if (f->value.type == WR_BIGINT) {
+        if (f->value.integer > (int64_t)EXACT_MAX || f->value.integer < -(int64_t)EXACT_MAX)
+            return false;
         f->value = (struct wr_value){.type = WR_DOUBLE, .real = (double)f->value.integer};
-        return fabs(f->value.real) <= EXACT_MAX;
+        return true;
     }
     if (f->value.type != WR_DOUBLE || fabs(real) > EXACT_MAX)
         return false;
