@@ -233,6 +233,16 @@ check "index plan of a file, without its key" exits 2 "--key says which" index p
 check "index create" run index create o by_state state,at --with amount
 check "index list" prints $'by_state\tglobal\ton state,at\twith amount\tcomplete' index list o
 check "is read" prints '{"state":"open","at":1003,"order":3,"amount":3.5}' scan by_state --limit 1
+check "is exported" sh -c '[ "$("$1" export by_state --quiet --dir "$2" | head -n 2)" = "$3" ]' - "$widerow" "$work/data" $'state:string,at:integer,order:integer,amount:double\nopen,1003,3,3.5'
+check "its sizes" sh -c '"$1" sizes by_state --now --dir "$2" | grep -qE "200 +66.67% +\"paid\""' - "$widerow" "$work/data"
+check "is judged" sh -c '"$1" advise --table by_state --quiet --dir "$2" | grep -q "^by_state: 300 records"' - "$widerow" "$work/data"
+check "is backed up" run backup "$work/backup"
+check "and restored" "$widerow" restore "$work/backup" --data "$work/restored"
+at=(--dir "$work/restored")
+check "as it was" prints $'by_state\tglobal\ton state,at\twith amount\tcomplete' index list o
+check "with its entries" prints 300 count by_state
+check "which follow their rows" sh -c '"$1" put o 3 state=paid at=1 --dir "$2" && [ "$("$1" count by_state --prefix open --dir "$2")" = 99 ]' - "$widerow" "$work/restored"
+at=(--dir "$work/data")
 check "index create --new-rows" run index create o later at --new-rows
 check "has none of the rows that were there" prints 0 count later
 check "a local index" exits 2 "first primary key column" index create o here at --local
