@@ -1259,8 +1259,13 @@ struct wr_status {
     uint64_t scrub_passes;         /* that came to their end */
     int64_t scrub_last_s;          /* when the last one did, UTC seconds; 0: none yet */
     char clock[160];               /* what is wrong with the wall clock; empty: nothing */
-    bool clock_odd;      /* other servers' clocks differ from ours: better not asked to serve */
-    uint64_t disk_reads; /* of requests, which were not in memory and waited for the disk */
+    bool clock_odd;        /* other servers' clocks differ from ours: better not asked to serve */
+    uint64_t disk_reads;   /* of requests, which were not in memory and waited for the disk */
+    uint64_t transactions; /* local ones, open now */
+    uint64_t transaction_bytes; /* of memory that they hold */
+    uint64_t transactions_committed, transactions_aborted;
+    uint64_t transactions_expired;  /* that ended because their time was over */
+    uint64_t transaction_conflicts; /* writes and starts that met a locked value */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 

@@ -105,6 +105,20 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     stat_format_one(&b, "widerow_scrub_last_pass_seconds", "gauge",
                     "When the last pass ended, in seconds since 1970; 0: none yet.",
                     (uint64_t)db.scrub_last_s);
+    stat_format_one(&b, "widerow_transactions", "gauge", "Open local transactions.",
+                    db.transactions);
+    stat_format_one(&b, "widerow_transaction_bytes", "gauge",
+                    "Memory that open local transactions hold.", db.transaction_bytes);
+    stat_format_one(&b, "widerow_transactions_committed_total", "counter",
+                    "Local transactions that were committed.", db.transactions_committed);
+    stat_format_one(&b, "widerow_transactions_aborted_total", "counter",
+                    "Local transactions that their clients aborted.", db.transactions_aborted);
+    stat_format_one(&b, "widerow_transactions_expired_total", "counter",
+                    "Local transactions that ended because their time was over.",
+                    db.transactions_expired);
+    stat_format_one(&b, "widerow_transaction_conflicts_total", "counter",
+                    "Writes and starts that met a value locked by a transaction.",
+                    db.transaction_conflicts);
     stat_format_one(&b, "widerow_connections", "gauge", "Open client connections.",
                     http.connections);
     stat_format_one(&b, "widerow_connections_total", "counter", "Connections accepted.",

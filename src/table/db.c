@@ -390,6 +390,7 @@ void wr_close(struct wr_db *db)
 static void read_status(struct wr_db *db, struct wr_status *out)
 {
     struct engine_stat s = {0};
+    struct txn_stat txns;
 
     engine_stat(db->engine, &s);
     *out = (struct wr_status){.writable = s.writable,
@@ -402,6 +403,13 @@ static void read_status(struct wr_db *db, struct wr_status *out)
                               .remote_read_bytes = s.remote_read_bytes,
                               .remote_written_bytes = s.remote_written_bytes,
                               .request_memory = atomic_load(&db->memory.requests->bytes)};
+    txns_stat(db->txns, &txns);
+    out->transactions = txns.open;
+    out->transaction_bytes = txns.bytes;
+    out->transactions_committed = txns.committed;
+    out->transactions_aborted = txns.aborted;
+    out->transactions_expired = txns.expired;
+    out->transaction_conflicts = txns.refused;
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
     out->clock_odd = clock_watch_text(db, out->clock, sizeof(out->clock));
