@@ -28,6 +28,7 @@ bindir = $(prefix)/bin
 libdir = $(prefix)/lib
 includedir = $(prefix)/include
 pkgconfigdir = $(libdir)/pkgconfig
+mandir = $(prefix)/share/man
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
@@ -63,7 +64,8 @@ $(shell mkdir -p $(dir $(FLAGS)))
 $(file >$(FLAGS),$(FLAGS_NOW))
 endif
 
-# The engine on a Ceph pool is built where its client library is, and linked into the server and tests only.
+# The engine on a Ceph pool is built where its client library is, and linked only into tests and a server of its own,
+# which widerowd becomes when that engine is asked for: what serves from disk does not need Ceph.
 RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo yes)
 
 LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
@@ -89,8 +91,9 @@ SERVER_O := $(call objs,server)
 CLIENT_O := $(foreach folder,client record advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow
+BIN_RADOS := $(if $(RADOS),$(BUILD)/widerowd-rados)
 
-all: $(BIN) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so manual
+all: $(BIN) $(BIN_RADOS) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so manual
 
 # Man pages and the completion of shells, out of what the programs say of themselves.
 MANUAL := $(addprefix $(BUILD)/man/,widerow.1 widerowd.8 widerow.conf.5) $(addprefix $(BUILD)/completion/,widerow.bash _widerow widerow.fish)
@@ -106,9 +109,10 @@ $(BUILD)/man/widerowd.8 $(BUILD)/man/widerow.conf.5: $(BUILD)/widerowd tools/man
 	@mkdir -p $(@D)
 	$(Q)tools/manual.sh $(patsubst .%,%,$(suffix $@)) $< >$@
 
-$(BUILD)/widerowd: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O)
+$(BUILD)/widerowd-rados: $(RADOS_O)
+$(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
 
 $(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
@@ -249,6 +253,13 @@ bench-programs: $(BENCH)
 install: all
 	install -d $(addprefix $(DESTDIR),$(bindir) $(libdir) $(includedir) $(pkgconfigdir))
 	install -m 755 $(BIN) $(DESTDIR)$(bindir)
+	$(if $(RADOS),install -Dm 755 -t $(DESTDIR)$(prefix)/lib/widerow $(BIN_RADOS))
+	install -Dm 644 -t $(DESTDIR)$(mandir)/man1 $(BUILD)/man/widerow.1
+	install -Dm 644 -t $(DESTDIR)$(mandir)/man5 $(BUILD)/man/widerow.conf.5
+	install -Dm 644 -t $(DESTDIR)$(mandir)/man8 $(BUILD)/man/widerowd.8
+	install -Dm 644 $(BUILD)/completion/widerow.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/widerow
+	install -Dm 644 -t $(DESTDIR)$(prefix)/share/zsh/vendor-completions $(BUILD)/completion/_widerow
+	install -Dm 644 -t $(DESTDIR)$(prefix)/share/fish/vendor_completions.d $(BUILD)/completion/widerow.fish
 	install -m 644 include/widerow.h $(DESTDIR)$(includedir)
 	install -m 644 $(BUILD)/libwiderow.a $(DESTDIR)$(libdir)
 	install -m 755 $(BUILD)/libwiderow.so $(DESTDIR)$(libdir)/libwiderow.so.$(VERSION)

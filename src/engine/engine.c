@@ -22,9 +22,9 @@ static int engine_find(struct ctx *c, const char *name, const struct engine_ops 
     }
     if (strcmp(name, ENGINE_MAYBE) == 0)
         return fail(c, E_PARAMETER,
-                    "The engine '%s' is not in this program: install lib%s-dev, build again, and "
-                    "use the server.",
-                    name, name);
+                    "The engine '%s' is not in this program: use the server, with the package "
+                    "widerow-%s installed, or lib%s-dev before it is built from source.",
+                    name, name, name);
     buf_init(&known, &c->arena, 64);
     for (size_t i = 0; i < PORT_COUNT(engines); i++) {
         if (!engines[i])

@@ -10,8 +10,10 @@
 #include "server/allocator.h"
 #include "server/config.h"
 #include "server/credential.h"
+#include "server/engine_program.h"
 #include "server/op.h"
 #include "server/publisher.h"
+#include "server/service.h"
 #include "server/shared_keys.h"
 #include "server/shared_settings.h"
 #include "server/stat.h"
@@ -489,7 +491,9 @@ static int server_run(struct server *s)
     if (code == 0) {
         warn_of_settings(s);
         banner_print(s);
+        service_tell("READY=1");
         signals_wait(s, &signals);
+        service_tell("STOPPING=1");
     }
     server_stop(s);
     if (code == 0)
@@ -532,6 +536,7 @@ int main(int argc, char **argv)
     } else if (s->config.action != CONFIG_RUN) {
         code = say(&s->config);
     } else {
+        engine_program_become(s->config.engine, argv);
         allocator_fit(s->config.memory);
         code = server_run(s);
     }

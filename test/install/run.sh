@@ -12,7 +12,7 @@ build_() { make -s BUILD="$BUILD" SAN="${SAN:-}" "$@"; }
 
 check "make install" build_ install DESTDIR="$root" prefix=/opt/wr libdir=/opt/wr/lib64
 (cd "$root" && find . ! -type d | sort) >"$work/files"
-check "what is installed" diff - "$work/files" <<LIST
+check "what is installed" diff - <(grep -v widerowd-rados "$work/files") <<LIST
 ./opt/wr/bin/widerow
 ./opt/wr/bin/widerowd
 ./opt/wr/include/widerow.h
@@ -21,7 +21,25 @@ check "what is installed" diff - "$work/files" <<LIST
 ./opt/wr/lib64/libwiderow.so.0
 ./opt/wr/lib64/libwiderow.so.$version
 ./opt/wr/lib64/pkgconfig/widerow.pc
+./opt/wr/share/bash-completion/completions/widerow
+./opt/wr/share/fish/vendor_completions.d/widerow.fish
+./opt/wr/share/man/man1/widerow.1
+./opt/wr/share/man/man5/widerow.conf.5
+./opt/wr/share/man/man8/widerowd.8
+./opt/wr/share/zsh/vendor-completions/_widerow
 LIST
+for program in widerow widerowd; do
+    check "$program links at most 15 libraries, none of Ceph's" sh -c 'readelf -d "$1" | grep NEEDED >"$2" && ! grep -qE "rados|ceph" "$2" && [ $(wc -l <"$2") -le 15 ]' \
+        - "$root/opt/wr/bin/$program" "$work/needed"
+done
+pool=$root/opt/wr/lib/widerow/widerowd-rados
+if [ -e "$pool" ]; then
+    on_pool() { ! timeout 20 "$root/opt/wr/bin/widerowd" --engine rados --ceph-conf /nowhere/ceph.conf --data "$work/pool" 2>"$work/on_pool" && grep -q "$1" "$work/on_pool"; }
+    check "the server on a pool is found where it is installed" on_pool /nowhere/ceph.conf
+    mv "$pool" "$work"
+    check "without it the package is named" on_pool widerow-rados
+    mv "$work/widerowd-rados" "$pool"
+fi
 check "the installed server runs" sh -c '[ "$("$1" --version)" = "widerowd $2" ]' - "$root/opt/wr/bin/widerowd" "$version"
 
 # The library.
