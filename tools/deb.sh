@@ -14,7 +14,7 @@ widerow ($version) unstable; urgency=medium
 
   * CHANGELOG.md says what is new.
 
- -- The Widerow developers <widerow@localhost>  $(LC_ALL=C date -u -R -d "$(git log -1 --format=%cI)")
+ -- The Widerow developers <maintainers@widerow.example.org>  $(LC_ALL=C date -u -R -d "$(git log -1 --format=%cI)")
 CHANGES
 (cd "$work/widerow" && dpkg-buildpackage --no-sign --build=binary -j"${JOBS:-2}" >"$out/build.log" 2>&1) || { tail -n 30 "$out/build.log" >&2; exit 1; }
 cp "$work"/*.deb "$work"/*.changes "$work"/*.buildinfo "$out"
