@@ -32,9 +32,9 @@ mandir = $(prefix)/share/man
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
-	libcurl4-openssl-dev libjemalloc-dev lemon libsmartcols-dev libedit-dev
+	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
-	npm golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
+	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
 DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
@@ -71,6 +71,7 @@ RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/de
 LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
 LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
+LIBS_SQL := -lsqlite3 -lcrypto -lm
 LIBS_SERVER := -lssl $(LIBS_WIRE)
 LIBS_CLI := -lcurl $(LIBS_WIRE)
 ALLOC := $(if $(SAN),,-ljemalloc)
@@ -110,9 +111,9 @@ $(BUILD)/man/widerowd.8 $(BUILD)/man/widerow.conf.5: $(BUILD)/widerowd tools/man
 	$(Q)tools/manual.sh $(patsubst .%,%,$(suffix $@)) $< >$@
 
 $(BUILD)/widerowd-rados: $(RADOS_O)
-$(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(NET_O) $(WIRE_O) $(LIB_O)
+$(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SERVER) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SQL) $(LIBS_SERVER) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
 
 $(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
 	$(SAY) LD $@
@@ -159,7 +160,7 @@ UNIT := $(patsubst test/unit/%.c,$(BUILD)/test/%,$(filter-out $(if $(RADOS),,%/r
 $(BUILD)/test/%: test/unit/%.c $(SQL_O) $(NET_O) $(WIRE_O) $(LIB_O) $(RADOS_O) $(filter-out %/main.o,$(SERVER_O) $(CLI_O))
 	@mkdir -p $(@D)
 	$(SAY) LD $@
-	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
+	$(Q)$(CC) -MMD -MP $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(filter %.o,$^) -lcmocka $(LIBS_CLI) $(LIBS_SQL) $(LIBS_SERVER) $(LIBS_LIB) $(LIBS_RADOS)
 
 unit: $(UNIT)
 

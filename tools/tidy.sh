@@ -50,10 +50,12 @@ table/maint:base/|table/(maint|index|row|blob|catalog|core|model|stats|sync)/|wi
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/
-sql:base/|sql/|sql_grammar\.h|widerow\.h
-sql/mysql:base/|sql/(mysql/|calendar\.h)|widerow\.h
+sql:base/|net/(address|tls)\.h|sql/|sql_grammar\.h|widerow\.h
+sql/mysql:base/|sql/(mysql/|calendar\.h|result\.h)|widerow\.h
+sql/run:base/|sql/(run/|parse/|calendar\.h|result\.h)|widerow\.h
+sql/door:base/|net/(address|tls)\.h|sql/|widerow\.h
 sql/parse:base/|sql/parse/|sql_grammar\.h|widerow\.h
-server:base/|wire/|net/|server/|widerow\.h|op\.def
+server:base/|wire/|net/|sql/door/door\.h|server/|widerow\.h|op\.def
 client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
@@ -63,7 +65,7 @@ cli/transfer:base/|wire/|client/|record/|bench/|cli/(console|transfer)/|widerow\
 cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }
-direction | rule "includes against the direction base <- engine <- table <- wire, net, sql <- server, client <- cli"
+direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"
 
 tools/header.sh --check | rule "include/widerow.h has the rows of op.def and err.def (tools/header.sh writes them)"
 

@@ -480,9 +480,6 @@ static int choices_check(struct load *l)
         return config_refuse(l,
                              "%s: there is no log level '%s'. Choose error, warn, info or debug.",
                              l->given[SETTING_log_level].source, c->log_level);
-    if (strcmp(c->sql, "off") != 0)
-        return config_refuse(l, "%s: the SQL door is not built yet in this version. Leave it out.",
-                             l->given[SETTING_sql].source);
     if (strcmp(c->http, "off") == 0)
         return config_refuse(l,
                              "%s: the HTTP door cannot be off, it is the only one. Give ADDR:PORT.",

@@ -16,6 +16,7 @@
 #include "server/service.h"
 #include "server/shared_keys.h"
 #include "server/shared_settings.h"
+#include "server/sql_keys.h"
 #include "server/stat.h"
 #include "widerow.h"
 
@@ -32,6 +33,8 @@
 #define EXIT_START 1 /* could not start */
 #define EXIT_USAGE 2 /* bad flags or settings */
 #define GRACE_MS 10000
+#define SQL_CONNECTIONS_MAX 1000
+#define SQL_STRANGERS_MAX 100 /* of one address */
 
 extern char **environ;
 
@@ -50,6 +53,7 @@ struct server {
     struct publisher *publisher;             /* NULL: both are */
     struct http *http;
     struct http *admin;
+    struct door *sql;           /* NULL: it is off */
     atomic_size_t front_memory; /* what the front holds for requests */
     struct ctx ctx;             /* memory that lives as long as the server */
     char message[1024];
@@ -242,6 +246,27 @@ static int front_open(struct server *s)
     return 0;
 }
 
+static int sql_open(struct server *s)
+{
+    const struct config *c = &s->config;
+    struct door_conf conf = {.address = c->sql,
+                             .setting = "--sql",
+                             .db = s->db,
+                             .clock = &s->clock,
+                             .log = &s->log,
+                             .keys = sql_keys(s->credentials),
+                             .tls_cert = c->tls_cert,
+                             .tls_key = c->tls_key,
+                             .connections_max = SQL_CONNECTIONS_MAX,
+                             .strangers_per_address_max = SQL_STRANGERS_MAX};
+
+    if (strcmp(c->sql, "off") == 0)
+        return 0;
+    if (door_open(&conf, &s->sql, s->message, sizeof(s->message)))
+        return main_refuse(s);
+    return 0;
+}
+
 static int admin_open(struct server *s)
 {
     struct http_conf conf = {.address = s->config.admin,
@@ -285,6 +310,8 @@ static int port_file_write(struct server *s)
         fprintf(f, "http=%s\n", http_address(s->http));
         if (s->admin)
             fprintf(f, "admin=%s\n", http_address(s->admin));
+        if (s->sql)
+            fprintf(f, "sql=%s\n", door_address(s->sql));
         if (fclose(f) == 0 && rename(temporary, file) == 0)
             return 0;
     }
@@ -320,6 +347,12 @@ static void warn_of_settings(struct server *s)
             "server: %s is open to other machines without TLS: keys are safe, for requests are "
             "signed, but whoever is on the way reads all data (--tls-cert, --tls-key)",
             http_address(s->http));
+    if (s->sql && !is_loopback(door_address(s->sql)) && !c->tls_cert[0])
+        log_warn(
+            &s->log,
+            "server: %s is open to other machines without TLS: whoever is on the way reads all "
+            "that SQL clients say and get (--tls-cert, --tls-key)",
+            door_address(s->sql));
     if (s->admin && !is_loopback(http_address(s->admin)))
         log_warn(
             &s->log,
@@ -456,7 +489,8 @@ static int server_start(struct server *s)
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
     if ((code = access_log_open(s)) || (code = main_db_open(s)) || (code = credentials_open(s)) ||
-        (code = settings_open(s)) || (code = front_open(s)) || (code = admin_open(s)))
+        (code = settings_open(s)) || (code = front_open(s)) || (code = sql_open(s)) ||
+        (code = admin_open(s)))
         return code;
     return port_file_write(s);
 }
@@ -465,6 +499,7 @@ static void server_stop(struct server *s)
 {
     publisher_stop(s->publisher); /* nothing waits for other servers any more */
     http_close(s->admin, 0);
+    door_close(s->sql);
     http_close(s->http, GRACE_MS);
     shared_settings_close(s->shared_settings);
     shared_text_close(s->shared_keys);

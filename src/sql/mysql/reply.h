@@ -4,7 +4,7 @@
 #define SQL_MYSQL_REPLY_H
 
 #include "sql/mysql/handshake.h"
-#include "widerow.h"
+#include "sql/result.h"
 
 enum reply_status {
     REPLY_AUTOCOMMIT = 1 << 1,
@@ -26,18 +26,6 @@ void reply_error_put(struct buf *b, uint16_t number, const char *state, bytes te
 /* The end of columns or rows, in the form that the client knows: `capabilities` are the
  * connection's. With CAN_DEPRECATE_EOF columns have no end: nothing is to be sent behind them. */
 void reply_end_put(struct buf *b, uint32_t capabilities, uint16_t status);
-
-/* A column of a result. */
-struct column {
-    bytes database, table; /* empty: it is computed */
-    bytes name;            /* as it is shown */
-    bytes stored_name;     /* in the table */
-    enum wr_type type;     /* WR_NULL: only NULLs are in it */
-    uint32_t length;       /* of CHAR, BINARY, VARCHAR in characters or bytes; 0: not declared */
-    uint8_t digits;        /* of DECIMAL, ... */
-    uint8_t fraction;      /* ... behind the point */
-    bool key, not_null;
-};
 
 void column_put(struct buf *b, const struct column *c);
 

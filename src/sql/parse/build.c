@@ -2,6 +2,8 @@
 
 #include "base/number.h"
 
+#include <ctype.h>
+
 /* ---- faults ---- */
 
 void parse_fail(struct parse *p, size_t at, const char *text)
@@ -139,6 +141,42 @@ struct expr_item *build_item(struct parse *p, struct expr *e, bytes name)
     struct expr_item *item = ARENA_NEW(p->arena, struct expr_item);
 
     *item = (struct expr_item){.expr = e, .name = name, .at = e ? e->at : 0};
+    return item;
+}
+
+/* Where the first word of an expression stands. */
+static size_t leftmost(const struct expr *e)
+{
+    size_t at = e->at;
+
+    if (e->left && leftmost(e->left) < at)
+        at = leftmost(e->left);
+    return at;
+}
+
+/* Brackets around parts are no part of the tree: those that are closed in the text are opened in
+ * front of it. */
+static size_t brackets_open(bytes sql, size_t at, size_t end)
+{
+    int open = 0;
+
+    for (size_t i = end; i > at; i--)
+        open += bytes_u8(sql)[i - 1] == ')' ? 1 : bytes_u8(sql)[i - 1] == '(' ? -1 : 0;
+    while (open > 0 && at > 0) {
+        at--;
+        open -= bytes_u8(sql)[at] == '(';
+    }
+    return at;
+}
+
+struct expr_item *build_selected(struct parse *p, struct expr *e, bytes name, size_t end)
+{
+    struct expr_item *item = build_item(p, e, name);
+
+    while (end > 0 && isspace(bytes_u8(p->sql)[end - 1]))
+        end--;
+    item->end = end;
+    item->at = brackets_open(p->sql, leftmost(e), end);
     return item;
 }
 

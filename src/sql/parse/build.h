@@ -12,7 +12,8 @@ struct parse {
     struct statement *out;
     bool failed;
     size_t fault_at;
-    bytes fault; /* the first one */
+    bytes fault;  /* the first one */
+    size_t ahead; /* where the word begins that the parser looks at */
 };
 
 /* ---- faults ---- */
@@ -35,6 +36,8 @@ struct row_list *rows_add(struct parse *p, struct row_list *l, struct expr_list 
 /* ---- expressions ---- */
 
 struct expr_item *build_item(struct parse *p, struct expr *e, bytes name);
+/* Of a SELECT's list: with the place of its text, after which its column is called. */
+struct expr_item *build_selected(struct parse *p, struct expr *e, bytes name, size_t end);
 struct expr *build_value(struct parse *p, enum expr_type type, const struct token *t);
 struct expr *build_boolean(struct parse *p, bool v, const struct token *t);
 struct expr *build_parameter(struct parse *p, const struct token *t);

@@ -126,7 +126,9 @@ items(A) ::= items(L) COMMA item(I). { A = list_add_item(p, L, I); }
 
 item(A) ::= STAR(T). { A = build_item(p, build_star(p, BYTES_NONE, T.at), BYTES_NONE); }
 item(A) ::= name(N) DOT STAR. { A = build_item(p, build_star(p, N.text, N.at), BYTES_NONE); }
-item(A) ::= expr(E) alias(N). { A = build_item(p, E, N); }
+item(A) ::= expr(E) text_end(X) alias(N). { A = build_selected(p, E, N, X); }
+%type text_end {size_t}
+text_end(A) ::= . { A = p->ahead; }
 
 alias(A) ::= . { A = BYTES_NONE; }
 alias(A) ::= AS name(N). { A = N.text; }
@@ -455,19 +457,20 @@ maybe_from(A) ::= FROM name(N). { A = N.text; }
 maybe_from(A) ::= IN name(N). { A = N.text; }
 statement ::= SHOW DATABASES pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
 statement ::= SHOW SCHEMAS pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
-statement ::= SHOW full TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
+statement ::= SHOW TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
+statement ::= SHOW FULL TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
 statement ::= SHOW CREATE TABLE table(T). { show(p, SHOW_CREATE_TABLE)->table = T; }
 statement ::= SHOW index_words FROM table(T). { show(p, SHOW_INDEX)->table = T; }
 statement ::= SHOW index_words IN table(T). { show(p, SHOW_INDEX)->table = T; }
-statement ::= SHOW full COLUMNS FROM table(T) maybe_from(D). { show(p, SHOW_COLUMNS)->table = T; if (D.ptr) p->out->table.database = D; }
+statement ::= SHOW COLUMNS FROM table(T) maybe_from(D). { show(p, SHOW_COLUMNS)->table = T; if (D.ptr) p->out->table.database = D; }
+statement ::= SHOW FULL COLUMNS FROM table(T) maybe_from(D). { show(p, SHOW_COLUMNS)->table = T; if (D.ptr) p->out->table.database = D; }
 statement ::= SHOW VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW scope VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW TABLE VARIABLES FROM table(T) pattern(P). { show(p, SHOW_TABLE_VARIABLES)->table = T; p->out->pattern = P; }
-statement ::= SHOW full PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
+statement ::= SHOW PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
+statement ::= SHOW FULL PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW WARNINGS. { show(p, SHOW_WARNINGS); }
 statement ::= SHOW ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
-full ::= .
-full ::= FULL.
 index_words ::= INDEX.
 index_words ::= INDEXES.
 index_words ::= KEYS.

@@ -35,6 +35,7 @@ int parse_statement(struct arena *a, bytes sql, struct statement **out, struct p
 
     do {
         token = lex_next(&l, &t);
+        p.ahead = t.at;
         if (token == LEX_BAD)
             parse_fail(&p, t.at, l.fault);
         else

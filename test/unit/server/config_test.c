@@ -179,7 +179,6 @@ static void test_wrong_flags(void **state)
     REFUSED("neither true nor false", (char *)NULL, "--strict=maybe");
     REFUSED("no engine 'rock'", (char *)NULL, "--engine", "rock");
     REFUSED("no log level", (char *)NULL, "--log-level", "loud");
-    REFUSED("not built yet", (char *)NULL, "--sql", "127.0.0.1:33060");
     REFUSED("cannot be off", (char *)NULL, "--http", "off");
     REFUSED("--tls-cert is given without --tls-key", (char *)NULL, "--tls-cert", "c.pem");
     REFUSED("WIDEROW_TLS_KEY is given without --tls-cert", "WIDEROW_TLS_KEY=k.pem", "--strict");

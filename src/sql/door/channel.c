@@ -1,0 +1,113 @@
+#include "sql/door/channel.h"
+
+#include "sql/mysql/packet.h"
+
+#include <errno.h>
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+static ssize_t some_read(struct channel *c, void *to, size_t size)
+{
+    ssize_t n;
+
+    if (c->ssl)
+        return SSL_read(c->ssl, to, size < INT32_MAX ? (int)size : INT32_MAX);
+    do
+        n = recv(c->fd, to, size, 0);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+static ssize_t some_write(struct channel *c, bytes b)
+{
+    ssize_t n;
+
+    if (c->ssl)
+        return SSL_write(c->ssl, b.ptr, b.len < INT32_MAX ? (int)b.len : INT32_MAX);
+    do
+        n = send(c->fd, b.ptr, b.len, MSG_NOSIGNAL);
+    while (n < 0 && errno == EINTR);
+    return n;
+}
+
+bool channel_read(struct channel *c, void *to, size_t size)
+{
+    for (uint8_t *p = to; size;) {
+        ssize_t n = some_read(c, p, size);
+
+        if (n <= 0)
+            return false;
+        p += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+bool channel_write(struct channel *c, bytes b)
+{
+    while (b.len) {
+        ssize_t n = some_write(c, b);
+
+        if (n <= 0)
+            return false;
+        b = bytes_skip(b, (size_t)n);
+    }
+    return true;
+}
+
+void channel_patience(struct channel *c, int read_s, int write_s)
+{
+    struct timeval read = {.tv_sec = read_s}, write = {.tv_sec = write_s};
+
+    setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &read, sizeof(read));
+    setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &write, sizeof(write));
+}
+
+bool channel_secure(struct channel *c, SSL_CTX *context)
+{
+    c->ssl = SSL_new(context);
+    return c->ssl && SSL_set_fd(c->ssl, c->fd) && SSL_accept(c->ssl) == 1;
+}
+
+/* Room grows with what has come, not with what the client says will come. */
+static bool payload_read(struct channel *c, struct buf *b, size_t size)
+{
+    while (size) {
+        size_t n = size < 65536 ? size : 65536;
+
+        if (!channel_read(c, buf_reserve(b, n), n))
+            return false;
+        buf_commit(b, n);
+        size -= n;
+    }
+    return true;
+}
+
+bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *number, bytes *out)
+{
+    uint8_t header[PACKET_HEADER_BYTES], said;
+    struct buf b;
+    size_t size;
+
+    buf_init(&b, a, 256);
+    do {
+        if (!channel_read(c, header, sizeof(header)))
+            return false;
+        size = packet_header(header, &said);
+        if (said != (*number)++ || b.len + size > max || !payload_read(c, &b, size))
+            return false;
+    } while (size == PACKET_BYTES_MAX);
+    *out = b.len ? buf_bytes(&b) : BYTES_LIT("");
+    return true;
+}
+
+void channel_close(struct channel *c)
+{
+    if (c->ssl) {
+        SSL_shutdown(c->ssl);
+        SSL_free(c->ssl);
+    }
+    close(c->fd);
+}

@@ -1,0 +1,30 @@
+/* channel.h: a client's socket, with or without TLS, on which one thread waits. */
+#ifndef SQL_DOOR_CHANNEL_H
+#define SQL_DOOR_CHANNEL_H
+
+#include "base/arena.h"
+
+#include <openssl/types.h>
+
+struct channel {
+    int fd;
+    SSL *ssl; /* NULL: no TLS (yet) */
+};
+
+/* All of it, or false: the client has gone, was too slow, or the socket was shut down. */
+bool channel_read(struct channel *c, void *to, size_t size);
+bool channel_write(struct channel *c, bytes b);
+
+/* How long the client may take for each piece that it sends or takes. */
+void channel_patience(struct channel *c, int read_s, int write_s);
+
+/* The handshake of TLS, as its server. */
+bool channel_secure(struct channel *c, SSL_CTX *context);
+
+/* A packet's payload, put together, in `a`. False: as above, or it is longer than `max`, or its
+ * number is not `*number`, which rises. */
+bool channel_packet(struct channel *c, struct arena *a, size_t max, uint8_t *number, bytes *out);
+
+void channel_close(struct channel *c);
+
+#endif

@@ -1,0 +1,260 @@
+/* ddl.c: tables made, changed and dropped. */
+#include "sql/run/table.h"
+
+#include "base/number.h"
+
+#include <stdio.h>
+
+/* ---- types ---- */
+
+static const struct {
+    const char *name;
+    enum wr_type type;
+    bool length; /* one may be given */
+} types[] = {
+    {"BOOLEAN", WR_BOOLEAN, false},     {"BOOL", WR_BOOLEAN, false},
+    {"TINYINT", WR_TINYINT, false},     {"SMALLINT", WR_SMALLINT, false},
+    {"INTEGER", WR_INTEGER, false},     {"INT", WR_INTEGER, false},
+    {"BIGINT", WR_BIGINT, false},       {"FLOAT", WR_FLOAT, false},
+    {"DOUBLE", WR_DOUBLE, false},       {"DECIMAL", WR_DECIMAL, true},
+    {"VARCHAR", WR_VARCHAR, true},      {"CHAR", WR_CHAR, true},
+    {"BINARY", WR_BINARY, true},        {"VARBINARY", WR_VARBINARY, true},
+    {"DATE", WR_DATE, false},           {"TIME", WR_TIME, false},
+    {"TIMESTAMP", WR_TIMESTAMP, false}, {"JSON", WR_JSON, false},
+};
+
+static bool word_is(bytes word, const char *upper)
+{
+    for (size_t i = 0; i < word.len; i++)
+        if ((bytes_u8(word)[i] & ~0x20) != (uint8_t)(upper[i] & ~0x20) || !upper[i])
+            return false;
+    return upper[word.len] == 0;
+}
+
+static int type_find(struct run *r, const struct type_name *t, enum wr_type *type, uint32_t *length)
+{
+    size_t i = 0;
+
+    while (i < PORT_COUNT(types) && !word_is(t->name, types[i].name))
+        i++;
+    if (i == PORT_COUNT(types))
+        return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name),
+                        ": see doc/sql.md for those that there are");
+    if (t->has_length && !types[i].length)
+        return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name), " with a length");
+    if (t->is_unsigned && types[i].type != WR_BIGINT)
+        return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name), " that is UNSIGNED: only BIGINT is");
+    *type = t->is_unsigned ? WR_UBIGINT : types[i].type;
+    *length = 0;
+    if (*type == WR_DECIMAL)
+        *length = (t->has_length ? t->length : 38) << 8 | t->scale;
+    else if (*type == WR_CHAR || *type == WR_BINARY)
+        *length = t->has_length ? t->length : 1;
+    return 0;
+}
+
+/* ---- CREATE TABLE ---- */
+
+static const struct column_definition *definition_find(const struct statement *s, bytes name)
+{
+    for (const struct column_definition *c = s->definitions; c; c = c->next)
+        if (bytes_equal(c->name, name))
+            return c;
+    return NULL;
+}
+
+/* The key's columns, from PRIMARY KEY (...) or from the one column that says so. */
+static int key_names(struct run *r, const struct statement *s, struct name_list *own,
+                     const struct name_list **out)
+{
+    if (s->key && s->key->hashed)
+        return run_fail(r, FAULT_UNSUPPORTED, "Hashed keys are not served yet by SQL");
+    *out = s->key ? s->key->columns : own;
+    for (const struct column_definition *c = s->definitions; c; c = c->next) {
+        struct name_item *item;
+
+        if (!c->key)
+            continue;
+        if ((*out)->count)
+            return run_fail(r, FAULT_UNSUPPORTED, "The table has two primary keys");
+        item = ARENA_NEW(r->arena, struct name_item);
+        item->name = c->name;
+        own->first = own->last = item;
+        own->count = 1;
+    }
+    if (!(*out)->count)
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "A table needs a key: PRIMARY KEY (column, ...) behind its columns");
+    return 0;
+}
+
+static int key_make(struct run *r, const struct statement *s, const struct name_list *names,
+                    struct wr_create_table *out)
+{
+    struct wr_key_schema *key = ARENA_ARRAY(r->arena, struct wr_key_schema, names->count);
+
+    for (const struct name_item *n = names->first; n; n = n->next) {
+        const struct column_definition *c = definition_find(s, n->name);
+        struct wr_key_schema *k = &key[out->key_count++];
+
+        if (!c)
+            return run_fail(r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(n->name),
+                            RUN_TEXT(BYTES_LIT("PRIMARY KEY")));
+        *k = (struct wr_key_schema){.name = n->name, .descending = n->descending};
+        RUN_TRY(type_find(r, &c->type, &k->type, &k->length));
+    }
+    out->key = key;
+    return 0;
+}
+
+static bool is_key(const struct wr_create_table *t, bytes name)
+{
+    for (size_t i = 0; i < t->key_count; i++)
+        if (bytes_equal(t->key[i].name, name))
+            return true;
+    return false;
+}
+
+static int columns_make(struct run *r, const struct statement *s, struct wr_create_table *out)
+{
+    struct wr_defined_column *defined;
+    size_t n = 0;
+    uint32_t length;
+
+    for (const struct column_definition *c = s->definitions; c; c = c->next)
+        n++;
+    defined = ARENA_ARRAY(r->arena, struct wr_defined_column, n + 1);
+    for (const struct column_definition *c = s->definitions; c; c = c->next) {
+        if (is_key(out, c->name))
+            continue;
+        if (c->default_value)
+            return run_fail(r, FAULT_UNSUPPORTED, "DEFAULT is not served yet");
+        defined[out->defined_count].name = c->name;
+        RUN_TRY(type_find(r, &c->type, &defined[out->defined_count++].type, &length));
+    }
+    out->defined = defined;
+    return 0;
+}
+
+static int option_number(struct run *r, const struct option *o, int64_t least, int64_t *out)
+{
+    if (number_integer(o->value, out) && *out >= least && *out <= INT32_MAX)
+        return 0;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    arena_printf(r->arena, "%.*s takes a whole number from %lld on, not '%.*s'",
+                                 RUN_TEXT(o->name), (long long)least, RUN_TEXT(o->value))
+                        .ptr);
+}
+
+/* TTL and VERSIONS; others say how Lindorm stores a table, and are passed over. */
+static int options_read(struct run *r, const struct option_list *list, struct wr_table_options *out)
+{
+    int64_t v = -1;
+
+    for (const struct option *o = list ? list->first : NULL; o; o = o->next) {
+        if (word_is(o->name, "TTL")) {
+            if (o->value.len)
+                RUN_TRY(option_number(r, o, -1, &v));
+            out->ttl_s = (int32_t)v;
+            out->given |= WR_HAS_TTL;
+        } else if (word_is(o->name, "VERSIONS")) {
+            RUN_TRY(option_number(r, o, 1, &v));
+            out->max_versions = (int32_t)v;
+            out->given |= WR_HAS_MAX_VERSIONS;
+        }
+    }
+    return 0;
+}
+
+int run_create_table(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(CREATE_TABLE)};
+    struct wr_create_table *t = &request.create_table;
+    const struct wr_reply *reply = NULL;
+    struct name_list own = {0};
+    const struct name_list *names = &own;
+
+    *t = (struct wr_create_table){
+        .table = s->table.table,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
+    RUN_TRY(table_database(r, &s->table, &request.instance));
+    RUN_TRY(key_names(r, s, &own, &names));
+    RUN_TRY(key_make(r, s, names, t));
+    RUN_TRY(columns_make(r, s, t));
+    RUN_TRY(options_read(r, s->options, &t->options));
+    if (s->indexes)
+        return run_fail(r, FAULT_UNSUPPORTED, "Indexes are not served yet by SQL");
+    if (!run_request(r, &request, &reply))
+        return 0;
+    if (!reply || reply->code != WR_E_EXIST)
+        return -1;
+    r->out->fault.number = 0;
+    return s->if_exists ? 0 : run_fail(r, FAULT_TABLE_EXISTS, RUN_TEXT(t->table));
+}
+
+int run_drop_table(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(DELETE_TABLE), .delete_table = {s->table.table}};
+    const struct wr_reply *reply = NULL;
+
+    RUN_TRY(table_database(r, &s->table, &request.instance));
+    if (!run_request(r, &request, &reply))
+        return 0;
+    if (!reply || reply->code != WR_E_NOT_EXIST)
+        return -1;
+    r->out->fault.number = 0;
+    return s->if_exists ? 0
+                        : run_fail(r, FAULT_UNKNOWN_TABLE, RUN_TEXT(request.instance),
+                                   RUN_TEXT(s->table.table));
+}
+
+/* ---- ALTER TABLE ---- */
+
+static int alter_add(struct run *r, const struct statement *s, struct wr_request *request)
+{
+    struct wr_create_table made = {.key_count = 0};
+
+    RUN_TRY(columns_make(r, s, &made));
+    request->op = WR_OP_ADD_DEFINED_COLUMN;
+    request->size = WR_SIZE_ADD_DEFINED_COLUMN;
+    request->add_defined_column =
+        (struct wr_defined_columns){s->table.table, made.defined, made.defined_count};
+    return 0;
+}
+
+static int alter_drop(struct run *r, const struct statement *s, struct wr_request *request)
+{
+    struct wr_defined_column *column = ARENA_NEW(r->arena, struct wr_defined_column);
+
+    column->name = s->name;
+    request->op = WR_OP_DELETE_DEFINED_COLUMN;
+    request->size = WR_SIZE_DELETE_DEFINED_COLUMN;
+    request->delete_defined_column = (struct wr_defined_columns){s->table.table, column, 1};
+    return 0;
+}
+
+static int alter_set(struct run *r, const struct statement *s, struct wr_request *request)
+{
+    request->op = WR_OP_UPDATE_TABLE;
+    request->size = WR_SIZE_UPDATE_TABLE;
+    request->update_table = (struct wr_update_table){.table = s->table.table, .has_options = true};
+    return options_read(r, s->options, &request->update_table.options);
+}
+
+int run_alter_table(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {0};
+    const struct wr_reply *reply;
+    struct sql_table *t;
+
+    if (s->alter == ALTER_COMPACT || s->alter == ALTER_FLUSH)
+        return 0; /* the database does that by itself */
+    RUN_TRY(table_find(r, &s->table, &t));
+    RUN_TRY(s->alter == ALTER_ADD_COLUMN    ? alter_add(r, s, &request)
+            : s->alter == ALTER_DROP_COLUMN ? alter_drop(r, s, &request)
+                                            : alter_set(r, s, &request));
+    if (s->alter == ALTER_SET && !request.update_table.options.given)
+        return 0;
+    request.instance = t->database;
+    return run_request(r, &request, &reply);
+}

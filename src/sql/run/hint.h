@@ -1,0 +1,15 @@
+/* hint.h: what the hints of a statement ask for. Unknown ones are passed over, as Lindorm does. */
+#ifndef SQL_RUN_HINT_H
+#define SQL_RUN_HINT_H
+
+#include "sql/run/run.h"
+
+struct hints {
+    bool allow_filtering;
+    int64_t timestamp_ms; /* WR_TIMESTAMP_NONE: not given */
+    int64_t timeout_ms;   /* 0: not given */
+};
+
+int hints_read(struct run *r, const struct option_list *list, struct hints *out);
+
+#endif

@@ -1,0 +1,29 @@
+/* render.h: a SELECT written out again for SQLite, over virtual tables (scan.h). Here the two
+ * differ: what MySQL means by a sign or a name is said in SQLite's. */
+#ifndef SQL_RUN_RENDER_H
+#define SQL_RUN_RENDER_H
+
+#include "base/buf.h"
+#include "sql/run/table.h"
+
+/* A table of FROM, and the name of its virtual table. */
+struct rendered_table {
+    struct rendered_table *next;
+    struct sql_table *table;
+    bytes name;
+};
+
+struct rendered {
+    bytes sql;
+    struct rendered_table *tables;
+    bool conditions;        /* there is a WHERE in it */
+    struct column *columns; /* of the result; of type WR_NULL: as the values are */
+    size_t column_count;
+};
+
+int render_select(struct run *r, const struct select *s, struct rendered *out);
+
+/* SELECT of one expression without a table. */
+int render_value(struct run *r, const struct expr *e, bytes *out);
+
+#endif

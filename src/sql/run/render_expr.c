@@ -1,0 +1,190 @@
+#include "sql/run/convert.h"
+#include "sql/run/render_own.h"
+#include "sql/run/variable.h"
+
+static int put_column(struct render *w, const struct scope *s, const struct expr *e)
+{
+    size_t i;
+
+    if (!scope_find(s, e->of, e->text, &i))
+        return run_fail(w->r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(e->text),
+                        RUN_TEXT(BYTES_LIT("field list")));
+    if (e->of.ptr) {
+        render_quoted(w, e->of, '"');
+        render_put(w, ".");
+    }
+    render_quoted(w, e->text, '"');
+    return 0;
+}
+
+/* As a number that SQLite computes with. */
+int render_number(struct render *w, const struct scope *s, const struct expr *e)
+{
+    struct table_column column;
+
+    if (!scope_column(s, e, &column) || !render_is_ordered(column.type))
+        return render_expr(w, s, e);
+    render_put(w, column.type == WR_DECIMAL ? "wr_decimal(" : "wr_unsigned(");
+    RUN_TRY(render_expr(w, s, e));
+    render_put(w, ")");
+    return 0;
+}
+
+static int put_call2(struct render *w, const struct scope *s, const char *name,
+                     const struct expr *e)
+{
+    render_put(w, name);
+    render_put(w, "(");
+    RUN_TRY(render_number(w, s, e->left));
+    render_put(w, ", ");
+    RUN_TRY(render_number(w, s, e->right));
+    render_put(w, ")");
+    return 0;
+}
+
+static int put_infix(struct render *w, const struct scope *s, const char *sign,
+                     const struct expr *e)
+{
+    render_put(w, "(");
+    RUN_TRY(render_number(w, s, e->left));
+    render_put(w, sign);
+    RUN_TRY(render_number(w, s, e->right));
+    render_put(w, ")");
+    return 0;
+}
+
+static int put_binary(struct render *w, const struct scope *s, const struct expr *e)
+{
+    static const struct {
+        const char *infix, *call;
+    } forms[] = {
+        [OP_OR] = {" or ", NULL},         [OP_XOR] = {NULL, "wr_xor"},
+        [OP_AND] = {" and ", NULL},       [OP_ADD] = {" + ", NULL},
+        [OP_SUBTRACT] = {" - ", NULL},    [OP_MULTIPLY] = {" * ", NULL},
+        [OP_DIVIDE] = {NULL, "wr_div"},   [OP_DIVIDE_WHOLE] = {NULL, "wr_div_whole"},
+        [OP_MODULO] = {NULL, "wr_mod"},   [OP_BIT_OR] = {" | ", NULL},
+        [OP_BIT_AND] = {" & ", NULL},     [OP_BIT_XOR] = {NULL, "wr_bit_xor"},
+        [OP_SHIFT_LEFT] = {" << ", NULL}, [OP_SHIFT_RIGHT] = {" >> ", NULL},
+    };
+
+    if (e->op >= OP_EQUAL && e->op <= OP_GREATER_EQUAL)
+        return render_comparison(w, s, e);
+    if (e->op == OP_REGEXP)
+        return run_fail(w->r, FAULT_UNSUPPORTED, "REGEXP is not served: use LIKE");
+    return forms[e->op].call ? put_call2(w, s, forms[e->op].call, e)
+                             : put_infix(w, s, forms[e->op].infix, e);
+}
+
+static int put_unary(struct render *w, const struct scope *s, const struct expr *e)
+{
+    render_put(w, e->op == OP_NOT ? "(not " : e->op == OP_NEGATE ? "(- " : "(~ ");
+    RUN_TRY(render_number(w, s, e->left));
+    render_put(w, ")");
+    return 0;
+}
+
+static int put_case(struct render *w, const struct scope *s, const struct expr *e)
+{
+    bool when = true;
+
+    render_put(w, "case ");
+    if (e->left)
+        RUN_TRY(render_expr(w, s, e->left));
+    for (const struct expr_item *i = e->list->first; i; i = i->next, when = !when) {
+        render_put(w, when ? " when " : " then ");
+        RUN_TRY(when && e->left ? render_side(w, s, i->expr, e->left) : render_expr(w, s, i->expr));
+    }
+    if (e->right) {
+        render_put(w, " else ");
+        RUN_TRY(render_expr(w, s, e->right));
+    }
+    render_put(w, " end");
+    return 0;
+}
+
+static int put_cast(struct render *w, const struct scope *s, const struct expr *e)
+{
+    static const struct {
+        const char *name, *as;
+    } casts[] = {{"char", "text"},        {"varchar", "text"},   {"signed", "integer"},
+                 {"unsigned", "integer"}, {"bigint", "integer"}, {"integer", "integer"},
+                 {"int", "integer"},      {"double", "real"},    {"float", "real"},
+                 {"binary", "blob"},      {"varbinary", "blob"}};
+
+    for (size_t i = 0; i < PORT_COUNT(casts); i++)
+        if (render_name_is(e->text, casts[i].name)) {
+            render_put(w, "cast(");
+            RUN_TRY(render_number(w, s, e->left));
+            render_put(w, " as ");
+            render_put(w, casts[i].as);
+            render_put(w, ")");
+            return 0;
+        }
+    return run_fail(w->r, FAULT_TYPE, RUN_TEXT(e->text), " that CAST makes");
+}
+
+static int put_subselect(struct render *w, const struct scope *s, const struct expr *e)
+{
+    struct column *columns;
+    size_t count;
+
+    render_put(w, e->type == EXPR_EXISTS ? "exists (" : "(");
+    RUN_TRY(render_subselect(w, s, e->select, &columns, &count));
+    render_put(w, ")");
+    return 0;
+}
+
+static int put_variable(struct render *w, const struct expr *e)
+{
+    bytes value;
+
+    if (!variable_find(e->text, &value))
+        return run_fail(w->r, FAULT_UNKNOWN_VARIABLE, RUN_TEXT(e->text));
+    render_text(w, value);
+    return 0;
+}
+
+int render_expr(struct render *w, const struct scope *s, const struct expr *e)
+{
+    struct wr_value v;
+
+    if (convert_constant(w->r, e, &v)) {
+        render_constant(w, v);
+        return 0;
+    }
+    switch (e->type) {
+    case EXPR_COLUMN:
+        return put_column(w, s, e);
+    case EXPR_STAR:
+        render_put(w, "*");
+        return 0;
+    case EXPR_UNARY:
+        return put_unary(w, s, e);
+    case EXPR_BINARY:
+        return put_binary(w, s, e);
+    case EXPR_IN:
+        return render_in(w, s, e);
+    case EXPR_BETWEEN:
+        return render_between(w, s, e);
+    case EXPR_LIKE:
+        return render_like(w, s, e);
+    case EXPR_IS_NULL:
+        render_put(w, "(");
+        RUN_TRY(render_expr(w, s, e->left));
+        render_put(w, e->negated ? " is not null)" : " is null)");
+        return 0;
+    case EXPR_CALL:
+        return render_call(w, s, e);
+    case EXPR_CASE:
+        return put_case(w, s, e);
+    case EXPR_CAST:
+        return put_cast(w, s, e);
+    case EXPR_VARIABLE:
+        return put_variable(w, e);
+    case EXPR_SELECT:
+    case EXPR_EXISTS:
+        return put_subselect(w, s, e);
+    default:
+        return run_fail(w->r, FAULT_UNSUPPORTED, "An expression of that form is not served here");
+    }
+}

@@ -1,0 +1,75 @@
+/* render_own.h: what the files that write SQL for SQLite share (render.h). All of them write behind
+ * what is in w->out; those that return a number give 0, or -1 with the fault said. */
+#ifndef SQL_RUN_RENDER_OWN_H
+#define SQL_RUN_RENDER_OWN_H
+
+#include "sql/run/render.h"
+
+/* The tables that names may be of: those of this SELECT, and around it those of the outer ones. */
+struct scope {
+    const struct scope *outer;
+    struct scope_table *tables, *last;
+};
+
+struct scope_table {
+    struct scope_table *next;
+    bytes name;                    /* alias, or the table's */
+    const struct sql_table *table; /* NULL: a SELECT */
+    const struct column *columns;  /* of that */
+    size_t column_count;
+};
+
+struct render {
+    struct run *r;
+    struct buf out;
+    struct rendered *made;
+};
+
+/* ---- render_value.c ---- */
+
+void render_put(struct render *w, const char *text);
+void render_quoted(struct render *w, bytes text, char quote);
+void render_text(struct render *w, bytes text);
+void render_blob(struct render *w, bytes b);
+/* As SQLite holds a value of a column. */
+void render_stored(struct render *w, const struct wr_value *v);
+/* A constant that is compared with no column. */
+void render_constant(struct render *w, struct wr_value v);
+/* Does SQLite hold values of the type as bytes that sort (order.h)? */
+bool render_is_ordered(enum wr_type type);
+
+/* ---- scope.c ---- */
+
+/* The table that has the column, and which one it is; NULL: none has. `of` without ptr: any. */
+const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name, size_t *out);
+/* What is known of a column's type; false: it is no column of a table. */
+bool scope_column(const struct scope *s, const struct expr *e, struct table_column *out);
+void scope_add(struct scope *s, struct scope_table *t);
+
+/* ---- render_compare.c ---- */
+
+/* The side of a comparison whose other side is `with`: a constant becomes what the column holds. */
+int render_side(struct render *w, const struct scope *s, const struct expr *e,
+                const struct expr *with);
+int render_comparison(struct render *w, const struct scope *s, const struct expr *e);
+int render_in(struct render *w, const struct scope *s, const struct expr *e);
+int render_between(struct render *w, const struct scope *s, const struct expr *e);
+int render_like(struct render *w, const struct scope *s, const struct expr *e);
+
+/* ---- render_call.c ---- */
+
+bool render_name_is(bytes name, const char *lower);
+int render_call(struct render *w, const struct scope *s, const struct expr *e);
+
+/* ---- render_expr.c ---- */
+
+int render_expr(struct render *w, const struct scope *s, const struct expr *e);
+/* As a number that SQLite computes with. */
+int render_number(struct render *w, const struct scope *s, const struct expr *e);
+
+/* ---- render_select.c ---- */
+
+int render_subselect(struct render *w, const struct scope *outer, const struct select *s,
+                     struct column **columns, size_t *count);
+
+#endif

@@ -1,0 +1,289 @@
+#include "sql/run/render_own.h"
+
+static int put_exprs(struct render *w, const struct scope *s, const struct expr_list *l)
+{
+    for (const struct expr_item *i = l->first; i; i = i->next) {
+        RUN_TRY(render_expr(w, s, i->expr));
+        render_put(w, i->descending ? " desc" : "");
+        render_put(w, i->next ? ", " : "");
+    }
+    return 0;
+}
+
+static struct rendered_table *table_made(struct render *w, struct sql_table *t)
+{
+    bytes name = arena_printf(w->r->arena, "%.*s.%.*s", RUN_TEXT(t->database), RUN_TEXT(t->name));
+    struct rendered_table *out;
+
+    for (out = w->made->tables; out; out = out->next)
+        if (bytes_equal(out->name, name))
+            return out;
+    out = ARENA_NEW(w->r->arena, struct rendered_table);
+    *out = (struct rendered_table){.next = w->made->tables, .table = t, .name = name};
+    w->made->tables = out;
+    return out;
+}
+
+static int put_from_one(struct render *w, struct scope *s, const struct from_item *f)
+{
+    struct scope_table *t = ARENA_NEW(w->r->arena, struct scope_table);
+    struct column *columns;
+    struct sql_table *table;
+
+    t->name = f->alias;
+    if (f->select) {
+        render_put(w, "(");
+        RUN_TRY(render_subselect(w, s->outer, f->select, &columns, &t->column_count));
+        render_put(w, ")");
+        t->columns = columns;
+    } else {
+        RUN_TRY(table_find(w->r, &f->name, &table));
+        render_quoted(w, table_made(w, table)->name, '"');
+        t->table = table;
+        if (!t->name.ptr)
+            t->name = table->name;
+    }
+    if (t->name.ptr) {
+        render_put(w, " as ");
+        render_quoted(w, t->name, '"');
+    }
+    scope_add(s, t);
+    return 0;
+}
+
+static int put_from(struct render *w, struct scope *s, const struct from_list *l)
+{
+    static const char *const joins[] = {[JOIN_NONE] = "",
+                                        [JOIN_INNER] = " join ",
+                                        [JOIN_LEFT] = " left join ",
+                                        [JOIN_RIGHT] = " right join ",
+                                        [JOIN_CROSS] = " cross join "};
+
+    render_put(w, " from ");
+    for (const struct from_item *f = l->first; f; f = f->next) {
+        render_put(w, joins[f->join]);
+        RUN_TRY(put_from_one(w, s, f));
+        if (f->on) {
+            render_put(w, " on ");
+            RUN_TRY(render_expr(w, s, f->on));
+        }
+        if (!f->using)
+            continue;
+        render_put(w, " using (");
+        for (const struct name_item *n = f->using->first; n; n = n->next) {
+            render_quoted(w, n->name, '"');
+            render_put(w, n->next ? ", " : ")");
+        }
+    }
+    return 0;
+}
+
+struct columns {
+    struct column *list;
+    size_t count, capacity;
+};
+
+static void column_add(struct render *w, struct columns *c, const struct column *column)
+{
+    if (c->count == c->capacity) {
+        struct column *more;
+
+        c->capacity = c->capacity ? 2 * c->capacity : 16;
+        more = ARENA_ARRAY(w->r->arena, struct column, c->capacity);
+        if (c->count)
+            memcpy(more, c->list, c->count * sizeof(*more));
+        c->list = more;
+    }
+    c->list[c->count++] = *column;
+}
+
+static struct column table_result(const struct scope_table *t, size_t i)
+{
+    const struct table_column *column = &t->table->columns[i];
+
+    return (struct column){.database = t->table->database,
+                           .table = t->name,
+                           .name = column->name,
+                           .stored_name = column->name,
+                           .type = column->type,
+                           .length = column->type == WR_DECIMAL ? 0 : column->length,
+                           .digits =
+                               column->type == WR_DECIMAL ? (uint8_t)(column->length >> 8) : 0,
+                           .fraction = column->type == WR_DECIMAL ? (uint8_t)column->length : 0,
+                           .key = i < t->table->key_count,
+                           .not_null = i < t->table->key_count};
+}
+
+/* All columns, of all tables or of one. */
+static int put_star(struct render *w, const struct scope *s, const struct expr *e,
+                    struct columns *out)
+{
+    size_t before = out->count;
+
+    for (const struct scope_table *t = s->tables; t; t = t->next) {
+        size_t n = t->table ? t->table->column_count : t->column_count;
+
+        if (e->of.ptr && !bytes_equal(e->of, t->name))
+            continue;
+        for (size_t i = 0; i < n; i++) {
+            struct column column = t->table ? table_result(t, i) : t->columns[i];
+
+            render_put(w, out->count > before ? ", " : "");
+            if (t->name.ptr) {
+                render_quoted(w, t->name, '"');
+                render_put(w, ".");
+            }
+            render_quoted(w, column.name, '"');
+            column_add(w, out, &column);
+        }
+    }
+    if (out->count > before)
+        return 0;
+    return run_fail(w->r, FAULT_UNKNOWN_TABLE, RUN_TEXT(BYTES_LIT("")), RUN_TEXT(e->of));
+}
+
+/* The result's type, as far as it is known before a row is. */
+static enum wr_type type_of(const struct scope *s, const struct expr *e)
+{
+    struct table_column column;
+
+    if (scope_column(s, e, &column))
+        return column.type;
+    if (e->type == EXPR_CALL &&
+        (render_name_is(e->text, "min") || render_name_is(e->text, "max")) &&
+        scope_column(s, e->list->first->expr, &column))
+        return column.type;
+    if (e->type == EXPR_CALL && render_name_is(e->text, "count"))
+        return WR_BIGINT;
+    if (e->type == EXPR_CALL &&
+        (render_name_is(e->text, "now") || render_name_is(e->text, "from_unixtime")))
+        return WR_TIMESTAMP;
+    return WR_NULL;
+}
+
+static int put_item(struct render *w, const struct scope *s, const struct expr_item *i,
+                    struct columns *out)
+{
+    struct column column = {.type = type_of(s, i->expr), .name = i->name};
+    const struct scope_table *t;
+    size_t at;
+
+    if (i->expr->type == EXPR_STAR)
+        return put_star(w, s, i->expr, out);
+    if (i->expr->type == EXPR_COLUMN && (t = scope_find(s, i->expr->of, i->expr->text, &at)) &&
+        t->table)
+        column = table_result(t, at);
+    if (i->name.ptr)
+        column.name = i->name;
+    else if (i->expr->type == EXPR_VARIABLE)
+        column.name = arena_printf(w->r->arena, "@@%.*s", RUN_TEXT(i->expr->text));
+    else if (i->expr->type == EXPR_COLUMN)
+        column.name = i->expr->text;
+    else
+        column.name = bytes_of(bytes_u8(w->r->sql) + i->at, i->end - i->at);
+    RUN_TRY(render_expr(w, s, i->expr));
+    render_put(w, " as ");
+    render_quoted(w, column.name, '"');
+    column_add(w, out, &column);
+    return 0;
+}
+
+static int put_items(struct render *w, const struct scope *s, const struct expr_list *l,
+                     struct columns *out)
+{
+    for (const struct expr_item *i = l->first; i; i = i->next) {
+        RUN_TRY(put_item(w, s, i, out));
+        render_put(w, i->next ? ", " : "");
+    }
+    return 0;
+}
+
+/* ORDER BY, GROUP BY and HAVING may name what the items are called. */
+static void scope_add_items(struct render *w, struct scope *s, const struct columns *c)
+{
+    struct scope_table *t = ARENA_NEW(w->r->arena, struct scope_table);
+
+    t->columns = c->list;
+    t->column_count = c->count;
+    scope_add(s, t);
+}
+
+static int put_tail(struct render *w, const struct scope *s, const struct select *q)
+{
+    if (q->group) {
+        render_put(w, " group by ");
+        RUN_TRY(put_exprs(w, s, q->group));
+    }
+    if (q->having) {
+        render_put(w, " having ");
+        RUN_TRY(render_expr(w, s, q->having));
+    }
+    if (q->order) {
+        render_put(w, " order by ");
+        RUN_TRY(put_exprs(w, s, q->order));
+    }
+    if (q->limit) {
+        render_put(w, " limit ");
+        RUN_TRY(render_expr(w, s, q->limit));
+    }
+    if (q->offset) {
+        render_put(w, " offset ");
+        RUN_TRY(render_expr(w, s, q->offset));
+    }
+    return 0;
+}
+
+int render_subselect(struct render *w, const struct scope *outer, const struct select *q,
+                     struct column **columns, size_t *count)
+{
+    struct render from = {.r = w->r, .made = w->made};
+    struct scope s = {.outer = outer};
+    struct columns made = {0};
+
+    if (q->all_of)
+        return run_fail(w->r, FAULT_UNSUPPORTED, "UNION is not allowed");
+    if (q->from && q->from->count > 1)
+        return run_fail(w->r, FAULT_UNSUPPORTED, "JOIN is not allowed in Lindorm SQL");
+    buf_init(&from.out, w->r->arena, 0);
+    if (q->from)
+        RUN_TRY(put_from(&from, &s, q->from));
+    render_put(w, q->distinct ? "select distinct " : "select ");
+    RUN_TRY(put_items(w, &s, q->items, &made));
+    buf_put_bytes(&w->out, buf_bytes(&from.out));
+    if (q->where) {
+        w->made->conditions = true;
+        render_put(w, " where ");
+        RUN_TRY(render_expr(w, &s, q->where));
+    }
+    scope_add_items(w, &s, &made);
+    RUN_TRY(put_tail(w, &s, q));
+    *columns = made.list;
+    *count = made.count;
+    return 0;
+}
+
+int render_select(struct run *r, const struct select *s, struct rendered *out)
+{
+    struct render w = {.r = r, .made = out};
+
+    *out = (struct rendered){0};
+    buf_init(&w.out, r->arena, 256);
+    RUN_TRY(render_subselect(&w, NULL, s, &out->columns, &out->column_count));
+    buf_put_u8(&w.out, 0);
+    out->sql = bytes_of(w.out.data, w.out.len - 1);
+    return 0;
+}
+
+int render_value(struct run *r, const struct expr *e, bytes *out)
+{
+    struct rendered made = {0};
+    struct render w = {.r = r, .made = &made};
+    struct scope s = {0};
+
+    buf_init(&w.out, r->arena, 64);
+    render_put(&w, "select ");
+    RUN_TRY(render_expr(&w, &s, e));
+    buf_put_u8(&w.out, 0);
+    *out = bytes_of(w.out.data, w.out.len - 1);
+    return 0;
+}

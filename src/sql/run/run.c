@@ -1,0 +1,127 @@
+#include "sql/run/run.h"
+
+#include <stdio.h>
+
+static const struct {
+    uint16_t number;
+    const char *state;
+    const char *format;
+} faults[] = {
+#define FAULT(name, number, state, text) [FAULT_##name] = {number, state, text},
+#include "sql/run/fault.def"
+#undef FAULT
+};
+
+int run_fail(struct run *r, enum fault_name name, ...)
+{
+    va_list args;
+
+    if (r->out->fault.number)
+        return -1;
+    va_start(args, name);
+    r->out->fault = (struct fault){.number = faults[name].number,
+                                   .state = faults[name].state,
+                                   .text = arena_vprintf(r->arena, faults[name].format, args)};
+    va_end(args);
+    return -1;
+}
+
+int run_fail_reply(struct run *r, const struct wr_reply *reply)
+{
+    switch (reply->code) {
+    case WR_E_PERMISSION:
+        return run_fail(r, FAULT_ACCESS, reply->message);
+    case WR_E_BUSY:
+        return run_fail(r, FAULT_BUSY, reply->message);
+    default:
+        return run_fail(r, FAULT_STORAGE, wr_error_name(reply->code), reply->message);
+    }
+}
+
+static void reply_release(void *reply)
+{
+    wr_reply_free(reply);
+}
+
+int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
+{
+    const struct access *access = &r->session->conf.access;
+    struct wr_reply *reply;
+    struct ctx c;
+    int code;
+
+    request->instance = request->instance.ptr ? request->instance : r->session->database;
+    request->client = r->session->conf.client;
+    request->deadline_ms = r->deadline_ms;
+    ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
+    code = access->check(access->arg, &c, request);
+    if (code)
+        run_fail(r, FAULT_ACCESS, c.text ? c.text : "The access key may not do this");
+    ctx_release(&c);
+    if (code)
+        return -1;
+    reply = wr_exec(r->session->conf.db, request);
+    arena_on_release(r->arena, reply_release, reply);
+    *out = reply;
+    return reply->code ? run_fail_reply(r, reply) : 0;
+}
+
+void run_affected(struct run *r, uint64_t rows)
+{
+    r->out->affected += rows;
+}
+
+/* ---- permits ---- */
+
+void permits_init(struct permits *p, int count)
+{
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->given, NULL);
+    p->free = count;
+}
+
+void permits_destroy(struct permits *p)
+{
+    pthread_mutex_destroy(&p->lock);
+    pthread_cond_destroy(&p->given);
+}
+
+void run_permit_take(struct session *s)
+{
+    struct permits *p = s->conf.permits;
+
+    if (!p)
+        return;
+    pthread_mutex_lock(&p->lock);
+    while (!p->free)
+        pthread_cond_wait(&p->given, &p->lock);
+    p->free--;
+    pthread_mutex_unlock(&p->lock);
+    s->permitted = true;
+}
+
+void run_permit_give(struct session *s)
+{
+    struct permits *p = s->conf.permits;
+
+    if (!s->permitted)
+        return;
+    s->permitted = false;
+    pthread_mutex_lock(&p->lock);
+    p->free++;
+    pthread_cond_signal(&p->given);
+    pthread_mutex_unlock(&p->lock);
+}
+
+void session_wait_begin(struct session *s)
+{
+    s->waits = s->permitted;
+    run_permit_give(s);
+}
+
+void session_wait_end(struct session *s)
+{
+    if (s->waits)
+        run_permit_take(s);
+    s->waits = false;
+}

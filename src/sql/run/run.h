@@ -1,0 +1,74 @@
+/* run.h: what the files of this folder share while a statement runs. A statement has an arena, in
+ * which all that is made for it lives, and runs on one thread, which may block. */
+#ifndef SQL_RUN_RUN_H
+#define SQL_RUN_RUN_H
+
+#include "base/arena.h"
+#include "sql/parse/tree.h"
+#include "sql/result.h"
+#include "sql/run/session.h"
+
+enum fault_name {
+#define FAULT(name, number, state, text) FAULT_##name,
+#include "sql/run/fault.def"
+#undef FAULT
+};
+
+struct session {
+    struct session_conf conf;
+    bytes database; /* the current instance; empty: none. In own memory */
+    char *database_text;
+    struct select_engine *select; /* NULL: not needed yet */
+    bool permitted;               /* it holds a permit */
+    bool waits;                   /* it has given it up for a while */
+};
+
+struct run {
+    struct session *session;
+    struct arena *arena;
+    bytes sql;
+    const struct wr_value *parameters;
+    struct sink *sink;
+    struct outcome *out;
+    int64_t deadline_ms; /* monotonic */
+};
+
+/* Not 0, always; the first fault of a statement stays. */
+int run_fail(struct run *r, enum fault_name name, ...);
+
+/* What a request's failure means here. */
+int run_fail_reply(struct run *r, const struct wr_reply *reply);
+
+/* Asks for it, after the access key was asked whether it may. 0: *out is the reply, which lives as
+ * long as the statement. Not 0: the fault is said. */
+int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out);
+
+#define RUN_TRY(x)                                                                                 \
+    do {                                                                                           \
+        if (x)                                                                                     \
+            return -1;                                                                             \
+    } while (0)
+
+/* A view as printf wants it. */
+#define RUN_TEXT(b) (int)(b).len, (const char *)(b).ptr
+
+/* Rows were changed. */
+void run_affected(struct run *r, uint64_t rows);
+
+/* Around what computes long. */
+void run_permit_take(struct session *s);
+void run_permit_give(struct session *s);
+
+/* ---- statements, a file each ---- */
+
+int run_select(struct run *r, const struct select *s);
+int run_upsert(struct run *r, const struct statement *s);
+int run_update(struct run *r, const struct statement *s);
+int run_delete(struct run *r, const struct statement *s);
+int run_create_table(struct run *r, const struct statement *s);
+int run_drop_table(struct run *r, const struct statement *s);
+int run_alter_table(struct run *r, const struct statement *s);
+int run_show(struct run *r, const struct statement *s);
+int run_describe(struct run *r, const struct statement *s);
+
+#endif

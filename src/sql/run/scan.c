@@ -1,0 +1,633 @@
+#include "sql/run/scan.h"
+
+#include "sql/run/convert.h"
+#include "sql/run/order.h"
+
+#include <sqlite3.h>
+#include <stdio.h>
+
+#define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
+#define PAGE_ROWS 4000
+#define COST_OF_ALL 1e9
+
+#define RUN_TRY_SQLITE(x)                                                                          \
+    do {                                                                                           \
+        int run_try_code = (x);                                                                    \
+        if (run_try_code != SQLITE_OK)                                                             \
+            return run_try_code;                                                                   \
+    } while (0)
+
+/* A virtual table, and what it was declared as. */
+struct scan_table {
+    sqlite3_vtab base;
+    struct scan_module *module;
+    bytes name;
+    char *name_text;
+};
+
+/* How a cursor is bounded: for each of the key's first columns an equality, then perhaps bounds of
+ * the next. The plan is a text, for SQLite keeps it: "==g<" and the like. */
+enum { PLAN_EQUAL = '=', PLAN_ABOVE = '>', PLAN_FROM = 'g', PLAN_BELOW = '<', PLAN_TO = 'l' };
+
+struct scan_cursor {
+    sqlite3_vtab_cursor base;
+    struct scan_module *module;
+    const struct sql_table *table;
+    struct arena arena;      /* of the bounds and the columns' names */
+    struct wr_request range; /* the page that is next */
+    struct wr_key tail;     /* the row behind the range, which ends in front of it; count 0: none */
+    struct wr_reply *reply; /* with the rows: */
+    const struct wr_row *rows;
+    size_t row_count, at;
+    bool ended;
+};
+
+/* The part of a table that a plan leaves. A bound of all columns may belong to it or not. */
+struct part {
+    struct wr_key start, end;
+    bool with_start, with_end;
+};
+
+static struct scan_table *table_of(sqlite3_vtab *v)
+{
+    return PORT_CONTAINER(v, struct scan_table, base);
+}
+
+static const struct sql_table *described(const struct scan_table *t)
+{
+    for (const struct rendered_table *i = t->module->tables; i; i = i->next)
+        if (bytes_equal(i->name, t->name))
+            return i->table;
+    return NULL;
+}
+
+/* ---- life of a table ---- */
+
+/* A declaration by which SQLite compares as the types do: texts with texts, numbers with numbers.
+ */
+static const char *affinity(enum wr_type type)
+{
+    switch (type) {
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_JSON:
+        return "text";
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        return "real";
+    case WR_BINARY:
+    case WR_VARBINARY:
+    case WR_UBIGINT:
+    case WR_DECIMAL:
+        return "blob";
+    default:
+        return "integer";
+    }
+}
+
+static void put_name(struct buf *b, bytes name)
+{
+    buf_put_u8(b, '"');
+    for (size_t i = 0; i < name.len; i++) {
+        if (bytes_u8(name)[i] == '"')
+            buf_put_u8(b, '"');
+        buf_put_u8(b, bytes_u8(name)[i]);
+    }
+    buf_put_u8(b, '"');
+}
+
+static int declare(sqlite3 *sqlite, const struct sql_table *t)
+{
+    struct arena a;
+    struct buf b;
+    int code;
+
+    arena_init(&a, NULL, 0);
+    buf_init(&b, &a, 256);
+    buf_put_bytes(&b, BYTES_LIT("create table t ("));
+    for (size_t i = 0; i < t->column_count; i++) {
+        put_name(&b, t->columns[i].name);
+        buf_put_u8(&b, ' ');
+        buf_put_bytes(&b, bytes_str(affinity(t->columns[i].type)));
+        buf_put_bytes(&b, BYTES_LIT(", "));
+    }
+    buf_put_bytes(&b, BYTES_LIT("primary key ("));
+    for (size_t i = 0; i < t->key_count; i++) {
+        put_name(&b, t->columns[i].name);
+        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")) without rowid"));
+    }
+    buf_put_u8(&b, 0);
+    code = sqlite3_declare_vtab(sqlite, (const char *)b.data);
+    arena_release(&a);
+    return code;
+}
+
+static int on_connect(sqlite3 *sqlite, void *arg, int count, const char *const *args,
+                      sqlite3_vtab **out, char **error)
+{
+    struct scan_table *t = mem_zalloc(sizeof(*t));
+    const struct sql_table *table;
+    int code = SQLITE_ERROR;
+
+    (void)count, (void)error;
+    t->module = arg;
+    t->name_text = mem_strdup(args[2]);
+    t->name = bytes_str(t->name_text);
+    table = described(t);
+    if (table)
+        code = declare(sqlite, table);
+    if (code) {
+        mem_free(t->name_text);
+        mem_free(t);
+        return code;
+    }
+    *out = &t->base;
+    return SQLITE_OK;
+}
+
+static int on_disconnect(sqlite3_vtab *v)
+{
+    struct scan_table *t = table_of(v);
+
+    mem_free(t->name_text);
+    mem_free(t);
+    return SQLITE_OK;
+}
+
+/* ---- plans ---- */
+
+/* The usable constraint on a column with one of the operators; -1: there is none. */
+static int constraint_find(const sqlite3_index_info *info, size_t column, int op, int other)
+{
+    for (int i = 0; i < info->nConstraint; i++)
+        if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == (int)column &&
+            (info->aConstraint[i].op == op || info->aConstraint[i].op == other))
+            return i;
+    return -1;
+}
+
+struct plan {
+    char text[2 * WR_KEY_COLUMNS_MAX + 3];
+    size_t length, equal;
+};
+
+static bool plan_take(sqlite3_index_info *info, struct plan *p, int constraint, char sign)
+{
+    if (constraint < 0)
+        return false;
+    p->text[p->length++] = sign;
+    info->aConstraintUsage[constraint].argvIndex = (int)p->length;
+    return true;
+}
+
+static void plan_make(const struct sql_table *t, sqlite3_index_info *info, struct plan *p)
+{
+    size_t c = 0;
+    int i;
+
+    while (c < t->key_count && plan_take(info, p,
+                                         constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_EQ,
+                                                         SQLITE_INDEX_CONSTRAINT_IS),
+                                         PLAN_EQUAL))
+        c++;
+    p->equal = c;
+    if (c == t->key_count)
+        return;
+    i = constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE);
+    if (i >= 0)
+        plan_take(info, p, i,
+                  info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_GT ? PLAN_ABOVE : PLAN_FROM);
+    i = constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE);
+    if (i >= 0)
+        plan_take(info, p, i,
+                  info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LT ? PLAN_BELOW : PLAN_TO);
+}
+
+/* 1: rows come in that order, -1: in the other, if the cursor goes backward; 0: neither. Columns
+ * that are equal in all rows may stand anywhere. */
+static int order_of(const struct sql_table *t, const sqlite3_index_info *info, size_t equal)
+{
+    int direction = 0;
+    size_t next = equal;
+
+    for (int i = 0; i < info->nOrderBy; i++) {
+        size_t column = (size_t)info->aOrderBy[i].iColumn;
+        int way;
+
+        if (column < equal)
+            continue;
+        if (column != next || column >= t->key_count)
+            return 0;
+        way = info->aOrderBy[i].desc == t->columns[column].descending ? 1 : -1;
+        if (direction && way != direction)
+            return 0;
+        direction = way;
+        next++;
+    }
+    return direction ? direction : 1;
+}
+
+/* Has the statement conditions, none of which bounds the key? */
+static bool is_refused(const struct scan_table *t, const struct plan *p)
+{
+    return !p->length && t->module->conditions && !t->module->allow_filtering;
+}
+
+static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
+{
+    struct scan_table *t = table_of(v);
+    const struct sql_table *table = described(t);
+    struct plan p = {.length = 0};
+    int order;
+
+    if (!table)
+        return SQLITE_ERROR;
+    plan_make(table, info, &p);
+    if (is_refused(t, &p)) {
+        t->module->refused = true;
+        t->module->refused_table = table;
+        return SQLITE_CONSTRAINT;
+    }
+    order = order_of(table, info, p.equal);
+    info->orderByConsumed = info->nOrderBy && order;
+    info->idxNum = info->nOrderBy && order < 0;
+    info->idxStr = sqlite3_mprintf("%s", p.text);
+    info->needToFreeIdxStr = 1;
+    info->estimatedCost = COST_OF_ALL;
+    for (size_t i = 0; i < p.equal; i++)
+        info->estimatedCost /= 1e4;
+    if (p.length > p.equal)
+        info->estimatedCost /= 1e2 * (double)(p.length - p.equal);
+    info->estimatedRows = info->estimatedCost > 1 ? (sqlite3_int64)info->estimatedCost : 1;
+    if (p.equal == table->key_count) {
+        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
+        info->estimatedRows = 1;
+    }
+    return SQLITE_OK;
+}
+
+/* ---- values ---- */
+
+void scan_value(struct arena *a, struct sqlite3_value *in, enum wr_type type, struct wr_value *out)
+{
+    int is = sqlite3_value_type(in);
+    bytes b;
+
+    *out = (struct wr_value){.type = WR_NULL};
+    if (is == SQLITE_NULL)
+        return;
+    if (is == SQLITE_INTEGER) {
+        *out =
+            (struct wr_value){.type = type ? type : WR_BIGINT, .integer = sqlite3_value_int64(in)};
+        if (type == WR_BOOLEAN)
+            out->boolean = sqlite3_value_int64(in) != 0;
+        return;
+    }
+    if (is == SQLITE_FLOAT) {
+        *out = (struct wr_value){.type = type ? type : WR_DOUBLE, .real = sqlite3_value_double(in)};
+        return;
+    }
+    b = bytes_of(is == SQLITE_TEXT ? (const void *)sqlite3_value_text(in) : sqlite3_value_blob(in),
+                 (size_t)sqlite3_value_bytes(in));
+    if (!b.ptr)
+        b = BYTES_LIT("");
+    *out = (struct wr_value){.type = type                ? type
+                                     : is == SQLITE_TEXT ? WR_VARCHAR
+                                                         : WR_VARBINARY,
+                             .bytes = b};
+    if (type == WR_UBIGINT)
+        out->uinteger = order_to_unsigned(b);
+    if (type == WR_DECIMAL)
+        out->bytes = order_to_decimal(a, b);
+}
+
+void scan_result(struct arena *a, struct sqlite3_context *c, const struct wr_value *v)
+{
+    bytes b = v->bytes;
+
+    switch (v->type) {
+    case WR_NULL:
+        sqlite3_result_null(c);
+        return;
+    case WR_BOOLEAN:
+        sqlite3_result_int(c, v->boolean);
+        return;
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        sqlite3_result_double(c, v->real);
+        return;
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_JSON:
+        sqlite3_result_text64(c, b.ptr, b.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+        return;
+    case WR_UBIGINT:
+        b = order_of_unsigned(a, v->uinteger);
+        break;
+    case WR_DECIMAL:
+        b = order_of_decimal(a, b);
+        break;
+    case WR_BINARY:
+    case WR_VARBINARY:
+        break;
+    default:
+        sqlite3_result_int64(c, v->integer);
+        return;
+    }
+    sqlite3_result_blob64(c, b.len ? b.ptr : "", b.len, SQLITE_TRANSIENT);
+}
+
+/* What a bound is compared with, as a value of the column. False: the column has no such value. */
+static bool bound_value(struct arena *a, const struct table_column *column, sqlite3_value *in,
+                        struct wr_value *out)
+{
+    struct wr_value v;
+    bool ordered = column->type == WR_UBIGINT || column->type == WR_DECIMAL;
+
+    scan_value(a, in, ordered && sqlite3_value_type(in) == SQLITE_BLOB ? column->type : WR_NULL,
+               &v);
+    if (v.type == WR_VARCHAR || v.type == WR_VARBINARY || v.type == WR_DECIMAL)
+        v.bytes = arena_copy(a, v.bytes);
+    if (v.type == WR_DOUBLE && column->type != WR_DOUBLE && column->type != WR_FLOAT &&
+        v.real != (double)(int64_t)v.real)
+        return false;
+    return v.type != WR_NULL && convert_try(a, column, &v, out);
+}
+
+/* ---- cursors ---- */
+
+static int on_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
+{
+    struct scan_cursor *s = mem_zalloc(sizeof(*s));
+
+    s->module = table_of(v)->module;
+    s->table = described(table_of(v));
+    arena_init(&s->arena, NULL, 0);
+    *out = &s->base;
+    return SQLITE_OK;
+}
+
+static struct scan_cursor *cursor_of(sqlite3_vtab_cursor *c)
+{
+    return PORT_CONTAINER(c, struct scan_cursor, base);
+}
+
+static void page_free(struct scan_cursor *s)
+{
+    wr_reply_free(s->reply);
+    s->reply = NULL;
+    s->rows = NULL;
+    s->row_count = s->at = 0;
+}
+
+static int on_close(sqlite3_vtab_cursor *c)
+{
+    struct scan_cursor *s = cursor_of(c);
+
+    page_free(s);
+    arena_release(&s->arena);
+    mem_free(s);
+    return SQLITE_OK;
+}
+
+/* The columns that are read: those that the statement names, and the key, so that rows without any
+ * of them are seen. */
+static void columns_set(struct scan_cursor *s)
+{
+    struct wr_bytes *names = ARENA_ARRAY(&s->arena, struct wr_bytes, s->table->column_count);
+
+    for (size_t i = 0; i < s->table->column_count; i++)
+        names[i] = s->table->columns[i].name;
+    s->range.get_range.read.columns = names;
+    s->range.get_range.read.column_count = s->table->column_count;
+    s->range.get_range.read.max_versions = 1;
+    s->range.get_range.read.has_max_versions = true;
+}
+
+static struct wr_key edge(struct scan_cursor *s, enum wr_type rest)
+{
+    struct wr_key_column *columns =
+        ARENA_ARRAY(&s->arena, struct wr_key_column, s->table->key_count);
+
+    for (size_t i = 0; i < s->table->key_count; i++)
+        columns[i] = (struct wr_key_column){s->table->columns[i].name, {.type = rest}};
+    return (struct wr_key){columns, s->table->key_count};
+}
+
+static void edge_set(struct wr_key *key, size_t column, const struct wr_value *v, enum wr_type rest)
+{
+    struct wr_key_column *columns = (struct wr_key_column *)(uintptr_t)key->columns;
+
+    columns[column].value = *v;
+    for (size_t i = column + 1; i < key->count; i++)
+        columns[i].value = (struct wr_value){.type = rest};
+}
+
+/* One bound of the plan. False: no row can be within it. */
+static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3_value *in,
+                        struct part *p)
+{
+    const struct table_column *of = &s->table->columns[column];
+    bool with = sign == PLAN_EQUAL || sign == PLAN_FROM || sign == PLAN_TO;
+    bool upper = (sign == PLAN_BELOW || sign == PLAN_TO) != of->descending;
+    struct wr_value v;
+
+    if (!bound_value(&s->arena, of, in, &v))
+        return sign != PLAN_EQUAL && sqlite3_value_type(in) != SQLITE_NULL;
+    if (sign == PLAN_EQUAL || !upper) {
+        edge_set(&p->start, column, &v, with ? WR_INF_MIN : WR_INF_MAX);
+        p->with_start = with;
+    }
+    if (sign == PLAN_EQUAL || upper) {
+        edge_set(&p->end, column, &v, with ? WR_INF_MAX : WR_INF_MIN);
+        p->with_end = with;
+    }
+    return true;
+}
+
+/* Asks, instead of the page before. */
+static int ask(struct scan_cursor *s, const struct wr_request *request)
+{
+    struct run *r = s->module->run;
+
+    page_free(s);
+    session_wait_begin(r->session);
+    s->reply = wr_exec(r->session->conf.db, request);
+    session_wait_end(r->session);
+    if (!s->reply->code)
+        return SQLITE_OK;
+    run_fail_reply(r, s->reply);
+    return SQLITE_ABORT;
+}
+
+static int page_read(struct scan_cursor *s)
+{
+    int code = ask(s, &s->range);
+
+    if (code == SQLITE_OK) {
+        s->rows = s->reply->range.rows;
+        s->row_count = s->reply->range.row_count;
+    }
+    return code;
+}
+
+/* The row behind the range. */
+static int tail_read(struct scan_cursor *s)
+{
+    struct wr_request request = {WR_REQUEST(GET_ROW), .instance = s->range.instance};
+    int code;
+
+    request.client = s->range.client;
+    request.deadline_ms = s->range.deadline_ms;
+    request.get_row = (struct wr_get_row){
+        .table = s->table->name, .key = s->tail, .read = s->range.get_range.read};
+    s->tail.count = 0;
+    code = ask(s, &request);
+    if (code == SQLITE_OK) {
+        s->rows = &s->reply->row.row;
+        s->row_count = s->reply->row.row.key.count > 0;
+    }
+    s->range.get_range.start.count = 0;
+    return code;
+}
+
+/* Where the next page begins, out of the reply of this one. False: there is none. */
+static bool page_next(struct scan_cursor *s)
+{
+    struct wr_key next = s->range.get_range.start.count ? s->reply->range.next : (struct wr_key){0};
+    struct wr_key_column *start;
+
+    if (!next.count)
+        return false;
+    start = ARENA_ARRAY(&s->arena, struct wr_key_column, next.count);
+    for (size_t i = 0; i < next.count; i++) {
+        start[i] = next.columns[i];
+        start[i].name = s->table->columns[i].name;
+        if (start[i].value.type >= WR_DECIMAL && start[i].value.type <= WR_VARBINARY)
+            start[i].value.bytes = arena_copy(&s->arena, start[i].value.bytes);
+    }
+    s->range.get_range.start = (struct wr_key){start, next.count};
+    s->range.get_range.limit = PAGE_ROWS;
+    return true;
+}
+
+/* To the next row that there is, over pages without any. */
+static int settle(struct scan_cursor *s)
+{
+    while (!s->ended && s->at == s->row_count) {
+        if (s->reply && page_next(s)) {
+            RUN_TRY_SQLITE(page_read(s));
+        } else if (s->tail.count) {
+            RUN_TRY_SQLITE(tail_read(s));
+        } else {
+            s->ended = true;
+            page_free(s);
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* The far end of a range does not belong to it, so a row there is read by itself; where both ends
+ * are one row there is no range. */
+static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal)
+{
+    s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
+    s->range.client = s->module->run->session->conf.client;
+    s->range.deadline_ms = s->module->run->deadline_ms;
+    s->range.get_range = (struct wr_get_range){.table = s->table->name,
+                                               .start = backward ? p->end : p->start,
+                                               .end = backward ? p->start : p->end,
+                                               .backward = backward,
+                                               .has_limit = true,
+                                               .limit = FIRST_PAGE_ROWS};
+    columns_set(s);
+    if (backward ? p->with_start : p->with_end)
+        s->tail = s->range.get_range.end;
+    if (equal == s->table->key_count)
+        return settle(s);
+    RUN_TRY_SQLITE(page_read(s));
+    return settle(s);
+}
+
+static int on_filter(sqlite3_vtab_cursor *c, int backward, const char *plan, int count,
+                     sqlite3_value **values)
+{
+    struct scan_cursor *s = cursor_of(c);
+    size_t column = 0, last = s->table->key_count - 1;
+    struct part p = {0};
+
+    page_free(s);
+    arena_release(&s->arena);
+    arena_init(&s->arena, NULL, 0);
+    s->ended = false;
+    s->tail.count = 0;
+    p.start = edge(s, WR_INF_MIN);
+    p.end = edge(s, WR_INF_MAX);
+    for (int i = 0; i < count && !s->ended; i++) {
+        s->ended = !bound_apply(s, plan[i], column, values[i], &p);
+        column += plan[i] == PLAN_EQUAL;
+    }
+    if (s->ended)
+        return SQLITE_OK;
+    /* An end that names not all columns has its infinity behind it. */
+    p.with_start &= p.start.columns[last].value.type < WR_INF_MIN;
+    p.with_end &= p.end.columns[last].value.type < WR_INF_MIN;
+    return scan_begin(s, &p, backward, column);
+}
+
+static int on_next(sqlite3_vtab_cursor *c)
+{
+    struct scan_cursor *s = cursor_of(c);
+
+    s->at++;
+    return settle(s);
+}
+
+static int on_eof(sqlite3_vtab_cursor *c)
+{
+    return cursor_of(c)->ended;
+}
+
+static int on_column(sqlite3_vtab_cursor *c, sqlite3_context *out, int n)
+{
+    struct scan_cursor *s = cursor_of(c);
+    const struct wr_row *row = &s->rows[s->at];
+    bytes name = s->table->columns[n].name;
+
+    if ((size_t)n < s->table->key_count) {
+        scan_result(&s->arena, out, &row->key.columns[n].value);
+        return SQLITE_OK;
+    }
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (bytes_equal(row->cells[i].name, name)) {
+            scan_result(&s->arena, out, &row->cells[i].value);
+            return SQLITE_OK;
+        }
+    sqlite3_result_null(out);
+    return SQLITE_OK;
+}
+
+static int on_rowid(sqlite3_vtab_cursor *c, sqlite3_int64 *out)
+{
+    (void)c;
+    *out = 0; /* a table without row numbers is never asked */
+    return SQLITE_ERROR;
+}
+
+int scan_register(struct sqlite3 *sqlite, struct scan_module *m)
+{
+    static const sqlite3_module module = {.xCreate = on_connect,
+                                          .xConnect = on_connect,
+                                          .xBestIndex = on_best_index,
+                                          .xDisconnect = on_disconnect,
+                                          .xDestroy = on_disconnect,
+                                          .xOpen = on_open,
+                                          .xClose = on_close,
+                                          .xFilter = on_filter,
+                                          .xNext = on_next,
+                                          .xEof = on_eof,
+                                          .xColumn = on_column,
+                                          .xRowid = on_rowid};
+
+    return sqlite3_create_module(sqlite, "widerow", &module, m);
+}

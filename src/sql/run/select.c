@@ -1,0 +1,336 @@
+/* select.c: SELECT. One of a full key without functions is a GetRow; any other is written out for
+ * SQLite (render.h), which walks tables by scan.h. Each session has an SQLite connection of its
+ * own, with nothing in it but virtual tables, made when it is first needed. */
+#include "sql/run/compute.h"
+#include "sql/run/convert.h"
+#include "sql/run/function.h"
+#include "sql/run/hint.h"
+#include "sql/run/scan.h"
+#include "sql/run/select.h"
+#include "sql/run/where.h"
+
+#include <sqlite3.h>
+
+#define STEPS_BETWEEN_LOOKS 10000
+
+struct select_engine {
+    sqlite3 *sqlite;
+    struct scan_module module;
+};
+
+/* ---- the connection ---- */
+
+static int sqlite_fail(struct run *r, sqlite3 *sqlite)
+{
+    return run_fail(r, FAULT_SQLITE, sqlite ? sqlite3_errmsg(sqlite) : "out of memory");
+}
+
+/* SQLite asks now and then: not 0 ends the statement. */
+static int on_progress(void *arg)
+{
+    const struct scan_module *m = arg;
+    const struct session_conf *conf = &m->run->session->conf;
+
+    if (conf->quit && atomic_load_explicit(conf->quit, memory_order_relaxed))
+        run_fail(m->run, FAULT_TIME, "the server is stopping");
+    else if (clock_mono_ms(conf->clock) > m->run->deadline_ms)
+        run_fail(m->run, FAULT_TIME,
+                 "bound the key more narrowly, or give it more with the hint "
+                 "_l_operation_timeout_(milliseconds)");
+    else
+        return 0;
+    return 1;
+}
+
+static int engine_open(struct run *r, struct select_engine **out)
+{
+    struct select_engine *e = r->session->select;
+
+    if (!e) {
+        e = mem_zalloc(sizeof(*e));
+        if (sqlite3_open_v2(":memory:", &e->sqlite,
+                            SQLITE_OPEN_READWRITE | SQLITE_OPEN_MEMORY | SQLITE_OPEN_NOMUTEX,
+                            NULL) ||
+            scan_register(e->sqlite, &e->module) || function_register(e->sqlite, &e->module) ||
+            sqlite3_exec(e->sqlite, "pragma case_sensitive_like = on; pragma temp_store = file",
+                         NULL, NULL, NULL)) {
+            sqlite_fail(r, e->sqlite);
+            sqlite3_close(e->sqlite);
+            mem_free(e);
+            return -1;
+        }
+        sqlite3_progress_handler(e->sqlite, STEPS_BETWEEN_LOOKS, on_progress, &e->module);
+        r->session->select = e;
+    }
+    e->module.run = r;
+    *out = e;
+    return 0;
+}
+
+void select_engine_free(struct select_engine *e)
+{
+    if (!e)
+        return;
+    sqlite3_close(e->sqlite);
+    mem_free(e);
+}
+
+/* Virtual tables are those of one statement, so that they are declared as the tables are now. */
+static int tables_make(struct run *r, struct select_engine *e, struct rendered_table *tables)
+{
+    e->module.tables = tables;
+    for (const struct rendered_table *t = tables; t; t = t->next) {
+        char *sql =
+            sqlite3_mprintf("create virtual table temp.\"%.*w\" using widerow", RUN_TEXT(t->name));
+        int code = sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
+
+        sqlite3_free(sql);
+        if (code)
+            return sqlite_fail(r, e->sqlite);
+    }
+    return 0;
+}
+
+static void tables_drop(struct select_engine *e, const struct rendered_table *tables)
+{
+    for (const struct rendered_table *t = tables; t; t = t->next) {
+        char *sql = sqlite3_mprintf("drop table if exists temp.\"%.*w\"", RUN_TEXT(t->name));
+
+        sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
+        sqlite3_free(sql);
+    }
+    e->module.tables = NULL;
+}
+
+/* ---- rows ---- */
+
+static int row_send(struct run *r, sqlite3_stmt *statement, const struct rendered *made,
+                    struct wr_value *values)
+{
+    struct arena row;
+    int code;
+
+    arena_init(&row, NULL, 0);
+    for (size_t i = 0; i < made->column_count; i++)
+        scan_value(&row, sqlite3_column_value(statement, (int)i), made->columns[i].type,
+                   &values[i]);
+    code = r->sink->row(r->sink, values);
+    arena_release(&row);
+    return code;
+}
+
+/* Columns whose types are not known have those of the first row's values. */
+static void types_guess(sqlite3_stmt *statement, bool row, struct rendered *made)
+{
+    for (size_t i = 0; i < made->column_count; i++) {
+        int type = row ? sqlite3_column_type(statement, (int)i) : SQLITE_NULL;
+
+        if (made->columns[i].type == WR_NULL)
+            made->columns[i].type = type == SQLITE_INTEGER ? WR_BIGINT
+                                    : type == SQLITE_FLOAT ? WR_DOUBLE
+                                    : type == SQLITE_BLOB  ? WR_VARBINARY
+                                                           : WR_VARCHAR;
+    }
+}
+
+static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *statement,
+                     struct rendered *made)
+{
+    struct wr_value *values = ARENA_ARRAY(r->arena, struct wr_value, made->column_count);
+    int code = sqlite3_step(statement);
+
+    if (code != SQLITE_ROW && code != SQLITE_DONE)
+        return sqlite_fail(r, e->sqlite);
+    types_guess(statement, code == SQLITE_ROW, made);
+    RUN_TRY(r->sink->columns(r->sink, made->columns, made->column_count));
+    for (; code == SQLITE_ROW; code = sqlite3_step(statement))
+        RUN_TRY(row_send(r, statement, made, values));
+    return code == SQLITE_DONE ? 0 : sqlite_fail(r, e->sqlite);
+}
+
+static int refused(struct run *r, const struct select_engine *e)
+{
+    const struct sql_table *t = e->module.refused_table;
+
+    return run_fail(r, FAULT_INEFFICIENT, RUN_TEXT(r->sql), RUN_TEXT(t->columns[0].name));
+}
+
+static int run_prepared(struct run *r, struct select_engine *e, struct rendered *made)
+{
+    sqlite3_stmt *statement = NULL;
+    int code;
+
+    RUN_TRY(tables_make(r, e, made->tables));
+    e->module.refused = false;
+    if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL))
+        return e->module.refused ? refused(r, e) : sqlite_fail(r, e->sqlite);
+    run_permit_take(r->session);
+    code = rows_send(r, e, statement, made);
+    run_permit_give(r->session);
+    sqlite3_finalize(statement);
+    return code;
+}
+
+static int run_sqlite(struct run *r, const struct select *s, bool allow_filtering)
+{
+    struct select_engine *e;
+    struct rendered made;
+    int code;
+
+    RUN_TRY(render_select(r, s, &made));
+    RUN_TRY(engine_open(r, &e));
+    e->module.allow_filtering = allow_filtering;
+    e->module.conditions = made.conditions;
+    code = run_prepared(r, e, &made);
+    tables_drop(e, made.tables);
+    return code;
+}
+
+/* ---- values ---- */
+
+int compute_value(struct run *r, const struct expr *e, struct wr_value *out)
+{
+    struct select_engine *engine;
+    sqlite3_stmt *statement = NULL;
+    int code = -1;
+    bytes sql;
+
+    if (convert_constant(r, e, out))
+        return 0;
+    RUN_TRY(render_value(r, e, &sql));
+    RUN_TRY(engine_open(r, &engine));
+    if (sqlite3_prepare_v2(engine->sqlite, sql.ptr, (int)sql.len + 1, &statement, NULL) ||
+        sqlite3_step(statement) != SQLITE_ROW) {
+        sqlite_fail(r, engine->sqlite);
+    } else {
+        scan_value(r->arena, sqlite3_column_value(statement, 0), WR_NULL, out);
+        if (out->type == WR_VARCHAR || out->type == WR_VARBINARY)
+            out->bytes = arena_copy(r->arena, out->bytes);
+        code = 0;
+    }
+    sqlite3_finalize(statement);
+    return code;
+}
+
+/* ---- one row ---- */
+
+/* The items, if they are nothing but columns: which ones. */
+static bool items_are_columns(struct run *r, const struct sql_table *t, const struct select *s,
+                              size_t **columns, size_t *count)
+{
+    const struct expr_item *first = s->items->first;
+
+    if (first->expr->type == EXPR_STAR && !first->next && !first->expr->of.ptr) {
+        *count = t->column_count;
+        *columns = ARENA_ARRAY(r->arena, size_t, t->column_count);
+        for (size_t i = 0; i < t->column_count; i++)
+            (*columns)[i] = i;
+        return true;
+    }
+    *columns = ARENA_ARRAY(r->arena, size_t, s->items->count);
+    *count = 0;
+    for (const struct expr_item *i = first; i; i = i->next) {
+        size_t *column = &(*columns)[(*count)++];
+
+        if (i->expr->type != EXPR_COLUMN || i->expr->of.ptr)
+            return false;
+        *column = table_column(t, i->expr->text);
+        if (*column == SIZE_MAX)
+            return false;
+    }
+    return true;
+}
+
+static bool is_plain(const struct select *s)
+{
+    return s->from && s->from->count == 1 && !s->from->first->select &&
+           !s->from->first->alias.ptr && s->where && !s->group && !s->having && !s->limit &&
+           !s->offset && !s->all_of;
+}
+
+static struct wr_value row_value(const struct wr_row *row, const struct sql_table *t, size_t column)
+{
+    if (column < t->key_count)
+        return row->key.columns[column].value;
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (bytes_equal(row->cells[i].name, t->columns[column].name))
+            return row->cells[i].value;
+    return (struct wr_value){.type = WR_NULL};
+}
+
+static void columns_describe(struct run *r, const struct sql_table *t, const struct select *s,
+                             const size_t *columns, size_t count, struct column *out)
+{
+    const struct expr_item *item = s->items->count == count ? s->items->first : NULL;
+
+    (void)r;
+    for (size_t i = 0; i < count; i++, item = item ? item->next : NULL) {
+        const struct table_column *column = &t->columns[columns[i]];
+
+        out[i] = (struct column){.database = t->database,
+                                 .table = t->name,
+                                 .name = item && item->name.ptr ? item->name : column->name,
+                                 .stored_name = column->name,
+                                 .type = column->type,
+                                 .key = columns[i] < t->key_count,
+                                 .not_null = columns[i] < t->key_count};
+    }
+}
+
+/* A GetRow, when the statement is no more than that; *served tells. */
+static int run_point(struct run *r, const struct select *s, bool *served)
+{
+    struct wr_request request = {WR_REQUEST(GET_ROW)};
+    const struct wr_reply *reply;
+    struct wr_bytes *names;
+    struct wr_value *values;
+    struct column *described;
+    struct sql_table *t;
+    size_t *columns, count;
+    struct wr_key key;
+    bool empty;
+
+    *served = false;
+    if (!is_plain(s))
+        return 0;
+    RUN_TRY(table_find(r, &s->from->first->name, &t));
+    if (!where_is_key(r, t, s->where, &key, &empty) ||
+        !items_are_columns(r, t, s, &columns, &count))
+        return 0;
+    *served = true;
+    described = ARENA_ARRAY(r->arena, struct column, count);
+    columns_describe(r, t, s, columns, count, described);
+    names = ARENA_ARRAY(r->arena, struct wr_bytes, count + 1);
+    for (size_t i = 0; i < count; i++)
+        names[i] = t->columns[columns[i]].name;
+    names[count] = t->columns[0].name; /* so that a row without the columns is seen */
+    request.instance = t->database;
+    request.get_row = (struct wr_get_row){.table = t->name,
+                                          .key = key,
+                                          .read = {.columns = names,
+                                                   .column_count = count + 1,
+                                                   .max_versions = 1,
+                                                   .has_max_versions = true}};
+    if (empty)
+        return r->sink->columns(r->sink, described, count);
+    RUN_TRY(run_request(r, &request, &reply));
+    RUN_TRY(r->sink->columns(r->sink, described, count));
+    if (!reply->row.row.key.count)
+        return 0;
+    values = ARENA_ARRAY(r->arena, struct wr_value, count);
+    for (size_t i = 0; i < count; i++)
+        values[i] = row_value(&reply->row.row, t, columns[i]);
+    return r->sink->row(r->sink, values);
+}
+
+int run_select(struct run *r, const struct select *s)
+{
+    struct hints hints;
+    bool served;
+
+    RUN_TRY(hints_read(r, s->hints, &hints));
+    if (hints.timeout_ms)
+        r->deadline_ms = clock_mono_ms(r->session->conf.clock) + hints.timeout_ms;
+    RUN_TRY(run_point(r, s, &served));
+    return served ? 0 : run_sqlite(r, s, hints.allow_filtering || s->allow_filtering);
+}

@@ -1,0 +1,78 @@
+/* session.h: somebody who is logged in and says one statement after the other. Used by one thread
+ * at a time, which blocks while a statement runs. */
+#ifndef SQL_RUN_SESSION_H
+#define SQL_RUN_SESSION_H
+
+#include "base/ctx.h"
+#include "sql/result.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+/* What an access key may do: the door knows it. */
+struct access {
+    /* 0, or a code of widerow.h with a text in `c`. */
+    int (*check)(void *arg, struct ctx *c, const struct wr_request *request);
+    /* May the key enter this instance? */
+    bool (*enter)(void *arg, bytes instance);
+    /* The tables of the list, which are the instance's, that may be read, in the arena of `c`. */
+    struct wr_table_list (*visible)(void *arg, struct ctx *c, bytes instance,
+                                    const struct wr_table_list *all);
+    void *arg;
+};
+
+/* What VERSION() begins with: drivers read it to learn what a server can do. */
+#define SESSION_VERSION_PREFIX "8.0.36-widerow-"
+
+struct session;
+
+/* How many statements may compute at a time, of all sessions that share it: others wait. A
+ * statement that waits for storage in one request, or for its client, does not count. */
+struct permits {
+    pthread_mutex_t lock;
+    pthread_cond_t given;
+    int free;
+};
+
+void permits_init(struct permits *p, int count);
+void permits_destroy(struct permits *p);
+
+#define SESSION_STATEMENT_MS 120000 /* a statement's time without a hint */
+
+struct session_conf {
+    struct wr_db *db;
+    struct access access;
+    struct clock *clock;
+    bytes user;              /* the access key's id, for USER() */
+    uint64_t number;         /* of the connection, for CONNECTION_ID() */
+    struct permits *permits; /* NULL: as many as come */
+    const atomic_bool *quit; /* NULL, or: statements end soon when it is set */
+    uint64_t client;         /* whose share of long work it is (wr_request.client) */
+};
+
+struct session *session_new(const struct session_conf *conf);
+/* NULL is allowed. */
+void session_free(struct session *s);
+
+/* Makes the instance the current one. False: the key is not for it. */
+bool session_use(struct session *s, bytes instance);
+
+/* A sink that waits for its client calls them before and after, so that others compute. */
+void session_wait_begin(struct session *s);
+void session_wait_end(struct session *s);
+
+/* How many question marks a statement has; -1: it is none, and *out says why. */
+int session_prepare(struct arena *a, bytes sql, struct fault *out);
+
+/* What came of a statement beside its rows. */
+struct outcome {
+    struct fault fault;
+    uint64_t affected;
+};
+
+/* Runs one statement. `values` stand for its question marks, in their order; `value_count` of them.
+ * Rows go to the sink; *out is set in any case, its texts are in the arena. */
+void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_value *values,
+                 size_t value_count, struct sink *sink, struct outcome *out);
+
+#endif

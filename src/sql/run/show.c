@@ -1,0 +1,201 @@
+/* show.c: SHOW and DESCRIBE: tables of texts. */
+#include "sql/run/convert.h"
+#include "base/buf.h"
+#include "sql/run/table.h"
+#include "sql/run/variable.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define COLUMNS_MAX 8
+
+static int columns_send(struct run *r, const char *const *names)
+{
+    struct column columns[COLUMNS_MAX];
+    size_t n = 0;
+
+    for (; names[n]; n++)
+        columns[n] = (struct column){.name = bytes_str(names[n]), .type = WR_VARCHAR};
+    return r->sink->columns(r->sink, columns, n);
+}
+
+static int texts_send(struct run *r, const bytes *texts, size_t n)
+{
+    struct wr_value values[COLUMNS_MAX];
+
+    for (size_t i = 0; i < n; i++)
+        values[i] = texts[i].ptr ? (struct wr_value){.type = WR_VARCHAR, .bytes = texts[i]}
+                                 : (struct wr_value){.type = WR_NULL};
+    return r->sink->row(r->sink, values);
+}
+
+/* LIKE, by hand: % and _. */
+static bool is_like(bytes text, bytes pattern)
+{
+    size_t t = 0, p = 0, star = SIZE_MAX, again = 0;
+
+    while (t < text.len) {
+        uint8_t sign = p < pattern.len ? bytes_u8(pattern)[p] : 0;
+
+        if (sign == '%') {
+            star = p++;
+            again = t;
+        } else if (p < pattern.len && (sign == '_' || sign == bytes_u8(text)[t])) {
+            p++;
+            t++;
+        } else if (star != SIZE_MAX) {
+            p = star + 1;
+            t = ++again;
+        } else {
+            return false;
+        }
+    }
+    while (p < pattern.len && bytes_u8(pattern)[p] == '%')
+        p++;
+    return p == pattern.len;
+}
+
+static int show_tables(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(LIST_TABLE)};
+    const struct access *access = &r->session->conf.access;
+    const struct wr_reply *reply;
+    struct wr_table_list list;
+    struct ctx c;
+    int code = 0;
+
+    RUN_TRY(table_database(r, &s->table, &request.instance));
+    RUN_TRY(run_request(r, &request, &reply));
+    RUN_TRY(columns_send(r, (const char *[]){"Tables", NULL}));
+    ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
+    list = access->visible(access->arg, &c, request.instance, &reply->table_list);
+    for (size_t i = 0; i < list.count && !code; i++)
+        if (!s->pattern.ptr || is_like(list.tables[i], s->pattern))
+            code = texts_send(r, &list.tables[i], 1);
+    ctx_release(&c);
+    return code;
+}
+
+static int show_databases(struct run *r, const struct statement *s)
+{
+    (void)s;
+    RUN_TRY(columns_send(r, (const char *[]){"Database", NULL}));
+    return r->session->database.len ? texts_send(r, &r->session->database, 1) : 0;
+}
+
+static int show_variables(struct run *r, const struct statement *s)
+{
+    bytes pair[2];
+
+    RUN_TRY(columns_send(r, (const char *[]){"Variable_name", "Value", NULL}));
+    for (size_t i = 0; variable_at(i, &pair[0], &pair[1]); i++)
+        if (!s->pattern.ptr || is_like(pair[0], s->pattern))
+            RUN_TRY(texts_send(r, pair, 2));
+    return 0;
+}
+
+/* Nothing of that kind. */
+static int show_empty(struct run *r, const struct statement *s)
+{
+    (void)s;
+    return columns_send(r, (const char *[]){"Level", "Code", "Message", NULL});
+}
+
+static bytes type_text(struct arena *a, const struct table_column *c)
+{
+    static const char *const names[] = {
+        [WR_BOOLEAN] = "BOOLEAN",     [WR_TINYINT] = "TINYINT", [WR_SMALLINT] = "SMALLINT",
+        [WR_INTEGER] = "INTEGER",     [WR_BIGINT] = "BIGINT",   [WR_UBIGINT] = "BIGINT UNSIGNED",
+        [WR_FLOAT] = "FLOAT",         [WR_DOUBLE] = "DOUBLE",   [WR_DECIMAL] = "DECIMAL",
+        [WR_VARCHAR] = "VARCHAR",     [WR_CHAR] = "CHAR",       [WR_BINARY] = "BINARY",
+        [WR_VARBINARY] = "VARBINARY", [WR_DATE] = "DATE",       [WR_TIME] = "TIME",
+        [WR_TIMESTAMP] = "TIMESTAMP", [WR_JSON] = "JSON"};
+
+    if (c->type == WR_DECIMAL && c->length)
+        return arena_printf(a, "DECIMAL(%u,%u)", c->length >> 8, c->length & 0xff);
+    if ((c->type == WR_CHAR || c->type == WR_BINARY) && c->length)
+        return arena_printf(a, "%s(%u)", names[c->type], c->length);
+    return bytes_str(names[c->type]);
+}
+
+int run_describe(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    RUN_TRY(columns_send(r, (const char *[]){"TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "TYPE",
+                                             "IS_PRIMARY_KEY", "SORT_ORDER", NULL}));
+    for (size_t i = 0; i < t->column_count; i++) {
+        const struct table_column *c = &t->columns[i];
+        bool key = i < t->key_count;
+        bytes texts[] = {t->database,
+                         t->name,
+                         c->name,
+                         type_text(r->arena, c),
+                         key ? BYTES_LIT("true") : BYTES_LIT("false"),
+                         !key            ? BYTES_LIT("none")
+                         : c->descending ? BYTES_LIT("DESC")
+                                         : BYTES_LIT("ASC")};
+
+        RUN_TRY(texts_send(r, texts, PORT_COUNT(texts)));
+    }
+    return 0;
+}
+
+static void put_quoted(struct buf *b, bytes name)
+{
+    buf_put_u8(b, '`');
+    buf_put_bytes(b, name);
+    buf_put_u8(b, '`');
+}
+
+static int show_create_table(struct run *r, const struct statement *s)
+{
+    const struct wr_table_options *o;
+    struct sql_table *t;
+    struct buf b;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    o = &t->description->options;
+    buf_init(&b, r->arena, 256);
+    buf_put_bytes(&b, BYTES_LIT("CREATE TABLE "));
+    put_quoted(&b, t->name);
+    buf_put_bytes(&b, BYTES_LIT(" (\n"));
+    for (size_t i = 0; i < t->column_count; i++) {
+        buf_put_bytes(&b, BYTES_LIT("  "));
+        put_quoted(&b, t->columns[i].name);
+        buf_put_u8(&b, ' ');
+        buf_put_bytes(&b, type_text(r->arena, &t->columns[i]));
+        buf_put_bytes(&b, i < t->key_count ? BYTES_LIT(" NOT NULL,\n") : BYTES_LIT(",\n"));
+    }
+    buf_put_bytes(&b, BYTES_LIT("  PRIMARY KEY ("));
+    for (size_t i = 0; i < t->key_count; i++) {
+        put_quoted(&b, t->columns[i].name);
+        buf_put_bytes(&b, t->columns[i].descending ? BYTES_LIT(" DESC") : BYTES_LIT(""));
+        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")\n"));
+    }
+    buf_put_bytes(&b, arena_printf(r->arena, ") WITH (TTL = '%d', VERSIONS = '%d')", o->ttl_s,
+                                   o->max_versions));
+    RUN_TRY(columns_send(r, (const char *[]){"Table", "Create Table", NULL}));
+    return texts_send(r, (bytes[]){t->name, buf_bytes(&b)}, 2);
+}
+
+int run_show(struct run *r, const struct statement *s)
+{
+    switch (s->show) {
+    case SHOW_TABLES:
+        return show_tables(r, s);
+    case SHOW_DATABASES:
+        return show_databases(r, s);
+    case SHOW_COLUMNS:
+        return run_describe(r, s);
+    case SHOW_CREATE_TABLE:
+        return show_create_table(r, s);
+    case SHOW_VARIABLES:
+        return show_variables(r, s);
+    case SHOW_WARNINGS:
+        return show_empty(r, s);
+    default:
+        return run_fail(r, FAULT_UNSUPPORTED, "This SHOW is not served yet");
+    }
+}

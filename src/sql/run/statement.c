@@ -1,0 +1,121 @@
+#include "sql/parse/parse.h"
+#include "sql/run/run.h"
+#include "sql/run/select.h"
+
+struct session *session_new(const struct session_conf *conf)
+{
+    struct session *s = mem_zalloc(sizeof(*s));
+
+    s->conf = *conf;
+    s->database_text = mem_strdup("");
+    s->database = bytes_str(s->database_text);
+    return s;
+}
+
+void session_free(struct session *s)
+{
+    if (!s)
+        return;
+    select_engine_free(s->select);
+    mem_free(s->database_text);
+    mem_free(s);
+}
+
+bool session_use(struct session *s, bytes instance)
+{
+    char *text;
+
+    if (!s->conf.access.enter(s->conf.access.arg, instance))
+        return false;
+    text = mem_zalloc(instance.len + 1);
+    memcpy(text, instance.ptr, instance.len);
+    mem_free(s->database_text);
+    s->database_text = text;
+    s->database = bytes_of(text, instance.len);
+    return true;
+}
+
+/* ---- statements ---- */
+
+static int run_use(struct run *r, const struct statement *s)
+{
+    if (session_use(r->session, s->name))
+        return 0;
+    return run_fail(r, FAULT_UNKNOWN_DATABASE, RUN_TEXT(s->name));
+}
+
+/* What drivers set when they begin (names, autocommit, modes) changes nothing here. */
+static int run_nothing(struct run *r, const struct statement *s)
+{
+    (void)r, (void)s;
+    return 0;
+}
+
+static int run_unserved(struct run *r, const struct statement *s)
+{
+    (void)s;
+    return run_fail(r, FAULT_UNSUPPORTED, "This statement is not served yet");
+}
+
+static int run_select_statement(struct run *r, const struct statement *s)
+{
+    return run_select(r, s->select);
+}
+
+typedef int statement_fn(struct run *r, const struct statement *s);
+
+static statement_fn *const statements[] = {
+    [STATEMENT_SELECT] = run_select_statement,
+    [STATEMENT_UPSERT] = run_upsert,
+    [STATEMENT_UPDATE] = run_update,
+    [STATEMENT_DELETE] = run_delete,
+    [STATEMENT_CREATE_TABLE] = run_create_table,
+    [STATEMENT_CREATE_TABLE_LIKE] = run_unserved,
+    [STATEMENT_DROP_TABLE] = run_drop_table,
+    [STATEMENT_ALTER_TABLE] = run_alter_table,
+    [STATEMENT_TRUNCATE] = run_unserved,
+    [STATEMENT_CREATE_INDEX] = run_unserved,
+    [STATEMENT_DROP_INDEX] = run_unserved,
+    [STATEMENT_CREATE_DATABASE] = run_unserved,
+    [STATEMENT_DROP_DATABASE] = run_unserved,
+    [STATEMENT_USE] = run_use,
+    [STATEMENT_SET] = run_nothing,
+    [STATEMENT_SHOW] = run_show,
+    [STATEMENT_DESCRIBE] = run_describe,
+    [STATEMENT_EXPLAIN] = run_unserved,
+    [STATEMENT_TRANSACTION] = run_nothing,
+    [STATEMENT_KILL] = run_unserved,
+};
+
+int session_prepare(struct arena *a, bytes sql, struct fault *out)
+{
+    struct outcome outcome = {.affected = 0};
+    struct run r = {.arena = a, .sql = sql, .out = &outcome};
+    struct parse_fault fault;
+    struct statement *tree;
+
+    if (!parse_statement(a, sql, &tree, &fault))
+        return (int)tree->parameter_count;
+    run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
+    *out = outcome.fault;
+    return -1;
+}
+
+void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_value *values,
+                 size_t value_count, struct sink *sink, struct outcome *out)
+{
+    struct run r = {
+        .session = s, .arena = a, .sql = sql, .parameters = values, .sink = sink, .out = out};
+    struct parse_fault fault;
+    struct statement *tree;
+
+    *out = (struct outcome){.affected = 0};
+    r.deadline_ms = clock_mono_ms(s->conf.clock) + SESSION_STATEMENT_MS;
+    if (parse_statement(a, sql, &tree, &fault))
+        run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
+    else if (tree->parameter_count != value_count)
+        run_fail(&r, FAULT_UNSUPPORTED,
+                 "The statement has another number of question marks than values were given");
+    else
+        statements[tree->type](&r, tree);
+}

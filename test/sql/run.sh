@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# The MySQL door, asked by what people have: Debian's `mariadb` and, for prepared statements, npm's mysql2.
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+node_seconds=100
+command -v mariadb >/dev/null || { echo 'SKIPPED sql: mariadb is not installed'; echo 'sql: 0 passed, 0 failed, 1 skipped'; exit 0; }
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1 \
+    -keyout "$work/key.pem" -out "$work/cert.pem" 2>/dev/null
+export WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 WIDEROW_INSTANCE=inst
+check "a server with --sql" serve s --engine mem --sql 127.0.0.1:0 --admin 127.0.0.1:0 --tls-cert "$work/cert.pem" --tls-key "$work/key.pem" \
+    --set table_ops_per_s_max=0
+port=$(sed -n 's/^sql=.*://p' "$work/s.port")
+urls[s]=${urls[s]/http:/https:}
+sql() { # USER PASSWORD DATABASE STATEMENTS [FLAG…]
+    local user=$1 password=$2 database=$3 statements=$4
+    shift 4
+    timeout 60 mariadb --no-defaults -h 127.0.0.1 -P "$port" -u "$user" -p"$password" --batch "$@" "$database" -e "$statements"
+}
+mine() { sql key1 secret1 inst "$@"; }
+says() { # EXPECTED COMMAND…: with | for the ends of lines and , for tabs
+    local expected=$1
+    shift
+    [ "$("$@" 2>&1 | tr '\t\n' ',|')" = "$expected" ]
+}
+
+check "SELECT 1" says '1|1|' mine 'select 1' --ssl=0
+check "the same by TLS" says '1|1|' mine 'select 1' --ssl --ssl-verify-server-cert=0
+check "by mysql_native_password" says '1|1|' mine 'select 1' --ssl=0 --default-auth=mysql_native_password
+check "a wrong password" fails 'ERROR 1045 \(28000\): Access denied' sql key1 secret2 inst 'select 1'
+check "an unknown user" fails 'ERROR 1045' sql key2 secret1 inst 'select 1'
+check "another instance" fails 'ERROR 1045' sql key1 secret1 other 'select 1'
+check "a table" mine 'create table orders (host varchar, at bigint, note varchar, price double, primary key (host, at desc))'
+check "rows" mine "insert into orders (host, at, note, price) values ('a', 1, 'x', 1.5), ('a', 2, NULL, 2), ('b', 1, 'y', 3)"
+check "a key" says 'host,at,note,price|a,2,NULL,2|' mine "select * from orders where host = 'a' and at = 2"
+check "a range, newest first" says 'at,price|2,2|1,1.5|' mine "select at, price from orders where host = 'a'"
+check "groups" says 'host,count(*),sum(price)|a,2,3.5|b,1,3|' mine 'select host, count(*), sum(price) from orders group by host'
+check "what would scan is refused" fails 'Detect inefficient query: .* full table scan' mine 'select * from orders where price = 3'
+check "unless it is permitted" says 'host|b|' mine 'select /*+ _l_allow_filtering_ */ host from orders where price = 3' --comments
+check "the other door has the rows" says '3|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count orders
+check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
+check "tables" says 'Tables|orders|' mine 'show tables'
+printf '\377\377\377\000' >"$work/lie"
+check "a packet that lies about its length ends its connection only" sh -c \
+    "timeout 20 bash -c 'exec 3<>/dev/tcp/127.0.0.1/$port; cat $work/lie >&3; sleep 0.2; exec 3>&-'; true"
+for _ in $(seq 90); do exec {fd}<>"/dev/tcp/127.0.0.1/$port"; held+=("$fd"); done
+check "strangers who say nothing" says '1|1|' mine 'select 1' --ssl=0
+for fd in "${held[@]}"; do exec {fd}>&-; done
+
+if command -v npm >/dev/null; then
+    modules=${WIDEROW_CACHE:-$HOME/.cache/widerow}/sql-node
+    mkdir -p "$modules"
+    if ! cmp -s test/sql/node/package-lock.json "$modules/package-lock.json" || [ ! -d "$modules/node_modules/mysql2" ]; then
+        cp test/sql/node/package.json test/sql/node/package-lock.json "$modules"
+        check "mysql2 is installed" sh -c "cd '$modules' && npm ci --ignore-scripts --no-audit --no-fund"
+    fi
+    check "mysql2" env NODE_PATH="$modules/node_modules" PORT="$port" timeout $node_seconds node --test-reporter=tap test/sql/node/mysql2.js
+    passed=$((passed + $(awk '/^# pass /{n=$3} END{print n+0}' "$work/out")))
+fi
+check "the server stops" sh -c "kill -TERM ${pids[s]} && for _ in \$(seq 300); do kill -0 ${pids[s]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
+counts sql

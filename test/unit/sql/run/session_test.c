@@ -1,0 +1,410 @@
+/* Statements, run against the engine in memory, and what they answer. */
+#include "sql/run/session.h"
+
+#include "sql/mysql/row.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+struct bed {
+    struct wr_db *db;
+    struct clock clock;
+    struct session *session;
+};
+
+/* ---- answers as texts: "a,b|1,x|2,y"; faults as "!1064 text" ---- */
+
+struct shown {
+    struct sink sink;
+    struct arena arena;
+    struct buf out;
+    size_t columns;
+};
+
+static int on_columns(struct sink *s, const struct column *columns, size_t count)
+{
+    struct shown *w = PORT_CONTAINER(s, struct shown, sink);
+
+    w->columns = count;
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            buf_put_u8(&w->out, ',');
+        buf_put_bytes(&w->out, columns[i].name);
+    }
+    return 0;
+}
+
+static int on_row(struct sink *s, const struct wr_value *values)
+{
+    struct shown *w = PORT_CONTAINER(s, struct shown, sink);
+
+    buf_put_u8(&w->out, '|');
+    for (size_t i = 0; i < w->columns; i++) {
+        struct buf one;
+        struct reader r;
+
+        if (i)
+            buf_put_u8(&w->out, ',');
+        if (values[i].type == WR_NULL) {
+            buf_put_bytes(&w->out, BYTES_LIT("NULL"));
+            continue;
+        }
+        buf_init(&one, &w->arena, 0);
+        row_put_text(&one, &values[i], 1);
+        r = reader_of(buf_bytes(&one));
+        buf_put_bytes(&w->out, packet_read_counted(&r));
+    }
+    return 0;
+}
+
+static void expect_with(struct bed *b, const char *sql, const struct wr_value *values, size_t n,
+                        const char *answer)
+{
+    struct shown w = {.sink = {on_columns, on_row}};
+    struct outcome out;
+    struct arena a;
+
+    arena_init(&a, NULL, 0);
+    arena_init(&w.arena, NULL, 0);
+    buf_init(&w.out, &w.arena, 0);
+    session_run(b->session, &a, bytes_str(sql), values, n, &w.sink, &out);
+    if (out.fault.number)
+        buf_put_bytes(&w.out,
+                      arena_printf(&w.arena, "!%u %.*s", out.fault.number, (int)out.fault.text.len,
+                                   (const char *)out.fault.text.ptr));
+    else if (!w.columns)
+        buf_put_bytes(&w.out, arena_printf(&w.arena, "%u", (unsigned)out.affected));
+    buf_put_u8(&w.out, 0);
+    if (strcmp((const char *)w.out.data, answer) != 0)
+        print_error("%s\n", sql);
+    assert_string_equal((const char *)w.out.data, answer);
+    arena_release(&w.arena);
+    arena_release(&a);
+}
+
+static void expect(struct bed *b, const char *sql, const char *answer)
+{
+    expect_with(b, sql, NULL, 0, answer);
+}
+
+/* ---- the session ---- */
+
+static int may(void *arg, struct ctx *c, const struct wr_request *request)
+{
+    (void)arg;
+    if (request->op == WR_OP_DELETE_TABLE &&
+        bytes_equal(request->delete_table.table, BYTES_LIT("kept")))
+        return (c->text = "the access key may not write the table kept", E_PERMISSION);
+    return 0;
+}
+
+static bool may_enter(void *arg, bytes instance)
+{
+    (void)arg;
+    return bytes_equal(instance, BYTES_LIT("inst")) || bytes_equal(instance, BYTES_LIT("other"));
+}
+
+static struct wr_table_list all_visible(void *arg, struct ctx *c, bytes instance,
+                                        const struct wr_table_list *all)
+{
+    (void)arg, (void)c, (void)instance;
+    return *all;
+}
+
+static int set_up(void **state)
+{
+    struct bed *b = calloc(1, sizeof(*b));
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"key_columns_max", "5"}};
+    struct wr_options o = {WR_OPTIONS, .engine = "mem", .settings = settings, .setting_count = 2};
+    struct session_conf conf = {
+        .access = {may, may_enter, all_visible, NULL}, .user = BYTES_LIT("id1"), .number = 7};
+    char message[200];
+
+    clock_real_init(&b->clock);
+    if (wr_open(&o, &b->db, message, sizeof(message)))
+        print_error("%s\n", message);
+    assert_non_null(b->db);
+    conf.db = b->db;
+    conf.clock = &b->clock;
+    b->session = session_new(&conf);
+    assert_true(session_use(b->session, BYTES_LIT("inst")));
+    *state = b;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    struct bed *b = *state;
+
+    session_free(b->session);
+    wr_close(b->db);
+    free(b);
+    return 0;
+}
+
+static void fill(struct bed *b)
+{
+    expect(
+        b,
+        "create table t (host varchar, n bigint, v double, s varchar, primary key (host, n desc))",
+        "0");
+    for (int i = 0; i < 30; i++) {
+        char sql[200];
+
+        snprintf(sql, sizeof(sql), "upsert into t (host, n, v, s) values ('h%d', %d, %d.5, 's%d')",
+                 i / 10, i % 10, i, i % 3);
+        expect(b, sql, "1");
+    }
+}
+
+/* ---- tests ---- */
+
+static void test_without_tables(void **state)
+{
+    static const char *const cases[][2] = {
+        {"select 1", "1|1"},
+        {"select 1 + 1 as two, 'x'", "two,'x'|2,x"},
+        {"select 7 / 2, 7 div 2, 7 % 4, -7 mod 4", "7 / 2,7 div 2,7 % 4,-7 mod 4|3.5,3,3,-3"},
+        {"select 1 / 0", "1 / 0|NULL"},
+        {"select concat('a', 1, null)", "concat('a', 1, null)|NULL"},
+        {"select (concat('a', 'b'))", "(concat('a', 'b'))|ab"},
+        {"select left('gr\xc3\xbc\xc3\x9f', 3), right('gr\xc3\xbc\xc3\x9f', 2), "
+         "reverse('\xc3\xbcx')",
+         "left('gr\xc3\xbc\xc3\x9f', 3),right('gr\xc3\xbc\xc3\x9f', "
+         "2),reverse('\xc3\xbcx')|gr\xc3\xbc,\xc3\xbc\xc3\x9f,x\xc3\xbc"},
+        {"select md5('x')", "md5('x')|9dd4e461268c8034f5c8564e155c67a6"},
+        {"select length('\xc3\xbc'), char_length('\xc3\xbc')",
+         "length('\xc3\xbc'),char_length('\xc3\xbc')|2,1"},
+        {"select database(), user(), connection_id()",
+         "database(),user(),connection_id()|inst,id1,7"},
+        {"select 'A' = 'a', 'abc' like 'AB%', 'abc' like 'ab%'",
+         "'A' = 'a','abc' like 'AB%','abc' like 'ab%'|0,0,1"},
+        {"select true and not false, 1 xor 1", "true and not false,1 xor 1|1,0"},
+        {"select case 2 when 1 then 'a' when 2 then 'b' end x", "x|b"},
+        {"set names utf8mb4", "0"},
+        {"selec 1", "!1064 You have an error in your SQL syntax: line 1, column 1: this is not "
+                    "expected here: 'selec 1'"},
+        {"select nosuch(1)", "!9001 There is no function nosuch with 1 arguments"},
+        {"select a", "!1054 Unknown column 'a' in 'field list'"},
+        {"use nosuch", "!1049 Unknown database 'nosuch': the access key is not for this instance"},
+    };
+
+    for (size_t i = 0; i < PORT_COUNT(cases); i++)
+        expect(*state, cases[i][0], cases[i][1]);
+}
+
+static void test_types(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table types (k int, b boolean, ti tinyint, si smallint, i int, bi bigint, ub "
+           "bigint unsigned, f float, d double, "
+           "de decimal(10,2), vc varchar, c char(4), bn binary(3), vb varbinary, da date, tm time, "
+           "ts timestamp, j json, primary key (k))",
+           "0");
+    expect(b,
+           "upsert into types (k,b,ti,si,i,bi,ub,f,d,de,vc,c,bn,vb,da,tm,ts,j) values (1, true, "
+           "-128, 32767, -5, '9223372036854775807', "
+           "18446744073709551615, 0.1, 0.1, -12.5, 'x', 'ab', x'01', x'00ff', '2024-02-29', "
+           "'03:04:05.5', '2024-02-29 03:04:05.678', '{}')",
+           "1");
+    expect(b, "select b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j from types where k = 1",
+           "b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j|1,-128,32767,-5,9223372036854775807,"
+           "18446744073709551615,0.1,0.1,-12.5,x,ab,"
+           "2024-02-29,03:04:05.500,2024-02-29 03:04:05.678,{}");
+    /* The same through SQLite. */
+    expect(b, "select b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j from types where k = 1 limit 1",
+           "b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j|1,-128,32767,-5,9223372036854775807,"
+           "18446744073709551615,0.1,0.1,-12.5,x,ab,"
+           "2024-02-29,03:04:05.500,2024-02-29 03:04:05.678,{}");
+    expect(b, "select hex(bn), hex(vb) from types where k = 1", "hex(bn),hex(vb)|01,00FF");
+    expect(b,
+           "select k from types where k = 1 and ub > 18446744073709551614 and de < -12.4 and de > "
+           "-12.51 and ts > '2024-02-29' and da = '2024-02-29'",
+           "k|1");
+    expect(b, "select k from types where k = 1 and de = -12.50", "k|1");
+    expect(b, "select ub + 0.0 > 1, de * 2 from types where k = 1", "ub + 0.0 > 1,de * 2|1,-25");
+    expect(b, "upsert into types (k, ti) values (1, 128)",
+           "!1264 Out of range value for column 'ti': 128");
+    expect(b, "upsert into types (k, i) values (1, 'x')",
+           "!1366 Incorrect integer value: 'x' for column 'i'");
+    expect(b, "upsert into types (k, da) values (1, '2023-02-29')",
+           "!1366 Incorrect date value: '2023-02-29' for column 'da'");
+    expect(b, "create table bad (k text, primary key (k))",
+           "!9001 There is no type 'text': see doc/sql.md for those that there are");
+}
+
+static void test_writes(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b, "create table w (k varchar, l bigint, a varchar, n bigint, primary key (k, l))", "0");
+    expect(b, "create table w (k varchar, l bigint, primary key (k, l))",
+           "!1050 Table 'w' already exists");
+    expect(b, "create table if not exists w (k varchar, primary key (k))", "0");
+    expect(b,
+           "insert into w (k, l, a) values ('x', 1, 'one'), ('x', 2, concat('t', 'wo')), ('y', 1 + "
+           "2, null)",
+           "3");
+    expect(b, "select * from w where k = 'x'", "k,l,a,n|x,1,one,NULL|x,2,two,NULL");
+    expect(b, "insert into w (k, l, n) values ('x', 1, 5)", "1"); /* others stay */
+    expect(b, "update w set n = n + 2, a = 'changed' where k = 'x' and l = 1", "1");
+    expect(b, "select a, n from w where l = 1 and 'x' = k", "a,n|changed,7");
+    expect(b, "update w set n = 1 where k = 'nosuch' and l = 1", "0");
+    expect(b, "select * from w where k = 'nosuch' and l = 1", "k,l,a,n");
+    expect(b, "update w set n = 1 where k = 'x'",
+           "!9001 UPDATE needs every key column of 'w' with = in its WHERE");
+    expect(b, "update w set l = 1 where k = 'x' and l = 1",
+           "!9001 Key column 'l' cannot be set: a row's key does not change");
+    expect(b, "delete from w where k = 'x' and l = 1", "1");
+    expect(b, "delete from w where k = 'x' or l = 1",
+           "!9001 DELETE needs every key column of 'w' with = in its WHERE");
+    expect(b, "select l from w where k = 'x'", "l|2");
+    expect(b, "insert into w (k, a) values ('x', 'y')",
+           "!1364 Key column 'l' has no value: all key columns of 'w' are needed");
+    expect(b, "insert into w (k, l) values ('x', 1)",
+           "!9001 At least one column outside of the key is needed");
+    expect(b, "insert into w (k, l, z) values ('x', 1, 1)",
+           "!1054 Unknown column 'z' in 'field list'");
+    expect(b, "insert into w (k, l, a, a) values ('x', 1, 1, 2)",
+           "!1110 Column 'a' specified twice");
+    expect(b, "insert into w (k, l, a) values ('x', 1)",
+           "!1136 Column count doesn't match value count at row 1: 3 columns, 2 values");
+    expect(b, "insert into w (k, l, a) values (null, 1, 'x')", "!1048 Column 'k' cannot be null");
+    expect(b, "insert into nosuch (k) values (1)", "!1146 Table 'inst.nosuch' doesn't exist");
+    expect(b, "alter table w add column extra bigint", "0");
+    expect(b, "insert into w (k, l, extra) values ('x', 2, 9)", "1");
+    expect(b, "select * from w where k = 'x' and l = 2", "k,l,a,n,extra|x,2,two,NULL,9");
+    expect(b, "drop table w", "0");
+    expect(b, "drop table w", "!1146 Table 'inst.w' doesn't exist");
+    expect(b, "drop table if exists w", "0");
+    expect(b, "drop table kept", "!1142 the access key may not write the table kept");
+}
+
+static void test_ranges(void **state)
+{
+    static const char *const cases[][2] = {
+        {"select n from t where host = 'h1'", "n|9|8|7|6|5|4|3|2|1|0"},
+        {"select n from t where host = 'h1' order by n", "n|0|1|2|3|4|5|6|7|8|9"},
+        {"select n from t where host = 'h1' and n > 3 and n <= 6", "n|6|5|4"},
+        {"select n from t where host = 'h1' and n >= 3 and n < 6 order by n", "n|3|4|5"},
+        {"select n from t where host = 'h1' and n between 8 and 99", "n|9|8"},
+        {"select n from t where host = 'h1' and n in (2, 5, 77) order by n desc", "n|5|2"},
+        {"select host, n from t where host in ('h0', 'h2') and n = 3", "host,n|h0,3|h2,3"},
+        {"select host, n from t where host > 'h1' and n < 1", "host,n|h2,0"},
+        {"select host, n from t where host >= 'h1' and n < 1", "host,n|h1,0|h2,0"},
+        {"select host from t where host < 'h1' and v > 8", "host|h0|h0"},
+        {"select count(*) from t where host like 'h%'", "count(*)|30"},
+        {"select count(*) from t where host like 'h1'", "count(*)|10"},
+        {"select count(*) from t", "count(*)|30"},
+        {"select host, count(*) c, sum(n), min(v), max(s) from t group by host order by host desc",
+         "host,c,sum(n),min(v),max(s)|h2,10,45,20.5,s2|h1,10,45,10.5,s2|h0,10,45,0.5,s2"},
+        {"select s, count(*) c from t group by s having c > 9 order by s limit 2",
+         "s,c|s0,10|s1,10"},
+        {"select distinct s from t where host = 'h0' order by s", "s|s0|s1|s2"},
+        {"select host, n from t where (host, n) > ('h1', 7) and n = 9", "host,n|h1,9|h2,9"},
+        {"select n from t where host = 'h0' order by v desc limit 2", "n|9|8"},
+        {"select n from t where host = 'h0' limit 2, 3", "n|7|6|5"},
+        {"select n from t where host = 'h0' and s = 's1'", "n|7|4|1"},
+        {"select x.n from (select n, host from t where host = 'h0') x where x.n < 2", "n|1|0"},
+        {"select n from t where host = 'h0' and n in (select n from t where host = 'h1' and n < 2) "
+         "order by n desc",
+         "n|1|0"},
+        {"select n from t where host = 'h0' and n = 1.5", "n"},
+        {"select n from t where host = 'h0' and n = '3'", "n|3"},
+        {"select n from t where host = 5", "n"},
+        {"select t.n, t.* from inst.t where host = 'h0' and n = 0", "n,host,n,v,s|0,h0,0,0.5,s0"},
+    };
+    struct bed *b = *state;
+
+    fill(b);
+    for (size_t i = 0; i < PORT_COUNT(cases); i++)
+        expect(b, cases[i][0], cases[i][1]);
+}
+
+static void test_refusals(void **state)
+{
+    static const char *const refused[] = {
+        "select * from t where n = 1",
+        "select * from t where v = 1",
+        "select * from t where host = 'h0' or v = 1",
+        "select * from t where substr(host, 1, 2) = 'h0'",
+        "select * from t where host like '%1'",
+    };
+    struct bed *b = *state;
+
+    fill(b);
+    for (size_t i = 0; i < PORT_COUNT(refused); i++) {
+        char answer[600];
+
+        snprintf(answer, sizeof(answer),
+                 "!9001 Detect inefficient query: %s This query may be a full table scan and thus "
+                 "may have unpredictable performance. Add a "
+                 "bound on the first key column 'host', create an index, or permit it with the "
+                 "hint /*+ _l_allow_filtering_ */",
+                 refused[i]);
+        expect(b, refused[i], answer);
+    }
+    expect(b, "select /*+ _l_allow_filtering_ */ host from t where n = 1 and v > 5", "host|h1|h2");
+    expect(b, "select host from t where n = 1 and v > 5 allow filtering", "host|h1|h2");
+    expect(b, "select a.n from t a join t b on a.n = b.n",
+           "!9001 JOIN is not allowed in Lindorm SQL");
+    expect(b, "select 1 union select 2", "!9001 UNION is not allowed");
+}
+
+static void test_parameters(void **state)
+{
+    struct wr_value values[] = {{.type = WR_VARCHAR, .bytes = BYTES_LIT("h1")},
+                                {.type = WR_BIGINT, .integer = 4}};
+    struct bed *b = *state;
+
+    fill(b);
+    expect_with(b, "select v from t where host = ? and n = ?", values, 2, "v|14.5");
+    expect_with(b, "select v from t where host = ? and n > ? limit 2", values, 2, "v|19.5|18.5");
+    expect_with(b, "select ?, ?", values, 2, "?,?|h1,4");
+    expect_with(b, "select ?", values, 2,
+                "!9001 The statement has another number of question marks than values were given");
+}
+
+static void test_information(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table a1 (k int, v decimal(5,1), primary key (k)) with (ttl = '86400', versions "
+           "= '3')",
+           "0");
+    expect(b, "create table b1 (k char(3) primary key, v json)", "0");
+    expect(b, "show tables", "Tables|a1|b1");
+    expect(b, "show tables like 'a%'", "Tables|a1");
+    expect(b, "show databases", "Database|inst");
+    expect(b, "describe b1",
+           "TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,TYPE,IS_PRIMARY_KEY,SORT_ORDER|inst,b1,k,CHAR(3),"
+           "true,ASC|inst,b1,v,JSON,false,none");
+    expect(b, "show create table a1",
+           "Table,Create Table|a1,CREATE TABLE `a1` (\n  `k` INTEGER NOT NULL,\n  `v` DECIMAL,\n  "
+           "PRIMARY KEY (`k`)\n) WITH (TTL = '86400', VERSIONS = '3')");
+    expect(b, "use other", "0");
+    expect(b, "show tables", "Tables");
+    expect(b, "select count(*) from inst.a1", "count(*)|0");
+    expect(b, "select * from a1", "!1146 Table 'other.a1' doesn't exist");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_without_tables, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_writes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
