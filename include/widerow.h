@@ -895,6 +895,10 @@ enum wr_op {
     WR_OP_START_LOCAL_TRANSACTION = 25, /* start_local_transaction, answered with transaction */
     WR_OP_COMMIT_TRANSACTION = 26,      /* commit_transaction, answered with none */
     WR_OP_ABORT_TRANSACTION = 27,       /* abort_transaction, answered with none */
+    WR_OP_LIST_STREAM = 28,             /* list_stream, answered with streams */
+    WR_OP_DESCRIBE_STREAM = 29,         /* describe_stream, answered with stream */
+    WR_OP_GET_SHARD_ITERATOR = 30,      /* get_shard_iterator, answered with shard_iterator */
+    WR_OP_GET_STREAM_RECORD = 31,       /* get_stream_record, answered with stream_records */
     WR_OP_COUNT
 };
 
@@ -939,6 +943,10 @@ struct wr_request {
         struct wr_start_transaction start_local_transaction;
         struct wr_transaction commit_transaction;
         struct wr_transaction abort_transaction;
+        struct wr_list_stream list_stream;
+        struct wr_describe_stream describe_stream;
+        struct wr_get_shard_iterator get_shard_iterator;
+        struct wr_get_stream_record get_stream_record;
     };
 };
 
@@ -974,6 +982,10 @@ enum wr_size {
     WR_SIZE_START_LOCAL_TRANSACTION = WR_SIZE_OF(start_local_transaction),
     WR_SIZE_COMMIT_TRANSACTION = WR_SIZE_OF(commit_transaction),
     WR_SIZE_ABORT_TRANSACTION = WR_SIZE_OF(abort_transaction),
+    WR_SIZE_LIST_STREAM = WR_SIZE_OF(list_stream),
+    WR_SIZE_DESCRIBE_STREAM = WR_SIZE_OF(describe_stream),
+    WR_SIZE_GET_SHARD_ITERATOR = WR_SIZE_OF(get_shard_iterator),
+    WR_SIZE_GET_STREAM_RECORD = WR_SIZE_OF(get_stream_record),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
@@ -1055,6 +1067,10 @@ struct wr_reply {
         struct wr_sizes_result sizes;
         struct wr_partition_list partitions;
         struct wr_transaction transaction;
+        struct wr_stream_list streams;
+        struct wr_stream_description stream;
+        struct wr_shard_iterator shard_iterator;
+        struct wr_stream_records stream_records;
     };
 };
 

@@ -126,6 +126,8 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
 {
     bytes table;
 
+    if (r->op == WR_OP_LIST_STREAM && r->list_stream.table.ptr)
+        return grant_check_table(c, g, r->op, r->list_stream.table);
     for (size_t i = 0; wr_request_table(r, i, &table); i++)
         TRY(grant_check_table(c, g, r->op, table));
     return E_OK;
@@ -140,5 +142,17 @@ struct wr_table_list grants_visible(struct ctx *c, const struct grants *g,
     for (size_t i = 0; i < all->count; i++)
         if (grants_allow(g, all->tables[i], false))
             tables[out.count++] = all->tables[i];
+    return out;
+}
+
+struct wr_stream_list grants_visible_streams(struct ctx *c, const struct grants *g,
+                                             const struct wr_stream_list *all)
+{
+    struct wr_stream *streams = ARENA_ARRAY(&c->arena, struct wr_stream, all->count + 1);
+    struct wr_stream_list out = {.streams = streams};
+
+    for (size_t i = 0; i < all->count; i++)
+        if (grants_allow(g, all->streams[i].table, false))
+            streams[out.count++] = all->streams[i];
     return out;
 }

@@ -43,4 +43,8 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
 struct wr_table_list grants_visible(struct ctx *c, const struct grants *g,
                                     const struct wr_table_list *all);
 
+/* The same of streams, by their tables. */
+struct wr_stream_list grants_visible_streams(struct ctx *c, const struct grants *g,
+                                             const struct wr_stream_list *all);
+
 #endif

@@ -106,6 +106,8 @@ static void op_finish(void *arg, struct http_request *r)
 
     if (reply.code == E_OK && op->op == WR_OP_LIST_TABLE)
         reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
+    if (reply.code == E_OK && op->op == WR_OP_LIST_STREAM)
+        reply.streams = grants_visible_streams(&r->ctx, &op->cred->grants, &reply.streams);
     body = ots_encode(&r->ctx, &op->request, &reply);
     /* Now, so that a large one and its copies for the socket are never there together. */
     wr_reply_free(op->reply);

@@ -23,7 +23,16 @@ enum tag {
     TAG_DELETE_ROW_MARKER = 0x08,
     TAG_ROW_CHECKSUM = 0x09,
     TAG_CELL_CHECKSUM = 0x0A,
+    TAG_EXTENSION = 0x0B,
+    TAG_SEQUENCE = 0x0C,
+    TAG_SEQUENCE_EPOCH = 0x0D,
+    TAG_SEQUENCE_TIME = 0x0E,
+    TAG_SEQUENCE_ROW = 0x0F,
 };
+
+#define SEQUENCE_BYTES (5 + 9 + 5)           /* three fields */
+#define EXTENSION_BYTES (5 + SEQUENCE_BYTES) /* behind the extension's length */
+#define EXTENSION_BYTES_ALL (5 + EXTENSION_BYTES)
 
 static const char text_short[] = "Input encoded PK broken, length is shorter than expect.";
 static const char text_form[] = "data format is invalid.";
@@ -358,9 +367,26 @@ static int read_data_cells(struct ctx *c, struct reader *r, uint8_t *tag, struct
     return 0;
 }
 
-/* Reads a row, its checksum included. */
+/* Reads an extension whose tag was read. It has one form. */
+static int read_extension(struct ctx *c, struct reader *r, struct plain_sequence *at)
+{
+    bool whole = read_u32(r) == EXTENSION_BYTES && read_u8(r) == TAG_SEQUENCE &&
+                 read_u32(r) == SEQUENCE_BYTES && read_u8(r) == TAG_SEQUENCE_EPOCH;
+
+    at->epoch = (int32_t)read_u32(r);
+    whole = whole && read_u8(r) == TAG_SEQUENCE_TIME;
+    at->timestamp_us = (int64_t)read_u64(r);
+    whole = whole && read_u8(r) == TAG_SEQUENCE_ROW;
+    at->row_index = (int32_t)read_u32(r);
+    if (r->bad)
+        return fail_short(c);
+    return whole ? 0 : plain_fail_form(c);
+}
+
+/* Reads a row, its checksum included, and the extension that a record has: `at` is NULL where there
+ * must be none. */
 static int plain_read_row(struct ctx *c, struct reader *r, struct wr_row *row, bool *has_key,
-                          bool *deleted)
+                          bool *deleted, struct plain_sequence *at)
 {
     uint8_t tag = read_u8(r), crc = 0, sum;
 
@@ -377,6 +403,10 @@ static int plain_read_row(struct ctx *c, struct reader *r, struct wr_row *row, b
     *deleted = tag == TAG_DELETE_ROW_MARKER;
     if (*deleted)
         tag = read_u8(r);
+    if (at && tag == TAG_EXTENSION) {
+        TRY(read_extension(c, r, at));
+        tag = read_u8(r);
+    }
     if (r->bad)
         return fail(c, E_PARAMETER, "Invalid row: missing checksum.");
     if (tag != TAG_ROW_CHECKSUM)
@@ -412,13 +442,14 @@ static int check_padding(struct ctx *c, const struct reader *r)
     return 0;
 }
 
-static int decode_one(struct ctx *c, bytes in, struct wr_row *row, bool *deleted)
+static int decode_one(struct ctx *c, bytes in, struct wr_row *row, bool *deleted,
+                      struct plain_sequence *at)
 {
     struct reader r = reader_of(in);
     bool has_key;
 
     TRY(plain_read_header(c, &r));
-    TRY(plain_read_row(c, &r, row, &has_key, deleted));
+    TRY(plain_read_row(c, &r, row, &has_key, deleted, at));
     if (!has_key)
         return plain_fail_form(c);
     return check_padding(c, &r);
@@ -429,7 +460,7 @@ int plain_decode_key(struct ctx *c, bytes in, struct wr_key *out)
     struct wr_row row;
     bool deleted;
 
-    TRY(decode_one(c, in, &row, &deleted));
+    TRY(decode_one(c, in, &row, &deleted, NULL));
     if (deleted || row.cell_count)
         return plain_fail_form(c);
     *out = row.key;
@@ -440,12 +471,20 @@ int plain_decode_change(struct ctx *c, bytes in, enum wr_change_type type, struc
 {
     bool deleted;
 
-    TRY(decode_one(c, in, out, &deleted));
+    TRY(decode_one(c, in, out, &deleted, NULL));
     if (type == WR_DELETE && !deleted)
         return fail(c, E_PARAMETER, "Invalid delete row request: missing delete marker.");
     if (type != WR_DELETE && deleted)
         return fail(c, E_PARAMETER, "Invalid row: unexpected delete marker.");
     return 0;
+}
+
+int plain_decode_record(struct ctx *c, bytes in, struct wr_row *out, struct plain_sequence *at)
+{
+    bool deleted;
+
+    *at = (struct plain_sequence){0};
+    return decode_one(c, in, out, &deleted, at);
 }
 
 int plain_decode_rows(struct ctx *c, bytes in, const struct wr_row **rows, size_t *count)
@@ -460,7 +499,7 @@ int plain_decode_rows(struct ctx *c, bytes in, const struct wr_row **rows, size_
         bool has_key, deleted;
 
         TRY(plain_grow(c, &items, &capacity, n, sizeof(struct wr_row), 4));
-        TRY(plain_read_row(c, &r, (struct wr_row *)items + n, &has_key, &deleted));
+        TRY(plain_read_row(c, &r, (struct wr_row *)items + n, &has_key, &deleted, NULL));
     }
     *rows = items;
     *count = n;
@@ -630,21 +669,58 @@ size_t plain_change_size(const struct wr_row *row, enum wr_change_type type)
     return n;
 }
 
+static uint8_t *put_change_cells(uint8_t *p, const struct wr_row *row, uint8_t *row_crc)
+{
+    uint8_t sum;
+
+    if (row->cell_count)
+        *p++ = TAG_ROW_DATA;
+    for (size_t i = 0; i < row->cell_count; i++) {
+        p = put_change_cell(p, &row->cells[i], &sum);
+        *row_crc = crc8_byte(*row_crc, sum);
+    }
+    return p;
+}
+
 uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_type type)
 {
-    uint8_t row_crc = 0, sum;
+    uint8_t row_crc = 0;
 
     p = plain_put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
     if (type == WR_DELETE) {
         *p++ = TAG_DELETE_ROW_MARKER;
         return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 1));
     }
-    if (row->cell_count)
-        *p++ = TAG_ROW_DATA;
-    for (size_t i = 0; i < row->cell_count; i++) {
-        p = put_change_cell(p, &row->cells[i], &sum);
-        row_crc = crc8_byte(row_crc, sum);
-    }
+    p = put_change_cells(p, row, &row_crc);
+    return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 0));
+}
+
+/* ---- writing records */
+
+size_t plain_record_size(const struct wr_row *row)
+{
+    return plain_change_size(row, WR_PUT) + EXTENSION_BYTES_ALL;
+}
+
+static uint8_t *put_u32(uint8_t *p, enum tag tag, uint32_t v)
+{
+    *p = (uint8_t)tag;
+    store_u32(p + 1, v);
+    return p + 5;
+}
+
+uint8_t *plain_put_record(uint8_t *p, const struct wr_row *row, const struct plain_sequence *at)
+{
+    uint8_t row_crc = 0;
+
+    p = plain_put_key(p, &row->key, PLAIN_KEY_ALL, &row_crc);
+    p = put_change_cells(p, row, &row_crc);
+    p = put_u32(p, TAG_EXTENSION, EXTENSION_BYTES);
+    p = put_u32(p, TAG_SEQUENCE, SEQUENCE_BYTES);
+    p = put_u32(p, TAG_SEQUENCE_EPOCH, (uint32_t)at->epoch);
+    *p = TAG_SEQUENCE_TIME;
+    store_u64(p + 1, (uint64_t)at->timestamp_us);
+    p = put_u32(p + 9, TAG_SEQUENCE_ROW, (uint32_t)at->row_index);
     return put_sum(p, TAG_ROW_CHECKSUM, crc8_byte(row_crc, 0));
 }
 

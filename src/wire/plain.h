@@ -66,6 +66,20 @@ uint8_t *plain_put_row(uint8_t *p, const struct wr_row *row, uint32_t key_mask);
 size_t plain_change_size(const struct wr_row *row, enum wr_change_type type);
 uint8_t *plain_put_change(uint8_t *p, const struct wr_row *row, enum wr_change_type type);
 
+/* Where a stream's record stands in its shard. */
+struct plain_sequence {
+    int32_t epoch;
+    int64_t timestamp_us;
+    int32_t row_index;
+};
+
+/* A record of a stream, without header: a row change without delete marker, and its place. */
+size_t plain_record_size(const struct wr_row *row);
+uint8_t *plain_put_record(uint8_t *p, const struct wr_row *row, const struct plain_sequence *at);
+
+/* Reads a buffer of one record. */
+int plain_decode_record(struct ctx *c, bytes in, struct wr_row *out, struct plain_sequence *at);
+
 /* A buffer with header and a key only, in the arena. */
 bytes plain_encode_key(struct arena *a, const struct wr_key *key);
 

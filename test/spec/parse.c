@@ -431,10 +431,74 @@ static void parse_sizes(struct cursor *p, struct wr_request *out)
     out->describe_sizes.now = take(p, "again");
 }
 
+/* A value that is a text, as "..." or $variable. */
+static bytes parse_text(struct cursor *p)
+{
+    return parse_value(p).bytes;
+}
+
+static bytes table_of(bytes id)
+{
+    bytes table;
+
+    return wr_stream_table(id, &table) ? table : id;
+}
+
+static bool parse_limit(struct cursor *p, bool *has, int32_t *limit)
+{
+    if (!take_option(p, "limit"))
+        return false;
+    *has = true;
+    *limit = (int32_t)parse_number(p);
+    return true;
+}
+
+/* streams [t] · stream $id [from=$shard] [limit=1] · shard_iterator $id $shard [time=us] · records
+ * $iterator [limit=1] */
+static bool parse_stream_request(struct cursor *p, struct wr_request *out)
+{
+    if (take(p, "streams")) {
+        out->op = WR_OP_LIST_STREAM;
+        if (p->at->kind != TOKEN_END && !token_is(p->at, "->"))
+            out->list_stream.table = parse_name(p);
+    } else if (take(p, "stream")) {
+        struct wr_describe_stream *d = &out->describe_stream;
+
+        out->op = WR_OP_DESCRIBE_STREAM;
+        d->stream = parse_text(p);
+        d->table = table_of(d->stream);
+        if (take_option(p, "from"))
+            d->first_shard = parse_text(p);
+        parse_limit(p, &d->has_limit, &d->limit);
+    } else if (take(p, "shard_iterator")) {
+        struct wr_get_shard_iterator *g = &out->get_shard_iterator;
+
+        out->op = WR_OP_GET_SHARD_ITERATOR;
+        g->stream = parse_text(p);
+        g->table = table_of(g->stream);
+        g->shard = parse_text(p);
+        g->has_timestamp = take_option(p, "time");
+        if (g->has_timestamp)
+            g->timestamp_us = parse_number(p);
+    } else if (take(p, "records")) {
+        struct wr_get_stream_record *g = &out->get_stream_record;
+
+        out->op = WR_OP_GET_STREAM_RECORD;
+        g->iterator = parse_text(p);
+        g->table = table_of(g->iterator);
+        parse_limit(p, &g->has_limit, &g->limit);
+    } else {
+        return false;
+    }
+    return true;
+}
+
 bool parse_request(struct cursor *p, struct wr_request *out)
 {
     memset(out, 0, sizeof(*out));
     out->instance = BYTES_LIT("spec");
+    if (parse_stream_request(p, out))
+        return true;
     if (take(p, "table")) {
         parse_create(p, out);
     } else if (take(p, "alter")) {

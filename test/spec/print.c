@@ -440,6 +440,102 @@ static void put_partitions(struct printer *p, const struct wr_partition_list *l)
 #undef X
 }
 
+/* ---- streams */
+
+static void put_streams(struct printer *p, const struct wr_stream_list *l)
+{
+    put(p, "streams");
+    for (size_t i = 0; i < l->count; i++) {
+        put(p, " ");
+        put_name(p, l->streams[i].table);
+        put(p, "=");
+        put_quoted(p, l->streams[i].id);
+        put(p, "@%" PRId64, l->streams[i].creation_us);
+    }
+}
+
+static void put_stream_description(struct printer *p, const struct wr_stream_description *d)
+{
+    put(p, "stream ");
+    put_name(p, d->table);
+    put(p, " ");
+    put_quoted(p, d->id);
+    put(p, " hours=%d %s shards", d->expiration_h,
+        d->status == WR_STREAM_ACTIVE ? "active" : "enabling");
+    for (size_t i = 0; i < d->shard_count; i++) {
+        put(p, " ");
+        put_quoted(p, d->shards[i].id);
+        if (d->shards[i].parent.ptr)
+            put(p, " parent");
+    }
+    if (d->next_shard.ptr) {
+        put(p, " next=");
+        put_quoted(p, d->next_shard);
+    }
+}
+
+static void put_record_cells(struct printer *p, const struct wr_cell *cells, size_t n)
+{
+    for (const struct wr_cell *cell = cells; cell < cells + n; cell++) {
+        put(p, cell->op == WR_CELL_PUT ? " " : " -");
+        put_name(p, cell->name);
+        if (cell->op == WR_CELL_PUT) {
+            put(p, "=");
+            put_value(p, &cell->value);
+        }
+        if (cell->op != WR_CELL_DELETE_ALL)
+            put(p, "@%" PRId64, cell->timestamp_ms);
+    }
+}
+
+/* As the change that it was: put (pk=1) a=1 -b -c@1000; the cells of before behind "was". */
+static void put_record(struct printer *p, const struct wr_stream_record *r)
+{
+    static const char *const types[] = {"?", "put", "update", "delete"};
+
+    put(p, " %s ", types[r->type]);
+    put_key(p, &r->row.key);
+    put_record_cells(p, r->row.cells, r->row.cell_count);
+    if (r->has_original) {
+        put(p, " was");
+        put_record_cells(p, r->original, r->original_count);
+    }
+}
+
+static void put_records(struct printer *p, const struct wr_stream_records *r)
+{
+    put(p, "records");
+    for (size_t i = 0; i < r->count; i++)
+        put_record(p, &r->records[i]);
+    if (r->next.ptr) {
+        put(p, " next=");
+        put_quoted(p, r->next);
+    }
+    put(p, " more=%s", r->more ? "true" : "false");
+}
+
+/* False: the operation is none of streams. */
+static bool put_of_stream(struct printer *p, const struct wr_request *req, const struct wr_reply *r)
+{
+    switch (req->op) {
+    case WR_OP_LIST_STREAM:
+        put_streams(p, &r->streams);
+        return true;
+    case WR_OP_DESCRIBE_STREAM:
+        put_stream_description(p, &r->stream);
+        return true;
+    case WR_OP_GET_SHARD_ITERATOR:
+        put(p, "iterator ");
+        put_quoted(p, r->shard_iterator.iterator);
+        return true;
+    case WR_OP_GET_STREAM_RECORD:
+        put_records(p, &r->stream_records);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* ---- all of it */
 
 static bool has_punct(const struct tokens *t, const char *what)
@@ -541,7 +637,7 @@ bytes print_answer(struct script *s, const struct wr_request *req, const struct 
     buf_init(&p.b, &s->c.arena, 256);
     if (a->reply.code)
         put_error(&p, a->reply.code, a->reply.message);
-    else
+    else if (brief || !put_of_stream(&p, req, &a->reply))
         put_success(&p, req, &a->reply, brief);
     return buf_bytes(&p.b);
 }

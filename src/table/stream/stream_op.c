@@ -344,3 +344,25 @@ int stream_get_records(struct call *call, const struct wr_get_stream_record *in,
         table_release(op->table);
     return code;
 }
+
+/* ---- as op.def has them ---- */
+
+int list_stream_start(struct call *call)
+{
+    return stream_list(call, &call->req->list_stream, &call->reply.streams);
+}
+
+int describe_stream_start(struct call *call)
+{
+    return stream_describe(call, &call->req->describe_stream, &call->reply.stream);
+}
+
+int get_shard_iterator_start(struct call *call)
+{
+    return stream_get_iterator(call, &call->req->get_shard_iterator, &call->reply.shard_iterator);
+}
+
+int get_stream_record_start(struct call *call)
+{
+    return stream_get_records(call, &call->req->get_stream_record, &call->reply.stream_records);
+}

@@ -123,7 +123,9 @@ static void test_every_operation(void **state)
         bool reads = op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE ||
                      op == WR_OP_COMPUTE_SPLIT_POINTS || op == WR_OP_BULK_EXPORT ||
                      op == WR_OP_DESCRIBE_TABLE || op == WR_OP_DESCRIBE_HEAT ||
-                     op == WR_OP_DESCRIBE_SIZES || op == WR_OP_DESCRIBE_PARTITIONS;
+                     op == WR_OP_DESCRIBE_SIZES || op == WR_OP_DESCRIBE_PARTITIONS ||
+                     op == WR_OP_DESCRIBE_STREAM || op == WR_OP_GET_SHARD_ITERATOR ||
+                     op == WR_OP_GET_STREAM_RECORD || op == WR_OP_LIST_STREAM;
         bool lists = op == WR_OP_LIST_TABLE || op == WR_OP_COMMIT_TRANSACTION ||
                      op == WR_OP_ABORT_TRANSACTION; /* they name no table */
         char says[128];

@@ -431,6 +431,23 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
     case WR_OP_ABORT_TRANSACTION:
         buf_put_bytes(b, r->commit_transaction.id);
         break;
+    case WR_OP_LIST_STREAM:
+        buf_put_bytes(b, r->list_stream.table);
+        break;
+    case WR_OP_DESCRIBE_STREAM:
+        buf_put_bytes(b, r->describe_stream.stream);
+        break;
+    case WR_OP_GET_SHARD_ITERATOR:
+        show_f(b, "%.*s %.*s", BYTES_FMT(r->get_shard_iterator.stream),
+               BYTES_FMT(r->get_shard_iterator.shard));
+        if (r->get_shard_iterator.has_timestamp)
+            show_f(b, " from=%" PRId64, r->get_shard_iterator.timestamp_us);
+        break;
+    case WR_OP_GET_STREAM_RECORD:
+        show_f(b, "%.*s", BYTES_FMT(r->get_stream_record.iterator));
+        if (r->get_stream_record.has_limit)
+            show_f(b, " limit=%d", r->get_stream_record.limit);
+        break;
     case WR_OP_LIST_TABLE:
     case WR_OP_COUNT:
         break;

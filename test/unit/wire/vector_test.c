@@ -16,9 +16,7 @@
 
 /* What the server does not do yet. */
 static const char *const later[] = {
-    "stream_put",     "stream_update",      "stream_delete",        "sqlfb_two_rows",
-    "sqlfb_no_rows",  "sqlfb_datetime",     "req_SQLQuery",         "req_SQLQuery_java",
-    "req_ListStream", "req_DescribeStream", "req_GetShardIterator", "req_GetStreamRecord",
+    "sqlfb_two_rows", "sqlfb_no_rows", "sqlfb_datetime", "req_SQLQuery", "req_SQLQuery_java",
 };
 
 static struct vectors vectors;
@@ -102,6 +100,48 @@ static void test_values(void **state)
 }
 
 /* ---- keys and changes */
+
+static void test_records(void **state)
+{
+    static const struct {
+        const char *name, *shows;
+        struct plain_sequence at;
+    } list[] = {
+        {"stream_put", "pk0=i1 | a=s'new'@1700000000123", {1, 1700000000123456, 0}},
+        {"stream_update", "pk0=i1 | a=i5@1700000000123 -b@2000 -c", {1, 1700000000123457, 1}},
+        {"stream_delete", "pk0=i1", {1, 1700000000123458, 2}},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(list); i++) {
+        bytes in = get(list[i].name);
+        struct plain_sequence at;
+        struct wr_row row;
+        struct buf b;
+        uint8_t *p;
+        size_t n;
+
+        buf_init(&b, &c.arena, 0);
+        assert_ok(list[i].name, plain_decode_record(&c, in, &row, &at));
+        assert_int_equal(at.epoch, list[i].at.epoch);
+        assert_int_equal(at.timestamp_us, list[i].at.timestamp_us);
+        assert_int_equal(at.row_index, list[i].at.row_index);
+        show_row(&b, &row);
+        assert_text(list[i].name, show_end(&b), list[i].shows);
+        n = PLAIN_HEADER_BYTES + plain_record_size(&row);
+        p = arena_alloc(&c.arena, n);
+        assert_ptr_equal(plain_put_record(plain_put_header(p), &row, &at), p + n);
+        assert_bytes(list[i].name, bytes_of(p, n), in);
+        for (size_t len = 0; len < in.len; len++) { /* cut short */
+            ctx_clear(&c);
+            assert_int_equal(plain_decode_record(&c, bytes_of(in.ptr, len), &row, &at),
+                             E_PARAMETER);
+        }
+        ctx_clear(&c);
+        assert_int_equal(plain_decode_change(&c, in, WR_PUT, &row), E_PARAMETER);
+        ctx_clear(&c);
+    }
+}
 
 static void test_keys(void **state)
 {
@@ -307,6 +347,10 @@ static const struct request_expect {
     {"req_DeleteTable", WR_OP_DELETE_TABLE, true, "t1"},
     {"req_CreateIndex", WR_OP_CREATE_INDEX, true, "t1 index lx(pk0,c2;c1)11 base"},
     {"req_DropIndex", WR_OP_DROP_INDEX, true, "t1 ix"},
+    {"req_ListStream", WR_OP_LIST_STREAM, true, "t1"},
+    {"req_DescribeStream", WR_OP_DESCRIBE_STREAM, true, "s1"},
+    {"req_GetShardIterator", WR_OP_GET_SHARD_ITERATOR, true, "s1 h1 from=1700000000000000"},
+    {"req_GetStreamRecord", WR_OP_GET_STREAM_RECORD, false, "iter1 limit=10"},
     {"req_StartLocalTransaction", WR_OP_START_LOCAL_TRANSACTION, true, "t1 pk0=s'p'"},
     {"req_CommitTransaction", WR_OP_COMMIT_TRANSACTION, true, "txn-id"},
     {"req_AbortTransaction", WR_OP_ABORT_TRANSACTION, true, "txn-id"},
@@ -731,6 +775,7 @@ int main(void)
         TEST(test_crc8),
         TEST(test_values),
         TEST(test_keys),
+        TEST(test_records),
         TEST(test_changes),
         TEST(test_double_edge),
         TEST(test_padding),
