@@ -12,7 +12,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPT_PAUSE_MS 100 /* when descriptors are short */
+#define ACCEPT_PAUSE_MS 100      /* when descriptors are short */
+#define STATEMENT_MEMORY_SHARE 4 /* of what requests may hold, for statements that compute */
 
 /* ---- connections ---- */
 
@@ -189,6 +190,7 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
     d->listen_fd = d->bell[0] = d->bell[1] = -1;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->left, NULL);
+    session_memory_bound(wr_memory_max(conf->db) / STATEMENT_MEMORY_SHARE);
     permits_init(&d->permits, (processors > 0 ? (int)processors : 1) + 1);
     code = tls_open(d, message, size);
     if (!code)

@@ -12,6 +12,7 @@
 #include <sqlite3.h>
 
 #define STEPS_BETWEEN_LOOKS 10000
+#define VALUE_BYTES_MAX (64 << 20) /* of a text or blob that a statement makes */
 
 struct select_engine {
     sqlite3 *sqlite;
@@ -20,8 +21,15 @@ struct select_engine {
 
 /* ---- the connection ---- */
 
+void session_memory_bound(uint64_t size)
+{
+    sqlite3_hard_heap_limit64((sqlite3_int64)size);
+}
+
 static int sqlite_fail(struct run *r, sqlite3 *sqlite)
 {
+    if (sqlite && sqlite3_errcode(sqlite) == SQLITE_NOMEM)
+        return run_fail(r, FAULT_MEMORY);
     return run_fail(r, FAULT_SQLITE, sqlite ? sqlite3_errmsg(sqlite) : "out of memory");
 }
 
@@ -59,6 +67,7 @@ static int engine_open(struct run *r, struct select_engine **out)
             mem_free(e);
             return -1;
         }
+        sqlite3_limit(e->sqlite, SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX);
         sqlite3_progress_handler(e->sqlite, STEPS_BETWEEN_LOOKS, on_progress, &e->module);
         r->session->select = e;
     }

@@ -50,6 +50,9 @@ struct session_conf {
     uint64_t client;         /* whose share of long work it is (wr_request.client) */
 };
 
+/* What the statements of all sessions together may take to compute, in bytes; for a process. */
+void session_memory_bound(uint64_t size);
+
 struct session *session_new(const struct session_conf *conf);
 /* NULL is allowed. */
 void session_free(struct session *s);
