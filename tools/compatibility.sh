@@ -39,7 +39,8 @@ spec_counts() {
                   "delete_columns DeleteDefinedColumn create_index CreateIndex drop_index DropIndex split_points ComputeSplitPointsBySize get GetRow put PutRow " \
                   "update UpdateRow delete DeleteRow batch_get BatchGetRow batch_write BatchWriteRow " \
                   "range GetRange scan GetRange drain GetRange fill BatchWriteRow bulk_export BulkExport " \
-                  "bulk_import BulkImport", pairs, " ")
+                  "bulk_import BulkImport begin StartLocalTransaction commit CommitTransaction abort AbortTransaction " \
+                  "streams ListStream stream DescribeStream shard_iterator GetShardIterator records GetStreamRecord", pairs, " ")
             for (i = 1; i in pairs; i += 2) verb[pairs[i]] = pairs[i + 1]
         }
 

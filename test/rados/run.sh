@@ -20,7 +20,7 @@ finish() {
 }
 PATH=$PATH:/usr/sbin:/sbin
 for tool in ceph ceph-mon ceph-osd; do
-    if ! command -v $tool >/dev/null || ! nm "$BUILD/widerowd" | grep -q engine_rados; then
+    if ! command -v $tool >/dev/null || [ ! -x "$BUILD/widerowd-rados" ]; then
         echo "SKIPPED rados: NO CEPH HERE ($tool or librados-dev is missing): THE ENGINE ON A CEPH POOL IS NOT TESTED"
         skipped=1
         finish

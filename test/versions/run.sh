@@ -81,7 +81,7 @@ folder() { # NAME: of the folder that is kept
 
 cluster() {
     if [ -n "${TEST_CEPH_CONF:-}" ]; then return; fi
-    if ! command -v ceph-osd >/dev/null || ! nm "$BUILD/widerowd" | grep -q engine_rados; then return 1; fi
+    if ! command -v ceph-osd >/dev/null || [ ! -x "$BUILD/widerowd-rados" ]; then return 1; fi
     own=$(mktemp -d /tmp/wr-ver.XXXXXX)
     test/rados/cluster.sh start "$own" 3 >"$work/cluster" 2>&1 || { cat "$work/cluster"; return 1; }
     TEST_CEPH_CONF=$own/ceph.conf
