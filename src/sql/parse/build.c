@@ -42,15 +42,21 @@ void parse_too_deep(struct parse *p)
 
 /* ---- lists ---- */
 
+/* Of any of the lists that have a first and a last one; made with its first item. */
+#define LIST_ADD(p, l, item)                                                                       \
+    do {                                                                                           \
+        if (!(l))                                                                                  \
+            (l) = arena_zalloc((p)->arena, sizeof(*(l)));                                          \
+        if ((l)->last)                                                                             \
+            (l)->last->next = (item);                                                              \
+        else                                                                                       \
+            (l)->first = (item);                                                                   \
+        (l)->last = (item);                                                                        \
+    } while (0)
+
 struct expr_list *list_add_item(struct parse *p, struct expr_list *l, struct expr_item *item)
 {
-    if (!l)
-        l = ARENA_NEW(p->arena, struct expr_list);
-    if (l->last)
-        l->last->next = item;
-    else
-        l->first = item;
-    l->last = item;
+    LIST_ADD(p, l, item);
     l->count++;
     return l;
 }
@@ -64,15 +70,9 @@ struct name_list *names_add(struct parse *p, struct name_list *l, const struct n
 {
     struct name_item *item = ARENA_NEW(p->arena, struct name_item);
 
-    if (!l)
-        l = ARENA_NEW(p->arena, struct name_list);
     *item = *n;
     item->next = NULL;
-    if (l->last)
-        l->last->next = item;
-    else
-        l->first = item;
-    l->last = item;
+    LIST_ADD(p, l, item);
     l->count++;
     return l;
 }
@@ -82,14 +82,8 @@ struct option_list *options_add(struct parse *p, struct option_list *l, bytes na
 {
     struct option *o = ARENA_NEW(p->arena, struct option);
 
-    if (!l)
-        l = ARENA_NEW(p->arena, struct option_list);
     *o = (struct option){.name = name, .value = value, .at = at};
-    if (l->last)
-        l->last->next = o;
-    else
-        l->first = o;
-    l->last = o;
+    LIST_ADD(p, l, o);
     return l;
 }
 
@@ -98,14 +92,8 @@ struct row_list *rows_add(struct parse *p, struct row_list *l, struct expr_list 
 {
     struct row_item *item = ARENA_NEW(p->arena, struct row_item);
 
-    if (!l)
-        l = ARENA_NEW(p->arena, struct row_list);
     *item = (struct row_item){.values = values, .at = t->at};
-    if (l->last)
-        l->last->next = item;
-    else
-        l->first = item;
-    l->last = item;
+    LIST_ADD(p, l, item);
     l->count++;
     return l;
 }
@@ -331,16 +319,10 @@ struct from_item *build_from(struct parse *p, const struct from_item *f)
 struct from_list *from_add(struct parse *p, struct from_list *l, struct from_item *f,
                            const struct from_item *how)
 {
-    if (!l)
-        l = ARENA_NEW(p->arena, struct from_list);
     f->join = how->join;
     f->on = how->on;
     f->using = how->using;
-    if (l->last)
-        l->last->next = f;
-    else
-        l->first = f;
-    l->last = f;
+    LIST_ADD(p, l, f);
     l->count++;
     return l;
 }

@@ -10,26 +10,11 @@
 
 #include <cmocka.h>
 
+#include "../context.h"
+
 #define ROUNDS 20000
 
-static struct clock clock_real;
-static struct ctx c;
 static struct filter filter;
-
-static int setup(void **state)
-{
-    (void)state;
-    clock_real_init(&clock_real);
-    ctx_init(&c, &clock_real, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static const struct wr_filter *parsed(const char *text)
 {

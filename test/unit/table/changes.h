@@ -96,27 +96,8 @@ static inline int change_import(struct wr_db *db, const struct wr_row_change *li
 /* A cell of zeros, as a stream. */
 static inline int change_stream(struct wr_db *db, int row, int column, size_t length)
 {
-    struct wr_cell_put put = {.size = sizeof(put),
-                              .instance = BYTES_LIT("test"),
-                              .table = CHANGES_TABLE,
-                              .key = {changes_keys[row], 2},
-                              .column = bytes_of(&changes_columns[column], 1),
-                              .length = length,
-                              .timestamp_ms = WR_TIMESTAMP_NONE};
-    char message[256] = "", *data = mem_zalloc(length);
-    struct wr_cell_writer *w;
-    struct wr_reply *reply;
-    int code;
-
-    wr_cell_writer_open(db, &put, &w, message, sizeof(message));
-    assert_string_equal(message, "");
-    assert_int_equal(wr_cell_write(w, data, length, NULL, NULL), (ptrdiff_t)length);
-    reply = wr_cell_finish_wait(w);
-    code = reply->code;
-    wr_reply_free(reply);
-    wr_cell_writer_free(w);
-    mem_free(data);
-    return code;
+    return database_stream(db, CHANGES_TABLE, (struct wr_key){changes_keys[row], 2},
+                           bytes_of(&changes_columns[column], 1), length);
 }
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "widerow.h"
 
+#include <stdlib.h>
+
 #include "../folder.h"
 
 static inline struct wr_db *database_open(const struct wr_options *o)
@@ -53,6 +55,33 @@ static inline int database_run(struct wr_db *db, struct wr_request *req)
         for (size_t i = 0; !code && i < reply->batch.tables[0].row_count; i++)
             code = reply->batch.tables[0].rows[i].code;
     wr_reply_free(reply);
+    return code;
+}
+
+/* A cell of zeros, as a stream: the code of its end. */
+static inline int database_stream(struct wr_db *db, struct wr_bytes table, struct wr_key key,
+                                  struct wr_bytes column, size_t length)
+{
+    struct wr_cell_put put = {.size = sizeof(put),
+                              .instance = {"test", 4},
+                              .table = table,
+                              .key = key,
+                              .column = column,
+                              .length = length,
+                              .timestamp_ms = WR_TIMESTAMP_NONE};
+    char message[256] = "", *data = calloc(1, length + 1);
+    struct wr_cell_writer *w;
+    struct wr_reply *reply;
+    int code;
+
+    wr_cell_writer_open(db, &put, &w, message, sizeof(message));
+    assert_string_equal(message, "");
+    assert_int_equal(wr_cell_write(w, data, length, NULL, NULL), (ptrdiff_t)length);
+    reply = wr_cell_finish_wait(w);
+    code = reply->code;
+    wr_reply_free(reply);
+    wr_cell_writer_free(w);
+    free(data);
     return code;
 }
 

@@ -12,25 +12,9 @@
 
 #include <cmocka.h>
 
+#include "../../context.h"
+
 #define ROUNDS 20000
-
-static struct clock clock_real;
-static struct ctx c;
-
-static int setup(void **state)
-{
-    (void)state;
-    clock_real_init(&clock_real);
-    ctx_init(&c, &clock_real, NULL, NULL, 0);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    ctx_release(&c);
-    return 0;
-}
 
 static bytes written(const struct wr_value *v)
 {

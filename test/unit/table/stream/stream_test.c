@@ -41,17 +41,7 @@ static struct wr_key_column columns[ROWS][2];
 
 static int run(struct wr_request *req)
 {
-    struct wr_reply *reply;
-    int code;
-
-    req->instance = BYTES_LIT("test");
-    reply = wr_exec(db, req);
-    code = reply->code;
-    if (req->op == WR_OP_BATCH_WRITE_ROW || req->op == WR_OP_BULK_IMPORT)
-        for (size_t i = 0; !code && i < reply->batch.tables[0].row_count; i++)
-            code = reply->batch.tables[0].rows[i].code;
-    wr_reply_free(reply);
-    return code;
+    return database_run(db, req);
 }
 
 static void create(bytes name, const struct wr_stream_spec *stream)
@@ -248,27 +238,8 @@ static int change(enum wr_change_type type, int row, const struct wr_cell *cells
 
 static int put_large(int row, int column, size_t length)
 {
-    struct wr_cell_put put = {.size = sizeof(put),
-                              .instance = BYTES_LIT("test"),
-                              .table = TABLE,
-                              .key = {columns[row], 2},
-                              .column = bytes_of(&names[column], 1),
-                              .length = length,
-                              .timestamp_ms = WR_TIMESTAMP_NONE};
-    char message[256] = "", *data = mem_zalloc(length);
-    struct wr_cell_writer *w;
-    struct wr_reply *reply;
-    int code;
-
-    wr_cell_writer_open(db, &put, &w, message, sizeof(message));
-    assert_string_equal(message, "");
-    assert_int_equal(wr_cell_write(w, data, length, NULL, NULL), (ptrdiff_t)length);
-    reply = wr_cell_finish_wait(w);
-    code = reply->code;
-    wr_reply_free(reply);
-    wr_cell_writer_free(w);
-    mem_free(data);
-    return code;
+    return database_stream(db, TABLE, (struct wr_key){columns[row], 2}, bytes_of(&names[column], 1),
+                           length);
 }
 
 static int write_batch_of(struct wr_row_change *list, size_t count, int kind)
