@@ -228,7 +228,7 @@ suite index $([ "$nightly" ] && echo 1800 || echo 90) test/index/run.sh
 suite crash $([ "$nightly" ] && echo 2400 || echo 200) test/crash/run.sh points damage power
 suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh
 suite fuzz $([ "$nightly" ] && echo 1800 || echo 300) test/fuzz/run.sh
-suite rados $([ "$nightly" ] && echo 2700 || echo 600) test/rados/run.sh
+suite rados $([ "$nightly" ] && echo 2700 || echo 900) test/rados/run.sh
 suite hostile $([ "$nightly" ] && echo 800 || echo 150) test/hostile/run.sh
 # Only by its name, or in its own tier.
 [ ${#only[@]} -eq 0 ] || suite soak $([ "$TIER" = soak ] && echo 9000 || echo 150) test/soak/run.sh
