@@ -149,7 +149,7 @@ static enum wr_type type_of(const struct scope *s, const struct expr *e)
 
     if (scope_column(s, e, &column))
         return column.type;
-    if (e->type == EXPR_CALL &&
+    if (e->type == EXPR_CALL && e->list &&
         (render_name_is(e->text, "min") || render_name_is(e->text, "max")) &&
         scope_column(s, e->list->first->expr, &column))
         return column.type;

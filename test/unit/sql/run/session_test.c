@@ -188,6 +188,7 @@ static void test_without_tables(void **state)
         {"selec 1", "!1064 You have an error in your SQL syntax: line 1, column 1: this is not "
                     "expected here: 'selec 1'"},
         {"select nosuch(1)", "!9001 There is no function nosuch with 1 arguments"},
+        {"select min()", "!9001 There is no function min with 0 arguments"},
         {"select a", "!1054 Unknown column 'a' in 'field list'"},
         {"use nosuch", "!1049 Unknown database 'nosuch': the access key is not for this instance"},
     };
