@@ -18,7 +18,7 @@ struct parse {
 
 /* ---- faults ---- */
 
-/* `format` has the text of what stands at `at`, if it has a %.*s. */
+/* The first one counts. */
 void parse_fail(struct parse *p, size_t at, const char *text);
 void parse_unexpected(struct parse *p, const struct token *t);
 void parse_too_deep(struct parse *p);

@@ -23,19 +23,11 @@ static const struct {
     {"TIMESTAMP", WR_TIMESTAMP, false}, {"JSON", WR_JSON, false},
 };
 
-static bool word_is(bytes word, const char *upper)
-{
-    for (size_t i = 0; i < word.len; i++)
-        if ((bytes_u8(word)[i] & ~0x20) != (uint8_t)(upper[i] & ~0x20) || !upper[i])
-            return false;
-    return upper[word.len] == 0;
-}
-
 static int type_find(struct run *r, const struct type_name *t, enum wr_type *type, uint32_t *length)
 {
     size_t i = 0;
 
-    while (i < PORT_COUNT(types) && !word_is(t->name, types[i].name))
+    while (i < PORT_COUNT(types) && !run_is_word(t->name, types[i].name))
         i++;
     if (i == PORT_COUNT(types))
         return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name),
@@ -152,12 +144,12 @@ static int options_read(struct run *r, const struct option_list *list, struct wr
     int64_t v = -1;
 
     for (const struct option *o = list ? list->first : NULL; o; o = o->next) {
-        if (word_is(o->name, "TTL")) {
+        if (run_is_word(o->name, "TTL")) {
             if (o->value.len)
                 RUN_TRY(option_number(r, o, -1, &v));
             out->ttl_s = (int32_t)v;
             out->given |= WR_HAS_TTL;
-        } else if (word_is(o->name, "VERSIONS")) {
+        } else if (run_is_word(o->name, "VERSIONS")) {
             RUN_TRY(option_number(r, o, 1, &v));
             out->max_versions = (int32_t)v;
             out->given |= WR_HAS_MAX_VERSIONS;

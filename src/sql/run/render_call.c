@@ -57,20 +57,12 @@ static const struct {
     {"from_unixtime", "wr_from_unixtime", 1, 1, true},
 };
 
-bool render_name_is(bytes name, const char *lower)
-{
-    for (size_t i = 0; i < name.len; i++)
-        if ((bytes_u8(name)[i] | 0x20) != (uint8_t)(lower[i] | 0x20) || !lower[i])
-            return false;
-    return lower[name.len] == 0;
-}
-
 int render_call(struct render *w, const struct scope *s, const struct expr *e)
 {
     size_t f = 0;
     int n = e->list ? (int)e->list->count : 0;
 
-    while (f < PORT_COUNT(functions) && !render_name_is(e->text, functions[f].name))
+    while (f < PORT_COUNT(functions) && !run_is_word(e->text, functions[f].name))
         f++;
     if (f == PORT_COUNT(functions) || n < functions[f].least || n > functions[f].most)
         return run_fail(w->r, FAULT_UNSUPPORTED,

@@ -112,7 +112,7 @@ static int put_cast(struct render *w, const struct scope *s, const struct expr *
                  {"binary", "blob"},      {"varbinary", "blob"}};
 
     for (size_t i = 0; i < PORT_COUNT(casts); i++)
-        if (render_name_is(e->text, casts[i].name)) {
+        if (run_is_word(e->text, casts[i].name)) {
             render_put(w, "cast(");
             RUN_TRY(render_number(w, s, e->left));
             render_put(w, " as ");

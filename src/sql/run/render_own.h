@@ -58,7 +58,6 @@ int render_like(struct render *w, const struct scope *s, const struct expr *e);
 
 /* ---- render_call.c ---- */
 
-bool render_name_is(bytes name, const char *lower);
 int render_call(struct render *w, const struct scope *s, const struct expr *e);
 
 /* ---- render_expr.c ---- */

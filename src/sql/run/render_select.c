@@ -150,13 +150,13 @@ static enum wr_type type_of(const struct scope *s, const struct expr *e)
     if (scope_column(s, e, &column))
         return column.type;
     if (e->type == EXPR_CALL && e->list &&
-        (render_name_is(e->text, "min") || render_name_is(e->text, "max")) &&
+        (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&
         scope_column(s, e->list->first->expr, &column))
         return column.type;
-    if (e->type == EXPR_CALL && render_name_is(e->text, "count"))
+    if (e->type == EXPR_CALL && run_is_word(e->text, "count"))
         return WR_BIGINT;
     if (e->type == EXPR_CALL &&
-        (render_name_is(e->text, "now") || render_name_is(e->text, "from_unixtime")))
+        (run_is_word(e->text, "now") || run_is_word(e->text, "from_unixtime")))
         return WR_TIMESTAMP;
     return WR_NULL;
 }

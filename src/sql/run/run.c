@@ -1,6 +1,6 @@
 #include "sql/run/run.h"
 
-#include <stdio.h>
+#include <strings.h>
 
 static const struct {
     uint16_t number;
@@ -64,6 +64,11 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
     arena_on_release(r->arena, reply_release, reply);
     *out = reply;
     return reply->code ? run_fail_reply(r, reply) : 0;
+}
+
+bool run_is_word(bytes word, const char *spelled)
+{
+    return strlen(spelled) == word.len && strncasecmp(word.ptr, spelled, word.len) == 0;
 }
 
 void run_affected(struct run *r, uint64_t rows)

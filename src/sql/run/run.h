@@ -52,6 +52,9 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
 /* A view as printf wants it. */
 #define RUN_TEXT(b) (int)(b).len, (const char *)(b).ptr
 
+/* Is the word spelled so, whatever the case of its letters? */
+bool run_is_word(bytes word, const char *spelled);
+
 /* Rows were changed. */
 void run_affected(struct run *r, uint64_t rows);
 

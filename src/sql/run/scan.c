@@ -4,7 +4,7 @@
 #include "sql/run/order.h"
 
 #include <sqlite3.h>
-#include <stdio.h>
+#include <stdlib.h>
 
 #define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
 #define PAGE_ROWS 4000
@@ -26,7 +26,9 @@ struct scan_table {
 };
 
 /* How a cursor is bounded: for each of the key's first columns an equality, then perhaps bounds of
- * the next. The plan is a text, for SQLite keeps it: "==g<" and the like. */
+ * the next. The plan is a text, for SQLite keeps it: which columns are used, as SQLite's mask in
+ * MASK_DIGITS hexadecimal digits, then "==g<" and the like. */
+#define MASK_DIGITS 16
 enum { PLAN_EQUAL = '=', PLAN_ABOVE = '>', PLAN_FROM = 'g', PLAN_BELOW = '<', PLAN_TO = 'l' };
 
 struct scan_cursor {
@@ -251,7 +253,7 @@ static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
     order = order_of(table, info, p.equal);
     info->orderByConsumed = info->nOrderBy && order;
     info->idxNum = info->nOrderBy && order < 0;
-    info->idxStr = sqlite3_mprintf("%s", p.text);
+    info->idxStr = sqlite3_mprintf("%016llx%s", info->colUsed, p.text);
     info->needToFreeIdxStr = 1;
     info->estimatedCost = COST_OF_ALL;
     for (size_t i = 0; i < p.equal; i++)
@@ -392,16 +394,17 @@ static int on_close(sqlite3_vtab_cursor *c)
 
 /* The columns that are read: those that the statement names, and the key, so that rows without any
  * of them are seen. */
-static void columns_set(struct scan_cursor *s)
+static void columns_set(struct scan_cursor *s, uint64_t used)
 {
+    struct wr_read_options *read = &s->range.get_range.read;
     struct wr_bytes *names = ARENA_ARRAY(&s->arena, struct wr_bytes, s->table->column_count);
 
     for (size_t i = 0; i < s->table->column_count; i++)
-        names[i] = s->table->columns[i].name;
-    s->range.get_range.read.columns = names;
-    s->range.get_range.read.column_count = s->table->column_count;
-    s->range.get_range.read.max_versions = 1;
-    s->range.get_range.read.has_max_versions = true;
+        if (i < s->table->key_count || used >> (i < 63 ? i : 63) & 1) /* the last bit: all others */
+            names[read->column_count++] = s->table->columns[i].name;
+    read->columns = names;
+    read->max_versions = 1;
+    read->has_max_versions = true;
 }
 
 static struct wr_key edge(struct scan_cursor *s, enum wr_type rest)
@@ -529,7 +532,8 @@ static int settle(struct scan_cursor *s)
 
 /* The far end of a range does not belong to it, so a row there is read by itself; where both ends
  * are one row there is no range. */
-static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal)
+static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal,
+                      uint64_t used)
 {
     s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
     s->range.client = s->module->run->session->conf.client;
@@ -540,7 +544,7 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
                                                .backward = backward,
                                                .has_limit = true,
                                                .limit = FIRST_PAGE_ROWS};
-    columns_set(s);
+    columns_set(s, used);
     if (backward ? p->with_start : p->with_end)
         s->tail = s->range.get_range.end;
     if (equal == s->table->key_count)
@@ -554,6 +558,7 @@ static int on_filter(sqlite3_vtab_cursor *c, int backward, const char *plan, int
 {
     struct scan_cursor *s = cursor_of(c);
     size_t column = 0, last = s->table->key_count - 1;
+    const char *signs = plan + MASK_DIGITS;
     struct part p = {0};
 
     page_free(s);
@@ -564,15 +569,15 @@ static int on_filter(sqlite3_vtab_cursor *c, int backward, const char *plan, int
     p.start = edge(s, WR_INF_MIN);
     p.end = edge(s, WR_INF_MAX);
     for (int i = 0; i < count && !s->ended; i++) {
-        s->ended = !bound_apply(s, plan[i], column, values[i], &p);
-        column += plan[i] == PLAN_EQUAL;
+        s->ended = !bound_apply(s, signs[i], column, values[i], &p);
+        column += signs[i] == PLAN_EQUAL;
     }
     if (s->ended)
         return SQLITE_OK;
     /* An end that names not all columns has its infinity behind it. */
     p.with_start &= p.start.columns[last].value.type < WR_INF_MIN;
     p.with_end &= p.end.columns[last].value.type < WR_INF_MIN;
-    return scan_begin(s, &p, backward, column);
+    return scan_begin(s, &p, backward, column, strtoull(plan, NULL, 16));
 }
 
 static int on_next(sqlite3_vtab_cursor *c)

@@ -1,6 +1,6 @@
 #include "sql/run/variable.h"
 
-#include "base/port.h"
+#include "sql/run/run.h"
 
 static const struct {
     bytes name, value;
@@ -36,20 +36,12 @@ static bytes without(bytes name, bytes scope)
     return bytes_starts(name, scope) ? bytes_skip(name, scope.len) : name;
 }
 
-static bool same(bytes a, bytes lower)
-{
-    for (size_t i = 0; i < a.len && i < lower.len; i++)
-        if ((bytes_u8(a)[i] | 0x20) != (bytes_u8(lower)[i] | 0x20))
-            return false;
-    return a.len == lower.len;
-}
-
 bool variable_find(bytes name, bytes *value)
 {
     name = without(without(name, BYTES_LIT("session.")), BYTES_LIT("global."));
     name = without(without(name, BYTES_LIT("SESSION.")), BYTES_LIT("GLOBAL."));
     for (size_t i = 0; i < PORT_COUNT(variables); i++)
-        if (same(name, variables[i].name)) {
+        if (run_is_word(name, variables[i].name.ptr)) {
             *value = variables[i].value;
             return true;
         }
