@@ -39,6 +39,13 @@ grown_load() { ask_widerow grown $((10 * RECORDS)) load; }
 # Rows of 100 bytes: 24 of the key, 6 of the one column's name, 70 of its value.
 small_table=(--table small --fields 1 --field-bytes 70)
 
+# An answer that was refused counts as a request of the rate: one in a thousand at most.
+few_errors() { # JSON
+    local errors ops
+    errors=$(json_field errors "$1") ops=$(json_field ops "$1")
+    [ $((errors * 1000)) -le "$ops" ] || { loud "$errors of $ops requests were refused"; return 1; }
+}
+
 # Prints rate and p99 in microseconds.
 measure_widerowd() { # NAME RECORDS WHAT
     local name=$1 records=$2 rate=ops_per_s line peak
@@ -56,6 +63,7 @@ measure_widerowd() { # NAME RECORDS WHAT
     *) args+=("$3") ;;
     esac
     line=$(ask_widerow "$name" "$records" "${args[@]}" --json) || return 1
+    few_errors "$line" || return 1
     printf '%.0f %.0f\n' "$(json_field "$rate" "$line")" "$(json_field p99 "$line")"
 }
 

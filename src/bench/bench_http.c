@@ -276,7 +276,8 @@ static int read_error(struct http_front *d, const struct conn *conn, bytes body,
     if (ots_decode_error(&c, body, &name, &text))
         result = fail(d->c, WR_E_UNSURE, "an answer with HTTP status %d and no Tablestore error",
                       conn->answer.status);
-    else if (*code = ots_error_of(name, text), !client_may_retry(*code, true))
+    else if (*code = ots_error_of(name, text),
+             *code == WR_E_INTERNAL || !client_may_retry(*code, true))
         result = fail(d->c, *code, "%.*s: %.*s", BYTES_FMT(name), BYTES_FMT(text));
     ctx_release(&c);
     return result;

@@ -324,6 +324,22 @@ static void test_closed_with_reads_under_way(void **state)
     bed_open(b, "rocks");
 }
 
+/* What is really empty is found, too. */
+static void test_empty_value(void **state)
+{
+    struct bed *b = *state;
+    struct ask a;
+    int code;
+
+    assert_int_equal(bed_put(b, "row", ""), E_OK);
+    ask_init(b, &a, 1, 0);
+    a.get.key = BYTES_LIT("row");
+    code = engine_get(&a.c, b->e, &a.get);
+    assert_int_equal(code == E_LATER ? bed_wait(&a.w) : code, E_OK);
+    assert_true(a.get.found && a.get.value.len == 0);
+    ctx_release(&a.c);
+}
+
 struct ask_many {
     struct get_many m;
     struct bed_wait w;
@@ -409,10 +425,9 @@ static void scan_done(struct scan *s)
     bed_wait_done(&PORT_CONTAINER(s, struct ask_scan, scan)->w, s->code);
 }
 
-/* Scans rows from `from` on; true: it answered at once. */
-static bool scan_from(struct bed *b, struct ask *a, int from, struct page *page)
+/* A page of at most 100 rows; true: it answered at once. */
+static bool scan_between(struct bed *b, struct ask *a, struct key_range range, struct page *page)
 {
-    struct key_range range = {row_key(a->key, from), BYTES_LIT("s")};
     struct ask_scan s = {.w = BED_WAIT};
     int code;
 
@@ -431,6 +446,11 @@ static bool scan_from(struct bed *b, struct ask *a, int from, struct page *page)
     }
     assert_int_equal(code, E_OK);
     return true;
+}
+
+static bool scan_from(struct bed *b, struct ask *a, int from, struct page *page)
+{
+    return scan_between(b, a, (struct key_range){row_key(a->key, from), BYTES_LIT("s")}, page);
 }
 
 /* A page that is in memory at its beginning ends where the disk would have to be asked. */
@@ -455,6 +475,69 @@ static void test_scan(void **state)
     assert_false(scan_from(b, &a, 50 + (int)seen, &page));
     assert_int_equal(page.count, 100);
     ctx_release(&a.c);
+}
+
+enum { FILES = 40 };
+
+static bytes file_key(char *text, int i)
+{
+    snprintf(text, 16, "table%03d", i);
+    return bytes_str(text);
+}
+
+/* A table file for each key; after a start RocksDB has opened only some of them. */
+static void files_put(struct bed *b)
+{
+    char key[16];
+
+    for (int i = 0; i < FILES; i++) {
+        struct bulk *bulk;
+
+        assert_int_equal(engine_bulk(&b->c, b->e, (uint64_t)i + 1, &bulk), E_OK);
+        assert_int_equal(bulk_put(&b->c, bulk, file_key(key, i), file_key(key, i)), E_OK);
+        assert_int_equal(bulk_finish(&b->c, bulk), E_OK);
+        bulk_close(bulk);
+    }
+    bed_close(b);
+    bed_open(b, "rocks");
+}
+
+static void test_table_not_open(void **state)
+{
+    struct bed *b = *state;
+
+    files_put(b);
+    for (int i = 0; i < FILES; i++) {
+        struct ask a;
+
+        ask_init(b, &a, 1, 0);
+        a.get.key = file_key(a.key, i);
+        assert_int_equal(engine_get(&a.c, b->e, &a.get), E_LATER);
+        assert_int_equal(bed_wait(&a.w), E_OK);
+        assert_true(a.get.found && bytes_equal(a.get.value, a.get.key));
+        ctx_release(&a.c);
+    }
+}
+
+/* Pages end where a file is not open, and go on there. */
+static void test_scan_tables_not_open(void **state)
+{
+    struct bed *b = *state;
+    int seen = 0;
+
+    files_put(b);
+    while (seen < FILES) {
+        struct page page;
+        struct ask a;
+
+        ask_init(b, &a, 1, 0);
+        scan_between(b, &a, (struct key_range){file_key(a.key, seen), BYTES_LIT("u")}, &page);
+        assert_true(page.count);
+        for (size_t i = 0; i < page.count; i++, seen++)
+            assert_true(bytes_equal(page.items[i].key, file_key(a.key, seen)));
+        assert_int_equal(page.more, seen < FILES);
+        ctx_release(&a.c);
+    }
 }
 
 struct walk {
@@ -523,9 +606,12 @@ int main(void)
         T(test_reopened_with_reads_queued),
         T(test_damaged),
         T(test_closed_with_reads_under_way),
+        T(test_empty_value),
         T(test_many),
         T(test_many_share_a_cap),
         T(test_scan),
+        T(test_table_not_open),
+        T(test_scan_tables_not_open),
         T(test_visit),
     };
 #undef T
