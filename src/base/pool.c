@@ -4,6 +4,7 @@
 #include "base/thread.h"
 
 #include <assert.h>
+#include <sched.h>
 #include <stdatomic.h>
 
 #define CHARGE_FACTOR 5        /* a fifth of a thread's time is free */
@@ -24,9 +25,10 @@ struct pool {
     struct pool_job *urgent_head, *urgent_tail;
     struct client_queue *ring_head, *ring_tail;
     struct pool_conf conf;
-    int running_max; /* of one client */
-    size_t idle;     /* threads that wait for a job */
-    size_t queued;   /* parts of jobs that no thread has taken */
+    int running_max;      /* of one client */
+    size_t idle;          /* threads that wait for a job */
+    size_t queued;        /* parts of jobs that no thread has taken */
+    atomic_size_t waking; /* submitters that have yet to wake threads */
     bool stop;
     struct client_queue queues[POOL_QUEUES];
     int thread_count;
@@ -181,44 +183,51 @@ struct pool *pool_start(const struct pool_conf *conf)
     return NULL;
 }
 
-/* Under the lock: `turns` more parts are queued. Without the threads that the system does not give,
- * those that are there take them later. */
-static void pool_wake(struct pool *p, size_t turns)
+/* Under the lock: `turns` more parts are queued. Says how many threads are to be woken. Without the
+ * threads that the system does not give, those that are there take them later. */
+static size_t count_parts(struct pool *p, size_t turns)
 {
-    size_t without;
+    size_t woken = turns < p->idle ? turns : p->idle, without;
 
     p->queued += turns;
-    for (size_t i = 0; i < turns && i < p->idle; i++)
-        pthread_cond_signal(&p->woken);
     without = p->queued > p->idle ? p->queued - p->idle : 0;
     for (size_t i = 0; i < turns && i < without; i++)
         if (p->stop || p->thread_count == p->conf.threads || !thread_more(p))
             break;
+    return woken;
+}
+
+/* Threads are woken without the lock, which each of them wants first. */
+static void submit(struct pool *p, struct client_queue *l, struct pool_job *job, size_t turns)
+{
+    size_t woken;
+
+    pthread_mutex_lock(&p->lock);
+    if (l) {
+        list_put(&l->head, &l->tail, job);
+        ring_put(p, l);
+    } else {
+        list_put(&p->urgent_head, &p->urgent_tail, job);
+    }
+    woken = count_parts(p, turns);
+    atomic_fetch_add_explicit(&p->waking, 1, memory_order_relaxed);
+    pthread_mutex_unlock(&p->lock);
+    while (woken--)
+        pthread_cond_signal(&p->woken);
+    atomic_fetch_sub_explicit(&p->waking, 1, memory_order_release);
 }
 
 void pool_submit(struct pool *p, uint64_t client, struct pool_job *job, bool urgent)
 {
-    if (!urgent) {
-        pool_submit_parts(p, client, job, 1);
-        return;
-    }
-    pthread_mutex_lock(&p->lock);
-    list_put(&p->urgent_head, &p->urgent_tail, job);
-    pool_wake(p, 1);
-    pthread_mutex_unlock(&p->lock);
+    job->turns = 1;
+    submit(p, urgent ? NULL : queue_of(p, client), job, 1);
 }
 
 void pool_submit_parts(struct pool *p, uint64_t client, struct pool_job *job, size_t turns)
 {
-    struct client_queue *l = queue_of(p, client);
-
     assert(turns);
     job->turns = turns;
-    pthread_mutex_lock(&p->lock);
-    list_put(&l->head, &l->tail, job);
-    ring_put(p, l);
-    pool_wake(p, turns);
-    pthread_mutex_unlock(&p->lock);
+    submit(p, queue_of(p, client), job, turns);
 }
 
 bool pool_waiting(struct pool *p)
@@ -241,6 +250,8 @@ void pool_stop(struct pool *p)
     pthread_mutex_unlock(&p->lock);
     for (int i = 0; i < p->thread_count; i++)
         pthread_join(p->threads[i], NULL);
+    while (atomic_load_explicit(&p->waking, memory_order_acquire))
+        sched_yield(); /* its job may have run before its submitter got so far */
     pthread_mutex_destroy(&p->lock);
     pthread_cond_destroy(&p->woken);
     mem_free(p);
