@@ -335,7 +335,13 @@ struct wr_update_table {
     bool has_options;
     struct wr_table_options options;
     struct wr_stream_spec stream;
+    struct wr_bytes annotation;     /* ptr NULL: stays; 0 bytes: none any more */
+    struct wr_bytes annotation_was; /* with it; ptr NULL: any; else WR_E_CONFLICT if it is not so */
 };
+
+/* A program may keep bytes with a table that mean something to it alone, as SQL does with mapping
+ * tables: its annotation, which goes when the table is dropped. */
+#define WR_ANNOTATION_BYTES_MAX (64 << 10)
 
 /* Operations that take a table's name only: DescribeTable, DeleteTable, LoadTable, UnloadTable. */
 struct wr_table_name {
@@ -410,7 +416,8 @@ struct wr_table_description {
     size_t split_count;
     int64_t creation_us; /* UTC microseconds */
     bool local_transactions;
-    struct wr_bytes layout; /* as in wr_create_table */
+    struct wr_bytes layout;     /* as in wr_create_table */
+    struct wr_bytes annotation; /* of wr_update_table; empty: none */
 };
 
 struct wr_table_list {

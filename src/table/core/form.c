@@ -18,9 +18,12 @@ const uint32_t form_sizes[WR_OP_COUNT] = {
 #include "op.def"
 };
 
-/* No operation's struct has grown yet. */
+/* The one struct that has grown. */
+#define UPDATE_TABLE_FIRST offsetof(struct wr_request, update_table.annotation)
+
 const uint32_t form_first_sizes[WR_OP_COUNT] = {
-#define OP(name, ...) [WR_OP_##name] = WR_SIZE_##name,
+#define OP(name, ...)                                                                              \
+    [WR_OP_##name] = WR_OP_##name == WR_OP_UPDATE_TABLE ? UPDATE_TABLE_FIRST : WR_SIZE_##name,
 #include "op.def"
 };
 

@@ -376,12 +376,25 @@ static int update_options(struct ctx *c, const struct limits *limits, struct sch
     return index_check_options(c, &d->options);
 }
 
+static int annotate(struct ctx *c, struct wr_table_description *d, const struct wr_update_table *u)
+{
+    if (!u->annotation.ptr)
+        return E_OK;
+    if (u->annotation_was.ptr && !bytes_equal(u->annotation_was, d->annotation))
+        return fail(c, E_CONFLICT, "The annotation of the table is another one by now.");
+    if (u->annotation.len > WR_ANNOTATION_BYTES_MAX)
+        return fail(c, E_PARAMETER, "The annotation of a table has %zu bytes, more than %d.",
+                    u->annotation.len, WR_ANNOTATION_BYTES_MAX);
+    d->annotation = u->annotation;
+    return E_OK;
+}
+
 int schema_update(struct ctx *c, const struct limits *limits, const struct schema *old,
                   const struct wr_update_table *u, struct schema **out)
 {
     struct schema *s = schema_next(c, old);
 
-    if (!u->has_reserved && !u->has_options && !u->stream.given)
+    if (!u->has_reserved && !u->has_options && !u->stream.given && !u->annotation.ptr)
         return fail(
             c, E_PARAMETER,
             "At least one of reserved throughput, table options and stream must be specified.");
@@ -391,6 +404,7 @@ int schema_update(struct ctx *c, const struct limits *limits, const struct schem
     if (u->has_reserved)
         TRY(update_throughput(c, limits, s, &u->reserved));
     stream_switch(c, &s->d, &u->stream);
+    TRY(annotate(c, &s->d, u));
     *out = s;
     return E_OK;
 }
@@ -509,6 +523,7 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
     out->stream.columns_to_get = copy_names(a, d->stream.columns_to_get, d->stream.column_count);
     out->sse.key_id = arena_copy(a, d->sse.key_id);
     out->sse.role_arn = arena_copy(a, d->sse.role_arn);
+    out->annotation = arena_copy(a, d->annotation);
 }
 
 void schema_rekey(struct schema *s, enum rekey_phase next)

@@ -52,6 +52,7 @@ enum field {
     F_INDEX_TABLE,         /* of an F_INDEX that has a table of its own */
     F_INDEX_BASE,          /* left out: the table is no index */
     F_STREAM_RECORDS = 48, /* left out: none are kept */
+    F_ANNOTATION,          /* left out: none */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -352,6 +353,10 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_shadow(b, s);
     if (s->stream.location)
         put_stream_records(b, &s->stream);
+    if (s->d.annotation.len) {
+        buf_put_u8(b, F_ANNOTATION);
+        buf_put_counted(b, s->d.annotation);
+    }
 }
 
 /* An index that is resolved when all fields are read. */
@@ -626,6 +631,11 @@ static void read_stream_records(struct schema_reader *r, struct reader *f)
     s->shards = (uint16_t)shards;
 }
 
+static void read_annotation(struct schema_reader *r, struct reader *f)
+{
+    r->out->d.annotation = read_rest(f);
+}
+
 /* By tag; NULL: a field of a later version of Widerow, which is skipped. */
 static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
     [F_ID] = read_id,
@@ -655,6 +665,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_INDEX_TABLE] = read_index_table,
     [F_INDEX_BASE] = read_index_base,
     [F_STREAM_RECORDS] = read_stream_records,
+    [F_ANNOTATION] = read_annotation,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
