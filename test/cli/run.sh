@@ -250,6 +250,65 @@ check "index drop" run index drop o later
 check "is gone" exits 3 "does not exist" index drop o later
 check "index of nothing" exits 2 "is none of list, create" index frobnicate o
 
+# ---- streams ----
+changes() { run stream tail "$@" --once | sed -E 's/"time":[0-9]+/"time":T/g; s/^[-0-9]+ [0-9:.]+ /T/; s/@[0-9]+/@T/g'; }
+tells() { # TEXT WORDS…: exactly these changes
+    [ "$(changes "${@:2}")" = "$1" ] || { changes "${@:2}"; false; }
+}
+check "a table without a stream" run create followed --key k:string,n:integer
+check "has none to tail" exits 3 "has no stream; .widerow stream on followed" stream tail followed
+check "stream on" run stream on followed --hours 2
+check "stream on for too long" exits 2 "hours|expiration" stream on s --hours 1000000
+check "stream list" sh -c '"$1" stream list --dir "$2" | grep -qx "followed	followed_[0-9]*"' - "$widerow" "$work/data"
+run put followed a 1 x=1 's=a "text"' && run update followed a 1 x+=2 --remove s && run delete followed a 1
+check "tail --from start" tells '{"time":T,"action":"put","key":{"k":"a","n":1},"cells":[{"column":"x","value":1,"time":T},{"column":"s","value":"a \"text\"","time":T}]}
+{"time":T,"action":"update","key":{"k":"a","n":1},"cells":[{"column":"x","value":3,"time":T},{"column":"s","deleted":"all"}]}
+{"time":T,"action":"delete","key":{"k":"a","n":1},"cells":[]}' followed --from start
+check "as a table" tells $'T put    "a",1  x=1 s="a \\"text\\""\nT update "a",1  x=3 -s\nT delete "a",1' followed --from start --format table
+check "tail --from now" tells "" followed
+check "tail --from a minute ago" sh -c '[ "$("$1" stream tail followed --once --from 1d --dir "$2" | wc -l)" = 3 ]' - "$widerow" "$work/data"
+last=$(run stream tail followed --once --from start | tail -n 1 | grep -oE '[0-9]{16}')
+check "tail --from a record's time" tells '{"time":T,"action":"delete","key":{"k":"a","n":1},"cells":[]}' followed --from "$last"
+check "tail --from a date" tells "" followed --from 2999-01-01T00:00:00
+check "tail --from nonsense" exits 2 "--from is start, now, or a time" stream tail followed --from yesterday
+check "tail --format nonsense" exits 2 "--format is table or jsonl" stream tail followed --format csv
+check "tail of nothing" exits 3 "does not exist" stream tail nothing
+check "stream of nothing" exits 2 "is none of list, tail" stream frobnicate followed
+check "head ends it quietly" bash -c 'set -o pipefail; "$1" stream tail followed --from start --dir "$2" 2>"$3" | head -n 1 >/dev/null; code=$?; cat "$3"; [ $code = 0 ] && ! [ -s "$3" ]' - "$widerow" "$work/data" "$work/quiet"
+check "stream off" run stream off followed
+check "its records are gone" exits 3 "has no stream" stream tail followed
+
+# A tail of a server: it prints changes as they come, outlives the server's end, and ends by Ctrl-C or when nobody reads on.
+serve tailed --admin off
+at=(--endpoint "${urls[tailed]}" --data "$work/tailed")
+run create t --key k:integer && run stream on t
+"$widerow" stream tail t --from start "${at[@]}" >"$work/tail.out" 2>"$work/tail.err" &
+tail_pid=$!
+came() { [ "$(wc -l <"$work/tail.out")" = "$1" ]; }
+run put t 1 v=1
+check "a change is printed as it comes" eventually came 1
+for v in $(seq 2 9); do run put t "$((v % 3))" "v=$v"; done
+check "so are the others" eventually came 9
+check "in their order" sh -c '[ "$(grep -oE "\"value\":[0-9]+" "$1" | tr -dc "0-9\n" | tr "\n" " ")" = "1 2 3 4 5 6 7 8 9 " ]' - "$work/tail.out"
+kill -KILL "${pids[tailed]}"
+wait "${pids[tailed]}" 2>/dev/null
+check "the server comes back" serve tailed --admin off --http "${urls[tailed]#http://}"
+run put t 10 v=10
+check "the tail goes on" eventually came 10
+kill -INT $tail_pid
+wait $tail_pid
+check "Ctrl-C ends it" test $? = 130
+check "quietly" test ! -s "$work/tail.err"
+mkfifo "$work/pipe"
+"$widerow" stream tail t "${at[@]}" >"$work/pipe" 2>"$work/tail.err" &
+tail_pid=$!
+sleep 0.2 <"$work/pipe"
+wait $tail_pid
+check "a reader who goes ends it" test $? = 0
+check "quietly, too" test ! -s "$work/tail.err"
+stop_all TERM
+at=(--dir "$work/data")
+
 # ---- pages and completion ----
 for page in widerow.1 widerowd.8 widerow.conf.5; do
     check "$page has no warning" test -z "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$BUILD/man/$page" 2>&1 >/dev/null)"
