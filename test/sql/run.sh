@@ -37,6 +37,12 @@ check "a range, newest first" says 'at,price|2,2|1,1.5|' mine "select at, price 
 check "groups" says 'host,count(*),sum(price)|a,2,3.5|b,1,3|' mine 'select host, count(*), sum(price) from orders group by host'
 check "what would scan is refused" fails 'Detect inefficient query: .* full table scan' mine 'select * from orders where price = 3'
 check "unless it is permitted" says 'host|b|' mine 'select /*+ _l_allow_filtering_ */ host from orders where price = 3' --comments
+check "an index" mine 'create index by_price_note on orders (note) include (price) sync'
+check "what an index serves" says 'host,price|b,3|' mine "select host, price from orders where note = 'y'"
+check "the row's other columns by an index" says 'host,at,note,price|a,1,x,1.5|' mine "select * from orders where note < 'y'"
+check "indexes are shown" says 'by_price_note,ACTIVE,note|' sh -c "timeout 60 mariadb --no-defaults -h 127.0.0.1 -P $port -ukey1 -psecret1 --batch -N inst -e 'show index from orders' | cut -f3,4,8"
+check "an index goes" mine 'drop index by_price_note on orders'
+check "and what it served is refused" fails 'CREATE INDEX orders_note ON orders \(note\)' mine "select host from orders where note = 'y'"
 check "the other door has the rows" says '3|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count orders
 check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
 check "tables" says 'Tables|orders|' mine 'show tables'

@@ -404,6 +404,13 @@ statement ::= DROP INDEX if_exists(X) name(N) ON table(T). {
     p->out->name = N.text;
     p->out->table = T;
 }
+statement ::= ALTER INDEX if_exists(X) name(N) ON table(T) name(S). {
+    p->out->type = STATEMENT_ALTER_INDEX;
+    p->out->if_exists = X;
+    p->out->name = N.text;
+    p->out->table = T;
+    p->out->pattern = S.text;
+}
 statement ::= DROP TABLE if_exists(X) table(T). {
     p->out->type = STATEMENT_DROP_TABLE;
     p->out->if_exists = X;

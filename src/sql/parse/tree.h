@@ -176,6 +176,7 @@ enum statement_type {
     STATEMENT_TRUNCATE,
     STATEMENT_CREATE_INDEX,
     STATEMENT_DROP_INDEX,
+    STATEMENT_ALTER_INDEX, /* `name` of `table`, to the state `pattern` */
     STATEMENT_CREATE_DATABASE,
     STATEMENT_DROP_DATABASE,
     STATEMENT_USE,

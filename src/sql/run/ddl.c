@@ -1,4 +1,5 @@
 /* ddl.c: tables made, changed and dropped. */
+#include "sql/run/index.h"
 #include "sql/run/table.h"
 
 #include "base/number.h"
@@ -158,6 +159,21 @@ static int options_read(struct run *r, const struct option_list *list, struct wr
     return 0;
 }
 
+static int indexes_make(struct run *r, const struct statement *s, struct wr_create_table *out)
+{
+    struct wr_index_meta *indexes;
+    size_t n = 0;
+
+    for (const struct index_definition *i = s->indexes; i; i = i->next)
+        n++;
+    indexes = ARENA_ARRAY(r->arena, struct wr_index_meta, n + 1);
+    for (const struct index_definition *i = s->indexes; i; i = i->next)
+        RUN_TRY(index_make(r, i, out->table, out->defined, out->defined_count,
+                           &indexes[out->index_count++]));
+    out->indexes = indexes;
+    return 0;
+}
+
 int run_create_table(struct run *r, const struct statement *s)
 {
     struct wr_request request = {WR_REQUEST(CREATE_TABLE)};
@@ -174,8 +190,7 @@ int run_create_table(struct run *r, const struct statement *s)
     RUN_TRY(key_make(r, s, names, t));
     RUN_TRY(columns_make(r, s, t));
     RUN_TRY(options_read(r, s->options, &t->options));
-    if (s->indexes)
-        return run_fail(r, FAULT_UNSUPPORTED, "Indexes are not served yet by SQL");
+    RUN_TRY(indexes_make(r, s, t));
     if (!run_request(r, &request, &reply))
         return 0;
     if (!reply || reply->code != WR_E_EXIST)

@@ -19,6 +19,10 @@ int hints_read(struct run *r, const struct option_list *list, struct hints *out)
     for (const struct option *o = list ? list->first : NULL; o; o = o->next) {
         if (bytes_equal(o->name, BYTES_LIT("_l_allow_filtering_")))
             out->allow_filtering = true;
+        else if (bytes_equal(o->name, BYTES_LIT("_l_ignore_index_")))
+            out->ignore_indexes = true;
+        else if (bytes_equal(o->name, BYTES_LIT("_l_force_index_")) && o->value.ptr)
+            out->force_index = o->value;
         else if (bytes_equal(o->name, BYTES_LIT("_l_ts_")))
             RUN_TRY(number_read(r, o, &out->timestamp_ms));
         else if (bytes_equal(o->name, BYTES_LIT("_l_operation_timeout_")))

@@ -5,7 +5,8 @@
 #include "sql/run/run.h"
 
 struct hints {
-    bool allow_filtering;
+    bool allow_filtering, ignore_indexes;
+    bytes force_index;    /* ptr NULL: not given */
     int64_t timestamp_ms; /* WR_TIMESTAMP_NONE: not given */
     int64_t timeout_ms;   /* 0: not given */
 };

@@ -4,12 +4,14 @@
 #define SQL_RUN_RENDER_H
 
 #include "base/buf.h"
-#include "sql/run/table.h"
+#include "sql/run/path.h"
 
 /* A table of FROM, and the name of its virtual table. */
 struct rendered_table {
     struct rendered_table *next;
     struct sql_table *table;
+    const struct table_path *paths;
+    size_t path_count;
     bytes name;
 };
 

@@ -20,6 +20,7 @@ static struct rendered_table *table_made(struct render *w, struct sql_table *t)
             return out;
     out = ARENA_NEW(w->r->arena, struct rendered_table);
     *out = (struct rendered_table){.next = w->made->tables, .table = t, .name = name};
+    out->paths = paths_of(w->r, t, &out->path_count);
     w->made->tables = out;
     return out;
 }

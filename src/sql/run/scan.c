@@ -1,6 +1,7 @@
 #include "sql/run/scan.h"
 
 #include "sql/run/convert.h"
+#include "sql/run/lookup.h"
 #include "sql/run/order.h"
 
 #include <sqlite3.h>
@@ -8,7 +9,6 @@
 
 #define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
 #define PAGE_ROWS 4000
-#define COST_OF_ALL 1e9
 
 #define RUN_TRY_SQLITE(x)                                                                          \
     do {                                                                                           \
@@ -25,23 +25,26 @@ struct scan_table {
     char *name_text;
 };
 
-/* How a cursor is bounded: for each of the key's first columns an equality, then perhaps bounds of
- * the next. The plan is a text, for SQLite keeps it: which columns are used, as SQLite's mask in
- * MASK_DIGITS hexadecimal digits, then "==g<" and the like. */
+/* SQLite keeps plans as a number, the path's and in its lowest bit whether the cursor goes
+ * backward, and a text: which columns are used, as SQLite's mask in MASK_DIGITS hexadecimal digits,
+ * then plan.signs. */
 #define MASK_DIGITS 16
-enum { PLAN_EQUAL = '=', PLAN_ABOVE = '>', PLAN_FROM = 'g', PLAN_BELOW = '<', PLAN_TO = 'l' };
 
 struct scan_cursor {
     sqlite3_vtab_cursor base;
     struct scan_module *module;
+    const struct rendered_table *of;
     const struct sql_table *table;
+    const struct table_path *path;
+    struct lookup *lookup;   /* NULL: the path has all that is asked for */
     struct arena arena;      /* of the bounds and the columns' names */
     struct wr_request range; /* the page that is next */
     struct wr_key tail;     /* the row behind the range, which ends in front of it; count 0: none */
     struct wr_reply *reply; /* with the rows: */
     const struct wr_row *rows;
     size_t row_count, at;
-    bool ended;
+    uint64_t used; /* columns, as SQLite's mask */
+    bool looks_up, ended;
 };
 
 /* The part of a table that a plan leaves. A bound of all columns may belong to it or not. */
@@ -55,11 +58,11 @@ static struct scan_table *table_of(sqlite3_vtab *v)
     return PORT_CONTAINER(v, struct scan_table, base);
 }
 
-static const struct sql_table *described(const struct scan_table *t)
+static const struct rendered_table *described(const struct scan_table *t)
 {
     for (const struct rendered_table *i = t->module->tables; i; i = i->next)
         if (bytes_equal(i->name, t->name))
-            return i->table;
+            return i;
     return NULL;
 }
 
@@ -128,16 +131,16 @@ static int on_connect(sqlite3 *sqlite, void *arg, int count, const char *const *
                       sqlite3_vtab **out, char **error)
 {
     struct scan_table *t = mem_zalloc(sizeof(*t));
-    const struct sql_table *table;
+    const struct rendered_table *of;
     int code = SQLITE_ERROR;
 
     (void)count, (void)error;
     t->module = arg;
     t->name_text = mem_strdup(args[2]);
     t->name = bytes_str(t->name_text);
-    table = described(t);
-    if (table)
-        code = declare(sqlite, table);
+    of = described(t);
+    if (of)
+        code = declare(sqlite, of->table);
     if (code) {
         mem_free(t->name_text);
         mem_free(t);
@@ -158,113 +161,24 @@ static int on_disconnect(sqlite3_vtab *v)
 
 /* ---- plans ---- */
 
-/* The usable constraint on a column with one of the operators; -1: there is none. */
-static int constraint_find(const sqlite3_index_info *info, size_t column, int op, int other)
-{
-    for (int i = 0; i < info->nConstraint; i++)
-        if (info->aConstraint[i].usable && info->aConstraint[i].iColumn == (int)column &&
-            (info->aConstraint[i].op == op || info->aConstraint[i].op == other))
-            return i;
-    return -1;
-}
-
-struct plan {
-    char text[2 * WR_KEY_COLUMNS_MAX + 3];
-    size_t length, equal;
-};
-
-static bool plan_take(sqlite3_index_info *info, struct plan *p, int constraint, char sign)
-{
-    if (constraint < 0)
-        return false;
-    p->text[p->length++] = sign;
-    info->aConstraintUsage[constraint].argvIndex = (int)p->length;
-    return true;
-}
-
-static void plan_make(const struct sql_table *t, sqlite3_index_info *info, struct plan *p)
-{
-    size_t c = 0;
-    int i;
-
-    while (c < t->key_count && plan_take(info, p,
-                                         constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_EQ,
-                                                         SQLITE_INDEX_CONSTRAINT_IS),
-                                         PLAN_EQUAL))
-        c++;
-    p->equal = c;
-    if (c == t->key_count)
-        return;
-    i = constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_GT, SQLITE_INDEX_CONSTRAINT_GE);
-    if (i >= 0)
-        plan_take(info, p, i,
-                  info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_GT ? PLAN_ABOVE : PLAN_FROM);
-    i = constraint_find(info, c, SQLITE_INDEX_CONSTRAINT_LT, SQLITE_INDEX_CONSTRAINT_LE);
-    if (i >= 0)
-        plan_take(info, p, i,
-                  info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_LT ? PLAN_BELOW : PLAN_TO);
-}
-
-/* 1: rows come in that order, -1: in the other, if the cursor goes backward; 0: neither. Columns
- * that are equal in all rows may stand anywhere. */
-static int order_of(const struct sql_table *t, const sqlite3_index_info *info, size_t equal)
-{
-    int direction = 0;
-    size_t next = equal;
-
-    for (int i = 0; i < info->nOrderBy; i++) {
-        size_t column = (size_t)info->aOrderBy[i].iColumn;
-        int way;
-
-        if (column < equal)
-            continue;
-        if (column != next || column >= t->key_count)
-            return 0;
-        way = info->aOrderBy[i].desc == t->columns[column].descending ? 1 : -1;
-        if (direction && way != direction)
-            return 0;
-        direction = way;
-        next++;
-    }
-    return direction ? direction : 1;
-}
-
-/* Has the statement conditions, none of which bounds the key? */
-static bool is_refused(const struct scan_table *t, const struct plan *p)
-{
-    return !p->length && t->module->conditions && !t->module->allow_filtering;
-}
-
 static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 {
     struct scan_table *t = table_of(v);
-    const struct sql_table *table = described(t);
-    struct plan p = {.length = 0};
-    int order;
+    struct scan_module *m = t->module;
+    const struct rendered_table *of = described(t);
+    struct plan p;
 
-    if (!table)
+    if (!of)
         return SQLITE_ERROR;
-    plan_make(table, info, &p);
-    if (is_refused(t, &p)) {
-        t->module->refused = true;
-        t->module->refused_table = table;
+    if (!plan_choose(of->table, of->paths, of->path_count, &m->wishes, info, &p)) {
+        m->refused = of->table;
+        m->advice = plan_advice(m->run->arena, of->table, of->paths, of->path_count, info);
         return SQLITE_CONSTRAINT;
     }
-    order = order_of(table, info, p.equal);
-    info->orderByConsumed = info->nOrderBy && order;
-    info->idxNum = info->nOrderBy && order < 0;
-    info->idxStr = sqlite3_mprintf("%016llx%s", info->colUsed, p.text);
+    plan_use(&of->paths[p.path], &p, info);
+    info->idxNum = (int)p.path << 1 | (info->nOrderBy && p.order < 0);
+    info->idxStr = sqlite3_mprintf("%016llx%s", info->colUsed, p.signs);
     info->needToFreeIdxStr = 1;
-    info->estimatedCost = COST_OF_ALL;
-    for (size_t i = 0; i < p.equal; i++)
-        info->estimatedCost /= 1e4;
-    if (p.length > p.equal)
-        info->estimatedCost /= 1e2 * (double)(p.length - p.equal);
-    info->estimatedRows = info->estimatedCost > 1 ? (sqlite3_int64)info->estimatedCost : 1;
-    if (p.equal == table->key_count) {
-        info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
-        info->estimatedRows = 1;
-    }
     return SQLITE_OK;
 }
 
@@ -363,7 +277,8 @@ static int on_open(sqlite3_vtab *v, sqlite3_vtab_cursor **out)
     struct scan_cursor *s = mem_zalloc(sizeof(*s));
 
     s->module = table_of(v)->module;
-    s->table = described(table_of(v));
+    s->of = described(table_of(v));
+    s->table = s->of->table;
     arena_init(&s->arena, NULL, 0);
     *out = &s->base;
     return SQLITE_OK;
@@ -376,6 +291,8 @@ static struct scan_cursor *cursor_of(sqlite3_vtab_cursor *c)
 
 static void page_free(struct scan_cursor *s)
 {
+    lookup_free(s->lookup);
+    s->lookup = NULL;
     wr_reply_free(s->reply);
     s->reply = NULL;
     s->rows = NULL;
@@ -392,29 +309,34 @@ static int on_close(sqlite3_vtab_cursor *c)
     return SQLITE_OK;
 }
 
-/* The columns that are read: those that the statement names, and the key, so that rows without any
- * of them are seen. */
-static void columns_set(struct scan_cursor *s, uint64_t used)
+/* The columns that are read: those that the statement names and the path has, and the key, so that
+ * rows without any of them are seen. */
+static void columns_set(struct scan_cursor *s)
 {
     struct wr_read_options *read = &s->range.get_range.read;
     struct wr_bytes *names = ARENA_ARRAY(&s->arena, struct wr_bytes, s->table->column_count);
 
     for (size_t i = 0; i < s->table->column_count; i++)
-        if (i < s->table->key_count || used >> (i < 63 ? i : 63) & 1) /* the last bit: all others */
+        if (s->path->position[i] != SIZE_MAX || (s->path->included[i] && path_is_used(s->used, i)))
             names[read->column_count++] = s->table->columns[i].name;
     read->columns = names;
     read->max_versions = 1;
     read->has_max_versions = true;
 }
 
+static const struct table_column *key_column(const struct scan_cursor *s, size_t i)
+{
+    return &s->table->columns[s->path->columns[i]];
+}
+
 static struct wr_key edge(struct scan_cursor *s, enum wr_type rest)
 {
     struct wr_key_column *columns =
-        ARENA_ARRAY(&s->arena, struct wr_key_column, s->table->key_count);
+        ARENA_ARRAY(&s->arena, struct wr_key_column, s->path->key_count);
 
-    for (size_t i = 0; i < s->table->key_count; i++)
-        columns[i] = (struct wr_key_column){s->table->columns[i].name, {.type = rest}};
-    return (struct wr_key){columns, s->table->key_count};
+    for (size_t i = 0; i < s->path->key_count; i++)
+        columns[i] = (struct wr_key_column){key_column(s, i)->name, {.type = rest}};
+    return (struct wr_key){columns, s->path->key_count};
 }
 
 static void edge_set(struct wr_key *key, size_t column, const struct wr_value *v, enum wr_type rest)
@@ -430,7 +352,7 @@ static void edge_set(struct wr_key *key, size_t column, const struct wr_value *v
 static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3_value *in,
                         struct part *p)
 {
-    const struct table_column *of = &s->table->columns[column];
+    const struct table_column *of = key_column(s, column);
     bool with = sign == PLAN_EQUAL || sign == PLAN_FROM || sign == PLAN_TO;
     bool upper = (sign == PLAN_BELOW || sign == PLAN_TO) != of->descending;
     struct wr_value v;
@@ -463,35 +385,46 @@ static int ask(struct scan_cursor *s, const struct wr_request *request)
     return SQLITE_ABORT;
 }
 
+/* The rows of the entries, in their place. */
+static int look_up(struct scan_cursor *s)
+{
+    struct run *r = s->module->run;
+
+    if (!s->looks_up || !s->row_count)
+        return SQLITE_OK;
+    session_wait_begin(r->session);
+    s->lookup = lookup_rows(r, s->table, s->path, s->used, s->rows, s->row_count);
+    session_wait_end(r->session);
+    if (!s->lookup)
+        return SQLITE_ABORT;
+    s->rows = s->lookup->rows;
+    s->row_count = s->lookup->count;
+    return SQLITE_OK;
+}
+
 static int page_read(struct scan_cursor *s)
 {
-    int code = ask(s, &s->range);
-
-    if (code == SQLITE_OK) {
-        s->rows = s->reply->range.rows;
-        s->row_count = s->reply->range.row_count;
-    }
-    return code;
+    RUN_TRY_SQLITE(ask(s, &s->range));
+    s->rows = s->reply->range.rows;
+    s->row_count = s->reply->range.row_count;
+    return look_up(s);
 }
 
 /* The row behind the range. */
 static int tail_read(struct scan_cursor *s)
 {
     struct wr_request request = {WR_REQUEST(GET_ROW), .instance = s->range.instance};
-    int code;
 
     request.client = s->range.client;
     request.deadline_ms = s->range.deadline_ms;
     request.get_row = (struct wr_get_row){
-        .table = s->table->name, .key = s->tail, .read = s->range.get_range.read};
+        .table = s->path->name, .key = s->tail, .read = s->range.get_range.read};
     s->tail.count = 0;
-    code = ask(s, &request);
-    if (code == SQLITE_OK) {
-        s->rows = &s->reply->row.row;
-        s->row_count = s->reply->row.row.key.count > 0;
-    }
     s->range.get_range.start.count = 0;
-    return code;
+    RUN_TRY_SQLITE(ask(s, &request));
+    s->rows = &s->reply->row.row;
+    s->row_count = s->reply->row.row.key.count > 0;
+    return look_up(s);
 }
 
 /* Where the next page begins, out of the reply of this one. False: there is none. */
@@ -505,12 +438,12 @@ static bool page_next(struct scan_cursor *s)
     start = ARENA_ARRAY(&s->arena, struct wr_key_column, next.count);
     for (size_t i = 0; i < next.count; i++) {
         start[i] = next.columns[i];
-        start[i].name = s->table->columns[i].name;
+        start[i].name = key_column(s, i)->name;
         if (start[i].value.type >= WR_DECIMAL && start[i].value.type <= WR_VARBINARY)
             start[i].value.bytes = arena_copy(&s->arena, start[i].value.bytes);
     }
     s->range.get_range.start = (struct wr_key){start, next.count};
-    s->range.get_range.limit = PAGE_ROWS;
+    s->range.get_range.limit = s->looks_up ? LOOKUP_ROWS : PAGE_ROWS;
     return true;
 }
 
@@ -532,36 +465,39 @@ static int settle(struct scan_cursor *s)
 
 /* The far end of a range does not belong to it, so a row there is read by itself; where both ends
  * are one row there is no range. */
-static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal,
-                      uint64_t used)
+static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal)
 {
     s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
     s->range.client = s->module->run->session->conf.client;
     s->range.deadline_ms = s->module->run->deadline_ms;
-    s->range.get_range = (struct wr_get_range){.table = s->table->name,
+    s->range.get_range = (struct wr_get_range){.table = s->path->name,
                                                .start = backward ? p->end : p->start,
                                                .end = backward ? p->start : p->end,
                                                .backward = backward,
                                                .has_limit = true,
                                                .limit = FIRST_PAGE_ROWS};
-    columns_set(s, used);
+    columns_set(s);
     if (backward ? p->with_start : p->with_end)
         s->tail = s->range.get_range.end;
-    if (equal == s->table->key_count)
+    if (equal == s->path->key_count)
         return settle(s);
     RUN_TRY_SQLITE(page_read(s));
     return settle(s);
 }
 
-static int on_filter(sqlite3_vtab_cursor *c, int backward, const char *plan, int count,
+static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int count,
                      sqlite3_value **values)
 {
     struct scan_cursor *s = cursor_of(c);
-    size_t column = 0, last = s->table->key_count - 1;
     const char *signs = plan + MASK_DIGITS;
+    size_t column = 0, last;
     struct part p = {0};
 
     page_free(s);
+    s->path = &s->of->paths[number >> 1];
+    s->used = strtoull(plan, NULL, 16);
+    s->looks_up = !path_covers(s->path, s->table, s->used);
+    last = s->path->key_count - 1;
     arena_release(&s->arena);
     arena_init(&s->arena, NULL, 0);
     s->ended = false;
@@ -577,7 +513,7 @@ static int on_filter(sqlite3_vtab_cursor *c, int backward, const char *plan, int
     /* An end that names not all columns has its infinity behind it. */
     p.with_start &= p.start.columns[last].value.type < WR_INF_MIN;
     p.with_end &= p.end.columns[last].value.type < WR_INF_MIN;
-    return scan_begin(s, &p, backward, column, strtoull(plan, NULL, 16));
+    return scan_begin(s, &p, number & 1, column);
 }
 
 static int on_next(sqlite3_vtab_cursor *c)
@@ -593,14 +529,21 @@ static int on_eof(sqlite3_vtab_cursor *c)
     return cursor_of(c)->ended;
 }
 
+/* The place of a column in the key of the cursor's rows; SIZE_MAX: it is a cell. */
+static size_t position_of(const struct scan_cursor *s, size_t column)
+{
+    return s->looks_up ? s->of->paths[0].position[column] : s->path->position[column];
+}
+
 static int on_column(sqlite3_vtab_cursor *c, sqlite3_context *out, int n)
 {
     struct scan_cursor *s = cursor_of(c);
     const struct wr_row *row = &s->rows[s->at];
+    size_t position = position_of(s, (size_t)n);
     bytes name = s->table->columns[n].name;
 
-    if ((size_t)n < s->table->key_count) {
-        scan_result(&s->arena, out, &row->key.columns[n].value);
+    if (position != SIZE_MAX) {
+        scan_result(&s->arena, out, &row->key.columns[position].value);
         return SQLITE_OK;
     }
     for (size_t i = 0; i < row->cell_count; i++)

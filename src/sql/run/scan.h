@@ -1,5 +1,7 @@
 /* scan.h: tables as SQLite sees them: virtual ones, of which a cursor is a GetRange over the part
- * of the key that the statement bounds.
+ * of a key that the statement bounds: the table's own, or that of an index. What an index lacks is
+ * read by the row's key, page by page; an entry whose row is no longer as it says is passed over,
+ * and SQLite checks all conditions again.
  *
  * SQLite asks for plans with the bounds that each would have (xBestIndex). A plan that would read
  * the whole table although the statement has conditions is refused there, unless the statement
@@ -8,6 +10,7 @@
 #ifndef SQL_RUN_SCAN_H
 #define SQL_RUN_SCAN_H
 
+#include "sql/run/plan.h"
 #include "sql/run/render.h"
 
 struct sqlite3;
@@ -16,11 +19,10 @@ struct sqlite3_context;
 
 /* What SQLite calls our functions with: the statement that runs, one at a time a session. */
 struct scan_module {
-    struct run *run;      /* NULL: none runs */
-    bool conditions;      /* the statement has a WHERE */
-    bool allow_filtering; /* and may read whole tables all the same */
-    bool refused;         /* a plan was, for `refused_table` */
-    const struct sql_table *refused_table;
+    struct run *run; /* NULL: none runs */
+    struct plan_wishes wishes;
+    const struct sql_table *refused; /* a plan was, for the table, and ... */
+    bytes advice;                    /* ... what would let it be served (plan_advice) */
     struct rendered_table *tables;
 };
 

@@ -159,9 +159,10 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
 
 static int refused(struct run *r, const struct select_engine *e)
 {
-    const struct sql_table *t = e->module.refused_table;
+    const struct sql_table *t = e->module.refused;
 
-    return run_fail(r, FAULT_INEFFICIENT, RUN_TEXT(r->sql), RUN_TEXT(t->columns[0].name));
+    return run_fail(r, FAULT_INEFFICIENT, RUN_TEXT(r->sql), RUN_TEXT(t->columns[0].name),
+                    RUN_TEXT(e->module.advice));
 }
 
 static int run_prepared(struct run *r, struct select_engine *e, struct rendered *made)
@@ -170,7 +171,7 @@ static int run_prepared(struct run *r, struct select_engine *e, struct rendered 
     int code;
 
     RUN_TRY(tables_make(r, e, made->tables));
-    e->module.refused = false;
+    e->module.refused = NULL;
     if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL))
         return e->module.refused ? refused(r, e) : sqlite_fail(r, e->sqlite);
     run_permit_take(r->session);
@@ -180,16 +181,28 @@ static int run_prepared(struct run *r, struct select_engine *e, struct rendered 
     return code;
 }
 
-static int run_sqlite(struct run *r, const struct select *s, bool allow_filtering)
+static int check_forced(struct run *r, const struct rendered *made, bytes index)
+{
+    for (const struct rendered_table *t = made->tables; t; t = t->next)
+        if (path_find(t->paths, t->path_count, index))
+            return 0;
+    return index.ptr ? run_fail(r, FAULT_UNKNOWN_INDEX, RUN_TEXT(index)) : 0;
+}
+
+static int run_sqlite(struct run *r, const struct select *s, const struct hints *hints)
 {
     struct select_engine *e;
     struct rendered made;
     int code;
 
     RUN_TRY(render_select(r, s, &made));
+    RUN_TRY(check_forced(r, &made, hints->force_index));
     RUN_TRY(engine_open(r, &e));
-    e->module.allow_filtering = allow_filtering;
-    e->module.conditions = made.conditions;
+    e->module.wishes =
+        (struct plan_wishes){.conditions = made.conditions,
+                             .allow_filtering = hints->allow_filtering || s->allow_filtering,
+                             .ignore_indexes = hints->ignore_indexes,
+                             .force_index = hints->force_index};
     code = run_prepared(r, e, &made);
     tables_drop(e, made.tables);
     return code;
@@ -341,5 +354,5 @@ int run_select(struct run *r, const struct select *s)
     if (hints.timeout_ms)
         r->deadline_ms = clock_mono_ms(r->session->conf.clock) + hints.timeout_ms;
     RUN_TRY(run_point(r, s, &served));
-    return served ? 0 : run_sqlite(r, s, hints.allow_filtering || s->allow_filtering);
+    return served ? 0 : run_sqlite(r, s, &hints);
 }

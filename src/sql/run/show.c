@@ -1,33 +1,13 @@
 /* show.c: SHOW and DESCRIBE: tables of texts. */
 #include "sql/run/convert.h"
 #include "base/buf.h"
+#include "sql/run/index.h"
 #include "sql/run/table.h"
+#include "sql/run/texts.h"
 #include "sql/run/variable.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-
-#define COLUMNS_MAX 8
-
-static int columns_send(struct run *r, const char *const *names)
-{
-    struct column columns[COLUMNS_MAX];
-    size_t n = 0;
-
-    for (; names[n]; n++)
-        columns[n] = (struct column){.name = bytes_str(names[n]), .type = WR_VARCHAR};
-    return r->sink->columns(r->sink, columns, n);
-}
-
-static int texts_send(struct run *r, const bytes *texts, size_t n)
-{
-    struct wr_value values[COLUMNS_MAX];
-
-    for (size_t i = 0; i < n; i++)
-        values[i] = texts[i].ptr ? (struct wr_value){.type = WR_VARCHAR, .bytes = texts[i]}
-                                 : (struct wr_value){.type = WR_NULL};
-    return r->sink->row(r->sink, values);
-}
 
 /* LIKE, by hand: % and _. */
 static bool is_like(bytes text, bytes pattern)
@@ -66,12 +46,12 @@ static int show_tables(struct run *r, const struct statement *s)
 
     RUN_TRY(table_database(r, &s->table, &request.instance));
     RUN_TRY(run_request(r, &request, &reply));
-    RUN_TRY(columns_send(r, (const char *[]){"Tables", NULL}));
+    RUN_TRY(texts_columns(r, (const char *[]){"Tables", NULL}));
     ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
     list = access->visible(access->arg, &c, request.instance, &reply->table_list);
     for (size_t i = 0; i < list.count && !code; i++)
         if (!s->pattern.ptr || is_like(list.tables[i], s->pattern))
-            code = texts_send(r, &list.tables[i], 1);
+            code = texts_row(r, &list.tables[i], 1);
     ctx_release(&c);
     return code;
 }
@@ -79,18 +59,18 @@ static int show_tables(struct run *r, const struct statement *s)
 static int show_databases(struct run *r, const struct statement *s)
 {
     (void)s;
-    RUN_TRY(columns_send(r, (const char *[]){"Database", NULL}));
-    return r->session->database.len ? texts_send(r, &r->session->database, 1) : 0;
+    RUN_TRY(texts_columns(r, (const char *[]){"Database", NULL}));
+    return r->session->database.len ? texts_row(r, &r->session->database, 1) : 0;
 }
 
 static int show_variables(struct run *r, const struct statement *s)
 {
     bytes pair[2];
 
-    RUN_TRY(columns_send(r, (const char *[]){"Variable_name", "Value", NULL}));
+    RUN_TRY(texts_columns(r, (const char *[]){"Variable_name", "Value", NULL}));
     for (size_t i = 0; variable_at(i, &pair[0], &pair[1]); i++)
         if (!s->pattern.ptr || is_like(pair[0], s->pattern))
-            RUN_TRY(texts_send(r, pair, 2));
+            RUN_TRY(texts_row(r, pair, 2));
     return 0;
 }
 
@@ -98,7 +78,7 @@ static int show_variables(struct run *r, const struct statement *s)
 static int show_empty(struct run *r, const struct statement *s)
 {
     (void)s;
-    return columns_send(r, (const char *[]){"Level", "Code", "Message", NULL});
+    return texts_columns(r, (const char *[]){"Level", "Code", "Message", NULL});
 }
 
 static bytes type_text(struct arena *a, const struct table_column *c)
@@ -123,8 +103,8 @@ int run_describe(struct run *r, const struct statement *s)
     struct sql_table *t;
 
     RUN_TRY(table_find(r, &s->table, &t));
-    RUN_TRY(columns_send(r, (const char *[]){"TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "TYPE",
-                                             "IS_PRIMARY_KEY", "SORT_ORDER", NULL}));
+    RUN_TRY(texts_columns(r, (const char *[]){"TABLE_SCHEMA", "TABLE_NAME", "COLUMN_NAME", "TYPE",
+                                              "IS_PRIMARY_KEY", "SORT_ORDER", NULL}));
     for (size_t i = 0; i < t->column_count; i++) {
         const struct table_column *c = &t->columns[i];
         bool key = i < t->key_count;
@@ -137,7 +117,7 @@ int run_describe(struct run *r, const struct statement *s)
                          : c->descending ? BYTES_LIT("DESC")
                                          : BYTES_LIT("ASC")};
 
-        RUN_TRY(texts_send(r, texts, PORT_COUNT(texts)));
+        RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
     }
     return 0;
 }
@@ -147,6 +127,27 @@ static void put_quoted(struct buf *b, bytes name)
     buf_put_u8(b, '`');
     buf_put_bytes(b, name);
     buf_put_u8(b, '`');
+}
+
+static void put_names(struct buf *b, const bytes *names, size_t count)
+{
+    buf_put_u8(b, '(');
+    for (size_t i = 0; i < count; i++) {
+        put_quoted(b, names[i]);
+        buf_put_bytes(b, i + 1 < count ? BYTES_LIT(", ") : BYTES_LIT(")"));
+    }
+}
+
+static void put_index(struct buf *b, const struct wr_index_meta *ix)
+{
+    buf_put_bytes(b, BYTES_LIT(",\n  KEY "));
+    put_quoted(b, ix->name);
+    buf_put_u8(b, ' ');
+    put_names(b, ix->key_columns, ix->key_column_count);
+    if (!ix->defined_column_count)
+        return;
+    buf_put_bytes(b, BYTES_LIT(" INCLUDE "));
+    put_names(b, ix->defined_columns, ix->defined_column_count);
 }
 
 static int show_create_table(struct run *r, const struct statement *s)
@@ -172,12 +173,15 @@ static int show_create_table(struct run *r, const struct statement *s)
     for (size_t i = 0; i < t->key_count; i++) {
         put_quoted(&b, t->columns[i].name);
         buf_put_bytes(&b, t->columns[i].descending ? BYTES_LIT(" DESC") : BYTES_LIT(""));
-        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")\n"));
+        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")"));
     }
+    for (size_t i = 0; i < t->description->index_count; i++)
+        put_index(&b, &t->description->indexes[i]);
+    buf_put_u8(&b, '\n');
     buf_put_bytes(&b, arena_printf(r->arena, ") WITH (TTL = '%d', VERSIONS = '%d')", o->ttl_s,
                                    o->max_versions));
-    RUN_TRY(columns_send(r, (const char *[]){"Table", "Create Table", NULL}));
-    return texts_send(r, (bytes[]){t->name, buf_bytes(&b)}, 2);
+    RUN_TRY(texts_columns(r, (const char *[]){"Table", "Create Table", NULL}));
+    return texts_row(r, (bytes[]){t->name, buf_bytes(&b)}, 2);
 }
 
 int run_show(struct run *r, const struct statement *s)
@@ -187,6 +191,8 @@ int run_show(struct run *r, const struct statement *s)
         return show_tables(r, s);
     case SHOW_DATABASES:
         return show_databases(r, s);
+    case SHOW_INDEX:
+        return run_show_index(r, s);
     case SHOW_COLUMNS:
         return run_describe(r, s);
     case SHOW_CREATE_TABLE:

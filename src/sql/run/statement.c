@@ -1,4 +1,5 @@
 #include "sql/parse/parse.h"
+#include "sql/run/index.h"
 #include "sql/run/run.h"
 #include "sql/run/select.h"
 
@@ -74,8 +75,9 @@ static statement_fn *const statements[] = {
     [STATEMENT_DROP_TABLE] = run_drop_table,
     [STATEMENT_ALTER_TABLE] = run_alter_table,
     [STATEMENT_TRUNCATE] = run_unserved,
-    [STATEMENT_CREATE_INDEX] = run_unserved,
-    [STATEMENT_DROP_INDEX] = run_unserved,
+    [STATEMENT_CREATE_INDEX] = run_create_index,
+    [STATEMENT_DROP_INDEX] = run_drop_index,
+    [STATEMENT_ALTER_INDEX] = run_alter_index,
     [STATEMENT_CREATE_DATABASE] = run_unserved,
     [STATEMENT_DROP_DATABASE] = run_unserved,
     [STATEMENT_USE] = run_use,

@@ -329,12 +329,14 @@ static void test_ranges(void **state)
 
 static void test_refusals(void **state)
 {
-    static const char *const refused[] = {
-        "select * from t where n = 1",
-        "select * from t where v = 1",
-        "select * from t where host = 'h0' or v = 1",
-        "select * from t where substr(host, 1, 2) = 'h0'",
-        "select * from t where host like '%1'",
+    static const char *const refused[][2] = {
+        {"select * from t where n = 1", "create an index: CREATE INDEX t_n ON t (n), "},
+        {"select * from t where v = 1", ""},
+        {"select * from t where v > 1 and s >= 'a'",
+         "create an index: CREATE INDEX t_s ON t (s), "},
+        {"select * from t where host = 'h0' or v = 1", ""},
+        {"select * from t where substr(host, 1, 2) = 'h0'", ""},
+        {"select * from t where host like '%1'", ""},
     };
     struct bed *b = *state;
 
@@ -345,16 +347,89 @@ static void test_refusals(void **state)
         snprintf(answer, sizeof(answer),
                  "!9001 Detect inefficient query: %s This query may be a full table scan and thus "
                  "may have unpredictable performance. Add a "
-                 "bound on the first key column 'host', create an index, or permit it with the "
+                 "bound on the first key column 'host', %sor permit it with the "
                  "hint /*+ _l_allow_filtering_ */",
-                 refused[i]);
-        expect(b, refused[i], answer);
+                 refused[i][0], refused[i][1]);
+        expect(b, refused[i][0], answer);
     }
     expect(b, "select /*+ _l_allow_filtering_ */ host from t where n = 1 and v > 5", "host|h1|h2");
     expect(b, "select host from t where n = 1 and v > 5 allow filtering", "host|h1|h2");
     expect(b, "select a.n from t a join t b on a.n = b.n",
            "!9001 JOIN is not allowed in Lindorm SQL");
     expect(b, "select 1 union select 2", "!9001 UNION is not allowed");
+}
+
+/* What an index serves is what the table says, whatever the path. */
+static void test_indexes(void **state)
+{
+    static const char *const cases[][2] = {
+        {"select host, n from t where s = 's1' and host = 'h0'", "host,n|h0,7|h0,4|h0,1"},
+        {"select host, n, v from t where s = 's1' and n = 4", "host,n,v|h0,4,4.5"},
+        {"select v from t where s > 's1' and v < 6", "v|5.5|2.5"},
+        {"select v from t where s in ('s0', 's2') and n > 8 order by v", "v|9.5|29.5"},
+        {"select count(*) from t where s like 's%'", "count(*)|30"},
+        {"select host from t where n = 3", "host|h0|h1|h2"},
+        {"select n from t where n between 8 and 9 and s = 's0' order by n", "n|8|9"},
+        {"select s from t where s >= 's2' order by s desc limit 2", "s|s2|s2"},
+        {"select s from t where s = null", "s"},
+    };
+    struct bed *b = *state;
+
+    fill(b);
+    expect(b, "create index ts on t (s) sync", "0");
+    expect(b, "create index on t (n) include (v) sync", "0");
+    for (size_t i = 0; i < PORT_COUNT(cases); i++)
+        expect(b, cases[i][0], cases[i][1]);
+    /* Rows are written anew and go. */
+    expect(b, "upsert into t (host, n, s) values ('h0', 1, 's9')", "1");
+    expect(b, "delete from t where host = 'h1' and n = 4", "1");
+    expect(b, "upsert into t (host, n, s) values ('h2', 4, null)", "1");
+    expect(b, "select host, n from t where s = 's1' and n < 5", "host,n|h0,4|h1,3|h1,0|h2,2");
+    expect(b, "select n, v from t where s = 's9'", "n,v|1,1.5");
+    expect(b, "create index ts on t (n)",
+           "!1061 Duplicate key name 'ts': an index or a table has it");
+    expect(b, "create index if not exists ts on t (n)", "0");
+    expect(b, "drop index nosuch on t",
+           "!1091 Can't DROP 'nosuch'; check that column/key exists: table 't' has no such index");
+    expect(b, "drop index if exists nosuch on t", "0");
+    expect(b, "alter index ts on t active", "0");
+    expect(
+        b, "select /*+ _l_force_index_('nosuch') */ n from t where s = 's9'",
+        "!1176 Key 'nosuch' doesn't exist in the tables of the statement: SHOW INDEX names those "
+        "that there are");
+    expect(b, "select /*+ _l_force_index_('ts') */ n from t where s = 's9' and host = 'h0'", "n|1");
+    expect(b, "drop index ts on t", "0");
+    expect(b,
+           "create table u (k varchar, a varchar, b bigint, c double, primary key (k), index ua "
+           "(a, b) include (c))",
+           "0");
+    expect(b, "show index from u",
+           "TABLE_SCHEMA,DATA_TABLE,INDEX_NAME,INDEX_STATE,INDEX_PROGRESS,INDEX_TYPE,INDEX_COVERED,"
+           "INDEX_COLUMN,INDEX_TTL,INDEX_DESCRIPTION|inst,u,ua,ACTIVE,DONE,SECONDARY,TRUE,a,b,-1,"
+           "INCLUDE (c)");
+    expect(
+        b, "show create table u",
+        "Table,Create Table|u,CREATE TABLE `u` (\n  `k` VARCHAR NOT NULL,\n  `a` VARCHAR,\n  `b` "
+        "BIGINT,\n  `c` DOUBLE,\n  PRIMARY KEY (`k`),\n  KEY `ua` (`a`, `b`) INCLUDE (`c`)\n) "
+        "WITH (TTL = '-1', VERSIONS = '1')");
+    expect(
+        b,
+        "insert into u (k, a, b, c) values ('1', 'x', 1, 1), ('2', 'x', null, 2), ('3', 'x', 3, 3)",
+        "3");
+    /* A row without b has no entry: the index serves only who asks for rows with one. */
+    expect(b, "select k, c from u where a = 'x' and b is not null", "k,c|1,1|3,3");
+    expect(b, "select k from u where a = 'x' and b > 1", "k|3");
+    expect(b, "select /*+ _l_force_index_('ua') */ k from u where a = 'x'", "k|1|3");
+    expect(b, "select k from u where a = 'x'",
+           "!9001 Detect inefficient query: select k from u where a = 'x' This query may be a full "
+           "table scan and thus may have unpredictable performance. Add a bound on the first key "
+           "column 'k', or the condition 'b IS NOT NULL', for index 'ua' has no entry of rows "
+           "without it, or permit it with the hint /*+ _l_allow_filtering_ */");
+    expect(b, "select /*+ _l_allow_filtering_ */ k from u where a = 'x'", "k|1|2|3");
+    expect(b, "select /*+ _l_ignore_index_, _l_allow_filtering_ */ k from u where b = 3", "k|3");
+    expect(b, "insert into u (k, a) values ('1', 'y'), ('1', 'z')",
+           "!1030 Got error OTSParameterInvalid from storage engine: Repeated rows are not "
+           "supported in BatchModify of a table with secondary indexes.");
 }
 
 static void test_parameters(void **state)
@@ -403,6 +478,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_writes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
     };

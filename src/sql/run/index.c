@@ -1,0 +1,222 @@
+#include "sql/run/index.h"
+
+#include "base/buf.h"
+#include "sql/run/table.h"
+#include "sql/run/texts.h"
+
+#include <unistd.h>
+
+#define LOOK_EVERY_US 50000 /* while SYNC waits for an index to be built */
+
+/* ---- definitions ---- */
+
+static bytes *names_copy(struct run *r, const struct name_list *l, size_t *count)
+{
+    bytes *out = ARENA_ARRAY(r->arena, bytes, l ? l->count + 1 : 1);
+
+    for (const struct name_item *n = l ? l->first : NULL; n; n = n->next)
+        out[(*count)++] = n->name;
+    return out;
+}
+
+/* table_column_column, for an index without a name. */
+static bytes name_make(struct run *r, bytes table, const struct wr_index_meta *ix)
+{
+    struct buf b;
+
+    buf_init(&b, r->arena, 64);
+    buf_put_bytes(&b, table);
+    for (size_t i = 0; i < ix->key_column_count; i++) {
+        buf_put_u8(&b, '_');
+        buf_put_bytes(&b, ix->key_columns[i]);
+    }
+    return buf_bytes(&b);
+}
+
+static int check_served(struct run *r, const struct index_definition *i)
+{
+    if (i->kind.ptr && !run_is_word(i->kind, "KV"))
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "Indexes are USING KV; search and columnar ones are not served");
+    if (i->key->hashed)
+        return run_fail(r, FAULT_UNSUPPORTED, "Indexes with a hash in their key are not served");
+    for (const struct name_item *n = i->key->columns->first; n; n = n->next)
+        if (n->descending)
+            return run_fail(r, FAULT_UNSUPPORTED,
+                            "Index keys are ascending; ORDER BY ... DESC walks them backward");
+    return 0;
+}
+
+static bool index_has(const struct wr_index_meta *ix, bytes name)
+{
+    for (size_t i = 0; i < ix->key_column_count; i++)
+        if (bytes_equal(ix->key_columns[i], name))
+            return true;
+    return false;
+}
+
+/* WITH (INDEX_COVERED_TYPE = 'COVERED_ALL_COLUMNS_IN_SCHEMA'). */
+static int include_all(struct run *r, const struct index_definition *i,
+                       const struct wr_defined_column *columns, size_t count,
+                       struct wr_index_meta *out)
+{
+    const struct option *o = i->options ? i->options->first : NULL;
+    bytes *names;
+
+    while (o && !run_is_word(o->name, "INDEX_COVERED_TYPE"))
+        o = o->next;
+    if (!o)
+        return 0;
+    if (i->include || !run_is_word(o->value, "COVERED_ALL_COLUMNS_IN_SCHEMA"))
+        return run_fail(
+            r, FAULT_UNSUPPORTED,
+            "INDEX_COVERED_TYPE is COVERED_ALL_COLUMNS_IN_SCHEMA here, without INCLUDE");
+    names = ARENA_ARRAY(r->arena, bytes, count + 1);
+    for (size_t c = 0; c < count; c++)
+        if (!index_has(out, columns[c].name))
+            names[out->defined_column_count++] = columns[c].name;
+    out->defined_columns = names;
+    return 0;
+}
+
+int index_make(struct run *r, const struct index_definition *i, bytes table,
+               const struct wr_defined_column *columns, size_t column_count,
+               struct wr_index_meta *out)
+{
+    RUN_TRY(check_served(r, i));
+    *out = (struct wr_index_meta){.name = i->name};
+    out->key_columns = names_copy(r, i->key->columns, &out->key_column_count);
+    out->defined_columns = names_copy(r, i->include, &out->defined_column_count);
+    if (!out->name.ptr)
+        out->name = name_make(r, table, out);
+    return include_all(r, i, columns, column_count, out);
+}
+
+/* ---- CREATE, DROP, ALTER ---- */
+
+static const struct wr_index_meta *index_of(const struct sql_table *t, bytes name)
+{
+    for (size_t i = 0; i < t->description->index_count; i++)
+        if (bytes_equal(t->description->indexes[i].name, name))
+            return &t->description->indexes[i];
+    return NULL;
+}
+
+/* The statement's time ends the waiting, not the build. */
+static int await_build(struct run *r, const struct statement *s, bytes index)
+{
+    for (;;) {
+        const struct wr_index_meta *ix;
+        struct sql_table *t;
+
+        RUN_TRY(table_find(r, &s->table, &t));
+        ix = index_of(t, index);
+        if (!ix || ix->sync_phase != 1)
+            return 0;
+        if (clock_mono_ms(r->session->conf.clock) > r->deadline_ms)
+            return run_fail(r, FAULT_TIME, "the index is still being built: SHOW INDEX tells");
+        if (r->session->conf.quit && atomic_load(r->session->conf.quit))
+            return run_fail(r, FAULT_TIME, "the server is stopping");
+        usleep(LOOK_EVERY_US);
+    }
+}
+
+int run_create_index(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(CREATE_INDEX)};
+    struct wr_create_index *create = &request.create_index;
+    const struct wr_reply *reply = NULL;
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    *create = (struct wr_create_index){.table = t->name, .include_base_data = true};
+    RUN_TRY(index_make(r, s->indexes, t->name, t->description->defined,
+                       t->description->defined_count, &create->index));
+    if (index_of(t, create->index.name))
+        return s->if_exists ? 0 : run_fail(r, FAULT_INDEX_EXISTS, RUN_TEXT(create->index.name));
+    request.instance = t->database;
+    if (run_request(r, &request, &reply)) {
+        if (reply && reply->code == WR_E_EXIST) {
+            r->out->fault.number = 0;
+            run_fail(r, FAULT_INDEX_EXISTS, RUN_TEXT(create->index.name));
+        }
+        return -1;
+    }
+    return s->indexes->synchronous ? await_build(r, s, create->index.name) : 0;
+}
+
+int run_drop_index(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(DROP_INDEX)};
+    const struct wr_reply *reply;
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    if (!index_of(t, s->name))
+        return s->if_exists ? 0 : run_fail(r, FAULT_NO_INDEX, RUN_TEXT(s->name), RUN_TEXT(t->name));
+    request.instance = t->database;
+    request.drop_index = (struct wr_drop_index){t->name, s->name};
+    return run_request(r, &request, &reply);
+}
+
+/* An index is kept with each write of its table, so it is active as soon as it is built. */
+int run_alter_index(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    if (!index_of(t, s->name))
+        return s->if_exists ? 0 : run_fail(r, FAULT_NO_INDEX, RUN_TEXT(s->name), RUN_TEXT(t->name));
+    if (run_is_word(s->pattern, "ACTIVE"))
+        return 0;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    "An index is kept with each write and is ACTIVE once it is built: DROP INDEX "
+                    "and CREATE INDEX build it anew, the hint _l_ignore_index_ passes it over");
+}
+
+/* ---- SHOW INDEX ---- */
+
+static bytes names_join(struct run *r, const bytes *names, size_t count)
+{
+    struct buf b;
+
+    buf_init(&b, r->arena, 64);
+    for (size_t i = 0; i < count; i++) {
+        if (i)
+            buf_put_u8(&b, ',');
+        buf_put_bytes(&b, names[i]);
+    }
+    return b.len ? buf_bytes(&b) : BYTES_LIT("");
+}
+
+int run_show_index(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    RUN_TRY(
+        texts_columns(r, (const char *[]){"TABLE_SCHEMA", "DATA_TABLE", "INDEX_NAME", "INDEX_STATE",
+                                          "INDEX_PROGRESS", "INDEX_TYPE", "INDEX_COVERED",
+                                          "INDEX_COLUMN", "INDEX_TTL", "INDEX_DESCRIPTION", NULL}));
+    for (size_t i = 0; i < t->description->index_count; i++) {
+        const struct wr_index_meta *ix = &t->description->indexes[i];
+        size_t beside = ix->defined_column_count;
+        bytes texts[] = {
+            t->database,
+            t->name,
+            ix->name,
+            bytes_str(ix->sync_phase == 1 ? "BUILDING" : "ACTIVE"),
+            bytes_str(ix->sync_phase == 1 ? "EXECUTING" : "DONE"),
+            BYTES_LIT("SECONDARY"),
+            bytes_str(beside ? "TRUE" : "FALSE"),
+            names_join(r, ix->key_columns, ix->key_column_count),
+            arena_printf(r->arena, "%d", t->description->options.ttl_s),
+            beside ? arena_printf(r->arena, "INCLUDE (%.*s)",
+                                  RUN_TEXT(names_join(r, ix->defined_columns, beside)))
+                   : BYTES_LIT(""),
+        };
+
+        RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
+    }
+    return 0;
+}
