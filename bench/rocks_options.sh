@@ -34,6 +34,8 @@ none compression=kNoCompression;bottommost_compression=kNoCompression
 partitioned ${table}index_type=kTwoLevelIndexSearch;partition_filters=true}
 4K_partitioned ${table}block_size=4096;index_type=kTwoLevelIndexSearch;partition_filters=true}
 index_outside ${table}cache_index_and_filter_blocks=false}
+levels_01 compression_per_level=kNoCompression:kNoCompression:kLZ4Compression:kLZ4Compression:kLZ4Compression:kLZ4Compression:kLZ4Compression
+universal compaction_style=kCompactionStyleUniversal
 bloom_15 ${table}filter_policy=bloomfilter:15:false}
 hash_index ${table}data_block_index_type=kDataBlockBinaryAndHash}
 direct use_direct_reads=true
