@@ -68,7 +68,8 @@ endif
 # which widerowd becomes when that engine is asked for: what serves from disk does not need Ceph.
 RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo yes)
 
-LIBS_LIB := -lrocksdb -lxxhash -lpcre2-8 -lcrypto -lm
+LIBS_PARTS := -lxxhash -lpcre2-8 -lcrypto -lm
+LIBS_LIB := -lrocksdb $(LIBS_PARTS)
 LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
 LIBS_SQL := -lsqlite3 -lcrypto -lm
@@ -91,6 +92,7 @@ SQL_O := $(call objs,sql) $(GRAMMAR).o
 SERVER_O := $(call objs,server)
 CLIENT_O := $(foreach folder,client record advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
+DELAYLOAD_O := $(call objs,delayload)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow
 BIN_RADOS := $(if $(RADOS),$(BUILD)/widerowd-rados)
 
@@ -115,9 +117,18 @@ $(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(SQL_O) $(NET_O) $(WIRE_
 	$(SAY) LD $@
 	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_SQL) $(LIBS_SERVER) $(LIBS_LIB) $(if $(filter %-rados,$@),$(LIBS_RADOS)) $(ALLOC)
 
-$(BUILD)/widerow: $(CLI_O) $(WIRE_O) $(LIB_O)
+# The command line loads the database and libcurl when a command needs them (src/delayload): of the library's objects it
+# takes those that it uses itself, and none that knows the engine, whose libraries are not linked.
+$(BUILD)/widerow: $(CLI_O) $(DELAYLOAD_O) $(WIRE_O) $(BUILD)/obj/parts.a $(BUILD)/$(SONAME)
 	$(SAY) LD $@
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) -o $@ $^ $(LIBS_CLI) $(LIBS_LIB) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o %.a,$^) $(LIBS_WIRE) $(LIBS_PARTS) $(ALLOC)
+
+$(BUILD)/obj/parts.a: $(LIB_O)
+	@rm -f $@
+	$(Q)ar rcsTD $@ $^
+
+$(BUILD)/$(SONAME): $(BUILD)/libwiderow.so
+	$(Q)ln -sf $(<F) $@
 
 # The static library is one object whose hidden names are made local, so that a program which embeds it can use
 # any name but wr_*.

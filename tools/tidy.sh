@@ -62,6 +62,7 @@ advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|wid
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
 cli/transfer:base/|wire/|client/|record/|bench/|cli/(console|transfer)/|widerow\.h
+delayload:delayload/|widerow\.h
 cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }

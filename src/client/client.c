@@ -173,7 +173,8 @@ int target_open(struct ctx *c, const struct target_conf *conf, struct target *t)
 
 void target_release(struct target *t)
 {
-    wr_close(t->db);
+    if (t->db) /* none: the library need not be loaded for it */
+        wr_close(t->db);
     arena_release(&t->arena);
     *t = (struct target){0};
 }

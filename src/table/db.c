@@ -33,19 +33,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* The file VERSION, which the build gives as bare words. */
-#define TEXT(words) #words
-#define VERSION_TEXT(words) TEXT(words)
 #define WORKERS_MAX 16
 
 bool wr_is_shared(const struct wr_db *db)
 {
     return db_is_shared(db);
-}
-
-const char *wr_version(void)
-{
-    return VERSION_TEXT(WR_VERSION);
 }
 
 const char *wr_error_name(int code)

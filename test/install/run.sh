@@ -42,6 +42,18 @@ if [ -e "$pool" ]; then
 fi
 check "the installed server runs" sh -c '[ "$("$1" --version)" = "widerowd $2" ]' - "$root/opt/wr/bin/widerowd" "$version"
 
+# The command line by itself; the database and libcurl are loaded by commands that need them.
+embedded() { "$root/opt/wr/bin/widerow" bench write --embedded --engine mem --records 10 --ops 10 --quiet --json; }
+if [ -z "${SAN:-}" ]; then
+    few() { [ "$(ldd "$root/opt/wr/bin/widerow" | tee "$work/ldd" | wc -l)" -le 15 ]; }
+    check "ldd of the command line has at most 15 lines" few
+fi
+check "a command that needs the library finds it where it is installed" embedded
+mv "$lib" "$lib.away"
+check "without it the package is named" sh -c '! "$1" bench write --embedded --engine mem --records 10 --ops 10 2>"$2" && grep -q libwiderow0 "$2"' \
+    - "$root/opt/wr/bin/widerow" "$work/without"
+mv "$lib.away" "$lib"
+
 # The library.
 check "its soname" sh -c 'readelf -d "$1" | grep -F "[libwiderow.so.0]"' - "$lib/libwiderow.so"
 sed -n 's/^WR_API .*[ *]\(wr_[a-z0-9_]*\)(.*/\1@@WIDEROW_0/p' include/widerow.h | sort >"$work/declared"
