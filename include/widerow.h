@@ -293,6 +293,7 @@ struct wr_index_meta {
     int32_t update_mode; /* 0 asynchronous, 1 synchronous */
     int32_t type;        /* 0 global, 1 local */
     int32_t sync_phase;  /* replies: 1 building, 2 following */
+    bool partial; /* replies: rows from before it may have no entry, or none is kept at all */
 };
 
 /* A half-open range of values of the first key column; INF_MIN and INF_MAX for the open ends. */

@@ -47,6 +47,7 @@ static bool path_of_index(struct run *r, const struct sql_table *t, const struct
     p->columns = columns;
     p->given = ix->key_column_count;
     p->building = ix->sync_phase == 1;
+    p->partial = ix->partial;
     for (size_t i = 0; i < p->given; i++) {
         size_t column = column_of(t, ix->key_columns[i]);
 

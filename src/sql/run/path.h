@@ -12,6 +12,7 @@ struct table_path {
     size_t *position; /* of each column of the table in the key; SIZE_MAX: it is not in it */
     bool *included;   /* for each column of the table: entries have it beside their key */
     bool building;    /* not to be read yet */
+    bool partial;     /* rows from before it may be missing */
 };
 
 /* The table itself, then its indexes; those of them that name a column which the statement does not

@@ -142,7 +142,7 @@ static bool may_use(const struct sql_table *t, const struct table_path *path,
     if (w->force_index.ptr)
         return bytes_equal(w->force_index, path->name) &&
                (p->length || !w->conditions || w->allow_filtering);
-    return p->length && sparse_column(t, path, info) == SIZE_MAX;
+    return p->length && !path->partial && sparse_column(t, path, info) == SIZE_MAX;
 }
 
 bool plan_choose(const struct sql_table *t, const struct table_path *paths, size_t path_count,
@@ -214,6 +214,11 @@ static bytes advice_on_index(struct arena *a, const struct sql_table *t,
         return BYTES_NONE;
     if (path->building)
         return arena_printf(a, "wait until SHOW INDEX says that index '%.*s' is ACTIVE, ",
+                            RUN_TEXT(path->name));
+    if (path->partial)
+        return arena_printf(a,
+                            "or create index '%.*s' anew, for it has no entry of rows from before "
+                            "it, ",
                             RUN_TEXT(path->name));
     sparse = sparse_column(t, path, info);
     if (sparse == SIZE_MAX)

@@ -65,7 +65,7 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     if (kept)
         s->d.index_count = 0;
     for (size_t i = 0; i < kept; i++)
-        TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, false));
+        TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, INDEX_OF_NEW_TABLE));
     return catalog_txn_put(x, s);
 }
 
@@ -79,7 +79,8 @@ static int create_index(struct catalog_txn *x, struct call *call)
     TRY(index_check_options(x->c, &s.d.options));
     TRY(index_check(x->c, &x->db->limits, &s.d, &create->index));
     TRY(check_quota(x, 1));
-    TRY(catalog_index_add(x, &s, &create->index, catalog_txn_ids(x, 1), create->include_base_data));
+    TRY(catalog_index_add(x, &s, &create->index, catalog_txn_ids(x, 1),
+                          create->include_base_data ? INDEX_BUILT : INDEX_OF_LATER_WRITES));
     return catalog_txn_put(x, &s);
 }
 

@@ -1,7 +1,5 @@
 #include "table/catalog/catalog_index.h"
 
-#include "table/model/schema_index.h"
-
 /* The table of an index of x->now; NULL: another process dropped it, or it cannot be read. */
 static struct catalog_txn_other *table_of(struct catalog_txn *x, const struct index *index)
 {
@@ -11,7 +9,7 @@ static struct catalog_txn_other *table_of(struct catalog_txn *x, const struct in
 }
 
 int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct wr_index_meta *meta,
-                      uint32_t id, bool include_base_data)
+                      uint32_t id, enum index_start start)
 {
     struct catalog_txn_other *other;
     struct schema *table;
@@ -20,7 +18,7 @@ int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct w
     other = catalog_txn_other(x, meta->name);
     if (other->now)
         return fail_code(x->c, E_EXIST);
-    TRY(schema_add_index(x->c, base, meta, id, include_base_data, &table));
+    TRY(schema_add_index(x->c, base, meta, id, start, &table));
     return catalog_txn_put_other(x, other, table);
 }
 

@@ -4,13 +4,14 @@
 #define TABLE_CATALOG_CATALOG_INDEX_H
 
 #include "table/catalog/catalog_txn.h"
+#include "table/model/schema_index.h"
 
 /* ---- for decide() ---- */
 
 /* Puts the table of a new index, and lists it in `base`, the draft of x's table, which the caller
  * puts: rules were checked. `id` is from catalog_txn_ids(). E_EXIST: a table has the name. */
 int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct wr_index_meta *meta,
-                      uint32_t id, bool include_base_data);
+                      uint32_t id, enum index_start start);
 /* Drops the index of that name, and takes it out of the draft. E_NOT_EXIST: it has none. */
 int catalog_index_remove(struct catalog_txn *x, struct schema *base, bytes name);
 /* Drops the tables of all indexes of x->now. */

@@ -522,6 +522,7 @@ static void read_index(struct schema_reader *r, struct reader *f)
     ix->update_mode = (int32_t)schema_read_number(f);
     ix->type = (int32_t)schema_read_number(f);
     ix->sync_phase = 2;
+    ix->partial = true; /* unless it has a table of its own, below */
 }
 
 static void read_index_table(struct schema_reader *r, struct reader *f)
@@ -813,6 +814,7 @@ static int read_indexes(struct schema_reader *r)
             return fail(r->c, E_CORRUPT, "A stored table description has a damaged index.");
         }
         meta->sync_phase = (int32_t)x->phase;
+        meta->partial = !x->include_base_data;
     }
     return E_OK;
 }

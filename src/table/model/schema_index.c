@@ -55,7 +55,7 @@ static void lists_copy(struct ctx *c, struct schema *base, struct wr_index_meta 
 }
 
 int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
-                     uint32_t id, bool include_base_data, struct schema **table)
+                     uint32_t id, enum index_start start, struct schema **table)
 {
     struct wr_index_meta *metas;
     struct index *indexes, *index;
@@ -65,8 +65,8 @@ int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_m
     index = &indexes[base->index_count];
     *index = (struct index){.meta = meta,
                             .id = id,
-                            .phase = include_base_data ? INDEX_FULL : INDEX_INCR,
-                            .include_base_data = include_base_data,
+                            .phase = start == INDEX_BUILT ? INDEX_FULL : INDEX_INCR,
+                            .include_base_data = start != INDEX_OF_LATER_WRITES,
                             .location = {.id = id}};
     if (!index_resolve(&c->arena, &base->d, index))
         return fail(c, E_PARAMETER,

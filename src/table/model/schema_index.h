@@ -5,10 +5,17 @@
 
 #include "table/model/schema.h"
 
+/* What an index begins with. */
+enum index_start {
+    INDEX_OF_NEW_TABLE,    /* there are no rows, so it has an entry of each from the start */
+    INDEX_BUILT,           /* rows that are there are indexed later */
+    INDEX_OF_LATER_WRITES, /* they are not */
+};
+
 /* `base`, a draft, gets a checked index (index_rule.h), whose table has that id; *table describes
- * the index's table. Rows that are there are indexed later if `include_base_data`. */
+ * the index's table. */
 int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
-                     uint32_t id, bool include_base_data, struct schema **table);
+                     uint32_t id, enum index_start start, struct schema **table);
 /* `base`, a draft, loses the index of that name. E_NOT_EXIST: it has none. */
 int schema_remove_index(struct ctx *c, struct schema *base, bytes name);
 /* `base`, a draft, has the index of that id complete. False: none of that id is being built. */

@@ -432,6 +432,37 @@ static void test_indexes(void **state)
            "supported in BatchModify of a table with secondary indexes.");
 }
 
+static void index_of_later_writes(struct bed *b)
+{
+    struct wr_request request = {WR_REQUEST(CREATE_INDEX), .instance = BYTES_LIT("inst")};
+    bytes column = BYTES_LIT("s");
+    struct wr_reply *reply;
+
+    request.create_index.table = BYTES_LIT("t");
+    request.create_index.index = (struct wr_index_meta){
+        .name = BYTES_LIT("later"), .key_columns = &column, .key_column_count = 1};
+    reply = wr_exec(b->db, &request);
+    assert_int_equal(reply->code, 0);
+    wr_reply_free(reply);
+}
+
+/* Nobody is told less than there is. */
+static void test_partial_index(void **state)
+{
+    struct bed *b = *state;
+
+    fill(b);
+    index_of_later_writes(b);
+    expect(
+        b, "select n from t where s = 's1' and v < 5",
+        "!9001 Detect inefficient query: select n from t where s = 's1' and v < 5 This query may "
+        "be a full table scan and thus may have unpredictable performance. Add a bound on the "
+        "first key column 'host', or create index 'later' anew, for it has no entry of rows from "
+        "before it, or permit it with the hint /*+ _l_allow_filtering_ */");
+    expect(b, "upsert into t (host, n, s) values ('h1', 1, 's1')", "1");
+    expect(b, "select /*+ _l_force_index_(later) */ n from t where s = 's1'", "n|1");
+}
+
 static void test_parameters(void **state)
 {
     struct wr_value values[] = {{.type = WR_VARCHAR, .bytes = BYTES_LIT("h1")},
@@ -479,6 +510,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_partial_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
     };
