@@ -55,7 +55,7 @@ sql/mysql:base/|sql/(mysql/|calendar\.h|result\.h)|widerow\.h
 sql/run:base/|sql/(run/|parse/|calendar\.h|result\.h)|widerow\.h
 sql/door:base/|net/(address|tls)\.h|sql/|widerow\.h
 sql/parse:base/|sql/parse/|sql_grammar\.h|widerow\.h
-server:base/|wire/|net/|sql/door/door\.h|server/|widerow\.h|op\.def
+server:base/|wire/|net/|sql/(door/door|run/session|result|calendar)\.h|server/|widerow\.h|op\.def
 client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h

@@ -17,6 +17,7 @@
 #include "server/shared_keys.h"
 #include "server/shared_settings.h"
 #include "server/sql_keys.h"
+#include "server/sql_query.h"
 #include "server/stat.h"
 #include "widerow.h"
 
@@ -241,6 +242,7 @@ static int front_open(struct server *s)
     s->front.requests_max = c->requests;
     s->front.slow_ms = c->slow;
     rng_secret(&s->front.seed, sizeof(s->front.seed));
+    s->front.sql = sql_queries_open(s->db, &s->clock);
     if (http_open(&conf, &s->http, s->message, sizeof(s->message)))
         return main_refuse(s);
     return 0;
@@ -500,7 +502,9 @@ static void server_stop(struct server *s)
     publisher_stop(s->publisher); /* nothing waits for other servers any more */
     http_close(s->admin, 0);
     door_close(s->sql);
+    sql_queries_quit(s->front.sql);
     http_close(s->http, GRACE_MS);
+    sql_queries_close(s->front.sql);
     shared_settings_close(s->shared_settings);
     shared_text_close(s->shared_keys);
     wr_close(s->db);

@@ -18,6 +18,7 @@
 
 #include "server/cell.h"
 #include "server/op.h"
+#include "server/sql_query.h"
 
 /* What a loop thread takes of a body to decode or a reply to encode, and of one to compress: some
  * tenths of a millisecond. */
@@ -260,6 +261,12 @@ static void op_answer_backup(struct op_exchange *op)
         op_answer(op, E_OK, body);
 }
 
+static void op_serve_sql(struct op_exchange *op)
+{
+    if (op_enter(op) || sql_query_begin(op))
+        op_refuse(op);
+}
+
 void op_on_head(void *arg, struct http_request *r)
 {
     struct op_exchange *op = op_new(arg, r);
@@ -283,6 +290,8 @@ static void op_serve(void *arg)
         op_answer(op, E_OK, bytes_of("", 0));
     else if (op->route == OTS_ROUTE_OPEN_BACKUP)
         op_answer_backup(op);
+    else if (op->route == OTS_ROUTE_SQL_QUERY)
+        op_serve_sql(op);
     else if (op_enter(op) || op_decode(op))
         op_refuse(op);
     else

@@ -25,7 +25,7 @@ static int check_operation(struct op_exchange *op)
 
     if (op->route == OTS_ROUTE_UNKNOWN)
         return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s'.", name);
-    if (op->route == OTS_ROUTE_UNSUPPORTED)
+    if (op->route == OTS_ROUTE_UNSUPPORTED || (op->route == OTS_ROUTE_SQL_QUERY && !op->front->sql))
         return fail(c, E_UNSUPPORTED, "Unsupported operation: '%s' (not in Widerow %s).", name,
                     wr_version());
     if (op->r->query)

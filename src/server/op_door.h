@@ -10,8 +10,11 @@
 #include "server/ticket.h"
 #include "widerow.h"
 
+struct sql_queries;
+
 struct op_front {
     struct wr_db *db;
+    struct sql_queries *sql; /* NULL: SQLQuery is not served (sql_query.h) */
     struct credential_store *credentials;
     struct server_stat *stat;
     struct clock *clock;

@@ -11,7 +11,7 @@ struct column {
     bytes database, table; /* empty: it is computed */
     bytes name;            /* as it is shown */
     bytes stored_name;     /* in the table */
-    enum wr_type type;     /* WR_NULL: only NULLs are in it */
+    enum wr_type type;     /* WR_NULL, in Tablestore's dialect: as each value is */
     uint32_t length;       /* of CHAR, BINARY, VARCHAR in characters or bytes; 0: not declared */
     uint8_t digits;        /* of DECIMAL, ... */
     uint8_t fraction;      /* ... behind the point */
@@ -31,6 +31,7 @@ struct fault {
     uint16_t number; /* 0: it did not */
     const char *state;
     bytes text; /* in the arena of the statement */
+    int code;   /* enum wr_error: what a request came to, or the like; 0: the statement is wrong */
 };
 
 #endif

@@ -22,6 +22,7 @@ enum ots_route {
     OTS_ROUTE_PUT_CELL,    /* one cell as a stream, in */
     OTS_ROUTE_GET_CELL,    /* and out */
     OTS_ROUTE_OPEN_BACKUP, /* leave to make a backup: text, no message */
+    OTS_ROUTE_SQL_QUERY,   /* a statement (ots_sql.h) */
     OTS_ROUTE_UNSUPPORTED, /* an operation of this protocol that this server does not do */
 };
 

@@ -116,6 +116,42 @@ def transactions(t, c, keys):
     return n
 
 
+STATEMENTS = (("select k, v from {}", False), ("select * from {} where k = 'kept'", False), ("describe {}", False),
+              ("show index in {}", False), ("create table if not exists {} (k varchar(1024), v mediumtext, primary key(k))", True),
+              ("select count(*) from {0} a join {0} b on a.k = b.k", False), ("alter table {} add column w bigint", True),
+              ("drop mapping table {}", True))
+
+
+def query(c, key, sql):
+    return c.call(key, "SQLQuery", field(1, sql) + field(2, 2))
+
+
+def statements(t, c, keys):
+    """SQLQuery is no row of OPS: what it asks for is what counts, table by table."""
+    n = 0
+    others = {k.instance: [mark(i).encode() for i in INSTANCES if i != k.instance] for k in keys}
+    for key in keys:
+        for table in TABLES:
+            both = key.allows(table, True)
+            for sql, change in STATEMENTS:
+                if change and not both and sql.startswith("drop"):
+                    continue  # there is none to drop
+                answer = query(c, key, sql.format(table))
+                allowed = key.allows(table, change)
+                seen = answer.status == 200 and not any(m in answer.body for m in others[key.instance])
+                ok = seen if allowed else answer.status == 403 and answer.error()[0] == "OTSNoPermissionAccess"
+                t.check(ok and answer.signed_by(key), f"matrix: {key.id}, {sql.format(table)}: {answer.status} {answer.error()}")
+                n += 1
+        shown = query(c, key, "show tables").body
+        for table in TABLES:
+            t.check((table.encode() in shown) == key.allows(table, False), f"matrix: {key.id}, SHOW TABLES, {table}")
+        elsewhere = next(i for i in INSTANCES if i != key.instance)
+        answer = query(c, key, f"select * from {elsewhere}.cards_a")
+        t.check(answer.status == 403, f"matrix: {key.id}, a table of {elsewhere}: {answer.status}")
+        n += 1
+    return n
+
+
 def listed(c, key):
     return sorted(name.decode() for _, name in fields(c.call(key, "ListTable", b"").body))
 
@@ -157,9 +193,9 @@ def run(t, server, keys):
     admins = [k for k in keys if k.id.endswith("-all")]
     before = {k.instance: snapshot(c, k) for k in admins}
     refused = refusals(t, c, keys) + moved(t, c, keys) + transactions(t, c, keys)
+    served = statements(t, c, keys)
     for k in admins:
         t.check(snapshot(c, k) == before[k.instance], f"matrix: refused requests changed nothing in {k.instance}")
-    served = 0
     for key in keys:
         before = {k.instance: snapshot(c, k) for k in admins}
         served += allowed(t, c, key)

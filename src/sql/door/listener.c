@@ -12,8 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#define ACCEPT_PAUSE_MS 100      /* when descriptors are short */
-#define STATEMENT_MEMORY_SHARE 4 /* of what requests may hold, for statements that compute */
+#define ACCEPT_PAUSE_MS 100 /* when descriptors are short */
 
 /* ---- connections ---- */
 
@@ -190,7 +189,7 @@ int door_open(const struct door_conf *conf, struct door **out, char *message, si
     d->listen_fd = d->bell[0] = d->bell[1] = -1;
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->left, NULL);
-    session_memory_bound(wr_memory_max(conf->db) / STATEMENT_MEMORY_SHARE);
+    session_memory_bound(conf->db);
     permits_init(&d->permits, (processors > 0 ? (int)processors : 1) + 1);
     code = tls_open(d, message, size);
     if (!code)

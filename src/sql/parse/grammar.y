@@ -20,7 +20,7 @@
 %stack_size 400
 
 %fallback ID ALLOW ASYNC BEGIN CAST COLUMNS COMMIT COMPACT DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
-  GLOBAL INCLUDE INDEXES OFFSET PROCESSLIST QUERY ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TRANSACTION TRUNCATE
+  GLOBAL INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TRANSACTION TRUNCATE
   VARIABLES WARNINGS.
 
 %left OR.
@@ -298,6 +298,13 @@ in_brackets(A) ::= . { A = NULL; }
 in_brackets(A) ::= WITH LEFT_PAREN options(O) RIGHT_PAREN. { A = O; }
 with(A) ::= in_brackets(O). { A = O; }
 with(A) ::= WITH options(O). { A = O; }
+with(A) ::= engine_options(O). { A = O; }
+
+// Tablestore's: ENGINE = 'tablestore', ENGINE_ATTRIBUTE = '{...}', with or without commas.
+%type engine_options {struct option_list *}
+engine_options(A) ::= name(N) EQUAL TEXT(V). { A = options_add(p, NULL, N.text, V.text, N.at); }
+engine_options(A) ::= engine_options(L) name(N) EQUAL TEXT(V). { A = options_add(p, L, N.text, V.text, N.at); }
+engine_options(A) ::= engine_options(L) COMMA name(N) EQUAL TEXT(V). { A = options_add(p, L, N.text, V.text, N.at); }
 
 // ---- rows ----
 
@@ -410,6 +417,11 @@ statement ::= ALTER INDEX if_exists(X) name(N) ON table(T) name(S). {
     p->out->name = N.text;
     p->out->table = T;
     p->out->pattern = S.text;
+}
+statement ::= DROP MAPPING TABLE if_exists(X) table(T). {
+    p->out->type = STATEMENT_DROP_MAPPING;
+    p->out->if_exists = X;
+    p->out->table = T;
 }
 statement ::= DROP TABLE if_exists(X) table(T). {
     p->out->type = STATEMENT_DROP_TABLE;

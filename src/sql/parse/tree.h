@@ -172,6 +172,7 @@ enum statement_type {
     STATEMENT_CREATE_TABLE,
     STATEMENT_CREATE_TABLE_LIKE,
     STATEMENT_DROP_TABLE,
+    STATEMENT_DROP_MAPPING,
     STATEMENT_ALTER_TABLE,
     STATEMENT_TRUNCATE,
     STATEMENT_CREATE_INDEX,
@@ -186,6 +187,7 @@ enum statement_type {
     STATEMENT_EXPLAIN,
     STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word */
     STATEMENT_KILL,        /* `name` is what */
+    STATEMENT_COUNT,
 };
 
 /* A declared type, and a column of CREATE TABLE or ALTER TABLE. */

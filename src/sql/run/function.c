@@ -1,5 +1,6 @@
 #include "sql/run/function.h"
 
+#include "sql/calendar.h"
 #include "sql/run/order.h"
 #include "sql/run/scan.h"
 
@@ -271,7 +272,39 @@ static void wr_unix_timestamp(sqlite3_context *c, int count, sqlite3_value **v)
 static void wr_from_unixtime(sqlite3_context *c, int count, sqlite3_value **v)
 {
     if (!any_null(c, count, v))
-        sqlite3_result_int64(c, (sqlite3_int64)(sqlite3_value_double(v[0]) * 1000));
+        sqlite3_result_int64(c, llround(sqlite3_value_double(v[0]) * 1000));
+}
+
+/* A moment, or its text. False: it is none, and the result is NULL. */
+static bool moment(sqlite3_context *c, sqlite3_value *v, int64_t *ms)
+{
+    bool is = sqlite3_value_type(v) == SQLITE_INTEGER;
+
+    *ms = is ? sqlite3_value_int64(v) : 0;
+    if (!is)
+        is = sqlite3_value_type(v) == SQLITE_TEXT && calendar_parse_timestamp(value_bytes(v), ms);
+    if (is && *ms >= CALENDAR_MS_MIN && *ms <= CALENDAR_MS_MAX)
+        return true;
+    sqlite3_result_null(c);
+    return false;
+}
+
+static void wr_date(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    int64_t ms;
+
+    (void)count;
+    if (moment(c, v[0], &ms))
+        sqlite3_result_int64(c, ms / DAY_MS - (ms % DAY_MS < 0));
+}
+
+static void wr_timediff(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    int64_t a, b;
+
+    (void)count;
+    if (moment(c, v[0], &a) && moment(c, v[1], &b))
+        sqlite3_result_int64(c, a - b);
 }
 
 /* ---- the session ---- */
@@ -336,6 +369,8 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
         {"wr_unix_timestamp", 0, wr_unix_timestamp, false},
         {"wr_unix_timestamp", 1, wr_unix_timestamp, true},
         {"wr_from_unixtime", 1, wr_from_unixtime, true},
+        {"wr_date", 1, wr_date, true},
+        {"wr_timediff", 2, wr_timediff, true},
         {"wr_database", 0, wr_database, false},
         {"wr_user", 0, wr_user, false},
         {"wr_version", 0, wr_version_text, false},

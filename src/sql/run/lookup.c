@@ -70,6 +70,7 @@ static int rows_take(struct run *r, struct lookup *l, const struct sql_table *t,
 
         if (one->code)
             return run_fail(r, FAULT_STORAGE, wr_error_name(one->code), one->message);
+        RUN_TRY(run_read(r, t->name, &one->consumed, 1));
         if (one->row.key.count && is_entry_of(t, p, &entries[i], &one->row))
             rows[l->count++] = one->row;
     }
@@ -93,6 +94,7 @@ struct lookup *lookup_rows(struct run *r, const struct sql_table *t, const struc
     columns_set(&l->arena, t, p, used, &get.read);
     request.client = r->session->conf.client;
     request.deadline_ms = r->deadline_ms;
+    request.gone = r->session->conf.gone;
     request.batch_get_row = (struct wr_batch_get_row){&get, 1};
     l->reply = wr_exec(r->session->conf.db, &request);
     if (!rows_take(r, l, t, p, entries, count))

@@ -1,5 +1,8 @@
 #include "sql/run/render_own.h"
 
+/* Below zero or over a day it is no TIME as the MySQL port sends them. */
+static const char timediff[] = "wr_timediff";
+
 /* MySQL's name, ours or SQLite's, and how many values it takes. What is not here is not served. */
 static const struct {
     const char *name, *as;
@@ -55,26 +58,32 @@ static const struct {
     {"unix_timestamp", "wr_unix_timestamp", 0, 1, false},
     {"now", "wr_now", 0, 0, false},
     {"from_unixtime", "wr_from_unixtime", 1, 1, true},
+    {"date", "wr_date", 1, 1, false},
+    {"timediff", timediff, 2, 2, false},
 };
 
 int render_call(struct render *w, const struct scope *s, const struct expr *e)
 {
     size_t f = 0;
     int n = e->list ? (int)e->list->count : 0;
+    bool tablestore = run_is_tablestore(w->r), real;
 
     while (f < PORT_COUNT(functions) && !run_is_word(e->text, functions[f].name))
         f++;
-    if (f == PORT_COUNT(functions) || n < functions[f].least || n > functions[f].most)
+    if (f == PORT_COUNT(functions) || n < functions[f].least || n > functions[f].most ||
+        (!tablestore && functions[f].as == timediff))
         return run_fail(w->r, FAULT_UNSUPPORTED,
                         arena_printf(w->r->arena, "There is no function %.*s with %d arguments",
                                      RUN_TEXT(e->text), n)
                             .ptr);
+    real = tablestore && run_is_word(e->text, "sum"); /* whatever it adds up */
+    render_put(w, real ? "cast(" : "");
     render_put(w, functions[f].as);
     render_put(w, e->distinct ? "(distinct " : "(");
     for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next) {
         RUN_TRY(functions[f].number ? render_number(w, s, i->expr) : render_expr(w, s, i->expr));
         render_put(w, i->next ? ", " : "");
     }
-    render_put(w, ")");
+    render_put(w, real ? ") as real)" : ")");
     return 0;
 }

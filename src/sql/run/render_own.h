@@ -8,6 +8,7 @@
 /* The tables that names may be of: those of this SELECT, and around it those of the outer ones. */
 struct scope {
     const struct scope *outer;
+    bool any_case; /* names do not mind case */
     struct scope_table *tables, *last;
 };
 

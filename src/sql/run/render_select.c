@@ -122,12 +122,13 @@ static int put_star(struct render *w, const struct scope *s, const struct expr *
     size_t before = out->count;
 
     for (const struct scope_table *t = s->tables; t; t = t->next) {
-        size_t n = t->table ? t->table->column_count : t->column_count;
+        size_t n = t->table ? table_shown_count(t->table) : t->column_count;
 
-        if (e->of.ptr && !bytes_equal(e->of, t->name))
+        if (e->of.ptr && !run_is_name(s->any_case, e->of, t->name))
             continue;
         for (size_t i = 0; i < n; i++) {
-            struct column column = t->table ? table_result(t, i) : t->columns[i];
+            struct column column =
+                t->table ? table_result(t, table_shown(t->table, i)) : t->columns[i];
 
             render_put(w, out->count > before ? ", " : "");
             if (t->name.ptr) {
@@ -144,28 +145,38 @@ static int put_star(struct render *w, const struct scope *s, const struct expr *
 }
 
 /* The result's type, as far as it is known before a row is. */
-static enum wr_type type_of(const struct scope *s, const struct expr *e)
+static enum wr_type type_of(const struct scope *s, const struct expr *e, bool tablestore)
 {
+    static const struct {
+        const char *function;
+        enum wr_type type;
+        bool tablestore; /* only there */
+    } calls[] = {{"count", WR_BIGINT, false},
+                 {"now", WR_TIMESTAMP, false},
+                 {"from_unixtime", WR_TIMESTAMP, false},
+                 {"date", WR_DATE, false},
+                 {"timediff", WR_TIME, true},
+                 {"sum", WR_DOUBLE, true},
+                 {"avg", WR_DOUBLE, true}};
     struct table_column column;
 
     if (scope_column(s, e, &column))
         return column.type;
-    if (e->type == EXPR_CALL && e->list &&
-        (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&
+    if (e->type != EXPR_CALL)
+        return WR_NULL;
+    if (e->list && (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&
         scope_column(s, e->list->first->expr, &column))
         return column.type;
-    if (e->type == EXPR_CALL && run_is_word(e->text, "count"))
-        return WR_BIGINT;
-    if (e->type == EXPR_CALL &&
-        (run_is_word(e->text, "now") || run_is_word(e->text, "from_unixtime")))
-        return WR_TIMESTAMP;
+    for (size_t i = 0; i < PORT_COUNT(calls); i++)
+        if (run_is_word(e->text, calls[i].function) && (tablestore || !calls[i].tablestore))
+            return calls[i].type;
     return WR_NULL;
 }
 
 static int put_item(struct render *w, const struct scope *s, const struct expr_item *i,
                     struct columns *out)
 {
-    struct column column = {.type = type_of(s, i->expr), .name = i->name};
+    struct column column = {.type = type_of(s, i->expr, run_is_tablestore(w->r)), .name = i->name};
     const struct scope_table *t;
     size_t at;
 
@@ -238,12 +249,12 @@ int render_subselect(struct render *w, const struct scope *outer, const struct s
                      struct column **columns, size_t *count)
 {
     struct render from = {.r = w->r, .made = w->made};
-    struct scope s = {.outer = outer};
+    struct scope s = {.outer = outer, .any_case = run_is_tablestore(w->r)};
     struct columns made = {0};
 
     if (q->all_of)
         return run_fail(w->r, FAULT_UNSUPPORTED, "UNION is not allowed");
-    if (q->from && q->from->count > 1)
+    if (q->from && q->from->count > 1 && !run_is_tablestore(w->r))
         return run_fail(w->r, FAULT_UNSUPPORTED, "JOIN is not allowed in Lindorm SQL");
     buf_init(&from.out, w->r->arena, 0);
     if (q->from)

@@ -12,6 +12,17 @@ static const struct {
 #undef FAULT
 };
 
+/* Those that are not the statement's own. */
+static const int codes[PORT_COUNT(faults)] = {[FAULT_ACCESS] = WR_E_PERMISSION,
+                                              [FAULT_UNKNOWN_DATABASE] = WR_E_PERMISSION,
+                                              [FAULT_BUSY] = WR_E_BUSY,
+                                              [FAULT_TIME] = WR_E_BUSY,
+                                              [FAULT_MEMORY] = WR_E_MEMORY};
+
+#define SCAN_ROWS_MAX 100000 /* of one statement of Tablestore's, and */
+#define SCAN_BYTES_MAX (INT64_C(128) << 20)
+#define CAPACITY_BYTES 4096 /* that a capacity unit reads */
+
 int run_fail(struct run *r, enum fault_name name, ...)
 {
     va_list args;
@@ -21,13 +32,25 @@ int run_fail(struct run *r, enum fault_name name, ...)
     va_start(args, name);
     r->out->fault = (struct fault){.number = faults[name].number,
                                    .state = faults[name].state,
-                                   .text = arena_vprintf(r->arena, faults[name].format, args)};
+                                   .text = arena_vprintf(r->arena, faults[name].format, args),
+                                   .code = codes[name]};
     va_end(args);
     return -1;
 }
 
+void run_forgive(struct run *r, enum fault_name name)
+{
+    if (r->out->fault.number == faults[name].number)
+        r->out->fault = (struct fault){0};
+}
+
 int run_fail_reply(struct run *r, const struct wr_reply *reply)
 {
+    if (run_is_tablestore(r) && !r->out->fault.number) {
+        run_fail(r, FAULT_REPLY, reply->message);
+        r->out->fault.code = reply->code;
+        return -1;
+    }
     switch (reply->code) {
     case WR_E_PERMISSION:
         return run_fail(r, FAULT_ACCESS, reply->message);
@@ -36,6 +59,29 @@ int run_fail_reply(struct run *r, const struct wr_reply *reply)
     default:
         return run_fail(r, FAULT_STORAGE, wr_error_name(reply->code), reply->message);
     }
+}
+
+static void consumed_add(struct run *r, bytes table, int64_t read)
+{
+    struct consumed **at = &r->out->consumed;
+
+    while (*at && !bytes_equal((*at)->table, table))
+        at = &(*at)->next;
+    if (!*at) {
+        *at = ARENA_NEW(r->arena, struct consumed);
+        (*at)->table = table;
+    }
+    (*at)->read += read;
+}
+
+int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, size_t rows)
+{
+    consumed_add(r, table, consumed->read);
+    r->rows_read += rows;
+    r->bytes_read += (uint64_t)consumed->read * CAPACITY_BYTES;
+    if (run_is_tablestore(r) && (r->rows_read > SCAN_ROWS_MAX || r->bytes_read > SCAN_BYTES_MAX))
+        return run_fail(r, FAULT_SCANNED, SCAN_ROWS_MAX, (int)(SCAN_BYTES_MAX >> 20));
+    return 0;
 }
 
 static void reply_release(void *reply)
@@ -53,6 +99,7 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
     request->instance = request->instance.ptr ? request->instance : r->session->database;
     request->client = r->session->conf.client;
     request->deadline_ms = r->deadline_ms;
+    request->gone = r->session->conf.gone;
     ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
     code = access->check(access->arg, &c, request);
     if (code)
@@ -69,6 +116,11 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
 bool run_is_word(bytes word, const char *spelled)
 {
     return strlen(spelled) == word.len && strncasecmp(word.ptr, spelled, word.len) == 0;
+}
+
+bool run_is_name(bool any_case, bytes a, bytes b)
+{
+    return any_case ? a.len == b.len && strncasecmp(a.ptr, b.ptr, a.len) == 0 : bytes_equal(a, b);
 }
 
 void run_affected(struct run *r, uint64_t rows)

@@ -30,11 +30,20 @@ struct run {
     const struct wr_value *parameters;
     struct sink *sink;
     struct outcome *out;
-    int64_t deadline_ms; /* monotonic */
+    int64_t deadline_ms;            /* monotonic */
+    uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */
 };
+
+static inline bool run_is_tablestore(const struct run *r)
+{
+    return r->session->conf.dialect == SESSION_TABLESTORE;
+}
 
 /* Not 0, always; the first fault of a statement stays. */
 int run_fail(struct run *r, enum fault_name name, ...);
+
+/* Takes the fault back, if it is that one. */
+void run_forgive(struct run *r, enum fault_name name);
 
 /* What a request's failure means here. */
 int run_fail_reply(struct run *r, const struct wr_reply *reply);
@@ -42,6 +51,9 @@ int run_fail_reply(struct run *r, const struct wr_reply *reply);
 /* Asks for it, after the access key was asked whether it may. 0: *out is the reply, which lives as
  * long as the statement. Not 0: the fault is said. */
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out);
+
+/* A read was answered. Not 0: it was too much, and the fault is said. */
+int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, size_t rows);
 
 #define RUN_TRY(x)                                                                                 \
     do {                                                                                           \
@@ -54,6 +66,9 @@ int run_request(struct run *r, struct wr_request *request, const struct wr_reply
 
 /* Is the word spelled so, whatever the case of its letters? */
 bool run_is_word(bytes word, const char *spelled);
+
+/* Are the names of columns or tables the same? */
+bool run_is_name(bool any_case, bytes a, bytes b);
 
 /* Rows were changed. */
 void run_affected(struct run *r, uint64_t rows);
@@ -73,5 +88,12 @@ int run_drop_table(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);
+
+/* Tablestore's, in mapping_ddl.c and show_mapping.c. */
+int run_create_mapping(struct run *r, const struct statement *s);
+int run_drop_mapping(struct run *r, const struct statement *s);
+int run_alter_mapping(struct run *r, const struct statement *s);
+int run_describe_mapping(struct run *r, const struct statement *s);
+int run_show_mapping(struct run *r, const struct statement *s);
 
 #endif

@@ -184,9 +184,34 @@ static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
 
 /* ---- values ---- */
 
+/* As what SQLite's value is taken: what an expression makes may be of another type in each row,
+ * while a column of a result has one. */
+static int value_class(int is, enum wr_type type)
+{
+    if (is == SQLITE_NULL)
+        return is;
+    switch (type) {
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        return SQLITE_FLOAT;
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_JSON:
+        return SQLITE_TEXT;
+    case WR_NULL:
+    case WR_UBIGINT:
+    case WR_DECIMAL:
+    case WR_BINARY:
+    case WR_VARBINARY:
+        return is;
+    default:
+        return SQLITE_INTEGER;
+    }
+}
+
 void scan_value(struct arena *a, struct sqlite3_value *in, enum wr_type type, struct wr_value *out)
 {
-    int is = sqlite3_value_type(in);
+    int is = value_class(sqlite3_value_type(in), type);
     bytes b;
 
     *out = (struct wr_value){.type = WR_NULL};
@@ -402,11 +427,18 @@ static int look_up(struct scan_cursor *s)
     return SQLITE_OK;
 }
 
+static int count(struct scan_cursor *s, const struct wr_capacity *consumed)
+{
+    return run_read(s->module->run, s->path->name, consumed, s->row_count) ? SQLITE_ABORT
+                                                                           : SQLITE_OK;
+}
+
 static int page_read(struct scan_cursor *s)
 {
     RUN_TRY_SQLITE(ask(s, &s->range));
     s->rows = s->reply->range.rows;
     s->row_count = s->reply->range.row_count;
+    RUN_TRY_SQLITE(count(s, &s->reply->range.consumed));
     return look_up(s);
 }
 
@@ -416,6 +448,7 @@ static int tail_read(struct scan_cursor *s)
     struct wr_request request = {WR_REQUEST(GET_ROW), .instance = s->range.instance};
 
     request.client = s->range.client;
+    request.gone = s->range.gone;
     request.deadline_ms = s->range.deadline_ms;
     request.get_row = (struct wr_get_row){
         .table = s->path->name, .key = s->tail, .read = s->range.get_range.read};
@@ -424,6 +457,7 @@ static int tail_read(struct scan_cursor *s)
     RUN_TRY_SQLITE(ask(s, &request));
     s->rows = &s->reply->row.row;
     s->row_count = s->reply->row.row.key.count > 0;
+    RUN_TRY_SQLITE(count(s, &s->reply->row.consumed));
     return look_up(s);
 }
 
@@ -470,6 +504,7 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
     s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
     s->range.client = s->module->run->session->conf.client;
     s->range.deadline_ms = s->module->run->deadline_ms;
+    s->range.gone = s->module->run->session->conf.gone;
     s->range.get_range = (struct wr_get_range){.table = s->path->name,
                                                .start = backward ? p->end : p->start,
                                                .end = backward ? p->start : p->end,
@@ -540,18 +575,10 @@ static int on_column(sqlite3_vtab_cursor *c, sqlite3_context *out, int n)
     struct scan_cursor *s = cursor_of(c);
     const struct wr_row *row = &s->rows[s->at];
     size_t position = position_of(s, (size_t)n);
-    bytes name = s->table->columns[n].name;
+    struct wr_value v = position != SIZE_MAX ? row->key.columns[position].value
+                                             : table_cell(s->table, (size_t)n, row);
 
-    if (position != SIZE_MAX) {
-        scan_result(&s->arena, out, &row->key.columns[position].value);
-        return SQLITE_OK;
-    }
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (bytes_equal(row->cells[i].name, name)) {
-            scan_result(&s->arena, out, &row->cells[i].value);
-            return SQLITE_OK;
-        }
-    sqlite3_result_null(out);
+    scan_result(&s->arena, out, &v);
     return SQLITE_OK;
 }
 

@@ -6,10 +6,10 @@ const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name
         for (const struct scope_table *t = s->tables; t; t = t->next) {
             size_t n = t->table ? t->table->column_count : t->column_count;
 
-            if (of.ptr && !bytes_equal(of, t->name))
+            if (of.ptr && !run_is_name(s->any_case, of, t->name))
                 continue;
             for (*out = 0; *out < n; ++*out)
-                if (bytes_equal(name,
+                if (run_is_name(s->any_case, name,
                                 t->table ? t->table->columns[*out].name : t->columns[*out].name))
                     return t;
         }

@@ -11,6 +11,7 @@
 
 #include <sqlite3.h>
 
+#define STATEMENT_MEMORY_SHARE 4 /* of what requests may hold, for statements that compute */
 #define STEPS_BETWEEN_LOOKS 10000
 #define VALUE_BYTES_MAX (64 << 20) /* of a text or blob that a statement makes */
 
@@ -21,9 +22,9 @@ struct select_engine {
 
 /* ---- the connection ---- */
 
-void session_memory_bound(uint64_t size)
+void session_memory_bound(struct wr_db *db)
 {
-    sqlite3_hard_heap_limit64((sqlite3_int64)size);
+    sqlite3_hard_heap_limit64((sqlite3_int64)(wr_memory_max(db) / STATEMENT_MEMORY_SHARE));
 }
 
 static int sqlite_fail(struct run *r, sqlite3 *sqlite)
@@ -41,6 +42,8 @@ static int on_progress(void *arg)
 
     if (conf->quit && atomic_load_explicit(conf->quit, memory_order_relaxed))
         run_fail(m->run, FAULT_TIME, "the server is stopping");
+    else if (conf->gone && __atomic_load_n(conf->gone, __ATOMIC_RELAXED))
+        run_fail(m->run, FAULT_TIME, "nobody waits for its answer any more");
     else if (clock_mono_ms(conf->clock) > m->run->deadline_ms)
         run_fail(m->run, FAULT_TIME,
                  "bound the key more narrowly, or give it more with the hint "
@@ -150,7 +153,8 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
 
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return sqlite_fail(r, e->sqlite);
-    types_guess(statement, code == SQLITE_ROW, made);
+    if (!run_is_tablestore(r))
+        types_guess(statement, code == SQLITE_ROW, made);
     RUN_TRY(r->sink->columns(r->sink, made->columns, made->column_count));
     for (; code == SQLITE_ROW; code = sqlite3_step(statement))
         RUN_TRY(row_send(r, statement, made, values));
@@ -198,11 +202,11 @@ static int run_sqlite(struct run *r, const struct select *s, const struct hints 
     RUN_TRY(render_select(r, s, &made));
     RUN_TRY(check_forced(r, &made, hints->force_index));
     RUN_TRY(engine_open(r, &e));
-    e->module.wishes =
-        (struct plan_wishes){.conditions = made.conditions,
-                             .allow_filtering = hints->allow_filtering || s->allow_filtering,
-                             .ignore_indexes = hints->ignore_indexes,
-                             .force_index = hints->force_index};
+    e->module.wishes = (struct plan_wishes){
+        .conditions = made.conditions,
+        .allow_filtering = hints->allow_filtering || s->allow_filtering || run_is_tablestore(r),
+        .ignore_indexes = hints->ignore_indexes,
+        .force_index = hints->force_index};
     code = run_prepared(r, e, &made);
     tables_drop(e, made.tables);
     return code;
@@ -243,10 +247,10 @@ static bool items_are_columns(struct run *r, const struct sql_table *t, const st
     const struct expr_item *first = s->items->first;
 
     if (first->expr->type == EXPR_STAR && !first->next && !first->expr->of.ptr) {
-        *count = t->column_count;
-        *columns = ARENA_ARRAY(r->arena, size_t, t->column_count);
-        for (size_t i = 0; i < t->column_count; i++)
-            (*columns)[i] = i;
+        *count = table_shown_count(t);
+        *columns = ARENA_ARRAY(r->arena, size_t, *count);
+        for (size_t i = 0; i < *count; i++)
+            (*columns)[i] = table_shown(t, i);
         return true;
     }
     *columns = ARENA_ARRAY(r->arena, size_t, s->items->count);
@@ -268,16 +272,6 @@ static bool is_plain(const struct select *s)
     return s->from && s->from->count == 1 && !s->from->first->select &&
            !s->from->first->alias.ptr && s->where && !s->group && !s->having && !s->limit &&
            !s->offset && !s->all_of;
-}
-
-static struct wr_value row_value(const struct wr_row *row, const struct sql_table *t, size_t column)
-{
-    if (column < t->key_count)
-        return row->key.columns[column].value;
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (bytes_equal(row->cells[i].name, t->columns[column].name))
-            return row->cells[i].value;
-    return (struct wr_value){.type = WR_NULL};
 }
 
 static void columns_describe(struct run *r, const struct sql_table *t, const struct select *s,
@@ -336,12 +330,13 @@ static int run_point(struct run *r, const struct select *s, bool *served)
     if (empty)
         return r->sink->columns(r->sink, described, count);
     RUN_TRY(run_request(r, &request, &reply));
+    RUN_TRY(run_read(r, t->name, &reply->row.consumed, 1));
     RUN_TRY(r->sink->columns(r->sink, described, count));
     if (!reply->row.row.key.count)
         return 0;
     values = ARENA_ARRAY(r->arena, struct wr_value, count);
     for (size_t i = 0; i < count; i++)
-        values[i] = row_value(&reply->row.row, t, columns[i]);
+        values[i] = table_value(t, columns[i], &reply->row.row);
     return r->sink->row(r->sink, values);
 }
 
@@ -351,7 +346,7 @@ int run_select(struct run *r, const struct select *s)
     bool served;
 
     RUN_TRY(hints_read(r, s->hints, &hints));
-    if (hints.timeout_ms)
+    if (hints.timeout_ms && !run_is_tablestore(r))
         r->deadline_ms = clock_mono_ms(r->session->conf.clock) + hints.timeout_ms;
     RUN_TRY(run_point(r, s, &served));
     return served ? 0 : run_sqlite(r, s, &hints);

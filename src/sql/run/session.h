@@ -39,19 +39,27 @@ void permits_destroy(struct permits *p);
 
 #define SESSION_STATEMENT_MS 120000 /* a statement's time without a hint */
 
+/* Which statements there are, and what they mean: those of Lindorm's wide tables, or those of
+ * Tablestore's SQLQuery. */
+enum session_dialect { SESSION_LINDORM, SESSION_TABLESTORE };
+
 struct session_conf {
     struct wr_db *db;
     struct access access;
     struct clock *clock;
+    enum session_dialect dialect;
     bytes user;              /* the access key's id, for USER() */
     uint64_t number;         /* of the connection, for CONNECTION_ID() */
     struct permits *permits; /* NULL: as many as come */
     const atomic_bool *quit; /* NULL, or: statements end soon when it is set */
     uint64_t client;         /* whose share of long work it is (wr_request.client) */
+    const int32_t *gone;     /* NULL, or as wr_request.gone: nobody waits for the answer any more */
+    int64_t deadline_ms;     /* monotonic: of each statement that has no hint; 0: after its time */
 };
 
-/* What the statements of all sessions together may take to compute, in bytes; for a process. */
-void session_memory_bound(uint64_t size);
+/* Bounds what the statements of all sessions together take to compute, for the process: a share of
+ * what the database's requests may hold. */
+void session_memory_bound(struct wr_db *db);
 
 struct session *session_new(const struct session_conf *conf);
 /* NULL is allowed. */
@@ -67,10 +75,30 @@ void session_wait_end(struct session *s);
 /* How many question marks a statement has; -1: it is none, and *out says why. */
 int session_prepare(struct arena *a, bytes sql, struct fault *out);
 
+/* What a statement was, numbered as SQLQuery's answers do. */
+enum outcome_kind {
+    OUTCOME_OTHER,
+    OUTCOME_SELECT,
+    OUTCOME_CREATE_TABLE,
+    OUTCOME_SHOW,
+    OUTCOME_DESCRIBE,
+    OUTCOME_DROP_TABLE,
+    OUTCOME_ALTER_TABLE,
+};
+
+/* What a statement read of a table. */
+struct consumed {
+    struct consumed *next;
+    bytes table;
+    int64_t read; /* capacity units */
+};
+
 /* What came of a statement beside its rows. */
 struct outcome {
     struct fault fault;
     uint64_t affected;
+    enum outcome_kind kind;
+    struct consumed *consumed; /* of each table, in the order of their first reads */
 };
 
 /* Runs one statement. `values` stand for its question marks, in their order; `value_count` of them.

@@ -63,9 +63,40 @@ static int run_select_statement(struct run *r, const struct statement *s)
     return run_select(r, s->select);
 }
 
+static int run_drop_mapping_elsewhere(struct run *r, const struct statement *s)
+{
+    (void)s;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    "There are no mapping tables here: they are SQLQuery's, at the HTTP port");
+}
+
 typedef int statement_fn(struct run *r, const struct statement *s);
 
-static statement_fn *const statements[] = {
+/* What Tablestore has; all else is not of it. */
+static const struct {
+    statement_fn *run;
+    enum outcome_kind kind;
+} tablestore[STATEMENT_COUNT] = {
+    [STATEMENT_SELECT] = {run_select_statement, OUTCOME_SELECT},
+    [STATEMENT_CREATE_TABLE] = {run_create_mapping, OUTCOME_CREATE_TABLE},
+    [STATEMENT_DROP_MAPPING] = {run_drop_mapping, OUTCOME_DROP_TABLE},
+    [STATEMENT_ALTER_TABLE] = {run_alter_mapping, OUTCOME_ALTER_TABLE},
+    [STATEMENT_SHOW] = {run_show_mapping, OUTCOME_SHOW},
+    [STATEMENT_DESCRIBE] = {run_describe_mapping, OUTCOME_DESCRIBE},
+};
+
+static int run_tablestore(struct run *r, const struct statement *s)
+{
+    r->out->kind = tablestore[s->type].kind;
+    if (tablestore[s->type].run)
+        return tablestore[s->type].run(r, s);
+    return run_fail(
+        r, FAULT_UNSUPPORTED,
+        "SQLQuery serves SELECT, SHOW TABLES, SHOW INDEX, DESCRIBE, CREATE TABLE, ALTER "
+        "TABLE and DROP MAPPING TABLE; other statements are the MySQL port's");
+}
+
+static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_SELECT] = run_select_statement,
     [STATEMENT_UPSERT] = run_upsert,
     [STATEMENT_UPDATE] = run_update,
@@ -73,6 +104,7 @@ static statement_fn *const statements[] = {
     [STATEMENT_CREATE_TABLE] = run_create_table,
     [STATEMENT_CREATE_TABLE_LIKE] = run_unserved,
     [STATEMENT_DROP_TABLE] = run_drop_table,
+    [STATEMENT_DROP_MAPPING] = run_drop_mapping_elsewhere,
     [STATEMENT_ALTER_TABLE] = run_alter_table,
     [STATEMENT_TRUNCATE] = run_unserved,
     [STATEMENT_CREATE_INDEX] = run_create_index,
@@ -112,12 +144,15 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_
     struct statement *tree;
 
     *out = (struct outcome){.affected = 0};
-    r.deadline_ms = clock_mono_ms(s->conf.clock) + SESSION_STATEMENT_MS;
+    r.deadline_ms = s->conf.deadline_ms ? s->conf.deadline_ms
+                                        : clock_mono_ms(s->conf.clock) + SESSION_STATEMENT_MS;
     if (parse_statement(a, sql, &tree, &fault))
         run_fail(&r, FAULT_SYNTAX, fault.line, fault.column, RUN_TEXT(fault.text));
     else if (tree->parameter_count != value_count)
         run_fail(&r, FAULT_UNSUPPORTED,
                  "The statement has another number of question marks than values were given");
+    else if (run_is_tablestore(&r))
+        run_tablestore(&r, tree);
     else
         statements[tree->type](&r, tree);
 }

@@ -1,4 +1,7 @@
+#include "sql/run/mapping.h"
 #include "sql/run/table.h"
+
+#include <strings.h>
 
 int table_database(struct run *r, const struct table_name *name, bytes *out)
 {
@@ -12,24 +15,61 @@ int table_database(struct run *r, const struct table_name *name, bytes *out)
     return 0;
 }
 
-static void columns_fill(struct run *r, struct sql_table *t)
+static void column_add(struct sql_table *t, bytes name, enum wr_type type)
+{
+    if (table_column(t, name) == SIZE_MAX)
+        t->columns[t->column_count++] = (struct table_column){.name = name, .type = type};
+}
+
+/* What * shows: the mapping's columns in its order. */
+static void shown_fill(struct run *r, struct sql_table *t, const struct mapping *m)
+{
+    size_t *shown = ARENA_ARRAY(r->arena, size_t, m->count);
+
+    for (size_t i = 0; i < m->count; i++)
+        shown[i] = table_column(t, m->columns[i].name);
+    t->shown = shown;
+    t->shown_count = m->count;
+}
+
+/* The key's columns; those that are defined, unless Tablestore's mapping says which there are; and
+ * those of the mapping. */
+static int columns_fill(struct run *r, struct sql_table *t)
 {
     const struct wr_table_description *d = t->description;
+    struct mapping m;
 
-    t->key_count = d->key_count;
-    t->column_count = d->key_count + d->defined_count;
-    t->columns = ARENA_ARRAY(r->arena, struct table_column, t->column_count + 1);
+    RUN_TRY(mapping_read(r, d, &m));
+    t->any_case = run_is_tablestore(r);
+    t->key_count = t->column_count = d->key_count;
+    t->columns =
+        ARENA_ARRAY(r->arena, struct table_column, d->key_count + d->defined_count + m.count + 1);
     for (size_t i = 0; i < d->key_count; i++)
         t->columns[i] = (struct table_column){.name = d->key[i].name,
                                               .type = d->key[i].type,
                                               .length = d->key[i].length,
                                               .descending = d->key[i].descending};
-    for (size_t i = 0; i < d->defined_count; i++)
-        t->columns[d->key_count + i] =
-            (struct table_column){.name = d->defined[i].name, .type = d->defined[i].type};
+    if (!t->any_case || !m.count)
+        for (size_t i = 0; i < d->defined_count; i++)
+            column_add(t, d->defined[i].name, d->defined[i].type);
+    for (size_t i = 0; i < m.count; i++)
+        column_add(t, m.columns[i].name, m.columns[i].type);
+    if (t->any_case && m.count)
+        shown_fill(r, t, &m);
+    return 0;
 }
 
-int table_find(struct run *r, const struct table_name *name, struct sql_table **out)
+size_t table_shown(const struct sql_table *t, size_t i)
+{
+    return t->shown ? t->shown[i] : i;
+}
+
+size_t table_shown_count(const struct sql_table *t)
+{
+    return t->shown ? t->shown_count : t->column_count;
+}
+
+int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out)
 {
     struct wr_request request = {WR_REQUEST(DESCRIBE_TABLE), .describe_table = {name->table}};
     struct sql_table *t = ARENA_NEW(r->arena, struct sql_table);
@@ -47,16 +87,86 @@ int table_find(struct run *r, const struct table_name *name, struct sql_table **
         return -1;
     }
     t->description = &reply->description;
-    columns_fill(r, t);
     return 0;
+}
+
+int table_find(struct run *r, const struct table_name *name, struct sql_table **out)
+{
+    RUN_TRY(table_find_bare(r, name, out));
+    return columns_fill(r, *out);
 }
 
 size_t table_column(const struct sql_table *t, bytes name)
 {
     for (size_t i = 0; i < t->column_count; i++)
-        if (bytes_equal(t->columns[i].name, name))
+        if (run_is_name(t->any_case, t->columns[i].name, name))
             return i;
     return SIZE_MAX;
+}
+
+/* Types whose values lie in the same member. */
+enum member {
+    MEMBER_NONE,
+    MEMBER_BOOLEAN,
+    MEMBER_INTEGER,
+    MEMBER_UNSIGNED,
+    MEMBER_REAL,
+    MEMBER_TEXT,
+    MEMBER_BYTES,
+    MEMBER_DECIMAL
+};
+
+static enum member member_of(enum wr_type type)
+{
+    switch (type) {
+    case WR_BOOLEAN:
+        return MEMBER_BOOLEAN;
+    case WR_TINYINT:
+    case WR_SMALLINT:
+    case WR_INTEGER:
+    case WR_BIGINT:
+    case WR_DATE:
+    case WR_TIME:
+    case WR_TIMESTAMP:
+        return MEMBER_INTEGER;
+    case WR_UBIGINT:
+        return MEMBER_UNSIGNED;
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        return MEMBER_REAL;
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_JSON:
+        return MEMBER_TEXT;
+    case WR_BINARY:
+    case WR_VARBINARY:
+        return MEMBER_BYTES;
+    case WR_DECIMAL:
+        return MEMBER_DECIMAL;
+    default:
+        return MEMBER_NONE;
+    }
+}
+
+struct wr_value table_value(const struct sql_table *t, size_t column, const struct wr_row *row)
+{
+    return column < t->key_count ? row->key.columns[column].value : table_cell(t, column, row);
+}
+
+struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row)
+{
+    const struct table_column *c = &t->columns[column];
+    struct wr_value v = {.type = WR_NULL};
+
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (bytes_equal(row->cells[i].name, c->name))
+            v = row->cells[i].value;
+    if (v.type == c->type)
+        return v;
+    if (member_of(v.type) != member_of(c->type))
+        return (struct wr_value){.type = WR_NULL};
+    v.type = c->type;
+    return v;
 }
 
 int table_column_find(struct run *r, const struct sql_table *t, bytes name, const char *where,

@@ -16,13 +16,29 @@ struct sql_table {
     bytes database, name;
     struct table_column *columns;
     size_t column_count, key_count;
+    const size_t *shown; /* which ones * is, in which order; NULL: all, as they stand */
+    size_t shown_count;
+    bool any_case; /* names do not mind case */
     const struct wr_table_description *description;
 };
+
+/* Which column * has at that place, of table_shown_count(). */
+size_t table_shown(const struct sql_table *t, size_t i);
+size_t table_shown_count(const struct sql_table *t);
+
+/* A row's value in a column, as one of the column's type. A cell of another type, which who writes
+ * without SQL may have put there, is NULL. Texts are views of the row. */
+struct wr_value table_value(const struct sql_table *t, size_t column, const struct wr_row *row);
+/* The same of a column outside of the key. */
+struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row);
 
 /* Asks for it; lives as long as the statement. */
 int table_find(struct run *r, const struct table_name *name, struct sql_table **out);
 
-/* The number of a column, or SIZE_MAX. Names mind case. */
+/* The same without columns. */
+int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out);
+
+/* The number of a column, or SIZE_MAX. Names mind case, but in Tablestore's. */
 size_t table_column(const struct sql_table *t, bytes name);
 
 /* The same; a column that is not there is a fault. `where` is the part of the statement. */
