@@ -3,10 +3,11 @@
  *
  * A table is made there with the definition it has here, but for three options: any timestamp,
  * updates and large cells are let in until all rows are there. Then it gets its own options, and
- * both sides are read once more and compared by digest (digest.h). */
+ * both sides are read once more and compared by digest (digest.h). With --follow what is written
+ * to it meanwhile comes in between (copy_follow.h). */
 #include "cli/command.h"
 #include "cli/transfer/base_tables.h"
-#include "cli/transfer/copy.h"
+#include "cli/transfer/copy_follow.h"
 #include "cli/transfer/digest.h"
 #include "cli/transfer/walk.h"
 
@@ -14,14 +15,17 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <time.h>
 
 #define DEVIATION_ANY (INT64_MAX / 1000000)
+#define LOOK_EVERY_US 200000        /* for changes, while there are none */
+#define LAG_EVERY_MS 5000           /* that one is told */
 #define CELL_BYTES_ANY (64ll << 20) /* the most that a table may be told to hold */
 
 struct copy_options {
     struct target_conf from, to;
     uint64_t workers;
-    bool resume, no_verify, quiet;
+    bool follow, resume, no_verify, quiet;
 };
 
 #define ROW(name, value, help, kind, member, min, max)                                             \
@@ -46,6 +50,9 @@ static const struct option_row copy_option_rows[] = {
     SIDE(to, "gets them"),
     ROW("workers", "N", "pages under way at a time (default 8)", OPTION_COUNT, workers, 1,
         COPY_WORKERS_MAX),
+    ROW("follow", NULL,
+        "copy what is written meanwhile, too, until Ctrl-C says that the writers have stopped",
+        OPTION_FLAG, follow, 0, 0),
     ROW("resume", NULL,
         "go on with tables that a copy has left unfinished: rows that are there are not written "
         "again",
@@ -295,7 +302,7 @@ static int compare_sides(struct ctx *c, struct copy_run *run, bytes table, struc
                 run->target.endpoint);
 }
 
-/* ---- the command ---- */
+/* ---- a table ---- */
 
 static int move_rows(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
                      bool present, struct table_copy *copy)
@@ -317,48 +324,176 @@ static int move_rows(struct ctx *c, struct copy_run *run, const struct wr_table_
     return code;
 }
 
-static int copy_table(struct ctx *c, struct copy_run *run, bytes name)
+/* What is left when all rows are there. */
+static int finish_table(struct ctx *c, struct copy_run *run, const struct wr_table_description *t,
+                        struct table_copy *copy)
 {
-    struct wr_table_options own;
-    struct wr_table_description t;
+    struct wr_table_options own = t->options;
     struct side sides[2];
-    struct table_copy copy;
-    bool present;
 
-    TRY(client_describe(c, run->from, name, &t));
-    TRY(prepare_table(c, run, &t, &present));
-    TRY(move_rows(c, run, &t, present, &copy));
-    own = t.options;
     own.given |= WR_HAS_CELL_BYTES; /* 0 takes the limit away again */
-    TRY(set_options(c, run, t.table, &own));
-    TRY(create_indexes(c, run, &t));
+    TRY(set_options(c, run, t->table, &own));
+    TRY(create_indexes(c, run, t));
     if (run->options->no_verify) {
-        printf("%.*s: %llu rows written, not verified\n", BYTES_FMT(name),
-               (unsigned long long)atomic_load(&copy.written));
+        printf("%.*s: %llu rows written, not verified\n", BYTES_FMT(t->table),
+               (unsigned long long)atomic_load(&copy->written));
         return 0;
     }
-    TRY(compare_sides(c, run, name, sides));
+    TRY(compare_sides(c, run, t->table, sides));
     printf("%.*s: %llu rows, %llu cells, %llu rows written, same on both sides: %s\n",
-           BYTES_FMT(name), (unsigned long long)sides[1].digest.rows,
+           BYTES_FMT(t->table), (unsigned long long)sides[1].digest.rows,
            (unsigned long long)sides[1].digest.cells,
-           (unsigned long long)atomic_load(&copy.written), sides[1].hex);
+           (unsigned long long)atomic_load(&copy->written), sides[1].hex);
     fflush(stdout);
     return 0;
 }
 
-static int copy_tables(struct ctx *c, struct copy_run *run, struct cli *cli)
+static int copy_table(struct ctx *c, struct copy_run *run, bytes name,
+                      struct wr_table_description *t, struct table_copy *copy)
 {
-    const bytes *names;
-    size_t count;
+    bool present;
 
-    for (int i = 0; i < cli->argc; i++)
-        TRY(copy_table(c, run, bytes_str(cli->argv[i])));
-    if (cli->argc)
-        return 0;
-    TRY(base_tables(c, run->from, &names, &count));
-    for (size_t i = 0; i < count; i++)
-        TRY(copy_table(c, run, names[i]));
+    TRY(client_describe(c, run->from, name, t));
+    TRY(prepare_table(c, run, t, &present));
+    return move_rows(c, run, t, present, copy);
+}
+
+/* ---- without following ---- */
+
+static int copy_tables(struct ctx *c, struct copy_run *run, const bytes *names, size_t count)
+{
+    struct wr_table_description t;
+    struct table_copy copy;
+
+    for (size_t i = 0; i < count; i++) {
+        TRY(copy_table(c, run, names[i], &t, &copy));
+        TRY(finish_table(c, run, &t, &copy));
+    }
     return 0;
+}
+
+/* ---- following ---- */
+
+struct followed {
+    struct wr_table_description table;
+    struct copy_follow follow;
+};
+
+static volatile sig_atomic_t writers_stopped;
+
+static void on_stop(int sig)
+{
+    (void)sig;
+    writers_stopped = 1;
+}
+
+/* The second one ends the copy as any other program. */
+static void catch_stop(void)
+{
+    struct sigaction action = {.sa_handler = on_stop, .sa_flags = (int)SA_RESETHAND};
+
+    sigaction(SIGINT, &action, NULL);
+    sigaction(SIGTERM, &action, NULL);
+}
+
+static int follow_begin(struct ctx *c, struct copy_run *run, bytes name, struct followed *f)
+{
+    TRY(copy_follow_open(c, run->from, run->to, name, run->options->resume, &f->follow));
+    TRY(copy_table(c, run, name, &f->table, &f->follow.copy));
+    f->follow.copy.compare = false;
+    return 0;
+}
+
+static void tell_lag(struct ctx *c, const struct copy_run *run, const struct followed *all,
+                     size_t count)
+{
+    uint64_t changes = 0;
+    int64_t lag_us = 0, now_us = clock_wall_us(c->clock);
+
+    for (size_t i = 0; i < count; i++) {
+        const struct copy_follow *f = &all[i].follow;
+
+        changes += f->changes;
+        if (f->behind_us && now_us - f->behind_us > lag_us)
+            lag_us = now_us - f->behind_us;
+    }
+    if (!run->options->quiet)
+        fprintf(stderr, "following: %llu changes, lag %.1f s\n", (unsigned long long)changes,
+                (double)lag_us / 1e6);
+}
+
+/* One round of each table. *current: all were read to their ends. */
+static int follow_rounds(struct ctx *c, struct followed *all, size_t count, bool *current)
+{
+    *current = true;
+    for (size_t i = 0; i < count; i++) {
+        TRY(copy_follow_round(c, &all[i].follow));
+        *current &= all[i].follow.current;
+    }
+    return 0;
+}
+
+/* Until the writers have stopped and all is there that they wrote. */
+static int follow_changes(struct ctx *c, struct copy_run *run, struct followed *all, size_t count)
+{
+    int64_t told_ms = clock_mono_ms(c->clock);
+    bool stopped, current, said = false;
+
+    do {
+        stopped = writers_stopped;
+        TRY(follow_rounds(c, all, count, &current));
+        if (current && !said)
+            printf("the copy is up to date. To switch: stop the writers, press Ctrl-C here, and "
+                   "let them go on there when both sides were compared\n");
+        said |= current;
+        fflush(stdout);
+        if (clock_mono_ms(c->clock) - told_ms >= LAG_EVERY_MS) {
+            told_ms = clock_mono_ms(c->clock);
+            tell_lag(c, run, all, count);
+        }
+        if (current && !stopped)
+            nanosleep(&(struct timespec){.tv_nsec = LOOK_EVERY_US * 1000}, NULL);
+    } while (!stopped || !current);
+    return 0;
+}
+
+static int follow_steps(struct ctx *c, struct copy_run *run, const bytes *names, size_t count,
+                        struct followed *all)
+{
+    for (size_t i = 0; i < count; i++)
+        TRY(follow_begin(c, run, names[i], &all[i]));
+    catch_stop();
+    TRY(follow_changes(c, run, all, count));
+    for (size_t i = 0; i < count; i++)
+        TRY(finish_table(c, run, &all[i].table, &all[i].follow.copy));
+    return 0;
+}
+
+static int follow_tables(struct ctx *c, struct copy_run *run, const bytes *names, size_t count)
+{
+    struct followed *all = mem_zalloc(count * sizeof(*all) + 1);
+    int code = follow_steps(c, run, names, count, all);
+
+    for (size_t i = 0; i < count; i++)
+        copy_follow_release(&all[i].follow);
+    mem_free(all);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static int copy_named(struct ctx *c, struct copy_run *run, struct cli *cli)
+{
+    bytes *named = ARENA_ARRAY(&c->arena, bytes, (size_t)cli->argc + 1);
+    const bytes *names = named;
+    size_t count = (size_t)cli->argc;
+
+    for (size_t i = 0; i < count; i++)
+        named[i] = bytes_str(cli->argv[i]);
+    if (count == 0)
+        TRY(base_tables(c, run->from, &names, &count));
+    return run->options->follow ? follow_tables(c, run, names, count)
+                                : copy_tables(c, run, names, count);
 }
 
 static int copy_open(struct ctx *c, struct copy_run *run)
@@ -382,7 +517,7 @@ static int copy_command(struct ctx *c, struct cli *cli, void *options)
     signal(SIGPIPE, SIG_IGN);
     code = copy_open(c, &run);
     if (!code)
-        code = copy_tables(c, &run, cli);
+        code = copy_named(c, &run, cli);
     client_close(run.from);
     client_close(run.to);
     target_release(&run.source);
@@ -407,7 +542,15 @@ const struct command command_copy = {
         "that has rows at the target is refused; --resume goes on after a copy that ended\n"
         "early. Until a table is complete it takes any timestamp, and has no indexes: they are\n"
         "made anew of its rows then. Values above 64 MiB are not copied: the copy ends and says\n"
-        "where one is.",
+        "where one is.\n"
+        "\n"
+        "With --follow the tables may be written to. Each needs a stream (`widerow stream on`):\n"
+        "its place is taken before the rows are copied, and from there on every row that was\n"
+        "changed is copied again. When the copy is up to date, that is printed, and its lag\n"
+        "from time to time. Stop the writers then and press Ctrl-C (or send SIGTERM) once: what "
+        "is\n"
+        "left comes over, both sides are compared, and the clients may switch. After a kill, or a\n"
+        "second Ctrl-C, --resume goes on, from the oldest change that the stream keeps.",
     .example = "widerow copy --from http://127.0.0.1:8600 --to http://127.0.0.1:8700 orders",
     .options = copy_option_rows,
     .options_size = sizeof(struct copy_options),

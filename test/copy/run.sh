@@ -21,11 +21,25 @@ on() { # SIDE COMMAND…: `widerow` there
     WIDEROW_ACCESS_KEY_ID=id-$side WIDEROW_ACCESS_KEY_SECRET=secret-$side WIDEROW_INSTANCE=$side "$widerow" "$@" --endpoint "${!side}"
 }
 
+copy_flags() { # FROM TO ARGUMENT…: to the array `flags`
+    flags=(copy --from "${!1}" --from-instance "$1" --from-key-id "id-$1" --from-key-secret "secret-$1"
+        --to "${!2}" --to-instance "$2" --to-key-id "id-$2" --to-key-secret "secret-$2" --quiet "${@:3}")
+}
+
 copy() { # FROM TO ARGUMENT…
-    local from=$1 to=$2
-    shift 2
-    "$widerow" copy --from "${!from}" --from-instance "$from" --from-key-id "id-$from" --from-key-secret "secret-$from" \
-        --to "${!to}" --to-instance "$to" --to-key-id "id-$to" --to-key-secret "secret-$to" --quiet "$@"
+    copy_flags "$@"
+    "$widerow" "${flags[@]}"
+}
+
+start_copy() { # FROM TO ARGUMENT…: in the background, as the process `copier`; what it prints is in $work/copier
+    copy_flags "$@"
+    "$widerow" "${flags[@]}" >"$work/copier" 2>&1 &
+    copier=$!
+}
+
+kill_copy() {
+    kill -KILL $copier 2>/dev/null
+    wait $copier 2>/dev/null
 }
 
 # What `describe` says, without what two tables cannot share.
@@ -84,11 +98,9 @@ check "a row too many" on two import "$work/one.csv" --table many --columns name
 check "is found" fails "many differs: 20000 rows" copy one two many --resume
 
 # A copy that is killed leaves a table that --resume completes.
-copy one three many --workers 1 >/dev/null 2>&1 &
-victim=$!
+start_copy one three many --workers 1
 sleep 0.3
-kill -9 $victim 2>/dev/null
-wait $victim 2>/dev/null
+kill_copy
 check "and gone on with" copy one three many --resume
 check "to the same" same_digest one three many
 check "and the same options" same_description one three many
@@ -138,5 +150,41 @@ on small digest vast >"$work/vast.digest"
 check "digest" grep -q '3 rows, 30002 cells' "$work/vast.digest"
 check "rekey" on small rekey vast --layout hash:4
 check "the same in another layout" sh -c '"$@" | cmp - "$0"' "$work/vast.digest" "$widerow" digest vast "${at_small[@]}"
+
+# A table that is written to all the while: the copy follows, is killed and gone on with, and what there is when the
+# writers have stopped is the same on both sides, values included that are too large for a record of a change.
+check "a table to follow" on one create live --key k:string --versions 3
+check "without a stream" fails "has no stream" copy one three live --follow
+check "its stream" on one stream on live
+seq 3000 | awk '{ printf "{\"k\":\"row-%d\",\"a\":\"first\"}\n", $1 }' >"$work/live.jsonl"
+check "its rows" on one import "$work/live.jsonl" --table live --quiet
+writers=()
+for seed in 1 2; do
+    python3 test/copy/writers.py "${one#http://}" one id-one secret-one live $seed "$work/writers.stop" >"$work/writer.$seed" 2>&1 &
+    writers+=($!)
+done
+up_to_date() { grep -q "^the copy is up to date" "$work/copier"; }
+for again in "" --resume --resume; do
+    start_copy one three live --follow --workers 2 $again
+    [ -z "$again" ] || sleep 1
+    sleep 0.2
+    kill_copy
+    on one delete live row-7
+    on one cell put live "row-${#again}" blob "$work/large" --quiet
+done
+start_copy one three live --follow --resume
+check "a copy that follows is up to date once" eventually up_to_date
+on one cell put live row-99 blob "$work/large" --quiet
+on one update live row-7 v:int=1
+on one update live row-7 v+=5 --remove a
+touch "$work/writers.stop"
+wait "${writers[@]}"
+check "the writers wrote" awk '{ n += $1 } END { exit !(n > 1000) }' "$work/writer.1" "$work/writer.2"
+kill -INT $copier
+wait $copier
+check "the copy ends when it is told that they have stopped" test $? = 0
+check "and says so" grep -qE '^live: [0-9]+ rows, .* same on both sides' "$work/copier"
+check "the same digest" same_digest one three live
+check "the same options" same_description one three live
 
 counts copy

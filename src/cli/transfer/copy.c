@@ -304,6 +304,84 @@ static int find_same(struct ctx *c, struct copier *w, const struct wr_row *rows,
     return 0;
 }
 
+/* ---- single rows ---- */
+
+/* A row that its batch did not hold is read alone. */
+static int whole_row(struct ctx *c, struct copier *w, const struct wr_table_get *table, size_t i,
+                     const struct wr_table_result *t, struct wr_row *out)
+{
+    struct wr_get_row get = {.table = table->table, .key = table->keys[i], .read = table->read};
+
+    if (!t || i >= t->row_count || t->rows[i].code || t->rows[i].next_token.len)
+        return walk_row(c, w->from, &get, out);
+    *out = t->rows[i].row;
+    return 0;
+}
+
+/* Rows that no batch holds go at once, the others to `changes`. */
+static int gather_change(struct ctx *c, struct copier *w, const struct wr_key *key,
+                         const struct wr_row *row, struct wr_row_change *changes, size_t *n)
+{
+    if (row->cell_count > PART_CELLS || row_bytes(row) > BATCH_BYTES)
+        return send_large(c, w, row);
+    changes[(*n)++] = row->key.count
+                          ? change_of(row, WR_PUT, 0, row->cell_count)
+                          : (struct wr_row_change){.type = WR_DELETE, .row = {.key = *key}};
+    return 0;
+}
+
+static int copy_some_keys(struct ctx *c, struct copier *w, const struct wr_key *keys, size_t n)
+{
+    struct wr_table_get table = {
+        .table = w->copy->table->table,
+        .keys = keys,
+        .key_count = n,
+        .read = {.max_versions = WALK_ALL_VERSIONS, .has_max_versions = true}};
+    struct wr_request request = {.op = WR_OP_BATCH_GET_ROW,
+                                 .batch_get_row = {.tables = &table, .table_count = 1}};
+    struct wr_row_change *changes = ARENA_ARRAY(&c->arena, struct wr_row_change, n);
+    size_t count = 0, size = 0;
+    struct wr_reply reply;
+    const struct wr_table_result *t = NULL;
+
+    if (client_exec(c, w->from, &request, &reply) == 0 && reply.batch.table_count == 1)
+        t = reply.batch.tables;
+    ctx_clear(c); /* too large for one answer: one by one; what lasts comes again there */
+    for (size_t i = 0; i < n; i++) {
+        struct wr_row row;
+
+        TRY(whole_row(c, w, &table, i, t, &row));
+        if (count && size + row_bytes(&row) > BATCH_BYTES) {
+            TRY(send_changes(c, w, changes, count));
+            count = size = 0;
+        }
+        size += row_bytes(&row);
+        TRY(gather_change(c, w, &keys[i], &row, changes, &count));
+    }
+    atomic_fetch_add(&w->copy->written, n);
+    return send_changes(c, w, changes, count);
+}
+
+int copy_keys(struct ctx *c, struct table_copy *copy, struct client *from, struct client *to,
+              const struct wr_key *keys, size_t n)
+{
+    struct copier w = {copy, from, to};
+
+    for (size_t at = 0; at < n; at += COMPARE_ROWS) {
+        size_t some = n - at < COMPARE_ROWS ? n - at : COMPARE_ROWS;
+        struct ctx batch;
+        int code;
+
+        ctx_init(&batch, c->clock, NULL, NULL, 0);
+        code = copy_some_keys(&batch, &w, keys + at, some);
+        if (code)
+            fail(c, code, "%.*s: %s", BYTES_FMT(copy->table->table), batch.text);
+        ctx_release(&batch);
+        TRY(code);
+    }
+    return 0;
+}
+
 /* ---- pages ---- */
 
 static int write_some(struct ctx *c, struct copier *w, const struct wr_row *rows, size_t n)

@@ -38,4 +38,10 @@ struct table_copy {
  * split points only. */
 int copy_rows(struct ctx *c, struct client *cl, struct table_copy *copy);
 
+/* Copies single rows as they are now, after copy_rows(): one that is there no more is deleted. No
+ * key may be named twice. `from` and `to` are clients of the two. Returns when they are
+ * acknowledged. */
+int copy_keys(struct ctx *c, struct table_copy *copy, struct client *from, struct client *to,
+              const struct wr_key *keys, size_t n);
+
 #endif

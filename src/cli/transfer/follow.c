@@ -35,6 +35,7 @@ static int look_for_shards(struct ctx *c, struct follow *f)
         request.describe_stream.first_shard = reply.stream.next_shard;
     } while (reply.stream.next_shard.ptr);
     f->changed = false;
+    f->active = reply.stream.status == WR_STREAM_ACTIVE;
     return 0;
 }
 
@@ -93,6 +94,15 @@ void follow_release(struct follow *f)
         mem_free(f->shards[i].next);
     mem_free(f->shards);
     arena_release(&f->arena);
+}
+
+int follow_settle(struct ctx *c, struct follow *f)
+{
+    while (!f->active) {
+        client_pause(f->client, 3);
+        TRY(look_for_shards(c, f));
+    }
+    return 0;
 }
 
 /* ---- reading ---- */

@@ -21,6 +21,7 @@ struct follow {
     struct follow_shard *shards;
     size_t count;
     bool changed; /* a shard has ended, so there may be new ones */
+    bool active;  /* no change is under way that will have no record */
     struct arena arena;
 };
 
@@ -29,6 +30,9 @@ struct follow {
  * E_NOT_EXIST: the table has no stream. */
 int follow_open(struct ctx *c, struct client *cl, bytes table, int64_t from_us, struct follow *f);
 void follow_release(struct follow *f);
+
+/* Returns when every change that is not done yet will have a record. */
+int follow_settle(struct ctx *c, struct follow *f);
 
 /* Gets what one shard has next, at least one record; they live as long as the arena of c. Not 0
  * ends the round with that code, and the same records come again in the next one. */
