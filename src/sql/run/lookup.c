@@ -68,6 +68,7 @@ static int rows_take(struct run *r, struct lookup *l, const struct sql_table *t,
     for (size_t i = 0; i < count; i++) {
         const struct wr_row_result *one = &found->rows[i];
 
+        l->units += one->consumed.read;
         if (one->code)
             return run_fail(r, FAULT_STORAGE, wr_error_name(one->code), one->message);
         RUN_TRY(run_read(r, t->name, &one->consumed, 1));

@@ -9,6 +9,7 @@
 struct lookup {
     const struct wr_row *rows; /* in the order of their entries */
     size_t count;
+    int64_t units; /* of capacity, that were read */
     struct wr_reply *reply;
     struct arena arena;
 };

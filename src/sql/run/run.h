@@ -86,6 +86,7 @@ int run_delete(struct run *r, const struct statement *s);
 int run_create_table(struct run *r, const struct statement *s);
 int run_drop_table(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
+int run_explain(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);
 

@@ -36,6 +36,7 @@ struct scan_cursor {
     const struct rendered_table *of;
     const struct sql_table *table;
     const struct table_path *path;
+    struct walk *walk;       /* of EXPLAIN; NULL: it is none */
     struct lookup *lookup;   /* NULL: the path has all that is asked for */
     struct arena arena;      /* of the bounds and the columns' names */
     struct wr_request range; /* the page that is next */
@@ -433,13 +434,25 @@ static int count(struct scan_cursor *s, const struct wr_capacity *consumed)
                                                                            : SQLITE_OK;
 }
 
+/* For EXPLAIN. */
+static void note(struct scan_cursor *s, int32_t units)
+{
+    if (!s->walk)
+        return;
+    s->walk->rows += s->row_count;
+    s->walk->units += units + (s->lookup ? s->lookup->units : 0);
+    s->module->walks->pages++;
+}
+
 static int page_read(struct scan_cursor *s)
 {
     RUN_TRY_SQLITE(ask(s, &s->range));
     s->rows = s->reply->range.rows;
     s->row_count = s->reply->range.row_count;
     RUN_TRY_SQLITE(count(s, &s->reply->range.consumed));
-    return look_up(s);
+    RUN_TRY_SQLITE(look_up(s));
+    note(s, s->reply->range.consumed.read);
+    return SQLITE_OK;
 }
 
 /* The row behind the range. */
@@ -458,7 +471,9 @@ static int tail_read(struct scan_cursor *s)
     s->rows = &s->reply->row.row;
     s->row_count = s->reply->row.row.key.count > 0;
     RUN_TRY_SQLITE(count(s, &s->reply->row.consumed));
-    return look_up(s);
+    RUN_TRY_SQLITE(look_up(s));
+    note(s, s->reply->row.consumed.read);
+    return SQLITE_OK;
 }
 
 /* Where the next page begins, out of the reply of this one. False: there is none. */
@@ -481,11 +496,23 @@ static bool page_next(struct scan_cursor *s)
     return true;
 }
 
+/* EXPLAIN goes no further than a page. */
+static bool explained(struct scan_cursor *s)
+{
+    if (!s->walk)
+        return false;
+    s->walk->more = s->ended = true;
+    page_free(s);
+    return true;
+}
+
 /* To the next row that there is, over pages without any. */
 static int settle(struct scan_cursor *s)
 {
     while (!s->ended && s->at == s->row_count) {
         if (s->reply && page_next(s)) {
+            if (explained(s))
+                break;
             RUN_TRY_SQLITE(page_read(s));
         } else if (s->tail.count) {
             RUN_TRY_SQLITE(tail_read(s));
@@ -520,6 +547,49 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
     return settle(s);
 }
 
+/* column = value, for people. */
+static void bound_put(struct scan_cursor *s, struct buf *b, char sign, size_t column,
+                      sqlite3_value *in)
+{
+    const struct table_column *of = key_column(s, column);
+    struct wr_value v;
+
+    if (b->len)
+        buf_put_bytes(b, BYTES_LIT(" and "));
+    buf_put_bytes(b, of->name);
+    buf_put_bytes(b, bytes_str(sign == PLAN_EQUAL   ? " = "
+                               : sign == PLAN_ABOVE ? " > "
+                               : sign == PLAN_FROM  ? " >= "
+                               : sign == PLAN_BELOW ? " < "
+                                                    : " <= "));
+    buf_put_bytes(b, bound_value(&s->arena, of, in, &v) ? convert_text(&s->arena, &v)
+                                                        : BYTES_LIT("(no value of it)"));
+}
+
+static void walk_begin(struct scan_cursor *s, const char *signs, int count, sqlite3_value **values)
+{
+    struct walks *w = s->module->walks;
+    size_t column = 0;
+    struct buf b;
+
+    s->walk = NULL;
+    if (!w)
+        return;
+    buf_init(&b, &s->arena, 64);
+    for (int i = 0; i < count; i++) {
+        bound_put(s, &b, signs[i], column, values[i]);
+        column += signs[i] == PLAN_EQUAL;
+    }
+    s->walk = walks_begin(s->module->run, w,
+                          &(struct walk){.table = s->table,
+                                         .path = s->path,
+                                         .signs = bytes_of(signs, (size_t)count),
+                                         .bounds = b.len ? buf_bytes(&b) : BYTES_LIT(""),
+                                         .looks_up = s->looks_up});
+    if (w->pages >= WALKS_PAGES_MAX)
+        s->ended = s->walk->more = true;
+}
+
 static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int count,
                      sqlite3_value **values)
 {
@@ -543,6 +613,7 @@ static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int c
         s->ended = !bound_apply(s, signs[i], column, values[i], &p);
         column += signs[i] == PLAN_EQUAL;
     }
+    walk_begin(s, signs, count, values);
     if (s->ended)
         return SQLITE_OK;
     /* An end that names not all columns has its infinity behind it. */

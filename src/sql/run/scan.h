@@ -12,6 +12,7 @@
 
 #include "sql/run/plan.h"
 #include "sql/run/render.h"
+#include "sql/run/walks.h"
 
 struct sqlite3;
 struct sqlite3_value;
@@ -24,6 +25,7 @@ struct scan_module {
     const struct sql_table *refused; /* a plan was, for the table, and ... */
     bytes advice;                    /* ... what would let it be served (plan_advice) */
     struct rendered_table *tables;
+    struct walks *walks; /* of EXPLAIN: walks are noted, and end behind a page; NULL: it is none */
 };
 
 /* Makes the module known to a new SQLite connection. */

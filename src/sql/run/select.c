@@ -193,7 +193,10 @@ static int check_forced(struct run *r, const struct rendered *made, bytes index)
     return index.ptr ? run_fail(r, FAULT_UNKNOWN_INDEX, RUN_TEXT(index)) : 0;
 }
 
-static int run_sqlite(struct run *r, const struct select *s, const struct hints *hints)
+typedef int prepared_fn(struct run *r, struct select_engine *e, struct rendered *made);
+
+static int run_sqlite(struct run *r, const struct select *s, const struct hints *hints,
+                      prepared_fn *run)
 {
     struct select_engine *e;
     struct rendered made;
@@ -207,9 +210,55 @@ static int run_sqlite(struct run *r, const struct select *s, const struct hints 
         .allow_filtering = hints->allow_filtering || s->allow_filtering || run_is_tablestore(r),
         .ignore_indexes = hints->ignore_indexes,
         .force_index = hints->force_index};
-    code = run_prepared(r, e, &made);
+    code = run(r, e, &made);
     tables_drop(e, made.tables);
     return code;
+}
+
+/* ---- EXPLAIN ---- */
+
+/* Walks the statement as far as a page of each part, and shows no row of it. */
+static int walks_make(struct run *r, struct select_engine *e, sqlite3_stmt *statement)
+{
+    int code = SQLITE_ROW;
+
+    run_permit_take(r->session);
+    while (code == SQLITE_ROW)
+        code = sqlite3_step(statement);
+    run_permit_give(r->session);
+    return code == SQLITE_DONE ? 0 : sqlite_fail(r, e->sqlite);
+}
+
+static int explain_prepared(struct run *r, struct select_engine *e, struct rendered *made)
+{
+    struct walks walks = {.pages = 0};
+    sqlite3_stmt *statement = NULL;
+    struct fault refusal;
+    int code;
+
+    RUN_TRY(tables_make(r, e, made->tables));
+    e->module.refused = NULL;
+    if (sqlite3_prepare_v2(e->sqlite, made->sql.ptr, (int)made->sql.len + 1, &statement, NULL)) {
+        if (!e->module.refused)
+            return sqlite_fail(r, e->sqlite);
+        refused(r, e);
+        refusal = r->out->fault;
+        r->out->fault = (struct fault){.number = 0};
+        return walks_send(r, &walks, refusal.text);
+    }
+    e->module.walks = &walks;
+    code = walks_make(r, e, statement);
+    e->module.walks = NULL;
+    sqlite3_finalize(statement);
+    return code ? code : walks_send(r, &walks, BYTES_LIT(""));
+}
+
+int run_explain(struct run *r, const struct statement *s)
+{
+    struct hints hints;
+
+    RUN_TRY(hints_read(r, s->select->hints, &hints));
+    return run_sqlite(r, s->select, &hints, explain_prepared);
 }
 
 /* ---- values ---- */
@@ -349,5 +398,5 @@ int run_select(struct run *r, const struct select *s)
     if (hints.timeout_ms && !run_is_tablestore(r))
         r->deadline_ms = clock_mono_ms(r->session->conf.clock) + hints.timeout_ms;
     RUN_TRY(run_point(r, s, &served));
-    return served ? 0 : run_sqlite(r, s, &hints);
+    return served ? 0 : run_sqlite(r, s, &hints, run_prepared);
 }

@@ -116,7 +116,7 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_SET] = run_nothing,
     [STATEMENT_SHOW] = run_show,
     [STATEMENT_DESCRIBE] = run_describe,
-    [STATEMENT_EXPLAIN] = run_unserved,
+    [STATEMENT_EXPLAIN] = run_explain,
     [STATEMENT_TRANSACTION] = run_nothing,
     [STATEMENT_KILL] = run_unserved,
 };

@@ -32,7 +32,7 @@ static const struct wr_index_meta metas[] = {
     {BYTES_LIT("ix_a"), by_a, 1, covers_c_b, 2, 0, 0, 0, false},
     {BYTES_LIT("ix_b_pk_a"), by_b_pk_a, 3, covers_d, 1, 0, 0, 0, false},
     {BYTES_LIT("ix_pk"), by_pk, 1, NULL, 0, 0, 0, 0, false},
-    {BYTES_LIT("ix_c"), by_c, 1, by_a, 1, 0, 0, 0}};
+    {BYTES_LIT("ix_c"), by_c, 1, by_a, 1, 0, 0, 0, false}};
 static const char *const layouts[] = {"plain", "hash:4", "plain", "random:3"};
 
 /* As if they had been created with the table: its next version has them stored. */
