@@ -37,6 +37,7 @@ DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 py
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
 DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
+DEPS_PACKAGE := debhelper lintian mmdebstrap systemd
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
 	libmariadb-dev maven default-jdk-headless nginx-light
 
@@ -230,6 +231,7 @@ check:
 	@BUILD=$(BUILD) SAN=$(SAN) test/run.sh tidy unit spec-mem-library
 
 nightly: deps-test
+	@tools/deps.sh $(DEPS_PACKAGE)
 	@$(MAKE) --no-print-directory -j2 all tests
 	@BUILD=$(BUILD) TIER=nightly test/run.sh
 

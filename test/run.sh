@@ -232,6 +232,7 @@ suite rados $([ "$nightly" ] && echo 2700 || echo 900) test/rados/run.sh
 suite hostile $([ "$nightly" ] && echo 800 || echo 150) test/hostile/run.sh
 # Only by its name, or in its own tier.
 [ ${#only[@]} -eq 0 ] || suite soak $([ "$TIER" = soak ] && echo 9000 || echo 150) test/soak/run.sh
+[ -z "$nightly" ] && [ ${#only[@]} -eq 0 ] || suite package 600 test/package/run.sh
 once compatibility 10 tools/compatibility.sh --check "$work"
 
 echo
