@@ -54,6 +54,8 @@ for _ in $(seq 90); do exec {fd}<>"/dev/tcp/127.0.0.1/$port"; held+=("$fd"); don
 check "strangers who say nothing" says '1|1|' mine 'select 1' --ssl=0
 for fd in "${held[@]}"; do exec {fd}>&-; done
 
+[ "${TIER:-short}" != nightly ] || check "20,000 random SELECTs" env SELECTS=20000 timeout 600 "$BUILD/test/sql/run/differ_test"
+
 if command -v npm >/dev/null; then
     modules=${WIDEROW_CACHE:-$HOME/.cache/widerow}/sql-node
     mkdir -p "$modules"

@@ -526,7 +526,7 @@ static int settle(struct scan_cursor *s)
 
 /* The far end of a range does not belong to it, so a row there is read by itself; where both ends
  * are one row there is no range. */
-static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, size_t equal)
+static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward, bool one)
 {
     s->range = (struct wr_request){WR_REQUEST(GET_RANGE), .instance = s->table->database};
     s->range.client = s->module->run->session->conf.client;
@@ -541,10 +541,60 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
     columns_set(s);
     if (backward ? p->with_start : p->with_end)
         s->tail = s->range.get_range.end;
-    if (equal == s->path->key_count)
+    if (one)
         return settle(s);
     RUN_TRY_SQLITE(page_read(s));
     return settle(s);
+}
+
+/* How two values of one type are ordered. */
+static int value_order(struct arena *a, const struct wr_value *x, const struct wr_value *y)
+{
+    switch (x->type) {
+    case WR_BOOLEAN:
+        return x->boolean - y->boolean;
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        return (x->real > y->real) - (x->real < y->real);
+    case WR_UBIGINT:
+        return (x->uinteger > y->uinteger) - (x->uinteger < y->uinteger);
+    case WR_DECIMAL:
+        return bytes_compare(order_of_decimal(a, x->bytes), order_of_decimal(a, y->bytes));
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_BINARY:
+    case WR_VARBINARY:
+        return bytes_compare(x->bytes, y->bytes);
+    default:
+        return (x->integer > y->integer) - (x->integer < y->integer);
+    }
+}
+
+/* Below 0: the part's start lies before its end in the key's order, by that column. */
+static int part_order(struct scan_cursor *s, const struct part *p, size_t column)
+{
+    const struct wr_value *start = &p->start.columns[column].value;
+    const struct wr_value *end = &p->end.columns[column].value;
+    int order;
+
+    if (start->type >= WR_INF_MIN || end->type >= WR_INF_MIN)
+        return -1;
+    order = value_order(&s->arena, start, end);
+    return key_column(s, column)->descending ? -order : order;
+}
+
+/* Bounds may contradict each other. */
+static bool is_empty(struct scan_cursor *s, const struct part *p, size_t column)
+{
+    int order = part_order(s, p, column);
+
+    return order > 0 || (order == 0 && !(p->with_start && p->with_end));
+}
+
+/* All columns but the last are equal to something; is the last as well, by two bounds? */
+static bool is_one(struct scan_cursor *s, const struct part *p, size_t last)
+{
+    return part_order(s, p, last) == 0;
 }
 
 /* column = value, for people. */
@@ -614,12 +664,12 @@ static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int c
         column += signs[i] == PLAN_EQUAL;
     }
     walk_begin(s, signs, count, values);
-    if (s->ended)
-        return SQLITE_OK;
+    if (s->ended || (column <= last && is_empty(s, &p, column)))
+        return (s->ended = true, SQLITE_OK);
     /* An end that names not all columns has its infinity behind it. */
     p.with_start &= p.start.columns[last].value.type < WR_INF_MIN;
     p.with_end &= p.end.columns[last].value.type < WR_INF_MIN;
-    return scan_begin(s, &p, number & 1, column);
+    return scan_begin(s, &p, number & 1, column > last || is_one(s, &p, last));
 }
 
 static int on_next(sqlite3_vtab_cursor *c)

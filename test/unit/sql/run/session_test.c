@@ -1,149 +1,5 @@
 /* Statements, run against the engine in memory, and what they answer. */
-#include "sql/run/session.h"
-
-#include "sql/mysql/row.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <cmocka.h>
-
-struct bed {
-    struct wr_db *db;
-    struct clock clock;
-    struct session *session;
-};
-
-/* ---- answers as texts: "a,b|1,x|2,y"; faults as "!1064 text" ---- */
-
-struct shown {
-    struct sink sink;
-    struct arena arena;
-    struct buf out;
-    size_t columns;
-};
-
-static int on_columns(struct sink *s, const struct column *columns, size_t count)
-{
-    struct shown *w = PORT_CONTAINER(s, struct shown, sink);
-
-    w->columns = count;
-    for (size_t i = 0; i < count; i++) {
-        if (i)
-            buf_put_u8(&w->out, ',');
-        buf_put_bytes(&w->out, columns[i].name);
-    }
-    return 0;
-}
-
-static int on_row(struct sink *s, const struct wr_value *values)
-{
-    struct shown *w = PORT_CONTAINER(s, struct shown, sink);
-
-    buf_put_u8(&w->out, '|');
-    for (size_t i = 0; i < w->columns; i++) {
-        struct buf one;
-        struct reader r;
-
-        if (i)
-            buf_put_u8(&w->out, ',');
-        if (values[i].type == WR_NULL) {
-            buf_put_bytes(&w->out, BYTES_LIT("NULL"));
-            continue;
-        }
-        buf_init(&one, &w->arena, 0);
-        row_put_text(&one, &values[i], 1);
-        r = reader_of(buf_bytes(&one));
-        buf_put_bytes(&w->out, packet_read_counted(&r));
-    }
-    return 0;
-}
-
-static void expect_with(struct bed *b, const char *sql, const struct wr_value *values, size_t n,
-                        const char *answer)
-{
-    struct shown w = {.sink = {on_columns, on_row}};
-    struct outcome out;
-    struct arena a;
-
-    arena_init(&a, NULL, 0);
-    arena_init(&w.arena, NULL, 0);
-    buf_init(&w.out, &w.arena, 0);
-    session_run(b->session, &a, bytes_str(sql), values, n, &w.sink, &out);
-    if (out.fault.number)
-        buf_put_bytes(&w.out,
-                      arena_printf(&w.arena, "!%u %.*s", out.fault.number, (int)out.fault.text.len,
-                                   (const char *)out.fault.text.ptr));
-    else if (!w.columns)
-        buf_put_bytes(&w.out, arena_printf(&w.arena, "%u", (unsigned)out.affected));
-    buf_put_u8(&w.out, 0);
-    if (strcmp((const char *)w.out.data, answer) != 0)
-        print_error("%s\n", sql);
-    assert_string_equal((const char *)w.out.data, answer);
-    arena_release(&w.arena);
-    arena_release(&a);
-}
-
-static void expect(struct bed *b, const char *sql, const char *answer)
-{
-    expect_with(b, sql, NULL, 0, answer);
-}
-
-/* ---- the session ---- */
-
-static int may(void *arg, struct ctx *c, const struct wr_request *request)
-{
-    (void)arg;
-    if (request->op == WR_OP_DELETE_TABLE &&
-        bytes_equal(request->delete_table.table, BYTES_LIT("kept")))
-        return (c->text = "the access key may not write the table kept", E_PERMISSION);
-    return 0;
-}
-
-static bool may_enter(void *arg, bytes instance)
-{
-    (void)arg;
-    return bytes_equal(instance, BYTES_LIT("inst")) || bytes_equal(instance, BYTES_LIT("other"));
-}
-
-static struct wr_table_list all_visible(void *arg, struct ctx *c, bytes instance,
-                                        const struct wr_table_list *all)
-{
-    (void)arg, (void)c, (void)instance;
-    return *all;
-}
-
-static int set_up(void **state)
-{
-    struct bed *b = calloc(1, sizeof(*b));
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"key_columns_max", "5"}};
-    struct wr_options o = {WR_OPTIONS, .engine = "mem", .settings = settings, .setting_count = 2};
-    struct session_conf conf = {
-        .access = {may, may_enter, all_visible, NULL}, .user = BYTES_LIT("id1"), .number = 7};
-    char message[200];
-
-    clock_real_init(&b->clock);
-    if (wr_open(&o, &b->db, message, sizeof(message)))
-        print_error("%s\n", message);
-    assert_non_null(b->db);
-    conf.db = b->db;
-    conf.clock = &b->clock;
-    b->session = session_new(&conf);
-    assert_true(session_use(b->session, BYTES_LIT("inst")));
-    *state = b;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    struct bed *b = *state;
-
-    session_free(b->session);
-    wr_close(b->db);
-    free(b);
-    return 0;
-}
+#include "bed.h"
 
 static void fill(struct bed *b)
 {
@@ -294,6 +150,11 @@ static void test_ranges(void **state)
         {"select n from t where host = 'h1' and n > 3 and n <= 6", "n|6|5|4"},
         {"select n from t where host = 'h1' and n >= 3 and n < 6 order by n", "n|3|4|5"},
         {"select n from t where host = 'h1' and n between 8 and 99", "n|9|8"},
+        {"select n from t where host = 'h1' and n between 9 and 8", "n"},
+        {"select n from t where host = 'h1' and n >= 8 and n <= 8", "n|8"},
+        {"select n from t where host = 'h1' and n > 8 and n <= 8 order by n", "n"},
+        {"select n from t where host > 'h1' and host < 'h0'", "n"},
+        {"select n from t where host >= 'h1' and host <= 'h1' and n = 5", "n|5"},
         {"select n from t where host = 'h1' and n in (2, 5, 77) order by n desc", "n|5|2"},
         {"select host, n from t where host in ('h0', 'h2') and n = 3", "host,n|h0,3|h2,3"},
         {"select host, n from t where host > 'h1' and n < 1", "host,n|h2,0"},
