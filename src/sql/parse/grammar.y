@@ -436,6 +436,7 @@ added(A) ::= ADD COLUMN definition(D). { A = D; }
 added(A) ::= added(L) COMMA ADD definition(D). { A = L; definition_chain(A, D); }
 added(A) ::= added(L) COMMA ADD COLUMN definition(D). { A = L; definition_chain(A, D); }
 statement ::= ALTER TABLE table(T) DROP COLUMN if_exists(X) name(N). { alter(p, &T, ALTER_DROP_COLUMN)->name = N.text; p->out->if_exists = X; }
+statement ::= ALTER TABLE table(T) DROP name(N). { alter(p, &T, ALTER_DROP_COLUMN)->name = N.text; }
 statement ::= ALTER TABLE table(T) SET options(O). { alter(p, &T, ALTER_SET)->options = O; }
 statement ::= ALTER TABLE table(T) COMPACT. { alter(p, &T, ALTER_COMPACT); }
 statement ::= ALTER TABLE table(T) FLUSH. { alter(p, &T, ALTER_FLUSH); }
@@ -479,10 +480,13 @@ statement ::= SHOW SCHEMAS pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
 statement ::= SHOW TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
 statement ::= SHOW FULL TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
 statement ::= SHOW CREATE TABLE table(T). { show(p, SHOW_CREATE_TABLE)->table = T; }
-statement ::= SHOW index_words FROM table(T). { show(p, SHOW_INDEX)->table = T; }
-statement ::= SHOW index_words IN table(T). { show(p, SHOW_INDEX)->table = T; }
-statement ::= SHOW COLUMNS FROM table(T) maybe_from(D). { show(p, SHOW_COLUMNS)->table = T; if (D.ptr) p->out->table.database = D; }
-statement ::= SHOW FULL COLUMNS FROM table(T) maybe_from(D). { show(p, SHOW_COLUMNS)->table = T; if (D.ptr) p->out->table.database = D; }
+statement ::= SHOW index_words of_table(T). { show(p, SHOW_INDEX)->table = T; }
+statement ::= SHOW columns_words of_table(T) pattern(P). { show(p, SHOW_COLUMNS)->table = T; p->out->pattern = P; }
+columns_words ::= COLUMNS.
+columns_words ::= FULL COLUMNS.
+%type of_table {struct table_name}
+of_table(A) ::= FROM table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
+of_table(A) ::= IN table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
 statement ::= SHOW VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW scope VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW TABLE VARIABLES FROM table(T) pattern(P). { show(p, SHOW_TABLE_VARIABLES)->table = T; p->out->pattern = P; }

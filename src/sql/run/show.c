@@ -92,7 +92,8 @@ int run_describe(struct run *r, const struct statement *s)
                          : c->descending ? BYTES_LIT("DESC")
                                          : BYTES_LIT("ASC")};
 
-        RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
+        if (!s->pattern.ptr || is_like(c->name, s->pattern))
+            RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
     }
     return 0;
 }

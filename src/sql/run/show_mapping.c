@@ -61,6 +61,8 @@ int run_describe_mapping(struct run *r, const struct statement *s)
         const struct table_column *c = &t->columns[table_shown(t, i)];
         bool key = table_shown(t, i) < t->key_count;
 
+        if (s->pattern.ptr && !is_like(c->name, s->pattern))
+            continue;
         RUN_TRY(r->sink->row(
             r->sink, (struct wr_value[]){text(c->name),
                                          text(mapping_type_text(r->arena, c->type, key, c->length)),
