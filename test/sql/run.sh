@@ -54,6 +54,36 @@ for _ in $(seq 90); do exec {fd}<>"/dev/tcp/127.0.0.1/$port"; held+=("$fd"); don
 check "strangers who say nothing" says '1|1|' mine 'select 1' --ssl=0
 for fd in "${held[@]}"; do exec {fd}>&-; done
 
+# Clients that ask for 20 MB each and do not read them, four times as many as may compute at once: nobody waits for them.
+big() {
+    echo 'create table big (k varchar, n bigint, v varchar, primary key (k, n));'
+    for ((n = 0; n < 1000; n += 200)); do
+        echo 'insert into big (k, n, v) values'
+        for ((i = n; i < n + 200; i++)); do printf "('k', %d, '%01000d')%s\n" "$i" "$i" "$([ $i -lt $((n + 199)) ] && echo , || echo ';')"; done
+    done
+}
+rss_kib() { awk '/^VmRSS/{print $2}' "/proc/${pids[s]}/status"; }
+sending() { # CLIENTS: for so many, more than 100,000 bytes lie unread
+    [ "$(awk -v port="$(printf ':%04X$' "$port")" '$2 ~ port && $4 == "01" && substr($5, 1, 8) > "000186A0"' /proc/net/tcp | wc -l)" -ge "$1" ]
+}
+big >"$work/big.sql"
+check "many rows" mine "source $work/big.sql"
+fifo=0 idle_kib=$(rss_kib) silent=$(((2 * $(nproc)) + 4))
+columns=$(printf 'v,%.0s' $(seq 20))
+for _ in $(seq $silent); do
+    mkfifo "$work/silent.$((++fifo))"
+    sleep 600 <>"$work/silent.$fifo" &
+    sleepers+=($!)
+    mine "select $columns n from big" --quick --ssl=0 >"$work/silent.$fifo" 2>&1 &
+    silents+=($!)
+done
+check "clients stop reading" eventually sending "$silent"
+check "others ask by SQL" says 'count(*)|1000|' mine 'select count(*) from big'
+check "and by HTTP" says '1000|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count big
+[ -n "${SAN:-}" ] || check "what waits for them is bounded" [ $(($(rss_kib) - idle_kib)) -lt $((64 << 10)) ]
+kill "${silents[@]}" "${sleepers[@]}" 2>/dev/null
+wait "${silents[@]}" "${sleepers[@]}" 2>/dev/null
+
 [ "${TIER:-short}" != nightly ] || check "20,000 random SELECTs" env SELECTS=20000 timeout 600 "$BUILD/test/sql/run/differ_test"
 
 if command -v npm >/dev/null; then
