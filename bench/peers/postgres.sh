@@ -45,15 +45,31 @@ INSERT INTO hot VALUES ('hot', 0);
 SQL
     make_lines 10 100 | run_psql -c 'COPY bench FROM STDIN' || return 1
     [ "$tier" = cold ] || make_lines 1 70 | run_psql -c 'COPY small FROM STDIN' || return 1
+    ! measures index || run_psql -c 'CREATE TABLE indexed (LIKE bench INCLUDING ALL)' -c 'INSERT INTO indexed SELECT * FROM bench' \
+        -c 'CREATE INDEX ON indexed (field0)' -c 'CREATE INDEX ON indexed (field1)' || return 1
+    ! measures build || run_psql -c 'CREATE TABLE built (LIKE bench INCLUDING ALL)' -c 'INSERT INTO built SELECT * FROM bench' || return 1
+    ! measures transaction || postgres_load_groups || return 1
     run_psql -c 'VACUUM ANALYZE' -c CHECKPOINT
 }
+
+# Rows of which three have the same first key column, as `widerow bench transaction` has them.
+postgres_load_groups() {
+    local i fields=''
+    for i in 0 1 2 3 4 5 6 7 8 9; do fields+=", field$i"; done
+    run_psql -c "CREATE TABLE groups AS SELECT 'user' || lpad((n / 3)::text, 20, '0') COLLATE \"C\" AS id, n % 3 AS part$fields
+        FROM (SELECT substr(id, 5)::bigint AS n$fields FROM bench) AS b" -c 'ALTER TABLE groups ADD PRIMARY KEY (id, part)'
+}
+
+postgres_make_index() { run_psql -c 'CREATE INDEX CONCURRENTLY built_index ON built (field0)'; }
+postgres_write_built() { seconds=1 run_pgbench write-built prepared "$CONNECTIONS" "${postgres_values[@]}"; }
+postgres_build() { while_building postgres_make_index postgres_write_built && run_psql -c 'DROP INDEX built_index'; }
 
 postgres_script() { printf '%s\n' "${@:2}" >"$work/pg.$1.sql"; } # NAME LINES...
 
 # What pgbench runs. A record is chosen as `widerow bench` does it: uniformly, or by the formula of bench_zipf.c (pgbench's own
 # random_zipfian() takes no exponent below 1.001), whose numbers permute() spreads.
 postgres_scripts() {
-    local i key="'user' || lpad(:n::text, 20, '0')" values='' set='' each='' uniform zipf zeta newest
+    local i key="'user' || lpad(:n::text, 20, '0')" values='' set='' each='' fresh uniform zipf zeta newest
     for i in 0 1 2 3 4 5 6 7 8 9; do
         values+=", :v$i"
         set+="${set:+, }field$i = excluded.field$i"
@@ -64,6 +80,22 @@ postgres_scripts() {
     postgres_script read "$uniform" "SELECT * FROM bench WHERE id = $key;"
     postgres_script write "$uniform" "INSERT INTO bench VALUES ($key$values) ON CONFLICT (id) DO UPDATE SET $set;"
     postgres_script write-if "$uniform" "UPDATE bench SET $each WHERE id = $key;"
+    # Values that change: an update that leaves an indexed column as it was touches no index.
+    fresh="left(md5(:r::text) || :v0, 100), left(md5((:r + 1)::text) || :v1, 100)"
+    for i in 2 3 4 5 6 7 8 9; do fresh+=", :v$i"; done
+    for i in index-write:indexed write-built:built; do
+        postgres_script "${i%:*}" "$uniform" '\set r random(0, 1000000000)' \
+            "INSERT INTO ${i#*:} VALUES ($key, $fresh) ON CONFLICT (id) DO UPDATE SET $set;"
+    done
+    postgres_script index-other "$uniform" '\set r random(0, 1000000000)' \
+        "UPDATE indexed SET field2 = left(md5(:r::text) || :v2, 100) WHERE id = $key;"
+    {
+        echo "\\set n random(0, ($RECORDS - 1) / 3)"
+        echo 'BEGIN;'
+        for i in 0 1 2; do echo "INSERT INTO groups VALUES ($key, $i$values) ON CONFLICT (id, part) DO UPDATE SET $set;"; done
+        echo "SELECT * FROM groups WHERE id = $key AND part = 0;"
+        echo 'COMMIT;'
+    } >"$work/pg.transaction.sql"
     postgres_script hot "UPDATE hot SET hits = hits + 1 WHERE id = 'hot';"
     # 200 rows in a run, in one statement; parameters would be 2,000.
     {
@@ -132,7 +164,9 @@ postgres_measure() {
     [ $rows -le "$RECORDS" ] || rows=$RECORDS
     case $1 in
     read | hot) run_pgbench "$1" prepared "$CONNECTIONS" ;;
-    write | write-if) run_pgbench "$1" prepared "$CONNECTIONS" "${postgres_values[@]}" ;;
+    build) postgres_build ;;
+    build-writes) cached postgres/build 2 ;;
+    write | write-if | index-write | index-other | transaction) run_pgbench "$1" prepared "$CONNECTIONS" "${postgres_values[@]}" ;;
     ycsb-*)
         case $1 in
         ycsb-a) scripts=zipf-read@50,zipf-update@50 ;;

@@ -32,12 +32,28 @@ widerow_load() {
     ask_widerow widerow "$RECORDS" load || return 1
     [ "$tier" = cold ] ||
         ask_widerow widerow "$RECORDS" load "${small_table[@]}" &&
-            ask_widerow widerow "$RECORDS" wide-read --ops 1 --wide-columns "$WIDE_COLUMNS"
+            ask_widerow widerow "$RECORDS" wide-read --ops 1 --wide-columns "$WIDE_COLUMNS" || return 1
+    ! measures index || ask_widerow widerow "$RECORDS" load "${indexed_table[@]}" || return 1
+    ! measures index || ask_widerow widerow "$RECORDS" index-range --ops 1 "${tagged_table[@]}" || return 1
+    ! measures build || tell_widerow create built --key id:string --columns field0:string || return 1
+    ! measures build || ask_widerow widerow "$RECORDS" load --table built || return 1
+    ! measures stream || ask_widerow widerow "$RECORDS" load "${streamed_table[@]}" || return 1
+    ! measures stream || ask_widerow widerow "$RECORDS" stream-read --ops 1 "${changes_table[@]}" || return 1
+    ! measures transaction || ask_widerow widerow "$RECORDS" transaction --ops 1
 }
+tell_widerow() { "$build/widerow" "$@" --endpoint "http://127.0.0.1:$widerow_port" --data "$work/widerow.data"; }
 grown_load() { ask_widerow grown $((10 * RECORDS)) load; }
 
 # Rows of 100 bytes: 24 of the key, 6 of the one column's name, 70 of its value.
 small_table=(--table small --fields 1 --field-bytes 70)
+tagged_table=(--table tagged --fields 1 --field-bytes 70)
+changes_table=(--table changes --fields 1 --field-bytes 70)
+indexed_table=(--table indexed --indexes 2)
+streamed_table=(--table streamed --stream)
+
+widerow_make_index() { tell_widerow index create built built_index field0; }
+widerow_write_built() { json_field ops_per_s "$(ask_widerow widerow "$RECORDS" write --table built --connections "$CONNECTIONS" --seconds 1 --json)"; }
+widerow_build() { while_building widerow_make_index widerow_write_built && tell_widerow index drop built built_index >&2; }
 
 # An answer that was refused counts as a request of the rate: one in a thousand at most.
 few_errors() { # JSON
@@ -54,6 +70,15 @@ measure_widerowd() { # NAME RECORDS WHAT
     range) args=(range --connections 8 --seconds "$seconds") rate=rows_per_s ;;
     small) args=(range --connections 8 --seconds "$seconds" "${small_table[@]}") rate=rows_per_s ;;
     batch) args+=(batch --connections 8) rate=rows_per_s ;;
+    index-write) args+=(write "${indexed_table[@]}") ;;
+    index-other) args+=(update-other "${indexed_table[@]}") ;;
+    other) args+=(update-other) ;;
+    index-range) args=(index-range --connections 8 --seconds "$seconds" "${tagged_table[@]}") rate=rows_per_s ;;
+    build) widerow_build; return ;;
+    build-writes) cached "$name/build" 2; return ;;
+    stream-write) args+=(write "${streamed_table[@]}") ;;
+    stream-hot) args+=(hot "${streamed_table[@]}") ;;
+    stream-read) args=(stream-read --connections 8 --seconds "$seconds" "${changes_table[@]}") rate=rows_per_s ;;
     wide-* | narrow-*) args=("$3" --connections 8 --seconds "$seconds" --wide-columns "$WIDE_COLUMNS") ;;
     half)
         peak=$(cached "$name/read" 1)

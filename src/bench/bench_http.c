@@ -234,7 +234,7 @@ static int read_head(struct http_front *d, struct conn *conn)
 }
 
 /* Digest and rows of an answer. */
-static int check_answer(struct http_front *d, const struct conn *conn, bytes body)
+static int check_answer(struct http_front *d, struct conn *conn, bytes body)
 {
     char md5[SIGN_MD5_TEXT + 1];
     struct wr_reply reply;
@@ -253,8 +253,12 @@ static int check_answer(struct http_front *d, const struct conn *conn, bytes bod
              !bench_load_fits(d->load, &conn->job, reply.row.row.cell_count))
         code = fail(d->c, WR_E_CONDITION,
                     "a record is missing or of another shape; `widerow drop` the table");
-    else if (conn->op == WR_OP_GET_RANGE && reply.range.row_count)
+    else if (code == 0 && conn->op == WR_OP_GET_RANGE && reply.range.row_count)
         d->row_bytes = (double)body.len / (double)reply.range.row_count;
+    else if (code == 0 && conn->op == WR_OP_GET_STREAM_RECORD && reply.stream_records.count)
+        d->row_bytes = (double)body.len / (double)reply.stream_records.count;
+    else if (code == 0 && conn->op == WR_OP_START_LOCAL_TRANSACTION)
+        code = bench_load_began(d->c, &conn->job, &reply);
     for (size_t i = 0;
          code == 0 && conn->op == WR_OP_BATCH_WRITE_ROW && i < reply.batch.table_count; i++)
         for (size_t k = 0; code == 0 && k < reply.batch.tables[i].row_count; k++)
@@ -289,6 +293,7 @@ static uint64_t rows_of(const struct http_front *d, const struct conn *conn)
     case WR_OP_BATCH_WRITE_ROW:
         return bench_batch_rows(&d->load->conf);
     case WR_OP_GET_RANGE:
+    case WR_OP_GET_STREAM_RECORD:
         return d->row_bytes > 0 ? (uint64_t)((double)conn->answer.body / d->row_bytes + 0.5) : 0;
     default:
         return 1;
@@ -306,7 +311,7 @@ static int finish(struct http_front *d, struct conn *conn)
     conn->under_way = false;
     if (conn->answer.status != 200)
         TRY(read_error(d, conn, body, &code));
-    else if (d->answers++ % CHECK_EVERY == 0)
+    else if (d->answers++ % CHECK_EVERY == 0 || conn->op == WR_OP_START_LOCAL_TRANSACTION)
         TRY(check_answer(d, conn, body));
     if (bench_load_done(d->load, &conn->job, code, code ? 0 : rows_of(d, conn), now_us))
         return conn_send(d, conn, now_us);

@@ -6,6 +6,14 @@
 #define SCAN_ROWS_MAX 100
 #define SECOND_US 1000000
 
+/* Of BENCH_TRANSACTION. */
+enum bench_step {
+    STEP_START,
+    STEP_PUT, /* BENCH_GROUP_ROWS of them */
+    STEP_GET = STEP_PUT + BENCH_GROUP_ROWS,
+    STEP_COMMIT,
+};
+
 /* ---- workloads */
 
 static const struct bench_mix mixes[] = {
@@ -89,6 +97,26 @@ static const struct bench_mix mixes[] = {
      {[BENCH_CELL_WRITE] = 100},
      BENCH_UNIFORM,
      BENCH_NEEDS_CELLS},
+    {"update-other",
+     "UpdateRow of a column that no index has",
+     {[BENCH_UPDATE_OTHER] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_RECORDS},
+    {"index-range",
+     "GetRange of an index, full pages",
+     {[BENCH_INDEX_PAGE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_INDEX},
+    {"stream-read",
+     "GetStreamRecord of one shard, full answers",
+     {[BENCH_STREAM_PAGE] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_STREAM},
+    {"transaction",
+     "local transactions of three PutRows and a GetRow",
+     {[BENCH_TRANSACTION] = 100},
+     BENCH_UNIFORM,
+     BENCH_NEEDS_GROUPS},
     {"load", "only load the records", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_RECORDS},
 };
 
@@ -99,7 +127,24 @@ static const struct bench_mix loaders[] = {
         {"wide-load", "", {[BENCH_WIDE_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_WIDE},
     [BENCH_NEEDS_CELLS] =
         {"cell-load", "", {[BENCH_CELL_WRITE] = 100}, BENCH_UNIFORM, BENCH_NEEDS_CELLS},
+    [BENCH_NEEDS_INDEX] = {"load", "", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_INDEX},
+    [BENCH_NEEDS_STREAM] = {"load", "", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_STREAM},
+    [BENCH_NEEDS_GROUPS] = {"load", "", {[BENCH_LOAD] = 100}, BENCH_UNIFORM, BENCH_NEEDS_GROUPS},
 };
+
+const char *bench_table_name(enum bench_needs needs)
+{
+    switch (needs) {
+    case BENCH_NEEDS_INDEX:
+        return "bench_index";
+    case BENCH_NEEDS_STREAM:
+        return "bench_stream";
+    case BENCH_NEEDS_GROUPS:
+        return "bench_groups";
+    default:
+        return "bench";
+    }
+}
 
 const struct bench_mix *bench_mix_loader(enum bench_needs needs)
 {
@@ -136,6 +181,10 @@ const char *bench_kind_name(enum bench_kind kind)
         [BENCH_NARROW_UPDATE] = "narrow-update",
         [BENCH_CELL_READ] = "cell-read",
         [BENCH_CELL_WRITE] = "cell-write",
+        [BENCH_UPDATE_OTHER] = "update-other",
+        [BENCH_INDEX_PAGE] = "index-range",
+        [BENCH_STREAM_PAGE] = "stream-read",
+        [BENCH_TRANSACTION] = "transaction",
     };
 
     return names[kind];
@@ -252,14 +301,36 @@ bool bench_load_next(struct bench_load *l, int64_t now_us, struct bench_job *job
     return true;
 }
 
+int bench_load_began(struct ctx *c, struct bench_job *job, const struct wr_reply *reply)
+{
+    bytes id = reply->transaction.id;
+
+    if (id.len > sizeof(job->transaction))
+        return fail(c, WR_E_UNSURE, "a transaction's id of %zu bytes", id.len);
+    memcpy(job->transaction, id.ptr, id.len);
+    job->transaction_bytes = id.len;
+    return 0;
+}
+
+/* Has the job another request? A transaction whose value another one holds goes to another value:
+ * to ask again and again would measure refusals. */
+static bool has_more(struct bench_load *l, struct bench_job *job, int code)
+{
+    if (job->kind == BENCH_TRANSACTION && code == WR_E_CONFLICT && job->step == STEP_START) {
+        job->record = choose_record(l);
+        return true;
+    }
+    if (job->kind == BENCH_TRANSACTION)
+        return code == 0 && job->step++ < STEP_COMMIT;
+    return code == 0 && job->kind == BENCH_MODIFY && job->step++ == 0;
+}
+
 bool bench_load_done(struct bench_load *l, struct bench_job *job, int code, uint64_t rows,
                      int64_t now_us)
 {
     l->rows += rows;
-    if (code == 0 && job->kind == BENCH_MODIFY && job->step == 0) {
-        job->step = 1;
+    if (has_more(l, job, code))
         return true;
-    }
     l->finished++;
     if (code)
         l->errors++;
@@ -302,10 +373,24 @@ static struct wr_key key_of(struct ctx *c, uint64_t number)
     return key_of_text(c, bytes_of(text, BENCH_KEY_BYTES));
 }
 
+/* Of a table whose rows share partition keys: the number of the group and that in it. */
+static struct wr_key key_in_group(struct ctx *c, uint64_t record)
+{
+    struct wr_key_column *columns = ARENA_ARRAY(&c->arena, struct wr_key_column, 2);
+
+    columns[0] = key_of(c, record / BENCH_GROUP_ROWS).columns[0];
+    columns[1].name = BYTES_LIT("part");
+    columns[1].value =
+        (struct wr_value){.type = WR_BIGINT, .integer = (int64_t)(record % BENCH_GROUP_ROWS)};
+    return (struct wr_key){columns, 2};
+}
+
 static struct wr_key key_of_record(const struct bench_load *l, struct ctx *c, uint64_t record)
 {
     uint64_t records = l->conf.records;
 
+    if (l->conf.mix->needs == BENCH_NEEDS_GROUPS)
+        return key_in_group(c, record);
     return key_of(c, record < records ? record : record - records + l->insert_first);
 }
 
@@ -401,6 +486,12 @@ static void fill_update(struct bench_load *l, const struct bench_job *job, struc
     } else if (job->kind == BENCH_WIDE_UPDATE) {
         fill_cell(l, c, cell, job->record);
         out->row.key = wide_key(c);
+    } else if (job->kind == BENCH_UPDATE_OTHER) {
+        fill_cell(l, c, cell,
+                  l->conf.columns > BENCH_INDEXES_MAX
+                      ? BENCH_INDEXES_MAX + rng_below(&l->rng, l->conf.columns - BENCH_INDEXES_MAX)
+                      : l->conf.columns);
+        out->row.key = key_of_record(l, c, job->record);
     } else {
         fill_cell(l, c, cell, rng_below(&l->rng, l->conf.columns));
         out->row.key = key_of_record(l, c, job->kind == BENCH_NARROW_UPDATE ? 0 : job->record);
@@ -449,6 +540,29 @@ static void fill_range(struct bench_load *l, const struct bench_job *job, struct
     out->limit = (int32_t)job->limit;
 }
 
+static bytes index_name(struct ctx *c, bytes table, uint32_t index)
+{
+    return arena_printf(&c->arena, "%.*s_field%u", BYTES_FMT(table), index);
+}
+
+/* Of the first index, from anywhere: its entries' values begin with any letters. */
+static void fill_index_range(struct bench_load *l, struct ctx *c, struct wr_get_range *out)
+{
+    struct wr_key_column *start = ARENA_ARRAY(&c->arena, struct wr_key_column, 2);
+    struct wr_key_column *end = ARENA_ARRAY(&c->arena, struct wr_key_column, 2);
+
+    start[0] = (struct wr_key_column){column_name(c, 0), {.type = WR_VARCHAR}};
+    start[0].value.bytes = bytes_of(l->text + rng_below(&l->rng, TEXT_BYTES - 4), 4);
+    start[1] = (struct wr_key_column){BYTES_LIT("id"), {.type = WR_INF_MIN}};
+    end[0] = (struct wr_key_column){start[0].name, {.type = WR_INF_MAX}};
+    end[1] = (struct wr_key_column){start[1].name, {.type = WR_INF_MAX}};
+    *out = (struct wr_get_range){.table = index_name(c, l->conf.table, 0)};
+    out->start = (struct wr_key){start, 2};
+    out->end = (struct wr_key){end, 2};
+    out->read.has_max_versions = true;
+    out->read.max_versions = 1;
+}
+
 static void fill_get(bytes table, struct wr_key key, struct wr_get_row *out)
 {
     *out = (struct wr_get_row){.table = table, .key = key};
@@ -465,6 +579,35 @@ static void fill_get_column(bytes table, struct wr_key key, bytes column, struct
     fill_get(table, key, out);
     out->read.columns = name;
     out->read.column_count = 1;
+}
+
+/* Its rows are those of the group that the job's record is in. */
+static void fill_transaction(struct bench_load *l, const struct bench_job *job, struct ctx *c,
+                             struct wr_request *out)
+{
+    uint64_t first = job->record - job->record % BENCH_GROUP_ROWS;
+    bytes id = bytes_of(job->transaction, job->transaction_bytes);
+
+    switch (job->step) {
+    case STEP_START:
+        out->op = WR_OP_START_LOCAL_TRANSACTION;
+        out->start_local_transaction.table = l->conf.table;
+        out->start_local_transaction.key = key_of(c, first / BENCH_GROUP_ROWS);
+        break;
+    case STEP_GET:
+        out->op = WR_OP_GET_ROW;
+        fill_get(l->conf.table, key_of_record(l, c, first), &out->get_row);
+        out->get_row.transaction = id;
+        break;
+    case STEP_COMMIT:
+        out->op = WR_OP_COMMIT_TRANSACTION;
+        out->commit_transaction.id = id;
+        break;
+    default:
+        out->op = WR_OP_PUT_ROW;
+        fill_put(l, c, first + job->step - STEP_PUT, &out->put_row);
+        out->put_row.transaction = id;
+    }
 }
 
 void bench_load_request(struct bench_load *l, const struct bench_job *job, struct ctx *c,
@@ -494,6 +637,7 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
     case BENCH_COUNT:
     case BENCH_WIDE_UPDATE:
     case BENCH_NARROW_UPDATE:
+    case BENCH_UPDATE_OTHER:
         out->op = WR_OP_UPDATE_ROW;
         fill_update(l, job, c, &out->update_row);
         break;
@@ -523,6 +667,19 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
         out->op = WR_OP_GET_RANGE;
         fill_range(l, job, c, &out->get_range);
         break;
+    case BENCH_INDEX_PAGE:
+        out->op = WR_OP_GET_RANGE;
+        fill_index_range(l, c, &out->get_range);
+        break;
+    case BENCH_STREAM_PAGE:
+        out->op = WR_OP_GET_STREAM_RECORD;
+        out->get_stream_record.table = table;
+        out->get_stream_record.iterator =
+            l->conf.iterators[rng_below(&l->rng, l->conf.iterator_count)];
+        break;
+    case BENCH_TRANSACTION:
+        fill_transaction(l, job, c, out);
+        break;
     case BENCH_BATCH:
     case BENCH_LOAD:
         out->op = WR_OP_BATCH_WRITE_ROW;
@@ -534,27 +691,56 @@ void bench_load_request(struct bench_load *l, const struct bench_job *job, struc
     }
 }
 
-void bench_table_request(bytes table, struct ctx *c, struct wr_request *out)
+/* Of the first columns, a global index each. */
+static void fill_indexes(const struct bench_conf *conf, struct ctx *c, struct wr_create_table *out)
 {
-    struct wr_key_schema *key = ARENA_NEW(&c->arena, struct wr_key_schema);
+    uint32_t count = conf->indexes;
+    struct wr_index_meta *indexes = ARENA_ARRAY(&c->arena, struct wr_index_meta, count);
+    struct wr_defined_column *defined = ARENA_ARRAY(&c->arena, struct wr_defined_column, count);
+
+    for (uint32_t i = 0; i < count; i++) {
+        defined[i] = (struct wr_defined_column){column_name(c, i), WR_VARCHAR};
+        indexes[i] = (struct wr_index_meta){.name = index_name(c, conf->table, i)};
+        indexes[i].key_columns = &defined[i].name;
+        indexes[i].key_column_count = 1;
+    }
+    out->defined = defined;
+    out->indexes = indexes;
+    out->defined_count = out->index_count = count;
+}
+
+void bench_table_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out)
+{
+    struct wr_key_schema *key = ARENA_ARRAY(&c->arena, struct wr_key_schema, 2);
     struct wr_create_table *create = &out->create_table;
 
-    key->name = BYTES_LIT("id");
-    key->type = WR_VARCHAR;
+    key[0] = (struct wr_key_schema){.name = BYTES_LIT("id"), .type = WR_VARCHAR};
+    key[1] = (struct wr_key_schema){.name = BYTES_LIT("part"), .type = WR_BIGINT};
     *out = (struct wr_request){.op = WR_OP_CREATE_TABLE};
-    create->table = table;
+    create->table = conf->table;
     create->key = key;
-    create->key_count = 1;
+    create->local_transactions = conf->mix->needs == BENCH_NEEDS_GROUPS;
+    create->key_count = create->local_transactions ? 2 : 1;
     create->options.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS;
     create->options.ttl_s = -1;
     create->options.max_versions = 1;
     create->reserved = (struct wr_throughput){.has_read = true, .has_write = true};
+    if (conf->indexes)
+        fill_indexes(conf, c, create);
+    if (conf->stream)
+        create->stream = (struct wr_stream_spec){
+            .given = true, .enable = true, .has_expiration = true, .expiration_h = 24};
 }
 
 void bench_probe_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out)
 {
     *out = (struct wr_request){.op = WR_OP_GET_ROW};
     switch (conf->mix->needs) {
+    case BENCH_NEEDS_GROUPS:
+        fill_get(conf->table, key_in_group(c, conf->records - 1), &out->get_row);
+        break;
+    case BENCH_NEEDS_INDEX:
+    case BENCH_NEEDS_STREAM:
     case BENCH_NEEDS_RECORDS:
         fill_get(conf->table, key_of(c, conf->records - 1), &out->get_row);
         break;
@@ -577,7 +763,7 @@ uint64_t bench_loader_ops(const struct bench_conf *conf)
         return (conf->wide_columns + BENCH_WIDE_STEP - 1) / BENCH_WIDE_STEP;
     case BENCH_NEEDS_CELLS:
         return BENCH_CELLS;
-    case BENCH_NEEDS_RECORDS:
+    default:
         break;
     }
     return (conf->records + rows - 1) / rows;
@@ -597,6 +783,8 @@ size_t bench_load_cells(const struct bench_load *l, const struct bench_job *job)
     case BENCH_READ:
     case BENCH_MODIFY:
         return l->conf.columns;
+    case BENCH_TRANSACTION:
+        return job->step == STEP_GET ? l->conf.columns : 0;
     case BENCH_WIDE_READ:
     case BENCH_NARROW_READ:
     case BENCH_CELL_READ:

@@ -21,6 +21,9 @@
 #define BENCH_BATCH_BYTES (2u << 20) /* of the values of a batch: fewer rows if they are large */
 #define BENCH_WIDE_STEP 500          /* columns of the wide row that one request loads */
 #define BENCH_CELLS 16               /* rows with one big cell each */
+#define BENCH_INDEXES_MAX 2          /* global indexes, of the first columns, one each */
+#define BENCH_GROUP_ROWS 3           /* rows that share a value of the partition key */
+#define BENCH_TRANSACTION_ID 36      /* bytes of a transaction's id at most */
 
 enum bench_kind {
     BENCH_READ,      /* GetRow, all columns */
@@ -43,14 +46,23 @@ enum bench_kind {
     BENCH_NARROW_UPDATE, /* UpdateRow of one column of it */
     BENCH_CELL_READ,     /* GetRow of a row with one big cell */
     BENCH_CELL_WRITE,    /* PutRow of one */
+    BENCH_UPDATE_OTHER,  /* UpdateRow of one column that no index of BENCH_INDEXES_MAX has */
+    BENCH_INDEX_PAGE,    /* GetRange of the first index, as BENCH_PAGE */
+    BENCH_STREAM_PAGE,   /* GetStreamRecord of as many records as one answer holds */
+    BENCH_TRANSACTION,   /* a local transaction: three PutRows and a GetRow; timed as one */
     BENCH_KINDS
 };
 
 /* What must be there before a workload runs. */
 enum bench_needs {
     BENCH_NEEDS_RECORDS,
-    BENCH_NEEDS_WIDE,  /* the wide row */
-    BENCH_NEEDS_CELLS, /* the big cells */
+    BENCH_NEEDS_WIDE,   /* the wide row */
+    BENCH_NEEDS_CELLS,  /* the big cells */
+    BENCH_NEEDS_STREAM, /* records of a table with a stream */
+    BENCH_NEEDS_INDEX,  /* records of a table with an index at least */
+    /* Records of a table with transactions, BENCH_GROUP_ROWS with each value of its partition key.
+     */
+    BENCH_NEEDS_GROUPS,
 };
 
 /* A workload: of 100 jobs, how many of each kind. */
@@ -65,6 +77,9 @@ struct bench_mix {
 /* The workload that loads what another one needs. */
 const struct bench_mix *bench_mix_loader(enum bench_needs needs);
 
+/* Where such things are, unless told otherwise: tables that are made otherwise have other names. */
+const char *bench_table_name(enum bench_needs needs);
+
 /* NULL if no workload has this name. */
 const struct bench_mix *bench_mix_find(const char *name);
 
@@ -77,19 +92,25 @@ struct bench_conf {
     uint32_t columns, column_bytes; /* of a record */
     uint32_t wide_columns;          /* of the wide row */
     uint32_t cell_bytes;            /* of a big cell */
-    uint64_t ops;                   /* jobs to do; 0: until the time is over */
-    uint64_t seconds;               /* counts if `ops` is 0 */
-    uint64_t connections;           /* requests under way at most */
-    uint64_t rate; /* jobs to start a second; 0: each connection starts when it is free */
-    bool progress; /* a line on stderr each second */
+    uint32_t indexes;               /* of a table that is made */
+    bool stream;                    /* a table that is made has one */
+    const bytes *iterators;         /* BENCH_STREAM_PAGE reads from these (bench_shard.h) */
+    size_t iterator_count;
+    uint64_t ops;         /* jobs to do; 0: until the time is over */
+    uint64_t seconds;     /* counts if `ops` is 0 */
+    uint64_t connections; /* requests under way at most */
+    uint64_t rate;        /* jobs to start a second; 0: each connection starts when it is free */
+    bool progress;        /* a line on stderr each second */
 };
 
 struct bench_job {
     enum bench_kind kind;
-    unsigned step;    /* BENCH_MODIFY: 0 reads, 1 writes */
+    unsigned step;    /* BENCH_MODIFY: 0 reads, 1 writes; BENCH_TRANSACTION: enum bench_step */
     uint64_t record;  /* its number, or the first one's */
     uint32_t limit;   /* BENCH_SCAN: records */
     int64_t start_us; /* when it was due; its latency counts from there */
+    char transaction[BENCH_TRANSACTION_ID];
+    size_t transaction_bytes;
 };
 
 struct bench_load {
@@ -124,6 +145,10 @@ bool bench_load_next(struct bench_load *l, int64_t now_us, struct bench_job *job
 void bench_load_request(struct bench_load *l, const struct bench_job *job, struct ctx *c,
                         struct wr_request *out);
 
+/* To be called with each answer of StartLocalTransaction, before bench_load_done(): keeps its id.
+ */
+int bench_load_began(struct ctx *c, struct bench_job *job, const struct wr_reply *reply);
+
 /* What became of it: code 0 and the rows carried, or an error that is worth another try. True: the
  * job has another request; ask bench_load_request() again. */
 bool bench_load_done(struct bench_load *l, struct bench_job *job, int code, uint64_t rows,
@@ -145,9 +170,9 @@ bool bench_load_fits(const struct bench_load *l, const struct bench_job *job, si
 /* Rows of a batch. */
 uint64_t bench_batch_rows(const struct bench_conf *conf);
 
-/* For the setup: the table of a benchmark; the request that finds a row only if all that `needs`
- * was loaded; and how many jobs the loader has. */
-void bench_table_request(bytes table, struct ctx *c, struct wr_request *out);
+/* For the setup: the table of a benchmark (with indexes, a stream or transactions); the request
+ * that finds a row only if all that `needs` was loaded; and how many jobs the loader has. */
+void bench_table_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out);
 void bench_probe_request(const struct bench_conf *conf, struct ctx *c, struct wr_request *out);
 uint64_t bench_loader_ops(const struct bench_conf *conf);
 

@@ -56,6 +56,8 @@ static uint64_t rows_of(const struct wr_reply *reply)
         return 0;
     if (reply->op == WR_OP_GET_RANGE)
         return reply->range.row_count;
+    if (reply->op == WR_OP_GET_STREAM_RECORD)
+        return reply->stream_records.count;
     if (reply->op == WR_OP_BATCH_WRITE_ROW)
         return reply->batch.table_count ? reply->batch.tables[0].row_count : 0;
     return 1;
@@ -72,6 +74,8 @@ static int finish(struct room *r, struct slot *s)
              !bench_load_fits(r->load, &s->job, s->reply->row.row.cell_count))
         result = fail(r->c, WR_E_CONDITION,
                       "a record is missing or of another shape; `widerow drop` the table");
+    if (code == 0 && s->reply->op == WR_OP_START_LOCAL_TRANSACTION)
+        result = bench_load_began(r->c, &s->job, s->reply);
     again = bench_load_done(r->load, &s->job, code, rows_of(s->reply), clock_mono_us(r->c->clock));
     wr_reply_free(s->reply);
     ctx_release(&s->c);

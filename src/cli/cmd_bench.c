@@ -1,5 +1,6 @@
 /* cmd_bench.c: `widerow bench`: loads records, runs one workload on them, says how fast it went. */
 #include "bench/bench_front.h"
+#include "bench/bench_shard.h"
 #include "cli/command.h"
 #include "cli/console/progress.h"
 
@@ -13,8 +14,8 @@ struct bench_options {
     const char *table;
     const char *keys;
     uint64_t records, seconds, ops, connections, rate;
-    uint64_t fields, field_bytes, wide_columns, cell_bytes;
-    bool json, quiet;
+    uint64_t fields, field_bytes, wide_columns, cell_bytes, indexes;
+    bool stream, json, quiet;
 };
 
 #define ROW(name, value, help, kind, member, min, max)                                             \
@@ -43,7 +44,12 @@ static const struct option_row bench_rows[] = {
         OPTION_COUNT, rate, 1, 10000000),
     ROW("keys", "uniform|zipfian", "how records are chosen (default: as the workload says)",
         OPTION_TEXT, keys, 0, 0),
-    ROW("table", "T", "the table (default bench); made if missing", OPTION_TEXT, table, 0, 0),
+    ROW("table", "T",
+        "the table (default: bench, or bench_ and what the workload needs); made if missing",
+        OPTION_TEXT, table, 0, 0),
+    ROW("indexes", "N", "a table that is made has global indexes of its first N columns",
+        OPTION_COUNT, indexes, 0, BENCH_INDEXES_MAX),
+    ROW("stream", NULL, "a table that is made has a stream", OPTION_FLAG, stream, 0, 0),
     ROW("json", NULL, "the result as one line of JSON", OPTION_FLAG, json, 0, 0),
     ROW("quiet", NULL, "no progress", OPTION_FLAG, quiet, 0, 0),
     {0},
@@ -51,8 +57,7 @@ static const struct option_row bench_rows[] = {
 
 static void bench_defaults(void *options)
 {
-    *(struct bench_options *)options = (struct bench_options){.table = "bench",
-                                                              .records = 100000,
+    *(struct bench_options *)options = (struct bench_options){.records = 100000,
                                                               .fields = BENCH_COLUMNS,
                                                               .field_bytes = BENCH_COLUMN_BYTES,
                                                               .wide_columns = 100000,
@@ -105,7 +110,7 @@ static int prepare(struct ctx *c, struct client *cl, const struct bench_conf *co
     code = client_exec(c, cl, &request, &reply);
     if (code == WR_E_NOT_EXIST) {
         ctx_clear(c);
-        bench_table_request(conf->table, c, &request);
+        bench_table_request(conf, c, &request);
         TRY(client_exec(c, cl, &request, &reply));
     } else if (code) {
         return code;
@@ -183,7 +188,6 @@ static int read_conf(struct ctx *c, const char *workload, const struct bench_opt
                      struct bench_conf *out)
 {
     *out = (struct bench_conf){.mix = bench_mix_find(workload),
-                               .table = bytes_str(o->table),
                                .records = o->records,
                                .columns = (uint32_t)o->fields,
                                .column_bytes = (uint32_t)o->field_bytes,
@@ -193,9 +197,18 @@ static int read_conf(struct ctx *c, const char *workload, const struct bench_opt
                                .seconds = o->seconds,
                                .connections = o->connections,
                                .rate = o->rate,
+                               .indexes = (uint32_t)o->indexes,
+                               .stream = o->stream,
                                .progress = !o->quiet && isatty(STDERR_FILENO)};
     if (!out->mix)
         return fail(c, WR_E_PARAMETER, "no workload '%s'; --help lists them", workload);
+    out->table = bytes_str(o->table ? o->table : bench_table_name(out->mix->needs));
+    if (out->mix->needs == BENCH_NEEDS_INDEX && !out->indexes)
+        out->indexes = 1;
+    out->stream |= out->mix->needs == BENCH_NEEDS_STREAM;
+    if (out->indexes > out->columns)
+        return fail(c, WR_E_PARAMETER, "--indexes is %u and --fields %u; an index is of a column",
+                    out->indexes, out->columns);
     if (o->fields * o->field_bytes > BENCH_ROW_BYTES_MAX)
         return fail(c, WR_E_PARAMETER, "a record of %llu x %llu bytes is over %u",
                     (unsigned long long)o->fields, (unsigned long long)o->field_bytes,
@@ -231,6 +244,8 @@ static int bench(struct ctx *c, struct client *cl, struct cli *cli, void *option
     TRY(prepare(c, cl, &conf, o->json));
     if (strcmp(conf.mix->name, "load") == 0)
         return 0;
+    if (conf.mix->needs == BENCH_NEEDS_STREAM)
+        TRY(bench_shard_read(c, cl, conf.table, &conf.iterators, &conf.iterator_count));
     l = mem_alloc(sizeof(*l));
     bench_load_init(l, &conf, c->clock);
     cpu = cpu_seconds();
@@ -260,6 +275,10 @@ const struct command command_bench = {
             "  increment                    increments of records\n"
             "  narrow-read, narrow-update   one column of one record\n"
             "  wide-read, wide-update       one column of one row of --wide-columns\n"
+            "  update-other                 UpdateRow of a column that no index has (--indexes)\n"
+            "  index-range                  GetRange of an index, full pages\n"
+            "  stream-read                  GetStreamRecord of one shard, full answers\n"
+            "  transaction                  three PutRows and a GetRow of a partition-key value\n"
             "  cell-read, cell-write        a row with one cell of --cell-bytes\n"
             "  ycsb-a   half reads, half updates of one column (zipfian)\n"
             "  ycsb-b   95 % reads, 5 % updates (zipfian)\n"

@@ -19,7 +19,7 @@ check() { # TEXT COMMAND...
 }
 
 workloads="read write write-if insert range batch hot increment narrow-read narrow-update wide-read wide-update cell-read cell-write
-    ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f"
+    ycsb-a ycsb-b ycsb-c ycsb-d ycsb-e ycsb-f update-other index-range transaction stream-read"
 sizes=(--records 300 --wide-columns 1200 --cell-bytes 100000 --connections 4 --quiet)
 
 # The line of JSON of a run of 30 requests: all were answered, each in its row's count and time.
@@ -76,6 +76,18 @@ assert m["read", "postgres/read"]["median"] is None, m
 PY
 }
 check "bench/run.sh without its peers" side_by_side
+
+# Tables with indexes, streams and transactions; an index that is built while others write.
+kept_besides() {
+    BUILD=${BUILD:-build} WORK=$work JSON=$work/last.json MEASURES="index build stream transaction" PEERS="" RECORDS=300 SECONDS_EACH=1 \
+        ROUNDS=1 WIDE_COLUMNS=1200 bench/run.sh quick >"$work/table" 2>&1 || { cat "$work/table"; return 1; }
+    python3 - "$work/last.json" <<'PY' || { cat "$work/table"; return 1; }
+import json, sys
+m = [x for x in json.load(open(sys.argv[1]))["measures"] if x["subject"].startswith("widerow/")]
+assert len({x["measure"] for x in m}) == 9 and all(x["median"] > 0 for x in m), m
+PY
+}
+check "bench/run.sh with indexes, streams and transactions" kept_besides
 
 # A server of its own for each state, with a cache of its size; processor time beside the rates.
 past_the_cache() {

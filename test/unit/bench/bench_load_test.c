@@ -12,10 +12,10 @@
 static struct clock test_clock;
 
 static const char *const names[] = {
-    "read",        "write",     "insert",        "range",     "batch",       "hot",
-    "narrow-read", "wide-read", "narrow-update", "cell-read", "wide-update", "cell-write",
-    "ycsb-a",      "ycsb-b",    "ycsb-c",        "ycsb-d",    "ycsb-e",      "ycsb-f",
-    "increment",   "write-if",
+    "read",        "write",     "insert",        "range",       "batch",       "hot",
+    "narrow-read", "wide-read", "narrow-update", "cell-read",   "wide-update", "cell-write",
+    "ycsb-a",      "ycsb-b",    "ycsb-c",        "ycsb-d",      "ycsb-e",      "ycsb-f",
+    "increment",   "write-if",  "update-other",  "index-range", "transaction",
 };
 
 static struct bench_conf conf_of(const char *name)
