@@ -204,6 +204,10 @@ def seed_stored():
     if (GOLDEN / "schema.hex").exists():
         for _, data in golden("schema.hex"):
             add("schema", data)
+    for name, data in golden("stream.hex"):
+        if name not in ("key", "schema-stream"):
+            add("record", data)
+    add("iterator", b"t_1:0001:0000000000000005:2a0584ea7a41d1d2")
     add("schema", b"\1")
 
 
