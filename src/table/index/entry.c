@@ -126,13 +126,19 @@ static void add_edit(struct batch_builder *e, const struct location *p, enum edi
     batch_add(e, type, buf_bytes(&key), value);
 }
 
+bool entry_moves(const struct index *index, const struct index_entry *old,
+                 const struct index_entry *now)
+{
+    /* Of a row from before an index of later writes only, the entry may not be there. */
+    return !entry_equal(old, now) || (!index->include_base_data && now->there);
+}
+
 bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,
                   const struct index_entry *now)
 {
     struct buf value;
 
-    /* Of a row from before an index of later writes only, the entry may not be there. */
-    if (entry_equal(old, now) && (index->include_base_data || !now->there))
+    if (!entry_moves(index, old, now))
         return false;
     if (old->there && !(now->there && bytes_equal(old->cols, now->cols))) {
         add_edit(e, &index->location, EDIT_DELETE, old->cols, BYTES_NONE);

@@ -36,6 +36,10 @@ struct index_entry entry_of(struct arena *a, const struct schema *base, const st
 /* Would both be stored alike, but for the stamp? */
 bool entry_equal(const struct index_entry *a, const struct index_entry *b);
 
+/* Does a change of the row that leads from one entry to the other have to be written there? */
+bool entry_moves(const struct index *index, const struct index_entry *old,
+                 const struct index_entry *now);
+
 /* Adds the edits that lead from one entry of a row to another, in the index's table and in its
  * shadow copy. Gives whether there are any. */
 bool entry_change(struct batch_builder *e, const struct index *index, const struct index_entry *old,

@@ -1,11 +1,9 @@
 #include "table/index/index_observer.h"
 
-#include "base/invariant.h"
 #include "table/index/entry.h"
-#include "table/model/big.h"
+#include "table/index/index_check.h"
+#include "table/index/outbox_observer.h"
 #include "table/model/change_point.h"
-#include "table/model/name.h"
-#include "table/model/value.h"
 
 /* Lives as long as the version of the table. */
 struct index_observer {
@@ -14,69 +12,13 @@ struct index_observer {
     const struct index *index;
 };
 
-/* ---- what is refused ---- */
-
-static const struct wr_defined_column *defined_of(const struct schema *s, bytes name)
-{
-    for (size_t i = 0; i < s->d.defined_count; i++)
-        if (bytes_equal(s->d.defined[i].name, name))
-            return &s->d.defined[i];
-    return NULL;
-}
-
-static bool stands_in_key(const struct index_observer *x, const struct wr_defined_column *defined)
-{
-    for (size_t i = 0; i < x->index->location.key_count; i++)
-        if (!x->index->from[i].is_key && &x->base->d.defined[x->index->from[i].at] == defined)
-            return true;
-    return false;
-}
-
-static int refuse(struct ctx *c, const struct index_observer *x, const struct wr_cell *cell,
-                  enum wr_type defined)
-{
-    bytes index = x->index->meta->name;
-
-    if (cell->apart)
-        return fail(c, E_PARAMETER,
-                    "Column '%.*s' of index '%.*s' cannot hold a value of %zu bytes, which is kept "
-                    "apart from its row.",
-                    BYTES_FMT(cell->name), BYTES_FMT(index), big_cell_size(cell));
-    if (cell->value.type != defined)
-        return fail(c, E_PARAMETER,
-                    "Column '%.*s' of index '%.*s' is defined as %s. Value type: %s.",
-                    BYTES_FMT(cell->name), BYTES_FMT(index), value_type_name(defined),
-                    value_type_name(cell->value.type));
-    return fail(c, E_PARAMETER,
-                "The length of primary key column: '%.*s' exceeds the MaxLength:%d with "
-                "CurrentLength:%zu in index '%.*s'.",
-                BYTES_FMT(cell->name), INDEX_KEY_VALUE_BYTES_MAX, cell->value.bytes.len,
-                BYTES_FMT(index));
-}
-
-/* Only what the change itself writes can be refused. */
 static int index_check_change(struct ctx *c, const struct row_observer *o,
                               const struct row_change *change)
 {
     const struct index_observer *x = PORT_CONTAINER(o, struct index_observer, o);
-    const struct wr_row *asked = &change->asked->row;
 
-    for (size_t i = 0; i < asked->cell_count; i++) {
-        struct wr_cell cell = asked->cells[i];
-        const struct wr_defined_column *defined;
-
-        if ((cell.op != WR_CELL_PUT && cell.op != WR_CELL_INCREMENT) ||
-            !names_find(o->columns, o->column_count, cell.name))
-            continue;
-        defined = defined_of(x->base, cell.name);
-        invariant(defined); /* or the index would not have been resolved */
-        if (!entry_takes(&cell, defined->type, stands_in_key(x, defined)))
-            return refuse(c, x, &cell, defined->type);
-    }
-    return E_OK;
+    return index_check_cells(c, x->base, x->index, change);
 }
-
-/* ---- what is recorded ---- */
 
 static void index_record_change(const struct row_observer *o, const struct row_change *change,
                                 struct batch_builder *e)
@@ -95,8 +37,12 @@ void index_observe(struct wr_db *db, struct table *t)
     const struct schema *s = &t->schema;
     struct index_observer *all;
 
-    if (!s->index_count || !engine_one_key_space(db->engine))
+    if (!s->index_count)
         return;
+    if (!engine_one_key_space(db->engine)) {
+        outbox_observe(t);
+        return;
+    }
     all = ARENA_ARRAY(&t->ctx.arena, struct index_observer, s->index_count);
     for (size_t i = 0; i < s->index_count; i++) {
         all[i] = (struct index_observer){.o = {.needs = OLD_ROW_TOUCHED,

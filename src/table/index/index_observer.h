@@ -12,7 +12,7 @@
 #include "table/model/table.h"
 
 /* wr_db.observe: gives a version of a table that nobody has seen yet an observer for each of its
- * indexes. Only where one batch may touch any keys. */
+ * indexes. Where a batch ends at a partition it is that of outbox_observer.h instead. */
 void index_observe(struct wr_db *db, struct table *t);
 
 #endif

@@ -159,6 +159,11 @@ bool outbox_merge(struct arena *a, struct outbox *o, uint32_t id, uint64_t stamp
     return true;
 }
 
+bool outbox_has_room(const struct outbox *o, size_t index_count)
+{
+    return key_count(o) + 2 * index_count <= OUTBOX_KEYS_MAX;
+}
+
 void outbox_settle(struct outbox *o)
 {
     size_t n = 0;

@@ -50,6 +50,9 @@ int outbox_decode(struct ctx *c, bytes value, struct outbox *out);
 bool outbox_merge(struct arena *a, struct outbox *o, uint32_t id, uint64_t stamp,
                   const struct index_entry *old, const struct index_entry *now);
 
+/* Is there room for a change of so many indexes? outbox_merge() then succeeds for each of them. */
+bool outbox_has_room(const struct outbox *o, size_t index_count);
+
 /* Everything in it is settled and durable. Indexes without a mark are gone from it. */
 void outbox_settle(struct outbox *o);
 

@@ -17,6 +17,7 @@
 #include "table/catalog/peers.h"
 #include "table/catalog/route.h"
 #include "table/core/db.h"
+#include "table/index/outbox_observer.h"
 #include "table/model/big.h"
 #include "table/model/change_point.h"
 #include "table/model/key.h"
@@ -422,6 +423,7 @@ static int remove_row(struct sweep *s, bytes record_key)
                          .table = s->table,
                          .cols = m.cols,
                          .view = VIEW_LATEST,
+                         .with_outbox = m.beside,
                          .columns = m.whole            ? NULL
                                     : m.observed_count ? m.observed
                                                        : &m.cols,
@@ -431,6 +433,8 @@ static int remove_row(struct sweep *s, bytes record_key)
     if (!m.old.there || visible_row(&s->table->schema.d.options, s->now_ms, &m.old) ||
         atomic_load(&s->table->is_overtaken))
         return E_OK;
+    if (m.beside)
+        TRY(outbox_take(&s->c, &m, load.outbox));
     if (db_is_shared(s->db))
         batch_add_guard(&builder, (struct guard){record_key, load.get.value, false});
     change_point_store(&m, &builder);

@@ -40,19 +40,14 @@ static bool needs_old(const struct row_observer *o, const struct modify *m)
 static void add_columns(struct ctx *c, struct modify *m, const bytes *columns, size_t count)
 {
     bytes *names = ARENA_ARRAY(&c->arena, bytes, m->observed_count + count);
-    size_t n = m->observed_count + count, kept = 0;
+    size_t n = m->observed_count + count;
 
     if (m->observed_count)
         memcpy(names, m->observed, sizeof(*names) * m->observed_count);
     if (count)
         memcpy(names + m->observed_count, columns, sizeof(*names) * count);
-    names_sort(names, n);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || !bytes_equal(names[i], names[i - 1]))
-            names[kept++] = names[i];
-    invariant(kept <= n);
     m->observed = names;
-    m->observed_count = kept;
+    m->observed_count = names_sort_unique(names, n);
 }
 
 void change_point_observe(struct table *t, const struct row_observer *o)
@@ -71,6 +66,9 @@ void change_point_prepare(struct ctx *c, struct modify *m)
     for (size_t i = 0; PORT_UNLIKELY(i < m->table->observer_count); i++) {
         const struct row_observer *o = m->table->observers[i];
 
+        if (o->beside && !m->beside)
+            m->beside = ARENA_NEW(&c->arena, struct row_beside);
+        m->looks |= o->beside;
         if (!needs_old(o, m))
             continue;
         m->looks = true;
@@ -122,9 +120,10 @@ static struct row_change change_of(const struct modify *m)
                                .asked = m->change,
                                .now_ms = m->now_ms,
                                .stamp_ms = m->stamp_ms,
-                               .stamp = m->row.there ? m->row.stamp : modify_stamp(m),
+                               .stamp = modify_row_stamp(m),
                                .old = known ? &m->old : NULL,
-                               .now = &m->row};
+                               .now = &m->row,
+                               .beside = m->beside};
 }
 
 int change_point_check(struct ctx *c, const struct modify *m)

@@ -36,8 +36,9 @@ struct row_change {
     uint64_t stamp; /* grows with every change of a row; of a row that goes, too */
     /* As stored, so visible.h tells what could be seen. Of a wide row they hold, at least, the
      * cells of the columns that the observer named, if it needed the old row. */
-    const struct row *old; /* NULL: it is not known, for no observer needed it */
-    const struct row *now; /* `there` false: the row goes */
+    const struct row *old;     /* NULL: it is not known, for no observer needed it */
+    const struct row *now;     /* `there` false: the row goes */
+    struct row_beside *beside; /* NULL: no observer asks for it */
 };
 
 /* Its owner embeds it; one for each version of a table that it observes, or one for many. */
@@ -45,6 +46,7 @@ struct row_observer {
     enum old_row needs;
     const bytes *columns; /* sorted, without duplicates; NULL: all */
     size_t column_count;
+    bool beside; /* it stores a record beside each row, and has to know the one that is there */
     /* May the row change so? An error, recorded in c, refuses the change like a failed condition:
      * nothing is stored. Asked under the row lock, perhaps more than once for a change; not asked
      * when a row expires. NULL: always. */

@@ -124,7 +124,7 @@ bool modify_needs_old(const struct modify *m)
     const struct wr_row_change *change = m->change;
 
     if (m->generated)
-        return false;
+        return m->beside;
     return m->looks || change->type == WR_UPDATE || change->condition.existence != WR_IGNORE ||
            m->condition || atomic_load(&m->table->has_out_of_line) ||
            (change->type == WR_PUT && has_auto_increment(m->table));
@@ -151,7 +151,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
 {
     const struct wr_row_change *change = m->change;
     size_t cells = change->type == WR_UPDATE ? change->row.cell_count : 0;
-    size_t n = cells + filter_columns(change->condition.column, NULL), kept = 0;
+    size_t n = cells + filter_columns(change->condition.column, NULL);
     size_t observed = n;
     bytes *names = ARENA_ARRAY(&c->arena, bytes, n + m->observed_count);
 
@@ -164,11 +164,7 @@ const bytes *modify_columns(struct ctx *c, const struct modify *m, size_t *count
     for (size_t i = 0; i < m->observed_count; i++)
         names[observed + i] = m->observed[i];
     n += m->observed_count;
-    names_sort(names, n);
-    for (size_t i = 0; i < n; i++)
-        if (i == 0 || !bytes_equal(names[i], names[i - 1]))
-            names[kept++] = names[i];
-    *count = kept;
+    *count = names_sort_unique(names, n);
     return names;
 }
 
@@ -597,9 +593,16 @@ uint64_t modify_stamp(const struct modify *m)
     uint64_t unit = m->time.unit;
     uint64_t stamp = (uint64_t)(m->time.us > cells_us ? m->time.us : cells_us) * unit;
 
-    if (m->old.there && m->old.stamp >= stamp)
-        stamp = (m->old.stamp / unit + 1) * unit;
+    uint64_t last = m->old.there && m->old.stamp > m->last_stamp ? m->old.stamp : m->last_stamp;
+
+    if (last >= stamp)
+        stamp = (last / unit + 1) * unit;
     return stamp + m->time.slot;
+}
+
+uint64_t modify_row_stamp(const struct modify *m)
+{
+    return m->row.there ? m->row.stamp : modify_stamp(m);
 }
 
 int modify_run(struct ctx *c, struct modify *m)

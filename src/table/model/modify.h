@@ -15,6 +15,14 @@
 #include "table/model/stamp.h"
 #include "table/model/table.h"
 
+/* What observers store beside a row, in one record, and read with it. The changes of a row that are
+ * of one batch share it: their record is made of what was stored and the last of them. */
+struct row_beside {
+    bytes stored;                /* as it was read with the row; ptr NULL: none */
+    const struct outbox *outbox; /* what that says (index/outbox.h); NULL: it was not read */
+    const struct row *first;     /* the row as it was stored; NULL: no change was recorded yet */
+};
+
 /* One change on its way. */
 struct modify {
     const struct limits *limits;
@@ -35,6 +43,8 @@ struct modify {
                    an observer asks for them */
     const bytes *observed; /* load these columns, too: of observers (change_point.h); sorted */
     size_t observed_count;
+    struct row_beside *beside; /* an observer asks for it; NULL: none does */
+    uint64_t last_stamp;       /* that the row had, whether or not it is there; 0: not known */
 
     /* Loaded by the caller if modify_needs_old(): of a small row all cells, of a wide row those of
      * the columns that modify_columns() names. */
@@ -83,6 +93,9 @@ uint64_t modify_stamp(const struct modify *m);
 /* A cell as it is stored for one that a request has: of that value, stamped, with its checksum. */
 struct wr_cell modify_stored_cell(const struct wr_cell *cell, const struct wr_value *value,
                                   int64_t timestamp_ms);
+
+/* Of the row after the change, also of one that goes. */
+uint64_t modify_row_stamp(const struct modify *m);
 
 /* What return_type asks for. */
 int modify_result(struct ctx *c, const struct modify *m, struct wr_row_result *out);

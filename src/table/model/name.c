@@ -74,6 +74,17 @@ void names_sort(bytes *names, size_t count)
         qsort(names, count, sizeof(bytes), name_compare_names);
 }
 
+size_t names_sort_unique(bytes *names, size_t count)
+{
+    size_t kept = 0;
+
+    names_sort(names, count);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || !bytes_equal(names[i], names[kept - 1]))
+            names[kept++] = names[i];
+    return kept;
+}
+
 const bytes *names_find(const bytes *names, size_t count, bytes name)
 {
     size_t low = 0, high = count;

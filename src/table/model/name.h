@@ -22,6 +22,9 @@ bytes name_text(struct ctx *c, bytes name);
 /* Sorts names as bytes. */
 void names_sort(bytes *names, size_t count);
 
+/* Sorts them, and keeps each once. Gives how many are left. */
+size_t names_sort_unique(bytes *names, size_t count);
+
 /* The first of sorted names that is `name`, NULL if none is. */
 const bytes *names_find(const bytes *names, size_t count, bytes name);
 

@@ -26,6 +26,7 @@
 #include "base/waiter.h"
 #include "table/catalog/route.h"
 #include "table/core/db.h"
+#include "table/index/outbox.h"
 #include "table/model/key.h"
 
 #define PAGE_CELLS 4096
@@ -35,7 +36,15 @@
 #define RESTARTS_MAX 3
 #define HOLDS_MAX 50 /* tries; without the mark it goes on as well, if it can */
 
-enum { LOAD_START, LOAD_READ_LOCK, LOAD_RECORD, LOAD_CELLS, LOAD_CHUNK, LOAD_DONE };
+enum {
+    LOAD_START,
+    LOAD_READ_LOCK,
+    LOAD_RECORD,
+    LOAD_WITH_OUTBOX,
+    LOAD_CELLS,
+    LOAD_CHUNK,
+    LOAD_DONE
+};
 
 static bytes cell_bound(struct load *l, bytes column, bool with_column, bool past)
 {
@@ -229,8 +238,49 @@ static bytes record_key(struct load *l)
     return load_head_key(&l->c->arena, l->table, l->cols);
 }
 
+/* The row record and the outbox record, as of one moment. */
+static int scan_with_outbox(struct load *l)
+{
+    struct arena *a = &l->c->arena;
+    struct key_range *ranges = ARENA_ARRAY(a, struct key_range, 2);
+
+    invariant(l->view == VIEW_LATEST && !l->snapshot);
+    ranges[0].start = record_key(l);
+    ranges[1].start = beside_key(a, &l->table->schema.location, l->cols, BESIDE_OUTBOX);
+    for (size_t i = 0; i < 2; i++)
+        ranges[i].end = key_after(a, ranges[i].start);
+    l->pages = ARENA_ARRAY(a, struct page, 2);
+    l->scan = (struct scan){.view = l->view,
+                            .ranges = ranges,
+                            .range_count = 2,
+                            .items_max = 1,
+                            .bytes_max = PAGE_BYTES,
+                            .pages = l->pages,
+                            .done = load_scan_done};
+    l->state = LOAD_WITH_OUTBOX;
+    return route_scan(l->c, l->table, &l->scan);
+}
+
+static bytes only_value(const struct page *page)
+{
+    return page->count ? page->items[0].value : BYTES_NONE;
+}
+
+/* As if the row record had been read by itself. */
+static void take_outbox(struct load *l)
+{
+    l->get = (struct get){.key = l->scan.ranges[0].start,
+                          .view = l->view,
+                          .code = l->scan.code,
+                          .found = !l->scan.code && l->pages[0].count,
+                          .value = l->scan.code ? BYTES_NONE : only_value(&l->pages[0])};
+    l->outbox = l->scan.code ? BYTES_NONE : only_value(&l->pages[1]);
+}
+
 static int get_record(struct load *l)
 {
+    if (l->with_outbox)
+        return scan_with_outbox(l);
     l->get = (struct get){.key = record_key(l),
                           .view = l->view,
                           .snapshot = l->snapshot,
@@ -428,6 +478,9 @@ static int begin_cells(struct load *l)
 static int load_take(struct load *l)
 {
     switch (l->state) {
+    case LOAD_WITH_OUTBOX:
+        take_outbox(l);
+        /* fall through */
     case LOAD_RECORD:
         if (l->get.code)
             return fail(l->c, l->get.code, "%s", err_info(l->get.code)->text);

@@ -41,6 +41,7 @@ struct load {
     struct snapshot *snapshot; /* the caller's; NULL: the load takes one if the row is wide */
     bool read_pending;         /* the caller minds get.depends_on */
     bool urgent;               /* it holds a row lock */
+    bool with_outbox; /* at VIEW_LATEST: the row's outbox record too, in the same operation */
     void (*done)(struct load *l);
 
     /* Which cells of a wide row: `columns` (sorted; NULL: all) inside [start, end) (ptr NULL:
@@ -58,7 +59,8 @@ struct load {
     size_t whole_versions;
 
     struct row row;
-    bytes next; /* the last column read, if bytes_max cut the row; else ptr NULL */
+    bytes outbox; /* as stored, if it was asked for; ptr NULL: there is none */
+    bytes next;   /* the last column read, if bytes_max cut the row; else ptr NULL */
 
     /* Progress. */
     struct pool_job job; /* goes on, when a turn was over */

@@ -25,6 +25,7 @@
  * Whoever parks returns at once and touches nothing of the walk again. */
 #include "base/invariant.h"
 #include "table/index/index_cost.h"
+#include "table/index/outbox_observer.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -412,6 +413,7 @@ int write_row_load(struct write_call *w, struct write_row *r, enum engine_view v
                                 .cols = r->m.cols,
                                 .view = view,
                                 .read_pending = view == VIEW_LATEST,
+                                .with_outbox = r->m.beside && view == VIEW_LATEST,
                                 .urgent = view == VIEW_LATEST,
                                 .done = write_load_done,
                                 .choose = choose_columns};
@@ -433,6 +435,8 @@ static int row_load(struct write_call *w, struct write_row *r)
     r->m.old = r->load.row;
     r->m.old.read_locked = false;
     r->m.old_known = true;
+    if (PORT_UNLIKELY(r->m.beside) && !r->before)
+        TRY(outbox_take(&w->call->c, &r->m, r->load.outbox));
     write_row_enter(r, WRITE_ROW_DECIDED);
     return E_OK;
 }

@@ -149,6 +149,8 @@ static int row_decide_linked(struct write_call *w, struct write_row *r)
     if (r->before) {
         r->loading = true;
         r->load.row = r->before->m.row;
+        m->beside = r->before->m.beside;
+        m->last_stamp = modify_row_stamp(&r->before->m);
     }
     TRY(write_row_decide(w, r));
     r->stored = r->before ? r->before->stored : m->old;

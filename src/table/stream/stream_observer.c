@@ -19,17 +19,12 @@ static void stream_record_change(const struct row_observer *o, const struct row_
 /* Sorted, none twice. */
 static size_t original_columns(struct arena *a, const struct wr_stream_spec *spec, bytes **out)
 {
-    size_t n = 0;
     bytes *names = ARENA_ARRAY(a, bytes, spec->column_count);
 
     for (size_t i = 0; i < spec->column_count; i++)
         names[i] = spec->columns_to_get[i];
-    names_sort(names, spec->column_count);
-    for (size_t i = 0; i < spec->column_count; i++)
-        if (i == 0 || !bytes_equal(names[i], names[n - 1]))
-            names[n++] = names[i];
     *out = names;
-    return n;
+    return names_sort_unique(names, spec->column_count);
 }
 
 void stream_observe(struct wr_db *db, struct table *t)

@@ -1,6 +1,7 @@
 /* Indexes follow every change of their table, however it is asked for: after it, an index is what
- * the rows make of it. */
+ * the rows make of it; by way of outbox records, too, when these have been drained. */
 #include "table/index/index_observer.h"
+#include "table/index/outbox_observer.h"
 
 #include "base/rng.h"
 
@@ -14,6 +15,7 @@
 #include "../../later.h"
 #include "../changes.h"
 #include "../stored.h"
+#include "drain.h"
 #include "projection.h"
 
 #define BIG_BYTES (3u << 19)
@@ -35,13 +37,23 @@ static const struct wr_index_meta metas[] = {
     {BYTES_LIT("ix_c"), by_c, 1, by_a, 1, 0, 0, 0, false}};
 static const char *const layouts[] = {"plain", "hash:4", "plain", "random:3"};
 
+static bool by_outbox; /* as on a pool */
+
+static void observe_resolved(struct wr_db *db, struct table *t)
+{
+    if (by_outbox)
+        outbox_observe(t);
+    else
+        index_observe(db, t);
+}
+
 /* As if they had been created with the table: its next version has them stored. */
 static void observe(struct wr_db *db, struct table *t)
 {
     struct index *list = ARENA_ARRAY(&t->ctx.arena, struct index, PORT_COUNT(metas));
 
     if (t->schema.index_count) {
-        index_observe(db, t);
+        observe_resolved(db, t);
         return;
     }
     for (size_t i = 0; i < PORT_COUNT(metas); i++) {
@@ -64,7 +76,7 @@ static void observe(struct wr_db *db, struct table *t)
     t->schema.indexes = list;
     t->schema.d.indexes = metas;
     t->schema.d.index_count = t->schema.index_count = PORT_COUNT(metas);
-    index_observe(db, t);
+    observe_resolved(db, t);
 }
 
 /* ---- a database ---- */
@@ -84,6 +96,7 @@ static void begin(const char *engine, bool expires)
         .key_count = 2,
         .defined = defined,
         .defined_count = PORT_COUNT(defined),
+        .local_transactions = by_outbox,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_UPDATE_FULL_ROW,
                     .ttl_s = expires ? 3600 : -1,
                     .update_full_row = expires,
@@ -101,6 +114,8 @@ static size_t check(void)
 {
     size_t entries;
 
+    if (by_outbox)
+        outbox_drain_all(db, INSTANCE, CHANGES_TABLE, false);
     assert_int_equal(projection_check(db, INSTANCE, CHANGES_TABLE, &entries), 0);
     return entries;
 }
@@ -130,8 +145,9 @@ static void each_case_keeps_them(void)
     assert_int_equal(check(), 1);
     assert_int_equal(change_row(db, WR_PUT, 1, all, 2), 0);
     assert_int_equal(check(), 3);
-    assert_int_equal(stored_count(db, FIRST_PLACE + 9, KIND_RECORD), 1); /* the shadow copy */
-    assert_int_equal(change_row(db, WR_PUT, 1, all, 4), 0);              /* wide */
+    assert_int_equal(stored_count(db, FIRST_PLACE + 9, KIND_RECORD),
+                     !by_outbox);                           /* the shadow copy */
+    assert_int_equal(change_row(db, WR_PUT, 1, all, 4), 0); /* wide */
     assert_int_equal(check(), 4);
     assert_int_equal(change_row(db, WR_UPDATE, 1, &up, 1), 0);
     assert_int_equal(check(), 4);
@@ -339,13 +355,123 @@ static void entries_expire_on_rocks(void **state)
     expiry("rocks");
 }
 
+/* Marks stand where entries went, until they are taken away. */
+static void marks_go(void)
+{
+    outbox_drain_all(db, INSTANCE, CHANGES_TABLE, true);
+    for (int i = 0; i < CHANGES_ROWS; i++)
+        assert_int_equal(change_row(db, WR_DELETE, i, NULL, 0), 0);
+    assert_int_equal(check(), 0);
+    assert_true(stored_count(db, FIRST_PLACE, KIND_CHANGE) > 1);
+    outbox_drain_all(db, INSTANCE, CHANGES_TABLE, true);
+    assert_int_equal(stored_count(db, FIRST_PLACE, KIND_CHANGE), 1); /* the fence */
+}
+
+/* A record does not grow without end: the row is busy until it is drained. */
+static void record_is_bounded(void)
+{
+    int64_t value = 100;
+    int code = 0;
+
+    while (!code && value < 100 + 2 * OUTBOX_KEYS_MAX) {
+        struct wr_cell cell = integer_cell(0, value++, WR_CELL_PUT);
+
+        code = change_row(db, WR_UPDATE, 3, &cell, 1);
+    }
+    assert_int_equal(code, E_BUSY);
+    assert_true(value > 100 + OUTBOX_KEYS_MAX / 2);
+    check();
+    outbox_drain_all(db, INSTANCE, CHANGES_TABLE, true);
+    assert_int_equal(change_row(db, WR_DELETE, 3, NULL, 0), 0);
+    check();
+}
+
+/* A row that went was written by a server whose clock is ahead; ours puts it again. The later entry
+ * wins, for it is stamped above what the record knows. */
+static void stamps_ascend_over_absence(void)
+{
+    struct wr_cell five = integer_cell(0, 5, WR_CELL_PUT);
+
+    assert_int_equal(change_row(db, WR_PUT, 4, &five, 1), 0);
+    assert_int_equal(check(), 2);
+    assert_int_equal(change_row(db, WR_DELETE, 4, NULL, 0), 0);
+    outbox_raise(db, INSTANCE, CHANGES_TABLE, (uint64_t)1 << 44);
+    assert_int_equal(check(), 0);
+    assert_int_equal(change_row(db, WR_PUT, 4, &five, 1), 0);
+    assert_int_equal(check(), 2);
+    assert_int_equal(change_row(db, WR_DELETE, 4, NULL, 0), 0);
+    assert_int_equal(check(), 0);
+}
+
+static void in_transaction(bytes id, enum wr_change_type type, const struct wr_cell *cell)
+{
+    struct wr_request req = {.op = type == WR_PUT ? WR_OP_PUT_ROW : WR_OP_DELETE_ROW,
+                             .put_row = change_of(type, 5, cell, cell ? 1 : 0)};
+
+    req.put_row.transaction = id;
+    assert_int_equal(database_run(db, &req), 0);
+}
+
+/* Puts row 5, deletes it, and then, unless it is NULL, puts it with that cell: one batch. */
+static void commit_row(const struct wr_cell *last)
+{
+    struct wr_request req = {
+        .op = WR_OP_START_LOCAL_TRANSACTION,
+        .instance = INSTANCE,
+        .start_local_transaction = {.table = CHANGES_TABLE, .key = {changes_keys[5], 1}}};
+    struct wr_reply *reply = wr_exec(db, &req);
+    struct wr_cell five = integer_cell(0, 5, WR_CELL_PUT);
+
+    assert_int_equal(reply->code, 0);
+    in_transaction(reply->transaction.id, WR_PUT, &five);
+    in_transaction(reply->transaction.id, WR_DELETE, NULL);
+    if (last)
+        in_transaction(reply->transaction.id, WR_PUT, last);
+    req = (struct wr_request){.op = WR_OP_COMMIT_TRANSACTION,
+                              .commit_transaction = {.id = reply->transaction.id}};
+    assert_int_equal(database_run(db, &req), 0);
+    wr_reply_free(reply);
+}
+
+/* Changes of one row in one batch leave the way from the first state to the last. */
+static void commit_leaves_one_record(void)
+{
+    struct wr_cell six = integer_cell(0, 6, WR_CELL_PUT);
+
+    outbox_drain_all(db, INSTANCE, CHANGES_TABLE, true);
+    commit_row(NULL);
+    assert_int_equal(outbox_count(db, INSTANCE, CHANGES_TABLE), 0);
+    commit_row(&six);
+    assert_int_equal(outbox_count(db, INSTANCE, CHANGES_TABLE), 1);
+    assert_int_equal(check(), 2);
+    commit_row(NULL);
+    assert_int_equal(check(), 0);
+}
+
+static void kept_by_outbox_on_mem(void **state)
+{
+    (void)state;
+    by_outbox = true;
+    begin("mem", false);
+    each_case_keeps_them();
+    what_does_not_fit_is_refused();
+    many_keep_them(23, 2000);
+    threads_keep_them();
+    marks_go();
+    record_is_bounded();
+    commit_leaves_one_record();
+    stamps_ascend_over_absence();
+    end();
+    expiry("mem");
+    by_outbox = false;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_on_mem),
-        cmocka_unit_test(kept_on_rocks),
-        cmocka_unit_test(entries_expire_on_mem),
-        cmocka_unit_test(entries_expire_on_rocks),
+        cmocka_unit_test(kept_on_mem),           cmocka_unit_test(kept_on_rocks),
+        cmocka_unit_test(entries_expire_on_mem), cmocka_unit_test(entries_expire_on_rocks),
+        cmocka_unit_test(kept_by_outbox_on_mem),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
