@@ -24,6 +24,7 @@ trap 'rm -rf "$work"' EXIT
 operations() {
     sed -nE -e '/^ \*/d' \
         -e 's/^OP\([^"]*"([A-Za-z]+)".*/served \1/p' \
+        -e 's/^OP_SERVER\(SQL_QUERY, "([A-Za-z]+)"\).*/served \1/p' \
         -e 's/^OP_EMPTY\("([A-Za-z]+)"\).*/empty \1/p' \
         -e 's/^OP_NONE\("([A-Za-z]+)"\).*/none \1/p' src/op.def
 }

@@ -69,6 +69,8 @@ void op_sign(struct op_exchange *op, size_t raw_size)
 
 static const char *op_label(const struct op_exchange *op)
 {
+    if (op->route == OTS_ROUTE_SQL_QUERY)
+        return "SQLQuery";
     return op->route == OTS_ROUTE_OP ? ots_op_name(op->op) : "-";
 }
 

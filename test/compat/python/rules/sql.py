@@ -1,5 +1,7 @@
 """SQLQuery: mapping tables, and SELECT over them."""
 
+import tablestore as ts
+
 from fixture import Case
 
 
@@ -65,3 +67,12 @@ class Sql(Case):
         for text in ('select from {}', 'insert into {} (k1) values (1)', 'create table {} (k1 varchar(1024), k2 bigint, primary key(k1, k2))', ''):
             with self.refused(400, 'OTSParameterInvalid'):
                 self.query(text)
+
+    def test_scans_are_bounded(self):
+        items = [ts.PutRowItem(ts.Row([('k1', 'w'), ('k2', i)], [('age', i)]), ts.Condition('IGNORE')) for i in range(400)]
+        self.table.write(items[:200])
+        self.table.write(items[200:])
+        self.equal(self.values("select count(*) from {} where k1 = 'w'"), [[400]])
+        with self.refused(400, 'OTSParameterInvalid', part='scans more than 100000 rows'):
+            self.query('select count(*) from {0} a cross join {0} b')
+        self.equal(self.values("select count(*) from {0} a join {0} b on a.k1 = b.k1 and a.k2 = b.k2"), [[404]])
