@@ -174,11 +174,42 @@ static int indexes_make(struct run *r, const struct statement *s, struct wr_crea
     return 0;
 }
 
+static int create(struct run *r, const struct statement *s, struct wr_request *request)
+{
+    const struct wr_reply *reply = NULL;
+
+    if (!run_request(r, request, &reply))
+        return 0;
+    if (!reply || reply->code != WR_E_EXIST)
+        return -1;
+    r->out->fault.number = 0;
+    return s->if_exists ? 0 : run_fail(r, FAULT_TABLE_EXISTS, RUN_TEXT(s->table.table));
+}
+
+/* The same columns, options and key layout; indexes have names of their own and stay behind. */
+int run_create_table_like(struct run *r, const struct statement *s)
+{
+    struct wr_request request = {WR_REQUEST(CREATE_TABLE)};
+    const struct wr_table_description *d;
+    struct sql_table *like;
+
+    RUN_TRY(table_database(r, &s->table, &request.instance));
+    RUN_TRY(table_find(r, &s->like, &like));
+    d = like->description;
+    request.create_table = (struct wr_create_table){.table = s->table.table,
+                                                    .key = d->key,
+                                                    .key_count = d->key_count,
+                                                    .defined = d->defined,
+                                                    .defined_count = d->defined_count,
+                                                    .options = d->options,
+                                                    .layout = d->layout};
+    return create(r, s, &request);
+}
+
 int run_create_table(struct run *r, const struct statement *s)
 {
     struct wr_request request = {WR_REQUEST(CREATE_TABLE)};
     struct wr_create_table *t = &request.create_table;
-    const struct wr_reply *reply = NULL;
     struct name_list own = {0};
     const struct name_list *names = &own;
 
@@ -191,12 +222,7 @@ int run_create_table(struct run *r, const struct statement *s)
     RUN_TRY(columns_make(r, s, t));
     RUN_TRY(options_read(r, s->options, &t->options));
     RUN_TRY(indexes_make(r, s, t));
-    if (!run_request(r, &request, &reply))
-        return 0;
-    if (!reply || reply->code != WR_E_EXIST)
-        return -1;
-    r->out->fault.number = 0;
-    return s->if_exists ? 0 : run_fail(r, FAULT_TABLE_EXISTS, RUN_TEXT(t->table));
+    return create(r, s, &request);
 }
 
 int run_drop_table(struct run *r, const struct statement *s)

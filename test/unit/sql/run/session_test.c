@@ -139,6 +139,18 @@ static void test_writes(void **state)
     expect(b, "drop table w", "0");
     expect(b, "drop table w", "!1146 Table 'inst.w' doesn't exist");
     expect(b, "drop table if exists w", "0");
+    expect(b,
+           "create table one (k varchar, n bigint, v double, primary key (k, n desc), index one_v "
+           "(n)) with (ttl = '-1')",
+           "0");
+    expect(b, "create table two like one", "0");
+    expect(b, "create table two like one", "!1050 Table 'two' already exists");
+    expect(b, "create table if not exists two like one", "0");
+    expect(b, "create table three like nosuch", "!1146 Table 'inst.nosuch' doesn't exist");
+    expect(b, "show create table two",
+           "Table,Create Table|two,CREATE TABLE `two` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
+           "NULL,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC)\n) WITH (TTL = '-1', VERSIONS = "
+           "'1')");
     expect(b, "drop table kept", "!1142 the access key may not write the table kept");
 }
 
