@@ -103,6 +103,25 @@ static void test_move(void **state)
     assert_channel(&b, 1, 1, TUNNEL_OPEN, one);
 }
 
+/* Of four channels two are asked back, however often both send heartbeats. */
+static void test_asked_back_once(void **state)
+{
+    struct bed b;
+    uint64_t one, two;
+
+    (void)state;
+    bed_init(&b, 4);
+    one = tunnel_connect(&b.t, 2, 0);
+    beat(&b, one, 0);
+    two = tunnel_connect(&b.t, 2, 0);
+    for (int64_t now = 0; now <= 6000; now += 1500) { /* each one keeps its client */
+        assert_int_equal(beat(&b, two, now), TUNNEL_OK);
+        assert_int_equal(beat(&b, one, now), TUNNEL_OK);
+    }
+    for (int i = 0; i < 4; i++)
+        assert_channel(&b, i, i < 2 ? 2 : 1, i < 2 ? TUNNEL_CLOSING : TUNNEL_OPEN, one);
+}
+
 static void test_lost_client(void **state)
 {
     struct tunnel_channel *c;
@@ -261,10 +280,10 @@ static void test_any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_one_client),  cmocka_unit_test(test_move),
-        cmocka_unit_test(test_lost_client), cmocka_unit_test(test_order),
-        cmocka_unit_test(test_checkpoints), cmocka_unit_test(test_extremes),
-        cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_one_client),      cmocka_unit_test(test_move),
+        cmocka_unit_test(test_asked_back_once), cmocka_unit_test(test_lost_client),
+        cmocka_unit_test(test_order),           cmocka_unit_test(test_checkpoints),
+        cmocka_unit_test(test_extremes),        cmocka_unit_test(test_any_order),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
