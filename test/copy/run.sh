@@ -156,6 +156,11 @@ check "the same in another layout" sh -c '"$@" | cmp - "$0"' "$work/vast.digest"
 check "a table to follow" on one create live --key k:string --versions 3
 check "without a stream" fails "has no stream" copy one three live --follow
 check "its stream" on one stream on live
+if [[ ${COPY_OTHER:-} == *rados* ]]; then
+    check "to where no streams are kept" copy one two live
+    check "which is told" grep -q "^live: its stream was not made: .*Streams are not served" "$work/before"
+    check "and again" copy one two live --resume
+fi
 seq 3000 | awk '{ printf "{\"k\":\"row-%d\",\"a\":\"first\"}\n", $1 }' >"$work/live.jsonl"
 check "its rows" on one import "$work/live.jsonl" --table live --quiet
 writers=()

@@ -161,6 +161,12 @@ static void stream_follow(struct catalog_txn *x, struct schema *s)
     s->stream = (struct schema_stream){0};
 }
 
+/* A stream of which no records are kept would be noticed only when they are missed. */
+static int check_stream_kept(struct call *call, const struct wr_stream_spec *s)
+{
+    return s->given && s->enable ? call_check_streams(call) : E_OK;
+}
+
 static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
@@ -168,6 +174,7 @@ static int update_table(struct catalog_txn *x, struct call *call)
     if (call->req->update_table.has_options || call->req->update_table.stream.given)
         TRY(check_not_index(x, "its options are those of that table, and it has no stream"));
     TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &call->req->update_table, &s));
+    TRY(check_stream_kept(call, &call->req->update_table.stream));
     if (call->req->update_table.stream.given)
         stream_follow(x, s);
     if (call->req->update_table.has_options)
@@ -357,6 +364,7 @@ int create_table_start(struct call *call)
     TRY(check_fresh(call));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
                             &call->req->create_table));
+    TRY(check_stream_kept(call, &call->req->create_table.stream));
     return op_start(call, table_op_create_table);
 }
 

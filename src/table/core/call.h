@@ -40,6 +40,9 @@ void call_blame(struct call *call);
 /* E_BUSY when the request's deadline has passed. */
 int call_check_deadline(struct call *call);
 
+/* E_UNSUPPORTED where no streams are kept: neither are they read there, nor switched on. */
+int call_check_streams(struct call *call);
+
 /* A turn begins, because the request was woken. True: it is work for a worker and this thread is
  * none; call->go_on(call->go_on_arg) will be called there, perhaps before this returns. `urgent`:
  * it holds a row lock. */

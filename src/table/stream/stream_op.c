@@ -12,22 +12,13 @@
 
 /* ---- which stream ---- */
 
-static int check_served(struct call *call)
-{
-    if (call->db->keeps_streams)
-        return E_OK;
-    return fail(&call->c, E_UNSUPPORTED,
-                "Streams are not served by a server over a pool, which keeps no records of "
-                "changes.");
-}
-
 /* The table of a stream, referenced. `gone`: the failure, if the stream is not there. */
 static int open_stream(struct call *call, bytes named, bytes stream, enum err gone,
                        const char *text, struct table **out)
 {
     bytes name;
 
-    TRY(check_served(call));
+    TRY(call_check_streams(call));
     if (!wr_stream_table(stream, &name) || !bytes_equal(name, named))
         return fail(&call->c, gone, "%s", text);
     TRY(name_check_table(&call->c, name));
@@ -80,7 +71,7 @@ int stream_list(struct call *call, const struct wr_list_stream *in, struct wr_st
     bytes *names;
     size_t n = 1;
 
-    TRY(check_served(call));
+    TRY(call_check_streams(call));
     if (in->table.ptr) {
         TRY(name_check_table(&call->c, in->table));
         TRY(call_open_table(call, in->table, &t));
@@ -334,7 +325,7 @@ int stream_get_records(struct call *call, const struct wr_get_stream_record *in,
     op->call = call;
     op->in = in;
     op->out = out;
-    TRY(check_served(call));
+    TRY(call_check_streams(call));
     TRY(stream_place_read(&call->c, in->iterator, &op->place));
     TRY(open_stream(call, in->table, op->place.stream, E_PARAMETER,
                     "Invalid stream id: the stream was switched off, or never was its table's.",
