@@ -65,6 +65,13 @@ static bool address_split(const char *address, char *host, size_t host_size, cha
     return true;
 }
 
+bool address_is_well_formed(const char *address)
+{
+    char host[256], port[8];
+
+    return address_split(address, host, sizeof(host), port, sizeof(port));
+}
+
 static const char *bind_advice(int error)
 {
     switch (error) {

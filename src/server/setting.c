@@ -1,6 +1,7 @@
 #include "server/setting.h"
 
 #include "base/spelling.h"
+#include "net/address.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 const struct setting setting_rows[SETTING_COUNT] = {
 #define TEXT SETTING_TEXT, 0, 0
+#define ADDRESS SETTING_ADDRESS, 0, 0
 #define BOOL SETTING_BOOL, 0, 0
 #define SIZE SETTING_SIZE, 0, 0
 #define NUMBER(least, most) SETTING_NUMBER, least, most
@@ -17,6 +19,7 @@ const struct setting setting_rows[SETTING_COUNT] = {
 #include "server/setting.def"
 #undef SETTING
 #undef TEXT
+#undef ADDRESS
 #undef BOOL
 #undef SIZE
 #undef NUMBER
@@ -127,6 +130,14 @@ const char *setting_parse(const struct setting *s, const char *text, struct conf
 
     switch (s->kind) {
     case SETTING_TEXT:
+        *(const char **)at = text;
+        break;
+    case SETTING_ADDRESS:
+        if (strcmp(text, "off") != 0 && !address_is_well_formed(text))
+            return arena_printf(&c->arena,
+                                "'%s' is not %s. Write it like 127.0.0.1:8600 or [::1]:8600.", text,
+                                s->value)
+                .ptr;
         *(const char **)at = text;
         break;
     case SETTING_BOOL:

@@ -18,6 +18,7 @@ enum config_action {
 struct config {
     enum config_action action;
 #define TEXT const char *
+#define ADDRESS const char *
 #define BOOL bool
 #define SIZE uint64_t
 #define NUMBER(least, most) int64_t
@@ -25,6 +26,7 @@ struct config {
 #include "server/setting.def"
 #undef SETTING
 #undef TEXT
+#undef ADDRESS
 #undef BOOL
 #undef SIZE
 #undef NUMBER
@@ -41,7 +43,8 @@ struct config {
     struct arena arena; /* holds all texts */
 };
 
-enum setting_kind { SETTING_TEXT, SETTING_BOOL, SETTING_SIZE, SETTING_NUMBER };
+/* An address may be "off"; config_load() knows which may not. */
+enum setting_kind { SETTING_TEXT, SETTING_ADDRESS, SETTING_BOOL, SETTING_SIZE, SETTING_NUMBER };
 
 struct setting {
     const char *name;

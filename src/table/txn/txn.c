@@ -9,6 +9,7 @@
 #include "table/model/value.h"
 #include "table/txn/txn_gate.h"
 
+#include <ctype.h>
 #include <pthread.h>
 #include <stdio.h>
 
@@ -146,7 +147,7 @@ bool txn_is_id(bytes id)
     for (size_t i = 0; i < id.len; i++) {
         bool dash = i == 8 || i == 13 || i == 18 || i == 23;
 
-        if (dash ? p[i] != '-' : !p[i] || !strchr("0123456789abcdefABCDEF", p[i]))
+        if (dash ? p[i] != '-' : !isxdigit((unsigned char)p[i]))
             return false;
     }
     return true;
