@@ -134,9 +134,10 @@ const char *setting_parse(const struct setting *s, const char *text, struct conf
         break;
     case SETTING_ADDRESS:
         if (strcmp(text, "off") != 0 && !address_is_well_formed(text))
-            return arena_printf(&c->arena,
-                                "'%s' is not %s. Write it like 127.0.0.1:8600 or [::1]:8600.", text,
-                                s->value)
+            return arena_printf(
+                       &c->arena,
+                       "'%s' is not ADDRESS:PORT. Write it like 127.0.0.1:8600 or [::1]:8600.",
+                       text)
                 .ptr;
         *(const char **)at = text;
         break;

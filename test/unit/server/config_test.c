@@ -175,8 +175,8 @@ static void test_wrong_flags(void **state)
     REFUSED("--memory: 'much' is not a size", (char *)NULL, "--memory", "much");
     REFUSED("is not a size", (char *)NULL, "--memory", "9999999999G");
     REFUSED("is not a size", (char *)NULL, "--memory", "-1");
-    REFUSED("--http: '8600' is not ADDR:PORT. Write it like", (char *)NULL, "--http", "8600");
-    REFUSED("--admin: 'x' is not ADDR:PORT|off. Write it like", (char *)NULL, "--admin", "x");
+    REFUSED("--http: '8600' is not ADDRESS:PORT. Write it like", (char *)NULL, "--http", "8600");
+    REFUSED("--admin: 'x' is not ADDRESS:PORT. Write it like", (char *)NULL, "--admin", "x");
     REFUSED("whole number from 1 to 64", (char *)NULL, "--threads", "65");
     REFUSED("neither true nor false", (char *)NULL, "--strict=maybe");
     REFUSED("no engine 'rock'", (char *)NULL, "--engine", "rock");
