@@ -2,11 +2,23 @@
 #include "door.h"
 
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define TRIES 150
+#define PAUSE_US 200000
 
 struct library {
     struct door base;
     struct wr_db *db;
 };
+
+/* On a pool whose disks are late the watch may be lost for some seconds, in which changes of tables
+ * are refused and have changed nothing. That is no script's matter: they ask again, as SDKs do. */
+static bool is_out_of_touch(const struct wr_reply *reply)
+{
+    return reply->code == WR_E_UNAVAILABLE && strstr(reply->message, "has not heard of the others");
+}
 
 static void library_exec(struct door *d, struct ctx *c, const struct wr_request *req,
                          struct answer *out)
@@ -15,6 +27,11 @@ static void library_exec(struct door *d, struct ctx *c, const struct wr_request 
 
     (void)c;
     *out = (struct answer){.owned = wr_exec(l->db, req)};
+    for (int tries = 0; tries < TRIES && is_out_of_touch(out->owned); tries++) {
+        wr_reply_free(out->owned);
+        usleep(PAUSE_US);
+        out->owned = wr_exec(l->db, req);
+    }
     out->reply = *out->owned;
     out->code_name = wr_error_name(out->reply.code);
     out->status = wr_error_status(out->reply.code);
@@ -38,7 +55,8 @@ static void log_nothing(void *arg, char level, const char *line)
 struct door *door_library_open(const struct door_conf *conf, char *message, size_t size)
 {
     static const struct door_ops ops = {library_exec, library_close};
-    struct wr_options o = {.version = WR_API_VERSION, .engine = conf->engine,
+    struct wr_options o = {.version = WR_API_VERSION,
+                           .engine = conf->engine,
                            .dir = conf->dir,
                            .settings = conf->settings,
                            .setting_count = conf->setting_count,

@@ -633,7 +633,7 @@ static int check_bound_inside(struct call *call, struct table *t, const struct w
     struct buf cols;
 
     buf_init(&cols, &call->c.arena, 64);
-    TRY(key_put_columns(&call->c, &cols, p->key, bound->columns, p->layout.partition_cols));
+    TRY(key_put_columns(&call->c, &cols, p->key, bound->columns, TXN_KEY_COLUMNS));
     return txn_check_row(call, t, buf_bytes(&cols));
 }
 

@@ -56,7 +56,8 @@ static int table_route(struct write_call *w, const struct write_table *t, partit
                 "server a batch is atomic in one.");
 }
 
-/* All rows of an atomic batch share the partition key; else every one fails. */
+/* All rows of an atomic batch share the partition key; else every one fails. What a transaction
+ * holds is of one value of the first key column, whatever the layout has made of it since. */
 static int check_scope(struct write_call *w, const struct write_table *t)
 {
     const struct location *p = &t->table->schema.location;
@@ -64,7 +65,7 @@ static int check_scope(struct write_call *w, const struct write_table *t)
     struct arena *a = &w->call->c.arena;
     struct wr_key first = {w->rows[t->first].m.key.columns, p->layout.partition_cols};
 
-    for (size_t i = t->first + 1; i < t->end; i++) {
+    for (size_t i = t->first + 1; i < t->end && !w->call->txn; i++) {
         struct wr_key key = {w->rows[i].m.key.columns, p->layout.partition_cols};
 
         if (key_compare(p->key, &first, &key) != 0)

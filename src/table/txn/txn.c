@@ -416,7 +416,7 @@ int txn_gate_enter(struct call *call, const struct table *t, bytes cols, struct 
 {
     struct txns *all = call->db->txns;
     const struct location *p = &t->schema.location;
-    bytes value = {cols.ptr, key_columns_length(p->key, cols, p->layout.partition_cols)};
+    bytes value = {cols.ptr, key_columns_length(p->key, cols, TXN_KEY_COLUMNS)};
     bytes key = schema_lock_key(&call->c.arena, &t->schema, value);
     struct txn_gate *g;
 

@@ -45,6 +45,10 @@ struct txn_row {
     struct txn_change *first, *last;
 };
 
+/* The key columns whose values a gate is for: the first, whatever the layout takes for its
+ * partition key. So a rekeying changes nothing of what an open transaction holds. */
+#define TXN_KEY_COLUMNS 1
+
 struct txns *txns_new(struct wr_db *db);
 /* Registers the task that ends what nobody comes back to. False: the system gives no thread. */
 bool txns_start(struct txns *all);

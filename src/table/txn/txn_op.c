@@ -14,9 +14,9 @@ static int start_check(struct call *call, const struct table *t, const struct wr
             c, E_PARAMETER,
             "Try to call method using explicit transaction on explicit-transaction-disabled "
             "table.");
-    if (key->count > p->layout.partition_cols)
+    if (key->count > TXN_KEY_COLUMNS)
         return fail(c, E_PARAMETER, "StartLocalTransaction support only one primary key.");
-    return key_check(c, &call->db->limits, p->key, p->layout.partition_cols, key, KEY_READ);
+    return key_check(c, &call->db->limits, p->key, TXN_KEY_COLUMNS, key, KEY_READ);
 }
 
 int start_local_transaction_start(struct call *call)
