@@ -182,7 +182,7 @@ done
 scripts spec-wide --engine mem --door library --set wide_row_cells=2 test/spec/*.spec
 suite unit 180 unit
 for scripts in mem-library mem-http rocks-library rocks-http wide; do
-    once spec-$scripts 120
+    once spec-$scripts 240
 done
 # Every key layout answers like the plain one. What is not about rows is left to the suites above.
 rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|stream|strict|throughput|tables_.*)\.spec$')
@@ -195,7 +195,7 @@ scripts spec-splice-hash --layout splice:2+hash:5 --engine mem --door library $r
 scripts spec-hash-wide --layout hash:16 --engine mem --door library --set wide_row_cells=2 $rows
 scripts spec-hash-http --layout hash:16 --engine rocks --door http $rows
 for layout in hash reverse time random splice splice-hash hash-wide hash-http; do
-    once spec-$layout 120
+    once spec-$layout 240
 done
 beside cell cell 5 test/cell/run.sh
 ops=$([ "$nightly" ] && echo 1000000 || echo 20000)

@@ -32,7 +32,8 @@
  * index, a repartition, RekeyTable) is a chain of transactions: each stores the phase in the
  * description, and whoever finds a phase there goes on with it (catalog_repartition.c, rekey.c).
  * Before the next phase may rest on a phase, all must know of it: tell_ms = ENGINE_PUBLISH_MS, and
- * catalog_settled() for the requests of this process that began earlier. */
+ * catalog_keeps_index() or catalog_reconciled() for the requests of this process that began
+ * earlier. */
 #ifndef TABLE_CATALOG_CATALOG_TXN_H
 #define TABLE_CATALOG_CATALOG_TXN_H
 

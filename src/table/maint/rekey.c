@@ -15,8 +15,9 @@
  * to the sweeper. CANCELLING  as COPYING, but on its way to NONE with the old location.
  *
  * Requests hold the description that they began with. Hence the rekeyer waits, before it copies and
- * before it ends, until none is under way that holds an earlier one (catalog_settled()). Row locks
- * are named by the table, not by the location, so requests of all phases wait for one another.
+ * before it ends, until none is under way that holds an earlier one (catalog_reconciled()). Row
+ * locks are named by the table, not by the location, so requests of all phases wait for one
+ * another.
  *
  * Deciding to cancel and to remove the shadow copy are two steps because an answer may be unsure: a
  * stored record that the shadow copy is to be removed must never stand beside a server that still

@@ -46,7 +46,8 @@ int table_slices(struct table_slicing *s, struct task_step *step)
     step->next_us = s->idle_us;
     ctx_init(&c, &s->db->clock, &s->db->log, NULL, 0);
     n = catalog_all(s->db->catalog, &c.arena, &tables);
-    /* Who waits for others' references, in catalog_settled(), waits no longer for them than this.
+    /* Who waits for others' references, in catalog_reconciled(), waits no longer for them than
+     * this.
      */
     for (size_t i = 0; i < n; i++)
         if (s->wants(tables[i]))

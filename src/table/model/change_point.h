@@ -10,7 +10,8 @@
  * A table's observers are those of one version of its description: they are set before anybody
  * sees it, and never change (table.h). A request holds the version that it began with. So an
  * observer that is new knows of every change only when no request holds an older version any more,
- * as for rekeying (catalog_settled()). A table without observers pays one comparison a change. */
+ * as for rekeying (catalog_reconciled()). A table without observers pays one comparison a change.
+ */
 #ifndef TABLE_MODEL_CHANGE_POINT_H
 #define TABLE_MODEL_CHANGE_POINT_H
 
