@@ -89,6 +89,7 @@ struct partition {
     uint64_t unsplit_bytes;        /* a split was tried in vain at this size; 0: none was */
     int64_t retry_us;              /* a split has failed: none before then */
     struct partition *next_folded; /* in traffic.retired */
+    bool retired;                  /* it has been put there. Under the traffic's lock */
 };
 
 struct partition_at {
@@ -210,7 +211,8 @@ void traffic_reroute(struct traffic *t, const struct partition_map *m);
 void partition_map_adopt(struct partition_map *m, const struct partition_map *old,
                          struct traffic *t);
 
-/* The counts of the table, partitions that are no more included; *stored are the bytes. */
+/* The counts of the table, partitions that are no more included; *stored are the bytes in those of
+ * `m`, which may be a map that another has followed. */
 struct partition_counts traffic_counts(struct traffic *t, const struct partition_map *m,
                                        uint64_t *stored);
 

@@ -81,6 +81,7 @@ void partition_map_adopt(struct partition_map *m, const struct partition_map *ol
 
             if (!at || at->partition->id != p->id) {
                 p->next_folded = t->retired;
+                p->retired = true;
                 t->retired = partition_ref(p);
             } else if (at->partition != p) {
                 partition_release(at->partition);
@@ -121,19 +122,20 @@ struct partition_counts traffic_counts(struct traffic *t, const struct partition
 {
     struct partition_counts sum;
 
+    *stored = 0;
     pthread_mutex_lock(&t->lock);
     fold(t);
     sum = t->counts;
     for (const struct partition *p = t->retired; p; p = p->next_folded)
         add_partition(&sum, p);
-    pthread_mutex_unlock(&t->lock);
-    *stored = 0;
     for (size_t i = 0; i < m->page_count; i++)
         for (size_t j = 0; j < m->slots[i].page->count; j++) {
             const struct partition *p = m->slots[i].page->at[j].partition;
 
-            add_partition(&sum, p);
+            if (!p->retired) /* else it is in the sum: a split has taken it out of the map since */
+                add_partition(&sum, p);
             *stored += atomic_load(&p->bytes);
         }
+    pthread_mutex_unlock(&t->lock);
     return sum;
 }

@@ -181,6 +181,8 @@ static void test_adopt(void **state)
     assert_int_equal(partition_at(&after, 2)->partition->id, 20);
     assert_ptr_equal(t->retired, partition_at(&map, 2)->partition);
     assert_null(t->retired->next_folded);
+    counts = traffic_counts(t, &map, &stored); /* a request that holds the old map asks */
+    assert_int_equal(counts.reads, 12);
     partition_map_release(&map);
     counts = traffic_counts(t, &after, &stored);
     assert_int_equal(counts.reads, 12);
