@@ -822,22 +822,26 @@ struct wr_sizes_result {
 /* What a partition or a table was asked for, one row a figure. Counts are since the partition was
  * made or the database was opened; rates are of the last second. Reserved units that a second does
  * not use are wasted, what it uses above them is additional. */
-#define WR_TRAFFIC_MAP(X)                                                                          \
+/* In three parts: counts since the start, rates and reservations of now, and counts again. */
+#define WR_TRAFFIC_COUNTS(X)                                                                       \
     X(reads, "rows read")                                                                          \
     X(writes, "rows written")                                                                      \
     X(read_units, "read capacity units")                                                           \
     X(write_units, "write capacity units")                                                         \
     X(read_bytes, "bytes read, as capacity counts them")                                           \
     X(write_bytes, "bytes written, as capacity counts them")                                       \
-    X(refused, "accesses refused, because enforce_throughput said so")                             \
+    X(refused, "accesses refused, because enforce_throughput said so")
+#define WR_TRAFFIC_RATES(X)                                                                        \
     X(read_rate, "read capacity units in the last second")                                         \
     X(write_rate, "write capacity units in the last second")                                       \
     X(read_reserved, "read capacity units reserved a second")                                      \
-    X(write_reserved, "write capacity units reserved a second")                                    \
+    X(write_reserved, "write capacity units reserved a second")
+#define WR_TRAFFIC_RESERVED_COUNTS(X)                                                              \
     X(read_additional, "read capacity units above what was reserved")                              \
     X(write_additional, "write capacity units above what was reserved")                            \
     X(read_wasted, "read capacity units reserved and not used")                                    \
     X(write_wasted, "write capacity units reserved and not used")
+#define WR_TRAFFIC_MAP(X) WR_TRAFFIC_COUNTS(X) WR_TRAFFIC_RATES(X) WR_TRAFFIC_RESERVED_COUNTS(X)
 
 struct wr_traffic {
 #define X(name, text) uint64_t name;

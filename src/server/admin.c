@@ -1,11 +1,10 @@
 #include "server/admin.h"
 
 #include "base/thread.h"
+#include "server/metrics.h"
 
 #include <inttypes.h>
 
-/* Tables that /metrics tells of: however many there are, the page stays short. */
-#define TABLES_MAX 20
 #define TASKS_MAX 32 /* more than there are */
 
 static const struct http_header text_plain[] = {
@@ -66,77 +65,10 @@ static void answer_ready(struct admin *a, struct http_request *r)
 
 static void answer_metrics(struct admin *a, struct http_request *r)
 {
-    struct wr_table_traffic tables[TABLES_MAX];
-    struct wr_task tasks[TASKS_MAX];
-    struct wr_status db;
-    struct http_stat http;
     struct buf b;
-    size_t n;
 
-    wr_status(a->db, &db, sizeof(db));
-    http_stat(a->front, &http);
     buf_init(&b, &r->ctx.arena, 16384);
-    stat_format_one(&b, "widerow_up_seconds", "gauge", "Seconds since the start.",
-                    (uint64_t)(clock_mono_us(a->clock) - a->start_us) / 1000000);
-    stat_format_one(&b, "widerow_writable", "gauge", "1: writes are served.", db.writable);
-    stat_format_one(&b, "widerow_syncs_total", "counter", "Log syncs.", db.syncs);
-    stat_format_one(&b, "widerow_acknowledged_total", "counter", "Writes answered.",
-                    db.acknowledged);
-    stat_format_one(&b, "widerow_stored_bytes", "gauge", "Bytes stored, approximately.",
-                    db.bytes_stored);
-    stat_format_one(&b, "widerow_disk_reads_total", "counter",
-                    "Reads of requests that were not in memory and waited for the disk.",
-                    db.disk_reads);
-    stat_format_one(&b, "widerow_storage_reads_total", "counter",
-                    "Read operations sent to a storage cluster.", db.remote_reads);
-    stat_format_one(&b, "widerow_storage_writes_total", "counter",
-                    "Write operations sent to a storage cluster.", db.remote_writes);
-    stat_format_one(&b, "widerow_storage_read_bytes_total", "counter",
-                    "Bytes of keys and values that a storage cluster answered with.",
-                    db.remote_read_bytes);
-    stat_format_one(&b, "widerow_storage_written_bytes_total", "counter",
-                    "Bytes of keys and values sent to a storage cluster.", db.remote_written_bytes);
-    stat_format_one(&b, "widerow_scrubbed_bytes_total", "counter",
-                    "Keys and values verified by the scrub, in bytes.", db.scrub_bytes);
-    stat_format_one(&b, "widerow_scrub_errors_total", "counter",
-                    "Damaged places found by the scrub, again in every pass.", db.scrub_errors);
-    stat_format_one(&b, "widerow_scrub_passes_total", "counter",
-                    "Passes of the scrub over everything.", db.scrub_passes);
-    stat_format_one(&b, "widerow_scrub_last_pass_seconds", "gauge",
-                    "When the last pass ended, in seconds since 1970; 0: none yet.",
-                    (uint64_t)db.scrub_last_s);
-    stat_format_one(&b, "widerow_transactions", "gauge", "Open local transactions.",
-                    db.transactions);
-    stat_format_one(&b, "widerow_transaction_bytes", "gauge",
-                    "Memory that open local transactions hold.", db.transaction_bytes);
-    stat_format_one(&b, "widerow_transactions_committed_total", "counter",
-                    "Local transactions that were committed.", db.transactions_committed);
-    stat_format_one(&b, "widerow_transactions_aborted_total", "counter",
-                    "Local transactions that their clients aborted.", db.transactions_aborted);
-    stat_format_one(&b, "widerow_transactions_expired_total", "counter",
-                    "Local transactions that ended because their time was over.",
-                    db.transactions_expired);
-    stat_format_one(&b, "widerow_transaction_conflicts_total", "counter",
-                    "Writes and starts that met a value locked by a transaction.",
-                    db.transaction_conflicts);
-    stat_format_one(&b, "widerow_connections", "gauge", "Open client connections.",
-                    http.connections);
-    stat_format_one(&b, "widerow_connections_total", "counter", "Connections accepted.",
-                    http.accepted);
-    stat_format_one(&b, "widerow_request_memory_bytes", "gauge",
-                    "Memory that requests hold: bodies, rows, answers.",
-                    http.memory + db.request_memory);
-    stat_format_one(&b, "widerow_requests_active", "gauge", "Requests under way.", http.active);
-    stat_format_one(&b, "widerow_requests_waiting", "gauge",
-                    "Requests that wait until their key's unread answers leave room for theirs.",
-                    http.waiting);
-    stat_format_one(&b, "widerow_late_total", "counter",
-                    "Connections cut because a request or its answer took too long to pass.",
-                    http.late);
-    n = wr_tasks(a->db, tasks, TASKS_MAX);
-    stat_format_tasks(&b, tasks, n < TASKS_MAX ? n : TASKS_MAX);
-    stat_format_tables(&b, tables, wr_busiest(a->db, tables, TABLES_MAX));
-    stat_format(a->stat, &b);
+    metrics_format(a, &b);
     admin_answer(r, 200, buf_bytes(&b));
 }
 

@@ -57,6 +57,19 @@ void stat_format_one(struct buf *out, const char *name, const char *type, const 
     stat_put(out, "%s %llu\n", name, (unsigned long long)value);
 }
 
+void stat_format_real(struct buf *out, const char *name, const char *type, const char *help,
+                      double value)
+{
+    stat_put_head(out, name, type, help);
+    stat_put(out, "%s %.6f\n", name, value);
+}
+
+void stat_format_build(struct buf *out)
+{
+    stat_put_head(out, "widerow_build_info", "gauge", "Always 1; the version is a label.");
+    stat_put(out, "widerow_build_info{version=\"%s\"} 1\n", wr_version());
+}
+
 /* A label's value: quotes, backslashes and line ends are escaped. */
 static void put_label(struct buf *out, const char *text)
 {
@@ -67,8 +80,16 @@ static void put_label(struct buf *out, const char *text)
     }
 }
 
+static double scaled(uint64_t value, bool microseconds)
+{
+    return microseconds ? (double)value / 1e6 : (double)value;
+}
+
+/* `offset`: of a uint64_t in the struct. A figure that is counted in microseconds is told in
+ * seconds. */
 static void put_table_figure(struct buf *out, const char *name, const char *type, const char *help,
-                             const struct wr_table_traffic *tables, size_t count, size_t offset)
+                             const struct wr_table_traffic *tables, size_t count, size_t offset,
+                             bool microseconds)
 {
     stat_put_head(out, name, type, help);
     for (size_t i = 0; i < count; i++) {
@@ -79,7 +100,7 @@ static void put_table_figure(struct buf *out, const char *name, const char *type
         put_label(out, tables[i].instance);
         stat_put(out, "\",table=\"");
         put_label(out, tables[i].table);
-        stat_put(out, "\"} %llu\n", (unsigned long long)value);
+        stat_put(out, "\"} %.*f\n", microseconds ? 6 : 0, scaled(value, microseconds));
     }
 }
 
@@ -87,26 +108,32 @@ void stat_format_tables(struct buf *out, const struct wr_table_traffic *tables, 
 {
 #define FIGURE(member, name, type, text)                                                           \
     put_table_figure(out, "widerow_table_" name, type, text, tables, count,                        \
-                     offsetof(struct wr_table_traffic, member));
+                     offsetof(struct wr_table_traffic, member), false);
     FIGURE(partitions, "partitions", "gauge", "Partitions of the busiest tables.")
-    FIGURE(splits, "splits", "gauge", "Partitions cut in two since the start.")
-    FIGURE(merges, "merges", "gauge", "Partitions merged since the start.")
-    FIGURE(longest_cut_us, "longest_cut_microseconds", "gauge", "The longest of these.")
+    FIGURE(splits, "splits_total", "counter", "Partitions split since the start.")
+    FIGURE(merges, "merges_total", "counter", "Partitions merged since the start.")
+    put_table_figure(out, "widerow_table_longest_split_seconds", "gauge", "The longest of these.",
+                     tables, count, offsetof(struct wr_table_traffic, longest_cut_us), true);
     FIGURE(stored_bytes, "stored_bytes", "gauge", "Stored bytes, about, of the busiest tables.")
-#define X(name, text) FIGURE(traffic.name, #name, "gauge", "Of the busiest tables: " text ".")
-    WR_TRAFFIC_MAP(X)
-#undef X
+#define COUNT(name, text)                                                                          \
+    FIGURE(traffic.name, #name "_total", "counter", "Of the busiest tables: " text ".")
+    WR_TRAFFIC_COUNTS(COUNT)
+    WR_TRAFFIC_RESERVED_COUNTS(COUNT)
+#undef COUNT
+#define RATE(name, text) FIGURE(traffic.name, #name, "gauge", "Of the busiest tables: " text ".")
+    WR_TRAFFIC_RATES(RATE)
+#undef RATE
 #undef FIGURE
 }
 
 static void put_task_figure(struct buf *out, const char *name, const char *type, const char *help,
                             const struct wr_task *tasks, size_t count,
-                            uint64_t (*of)(const struct wr_task *))
+                            uint64_t (*of)(const struct wr_task *), bool microseconds)
 {
     stat_put_head(out, name, type, help);
     for (size_t i = 0; i < count; i++)
-        stat_put(out, "%s{task=\"%s\"} %llu\n", name, tasks[i].name,
-                 (unsigned long long)of(&tasks[i]));
+        stat_put(out, "%s{task=\"%s\"} %.*f\n", name, tasks[i].name, microseconds ? 6 : 0,
+                 scaled(of(&tasks[i]), microseconds));
 }
 
 static uint64_t task_state(const struct wr_task *t)
@@ -137,13 +164,14 @@ static uint64_t task_busy(const struct wr_task *t)
 void stat_format_tasks(struct buf *out, const struct wr_task *tasks, size_t count)
 {
 #define FIGURE(member, name, type, text)                                                           \
-    put_task_figure(out, "widerow_task_" name, type, text, tasks, count, task_##member);
+    put_task_figure(out, "widerow_task_" name, type, text, tasks, count, task_##member, false);
     FIGURE(state, "state", "gauge", "Background tasks: 0 idle, 1 waiting, 2 running, 3 failed.")
     FIGURE(steps, "steps_total", "counter", "Steps that background tasks took.")
     FIGURE(failures, "failures_total", "counter", "Of these, those that failed.")
     FIGURE(bytes, "bytes_total", "counter", "Bytes that they read and wrote.")
-    FIGURE(busy, "busy_microseconds_total", "counter", "Time that they took.")
 #undef FIGURE
+    put_task_figure(out, "widerow_task_busy_seconds_total", "counter", "Time that they took.",
+                    tasks, count, task_busy, true);
 }
 
 static const char *stat_label(size_t op)

@@ -51,5 +51,10 @@ void stat_format_tasks(struct buf *out, const struct wr_task *tasks, size_t coun
 /* One metric without labels in that format; type is "counter" or "gauge". */
 void stat_format_one(struct buf *out, const char *name, const char *type, const char *help,
                      uint64_t value);
+void stat_format_real(struct buf *out, const char *name, const char *type, const char *help,
+                      double value);
+
+/* widerow_build_info, which is always 1: the version is its label. */
+void stat_format_build(struct buf *out);
 
 #endif
