@@ -100,7 +100,7 @@ BIN_RADOS := $(if $(RADOS),$(BUILD)/widerowd-rados)
 all: $(BIN) $(BIN_RADOS) $(BUILD)/libwiderow.a $(BUILD)/libwiderow.so manual
 
 # Man pages and the completion of shells, out of what the programs say of themselves.
-MANUAL := $(addprefix $(BUILD)/man/,widerow.1 widerowd.8 widerow.conf.5) $(addprefix $(BUILD)/completion/,widerow.bash _widerow widerow.fish)
+MANUAL := $(addprefix $(BUILD)/man/,widerow.1 libwiderow.3 widerowd.8 widerow.conf.5) $(addprefix $(BUILD)/completion/,widerow.bash _widerow widerow.fish)
 manual: $(MANUAL)
 $(BUILD)/man/widerow.1: HELP := --man
 $(BUILD)/completion/widerow.bash: HELP := --bash
@@ -109,6 +109,9 @@ $(BUILD)/completion/widerow.fish: HELP := --fish
 $(addprefix $(BUILD)/,man/widerow.1 completion/widerow.bash completion/_widerow completion/widerow.fish): $(BUILD)/widerow
 	@mkdir -p $(@D)
 	$(Q)$< help $(HELP) >$@
+$(BUILD)/man/libwiderow.3: include/widerow.h tools/manual.sh VERSION
+	@mkdir -p $(@D)
+	$(Q)tools/manual.sh 3 $< >$@
 $(BUILD)/man/widerowd.8 $(BUILD)/man/widerow.conf.5: $(BUILD)/widerowd tools/manual.sh
 	@mkdir -p $(@D)
 	$(Q)tools/manual.sh $(patsubst .%,%,$(suffix $@)) $< >$@
@@ -269,6 +272,7 @@ install: all
 	install -m 755 $(BIN) $(DESTDIR)$(bindir)
 	$(if $(RADOS),install -Dm 755 -t $(DESTDIR)$(prefix)/lib/widerow $(BIN_RADOS))
 	install -Dm 644 -t $(DESTDIR)$(mandir)/man1 $(BUILD)/man/widerow.1
+	install -Dm 644 -t $(DESTDIR)$(mandir)/man3 $(BUILD)/man/libwiderow.3
 	install -Dm 644 -t $(DESTDIR)$(mandir)/man5 $(BUILD)/man/widerow.conf.5
 	install -Dm 644 -t $(DESTDIR)$(mandir)/man8 $(BUILD)/man/widerowd.8
 	install -Dm 644 $(BUILD)/completion/widerow.bash $(DESTDIR)$(prefix)/share/bash-completion/completions/widerow

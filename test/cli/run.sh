@@ -310,7 +310,7 @@ stop_all TERM
 at=(--dir "$work/data")
 
 # ---- pages and completion ----
-for page in widerow.1 widerowd.8 widerow.conf.5; do
+for page in widerow.1 libwiderow.3 widerowd.8 widerow.conf.5; do
     check "$page has no warning" test -z "$(LC_ALL=C.UTF-8 MANWIDTH=80 man --warnings -E UTF-8 -l -Tutf8 -Z "$BUILD/man/$page" 2>&1 >/dev/null)"
 done
 check "every command is in the page" sh -c 'for c in $("$1" --help | sed -nE "s/^  ([a-z]+) .*/\1/p"); do grep -q "^.SS widerow $c " "$2" || { echo "$c"; exit 1; }; done' - "$widerow" "$BUILD/man/widerow.1"

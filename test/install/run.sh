@@ -24,6 +24,7 @@ check "what is installed" diff - <(grep -v widerowd-rados "$work/files") <<LIST
 ./opt/wr/share/bash-completion/completions/widerow
 ./opt/wr/share/fish/vendor_completions.d/widerow.fish
 ./opt/wr/share/man/man1/widerow.1
+./opt/wr/share/man/man3/libwiderow.3
 ./opt/wr/share/man/man5/widerow.conf.5
 ./opt/wr/share/man/man8/widerowd.8
 ./opt/wr/share/zsh/vendor-completions/_widerow
