@@ -125,10 +125,9 @@ static void *worker_main(void *arg)
     struct pool *p = arg;
     struct client_queue *queue;
 
-    if (!p->conf.wait) {
-        here = true;
+    here = !p->conf.wait;
+    if (p->conf.background)
         thread_background();
-    }
     pthread_mutex_lock(&p->lock);
     for (;;) {
         struct pool_job *job = next_job(p, &queue);

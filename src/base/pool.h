@@ -30,8 +30,9 @@ struct pool_conf {
     const char *name; /* of the threads */
     int threads;      /* at least 1, or as many as the system gives */
     /* They mostly wait, for a disk: they are no workers (pool_here()), and each begins only when a
-     * job would wait for it. Else they are workers, at a low priority, and all begin at once. */
+     * job would wait for it. Else they are workers, and all begin at once. */
     bool wait;
+    bool background; /* at a low priority: what is asked meanwhile and takes little comes first */
 };
 
 /* NULL: the system gives no thread. The name is used until pool_stop(). */

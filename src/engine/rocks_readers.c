@@ -55,8 +55,8 @@ int rocks_readers_start(struct ctx *c, struct rocks *r)
 {
     r->point_readers =
         pool_start(&(struct pool_conf){.name = "wr-read", .threads = POINT_THREADS, .wait = true});
-    r->scan_readers =
-        pool_start(&(struct pool_conf){.name = "wr-scan", .threads = SCAN_THREADS, .wait = true});
+    r->scan_readers = pool_start(&(struct pool_conf){
+        .name = "wr-scan", .threads = SCAN_THREADS, .wait = true, .background = true});
     if (!r->point_readers || !r->scan_readers)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to read from the disk with.");
     return E_OK;

@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 /* In one turn a connection may move so many bytes; a request counts as some of them. */
-#define TURN_BYTES (256 << 10)
 #define TURN_REQUEST_BYTES 16384
 #define INPUT_BYTES_MIN 1024
 /* What the TLS library keeps for a connection between its records. */
@@ -324,6 +323,17 @@ void conn_send(struct conn *c, bytes head, bytes body)
         out_keep(c, head, body);
 }
 
+void conn_send_block(struct conn *c, bytes head, uint8_t *block, size_t size)
+{
+    out_free(c);
+    c->out = block;
+    c->out_capacity = BLOCK_HEAD_BYTES + size;
+    c->out_at = BLOCK_HEAD_BYTES - head.len;
+    c->out_len = c->out_capacity;
+    memcpy(block + c->out_at, head.ptr, head.len);
+    atomic_fetch_add_explicit(c->http->memory, c->out_capacity, memory_order_relaxed);
+}
+
 void conn_continue(struct conn *c)
 {
     static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -361,13 +371,17 @@ static void conn_done(struct conn *c)
     conn_enter(c, IDLE);
 }
 
-/* All of these return false if the connection has to wait. */
+/* All of these return false if the connection has to wait. The kernel copies what it is given
+ * before it comes back, and passes it on where the client is on this machine: a piece at a time. */
 static bool send_step(struct conn *c, size_t *budget)
 {
     ptrdiff_t n;
 
     if (c->out_at < c->out_len) {
-        n = wire_write(c, bytes_of(c->out + c->out_at, c->out_len - c->out_at), BYTES_NONE);
+        size_t left = c->out_len - c->out_at;
+
+        n = wire_write(c, bytes_of(c->out + c->out_at, left < *budget ? left : *budget),
+                       BYTES_NONE);
         c->doomed |= n < 0;
         if (n <= 0)
             return n < 0 || c->writable;

@@ -95,6 +95,7 @@ struct exchange {
     const struct http_header *out;
     size_t out_count;
     bytes out_body;
+    uint8_t *block; /* the body in memory of its own (conn_send_block()); NULL: it is in none */
 };
 
 /* ---- life ---- */
@@ -154,6 +155,7 @@ static void exchange_unref(struct exchange *x)
         return;
     ctx_release(&x->super.ctx);
     body_release(x->http, &x->body);
+    mem_free(x->block);
     mem_free(x);
 }
 
@@ -288,7 +290,12 @@ static void exchange_answer(struct exchange *x)
         c->doomed = true;
         return;
     }
-    conn_send(c, head, x->source || x->no_body ? BYTES_NONE : x->out_body);
+    if (x->block && !x->no_body && head.len <= BLOCK_HEAD_BYTES) {
+        conn_send_block(c, head, x->block, x->out_body.len);
+        x->block = NULL;
+    } else {
+        conn_send(c, head, x->source || x->no_body ? BYTES_NONE : x->out_body);
+    }
     if (!x->source)
         exchange_free(x);
 }
@@ -598,6 +605,16 @@ void http_receive(struct http_request *r, http_sink_fn *sink, void *arg)
     x->sink_arg = arg;
 }
 
+/* What the socket will not take at once is copied here, on the thread that answers, and not on the
+ * loop's, where others would wait for it. */
+static uint8_t *block_of(bytes body)
+{
+    uint8_t *block = mem_alloc(BLOCK_HEAD_BYTES + body.len);
+
+    memcpy(block + BLOCK_HEAD_BYTES, body.ptr, body.len);
+    return block;
+}
+
 void http_reply(struct http_request *r, int status, const struct http_header *headers, size_t n,
                 bytes body)
 {
@@ -608,6 +625,8 @@ void http_reply(struct http_request *r, int status, const struct http_header *he
     x->out = headers;
     x->out_count = n;
     x->out_body = body;
+    if (body.len > TURN_BYTES)
+        x->block = block_of(body);
     x->replied = true;
     exchange_ready(x);
 }
