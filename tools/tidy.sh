@@ -43,6 +43,7 @@ table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
 table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/tunnel:base/|table/tunnel/
+table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|catalog|core|model)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/

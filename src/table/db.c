@@ -14,6 +14,7 @@
 #include "table/core/db_limits.h"
 #include "table/core/form.h"
 #include "table/core/jobs.h"
+#include "table/changelog/change_log.h"
 #include "table/index/index_observer.h"
 #include "table/maint/balance.h"
 #include "table/maint/index_build.h"
@@ -193,6 +194,7 @@ static void db_observe(struct wr_db *db, struct table *t)
 {
     index_observe(db, t);
     stream_observe(db, t);
+    change_log_observe(db, t);
 }
 
 static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)

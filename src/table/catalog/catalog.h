@@ -105,6 +105,9 @@ bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t in
 /* The same of the stream that it has in `t`. */
 bool catalog_keeps_stream(struct catalog *cat, const struct table *t);
 
+/* The same of the table's change log. */
+bool catalog_keeps_change_log(struct catalog *cat, const struct table *t);
+
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);

@@ -61,35 +61,50 @@ void catalog_overtake(struct catalog *cat, const struct table *next)
     pthread_mutex_unlock(&cat->live_lock);
 }
 
-bool catalog_keeps_stream(struct catalog *cat, const struct table *t)
+/* Does every version of the table that somebody holds keep what has that storage id? */
+static bool all_keep(struct catalog *cat, const struct table *t, uint32_t id,
+                     bool (*keeps)(const struct schema *s, uint32_t id))
 {
-    bool keeps = true;
+    bool all = true;
 
     pthread_mutex_lock(&cat->live_lock);
     for (const struct table *other = cat->live; other; other = other->live_next)
-        keeps &= other->schema.id != t->schema.id ||
-                 other->schema.stream.location == t->schema.stream.location;
+        all &= other->schema.id != t->schema.id || keeps(&other->schema, id);
     pthread_mutex_unlock(&cat->live_lock);
-    return keeps;
+    return all;
 }
 
-static bool has_index(const struct table *t, uint32_t index_id)
+static bool has_stream(const struct schema *s, uint32_t id)
 {
-    for (size_t i = 0; i < t->schema.index_count; i++)
-        if (t->schema.indexes[i].id == index_id)
+    return s->stream.location == id;
+}
+
+static bool has_change_log(const struct schema *s, uint32_t id)
+{
+    return s->change_log == id;
+}
+
+static bool has_index(const struct schema *s, uint32_t id)
+{
+    for (size_t i = 0; i < s->index_count; i++)
+        if (s->indexes[i].id == id)
             return true;
     return false;
 }
 
+bool catalog_keeps_stream(struct catalog *cat, const struct table *t)
+{
+    return all_keep(cat, t, t->schema.stream.location, has_stream);
+}
+
+bool catalog_keeps_change_log(struct catalog *cat, const struct table *t)
+{
+    return all_keep(cat, t, t->schema.change_log, has_change_log);
+}
+
 bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t index_id)
 {
-    bool keeps = true;
-
-    pthread_mutex_lock(&cat->live_lock);
-    for (const struct table *other = cat->live; other; other = other->live_next)
-        keeps &= other->schema.id != t->schema.id || has_index(other, index_id);
-    pthread_mutex_unlock(&cat->live_lock);
-    return keeps;
+    return all_keep(cat, t, index_id, has_index);
 }
 
 bool catalog_reconciled(struct catalog *cat, const struct table *t)

@@ -44,6 +44,8 @@ void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct s
               dropped_value(e->arena, db, s, now_ms));
     if (s->stream.location)
         catalog_drop_edit(e, s->stream.location, now_ms);
+    if (s->change_log)
+        catalog_drop_edit(e, s->change_log, now_ms);
     if (s->base.table.len && s->base.phase == INDEX_FULL)
         batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     if (!s->shadow.id)
@@ -141,7 +143,8 @@ static void forget_dropped(struct ctx *c, struct catalog *cat, const struct page
             uint32_t id =
                 key.len == KEY_PREFIX_BYTES + 4 ? load_u32_be(bytes_u8(key) + KEY_PREFIX_BYTES) : 0;
 
-            stale = id && (id == s->location.id || id == s->shadow.id || id == s->stream.location);
+            stale = id && (id == s->location.id || id == s->shadow.id || id == s->stream.location ||
+                           id == s->change_log);
         }
         if (stale && catalog_reread(c, cat, s->instance, s->d.table))
             log_warn(&cat->db->log, "sweep: a dropped table cannot be read again yet: %s",

@@ -152,7 +152,8 @@ static void txn_publish_others(const struct catalog_txn *x, bool drops)
 static bool keeps_more(const struct schema *next, const struct schema *now)
 {
     return next->index_count > now->index_count ||
-           (next->stream.location && next->stream.location != now->stream.location);
+           (next->stream.location && next->stream.location != now->stream.location) ||
+           (next->change_log && next->change_log != now->change_log);
 }
 
 /* An index is there before its table says so, and longer. */

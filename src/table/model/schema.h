@@ -88,6 +88,7 @@ struct schema {
     size_t index_count;
     struct index_base base; /* of an index's own table */
     struct schema_stream stream;
+    uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

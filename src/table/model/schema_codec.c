@@ -13,7 +13,9 @@
  * for those whose list stands in pages, version 6 for those of more than five key columns, version
  * 7 for those with indexes and those of indexes, whose entries a server that does not keep them
  * would leave wrong, version 8 for those whose stream has records, of which such a server would
- * leave some out; all else is written as version 1. */
+ * leave some out, version 9 for those with a change log, in the same way; all else is written as
+ * version 1. */
+#define SCHEMA_VERSION_CHANGE_LOG 9
 #define SCHEMA_VERSION_STREAM 8
 #define SCHEMA_VERSION_INDEXES 7
 #define SCHEMA_VERSION_LONG_KEY 6
@@ -53,6 +55,7 @@ enum field {
     F_INDEX_BASE,          /* left out: the table is no index */
     F_STREAM_RECORDS = 48, /* left out: none are kept */
     F_ANNOTATION,          /* left out: none */
+    F_CHANGE_LOG,          /* left out: there is none */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -161,6 +164,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->change_log)
+        return SCHEMA_VERSION_CHANGE_LOG;
     if (s->stream.location)
         return SCHEMA_VERSION_STREAM;
     if (s->index_count || s->base.table.len)
@@ -353,6 +358,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_shadow(b, s);
     if (s->stream.location)
         put_stream_records(b, &s->stream);
+    if (s->change_log)
+        put_number_field(b, F_CHANGE_LOG, s->change_log);
     if (s->d.annotation.len) {
         buf_put_u8(b, F_ANNOTATION);
         buf_put_counted(b, s->d.annotation);
@@ -632,6 +639,14 @@ static void read_stream_records(struct schema_reader *r, struct reader *f)
     s->shards = (uint16_t)shards;
 }
 
+static void read_change_log(struct schema_reader *r, struct reader *f)
+{
+    int64_t location = schema_read_number(f);
+
+    f->bad |= location <= 0 || location > UINT32_MAX;
+    r->out->change_log = (uint32_t)location;
+}
+
 static void read_annotation(struct schema_reader *r, struct reader *f)
 {
     r->out->d.annotation = read_rest(f);
@@ -667,6 +682,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_INDEX_BASE] = read_index_base,
     [F_STREAM_RECORDS] = read_stream_records,
     [F_ANNOTATION] = read_annotation,
+    [F_CHANGE_LOG] = read_change_log,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -827,10 +843,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_STREAM) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_CHANGE_LOG) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_STREAM);
+                    version, SCHEMA_VERSION_CHANGE_LOG);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -102,7 +102,7 @@ static int decode(bytes value, struct wr_stream_record *out)
 
 static void test_golden(void **state)
 {
-    struct golden goldens[6];
+    struct golden goldens[7];
     struct schema s = schema_sample(), back;
     static const struct schema_partition partition = {.id = 5, .created_us = 1};
     struct buf b;
@@ -123,8 +123,15 @@ static void test_golden(void **state)
     assert_int_equal(schema_decode(&c, goldens[5].value, &back), E_OK);
     assert_int_equal(back.stream.location, 7);
     assert_int_equal(back.stream.shards, 3);
+    s.change_log = 9;
+    buf_init(&b, &c.arena, 256);
+    schema_encode(&b, &s);
+    goldens[6] = (struct golden){"schema-change-log", "The same with a change log.", buf_bytes(&b)};
+    assert_int_equal(*bytes_u8(goldens[6].value), 9); /* likewise */
+    assert_int_equal(schema_decode(&c, goldens[6].value, &back), E_OK);
+    assert_int_equal(back.change_log, 9);
     golden_check("stream.hex", "Change records, and the description of a table with a stream.",
-                 goldens, 6);
+                 goldens, 7);
 }
 
 static void test_comes_back(void **state)
