@@ -230,7 +230,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");
-    db->pool = pool_start(&(struct pool_conf){.name = "wr-worker", .threads = worker_count(), .background = true});
+    db->pool = pool_start(
+        &(struct pool_conf){.name = "wr-worker", .threads = worker_count(), .background = true});
     if (!db->pool)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for long requests.");
     db->background = scheduler_new(&background);
