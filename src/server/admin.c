@@ -68,7 +68,8 @@ static void answer_metrics(struct admin *a, struct http_request *r)
     struct buf b;
 
     buf_init(&b, &r->ctx.arena, 16384);
-    metrics_format(a, &b);
+    metrics_format(&b, a->db, a->front, a->stat,
+                   (uint64_t)(clock_mono_us(a->clock) - a->start_us) / 1000000);
     admin_answer(r, 200, buf_bytes(&b));
 }
 

@@ -6,13 +6,13 @@
 #define TABLES_MAX 20
 #define TASKS_MAX 32 /* more than there are */
 
-static void put_server(struct admin *a, struct buf *out)
+static void put_server(struct buf *out, struct wr_db *database, struct http *front, uint64_t up_s)
 {
     struct wr_status db;
     struct http_stat http;
 
-    wr_status(a->db, &db, sizeof(db));
-    http_stat(a->front, &http);
+    wr_status(database, &db, sizeof(db));
+    http_stat(front, &http);
 #define METRIC(name, type, value, text) stat_format_one(out, "widerow_" #name, type, text, value);
 #include "server/metric.def"
 #undef METRIC
@@ -35,16 +35,17 @@ static void put_process(struct buf *out)
     stat_format_one(out, "process_max_fds", "gauge", "Descriptors that may be open.", p.max_fds);
 }
 
-void metrics_format(struct admin *a, struct buf *out)
+void metrics_format(struct buf *out, struct wr_db *db, struct http *front, struct server_stat *stat,
+                    uint64_t up_s)
 {
     struct wr_table_traffic tables[TABLES_MAX];
     struct wr_task tasks[TASKS_MAX];
-    size_t n = wr_tasks(a->db, tasks, TASKS_MAX);
+    size_t n = wr_tasks(db, tasks, TASKS_MAX);
 
     stat_format_build(out);
-    put_server(a, out);
+    put_server(out, db, front, up_s);
     put_process(out);
     stat_format_tasks(out, tasks, n < TASKS_MAX ? n : TASKS_MAX);
-    stat_format_tables(out, tables, wr_busiest(a->db, tables, TABLES_MAX));
-    stat_format(a->stat, out);
+    stat_format_tables(out, tables, wr_busiest(db, tables, TABLES_MAX));
+    stat_format(stat, out);
 }

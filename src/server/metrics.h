@@ -2,10 +2,13 @@
 #ifndef SERVER_METRICS_H
 #define SERVER_METRICS_H
 
-#include "server/admin.h"
+#include "net/http.h"
+#include "server/stat.h"
 
 /* All of it: of the server (metric.def), of the process by its usual names, of tasks in the
- * background, of the busiest tables, and of each operation. Any thread. */
-void metrics_format(struct admin *a, struct buf *out);
+ * background, of the busiest tables, and of each operation. `front` is the port whose connections
+ * are counted, up_s the seconds since the start. Any thread. */
+void metrics_format(struct buf *out, struct wr_db *db, struct http *front, struct server_stat *stat,
+                    uint64_t up_s);
 
 #endif
