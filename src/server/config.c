@@ -515,6 +515,17 @@ static const char *source_of(const struct load *l, int setting, const char *flag
     return strcmp(source, "default") == 0 ? flag : source;
 }
 
+/* Of several servers on a machine the one at the usual port has the usual port for SQL, too. */
+static void sql_choose(struct load *l)
+{
+    struct config *c = l->c;
+    const char *port = strrchr(c->http, ':'), *usual = strrchr(setting_rows[SETTING_http].def, ':');
+
+    c->sql_source = source_of(l, SETTING_sql, NULL);
+    if (!c->sql_source && strcmp(port, usual) != 0)
+        c->sql = "off";
+}
+
 /* What differs from the defaults, and where it stands. */
 static void tell_given(struct load *l)
 {
@@ -554,6 +565,7 @@ static int load_all(struct load *l, int argc, char **argv, char **envp)
         return code;
     l->c->http_source = source_of(l, SETTING_http, "--http");
     l->c->admin_source = source_of(l, SETTING_admin, "--admin");
+    sql_choose(l);
     tell_given(l);
     return E_OK;
 }

@@ -252,7 +252,7 @@ static int sql_open(struct server *s)
 {
     const struct config *c = &s->config;
     struct door_conf conf = {.address = c->sql,
-                             .setting = "--sql",
+                             .setting = c->sql_source ? c->sql_source : "--sql",
                              .db = s->db,
                              .clock = &s->clock,
                              .log = &s->log,
@@ -264,8 +264,12 @@ static int sql_open(struct server *s)
 
     if (strcmp(c->sql, "off") == 0)
         return 0;
-    if (door_open(&conf, &s->sql, s->message, sizeof(s->message)))
+    if (!door_open(&conf, &s->sql, s->message, sizeof(s->message)))
+        return 0;
+    if (c->sql_source)
         return main_refuse(s);
+    log_warn(&s->log, "server: no SQL, for nobody asked for it and its port is not to be had: %s",
+             s->message);
     return 0;
 }
 
@@ -419,6 +423,10 @@ static void banner_print(struct server *s)
     else
         printf("  data      %s%s\n", config->data,
                config->no_sync ? " (no sync: a power cut loses the newest writes)" : "");
+    if (s->sql)
+        printf("  sql       %s (MySQL's protocol: the user is the key id, the database the "
+               "instance)\n",
+               reachable(s, door_address(s->sql)));
     if (s->admin)
         printf("  metrics   http://%s/metrics\n", reachable(s, http_address(s->admin)));
     if (show)

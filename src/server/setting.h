@@ -33,6 +33,7 @@ struct config {
     const char *file;        /* the widerow.conf that was read; NULL: none */
     const char *http_source; /* where the address was given, for messages: "--http" */
     const char *admin_source;
+    const char *sql_source;            /* NULL: not given */
     bytes warnings;                    /* lines about what counts for nothing; may be empty */
     bytes given;                       /* CONFIG_CHECK: a line for each setting that was given */
     const char *access_key_id;         /* of the environment; NULL: not given */

@@ -96,5 +96,25 @@ if command -v npm >/dev/null; then
     check "mysql2" env NODE_PATH="$modules/node_modules" PORT="$port" timeout $node_seconds node --test-reporter=tap test/sql/node/mysql2.js
     passed=$((passed + $(awk '/^# pass /{n=$3} END{print n+0}' "$work/out")))
 fi
+# Keys that may do less: the SQL port asks the same grants as the HTTP port.
+mkdir -m 700 "$work/g"
+(umask 077; printf 'inst key1 secret1\ninst reader secret2 ro:orders\ninst other secret3 rw:cards*\n' >"$work/g/credentials")
+unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET
+check "a server whose keys have grants" serve g --sql 127.0.0.1:0 --admin off
+first_port=$port port=$(sed -n 's/^sql=.*://p' "$work/g.port")
+for table in orders cards; do
+    check "table $table" mine "create table $table (k varchar, v bigint, primary key (k), index ${table}_v (v)); insert into $table (k, v) values ('a', 1)"
+done
+check "a table that may be read" says 'count(*)|1|' sql reader secret2 inst 'select count(*) from orders'
+check "by its index, too" says 'k|a|' sql reader secret2 inst 'select k from orders where v = 1'
+check "and not written" fails 'ERROR 1142 .*no permission for DeleteRow' sql reader secret2 inst "delete from orders where k = 'a'"
+check "others may not be read" fails 'ERROR 1142 .*no permission for DescribeTable' sql reader secret2 inst 'select count(*) from cards'
+check "nor in a sub-query" fails 'ERROR 1142' sql reader secret2 inst "select k from orders where k in (select k from cards where k = 'a')"
+check "nor a row of them" fails 'ERROR 1142' sql reader secret2 inst "select k from cards where k = 'a'"
+check "nor an index by itself" fails 'ERROR 1142' sql reader secret2 inst "select k from cards_v where v = 1"
+check "nor explained" fails 'ERROR 1142' sql reader secret2 inst "explain select k from cards where k = 'a'"
+check "nor dropped" fails 'ERROR 1142' sql reader secret2 inst 'drop table orders'
+check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
+port=$first_port
 check "the server stops" sh -c "kill -TERM ${pids[s]} && for _ in \$(seq 300); do kill -0 ${pids[s]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
 counts sql

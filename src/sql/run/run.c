@@ -89,24 +89,29 @@ static void reply_release(void *reply)
     wr_reply_free(reply);
 }
 
-int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
+int run_allowed(struct run *r, const struct wr_request *request)
 {
     const struct access *access = &r->session->conf.access;
-    struct wr_reply *reply;
     struct ctx c;
     int code;
 
-    request->instance = request->instance.ptr ? request->instance : r->session->database;
-    request->client = r->session->conf.client;
-    request->deadline_ms = r->deadline_ms;
-    request->gone = r->session->conf.gone;
     ctx_init(&c, r->session->conf.clock, NULL, NULL, 0);
     code = access->check(access->arg, &c, request);
     if (code)
         run_fail(r, FAULT_ACCESS, c.text ? c.text : "The access key may not do this");
     ctx_release(&c);
-    if (code)
-        return -1;
+    return code ? -1 : 0;
+}
+
+int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out)
+{
+    struct wr_reply *reply;
+
+    request->instance = request->instance.ptr ? request->instance : r->session->database;
+    request->client = r->session->conf.client;
+    request->deadline_ms = r->deadline_ms;
+    request->gone = r->session->conf.gone;
+    RUN_TRY(run_allowed(r, request));
     reply = wr_exec(r->session->conf.db, request);
     arena_on_release(r->arena, reply_release, reply);
     *out = reply;

@@ -48,6 +48,9 @@ void run_forgive(struct run *r, enum fault_name name);
 /* What a request's failure means here. */
 int run_fail_reply(struct run *r, const struct wr_reply *reply);
 
+/* Not 0: the access key may not do that, and the fault is said. */
+int run_allowed(struct run *r, const struct wr_request *request);
+
 /* Asks for it, after the access key was asked whether it may. 0: *out is the reply, which lives as
  * long as the statement. Not 0: the fault is said. */
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out);

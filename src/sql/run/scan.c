@@ -396,12 +396,17 @@ static bool bound_apply(struct scan_cursor *s, char sign, size_t column, sqlite3
     return true;
 }
 
-/* Asks, instead of the page before. */
+/* Asks, instead of the page before. The access key is asked each time whether it may still read the
+ * table: of an index, too, what is read is the table's. */
 static int ask(struct scan_cursor *s, const struct wr_request *request)
 {
+    struct wr_request read = s->range;
     struct run *r = s->module->run;
 
     page_free(s);
+    read.get_range.table = s->table->name;
+    if (run_allowed(r, &read))
+        return SQLITE_ABORT;
     session_wait_begin(r->session);
     s->reply = wr_exec(r->session->conf.db, request);
     session_wait_end(r->session);

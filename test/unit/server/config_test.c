@@ -76,13 +76,33 @@ static void test_defaults(void **state)
     assert_string_equal(c.engine, "rocks");
     assert_string_equal(c.http, "127.0.0.1:8600");
     assert_string_equal(c.admin, "127.0.0.1:8601");
-    assert_string_equal(c.sql, "off");
+    assert_string_equal(c.sql, "127.0.0.1:33060");
+    assert_null(c.sql_source);
     assert_false(c.strict);
     assert_int_equal(c.memory, 256 << 20);
     assert_int_equal(c.limits.filters_max, 32);
     assert_int_equal(c.setting_count, 0);
     assert_null(c.file);
     assert_null(c.access_key_id);
+    config_release(&c);
+}
+
+/* A server at another port than the usual one has SQL only if it is asked for. */
+static void test_sql(void **state)
+{
+    struct config c;
+
+    (void)state;
+    assert_int_equal(LOAD(&c, (char *)NULL, "--data", dir, "--http", "0.0.0.0:8600"), 0);
+    assert_string_equal(c.sql, "127.0.0.1:33060");
+    config_release(&c);
+    assert_int_equal(LOAD(&c, (char *)NULL, "--data", dir, "--http", "127.0.0.1:0"), 0);
+    assert_string_equal(c.sql, "off");
+    config_release(&c);
+    assert_int_equal(
+        LOAD(&c, (char *)NULL, "--data", dir, "--http", "127.0.0.1:0", "--sql", "127.0.0.1:0"), 0);
+    assert_string_equal(c.sql, "127.0.0.1:0");
+    assert_string_equal(c.sql_source, "--sql");
     config_release(&c);
 }
 
@@ -258,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_options_of_another_engine, setup, teardown),
         cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_sql, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flags, setup, teardown),
         cmocka_unit_test_setup_teardown(test_who_wins, setup, teardown),
         cmocka_unit_test_setup_teardown(test_config_flag, setup, teardown),

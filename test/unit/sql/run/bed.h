@@ -113,6 +113,9 @@ static void expect(struct bed *b, const char *sql, const char *answer)
 static int may(void *arg, struct ctx *c, const struct wr_request *request)
 {
     (void)arg;
+    if (request->op == WR_OP_GET_RANGE &&
+        bytes_equal(request->get_range.table, BYTES_LIT("closed")))
+        return (c->text = "the access key may not read the table closed any more", E_PERMISSION);
     if (request->op == WR_OP_DELETE_TABLE &&
         bytes_equal(request->delete_table.table, BYTES_LIT("kept")))
         return (c->text = "the access key may not write the table kept", E_PERMISSION);

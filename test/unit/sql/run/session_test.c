@@ -377,6 +377,21 @@ static void test_partial_index(void **state)
     expect(b, "select /*+ _l_force_index_(later) */ n from t where s = 's1'", "n|1");
 }
 
+/* A grant may be taken away while a statement runs: each page asks, by indexes as well. */
+static void test_grants(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b, "create table closed (k varchar, v varchar, primary key (k), index closed_v (v))",
+           "0");
+    expect(b, "insert into closed (k, v) values ('a', 'b')", "1");
+    expect(b, "select k from closed where k > ''",
+           "!1142 the access key may not read the table closed any more");
+    expect(b, "select v from closed where v = 'b'",
+           "!1142 the access key may not read the table closed any more");
+    expect(b, "select v from closed where k = 'a'", "v|b");
+}
+
 static void test_parameters(void **state)
 {
     struct wr_value values[] = {{.type = WR_VARCHAR, .bytes = BYTES_LIT("h1")},
@@ -426,6 +441,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partial_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_explain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_grants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
     };
