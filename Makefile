@@ -32,14 +32,14 @@ mandir = $(prefix)/share/man
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
-	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev
+	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev libmariadb-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
 DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
 DEPS_PACKAGE := debhelper lintian mmdebstrap systemd
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
-	libmariadb-dev maven default-jdk-headless nginx-light
+	maven default-jdk-headless nginx-light
 
 # V=1 shows the commands.
 Q := $(if $(V),,@)
@@ -75,7 +75,7 @@ LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
 LIBS_SQL := -lsqlite3 -lcrypto -lm
 LIBS_SERVER := -lssl $(LIBS_WIRE)
-LIBS_CLI := -lcurl $(LIBS_WIRE)
+LIBS_CLI := -lcurl -lmariadb $(LIBS_WIRE)
 ALLOC := $(if $(SAN),,-ljemalloc)
 
 # The objects of a folder and all folders in it.

@@ -2,6 +2,7 @@
 
 #include "cli/manual.h"
 #include "cli/shell_part.h"
+#include "cli/sql_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -75,6 +76,15 @@ static bool is_secret(int argc, char **argv)
     return false;
 }
 
+/* A line of SQL is the one word of `widerow sql`, as it was typed. */
+static int run_sql(struct shell *s, const char *text)
+{
+    char *words[] = {(char *)(uintptr_t) "sql", (char *)(uintptr_t)text, NULL};
+
+    line_keep(s->line, text);
+    return shell_wait(shell_start(s, 2, words, -1));
+}
+
 static int run_line(struct shell *s, const char *text)
 {
     char *words[WORDS_MAX];
@@ -84,7 +94,9 @@ static int run_line(struct shell *s, const char *text)
 
     arena_init(&a, NULL, 0);
     argc = shell_split(&a, text, words, WORDS_MAX - 1, &open);
-    if (argc < 0) {
+    if (argc > 0 && sql_text_is_statement(text, command_find(words[0]))) {
+        code = run_sql(s, arena_printf(&a, "%s", text).ptr);
+    } else if (argc < 0) {
         fprintf(stderr, "more than %d words in a line\n", WORDS_MAX);
         code = EXIT_USAGE;
     } else if (argc > 0 && words[0][0] != '#') {

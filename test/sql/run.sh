@@ -45,6 +45,20 @@ check "how it is served" says 'orders,index by_price_note,note = y,1,1,1,no|' mi
 check "an index goes" mine 'drop index by_price_note on orders'
 check "and what it served is refused" fails 'CREATE INDEX orders_note ON orders \(note\)' mine "select host from orders where note = 'y'"
 check "the other door has the rows" says '3|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count orders
+# `widerow sql`
+export WIDEROW_SQL=127.0.0.1:$port
+shell() { WIDEROW_ENDPOINT=${urls[s]} WIDEROW_CA_FILE=$work/cert.pem timeout 60 "$BUILD/widerow" "$@"; }
+typed() { printf '%s\n' "$1" | shell "${@:2}"; }
+check "widerow sql" says '{"host":"b","at":1,"note":"y","price":3.0}|' shell sql "select * from orders where host = 'b' and at = 1"
+check "widerow sql, CSV with NULL" says 'host:string,at:integer,note:string|a,2,|a,1,x|' shell sql "select host, at, note from orders where host = 'a'" --format csv
+check "widerow sql, an upright row" says '-[ 1 ]-|at  1|' typed "select at from orders where host = 'b'\G" sql
+check "widerow sql, a script of many lines" says '{"x":1}|{"x":2}|' typed $'-- first;\nselect\n1 as x;\nselect 2 as x' sql
+check "widerow sql, a script ends at a mistake" fails 'syntax' typed $'selec 1;\nselect 2 as x;' sql
+check "widerow sql, timing" says '1 row changed|' sh -c "'$BUILD/widerow' sql --timing --endpoint '${urls[s]}' --ca-file '$work/cert.pem' \"insert into orders (host, at, note) values ('z', 1, 'w')\" 2>&1 | sed 's/, .*//'"
+check "SQL in the shell" says '{"host":"z"}|' typed $'SELECT host FROM orders WHERE host = \'z\'\ndelete from orders where host = \'z\' and at = 1;\nselect * from orders where host = \'z\'' -
+check "no SQL port there" fails 'cannot reach the SQL port' shell sql --sql 127.0.0.1:1 'select 1'
+check "no certificate that is known" fails 'certificate|TLS|SSL' env -u WIDEROW_CA_FILE WIDEROW_ENDPOINT="${urls[s]}" "$BUILD/widerow" sql 'select 1'
+check "a wrong secret" fails 'Access denied' shell sql --key-id key1 --key-secret no 'select 1'
 check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
 check "tables" says 'Tables|orders|' mine 'show tables'
 printf '\377\377\377\000' >"$work/lie"

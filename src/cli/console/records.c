@@ -179,15 +179,16 @@ static bytes csv_text(struct records *r, const struct wr_value *v)
     struct buf b;
 
     buf_init(&b, &r->batch, 64);
-    value_put_csv(&b, v);
+    if (v->type != WR_NULL) /* nothing at all, while "" is an empty text */
+        value_put_csv(&b, v);
     return buf_bytes(&b);
 }
 
 /* ---- columns ---- */
 
-static bool is_number(enum wr_type type)
+static bool is_word(enum wr_type type)
 {
-    return type == WR_BIGINT || type == WR_DOUBLE || type == WR_UBIGINT;
+    return type != WR_BIGINT && type != WR_DOUBLE && type != WR_UBIGINT && type != WR_NULL;
 }
 
 static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_type type,
@@ -200,8 +201,10 @@ static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_typ
 
         if (!bytes_equal(column->name, name))
             continue;
-        column->mixed |= column->type != type;
-        column->words |= !is_number(type);
+        if (column->type == WR_NULL)
+            column->type = type;
+        column->mixed |= type != WR_NULL && column->type != type;
+        column->words |= is_word(type);
         *out = i % r->column_count;
         *hint = *out + 1;
         return 0;
@@ -219,7 +222,7 @@ static int find_column(struct ctx *c, struct records *r, bytes name, enum wr_typ
         r->columns = columns;
     }
     r->columns[r->column_count] =
-        (struct column){arena_copy(&r->names, name), type, false, !is_number(type)};
+        (struct column){arena_copy(&r->names, name), type, false, is_word(type)};
     *out = r->column_count++;
     *hint = *out + 1;
     return 0;
