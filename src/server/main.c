@@ -34,7 +34,6 @@
 #define EXIT_START 1 /* could not start */
 #define EXIT_USAGE 2 /* bad flags or settings */
 #define GRACE_MS 10000
-#define SQL_CONNECTIONS_MAX 1000
 #define SQL_STRANGERS_MAX 100 /* of one address */
 
 extern char **environ;
@@ -259,7 +258,7 @@ static int sql_open(struct server *s)
                              .keys = sql_keys(s->credentials),
                              .tls_cert = c->tls_cert,
                              .tls_key = c->tls_key,
-                             .connections_max = SQL_CONNECTIONS_MAX,
+                             .connections_max = (int)c->sql_connections,
                              .strangers_per_address_max = SQL_STRANGERS_MAX};
 
     if (strcmp(c->sql, "off") == 0)

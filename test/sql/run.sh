@@ -94,6 +94,24 @@ done
 check "clients stop reading" eventually sending "$silent"
 check "others ask by SQL" says 'count(*)|1000|' mine 'select count(*) from big'
 check "and by HTTP" says '1000|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count big
+
+# Statements that take long: who they are, and how they end.
+endless="select sum((select count(*) from big b where b.k = 'k' and b.v <> a.v and (select count(*) from big c where c.k = 'k' and c.v <> b.v) > 0)) from big a where k = 'k'"
+running() { mine 'show processlist' -N | awk -F'\t' '/sum\(\(select/ && $5 == "Query" {print $1; n++} END {exit !n}'; }
+check "a statement has a time" fails 'ERROR 3024 .*took longer' mine "${endless/select/select /*+ MAX_EXECUTION_TIME(300) */}" --comments
+mine "$endless" >"$work/endless" 2>&1 & endless_pid=$!
+check "it is seen" eventually running
+number=$(running)
+check "nobody else's is seen" [ "$(mine 'show processlist' -N | wc -l)" -ge 2 ]
+check "one that is not there" fails 'ERROR 1094' mine 'kill query 4000000000'
+check "KILL QUERY" mine "kill query $number"
+check "has ended it" sh -c "for _ in \$(seq 300); do kill -0 $endless_pid 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
+check "and said so" grep -q 'ERROR 1317 (70100).*interrupted' "$work/endless"
+mine "$endless" >"$work/endless" 2>&1 & endless_pid=$!
+check "another" eventually running
+check "KILL" mine "kill '$(running)'"
+check "has ended the connection" sh -c "for _ in \$(seq 300); do kill -0 $endless_pid 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
+check "and the client knows" grep -q ERROR "$work/endless"
 [ -n "${SAN:-}" ] || check "what waits for them is bounded" [ $(($(rss_kib) - idle_kib)) -lt $((64 << 10)) ]
 kill "${silents[@]}" "${sleepers[@]}" 2>/dev/null
 wait "${silents[@]}" "${sleepers[@]}" 2>/dev/null
@@ -114,7 +132,7 @@ fi
 mkdir -m 700 "$work/g"
 (umask 077; printf 'inst key1 secret1\ninst reader secret2 ro:orders\ninst other secret3 rw:cards*\n' >"$work/g/credentials")
 unset WIDEROW_ACCESS_KEY_ID WIDEROW_ACCESS_KEY_SECRET
-check "a server whose keys have grants" serve g --sql 127.0.0.1:0 --admin off
+check "a server whose keys have grants" serve g --sql 127.0.0.1:0 --sql-connections 5 --admin off
 first_port=$port port=$(sed -n 's/^sql=.*://p' "$work/g.port")
 for table in orders cards; do
     check "table $table" mine "create table $table (k varchar, v bigint, primary key (k), index ${table}_v (v)); insert into $table (k, v) values ('a', 1)"
@@ -128,6 +146,17 @@ check "nor a row of them" fails 'ERROR 1142' sql reader secret2 inst "select k f
 check "nor an index by itself" fails 'ERROR 1142' sql reader secret2 inst "select k from cards_v where v = 1"
 check "nor explained" fails 'ERROR 1142' sql reader secret2 inst "explain select k from cards where k = 'a'"
 check "nor dropped" fails 'ERROR 1142' sql reader secret2 inst 'drop table orders'
+mkfifo "$work/held"
+sleep 600 <>"$work/held" & sleepers=($!)
+for _ in 1 2 3 4; do timeout 60 mariadb --no-defaults -h 127.0.0.1 -P "$port" -ureader -psecret2 inst <"$work/held" >/dev/null 2>&1 & sleepers+=($!); done
+others() { [ "$(sql reader secret2 inst 'show processlist' -N | wc -l)" -eq 5 ]; }
+check "as many connections as may be" eventually others
+check "those of another key are not seen" says '1|' sql key1 secret1 inst 'select count(*) from orders' -N
+check "nor killed" fails 'ERROR 1094' sql key1 secret1 inst "kill $(sql reader secret2 inst 'show processlist' -N | head -1 | cut -f1)"
+exec {fd}<>"/dev/tcp/127.0.0.1/$port"
+check "one more than may be" fails 'ERROR 1040 \(08004\): Too many connections \(current limit: 5\)' sql reader secret2 inst 'select 1' --ssl=0
+exec {fd}>&-
+kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
 check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
 port=$first_port
 check "the server stops" sh -c "kill -TERM ${pids[s]} && for _ in \$(seq 300); do kill -0 ${pids[s]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"

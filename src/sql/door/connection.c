@@ -16,6 +16,7 @@ enum command {
     COMMAND_INIT_DB = 2,
     COMMAND_QUERY = 3,
     COMMAND_STATISTICS = 9,
+    COMMAND_KILL = 12,
     COMMAND_PING = 14,
     COMMAND_CHANGE_USER = 17,
     COMMAND_PREPARE = 22,
@@ -150,7 +151,9 @@ static void serve_statement(struct visit *v, bytes sql, const struct wr_value *v
     struct door_sink sink = {.sink = {on_columns, on_row}, .visit = v, .binary = binary};
     struct outcome out;
 
+    process_show(v->connection, session_database(v->session), sql);
     session_run(v->session, &v->arena, sql, values, n, &sink.sink, &out);
+    process_show(v->connection, BYTES_NONE, BYTES_NONE);
     if (out.fault.number)
         send_error(v, out.fault.number, out.fault.state, out.fault.text);
     else if (sink.columns)
@@ -285,6 +288,7 @@ static void guest_leave(struct visit *v)
     if (v->key)
         keys->release(keys->arg, v->key);
     v->key = NULL;
+    process_user(v->connection, BYTES_NONE);
     mem_free((void *)(uintptr_t)v->guest.id.ptr);
     v->guest.id = BYTES_NONE;
 }
@@ -307,6 +311,8 @@ static void guest_enter(struct visit *v, const struct handshake *h)
                                 .number = v->connection->number,
                                 .permits = &d->permits,
                                 .quit = &d->quit,
+                                .gone = &v->connection->gone,
+                                .processes = process_functions(v->connection),
                                 .client = client_of(h->user)};
     char *id = mem_zalloc(h->user.len + 1);
 
@@ -315,6 +321,7 @@ static void guest_enter(struct visit *v, const struct handshake *h)
     conf.user = v->guest.id;
     conf.access.arg = &v->guest;
     v->session = session_new(&conf);
+    process_user(v->connection, v->guest.id);
     v->capabilities = h->capabilities;
 }
 
@@ -452,6 +459,17 @@ static void close_statement(struct visit *v, bytes payload)
         prepared_free(v, at);
 }
 
+static void serve_kill(struct visit *v, bytes payload)
+{
+    struct reader r = reader_of(payload);
+    uint32_t number = read_u32(&r);
+
+    if (!r.bad && process_kill(v->connection, number, true))
+        send_done(v, 0);
+    else
+        send_error(v, 1094, "HY000", BYTES_LIT("Unknown thread id"));
+}
+
 /* False: the connection is to end. */
 static bool serve(struct visit *v, uint8_t command, bytes payload)
 {
@@ -481,6 +499,9 @@ static bool serve(struct visit *v, uint8_t command, bytes payload)
         break;
     case COMMAND_CHANGE_USER:
         return serve_change_user(v, payload);
+    case COMMAND_KILL:
+        serve_kill(v, payload);
+        break;
     case COMMAND_STATISTICS:
         packet_begin(&v->out);
         buf_put_bytes(&v->buf, BYTES_LIT("Uptime: see the metrics"));

@@ -11,6 +11,7 @@
 #define IDLE_S 600 /* without a statement */
 #define WRITE_S 60 /* for 64 KiB */
 #define PACKET_MAX (64 << 20)
+#define SHOWN_SQL_BYTES 1024 /* of a statement, in SHOW PROCESSLIST */
 
 struct connection {
     struct connection *next;
@@ -18,7 +19,13 @@ struct connection {
     struct channel channel;
     struct sockaddr_storage peer;
     uint32_t number;
-    atomic_bool known; /* it has shown who it is */
+    atomic_bool known;    /* it has shown who it is */
+    int32_t gone;         /* as wr_request.gone: the statement that runs is to end */
+    pthread_mutex_t lock; /* over the rest: what others may see of it */
+    bytes user;           /* ptr NULL: nobody yet */
+    char database[64], sql[SHOWN_SQL_BYTES + 1];
+    size_t sql_size; /* 0: no statement runs */
+    int64_t since_ms;
 };
 
 struct door {
@@ -35,6 +42,16 @@ struct door {
     int count;
     uint32_t last_number;
 };
+
+/* ---- process.c: what a connection shows of itself, and what others may do to it ---- */
+
+/* A statement begins, or has ended (no bytes); nobody kills one that has not begun. */
+void process_show(struct connection *c, bytes database, bytes sql);
+/* Who is there; BYTES_NONE: nobody any more. A view, until it is told otherwise. */
+void process_user(struct connection *c, bytes user);
+/* For the sessions of the connection. */
+struct processes process_functions(struct connection *c);
+bool process_kill(struct connection *by, uint64_t number, bool connection);
 
 /* Serves it to its end, on its thread. */
 void connection_serve(struct connection *c);

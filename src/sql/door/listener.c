@@ -31,6 +31,7 @@ static void connection_leave(struct connection *c)
     d->count--;
     pthread_cond_signal(&d->left);
     pthread_mutex_unlock(&d->lock);
+    pthread_mutex_destroy(&c->lock);
     mem_free(c);
 }
 
@@ -98,6 +99,7 @@ static void take(struct door *d, int fd, const struct sockaddr_storage *peer)
     c->door = d;
     c->channel.fd = fd;
     c->peer = *peer;
+    pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_lock(&d->lock);
     place = place_find(d, peer);
     if (place) {
@@ -108,6 +110,7 @@ static void take(struct door *d, int fd, const struct sockaddr_storage *peer)
     }
     pthread_mutex_unlock(&d->lock);
     if (!place) {
+        pthread_mutex_destroy(&c->lock);
         mem_free(c);
         refuse(fd, d->conf.connections_max);
     } else if (!thread_start(&thread, "wr-sql", connection_main, c)) {

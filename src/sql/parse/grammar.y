@@ -19,7 +19,7 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN CAST COLUMNS COMMIT COMPACT DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
+%fallback ID ALLOW ASYNC BEGIN CAST COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
   GLOBAL INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TRANSACTION TRUNCATE
   VARIABLES WARNINGS.
 
@@ -452,7 +452,8 @@ statement ::= START(N) TRANSACTION. { simple(p, STATEMENT_TRANSACTION, &N); }
 statement ::= BEGIN(N). { simple(p, STATEMENT_TRANSACTION, &N); }
 statement ::= COMMIT(N). { simple(p, STATEMENT_TRANSACTION, &N); }
 statement ::= ROLLBACK(N). { simple(p, STATEMENT_TRANSACTION, &N); }
-statement ::= KILL QUERY expr(E). { p->out->type = STATEMENT_KILL; p->out->where = E; }
+statement ::= KILL QUERY(N) expr(E). { simple(p, STATEMENT_KILL, &N)->where = E; }
+statement ::= KILL CONNECTION expr(E). { p->out->type = STATEMENT_KILL; p->out->where = E; }
 statement ::= KILL expr(E). { p->out->type = STATEMENT_KILL; p->out->where = E; }
 
 statement ::= SET settings(L). { p->out->type = STATEMENT_SET; p->out->assignments = L; }

@@ -186,7 +186,7 @@ enum statement_type {
     STATEMENT_DESCRIBE,
     STATEMENT_EXPLAIN,
     STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word */
-    STATEMENT_KILL,        /* `name` is what */
+    STATEMENT_KILL,        /* the connection `where`; `name` is QUERY: its statement alone */
     STATEMENT_COUNT,
 };
 

@@ -25,7 +25,8 @@ int hints_read(struct run *r, const struct option_list *list, struct hints *out)
             out->force_index = o->value;
         else if (bytes_equal(o->name, BYTES_LIT("_l_ts_")))
             RUN_TRY(number_read(r, o, &out->timestamp_ms));
-        else if (bytes_equal(o->name, BYTES_LIT("_l_operation_timeout_")))
+        else if (bytes_equal(o->name, BYTES_LIT("_l_operation_timeout_")) ||
+                 run_is_word(o->name, "MAX_EXECUTION_TIME"))
             RUN_TRY(number_read(r, o, &out->timeout_ms));
     }
     return 0;

@@ -115,8 +115,7 @@ static int await_build(struct run *r, const struct statement *s, bytes index)
             return 0;
         if (clock_mono_ms(r->session->conf.clock) > r->deadline_ms)
             return run_fail(r, FAULT_TIME, "the index is still being built: SHOW INDEX tells");
-        if (r->session->conf.quit && atomic_load(r->session->conf.quit))
-            return run_fail(r, FAULT_TIME, "the server is stopping");
+        RUN_TRY(run_interrupted(r));
         usleep(LOOK_EVERY_US);
     }
 }

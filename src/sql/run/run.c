@@ -13,11 +13,10 @@ static const struct {
 };
 
 /* Those that are not the statement's own. */
-static const int codes[PORT_COUNT(faults)] = {[FAULT_ACCESS] = WR_E_PERMISSION,
-                                              [FAULT_UNKNOWN_DATABASE] = WR_E_PERMISSION,
-                                              [FAULT_BUSY] = WR_E_BUSY,
-                                              [FAULT_TIME] = WR_E_BUSY,
-                                              [FAULT_MEMORY] = WR_E_MEMORY};
+static const int codes[PORT_COUNT(faults)] = {
+    [FAULT_ACCESS] = WR_E_PERMISSION, [FAULT_UNKNOWN_DATABASE] = WR_E_PERMISSION,
+    [FAULT_BUSY] = WR_E_BUSY,         [FAULT_TIME] = WR_E_BUSY,
+    [FAULT_KILLED] = WR_E_BUSY,       [FAULT_MEMORY] = WR_E_MEMORY};
 
 #define SCAN_ROWS_MAX 100000 /* of one statement of Tablestore's, and */
 #define SCAN_BYTES_MAX (INT64_C(128) << 20)
@@ -38,6 +37,28 @@ int run_fail(struct run *r, enum fault_name name, ...)
     return -1;
 }
 
+static bool run_is_killed(const struct run *r)
+{
+    const int32_t *gone = r->session->conf.gone;
+
+    return gone && __atomic_load_n(gone, __ATOMIC_RELAXED);
+}
+
+int run_interrupted(struct run *r)
+{
+    const struct session_conf *conf = &r->session->conf;
+
+    if (conf->quit && atomic_load_explicit(conf->quit, memory_order_relaxed))
+        return run_fail(r, FAULT_TIME, "the server is stopping");
+    if (run_is_killed(r))
+        return run_fail(r, FAULT_KILLED);
+    if (clock_mono_ms(conf->clock) <= r->deadline_ms)
+        return 0;
+    return run_fail(r, FAULT_TIME,
+                    "bound the key more narrowly, or give it more with the hint "
+                    "_l_operation_timeout_(milliseconds)");
+}
+
 void run_forgive(struct run *r, enum fault_name name)
 {
     if (r->out->fault.number == faults[name].number)
@@ -51,6 +72,8 @@ int run_fail_reply(struct run *r, const struct wr_reply *reply)
         r->out->fault.code = reply->code;
         return -1;
     }
+    if (run_interrupted(r))
+        return -1;
     switch (reply->code) {
     case WR_E_PERMISSION:
         return run_fail(r, FAULT_ACCESS, reply->message);

@@ -42,6 +42,10 @@ static inline bool run_is_tablestore(const struct run *r)
 /* Not 0, always; the first fault of a statement stays. */
 int run_fail(struct run *r, enum fault_name name, ...);
 
+/* Not 0: the statement is to end now, and the fault is said: it was killed, its time is over, or
+ * the server stops. */
+int run_interrupted(struct run *r);
+
 /* Takes the fault back, if it is that one. */
 void run_forgive(struct run *r, enum fault_name name);
 
@@ -90,6 +94,8 @@ int run_create_table(struct run *r, const struct statement *s);
 int run_create_table_like(struct run *r, const struct statement *s);
 int run_drop_table(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
+int run_kill(struct run *r, const struct statement *s);
+int run_show_processes(struct run *r, const struct statement *s);
 int run_explain(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);

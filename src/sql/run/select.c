@@ -38,19 +38,8 @@ static int sqlite_fail(struct run *r, sqlite3 *sqlite)
 static int on_progress(void *arg)
 {
     const struct scan_module *m = arg;
-    const struct session_conf *conf = &m->run->session->conf;
 
-    if (conf->quit && atomic_load_explicit(conf->quit, memory_order_relaxed))
-        run_fail(m->run, FAULT_TIME, "the server is stopping");
-    else if (conf->gone && __atomic_load_n(conf->gone, __ATOMIC_RELAXED))
-        run_fail(m->run, FAULT_TIME, "nobody waits for its answer any more");
-    else if (clock_mono_ms(conf->clock) > m->run->deadline_ms)
-        run_fail(m->run, FAULT_TIME,
-                 "bound the key more narrowly, or give it more with the hint "
-                 "_l_operation_timeout_(milliseconds)");
-    else
-        return 0;
-    return 1;
+    return run_interrupted(m->run);
 }
 
 static int engine_open(struct run *r, struct select_engine **out)

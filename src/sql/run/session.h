@@ -37,6 +37,24 @@ struct permits {
 void permits_init(struct permits *p, int count);
 void permits_destroy(struct permits *p);
 
+/* A connection, as SHOW PROCESSLIST tells of it. */
+struct process {
+    uint64_t number;
+    bytes user, host, database;
+    bytes sql;       /* the beginning of the statement that runs; ptr NULL: none does */
+    int64_t seconds; /* since it began, or since the last one ended */
+};
+
+/* The connections that there are: the door knows them. Of the user's own alone. */
+struct processes {
+    /* In the arena; how many. */
+    size_t (*list)(void *arg, struct arena *a, struct process **out);
+    /* Ends the statement that runs, and if so said the connection. False: the user has none of that
+     * number. */
+    bool (*kill)(void *arg, uint64_t number, bool connection);
+    void *arg;
+};
+
 #define SESSION_STATEMENT_MS 120000 /* a statement's time without a hint */
 
 /* Which statements there are, and what they mean: those of Lindorm's wide tables, or those of
@@ -48,13 +66,14 @@ struct session_conf {
     struct access access;
     struct clock *clock;
     enum session_dialect dialect;
-    bytes user;              /* the access key's id, for USER() */
-    uint64_t number;         /* of the connection, for CONNECTION_ID() */
-    struct permits *permits; /* NULL: as many as come */
-    const atomic_bool *quit; /* NULL, or: statements end soon when it is set */
-    uint64_t client;         /* whose share of long work it is (wr_request.client) */
-    const int32_t *gone;     /* NULL, or as wr_request.gone: nobody waits for the answer any more */
-    int64_t deadline_ms;     /* monotonic: of each statement that has no hint; 0: after its time */
+    bytes user;                 /* the access key's id, for USER() */
+    uint64_t number;            /* of the connection, for CONNECTION_ID() */
+    struct permits *permits;    /* NULL: as many as come */
+    const atomic_bool *quit;    /* NULL, or: statements end soon when it is set */
+    uint64_t client;            /* whose share of long work it is (wr_request.client) */
+    const int32_t *gone;        /* NULL, or as wr_request.gone: the statement that runs is to end */
+    struct processes processes; /* functions NULL: there are none */
+    int64_t deadline_ms; /* monotonic: of each statement that has no hint; 0: after its time */
 };
 
 /* Bounds what the statements of all sessions together take to compute, for the process: a share of
@@ -67,6 +86,9 @@ void session_free(struct session *s);
 
 /* Makes the instance the current one. False: the key is not for it. */
 bool session_use(struct session *s, bytes instance);
+
+/* The current instance; until the next statement. */
+bytes session_database(const struct session *s);
 
 /* A sink that waits for its client calls them before and after, so that others compute. */
 void session_wait_begin(struct session *s);

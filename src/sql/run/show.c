@@ -175,6 +175,8 @@ int run_show(struct run *r, const struct statement *s)
         return show_create_table(r, s);
     case SHOW_VARIABLES:
         return show_variables(r, s);
+    case SHOW_PROCESSLIST:
+        return run_show_processes(r, s);
     case SHOW_WARNINGS:
         return show_empty(r, s);
     default:

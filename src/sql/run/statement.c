@@ -36,6 +36,11 @@ bool session_use(struct session *s, bytes instance)
     return true;
 }
 
+bytes session_database(const struct session *s)
+{
+    return s->database;
+}
+
 /* ---- statements ---- */
 
 static int run_use(struct run *r, const struct statement *s)
@@ -118,7 +123,7 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_DESCRIBE] = run_describe,
     [STATEMENT_EXPLAIN] = run_explain,
     [STATEMENT_TRANSACTION] = run_nothing,
-    [STATEMENT_KILL] = run_unserved,
+    [STATEMENT_KILL] = run_kill,
 };
 
 int session_prepare(struct arena *a, bytes sql, struct fault *out)
