@@ -729,6 +729,153 @@ struct wr_stream_records {
     bool more;            /* false: a read from `next` now finds nothing */
 };
 
+/* ---- tunnels (doc/data-model.md, "Tunnels") ----
+ *
+ * A tunnel brings the rows of a table, its changes, or first the ones and then the others, to
+ * clients that share the work: each connects, says now and then which of the tunnel's channels it
+ * has (Heartbeat), and is told which it shall have. How far a channel was read is kept with the
+ * tunnel (Checkpoint). A tunnel's id names its table: wr_stream_table(). A request has that name in
+ * `table`, by which a front says who may ask. Nothing of a tunnel is lost with a server or a
+ * client. */
+
+enum wr_tunnel_type {
+    WR_TUNNEL_BASE_DATA = 1,
+    WR_TUNNEL_STREAM = 2,
+    WR_TUNNEL_BASE_AND_STREAM = 3,
+};
+
+/* Of which changes there are to be told; without meaning for WR_TUNNEL_BASE_DATA. */
+struct wr_tunnel_config {
+    bool earliest;     /* all that are kept; else those from its creation on */
+    uint64_t start_ns; /* UTC nanoseconds: those from then on; 0: not given */
+    uint64_t end_ns;   /* those before; 0: without end */
+};
+
+/* CreateTunnel: the table gets a stream, if the tunnel needs one and it has none. */
+struct wr_create_tunnel {
+    struct wr_bytes table;
+    struct wr_bytes name;
+    enum wr_tunnel_type type;
+    struct wr_tunnel_config config;
+};
+
+struct wr_tunnel {
+    struct wr_bytes id;
+};
+
+/* DescribeTunnel and DeleteTunnel. */
+struct wr_tunnel_name {
+    struct wr_bytes table;
+    struct wr_bytes name;
+};
+
+struct wr_tunnel_info {
+    struct wr_bytes id;
+    struct wr_bytes table;
+    struct wr_bytes name;
+    struct wr_bytes stream; /* id of the table's stream; empty: it has none */
+    enum wr_tunnel_type type;
+    bool base_done; /* no rows are left to be read, only changes */
+    bool expired;   /* changes have gone that a client has not read */
+    struct wr_tunnel_config config;
+    int64_t creation_us;
+};
+
+/* ListTunnel: those of a table, in the order of their creation. */
+struct wr_tunnel_list {
+    const struct wr_tunnel_info *tunnels;
+    size_t count;
+};
+
+enum wr_tunnel_status {
+    WR_TUNNEL_WAIT = 0, /* nobody has had the channel yet */
+    WR_TUNNEL_OPEN = 1,
+    WR_TUNNEL_CLOSING = 2, /* its client is asked to let go of it */
+    WR_TUNNEL_CLOSE = 3,
+    WR_TUNNEL_TERMINATED = 4,
+};
+
+struct wr_tunnel_channel {
+    struct wr_bytes id;
+    bool stream; /* of changes; else of rows */
+    enum wr_tunnel_status status;
+    struct wr_bytes client; /* ptr NULL: no client has it */
+    int64_t consumed_us;    /* UTC microseconds: changes before were read; 0: not known */
+    int64_t count;          /* of what was read */
+};
+
+struct wr_tunnel_description {
+    struct wr_tunnel_info info;
+    const struct wr_tunnel_channel *channels;
+    size_t channel_count;
+};
+
+/* ConnectTunnel. */
+struct wr_connect_tunnel {
+    struct wr_bytes table;
+    struct wr_bytes tunnel;
+    struct wr_bytes tag; /* what the client calls itself; part of its id */
+    int64_t timeout_s;   /* its channels are another's after so long without a heartbeat; below 1:
+                            300 */
+};
+
+struct wr_tunnel_client {
+    struct wr_bytes id;
+};
+
+/* A channel as a client and the tunnel know it: where they differ, the higher version counts. */
+struct wr_tunnel_report {
+    struct wr_bytes channel;
+    int64_t version;
+    enum wr_tunnel_status status;
+};
+
+/* HeartbeatTunnel: the channels that the client has; answered with those that it shall have. */
+struct wr_heartbeat_tunnel {
+    struct wr_bytes table;
+    struct wr_bytes tunnel;
+    struct wr_bytes client;
+    const struct wr_tunnel_report *channels;
+    size_t channel_count;
+};
+
+struct wr_tunnel_reports {
+    const struct wr_tunnel_report *channels;
+    size_t count;
+};
+
+/* ShutdownTunnel: the client leaves. */
+struct wr_shutdown_tunnel {
+    struct wr_bytes table;
+    struct wr_bytes tunnel;
+    struct wr_bytes client;
+};
+
+/* GetTunnelCheckpoint, TunnelCheckpoint and ReadTunnel. A channel is read by the client that has
+ * it; one that nobody has, by anybody. */
+struct wr_tunnel_channel_of {
+    struct wr_bytes table;
+    struct wr_bytes tunnel;
+    struct wr_bytes client;
+    struct wr_bytes channel;
+    struct wr_bytes token; /* where to read, or what is to be kept */
+    int64_t number;        /* of a checkpoint: the last one's and one more */
+};
+
+/* A token is as it was given out, by any server, or "finished": nothing is left. */
+struct wr_tunnel_checkpoint {
+    struct wr_bytes token;
+    int64_t number; /* 0: there was none yet */
+};
+
+struct wr_tunnel_records {
+    bool stream; /* the records are changes; else rows, as puts without time */
+    const struct wr_stream_record *records;
+    size_t count;
+    struct wr_bytes next; /* token */
+    bool more;            /* false: a read from `next` now finds nothing */
+};
+
 /* ---- heat maps and sizes (doc/heat.md) ---- */
 
 /* What a heat map counts. */
@@ -911,6 +1058,16 @@ enum wr_op {
     WR_OP_DESCRIBE_STREAM = 29,         /* describe_stream, answered with stream */
     WR_OP_GET_SHARD_ITERATOR = 30,      /* get_shard_iterator, answered with shard_iterator */
     WR_OP_GET_STREAM_RECORD = 31,       /* get_stream_record, answered with stream_records */
+    WR_OP_CREATE_TUNNEL = 32,           /* create_tunnel, answered with tunnel */
+    WR_OP_DELETE_TUNNEL = 33,           /* delete_tunnel, answered with none */
+    WR_OP_LIST_TUNNEL = 34,             /* list_tunnel, answered with tunnels */
+    WR_OP_DESCRIBE_TUNNEL = 35,         /* describe_tunnel, answered with tunnel_description */
+    WR_OP_CONNECT_TUNNEL = 36,          /* connect_tunnel, answered with tunnel_client */
+    WR_OP_HEARTBEAT_TUNNEL = 37,        /* heartbeat_tunnel, answered with tunnel_channels */
+    WR_OP_SHUTDOWN_TUNNEL = 38,         /* shutdown_tunnel, answered with none */
+    WR_OP_GET_TUNNEL_CHECKPOINT = 39,   /* get_tunnel_checkpoint, answered with tunnel_checkpoint */
+    WR_OP_TUNNEL_CHECKPOINT = 40,       /* tunnel_checkpoint, answered with none */
+    WR_OP_READ_TUNNEL = 41,             /* read_tunnel, answered with tunnel_records */
     WR_OP_COUNT
 };
 
@@ -959,6 +1116,16 @@ struct wr_request {
         struct wr_describe_stream describe_stream;
         struct wr_get_shard_iterator get_shard_iterator;
         struct wr_get_stream_record get_stream_record;
+        struct wr_create_tunnel create_tunnel;
+        struct wr_tunnel_name delete_tunnel;
+        struct wr_table_name list_tunnel;
+        struct wr_tunnel_name describe_tunnel;
+        struct wr_connect_tunnel connect_tunnel;
+        struct wr_heartbeat_tunnel heartbeat_tunnel;
+        struct wr_shutdown_tunnel shutdown_tunnel;
+        struct wr_tunnel_channel_of get_tunnel_checkpoint;
+        struct wr_tunnel_channel_of tunnel_checkpoint;
+        struct wr_tunnel_channel_of read_tunnel;
     };
 };
 
@@ -998,6 +1165,16 @@ enum wr_size {
     WR_SIZE_DESCRIBE_STREAM = WR_SIZE_OF(describe_stream),
     WR_SIZE_GET_SHARD_ITERATOR = WR_SIZE_OF(get_shard_iterator),
     WR_SIZE_GET_STREAM_RECORD = WR_SIZE_OF(get_stream_record),
+    WR_SIZE_CREATE_TUNNEL = WR_SIZE_OF(create_tunnel),
+    WR_SIZE_DELETE_TUNNEL = WR_SIZE_OF(delete_tunnel),
+    WR_SIZE_LIST_TUNNEL = WR_SIZE_OF(list_tunnel),
+    WR_SIZE_DESCRIBE_TUNNEL = WR_SIZE_OF(describe_tunnel),
+    WR_SIZE_CONNECT_TUNNEL = WR_SIZE_OF(connect_tunnel),
+    WR_SIZE_HEARTBEAT_TUNNEL = WR_SIZE_OF(heartbeat_tunnel),
+    WR_SIZE_SHUTDOWN_TUNNEL = WR_SIZE_OF(shutdown_tunnel),
+    WR_SIZE_GET_TUNNEL_CHECKPOINT = WR_SIZE_OF(get_tunnel_checkpoint),
+    WR_SIZE_TUNNEL_CHECKPOINT = WR_SIZE_OF(tunnel_checkpoint),
+    WR_SIZE_READ_TUNNEL = WR_SIZE_OF(read_tunnel),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
@@ -1059,6 +1236,12 @@ enum wr_error {
     WR_E_MEMORY = 32,               /* a request would take more memory than it may */
     WR_E_SESSION_BUSY = 33,         /* another request of the transaction is under way */
     WR_E_TXN_SIZE = 34,             /* more was written in a transaction than it may hold */
+    WR_E_TUNNEL_EXIST = 35,         /* the table has a tunnel of that name already */
+    WR_E_TUNNEL_GONE = 36,          /* a tunnel has no such client (any more) */
+    WR_E_TUNNEL_SEQUENCE = 37,      /* a checkpoint does not have the number after the last one's */
+    WR_E_TUNNEL_UNAVAILABLE = 38,   /* not now; a client of a tunnel tries again */
+    WR_E_TUNNEL_EXPIRED = 39,       /* changes that a tunnel was to tell of have gone */
+    WR_E_TUNNEL_PERMISSION = 40,    /* the access key may not do this with a tunnel */
 };
 
 struct wr_reply {
@@ -1083,6 +1266,13 @@ struct wr_reply {
         struct wr_stream_description stream;
         struct wr_shard_iterator shard_iterator;
         struct wr_stream_records stream_records;
+        struct wr_tunnel tunnel;
+        struct wr_tunnel_list tunnels;
+        struct wr_tunnel_description tunnel_description;
+        struct wr_tunnel_client tunnel_client;
+        struct wr_tunnel_reports tunnel_channels;
+        struct wr_tunnel_checkpoint tunnel_checkpoint;
+        struct wr_tunnel_records tunnel_records;
     };
 };
 

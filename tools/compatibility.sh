@@ -23,7 +23,7 @@ trap 'rm -rf "$work"' EXIT
 # One line a table row of op.def: "served|empty|none NAME".
 operations() {
     sed -nE -e '/^ \*/d' \
-        -e 's/^OP\([^"]*"([A-Za-z]+)".*/served \1/p' \
+        -e 's/^OP\([^"]*"([A-Za-z/]+)".*/served \1/p' \
         -e 's/^OP_SERVER\(SQL_QUERY, "([A-Za-z]+)"\).*/served \1/p' \
         -e 's/^OP_EMPTY\("([A-Za-z]+)"\).*/empty \1/p' \
         -e 's/^OP_NONE\("([A-Za-z]+)"\).*/none \1/p' src/op.def
@@ -41,7 +41,10 @@ spec_counts() {
                   "update UpdateRow delete DeleteRow batch_get BatchGetRow batch_write BatchWriteRow " \
                   "range GetRange scan GetRange drain GetRange fill BatchWriteRow bulk_export BulkExport " \
                   "bulk_import BulkImport begin StartLocalTransaction commit CommitTransaction abort AbortTransaction " \
-                  "streams ListStream stream DescribeStream shard_iterator GetShardIterator records GetStreamRecord", pairs, " ")
+                  "streams ListStream stream DescribeStream shard_iterator GetShardIterator records GetStreamRecord " \
+                  "create_tunnel tunnel/create delete_tunnel tunnel/delete tunnels tunnel/list describe_tunnel tunnel/describe " \
+                  "connect tunnel/connect heartbeat tunnel/heartbeat shutdown tunnel/shutdown get_checkpoint tunnel/getcheckpoint " \
+                  "checkpoint tunnel/checkpoint read_tunnel tunnel/readrecords", pairs, " ")
             for (i = 1; i in pairs; i += 2) verb[pairs[i]] = pairs[i + 1]
         }
 

@@ -42,9 +42,9 @@ table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
 table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
 table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
-table/tunnel:base/|table/tunnel/
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|catalog|core|model)/|widerow\.h
+table/tunnel:base/|table/(tunnel|stream|catalog|core|model)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
 table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/

@@ -113,7 +113,7 @@ static void op_finish(void *arg, struct http_request *r)
     /* Now, so that a large one and its copies for the socket are never there together. */
     wr_reply_free(op->reply);
     op->reply = NULL;
-    op_answer(op, ots_answer_code(&op->request, reply.code), body);
+    op_answer(op, ots_answer_code(op->op, reply.code), body);
 }
 
 static void op_finish_there(void *arg)

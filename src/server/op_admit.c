@@ -15,6 +15,7 @@
 
 #define SMALL_BYTES 4096 /* of the body of a request that takes little memory */
 #define API_VERSION "2015-12-31"
+#define TUNNEL_API_VERSION "2018-04-01" /* of some SDKs' requests below /tunnel/ */
 #define DATE_SKEW_S (15 * 60)
 
 static int check_operation(struct op_exchange *op)
@@ -74,6 +75,9 @@ static int check_version(struct op_exchange *op)
     bytes version = http_header(op->r, "x-ots-apiversion");
 
     if (bytes_equal(version, BYTES_LIT(API_VERSION)))
+        return E_OK;
+    if (op->route == OTS_ROUTE_OP && ots_is_tunnel(op->op) &&
+        bytes_equal(version, BYTES_LIT(TUNNEL_API_VERSION)))
         return E_OK;
     if (bytes_equal(version, BYTES_LIT("2014-08-08")))
         return fail(c, E_PARAMETER,

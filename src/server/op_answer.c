@@ -146,12 +146,13 @@ void op_answer(struct op_exchange *op, int code, bytes body)
 void op_refuse(struct op_exchange *op)
 {
     struct ctx *c = &op->r->ctx;
-    const char *code = err_info(c->code)->code;
+    int answered = op->route == OTS_ROUTE_OP ? ots_answer_code(op->op, c->code) : c->code;
+    const char *code = err_info(answered)->code;
 
     if (c->code == E_INTERNAL)
         log_error(op->front->log, "op: %s at %s:%d id=%s", c->text, c->file, c->line, op->id);
     else
         log_debug(op->front->log, "op: %s refused: %s %s id=%s", op_label(op), code, c->text,
                   op->id);
-    op_answer(op, c->code, ots_encode_error(c, code, c->text));
+    op_answer(op, answered, ots_encode_error(c, code, c->text));
 }

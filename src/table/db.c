@@ -227,6 +227,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(db_clock_open(c, db, o->clock_reset));
     atomic_store(&db->servers, 1);
     clock_watch_open(db);
+    db->opened_ms = clock_watch_ms(db);
     db->router = router_start(db, &needs_router);
     if (!db->router && needs_router)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to find partitions with.");

@@ -58,6 +58,11 @@ const char *ots_op_name(enum wr_op op)
     return codecs[op].name;
 }
 
+bool ots_is_tunnel(enum wr_op op)
+{
+    return bytes_starts(bytes_str(codecs[op].name), BYTES_LIT("tunnel/"));
+}
+
 /* ---- requests and answers */
 
 int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
@@ -72,22 +77,49 @@ int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out)
 
 /* Reads of rows that programs do with a table that may not be there yet, and know by
  * OTSParameterInvalid and "table not exist" that it is not. */
-static bool misses_table(const struct wr_request *req, int code)
+static bool misses_table(enum wr_op op, int code)
 {
-    return code == E_NOT_EXIST && (req->op == WR_OP_GET_ROW || req->op == WR_OP_BATCH_GET_ROW ||
-                                   req->op == WR_OP_GET_RANGE);
+    return code == E_NOT_EXIST &&
+           (op == WR_OP_GET_ROW || op == WR_OP_BATCH_GET_ROW || op == WR_OP_GET_RANGE);
 }
 
-int ots_answer_code(const struct wr_request *req, int code)
+/* What workers of tunnels go by: "not now" has one code, a table that is not there is a wrong
+ * argument, and leave is refused in a word of their own. That the outcome is not known is "not now"
+ * where the request may be sent again, which those may that change no table. */
+static int tunnel_code(enum wr_op op, int code)
 {
-    return misses_table(req, code) ? E_PARAMETER : code;
+    if (!ots_is_tunnel(op))
+        return code;
+    switch (code) {
+    case E_BUSY:
+    case E_UNAVAILABLE:
+    case E_PARTITION:
+    case E_CONFLICT:
+    case E_NO_SPACE:
+    case E_NOT_READY:
+        return E_TUNNEL_UNAVAILABLE;
+    case E_UNSURE:
+        return wr_op_class(op) == WR_CLASS_TABLE ? code : E_TUNNEL_UNAVAILABLE;
+    case E_NOT_EXIST:
+        return E_PARAMETER;
+    case E_PERMISSION:
+        return E_TUNNEL_PERMISSION;
+    default:
+        return code;
+    }
+}
+
+int ots_answer_code(enum wr_op op, int code)
+{
+    return misses_table(op, code) ? E_PARAMETER : tunnel_code(op, code);
 }
 
 bytes ots_encode(struct ctx *c, const struct wr_request *req, const struct wr_reply *reply)
 {
-    if (misses_table(req, reply->code))
+    if (misses_table(req->op, reply->code))
         return ots_encode_error(c, err_info(E_PARAMETER)->code, ots_text_no_table);
     if (reply->code)
-        return ots_encode_error(c, err_info(reply->code)->code, reply->message);
+        return ots_encode_error(c, err_info(ots_answer_code(req->op, reply->code))->code,
+                                reply->message);
     return codecs[req->op].encode(c, req, reply);
 }

@@ -32,14 +32,17 @@ enum ots_route ots_op_find(bytes path, enum wr_op *op);
 /* The wire name of an operation, "GetRow". */
 const char *ots_op_name(enum wr_op op);
 
+/* Is it one of tunnels, whose clients are a protocol of their own? */
+bool ots_is_tunnel(enum wr_op op);
+
 /* Reads the body of a request. Fills op and the member of that op; instance and deadline are the
  * caller's. Errors: E_PARAMETER with the text that the client gets, E_MEMORY. */
 int ots_decode(struct ctx *c, enum wr_op op, bytes body, struct wr_request *out);
 
-/* The code that a request which came to `code` is answered with: its status goes before the body,
- * and that is what counters and logs say. It differs where the protocol tells an outcome in another
- * way than widerow.h. */
-int ots_answer_code(const struct wr_request *req, int code);
+/* The code that a request of `op` which came to `code` is answered with: its status goes before the
+ * body, and that is what counters and logs say. It differs where the protocol tells an outcome in
+ * another way than widerow.h. */
+int ots_answer_code(enum wr_op op, int code);
 
 /* The body of the answer to `req`: for code 0 that of a 200 answer, else an Error message. The
  * result does not point into the reply. 0 bytes for an empty message; ptr is never NULL. */

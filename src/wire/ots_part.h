@@ -7,7 +7,7 @@
  *   ots_row.c         requests of row operations        ots_reply.c        answers with rows
  *   ots_range.c       answers with a range of rows      ots_partition.c    DescribePartitions
  *   ots_heat.c        heat maps and sizes              ots_txn.c          local transactions
- *   ots_stream.c      streams
+ *   ots_stream.c      streams                        ots_tunnel.c       tunnels
  *   ots_field.c ots_schema.c ots_filter.c ots_error.c   parts that several messages have
  */
 #ifndef WIRE_OTS_PART_H
@@ -76,6 +76,13 @@ void ots_put_names(struct buf *b, unsigned field, const bytes *names, size_t n);
 
 void ots_put_consumed(struct buf *b, unsigned field, const struct wr_capacity *cu, bool sizes);
 void ots_read_consumed(const Ots__ConsumedCapacity *m, struct wr_capacity *out);
+
+/* The table that an id of a stream, an iterator or the id of a tunnel names. What names none stands
+ * for itself: it is refused as a name, or nothing has it. */
+bytes ots_named_table(bytes id);
+/* A change record. */
+void ots_put_change(struct buf *b, unsigned field, const struct wr_stream_record *r);
+int ots_read_change(struct ctx *c, const Ots__StreamRecord *m, struct wr_stream_record *out);
 
 /* Bytes of a buffer with this row alone; an absent row is no bytes at all. */
 size_t ots_row_bytes(const struct wr_row *row);

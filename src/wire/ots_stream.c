@@ -14,9 +14,7 @@ static void put_optional(struct buf *b, unsigned field, bytes text)
         pb_put_bytes(b, field, text);
 }
 
-/* The table by which grants are asked for. What names none stands for itself: it is refused as a
- * name, or no stream has it. */
-static bytes table_of(bytes id)
+bytes ots_named_table(bytes id)
 {
     bytes table;
 
@@ -80,7 +78,7 @@ int ots_decode_describe_stream_request(struct ctx *c, const void *message, struc
 
     (void)c;
     out->describe_stream = (struct wr_describe_stream){
-        .table = table_of(pb_view(m->stream_id)),
+        .table = ots_named_table(pb_view(m->stream_id)),
         .stream = pb_view(m->stream_id),
         .first_shard = optional_view(m->has_inclusive_start_shard_id, m->inclusive_start_shard_id),
         .has_limit = m->has_shard_limit,
@@ -161,7 +159,7 @@ int ots_decode_get_shard_iterator_request(struct ctx *c, const void *message,
 
     (void)c;
     out->get_shard_iterator = (struct wr_get_shard_iterator){
-        .table = table_of(pb_view(m->stream_id)),
+        .table = ots_named_table(pb_view(m->stream_id)),
         .stream = pb_view(m->stream_id),
         .shard = pb_view(m->shard_id),
         .has_timestamp = m->has_timestamp,
@@ -212,7 +210,7 @@ int ots_decode_get_stream_record_request(struct ctx *c, const void *message, str
 
     (void)c;
     out->get_stream_record = (struct wr_get_stream_record){
-        .table = table_of(pb_view(m->shard_iterator)),
+        .table = ots_named_table(pb_view(m->shard_iterator)),
         .iterator = pb_view(m->shard_iterator),
         .has_limit = m->has_limit,
         .limit = m->limit,
@@ -241,10 +239,10 @@ static void put_original(struct buf *b, const struct wr_stream_record *r)
     buf_commit(b, n);
 }
 
-static void put_record(struct buf *b, const struct wr_stream_record *r)
+void ots_put_change(struct buf *b, unsigned field, const struct wr_stream_record *r)
 {
     struct plain_sequence at = {r->epoch, r->timestamp_us, r->row_index};
-    size_t n = PLAIN_HEADER_BYTES + plain_record_size(&r->row), start = pb_open(b, 1, n);
+    size_t n = PLAIN_HEADER_BYTES + plain_record_size(&r->row), start = pb_open(b, field, n);
 
     pb_put_int(b, 1, r->type);
     pb_put_head(b, 2, n);
@@ -264,14 +262,14 @@ bytes ots_encode_get_stream_record_response(struct ctx *c, const struct wr_reque
     (void)req;
     buf_init(&b, &c->arena, FRAME_BYTES + r->next.len + 256 * r->count);
     for (size_t i = 0; i < r->count; i++)
-        put_record(&b, &r->records[i]);
+        ots_put_change(&b, 1, &r->records[i]);
     put_optional(&b, 2, r->next);
     ots_put_consumed(&b, 3, &r->consumed, false);
     pb_put_int(&b, 4, r->more);
     return buf_bytes(&b);
 }
 
-static int read_record(struct ctx *c, const Ots__StreamRecord *m, struct wr_stream_record *out)
+int ots_read_change(struct ctx *c, const Ots__StreamRecord *m, struct wr_stream_record *out)
 {
     struct plain_sequence at;
     struct wr_row original = {0};
@@ -299,7 +297,7 @@ int ots_decode_get_stream_record_response(struct ctx *c, const void *message, st
 
     TRY(ots_array(c, m->n_stream_records, sizeof(*records), &records));
     for (size_t i = 0; i < m->n_stream_records; i++)
-        TRY(read_record(c, m->stream_records[i], &records[i]));
+        TRY(ots_read_change(c, m->stream_records[i], &records[i]));
     if (m->consumed)
         ots_read_consumed(m->consumed, &r->consumed);
     r->records = records;

@@ -241,7 +241,7 @@ static bool parse_reserved(struct cursor *p, struct wr_throughput *t)
     return false;
 }
 
-static bool take_option(struct cursor *p, const char *name)
+bool take_option(struct cursor *p, const char *name)
 {
     if (!token_is(p->at, name) || !token_is(p->at + 1, "="))
         return false;
@@ -431,13 +431,12 @@ static void parse_sizes(struct cursor *p, struct wr_request *out)
     out->describe_sizes.now = take(p, "again");
 }
 
-/* A value that is a text, as "..." or $variable. */
-static bytes parse_text(struct cursor *p)
+bytes parse_text(struct cursor *p)
 {
     return parse_value(p).bytes;
 }
 
-static bytes table_of(bytes id)
+bytes table_of(bytes id)
 {
     bytes table;
 
@@ -497,7 +496,7 @@ bool parse_request(struct cursor *p, struct wr_request *out)
 {
     memset(out, 0, sizeof(*out));
     out->instance = BYTES_LIT("spec");
-    if (parse_stream_request(p, out))
+    if (parse_stream_request(p, out) || parse_tunnel_request(p, out))
         return true;
     if (take(p, "table")) {
         parse_create(p, out);

@@ -12,6 +12,18 @@ enum wr_type parse_type(struct cursor *p);
 /* The filter at p. */
 const struct wr_filter *parse_filter(struct cursor *p);
 
+/* name= */
+bool take_option(struct cursor *p, const char *name);
+
+/* A value that is a text, as "..." or $variable. */
+bytes parse_text(struct cursor *p);
+
+/* The table that an id names, or the id, which then names none. */
+bytes table_of(bytes id);
+
+/* Requests of tunnels. */
+bool parse_tunnel_request(struct cursor *p, struct wr_request *out);
+
 /* Requests that read or write rows. */
 bool parse_row_request(struct cursor *p, struct wr_request *out);
 

@@ -7,14 +7,6 @@
 #define CHANGES_MAX 5000
 #define KEYS_MAX 2048
 
-static bool take_option(struct cursor *p, const char *name)
-{
-    if (!token_is(p->at, name) || !token_is(p->at + 1, "="))
-        return false;
-    p->at += 2;
-    return true;
-}
-
 static bool at_end(const struct cursor *p)
 {
     return p->at->kind == TOKEN_END || token_is(p->at, "->");

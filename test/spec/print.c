@@ -502,16 +502,17 @@ static void put_record(struct printer *p, const struct wr_stream_record *r)
     }
 }
 
-static void put_records(struct printer *p, const struct wr_stream_records *r)
+static void put_records(struct printer *p, const struct wr_stream_record *list, size_t n,
+                        bytes next, bool more)
 {
     put(p, "records");
-    for (size_t i = 0; i < r->count; i++)
-        put_record(p, &r->records[i]);
-    if (r->next.ptr) {
+    for (size_t i = 0; i < n; i++)
+        put_record(p, &list[i]);
+    if (next.ptr) {
         put(p, " next=");
-        put_quoted(p, r->next);
+        put_quoted(p, next);
     }
-    put(p, " more=%s", r->more ? "true" : "false");
+    put(p, " more=%s", more ? "true" : "false");
 }
 
 /* False: the operation is none of streams. */
@@ -529,7 +530,95 @@ static bool put_of_stream(struct printer *p, const struct wr_request *req, const
         put_quoted(p, r->shard_iterator.iterator);
         return true;
     case WR_OP_GET_STREAM_RECORD:
-        put_records(p, &r->stream_records);
+        put_records(p, r->stream_records.records, r->stream_records.count, r->stream_records.next,
+                    r->stream_records.more);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- tunnels */
+
+static void put_tunnel(struct printer *p, const struct wr_tunnel_info *t)
+{
+    static const char *const types[] = {"?", "base", "stream", "both"};
+
+    put(p, "tunnel ");
+    put_name(p, t->name);
+    put(p, " ");
+    put_quoted(p, t->id);
+    put(p, " %s %s%s%s", types[t->type], t->base_done ? "changes" : "rows",
+        t->expired ? " expired" : "", t->config.earliest ? " earliest" : "");
+    if (t->config.start_ns)
+        put(p, " start=%" PRIu64, t->config.start_ns);
+    if (t->config.end_ns)
+        put(p, " end=%" PRIu64, t->config.end_ns);
+}
+
+static const char *const tunnel_statuses[] = {"wait", "open", "closing", "close", "terminated"};
+
+static void put_tunnel_channels(struct printer *p, const struct wr_tunnel_description *d)
+{
+    put(p, " channels");
+    for (size_t i = 0; i < d->channel_count; i++) {
+        const struct wr_tunnel_channel *channel = &d->channels[i];
+
+        put(p, " ");
+        put_quoted(p, channel->id);
+        put(p, " %s %s count=%" PRId64, channel->stream ? "stream" : "base",
+            tunnel_statuses[channel->status], channel->count);
+        if (channel->client.ptr) {
+            put(p, " of ");
+            put_quoted(p, channel->client);
+        }
+    }
+}
+
+static void put_reports(struct printer *p, const struct wr_tunnel_reports *r)
+{
+    put(p, "channels");
+    for (size_t i = 0; i < r->count; i++) {
+        put(p, " ");
+        put_quoted(p, r->channels[i].channel);
+        put(p, " %" PRId64 " %s", r->channels[i].version, tunnel_statuses[r->channels[i].status]);
+    }
+}
+
+/* False: the operation is none of tunnels that answers something. */
+static bool put_of_tunnel(struct printer *p, const struct wr_request *req, const struct wr_reply *r)
+{
+    switch (req->op) {
+    case WR_OP_CREATE_TUNNEL:
+        put(p, "tunnel ");
+        put_quoted(p, r->tunnel.id);
+        return true;
+    case WR_OP_LIST_TUNNEL:
+        put(p, "tunnels");
+        for (size_t i = 0; i < r->tunnels.count; i++) {
+            put(p, " ");
+            put_tunnel(p, &r->tunnels.tunnels[i]);
+        }
+        return true;
+    case WR_OP_DESCRIBE_TUNNEL:
+        put_tunnel(p, &r->tunnel_description.info);
+        put_tunnel_channels(p, &r->tunnel_description);
+        return true;
+    case WR_OP_CONNECT_TUNNEL:
+        put(p, "client ");
+        put_quoted(p, r->tunnel_client.id);
+        return true;
+    case WR_OP_HEARTBEAT_TUNNEL:
+        put_reports(p, &r->tunnel_channels);
+        return true;
+    case WR_OP_GET_TUNNEL_CHECKPOINT:
+        put(p, "checkpoint ");
+        put_quoted(p, r->tunnel_checkpoint.token);
+        put(p, " %" PRId64, r->tunnel_checkpoint.number);
+        return true;
+    case WR_OP_READ_TUNNEL:
+        put_records(p, r->tunnel_records.records, r->tunnel_records.count, r->tunnel_records.next,
+                    r->tunnel_records.more);
         return true;
     default:
         return false;
@@ -637,7 +726,7 @@ bytes print_answer(struct script *s, const struct wr_request *req, const struct 
     buf_init(&p.b, &s->c.arena, 256);
     if (a->reply.code)
         put_error(&p, a->reply.code, a->reply.message);
-    else if (brief || !put_of_stream(&p, req, &a->reply))
+    else if (brief || !(put_of_stream(&p, req, &a->reply) || put_of_tunnel(&p, req, &a->reply)))
         put_success(&p, req, &a->reply, brief);
     return buf_bytes(&p.b);
 }

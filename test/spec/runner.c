@@ -952,7 +952,12 @@ static const char *why_not_given(int code, bool http)
     case E_BUSY:
         return http ? "needs overload" : NULL;
     case E_PERMISSION:
+    case E_TUNNEL_PERMISSION:
         return "there are no policies";
+    case E_TUNNEL_UNAVAILABLE:
+        return "needs overload: unit/wire/ots";
+    case E_TUNNEL_EXPIRED:
+        return "needs a stream's hours to pass: unit/table/tunnel";
     case E_AUTH:
     case E_BODY_TOO_LARGE:
     case E_METHOD:

@@ -167,6 +167,20 @@ static int check_stream_kept(struct call *call, const struct wr_stream_spec *s)
     return s->given && s->enable ? call_check_streams(call) : E_OK;
 }
 
+/* Those with changes would be left without them. */
+static int check_no_tunnel(struct catalog_txn *x)
+{
+    const struct schema *s = &x->now->schema;
+
+    for (size_t i = 0; i < s->tunnel_count; i++)
+        if (s->tunnels[i].type != WR_TUNNEL_BASE_DATA)
+            return fail(x->c, E_PARAMETER,
+                        "The stream cannot be switched off: tunnel '%.*s' reads it. Delete the "
+                        "tunnel first.",
+                        BYTES_FMT(s->tunnels[i].name));
+    return E_OK;
+}
+
 static int update_table(struct catalog_txn *x, struct call *call)
 {
     struct schema *s;
@@ -175,6 +189,8 @@ static int update_table(struct catalog_txn *x, struct call *call)
         TRY(check_not_index(x, "its options are those of that table, and it has no stream"));
     TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &call->req->update_table, &s));
     TRY(check_stream_kept(call, &call->req->update_table.stream));
+    if (call->req->update_table.stream.given && !call->req->update_table.stream.enable)
+        TRY(check_no_tunnel(x));
     if (call->req->update_table.stream.given)
         stream_follow(x, s);
     if (call->req->update_table.has_options)

@@ -112,7 +112,7 @@ bool catalog_keeps_change_log(struct catalog *cat, const struct table *t);
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);
 /* The same for all that a dropped table has: its rows, those of a shadow copy, and the records of
- * its stream. */
+ * its stream; its tunnels go at once. */
 void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct schema *s);
 
 /* May what is cached be used? If not, E_UNAVAILABLE, and it is read again. */

@@ -46,6 +46,9 @@ void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct s
         catalog_drop_edit(e, s->stream.location, now_ms);
     if (s->change_log)
         catalog_drop_edit(e, s->change_log, now_ms);
+    for (size_t i = 0; i < s->tunnel_count; i++)
+        batch_add(e, EDIT_DELETE, catalog_tunnel_key(e->arena, s->id, s->tunnels[i].number),
+                  BYTES_NONE);
     if (s->base.table.len && s->base.phase == INDEX_FULL)
         batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     if (!s->shadow.id)

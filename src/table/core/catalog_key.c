@@ -62,17 +62,26 @@ bytes catalog_number_value(struct arena *a, uint64_t v)
     return bytes_of(p, 8);
 }
 
-bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id)
+/* Of what has a number within a table or a location. */
+static bytes numbered_key(struct arena *a, enum catalog_kind kind, uint32_t id, uint64_t number)
 {
-    struct buf b;
+    struct buf b = catalog_key(a, kind);
 
-    buf_init(&b, a, KEY_PREFIX_BYTES + 12);
-    key_put_prefix(&b, 0, 0, (enum key_kind)CATALOG_PAGE);
-    store_u32_be(buf_reserve(&b, 4), location_id);
+    store_u32_be(buf_reserve(&b, 4), id);
     buf_commit(&b, 4);
-    store_u64_be(buf_reserve(&b, 8), page_id);
+    store_u64_be(buf_reserve(&b, 8), number);
     buf_commit(&b, 8);
     return buf_bytes(&b);
+}
+
+bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id)
+{
+    return numbered_key(a, CATALOG_PAGE, location_id, page_id);
+}
+
+bytes catalog_tunnel_key(struct arena *a, uint32_t table_id, uint64_t number)
+{
+    return numbered_key(a, CATALOG_TUNNEL, table_id, number);
 }
 
 uint64_t catalog_page_key_id(bytes key)

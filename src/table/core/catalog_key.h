@@ -12,7 +12,8 @@
  * were ever opened kind 8, location id, page id a page of a table with many partitions
  * (catalog_map.c) kind 7, name             a text that all processes share (text.h) kind 9, number
  * what was changed lately, where processes share the data (catalog_journal.h) kind 10 the lease of
- * the database clock, in microseconds (db_clock.h) */
+ * the database clock, in microseconds (db_clock.h) kind 11, table id, number of a tunnel what a
+ * tunnel's clients do (tunnel_record.h) */
 #ifndef TABLE_CORE_CATALOG_KEY_H
 #define TABLE_CORE_CATALOG_KEY_H
 
@@ -29,6 +30,7 @@ enum catalog_kind {
     CATALOG_PAGE = 8,    /* partitions of a table that has many (catalog_map.c) */
     CATALOG_JOURNAL = 9, /* what was changed lately (catalog_journal.h); shared data only */
     CATALOG_CLOCK = 10,  /* the database clock's lease */
+    CATALOG_TUNNEL = 11, /* channels and clients of a tunnel (tunnel_record.h) */
 };
 
 #define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
@@ -44,6 +46,9 @@ bytes catalog_text_key(struct arena *a, bytes name);
  */
 bytes catalog_page_key(struct arena *a, uint32_t location_id, uint64_t page_id);
 uint64_t catalog_page_key_id(bytes key);
+
+/* The state of a tunnel. There is one as long as the table's description names the tunnel. */
+bytes catalog_tunnel_key(struct arena *a, uint32_t table_id, uint64_t number);
 
 bytes catalog_number_value(struct arena *a, uint64_t v);
 /* The number stored under a plain key; 0: there is none. Blocks. */

@@ -82,6 +82,7 @@ struct wr_db {
     bool keeps_streams; /* and records of changes, in the same batch, which the engine numbers */
     wr_log_fn *log_fn;
     void *log_arg;
+    int64_t opened_ms;        /* clock_watch_ms() then */
     _Atomic uint32_t servers; /* over the same data, this one included (peers.h) */
     int64_t counted_ms;       /* the sweeper's, monotonic: when they were counted last */
     _Atomic int64_t requests; /* under way; wr_close() waits for none */

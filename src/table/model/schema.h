@@ -54,6 +54,16 @@ struct schema_stream {
 };
 #define SCHEMA_SHARDS_MAX 16
 
+/* A tunnel of the table, as it was made. What its clients do stands in a record of its own
+ * (catalog_key.h, CATALOG_TUNNEL). */
+struct schema_tunnel {
+    uint64_t number; /* no tunnel of the database ever had it; never 0 */
+    bytes name;
+    enum wr_tunnel_type type;
+    struct wr_tunnel_config config;
+    int64_t creation_us;
+};
+
 struct schema;
 /* Has it all that a stored description has? Its partitions' order is seen when it is read. */
 bool schema_is_whole(const struct schema *s);
@@ -89,6 +99,8 @@ struct schema {
     struct index_base base; /* of an index's own table */
     struct schema_stream stream;
     uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */
+    const struct schema_tunnel *tunnels; /* in the order in which they were made */
+    size_t tunnel_count;
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

@@ -13,8 +13,10 @@
  * for those whose list stands in pages, version 6 for those of more than five key columns, version
  * 7 for those with indexes and those of indexes, whose entries a server that does not keep them
  * would leave wrong, version 8 for those whose stream has records, of which such a server would
- * leave some out, version 9 for those with a change log, in the same way; all else is written as
- * version 1. */
+ * leave some out, version 9 for those with a change log, in the same way, version 10 for those with
+ * tunnels, which such a server would forget with its next change; all else is written as version 1.
+ */
+#define SCHEMA_VERSION_TUNNELS 10
 #define SCHEMA_VERSION_CHANGE_LOG 9
 #define SCHEMA_VERSION_STREAM 8
 #define SCHEMA_VERSION_INDEXES 7
@@ -56,6 +58,7 @@ enum field {
     F_STREAM_RECORDS = 48, /* left out: none are kept */
     F_ANNOTATION,          /* left out: none */
     F_CHANGE_LOG,          /* left out: there is none */
+    F_TUNNEL,
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -164,6 +167,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->tunnel_count)
+        return SCHEMA_VERSION_TUNNELS;
     if (s->change_log)
         return SCHEMA_VERSION_CHANGE_LOG;
     if (s->stream.location)
@@ -333,6 +338,20 @@ static void put_stream_records(struct buf *b, const struct schema_stream *s)
     field_end(b, F_STREAM_RECORDS, &f);
 }
 
+static void put_tunnel(struct buf *b, const struct schema_tunnel *t)
+{
+    struct buf f = field_begin(b);
+
+    buf_put_varint(&f, t->number);
+    buf_put_counted(&f, t->name);
+    buf_put_u8(&f, (uint8_t)t->type);
+    buf_put_u8(&f, t->config.earliest);
+    buf_put_varint(&f, t->config.start_ns);
+    buf_put_varint(&f, t->config.end_ns);
+    schema_put_number(&f, t->creation_us);
+    field_end(b, F_TUNNEL, &f);
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     buf_put_u8(b, version_of(s));
@@ -364,6 +383,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         buf_put_u8(b, F_ANNOTATION);
         buf_put_counted(b, s->d.annotation);
     }
+    for (size_t i = 0; i < s->tunnel_count; i++)
+        put_tunnel(b, &s->tunnels[i]);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -384,6 +405,7 @@ struct schema_reader {
     struct wr_value *splits;
     struct schema_partition *partitions;
     struct schema_page *pages;
+    struct schema_tunnel *tunnels;
     bytes layout,
         shadow_layout; /* texts, which cannot be parsed before the key columns are known */
 };
@@ -652,6 +674,20 @@ static void read_annotation(struct schema_reader *r, struct reader *f)
     r->out->d.annotation = read_rest(f);
 }
 
+static void read_tunnel(struct schema_reader *r, struct reader *f)
+{
+    struct schema_tunnel *t = &r->tunnels[r->out->tunnel_count++];
+
+    t->number = read_varint(f);
+    t->name = read_counted(f);
+    t->type = (enum wr_tunnel_type)read_u8(f);
+    t->config.earliest = read_u8(f) != 0;
+    t->config.start_ns = read_varint(f);
+    t->config.end_ns = read_varint(f);
+    t->creation_us = schema_read_number(f);
+    f->bad |= !t->number || t->type < WR_TUNNEL_BASE_DATA || t->type > WR_TUNNEL_BASE_AND_STREAM;
+}
+
 /* By tag; NULL: a field of a later version of Widerow, which is skipped. */
 static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
     [F_ID] = read_id,
@@ -683,6 +719,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_STREAM_RECORDS] = read_stream_records,
     [F_ANNOTATION] = read_annotation,
     [F_CHANGE_LOG] = read_change_log,
+    [F_TUNNEL] = read_tunnel,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -766,6 +803,7 @@ static void init_lists(struct schema_reader *r, struct reader stored)
     out->partitions = r->partitions =
         ARENA_ARRAY(arena, struct schema_partition, counts[F_PARTITION]);
     out->pages = r->pages = ARENA_ARRAY(arena, struct schema_page, counts[F_PAGE]);
+    out->tunnels = r->tunnels = ARENA_ARRAY(arena, struct schema_tunnel, counts[F_TUNNEL]);
 }
 
 static int read_fields(struct schema_reader *r, struct reader stored)
@@ -843,10 +881,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_CHANGE_LOG) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_TUNNELS) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_CHANGE_LOG);
+                    version, SCHEMA_VERSION_TUNNELS);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

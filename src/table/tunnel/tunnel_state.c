@@ -35,16 +35,6 @@ static void finish(struct tunnel_channel *c)
 
 /* ---- Clients come and go */
 
-uint64_t tunnel_connect(struct tunnel_state *t, int64_t timeout_s, int64_t now_ms)
-{
-    t->clients[t->client_count++] = (struct tunnel_client){
-        .number = ++t->last_client,
-        .timeout_s = timeout_s > 0 ? timeout_s : TUNNEL_TIMEOUT_S,
-        .heard_ms = now_ms,
-    };
-    return t->last_client;
-}
-
 void tunnel_shutdown(struct tunnel_state *t, uint64_t client)
 {
     struct tunnel_client *gone = client_of(t, client);
@@ -69,6 +59,34 @@ static void drop_silent(struct tunnel_state *t, int64_t now_ms)
     for (size_t i = t->client_count; i-- > 0;)
         if (is_silent(&t->clients[i], now_ms))
             tunnel_shutdown(t, t->clients[i].number);
+}
+
+/* A connect whose answer was lost leaves a client that sends nothing. */
+static bool drop_idle(struct tunnel_state *t)
+{
+    struct tunnel_client *oldest = NULL;
+
+    for (size_t i = 0; i < t->client_count; i++)
+        if (!t->clients[i].active && (!oldest || t->clients[i].number < oldest->number))
+            oldest = &t->clients[i];
+    if (!oldest)
+        return false;
+    tunnel_shutdown(t, oldest->number);
+    return true;
+}
+
+uint64_t tunnel_connect(struct tunnel_state *t, bytes tag, int64_t timeout_s, int64_t now_ms)
+{
+    drop_silent(t, now_ms);
+    if (t->client_count >= TUNNEL_CLIENTS_MAX && !drop_idle(t))
+        return TUNNEL_NOBODY;
+    t->clients[t->client_count++] = (struct tunnel_client){
+        .tag = tag,
+        .number = ++t->last_client,
+        .timeout_s = timeout_s > 0 ? timeout_s : TUNNEL_TIMEOUT_S,
+        .heard_ms = now_ms,
+    };
+    return t->last_client;
 }
 
 /* ---- Reports */

@@ -19,6 +19,7 @@
 #define TUNNEL_NOBODY 0       /* no client has this number */
 #define TUNNEL_NO_PARENT (-1) /* no channel has this place */
 #define TUNNEL_TIMEOUT_S 300  /* of a client that names none */
+#define TUNNEL_CLIENTS_MAX 1000
 
 /* Numbers of the wire; WAIT is only there as a text. */
 enum tunnel_channel_status {
@@ -42,6 +43,7 @@ struct tunnel_channel {
 };
 
 struct tunnel_client {
+    bytes tag;         /* what it calls itself */
     uint64_t number;   /* never given twice in a tunnel */
     int64_t timeout_s; /* above 0 */
     int64_t heard_ms;  /* last heartbeat, or when it connected */
@@ -74,8 +76,10 @@ enum tunnel_outcome {
 #define TUNNEL_FINISHED BYTES_LIT("finished")
 
 /* A new client, which gets channels with its first heartbeat; a timeout below 1 is
- * TUNNEL_TIMEOUT_S. Returns its number. */
-uint64_t tunnel_connect(struct tunnel_state *t, int64_t timeout_s, int64_t now_ms);
+ * TUNNEL_TIMEOUT_S. `tag` lives as long as the state. Clients that are silent go, and where
+ * there is no room, the oldest that was never heard of again. Returns its number; TUNNEL_NOBODY:
+ * there are TUNNEL_CLIENTS_MAX clients at work. */
+uint64_t tunnel_connect(struct tunnel_state *t, bytes tag, int64_t timeout_s, int64_t now_ms);
 
 /* The client goes; its channels are free at once. Nothing happens if it is unknown. */
 void tunnel_shutdown(struct tunnel_state *t, uint64_t client);

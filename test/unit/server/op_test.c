@@ -414,8 +414,8 @@ static void test_operations_not_served(void **state)
 
     (void)state;
     check_refused_signed(&c, 400, "OTSUnsupportOperation", "'Nonsense'");
-    c = call_of("/tunnel/create", BYTES_LIT(""));
-    check_refused_signed(&c, 400, "OTSUnsupportOperation", "'tunnel/create'");
+    c = call_of("/tunnel/schedule", BYTES_LIT(""));
+    check_refused_signed(&c, 400, "OTSUnsupportOperation", "'tunnel/schedule'");
     c = call_of("/SQLQuery", BYTES_LIT(""));
     check_refused_signed(&c, 400, "OTSUnsupportOperation", "'SQLQuery'");
     c = call_of("/listtable", BYTES_LIT(""));

@@ -267,7 +267,7 @@ static void test_error_answer(void **state)
 
     (void)state;
     assert_int_equal(ots_decode_error(&c, ots_encode(&c, &req, &reply), &code, &message), 0);
-    assert_int_equal(ots_answer_code(&req, WR_E_NOT_EXIST), WR_E_NOT_EXIST);
+    assert_int_equal(ots_answer_code(req.op, WR_E_NOT_EXIST), WR_E_NOT_EXIST);
     assert_true(bytes_equal(code, BYTES_LIT("OTSObjectNotExist")));
     assert_int_equal(ots_error_of(code, message), WR_E_NOT_EXIST);
     assert_true(bytes_equal(message, BYTES_LIT("gone")));
@@ -279,8 +279,8 @@ static void test_error_answer(void **state)
         WR_E_TOO_FREQUENT);
     for (size_t i = 0; i < PORT_COUNT(reads); i++) {
         req.op = reads[i];
-        assert_int_equal(ots_answer_code(&req, WR_E_NOT_EXIST), WR_E_PARAMETER);
-        assert_int_equal(ots_answer_code(&req, WR_E_INVALID_PK), WR_E_INVALID_PK);
+        assert_int_equal(ots_answer_code(req.op, WR_E_NOT_EXIST), WR_E_PARAMETER);
+        assert_int_equal(ots_answer_code(req.op, WR_E_INVALID_PK), WR_E_INVALID_PK);
         assert_int_equal(ots_decode_error(&c, ots_encode(&c, &req, &reply), &code, &message), 0);
         assert_true(bytes_equal(code, BYTES_LIT("OTSParameterInvalid")));
         assert_non_null(

@@ -355,6 +355,59 @@ static inline void show_batches(struct buf *b, const struct wr_request *r)
         show_f(b, " txn=%.*s", BYTES_FMT(r->batch_write_row.transaction));
 }
 
+static inline void show_texts(struct buf *b, const bytes *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        show_f(b, "%s%.*s", i ? " " : "", BYTES_FMT(texts[i]));
+}
+
+static inline void show_tunnel(struct buf *b, const struct wr_request *r)
+{
+    const struct wr_create_tunnel *create = &r->create_tunnel;
+    const struct wr_heartbeat_tunnel *beat = &r->heartbeat_tunnel;
+    const struct wr_tunnel_channel_of *of = &r->read_tunnel;
+
+    switch (r->op) {
+    case WR_OP_CREATE_TUNNEL:
+        show_f(b, "%.*s %.*s type=%d earliest=%d from=%" PRIu64 " to=%" PRIu64,
+               BYTES_FMT(create->table), BYTES_FMT(create->name), create->type,
+               create->config.earliest, create->config.start_ns, create->config.end_ns);
+        break;
+    case WR_OP_LIST_TUNNEL:
+        buf_put_bytes(b, r->list_tunnel.table);
+        break;
+    case WR_OP_DESCRIBE_TUNNEL:
+    case WR_OP_DELETE_TUNNEL:
+        show_texts(b, (bytes[]){r->describe_tunnel.table, r->describe_tunnel.name}, 2);
+        break;
+    case WR_OP_CONNECT_TUNNEL:
+        show_texts(b, (bytes[]){r->connect_tunnel.tunnel, r->connect_tunnel.tag}, 2);
+        show_f(b, " %" PRId64 "s", r->connect_tunnel.timeout_s);
+        break;
+    case WR_OP_HEARTBEAT_TUNNEL:
+        show_texts(b, (bytes[]){beat->tunnel, beat->client}, 2);
+        for (size_t i = 0; i < beat->channel_count; i++)
+            show_f(b, " %.*s v%" PRId64 " %d", BYTES_FMT(beat->channels[i].channel),
+                   beat->channels[i].version, beat->channels[i].status);
+        break;
+    case WR_OP_SHUTDOWN_TUNNEL:
+        show_texts(b, (bytes[]){r->shutdown_tunnel.tunnel, r->shutdown_tunnel.client}, 2);
+        break;
+    case WR_OP_GET_TUNNEL_CHECKPOINT:
+        show_texts(b, (bytes[]){of->tunnel, of->client, of->channel}, 3);
+        break;
+    case WR_OP_TUNNEL_CHECKPOINT:
+        show_texts(b, (bytes[]){of->tunnel, of->client, of->channel, of->token}, 4);
+        show_f(b, " %" PRId64, of->number);
+        break;
+    case WR_OP_READ_TUNNEL:
+        show_texts(b, (bytes[]){of->tunnel, of->client, of->channel, of->token}, 4);
+        break;
+    default:
+        break;
+    }
+}
+
 static inline void show_request_to(struct buf *b, const struct wr_request *r)
 {
     switch (r->op) {
@@ -447,6 +500,9 @@ static inline void show_request_to(struct buf *b, const struct wr_request *r)
         show_f(b, "%.*s", BYTES_FMT(r->get_stream_record.iterator));
         if (r->get_stream_record.has_limit)
             show_f(b, " limit=%d", r->get_stream_record.limit);
+        break;
+    default:
+        show_tunnel(b, r);
         break;
     case WR_OP_LIST_TABLE:
     case WR_OP_COUNT:

@@ -348,6 +348,23 @@ static const struct request_expect {
     {"req_DescribeStream", WR_OP_DESCRIBE_STREAM, true, "s1"},
     {"req_GetShardIterator", WR_OP_GET_SHARD_ITERATOR, true, "s1 h1 from=1700000000000000"},
     {"req_GetStreamRecord", WR_OP_GET_STREAM_RECORD, false, "iter1 limit=10"},
+    {"req_CreateTunnel_go", WR_OP_CREATE_TUNNEL, false, "t1 base type=1 earliest=0 from=0 to=0"},
+    {"req_CreateTunnel_java", WR_OP_CREATE_TUNNEL, false,
+     "t1 jstr type=2 earliest=0 from=1562770800000000000 to=1562774400000000000"},
+    {"req_CreateTunnel_earliest", WR_OP_CREATE_TUNNEL, false,
+     "t1 bs type=3 earliest=1 from=0 to=0"},
+    {"req_CreateTunnel_latest", WR_OP_CREATE_TUNNEL, true, "t1 jdef type=2 earliest=0 from=0 to=0"},
+    {"req_ListTunnel", WR_OP_LIST_TUNNEL, true, "t1"},
+    {"req_DescribeTunnel", WR_OP_DESCRIBE_TUNNEL, true, "t1 bs"},
+    {"req_DeleteTunnel", WR_OP_DELETE_TUNNEL, true, "t1 base"},
+    {"req_ConnectTunnel", WR_OP_CONNECT_TUNNEL, true, "T-0001 vm 4s"},
+    {"req_HeartbeatTunnel", WR_OP_HEARTBEAT_TUNNEL, true,
+     "T-0001 vm_c1 BaseData_p0 v2 4 p0_1 v1 1"},
+    {"req_ShutdownTunnel", WR_OP_SHUTDOWN_TUNNEL, true, "T-0001 vm_c1"},
+    {"req_GetTunnelCheckpoint", WR_OP_GET_TUNNEL_CHECKPOINT, true, "T-0001 vm_c1 BaseData_p0"},
+    {"req_TunnelCheckpoint", WR_OP_TUNNEL_CHECKPOINT, true, "T-0001 vm_c1 BaseData_p0 finished 1"},
+    {"req_TunnelCheckpoint_changes", WR_OP_TUNNEL_CHECKPOINT, false, "T-0001 vm_c1 p0_1 it:2 1"},
+    {"req_ReadTunnel", WR_OP_READ_TUNNEL, false, "T-0001 vm_c1 BaseData_p0 0"},
     {"req_StartLocalTransaction", WR_OP_START_LOCAL_TRANSACTION, true, "t1 pk0=s'p'"},
     {"req_CommitTransaction", WR_OP_COMMIT_TRANSACTION, true, "txn-id"},
     {"req_AbortTransaction", WR_OP_ABORT_TRANSACTION, true, "txn-id"},
@@ -768,9 +785,18 @@ static void test_sql_requests(void **state)
     assert_int_equal(q.payload, OTS_SQL_PLAIN);
 }
 
-#define V_NULL {.type = WR_NULL}
-#define V_LONG(v) {.type = WR_BIGINT, .integer = (v)}
-#define V_TEXT(v) {.type = WR_VARCHAR, .bytes = BYTES_LIT(v)}
+#define V_NULL                                                                                     \
+    {                                                                                              \
+        .type = WR_NULL                                                                            \
+    }
+#define V_LONG(v)                                                                                  \
+    {                                                                                              \
+        .type = WR_BIGINT, .integer = (v)                                                          \
+    }
+#define V_TEXT(v)                                                                                  \
+    {                                                                                              \
+        .type = WR_VARCHAR, .bytes = BYTES_LIT(v)                                                  \
+    }
 
 /* What is read of our buffer is what is read of the vector's, whose bytes lie in another order. */
 static void assert_flat(const char *name, const struct flat_rows *rows)
@@ -786,10 +812,11 @@ static void assert_flat(const char *name, const struct flat_rows *rows)
 
 static void test_sql_rows(void **state)
 {
-    static const struct flat_column columns[] = {
-        {BYTES_LIT("id"), WR_BIGINT},       {BYTES_LIT("score"), WR_DOUBLE},
-        {BYTES_LIT("flag"), WR_BOOLEAN},    {BYTES_LIT("name"), WR_VARCHAR},
-        {BYTES_LIT("bin"), WR_VARBINARY}};
+    static const struct flat_column columns[] = {{BYTES_LIT("id"), WR_BIGINT},
+                                                 {BYTES_LIT("score"), WR_DOUBLE},
+                                                 {BYTES_LIT("flag"), WR_BOOLEAN},
+                                                 {BYTES_LIT("name"), WR_VARCHAR},
+                                                 {BYTES_LIT("bin"), WR_VARBINARY}};
     static const struct wr_value first[] = {V_LONG(1),
                                             {.type = WR_DOUBLE, .real = 1.5},
                                             {.type = WR_BOOLEAN, .boolean = true},
@@ -799,7 +826,7 @@ static void test_sql_rows(void **state)
         V_LONG(2), V_NULL, {.type = WR_BOOLEAN}, V_NULL, V_NULL};
     static const struct wr_value *const two[] = {first, second};
     static const struct flat_column id_name[] = {{BYTES_LIT("id"), WR_BIGINT},
-                                                    {BYTES_LIT("name"), WR_VARCHAR}};
+                                                 {BYTES_LIT("name"), WR_VARCHAR}};
     static const struct flat_column ts[] = {{BYTES_LIT("ts"), WR_TIMESTAMP}};
     static const struct wr_value moment[] = {{.type = WR_TIMESTAMP, .integer = 1700000000123456}};
     static const struct wr_value *const one[] = {moment};
@@ -813,9 +840,10 @@ static void test_sql_rows(void **state)
 /* Rows of every length, so that nothing depends on how the one before was aligned. */
 static void test_sql_alignment(void **state)
 {
-    static const struct flat_column columns[] = {
-        {BYTES_LIT("t"), WR_VARCHAR}, {BYTES_LIT("i"), WR_BIGINT}, {BYTES_LIT("b"), WR_BOOLEAN},
-        {BYTES_LIT("x"), WR_VARBINARY}};
+    static const struct flat_column columns[] = {{BYTES_LIT("t"), WR_VARCHAR},
+                                                 {BYTES_LIT("i"), WR_BIGINT},
+                                                 {BYTES_LIT("b"), WR_BOOLEAN},
+                                                 {BYTES_LIT("x"), WR_VARBINARY}};
     struct wr_value values[40][4];
     const struct wr_value *rows[40];
 

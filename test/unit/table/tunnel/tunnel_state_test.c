@@ -63,7 +63,7 @@ static void test_one_client(void **state)
 
     (void)state;
     bed_init(&b, 1);
-    a = tunnel_connect(&b.t, 10, 0);
+    a = tunnel_connect(&b.t, BYTES_LIT("w"), 10, 0);
     assert_channel(&b, 0, 0, TUNNEL_WAIT, TUNNEL_NOBODY);
     assert_int_equal(beat(&b, a, 1), TUNNEL_OK);
     assert_channel(&b, 0, 1, TUNNEL_OPEN, a);
@@ -85,9 +85,9 @@ static void test_move(void **state)
 
     (void)state;
     bed_init(&b, 2);
-    one = tunnel_connect(&b.t, 10, 0);
+    one = tunnel_connect(&b.t, BYTES_LIT("w"), 10, 0);
     beat(&b, one, 0);
-    two = tunnel_connect(&b.t, 10, 0);
+    two = tunnel_connect(&b.t, BYTES_LIT("w"), 10, 0);
     beat(&b, one, 1);
     assert_channel(&b, 0, 1, TUNNEL_OPEN, one); /* the second has sent no heartbeat yet */
     beat(&b, two, 2);
@@ -111,9 +111,9 @@ static void test_asked_back_once(void **state)
 
     (void)state;
     bed_init(&b, 4);
-    one = tunnel_connect(&b.t, 2, 0);
+    one = tunnel_connect(&b.t, BYTES_LIT("w"), 2, 0);
     beat(&b, one, 0);
-    two = tunnel_connect(&b.t, 2, 0);
+    two = tunnel_connect(&b.t, BYTES_LIT("w"), 2, 0);
     for (int64_t now = 0; now <= 6000; now += 1500) { /* each one keeps its client */
         assert_int_equal(beat(&b, two, now), TUNNEL_OK);
         assert_int_equal(beat(&b, one, now), TUNNEL_OK);
@@ -130,9 +130,9 @@ static void test_lost_client(void **state)
 
     (void)state;
     bed_init(&b, 1);
-    lost = tunnel_connect(&b.t, 2, 0);
+    lost = tunnel_connect(&b.t, BYTES_LIT("w"), 2, 0);
     beat(&b, lost, 0);
-    heir = tunnel_connect(&b.t, 0, 0);
+    heir = tunnel_connect(&b.t, BYTES_LIT("w"), 0, 0);
     assert_int_equal(beat(&b, heir, 2000), TUNNEL_OK);
     assert_channel(&b, 0, 1, TUNNEL_OPEN, lost);
     assert_int_equal(tunnel_channel_for(&b.t, heir, b.channels[0].id, &c), TUNNEL_GONE);
@@ -159,7 +159,7 @@ static void test_order(void **state)
     b.channels[0].stream = false;
     b.channels[3].parents[0] = 1;
     b.channels[3].parents[1] = 2;
-    a = tunnel_connect(&b.t, 10, 0);
+    a = tunnel_connect(&b.t, BYTES_LIT("w"), 10, 0);
     beat(&b, a, 0);
     assert_false(tunnel_base_done(&b.t));
     assert_channel(&b, 0, 1, TUNNEL_OPEN, a);
@@ -201,12 +201,12 @@ static void test_extremes(void **state)
 
     (void)state;
     bed_init(&b, 1);
-    a = tunnel_connect(&b.t, INT64_MAX, 0);
+    a = tunnel_connect(&b.t, BYTES_LIT("w"), INT64_MAX, 0);
     assert_int_equal(beat(&b, a, INT64_MAX / 2), TUNNEL_OK);
     assert_int_equal(say(&b, a, 0, INT64_MAX, TUNNEL_CLOSE, INT64_MAX / 2), TUNNEL_OK);
     assert_channel(&b, 0, 1, TUNNEL_OPEN, a);
     tunnel_shutdown(&b.t, a);
-    a = tunnel_connect(&b.t, INT64_MIN, 0);
+    a = tunnel_connect(&b.t, BYTES_LIT("w"), INT64_MIN, 0);
     assert_int_equal(b.clients[0].timeout_s, TUNNEL_TIMEOUT_S);
     assert_int_equal(beat(&b, a, TUNNEL_TIMEOUT_S * 1000 + 1), TUNNEL_GONE);
 }
@@ -252,7 +252,7 @@ static void test_any_order(void **state)
         uint64_t turn = rng_next(&rng) % 4;
 
         if (n == 0 || (turn == 0 && n < 12))
-            beat(&b, tunnel_connect(&b.t, 5, now), now);
+            beat(&b, tunnel_connect(&b.t, BYTES_LIT("w"), 5, now), now);
         else if (turn == 1 && n > 1)
             tunnel_shutdown(&b.t, b.clients[rng_next(&rng) % n].number);
         else if (turn == 2)

@@ -1,0 +1,112 @@
+#include "table/tunnel/tunnel_name.h"
+
+#include "base/buf.h"
+#include "table/tunnel/tunnel_state.h"
+#include "widerow.h"
+
+#include <inttypes.h>
+#include <xxhash.h>
+
+#define CHECKSUM_BYTES 8
+
+bytes tunnel_id(struct arena *a, bytes table, uint64_t number)
+{
+    return arena_printf(a, "%.*s_%" PRIu64, BYTES_FMT(table), number);
+}
+
+bytes tunnel_client_id(struct arena *a, bytes tag, uint64_t number)
+{
+    return arena_printf(a, "%.*s_%" PRIx64, BYTES_FMT(tag), number);
+}
+
+/* The number behind the last '_', as it is written here and in no other way; 0: there is none. */
+static uint64_t number_behind(bytes id, unsigned base)
+{
+    const uint8_t *p = bytes_u8(id);
+    size_t start = id.len;
+    uint64_t n = 0;
+
+    while (start > 0 && p[start - 1] != '_')
+        start--;
+    if (!start || start == id.len || p[start] == '0')
+        return 0;
+    for (size_t i = start; i < id.len; i++) {
+        unsigned digit = p[i] >= 'a' ? p[i] - 'a' + 10u : p[i] - (unsigned)'0';
+
+        if (p[i] < '0' || digit >= base || n > (UINT64_MAX - digit) / base)
+            return 0;
+        n = n * base + digit;
+    }
+    return n;
+}
+
+bool tunnel_id_read(bytes id, bytes *table, uint64_t *number)
+{
+    *number = number_behind(id, 10);
+    return *number && wr_stream_table(id, table);
+}
+
+uint64_t tunnel_client_number(bytes id)
+{
+    return number_behind(id, 16);
+}
+
+/* ---- tokens ---- */
+
+/* A place in a stream is text, since some clients take it for that. */
+bytes tunnel_token(struct arena *a, const struct tunnel_place *place)
+{
+    struct buf b;
+
+    if (place->finished)
+        return TUNNEL_FINISHED;
+    if (place->stream)
+        return arena_printf(a, "s%" PRIu64 ":%.*s", place->count, BYTES_FMT(place->at));
+    buf_init(&b, a, 32 + place->at.len);
+    buf_put_u8(&b, 'b');
+    buf_put_varint(&b, place->count);
+    buf_put_bytes(&b, place->at);
+    buf_put_u64(&b, XXH3_64bits(b.data, b.len));
+    return buf_bytes(&b);
+}
+
+/* The checksum of what follows is the stream's (stream_name.h). */
+static bool read_stream_place(bytes token, struct tunnel_place *out)
+{
+    const uint8_t *p = bytes_u8(token);
+    size_t i = 1;
+
+    for (; i < token.len && p[i] >= '0' && p[i] <= '9' && out->count < UINT64_MAX / 16; i++)
+        out->count = 10 * out->count + (uint64_t)(p[i] - '0');
+    if (i == 1 || i >= token.len || p[i] != ':')
+        return false;
+    out->stream = true;
+    out->at = bytes_skip(token, i + 1);
+    return out->at.len != 0;
+}
+
+static bool read_row_place(bytes token, struct tunnel_place *out)
+{
+    struct reader r;
+    size_t len;
+
+    if (token.len < 2 + CHECKSUM_BYTES)
+        return false;
+    len = token.len - CHECKSUM_BYTES;
+    r = reader_of(bytes_of(bytes_u8(token) + 1, len - 1));
+    out->count = read_varint(&r);
+    out->at = read_bytes(&r, reader_left(&r));
+    return !r.bad && XXH3_64bits(token.ptr, len) == load_u64(bytes_u8(token) + len);
+}
+
+int tunnel_token_read(struct ctx *c, bytes token, struct tunnel_place *out)
+{
+    uint8_t kind = token.len ? *bytes_u8(token) : 0;
+
+    *out = (struct tunnel_place){.finished = bytes_equal(token, TUNNEL_FINISHED)};
+    if (out->finished || (kind == 's' && read_stream_place(token, out)) ||
+        (kind == 'b' && read_row_place(token, out)))
+        return E_OK;
+    return fail(c, E_PARAMETER,
+                "Invalid token: it was altered, or never given out. GetCheckpoint gives one.");
+}
