@@ -18,6 +18,9 @@ var settings = struct{ endpoint, instance, id, secret string }{
 var client = newClient(settings.id, settings.secret)
 
 func TestMain(m *testing.M) {
+	if os.Getenv("WIDEROW_TUNNEL") != "" {
+		workAlone()
+	}
 	code := m.Run()
 	dropShared(client)
 	os.Exit(code)

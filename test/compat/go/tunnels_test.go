@@ -1,0 +1,268 @@
+package compat
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
+	"github.com/aliyun/aliyun-tablestore-go-sdk/tunnel"
+	"github.com/aliyun/aliyun-tablestore-go-sdk/tunnel/protocol"
+	"go.uber.org/zap"
+)
+
+// What a worker tells of each row or change: the tunnel's channel, the row's key, its column v, and what was done.
+type told struct {
+	channel string
+	pk, v   int64
+	action  string
+}
+
+func tunnels() tunnel.TunnelClient {
+	return tunnel.NewTunnelClient(settings.endpoint, settings.instance, settings.id, settings.secret)
+}
+
+// worker reads the tunnel as the SDK does by itself, and hands over each record.
+func worker(id string, each func(told)) (tunnel.TunnelWorker, error) {
+	quiet := zap.NewNop()
+	config := &tunnel.TunnelWorkerConfig{
+		HeartbeatInterval: time.Second,
+		HeartbeatTimeout:  3 * time.Second,
+		LogConfig:         &zap.Config{Level: zap.NewAtomicLevelAt(zap.FatalLevel), Encoding: "json"},
+		BackoffConfig:     &tunnel.ChannelBackoffConfig{MaxDelay: 100 * time.Millisecond},
+		ProcessorFactory: &tunnel.SimpleProcessFactory{
+			Logger:     quiet,
+			CpInterval: 200 * time.Millisecond,
+			ProcessFunc: func(context *tunnel.ChannelContext, records []*tunnel.Record) error {
+				for _, record := range records {
+					one := told{channel: context.ChannelId, action: fmt.Sprint(record.Type)}
+					one.pk = record.PrimaryKey.PrimaryKeys[0].Value.(int64)
+					for _, column := range record.Columns {
+						if *column.Name == "v" {
+							one.v = column.Value.(int64)
+						}
+					}
+					each(one)
+				}
+				return nil
+			},
+		},
+	}
+	return tunnels().NewTunnelWorker(id, config)
+}
+
+// A process of its own, which can be killed: the test program once more. It prints what it is told.
+func workAlone() {
+	var lock sync.Mutex
+	w, err := worker(os.Getenv("WIDEROW_TUNNEL"), func(one told) {
+		lock.Lock()
+		defer lock.Unlock()
+		fmt.Printf("%s %d %d %s\n", one.channel, one.pk, one.v, one.action)
+	})
+	if err == nil {
+		err = w.ConnectAndWorking()
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+// seen collects what all workers of a tunnel were told.
+type seen struct {
+	sync.Mutex
+	t      *T
+	values map[int64][]int64 // of a key, in the order in which they came
+	count  int
+}
+
+func (s *seen) add(one told) {
+	s.Lock()
+	defer s.Unlock()
+	s.values[one.pk] = append(s.values[one.pk], one.v)
+	s.count++
+}
+
+func (s *seen) total() int {
+	s.Lock()
+	defer s.Unlock()
+	return s.count
+}
+
+// start starts a process that works on the tunnel; the case kills it at the latest.
+func (s *seen) start(id string) *exec.Cmd {
+	s.t.Helper()
+	process := exec.Command(os.Args[0])
+	process.Env = append(os.Environ(), "WIDEROW_TUNNEL="+id)
+	process.Stderr = os.Stderr
+	out, err := process.StdoutPipe()
+	s.t.must(err)
+	s.t.must(process.Start())
+	s.t.Cleanup(func() { process.Process.Kill(); process.Wait() })
+	go func() {
+		for lines := bufio.NewScanner(out); lines.Scan(); {
+			var one told
+			if n, _ := fmt.Sscan(lines.Text(), &one.channel, &one.pk, &one.v, &one.action); n == 4 {
+				s.add(one)
+			}
+		}
+	}()
+	return process
+}
+
+func (t *T) seen() *seen { return &seen{t: t, values: map[int64][]int64{}} }
+
+func (t *T) until(what string, is func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(40 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.fail("not within 40 s: %s", what)
+		}
+	}
+}
+
+func (t *T) tunnel(table, name string, kind tunnel.TunnelType) string {
+	t.Helper()
+	answer, err := tunnels().CreateTunnel(&tunnel.CreateTunnelRequest{TableName: table, TunnelName: name, Type: kind})
+	t.must(err)
+	return answer.TunnelId
+}
+
+func (t *T) describeTunnel(table, name string) *tunnel.DescribeTunnelResponse {
+	t.Helper()
+	answer, err := tunnels().DescribeTunnel(&tunnel.DescribeTunnelRequest{TableName: table, TunnelName: name})
+	t.must(err)
+	return answer
+}
+
+func (t *T) wantTunnelError(err error, code string) {
+	t.Helper()
+	refused, ok := err.(*tunnel.TunnelError)
+	t.check(ok, "expected %s\n  actual   %v", code, err)
+	t.equal("code", refused.Code, code)
+}
+
+// writeValues puts the values from one to the other into each of the keys 0 … keys-1, in batches.
+func (t *T) writeValues(table string, keys, from, to int) {
+	t.Helper()
+	for v := from; v <= to; v++ {
+		var changes []ts.RowChange
+		for key := 0; key < keys; key++ {
+			changes = append(changes, putChange(table, pk("pk", key), c("v", v)))
+		}
+		_, err := t.batchWrite(changes...)
+		t.must(err)
+	}
+}
+
+// inOrder: each value came at least once, and for the first time in the order in which it was written. A value may be repeated from
+// the last checkpoint on, then again in that order.
+func (s *seen) inOrder(keys, last int) {
+	s.t.Helper()
+	s.Lock()
+	defer s.Unlock()
+	for key := 0; key < keys; key++ {
+		highest, before := int64(0), int64(0)
+		for _, v := range s.values[int64(key)] {
+			s.t.check(v <= highest+1, "key %d: %d came before %d", key, v, highest+1)
+			s.t.check(v <= before+1, "key %d: %d came right behind %d", key, v, before)
+			highest, before = max(highest, v), v
+		}
+		s.t.equal(fmt.Sprint("the last value of key ", key), highest, int64(last))
+	}
+}
+
+func TestTunnel(t *testing.T) {
+	needsStreams(t)
+	run(t, "a tunnel is created, listed, described and deleted", func(t *T) {
+		table := t.intTable()
+		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
+		_, err := tunnels().CreateTunnel(&tunnel.CreateTunnelRequest{TableName: table, TunnelName: "changes", Type: tunnel.TunnelTypeStream})
+		t.wantTunnelError(err, "OTSTunnelExist")
+		t.tunnel(table, "rows", tunnel.TunnelTypeBaseData)
+		list, err := tunnels().ListTunnel(&tunnel.ListTunnelRequest{TableName: table})
+		t.must(err)
+		t.equal("tunnels", len(list.Tunnels), 2)
+		t.equal("id", list.Tunnels[0].TunnelId, id)
+		info := t.describeTunnel(table, "changes")
+		t.equal("type", info.Tunnel.TunnelType, "Stream")
+		t.equal("stage", info.Tunnel.Stage, "ProcessStream")
+		t.equal("flag", info.Tunnel.StreamTunnelConfig.Flag, protocol.StartOffsetFlag_LATEST)
+		t.equal("status", info.Channels[0].ChannelStatus, "WAIT")
+		t.equal("stage of the other", t.describeTunnel(table, "rows").Tunnel.Stage, "ProcessBaseData")
+		t.equal("hours of the stream", t.describe(table).StreamDetails.ExpirationTime, int32(168))
+		for _, name := range []string{"changes", "rows"} {
+			_, err = tunnels().DeleteTunnel(&tunnel.DeleteTunnelRequest{TableName: table, TunnelName: name})
+			t.must(err)
+		}
+		_, err = tunnels().DeleteTunnel(&tunnel.DeleteTunnelRequest{TableName: table, TunnelName: "rows"})
+		t.wantTunnelError(err, "OTSParameterInvalid")
+		_, err = tunnels().DescribeTunnel(&tunnel.DescribeTunnelRequest{TableName: table + "x", TunnelName: "rows"})
+		t.wantTunnelError(err, "OTSParameterInvalid")
+		_, err = tunnels().CreateTunnel(&tunnel.CreateTunnelRequest{TableName: table, TunnelName: "backwards", Type: tunnel.TunnelTypeStream,
+			StreamTunnelConfig: &tunnel.StreamTunnelConfig{StartOffset: 2000, EndOffset: 1000}})
+		t.wantTunnelError(err, "OTSParameterInvalid")
+	})
+	run(t, "a worker is told every row once, and then there are only changes", func(t *T) {
+		table := t.intTable()
+		t.tunnel(table, "rows", tunnel.TunnelTypeBaseData)
+		for from := 0; from < 1200; from += 200 {
+			var changes []ts.RowChange
+			for key := from; key < from+200; key++ {
+				changes = append(changes, putChange(table, pk("pk", key), c("v", key)))
+			}
+			_, err := t.batchWrite(changes...)
+			t.must(err)
+		}
+		s := t.seen()
+		w, err := worker(t.describeTunnel(table, "rows").Tunnel.TunnelId, s.add)
+		t.must(err)
+		defer w.Shutdown()
+		go w.ConnectAndWorking()
+		t.until("the stage ProcessStream", func() bool { return t.describeTunnel(table, "rows").Tunnel.Stage == "ProcessStream" })
+		for key := 0; key < 1200; key++ {
+			t.equal(fmt.Sprint("values of row ", key), s.values[int64(key)], []int64{int64(key)})
+		}
+	})
+	run(t, "of two workers one is killed: every change comes, and those of a row in order", func(t *T) {
+		table := t.intTable()
+		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
+		s := t.seen()
+		workers := []*exec.Cmd{s.start(id), s.start(id)}
+		t.writeValues(table, 50, 1, 15)
+		t.until("half of the changes", func() bool { return s.total() >= 750 })
+		owner := t.describeTunnel(table, "changes").Channels[0].ClientId
+		t.check(owner != "", "nobody has the channel")
+		workers[0].Process.Kill()
+		t.writeValues(table, 50, 16, 30)
+		t.until("the last changes", func() bool {
+			s.Lock()
+			defer s.Unlock()
+			last := s.values[49]
+			return len(last) > 0 && last[len(last)-1] == 30
+		})
+		s.inOrder(50, 30)
+	})
+	run(t, "rows first, then the changes since, and none is missed", func(t *T) {
+		table := t.intTable()
+		t.writeValues(table, 50, 1, 1)
+		id := t.tunnel(table, "both", tunnel.TunnelTypeBaseStream)
+		t.writeValues(table, 50, 2, 2)
+		s := t.seen()
+		s.start(id)
+		t.until("every row", func() bool { return s.total() >= 50 })
+		t.writeValues(table, 50, 3, 10)
+		t.until("the last changes", func() bool {
+			s.Lock()
+			defer s.Unlock()
+			last := s.values[49]
+			return len(last) > 0 && last[len(last)-1] == 10
+		})
+		for key := int64(0); key < 50; key++ {
+			values := s.values[key]
+			t.equal(fmt.Sprint("changes of row ", key), values[len(values)-9:], []int64{2, 3, 4, 5, 6, 7, 8, 9, 10})
+		}
+	})
+}
