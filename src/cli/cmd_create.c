@@ -13,6 +13,7 @@ struct create_options {
     const char *splits;
     uint64_t ttl_s; /* 0: for ever */
     uint64_t versions;
+    bool transactions;
     bool if_missing;
 };
 
@@ -31,6 +32,9 @@ static const struct option_row create_rows[] = {
      offsetof(struct create_options, ttl_s), 1, INT32_MAX},
     {"versions", "N", "versions kept of each cell (default 1)", OPTION_COUNT,
      offsetof(struct create_options, versions), 1, INT32_MAX},
+    {"transactions", NULL,
+     "local transactions may change the rows of a partition-key value together", OPTION_FLAG,
+     offsetof(struct create_options, transactions), 0, 0},
     {"if-missing", NULL, "a table that is there already is no error", OPTION_FLAG,
      offsetof(struct create_options, if_missing), 0, 0},
     {0},
@@ -165,6 +169,7 @@ static int create(struct ctx *c, struct client *cl, struct cli *cli, void *optio
                                      .ttl_s = o->ttl_s ? (int32_t)o->ttl_s : -1,
                                      .max_versions = (int32_t)o->versions},
                          .reserved = {.has_read = true, .has_write = true},
+                         .local_transactions = o->transactions,
                          .layout = o->layout ? bytes_str(o->layout) : BYTES_NONE}};
     struct wr_create_table *t = &request.create_table;
     struct wr_reply reply;
