@@ -567,3 +567,15 @@ const struct credential *credential_at(const struct credential *c, bytes instanc
             return p;
     return NULL;
 }
+
+bytes *credential_instances(const struct credential *c, struct arena *a, size_t *count)
+{
+    const struct credential *end = c->set->pairs + c->set->count;
+    bytes *out = ARENA_ARRAY(a, bytes, c->set->count + 1);
+
+    *count = 0;
+    for (const struct credential *p = set_find(c->set, bytes_str(c->id));
+         p < end && strcmp(p->id, c->id) == 0; p++)
+        out[(*count)++] = arena_copy(a, bytes_str(p->instance));
+    return out;
+}

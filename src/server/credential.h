@@ -83,4 +83,7 @@ bool credential_made(const struct credential_store *s);
  * NULL: the key was not given that instance. It is held with `c`: either is released, not both. */
 const struct credential *credential_at(const struct credential *c, bytes instance);
 
+/* All instances of the key, in the arena. */
+bytes *credential_instances(const struct credential *c, struct arena *a, size_t *count);
+
 #endif

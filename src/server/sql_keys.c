@@ -60,8 +60,23 @@ static struct wr_table_list visible(void *arg, struct ctx *c, bytes instance,
     return out;
 }
 
+static size_t databases(void *arg, struct arena *a, bytes **out)
+{
+    const struct door_guest *g = arg;
+    const struct credential *c = credential_find(g->keys->arg, g->id);
+    size_t count = 0;
+
+    if (!c)
+        return 0;
+    *out = credential_instances(c, a, &count);
+    credential_release(c);
+    return count;
+}
+
 struct door_keys sql_keys(struct credential_store *s)
 {
-    return (struct door_keys){
-        .find = find, .release = release, .access = {check, enter, visible, NULL}, .arg = s};
+    return (struct door_keys){.find = find,
+                              .release = release,
+                              .access = {check, enter, visible, NULL, databases},
+                              .arg = s};
 }

@@ -158,6 +158,8 @@ check "one more than may be" fails 'ERROR 1040 \(08004\): Too many connections \
 exec {fd}>&-
 kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
 check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
+check "nor in information_schema" says 'TABLE_NAME|orders|' sql reader secret2 inst 'select TABLE_NAME from information_schema.TABLES'
+check "databases are the key's" says 'Database|information_schema|inst|' sql reader secret2 inst 'show databases'
 port=$first_port
 check "the server stops" sh -c "kill -TERM ${pids[s]} && for _ in \$(seq 300); do kill -0 ${pids[s]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
 counts sql

@@ -479,12 +479,14 @@ maybe_from(A) ::= IN name(N). { A = N.text; }
 statement ::= SHOW DATABASES pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
 statement ::= SHOW SCHEMAS pattern(P). { show(p, SHOW_DATABASES)->pattern = P; }
 statement ::= SHOW TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
-statement ::= SHOW FULL TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->table.database = D; }
+statement ::= SHOW FULL TABLES maybe_from(D) pattern(P). { show(p, SHOW_TABLES)->pattern = P; p->out->full = true; p->out->table.database = D; }
 statement ::= SHOW CREATE TABLE table(T). { show(p, SHOW_CREATE_TABLE)->table = T; }
-statement ::= SHOW index_words of_table(T). { show(p, SHOW_INDEX)->table = T; }
-statement ::= SHOW columns_words of_table(T) pattern(P). { show(p, SHOW_COLUMNS)->table = T; p->out->pattern = P; }
-columns_words ::= COLUMNS.
-columns_words ::= FULL COLUMNS.
+statement ::= SHOW index_words(F) of_table(T). { show(p, SHOW_INDEX)->table = T; p->out->full = F; }
+statement ::= SHOW columns_words(F) of_table(T) pattern(P). { show(p, SHOW_COLUMNS)->table = T; p->out->pattern = P; p->out->full = F; }
+%type columns_words {bool}
+columns_words(A) ::= COLUMNS. { A = false; }
+columns_words(A) ::= FULL COLUMNS. { A = true; }
+%type index_words {bool}
 %type of_table {struct table_name}
 of_table(A) ::= FROM table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
 of_table(A) ::= IN table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
@@ -495,9 +497,9 @@ statement ::= SHOW PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW FULL PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW WARNINGS. { show(p, SHOW_WARNINGS); }
 statement ::= SHOW ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
-index_words ::= INDEX.
-index_words ::= INDEXES.
-index_words ::= KEYS.
+index_words(A) ::= INDEX. { A = false; }
+index_words(A) ::= INDEXES. { A = false; }
+index_words(A) ::= KEYS. { A = true; }
 statement ::= describe_word table(T). { p->out->type = STATEMENT_DESCRIBE; p->out->table = T; }
 describe_word ::= DESCRIBE.
 describe_word ::= DESC.

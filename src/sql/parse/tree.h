@@ -275,6 +275,7 @@ struct statement {
     enum alter_type alter;
     /* SHOW */
     enum show_type show;
+    bool full;     /* FULL TABLES, FULL COLUMNS; of indexes: KEYS, which MySQL's drivers say */
     bytes pattern; /* ptr NULL: none */
     uint32_t parameter_count;
 };

@@ -1,6 +1,5 @@
-/* process.c: KILL and SHOW PROCESSLIST: the connections of one's own access key. */
+/* process.c: KILL, of the connections of one's own access key. */
 #include "sql/run/compute.h"
-#include "sql/run/texts.h"
 
 #include "base/number.h"
 
@@ -25,29 +24,4 @@ int run_kill(struct run *r, const struct statement *s)
     if (p->kill && p->kill(p->arg, (uint64_t)number, !s->name.ptr))
         return 0;
     return run_fail(r, FAULT_UNKNOWN_PROCESS, (unsigned long long)number);
-}
-
-int run_show_processes(struct run *r, const struct statement *s)
-{
-    const struct processes *p = &r->session->conf.processes;
-    struct process *list = NULL;
-    size_t count = p->list ? p->list(p->arg, r->arena, &list) : 0;
-
-    (void)s;
-    RUN_TRY(texts_columns(
-        r, (const char *[]){"Id", "User", "Host", "db", "Command", "Time", "State", "Info", NULL}));
-    for (size_t i = 0; i < count; i++) {
-        const struct process *at = &list[i];
-        bytes texts[] = {arena_printf(r->arena, "%llu", (unsigned long long)at->number),
-                         at->user,
-                         at->host,
-                         at->database.len ? at->database : BYTES_NONE,
-                         bytes_str(at->sql.ptr ? "Query" : "Sleep"),
-                         arena_printf(r->arena, "%lld", (long long)at->seconds),
-                         BYTES_LIT(""),
-                         at->sql};
-
-        RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
-    }
-    return 0;
 }

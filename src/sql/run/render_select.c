@@ -1,3 +1,4 @@
+#include "sql/run/information.h"
 #include "sql/run/render_own.h"
 
 static int put_exprs(struct render *w, const struct scope *s, const struct expr_list *l)
@@ -20,7 +21,8 @@ static struct rendered_table *table_made(struct render *w, struct sql_table *t)
             return out;
     out = ARENA_NEW(w->r->arena, struct rendered_table);
     *out = (struct rendered_table){.next = w->made->tables, .table = t, .name = name};
-    out->paths = paths_of(w->r, t, &out->path_count);
+    if (!t->information)
+        out->paths = paths_of(w->r, t, &out->path_count);
     w->made->tables = out;
     return out;
 }
@@ -38,7 +40,9 @@ static int put_from_one(struct render *w, struct scope *s, const struct from_ite
         render_put(w, ")");
         t->columns = columns;
     } else {
-        RUN_TRY(table_find(w->r, &f->name, &table));
+        RUN_TRY(!run_is_tablestore(w->r) && information_is(&f->name)
+                    ? information_find(w->r, &f->name, &table)
+                    : table_find(w->r, &f->name, &table));
         render_quoted(w, table_made(w, table)->name, '"');
         t->table = table;
         if (!t->name.ptr)

@@ -31,6 +31,7 @@ struct run {
     struct sink *sink;
     struct outcome *out;
     int64_t deadline_ms;            /* monotonic */
+    bytes about;                    /* information_schema has this table alone; ptr NULL: all */
     uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */
 };
 
@@ -95,7 +96,6 @@ int run_create_table_like(struct run *r, const struct statement *s);
 int run_drop_table(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
 int run_kill(struct run *r, const struct statement *s);
-int run_show_processes(struct run *r, const struct statement *s);
 int run_explain(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);

@@ -4,12 +4,13 @@ const struct scope_table *scope_find(const struct scope *s, bytes of, bytes name
 {
     for (; s; s = s->outer)
         for (const struct scope_table *t = s->tables; t; t = t->next) {
+            bool any_case = s->any_case || (t->table && t->table->any_case);
             size_t n = t->table ? t->table->column_count : t->column_count;
 
             if (of.ptr && !run_is_name(s->any_case, of, t->name))
                 continue;
             for (*out = 0; *out < n; ++*out)
-                if (run_is_name(s->any_case, name,
+                if (run_is_name(any_case, name,
                                 t->table ? t->table->columns[*out].name : t->columns[*out].name))
                     return t;
         }

@@ -5,6 +5,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/function.h"
 #include "sql/run/hint.h"
+#include "sql/run/information.h"
 #include "sql/run/scan.h"
 #include "sql/run/select.h"
 #include "sql/run/where.h"
@@ -81,10 +82,16 @@ static int tables_make(struct run *r, struct select_engine *e, struct rendered_t
 {
     e->module.tables = tables;
     for (const struct rendered_table *t = tables; t; t = t->next) {
-        char *sql =
-            sqlite3_mprintf("create virtual table temp.\"%.*w\" using widerow", RUN_TEXT(t->name));
-        int code = sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
+        char *sql;
+        int code;
 
+        if (t->table->information) {
+            RUN_TRY(information_fill(r, e->sqlite, t->table, t->name));
+            continue;
+        }
+        sql =
+            sqlite3_mprintf("create virtual table temp.\"%.*w\" using widerow", RUN_TEXT(t->name));
+        code = sqlite3_exec(e->sqlite, sql, NULL, NULL, NULL);
         sqlite3_free(sql);
         if (code)
             return sqlite_fail(r, e->sqlite);
@@ -308,8 +315,8 @@ static bool items_are_columns(struct run *r, const struct sql_table *t, const st
 static bool is_plain(const struct select *s)
 {
     return s->from && s->from->count == 1 && !s->from->first->select &&
-           !s->from->first->alias.ptr && s->where && !s->group && !s->having && !s->limit &&
-           !s->offset && !s->all_of;
+           !information_is(&s->from->first->name) && !s->from->first->alias.ptr && s->where &&
+           !s->group && !s->having && !s->limit && !s->offset && !s->all_of;
 }
 
 static void columns_describe(struct run *r, const struct sql_table *t, const struct select *s,

@@ -19,6 +19,8 @@ struct access {
     struct wr_table_list (*visible)(void *arg, struct ctx *c, bytes instance,
                                     const struct wr_table_list *all);
     void *arg;
+    /* Those that it may enter, in the arena; how many. NULL: the current one is told alone. */
+    size_t (*databases)(void *arg, struct arena *a, bytes **out);
 };
 
 /* What VERSION() begins with: drivers read it to learn what a server can do. */

@@ -1,10 +1,11 @@
 /* show.c: SHOW and DESCRIBE: tables of texts. */
-#include "sql/run/convert.h"
 #include "base/buf.h"
 #include "sql/run/index.h"
+#include "sql/run/information.h"
 #include "sql/run/like.h"
 #include "sql/run/table.h"
 #include "sql/run/texts.h"
+#include "sql/run/type.h"
 #include "sql/run/variable.h"
 
 #include <inttypes.h>
@@ -31,13 +32,6 @@ static int show_tables(struct run *r, const struct statement *s)
     return code;
 }
 
-static int show_databases(struct run *r, const struct statement *s)
-{
-    (void)s;
-    RUN_TRY(texts_columns(r, (const char *[]){"Database", NULL}));
-    return r->session->database.len ? texts_row(r, &r->session->database, 1) : 0;
-}
-
 static int show_variables(struct run *r, const struct statement *s)
 {
     bytes pair[2];
@@ -54,23 +48,6 @@ static int show_empty(struct run *r, const struct statement *s)
 {
     (void)s;
     return texts_columns(r, (const char *[]){"Level", "Code", "Message", NULL});
-}
-
-static bytes type_text(struct arena *a, const struct table_column *c)
-{
-    static const char *const names[] = {
-        [WR_BOOLEAN] = "BOOLEAN",     [WR_TINYINT] = "TINYINT", [WR_SMALLINT] = "SMALLINT",
-        [WR_INTEGER] = "INTEGER",     [WR_BIGINT] = "BIGINT",   [WR_UBIGINT] = "BIGINT UNSIGNED",
-        [WR_FLOAT] = "FLOAT",         [WR_DOUBLE] = "DOUBLE",   [WR_DECIMAL] = "DECIMAL",
-        [WR_VARCHAR] = "VARCHAR",     [WR_CHAR] = "CHAR",       [WR_BINARY] = "BINARY",
-        [WR_VARBINARY] = "VARBINARY", [WR_DATE] = "DATE",       [WR_TIME] = "TIME",
-        [WR_TIMESTAMP] = "TIMESTAMP", [WR_JSON] = "JSON"};
-
-    if (c->type == WR_DECIMAL && c->length)
-        return arena_printf(a, "DECIMAL(%u,%u)", c->length >> 8, c->length & 0xff);
-    if ((c->type == WR_CHAR || c->type == WR_BINARY) && c->length)
-        return arena_printf(a, "%s(%u)", names[c->type], c->length);
-    return bytes_str(names[c->type]);
 }
 
 int run_describe(struct run *r, const struct statement *s)
@@ -92,8 +69,7 @@ int run_describe(struct run *r, const struct statement *s)
                          : c->descending ? BYTES_LIT("DESC")
                                          : BYTES_LIT("ASC")};
 
-        if (!s->pattern.ptr || is_like(c->name, s->pattern))
-            RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
+        RUN_TRY(texts_row(r, texts, PORT_COUNT(texts)));
     }
     return 0;
 }
@@ -164,22 +140,16 @@ int run_show(struct run *r, const struct statement *s)
 {
     switch (s->show) {
     case SHOW_TABLES:
-        return show_tables(r, s);
-    case SHOW_DATABASES:
-        return show_databases(r, s);
+        return s->full ? information_show(r, s) : show_tables(r, s);
     case SHOW_INDEX:
-        return run_show_index(r, s);
-    case SHOW_COLUMNS:
-        return run_describe(r, s);
+        return s->full ? information_show(r, s) : run_show_index(r, s);
     case SHOW_CREATE_TABLE:
         return show_create_table(r, s);
     case SHOW_VARIABLES:
         return show_variables(r, s);
-    case SHOW_PROCESSLIST:
-        return run_show_processes(r, s);
     case SHOW_WARNINGS:
         return show_empty(r, s);
     default:
-        return run_fail(r, FAULT_UNSUPPORTED, "This SHOW is not served yet");
+        return information_show(r, s);
     }
 }

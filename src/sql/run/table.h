@@ -18,7 +18,8 @@ struct sql_table {
     size_t column_count, key_count;
     const size_t *shown; /* which ones * is, in which order; NULL: all, as they stand */
     size_t shown_count;
-    bool any_case; /* names do not mind case */
+    bool any_case;           /* names do not mind case */
+    const void *information; /* which one of information_schema; NULL: none of it */
     const struct wr_table_description *description;
 };
 

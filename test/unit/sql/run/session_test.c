@@ -417,7 +417,7 @@ static void test_information(void **state)
     expect(b, "create table b1 (k char(3) primary key, v json)", "0");
     expect(b, "show tables", "Tables|a1|b1");
     expect(b, "show tables like 'a%'", "Tables|a1");
-    expect(b, "show databases", "Database|inst");
+    expect(b, "show databases", "Database|information_schema|inst");
     expect(b, "describe b1",
            "TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,TYPE,IS_PRIMARY_KEY,SORT_ORDER|inst,b1,k,CHAR(3),"
            "true,ASC|inst,b1,v,JSON,false,none");
@@ -428,6 +428,66 @@ static void test_information(void **state)
     expect(b, "show tables", "Tables");
     expect(b, "select count(*) from inst.a1", "count(*)|0");
     expect(b, "select * from a1", "!1146 Table 'other.a1' doesn't exist");
+}
+
+/* What drivers and tools ask. */
+static void test_information_schema(void **state)
+{
+    static const char *const cases[][2] = {
+        {"select schema_name from information_schema.schemata", "schema_name|inst|information_schema"},
+        {"select TABLE_NAME, TABLE_TYPE, ENGINE from INFORMATION_SCHEMA.TABLES where TABLE_SCHEMA = "
+         "'inst' order by TABLE_NAME",
+         "TABLE_NAME,TABLE_TYPE,ENGINE|a,BASE TABLE,Widerow|b,BASE TABLE,Widerow"},
+        {"select count(*) from information_schema.TABLES where TABLE_SCHEMA = 'other'", "count(*)|0"},
+        {"select c.column_name, data_type, column_type, column_key, is_nullable, "
+         "character_maximum_length, numeric_precision, numeric_scale from information_schema.columns "
+         "c where table_name = 'a' order by ordinal_position",
+         "column_name,data_type,column_type,column_key,is_nullable,character_maximum_length,numeric_"
+         "precision,numeric_scale|k,varchar,varchar(2097152),PRI,NO,2097152,NULL,NULL|n,bigint,bigint,"
+         "PRI,NO,NULL,19,0|d,decimal,decimal(38,0),,YES,NULL,38,0|s,varchar,varchar(2097152),MUL,YES,"
+         "2097152,NULL,NULL|b,tinyint,tinyint(1),,YES,NULL,3,0"},
+        {"select INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE, COLLATION from "
+         "information_schema.STATISTICS where TABLE_NAME = 'a' order by NON_UNIQUE, SEQ_IN_INDEX",
+         "INDEX_NAME,SEQ_IN_INDEX,COLUMN_NAME,NON_UNIQUE,COLLATION|PRIMARY,1,k,0,A|PRIMARY,2,n,0,D|a_s,"
+         "1,s,1,A"},
+        {"select CONSTRAINT_NAME, COLUMN_NAME from information_schema.KEY_COLUMN_USAGE where "
+         "TABLE_NAME = 'b'",
+         "CONSTRAINT_NAME,COLUMN_NAME|PRIMARY,k"},
+        {"select count(*) from information_schema.VIEWS", "count(*)|0"},
+        {"select WORD from information_schema.KEYWORDS where RESERVED = 1 and WORD like 'UP%'",
+         "WORD|UPDATE|UPSERT"},
+        {"select * from information_schema.NOSUCH",
+         "!1146 Table 'information_schema.NOSUCH' doesn't exist"},
+        {"select nosuch from information_schema.TABLES", "!1054 Unknown column 'nosuch' in 'field list'"},
+        {"insert into information_schema.TABLES (TABLE_NAME) values ('x')",
+         "!1049 Unknown database 'information_schema': the access key is not for this instance"},
+        {"show full tables from inst like 'a%'", "Tables_in_inst,Table_type|a,BASE TABLE"},
+        {"show columns from b",
+         "Field,Type,Null,Key,Default,Extra|k,char(3),NO,PRI,NULL,|v,json,YES,,NULL,"},
+        {"show full columns from b like 'v'",
+         "Field,Type,Collation,Null,Key,Default,Extra,Privileges,Comment|v,json,NULL,YES,,NULL,,select,"
+         "insert,update,"},
+        {"show columns from nosuch", "!1146 Table 'inst.nosuch' doesn't exist"},
+        {"show keys from b",
+         "Table,Non_unique,Key_name,Seq_in_index,Column_name,Collation,Cardinality,Sub_part,Packed,Null,"
+         "Index_type,Comment,Index_comment|b,0,PRIMARY,1,k,A,NULL,NULL,NULL,,BTREE,,"},
+        {"show processlist", "Id,User,Host,db,Command,Time,State,Info"},
+        {"show engines",
+         "Engine,Support,Comment,Transactions,XA,Savepoints|Widerow,DEFAULT,Wide tables,NO,NO,NO"},
+        {"show databases like 'in%t'", "Database|inst"},
+        {"kill 5",
+         "!1094 Unknown thread id: 5: SHOW PROCESSLIST tells those of your access key"},
+        {"kill query 'x'", "!9001 KILL [QUERY] takes the number of a connection"},
+    };
+    struct bed *b = *state;
+
+    expect(b,
+           "create table a (k varchar, n bigint, d decimal(10,2), s varchar, b boolean, primary key "
+           "(k, n desc), index a_s (s))",
+           "0");
+    expect(b, "create table b (k char(3) primary key, v json)", "0");
+    for (size_t i = 0; i < PORT_COUNT(cases); i++)
+        expect(b, cases[i][0], cases[i][1]);
 }
 
 int main(void)
@@ -444,6 +504,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_grants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_information_schema, set_up, tear_down),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
