@@ -224,6 +224,7 @@ for language in node python go java campus libraries; do
     once compat-$language 180 compat $language
 done
 suite kill $([ "$nightly" ] && echo 2400 || echo 150) test/crash/run.sh import kill recovery
+suite tunnel $([ "$nightly" ] && echo 1200 || echo 60) test/tunnel/run.sh
 suite index $([ "$nightly" ] && echo 1800 || echo 90) test/index/run.sh
 suite crash $([ "$nightly" ] && echo 2400 || echo 200) test/crash/run.sh points damage power
 suite io $([ "$nightly" ] && echo 1800 || echo 90) test/io/run.sh

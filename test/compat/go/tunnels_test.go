@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"sync"
+	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,11 +18,10 @@ import (
 	"go.uber.org/zap"
 )
 
-// What a worker tells of each row or change: the tunnel's channel, the row's key, its column v, and what was done.
+// What a worker tells of each row or change: the tunnel's channel, the row's key, its column v, and when it was changed.
 type told struct {
-	channel string
-	pk, v   int64
-	action  string
+	channel   string
+	pk, v, at int64
 }
 
 func tunnels() tunnel.TunnelClient {
@@ -39,7 +41,7 @@ func worker(id string, each func(told)) (tunnel.TunnelWorker, error) {
 			CpInterval: 200 * time.Millisecond,
 			ProcessFunc: func(context *tunnel.ChannelContext, records []*tunnel.Record) error {
 				for _, record := range records {
-					one := told{channel: context.ChannelId, action: fmt.Sprint(record.Type)}
+					one := told{channel: context.ChannelId, at: record.Timestamp}
 					one.pk = record.PrimaryKey.PrimaryKeys[0].Value.(int64)
 					for _, column := range record.Columns {
 						if *column.Name == "v" {
@@ -61,7 +63,7 @@ func workAlone() {
 	w, err := worker(os.Getenv("WIDEROW_TUNNEL"), func(one told) {
 		lock.Lock()
 		defer lock.Unlock()
-		fmt.Printf("%s %d %d %s\n", one.channel, one.pk, one.v, one.action)
+		fmt.Println(one.channel, one.pk, one.v, one.at)
 	})
 	if err == nil {
 		err = w.ConnectAndWorking()
@@ -73,16 +75,50 @@ func workAlone() {
 // seen collects what all workers of a tunnel were told.
 type seen struct {
 	sync.Mutex
-	t      *T
-	values map[int64][]int64 // of a key, in the order in which they came
-	count  int
+	t       *T
+	values  map[int64][]int64 // of a key, in the order in which they came
+	highest map[int64]int64
+	oldest  map[string]int64 // of a channel: no change before is to come any more
+	count   int
 }
 
+// What was told before may come again, but only from the last checkpoint on.
 func (s *seen) add(one told) {
 	s.Lock()
 	defer s.Unlock()
+	if one.v <= s.highest[one.pk] && one.at < s.oldest[one.channel] {
+		s.t.Errorf("channel %s: a change of %d came again, behind the checkpoint at %d", one.channel, one.at, s.oldest[one.channel])
+	}
 	s.values[one.pk] = append(s.values[one.pk], one.v)
+	s.highest[one.pk] = max(s.highest[one.pk], one.v)
 	s.count++
+}
+
+// holds notes the checkpoints there are now: whoever reads on begins there.
+func (s *seen) holds(channels []*tunnel.ChannelInfo) {
+	s.Lock()
+	defer s.Unlock()
+	for _, channel := range channels {
+		s.oldest[channel.ChannelId] = channel.ChannelRPO / 1000
+	}
+}
+
+// has tells whether the value came for every key.
+func (s *seen) has(keys, value int) bool {
+	s.Lock()
+	defer s.Unlock()
+	for key := 0; key < keys; key++ {
+		if values := s.values[int64(key)]; len(values) == 0 || values[len(values)-1] != int64(value) {
+			return false
+		}
+	}
+	return true
+}
+
+// process is a worker that can be killed.
+type process struct {
+	*exec.Cmd
+	count atomic.Int64 // of what it was told
 }
 
 func (s *seen) total() int {
@@ -92,9 +128,9 @@ func (s *seen) total() int {
 }
 
 // start starts a process that works on the tunnel; the case kills it at the latest.
-func (s *seen) start(id string) *exec.Cmd {
+func (s *seen) start(id string) *process {
 	s.t.Helper()
-	process := exec.Command(os.Args[0])
+	process := &process{Cmd: exec.Command(os.Args[0])}
 	process.Env = append(os.Environ(), "WIDEROW_TUNNEL="+id)
 	process.Stderr = os.Stderr
 	out, err := process.StdoutPipe()
@@ -104,15 +140,18 @@ func (s *seen) start(id string) *exec.Cmd {
 	go func() {
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			var one told
-			if n, _ := fmt.Sscan(lines.Text(), &one.channel, &one.pk, &one.v, &one.action); n == 4 {
+			if n, _ := fmt.Sscan(lines.Text(), &one.channel, &one.pk, &one.v, &one.at); n == 4 {
 				s.add(one)
+				process.count.Add(1)
 			}
 		}
 	}()
 	return process
 }
 
-func (t *T) seen() *seen { return &seen{t: t, values: map[int64][]int64{}} }
+func (t *T) seen() *seen {
+	return &seen{t: t, values: map[int64][]int64{}, highest: map[int64]int64{}, oldest: map[string]int64{}}
+}
 
 func (t *T) until(what string, is func() bool) {
 	t.Helper()
@@ -152,8 +191,14 @@ func (t *T) writeValues(table string, keys, from, to int) {
 		for key := 0; key < keys; key++ {
 			changes = append(changes, putChange(table, pk("pk", key), c("v", v)))
 		}
-		_, err := t.batchWrite(changes...)
-		t.must(err)
+		for tries := 1; ; tries++ { // where a server is killed meanwhile
+			_, err := t.batchWrite(changes...)
+			if err == nil {
+				break
+			}
+			t.check(tries < 100, "a batch could not be written: %v", err)
+			time.Sleep(100 * time.Millisecond)
+		}
 	}
 }
 
@@ -230,19 +275,18 @@ func TestTunnel(t *testing.T) {
 		table := t.intTable()
 		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
 		s := t.seen()
-		workers := []*exec.Cmd{s.start(id), s.start(id)}
+		owner, other := s.start(id), s.start(id)
 		t.writeValues(table, 50, 1, 15)
 		t.until("half of the changes", func() bool { return s.total() >= 750 })
-		owner := t.describeTunnel(table, "changes").Channels[0].ClientId
-		t.check(owner != "", "nobody has the channel")
-		workers[0].Process.Kill()
+		if owner.count.Load() == 0 {
+			owner, other = other, owner
+		}
+		t.equal("what the one without a channel was told", other.count.Load(), int64(0))
+		t.until("a checkpoint", func() bool { return t.describeTunnel(table, "changes").Channels[0].ChannelRPO > 0 })
+		owner.Process.Kill()
+		s.holds(t.describeTunnel(table, "changes").Channels)
 		t.writeValues(table, 50, 16, 30)
-		t.until("the last changes", func() bool {
-			s.Lock()
-			defer s.Unlock()
-			last := s.values[49]
-			return len(last) > 0 && last[len(last)-1] == 30
-		})
+		t.until("the last changes", func() bool { return s.has(50, 30) })
 		s.inOrder(50, 30)
 	})
 	run(t, "rows first, then the changes since, and none is missed", func(t *T) {
@@ -254,15 +298,63 @@ func TestTunnel(t *testing.T) {
 		s.start(id)
 		t.until("every row", func() bool { return s.total() >= 50 })
 		t.writeValues(table, 50, 3, 10)
-		t.until("the last changes", func() bool {
-			s.Lock()
-			defer s.Unlock()
-			last := s.values[49]
-			return len(last) > 0 && last[len(last)-1] == 10
-		})
+		t.until("the last changes", func() bool { return s.has(50, 10) })
 		for key := int64(0); key < 50; key++ {
 			values := s.values[key]
 			t.equal(fmt.Sprint("changes of row ", key), values[len(values)-9:], []int64{2, 3, 4, 5, 6, 7, 8, 9, 10})
 		}
+	})
+}
+
+// TestTunnelOverKills has a server of its own (test/tunnel/run.sh): WIDEROW_TUNNEL_TABLE is a table of four partitions, WIDEROW_PID
+// the server's process, and WIDEROW_START what starts it anew.
+func TestTunnelOverKills(t *testing.T) {
+	if os.Getenv("WIDEROW_START") == "" {
+		t.Skip("no server that may be killed")
+	}
+	run(t, "a worker and the server are killed: every change comes, those of a row in order, from the last checkpoint on", func(t *T) {
+		table := os.Getenv("WIDEROW_TUNNEL_TABLE")
+		values, err := strconv.Atoi(os.Getenv("WIDEROW_TUNNEL_VALUES"))
+		t.must(err)
+		pid, err := strconv.Atoi(os.Getenv("WIDEROW_PID"))
+		t.must(err)
+		const keys = 200
+		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
+		t.equal("channels", len(t.describeTunnel(table, "changes").Channels), 4)
+		s := t.seen()
+		one, other := s.start(id), s.start(id)
+		channels := func() []*tunnel.ChannelInfo { return t.describeTunnel(table, "changes").Channels }
+		t.until("each worker has channels", func() bool {
+			owners := map[string]int{}
+			for _, channel := range channels() {
+				owners[channel.ClientId]++
+			}
+			return len(owners) == 2 && owners[""] == 0
+		})
+		t.writeValues(table, keys, 1, values/3)
+		t.until("changes by both, with a checkpoint of each channel", func() bool {
+			for _, channel := range channels() {
+				if channel.ChannelRPO == 0 {
+					return false
+				}
+			}
+			return one.count.Load() > 0 && other.count.Load() > 0
+		})
+		one.Process.Kill()
+		s.holds(channels())
+		done := make(chan bool)
+		go func() { t.writeValues(table, keys, values/3+1, values); close(done) }()
+		t.until("two thirds of the changes", func() bool { return s.total() >= keys*values*2/3 })
+		before := channels()
+		t.must(syscall.Kill(pid, syscall.SIGKILL))
+		s.holds(before)
+		t.must(exec.Command("sh", "-c", os.Getenv("WIDEROW_START")).Run())
+		for i, channel := range channels() {
+			t.check(channel.ChannelRPO >= before[i].ChannelRPO, "a checkpoint is lost: %d, %d", channel.ChannelRPO, before[i].ChannelRPO)
+		}
+		<-done
+		t.until("the last changes", func() bool { return s.has(keys, values) })
+		s.inOrder(keys, values)
+		t.Logf("%d changes, told %d times", keys*values, s.total())
 	})
 }

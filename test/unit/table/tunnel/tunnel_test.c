@@ -1,0 +1,255 @@
+/* Tunnels of a database: requests that come at the same time lose nothing of one another, what has
+ * expired says so, and nothing outlives its table. */
+#include "table/core/db.h"
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+#undef fail /* the name is ctx.h's in this house */
+
+#include "../../later.h"
+#include "../database.h"
+
+#include "table/core/catalog_key.h"
+#include "table/sync/wait.h"
+
+#define TABLE BYTES_LIT("t")
+#define CLIENTS 12
+#define HOUR_MS 3600000
+
+static const char *engine_name;
+static char dir[FOLDER_BYTES];
+static struct wr_db *db;
+
+static const struct wr_stream_spec stream = {
+    .given = true, .enable = true, .has_expiration = true, .expiration_h = 24};
+
+static void begin(void)
+{
+    static const struct wr_key_schema key[] = {{.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
+    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
+    struct wr_options options = {.version = WR_API_VERSION,
+                                 .engine = engine_name,
+                                 .dir = dir,
+                                 .settings = settings,
+                                 .setting_count = 1};
+    struct wr_request req = {.op = WR_OP_CREATE_TABLE};
+
+    folder_make(dir);
+    db = database_open(&options);
+    req.create_table = (struct wr_create_table){
+        .table = TABLE,
+        .key = key,
+        .key_count = 1,
+        .stream = stream,
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
+    assert_int_equal(database_run(db, &req), 0);
+}
+
+/* ---- requests ---- */
+
+struct asked {
+    struct wr_request req;
+    struct wr_reply *reply;
+};
+
+static int ask(struct asked *x)
+{
+    x->req.instance = BYTES_LIT("test");
+    x->reply = wr_exec(db, &x->req);
+    return x->reply->code;
+}
+
+/* Its id lives as long as the answer. */
+static bytes create(struct asked *x, enum wr_tunnel_type type)
+{
+    *x = (struct asked){.req = {.op = WR_OP_CREATE_TUNNEL}};
+    x->req.create_tunnel =
+        (struct wr_create_tunnel){.table = TABLE, .name = BYTES_LIT("n"), .type = type};
+    assert_int_equal(ask(x), 0);
+    return x->reply->tunnel.id;
+}
+
+static int connect_client(bytes tunnel, char *id, size_t size)
+{
+    struct asked x = {.req = {.op = WR_OP_CONNECT_TUNNEL}};
+    int code;
+
+    x.req.connect_tunnel = (struct wr_connect_tunnel){
+        .table = TABLE, .tunnel = tunnel, .tag = BYTES_LIT("w"), .timeout_s = 1000};
+    code = ask(&x);
+    if (!code)
+        snprintf(id, size, "%.*s", BYTES_FMT(x.reply->tunnel_client.id));
+    wr_reply_free(x.reply);
+    return code;
+}
+
+/* The client's first heartbeat; *channels: so many it shall have. */
+static int beat(bytes tunnel, const char *client, size_t *channels)
+{
+    struct asked x = {.req = {.op = WR_OP_HEARTBEAT_TUNNEL}};
+    int code;
+
+    x.req.heartbeat_tunnel =
+        (struct wr_heartbeat_tunnel){.table = TABLE, .tunnel = tunnel, .client = bytes_str(client)};
+    code = ask(&x);
+    *channels = code ? 0 : x.reply->tunnel_channels.count;
+    wr_reply_free(x.reply);
+    return code;
+}
+
+/* ---- races ---- */
+
+struct client {
+    pthread_t thread;
+    bytes tunnel;
+    char id[64];
+    int code;
+    size_t channels;
+};
+
+static void *client_main(void *arg)
+{
+    struct client *client = arg;
+
+    client->code = connect_client(client->tunnel, client->id, sizeof(client->id));
+    for (int i = 0; i < 20 && !client->code; i++)
+        client->code = beat(client->tunnel, client->id, &client->channels);
+    return NULL;
+}
+
+/* Each is known afterwards, under an id of its own, and one has the channel. */
+static void test_race(void **state)
+{
+    struct client clients[CLIENTS];
+    struct asked made;
+    bytes tunnel;
+    size_t owned = 0;
+
+    (void)state;
+    begin();
+    tunnel = create(&made, WR_TUNNEL_STREAM);
+    for (int i = 0; i < CLIENTS; i++) {
+        clients[i] = (struct client){.tunnel = tunnel};
+        assert_int_equal(pthread_create(&clients[i].thread, NULL, client_main, &clients[i]), 0);
+    }
+    for (int i = 0; i < CLIENTS; i++)
+        pthread_join(clients[i].thread, NULL);
+    for (int i = 0; i < CLIENTS; i++) {
+        assert_int_equal(clients[i].code, 0);
+        assert_int_equal(beat(tunnel, clients[i].id, &clients[i].channels), 0);
+        owned += clients[i].channels;
+        for (int k = 0; k < i; k++)
+            assert_string_not_equal(clients[i].id, clients[k].id);
+    }
+    assert_int_equal(owned, 1);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
+/* ---- expiry ---- */
+
+static void keep_hours(int32_t hours)
+{
+    struct wr_request req = {.op = WR_OP_UPDATE_TABLE};
+
+    req.update_table = (struct wr_update_table){.table = TABLE, .stream = stream};
+    req.update_table.stream.expiration_h = hours;
+    assert_int_equal(database_run(db, &req), 0);
+}
+
+/* Rows that were not read before their changes went cannot be followed by these. */
+static void test_expired(void **state)
+{
+    struct asked made, listed = {.req = {.op = WR_OP_LIST_TUNNEL, .list_tunnel.table = TABLE}};
+    char client[64], other[64];
+    size_t channels;
+    bytes tunnel;
+
+    (void)state;
+    begin();
+    step_wall(db, -3 * HOUR_MS);
+    tunnel = create(&made, WR_TUNNEL_BASE_AND_STREAM);
+    assert_int_equal(connect_client(tunnel, client, sizeof(client)), 0);
+    assert_int_equal(beat(tunnel, client, &channels), 0);
+    assert_int_equal(channels, 1);
+    step_wall(db, 3 * HOUR_MS);
+    keep_hours(1);
+    assert_int_equal(connect_client(tunnel, other, sizeof(other)), E_TUNNEL_EXPIRED);
+    assert_int_equal(beat(tunnel, client, &channels), E_TUNNEL_EXPIRED);
+    assert_int_equal(ask(&listed), 0);
+    assert_int_equal(listed.reply->tunnels.count, 1);
+    assert_true(listed.reply->tunnels.tunnels[0].expired);
+    wr_reply_free(listed.reply);
+    keep_hours(24);
+    assert_int_equal(connect_client(tunnel, other, sizeof(other)), 0);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
+/* ---- the end ---- */
+
+static size_t stored_states(void)
+{
+    struct arena_scan {
+        struct ctx c;
+        struct scan scan;
+        struct key_range range;
+        struct page page;
+    } s = {0};
+    size_t n;
+
+    ctx_init(&s.c, &db->clock, &db->log, NULL, 0);
+    s.range = (struct key_range){catalog_tunnel_key(&s.c.arena, 0, 0),
+                                 catalog_tunnel_key(&s.c.arena, UINT32_MAX, UINT64_MAX)};
+    s.scan = (struct scan){.partition = PARTITION_SYSTEM,
+                           .view = VIEW_LATEST,
+                           .ranges = &s.range,
+                           .range_count = 1,
+                           .items_max = 100,
+                           .bytes_max = 1 << 20,
+                           .pages = &s.page};
+    assert_int_equal(wait_scan(&s.c, db->engine, &s.scan), 0);
+    n = s.page.count;
+    ctx_release(&s.c);
+    return n;
+}
+
+static void test_goes_with_its_table(void **state)
+{
+    struct wr_request drop = {.op = WR_OP_DELETE_TABLE, .delete_table = {TABLE}};
+    struct asked made;
+    size_t channels;
+    char client[64];
+    bytes tunnel;
+
+    (void)state;
+    begin();
+    tunnel = create(&made, WR_TUNNEL_BASE_DATA);
+    assert_int_equal(connect_client(tunnel, client, sizeof(client)), 0);
+    assert_int_equal(stored_states(), 1);
+    assert_int_equal(database_run(db, &drop), 0);
+    assert_int_equal(stored_states(), 0);
+    assert_int_equal(beat(tunnel, client, &channels), E_PARAMETER);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
+int main(void)
+{
+    static const char *const engines[] = {"mem", "rocks"};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_race),
+        cmocka_unit_test(test_expired),
+        cmocka_unit_test(test_goes_with_its_table),
+    };
+    int failed = 0;
+
+    for (size_t i = 0; i < PORT_COUNT(engines); i++) {
+        engine_name = engines[i];
+        failed += cmocka_run_group_tests_name(engines[i], tests, NULL, NULL);
+    }
+    return failed;
+}
