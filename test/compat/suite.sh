@@ -54,8 +54,9 @@ python_packages() {
     needs python3
     python3 -c 'import ensurepip, venv' 2>/dev/null || needs python3-venv
     python=$cache/$folder/env/bin/python
+    # installed() has a `folder` of its own, which a function called from there sees.
     fill() {
-        python3 -m venv --clear "$cache/$folder/env" &&
+        python3 -m venv --clear "${python%/bin/python}" &&
             "$python" -m pip install --disable-pip-version-check "$@" -r "$requirements"
     }
     installed "$folder" "$(python3 --version; cat "$requirements")" fill "$@"

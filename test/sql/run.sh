@@ -118,6 +118,17 @@ wait "${silents[@]}" "${sleepers[@]}" 2>/dev/null
 
 [ "${TIER:-short}" != nightly ] || check "20,000 random SELECTs" env SELECTS=20000 timeout 600 "$BUILD/test/sql/run/differ_test"
 
+# What people have in other languages: each prints how many of its cases passed.
+driver() { # LANGUAGE PROGRAM…
+    local language=$1 program
+    shift
+    for program; do command -v "$program" >/dev/null || { echo "SKIPPED sql: no $program"; return; }; done
+    check "$language" env PORT="$port" WIDEROW_ENDPOINT=- WIDEROW_INSTANCE=inst WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 \
+        "test/sql/$language/run.sh"
+    passed=$((passed + $(awk '/^# pass /{n=$3} /^Ran [0-9]+ test/{n=$2} END{print n+0}' "$work/out")))
+}
+driver python python3
+driver java java javac mvn
 if command -v npm >/dev/null; then
     modules=${WIDEROW_CACHE:-$HOME/.cache/widerow}/sql-node
     mkdir -p "$modules"

@@ -19,7 +19,7 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN CAST COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
+%fallback ID ALLOW ASYNC BEGIN CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
   GLOBAL INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TRANSACTION TRUNCATE
   VARIABLES WARNINGS.
 
@@ -36,6 +36,7 @@
 %left STAR SLASH DIV MOD.
 %left BIT_XOR.
 %right UNARY BIT_NOT EXCLAMATION.
+%left COLLATE.
 
 %type expr {struct expr *}
 %type value {struct expr *}
@@ -245,6 +246,7 @@ expr(A) ::= expr(L) DIV(T) expr(R). { A = build_binary(p, OP_DIVIDE_WHOLE, L, R,
 expr(A) ::= expr(L) MOD(T) expr(R). { A = build_binary(p, OP_MODULO, L, R, &T); }
 expr(A) ::= MINUS(T) expr(E). [UNARY] { A = build_unary(p, OP_NEGATE, E, &T); }
 expr(A) ::= PLUS expr(E). [UNARY] { A = E; }
+expr(A) ::= expr(E) COLLATE name. { A = E; } // there is one: bytes
 expr(A) ::= BIT_NOT(T) expr(E). { A = build_unary(p, OP_BIT_NOT, E, &T); }
 
 bool_or_not(A) ::= . { A = false; }

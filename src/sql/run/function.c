@@ -220,6 +220,26 @@ static void wr_reverse(sqlite3_context *c, int count, sqlite3_value **v)
     mem_free(to);
 }
 
+/* The place of the first text in the second, from 1, from the third on; 0: it is not in it. */
+static void wr_locate(sqlite3_context *c, int count, sqlite3_value **v)
+{
+    int64_t from = count > 2 ? sqlite3_value_int64(v[2]) - 1 : 0;
+    const char *found = NULL;
+    bytes part, text, rest;
+
+    if (any_null(c, count, v))
+        return;
+    part = value_bytes(v[0]);
+    text = value_bytes(v[1]);
+    if (from >= 0 && from <= characters(text)) {
+        rest = bytes_skip(text, character_at(text, from));
+        found = part.len ? memmem(rest.ptr, rest.len, part.ptr, part.len) : rest.ptr;
+    }
+    sqlite3_result_int64(
+        c,
+        found ? characters(bytes_of(text.ptr, (size_t)(found - (const char *)text.ptr))) + 1 : 0);
+}
+
 static void wr_start_with(sqlite3_context *c, int count, sqlite3_value **v)
 {
     if (!any_null(c, count, v))
@@ -362,6 +382,8 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
         {"wr_left", 2, wr_left, true},
         {"wr_right", 2, wr_right, true},
         {"wr_reverse", 1, wr_reverse, true},
+        {"wr_locate", 2, wr_locate, true},
+        {"wr_locate", 3, wr_locate, true},
         {"wr_start_with", 2, wr_start_with, true},
         {"wr_md5", 1, wr_md5, true},
         {"wr_sha256", 1, wr_sha256, true},

@@ -48,6 +48,7 @@ static const struct {
     {"reverse", "wr_reverse", 1, 1, false},
     {"md5", "wr_md5", 1, 1, false},
     {"sha256", "wr_sha256", 1, 1, false},
+    {"locate", "wr_locate", 2, 3, false},
     {"start_with", "wr_start_with", 2, 2, false},
     {"database", "wr_database", 0, 0, false},
     {"schema", "wr_database", 0, 0, false},

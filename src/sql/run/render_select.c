@@ -249,6 +249,59 @@ static int put_tail(struct render *w, const struct scope *s, const struct select
     return 0;
 }
 
+static bool may_join(const struct run *r, const struct from_list *l)
+{
+    for (const struct from_item *f = l->first; f; f = f->next)
+        if (!run_is_tablestore(r) && (f->select || !information_is(&f->name)))
+            return false;
+    return true;
+}
+
+static bool is_aggregate(const struct expr *e)
+{
+    static const char *const names[] = {"count", "sum", "avg", "min", "max", "group_concat"};
+
+    if (!e)
+        return false;
+    for (size_t i = 0; i < PORT_COUNT(names) && e->type == EXPR_CALL; i++)
+        if (run_is_word(e->text, names[i]))
+            return true;
+    for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
+        if (is_aggregate(i->expr))
+            return true;
+    return is_aggregate(e->left) || is_aggregate(e->right);
+}
+
+/* HAVING where nothing is grouped is a condition on what the items are called. SQLite has no such
+ * thing: there it is the WHERE of a SELECT around this one. */
+static bool having_is_where(const struct select *q)
+{
+    if (!q->having || q->group || is_aggregate(q->having))
+        return false;
+    for (const struct expr_item *i = q->items->first; i; i = i->next)
+        if (is_aggregate(i->expr))
+            return false;
+    return true;
+}
+
+static int put_having_around(struct render *w, const struct scope *outer, const struct select *q,
+                             struct column **columns, size_t *count)
+{
+    struct scope s = {.outer = outer, .any_case = true};
+    struct select within = *q;
+    struct columns made = {0};
+
+    within.having = NULL;
+    within.limit = within.offset = NULL;
+    render_put(w, "select * from (");
+    RUN_TRY(render_subselect(w, outer, &within, columns, count));
+    made = (struct columns){.list = *columns, .count = *count};
+    scope_add_items(w, &s, &made);
+    render_put(w, ") where ");
+    RUN_TRY(render_expr(w, &s, q->having));
+    return put_tail(w, &s, &(struct select){.limit = q->limit, .offset = q->offset});
+}
+
 int render_subselect(struct render *w, const struct scope *outer, const struct select *q,
                      struct column **columns, size_t *count)
 {
@@ -258,7 +311,9 @@ int render_subselect(struct render *w, const struct scope *outer, const struct s
 
     if (q->all_of)
         return run_fail(w->r, FAULT_UNSUPPORTED, "UNION is not allowed");
-    if (q->from && q->from->count > 1 && !run_is_tablestore(w->r))
+    if (having_is_where(q))
+        return put_having_around(w, outer, q, columns, count);
+    if (q->from && q->from->count > 1 && !may_join(w->r, q->from))
         return run_fail(w->r, FAULT_UNSUPPORTED, "JOIN is not allowed in Lindorm SQL");
     buf_init(&from.out, w->r->arena, 0);
     if (q->from)

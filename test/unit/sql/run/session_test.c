@@ -31,6 +31,12 @@ static void test_without_tables(void **state)
          "reverse('\xc3\xbcx')",
          "left('gr\xc3\xbc\xc3\x9f', 3),right('gr\xc3\xbc\xc3\x9f', "
          "2),reverse('\xc3\xbcx')|gr\xc3\xbc,\xc3\xbc\xc3\x9f,x\xc3\xbc"},
+        {"select locate('b', 'xxb'), locate('b', 'x\xc3\xbc"
+         "bab', 4), locate('z', 'b'), locate('', 'a', 2) a, "
+         "locate('', 'a', 3) b",
+         "locate('b', 'xxb'),locate('b', 'x\xc3\xbc"
+         "bab', 4),locate('z', 'b'),a,b|3,5,0,2,0"},
+        {"select 'a' collate utf8mb4_bin = 'a' x", "x|1"},
         {"select md5('x')", "md5('x')|9dd4e461268c8034f5c8564e155c67a6"},
         {"select length('\xc3\xbc'), char_length('\xc3\xbc')",
          "length('\xc3\xbc'),char_length('\xc3\xbc')|2,1"},
@@ -180,6 +186,11 @@ static void test_ranges(void **state)
         {"select s, count(*) c from t group by s having c > 9 order by s limit 2",
          "s,c|s0,10|s1,10"},
         {"select distinct s from t where host = 'h0' order by s", "s|s0|s1|s2"},
+        {"select n, case when n > 5 then 'high' else 'low' end as host from t where host = 'h0' "
+         "having "
+         "host = 'high' order by v desc limit 2",
+         "n,host|9,high|8,high"},
+        {"select count(*) c from t having c > 40", "c"},
         {"select host, n from t where (host, n) > ('h1', 7) and n = 9", "host,n|h1,9|h2,9"},
         {"select n from t where host = 'h0' order by v desc limit 2", "n|9|8"},
         {"select n from t where host = 'h0' limit 2, 3", "n|7|6|5"},
@@ -434,21 +445,29 @@ static void test_information(void **state)
 static void test_information_schema(void **state)
 {
     static const char *const cases[][2] = {
-        {"select schema_name from information_schema.schemata", "schema_name|inst|information_schema"},
-        {"select TABLE_NAME, TABLE_TYPE, ENGINE from INFORMATION_SCHEMA.TABLES where TABLE_SCHEMA = "
+        {"select schema_name from information_schema.schemata",
+         "schema_name|inst|information_schema"},
+        {"select TABLE_NAME, TABLE_TYPE, ENGINE from INFORMATION_SCHEMA.TABLES where TABLE_SCHEMA "
+         "= "
          "'inst' order by TABLE_NAME",
          "TABLE_NAME,TABLE_TYPE,ENGINE|a,BASE TABLE,Widerow|b,BASE TABLE,Widerow"},
-        {"select count(*) from information_schema.TABLES where TABLE_SCHEMA = 'other'", "count(*)|0"},
+        {"select count(*) from information_schema.TABLES where TABLE_SCHEMA = 'other'",
+         "count(*)|0"},
         {"select c.column_name, data_type, column_type, column_key, is_nullable, "
-         "character_maximum_length, numeric_precision, numeric_scale from information_schema.columns "
+         "character_maximum_length, numeric_precision, numeric_scale from "
+         "information_schema.columns "
          "c where table_name = 'a' order by ordinal_position",
-         "column_name,data_type,column_type,column_key,is_nullable,character_maximum_length,numeric_"
-         "precision,numeric_scale|k,varchar,varchar(2097152),PRI,NO,2097152,NULL,NULL|n,bigint,bigint,"
-         "PRI,NO,NULL,19,0|d,decimal,decimal(38,0),,YES,NULL,38,0|s,varchar,varchar(2097152),MUL,YES,"
+         "column_name,data_type,column_type,column_key,is_nullable,character_maximum_length,"
+         "numeric_"
+         "precision,numeric_scale|k,varchar,varchar(2097152),PRI,NO,2097152,NULL,NULL|n,bigint,"
+         "bigint,"
+         "PRI,NO,NULL,19,0|d,decimal,decimal(38,0),,YES,NULL,38,0|s,varchar,varchar(2097152),MUL,"
+         "YES,"
          "2097152,NULL,NULL|b,tinyint,tinyint(1),,YES,NULL,3,0"},
         {"select INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE, COLLATION from "
          "information_schema.STATISTICS where TABLE_NAME = 'a' order by NON_UNIQUE, SEQ_IN_INDEX",
-         "INDEX_NAME,SEQ_IN_INDEX,COLUMN_NAME,NON_UNIQUE,COLLATION|PRIMARY,1,k,0,A|PRIMARY,2,n,0,D|a_s,"
+         "INDEX_NAME,SEQ_IN_INDEX,COLUMN_NAME,NON_UNIQUE,COLLATION|PRIMARY,1,k,0,A|PRIMARY,2,n,0,D|"
+         "a_s,"
          "1,s,1,A"},
         {"select CONSTRAINT_NAME, COLUMN_NAME from information_schema.KEY_COLUMN_USAGE where "
          "TABLE_NAME = 'b'",
@@ -458,33 +477,35 @@ static void test_information_schema(void **state)
          "WORD|UPDATE|UPSERT"},
         {"select * from information_schema.NOSUCH",
          "!1146 Table 'information_schema.NOSUCH' doesn't exist"},
-        {"select nosuch from information_schema.TABLES", "!1054 Unknown column 'nosuch' in 'field list'"},
+        {"select nosuch from information_schema.TABLES",
+         "!1054 Unknown column 'nosuch' in 'field list'"},
         {"insert into information_schema.TABLES (TABLE_NAME) values ('x')",
          "!1049 Unknown database 'information_schema': the access key is not for this instance"},
         {"show full tables from inst like 'a%'", "Tables_in_inst,Table_type|a,BASE TABLE"},
         {"show columns from b",
          "Field,Type,Null,Key,Default,Extra|k,char(3),NO,PRI,NULL,|v,json,YES,,NULL,"},
-        {"show full columns from b like 'v'",
-         "Field,Type,Collation,Null,Key,Default,Extra,Privileges,Comment|v,json,NULL,YES,,NULL,,select,"
-         "insert,update,"},
+        {"show full columns from b like 'v'", "Field,Type,Collation,Null,Key,Default,Extra,"
+                                              "Privileges,Comment|v,json,NULL,YES,,NULL,,select,"
+                                              "insert,update,"},
         {"show columns from nosuch", "!1146 Table 'inst.nosuch' doesn't exist"},
         {"show keys from b",
-         "Table,Non_unique,Key_name,Seq_in_index,Column_name,Collation,Cardinality,Sub_part,Packed,Null,"
+         "Table,Non_unique,Key_name,Seq_in_index,Column_name,Collation,Cardinality,Sub_part,Packed,"
+         "Null,"
          "Index_type,Comment,Index_comment|b,0,PRIMARY,1,k,A,NULL,NULL,NULL,,BTREE,,"},
         {"show processlist", "Id,User,Host,db,Command,Time,State,Info"},
         {"show engines",
          "Engine,Support,Comment,Transactions,XA,Savepoints|Widerow,DEFAULT,Wide tables,NO,NO,NO"},
         {"show databases like 'in%t'", "Database|inst"},
-        {"kill 5",
-         "!1094 Unknown thread id: 5: SHOW PROCESSLIST tells those of your access key"},
+        {"kill 5", "!1094 Unknown thread id: 5: SHOW PROCESSLIST tells those of your access key"},
         {"kill query 'x'", "!9001 KILL [QUERY] takes the number of a connection"},
     };
     struct bed *b = *state;
 
-    expect(b,
-           "create table a (k varchar, n bigint, d decimal(10,2), s varchar, b boolean, primary key "
-           "(k, n desc), index a_s (s))",
-           "0");
+    expect(
+        b,
+        "create table a (k varchar, n bigint, d decimal(10,2), s varchar, b boolean, primary key "
+        "(k, n desc), index a_s (s))",
+        "0");
     expect(b, "create table b (k char(3) primary key, v json)", "0");
     for (size_t i = 0; i < PORT_COUNT(cases); i++)
         expect(b, cases[i][0], cases[i][1]);

@@ -1,0 +1,6 @@
+#!/usr/bin/env bash
+# PyMySQL against the SQL port PORT, by unittest.
+name=sql-python
+source "$(dirname "$0")/../../compat/suite.sh"
+python_packages sql-python "$here/requirements.txt"
+cd "$here" && PYTHONDONTWRITEBYTECODE=1 timeout 100 "$python" -m unittest cases
