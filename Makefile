@@ -31,7 +31,7 @@ pkgconfigdir = $(libdir)/pkgconfig
 mandir = $(prefix)/share/man
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
-	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libpcre2-dev \
+	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libzstd-dev libpcre2-dev \
 	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev libmariadb-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
@@ -75,7 +75,8 @@ LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
 LIBS_SQL := -lsqlite3 -lcrypto -lm
 LIBS_SERVER := -lssl $(LIBS_WIRE)
-LIBS_CLI := -lcurl -lmariadb $(LIBS_WIRE)
+LIBS_RECORD := -lz -lzstd
+LIBS_CLI := -lcurl -lmariadb $(LIBS_RECORD) $(LIBS_WIRE)
 ALLOC := $(if $(SAN),,-ljemalloc)
 
 # The objects of a folder and all folders in it.
@@ -125,7 +126,7 @@ $(BUILD)/widerowd $(BUILD)/widerowd-rados: $(SERVER_O) $(SQL_O) $(NET_O) $(WIRE_
 # takes those that it uses itself, and none that knows the engine, whose libraries are not linked.
 $(BUILD)/widerow: $(CLI_O) $(DELAYLOAD_O) $(WIRE_O) $(BUILD)/obj/parts.a $(BUILD)/$(SONAME)
 	$(SAY) LD $@
-	$(Q)$(CC) -pie $(ALL_LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o %.a,$^) $(LIBS_WIRE) $(LIBS_PARTS) $(ALLOC)
+	$(Q)$(CC) -pie $(ALL_LDFLAGS) -Wl,--as-needed -o $@ $(filter %.o %.a,$^) $(LIBS_RECORD) $(LIBS_WIRE) $(LIBS_PARTS) $(ALLOC)
 
 $(BUILD)/obj/parts.a: $(LIB_O)
 	@rm -f $@

@@ -12,7 +12,7 @@
 #define PROGRESS_STEP 8192
 
 struct advise_options {
-    const char *table, *name, *format, *input, *time, *columns, *output;
+    const char *table, *name, *format, *input, *delimiter, *time, *columns, *output;
     struct option_list queries;
     uint64_t partition_bytes, partitions, buckets, max_errors, limit, show;
     bool unordered, quiet;
@@ -41,6 +41,9 @@ static const struct option_row advise_rows[] = {
      AT(name), 0, 0},
     {"input", "FORM", "what FILE is, csv or jsonl (default: told from its first byte)", OPTION_TEXT,
      AT(input), 0, 0},
+    {"delimiter", "CHAR",
+     "between the fields of a CSV: one character, or tab (default: told from its first line)",
+     OPTION_TEXT, AT(delimiter), 0, 0},
     {"max-errors", "N", "bad lines that may be left out (default 0)", OPTION_COUNT, AT(max_errors),
      0, UINT64_MAX},
     {"limit", "N", "look at the first N records only", OPTION_COUNT, AT(limit), 1, UINT64_MAX},
@@ -189,7 +192,8 @@ static int read_file(struct ctx *c, struct work *w, const char *path)
 {
     struct record_reader *r = arena_alloc(&c->arena, sizeof(*r));
     const char *name = strcmp(path, "-") ? path : "standard input";
-    int code = record_open(c, r, path, w->options->input);
+    struct record_form form = {w->options->input, w->options->delimiter};
+    int code = record_open(c, r, path, &form);
 
     progress_start(&w->progress, c->clock, code ? 0 : r->total_bytes, w->options->quiet);
     if (code == 0)

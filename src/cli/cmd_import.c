@@ -17,12 +17,13 @@
 
 #define GUESS_LINES 1000
 #define COLUMNS_SAID 20 /* before the load */
+#define IDLE_MS 200     /* without a line: those before it do not wait for it */
 #define GUESS_BYTES_MAX (8 << 20)
 #define BATCH_BYTES (4u << 20)
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
 
 struct import_options {
-    const char *table, *key, *columns, *layout, *input, *acked;
+    const char *table, *key, *columns, *layout, *input, *delimiter, *acked;
     uint64_t workers, window, batch, max_errors, retry_s, seed;
     bool shuffle, create, quiet;
 };
@@ -44,6 +45,10 @@ static const struct option_row import_rows[] = {
      AT(layout), 0, 0},
     {"input", "csv|jsonl", "what FILE is (default: told from its first byte)", OPTION_TEXT,
      AT(input), 0, 0},
+    {"delimiter", "CHAR",
+     "between the fields of a CSV: one character, or tab (default: the one of , ; tab | that its "
+     "first line has most of)",
+     OPTION_TEXT, AT(delimiter), 0, 0},
     {"workers", "N", "connections that write at the same time (default 8)", OPTION_COUNT,
      AT(workers), 1, 256},
     {"shuffle", NULL, "send rows in random order, out of a window of rows read ahead", OPTION_FLAG,
@@ -69,6 +74,7 @@ struct source {
     struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;
     bool json;
+    bool hurry; /* no line has to be read ahead */
     struct csv_record *ahead;
     const char **ahead_bad; /* what is wrong with that one; NULL: nothing */
     size_t ahead_count, ahead_at;
@@ -112,7 +118,7 @@ static ssize_t source_read(void *arg, void *buf, size_t n)
         return -1;
     }
     if (r->at == r->end)
-        return read(r->fd, buf, n);
+        return input_read(r->input, buf, n);
     if (n > r->end - r->at)
         n = r->end - r->at;
     memcpy(buf, r->data + r->at, n);
@@ -123,6 +129,7 @@ static ssize_t source_read(void *arg, void *buf, size_t n)
 static int source_open(struct ctx *c, struct import *im, const char *path)
 {
     struct source *s = &im->source;
+    struct record_form form = {im->options->input, im->options->delimiter};
     int fd = STDIN_FILENO;
 
     if (strcmp(path, "-") != 0)
@@ -130,10 +137,11 @@ static int source_open(struct ctx *c, struct import *im, const char *path)
     if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
     s->records.stop = &interrupted;
-    TRY(record_begin(c, &s->records, fd, im->options->input));
+    TRY(record_begin(c, &s->records, fd, path, &form));
     im->file_bytes = s->records.total_bytes;
     s->json = s->records.format == RECORD_JSONL;
     csv_init(&s->csv, source_read, s);
+    s->csv.delimiter = s->records.delimiter;
     return 0;
 }
 
@@ -147,6 +155,8 @@ static const char *source_message(const struct source *s)
 {
     if (s->bad)
         return s->bad;
+    if (s->records.input && input_fault(s->records.input))
+        return input_fault(s->records.input);
     return s->json ? s->records.message : s->csv.message;
 }
 
@@ -182,7 +192,13 @@ static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
     return copy;
 }
 
-/* Reads the first lines. */
+/* The last line did not fail, it has not come yet. */
+static bool source_is_idle(const struct source *s)
+{
+    return input_is_idle(s->records.input);
+}
+
+/* Reads the first lines; only those that are there, if nothing is guessed from them. */
 static void source_read_ahead(struct ctx *c, struct source *s)
 {
     size_t size = 0;
@@ -191,6 +207,10 @@ static void source_read_ahead(struct ctx *c, struct source *s)
     s->ahead_bad = ARENA_ARRAY(&c->arena, const char *, GUESS_LINES);
     while (s->ahead_count < GUESS_LINES && size < GUESS_BYTES_MAX) {
         s->next_result = source_take(s, &s->next);
+        if (source_is_idle(s) && s->hurry)
+            break;
+        if (source_is_idle(s))
+            continue;
         if (s->next_result == CSV_END || s->next_result == CSV_FAILED) {
             s->has_next = true;
             break;
@@ -223,6 +243,7 @@ static int json_header(struct ctx *c, struct import *im, const char *name,
 
     TRY(add_names(c, &s->records, im->options->key));
     TRY(add_names(c, &s->records, im->options->columns));
+    s->hurry = im->options->key && im->options->columns;
     source_read_ahead(c, s);
     if (s->has_next && s->next_result == CSV_FAILED && !s->ahead_count)
         return fail(c, E_PARAMETER, "%s: %s", name, source_message(s));
@@ -381,6 +402,7 @@ static int prepare_table(struct ctx *c, struct import *im)
                     o->table, BYTES_FMT(table.layout), o->table, o->layout);
     if (!creates)
         TRY(plan_use_schema(c, &im->plan, table.key, table.key_count));
+    im->source.hurry = !plan_guesses(&im->plan);
     if (!im->source.json)
         source_read_ahead(c, &im->source);
     for (size_t i = 0; i < im->source.ahead_count; i++)
@@ -428,6 +450,10 @@ static uint64_t feed(struct import *im)
         struct import_row *row;
         char message[256];
 
+        if (result == CSV_FAILED && source_is_idle(&im->source)) {
+            shuffle_buffer_flush(&im->shuffle);
+            continue;
+        }
         if (result == CSV_FAILED) {
             loader_give_up(l, source_message(&im->source));
             break;
@@ -520,10 +546,13 @@ static int open_acked(struct ctx *c, struct import *im)
 static int read_header(struct ctx *c, struct import *im, const char *name,
                        struct csv_record *header)
 {
-    if (im->source.json)
+    if (im->source.json) {
+        input_set_patience(im->source.records.input, IDLE_MS);
         return json_header(c, im, name, header);
+    }
     switch (csv_next(&im->source.csv, header)) {
     case CSV_RECORD:
+        input_set_patience(im->source.records.input, IDLE_MS); /* behind the header */
         return 0;
     case CSV_END:
         return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
@@ -552,7 +581,7 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct import_options *o = options;
-    struct import im = {.options = o, .client = cl, .source.records.fd = -1, .loader.acked_fd = -1};
+    struct import im = {.options = o, .client = cl, .loader.acked_fd = -1};
     struct sigaction action = {.sa_handler = on_interrupt};
     int code;
 
@@ -589,7 +618,8 @@ const struct command command_import = {
     .text =
         "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or - "
         "for\n"
-        "standard input. A field with nothing in it, not even quotes, gives no cell, and null "
+        "standard input; gzip and zstd are unpacked on the way. A field with nothing in it, not "
+        "even quotes, gives no cell, and null "
         "none.\n"
         "Of JSON Lines the columns are those of the first 1000 lines and those named here. Rows "
         "are put: a row that is there already\n"

@@ -15,7 +15,7 @@
 #define RISING_SHARE 0.95 /* of neighbours: all writes go to the end of the index */
 
 struct index_options {
-    const char *with, *file, *key, *input;
+    const char *with, *file, *key, *input, *delimiter;
     bool local, new_rows, detach;
 };
 
@@ -34,6 +34,9 @@ static const struct option_row index_rows[] = {
      offsetof(struct index_options, key), 0, 0},
     {"input", "FORM", "plan --file: csv or jsonl (default: told from its first byte)", OPTION_TEXT,
      offsetof(struct index_options, input), 0, 0},
+    {"delimiter", "CHAR",
+     "plan --file: between the fields of a CSV (default: told from its first line)", OPTION_TEXT,
+     offsetof(struct index_options, delimiter), 0, 0},
     {0},
 };
 
@@ -277,7 +280,7 @@ static int plan_file(struct ctx *c, const char *on, const struct index_options *
         for (size_t k = 0; k < key_count; k++)
             is_cell[i] &= !bytes_equal(p->columns.names[i], key[k]);
     }
-    code = record_open(c, r, o->file, o->input);
+    code = record_open(c, r, o->file, &(struct record_form){o->input, o->delimiter});
     if (!code)
         code = plan_records(c, r, p, is_cell);
     record_release(r);

@@ -133,7 +133,7 @@ static int survey_file(struct ctx *c, struct work *w, struct record_reader *r, s
 {
     size_t column;
 
-    TRY(record_open(c, r, w->path, "csv"));
+    TRY(record_open(c, r, w->path, &(struct record_form){"csv", ","}));
     w->total_bytes = r->total_bytes;
     column = record_column(r, w->plan.keys[0].name);
     if (column == SIZE_MAX)
@@ -194,7 +194,6 @@ static int find_ranges(struct ctx *c, struct work *w)
     int code;
 
     survey_init(&survey, 1);
-    r->fd = -1;
     code = survey_file(c, w, r, &survey);
     if (code == 0)
         split_ranges(c, w, &survey);

@@ -15,7 +15,7 @@
 
 void csv_init(struct csv *c, csv_read_fn *read, void *arg)
 {
-    *c = (struct csv){.read = read, .arg = arg, .line = 1};
+    *c = (struct csv){.read = read, .arg = arg, .line = 1, .delimiter = ','};
     c->fields = mem_alloc(sizeof(*c->fields) * CSV_FIELDS_MAX);
 }
 
@@ -57,13 +57,13 @@ enum scan { SCAN_START, SCAN_PLAIN, SCAN_QUOTED, SCAN_QUOTE_SEEN };
 
 /* A quote opens only at the start of a field: one elsewhere is an error that csv_split() reports,
  * and must not make this record swallow the lines that follow. */
-static enum scan scan_step(enum scan state, char ch)
+static enum scan scan_step(enum scan state, char ch, char delimiter)
 {
     switch (state) {
     case SCAN_QUOTED:
         return ch == '"' ? SCAN_QUOTE_SEEN : SCAN_QUOTED;
     case SCAN_QUOTE_SEEN:
-        return ch == '"' ? SCAN_QUOTED : ch == ',' ? SCAN_START : SCAN_PLAIN;
+        return ch == '"' ? SCAN_QUOTED : ch == delimiter ? SCAN_START : SCAN_PLAIN;
     case SCAN_START:
         if (ch == '"')
             return SCAN_QUOTED;
@@ -71,7 +71,7 @@ static enum scan scan_step(enum scan state, char ch)
     case SCAN_PLAIN:
         break;
     }
-    return ch == ',' ? SCAN_START : SCAN_PLAIN;
+    return ch == delimiter ? SCAN_START : SCAN_PLAIN;
 }
 
 /* The record did not end in what there is to read. */
@@ -105,7 +105,7 @@ static enum csv_result csv_find_end(struct csv *c, size_t *size, uint64_t *lines
             *lines += ch == '\n';
             if (ch == '\n' && state != SCAN_QUOTED)
                 return CSV_RECORD;
-            state = scan_step(state, ch);
+            state = scan_step(state, ch, c->delimiter);
         }
         if (c->eof || *size > CSV_RECORD_BYTES_MAX)
             return csv_end_early(c, *size, state == SCAN_QUOTED);
@@ -138,7 +138,7 @@ static bool csv_split_quoted(struct csv *c, char **at, char *end, struct csv_fie
     }
     *field = (struct csv_field){bytes_of(start, (size_t)(to - start)), true};
     *at = from;
-    if (from != end && *from != ',') {
+    if (from != end && *from != c->delimiter) {
         snprintf(c->message, sizeof(c->message),
                  "text behind a closing quote (a quote inside a field is written twice)");
         return false;
@@ -148,9 +148,9 @@ static bool csv_split_quoted(struct csv *c, char **at, char *end, struct csv_fie
 
 static bool csv_split_plain(struct csv *c, char **at, char *end, struct csv_field *field)
 {
-    char *start = *at, *comma = memchr(start, ',', (size_t)(end - start));
+    char *start = *at, *next = memchr(start, c->delimiter, (size_t)(end - start));
 
-    *at = comma ? comma : end;
+    *at = next ? next : end;
     *field = (struct csv_field){bytes_of(start, (size_t)(*at - start)), false};
     if (memchr(start, '"', field->text.len)) {
         snprintf(c->message, sizeof(c->message),

@@ -1,6 +1,6 @@
 /* csv.h: comma-separated values as a stream (RFC 4180).
  *
- * Records end with LF or CRLF; a field in double quotes may hold commas, line ends and doubled
+ * Records end with LF or CRLF; a field in double quotes may hold delimiters, line ends and doubled
  * quotes. Empty lines are passed over, and so is a byte order mark at the start. Stricter than many
  * readers on purpose: a quote where none may stand is an error, because the fields after it would
  * be guesses. */
@@ -34,7 +34,8 @@ struct csv_record {
 struct csv {
     csv_read_fn *read;
     void *arg;
-    char *data; /* data[at..end) was read and not taken yet */
+    char delimiter; /* a comma, unless somebody sets another one behind csv_init() */
+    char *data;     /* data[at..end) was read and not taken yet */
     size_t at, end, capacity;
     bool eof;
     uint64_t offset; /* of data[at] in the file */

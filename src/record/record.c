@@ -34,11 +34,14 @@ static bool fill(struct record_reader *r)
             errno = ECANCELED;
             n = -1;
         } else {
-            n = read(r->fd, r->data + r->end, r->capacity - r->end);
+            n = input_read(r->input, r->data + r->end, r->capacity - r->end);
         }
     } while (n < 0 && errno == EINTR);
     if (n < 0) {
-        snprintf(r->message, sizeof(r->message), "reading failed: %s", strerror(errno));
+        const char *fault = input_fault(r->input);
+
+        snprintf(r->message, sizeof(r->message), "reading failed: %s",
+                 fault ? fault : strerror(errno));
         return false;
     }
     r->eof = n == 0;
@@ -48,11 +51,12 @@ static bool fill(struct record_reader *r)
 
 /* Follows the quotes of data[from..to), which may begin inside a field. A quote opens only at the
  * start of a field: one elsewhere is an error of its line and must not swallow the next ones. */
-static bool follow_quotes(const char *record, const char *from, const char *to, bool inside)
+static bool follow_quotes(const char *record, const char *from, const char *to, char delimiter,
+                          bool inside)
 {
     for (const char *q = from; (q = memchr(q, '"', (size_t)(to - q))); q++) {
         if (!inside)
-            inside = q == record || q[-1] == ',';
+            inside = q == record || q[-1] == delimiter;
         else if (q + 1 != to && q[1] == '"')
             q++;
         else
@@ -82,7 +86,7 @@ static struct line find_line(struct record_reader *r)
         while (p != stop && (end = memchr(p, '\n', (size_t)(stop - p)))) {
             if (!text && memchr(p, '"', (size_t)(end - p))) {
                 found.quotes = true;
-                inside = follow_quotes(start, p, end, inside);
+                inside = follow_quotes(start, p, end, r->delimiter, inside);
             }
             found.size = (size_t)(end + 1 - start);
             if (!inside)
@@ -94,7 +98,7 @@ static struct line find_line(struct record_reader *r)
         from = (size_t)(p - start);
         if (r->eof || (first && from > QUOTED_BYTES_MAX)) {
             found.quotes = found.quotes || memchr(start, '"', (size_t)(stop - start));
-            inside = first && follow_quotes(start, p, stop, inside);
+            inside = first && follow_quotes(start, p, stop, r->delimiter, inside);
             found.size = inside ? first : (size_t)(stop - start);
             found.lines = inside ? 1 : found.lines;
             return found;
@@ -122,14 +126,14 @@ static bool split_plain(struct record_reader *r, char *p, char *end, size_t *cou
     size_t n = 0;
 
     for (;;) {
-        char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
+        char *next = memchr(p, r->delimiter, (size_t)(end - p)), *stop = next ? next : end;
 
         if (n < RECORD_COLUMNS_MAX)
             r->fields[n] = (struct csv_field){{stop == p ? NULL : p, (size_t)(stop - p)}, false};
         n++;
-        if (!comma)
+        if (!next)
             break;
-        p = comma + 1;
+        p = next + 1;
     }
     *count = n;
     return true;
@@ -154,7 +158,7 @@ static bool split_quoted(struct record_reader *r, char **at, char *end, struct c
     }
     *out = (struct csv_field){{start, (size_t)(to - start)}, true};
     *at = p + 1;
-    if (*at == end || **at == ',')
+    if (*at == end || **at == r->delimiter)
         return true;
     snprintf(r->message, sizeof(r->message), "text behind a closing quote");
     return false;
@@ -173,7 +177,7 @@ static bool split_with_quotes(struct record_reader *r, char *p, char *end, size_
             if (!split_quoted(r, &p, end, field))
                 return false;
         } else {
-            char *comma = memchr(p, ',', (size_t)(end - p)), *stop = comma ? comma : end;
+            char *next = memchr(p, r->delimiter, (size_t)(end - p)), *stop = next ? next : end;
 
             if (memchr(p, '"', (size_t)(stop - p))) {
                 snprintf(r->message, sizeof(r->message),
@@ -292,13 +296,24 @@ static int read_header(struct ctx *c, struct record_reader *r, const char *name)
     return 0;
 }
 
-static int tell_format(struct ctx *c, struct record_reader *r, const char *format)
+/* A text in UTF-16 has another byte order mark, or a zero in its first character. */
+static bool is_utf16(const char *p, size_t n)
+{
+    return n >= 2 &&
+           (memcmp(p, "\xFF\xFE", 2) == 0 || memcmp(p, "\xFE\xFF", 2) == 0 || !p[0] || !p[1]);
+}
+
+static int tell_format(struct ctx *c, struct record_reader *r, const char *name, const char *format)
 {
     size_t at;
 
     while (r->end - r->at < 3 && !r->eof)
         if (!fill(r))
-            return fail(c, E_PARAMETER, "%s", r->message);
+            return fail(c, E_PARAMETER, "%s: %s", name, r->message);
+    if (is_utf16(r->data + r->at, r->end - r->at))
+        return fail(c, E_PARAMETER,
+                    "%s is UTF-16; make it UTF-8: iconv -f UTF-16 -t UTF-8 FILE | widerow … -",
+                    name);
     if (r->end - r->at >= 3 && memcmp(r->data + r->at, "\xEF\xBB\xBF", 3) == 0)
         r->at += 3;
     at = r->at;
@@ -313,48 +328,96 @@ static int tell_format(struct ctx *c, struct record_reader *r, const char *forma
     return 0;
 }
 
-int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format)
+static int take_delimiter(struct ctx *c, struct record_reader *r, const char *said)
+{
+    if (strcmp(said, "tab") == 0 || strcmp(said, "\\t") == 0)
+        said = "\t";
+    if (said[0] == '\0' || said[1] != '\0' || strchr("\"\r\n", said[0]))
+        return fail(c, E_PARAMETER,
+                    "--delimiter is one character, or tab; '%s' is none, nor may it be a quote",
+                    said);
+    r->delimiter = said[0];
+    return 0;
+}
+
+/* The one that the first line has most of, outside of quotes; the first of equals. */
+static char likely_delimiter(const char *p, const char *end)
+{
+    static const char candidates[] = {',', ';', '\t', '|'};
+    size_t counts[sizeof(candidates)] = {0}, best = 0;
+    bool inside = false;
+
+    for (; p != end && (inside || *p != '\n'); p++) {
+        const char *which = memchr(candidates, *p, sizeof(candidates));
+
+        inside ^= *p == '"';
+        if (which && !inside)
+            counts[which - candidates]++;
+    }
+    for (size_t i = 1; i < sizeof(candidates); i++)
+        if (counts[i] > counts[best])
+            best = i;
+    return candidates[best];
+}
+
+/* Looks at the first line, whose end was read by then unless it is a very long one. */
+static int tell_delimiter(struct ctx *c, struct record_reader *r, const char *name)
+{
+    while (!r->eof && r->end < READ_BYTES && !memchr(r->data + r->at, '\n', r->end - r->at))
+        if (!fill(r))
+            return fail(c, E_PARAMETER, "%s: %s", name, r->message);
+    r->delimiter = likely_delimiter(r->data + r->at, r->data + r->end);
+    return 0;
+}
+
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *name,
+                 const struct record_form *form)
 {
     const volatile sig_atomic_t *stop = r->stop;
     struct stat st;
 
     memset(r, 0, sizeof(*r));
-    r->fd = fd;
+    r->input = input_of(fd);
     r->stop = stop;
     r->next_line = 1;
     r->arena = &c->arena;
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+    r->delimiter = ',';
+    if (!r->input)
+        return fail(c, E_PARAMETER, "cannot read %s: %s", name, strerror(errno));
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !input_is_compressed(r->input))
         r->total_bytes = (uint64_t)st.st_size;
-    return tell_format(c, r, format);
+    TRY(tell_format(c, r, name, form->format));
+    if (form->delimiter)
+        return take_delimiter(c, r, form->delimiter);
+    return r->format == RECORD_CSV ? tell_delimiter(c, r, name) : 0;
 }
 
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
-                   const char *format)
+                   const struct record_form *form)
 {
     r->stop = NULL;
-    TRY(record_begin(c, r, fd, format));
+    TRY(record_begin(c, r, fd, name, form));
     if (r->format == RECORD_CSV)
         return read_header(c, r, name);
     return r->at < r->end ? 0 : fail(c, E_PARAMETER, "%s is empty", name);
 }
 
-int record_open(struct ctx *c, struct record_reader *r, const char *path, const char *format)
+int record_open(struct ctx *c, struct record_reader *r, const char *path,
+                const struct record_form *form)
 {
     bool standard = strcmp(path, "-") == 0;
     int fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 
     memset(r, 0, sizeof(*r));
-    r->fd = -1;
     if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
-    return record_open_fd(c, r, fd, standard ? "standard input" : path, format);
+    return record_open_fd(c, r, fd, standard ? "standard input" : path, form);
 }
 
 void record_release(struct record_reader *r)
 {
     mem_free(r->data);
-    if (r->fd > STDIN_FILENO)
-        close(r->fd);
+    input_close(r->input);
     r->data = NULL;
-    r->fd = -1;
+    r->input = NULL;
 }

@@ -9,6 +9,7 @@
 
 #include "base/ctx.h"
 #include "record/csv.h"
+#include "record/input.h"
 
 #include <signal.h>
 
@@ -18,10 +19,11 @@ enum record_format { RECORD_CSV, RECORD_JSONL };
 
 struct record_reader {
     enum record_format format;
-    int fd; /* -1: none */
+    char delimiter; /* of a CSV's fields: , or what its first line has most of: ; TAB | */
+    struct input *input;
     const volatile sig_atomic_t
         *stop;            /* NULL, or: reading ends when it is set. Set it before record_begin() */
-    uint64_t total_bytes; /* of the file; 0: not known */
+    uint64_t total_bytes; /* of the file; 0: not known, or it is compressed */
     bytes names[RECORD_COLUMNS_MAX];
     size_t column_count;
     /* The current record, valid until the next record_next(): by column number. A NULL text: the
@@ -41,18 +43,26 @@ struct record_reader {
 
 enum record_result { RECORD_OK, RECORD_END, RECORD_BAD, RECORD_FAILED };
 
-/* Opens `path` ("-": standard input) and reads a CSV's header. `format` NULL: told from the first
- * byte. Release it in any case. The names live in the arena of c. */
-int record_open(struct ctx *c, struct record_reader *r, const char *path, const char *format);
+/* What a user says of a file; NULL: it is told from its first bytes and its first line. */
+struct record_form {
+    const char *format;    /* "csv", "jsonl" */
+    const char *delimiter; /* one character, or "tab" */
+};
+
+/* Opens `path` ("-": standard input), which may be compressed (input.h), and reads a CSV's header.
+ * Release it in any case. The names live in the arena of c. */
+int record_open(struct ctx *c, struct record_reader *r, const char *path,
+                const struct record_form *form);
 void record_release(struct record_reader *r);
 
 /* The same for a file that is open, which becomes the reader's. */
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
-                   const char *format);
+                   const struct record_form *form);
 
-/* Only tells the format; of a CSV the header is not read yet. What was read of the file to tell is
- * data[at..end). */
-int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *format);
+/* Only tells the format, and of a CSV the delimiter; its header is not read yet. What was read of
+ * the file to tell is data[at..end). */
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *name,
+                 const struct record_form *form);
 
 enum record_result record_next(struct record_reader *r);
 

@@ -249,6 +249,22 @@ static void guess_column(const struct plan *p, struct plan_column *column,
     column->not_boolean |= !value_of_text(text, WR_BOOLEAN, &v);
 }
 
+static bool is_open(const struct plan *p, const struct plan_column *column)
+{
+    return column->type == PLAN_TYPE_OPEN && p->header_types[column->field] == PLAN_TYPE_OPEN;
+}
+
+bool plan_guesses(const struct plan *p)
+{
+    bool open = false;
+
+    for (size_t i = 0; i < p->key_count; i++)
+        open |= is_open(p, &p->keys[i]);
+    for (size_t i = 0; i < p->column_count; i++)
+        open |= is_open(p, &p->columns[i]);
+    return open;
+}
+
 void plan_guess(struct plan *p, const struct csv_record *record)
 {
     if (record->count != p->field_count)
@@ -307,7 +323,8 @@ static void bad_value(const struct plan_column *column, bool key, bytes text, ch
                  BYTES_FMT(column->name));
     else if (column->type == WR_VARCHAR)
         snprintf(message, message_size,
-                 "column %.*s: not UTF-8 text (as a binary it could be loaded)",
+                 "column %.*s: not UTF-8 text (of Latin-1, iconv -f LATIN1 -t UTF-8 makes it; as a "
+                 "binary it could be loaded)",
                  BYTES_FMT(column->name));
     else
         snprintf(message, message_size, "column %.*s: '%.*s'%s is no %s%s", BYTES_FMT(column->name),

@@ -58,6 +58,9 @@ int plan_parse(struct ctx *c, struct plan *p, const struct csv_record *header, c
 int plan_use_schema(struct ctx *c, struct plan *p, const struct wr_key_schema *schema,
                     size_t count);
 
+/* Is there a column whose type only the first lines tell? Before plan_guess_end(). */
+bool plan_guesses(const struct plan *p);
+
 /* Looks at the fields of one line; call for each of the first lines, then plan_guess_end(). */
 void plan_guess(struct plan *p, const struct csv_record *record);
 

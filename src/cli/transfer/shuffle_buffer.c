@@ -42,7 +42,7 @@ static bool shuffle_buffer_ready(const struct shuffle_buffer *w)
 {
     size_t rows = w->shuffle ? w->capacity / 2 : w->batch_rows;
 
-    return w->closed || w->stopped || w->count >= (rows ? rows : 1) ||
+    return w->closed || w->stopped || (w->due && w->count) || w->count >= (rows ? rows : 1) ||
            w->bytes >= (w->shuffle ? w->bytes_max / 2 : w->batch_bytes);
 }
 
@@ -97,6 +97,7 @@ size_t shuffle_buffer_take(struct shuffle_buffer *w, struct import_row **rows)
         w->head = (w->head + 1) % w->capacity;
         w->count--;
     }
+    w->due &= w->count > 0;
     if (n && shuffle_buffer_ready(w))
         pthread_cond_signal(&w->rows); /* the reader signals one worker a row; pass it on */
     pthread_cond_signal(&w->room);
@@ -111,6 +112,11 @@ static void shuffle_buffer_end(struct shuffle_buffer *w, bool *flag)
     pthread_cond_broadcast(&w->rows);
     pthread_cond_broadcast(&w->room);
     pthread_mutex_unlock(&w->mutex);
+}
+
+void shuffle_buffer_flush(struct shuffle_buffer *w)
+{
+    shuffle_buffer_end(w, &w->due);
 }
 
 void shuffle_buffer_close(struct shuffle_buffer *w)

@@ -22,6 +22,7 @@ struct shuffle_buffer {
     uint64_t bytes, bytes_max; /* of the lines in the buffer */
     size_t batch_rows, batch_bytes;
     bool shuffle;
+    bool due;     /* what there is goes, however little it is */
     bool closed;  /* no more rows will come */
     bool stopped; /* nobody wants rows any more */
     struct rng rng;
@@ -39,6 +40,9 @@ bool shuffle_buffer_put(struct shuffle_buffer *w, struct import_row *row);
 
 /* Takes a batch into rows[batch_rows], waiting for one. 0: there will be no more. */
 size_t shuffle_buffer_take(struct shuffle_buffer *w, struct import_row **rows);
+
+/* Nobody knows when the next row comes: those that are there are not to wait for it. */
+void shuffle_buffer_flush(struct shuffle_buffer *w);
 
 /* No more rows will come. */
 void shuffle_buffer_close(struct shuffle_buffer *w);

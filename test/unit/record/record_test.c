@@ -27,7 +27,7 @@ static int open_bytes(const char *text, size_t len, const char *format)
     fclose(f);
     clock_real_init(&clock_);
     ctx_init(&c, &clock_, NULL, NULL, 0);
-    code = record_open_fd(&c, &reader, fd, "the file", format);
+    code = record_open_fd(&c, &reader, fd, "the file", &(struct record_form){format, NULL});
     return code;
 }
 
