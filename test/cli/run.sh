@@ -149,6 +149,30 @@ wait $pid
 check "an import that is interrupted" test $? = 130
 exec 9>&-
 
+# ---- files as they come: delimiters, compression, feeds ----
+for form in 'comma:,' 'semicolon:;' 'tab:	' 'bar:|'; do
+    name=${form%%:*} d=${form#*:}
+    printf 'id%sname%samount\n1%s"a%sb,;"%s1.5\n2%ssecond%s2\n' "$d" "$d" "$d" "$d" "$d" "$d" "$d" >"$work/$name.csv"
+    check "import with a $name" run import "$work/$name.csv" --table "$name" --create --key id --quiet
+    check "its rows" prints "{\"id\":1,\"amount\":1.5,\"name\":\"a$(printf %s "$d" | sed "s/\t/\\\\u0009/")b,;\"}" get "$name" 1
+done
+check "the delimiter is said" run import "$work/bar.csv" --delimiter '|' --table said --create --key id --quiet
+check "tab by its name" run import "$work/tab.csv" --delimiter tab --table said --key id --quiet
+check "no delimiter" exits 2 "one character, or tab" import "$work/bar.csv" --delimiter '||' --table said --key id
+check "advice on a file with semicolons" sh -c '"$1" advise "$2" --dir "$3" | grep -q "amount  *double"' - "$widerow" "$work/semicolon.csv" "$work/data"
+(head -c 20 "$work/semicolon.csv" | gzip; tail -c +21 "$work/semicolon.csv" | gzip) >"$work/two.gz"
+check "gzip, in two pieces" run import "$work/two.gz" --table two --create --key id --quiet
+check "its rows" prints 2 count two
+python3 -c 'print("id,n"); [print("%d,%d" % (i, i * 7919 % 10007)) for i in range(20000)]' >"$work/packed.csv"
+gzip -k "$work/packed.csv"
+check "gzip" run import "$work/packed.csv.gz" --table packed --create --key id --quiet
+check "all of it" prints 20000 count packed
+head -c 30000 "$work/packed.csv.gz" >"$work/cut.gz"
+check "gzip that ends in the middle" exits 6 "ends in the middle" import "$work/cut.gz" --table cut --create --key id:integer --columns n:integer --quiet
+iconv -f UTF-8 -t UTF-16 "$work/comma.csv" >"$work/utf16.csv"
+check "UTF-16 is named" exits 2 "is UTF-16; make it UTF-8" import "$work/utf16.csv" --table utf16 --create --key id
+
+
 # ---- the round trip ----
 run scan t --limit 0 >"$work/t.jsonl"
 python3 - "$work/odd.jsonl" <<'PYTHON'
@@ -306,6 +330,17 @@ sleep 0.2 <"$work/pipe"
 wait $tail_pid
 check "a reader who goes ends it" test $? = 0
 check "quietly, too" test ! -s "$work/tail.err"
+# A feed that goes on: what has come is not kept back.
+mkfifo "$work/slow"
+"$widerow" import - --table slow --create --key id:integer --columns n:integer --quiet "${at[@]}" <"$work/slow" >"$work/slow.out" 2>&1 &
+exec 7>"$work/slow"
+printf 'id,n\n1,1\n2,2\n' >&7
+check "rows of a feed that goes on are there" eventually prints 2 count slow
+printf '3,3\n' >&7
+check "and those behind them" eventually prints 3 count slow
+exec 7>&-
+wait $!
+check "it ends with its feed" test $? = 0
 stop_all TERM
 at=(--dir "$work/data")
 
