@@ -45,11 +45,9 @@ static int check_not_index(struct catalog_txn *x, const char *instead)
                 BYTES_FMT(s->d.table), BYTES_FMT(s->base.table), instead);
 }
 
-/* Where indexes are kept they get tables of their own; elsewhere they are described. */
 static int table_op_create_table(struct catalog_txn *x, struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
-    size_t kept = x->db->keeps_indexes ? t->index_count : 0;
     bool stream = x->db->keeps_streams && t->stream.given && t->stream.enable;
     struct schema *s;
     uint32_t id;
@@ -57,14 +55,13 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     if (x->now)
         return fail_code(x->c, E_EXIST);
-    TRY(check_quota(x, 1 + kept));
-    id = catalog_txn_ids(x, 1 + (uint32_t)kept + stream);
+    TRY(check_quota(x, 1 + t->index_count));
+    id = catalog_txn_ids(x, 1 + (uint32_t)t->index_count + stream);
     s = schema_from_create(x->c, id, x->instance, t);
     if (stream)
-        schema_stream_keep(s, id + 1 + (uint32_t)kept);
-    if (kept)
-        s->d.index_count = 0;
-    for (size_t i = 0; i < kept; i++)
+        schema_stream_keep(s, id + 1 + (uint32_t)t->index_count);
+    s->d.index_count = 0; /* each is added with its table */
+    for (size_t i = 0; i < t->index_count; i++)
         TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, INDEX_OF_NEW_TABLE));
     return catalog_txn_put(x, s);
 }
@@ -375,22 +372,31 @@ static size_t key_columns_max(const struct call *call)
     return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
 }
 
+/* One that is described and not kept would be noticed only when its entries are missed. */
+static int check_index_kept(struct call *call, const struct wr_index_meta *index)
+{
+    if (call->db->keeps_indexes)
+        return E_OK;
+    return fail(&call->c, E_UNSUPPORTED,
+                "Index '%.*s' is not made: a server over a pool keeps no secondary indexes.",
+                BYTES_FMT(index->name));
+}
+
 int create_table_start(struct call *call)
 {
+    const struct wr_create_table *t = &call->req->create_table;
+
     TRY(check_fresh(call));
-    TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call),
-                            &call->req->create_table));
-    TRY(check_stream_kept(call, &call->req->create_table.stream));
+    TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
+    TRY(check_stream_kept(call, &t->stream));
+    if (t->index_count)
+        TRY(check_index_kept(call, &t->indexes[0]));
     return op_start(call, table_op_create_table);
 }
 
-/* Where a batch ends at a partition, entries would need an outbox in the row's. */
 int create_index_start(struct call *call)
 {
-    if (!call->db->keeps_indexes)
-        return fail(&call->c, E_UNSUPPORTED,
-                    "CreateIndex is not served by a server over a pool, which keeps no secondary "
-                    "indexes.");
+    TRY(check_index_kept(call, &call->req->create_index.index));
     return op_start(call, create_index);
 }
 
