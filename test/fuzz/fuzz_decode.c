@@ -12,6 +12,8 @@
 #include "table/model/value.h"
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_record.h"
+#include "table/tunnel/tunnel_name.h"
+#include "table/tunnel/tunnel_record.h"
 #include "wire/matrix.h"
 #include "wire/ots.h"
 #include "wire/ots_client.h"
@@ -379,6 +381,44 @@ void fuzz_iterator(bytes in)
     fuzz_ctx(&c);
     if (fuzz_decoded(&c, stream_place_read(&c, in, &place)))
         CHECK(same(in, stream_iterator(&c.arena, place.stream, place.shard, place.number)));
+    ctx_release(&c);
+}
+
+/* ---- tunnels */
+
+/* The state of a tunnel: what was read is written as something that reads the same. */
+void fuzz_tunnel(bytes in)
+{
+    struct tunnel_state t, again;
+    struct ctx c;
+    bytes first;
+
+    fuzz_ctx(&c);
+    if (fuzz_decoded(&c, tunnel_record_decode(&c, in, &t))) {
+        first = tunnel_record_encode(&c.arena, &t);
+        CHECK(tunnel_record_decode(&c, first, &again) == 0);
+        CHECK(same(first, tunnel_record_encode(&c.arena, &again)));
+        tunnel_connect(&again, BYTES_LIT("w"), 1, 0);
+        for (size_t i = 0; i < again.client_count; i++)
+            if (tunnel_heartbeat(&again, again.clients[i].number, NULL, 0, 0) == TUNNEL_OK)
+                CHECK(again.client_count);
+    }
+    ctx_release(&c);
+}
+
+/* A token of a tunnel, as a client gives it back. */
+void fuzz_token(bytes in)
+{
+    struct tunnel_place place, again;
+    struct ctx c;
+
+    fuzz_ctx(&c);
+    if (fuzz_decoded(&c, tunnel_token_read(&c, in, &place))) {
+        CHECK(tunnel_token_read(&c, tunnel_token(&c.arena, &place), &again) == 0);
+        CHECK(again.count == place.count && again.stream == place.stream &&
+              same(again.at, place.at));
+        CHECK(place.finished || !place.stream || same(in, tunnel_token(&c.arena, &place)));
+    }
     ctx_release(&c);
 }
 

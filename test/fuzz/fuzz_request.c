@@ -326,6 +326,12 @@ void http_reply_stream(struct http_request *r, int status, const struct http_hea
     answered(status, headers, n);
 }
 
+void http_stat(struct http *h, struct http_stat *out)
+{
+    (void)h;
+    *out = (struct http_stat){0};
+}
+
 void http_resume(struct http_request *r, http_fn *fn, void *arg)
 {
     (void)r;

@@ -207,6 +207,9 @@ def seed_stored():
     for name, data in golden("stream.hex"):
         if name != "key" and not name.startswith("schema"):
             add("record", data)
+    add("tunnel", dict(golden("tunnel.hex"))["state"])
+    add("token", b"s5:t_1:0001:0000000000000005:2a0584ea7a41d1d2")
+    add("token", bytes.fromhex("6200edb6d1d6d0a3d3f3"))
     add("iterator", b"t_1:0001:0000000000000005:2a0584ea7a41d1d2")
     add("schema", b"\1")
 

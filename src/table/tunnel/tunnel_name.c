@@ -78,11 +78,11 @@ static bool read_stream_place(bytes token, struct tunnel_place *out)
 
     for (; i < token.len && p[i] >= '0' && p[i] <= '9' && out->count < UINT64_MAX / 16; i++)
         out->count = 10 * out->count + (uint64_t)(p[i] - '0');
-    if (i == 1 || i >= token.len || p[i] != ':')
+    if (i == 1 || i >= token.len || p[i] != ':' || (p[1] == '0' && i > 2))
         return false;
     out->stream = true;
     out->at = bytes_skip(token, i + 1);
-    return out->at.len != 0;
+    return out->at.len && !memchr(token.ptr, 0, token.len);
 }
 
 static bool read_row_place(bytes token, struct tunnel_place *out)

@@ -6,6 +6,9 @@
 #define FLAG_ACTIVE 1 /* of a client */
 #define FLAG_STREAM 1 /* of a channel */
 #define FLAG_DONE 2
+#define NUMBER_MAX                                                                                 \
+    (INT64_MAX / 4 * 3) /* so that arithmetic with what is damaged is no overflow                  \
+                         */
 
 /* ---- writing ---- */
 
@@ -73,7 +76,8 @@ static void read_client(struct reader *r, struct tunnel_client *out)
     out->timeout_s = unzigzag(read_varint(r));
     out->heard_ms = unzigzag(read_varint(r));
     out->active = read_flags(r, FLAG_ACTIVE) & FLAG_ACTIVE;
-    r->bad |= out->number == TUNNEL_NOBODY || out->timeout_s <= 0;
+    r->bad |= out->number == TUNNEL_NOBODY || out->timeout_s <= 0 || out->heard_ms > NUMBER_MAX ||
+              out->heard_ms < -NUMBER_MAX;
 }
 
 static void read_channel(struct reader *r, size_t channels, struct tunnel_channel *out)
@@ -95,7 +99,8 @@ static void read_channel(struct reader *r, size_t channels, struct tunnel_channe
     flags = read_flags(r, FLAG_STREAM | FLAG_DONE);
     out->stream = flags & FLAG_STREAM;
     out->done = flags & FLAG_DONE;
-    r->bad |= out->status > TUNNEL_TERMINATED || out->number < 0;
+    r->bad |= out->status > TUNNEL_TERMINATED || out->number < 0 || out->version < 0 ||
+              out->version > NUMBER_MAX;
 }
 
 static void read_state(struct ctx *c, struct reader *r, struct tunnel_state *out)

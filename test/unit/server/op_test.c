@@ -36,8 +36,8 @@ static struct {
 static int setup(void **state)
 {
     struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}, {"body_bytes_max", "20000"}};
-    struct wr_options options = {.version = WR_API_VERSION, .engine = "mem", .settings = settings,
-                                 .setting_count = 2};
+    struct wr_options options = {
+        .version = WR_API_VERSION, .engine = "mem", .settings = settings, .setting_count = 2};
     struct credential_conf conf = {
         .instance = "Main", .id = "key-1", .secret = "secret-1", .log = &t.log};
     struct http_conf http = {.address = "127.0.0.1:0",
@@ -58,13 +58,13 @@ static int setup(void **state)
         credential_store_open(&conf, &t.credentials, message, sizeof(message)))
         fail_msg("%s", message);
     t.door = (struct op_front){.db = t.db,
-                              .credentials = t.credentials,
-                              .stat = &t.stat,
-                              .clock = &t.clock,
-                              .log = &t.log,
-                              .op_timeout_ms = 10000,
-                              .access_fd = -1,
-                              .seed = 7};
+                               .credentials = t.credentials,
+                               .stat = &t.stat,
+                               .clock = &t.clock,
+                               .log = &t.log,
+                               .op_timeout_ms = 10000,
+                               .access_fd = -1,
+                               .seed = 7};
     if (http_open(&http, &t.http, message, sizeof(message)))
         fail_msg("%s", message);
     curl_global_init(CURL_GLOBAL_ALL);
@@ -457,6 +457,12 @@ static void test_api_versions(void **state)
     c = call_of("/ListTable", BYTES_LIT(""));
     call_set(&c, "x-ots-apiversion", "1");
     check_refused_signed(&c, 400, "OTSParameterInvalid", "API version '1' is not supported");
+    c = call_of("/ListTable", BYTES_LIT(""));
+    call_set(&c, "x-ots-apiversion", "2018-04-01");
+    check_refused_signed(&c, 400, "OTSParameterInvalid", "'2018-04-01' is not supported");
+    c = call_of("/tunnel/list", BYTES_LIT("\x0a\x07nothing"));
+    call_set(&c, "x-ots-apiversion", "2018-04-01"); /* as the Go SDK's tunnel client says */
+    check_refused_signed(&c, 400, "OTSParameterInvalid", "Requested table does not exist.");
 }
 
 static void test_who_is_refused(void **state)

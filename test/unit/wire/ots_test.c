@@ -258,6 +258,31 @@ static void test_empty_answers(void **state)
     }
 }
 
+/* Workers wait for one code alone, and a change of a table is not sent twice. */
+static void test_tunnel_codes(void **state)
+{
+    static const int later[] = {WR_E_BUSY,     WR_E_UNAVAILABLE, WR_E_PARTITION,
+                                WR_E_CONFLICT, WR_E_NO_SPACE,    WR_E_NOT_READY};
+    struct wr_request req = {.op = WR_OP_HEARTBEAT_TUNNEL};
+    struct wr_reply reply = {.code = WR_E_BUSY, .message = "busy"};
+    bytes code, message;
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(later); i++) {
+        assert_int_equal(ots_answer_code(WR_OP_READ_TUNNEL, later[i]), WR_E_TUNNEL_UNAVAILABLE);
+        assert_int_equal(ots_answer_code(WR_OP_GET_RANGE, later[i]), later[i]);
+    }
+    assert_int_equal(ots_answer_code(WR_OP_TUNNEL_CHECKPOINT, WR_E_UNSURE),
+                     WR_E_TUNNEL_UNAVAILABLE);
+    assert_int_equal(ots_answer_code(WR_OP_CREATE_TUNNEL, WR_E_UNSURE), WR_E_UNSURE);
+    assert_int_equal(ots_answer_code(WR_OP_LIST_TUNNEL, WR_E_NOT_EXIST), WR_E_PARAMETER);
+    assert_int_equal(ots_answer_code(WR_OP_LIST_TUNNEL, WR_E_PERMISSION), WR_E_TUNNEL_PERMISSION);
+    assert_int_equal(ots_answer_code(WR_OP_CONNECT_TUNNEL, WR_E_TUNNEL_GONE), WR_E_TUNNEL_GONE);
+    assert_int_equal(ots_decode_error(&c, ots_encode(&c, &req, &reply), &code, &message), 0);
+    assert_true(bytes_equal(code, BYTES_LIT("OTSTunnelServerUnavailable")));
+    assert_true(bytes_equal(message, BYTES_LIT("busy")));
+}
+
 static void test_error_answer(void **state)
 {
     static const enum wr_op reads[] = {WR_OP_GET_ROW, WR_OP_BATCH_GET_ROW, WR_OP_GET_RANGE};
@@ -613,6 +638,7 @@ int main(void)
         TEST(test_taken),
         TEST(test_keeps_number),
         TEST(test_empty_answers),
+        TEST(test_tunnel_codes),
         TEST(test_error_answer),
         TEST(test_description),
         TEST(test_row_answers),

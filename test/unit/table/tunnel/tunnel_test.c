@@ -16,7 +16,8 @@
 #include "table/sync/wait.h"
 
 #define TABLE BYTES_LIT("t")
-#define CLIENTS 12
+#define THREADS 4
+#define ROUNDS 100
 #define HOUR_MS 3600000
 
 static const char *engine_name;
@@ -104,47 +105,52 @@ static int beat(bytes tunnel, const char *client, size_t *channels)
 
 struct client {
     pthread_t thread;
+    pthread_barrier_t *start;
     bytes tunnel;
-    char id[64];
+    char ids[ROUNDS][64];
     int code;
-    size_t channels;
 };
 
 static void *client_main(void *arg)
 {
     struct client *client = arg;
 
-    client->code = connect_client(client->tunnel, client->id, sizeof(client->id));
-    for (int i = 0; i < 20 && !client->code; i++)
-        client->code = beat(client->tunnel, client->id, &client->channels);
+    pthread_barrier_wait(client->start);
+    for (int i = 0; i < ROUNDS && !client->code; i++)
+        client->code = connect_client(client->tunnel, client->ids[i], sizeof(client->ids[i]));
     return NULL;
 }
 
 /* Each is known afterwards, under an id of its own, and one has the channel. */
 static void test_race(void **state)
 {
-    struct client clients[CLIENTS];
+    static struct client clients[THREADS];
+    pthread_barrier_t start;
     struct asked made;
-    bytes tunnel;
     size_t owned = 0;
+    bytes tunnel;
 
     (void)state;
     begin();
     tunnel = create(&made, WR_TUNNEL_STREAM);
-    for (int i = 0; i < CLIENTS; i++) {
-        clients[i] = (struct client){.tunnel = tunnel};
+    pthread_barrier_init(&start, NULL, THREADS);
+    for (int i = 0; i < THREADS; i++) {
+        clients[i] = (struct client){.tunnel = tunnel, .start = &start};
         assert_int_equal(pthread_create(&clients[i].thread, NULL, client_main, &clients[i]), 0);
     }
-    for (int i = 0; i < CLIENTS; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(clients[i].thread, NULL);
-    for (int i = 0; i < CLIENTS; i++) {
+    for (int i = 0; i < THREADS; i++) {
         assert_int_equal(clients[i].code, 0);
-        assert_int_equal(beat(tunnel, clients[i].id, &clients[i].channels), 0);
-        owned += clients[i].channels;
-        for (int k = 0; k < i; k++)
-            assert_string_not_equal(clients[i].id, clients[k].id);
+        for (int k = 0; k < ROUNDS; k++) {
+            size_t channels;
+
+            assert_int_equal(beat(tunnel, clients[i].ids[k], &channels), 0);
+            owned += channels;
+        }
     }
     assert_int_equal(owned, 1);
+    pthread_barrier_destroy(&start);
     wr_reply_free(made.reply);
     database_remove(db, dir);
 }
