@@ -230,8 +230,75 @@ def seed_rest():
     add("config", part(3, b"WIDEROW_ACCESS_KEY_ID=a\0WIDEROW_ACCESS_KEY_SECRET=b\0WIDEROW_NO_SYNC=off\0"))
 
 
+STATEMENTS = """select 1 + 1 as two, 'x', 7 div 2, -7 mod 4, 1 / 0, not true xor false
+select concat('a', 1), left('grüß', 3), reverse('x'), md5('x'), locate('b', 'ab'), hex(x'00ff'), if(1, 2, 3), database()
+select case 2 when 1 then 'a' when 2 then 'b' else null end x, cast('5' as bigint), 'abc' like 'a%' escape '!'
+select * from t where k = 'a' and n = 2
+select t.*, count(*) c, sum(d), min(s), max(n), avg(d) from t where k > 'a' or (k, n) > ('a', 1) group by k having c > 0 order by c desc limit 5 offset 1
+select /*+ _l_allow_filtering_, _l_force_index_('ts'), _l_operation_timeout_(500) */ distinct s from t where s in ('x', 'y') and d is not null
+select x.n from (select n, k from t where k = 'a') x where x.n between 0 and 9 and exists (select 1 from a where k = 1)
+select * from a where k = 1 and u > 18446744073709551614 and x < -12.4 and ts > '2024-02-29' and da = '2024-02-29'
+select n from t where d = 1 allow filtering
+select n + 1 as m from t having m > 1
+select * from t where k = ? and n > ? limit ?
+select group_concat(s), count(distinct s) from t where k like 'a%'
+select * from t join a on t.n = a.k left join t u using (k)
+insert into t (k, n, d, s) values ('c', 1, 1.5e3, 'it''s \\\\ "x"'), ('d', -1, null, concat('a', 'b'))
+upsert /*+ _l_ts_(5) */ into a (k, x, ts, vb) values (2, 12.345, now(), x'ff')
+insert into t (k, n) values (?, ?) on duplicate key update d = 1
+update t set d = d + 1, s = null where k = 'a' and n = 1
+delete from t where k = 'a' and n = 1
+create table if not exists c (k varchar(10) not null, n bigint, v double default 1, primary key (hash32(k), k, n desc), key (v) include (n)) with (ttl = '100', versions = 2)
+create table d like t
+create table e (k varchar(1024), n bigint(20), primary key(k)) engine='tablestore', engine_attribute='{"consistency": "strong"}'
+create index if not exists i using kv on t (d, s) include (k) sync
+drop index i on t
+alter table t add column z bigint, add y varchar
+alter table t drop column if exists z
+alter table t set 'TTL' = '1000'
+drop table if exists d
+truncate table t
+show full tables from inst like 't%'
+show full columns from t
+show keys from t
+show index from t
+show create table a
+show variables like 'v%'
+describe t
+explain select * from t where s = 'x'
+select TABLE_NAME, COLUMN_TYPE from information_schema.COLUMNS c where c.TABLE_SCHEMA = 'inst' order by ORDINAL_POSITION
+set session transaction isolation level read committed
+set names utf8mb4, @@autocommit = 1
+kill query 5
+use `inst`
+start transaction
+select @@session.version, @@max_allowed_packet
+select interval 1 day + now() -- a comment
+select date(now()), from_unixtime(1.5), unix_timestamp('2024-02-29'), timediff('10:00:00', '09:00:00')""".splitlines()
+
+
+def seed_sql():
+    for statement in STATEMENTS:
+        add("sql", part(1, statement.encode()) + part(2, b"a"))
+    # A handshake of 4.1 with caching_sha2_password and a database; and values of each kind for question marks.
+    method = b"caching_sha2_password\0"
+    add("handshake", struct.pack("<IIB23x", 1 << 3 | 1 << 9 | 1 << 15 | 1 << 19 | 1 << 21, 1 << 24, 255) + b"id\0" + b"\x20" + bytes(32)
+        + b"inst\0" + method)
+    add("handshake", struct.pack("<IIB23x", 1 << 9 | 1 << 11, 1 << 24, 45))
+    add("handshake", b"id\0\x14" + bytes(20) + b"inst\0\x21\0mysql_native_password\0")
+    values = [(8, struct.pack("<q", -5)), (3, struct.pack("<i", 7)), (5, struct.pack("<d", 1.5)), (253, b"\3abc"), (252, b"\2\0\xff"),
+              (12, b"\x0b" + struct.pack("<HBBBBBI", 2024, 2, 29, 3, 4, 5, 678000)), (10, b"\4" + struct.pack("<HBB", 2024, 2, 29)),
+              (11, b"\x0c" + struct.pack("<BIBBBI", 0, 0, 3, 4, 5, 0)), (1, b"\1"), (6, b"")]
+    types = b"".join(bytes([code, 0]) for code, _ in values)
+    bitmap = bytes([0, 2])
+    body = b"".join(value for _, value in values)
+    add("parameters", part(1, bitmap + b"\1" + types + body) + part(2, len(values)) + part(3, bitmap + b"\0" + body))
+    add("parameters", part(1, b"\0\1\xfd\0") + part(2, 1) + part(4, b"long"))
+
+
 seed_vectors()
 seed_requests()
 seed_rows()
 seed_stored()
 seed_rest()
+seed_sql()
