@@ -5,6 +5,10 @@
 #include "base/number.h"
 
 #include <stdio.h>
+#include <unistd.h>
+
+#define HASH_BUCKETS "16"
+#define RETRY_EVERY_US 50000 /* while the table that TRUNCATE makes again is not taken yet */
 
 /* ---- types ---- */
 
@@ -60,8 +64,6 @@ static const struct column_definition *definition_find(const struct statement *s
 static int key_names(struct run *r, const struct statement *s, struct name_list *own,
                      const struct name_list **out)
 {
-    if (s->key && s->key->hashed)
-        return run_fail(r, FAULT_UNSUPPORTED, "Hashed keys are not served yet by SQL");
     *out = s->key ? s->key->columns : own;
     for (const struct column_definition *c = s->definitions; c; c = c->next) {
         struct name_item *item;
@@ -159,6 +161,47 @@ static int options_read(struct run *r, const struct option_list *list, struct wr
     return 0;
 }
 
+/* LAYOUT = 'hash:16', of layouts as `widerow create --layout` has them; ptr NULL: not given. */
+static bytes layout_option(const struct option_list *list)
+{
+    for (const struct option *o = list ? list->first : NULL; o; o = o->next)
+        if (run_is_word(o->name, "LAYOUT"))
+            return o->value;
+    return BYTES_NONE;
+}
+
+/* Lindorm puts a hash of some key columns in front of the key, so that neighbours spread. Here a
+ * layout does that: all of its sizes mean as many buckets, over which ranges are merged. */
+static int layout_of_hash(struct run *r, const struct key_definition *key, bytes *out)
+{
+    const struct name_item *column = key->columns->first;
+
+    if (!run_is_word(key->hash, "hash8") && !run_is_word(key->hash, "hash32") &&
+        !run_is_word(key->hash, "hash64"))
+        return run_fail(r, FAULT_UNSUPPORTED, "A key begins with hash8, hash32 or hash64");
+    for (const struct name_item *n = key->hashed->first; n; n = n->next) {
+        if (!column || !bytes_equal(n->name, column->name))
+            return run_fail(r, FAULT_UNSUPPORTED,
+                            "The hashed columns are the first ones of the key, in its order: "
+                            "PRIMARY KEY (hash32(a), a, b)");
+        column = column->next;
+    }
+    *out = key->hashed->count == 1
+               ? BYTES_LIT("hash:" HASH_BUCKETS)
+               : arena_printf(r->arena, "splice:%zu+hash:" HASH_BUCKETS, key->hashed->count);
+    return 0;
+}
+
+static int layout_make(struct run *r, const struct statement *s, struct wr_create_table *out)
+{
+    out->layout = layout_option(s->options);
+    if (!s->key || !s->key->hashed)
+        return 0;
+    if (out->layout.ptr)
+        return run_fail(r, FAULT_UNSUPPORTED, "A hashed key has a layout: leave LAYOUT out");
+    return layout_of_hash(r, s->key, &out->layout);
+}
+
 static int indexes_make(struct run *r, const struct statement *s, struct wr_create_table *out)
 {
     struct wr_index_meta *indexes;
@@ -221,6 +264,7 @@ int run_create_table(struct run *r, const struct statement *s)
     RUN_TRY(key_make(r, s, names, t));
     RUN_TRY(columns_make(r, s, t));
     RUN_TRY(options_read(r, s->options, &t->options));
+    RUN_TRY(layout_make(r, s, t));
     RUN_TRY(indexes_make(r, s, t));
     return create(r, s, &request);
 }
@@ -239,6 +283,87 @@ int run_drop_table(struct run *r, const struct statement *s)
     return s->if_exists ? 0
                         : run_fail(r, FAULT_UNKNOWN_TABLE, RUN_TEXT(request.instance),
                                    RUN_TEXT(s->table.table));
+}
+
+/* ---- TRUNCATE ---- */
+
+/* What CREATE TABLE takes of a description. */
+static void create_again(struct run *r, const struct wr_table_description *d,
+                         struct wr_request *out)
+{
+    struct wr_index_meta *indexes = ARENA_ARRAY(r->arena, struct wr_index_meta, d->index_count + 1);
+
+    for (size_t i = 0; i < d->index_count; i++) {
+        indexes[i] = d->indexes[i];
+        indexes[i].sync_phase = 0;
+        indexes[i].partial = false;
+    }
+    *out = (struct wr_request){WR_REQUEST(CREATE_TABLE)};
+    out->create_table = (struct wr_create_table){.table = d->table,
+                                                 .key = d->key,
+                                                 .key_count = d->key_count,
+                                                 .defined = d->defined,
+                                                 .defined_count = d->defined_count,
+                                                 .options = d->options,
+                                                 .reserved = d->reserved,
+                                                 .sse = d->sse,
+                                                 .indexes = indexes,
+                                                 .index_count = d->index_count,
+                                                 .local_transactions = d->local_transactions,
+                                                 .layout = d->layout};
+}
+
+/* Tables may be made so many times a second, and this one was dropped already: it is asked for as
+ * long as the statement has time. */
+static int create_patiently(struct run *r, struct wr_request *request, const struct sql_table *t)
+{
+    const struct wr_reply *reply;
+
+    for (;;) {
+        reply = NULL;
+        if (!run_request(r, request, &reply))
+            return 0;
+        if (!reply || !(reply->code == WR_E_TOO_FREQUENT || reply->code == WR_E_NOT_READY ||
+                        reply->code == WR_E_BUSY))
+            break;
+        r->out->fault.number = 0;
+        RUN_TRY(run_interrupted(r));
+        usleep(RETRY_EVERY_US);
+    }
+    r->out->fault.number = 0;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    arena_printf(r->arena,
+                                 "The rows are gone and so is the table, which could not be made "
+                                 "again (%s): make it with %.*s",
+                                 reply ? reply->message : "no answer",
+                                 RUN_TEXT(show_create_text(r, t)))
+                        .ptr);
+}
+
+/* The table is dropped and made again with all that it was. */
+int run_truncate(struct run *r, const struct statement *s)
+{
+    struct wr_request drop = {WR_REQUEST(DELETE_TABLE), .delete_table = {s->table.table}}, again,
+                      note = {WR_REQUEST(UPDATE_TABLE)};
+    const struct wr_table_description *d;
+    const struct wr_reply *reply;
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    d = t->description;
+    if (d->stream.enable)
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "The table has a stream, whose records would go, too: switch it off first");
+    drop.instance = note.instance = t->database;
+    create_again(r, d, &again);
+    again.instance = t->database;
+    RUN_TRY(run_allowed(r, &again));
+    RUN_TRY(run_request(r, &drop, &reply));
+    RUN_TRY(create_patiently(r, &again, t));
+    if (!d->annotation.len)
+        return 0;
+    note.update_table = (struct wr_update_table){.table = t->name, .annotation = d->annotation};
+    return run_request(r, &note, &reply);
 }
 
 /* ---- ALTER TABLE ---- */
@@ -270,6 +395,9 @@ static int alter_set(struct run *r, const struct statement *s, struct wr_request
 {
     request->op = WR_OP_UPDATE_TABLE;
     request->size = WR_SIZE_UPDATE_TABLE;
+    if (layout_option(s->options).ptr)
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "The layout of a table that is there is changed by `widerow rekey`");
     request->update_table = (struct wr_update_table){.table = s->table.table, .has_options = true};
     return options_read(r, s->options, &request->update_table.options);
 }

@@ -146,6 +146,7 @@ static void tables_fill(struct fill *f, const struct sql_table *t)
 {
     char created[CALENDAR_TEXT];
     size_t n = calendar_format_timestamp(t->description->creation_us / 1000000 * 1000, created);
+    bytes layout = t->description->layout;
 
     put_table(f, t);
     put_text(f, "TABLE_TYPE", "BASE TABLE");
@@ -154,7 +155,7 @@ static void tables_fill(struct fill *f, const struct sql_table *t)
     put_text(f, "ROW_FORMAT", "Dynamic");
     put(f, "CREATE_TIME", bytes_of(created, n));
     put_text(f, "TABLE_COLLATION", "utf8mb4_bin");
-    put_text(f, "CREATE_OPTIONS", "");
+    put(f, "CREATE_OPTIONS", arena_printf(f->r->arena, "layout=%.*s", BYTES_FMT(layout)));
     put_text(f, "TABLE_COMMENT", "");
     row_end(f);
 }

@@ -94,6 +94,7 @@ int run_delete(struct run *r, const struct statement *s);
 int run_create_table(struct run *r, const struct statement *s);
 int run_create_table_like(struct run *r, const struct statement *s);
 int run_drop_table(struct run *r, const struct statement *s);
+int run_truncate(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
 int run_kill(struct run *r, const struct statement *s);
 int run_explain(struct run *r, const struct statement *s);

@@ -102,14 +102,12 @@ static void put_index(struct buf *b, const struct wr_index_meta *ix)
     put_names(b, ix->defined_columns, ix->defined_column_count);
 }
 
-static int show_create_table(struct run *r, const struct statement *s)
+bytes show_create_text(struct run *r, const struct sql_table *t)
 {
-    const struct wr_table_options *o;
-    struct sql_table *t;
+    const struct wr_table_options *o = &t->description->options;
+    bytes layout = t->description->layout;
     struct buf b;
 
-    RUN_TRY(table_find(r, &s->table, &t));
-    o = &t->description->options;
     buf_init(&b, r->arena, 256);
     buf_put_bytes(&b, BYTES_LIT("CREATE TABLE "));
     put_quoted(&b, t->name);
@@ -130,10 +128,21 @@ static int show_create_table(struct run *r, const struct statement *s)
     for (size_t i = 0; i < t->description->index_count; i++)
         put_index(&b, &t->description->indexes[i]);
     buf_put_u8(&b, '\n');
-    buf_put_bytes(&b, arena_printf(r->arena, ") WITH (TTL = '%d', VERSIONS = '%d')", o->ttl_s,
+    buf_put_bytes(&b, arena_printf(r->arena, ") WITH (TTL = '%d', VERSIONS = '%d'", o->ttl_s,
                                    o->max_versions));
+    if (layout.len && !bytes_equal(layout, BYTES_LIT("plain")))
+        buf_put_bytes(&b, arena_printf(r->arena, ", LAYOUT = '%.*s'", RUN_TEXT(layout)));
+    buf_put_u8(&b, ')');
+    return buf_bytes(&b);
+}
+
+static int show_create_table(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
     RUN_TRY(texts_columns(r, (const char *[]){"Table", "Create Table", NULL}));
-    return texts_row(r, (bytes[]){t->name, buf_bytes(&b)}, 2);
+    return texts_row(r, (bytes[]){t->name, show_create_text(r, t)}, 2);
 }
 
 int run_show(struct run *r, const struct statement *s)

@@ -46,6 +46,9 @@ size_t table_column(const struct sql_table *t, bytes name);
 int table_column_find(struct run *r, const struct sql_table *t, bytes name, const char *where,
                       size_t *out);
 
+/* The CREATE TABLE that would make it. */
+bytes show_create_text(struct run *r, const struct sql_table *t);
+
 /* The instance that a name is of. */
 int table_database(struct run *r, const struct table_name *name, bytes *out);
 

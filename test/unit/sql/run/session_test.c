@@ -160,6 +160,55 @@ static void test_writes(void **state)
     expect(b, "drop table kept", "!1142 the access key may not write the table kept");
 }
 
+static void test_layouts(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b, "create table h (k varchar, n bigint, v double, primary key (hash32(k), k, n))", "0");
+    expect(b, "insert into h (k, n, v) values ('b', 1, 1), ('a', 2, 2), ('a', 1, 3), ('c', 1, 4)",
+           "4");
+    expect(b, "select k, n from h where k >= 'a' and k < 'c'", "k,n|a,1|a,2|b,1");
+    expect(b, "show create table h",
+           "Table,Create Table|h,CREATE TABLE `h` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
+           "NULL,\n  `v` DOUBLE,\n  PRIMARY KEY (`k`, `n`)\n) WITH (TTL = '-1', VERSIONS = '1', "
+           "LAYOUT = 'hash:16')");
+    expect(b, "create table h2 (k varchar, n bigint, v double, primary key (hash8(k, n), k, n))",
+           "0");
+    expect(b, "select CREATE_OPTIONS from information_schema.TABLES where TABLE_NAME = 'h2'",
+           "CREATE_OPTIONS|layout=splice:2+hash:16");
+    expect(b, "create table h3 (k varchar, n bigint, primary key (k, n)) with (LAYOUT = 'time:k/5:2')",
+           "!1030 Got error OTSParameterInvalid from storage engine: The key layout time needs "
+           "an integer, but column 'k' is VT_STRING.");
+    expect(b, "create table h3 (k varchar, n bigint, primary key (hash32(n), k, n))",
+           "!9001 The hashed columns are the first ones of the key, in its order: PRIMARY KEY "
+           "(hash32(a), a, b)");
+    expect(b, "create table h3 (k varchar, primary key (hash16(k), k))",
+           "!9001 A key begins with hash8, hash32 or hash64");
+    expect(b, "alter table h set 'LAYOUT' = 'plain'",
+           "!9001 The layout of a table that is there is changed by `widerow rekey`");
+}
+
+static void test_truncate(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table u (k varchar, n bigint, v bigint, w double, primary key (k, n desc), index "
+           "uv (v) include (w)) with (layout = 'hash:4')",
+           "0");
+    expect(b, "insert into u (k, n, v) values ('a', 1, 2), ('b', 1, 3)", "2");
+    expect(b, "truncate table u", "0");
+    expect(b, "select count(*) from u", "count(*)|0");
+    expect(b, "select k from u where v = 2", "k");
+    expect(b, "show create table u",
+           "Table,Create Table|u,CREATE TABLE `u` (\n  `k` VARCHAR NOT NULL,\n  `n` BIGINT NOT "
+           "NULL,\n  `v` BIGINT,\n  `w` DOUBLE,\n  PRIMARY KEY (`k`, `n` DESC),\n  KEY `uv` (`v`) "
+           "INCLUDE (`w`)\n) WITH (TTL = '-1', VERSIONS = '1', LAYOUT = 'hash:4')");
+    expect(b, "insert into u (k, n, v) values ('c', 1, 2)", "1");
+    expect(b, "select k from u where v = 2", "k|c");
+    expect(b, "truncate table nosuch", "!1146 Table 'inst.nosuch' doesn't exist");
+}
+
 static void test_ranges(void **state)
 {
     static const char *const cases[][2] = {
@@ -517,6 +566,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_without_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_writes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_layouts, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_truncate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
