@@ -6,6 +6,7 @@
  * ahead, kept, and taken again. */
 #include "cli/command.h"
 #include "cli/transfer/loader.h"
+#include "cli/transfer/resume.h"
 #include "record/record.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@
 struct import_options {
     const char *table, *key, *columns, *layout, *input, *delimiter, *acked;
     uint64_t workers, window, batch, max_errors, retry_s, seed;
-    bool shuffle, create, quiet;
+    bool shuffle, create, resume, quiet;
 };
 
 #define AT(member) offsetof(struct import_options, member)
@@ -60,6 +61,9 @@ static const struct option_row import_rows[] = {
      1, 100000},
     {"max-errors", "N", "lines that may fail before the import stops (default 0)", OPTION_COUNT,
      AT(max_errors), 0, UINT64_MAX},
+    {"resume", NULL,
+     "note in FILE.resume how far it is, and go on from there if an earlier run has been stopped",
+     OPTION_FLAG, AT(resume), 0, 0},
     {"acked", "FILE", "append the key of each acknowledged row to FILE", OPTION_TEXT, AT(acked), 0,
      0},
     {"retry", "SECONDS", "how long to try again when the server is busy or gone (default 30)",
@@ -92,6 +96,7 @@ struct import {
     struct shuffle_buffer shuffle;
     struct loader loader;
     struct progress progress;
+    struct resume resume;
     uint64_t file_bytes; /* 0: not known */
     bool created;        /* the table is of this import */
 };
@@ -138,6 +143,8 @@ static int source_open(struct ctx *c, struct import *im, const char *path)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
     s->records.stop = &interrupted;
     TRY(record_begin(c, &s->records, fd, path, &form));
+    if (im->options->resume)
+        TRY(resume_begin(c, &im->resume, path, fd, bytes_str(im->options->table)));
     im->file_bytes = s->records.total_bytes;
     s->json = s->records.format == RECORD_JSONL;
     csv_init(&s->csv, source_read, s);
@@ -438,8 +445,30 @@ static bool has_news(const struct import *im, struct csv_record *record, char *m
     return false;
 }
 
+/* One line: into the buffer, or told as bad. */
+static void feed_line(struct import *im, enum csv_result result, struct csv_record *record)
+{
+    struct resume_part *part = resume_line(&im->resume, record->offset, record->line);
+    struct loader *l = &im->loader;
+    struct import_row *row;
+    char message[256];
+
+    if (result == CSV_BAD) {
+        loader_bad_line(l, record->line, source_message(&im->source), part);
+        return;
+    }
+    if (has_news(im, record, message, sizeof(message)) ||
+        !(row = plan_row(&im->plan, record, message, sizeof(message)))) {
+        loader_bad_line(l, record->line, message, part);
+        return;
+    }
+    row->part = part;
+    if (!shuffle_buffer_put(&im->shuffle, row))
+        mem_free(row);
+}
+
 /* Reads the file into the buffer. Returns lines read, bad ones included. */
-static uint64_t feed(struct import *im)
+static uint64_t feed(struct ctx *c, struct import *im)
 {
     struct loader *l = &im->loader;
     struct csv_record record;
@@ -447,9 +476,6 @@ static uint64_t feed(struct import *im)
     uint64_t lines = 0;
 
     while ((result = source_next(&im->source, &record)) != CSV_END && !interrupted) {
-        struct import_row *row;
-        char message[256];
-
         if (result == CSV_FAILED && source_is_idle(&im->source)) {
             shuffle_buffer_flush(&im->shuffle);
             continue;
@@ -458,15 +484,12 @@ static uint64_t feed(struct import *im)
             loader_give_up(l, source_message(&im->source));
             break;
         }
+        if (record.offset < im->resume.offset)
+            continue; /* settled by an earlier run */
         lines++;
-        if (result == CSV_BAD) {
-            loader_bad_line(l, record.line, source_message(&im->source));
-        } else if (has_news(im, &record, message, sizeof(message)) ||
-                   !(row = plan_row(&im->plan, &record, message, sizeof(message)))) {
-            loader_bad_line(l, record.line, message);
-        } else if (!shuffle_buffer_put(&im->shuffle, row)) {
-            mem_free(row);
-        }
+        feed_line(im, result, &record);
+        if (resume_note(c, &im->resume))
+            loader_give_up(l, c->text);
         if (atomic_load(&l->stopped))
             break;
     }
@@ -493,6 +516,19 @@ static void say_result(const struct import *im, uint64_t lines)
     printf("\n");
 }
 
+/* An import that has done nothing leaves no notes. */
+static int end_notes(struct ctx *c, struct import *im)
+{
+    bool failed = im->loader.failure[0] != 0;
+    bool began = im->resume.offset || atomic_load(&im->progress.records);
+
+    TRY(resume_end(c, &im->resume, !failed || !began));
+    if (failed && began && im->resume.path)
+        fprintf(stderr, "How far it is stands in %s: the same command goes on there.\n",
+                im->resume.path);
+    return 0;
+}
+
 static int load(struct ctx *c, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -512,17 +548,19 @@ static int load(struct ctx *c, struct import *im)
     l->progress = &im->progress;
     l->retry_ms = (int64_t)o->retry_s * 1000;
     l->errors_max = o->max_errors;
+    atomic_store(&l->errors, im->resume.errors);
     l->worker_count = o->workers;
     code = loader_start(c, l);
     if (code == 0) {
-        lines = feed(im);
+        lines = feed(c, im);
         shuffle_buffer_close(&im->shuffle);
         loader_finish(l);
         progress_end(&im->progress);
         say_result(im, lines);
-        if (l->failure[0])
+        code = end_notes(c, im);
+        if (!code && l->failure[0])
             code = fail(c, E_UNAVAILABLE, "%s", l->failure);
-        else if (atomic_load(&l->errors))
+        else if (!code && atomic_load(&l->errors))
             code = fail(c, E_PARAMETER, "some lines were not loaded");
     } else {
         progress_end(&im->progress);
@@ -575,6 +613,8 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
     TRY(plan_parse(c, &im->plan, &header, o->key, o->columns));
     im->plan.json = im->source.json;
     TRY(prepare_table(c, im));
+    if (im->resume.offset && !o->quiet)
+        fprintf(stderr, "Going on at line %llu\n", (unsigned long long)im->resume.line);
     return load(c, im);
 }
 

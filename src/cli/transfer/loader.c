@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/thread.h"
+#include "cli/transfer/resume.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -26,13 +27,15 @@ void loader_give_up(struct loader *l, const char *reason)
     shuffle_buffer_stop(l->shuffle);
 }
 
-void loader_bad_line(struct loader *l, uint64_t line, const char *text)
+void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part)
 {
     uint64_t errors = atomic_fetch_add(&l->errors, 1) + 1;
 
     progress_say(l->progress, "line %llu: %s", (unsigned long long)line, text);
-    if (errors <= l->errors_max)
+    if (errors <= l->errors_max) {
+        resume_settle(part, true);
         return;
+    }
     loader_give_up(l, l->errors_max ? "too many bad lines (--max-errors)"
                                     : "stopped at the first bad line (--max-errors allows more)");
 }
@@ -158,6 +161,7 @@ static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
         if (results[i].code == 0) {
             done++;
             size += row->source_bytes;
+            resume_settle(row->part, false);
             if (l->acked_fd >= 0)
                 put_key(&keys, l->plan, row);
         } else if (client_may_retry(results[i].code, true)) {
@@ -165,7 +169,7 @@ static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
             rows[i] = rows[again];
             rows[again++] = row;
         } else {
-            loader_bad_line(l, row->line, results[i].message);
+            loader_bad_line(l, row->line, results[i].message, row->part);
         }
     }
     if (keys.len)
@@ -199,7 +203,7 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
             return send_rows(w, rows, n / 2) && send_rows(w, rows + n / 2, n - n / 2);
         }
         if (is_refusal(code)) {
-            loader_bad_line(l, rows[0]->line, w->c.text);
+            loader_bad_line(l, rows[0]->line, w->c.text, rows[0]->part);
             again = 0;
         } else if (code) {
             loader_give_up(l, w->c.text);

@@ -41,8 +41,9 @@ int loader_start(struct ctx *c, struct loader *l);
 /* Waits for the workers to empty the buffer, which must be closed or stopped. */
 void loader_finish(struct loader *l);
 
-/* Says on stderr that a line was not loaded; past errors_max it ends the load. Any thread. */
-void loader_bad_line(struct loader *l, uint64_t line, const char *text);
+/* Says on stderr that a line was not loaded; past errors_max it ends the load. Else it is left out,
+ * which settles it (`part` NULL: nothing does). Any thread. */
+void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part);
 
 /* Ends the load. The first reason stays. Any thread. */
 void loader_give_up(struct loader *l, const char *reason);

@@ -42,7 +42,10 @@ struct plan {
 };
 
 /* One line's row, in one piece of memory; the values point into it. */
+struct resume_part;
+
 struct import_row {
+    struct resume_part *part; /* NULL, or what is settled with it (resume.h) */
     uint64_t line;
     uint64_t source_bytes;    /* of the line in the file */
     size_t bytes;             /* of names and values, as the limits count them */
