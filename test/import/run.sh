@@ -49,8 +49,11 @@ turn() { # FILE TABLE
     fi
     wait $pid 2>/dev/null
     code=$?
-    [ $code = 0 ] || [ $code = 130 ] || [ $code = 137 ] || [ $code = 6 ] || { cat "$work/turn.err"; return 2; }
-    return $((code != 0))
+    case $code in
+    0 | 5 | 6 | 130 | 137) return $((code != 0)) ;; # 5: the server was on its way back
+    esac
+    cat "$work/turn.err"
+    return 2
 }
 
 exact() { # FILE TABLE
