@@ -172,5 +172,9 @@ check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show t
 check "nor in information_schema" says 'TABLE_NAME|orders|' sql reader secret2 inst 'select TABLE_NAME from information_schema.TABLES'
 check "databases are the key's" says 'Database|information_schema|inst|' sql reader secret2 inst 'show databases'
 port=$first_port
+for example in examples/key-design/*.sql; do
+    example=$(basename "$example" .sql)
+    check "the example $example" diff <(timeout 60 examples/key-design/run.sh "$example" 2>&1) "examples/key-design/expected/$example.txt"
+done
 check "the server stops" sh -c "kill -TERM ${pids[s]} && for _ in \$(seq 300); do kill -0 ${pids[s]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
 counts sql
