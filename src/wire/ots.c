@@ -97,6 +97,8 @@ static int tunnel_code(enum wr_op op, int code)
     case E_CONFLICT:
     case E_NO_SPACE:
     case E_NOT_READY:
+    case E_CAPACITY:
+    case E_HOT_PARTITION:
         return E_TUNNEL_UNAVAILABLE;
     case E_UNSURE:
         return wr_op_class(op) == WR_CLASS_TABLE ? code : E_TUNNEL_UNAVAILABLE;
@@ -111,6 +113,8 @@ static int tunnel_code(enum wr_op op, int code)
 
 int ots_answer_code(enum wr_op op, int code)
 {
+    if (PORT_LIKELY(code == E_OK))
+        return E_OK;
     return misses_table(op, code) ? E_PARAMETER : tunnel_code(op, code);
 }
 

@@ -153,11 +153,14 @@ func (t *T) seen() *seen {
 	return &seen{t: t, values: map[int64][]int64{}, highest: map[int64]int64{}, oldest: map[string]int64{}}
 }
 
+// patience is how long things may take that are waited for.
+var patience = 40 * time.Second
+
 func (t *T) until(what string, is func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(40 * time.Second); !is(); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); !is(); time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.fail("not within 40 s: %s", what)
+			t.fail("not within %v: %s", patience, what)
 		}
 	}
 }
@@ -319,6 +322,7 @@ func TestTunnelOverKills(t *testing.T) {
 		pid, err := strconv.Atoi(os.Getenv("WIDEROW_PID"))
 		t.must(err)
 		const keys = 200
+		patience += time.Duration(values) * 50 * time.Millisecond
 		id := t.tunnel(table, "changes", tunnel.TunnelTypeStream)
 		t.equal("channels", len(t.describeTunnel(table, "changes").Channels), 4)
 		s := t.seen()

@@ -261,8 +261,9 @@ static void test_empty_answers(void **state)
 /* Workers wait for one code alone, and a change of a table is not sent twice. */
 static void test_tunnel_codes(void **state)
 {
-    static const int later[] = {WR_E_BUSY,     WR_E_UNAVAILABLE, WR_E_PARTITION,
-                                WR_E_CONFLICT, WR_E_NO_SPACE,    WR_E_NOT_READY};
+    static const int later[] = {WR_E_BUSY,     WR_E_UNAVAILABLE,  WR_E_PARTITION,
+                                WR_E_CONFLICT, WR_E_NO_SPACE,     WR_E_NOT_READY,
+                                WR_E_CAPACITY, WR_E_HOT_PARTITION};
     struct wr_request req = {.op = WR_OP_HEARTBEAT_TUNNEL};
     struct wr_reply reply = {.code = WR_E_BUSY, .message = "busy"};
     bytes code, message;

@@ -27,19 +27,25 @@ static struct wr_db *db;
 static const struct wr_stream_spec stream = {
     .given = true, .enable = true, .has_expiration = true, .expiration_h = 24};
 
-static void begin(void)
+static void open_again(void)
 {
-    static const struct wr_key_schema key[] = {{.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
-    struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
+    static struct wr_setting settings[] = {{"table_ops_per_s_max", "0"}};
     struct wr_options options = {.version = WR_API_VERSION,
                                  .engine = engine_name,
                                  .dir = dir,
                                  .settings = settings,
                                  .setting_count = 1};
+
+    db = database_open(&options);
+}
+
+static void begin(void)
+{
+    static const struct wr_key_schema key[] = {{.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
 
     folder_make(dir);
-    db = database_open(&options);
+    open_again();
     req.create_table = (struct wr_create_table){
         .table = TABLE,
         .key = key,
@@ -195,6 +201,34 @@ static void test_expired(void **state)
     database_remove(db, dir);
 }
 
+/* ---- a start of the server ---- */
+
+/* A client could not be heard while no server ran, however long that was. */
+static void test_closed_for_long(void **state)
+{
+    struct asked made;
+    char client[64];
+    size_t channels;
+    bytes tunnel;
+
+    (void)state;
+    if (strcmp(engine_name, "mem") == 0)
+        return; /* it keeps nothing */
+    begin();
+    step_wall(db, -3 * HOUR_MS);
+    tunnel = create(&made, WR_TUNNEL_BASE_DATA);
+    assert_int_equal(connect_client(tunnel, client, sizeof(client)), 0);
+    assert_int_equal(beat(tunnel, client, &channels), 0);
+    wr_close(db);
+    open_again(); /* three hours later; the client's timeout is 1,000 s */
+    assert_int_equal(beat(tunnel, client, &channels), 0);
+    assert_int_equal(channels, 1);
+    step_wall(db, 1001000);
+    assert_int_equal(beat(tunnel, client, &channels), E_TUNNEL_GONE);
+    wr_reply_free(made.reply);
+    database_remove(db, dir);
+}
+
 /* ---- the end ---- */
 
 static size_t stored_states(void)
@@ -249,6 +283,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race),
         cmocka_unit_test(test_expired),
+        cmocka_unit_test(test_closed_for_long),
         cmocka_unit_test(test_goes_with_its_table),
     };
     int failed = 0;
