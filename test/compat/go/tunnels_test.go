@@ -307,6 +307,28 @@ func TestTunnel(t *testing.T) {
 			t.equal(fmt.Sprint("changes of row ", key), values[len(values)-9:], []int64{2, 3, 4, 5, 6, 7, 8, 9, 10})
 		}
 	})
+	run(t, "changes up to a time, and the worker ends with its tunnel", func(t *T) {
+		table := t.intTable()
+		now := time.Now()
+		request := &tunnel.CreateTunnelRequest{TableName: table, TunnelName: "range", Type: tunnel.TunnelTypeStream,
+			StreamTunnelConfig: &tunnel.StreamTunnelConfig{StartOffset: uint64(now.UnixNano()), EndOffset: uint64(now.Add(3 * time.Second).UnixNano())}}
+		made, err := tunnels().CreateTunnel(request)
+		t.must(err)
+		t.equal("config", *t.describeTunnel(table, "range").Tunnel.StreamTunnelConfig, *request.StreamTunnelConfig)
+		t.writeValues(table, 10, 1, 1)
+		s := t.seen()
+		w, err := worker(made.TunnelId, s.add)
+		t.must(err)
+		defer w.Shutdown()
+		ended := make(chan error)
+		go func() { ended <- w.ConnectAndWorking() }()
+		t.until("the end of the range", func() bool { return t.describeTunnel(table, "range").Channels[0].ChannelStatus == "TERMINATED" })
+		t.writeValues(table, 10, 2, 2)
+		s.inOrder(10, 1)
+		_, err = tunnels().DeleteTunnel(&tunnel.DeleteTunnelRequest{TableName: table, TunnelName: "range"})
+		t.must(err)
+		t.wantTunnelError(<-ended, "OTSParameterInvalid")
+	})
 }
 
 // TestTunnelOverKills has a server of its own (test/tunnel/run.sh): WIDEROW_TUNNEL_TABLE is a table of four partitions, WIDEROW_PID
