@@ -199,6 +199,7 @@ step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
+step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"
 step "numbers" env TIER="$TIER" timeout 900 "$BUILD/test/table/catalog/number_test"
 for language in node $([ "$TIER" = nightly ] && echo python go java); do
     step "SDK, $language" sdk "$language"

@@ -233,15 +233,26 @@ static int op_decide(struct catalog_txn *x)
 
 /* Where partitions are more than ranges, they are made before anybody can know of them. What a
  * crash or a failure leaves in between is empty, and found there if its id comes again. */
-static int op_make(struct catalog_txn *x)
+static int make_partitions(struct catalog_txn *x, const struct table *t)
 {
-    const struct partition_map *m = &x->next->partitions;
+    const struct partition_map *m = &t->partitions;
     struct partition_spec *specs = ARENA_ARRAY(&x->c->arena, struct partition_spec, m->count);
 
-    invariant(!x->now && m->count);
+    invariant(m->count);
     for (size_t i = 0; i < m->count; i++)
         specs[i] = (struct partition_spec){.id = partition_at(m, i)->partition->id};
     return engine_create(x->c, x->db->engine, specs, m->count);
+}
+
+/* Of the table, and of its indexes. */
+static int op_make(struct catalog_txn *x)
+{
+    if (!x->now)
+        TRY(make_partitions(x, x->next));
+    for (const struct catalog_txn_other *o = x->others; o; o = o->before)
+        if (!o->now && o->next)
+            TRY(make_partitions(x, o->next));
+    return E_OK;
 }
 
 static void op_end(struct table_call *op, int code)
@@ -361,7 +372,8 @@ static int op_start(struct call *call, table_decide *decide)
                                    .name = request_table(call->req),
                                    .decide = op_decide,
                                    .done = table_op_done};
-    if (decide == table_op_create_table && !engine_one_key_space(call->db->engine))
+    if ((decide == table_op_create_table || decide == create_index) &&
+        !engine_one_key_space(call->db->engine))
         op->txn.make = op_make;
     catalog_txn_begin(&op->txn);
     return E_OK;

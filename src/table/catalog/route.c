@@ -116,6 +116,24 @@ partition_id route_find(const struct table *t, bytes key)
     return route_position(t, position_of(key));
 }
 
+partition_id route_bound(struct arena *a, const struct table *t, bytes key, bytes *start)
+{
+    struct position position = position_of(key);
+    partition_id id = t->schema.location.id;
+    struct traffic *traffic = t->traffic;
+    const struct partition_at *at;
+
+    *start = BYTES_NONE;
+    if (!traffic->route)
+        return id;
+    pthread_rwlock_rdlock(&traffic->route_lock);
+    at = partition_at(traffic->route, route_index(traffic->route, &position, true));
+    id = at->partition->id;
+    *start = arena_copy(a, at->start);
+    pthread_rwlock_unlock(&traffic->route_lock);
+    return id;
+}
+
 static struct position position_of_row(const struct location *p, bytes cols)
 {
     return (struct position){p->layout.form == LAYOUT_PLAIN ? 0 : layout_bucket(p, cols), cols,

@@ -24,6 +24,8 @@ void router_wake(struct router *r);
 
 /* The partition of a stored key of t, as far as this process knows. */
 partition_id route_find(const struct table *t, bytes key);
+/* The same, and its lower bound (partition.h), in the arena. */
+partition_id route_bound(struct arena *a, const struct table *t, bytes key, bytes *start);
 /* And of the row with these encoded key columns. */
 partition_id route_find_row(const struct table *t, bytes cols);
 /* The partition that holds all of these rows, by one map for all; false: there is none. */

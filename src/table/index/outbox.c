@@ -164,6 +164,11 @@ bool outbox_has_room(const struct outbox *o, size_t index_count)
     return key_count(o) + 2 * index_count <= OUTBOX_KEYS_MAX;
 }
 
+bool outbox_is_half_full(const struct outbox *o)
+{
+    return key_count(o) >= OUTBOX_KEYS_MAX / 2;
+}
+
 void outbox_settle(struct outbox *o)
 {
     size_t n = 0;

@@ -53,6 +53,9 @@ bool outbox_merge(struct arena *a, struct outbox *o, uint32_t id, uint64_t stamp
 /* Is there room for a change of so many indexes? outbox_merge() then succeeds for each of them. */
 bool outbox_has_room(const struct outbox *o, size_t index_count);
 
+/* It has so many keys that marks should go before they are due. */
+bool outbox_is_half_full(const struct outbox *o);
+
 /* Everything in it is settled and durable. Indexes without a mark are gone from it. */
 void outbox_settle(struct outbox *o);
 

@@ -4,8 +4,8 @@
  * The record is read together with the row (load.with_outbox), and the batch is guarded by it as it
  * was read. Who drains may change it at any time: the change is then decided anew. Of several
  * changes of a row in one batch the record tells the way from the row as it was stored to what the
- * last of them made. Nothing drains records yet, so no table of a pool may have indexes (decision
- * 35). */
+ * last of them made. index_drain.h drains records, but nothing calls it yet, so no table of a pool
+ * may have indexes (decision 35). */
 #ifndef TABLE_INDEX_OUTBOX_OBSERVER_H
 #define TABLE_INDEX_OUTBOX_OBSERVER_H
 
