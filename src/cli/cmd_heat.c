@@ -9,6 +9,9 @@
 #include <unistd.h>
 
 #define PNG_SCALE 4
+#define MINUTES 60
+#define NOT_SAID UINT64_MAX
+#define COLUMNS_MIN 12    /* of what is left of an hour before which there was nothing */
 #define COLUMNS_PLAIN 100 /* where there is no terminal to ask */
 #define LABEL_COLUMNS 26  /* what stands beside the field */
 
@@ -19,8 +22,8 @@ struct heat_options {
 };
 
 static const struct option_row heat_rows[] = {
-    {"minutes", "N", "of the last 1440 (default 60)", OPTION_COUNT,
-     offsetof(struct heat_options, minutes), 0, UINT64_MAX},
+    {"minutes", "N", "of the last 1440 (default 60, from the first with anything in it)",
+     OPTION_COUNT, offsetof(struct heat_options, minutes), 0, UINT64_MAX},
     {"metric", "NAME", "reads, writes, cu, refused or bytes (default: the busier of the first two)",
      OPTION_TEXT, offsetof(struct heat_options, metric), 0, 0},
     {"rows", "N", "ranges of keys (default 32; in pictures and JSON 256)", OPTION_COUNT,
@@ -42,7 +45,7 @@ static const struct option_row heat_rows[] = {
 
 static void heat_defaults(void *options)
 {
-    *(struct heat_options *)options = (struct heat_options){.minutes = 60};
+    *(struct heat_options *)options = (struct heat_options){.minutes = NOT_SAID};
 }
 
 static bool has_file(const struct heat_options *o)
@@ -120,7 +123,9 @@ static void heat_request(const struct heat_options *o, const char *table, int me
 
     *request = (struct wr_request){.op = WR_OP_DESCRIBE_HEAT};
     d->table = bytes_str(table);
-    d->minutes = o->minutes > INT32_MAX ? INT32_MAX : (int32_t)o->minutes;
+    d->minutes = o->minutes == NOT_SAID   ? MINUTES
+                 : o->minutes > INT32_MAX ? INT32_MAX
+                                          : (int32_t)o->minutes;
     d->rows = (int32_t)(o->rows ? o->rows : has_file(o) ? 256 : 32);
     d->columns = (int32_t)(o->columns ? o->columns : has_file(o) ? 480 : terminal_columns());
     if (o->json)
@@ -142,6 +147,8 @@ static int heat(struct ctx *c, struct client *cl, struct cli *cli, void *options
     TRY(read_metric(c, o, &metric));
     heat_request(o, cli->argv[0], metric, &request);
     TRY(client_exec(c, cl, &request, &reply));
+    if (o->minutes == NOT_SAID && !o->json)
+        heat_trim(&c->arena, &reply.heat, COLUMNS_MIN);
     p.heat = &reply.heat;
     p.metric = (enum wr_heat_metric)(metric < 0 ? WR_HEAT_WRITES : metric);
     if (metric < 0) {

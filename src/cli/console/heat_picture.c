@@ -52,10 +52,32 @@ static uint64_t cell(const struct heat_picture *p, size_t row, size_t column)
     return p->heat->values[p->metric][row * p->heat->column_count + column];
 }
 
+static size_t text_width(bytes text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += (bytes_u8(text)[i] & 0xC0) != 0x80;
+    return n;
+}
+
+/* Characters, not bytes; what is cut off is told by the last one. */
+static bytes cut_text(struct arena *a, bytes text, size_t width)
+{
+    size_t at = 0;
+
+    if (text_width(text) <= width)
+        return text;
+    for (size_t n = 0; n + 1 < width; n++)
+        do
+            at++;
+        while ((bytes_u8(text)[at] & 0xC0) == 0x80);
+    return arena_printf(a, "%.*s…", (int)at, (const char *)text.ptr);
+}
+
 bytes heat_place_text(struct arena *a, const struct wr_heat_place *place, size_t width)
 {
     struct buf b;
-    size_t n = 0, at = 0;
 
     buf_init(&b, a, 64);
     if (place->bucket || !place->key.count)
@@ -65,23 +87,47 @@ bytes heat_place_text(struct arena *a, const struct wr_heat_place *place, size_t
             buf_put_u8(&b, ',');
         value_put(&b, &place->key.columns[i].value);
     }
-    /* Characters, not bytes. */
-    while (at < b.len && n < width) {
-        at++;
-        while (at < b.len && (b.data[at] & 0xC0) == 0x80)
-            at++;
-        n++;
-    }
-    return bytes_of(b.data, at);
+    return cut_text(a, buf_bytes(&b), width);
 }
 
-static size_t text_width(bytes text)
+/* Where a row begins. Without buckets the first one begins before any key. */
+static bytes row_text(struct arena *a, const struct heat_picture *p, size_t row, size_t width)
 {
-    size_t n = 0;
+    const struct wr_heat_result *h = p->heat;
 
-    for (size_t i = 0; i < text.len; i++)
-        n += (bytes_u8(text)[i] & 0xC0) != 0x80;
-    return n;
+    if (!h->rows[h->row_count - 1].bucket && !h->rows[row].key.count)
+        return BYTES_LIT("(first key)");
+    return heat_place_text(a, &h->rows[row], width);
+}
+
+static bool column_is_empty(const struct wr_heat_result *h, size_t column)
+{
+    for (int m = 0; m < WR_HEAT_METRICS; m++)
+        for (size_t row = 0; h->values[m] && row < h->row_count; row++)
+            if (h->values[m][row * h->column_count + column])
+                return false;
+    return true;
+}
+
+void heat_trim(struct arena *a, struct wr_heat_result *h, size_t keep)
+{
+    size_t old = h->column_count, gone = 0, left;
+
+    while (old - gone > keep && column_is_empty(h, gone))
+        gone++;
+    left = old - gone;
+    for (int m = 0; gone && m < WR_HEAT_METRICS; m++) {
+        uint64_t *values;
+
+        if (!h->values[m])
+            continue;
+        values = ARENA_ARRAY(a, uint64_t, h->row_count * left);
+        for (size_t row = 0; row < h->row_count; row++)
+            memcpy(values + row * left, h->values[m] + row * old + gone, left * sizeof(*values));
+        h->values[m] = values;
+    }
+    h->column_count = left;
+    h->start_s += (int64_t)gone * h->column_minutes * 60;
 }
 
 static const char *clock_text(int64_t s, char *out, size_t size)
@@ -134,7 +180,7 @@ static void draw_cell(FILE *out, unsigned level, bool color)
 static void draw_row(FILE *out, struct arena *a, const struct heat_picture *p, size_t row,
                      uint64_t most, bool color)
 {
-    bytes label = heat_place_text(a, &p->heat->rows[row], LABEL_WIDTH);
+    bytes label = row_text(a, p, row, LABEL_WIDTH);
 
     for (size_t i = text_width(label); i < LABEL_WIDTH; i++)
         fputc(' ', out);
@@ -184,7 +230,9 @@ void heat_draw_text(FILE *out, struct arena *a, const struct heat_picture *p, bo
     fprintf(out, "%*s%s%*s\n", LABEL_WIDTH + 2, "", from,
             h->column_count > 10 ? (int)h->column_count - 5 : 6, to);
     if (h->missed)
-        fprintf(out, "%" PRIu64 " rows of any table could not be counted since the start.\n",
+        fprintf(out,
+                "%" PRIu64 " rows, of all tables since the start, came faster than they are "
+                "counted: the map is of the others.\n",
                 h->missed);
     draw_hot(out, a, h);
 }
@@ -196,7 +244,10 @@ void heat_draw_text(FILE *out, struct arena *a, const struct heat_picture *p, bo
 #define SVG_HEIGHT 480
 #define SVG_LEFT 190
 #define SVG_TOP 40
-#define SVG_BOTTOM 40
+#define SVG_BOTTOM 56
+#define SVG_LABEL 26 /* characters of a row's label */
+#define SVG_TICKS 6
+#define SVG_SWATCHES 16
 
 static void put(struct buf *b, const char *fmt, ...) PORT_PRINTF(2, 3);
 static void put(struct buf *b, const char *fmt, ...)
@@ -223,21 +274,31 @@ static void put_escaped(struct buf *b, bytes text)
     }
 }
 
-static void svg_label(struct buf *b, const struct heat_picture *p, size_t row, double y)
+static void svg_label(struct buf *b, const struct heat_picture *p, size_t row, int y)
 {
-    bytes text = heat_place_text(b->arena, &p->heat->rows[row], 26);
+    bytes text = row_text(b->arena, p, row, SVG_LABEL);
 
-    put(b, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", SVG_LEFT - 6, y + 4);
+    put(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">", SVG_LEFT - 6, y + 4);
     put_escaped(b, text);
     put(b, "</text>\n");
 }
 
+static int column_x(const struct heat_picture *p, size_t column)
+{
+    return SVG_LEFT + (int)((SVG_WIDTH - SVG_LEFT) * column / p->heat->column_count);
+}
+
+/* The upper edge of a row; row_count: that of the field. Small keys are below. */
+static int row_y(const struct heat_picture *p, size_t row)
+{
+    return SVG_TOP + SVG_HEIGHT - (int)(SVG_HEIGHT * row / p->heat->row_count);
+}
+
 /* Cells of one row: neighbours of one level are one rectangle. */
-static void svg_row(struct buf *b, const struct heat_picture *p, size_t row, double y,
-                    double height, uint64_t most)
+static void svg_row(struct buf *b, const struct heat_picture *p, size_t row, uint64_t most)
 {
     size_t columns = p->heat->column_count;
-    double width = (double)(SVG_WIDTH - SVG_LEFT) / (double)columns;
+    int y = row_y(p, row + 1), height = row_y(p, row) - y;
 
     for (size_t from = 0, to; from < columns; from = to) {
         unsigned level = heat_level(cell(p, row, from), most, SVG_LEVELS);
@@ -247,40 +308,65 @@ static void svg_row(struct buf *b, const struct heat_picture *p, size_t row, dou
              to < columns && heat_level(cell(p, row, to), most, SVG_LEVELS) == level;)
             to++;
         if (level)
-            put(b, "<path fill=\"#%02x%02x%02x\" d=\"M%.1f %.1fh%.1fv%.1fh-%.1fz\"/>\n", c.r, c.g,
-                c.b, SVG_LEFT + width * (double)from, y, width * (double)(to - from), height,
-                width * (double)(to - from));
+            put(b, "<path fill=\"#%02x%02x%02x\" d=\"M%d %dH%dv%dH%dz\"/>\n", c.r, c.g, c.b,
+                column_x(p, from), y, column_x(p, to), height, column_x(p, from));
     }
+}
+
+/* A tick where a column begins, and what time it is then. */
+static void svg_tick(struct buf *b, const struct heat_picture *p, size_t column, const char *anchor)
+{
+    const struct wr_heat_result *h = p->heat;
+    int x = column_x(p, column), y = SVG_TOP + SVG_HEIGHT;
+    char text[16];
+
+    put(b, "<path fill=\"#000\" d=\"M%d %dh1v5h-1z\"/>\n", x, y);
+    put(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"%s\">%s</text>\n", x, y + 18, anchor,
+        clock_text(h->start_s + (int64_t)column * h->column_minutes * 60, text, sizeof(text)));
 }
 
 static void svg_axes(struct buf *b, const struct heat_picture *p)
 {
     const struct wr_heat_result *h = p->heat;
-    int64_t end_s = h->start_s + (int64_t)h->column_count * h->column_minutes * 60;
-    char text[16], most[PROGRESS_TEXT];
+    size_t ticks = h->column_count < SVG_TICKS ? h->column_count : SVG_TICKS;
 
-    put(b, "<text x=\"%d\" y=\"%d\">%s UTC</text>\n", SVG_LEFT, SVG_TOP + SVG_HEIGHT + 18,
-        clock_text(h->start_s, text, sizeof(text)));
-    put(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">%s UTC</text>\n", SVG_WIDTH,
-        SVG_TOP + SVG_HEIGHT + 18, clock_text(end_s, text, sizeof(text)));
+    for (size_t i = 0; i <= ticks; i++)
+        svg_tick(b, p, h->column_count * i / ticks, i == ticks ? "end" : i ? "middle" : "start");
+    put(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">time, UTC; a column is %d min</text>\n",
+        (SVG_LEFT + SVG_WIDTH) / 2, SVG_TOP + SVG_HEIGHT + 38, h->column_minutes);
+    put(b, "<text x=\"%d\" y=\"%d\" text-anchor=\"end\">key, from</text>\n", SVG_LEFT - 6,
+        SVG_TOP + SVG_HEIGHT + 18);
+}
+
+static void svg_title(struct buf *b, const struct heat_picture *p)
+{
+    char sum[PROGRESS_TEXT];
+
     put(b, "<text x=\"%d\" y=\"24\" font-size=\"15\">", SVG_LEFT);
     put_escaped(b, bytes_str(p->table));
-    put(b, ": %s</text>\n", heat_metric_names[p->metric]);
-    for (unsigned i = 0; i < 16; i++) {
-        struct color c = color_of(i * 4, SVG_LEVELS);
+    put(b, ": %s, in all %s</text>\n", heat_metric_names[p->metric],
+        progress_format_count(heat_sum(p), sum));
+}
+
+/* From nothing to the hottest cell. */
+static void svg_legend(struct buf *b, const struct heat_picture *p)
+{
+    char most[PROGRESS_TEXT];
+
+    for (unsigned i = 0; i < SVG_SWATCHES; i++) {
+        struct color c = color_of(i * (SVG_LEVELS - 1) / (SVG_SWATCHES - 1), SVG_LEVELS);
 
         put(b, "<path fill=\"#%02x%02x%02x\" d=\"M%u 12h10v14h-10z\"/>\n", c.r, c.g, c.b,
             SVG_WIDTH - 300 + i * 10);
     }
     put(b, "<text x=\"%d\" y=\"24\" text-anchor=\"end\">0</text>\n", SVG_WIDTH - 306);
     put(b, "<text x=\"%d\" y=\"24\">%s in %d min</text>\n", SVG_WIDTH - 134,
-        progress_format_count(heat_most(p), most), h->column_minutes);
+        progress_format_count(heat_most(p), most), p->heat->column_minutes);
 }
 
 void heat_draw_svg(struct buf *b, const struct heat_picture *p)
 {
     size_t rows = p->heat->row_count, every = (rows + 23) / 24;
-    double height = (double)SVG_HEIGHT / (double)rows;
     uint64_t most = heat_most(p);
     struct color cold = color_of(0, SVG_LEVELS);
 
@@ -293,12 +379,12 @@ void heat_draw_svg(struct buf *b, const struct heat_picture *p)
         SVG_TOP + SVG_HEIGHT + SVG_BOTTOM, SVG_WIDTH + 10, cold.r, cold.g, cold.b, SVG_LEFT,
         SVG_TOP, SVG_WIDTH - SVG_LEFT, SVG_HEIGHT, SVG_WIDTH - SVG_LEFT);
     for (size_t row = 0; row < rows; row++) {
-        double y = SVG_TOP + height * (double)(rows - 1 - row);
-
-        svg_row(b, p, row, y, height, most);
+        svg_row(b, p, row, most);
         if (row % every == 0)
-            svg_label(b, p, row, y + height / 2);
+            svg_label(b, p, row, (row_y(p, row) + row_y(p, row + 1)) / 2);
     }
+    svg_title(b, p);
+    svg_legend(b, p);
     svg_axes(b, p);
     put(b, "</svg>\n");
 }

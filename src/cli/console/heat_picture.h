@@ -26,8 +26,13 @@ unsigned heat_level(uint64_t value, uint64_t most, unsigned levels);
 uint64_t heat_most(const struct heat_picture *p);
 uint64_t heat_sum(const struct heat_picture *p);
 
-/* A place in words: a key, cut to `width` characters, with its bucket if the map has buckets. */
+/* A place in words: a key, cut to `width` characters of which the last says so, with its bucket if
+ * the map has buckets. */
 bytes heat_place_text(struct arena *a, const struct wr_heat_place *place, size_t width);
+
+/* Leaves out the columns before the first one in which there was anything, but for as many as make
+ * it `keep` columns. The new arrays are in the arena. */
+void heat_trim(struct arena *a, struct wr_heat_result *h, size_t keep);
 
 /* Lines for a terminal; `color`: with 256 colors, else with shades. */
 void heat_draw_text(FILE *out, struct arena *a, const struct heat_picture *p, bool color);
