@@ -15,6 +15,8 @@ static int number_read(struct run *r, const struct option *o, int64_t *out)
 
 int hints_read(struct run *r, const struct option_list *list, struct hints *out)
 {
+    int64_t timeout_ms = 0;
+
     *out = (struct hints){.timestamp_ms = WR_TIMESTAMP_NONE};
     for (const struct option *o = list ? list->first : NULL; o; o = o->next) {
         if (bytes_equal(o->name, BYTES_LIT("_l_allow_filtering_")))
@@ -27,7 +29,9 @@ int hints_read(struct run *r, const struct option_list *list, struct hints *out)
             RUN_TRY(number_read(r, o, &out->timestamp_ms));
         else if (bytes_equal(o->name, BYTES_LIT("_l_operation_timeout_")) ||
                  run_is_word(o->name, "MAX_EXECUTION_TIME"))
-            RUN_TRY(number_read(r, o, &out->timeout_ms));
+            RUN_TRY(number_read(r, o, &timeout_ms));
     }
+    if (timeout_ms && !run_is_tablestore(r))
+        r->deadline_ms = clock_mono_ms(r->session->conf.clock) + timeout_ms;
     return 0;
 }

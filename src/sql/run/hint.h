@@ -8,9 +8,9 @@ struct hints {
     bool allow_filtering, ignore_indexes;
     bytes force_index;    /* ptr NULL: not given */
     int64_t timestamp_ms; /* WR_TIMESTAMP_NONE: not given */
-    int64_t timeout_ms;   /* 0: not given */
 };
 
+/* A time that they give is the statement's from now on. */
 int hints_read(struct run *r, const struct option_list *list, struct hints *out);
 
 #endif

@@ -102,3 +102,27 @@ bytes order_to_decimal(struct arena *a, bytes key)
     }
     return buf_bytes(&b);
 }
+
+/* ---- values ---- */
+
+int value_order(struct arena *a, const struct wr_value *x, const struct wr_value *y)
+{
+    switch (x->type) {
+    case WR_BOOLEAN:
+        return x->boolean - y->boolean;
+    case WR_FLOAT:
+    case WR_DOUBLE:
+        return (x->real > y->real) - (x->real < y->real);
+    case WR_UBIGINT:
+        return (x->uinteger > y->uinteger) - (x->uinteger < y->uinteger);
+    case WR_DECIMAL:
+        return bytes_compare(order_of_decimal(a, x->bytes), order_of_decimal(a, y->bytes));
+    case WR_VARCHAR:
+    case WR_CHAR:
+    case WR_BINARY:
+    case WR_VARBINARY:
+        return bytes_compare(x->bytes, y->bytes);
+    default:
+        return (x->integer > y->integer) - (x->integer < y->integer);
+    }
+}

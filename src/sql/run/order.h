@@ -5,6 +5,7 @@
 #define SQL_RUN_ORDER_H
 
 #include "base/arena.h"
+#include "widerow.h"
 
 bytes order_of_unsigned(struct arena *a, uint64_t v);
 uint64_t order_to_unsigned(bytes key);
@@ -13,5 +14,8 @@ uint64_t order_to_unsigned(bytes key);
 bytes order_of_decimal(struct arena *a, bytes text);
 /* Without zeros that say nothing. */
 bytes order_to_decimal(struct arena *a, bytes key);
+
+/* How two values of one type are ordered: below 0, 0 or above. The arena is for DECIMAL. */
+int value_order(struct arena *a, const struct wr_value *x, const struct wr_value *y);
 
 #endif

@@ -552,29 +552,6 @@ static int scan_begin(struct scan_cursor *s, const struct part *p, bool backward
     return settle(s);
 }
 
-/* How two values of one type are ordered. */
-static int value_order(struct arena *a, const struct wr_value *x, const struct wr_value *y)
-{
-    switch (x->type) {
-    case WR_BOOLEAN:
-        return x->boolean - y->boolean;
-    case WR_FLOAT:
-    case WR_DOUBLE:
-        return (x->real > y->real) - (x->real < y->real);
-    case WR_UBIGINT:
-        return (x->uinteger > y->uinteger) - (x->uinteger < y->uinteger);
-    case WR_DECIMAL:
-        return bytes_compare(order_of_decimal(a, x->bytes), order_of_decimal(a, y->bytes));
-    case WR_VARCHAR:
-    case WR_CHAR:
-    case WR_BINARY:
-    case WR_VARBINARY:
-        return bytes_compare(x->bytes, y->bytes);
-    default:
-        return (x->integer > y->integer) - (x->integer < y->integer);
-    }
-}
-
 /* Below 0: the part's start lies before its end in the key's order, by that column. */
 static int part_order(struct scan_cursor *s, const struct part *p, size_t column)
 {

@@ -1,6 +1,7 @@
 /* select.c: SELECT. One of a full key without functions is a GetRow; any other is written out for
  * SQLite (render.h), which walks tables by scan.h. Each session has an SQLite connection of its
  * own, with nothing in it but virtual tables, made when it is first needed. */
+#include "sql/run/aggregate.h"
 #include "sql/run/compute.h"
 #include "sql/run/convert.h"
 #include "sql/run/function.h"
@@ -391,8 +392,8 @@ int run_select(struct run *r, const struct select *s)
     bool served;
 
     RUN_TRY(hints_read(r, s->hints, &hints));
-    if (hints.timeout_ms && !run_is_tablestore(r))
-        r->deadline_ms = clock_mono_ms(r->session->conf.clock) + hints.timeout_ms;
     RUN_TRY(run_point(r, s, &served));
+    if (!served && !hints.force_index.ptr && !run_is_tablestore(r))
+        RUN_TRY(run_aggregate(r, s, &served));
     return served ? 0 : run_sqlite(r, s, &hints, run_prepared);
 }

@@ -176,7 +176,8 @@ static void test_layouts(void **state)
            "0");
     expect(b, "select CREATE_OPTIONS from information_schema.TABLES where TABLE_NAME = 'h2'",
            "CREATE_OPTIONS|layout=splice:2+hash:16");
-    expect(b, "create table h3 (k varchar, n bigint, primary key (k, n)) with (LAYOUT = 'time:k/5:2')",
+    expect(b,
+           "create table h3 (k varchar, n bigint, primary key (k, n)) with (LAYOUT = 'time:k/5:2')",
            "!1030 Got error OTSParameterInvalid from storage engine: The key layout time needs "
            "an integer, but column 'k' is VT_STRING.");
     expect(b, "create table h3 (k varchar, n bigint, primary key (hash32(n), k, n))",
@@ -192,10 +193,11 @@ static void test_truncate(void **state)
 {
     struct bed *b = *state;
 
-    expect(b,
-           "create table u (k varchar, n bigint, v bigint, w double, primary key (k, n desc), index "
-           "uv (v) include (w)) with (layout = 'hash:4')",
-           "0");
+    expect(
+        b,
+        "create table u (k varchar, n bigint, v bigint, w double, primary key (k, n desc), index "
+        "uv (v) include (w)) with (layout = 'hash:4')",
+        "0");
     expect(b, "insert into u (k, n, v) values ('a', 1, 2), ('b', 1, 3)", "2");
     expect(b, "truncate table u", "0");
     expect(b, "select count(*) from u", "count(*)|0");
@@ -258,6 +260,72 @@ static void test_ranges(void **state)
     fill(b);
     for (size_t i = 0; i < PORT_COUNT(cases); i++)
         expect(b, cases[i][0], cases[i][1]);
+}
+
+/* COUNT, MIN, MAX and SUM of a range are the same with and without SQLite, which serves them where
+ * a condition says nothing. */
+static void test_aggregates(void **state)
+{
+    static const char *const conditions[] = {
+        "host = 'h1'",
+        "host > 'h0'",
+        "host >= 'h1' and host < 'h2'",
+        "host > 'h0' and host <= 'h1'",
+        "host > 'h1' and host < 'h1'",
+        "host >= 'h1' and host <= 'h1'",
+        "host = 'h1' and n > 3",
+        "host = 'h1' and n >= 3 and n < 8",
+        "host = 'h1' and 3 < n and 8 >= n",
+        "host = 'h1' and n > 3 and n < 4",
+        "host = 'h1' and n between 2 and 5",
+        "host = 'h1' and n between 5 and 2",
+        "host = 'h1' and n > 9223372036854775807",
+        "host = 'h1' and n <= 9223372036854775807",
+        "host = 'h1' and n >= -9223372036854775808",
+        "host = 'h1' and n < -9223372036854775808",
+        "host = 'h1' and n = 4 and n > 2",
+        "host = 'h1' and host = 'h2'",
+        "host = 'nosuch'",
+        "host = '' and n > 1",
+        "n > 3 and host = 'h2'",
+        "host > 1",
+        "host = 'h1' and n > 2.5",
+        "host = 'h1' and n > null",
+    };
+    struct bed *b = *state;
+    char sql[300], same[320];
+    struct arena a;
+
+    fill(b);
+    expect(b, "upsert into t (host, n, s) values ('h1', 77, 'no v')", "1");
+    arena_init(&a, NULL, 0);
+    for (size_t i = 0; i < PORT_COUNT(conditions); i++) {
+        const char *names =
+            "count(*) a, count(v) b, min(s) c, max(n) d, sum(n) e, sum(v) f, max(v) g";
+
+        snprintf(sql, sizeof(sql), "select %s from t where %s", names, conditions[i]);
+        snprintf(same, sizeof(same), "%s limit 1", sql);
+        expect(b, sql, answer(b, &a, same, NULL, 0));
+    }
+    arena_release(&a);
+    expect(b, "select count(*), min(host), sum(n) from t", "count(*),min(host),sum(n)|31,h0,212");
+    expect(b, "select sum(s) from t where host = 'h1'", "sum(s)|0");
+    expect(b, "select sum(nosuch) from t", "!1054 Unknown column 'nosuch' in 'field list'");
+    expect(b, "upsert into t (host, n, v) values ('big', 9223372036854775807, 1)", "1");
+    expect(b, "upsert into t (host, n, v) values ('big', 1, 1)", "1");
+    expect(b, "select sum(n) from t where host = 'big'", "!1105 integer overflow");
+    /* More than a page. */
+    for (int i = 0; i < 9000; i += 1500) {
+        char many[40000];
+        size_t n = (size_t)snprintf(many, sizeof(many), "upsert into t (host, n, v) values ");
+
+        for (int k = i; k < i + 1500; k++)
+            n += (size_t)snprintf(many + n, sizeof(many) - n, "%s('many', %d, 1)", k > i ? "," : "",
+                                  k);
+        expect(b, many, "1500");
+    }
+    expect(b, "select count(*), sum(v), min(n), max(n) from t where host = 'many' and n > 10",
+           "count(*),sum(v),min(n),max(n)|8989,8989,11,8999");
 }
 
 static void test_refusals(void **state)
@@ -569,6 +637,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_layouts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_truncate, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_ranges, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_aggregates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_refusals, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partial_index, set_up, tear_down),

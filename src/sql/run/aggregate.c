@@ -1,0 +1,437 @@
+#include "sql/run/aggregate.h"
+
+#include "base/buf.h"
+#include "sql/run/convert.h"
+#include "sql/run/information.h"
+#include "sql/run/order.h"
+
+#include <math.h>
+
+#define PAGE_ROWS 4000
+#define STEP_BYTES_MAX 1000 /* of a text, so that the next one is a key column, too */
+
+enum aggregate_type { AGGREGATE_COUNT, AGGREGATE_MIN, AGGREGATE_MAX, AGGREGATE_SUM };
+
+struct aggregate {
+    enum aggregate_type type;
+    size_t column; /* SIZE_MAX: count(*) */
+    const struct expr_item *item;
+    int64_t count; /* of values */
+    struct wr_value value;
+    struct buf room; /* of a text or bytes that the value is */
+};
+
+/* A bound of a key column; ptr NULL in `value`: none. */
+struct bound {
+    bool given, with;
+    struct wr_value value;
+};
+
+struct aggregate_walk {
+    struct run *r;
+    struct sql_table *t;
+    struct aggregate *list;
+    size_t count;
+    /* What WHERE says of the key: of each column, from the first on. */
+    struct bound *lower, *upper;
+    struct wr_request range;
+    bool empty;
+};
+
+/* ---- what it is about ---- */
+
+static bool is_whole_number(enum wr_type type)
+{
+    return type == WR_TINYINT || type == WR_SMALLINT || type == WR_INTEGER || type == WR_BIGINT;
+}
+
+static bool is_real(enum wr_type type)
+{
+    return type == WR_FLOAT || type == WR_DOUBLE;
+}
+
+static bool item_take(struct aggregate_walk *w, const struct expr_item *i)
+{
+    static const char *const names[] = {[AGGREGATE_COUNT] = "count",
+                                        [AGGREGATE_MIN] = "min",
+                                        [AGGREGATE_MAX] = "max",
+                                        [AGGREGATE_SUM] = "sum"};
+    struct aggregate *a = &w->list[w->count++];
+    const struct expr *e = i->expr, *of;
+    size_t type = 0;
+
+    if (e->type != EXPR_CALL || e->distinct || !e->list || e->list->count != 1)
+        return false;
+    while (type < PORT_COUNT(names) && !run_is_word(e->text, names[type]))
+        type++;
+    of = e->list->first->expr;
+    *a = (struct aggregate){.type = (enum aggregate_type)type, .item = i, .column = SIZE_MAX};
+    if (type == PORT_COUNT(names))
+        return false;
+    if (of->type == EXPR_STAR)
+        return type == AGGREGATE_COUNT && !of->of.ptr;
+    if (of->type != EXPR_COLUMN || of->of.ptr)
+        return false;
+    a->column = table_column(w->t, of->text);
+    if (a->column == SIZE_MAX)
+        return false;
+    if (type == AGGREGATE_SUM)
+        return is_whole_number(w->t->columns[a->column].type) ||
+               is_real(w->t->columns[a->column].type);
+    return w->t->columns[a->column].type != WR_DECIMAL;
+}
+
+static bool items_take(struct aggregate_walk *w, const struct select *s)
+{
+    w->list = ARENA_ARRAY(w->r->arena, struct aggregate, s->items->count);
+    for (const struct expr_item *i = s->items->first; i; i = i->next)
+        if (!item_take(w, i))
+            return false;
+    return true;
+}
+
+static bool is_alone(const struct select *s)
+{
+    return s->from && s->from->count == 1 && !s->from->first->select &&
+           !s->from->first->alias.ptr && !information_is(&s->from->first->name) && !s->group &&
+           !s->having && !s->order && !s->limit && !s->offset && !s->all_of && !s->distinct &&
+           s->items->first->expr->type == EXPR_CALL;
+}
+
+/* ---- WHERE ---- */
+
+/* Whole numbers and texts, each with its like: all else has rules of its own. */
+static bool bound_take(struct aggregate_walk *w, struct bound *bounds, const struct expr *column,
+                       const struct expr *value, bool with)
+{
+    const struct table_column *of;
+    struct wr_value constant;
+    struct bound *b;
+    size_t i;
+
+    if (column->type != EXPR_COLUMN || column->of.ptr || !convert_constant(w->r, value, &constant))
+        return false;
+    i = table_column(w->t, column->text);
+    if (i >= w->t->key_count || bounds[i].given)
+        return false;
+    of = &w->t->columns[i];
+    b = &bounds[i];
+    if (constant.type != (is_whole_number(of->type) ? WR_BIGINT : WR_VARCHAR) ||
+        (constant.type == WR_VARCHAR && of->type != WR_VARCHAR))
+        return false;
+    *b = (struct bound){.given = true, .with = with};
+    return convert_try(w->r->arena, of, &constant, &b->value);
+}
+
+static bool comparison_take(struct aggregate_walk *w, enum expr_op op, const struct expr *column,
+                            const struct expr *value)
+{
+    switch (op) {
+    case OP_EQUAL:
+        return bound_take(w, w->lower, column, value, true) &&
+               bound_take(w, w->upper, column, value, true);
+    case OP_GREATER:
+    case OP_GREATER_EQUAL:
+        return bound_take(w, w->lower, column, value, op == OP_GREATER_EQUAL);
+    case OP_LESS:
+    case OP_LESS_EQUAL:
+        return bound_take(w, w->upper, column, value, op == OP_LESS_EQUAL);
+    default:
+        return false;
+    }
+}
+
+static enum expr_op op_swapped(enum expr_op op)
+{
+    return op == OP_GREATER         ? OP_LESS
+           : op == OP_GREATER_EQUAL ? OP_LESS_EQUAL
+           : op == OP_LESS          ? OP_GREATER
+           : op == OP_LESS_EQUAL    ? OP_GREATER_EQUAL
+                                    : op;
+}
+
+static bool where_take(struct aggregate_walk *w, const struct expr *e)
+{
+    if (e->type == EXPR_BETWEEN)
+        return !e->negated && bound_take(w, w->lower, e->left, e->list->first->expr, true) &&
+               bound_take(w, w->upper, e->left, e->list->first->next->expr, true);
+    if (e->type != EXPR_BINARY)
+        return false;
+    if (e->op == OP_AND)
+        return where_take(w, e->left) && where_take(w, e->right);
+    return e->left->type == EXPR_COLUMN ? comparison_take(w, e->op, e->left, e->right)
+                                        : comparison_take(w, op_swapped(e->op), e->right, e->left);
+}
+
+/* ---- the range ---- */
+
+static struct wr_key_column *edge_make(struct aggregate_walk *w, enum wr_type rest)
+{
+    struct wr_key_column *out = ARENA_ARRAY(w->r->arena, struct wr_key_column, w->t->key_count);
+
+    for (size_t i = 0; i < w->t->key_count; i++)
+        out[i] = (struct wr_key_column){w->t->columns[i].name, {.type = rest}};
+    return out;
+}
+
+/* The next value in the column's order, so that an end belongs to the range, or a start does not.
+ * False: there is no way to say it. */
+static bool value_step(struct aggregate_walk *w, size_t column, struct wr_value *v)
+{
+    bool down = w->t->columns[column].descending;
+    uint8_t *text;
+
+    if (v->type != WR_VARCHAR) {
+        if (v->integer == (down ? INT64_MIN : INT64_MAX))
+            *v = (struct wr_value){.type = WR_INF_MAX};
+        else
+            v->integer += down ? -1 : 1;
+        return w->t->columns[column].type == WR_BIGINT || v->type == WR_INF_MAX;
+    }
+    if (down || v->bytes.len > STEP_BYTES_MAX)
+        return false;
+    text = arena_alloc(w->r->arena, v->bytes.len + 1);
+    memcpy(text, v->bytes.ptr ? v->bytes.ptr : "", v->bytes.len);
+    text[v->bytes.len] = 0;
+    v->bytes = bytes_of(text, v->bytes.len + 1);
+    return true;
+}
+
+/* Puts a bound into an edge. `behind`: the edge lies behind all keys that begin with it. */
+static bool edge_set(struct aggregate_walk *w, struct wr_key_column *edge, size_t column,
+                     const struct bound *b, bool behind)
+{
+    edge[column].value = b->value;
+    for (size_t i = column + 1; i < w->t->key_count; i++)
+        edge[i].value = (struct wr_value){.type = behind ? WR_INF_MAX : WR_INF_MIN};
+    return column + 1 < w->t->key_count || !behind || value_step(w, column, &edge[column].value);
+}
+
+static bool is_equality(const struct aggregate_walk *w, size_t i)
+{
+    const struct bound *a = &w->lower[i], *b = &w->upper[i];
+
+    return a->given && b->given && a->with && b->with &&
+           value_order(w->r->arena, &a->value, &b->value) == 0;
+}
+
+/* Bounds that contradict each other. */
+static bool is_empty(const struct aggregate_walk *w, size_t i)
+{
+    const struct bound *a = &w->lower[i], *b = &w->upper[i];
+    int order = a->given && b->given ? value_order(w->r->arena, &a->value, &b->value) : -1;
+
+    return order > 0 || (order == 0 && !(a->with && b->with));
+}
+
+static bool is_before(const struct aggregate_walk *w, size_t i, const struct wr_key_column *a,
+                      const struct wr_key_column *b)
+{
+    int order;
+
+    if (a[i].value.type >= WR_INF_MIN || b[i].value.type >= WR_INF_MIN)
+        return true;
+    order = value_order(w->r->arena, &a[i].value, &b[i].value);
+    return w->t->columns[i].descending ? order > 0 : order < 0;
+}
+
+/* Equalities of the first columns, then bounds of one, and nothing behind it. */
+static bool range_make(struct aggregate_walk *w)
+{
+    struct wr_key_column *start = edge_make(w, WR_INF_MIN), *end = edge_make(w, WR_INF_MAX);
+    size_t n = w->t->key_count, equal = 0;
+
+    while (equal < n && is_equality(w, equal)) {
+        start[equal].value = end[equal].value = w->lower[equal].value;
+        equal++;
+    }
+    for (size_t i = equal + 1; i < n; i++)
+        if (w->lower[i].given || w->upper[i].given)
+            return false;
+    if (equal == n)
+        return false; /* it is one row */
+    if (w->lower[equal].given || w->upper[equal].given) {
+        bool down = w->t->columns[equal].descending;
+        const struct bound *first = down ? &w->upper[equal] : &w->lower[equal];
+        const struct bound *last = down ? &w->lower[equal] : &w->upper[equal];
+
+        w->empty = is_empty(w, equal);
+        if ((first->given && !edge_set(w, start, equal, first, !first->with)) ||
+            (last->given && !edge_set(w, end, equal, last, last->with)))
+            return false;
+        w->empty |= start[equal].value.type == WR_INF_MAX ||
+                    (equal + 1 == n && !is_before(w, equal, start, end));
+    }
+    w->range.get_range.start = (struct wr_key){start, n};
+    w->range.get_range.end = (struct wr_key){end, n};
+    return true;
+}
+
+/* ---- values ---- */
+
+static void value_keep(struct aggregate *a, const struct wr_value *v)
+{
+    a->value = *v;
+    if (v->type != WR_DECIMAL && v->type != WR_VARCHAR && v->type != WR_CHAR &&
+        v->type != WR_JSON && v->type != WR_BINARY && v->type != WR_VARBINARY)
+        return;
+    a->room.len = 0;
+    buf_put_bytes(&a->room, v->bytes);
+    a->value.bytes = a->room.len ? buf_bytes(&a->room) : BYTES_LIT("");
+}
+
+static int sum_add(struct run *r, struct aggregate *a, const struct wr_value *v)
+{
+    if (is_real(v->type)) {
+        a->value =
+            (struct wr_value){.type = WR_DOUBLE, .real = (a->count ? a->value.real : 0) + v->real};
+        return 0;
+    }
+    a->value.type = WR_BIGINT;
+    if (__builtin_add_overflow(a->value.integer, v->integer, &a->value.integer))
+        return run_fail(r, FAULT_SQLITE, "integer overflow");
+    return 0;
+}
+
+static int value_add(struct run *r, struct aggregate *a, const struct wr_value *v)
+{
+    int order;
+
+    if (v->type == WR_NULL || (is_real(v->type) && isnan(v->real)))
+        return 0;
+    if (a->type == AGGREGATE_SUM)
+        RUN_TRY(sum_add(r, a, v));
+    if (a->type == AGGREGATE_MIN || a->type == AGGREGATE_MAX) {
+        order = a->count ? value_order(r->arena, v, &a->value) : 0;
+        if (!a->count || (a->type == AGGREGATE_MIN ? order < 0 : order > 0))
+            value_keep(a, v);
+    }
+    a->count++;
+    return 0;
+}
+
+static int row_add(struct aggregate_walk *w, const struct wr_row *row)
+{
+    for (size_t i = 0; i < w->count; i++) {
+        struct aggregate *a = &w->list[i];
+        struct wr_value v;
+
+        if (a->column == SIZE_MAX) {
+            a->count++;
+            continue;
+        }
+        v = table_value(w->t, a->column, row);
+        RUN_TRY(value_add(w->r, a, &v));
+    }
+    return 0;
+}
+
+/* ---- pages ---- */
+
+static void columns_set(struct aggregate_walk *w)
+{
+    struct wr_read_options *read = &w->range.get_range.read;
+    struct wr_bytes *names = ARENA_ARRAY(w->r->arena, struct wr_bytes, w->count + 1);
+
+    names[read->column_count++] = w->t->columns[0].name; /* so that all rows are seen */
+    for (size_t i = 0; i < w->count; i++)
+        if (w->list[i].column != SIZE_MAX && w->list[i].column >= w->t->key_count)
+            names[read->column_count++] = w->t->columns[w->list[i].column].name;
+    read->columns = names;
+    read->max_versions = 1;
+    read->has_max_versions = true;
+}
+
+static int page_add(struct aggregate_walk *w, const struct wr_reply *reply)
+{
+    struct run *r = w->r;
+
+    if (reply->code)
+        return run_fail_reply(r, reply);
+    RUN_TRY(run_read(r, w->t->name, &reply->range.consumed, reply->range.row_count));
+    for (size_t i = 0; i < reply->range.row_count; i++)
+        RUN_TRY(row_add(w, &reply->range.rows[i]));
+    return run_interrupted(r);
+}
+
+/* The reply of a page stays until the next one is there, which begins at a key of it. */
+static int pages_add(struct aggregate_walk *w)
+{
+    struct wr_reply *before = NULL;
+    bool more = !w->empty;
+    int code = 0;
+
+    while (more && !code) {
+        struct wr_reply *reply;
+
+        code = run_allowed(w->r, &w->range);
+        if (code)
+            break;
+        session_wait_begin(w->r->session);
+        reply = wr_exec(w->r->session->conf.db, &w->range);
+        session_wait_end(w->r->session);
+        wr_reply_free(before);
+        before = reply;
+        code = page_add(w, reply);
+        more = !code && reply->range.next.count;
+        if (more)
+            w->range.get_range.start = reply->range.next;
+    }
+    wr_reply_free(before);
+    return code;
+}
+
+static int answer_send(struct aggregate_walk *w)
+{
+    struct column *columns = ARENA_ARRAY(w->r->arena, struct column, w->count);
+    struct wr_value *values = ARENA_ARRAY(w->r->arena, struct wr_value, w->count);
+
+    for (size_t i = 0; i < w->count; i++) {
+        const struct aggregate *a = &w->list[i];
+        const struct expr_item *item = a->item;
+        bool counts = a->type == AGGREGATE_COUNT;
+
+        values[i] = counts     ? (struct wr_value){.type = WR_BIGINT, .integer = a->count}
+                    : a->count ? a->value
+                               : (struct wr_value){.type = WR_NULL};
+        columns[i].name = item->name.ptr
+                              ? item->name
+                              : bytes_of(bytes_u8(w->r->sql) + item->at, item->end - item->at);
+        columns[i].type = counts                     ? WR_BIGINT
+                          : a->type != AGGREGATE_SUM ? w->t->columns[a->column].type
+                          : a->count                 ? a->value.type
+                                                     : WR_VARCHAR;
+    }
+    RUN_TRY(w->r->sink->columns(w->r->sink, columns, w->count));
+    return w->r->sink->row(w->r->sink, values);
+}
+
+int run_aggregate(struct run *r, const struct select *s, bool *served)
+{
+    struct aggregate_walk w = {.r = r, .range = {WR_REQUEST(GET_RANGE)}};
+    int code;
+
+    *served = false;
+    if (!is_alone(s))
+        return 0;
+    RUN_TRY(table_find(r, &s->from->first->name, &w.t));
+    w.lower = ARENA_ARRAY(r->arena, struct bound, 2 * w.t->key_count);
+    w.upper = w.lower + w.t->key_count;
+    if (!items_take(&w, s) || (s->where && !where_take(&w, s->where)) || !range_make(&w))
+        return 0;
+    *served = true;
+    for (size_t i = 0; i < w.count; i++)
+        buf_init(&w.list[i].room, r->arena, 0);
+    w.range.instance = w.t->database;
+    w.range.client = r->session->conf.client;
+    w.range.deadline_ms = r->deadline_ms;
+    w.range.gone = r->session->conf.gone;
+    w.range.get_range.table = w.t->name;
+    w.range.get_range.has_limit = true;
+    w.range.get_range.limit = PAGE_ROWS;
+    columns_set(&w);
+    run_permit_take(r->session);
+    code = pages_add(&w);
+    run_permit_give(r->session);
+    return code ? code : answer_send(&w);
+}
