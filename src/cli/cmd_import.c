@@ -481,7 +481,7 @@ static uint64_t feed(struct ctx *c, struct import *im)
             continue;
         }
         if (result == CSV_FAILED) {
-            loader_give_up(l, source_message(&im->source));
+            loader_give_up(l, E_PARAMETER, source_message(&im->source));
             break;
         }
         if (record.offset < im->resume.offset)
@@ -489,12 +489,12 @@ static uint64_t feed(struct ctx *c, struct import *im)
         lines++;
         feed_line(im, result, &record);
         if (resume_note(c, &im->resume))
-            loader_give_up(l, c->text);
+            loader_give_up(l, c->code, c->text);
         if (atomic_load(&l->stopped))
             break;
     }
     if (interrupted)
-        loader_give_up(l, "interrupted");
+        loader_give_up(l, E_UNAVAILABLE, "interrupted");
     return lines;
 }
 
@@ -559,7 +559,7 @@ static int load(struct ctx *c, struct import *im)
         say_result(im, lines);
         code = end_notes(c, im);
         if (!code && l->failure[0])
-            code = fail(c, E_UNAVAILABLE, "%s", l->failure);
+            code = fail(c, (enum err)l->failure_code, "%s", l->failure);
         else if (!code && atomic_load(&l->errors))
             code = fail(c, E_PARAMETER, "some lines were not loaded");
     } else {

@@ -17,11 +17,13 @@ struct worker {
     void *memory; /* where its arena begins */
 };
 
-void loader_give_up(struct loader *l, const char *reason)
+void loader_give_up(struct loader *l, int code, const char *reason)
 {
     pthread_mutex_lock(&l->mutex);
-    if (!l->failure[0])
+    if (!l->failure[0]) {
         snprintf(l->failure, sizeof(l->failure), "%s", reason);
+        l->failure_code = code;
+    }
     l->stopped = true;
     pthread_mutex_unlock(&l->mutex);
     shuffle_buffer_stop(l->shuffle);
@@ -36,8 +38,9 @@ void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct r
         resume_settle(part, true);
         return;
     }
-    loader_give_up(l, l->errors_max ? "too many bad lines (--max-errors)"
-                                    : "stopped at the first bad line (--max-errors allows more)");
+    loader_give_up(l, WR_E_PARAMETER,
+                   l->errors_max ? "too many bad lines (--max-errors)"
+                                 : "stopped at the first bad line (--max-errors allows more)");
 }
 
 /* ---- one request */
@@ -133,7 +136,7 @@ static void log_acknowledged(struct loader *l, bytes keys)
     snprintf(reason, sizeof(reason), "cannot write the --acked file: %s", strerror(errno));
     pthread_mutex_unlock(&l->mutex);
     if (keys.len)
-        loader_give_up(l, reason);
+        loader_give_up(l, WR_E_NO_SPACE, reason);
 }
 
 /* ---- one batch */
@@ -206,7 +209,7 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
             loader_bad_line(l, rows[0]->line, w->c.text, rows[0]->part);
             again = 0;
         } else if (code) {
-            loader_give_up(l, w->c.text);
+            loader_give_up(l, code, w->c.text);
             again = 0;
         } else {
             again = retry_failed(w, rows, n, results, &text);
@@ -215,7 +218,7 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
             tries = 1;
             give_up_ms = clock_mono_ms(l->clock) + l->retry_ms;
         } else if (clock_mono_ms(l->clock) >= give_up_ms) {
-            loader_give_up(l, text);
+            loader_give_up(l, WR_E_UNAVAILABLE, text);
         }
         ctx_release(&w->c);
         n = again;
@@ -235,7 +238,7 @@ static void *worker_run(void *arg)
 
     worker_begin(&w);
     if (client_open(&w.c, l->target, &w.client)) {
-        loader_give_up(l, w.c.text);
+        loader_give_up(l, WR_E_UNAVAILABLE, w.c.text);
     } else {
         w.client->retry_ms = l->retry_ms;
         w.client->repeatable = true;
@@ -266,7 +269,7 @@ int loader_start(struct ctx *c, struct loader *l)
             break;
     if (l->worker_count == wanted)
         return 0;
-    loader_give_up(l, "the system gives no more threads");
+    loader_give_up(l, WR_E_INTERNAL, "the system gives no more threads");
     loader_finish(l);
     return fail(c, WR_E_INTERNAL, "the system gives no more threads");
 }

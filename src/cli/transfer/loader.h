@@ -32,6 +32,7 @@ struct loader {
     atomic_bool stopped;
     pthread_mutex_t mutex; /* over `failure` and the acknowledgement file */
     char failure[512];     /* why the load was given up; "": it was not */
+    int failure_code;      /* enum wr_error */
     pthread_t *threads;
 };
 
@@ -46,6 +47,6 @@ void loader_finish(struct loader *l);
 void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part);
 
 /* Ends the load. The first reason stays. Any thread. */
-void loader_give_up(struct loader *l, const char *reason);
+void loader_give_up(struct loader *l, int code, const char *reason);
 
 #endif

@@ -305,6 +305,7 @@ static void test_trim(void **state)
     f.position = start;
     assert_false(follow(&f));
     assert_int_equal(f.records, 4);
+    follower_end(&f);
     follower_begin(&f);
     put(3, 4);
     assert_true(follow(&f));
