@@ -185,7 +185,7 @@ for scripts in mem-library mem-http rocks-library rocks-http wide; do
     once spec-$scripts 240
 done
 # Every key layout answers like the plain one. What is not about rows is left to the suites above.
-rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|stream|strict|throughput|tables_.*)\.spec$')
+rows=$(ls test/spec/*.spec | grep -vE '/(partitions.*|enforce_.*|heat|http_.*|stream|tunnel|strict|throughput|tables_.*)\.spec$')
 scripts spec-hash --layout hash:16 --engine mem --door library $rows
 scripts spec-reverse --layout reverse:256 --engine mem --door library $rows
 scripts spec-time --layout time:pk/10:7 --engine mem --door library $rows

@@ -34,12 +34,13 @@ static void open_again(void)
                                  .engine = engine_name,
                                  .dir = dir,
                                  .settings = settings,
-                                 .setting_count = 1};
+                                 .setting_count = 1,
+                                 .no_sync = true};
 
     db = database_open(&options);
 }
 
-static void begin(void)
+static void begin_laid_out(const char *layout)
 {
     static const struct wr_key_schema key[] = {{.name = BYTES_LIT("pk"), .type = WR_BIGINT}};
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
@@ -51,8 +52,14 @@ static void begin(void)
         .key = key,
         .key_count = 1,
         .stream = stream,
+        .layout = bytes_str(layout),
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     assert_int_equal(database_run(db, &req), 0);
+}
+
+static void begin(void)
+{
+    begin_laid_out("plain");
 }
 
 /* ---- requests ---- */
@@ -159,6 +166,95 @@ static void test_race(void **state)
     pthread_barrier_destroy(&start);
     wr_reply_free(made.reply);
     database_remove(db, dir);
+}
+
+/* ---- rows ---- */
+
+#define ROWS 2300 /* of more than two pages */
+
+static void put_row(int64_t pk)
+{
+    struct wr_key_column column = {BYTES_LIT("pk"), {.type = WR_BIGINT, .integer = pk}};
+    struct wr_cell cell = {.name = BYTES_LIT("v"),
+                           .value = {.type = WR_BIGINT, .integer = pk},
+                           .timestamp_ms = WR_TIMESTAMP_NONE};
+    struct wr_request req = {.op = WR_OP_PUT_ROW};
+
+    req.put_row =
+        (struct wr_row_change){.table = TABLE, .type = WR_PUT, .row = {{&column, 1}, &cell, 1}};
+    assert_int_equal(database_run(db, &req), 0);
+}
+
+/* One page from the token, which becomes that of the next; the rows go on behind *last. False: it
+ * was the last page. */
+static bool read_page(bytes tunnel, bytes channel, struct arena *a, bytes *token, int64_t *last)
+{
+    struct asked x = {.req = {.op = WR_OP_READ_TUNNEL}};
+    const struct wr_tunnel_records *r;
+    bool more;
+
+    x.req.read_tunnel = (struct wr_tunnel_channel_of){
+        .table = TABLE, .tunnel = tunnel, .channel = channel, .token = *token};
+    assert_int_equal(ask(&x), 0);
+    r = &x.reply->tunnel_records;
+    assert_true(r->count <= 1000);
+    for (size_t i = 0; i < r->count; i++) {
+        const struct wr_row *row = &r->records[i].row;
+
+        assert_int_equal(row->key.columns[0].value.integer, ++*last);
+        assert_int_equal(row->cell_count, 1);
+        assert_int_equal(row->cells[0].value.integer, *last);
+    }
+    *token = arena_copy(a, r->next);
+    more = r->more;
+    wr_reply_free(x.reply);
+    return more;
+}
+
+/* The only channel, and where it begins. */
+static void first_token(bytes tunnel, struct arena *a, bytes *channel, bytes *token)
+{
+    struct asked x = {.req = {.op = WR_OP_DESCRIBE_TUNNEL}};
+    struct asked y = {.req = {.op = WR_OP_GET_TUNNEL_CHECKPOINT}};
+
+    x.req.describe_tunnel = (struct wr_tunnel_name){TABLE, BYTES_LIT("n")};
+    assert_int_equal(ask(&x), 0);
+    assert_int_equal(x.reply->tunnel_description.channel_count, 1);
+    *channel = arena_copy(a, x.reply->tunnel_description.channels[0].id);
+    y.req.get_tunnel_checkpoint =
+        (struct wr_tunnel_channel_of){.table = TABLE, .tunnel = tunnel, .channel = *channel};
+    assert_int_equal(ask(&y), 0);
+    *token = arena_copy(a, y.reply->tunnel_checkpoint.token);
+    wr_reply_free(x.reply);
+    wr_reply_free(y.reply);
+}
+
+/* Each once, in the order of the keys, however they are spread. */
+static void test_rows(void **state)
+{
+    static const char *const layouts[] = {"plain", "hash:7"};
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(layouts); i++) {
+        bytes tunnel, channel, token;
+        struct asked made;
+        struct arena a;
+        int64_t last = -1;
+
+        arena_init(&a, NULL, 0);
+        begin_laid_out(layouts[i]);
+        tunnel = create(&made, WR_TUNNEL_BASE_DATA);
+        for (int64_t pk = 0; pk < ROWS; pk++)
+            put_row(pk);
+        first_token(tunnel, &a, &channel, &token);
+        while (read_page(tunnel, channel, &a, &token, &last))
+            ;
+        assert_int_equal(last, ROWS - 1);
+        assert_true(bytes_equal(token, BYTES_LIT("finished")));
+        arena_release(&a);
+        wr_reply_free(made.reply);
+        database_remove(db, dir);
+    }
 }
 
 /* ---- expiry ---- */
@@ -282,6 +378,7 @@ int main(void)
     static const char *const engines[] = {"mem", "rocks"};
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race),
+        cmocka_unit_test(test_rows),
         cmocka_unit_test(test_expired),
         cmocka_unit_test(test_closed_for_long),
         cmocka_unit_test(test_goes_with_its_table),
