@@ -5,6 +5,10 @@
  * serve the next ones of the page, until a guard fails. Where one had to be read for a record, the
  * record is read again behind it.
  *
+ * Everything is read as it is durable. Of a batch under way it is not known whether it lands: a
+ * record that comes to nothing would bring entries that no row has, and a key that seems settled by
+ * it would not be written by anybody.
+ *
  * A fence and its partition are taken together from the map, and the batch goes to that partition
  * and no other: after a split it fails there, and everything is read anew. */
 #include "table/maint/index_drain.h"
@@ -39,7 +43,7 @@ struct drain {
 
 static int drain_get(struct drain *d, const struct table *t, bytes key, bytes *out)
 {
-    struct get g = {.key = key, .view = VIEW_LATEST};
+    struct get g = {.key = key, .view = VIEW_DURABLE};
 
     TRY(route_get_now(d->c, t, &g));
     *out = g.found ? arena_copy(&d->c->arena, g.value) : BYTES_NONE;
@@ -88,7 +92,7 @@ static int check_description(struct drain *d)
     const struct table *t = d->table;
     struct get g = {.partition = PARTITION_SYSTEM,
                     .key = catalog_table_key(&d->c->arena, t->schema.instance, t->schema.d.table),
-                    .view = VIEW_LATEST};
+                    .view = VIEW_DURABLE};
 
     TRY(wait_get(d->c, t->db->engine, &g));
     return g.found && bytes_equal(g.value, t->stored) ? E_OK : fail_code(d->c, E_BUSY);
@@ -319,7 +323,7 @@ static int drain_scan(const struct index_drain *w, struct ctx *c, struct page *p
     uint32_t id = w->table->schema.location.id;
     struct key_range range = {key_prefix(&c->arena, id, (uint8_t)w->bucket, KIND_CHANGE),
                               key_prefix(&c->arena, id, (uint8_t)w->bucket, KIND_CHANGE + 1)};
-    struct scan scan = {.view = VIEW_LATEST,
+    struct scan scan = {.view = VIEW_DURABLE,
                         .ranges = &range,
                         .range_count = 1,
                         .items_max = PAGE_RECORDS,
