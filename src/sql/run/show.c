@@ -43,6 +43,30 @@ static int show_variables(struct run *r, const struct statement *s)
     return 0;
 }
 
+static int variables_send(struct run *r, const struct wr_table_description *d, bytes pattern)
+{
+    bytes rows[][2] = {
+        {BYTES_LIT("LAYOUT"), d->layout.len ? d->layout : BYTES_LIT("plain")},
+        {BYTES_LIT("TTL"), arena_printf(r->arena, "%d", d->options.ttl_s)},
+        {BYTES_LIT("VERSIONS"), arena_printf(r->arena, "%d", d->options.max_versions)},
+    };
+
+    RUN_TRY(texts_columns(r, (const char *[]){"VARIABLE_NAME", "VARIABLE_VALUE", NULL}));
+    for (size_t i = 0; i < PORT_COUNT(rows); i++)
+        if (!pattern.ptr || is_like(rows[i][0], pattern))
+            RUN_TRY(texts_row(r, rows[i], 2));
+    return 0;
+}
+
+/* The options that a table has, given or not. */
+static int show_table_variables(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    RUN_TRY(table_find(r, &s->table, &t));
+    return variables_send(r, t->description, s->pattern);
+}
+
 /* Nothing of that kind. */
 static int show_empty(struct run *r, const struct statement *s)
 {
@@ -156,6 +180,8 @@ int run_show(struct run *r, const struct statement *s)
         return show_create_table(r, s);
     case SHOW_VARIABLES:
         return show_variables(r, s);
+    case SHOW_TABLE_VARIABLES:
+        return show_table_variables(r, s);
     case SHOW_WARNINGS:
         return show_empty(r, s);
     default:

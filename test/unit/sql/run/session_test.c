@@ -185,6 +185,9 @@ static void test_layouts(void **state)
            "(hash32(a), a, b)");
     expect(b, "create table h3 (k varchar, primary key (hash16(k), k))",
            "!9001 A key begins with hash8, hash32 or hash64");
+    expect(b, "show table variables from h",
+           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1");
+    expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
     expect(b, "alter table h set 'LAYOUT' = 'plain'",
            "!9001 The layout of a table that is there is changed by `widerow rekey`");
 }
