@@ -486,10 +486,20 @@ static const bytes *copy_names(struct arena *a, const bytes *names, size_t count
     return copy;
 }
 
+const struct wr_key_schema *schema_keys_copy(struct arena *a, const struct schema *s)
+{
+    struct wr_key_schema *keys = ARENA_ARRAY(a, struct wr_key_schema, s->d.key_count);
+
+    for (size_t i = 0; i < s->d.key_count; i++) {
+        keys[i] = s->d.key[i];
+        keys[i].name = arena_copy(a, keys[i].name);
+    }
+    return keys;
+}
+
 void schema_describe(struct arena *a, const struct schema *s, struct wr_table_description *out)
 {
     const struct wr_table_description *d = &s->d;
-    struct wr_key_schema *key = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
     struct wr_defined_column *defined = ARENA_ARRAY(a, struct wr_defined_column, d->defined_count);
     struct wr_index_meta *indexes = ARENA_ARRAY(a, struct wr_index_meta, d->index_count);
     struct wr_value *splits = ARENA_ARRAY(a, struct wr_value, d->split_count);
@@ -497,10 +507,6 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
     *out = *d;
     out->table = arena_copy(a, d->table);
     out->layout = layout_format(a, &s->location.layout, d->key);
-    for (size_t i = 0; i < d->key_count; i++) {
-        key[i] = d->key[i];
-        key[i].name = arena_copy(a, d->key[i].name);
-    }
     for (size_t i = 0; i < d->defined_count; i++) {
         defined[i] = d->defined[i];
         defined[i].name = arena_copy(a, d->defined[i].name);
@@ -515,7 +521,7 @@ void schema_describe(struct arena *a, const struct schema *s, struct wr_table_de
     }
     for (size_t i = 0; i < d->split_count; i++)
         splits[i] = value_copy(a, &d->splits[i]);
-    out->key = key;
+    out->key = schema_keys_copy(a, s);
     out->defined = defined;
     out->indexes = indexes;
     out->splits = splits;

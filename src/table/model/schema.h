@@ -174,6 +174,9 @@ struct schema_partition schema_read_partition(struct reader *r);
 void schema_encode(struct buf *b, const struct schema *s);
 int schema_decode(struct ctx *c, bytes stored, struct schema *out);
 
+/* The key columns, with names that outlive the schema. */
+const struct wr_key_schema *schema_keys_copy(struct arena *a, const struct schema *s);
+
 /* A deep copy of what a client may see. */
 void schema_describe(struct arena *a, const struct schema *s, struct wr_table_description *out);
 

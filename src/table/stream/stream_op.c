@@ -189,18 +189,6 @@ struct record_op {
     struct page page;
 };
 
-/* Key columns whose names outlive the table. */
-static const struct wr_key_schema *copy_keys(struct arena *a, const struct wr_table_description *d)
-{
-    struct wr_key_schema *keys = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
-
-    for (size_t i = 0; i < d->key_count; i++) {
-        keys[i] = d->key[i];
-        keys[i].name = arena_copy(a, keys[i].name);
-    }
-    return keys;
-}
-
 /* Where the next read goes on. One who finds nothing gets his own iterator back; but before that
  * expires for its age he gets a later one, so that it tells only of records that are gone. */
 static bytes next_iterator(const struct record_op *op)
@@ -222,7 +210,7 @@ static int answer_records(struct record_op *op)
 {
     struct ctx *c = &op->call->c;
     const struct wr_table_description *d = &op->table->schema.d;
-    const struct wr_key_schema *keys = copy_keys(&c->arena, d);
+    const struct wr_key_schema *keys = schema_keys_copy(&c->arena, &op->table->schema);
     const struct page *page = &op->page;
     struct wr_stream_record *records = ARENA_ARRAY(&c->arena, struct wr_stream_record, page->count);
 

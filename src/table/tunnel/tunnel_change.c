@@ -30,18 +30,6 @@ int tunnel_fail_missing(struct ctx *c)
     return fail(c, E_PARAMETER, "The tunnel does not exist.");
 }
 
-/* Key columns whose names outlive the table. */
-static const struct wr_key_schema *copy_keys(struct arena *a, const struct wr_table_description *d)
-{
-    struct wr_key_schema *keys = ARENA_ARRAY(a, struct wr_key_schema, d->key_count);
-
-    for (size_t i = 0; i < d->key_count; i++) {
-        keys[i] = d->key[i];
-        keys[i].name = arena_copy(a, keys[i].name);
-    }
-    return keys;
-}
-
 void tunnel_ref_of(struct call *call, const struct table *t, const struct schema_tunnel *made,
                    struct tunnel_ref *out)
 {
@@ -52,7 +40,7 @@ void tunnel_ref_of(struct call *call, const struct table *t, const struct schema
         .made = *made,
         .table = arena_copy(a, s->d.table),
         .stream = s->d.stream_id.len ? arena_copy(a, s->d.stream_id) : BYTES_NONE,
-        .key = copy_keys(a, &s->d),
+        .key = schema_keys_copy(a, s),
         .key_count = s->d.key_count,
         .location = s->stream.location,
         .enable_us = s->d.stream_enable_us,
