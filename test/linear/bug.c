@@ -175,6 +175,20 @@ static bool own_write_not_read(struct saboteur *s, struct worker *k, struct plan
     return true;
 }
 
+/* Until two have asked for the row; on a pool, where a read takes milliseconds, they take their
+ * time. */
+static void wait_for_readers(struct saboteur *s, const struct place *at)
+{
+    bool asked = false;
+
+    for (int i = 0; i < 40 && !asked; i++) {
+        pause_us(3000);
+        pthread_mutex_lock(&s->lock);
+        asked = at->shown > 1;
+        pthread_mutex_unlock(&s->lock);
+    }
+}
+
 /* A write under way is shown to one reader and not to the next. */
 static bool read_goes_back(struct saboteur *s, struct worker *k, struct plan *p)
 {
@@ -191,7 +205,7 @@ static bool read_goes_back(struct saboteur *s, struct worker *k, struct plan *p)
         at->has_coming = true;
         at->shown = 0;
         pthread_mutex_unlock(&s->lock);
-        pause_us(3000);
+        wait_for_readers(s, at);
         pthread_mutex_lock(&s->lock);
         at->has_coming = false;
         pthread_mutex_unlock(&s->lock);
