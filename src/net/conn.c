@@ -327,9 +327,9 @@ void conn_send_block(struct conn *c, bytes head, uint8_t *block, size_t size)
 {
     out_free(c);
     c->out = block;
-    c->out_capacity = BLOCK_HEAD_BYTES + size;
+    c->out_capacity = size; /* as it was reserved, without what is in front of it */
     c->out_at = BLOCK_HEAD_BYTES - head.len;
-    c->out_len = c->out_capacity;
+    c->out_len = BLOCK_HEAD_BYTES + size;
     memcpy(block + c->out_at, head.ptr, head.len);
     atomic_fetch_add_explicit(c->http->memory, c->out_capacity, memory_order_relaxed);
 }
