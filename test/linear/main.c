@@ -55,6 +55,7 @@ struct scenario {
     void (*disturb)(struct workload *w);
     int64_t run_ms_min; /* so that partitions are split and merged meanwhile, which is asked for */
     struct filling filling;
+    int page_rows; /* see target.h */
 };
 
 static double seconds(void)
@@ -212,10 +213,10 @@ static bool do_disturbance(struct workload *w, int i)
     }
 }
 
-/* A server stops itself in the middle of a repartition, at each of LINEAR_POINTS (of fault.def, parted by
- * blanks) in turn; without them this scenario is left out. */
+/* A server stops itself in the middle of a repartition, at each of LINEAR_POINTS (of fault.def,
+ * parted by blanks) in turn; without them this scenario is left out. */
 #define STOP_TRIES 1800 /* of 50 ms: until it has something to cut */
-#define WAKE_MS 3000    /* that a server goes on for with a repartition that another one has ended */
+#define WAKE_MS 3000 /* that a server goes on for with a repartition that another one has ended */
 
 static bool stop_at(struct workload *w, struct server *s, const char *point)
 {
@@ -332,6 +333,11 @@ static const struct scenario scenarios[] = {
      .filling = {.layout = "hash:8", .rows = 1500, .apart = true}},
     {"HTTP, rows of 6,000 cells", 1000, 4, .http = true,
      .filling = {.columns = 6000, .column_bytes = 1}},
+    {"library, pages that end early", 4000, 8, .page_rows = 3},
+    {"library, rows in random:4, short pages", 1000, 4,
+     .filling = {.layout = "random:4", .rows = 300}, .page_rows = 200},
+    {"library, rows in hash:8, short pages", 1000, 4,
+     .filling = {.layout = "hash:8", .rows = 300, .apart = true}, .page_rows = 200},
     {"library, eight hot groups", 20000, 8, .http = false},
     {"library, commits that fail", 10000, 24, .disturb = fail_commits},
     {"HTTP, rows stored whole", 30000, 24, .http = true, .run_ms_min = 15000},
@@ -412,12 +418,13 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .pause_s = r->pause_s,
                                  .faults = r->faults,
                                  .cuts_values = sc->cuts_values,
-                                 .cuts = sc->run_ms_min && !sc->disturb,
+                                 .cuts = sc->run_ms_min > 0,
                                  .disturb = sc->disturb};
     struct target_spec spec = {.http = sc->http,
                                .engine = r->engine,
                                .widerowd = r->widerowd,
                                .wide = sc->wide,
+                               .page_rows = sc->page_rows,
                                .small = sc->cuts_values};
     double begin = seconds(), ran;
     struct sampler t = {0};
@@ -450,7 +457,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
             printf("    %s\n", problem_of(w));
         ok = !t.violations && !t.undecided && !problem_of(w) && t.requests >= conf.requests &&
              (!sc->disturb || w->disturbances) && (!sc->cuts_values || spanned) &&
-             (!sc->run_ms_min || (w->cuts.splits && w->cuts.merges));
+             (!sc->run_ms_min || (atomic_load(&w->has_split) && atomic_load(&w->has_merged)));
     }
     for (size_t i = 0; i < w->disturbances && sc->shared; i++) {
         workload_pauses(w, &w->list[i], &pauses[i]);

@@ -12,10 +12,6 @@
 #define SECRET "linear-secret"
 #define START_MS_MAX 20000
 
-static const struct wr_setting settings[] = {
-    {"table_ops_per_s_max", "0"}, {"wide_row_cells", "1"}, /* the second only if wide */
-};
-
 static void say_errors(void *arg, char level, const char *line)
 {
     (void)arg;
@@ -25,15 +21,23 @@ static void say_errors(void *arg, char level, const char *line)
 
 static bool open_library(struct server *s)
 {
+    char page_rows[16];
+    struct wr_setting settings[3] = {{"table_ops_per_s_max", "0"}};
+    size_t count = 1;
     struct wr_options o = {.version = WR_API_VERSION,
                            .engine = s->spec.engine,
                            .dir = s->spec.dir,
                            .no_sync = s->spec.no_sync,
                            .settings = settings,
-                           .setting_count = s->spec.wide ? 2 : 1,
                            .log = say_errors};
     char message[512];
 
+    snprintf(page_rows, sizeof(page_rows), "%d", s->spec.page_rows);
+    if (s->spec.wide)
+        settings[count++] = (struct wr_setting){"wide_row_cells", "1"};
+    if (s->spec.page_rows)
+        settings[count++] = (struct wr_setting){"range_rows_max", page_rows};
+    o.setting_count = count;
     if (wr_open(&o, &s->target.db, message, sizeof(message))) {
         fprintf(stderr, "linear: %s\n", message);
         return false;

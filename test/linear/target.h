@@ -10,10 +10,11 @@ struct target_spec {
     bool http;
     const char *engine; /* what else it needs stands in the environment: WIDEROW_CEPH_CONF, … */
     const char *widerowd;
-    const char *dir;   /* empty and ours; the same again after a restart */
-    bool wide;         /* every row with two cells or more is stored cell by cell */
-    bool no_sync;      /* in this process only */
-    bool small;        /* partitions may hold 1 KB */
+    const char *dir; /* empty and ours; the same again after a restart */
+    bool wide;       /* every row with two cells or more is stored cell by cell */
+    bool no_sync;    /* in this process only */
+    int page_rows; /* a page of a range ends behind so many, in this process only; 0: as it does */
+    bool small;    /* partitions may hold 1 KB */
     const char *fault; /* WR_FAULT of the process; NULL: none */
     /* test/rados/preload.c, with what it is to do; NULL: without. */
     const char *preload;

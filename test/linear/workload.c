@@ -172,8 +172,7 @@ static void plan_lock(struct worker *k, struct plan *p)
     int row = (int)rng_below(&k->rng, GROUP_ROWS);
     struct op *o;
 
-    p->kind = reads ? PLAN_GET : PLAN_CHANGE;
-    p->count = 0;
+    *p = (struct plan){.kind = reads ? PLAN_GET : PLAN_CHANGE};
     if (k->held.value && !reads) {
         group = k->held.group;
         row = k->held.row;
@@ -224,8 +223,7 @@ static void plan_make(struct worker *k, struct plan *p)
     int count, group = choose_group(k), row = (int)rng_below(r, GROUP_ROWS);
     uint8_t columns = choose_columns(r);
 
-    p->kind = choose_kind(k);
-    p->count = 0;
+    *p = (struct plan){.kind = choose_kind(k)};
     if (p->kind <= PLAN_RANGE && k->last.count && rng_below(r, 3) == 0) {
         group = k->last.ops[0].group;
         row = k->last.ops[0].changes[0].row;
@@ -294,6 +292,16 @@ static const struct wr_key *make_key(struct worker *k, struct arena *a, int grou
     return key;
 }
 
+/* Where a page begins that goes on behind another. */
+static struct wr_key page_key(struct arena *a, const struct plan *p)
+{
+    struct wr_key_column *c = ARENA_ARRAY(a, struct wr_key_column, 2);
+
+    c[0] = (struct wr_key_column){BYTES_LIT("g"), p->from[0]};
+    c[1] = (struct wr_key_column){BYTES_LIT("r"), p->from[1]};
+    return (struct wr_key){c, 2};
+}
+
 /* The row of the group that a key is of; -1: of none, it is filling. */
 static int row_of(const struct worker *k, const struct wr_key *key, int group)
 {
@@ -305,6 +313,25 @@ static int row_of(const struct worker *k, const struct wr_key *key, int group)
         g = group;
     }
     return g == group && at >= 0 && at % (f->rows + 1) == 0 ? (int)(at / (f->rows + 1)) : -1;
+}
+
+/* Those of `rows` that a range has yet to come to when it stands before `key`. */
+static uint8_t rows_behind(const struct worker *k, const struct wr_key *key, int group,
+                           bool backward, uint8_t rows)
+{
+    const struct filling *f = &k->w->conf.filling;
+    int64_t at = f->apart
+                     ? key->columns[0].value.integer - (int64_t)group * GROUP_ROWS * (f->rows + 1)
+                     : key->columns[1].value.integer;
+    uint8_t behind = 0;
+
+    for (int i = 0; i < GROUP_ROWS; i++) {
+        int64_t row = (int64_t)i * (f->rows + 1);
+
+        if (backward ? row <= at : row >= at)
+            behind |= (uint8_t)(1u << i);
+    }
+    return behind & rows;
 }
 
 static void make_read(const struct worker *k, struct arena *a, uint8_t columns,
@@ -430,6 +457,8 @@ static void make_request(struct worker *k, struct arena *a, const struct plan *p
                                   .start = *make_key(k, a, o->group, p->backward ? GROUP_ROWS : -1),
                                   .end = *make_key(k, a, o->group, p->backward ? -1 : GROUP_ROWS),
                                   .backward = p->backward};
+        if (p->continues)
+            req->get_range.start = page_key(a, p);
         make_read(k, a, o->columns, &req->get_range.read);
         break;
     case PLAN_CHANGE:
@@ -499,22 +528,44 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
     return wr_error_applied(code) == 0 ? NOTHING : MAYBE;
 }
 
-static void read_page(struct worker *k, const struct wr_range_result *r, struct op *o)
+/* The page tells of the rows before its `next`; those from there on are the next page's. */
+static void end_page(struct worker *k, const struct wr_key *next, struct plan *p)
 {
-    size_t filling = 0;
+    struct op *o = &p->ops[0];
+
+    if (next->count != 2 || next->columns[0].value.type != WR_BIGINT ||
+        next->columns[1].value.type != WR_BIGINT) {
+        problem(k, "a page ended at what is no row's key", 0, "");
+        return;
+    }
+    p->goes_on = true;
+    for (int i = 0; i < 2; i++)
+        p->from[i] = next->columns[i].value;
+    p->behind = rows_behind(k, next, o->group, p->backward, o->rows);
+    for (int i = 0; i < GROUP_ROWS; i++)
+        if (p->behind & 1u << i && o->seen[i].has)
+            problem(k, "a page held a row that is behind its end", 0, "");
+    o->rows &= (uint8_t)~p->behind;
+}
+
+static void read_page(struct worker *k, const struct wr_range_result *r, struct plan *p)
+{
+    struct op *o = &p->ops[0];
 
     for (size_t i = 0; i < r->row_count; i++) {
         int at = row_of(k, &r->rows[i].key, o->group);
 
         if (at < 0 && k->w->conf.filling.rows)
-            filling++;
-        else if (at < 0 || at >= GROUP_ROWS || o->seen[at].has)
-            problem(k, "a page held a row that is not in the range, or one twice", 0, "");
+            p->filling++;
+        else if (at < 0 || at >= GROUP_ROWS || !(o->rows & 1u << at) || o->seen[at].has)
+            problem(k, "a page held a row that is not in its range, or one twice", 0, "");
         else
             read_row(k, &r->rows[i], o->columns, &o->seen[at]);
     }
-    if (r->next.count || filling != (size_t)(k->w->conf.filling.rows * (GROUP_ROWS - 1)))
-        problem(k, "a page did not hold the whole group", 0, "");
+    if (r->next.count)
+        end_page(k, &r->next, p);
+    else if (p->filling != (size_t)(k->w->conf.filling.rows * (GROUP_ROWS - 1)))
+        problem(k, "the pages of a group did not hold all of it", 0, "");
 }
 
 static void note_refusal(struct worker *k, int code)
@@ -563,7 +614,7 @@ static void read_reply(struct worker *k, struct plan *p, const struct wr_reply *
         read_row(k, &reply->row.row, o->columns, &o->seen[__builtin_ctz(o->rows)]);
         break;
     case PLAN_RANGE:
-        read_page(k, &reply->range, o);
+        read_page(k, &reply->range, p);
         break;
     case PLAN_CHANGE:
         if (!o->returned)
@@ -666,7 +717,7 @@ void plan_issue(struct worker *k, struct plan *p)
 
 static void record(struct worker *k, const struct op *o)
 {
-    if (o->outcome == NOTHING)
+    if (o->outcome == NOTHING || !o->rows)
         return;
     if (k->op_count == k->op_capacity) {
         k->op_capacity = k->op_capacity ? k->op_capacity * 2 : 1024;
@@ -700,12 +751,12 @@ static void note_recent(struct workload *w, const struct op *o)
             atomic_store(&w->recent[o->group][o->changes[i].row], o->changes[i].column[COLUMN_V]);
 }
 
-static void run_plan(struct worker *k, struct plan *p)
+static void run_request(struct worker *k, struct plan *p)
 {
     int64_t call_ns = now_ns(), return_ns;
 
     k->call_ns = call_ns;
-    if (k->w->conf.saboteur) {
+    if (k->w->conf.saboteur && !p->continues) {
         bug_issue(k->w->conf.saboteur, k, p);
         return_ns = now_ns();
     } else {
@@ -727,8 +778,24 @@ static void run_plan(struct worker *k, struct plan *p)
     k->requests++;
 }
 
+/* All pages of a range; the last one's outcome stays. */
+static void run_plan(struct worker *k, struct plan *p)
+{
+    run_request(k, p);
+    while (p->goes_on && !k->problem[0]) {
+        struct op *o = &p->ops[0];
+
+        p->continues = true;
+        p->goes_on = false;
+        o->rows = p->behind;
+        run_request(k, p);
+    }
+    p->continues = p->goes_on = false;
+}
+
 #define COVER_S 90 /* a loaded machine takes its time until everything has happened */
 #define COVER_LOOK_NS 1000000000ll
+#define MERGE_REST_NS 400000000l /* fewer requests than would keep two partitions busy */
 
 /* Once a second one of the workers asks. */
 static void look_for_cuts(struct workload *w)
@@ -736,22 +803,40 @@ static void look_for_cuts(struct workload *w)
     int64_t now = now_ns(), last = atomic_load(&w->looked_ns);
     struct cuts cuts = {0};
 
-    if (now - last < COVER_LOOK_NS || !atomic_compare_exchange_strong(&w->looked_ns, &last, now))
-        return;
-    workload_count_cuts(w, &cuts);
-    if (cuts.splits && cuts.merges)
-        atomic_store(&w->has_cut, true);
+    if (now - last >= COVER_LOOK_NS && atomic_compare_exchange_strong(&w->looked_ns, &last, now))
+        workload_count_cuts(w, &cuts);
+}
+
+static bool waits_for_cuts(struct workload *w)
+{
+    return w->conf.cuts && !(atomic_load(&w->has_split) && atomic_load(&w->has_merged));
 }
 
 static bool waits_for_cover(struct workload *w)
 {
-    bool cuts = w->conf.cuts && !atomic_load(&w->has_cut);
-
     if (now_ns() - w->start_ns > (w->conf.run_ms_min + COVER_S * 1000ll) * 1000000)
         return false;
-    if (cuts)
+    if (waits_for_cuts(w))
         look_for_cuts(w);
-    return cuts || (w->conf.cuts_values && !atomic_load(&w->has_spanned));
+    return waits_for_cuts(w) || (w->conf.cuts_values && !atomic_load(&w->has_spanned));
+}
+
+/* Partitions are merged when they have been idle for a while. Where the load has shifted without
+ * that, on a machine that is slow, it ends for all clients but one, which goes on slowly. */
+static bool waits_for_a_merge(const struct worker *k)
+{
+    struct workload *w = k->w;
+
+    return atomic_load(&w->left) <= 0 && !atomic_load(&w->hold) &&
+           now_ns() - w->start_ns >= w->conf.run_ms_min * 1000000 && waits_for_cuts(w) &&
+           atomic_load(&w->partitions) > 1;
+}
+
+static void rest_for_a_merge(const struct worker *k)
+{
+    do
+        nanosleep(&(struct timespec){0, MERGE_REST_NS}, NULL);
+    while (k->number && waits_for_a_merge(k) && waits_for_cover(k->w));
 }
 
 /* What is only there to pass the time goes slowly, as all of it has to be checked. */
@@ -764,7 +849,10 @@ static bool more_to_do(struct worker *k)
         pause.tv_nsec = (long)rng_below(&k->rng, LOCK_NAP_US) * 1000;
     else if (atomic_fetch_sub(&w->left, 1) > 0)
         return true;
-    nanosleep(&pause, NULL);
+    if (waits_for_a_merge(k))
+        rest_for_a_merge(k);
+    else
+        nanosleep(&pause, NULL);
     return !atomic_load(&w->stop) &&
            (atomic_load(&w->left) > 0 || atomic_load(&w->hold) ||
             now_ns() - w->start_ns < w->conf.run_ms_min * 1000000 || waits_for_cover(w));
@@ -914,6 +1002,15 @@ void workload_pauses(const struct workload *w, const struct disturbance *d, stru
 
 #define READ_TRIES 600 /* with 50 ms between them: longer than any lease */
 
+static bool read_group(struct worker *k, int group)
+{
+    struct plan p = {.kind = PLAN_RANGE};
+
+    plan_add(&p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
+    run_plan(k, &p);
+    return p.ops[0].outcome == DONE;
+}
+
 /* Each server reads every row: whatever was acknowledged must be there. */
 static void read_everything(struct workload *w)
 {
@@ -923,11 +1020,9 @@ static void read_everything(struct workload *w)
         struct worker *k = &w->workers[i];
 
         for (int group = 0; group < w->conf.groups && !k->problem[0]; group++) {
-            struct plan p = {.kind = PLAN_RANGE};
             int tries = 0;
 
-            plan_add(&p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
-            for (run_plan(k, &p); p.ops[0].outcome != DONE && ++tries < READ_TRIES; run_plan(k, &p))
+            while (!read_group(k, group) && ++tries < READ_TRIES)
                 nanosleep(&pause, NULL);
             if (tries == READ_TRIES)
                 problem(k, "a row could not be read at the end", 0, "");
@@ -1125,6 +1220,13 @@ void workload_count_cuts(struct workload *w, struct cuts *to)
         to->merges += l->merges;
         to->longest_us = l->longest_cut_us > to->longest_us ? l->longest_cut_us : to->longest_us;
         to->partitions = l->count;
+        atomic_store(&w->partitions, l->count);
+        if (l->splits)
+            atomic_store(&w->has_split, true);
+        if (l->merges)
+            atomic_store(&w->has_merged, true);
+    } else {
+        fprintf(stderr, "linear: partitions were not counted: %s\n", c.text);
     }
     client_close(client);
     ctx_release(&c);

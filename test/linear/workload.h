@@ -30,6 +30,13 @@ struct plan {
     struct op ops[PLAN_OPS];
     int count;
     bool backward;
+    /* Of a range: a page ends where the server likes, and the next one begins at its `next`. Each
+     * is a read of the rows up to its end. */
+    bool continues; /* this request does not begin at the group's bound, but at `from` */
+    bool goes_on;   /* its answer had a `next`, which stands in `from` */
+    struct wr_value from[2];
+    uint8_t behind; /* the rows from there on */
+    size_t filling; /* rows of it in the pages so far */
 };
 
 struct workload;
@@ -132,15 +139,18 @@ struct workload {
     struct disturbance list[DISTURBANCES_MAX];
     size_t disturbances;
     int64_t start_ns;
-    struct cuts cuts;                 /* of servers that are no more */
-    atomic_bool has_spanned, has_cut; /* what a run is judged by has happened */
-    _Atomic int64_t looked_ns;        /* when the server was asked last whether it has */
+    struct cuts cuts;        /* of servers that are no more */
+    atomic_bool has_spanned; /* what a run is judged by has happened: a batch was refused, */
+    atomic_bool has_split, has_merged; /* partitions were split and merged */
+    atomic_size_t partitions;          /* when they were last counted */
+    _Atomic int64_t looked_ns;         /* when the server was asked last whether they were */
 };
 
 /* Creates the table and runs. False, with a line on stderr: it could not. */
 bool workload_run(struct workload *w, struct server *s, const struct workload_conf *conf);
 
-/* Adds what the server has counted since it was started. One thread at a time. */
+/* Adds what the server has counted since it was started, and notes whether partitions were split
+ * and merged. Of one `to`, one thread at a time. */
 void workload_count_cuts(struct workload *w, struct cuts *to);
 
 void workload_release(struct workload *w);
