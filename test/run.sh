@@ -7,6 +7,9 @@
 #   RESULTS=DIR               keeps each suite's output there
 #   WIDEROW_CACHE=DIR         where SDKs are installed once and kept between runs
 #
+# Under CI a suite that fails is run once more when all others have ended, alone. What fails then has failed; what passes is
+# named among the results as passed at the second run, with what had failed, for somebody to find out why.
+#
 # Every suite ends with a line `name: N passed, N failed, N skipped`. The last line of this script adds them up.
 set -u
 cd "$(dirname "$0")/.."
@@ -18,7 +21,8 @@ work=$(mktemp -d)
 declare -A beside_pid=()
 trap 'stop_server; [ ${#beside_pid[@]} -eq 0 ] || kill "${beside_pid[@]}" 2>/dev/null; rm -rf "$work"' EXIT
 passed=0 failed=0 skipped=0
-report=() problems=()
+report=() problems=() again=() unsteady=()
+declare -A again_with=() beside_with=()
 
 # How a suite's log says that a check failed: in its own words, cmocka's, node:test's, go test's, a compiler's, a sanitizer's.
 fails='FAIL(ED)?\b|(^| )not ok\b|: failed$|^difference|^tidy: [^0-9]|[1-9][0-9]* failed,|[a-z0-9]: (fatal )?error: |ERROR: [A-Z][a-z]+Sanitizer|WARNING: Thread|runtime error:|is stale|^SKIPPED|^\s+Test.*/.* ?\([0-9.ms]+\)$'
@@ -32,6 +36,7 @@ failing_lines() {
     sed -E "s/^[[:space:]]*/$1: /" <<<"$lines" | cut -c 1-240
 }
 
+second= # not empty: suites that failed are run again
 named() { [ ${#only[@]} -eq 0 ] || [[ " ${only[*]} " == *" $1 "* ]]; }
 
 # beside NAME QUEUE NICE COMMAND…: begins a long suite beside those that follow, at a lower priority; its own `suite`
@@ -40,6 +45,7 @@ beside() {
     local name=$1 queue=$2 nice=$3
     shift 3
     named "$name" || return 0
+    beside_with[$name]=$(printf '%q ' "$@")
     (
         flock 9
         start=$SECONDS
@@ -63,7 +69,7 @@ suite() {
     local name=$1 budget=$2 log="$work/$1.log" start=$SECONDS line p=0 f=0 s=0 took
     shift 2
     named "$name" || return 0
-    echo "== $name"
+    echo "== $name${second:+, once more}"
     if [ -n "${beside_pid[$name]:-}" ]; then
         wait "${beside_pid[$name]}"
     else
@@ -87,18 +93,36 @@ suite() {
         echo "   skipping is not allowed in CI" # a spec case for another door is none
         f=$((f + s)) s=0
     fi
-    [ "$f" -eq 0 ] || problems+=("$(failing_lines "$name" "$log")")
-    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
     local over=
     [ ! -f "$work/$name.took" ] || over="  beside others"
     [ $took -le "$budget" ] || over+="  OVER BUDGET"
+    [ -z "$second" ] || over+="  THE SECOND RUN"
     report+=("$(printf '%-22s %6d passed %4d failed %4d skipped %5d s of %4d s%s' "$name" "$p" "$f" "$s" "$took" "$budget" "$over")")
     echo "   ${report[-1]}"
+    if [ "$f" -gt 0 ] && [ "${CI:-}" = true ] && [ -z "$second" ]; then
+        again+=("$name") again_with[$name]="$budget ${beside_with[$name]:-$(printf '%q ' "$@")}"
+        unsteady+=("$(failing_lines "$name" "$log")")
+        rm -f "$work/$name.took"
+        [ -z "${RESULTS:-}" ] || cp "$log" "$RESULTS/$name.first.log"
+        return 0
+    fi
+    [ "$f" -eq 0 ] || problems+=("$(failing_lines "$name" "$log")")
+    passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
+}
+
+# The suites that failed, once more.
+once_again() {
+    local name
+    second=yes
+    for name in "${again[@]}"; do
+        eval "suite $name ${again_with[$name]}"
+    done
 }
 
 # One program a unit test file, of which several run at once, for most of them wait; cmocka counts.
 unit() {
     local p=0 f=0 t out n
+    rm -f "$work/units.failed"
     find "$BUILD/test" -name '*_test' -type f | sort >"$work/units"
     xargs -P "$(nproc)" -I{} sh -c 'timeout 300 "$1" >"$0/$(echo "$1" | tr / +).out" 2>&1 || echo "$1" >>"$0/units.failed"' "$work" {} <"$work/units"
     while read -r t; do
@@ -235,10 +259,13 @@ suite hostile $([ "$nightly" ] && echo 800 || echo 150) test/hostile/run.sh
 # Only by its name, or in its own tier.
 [ ${#only[@]} -eq 0 ] || suite soak $([ "$TIER" = soak ] && echo 9000 || echo 150) test/soak/run.sh
 [ -z "$nightly" ] && [ ${#only[@]} -eq 0 ] || suite package 600 test/package/run.sh
+once_again
+second=
 once compatibility 10 tools/compatibility.sh --check "$work"
 
 echo
 printf '%s\n' "${report[@]}"
+[ ${#unsteady[@]} -eq 0 ] || printf '%s\n' '' 'What failed at the first run:' "${unsteady[@]}"
 # CI shows only the end of all this, so what failed stands there once more.
 [ ${#problems[@]} -eq 0 ] || printf '%s\n' '' 'What failed:' "${problems[@]}"
 echo "in all $SECONDS s"
