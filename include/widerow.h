@@ -1022,6 +1022,10 @@ struct wr_partition_list {
     uint32_t servers, silent;  /* as of a heat map: counts and rates are sums over servers */
 };
 
+/* ---- search indexes ---- */
+
+#include "widerow_search.h"
+
 /* ---- requests and replies ---- */
 
 /* Every operation, with the members of wr_request and wr_reply that go with it. */

@@ -16,6 +16,7 @@ check "what is installed" diff - <(grep -v widerowd-rados "$work/files") <<LIST
 ./opt/wr/bin/widerow
 ./opt/wr/bin/widerowd
 ./opt/wr/include/widerow.h
+./opt/wr/include/widerow_search.h
 ./opt/wr/lib64/libwiderow.a
 ./opt/wr/lib64/libwiderow.so
 ./opt/wr/lib64/libwiderow.so.0
@@ -95,6 +96,7 @@ done
 for form in older newer; do
     mkdir -p "$work/$form.include"
     sed -f test/install/$form.sed include/widerow.h >"$work/$form.include/widerow.h"
+    cp include/widerow_search.h "$work/$form.include"
     check "an $form header differs" sh -c '! cmp -s include/widerow.h "$1"' - "$work/$form.include/widerow.h"
     check "a program with it" gcc -std=c11 $strict $([ $form = older ] || echo -DNEWER) -I"$work/$form.include" \
         test/install/older.c -o "$work/$form" $libs
