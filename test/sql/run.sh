@@ -44,6 +44,11 @@ check "indexes are shown" says 'by_price_note,ACTIVE,note|' sh -c "timeout 60 ma
 check "how it is served" says 'orders,index by_price_note,note = y,1,1,1,no|' mine "explain select * from orders where note = 'y'" -N
 check "an index goes" mine 'drop index by_price_note on orders'
 check "and what it served is refused" fails 'CREATE INDEX orders_note ON orders \(note\)' mine "select host from orders where note = 'y'"
+check "a table with versions" mine 'create table temps (id varchar, temp bigint, primary key (id)) with (versions = 3)'
+check "rows of a time" mine "upsert /*+ _l_ts_(1000) */ into temps (id, temp) values ('d', 1); upsert /*+ _l_ts_(2000) */ into temps (id, temp) values ('d', 2)" --comments
+check "versions and timestamps" says 'temp,temp_l_ts|2,2000|1,1000|' mine "select /*+ _l_versions_(3) */ temp, temp_l_ts from temps where id = 'd'" --comments
+check "of a time" says 'temp|1|' mine "select /*+ _l_ts_max_(2000) */ temp from temps where id = 'd'" --comments
+check "they go" mine 'drop table temps'
 check "the other door has the rows" says '3|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count orders
 # `widerow sql`
 export WIDEROW_SQL=127.0.0.1:$port
@@ -116,6 +121,7 @@ check "and the client knows" grep -q ERROR "$work/endless"
 kill "${silents[@]}" "${sleepers[@]}" 2>/dev/null
 wait "${silents[@]}" "${sleepers[@]}" 2>/dev/null
 
+[ "${TIER:-short}" != nightly ] || check "20,000 random SELECTs of versions" env SELECTS=20000 timeout 600 "$BUILD/test/sql/run/versions_test"
 [ "${TIER:-short}" != nightly ] || check "20,000 random SELECTs" env SELECTS=20000 timeout 600 "$BUILD/test/sql/run/differ_test"
 
 # What people have in other languages: each prints how many of its cases passed.

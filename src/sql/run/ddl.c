@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #define HASH_BUCKETS "16"
+#define DEVIATION_S_MAX (INT64_MAX / 1000000) /* _l_ts_ may be any, as in Lindorm */
 #define RETRY_EVERY_US 50000 /* while the table that TRUNCATE makes again is not taken yet */
 
 /* ---- types ---- */
@@ -144,10 +145,11 @@ static int option_number(struct run *r, const struct option *o, int64_t least, i
 /* TTL and VERSIONS; others say how Lindorm stores a table, and are passed over. */
 static int options_read(struct run *r, const struct option_list *list, struct wr_table_options *out)
 {
-    int64_t v = -1;
+    int64_t v;
 
     for (const struct option *o = list ? list->first : NULL; o; o = o->next) {
         if (run_is_word(o->name, "TTL")) {
+            v = -1; /* '' clears it */
             if (o->value.len)
                 RUN_TRY(option_number(r, o, -1, &v));
             out->ttl_s = (int32_t)v;
@@ -258,7 +260,10 @@ int run_create_table(struct run *r, const struct statement *s)
 
     *t = (struct wr_create_table){
         .table = s->table.table,
-        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
+        .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION,
+                    .ttl_s = -1,
+                    .max_versions = 1,
+                    .deviation_s = DEVIATION_S_MAX}};
     RUN_TRY(table_database(r, &s->table, &request.instance));
     RUN_TRY(key_names(r, s, &own, &names));
     RUN_TRY(key_make(r, s, names, t));

@@ -8,6 +8,9 @@ struct hints {
     bool allow_filtering, ignore_indexes;
     bytes force_index;    /* ptr NULL: not given */
     int64_t timestamp_ms; /* WR_TIMESTAMP_NONE: not given */
+    int64_t versions;     /* 0: not given */
+    bool has_min, has_max;
+    int64_t min_ms, max_ms; /* of timestamps that are read */
 };
 
 /* A time that they give is the statement's from now on. */

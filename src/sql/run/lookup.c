@@ -13,17 +13,16 @@ static struct wr_key key_of(struct arena *a, const struct sql_table *t, const st
 
 /* What the statement names, what the entry is compared by, and a column of the key, so that rows
  * without any of them are seen. */
-static void columns_set(struct arena *a, const struct sql_table *t, const struct table_path *p,
-                        uint64_t used, struct wr_read_options *read)
+static void columns_set(struct arena *a, const struct lookup_part *p, struct wr_read_options *read)
 {
+    const struct sql_table *t = p->table;
     struct wr_bytes *names = ARENA_ARRAY(a, struct wr_bytes, t->column_count);
 
     for (size_t i = 0; i < t->column_count; i++)
-        if (i == 0 || path_is_used(used, i) || p->position[i] < p->given)
-            names[read->column_count++] = t->columns[i].name;
+        if (i == 0 || path_is_used(p->used, i) || p->path->position[i] < p->path->given)
+            names[read->column_count++] = table_cell_name(&t->columns[i]);
     read->columns = names;
-    read->max_versions = 1;
-    read->has_max_versions = true;
+    span_apply(p->span, read);
 }
 
 static const struct wr_value *cell_find(const struct wr_row *row, bytes name)
@@ -57,8 +56,8 @@ static bool is_entry_of(const struct sql_table *t, const struct table_path *p,
     return true;
 }
 
-static int rows_take(struct run *r, struct lookup *l, const struct sql_table *t,
-                     const struct table_path *p, const struct wr_row *entries, size_t count)
+static int rows_take(struct run *r, struct lookup *l, const struct lookup_part *p,
+                     const struct wr_row *entries, size_t count)
 {
     const struct wr_table_result *found = l->reply->code ? NULL : l->reply->batch.tables;
     struct wr_row *rows = ARENA_ARRAY(&l->arena, struct wr_row, count);
@@ -71,34 +70,34 @@ static int rows_take(struct run *r, struct lookup *l, const struct sql_table *t,
         l->units += one->consumed.read;
         if (one->code)
             return run_fail(r, FAULT_STORAGE, wr_error_name(one->code), one->message);
-        RUN_TRY(run_read(r, t->name, &one->consumed, 1));
-        if (one->row.key.count && is_entry_of(t, p, &entries[i], &one->row))
+        RUN_TRY(run_read(r, p->table->name, &one->consumed, 1));
+        if (span_sees(p->span, &one->row) && is_entry_of(p->table, p->path, &entries[i], &one->row))
             rows[l->count++] = one->row;
     }
     l->rows = rows;
     return 0;
 }
 
-struct lookup *lookup_rows(struct run *r, const struct sql_table *t, const struct table_path *p,
-                           uint64_t used, const struct wr_row *entries, size_t count)
+struct lookup *lookup_rows(struct run *r, const struct lookup_part *p, const struct wr_row *entries,
+                           size_t count)
 {
-    struct wr_request request = {WR_REQUEST(BATCH_GET_ROW), .instance = t->database};
+    struct wr_request request = {WR_REQUEST(BATCH_GET_ROW), .instance = p->table->database};
     struct lookup *l = mem_zalloc(sizeof(*l));
-    struct wr_table_get get = {.table = t->name, .key_count = count};
+    struct wr_table_get get = {.table = p->table->name, .key_count = count};
     struct wr_key *keys;
 
     arena_init(&l->arena, NULL, 0);
     keys = ARENA_ARRAY(&l->arena, struct wr_key, count);
     for (size_t i = 0; i < count; i++)
-        keys[i] = key_of(&l->arena, t, p, &entries[i]);
+        keys[i] = key_of(&l->arena, p->table, p->path, &entries[i]);
     get.keys = keys;
-    columns_set(&l->arena, t, p, used, &get.read);
+    columns_set(&l->arena, p, &get.read);
     request.client = r->session->conf.client;
     request.deadline_ms = r->deadline_ms;
     request.gone = r->session->conf.gone;
     request.batch_get_row = (struct wr_batch_get_row){&get, 1};
     l->reply = wr_exec(r->session->conf.db, &request);
-    if (!rows_take(r, l, t, p, entries, count))
+    if (!rows_take(r, l, p, entries, count))
         return l;
     lookup_free(l);
     return NULL;

@@ -3,6 +3,7 @@
 #define SQL_RUN_LOOKUP_H
 
 #include "sql/run/path.h"
+#include "sql/run/span.h"
 
 #define LOOKUP_ROWS 100 /* in one page */
 
@@ -14,10 +15,18 @@ struct lookup {
     struct arena arena;
 };
 
-/* Rows that are gone, or are no longer as their entry says, are left out. `used` as in
- * path_covers(). The caller frees it; NULL: the fault is said. */
-struct lookup *lookup_rows(struct run *r, const struct sql_table *t, const struct table_path *p,
-                           uint64_t used, const struct wr_row *entries, size_t count);
+/* Which rows, and what of them. */
+struct lookup_part {
+    const struct sql_table *table;
+    const struct table_path *path;
+    const struct span *span;
+    uint64_t used; /* as in path_covers() */
+};
+
+/* Rows that are gone, or are no longer as their entry says, are left out. The caller frees it;
+ * NULL: the fault is said. */
+struct lookup *lookup_rows(struct run *r, const struct lookup_part *p, const struct wr_row *entries,
+                           size_t count);
 
 /* NULL is allowed. */
 void lookup_free(struct lookup *l);

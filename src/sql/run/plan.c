@@ -104,6 +104,8 @@ static int order_of(const struct sql_table *t, const struct table_path *path,
         size_t column = (size_t)info->aOrderBy[i].iColumn;
         int way;
 
+        if (column >= t->column_count)
+            return 0;
         if (path->position[column] < equal)
             continue;
         if (path->position[column] != next)
@@ -145,6 +147,12 @@ static bool may_use(const struct sql_table *t, const struct table_path *path,
     return p->length && !path->partial && sparse_column(t, path, info) == SIZE_MAX;
 }
 
+bool plan_looks_up(const struct sql_table *t, const struct table_path *path,
+                   const struct plan_wishes *w, uint64_t used)
+{
+    return path->given && (w->versions || !path_covers(path, t, used));
+}
+
 bool plan_choose(const struct sql_table *t, const struct table_path *paths, size_t path_count,
                  const struct plan_wishes *wishes, const struct sqlite3_index_info *info,
                  struct plan *out)
@@ -155,7 +163,7 @@ bool plan_choose(const struct sql_table *t, const struct table_path *paths, size
     if (!path_find(paths, path_count, w.force_index)) /* it is another table's */
         w.force_index = BYTES_NONE;
     for (size_t i = 0; i < path_count; i++) {
-        struct plan p = {.path = i, .covers = path_covers(&paths[i], t, info->colUsed)};
+        struct plan p = {.path = i, .covers = !plan_looks_up(t, &paths[i], &w, info->colUsed)};
 
         bounds_find(&paths[i], info, &p);
         p.order = order_of(t, &paths[i], info, p.equal);
@@ -184,14 +192,15 @@ static int constraint_of(const struct table_path *path, const struct plan *p, si
     }
 }
 
-void plan_use(const struct table_path *path, const struct plan *p, struct sqlite3_index_info *info)
+void plan_use(const struct table_path *path, const struct plan *p, const struct plan_wishes *w,
+              struct sqlite3_index_info *info)
 {
     for (size_t i = 0; i < p->length; i++)
         info->aConstraintUsage[constraint_of(path, p, i, info)].argvIndex = (int)i + 1;
     info->orderByConsumed = info->nOrderBy && p->order;
     info->estimatedCost = p->cost;
     info->estimatedRows = (sqlite3_int64)p->rows;
-    if (p->equal == path->key_count)
+    if (p->equal == path->key_count && !w->versions)
         info->idxFlags = SQLITE_INDEX_SCAN_UNIQUE;
 }
 

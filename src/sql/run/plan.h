@@ -16,6 +16,7 @@ struct plan_wishes {
     bool allow_filtering; /* it may read whole tables all the same */
     bool ignore_indexes;
     bytes force_index; /* ptr NULL: none. Rows without an entry are passed over then */
+    bool versions;     /* a row may come several times, or as it was at a time: never of an index */
 };
 
 struct plan {
@@ -33,8 +34,13 @@ bool plan_choose(const struct sql_table *t, const struct table_path *paths, size
                  const struct plan_wishes *wishes, const struct sqlite3_index_info *info,
                  struct plan *out);
 
+/* Are rows read by key behind the path's entries? `used` as in path_covers(). */
+bool plan_looks_up(const struct sql_table *t, const struct table_path *path,
+                   const struct plan_wishes *w, uint64_t used);
+
 /* Tells SQLite which constraints the plan uses, and in which order it is to give their values. */
-void plan_use(const struct table_path *path, const struct plan *p, struct sqlite3_index_info *info);
+void plan_use(const struct table_path *path, const struct plan *p, const struct plan_wishes *w,
+              struct sqlite3_index_info *info);
 
 /* What would let a refused one be served, behind "Add a bound on the first key column 'k', ": an
  * index that there is, or one to create. Empty: nothing else would. */

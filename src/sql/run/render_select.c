@@ -42,7 +42,7 @@ static int put_from_one(struct render *w, struct scope *s, const struct from_ite
     } else {
         RUN_TRY(!run_is_tablestore(w->r) && information_is(&f->name)
                     ? information_find(w->r, &f->name, &table)
-                    : table_find(w->r, &f->name, &table));
+                    : table_find_stamped(w->r, &f->name, &table));
         render_quoted(w, table_made(w, table)->name, '"');
         t->table = table;
         if (!t->name.ptr)

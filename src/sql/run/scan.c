@@ -9,6 +9,7 @@
 
 #define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
 #define PAGE_ROWS 4000
+#define VERSION_COLUMN " version" /* no name of a column begins with a blank */
 
 #define RUN_TRY_SQLITE(x)                                                                          \
     do {                                                                                           \
@@ -44,7 +45,8 @@ struct scan_cursor {
     struct wr_reply *reply; /* with the rows: */
     const struct wr_row *rows;
     size_t row_count, at;
-    uint64_t used; /* columns, as SQLite's mask */
+    size_t version, versions; /* of the row that is at; SQLite gets it once for each */
+    uint64_t used;            /* columns, as SQLite's mask */
     bool looks_up, ended;
 };
 
@@ -102,7 +104,9 @@ static void put_name(struct buf *b, bytes name)
     buf_put_u8(b, '"');
 }
 
-static int declare(sqlite3 *sqlite, const struct sql_table *t)
+/* Where a row comes once for each of its versions, their number makes the key whole: SQLite counts
+ * on a key that is unique. */
+static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
 {
     struct arena a;
     struct buf b;
@@ -117,11 +121,14 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t)
         buf_put_bytes(&b, bytes_str(affinity(t->columns[i].type)));
         buf_put_bytes(&b, BYTES_LIT(", "));
     }
+    buf_put_bytes(&b, versions ? BYTES_LIT("\"" VERSION_COLUMN "\" integer, ") : BYTES_LIT(""));
     buf_put_bytes(&b, BYTES_LIT("primary key ("));
     for (size_t i = 0; i < t->key_count; i++) {
         put_name(&b, t->columns[i].name);
-        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(")) without rowid"));
+        buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(""));
     }
+    buf_put_bytes(&b, versions ? BYTES_LIT(", \"" VERSION_COLUMN "\"") : BYTES_LIT(""));
+    buf_put_bytes(&b, BYTES_LIT(")) without rowid"));
     buf_put_u8(&b, 0);
     code = sqlite3_declare_vtab(sqlite, (const char *)b.data);
     arena_release(&a);
@@ -141,7 +148,7 @@ static int on_connect(sqlite3 *sqlite, void *arg, int count, const char *const *
     t->name = bytes_str(t->name_text);
     of = described(t);
     if (of)
-        code = declare(sqlite, of->table);
+        code = declare(sqlite, of->table, t->module->span.versions > 1);
     if (code) {
         mem_free(t->name_text);
         mem_free(t);
@@ -176,7 +183,7 @@ static int on_best_index(sqlite3_vtab *v, sqlite3_index_info *info)
         m->advice = plan_advice(m->run->arena, of->table, of->paths, of->path_count, info);
         return SQLITE_CONSTRAINT;
     }
-    plan_use(&of->paths[p.path], &p, info);
+    plan_use(&of->paths[p.path], &p, &m->wishes, info);
     info->idxNum = (int)p.path << 1 | (info->nOrderBy && p.order < 0);
     info->idxStr = sqlite3_mprintf("%016llx%s", info->colUsed, p.signs);
     info->needToFreeIdxStr = 1;
@@ -341,13 +348,14 @@ static void columns_set(struct scan_cursor *s)
 {
     struct wr_read_options *read = &s->range.get_range.read;
     struct wr_bytes *names = ARENA_ARRAY(&s->arena, struct wr_bytes, s->table->column_count);
+    static const struct span newest = {.versions = 1};
 
     for (size_t i = 0; i < s->table->column_count; i++)
         if (s->path->position[i] != SIZE_MAX || (s->path->included[i] && path_is_used(s->used, i)))
-            names[read->column_count++] = s->table->columns[i].name;
+            names[read->column_count++] = table_cell_name(&s->table->columns[i]);
     read->columns = names;
-    read->max_versions = 1;
-    read->has_max_versions = true;
+    /* An entry is as old as its row was when it was made: the row itself tells its time. */
+    span_apply(s->looks_up ? &newest : &s->module->span, read);
 }
 
 static const struct table_column *key_column(const struct scan_cursor *s, size_t i)
@@ -424,7 +432,8 @@ static int look_up(struct scan_cursor *s)
     if (!s->looks_up || !s->row_count)
         return SQLITE_OK;
     session_wait_begin(r->session);
-    s->lookup = lookup_rows(r, s->table, s->path, s->used, s->rows, s->row_count);
+    s->lookup = lookup_rows(r, &(struct lookup_part){s->table, s->path, &s->module->span, s->used},
+                            s->rows, s->row_count);
     session_wait_end(r->session);
     if (!s->lookup)
         return SQLITE_ABORT;
@@ -511,10 +520,36 @@ static bool explained(struct scan_cursor *s)
     return true;
 }
 
+/* How often the row comes: as its columns that the statement names have versions, once at least. */
+static size_t versions_of(const struct scan_cursor *s, const struct wr_row *row)
+{
+    size_t most = 1;
+
+    if (s->module->span.versions == 1)
+        return 1;
+    for (size_t i = s->table->key_count; i < s->table->column_count; i++)
+        if (path_is_used(s->used, i)) {
+            size_t n = table_versions(s->table, i, row);
+
+            most = n > most ? n : most;
+        }
+    return most;
+}
+
+/* Passes over rows that the statement does not see. */
+static void rows_pass(struct scan_cursor *s)
+{
+    while (s->at < s->row_count && !span_sees(&s->module->span, &s->rows[s->at]))
+        s->at++;
+    if (s->at < s->row_count)
+        s->versions = versions_of(s, &s->rows[s->at]);
+}
+
 /* To the next row that there is, over pages without any. */
 static int settle(struct scan_cursor *s)
 {
-    while (!s->ended && s->at == s->row_count) {
+    s->version = 0;
+    for (rows_pass(s); !s->ended && s->at == s->row_count; rows_pass(s)) {
         if (s->reply && page_next(s)) {
             if (explained(s))
                 break;
@@ -633,7 +668,7 @@ static int on_filter(sqlite3_vtab_cursor *c, int number, const char *plan, int c
     page_free(s);
     s->path = &s->of->paths[number >> 1];
     s->used = strtoull(plan, NULL, 16);
-    s->looks_up = !path_covers(s->path, s->table, s->used);
+    s->looks_up = plan_looks_up(s->table, s->path, &s->module->wishes, s->used);
     last = s->path->key_count - 1;
     arena_release(&s->arena);
     arena_init(&s->arena, NULL, 0);
@@ -658,6 +693,8 @@ static int on_next(sqlite3_vtab_cursor *c)
 {
     struct scan_cursor *s = cursor_of(c);
 
+    if (++s->version < s->versions)
+        return SQLITE_OK;
     s->at++;
     return settle(s);
 }
@@ -677,10 +714,16 @@ static int on_column(sqlite3_vtab_cursor *c, sqlite3_context *out, int n)
 {
     struct scan_cursor *s = cursor_of(c);
     const struct wr_row *row = &s->rows[s->at];
-    size_t position = position_of(s, (size_t)n);
-    struct wr_value v = position != SIZE_MAX ? row->key.columns[position].value
-                                             : table_cell(s->table, (size_t)n, row);
+    size_t position;
+    struct wr_value v;
 
+    if ((size_t)n == s->table->column_count) {
+        sqlite3_result_int64(out, (sqlite3_int64)s->version);
+        return SQLITE_OK;
+    }
+    position = position_of(s, (size_t)n);
+    v = position != SIZE_MAX ? row->key.columns[position].value
+                             : table_cell(s->table, (size_t)n, row, s->version);
     scan_result(&s->arena, out, &v);
     return SQLITE_OK;
 }

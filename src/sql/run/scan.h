@@ -12,6 +12,7 @@
 
 #include "sql/run/plan.h"
 #include "sql/run/render.h"
+#include "sql/run/span.h"
 #include "sql/run/walks.h"
 
 struct sqlite3;
@@ -22,6 +23,7 @@ struct sqlite3_context;
 struct scan_module {
     struct run *run; /* NULL: none runs */
     struct plan_wishes wishes;
+    struct span span;
     const struct sql_table *refused; /* a plan was, for the table, and ... */
     bytes advice;                    /* ... what would let it be served (plan_advice) */
     struct rendered_table *tables;

@@ -193,7 +193,7 @@ static int check_forced(struct run *r, const struct rendered *made, bytes index)
 typedef int prepared_fn(struct run *r, struct select_engine *e, struct rendered *made);
 
 static int run_sqlite(struct run *r, const struct select *s, const struct hints *hints,
-                      prepared_fn *run)
+                      const struct span *span, prepared_fn *run)
 {
     struct select_engine *e;
     struct rendered made;
@@ -206,7 +206,9 @@ static int run_sqlite(struct run *r, const struct select *s, const struct hints 
         .conditions = made.conditions,
         .allow_filtering = hints->allow_filtering || s->allow_filtering || run_is_tablestore(r),
         .ignore_indexes = hints->ignore_indexes,
-        .force_index = hints->force_index};
+        .force_index = hints->force_index,
+        .versions = !span_is_plain(span)};
+    e->module.span = *span;
     code = run(r, e, &made);
     tables_drop(e, made.tables);
     return code;
@@ -253,9 +255,11 @@ static int explain_prepared(struct run *r, struct select_engine *e, struct rende
 int run_explain(struct run *r, const struct statement *s)
 {
     struct hints hints;
+    struct span span;
 
     RUN_TRY(hints_read(r, s->select->hints, &hints));
-    return run_sqlite(r, s->select, &hints, explain_prepared);
+    RUN_TRY(span_read(r, &hints, &span));
+    return run_sqlite(r, s->select, &hints, &span, explain_prepared);
 }
 
 /* ---- values ---- */
@@ -340,7 +344,7 @@ static void columns_describe(struct run *r, const struct sql_table *t, const str
 }
 
 /* A GetRow, when the statement is no more than that; *served tells. */
-static int run_point(struct run *r, const struct select *s, bool *served)
+static int run_point(struct run *r, const struct select *s, const struct span *span, bool *served)
 {
     struct wr_request request = {WR_REQUEST(GET_ROW)};
     const struct wr_reply *reply;
@@ -353,9 +357,9 @@ static int run_point(struct run *r, const struct select *s, bool *served)
     bool empty;
 
     *served = false;
-    if (!is_plain(s))
+    if (!is_plain(s) || span->versions > 1)
         return 0;
-    RUN_TRY(table_find(r, &s->from->first->name, &t));
+    RUN_TRY(table_find_stamped(r, &s->from->first->name, &t));
     if (!where_is_key(r, t, s->where, &key, &empty) ||
         !items_are_columns(r, t, s, &columns, &count))
         return 0;
@@ -364,21 +368,18 @@ static int run_point(struct run *r, const struct select *s, bool *served)
     columns_describe(r, t, s, columns, count, described);
     names = ARENA_ARRAY(r->arena, struct wr_bytes, count + 1);
     for (size_t i = 0; i < count; i++)
-        names[i] = t->columns[columns[i]].name;
+        names[i] = table_cell_name(&t->columns[columns[i]]);
     names[count] = t->columns[0].name; /* so that a row without the columns is seen */
     request.instance = t->database;
-    request.get_row = (struct wr_get_row){.table = t->name,
-                                          .key = key,
-                                          .read = {.columns = names,
-                                                   .column_count = count + 1,
-                                                   .max_versions = 1,
-                                                   .has_max_versions = true}};
+    request.get_row = (struct wr_get_row){
+        .table = t->name, .key = key, .read = {.columns = names, .column_count = count + 1}};
+    span_apply(span, &request.get_row.read);
     if (empty)
         return r->sink->columns(r->sink, described, count);
     RUN_TRY(run_request(r, &request, &reply));
     RUN_TRY(run_read(r, t->name, &reply->row.consumed, 1));
     RUN_TRY(r->sink->columns(r->sink, described, count));
-    if (!reply->row.row.key.count)
+    if (!span_sees(span, &reply->row.row))
         return 0;
     values = ARENA_ARRAY(r->arena, struct wr_value, count);
     for (size_t i = 0; i < count; i++)
@@ -389,11 +390,13 @@ static int run_point(struct run *r, const struct select *s, bool *served)
 int run_select(struct run *r, const struct select *s)
 {
     struct hints hints;
+    struct span span;
     bool served;
 
     RUN_TRY(hints_read(r, s->hints, &hints));
-    RUN_TRY(run_point(r, s, &served));
-    if (!served && !hints.force_index.ptr && !run_is_tablestore(r))
+    RUN_TRY(span_read(r, &hints, &span));
+    RUN_TRY(run_point(r, s, &span, &served));
+    if (!served && !hints.force_index.ptr && span_is_plain(&span) && !run_is_tablestore(r))
         RUN_TRY(run_aggregate(r, s, &served));
-    return served ? 0 : run_sqlite(r, s, &hints, run_prepared);
+    return served ? 0 : run_sqlite(r, s, &hints, &span, run_prepared);
 }

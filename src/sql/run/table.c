@@ -3,6 +3,8 @@
 
 #include <strings.h>
 
+#define STAMP "_l_ts"
+
 int table_database(struct run *r, const struct table_name *name, bytes *out)
 {
     const struct access *access = &r->session->conf.access;
@@ -66,7 +68,7 @@ size_t table_shown(const struct sql_table *t, size_t i)
 
 size_t table_shown_count(const struct sql_table *t)
 {
-    return t->shown ? t->shown_count : t->column_count;
+    return t->shown ? t->shown_count : t->column_count - t->stamp_count;
 }
 
 int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out)
@@ -94,6 +96,33 @@ int table_find(struct run *r, const struct table_name *name, struct sql_table **
 {
     RUN_TRY(table_find_bare(r, name, out));
     return columns_fill(r, *out);
+}
+
+/* Statements that name no timestamp are spared them: SQLite tells of 63 columns alone which ones it
+ * uses. */
+int table_find_stamped(struct run *r, const struct table_name *name, struct sql_table **out)
+{
+    struct table_column *columns;
+    struct sql_table *t;
+    size_t n;
+
+    RUN_TRY(table_find(r, name, out));
+    t = *out;
+    n = t->column_count;
+    if (run_is_tablestore(r) || !memmem(r->sql.ptr, r->sql.len, STAMP, strlen(STAMP)))
+        return 0;
+    columns = ARENA_ARRAY(r->arena, struct table_column, 2 * n);
+    memcpy(columns, t->columns, n * sizeof(*columns));
+    t->columns = columns;
+    for (size_t i = t->key_count; i < n; i++) {
+        bytes stamp = arena_printf(r->arena, "%.*s" STAMP, RUN_TEXT(columns[i].name));
+
+        if (table_column(t, stamp) == SIZE_MAX)
+            columns[t->column_count++] = (struct table_column){
+                .name = stamp, .type = WR_BIGINT, .stamp_of = columns[i].name};
+    }
+    t->stamp_count = t->column_count - n;
+    return 0;
 }
 
 size_t table_column(const struct sql_table *t, bytes name)
@@ -150,23 +179,40 @@ static enum member member_of(enum wr_type type)
 
 struct wr_value table_value(const struct sql_table *t, size_t column, const struct wr_row *row)
 {
-    return column < t->key_count ? row->key.columns[column].value : table_cell(t, column, row);
+    return column < t->key_count ? row->key.columns[column].value : table_cell(t, column, row, 0);
 }
 
-struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row)
+struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row,
+                           size_t version)
 {
     const struct table_column *c = &t->columns[column];
-    struct wr_value v = {.type = WR_NULL};
+    bytes name = table_cell_name(c);
+    size_t i = 0;
+    struct wr_value v;
 
-    for (size_t i = 0; i < row->cell_count; i++)
-        if (bytes_equal(row->cells[i].name, c->name))
-            v = row->cells[i].value;
+    while (i < row->cell_count && !(bytes_equal(row->cells[i].name, name) && !version--))
+        i++;
+    if (i == row->cell_count)
+        return (struct wr_value){.type = WR_NULL};
+    if (c->stamp_of.ptr)
+        return (struct wr_value){.type = WR_BIGINT, .integer = row->cells[i].timestamp_ms};
+    v = row->cells[i].value;
     if (v.type == c->type)
         return v;
     if (member_of(v.type) != member_of(c->type))
         return (struct wr_value){.type = WR_NULL};
     v.type = c->type;
     return v;
+}
+
+size_t table_versions(const struct sql_table *t, size_t column, const struct wr_row *row)
+{
+    bytes name = table_cell_name(&t->columns[column]);
+    size_t n = 0;
+
+    for (size_t i = 0; i < row->cell_count; i++)
+        n += bytes_equal(row->cells[i].name, name);
+    return n;
 }
 
 int table_column_find(struct run *r, const struct sql_table *t, bytes name, const char *where,

@@ -10,12 +10,14 @@ struct table_column {
     enum wr_type type;
     uint32_t length; /* as wr_key_schema.length; 0: not declared */
     bool descending;
+    bytes stamp_of; /* it is the timestamp of that column's cell; ptr NULL: it is none */
 };
 
 struct sql_table {
     bytes database, name;
     struct table_column *columns;
     size_t column_count, key_count;
+    size_t stamp_count;  /* the last columns are timestamps, which * leaves out */
     const size_t *shown; /* which ones * is, in which order; NULL: all, as they stand */
     size_t shown_count;
     bool any_case;           /* names do not mind case */
@@ -30,11 +32,23 @@ size_t table_shown_count(const struct sql_table *t);
 /* A row's value in a column, as one of the column's type. A cell of another type, which who writes
  * without SQL may have put there, is NULL. Texts are views of the row. */
 struct wr_value table_value(const struct sql_table *t, size_t column, const struct wr_row *row);
-/* The same of a column outside of the key. */
-struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row);
+/* The same of a column outside of the key: its so many-th newest version, from 0. */
+struct wr_value table_cell(const struct sql_table *t, size_t column, const struct wr_row *row,
+                           size_t version);
+/* How many versions of the column the row has. */
+size_t table_versions(const struct sql_table *t, size_t column, const struct wr_row *row);
+
+/* The name of the cell that a column is read from. */
+static inline bytes table_cell_name(const struct table_column *c)
+{
+    return c->stamp_of.ptr ? c->stamp_of : c->name;
+}
 
 /* Asks for it; lives as long as the statement. */
 int table_find(struct run *r, const struct table_name *name, struct sql_table **out);
+
+/* The same for a SELECT, which may name the timestamps of columns, too: c_l_ts is that of c. */
+int table_find_stamped(struct run *r, const struct table_name *name, struct sql_table **out);
 
 /* The same without columns. */
 int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out);

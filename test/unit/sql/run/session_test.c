@@ -188,6 +188,8 @@ static void test_layouts(void **state)
     expect(b, "show table variables from h",
            "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1");
     expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
+    expect(b, "alter table h set VERSIONS = '4', TTL = ''", "0");
+    expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
     expect(b, "alter table h set 'LAYOUT' = 'plain'",
            "!9001 The layout of a table that is there is changed by `widerow rekey`");
 }
