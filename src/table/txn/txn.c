@@ -451,11 +451,34 @@ void txn_gate_leave(struct wr_db *db, struct txn_gate *g)
 
 /* ---- a request inside ---- */
 
-/* Does the request's outcome leave something to try again? A commit that came to nothing does. */
+/* A commit that came to nothing by what may be over in a moment, with a code that SDKs send again.
+ */
+static bool may_try_again(int code)
+{
+    switch (code) {
+    case E_NOT_READY:
+    case E_CONFLICT:
+    case E_CAPACITY:
+    case E_HOT_PARTITION:
+        return true;
+    default:
+        return err_info(code)->applied == APPLIED_NO && err_info(code)->http_status >= 500;
+    }
+}
+
+/* Does the transaction end with the request? Without its table nothing can come of it. */
 static bool outcome_is_final(const struct txn *t, int code)
 {
-    return !t->ends ? false
-                    : t->state != TXN_COMMITTING || !code || err_info(code)->applied != APPLIED_NO;
+    if (code == E_NOT_EXIST || code == E_SESSION)
+        return true;
+    return t->ends && (t->state != TXN_COMMITTING || !may_try_again(code));
+}
+
+static void count_end(struct txn *t, int code)
+{
+    bool committed = t->state == TXN_COMMITTING && err_info(code)->applied != APPLIED_NO;
+
+    *(committed ? &t->all->stat.committed : &t->all->stat.aborted) += 1;
 }
 
 /* The request that was in it is finished. */
@@ -470,7 +493,7 @@ static void txn_left(void *arg, struct wr_reply *reply)
     if (t->state == TXN_ENDED) {
         txn_free(t);
     } else if (outcome_is_final(t, reply->code)) {
-        *(t->state == TXN_COMMITTING ? &all->stat.committed : &all->stat.aborted) += 1;
+        count_end(t, reply->code);
         t->state = TXN_OPEN;
         txn_close(t);
     } else {

@@ -98,8 +98,8 @@ int txn_overlay(struct call *call, const struct table *t, const struct txn_row *
 /* The call's transaction is being committed: from now on time does not end it. E_SESSION: it has,
  * already. */
 int txn_commits(struct call *call);
-/* When the call is finished the transaction ends, if the call comes to an end that leaves nothing
- * to be tried again. */
+/* When the call is finished the transaction ends, unless it is a commit that came to nothing and
+ * may be sent again. It also ends with any call that found its table gone. */
 void txn_ends(struct txn *t);
 
 /* A write outside of transactions enters. E_CONFLICT: a transaction owns the value. *out goes to
