@@ -169,6 +169,7 @@ check "gzip" run import "$work/packed.csv.gz" --table packed --create --key id -
 check "all of it" prints 20000 count packed
 head -c 30000 "$work/packed.csv.gz" >"$work/cut.gz"
 check "gzip that ends in the middle" exits 6 "ends in the middle" import "$work/cut.gz" --table cut --create --key id:integer --columns n:integer --quiet
+check "the rows before its end are there" sh -c 'test "$("$1" count cut --dir "$2")" -gt 1000' - "$widerow" "$work/data"
 iconv -f UTF-8 -t UTF-16 "$work/comma.csv" >"$work/utf16.csv"
 check "UTF-16 is named" exits 2 "is UTF-16; make it UTF-8" import "$work/utf16.csv" --table utf16 --create --key id
 

@@ -17,15 +17,20 @@ struct worker {
     void *memory; /* where its arena begins */
 };
 
-void loader_give_up(struct loader *l, int code, const char *reason)
+void loader_end_early(struct loader *l, int code, const char *reason)
 {
     pthread_mutex_lock(&l->mutex);
     if (!l->failure[0]) {
         snprintf(l->failure, sizeof(l->failure), "%s", reason);
         l->failure_code = code;
     }
-    l->stopped = true;
     pthread_mutex_unlock(&l->mutex);
+}
+
+void loader_give_up(struct loader *l, int code, const char *reason)
+{
+    loader_end_early(l, code, reason);
+    atomic_store(&l->stopped, true);
     shuffle_buffer_stop(l->shuffle);
 }
 

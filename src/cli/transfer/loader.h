@@ -46,6 +46,10 @@ void loader_finish(struct loader *l);
  * which settles it (`part` NULL: nothing does). Any thread. */
 void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part);
 
+/* The file cannot be read on: the load fails for that reason, once the rows that were read before
+ * are sent. So what is loaded of a damaged file does not depend on who was faster. Any thread. */
+void loader_end_early(struct loader *l, int code, const char *reason);
+
 /* Ends the load. The first reason stays. Any thread. */
 void loader_give_up(struct loader *l, int code, const char *reason);
 

@@ -1,0 +1,148 @@
+#include "cli/transfer/import_load.h"
+
+#include <stdio.h>
+
+#define BATCH_BYTES (4u << 20)
+#define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
+
+/* A JSON line's columns that the plan does not know came behind the lines that it was made from. */
+static bool has_news(const struct import *im, struct csv_record *record, char *message, size_t size)
+{
+    size_t known = im->plan.field_count;
+
+    if (!im->source.json)
+        return false;
+    for (size_t i = known; i < record->count && im->plan.all_columns; i++)
+        if (record->fields[i].text.ptr) {
+            snprintf(message, size,
+                     "column %.*s is in none of the first lines; say --columns, with it or without",
+                     BYTES_FMT(im->source.records.names[i]));
+            return true;
+        }
+    record->count = known;
+    return false;
+}
+
+/* One line: into the buffer, or told as bad. */
+static void feed_line(struct import *im, enum csv_result result, struct csv_record *record)
+{
+    struct resume_part *part = resume_line(&im->resume, record->offset, record->line);
+    struct loader *l = &im->loader;
+    struct import_row *row;
+    char message[256];
+
+    if (result == CSV_BAD) {
+        loader_bad_line(l, record->line, import_source_message(&im->source), part);
+        return;
+    }
+    if (has_news(im, record, message, sizeof(message)) ||
+        !(row = plan_row(&im->plan, record, message, sizeof(message)))) {
+        loader_bad_line(l, record->line, message, part);
+        return;
+    }
+    row->part = part;
+    if (!shuffle_buffer_put(&im->shuffle, row))
+        mem_free(row);
+}
+
+/* Reads the file into the buffer. Returns lines read, bad ones included. */
+static uint64_t feed(struct ctx *c, struct import *im)
+{
+    struct loader *l = &im->loader;
+    struct csv_record record;
+    enum csv_result result;
+    uint64_t lines = 0;
+
+    while ((result = import_source_next(&im->source, &record)) != CSV_END && !*im->source.stop) {
+        if (result == CSV_FAILED && import_source_is_idle(&im->source)) {
+            shuffle_buffer_flush(&im->shuffle);
+            continue;
+        }
+        if (result == CSV_FAILED) {
+            loader_end_early(l, E_PARAMETER, import_source_message(&im->source));
+            break;
+        }
+        if (record.offset < im->resume.offset)
+            continue; /* settled by an earlier run */
+        lines++;
+        feed_line(im, result, &record);
+        if (resume_note(c, &im->resume))
+            loader_give_up(l, c->code, c->text);
+        if (atomic_load(&l->stopped))
+            break;
+    }
+    if (*im->source.stop)
+        loader_give_up(l, E_UNAVAILABLE, "interrupted");
+    return lines;
+}
+
+static void say_result(const struct import *im, uint64_t lines)
+{
+    uint64_t done = atomic_load(&im->progress.records), errors = atomic_load(&im->loader.errors);
+    double seconds = progress_seconds(&im->progress);
+    char count[PROGRESS_TEXT], rate[PROGRESS_TEXT], more[PROGRESS_TEXT];
+
+    printf("%s: %s rows acknowledged in %.1f s (%s rows/s)", im->options->table,
+           progress_format_count(done, count), seconds,
+           progress_format_count((uint64_t)((double)done / seconds), rate));
+    if (errors)
+        printf(", %s %s not loaded", progress_format_count(errors, more),
+               errors == 1 ? "line" : "lines");
+    if (lines > done + errors)
+        printf(", %s more read and not acknowledged",
+               progress_format_count(lines - done - errors, more));
+    printf("\n");
+}
+
+/* An import that has done nothing leaves no notes. */
+static int end_notes(struct ctx *c, struct import *im)
+{
+    bool failed = im->loader.failure[0] != 0;
+    bool began = im->resume.offset || atomic_load(&im->progress.records);
+
+    TRY(resume_end(c, &im->resume, !failed || !began));
+    if (failed && began && im->resume.path)
+        fprintf(stderr, "How far it is stands in %s: the same command goes on there.\n",
+                im->resume.path);
+    return 0;
+}
+
+int import_load(struct ctx *c, struct import *im)
+{
+    const struct import_options *o = im->options;
+    struct loader *l = &im->loader;
+    uint64_t seed = o->seed ? o->seed : (uint64_t)clock_wall_us(c->clock);
+    uint64_t lines;
+    int code;
+
+    shuffle_buffer_init(&im->shuffle, o->window, o->batch, BATCH_BYTES - BATCH_SPARE_BYTES,
+                        o->shuffle, seed);
+    progress_start(&im->progress, c->clock, im->source.records.total_bytes, o->quiet);
+    l->target = im->client->target;
+    l->clock = c->clock;
+    l->plan = &im->plan;
+    l->table = bytes_str(o->table);
+    l->shuffle = &im->shuffle;
+    l->progress = &im->progress;
+    l->retry_ms = (int64_t)o->retry_s * 1000;
+    l->errors_max = o->max_errors;
+    atomic_store(&l->errors, im->resume.errors);
+    l->worker_count = o->workers;
+    code = loader_start(c, l);
+    if (code == 0) {
+        lines = feed(c, im);
+        shuffle_buffer_close(&im->shuffle);
+        loader_finish(l);
+        progress_end(&im->progress);
+        say_result(im, lines);
+        code = end_notes(c, im);
+        if (!code && l->failure[0])
+            code = fail(c, (enum err)l->failure_code, "%s", l->failure);
+        else if (!code && atomic_load(&l->errors))
+            code = fail(c, E_PARAMETER, "some lines were not loaded");
+    } else {
+        progress_end(&im->progress);
+    }
+    shuffle_buffer_release(&im->shuffle);
+    return code;
+}

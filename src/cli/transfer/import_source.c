@@ -1,0 +1,191 @@
+#include "cli/transfer/import_source.h"
+
+#include <errno.h>
+
+#define GUESS_LINES 1000
+#define GUESS_BYTES_MAX (8 << 20)
+#define IDLE_MS 200 /* without a line: those before it do not wait for it */
+
+/* For CSV: first what was read to tell the format. */
+static ssize_t source_read(void *arg, void *buf, size_t n)
+{
+    struct import_source *s = arg;
+    struct record_reader *r = &s->records;
+
+    if (*s->stop) {
+        errno = ECANCELED;
+        return -1;
+    }
+    if (r->at == r->end)
+        return input_read(r->input, buf, n);
+    if (n > r->end - r->at)
+        n = r->end - r->at;
+    memcpy(buf, r->data + r->at, n);
+    r->at += n;
+    return (ssize_t)n;
+}
+
+int import_source_open(struct ctx *c, struct import_source *s, int fd, const char *name,
+                       const struct record_form *form)
+{
+    s->records.stop = s->stop;
+    TRY(record_begin(c, &s->records, fd, name, form));
+    s->json = s->records.format == RECORD_JSONL;
+    csv_init(&s->csv, source_read, s);
+    s->csv.delimiter = s->records.delimiter;
+    return 0;
+}
+
+void import_source_release(struct import_source *s)
+{
+    csv_release(&s->csv);
+    record_release(&s->records);
+}
+
+const char *import_source_message(const struct import_source *s)
+{
+    if (s->bad)
+        return s->bad;
+    if (s->records.input && input_fault(s->records.input))
+        return input_fault(s->records.input);
+    return s->json ? s->records.message : s->csv.message;
+}
+
+/* The next one of the file. */
+static enum csv_result source_take(struct import_source *s, struct csv_record *out)
+{
+    static const enum csv_result results[] = {[RECORD_OK] = CSV_RECORD,
+                                              [RECORD_END] = CSV_END,
+                                              [RECORD_BAD] = CSV_BAD,
+                                              [RECORD_FAILED] = CSV_FAILED};
+    struct record_reader *r = &s->records;
+    uint64_t before = r->offset;
+    enum csv_result result;
+
+    if (!s->json)
+        return csv_next(&s->csv, out);
+    result = results[record_next(r)];
+    *out = (struct csv_record){r->fields, r->column_count, r->line, before, r->offset - before};
+    return result;
+}
+
+static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
+{
+    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, r->count);
+    struct csv_record copy = *r;
+
+    for (size_t i = 0; i < r->count; i++) {
+        fields[i] = r->fields[i];
+        if (fields[i].text.ptr) /* none is other than an empty one */
+            fields[i].text = arena_copy(&c->arena, fields[i].text);
+    }
+    copy.fields = fields;
+    return copy;
+}
+
+/* The last line did not fail, it has not come yet. */
+bool import_source_is_idle(const struct import_source *s)
+{
+    return input_is_idle(s->records.input);
+}
+
+/* Reads the first lines; only those that are there, if nothing is guessed from them. */
+void import_source_read_ahead(struct ctx *c, struct import_source *s)
+{
+    size_t size = 0;
+
+    s->ahead = ARENA_ARRAY(&c->arena, struct csv_record, GUESS_LINES);
+    s->ahead_bad = ARENA_ARRAY(&c->arena, const char *, GUESS_LINES);
+    while (s->ahead_count < GUESS_LINES && size < GUESS_BYTES_MAX) {
+        s->next_result = source_take(s, &s->next);
+        if (import_source_is_idle(s) && s->hurry)
+            break;
+        if (import_source_is_idle(s))
+            continue;
+        if (s->next_result == CSV_END || s->next_result == CSV_FAILED) {
+            s->has_next = true;
+            break;
+        }
+        size += s->next.size;
+        if (s->next_result == CSV_BAD)
+            s->ahead_bad[s->ahead_count] =
+                arena_printf(&c->arena, "%s", import_source_message(s)).ptr;
+        s->ahead[s->ahead_count++] = copy_record(c, &s->next);
+    }
+}
+
+/* Columns that the user names need not be among the first lines. */
+static int add_names(struct ctx *c, struct record_reader *r, const char *words)
+{
+    for (const char *p = words, *end; p; p = *end ? end + 1 : NULL) {
+        end = strchrnul(p, ',');
+        if (!record_add_column(r, bytes_of(p, strcspn(p, ":,"))))
+            return fail(c, E_PARAMETER, "more than %d columns", RECORD_COLUMNS_MAX);
+    }
+    return 0;
+}
+
+/* The columns of JSON Lines are those of the first lines; a record that ends early has no cells in
+ * the columns that came later. */
+static int json_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
+                       const char *columns, struct csv_record *header)
+{
+    struct csv_field *names;
+
+    TRY(add_names(c, &s->records, keys));
+    TRY(add_names(c, &s->records, columns));
+    s->hurry = keys && columns;
+    import_source_read_ahead(c, s);
+    if (s->has_next && s->next_result == CSV_FAILED && !s->ahead_count)
+        return fail(c, E_PARAMETER, "%s: %s", name, import_source_message(s));
+    if (!s->records.column_count)
+        return fail(c, E_PARAMETER, "there is no record in %s%s%s", name,
+                    s->ahead_count ? "; line 1: " : "", s->ahead_count ? s->ahead_bad[0] : "");
+    names = ARENA_ARRAY(&c->arena, struct csv_field, RECORD_COLUMNS_MAX);
+    for (size_t i = 0; i < s->records.column_count; i++)
+        names[i].text = s->records.names[i];
+    *header = (struct csv_record){.fields = names, .count = s->records.column_count};
+    for (size_t i = 0; i < s->ahead_count; i++) {
+        struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
+
+        for (size_t k = 0; k < header->count; k++)
+            fields[k] = k < s->ahead[i].count ? s->ahead[i].fields[k] : (struct csv_field){0};
+        s->ahead[i].fields = fields;
+        s->ahead[i].count = header->count;
+    }
+    return 0;
+}
+
+enum csv_result import_source_next(struct import_source *s, struct csv_record *out)
+{
+    s->bad = NULL;
+    if (s->ahead_at < s->ahead_count) {
+        s->bad = s->ahead_bad[s->ahead_at];
+        *out = s->ahead[s->ahead_at++];
+        return s->bad ? CSV_BAD : CSV_RECORD;
+    }
+    if (s->has_next) {
+        s->has_next = false;
+        *out = s->next;
+        return s->next_result;
+    }
+    return source_take(s, out);
+}
+
+int import_source_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
+                         const char *columns, struct csv_record *header)
+{
+    if (s->json) {
+        input_set_patience(s->records.input, IDLE_MS);
+        return json_header(c, s, name, keys, columns, header);
+    }
+    switch (csv_next(&s->csv, header)) {
+    case CSV_RECORD:
+        input_set_patience(s->records.input, IDLE_MS); /* behind the header */
+        return 0;
+    case CSV_END:
+        return fail(c, E_PARAMETER, "%s is empty; it needs a header line", name);
+    default:
+        return fail(c, E_PARAMETER, "%s, line 1: %s", name, s->csv.message);
+    }
+}

@@ -1,0 +1,140 @@
+#include "cli/transfer/import_table.h"
+
+#include <stdio.h>
+
+#define COLUMNS_SAID 20 /* before the load */
+
+/* ---- the table */
+
+static void say_columns(const struct plan_column *columns, size_t count)
+{
+    for (size_t i = 0; i < count && i < COLUMNS_SAID; i++)
+        fprintf(stderr, "%s%.*s %s%s", i ? ", " : "", BYTES_FMT(columns[i].name),
+                plan_column_type(&columns[i]), columns[i].guessed ? " (guessed)" : "");
+    if (count > COLUMNS_SAID)
+        fprintf(stderr, " and %zu more", count - COLUMNS_SAID);
+    fprintf(stderr, "%s\n", count ? "" : "none");
+}
+
+static void say_plan(const struct import *im, bool creates)
+{
+    const struct plan *p = &im->plan;
+
+    if (im->options->quiet)
+        return;
+    fprintf(stderr, "%s table %s\n  key:     ", creates ? "New" : "Existing", im->options->table);
+    say_columns(p->keys, p->key_count);
+    fprintf(stderr, "  columns: ");
+    say_columns(p->columns, p->column_count);
+}
+
+static int create_table(struct ctx *c, struct import *im)
+{
+    struct wr_key_schema key[WR_KEY_COLUMNS_MAX] = {0};
+    struct wr_request request = {
+        .op = WR_OP_CREATE_TABLE,
+        .create_table =
+            {.table = bytes_str(im->options->table),
+             .key = key,
+             .key_count = im->plan.key_count,
+             .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
+             .reserved = {.has_read = true, .has_write = true},
+             .layout = im->options->layout ? bytes_str(im->options->layout) : BYTES_NONE},
+    };
+    struct wr_reply reply;
+
+    for (size_t i = 0; i < im->plan.key_count; i++)
+        key[i] =
+            (struct wr_key_schema){.name = im->plan.keys[i].name, .type = im->plan.keys[i].type};
+    return client_exec(c, im->client, &request, &reply);
+}
+
+/* What is wrong with a line that was read ahead; NULL: nothing. */
+static const char *ahead_fault(const struct import *im, size_t i, char *message, size_t size)
+{
+    const struct import_source *s = &im->source;
+    struct import_row *row;
+
+    if (s->ahead_bad[i])
+        return s->ahead_bad[i];
+    row = plan_row(&im->plan, &s->ahead[i], message, size);
+    mem_free(row);
+    return row ? NULL : message;
+}
+
+/* A table is not made for lines that cannot be loaded, under types that were guessed from them. */
+static int check_ahead(struct ctx *c, const struct import *im)
+{
+    const struct import_source *s = &im->source;
+    uint64_t bad = 0, max = im->options->max_errors;
+    char message[256];
+    const char *why;
+
+    for (size_t i = 0; i < s->ahead_count; i++)
+        bad += ahead_fault(im, i, message, sizeof(message)) != NULL;
+    if (bad <= max)
+        return 0;
+    for (size_t i = 0, said = 0; i < s->ahead_count && said <= max; i++) {
+        why = ahead_fault(im, i, message, sizeof(message));
+        if (why)
+            fprintf(stderr, "line %llu: %s\n", (unsigned long long)s->ahead[i].line, why);
+        said += why != NULL;
+    }
+    return fail(c, E_PARAMETER,
+                "%llu of the first %zu lines cannot be loaded (--max-errors allows %llu): the "
+                "table was not made",
+                (unsigned long long)bad, s->ahead_count, (unsigned long long)max);
+}
+
+void import_table_remove(struct ctx *c, struct import *im)
+{
+    const char *name = im->options->table;
+    struct wr_request request = {.op = WR_OP_DELETE_TABLE, .delete_table = {bytes_str(name)}};
+    struct wr_reply reply;
+    struct ctx own;
+
+    ctx_init(&own, c->clock, NULL, NULL, 0);
+    if (client_exec(&own, im->client, &request, &reply) == 0)
+        fprintf(stderr, "No row was loaded: the new table %s is gone again.\n", name);
+    else
+        fprintf(stderr, "No row was loaded; the new table %s stays: %s\n", name, own.text);
+    ctx_release(&own);
+}
+
+int import_table_prepare(struct ctx *c, struct import *im)
+{
+    const struct import_options *o = im->options;
+    struct wr_table_description table;
+    int code = client_describe(c, im->client, bytes_str(o->table), &table);
+    bool creates = code == WR_E_NOT_EXIST;
+
+    if (creates)
+        ctx_clear(c);
+    else if (code)
+        return code;
+    if (creates && !o->create)
+        return fail(c, code, "there is no table %s; --create makes it", o->table);
+    if (creates && !im->plan.keys_given)
+        return fail(c, code, "a new table needs --key COL[:type],...");
+    if (!creates && o->layout && !bytes_equal(table.layout, bytes_str(o->layout)))
+        return fail(c, E_PARAMETER,
+                    "table %s is there and has the layout %.*s; widerow rekey %s --layout %s "
+                    "changes that",
+                    o->table, BYTES_FMT(table.layout), o->table, o->layout);
+    if (!creates)
+        TRY(plan_use_schema(c, &im->plan, table.key, table.key_count));
+    im->source.hurry = !plan_guesses(&im->plan);
+    if (!im->source.json)
+        import_source_read_ahead(c, &im->source);
+    for (size_t i = 0; i < im->source.ahead_count; i++)
+        if (!im->source.ahead_bad[i])
+            plan_guess(&im->plan, &im->source.ahead[i]);
+    plan_guess_end(&im->plan);
+    say_plan(im, creates);
+    if (!creates)
+        return 0;
+    TRY(check_ahead(c, im));
+    TRY(create_table(c, im));
+    im->created = true;
+    return 0;
+}
