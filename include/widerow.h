@@ -1072,6 +1072,14 @@ enum wr_op {
     WR_OP_GET_TUNNEL_CHECKPOINT = 39,   /* get_tunnel_checkpoint, answered with tunnel_checkpoint */
     WR_OP_TUNNEL_CHECKPOINT = 40,       /* tunnel_checkpoint, answered with none */
     WR_OP_READ_TUNNEL = 41,             /* read_tunnel, answered with tunnel_records */
+    WR_OP_CREATE_SEARCH_INDEX = 42,     /* create_search_index, answered with none */
+    WR_OP_UPDATE_SEARCH_INDEX = 43,     /* update_search_index, answered with none */
+    WR_OP_DELETE_SEARCH_INDEX = 44,     /* delete_search_index, answered with none */
+    WR_OP_LIST_SEARCH_INDEX = 45,       /* list_search_index, answered with search_indexes */
+    WR_OP_DESCRIBE_SEARCH_INDEX = 46,   /* describe_search_index, answered with search_index */
+    WR_OP_SEARCH = 47,                  /* search, answered with search */
+    WR_OP_COMPUTE_SPLITS = 48,          /* compute_splits, answered with search_splits */
+    WR_OP_PARALLEL_SCAN = 49,           /* parallel_scan, answered with scan */
     WR_OP_COUNT
 };
 
@@ -1130,6 +1138,14 @@ struct wr_request {
         struct wr_tunnel_channel_of get_tunnel_checkpoint;
         struct wr_tunnel_channel_of tunnel_checkpoint;
         struct wr_tunnel_channel_of read_tunnel;
+        struct wr_create_search_index create_search_index;
+        struct wr_update_search_index update_search_index;
+        struct wr_search_index_name delete_search_index;
+        struct wr_search_index_name list_search_index;
+        struct wr_describe_search_index describe_search_index;
+        struct wr_search search;
+        struct wr_compute_splits compute_splits;
+        struct wr_parallel_scan parallel_scan;
     };
 };
 
@@ -1179,6 +1195,14 @@ enum wr_size {
     WR_SIZE_GET_TUNNEL_CHECKPOINT = WR_SIZE_OF(get_tunnel_checkpoint),
     WR_SIZE_TUNNEL_CHECKPOINT = WR_SIZE_OF(tunnel_checkpoint),
     WR_SIZE_READ_TUNNEL = WR_SIZE_OF(read_tunnel),
+    WR_SIZE_CREATE_SEARCH_INDEX = WR_SIZE_OF(create_search_index),
+    WR_SIZE_UPDATE_SEARCH_INDEX = WR_SIZE_OF(update_search_index),
+    WR_SIZE_DELETE_SEARCH_INDEX = WR_SIZE_OF(delete_search_index),
+    WR_SIZE_LIST_SEARCH_INDEX = WR_SIZE_OF(list_search_index),
+    WR_SIZE_DESCRIBE_SEARCH_INDEX = WR_SIZE_OF(describe_search_index),
+    WR_SIZE_SEARCH = WR_SIZE_OF(search),
+    WR_SIZE_COMPUTE_SPLITS = WR_SIZE_OF(compute_splits),
+    WR_SIZE_PARALLEL_SCAN = WR_SIZE_OF(parallel_scan),
 };
 
 /* The first members of a request in C: {WR_REQUEST(GET_ROW), .instance = ...}. */
@@ -1246,6 +1270,8 @@ enum wr_error {
     WR_E_TUNNEL_UNAVAILABLE = 38,   /* not now; a client of a tunnel tries again */
     WR_E_TUNNEL_EXPIRED = 39,       /* changes that a tunnel was to tell of have gone */
     WR_E_TUNNEL_PERMISSION = 40,    /* the access key may not do this with a tunnel */
+    WR_E_SEARCH_INDEX = 41,         /* the table has no such search index */
+    WR_E_SEARCH_SESSION = 42,       /* a scan of a search index went on too late */
 };
 
 struct wr_reply {
@@ -1277,6 +1303,11 @@ struct wr_reply {
         struct wr_tunnel_reports tunnel_channels;
         struct wr_tunnel_checkpoint tunnel_checkpoint;
         struct wr_tunnel_records tunnel_records;
+        struct wr_search_index_list search_indexes;
+        struct wr_search_index_description search_index;
+        struct wr_search_result search;
+        struct wr_search_splits search_splits;
+        struct wr_scan_result scan;
     };
 };
 

@@ -45,6 +45,7 @@ table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|catalog|core|model)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model)/|widerow\.h
+table/search:base/|table/(search|catalog|core|model)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
 table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/

@@ -128,6 +128,8 @@ int grants_check(struct ctx *c, const struct grants *g, const struct wr_request 
 
     if (r->op == WR_OP_LIST_STREAM && r->list_stream.table.ptr)
         return grant_check_table(c, g, r->op, r->list_stream.table);
+    if (r->op == WR_OP_LIST_SEARCH_INDEX && r->list_search_index.table.ptr)
+        return grant_check_table(c, g, r->op, r->list_search_index.table);
     for (size_t i = 0; wr_request_table(r, i, &table); i++)
         TRY(grant_check_table(c, g, r->op, table));
     return E_OK;
@@ -154,5 +156,18 @@ struct wr_stream_list grants_visible_streams(struct ctx *c, const struct grants 
     for (size_t i = 0; i < all->count; i++)
         if (grants_allow(g, all->streams[i].table, false))
             streams[out.count++] = all->streams[i];
+    return out;
+}
+
+struct wr_search_index_list grants_visible_search_indexes(struct ctx *c, const struct grants *g,
+                                                          const struct wr_search_index_list *all)
+{
+    struct wr_search_index_name *indexes =
+        ARENA_ARRAY(&c->arena, struct wr_search_index_name, all->count + 1);
+    struct wr_search_index_list out = {.indexes = indexes};
+
+    for (size_t i = 0; i < all->count; i++)
+        if (grants_allow(g, all->indexes[i].table, false))
+            indexes[out.count++] = all->indexes[i];
     return out;
 }

@@ -47,4 +47,8 @@ struct wr_table_list grants_visible(struct ctx *c, const struct grants *g,
 struct wr_stream_list grants_visible_streams(struct ctx *c, const struct grants *g,
                                              const struct wr_stream_list *all);
 
+/* And of search indexes. */
+struct wr_search_index_list grants_visible_search_indexes(struct ctx *c, const struct grants *g,
+                                                          const struct wr_search_index_list *all);
+
 #endif

@@ -109,6 +109,9 @@ static void op_finish(void *arg, struct http_request *r)
         reply.table_list = grants_visible(&r->ctx, &op->cred->grants, &reply.table_list);
     if (reply.code == E_OK && op->op == WR_OP_LIST_STREAM)
         reply.streams = grants_visible_streams(&r->ctx, &op->cred->grants, &reply.streams);
+    if (reply.code == E_OK && op->op == WR_OP_LIST_SEARCH_INDEX)
+        reply.search_indexes =
+            grants_visible_search_indexes(&r->ctx, &op->cred->grants, &reply.search_indexes);
     body = ots_encode(&r->ctx, &op->request, &reply);
     /* Now, so that a large one and its copies for the socket are never there together. */
     wr_reply_free(op->reply);

@@ -8,6 +8,7 @@
  *   ots_range.c       answers with a range of rows      ots_partition.c    DescribePartitions
  *   ots_heat.c        heat maps and sizes              ots_txn.c          local transactions
  *   ots_stream.c      streams                        ots_tunnel.c       tunnels
+ *   ots_search.c      search indexes
  *   ots_field.c ots_schema.c ots_filter.c ots_error.c   parts that several messages have
  */
 #ifndef WIRE_OTS_PART_H
@@ -19,6 +20,7 @@
 
 #include "filter.pb-c.h"
 #include "ots.pb-c.h"
+#include "search.pb-c.h"
 
 /* The first field number of our own in messages of the protocol; clients that do not know a field
  * pass over it. */

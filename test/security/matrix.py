@@ -18,6 +18,9 @@ NO_STREAM = {"DescribeStream": "OTSObjectNotExist", "GetShardIterator": "OTSObje
              "GetStreamRecord": "OTSParameterInvalid"}  # the ids name a table of the key, but no stream of it
 NO_TUNNEL = [op for op, _ in OPS if op.startswith("tunnel/") and op not in ("tunnel/create", "tunnel/delete", "tunnel/list")]
 NO_STREAM.update({op: "OTSParameterInvalid" for op in NO_TUNNEL})  # the same; it was deleted by then
+NO_STREAM.update({op: "OTSUnsupportOperation" for op in (  # not served yet
+    "CreateSearchIndex", "UpdateSearchIndex", "DeleteSearchIndex", "DescribeSearchIndex", "Search", "ComputeSplits",
+    "ParallelScan")})
 ON_NEW = ("CreateTable", "LoadTable", "UnloadTable", "AddDefinedColumn", "DeleteDefinedColumn", "CreateIndex", "DropIndex",
           "DeleteTable")
 

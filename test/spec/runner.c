@@ -956,6 +956,9 @@ static const char *why_not_given(int code, bool http)
         return "there are no policies";
     case E_TUNNEL_UNAVAILABLE:
         return "needs overload: unit/wire/ots";
+    case E_SEARCH_INDEX:
+    case E_SEARCH_SESSION:
+        return "search indexes are not served yet";
     case E_TUNNEL_EXPIRED:
         return "needs a stream's hours to pass: unit/table/tunnel";
     case E_AUTH:

@@ -398,7 +398,7 @@ static void test_errors_of_the_database(void **state)
 
 static void test_empty_operations(void **state)
 {
-    struct call c = call_of("/ListSearchIndex", BYTES_LIT("whatever"));
+    struct call c = call_of("/ListTimeseriesTable", BYTES_LIT("whatever"));
 
     (void)state;
     call_sign(&c);

@@ -36,8 +36,8 @@ static void test_op_find(void **state)
         assert_int_equal(op, i);
         assert_string_equal(ots_client_path(op) + 1, ots_op_name(op));
     }
-    assert_int_equal(ots_op_find(BYTES_LIT("/ListSearchIndex"), &op), OTS_ROUTE_EMPTY);
-    assert_int_equal(ots_op_find(BYTES_LIT("/Search"), &op), OTS_ROUTE_UNSUPPORTED);
+    assert_int_equal(ots_op_find(BYTES_LIT("/ListTimeseriesTable"), &op), OTS_ROUTE_EMPTY);
+    assert_int_equal(ots_op_find(BYTES_LIT("/QueryTimeseriesMeta"), &op), OTS_ROUTE_UNSUPPORTED);
     assert_int_equal(ots_op_find(BYTES_LIT("/getrow"), &op), OTS_ROUTE_UNKNOWN);
     assert_int_equal(ots_op_find(BYTES_LIT("GetRow"), &op), OTS_ROUTE_UNKNOWN);
     assert_int_equal(ots_op_find(BYTES_LIT("/GetRow/"), &op), OTS_ROUTE_UNKNOWN);
