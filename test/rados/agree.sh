@@ -16,6 +16,7 @@ preload=$PWD/${PRELOAD:-$BUILD}/test/rados_preload.so
 start() { # start NAME FLAG…: beside the others, in the namespace of this run
     WIDEROW_NAMESPACE=agree-$$ serve "$1" --engine rados --admin off --set table_ops_per_s_max=0 --set throughput_change_s_min=0 "${@:2}"
 }
+env_start() { WR_FAULT=$2 start "$1"; } # NAME FAULTS
 widerow() { # widerow SERVER ARGUMENT…
     local url=${urls[$1]}
     shift
@@ -100,6 +101,29 @@ for point in $points; do
 done
 check "text_stored: settings" publish_crash
 check "text_stored: all take them" eventually both shared_8
+
+# ---- a server that has not heard what the others did: it changes and refuses by what is stored ----
+
+is_made() { widerow "$1" create "$2" --key k:integer; } # SERVER TABLE
+late=catalog_deaf:error:1+,catalog_late:error:1+ # and knows that it has not
+for s in deaf late; do
+    for t in gone changed; do check "$s: a table" is_made a "$t$s"; done
+    check "$s: a server" env_start "$s" "${!s:-catalog_deaf:error:1+}"
+    check "$s: a table is made" is_made a "new$s"
+    check "$s: one is dropped" widerow a drop "gone$s"
+    check "$s: one is changed" widerow a throughput "changed$s" --read 5
+    [ $s = deaf ] || check "$s: it lists what there is" lists $s "new$s"
+    [ $s = deaf ] || check "$s: and nothing else" lists_not $s "gone$s"
+    check "$s: what is there is not made" fails "already exists" is_made $s "new$s"
+    check "$s: it is dropped" widerow $s drop "new$s"
+    check "$s: what is gone is not dropped" fails "does not exist" widerow $s drop "new$s"
+    check "$s: and is made again" is_made $s "gone$s"
+    check "$s: what was changed is changed" widerow $s throughput "changed$s" --write 3
+    check "$s: above that change" reserved a "changed$s" 5
+    kill -9 "${pids[$s]}"
+    wait "${pids[$s]}" 2>/dev/null
+    unset "pids[$s]"
+done
 
 # ---- a server hangs, as one that has just died: it is in nobody's way but a change of a table's settings, for a while ----
 

@@ -2,23 +2,11 @@
 #include "door.h"
 
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#define TRIES 150
-#define PAUSE_US 200000
 
 struct library {
     struct door base;
     struct wr_db *db;
 };
-
-/* On a pool whose disks are late the watch may be lost for some seconds, in which changes of tables
- * are refused and have changed nothing. That is no script's matter: they ask again, as SDKs do. */
-static bool is_out_of_touch(const struct wr_reply *reply)
-{
-    return reply->code == WR_E_UNAVAILABLE && strstr(reply->message, "has not heard of the others");
-}
 
 static void library_exec(struct door *d, struct ctx *c, const struct wr_request *req,
                          struct answer *out)
@@ -27,11 +15,6 @@ static void library_exec(struct door *d, struct ctx *c, const struct wr_request 
 
     (void)c;
     *out = (struct answer){.owned = wr_exec(l->db, req)};
-    for (int tries = 0; tries < TRIES && is_out_of_touch(out->owned); tries++) {
-        wr_reply_free(out->owned);
-        usleep(PAUSE_US);
-        out->owned = wr_exec(l->db, req);
-    }
     out->reply = *out->owned;
     out->code_name = wr_error_name(out->reply.code);
     out->status = wr_error_status(out->reply.code);

@@ -206,23 +206,46 @@ static bool lists_items(const struct tokens *expected)
            token_is(t, "partitions");
 }
 
+#define TOUCH_TRIES 300
+#define TOUCH_PAUSE_US 200000
+
+/* On a pool whose disks are late a server may be out of touch with the others for some seconds, in
+ * which it refuses what it does not know, having changed nothing. */
+static bool is_out_of_touch(const struct answer *a)
+{
+    return a->reply.code == E_UNAVAILABLE && a->reply.message &&
+           (strstr(a->reply.message, "has not heard of the others") ||
+            strstr(a->reply.message, "out of touch with the others"));
+}
+
+/* That is no script's matter: it asks again, as SDKs do. */
+static void ask(struct run *run, struct door *d, const struct wr_request *req, struct answer *a)
+{
+    door_exec(d, &run->s.c, req, a);
+    for (int tries = 0; tries < TOUCH_TRIES && is_out_of_touch(a); tries++) {
+        answer_release(a);
+        usleep(TOUCH_PAUSE_US);
+        door_exec(d, &run->s.c, req, a);
+    }
+}
+
 /* Executes; a table gets the layout of the whole run, if it names none and its key fits. */
 static void exec(struct run *run, struct wr_request *req, struct answer *a)
 {
     const char *layout = run->r->layout;
 
     if (!layout || req->op != WR_OP_CREATE_TABLE || req->create_table.layout.ptr) {
-        door_exec(next_door(run->r), &run->s.c, req, a);
+        ask(run, next_door(run->r), req, a);
         return;
     }
     req->create_table.layout = bytes_str(layout);
-    door_exec(next_door(run->r), &run->s.c, req, a);
+    ask(run, next_door(run->r), req, a);
     run->r->laid_out += a->reply.code == 0;
     if (a->reply.code != E_PARAMETER || !strstr(a->reply.message, "key layout"))
         return;
     answer_release(a);
     req->create_table.layout = BYTES_NONE;
-    door_exec(next_door(run->r), &run->s.c, req, a);
+    ask(run, next_door(run->r), req, a);
 }
 
 #define BUSY_TRIES 20
@@ -275,7 +298,6 @@ static enum outcome run_request(struct run *run, struct cursor *p, struct wr_req
 /* fill t (pk=1..5000) a=1: rows in batches as large as they may be. */
 static enum outcome run_fill(struct run *run, struct cursor *p, const char *text)
 {
-    struct script *s = &run->s;
     struct wr_table_write t;
     size_t count;
     const struct wr_row_change *changes = parse_fill(p, &t.table, &count);
@@ -293,7 +315,7 @@ static enum outcome run_fill(struct run *run, struct cursor *p, const char *text
         t.changes = changes + at;
         t.change_count = n;
         req.batch_write_row = (struct wr_batch_write_row){.tables = &t, .table_count = 1};
-        door_exec(next_door(run->r), &s->c, &req, &a);
+        ask(run, next_door(run->r), &req, &a);
         ok = !a.reply.code && !a.fault;
         for (size_t i = 0; ok && i < n; i++)
             ok = !a.reply.batch.tables[0].rows[i].code;
@@ -319,7 +341,7 @@ static enum outcome run_drain(struct run *run, struct cursor *p, const char *tex
     for (bool more = true; more && pages < 100000; pages++) {
         struct answer a;
 
-        door_exec(next_door(run->r), &s->c, &req, &a);
+        ask(run, next_door(run->r), &req, &a);
         if (a.reply.code || a.fault) {
             printed = arena_printf(&s->c.arena, "%s %s", a.fault ? a.fault : "", a.reply.message);
             answer_release(&a);
@@ -474,7 +496,7 @@ static bool ends_rekeying(struct run *run, bytes table)
     req.rekey_table.table = table;
     req.rekey_table.action = WR_REKEY_START;
     req.rekey_table.layout = BYTES_LIT("none such");
-    door_exec(run->r->door, &run->s.c, &req, &a);
+    ask(run, run->r->door, &req, &a);
     ends = a.reply.message && strstr(a.reply.message, "at the end of a rekeying");
     answer_release(&a);
     return ends;
@@ -490,7 +512,7 @@ static enum outcome run_rekeyed(struct run *run, struct cursor *p, const char *t
         struct answer a;
         bool going;
 
-        door_exec(run->r->door, &run->s.c, &req, &a);
+        ask(run, run->r->door, &req, &a);
         going = !a.reply.code && a.reply.rekey.target.ptr;
         answer_release(&a);
         going |= ends_rekeying(run, req.rekey_table.table);
@@ -512,7 +534,7 @@ static enum outcome run_indexed(struct run *run, struct cursor *p, const char *t
         bool building = false;
         int code;
 
-        door_exec(run->r->door, &run->s.c, &req, &a);
+        ask(run, run->r->door, &req, &a);
         code = a.reply.code;
         for (size_t k = 0; !code && k < a.reply.description.index_count; k++)
             building |= a.reply.description.indexes[k].sync_phase == 1;
@@ -621,13 +643,20 @@ static enum outcome run_statement(struct run *run, const struct statement *st)
 static bool exec_retry(struct run *run, const struct wr_request *req, struct answer *a)
 {
     for (int i = 0; i < 30; i++) {
-        door_exec(next_door(run->r), &run->s.c, req, a);
+        ask(run, next_door(run->r), req, a);
         if (a->reply.code != E_TOO_FREQUENT && a->reply.code != E_QUOTA)
             return true;
         answer_release(a);
         usleep(100000);
     }
     return false;
+}
+
+/* Else it is the next case that fails, and nobody sees why. */
+static void is_done(const struct answer *a, const char *what)
+{
+    if (a->fault || (a->reply.code && a->reply.code != E_NOT_EXIST))
+        printf("behind the case %s failed: %s\n", what, a->fault ? a->fault : a->reply.message);
 }
 
 static void drop_tables(struct run *run)
@@ -637,12 +666,15 @@ static void drop_tables(struct run *run)
 
     if (!exec_retry(run, &list, &tables))
         return;
+    is_done(&tables, "listing its tables");
     for (size_t i = 0; !tables.reply.code && i < tables.reply.table_list.count; i++) {
         struct wr_request drop = {.op = WR_OP_DELETE_TABLE, .instance = BYTES_LIT("spec")};
 
         drop.delete_table.table = tables.reply.table_list.tables[i];
-        if (exec_retry(run, &drop, &dropped))
-            answer_release(&dropped);
+        if (!exec_retry(run, &drop, &dropped))
+            continue;
+        is_done(&dropped, "dropping a table");
+        answer_release(&dropped);
     }
     answer_release(&tables);
 }

@@ -215,9 +215,9 @@ static int delete_defined_column(struct catalog_txn *x, struct call *call)
 }
 
 /* How long the silent are waited for depends on what they may do by what they know: table
- * operations need a fresh cache, and so does the answer that a table does not exist; the partitions
- * of a dropped table can be closed to everybody; but rows are read and written by an older
- * description until the lease is lost. */
+ * operations go by a fresh cache, or by what is stored; the answer to a request for rows that its
+ * table does not exist needs a fresh one; the partitions of a dropped table can be closed to
+ * everybody; but rows are read and written by an older description until the lease is lost. */
 static int op_decide(struct catalog_txn *x)
 {
     struct table_call *op = PORT_CONTAINER(x, struct table_call, txn);
@@ -226,7 +226,7 @@ static int op_decide(struct catalog_txn *x)
         TRY(catalog_txn_check_rate(x, op->call->now_ms));
     TRY(catalog_refusal(x->c, x->db->catalog, x->instance, x->name));
     if (!x->now && op->decide != table_op_create_table)
-        return catalog_missing(x->c, x->db->catalog, x->instance, x->name);
+        return fail_code(x->c, E_NOT_EXIST);
     x->notify_ms = ENGINE_PUBLISH_MS;
     return op->decide(x, op->call);
 }
@@ -322,18 +322,6 @@ static int find_table(struct call *call, struct table **t)
     return *t ? E_OK : catalog_missing(&call->c, call->db->catalog, call->req->instance, name);
 }
 
-/* What tables there are is not told by a cache that may be seconds old, nor is a table changed by
- * one. What a table is like may be, until the lease has run out: clients ask that before they read
- * and write rows. */
-static int check_fresh(struct call *call)
-{
-    TRY(catalog_check(&call->c, call->db->catalog));
-    if (catalog_is_fresh(call->db->catalog))
-        return E_OK;
-    return fail(&call->c, E_UNAVAILABLE,
-                "This server has not heard of the others for some seconds; try again.");
-}
-
 int describe_table_start(struct call *call)
 {
     struct table *t;
@@ -346,15 +334,47 @@ int describe_table_start(struct call *call)
     return E_OK;
 }
 
-int list_table_start(struct call *call)
+static void list_tables(struct call *call)
 {
     bytes *names;
 
-    TRY(check_fresh(call));
     call->reply.table_list.count =
         catalog_list(call->db->catalog, &call->c.arena, call->req->instance, &names);
     call->reply.table_list.tables = names;
     call_finish(call);
+}
+
+struct list_call {
+    struct job job;
+    struct call *call;
+};
+
+static void list_run(struct job *self)
+{
+    struct call *call = PORT_CONTAINER(self, struct list_call, job)->call;
+    struct catalog *cat = call->db->catalog;
+
+    if (call_check_deadline(call) || catalog_check(&call->c, cat) ||
+        catalog_load_all(&call->c, cat))
+        call_finish(call);
+    else
+        list_tables(call);
+}
+
+/* What tables there are is not told by a cache that may be seconds old. What a table is like may
+ * be, until the lease has run out: clients ask that before they read and write rows. */
+int list_table_start(struct call *call)
+{
+    struct list_call *list;
+
+    TRY(catalog_check(&call->c, call->db->catalog));
+    if (catalog_is_fresh(call->db->catalog)) {
+        list_tables(call);
+        return E_OK;
+    }
+    list = ARENA_NEW(&call->c.arena, struct list_call);
+    *list = (struct list_call){{.run = list_run}, call};
+    jobs_submit(call->db->jobs, &list->job);
     return E_OK;
 }
 
@@ -362,7 +382,7 @@ static int op_start(struct call *call, table_decide *decide)
 {
     struct table_call *op;
 
-    TRY(check_fresh(call));
+    TRY(catalog_check(&call->c, call->db->catalog));
     op = ARENA_NEW(&call->c.arena, struct table_call);
     op->call = call;
     op->decide = decide;
@@ -371,6 +391,7 @@ static int op_start(struct call *call, table_decide *decide)
                                    .instance = call->req->instance,
                                    .name = request_table(call->req),
                                    .decide = op_decide,
+                                   .confirms = true,
                                    .done = table_op_done};
     if ((decide == table_op_create_table || decide == create_index) &&
         !engine_one_key_space(call->db->engine))
@@ -398,7 +419,7 @@ int create_table_start(struct call *call)
 {
     const struct wr_create_table *t = &call->req->create_table;
 
-    TRY(check_fresh(call));
+    TRY(catalog_check(&call->c, call->db->catalog));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
     TRY(check_stream_kept(call, &t->stream));
     if (t->index_count)
@@ -451,7 +472,7 @@ static int rekey_status(struct call *call)
 {
     struct table *t;
 
-    TRY(check_fresh(call));
+    TRY(catalog_check(&call->c, call->db->catalog));
     TRY(find_table(call, &t));
     rekey_describe(call, &t->schema);
     table_release(t);

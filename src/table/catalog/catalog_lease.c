@@ -5,6 +5,7 @@
  * process that may have missed notifications serves nothing until it has read all of them. */
 #include "table/catalog/catalog_own.h"
 
+#include "base/fault.h"
 #include "base/invariant.h"
 #include "table/core/jobs.h"
 #include "table/sync/wait.h"
@@ -25,6 +26,8 @@ static int hear(struct ctx *c, struct heard *h, bytes *answer)
 
     switch (catalog_notice_of(h->notification->text, &instance, &name)) {
     case NOTICE_TABLE:
+        if (fault_hit(FAULT_catalog_deaf))
+            return E_OK;
         return catalog_reread(c, cat, instance, name);
     case NOTICE_TEXTS:
         return cat->listener->texts_changed(cat->db);
@@ -92,27 +95,10 @@ static int listen_begin(struct ctx *c, struct catalog *cat)
     return E_OK;
 }
 
-static bool is_cached(struct catalog *cat, const struct table *t)
-{
-    struct table *now = catalog_get(cat, t->schema.instance, t->schema.d.table);
-
-    table_release(now);
-    return now == t;
-}
-
-/* Every name that is stored or cached is read again, in listening. */
+/* All that is stored is read again, in listening. */
 static int reload_all(struct ctx *c, struct catalog *cat)
 {
-    struct table **cached;
-    size_t n = catalog_all(cat, &c->arena, &cached);
-    int code = catalog_load(c, cat);
-
-    for (size_t i = 0; i < n; i++) {
-        if (!code && is_cached(cat, cached[i])) /* it was not among those that are stored */
-            code = catalog_reread(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
-        table_release(cached[i]);
-    }
-    TRY(code);
+    TRY(catalog_load_all(c, cat));
     return cat->listener->texts_changed(cat->db);
 }
 
@@ -242,7 +228,7 @@ bool catalog_is_fresh(struct catalog *cat)
     if (!db_is_shared(cat->db))
         return true;
     now = clock_mono_ms(&cat->db->clock);
-    if (is_stale(cat))
+    if (is_stale(cat) || fault_hit(FAULT_catalog_late))
         return false;
     if (now < atomic_load(&cat->fresh_until_ms))
         return true;

@@ -108,6 +108,28 @@ int catalog_reread(struct ctx *c, struct catalog *cat, bytes instance, bytes nam
     }
 }
 
+static bool is_cached(struct catalog *cat, const struct table *t)
+{
+    struct table *now = catalog_get(cat, t->schema.instance, t->schema.d.table);
+
+    table_release(now);
+    return now == t;
+}
+
+int catalog_load_all(struct ctx *c, struct catalog *cat)
+{
+    struct table **cached;
+    size_t n = catalog_all(cat, &c->arena, &cached);
+    int code = catalog_load(c, cat);
+
+    for (size_t i = 0; i < n; i++) {
+        if (!code && is_cached(cat, cached[i])) /* it was not among those that are stored */
+            code = catalog_reread(c, cat, cached[i]->schema.instance, cached[i]->schema.d.table);
+        table_release(cached[i]);
+    }
+    return code;
+}
+
 int catalog_refresh(struct ctx *c, const struct table *t)
 {
     struct catalog *cat = t->db->catalog;

@@ -19,7 +19,7 @@ static void txn_enter(struct catalog_txn *x, enum catalog_txn_state next)
     };
     static const unsigned may_follow[] = {
         [CATALOG_TXN_QUEUED] = DECIDING,
-        [CATALOG_TXN_DECIDING] = MAKING | STORING | TELLING | ENDED,
+        [CATALOG_TXN_DECIDING] = MAKING | STORING | REREADING | TELLING | ENDED,
         [CATALOG_TXN_MAKING] = STORING | ENDED,
         [CATALOG_TXN_STORING] = REREADING | TELLING | ENDED,
         [CATALOG_TXN_REREADING] = DECIDING | ENDED,
@@ -110,21 +110,30 @@ static void txn_defer(struct catalog_txn *x, enum catalog_txn_state state,
 
 static void txn_try(struct row_lock *l, struct run_list *woken);
 
-/* Another process was faster: what the batch was decided by is read again. */
+/* What decide() goes by. */
+static int txn_read(struct catalog_txn *x)
+{
+    struct catalog *cat = x->db->catalog;
+    uint64_t id = 0;
+
+    if (x->reads_all)
+        TRY(catalog_load_all(x->c, cat));
+    TRY(catalog_reread(x->c, cat, x->instance, x->name));
+    for (struct catalog_txn_other *o = x->others; o; o = o->before)
+        TRY(catalog_reread(x->c, cat, x->instance, o->name));
+    TRY(catalog_load_number(x->c, x->db->engine, CATALOG_NEXT_ID, &id));
+    cat->next_id = id ? (uint32_t)id : 1;
+    return E_OK;
+}
+
+/* Another process was faster, or may have been: what the batch was decided by is read again. */
 static void txn_reread(struct job *self)
 {
     struct catalog_txn *x = PORT_CONTAINER(self, struct catalog_txn, job);
-    struct catalog *cat = x->db->catalog;
     struct run_list woken = {0};
-    uint64_t id = 0;
-    int code = catalog_reread(x->c, cat, x->instance, x->name);
+    int code = txn_read(x);
 
-    for (struct catalog_txn_other *o = x->others; o && !code; o = o->before)
-        code = catalog_reread(x->c, cat, x->instance, o->name);
-    if (!code)
-        code = catalog_load_number(x->c, x->db->engine, CATALOG_NEXT_ID, &id);
-    if (id)
-        cat->next_id = (uint32_t)id;
+    x->is_current = !code;
     if (code)
         txn_leave(x, code, &woken);
     else
@@ -223,6 +232,14 @@ static void txn_make(struct job *self)
 
 static void guard_table(struct catalog_txn *x, bytes name, const struct table *now);
 
+/* Is what decide() went by to be read before its client is told so? Others may have changed it. */
+static bool must_confirm(const struct catalog_txn *x, int code)
+{
+    if (!x->confirms || x->is_current || !db_is_shared(x->db) || code == E_TOO_FREQUENT)
+        return false;
+    return code || !catalog_is_fresh(x->db->catalog);
+}
+
 /* Under the lock. */
 static void txn_try(struct row_lock *l, struct run_list *woken)
 {
@@ -242,6 +259,13 @@ static void txn_try(struct row_lock *l, struct run_list *woken)
         code = E_NOT_EXIST;
     else
         code = x->decide(x);
+    if (must_confirm(x, code)) {
+        x->reads_all = code == E_QUOTA;
+        x->tries++;
+        ctx_clear(x->c);
+        txn_defer(x, CATALOG_TXN_REREADING, txn_reread);
+        return;
+    }
     if (code || (!x->builder.count && !x->notify_ms))
         txn_leave(x, code, woken);
     else if (!x->builder.count)

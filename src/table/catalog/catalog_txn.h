@@ -1,8 +1,8 @@
 /* catalog_txn.h: a transaction on the catalog: the one way in which a table's description changes.
  *
  *   QUEUED ──▶ DECIDING ──▶ MAKING ──▶ STORING ──▶ TELLING ──▶ ENDED
- *                 ▲                       │
- *                 └────── REREADING ◀─────┘ a guard failed: another process was faster
+ *                ▲  │                     │
+ *                └──┴──── REREADING ◀─────┘ a guard failed: another process was faster
  *
  *   QUEUED     waits for the catalog's row lock: one transaction of this process at a time
  *   DECIDING   decide() looks at the table as it is published, checks, and adds edits. It runs once
@@ -12,7 +12,9 @@
  *              than garbage.
  *   STORING    one batch, guarded by what decide() saw. Durable when it is answered.
  *   REREADING  the table is read again, and decide() is called anew. E_CONFLICT after
- *              CATALOG_TRIES_MAX tries, or when the context's deadline has passed.
+ *              CATALOG_TRIES_MAX tries, or when the context's deadline has passed. A change is
+ *              guarded, but a refusal is not: what a client is refused by is read again first
+ *              (confirms), for what is cached may be seconds old.
  *   TELLING    it is published in this process and the lock is passed on; the other servers are
  *              told. A server that does not answer keeps no other transaction waiting.
  *
@@ -75,6 +77,7 @@ struct catalog_txn {
      * waits for them. Decide() may change it: if it adds no edit, nothing is stored, and the others
      * are told only if this is not 0. */
     int64_t notify_ms;
+    bool confirms; /* decide() refuses by what is stored, not by what is cached */
 
     /* What decide() sees and makes. */
     int tries;                        /* before this one */
@@ -90,6 +93,8 @@ struct catalog_txn {
 
     /* Its own. */
     enum catalog_txn_state state;
+    bool is_current; /* what decide() sees was read in this transaction */
+    bool reads_all;  /* it counts tables */
     struct row_lock row_lock;
     struct job job;
     struct waiter *waiter; /* of catalog_txn_wait() */
