@@ -1,6 +1,8 @@
 /* cmd_import.c: `widerow import`: reads a file of CSV or JSON Lines, and hands rows to the loader's
  * workers. */
 #include "cli/command.h"
+#include "cli/import_verdict.h"
+#include "cli/transfer/import_check.h"
 #include "cli/transfer/import_load.h"
 #include "cli/transfer/import_table.h"
 
@@ -9,6 +11,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
+
+#define MAX_ERRORS_OPEN UINT64_MAX /* nobody has said */
+#define REJECTS_USUAL 1000
 
 #define AT(member) offsetof(struct import_options, member)
 static const struct option_row import_rows[] = {
@@ -31,6 +36,9 @@ static const struct option_row import_rows[] = {
      "between the fields of a CSV: one character, or tab (default: the one of , ; tab | that its "
      "first line has most of)",
      OPTION_TEXT, AT(delimiter), 0, 0},
+    {"null", "TEXT",
+     "of CSV: a field of this text and without quotes gives no cell, as an empty one does",
+     OPTION_TEXT, AT(null), 0, 0},
     {"workers", "N", "connections that write at the same time (default 8)", OPTION_COUNT,
      AT(workers), 1, 256},
     {"shuffle", NULL, "send rows in random order, out of a window of rows read ahead", OPTION_FLAG,
@@ -40,8 +48,18 @@ static const struct option_row import_rows[] = {
      UINT64_MAX},
     {"batch", "N", "rows in one request (default 200, the server's limit)", OPTION_COUNT, AT(batch),
      1, 100000},
-    {"max-errors", "N", "lines that may fail before the import stops (default 0)", OPTION_COUNT,
+    {"rate", "N|Ncu",
+     "at most so many rows a second, or as many as cost N capacity units (default: no limit)",
+     OPTION_TEXT, AT(rate), 0, 0},
+    {"max-errors", "N",
+     "lines that may fail before the import stops (default 0; with --rejects 1000)", OPTION_COUNT,
      AT(max_errors), 0, UINT64_MAX},
+    {"rejects", "FILE",
+     "write the lines that are not loaded into FILE, as JSON Lines of line, reason and record",
+     OPTION_TEXT, AT(rejects), 0, 0},
+    {"dry-run", NULL,
+     "read and check all lines, say what would be made and which lines are bad, and write nothing",
+     OPTION_FLAG, AT(dry_run), 0, 0},
     {"resume", NULL,
      "note in FILE.resume how far it is, and go on from there if an earlier run has been stopped",
      OPTION_FLAG, AT(resume), 0, 0},
@@ -74,8 +92,11 @@ static int open_source(struct ctx *c, struct import *im, const char *path)
     if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
     im->source.stop = &interrupted;
+    im->source.keep_raw = o->rejects;
     TRY(import_source_open(c, &im->source, fd, path, &form));
-    return o->resume ? resume_begin(c, &im->resume, path, fd, bytes_str(o->table)) : 0;
+    if (o->resume)
+        TRY(resume_begin(c, &im->resume, path, fd, bytes_str(o->table)));
+    return rejects_open(c, &im->rejects, o->rejects, fd, im->resume.offset > 0);
 }
 
 static int open_acked(struct ctx *c, struct import *im)
@@ -89,6 +110,24 @@ static int open_acked(struct ctx *c, struct import *im)
         return fail(c, E_PARAMETER, "cannot write %s: %s", path, strerror(errno));
     return 0;
 }
+static void look(void *arg, const struct csv_record *record)
+{
+    import_verdict_add(arg, record);
+}
+
+static int dry_run(struct ctx *c, struct import *im)
+{
+    struct import_verdict verdict;
+    int code;
+
+    import_verdict_begin(&verdict, &im->plan);
+    code = import_check(c, im, look, &verdict);
+    if (code == 0)
+        import_verdict_print(c, &verdict, im->options->table, im->layout);
+    import_verdict_end(&verdict);
+    return code;
+}
+
 static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -97,24 +136,35 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 
     if (o->layout && !o->create)
         return fail(c, E_PARAMETER, "--layout is for a new table: give --create, too");
+    if (o->dry_run && o->resume)
+        return fail(c, E_PARAMETER, "--dry-run writes nothing, so there is nothing to --resume");
+    TRY(rate_parse(c, o->rate, &im->rate));
     TRY(open_acked(c, im));
     TRY(open_source(c, im, path));
     TRY(import_source_header(c, &im->source, name, o->key, o->columns, &header));
     TRY(plan_parse(c, &im->plan, &header, o->key, o->columns));
     im->plan.json = im->source.json;
+    if (o->null && im->source.json)
+        return fail(c, E_PARAMETER, "--null is for CSV; JSON has a null of its own");
+    im->plan.has_null = o->null;
+    im->plan.null = o->null ? bytes_str(o->null) : BYTES_NONE;
     TRY(import_table_prepare(c, im));
     if (im->resume.offset && !o->quiet)
         fprintf(stderr, "Going on at line %llu\n", (unsigned long long)im->resume.line);
+    if (o->dry_run)
+        return dry_run(c, im);
     return import_load(c, im);
 }
 
 static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
 {
     struct import_options *o = options;
-    struct import im = {.options = o, .client = cl, .loader.acked_fd = -1};
+    struct import im = {.options = o, .client = cl, .loader.acked_fd = -1, .rejects.fd = -1};
     struct sigaction action = {.sa_handler = on_interrupt};
     int code;
 
+    if (o->max_errors == MAX_ERRORS_OPEN)
+        o->max_errors = o->rejects ? REJECTS_USUAL : 0;
     if (!o->table)
         return fail(c, E_PARAMETER, "into which table? Give --table");
     sigaction(SIGINT, &action, NULL);
@@ -124,6 +174,7 @@ static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     cli->interrupted = interrupted;
     if (code && im.created && atomic_load(&im.progress.records) == 0)
         import_table_remove(c, &im);
+    rejects_close(&im.rejects);
     import_source_release(&im.source);
     if (im.loader.acked_fd >= 0)
         close(im.loader.acked_fd);
@@ -138,6 +189,7 @@ static void import_defaults(void *options)
     o->window = 50000;
     o->batch = 200;
     o->retry_s = 30;
+    o->max_errors = MAX_ERRORS_OPEN;
 }
 
 const struct command command_import = {
@@ -162,7 +214,16 @@ const struct command command_import = {
         "NAME:double and the like. With --create no table is made if too many of the first 1000 "
         "lines are bad, and "
         "none stays of an\n"
-        "import that fails before its first row.",
+        "import that fails before its first row, unless somebody has put rows into it or an answer "
+        "is "
+        "missing.\n"
+        "\n"
+        "--rejects writes {\"line\":7,\"reason\":\"...\",\"record\":\"...\"} for each line that is "
+        "left "
+        "out, as it is\n"
+        "written in FILE: mended, it can be loaded. --dry-run also says what `widerow advise` "
+        "thinks of "
+        "the key.",
     .example = "widerow import orders.csv --table orders --create --key user:string,at:integer",
     .options = import_rows,
     .options_size = sizeof(struct import_options),

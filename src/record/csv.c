@@ -19,8 +19,27 @@ void csv_init(struct csv *c, csv_read_fn *read, void *arg)
     c->fields = mem_alloc(sizeof(*c->fields) * CSV_FIELDS_MAX);
 }
 
+bytes csv_raw_keep(struct csv_raw *r, const char *p, size_t n)
+{
+    if (!r->wanted)
+        return BYTES_NONE;
+    if (r->capacity <= n) {
+        r->capacity = n * 2 + 256;
+        r->data = mem_realloc(r->data, r->capacity);
+    }
+    memcpy(r->data, p, n);
+    return bytes_of(r->data, n);
+}
+
+void csv_raw_release(struct csv_raw *r)
+{
+    mem_free(r->data);
+    *r = (struct csv_raw){0};
+}
+
 void csv_release(struct csv *c)
 {
+    csv_raw_release(&c->raw);
     mem_free(c->data);
     mem_free(c->fields);
     memset(c, 0, sizeof(*c));
@@ -208,10 +227,11 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
         if (c->offset == 0)
             csv_skip_mark(c);
         result = csv_find_end(c, &size, &lines);
-        *out = (struct csv_record){c->fields, 0, c->line, c->offset, size};
+        *out = (struct csv_record){c->fields, 0, c->line, c->offset, size, BYTES_NONE};
         if (result == CSV_FAILED || result == CSV_END)
             return result;
         p = c->data + c->at;
+        out->raw = csv_raw_keep(&c->raw, p, size);
         c->at += size;
         c->offset += size;
         c->line += lines;
@@ -224,6 +244,8 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
             len--;
         if (len == 0)
             continue;
+        if (out->raw.ptr)
+            out->raw.len = len;
         return csv_split(c, p, p + len, &out->count) ? CSV_RECORD : CSV_BAD;
     }
 }

@@ -29,7 +29,19 @@ struct csv_record {
     uint64_t line;   /* where it begins, from 1 */
     uint64_t offset; /* where it begins, in bytes */
     uint64_t size;   /* its bytes in the file, line end included */
+    bytes raw;       /* as it is written, without the line end; ptr NULL: nobody wants that */
 };
+
+/* The record as it is written, before its fields are unescaped where they stand. */
+struct csv_raw {
+    bool wanted; /* set by the caller: it costs a copy of every record */
+    char *data;
+    size_t capacity;
+};
+
+/* A copy that lives until the next one; BYTES_NONE where it is not wanted. */
+bytes csv_raw_keep(struct csv_raw *r, const char *p, size_t n);
+void csv_raw_release(struct csv_raw *r);
 
 struct csv {
     csv_read_fn *read;
@@ -41,6 +53,7 @@ struct csv {
     uint64_t offset; /* of data[at] in the file */
     uint64_t line;   /* of data[at] */
     struct csv_field *fields;
+    struct csv_raw raw;
     char message[160]; /* what CSV_BAD or CSV_FAILED was about */
 };
 

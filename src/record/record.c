@@ -228,6 +228,7 @@ enum record_result record_next(struct record_reader *r)
 
     if (result != RECORD_OK)
         return result;
+    r->record_text = csv_raw_keep(&r->raw, line, len);
     if (r->format == RECORD_JSONL)
         return record_parse_json(r, line, line + len) ? RECORD_OK : RECORD_BAD;
     if (!(quotes ? split_with_quotes(r, line, line + len, &count)
@@ -417,6 +418,7 @@ int record_open(struct ctx *c, struct record_reader *r, const char *path,
 void record_release(struct record_reader *r)
 {
     mem_free(r->data);
+    csv_raw_release(&r->raw);
     input_close(r->input);
     r->data = NULL;
     r->input = NULL;

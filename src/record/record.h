@@ -32,6 +32,8 @@ struct record_reader {
     uint64_t line;     /* where it begins, from 1 */
     uint64_t offset;   /* bytes read, up to and with it */
     char message[192]; /* what RECORD_BAD or RECORD_FAILED was about */
+    struct csv_raw raw;
+    bytes record_text; /* of the current one, if raw.wanted */
     /* Private. */
     char *data;
     size_t at, end, capacity;

@@ -9,9 +9,9 @@
 #include "cli/transfer/resume.h"
 
 struct import_options {
-    const char *table, *key, *columns, *layout, *input, *delimiter, *acked;
+    const char *table, *key, *columns, *layout, *input, *delimiter, *null, *acked, *rate, *rejects;
     uint64_t workers, window, batch, max_errors, retry_s, seed;
-    bool shuffle, create, resume, quiet;
+    bool shuffle, create, resume, dry_run, quiet;
 };
 
 struct import {
@@ -23,6 +23,9 @@ struct import {
     struct loader loader;
     struct progress progress;
     struct resume resume;
+    struct rejects rejects;
+    struct rate rate;
+    bytes layout; /* of the table, once it is prepared */
     bool created; /* the table is of this import */
 };
 

@@ -1,48 +1,26 @@
 #include "cli/transfer/import_load.h"
 
+#include "cli/transfer/import_line.h"
+
 #include <stdio.h>
 
 #define BATCH_BYTES (4u << 20)
 #define BATCH_SPARE_BYTES (256u << 10) /* for what the limits do not count */
 
-/* A JSON line's columns that the plan does not know came behind the lines that it was made from. */
-static bool has_news(const struct import *im, struct csv_record *record, char *message, size_t size)
-{
-    size_t known = im->plan.field_count;
-
-    if (!im->source.json)
-        return false;
-    for (size_t i = known; i < record->count && im->plan.all_columns; i++)
-        if (record->fields[i].text.ptr) {
-            snprintf(message, size,
-                     "column %.*s is in none of the first lines; say --columns, with it or without",
-                     BYTES_FMT(im->source.records.names[i]));
-            return true;
-        }
-    record->count = known;
-    return false;
-}
-
 /* One line: into the buffer, or told as bad. */
 static void feed_line(struct import *im, enum csv_result result, struct csv_record *record)
 {
     struct resume_part *part = resume_line(&im->resume, record->offset, record->line);
-    struct loader *l = &im->loader;
-    struct import_row *row;
-    char message[256];
+    struct import_line line = import_line_read(im, result, record);
 
-    if (result == CSV_BAD) {
-        loader_bad_line(l, record->line, import_source_message(&im->source), part);
+    if (!line.row) {
+        loader_reject(&im->loader,
+                      &(struct loader_reject){record->line, line.reason, record->raw, part});
         return;
     }
-    if (has_news(im, record, message, sizeof(message)) ||
-        !(row = plan_row(&im->plan, record, message, sizeof(message)))) {
-        loader_bad_line(l, record->line, message, part);
-        return;
-    }
-    row->part = part;
-    if (!shuffle_buffer_put(&im->shuffle, row))
-        mem_free(row);
+    line.row->part = part;
+    if (!shuffle_buffer_put(&im->shuffle, line.row))
+        mem_free(line.row);
 }
 
 /* Reads the file into the buffer. Returns lines read, bad ones included. */
@@ -91,6 +69,8 @@ static void say_result(const struct import *im, uint64_t lines)
     if (lines > done + errors)
         printf(", %s more read and not acknowledged",
                progress_format_count(lines - done - errors, more));
+    if (errors && im->options->rejects)
+        printf(" (%s)", im->options->rejects);
     printf("\n");
 }
 
@@ -107,6 +87,14 @@ static int end_notes(struct ctx *c, struct import *im)
     return 0;
 }
 
+/* A batch is no more than what a second allows: so what is sent comes evenly. */
+static uint64_t batch_rows(const struct import *im)
+{
+    uint64_t batch = im->options->batch;
+
+    return im->rate.per_s > 0 && im->rate.per_s < (double)batch ? (uint64_t)im->rate.per_s : batch;
+}
+
 int import_load(struct ctx *c, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -115,7 +103,7 @@ int import_load(struct ctx *c, struct import *im)
     uint64_t lines;
     int code;
 
-    shuffle_buffer_init(&im->shuffle, o->window, o->batch, BATCH_BYTES - BATCH_SPARE_BYTES,
+    shuffle_buffer_init(&im->shuffle, o->window, batch_rows(im), BATCH_BYTES - BATCH_SPARE_BYTES,
                         o->shuffle, seed);
     progress_start(&im->progress, c->clock, im->source.records.total_bytes, o->quiet);
     l->target = im->client->target;
@@ -128,6 +116,9 @@ int import_load(struct ctx *c, struct import *im)
     l->errors_max = o->max_errors;
     atomic_store(&l->errors, im->resume.errors);
     l->worker_count = o->workers;
+    l->rejects = o->rejects ? &im->rejects : NULL;
+    l->rate = &im->rate;
+    rate_init(&im->rate, c->clock);
     code = loader_start(c, l);
     if (code == 0) {
         lines = feed(c, im);
@@ -144,5 +135,6 @@ int import_load(struct ctx *c, struct import *im)
         progress_end(&im->progress);
     }
     shuffle_buffer_release(&im->shuffle);
+    rate_release(&im->rate);
     return code;
 }

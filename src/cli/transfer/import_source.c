@@ -32,6 +32,7 @@ int import_source_open(struct ctx *c, struct import_source *s, int fd, const cha
     TRY(record_begin(c, &s->records, fd, name, form));
     s->json = s->records.format == RECORD_JSONL;
     csv_init(&s->csv, source_read, s);
+    s->csv.raw.wanted = s->records.raw.wanted = s->keep_raw;
     s->csv.delimiter = s->records.delimiter;
     return 0;
 }
@@ -65,7 +66,13 @@ static enum csv_result source_take(struct import_source *s, struct csv_record *o
     if (!s->json)
         return csv_next(&s->csv, out);
     result = results[record_next(r)];
-    *out = (struct csv_record){r->fields, r->column_count, r->line, before, r->offset - before};
+    *out = (struct csv_record){r->fields,
+                               r->column_count,
+                               r->line,
+                               before,
+                               r->offset - before,
+                               result == CSV_RECORD || result == CSV_BAD ? r->record_text
+                                                                         : BYTES_NONE};
     return result;
 }
 
@@ -80,6 +87,8 @@ static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
             fields[i].text = arena_copy(&c->arena, fields[i].text);
     }
     copy.fields = fields;
+    if (r->raw.ptr)
+        copy.raw = arena_copy(&c->arena, r->raw);
     return copy;
 }
 

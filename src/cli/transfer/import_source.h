@@ -10,6 +10,7 @@
 struct import_source {
     /* Set by the caller. */
     const volatile sig_atomic_t *stop; /* reading fails when it is set */
+    bool keep_raw;                     /* records are wanted as they are written, too */
 
     struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;

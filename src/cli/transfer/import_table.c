@@ -1,5 +1,7 @@
 #include "cli/transfer/import_table.h"
 
+#include "cli/transfer/walk.h"
+
 #include <stdio.h>
 
 #define COLUMNS_SAID 20 /* before the load */
@@ -86,18 +88,45 @@ static int check_ahead(struct ctx *c, const struct import *im)
                 (unsigned long long)bad, s->ahead_count, (unsigned long long)max);
 }
 
+/* Why a table that this import has made and put no row into is to stay all the same; NULL: it is
+ * not. */
+static const char *why_it_stays(struct ctx *c, struct import *im)
+{
+    struct wr_table_description table;
+    struct wr_request request = {.op = WR_OP_GET_RANGE};
+    struct wr_reply reply;
+
+    if (atomic_load(&im->loader.unsure))
+        return "rows were sent of which nobody knows whether they were stored";
+    if (client_describe(c, im->client, bytes_str(im->options->table), &table))
+        return c->text;
+    request.get_range =
+        (struct wr_get_range){.table = bytes_str(im->options->table),
+                              .start = walk_bound(&c->arena, &table, WR_INF_MIN),
+                              .end = walk_bound(&c->arena, &table, WR_INF_MAX),
+                              .has_limit = true,
+                              .limit = 1,
+                              .read = {.max_versions = 1, .has_max_versions = true}};
+    if (client_exec(c, im->client, &request, &reply))
+        return c->text;
+    return reply.range.row_count || reply.range.next.count ? "there are rows in it" : NULL;
+}
+
 void import_table_remove(struct ctx *c, struct import *im)
 {
-    const char *name = im->options->table;
+    const char *name = im->options->table, *why;
     struct wr_request request = {.op = WR_OP_DELETE_TABLE, .delete_table = {bytes_str(name)}};
     struct wr_reply reply;
     struct ctx own;
 
     ctx_init(&own, c->clock, NULL, NULL, 0);
-    if (client_exec(&own, im->client, &request, &reply) == 0)
-        fprintf(stderr, "No row was loaded: the new table %s is gone again.\n", name);
+    why = why_it_stays(&own, im);
+    if (!why && client_exec(&own, im->client, &request, &reply))
+        why = own.text;
+    if (why)
+        fprintf(stderr, "No row was acknowledged; the new table %s stays: %s\n", name, why);
     else
-        fprintf(stderr, "No row was loaded; the new table %s stays: %s\n", name, own.text);
+        fprintf(stderr, "No row was loaded: the new table %s is gone again.\n", name);
     ctx_release(&own);
 }
 
@@ -123,6 +152,9 @@ int import_table_prepare(struct ctx *c, struct import *im)
                     o->table, BYTES_FMT(table.layout), o->table, o->layout);
     if (!creates)
         TRY(plan_use_schema(c, &im->plan, table.key, table.key_count));
+    im->layout = creates            ? bytes_str(o->layout ? o->layout : "plain")
+                 : table.layout.len ? arena_copy(&c->arena, table.layout)
+                                    : BYTES_LIT("plain");
     im->source.hurry = !plan_guesses(&im->plan);
     if (!im->source.json)
         import_source_read_ahead(c, &im->source);
@@ -131,7 +163,7 @@ int import_table_prepare(struct ctx *c, struct import *im)
             plan_guess(&im->plan, &im->source.ahead[i]);
     plan_guess_end(&im->plan);
     say_plan(im, creates);
-    if (!creates)
+    if (!creates || o->dry_run)
         return 0;
     TRY(check_ahead(c, im));
     TRY(create_table(c, im));

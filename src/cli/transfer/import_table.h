@@ -9,7 +9,8 @@
  * lines, and a table that is missing is made. */
 int import_table_prepare(struct ctx *c, struct import *im);
 
-/* An import that made its table and loaded nothing takes it away again. */
+/* An import that made its table and loaded nothing takes it away again: unless there are rows in
+ * it, which may be another client's, or a row of this import may still come. */
 void import_table_remove(struct ctx *c, struct import *im);
 
 #endif

@@ -34,18 +34,40 @@ void loader_give_up(struct loader *l, int code, const char *reason)
     shuffle_buffer_stop(l->shuffle);
 }
 
-void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part)
+static void tell_reject(struct loader *l, const struct loader_reject *r)
+{
+    char reason[160];
+    bool written;
+
+    if (!l->rejects) {
+        progress_say(l->progress, "line %llu: %s", (unsigned long long)r->line, r->reason);
+        return;
+    }
+    pthread_mutex_lock(&l->mutex);
+    written = rejects_put(l->rejects, r->line, r->reason, r->raw);
+    snprintf(reason, sizeof(reason), "cannot write the --rejects file: %s", strerror(errno));
+    pthread_mutex_unlock(&l->mutex);
+    if (!written)
+        loader_give_up(l, WR_E_NO_SPACE, reason);
+}
+
+void loader_reject(struct loader *l, const struct loader_reject *r)
 {
     uint64_t errors = atomic_fetch_add(&l->errors, 1) + 1;
 
-    progress_say(l->progress, "line %llu: %s", (unsigned long long)line, text);
+    tell_reject(l, r);
     if (errors <= l->errors_max) {
-        resume_settle(part, true);
+        resume_settle(r->part, true);
         return;
     }
     loader_give_up(l, WR_E_PARAMETER,
                    l->errors_max ? "too many bad lines (--max-errors)"
                                  : "stopped at the first bad line (--max-errors allows more)");
+}
+
+static void reject_row(struct loader *l, const struct import_row *row, const char *reason)
+{
+    loader_reject(l, &(struct loader_reject){row->line, reason, row->raw, row->part});
 }
 
 /* ---- one request */
@@ -177,7 +199,7 @@ static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
             rows[i] = rows[again];
             rows[again++] = row;
         } else {
-            loader_bad_line(l, row->line, results[i].message, row->part);
+            reject_row(l, row, results[i].message);
         }
     }
     if (keys.len)
@@ -185,6 +207,16 @@ static size_t retry_failed(struct worker *w, struct import_row **rows, size_t n,
     atomic_fetch_add(&l->progress->records, done);
     atomic_fetch_add(&l->progress->bytes, size);
     return again;
+}
+
+/* What an answer cost beyond the one unit a row that was waited for. */
+static uint64_t units_beyond(const struct wr_row_result *results, size_t n)
+{
+    uint64_t units = 0;
+
+    for (size_t i = 0; i < n; i++)
+        units += results[i].consumed.write > 1 ? (uint64_t)results[i].consumed.write - 1 : 0;
+    return units;
 }
 
 static void worker_begin(struct worker *w)
@@ -204,16 +236,21 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
         size_t again;
         int code;
 
+        if (l->rate && !rate_wait(l->rate, n, &l->stopped))
+            break;
         worker_begin(w);
         code = exec_batch(w, rows, n, &results);
+        if (l->rate && l->rate->units && code == 0)
+            rate_take(l->rate, units_beyond(results, n));
         if (is_refusal(code) && n > 1) {
             ctx_release(&w->c);
             return send_rows(w, rows, n / 2) && send_rows(w, rows + n / 2, n - n / 2);
         }
         if (is_refusal(code)) {
-            loader_bad_line(l, rows[0]->line, w->c.text, rows[0]->part);
+            reject_row(l, rows[0], w->c.text);
             again = 0;
         } else if (code) {
+            atomic_store(&l->unsure, true);
             loader_give_up(l, code, w->c.text);
             again = 0;
         } else {
@@ -229,6 +266,8 @@ static bool send_rows(struct worker *w, struct import_row **rows, size_t n)
         n = again;
         if (n && !l->stopped)
             client_pause(w->client, tries);
+        if (n)
+            atomic_store(&l->unsure, true); /* codes that may be retried leave that open */
     }
     return !l->stopped;
 }

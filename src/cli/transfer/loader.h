@@ -11,6 +11,8 @@
 
 #include "cli/console/progress.h"
 #include "cli/transfer/plan.h"
+#include "cli/transfer/rate.h"
+#include "cli/transfer/rejects.h"
 #include "cli/transfer/shuffle_buffer.h"
 #include "client/client.h"
 
@@ -26,8 +28,11 @@ struct loader {
     uint64_t errors_max; /* bad lines and refused rows that do not end the load */
     int acked_fd;        /* -1: none */
     size_t worker_count;
+    struct rejects *rejects; /* where they are told; NULL: on stderr */
+    struct rate *rate;       /* or NULL */
 
     /* Shared. */
+    atomic_bool unsure;   /* some rows were sent of which nobody knows whether they were stored */
     atomic_ullong errors; /* bad lines and refused rows so far */
     atomic_bool stopped;
     pthread_mutex_t mutex; /* over `failure` and the acknowledgement file */
@@ -42,9 +47,17 @@ int loader_start(struct ctx *c, struct loader *l);
 /* Waits for the workers to empty the buffer, which must be closed or stopped. */
 void loader_finish(struct loader *l);
 
-/* Says on stderr that a line was not loaded; past errors_max it ends the load. Else it is left out,
- * which settles it (`part` NULL: nothing does). Any thread. */
-void loader_bad_line(struct loader *l, uint64_t line, const char *text, struct resume_part *part);
+/* A record that was not loaded. */
+struct loader_reject {
+    uint64_t line;
+    const char *reason;
+    bytes raw;                /* as it is written; only for `rejects` */
+    struct resume_part *part; /* what it is settled with; NULL: nothing */
+};
+
+/* Writes a record that was not loaded into the file of rejects, or says so on stderr; past
+ * errors_max that ends the load. Else it is left out, which settles it. Any thread. */
+void loader_reject(struct loader *l, const struct loader_reject *reject);
 
 /* The file cannot be read on: the load fails for that reason, once the rows that were read before
  * are sent. So what is loaded of a damaged file does not depend on who was faster. Any thread. */

@@ -223,6 +223,15 @@ static bool json_object(const struct csv_field *field, struct wr_value *out)
     return !field->quoted && value_of_object(field->text, NULL, out);
 }
 
+/* The text that stands for nothing, by --null. In quotes it is a text as any other, unless all of
+ * the file stands in quotes, as the column's name in the header then does. */
+static bool is_null(const struct plan *p, const struct plan_column *column,
+                    const struct csv_field *field)
+{
+    return p->has_null && bytes_equal(field->text, p->null) &&
+           (!field->quoted || p->header.fields[column->field].quoted);
+}
+
 static void guess_column(const struct plan *p, struct plan_column *column,
                          const struct csv_field *field)
 {
@@ -230,7 +239,8 @@ static void guess_column(const struct plan *p, struct plan_column *column,
     bytes text = field->text, digits = text;
     bool integer;
 
-    if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted))
+    if (column->type != PLAN_TYPE_OPEN || (text.len == 0 && !field->quoted) ||
+        is_null(p, column, field))
         return;
     column->seen = true;
     column->not_text |= !field->quoted;
@@ -311,12 +321,12 @@ void plan_guess_end(struct plan *p)
 
 /* ---- rows */
 
-static void bad_value(const struct plan_column *column, bool key, bytes text, char *message,
-                      size_t message_size)
+static void bad_value(const struct plan *p, const struct plan_column *column, bool key, bytes text,
+                      char *message, size_t message_size)
 {
     int shown = (int)(text.len < SHOWN_BYTES_MAX ? text.len : SHOWN_BYTES_MAX);
 
-    if (text.len == 0 && key)
+    if (key && (text.len == 0 || (p->has_null && bytes_equal(text, p->null))))
         snprintf(message, message_size,
                  "key column %.*s: there is no value, and a row needs its "
                  "whole key",
@@ -350,7 +360,8 @@ static enum wr_type written_type(const struct csv_field *field)
 static bool is_missing(const struct plan *p, const struct plan_column *column,
                        const struct csv_field *field)
 {
-    return field->text.len == 0 && (!field->quoted || p->header.fields[column->field].quoted);
+    return is_null(p, column, field) ||
+           (field->text.len == 0 && (!field->quoted || p->header.fields[column->field].quoted));
 }
 
 /* One field's value, its text copied to *to. */
@@ -367,7 +378,7 @@ static bool row_value(const struct plan *p, const struct plan_column *column, bo
     }
     if (key && is_missing(p, column, field))
         return false;
-    if (text.len == 0 && !field->quoted && !key) {
+    if (!key && ((text.len == 0 && !field->quoted) || is_null(p, column, field))) {
         *out = (struct wr_value){.type = WR_NULL};
         return true;
     }
@@ -408,16 +419,20 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
         return NULL;
     }
     /* The texts of a line are never longer than the line. */
-    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + record->size);
+    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + record->size + record->raw.len);
     *row = (struct import_row){.line = record->line, .source_bytes = record->size};
     text = (uint8_t *)&row->values[count];
+    if (record->raw.len) {
+        row->raw = bytes_of(memcpy(text, record->raw.ptr, record->raw.len), record->raw.len);
+        text += record->raw.len;
+    }
     for (size_t i = 0; i < count; i++) {
         bool key = i < p->key_count;
         const struct plan_column *column = key ? &p->keys[i] : &p->columns[i - p->key_count];
         const struct csv_field *field = &record->fields[column->field];
 
         if (!row_value(p, column, key, field, &text, &row->values[i])) {
-            bad_value(column, key, field->text, message, message_size);
+            bad_value(p, column, key, field->text, message, message_size);
             mem_free(row);
             return NULL;
         }

@@ -38,6 +38,8 @@ struct plan {
     enum wr_type *header_types; /* by field: of "NAME:type" in the header, else PLAN_TYPE_OPEN */
     bool all_columns;           /* no --columns: all fields that are no key */
     bool keys_given;            /* by --key */
+    bool has_null;              /* set by the caller behind plan_parse(): of CSV, a field with */
+    bytes null;                 /* this text is none, too */
     bool json; /* fields tell texts (quoted) from numbers, and values may be objects (value.h) */
 };
 
@@ -48,6 +50,7 @@ struct import_row {
     struct resume_part *part; /* NULL, or what is settled with it (resume.h) */
     uint64_t line;
     uint64_t source_bytes;    /* of the line in the file */
+    bytes raw;                /* the line, if the record had it */
     size_t bytes;             /* of names and values, as the limits count them */
     struct wr_value values[]; /* the keys', then the columns'; WR_NULL: no such cell */
 };

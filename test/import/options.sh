@@ -1,0 +1,106 @@
+#!/usr/bin/env bash
+# `widerow import`: what it does with lines that are no rows, what it writes nothing for, and how fast it may go.
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+widerow=$BUILD/widerow
+
+run() { "$widerow" "$@" --dir "$work/data"; } # COMMAND...: on a data folder in this process
+refuses() { fails "$1" run "${@:2}"; }        # WORDS COMMAND…
+prints() { [ "$(run "${@:2}" | tee "$work/printed")" = "$1" ] || { cat "$work/printed"; false; }; }
+says() { run "${@:2}" >"$work/told" 2>&1; grep -qE -- "$1" "$work/told" || { cat "$work/told"; false; }; } # WORDS COMMAND…
+
+# ---- nothing by another name ----
+printf 'id,n,text\n1,NULL,NULL\n2,7,"NULL"\n3,,x\n' >"$work/null.csv"
+check "--null" run import "$work/null.csv" --table nulls --create --key id --null NULL --quiet
+check "gives no cell" prints '{"id":1}' get nulls 1
+check "in quotes it is a text, and a number's column is still of integers" prints '{"id":2,"n":7,"text":"NULL"}' get nulls 2
+check "an empty field gives none either" prints '{"id":3,"text":"x"}' get nulls 3
+printf '"id","n"\n"1","\\N"\n"2","5"\n' >"$work/null2.csv"
+check "in a file that quotes all, quotes are none" run import "$work/null2.csv" --table nulls2 --create --key id --null '\N' --quiet
+check "there neither" prints '{"id":1}' get nulls2 1
+printf 'id,n\nNULL,1\n' >"$work/null3.csv"
+check "a key of nothing" refuses "line 2: key column id: there is no value" import "$work/null3.csv" --table nulls --null NULL --columns n:integer --quiet
+echo '{"id":1}' >"$work/null.jsonl"
+check "--null is for CSV" refuses "JSON has a null of its own" import "$work/null.jsonl" --table nulls --null NULL --quiet
+
+# ---- rejects ----
+{ echo id,n; for n in $(seq 30); do echo "$n,$n"; done; echo 'x,"a ""b"""'; echo '32,1,2'; printf '\xff,1\n33,33\n'; } >"$work/rejects.csv"
+load_rejects() { run import "$work/rejects.csv" --table "$1" --create --key id:integer --columns n:string --rejects "$work/rejects.jsonl" --quiet "${@:2}"; }
+check "rejected lines do not end the import" fails "some lines were not loaded" load_rejects rejects
+check "it says where they are" grep -q '3 lines not loaded (.*rejects.jsonl)' "$work/said"
+check "the others are loaded" prints 31 count rejects
+check "each with line, reason and record" python3 - "$work/rejects.jsonl" <<'PYTHON'
+import base64, json, sys
+rows = sorted((json.loads(l) for l in open(sys.argv[1])), key=lambda r: r["line"])
+assert [r["line"] for r in rows] == [32, 33, 34], rows
+assert rows[0]["reason"] == "column id: 'x' is no integer" and rows[0]["record"] == 'x,"a ""b"""', rows[0]
+assert rows[1]["reason"] == "3 fields, the header has 2" and rows[1]["record"] == "32,1,2", rows[1]
+assert base64.b64decode(rows[2]["record"]["base64"]) == b"\xff,1", rows[2]
+PYTHON
+check "no more than are allowed" fails "max-errors" load_rejects rejects2 --max-errors 2
+check "the next import begins the file anew" test "$(wc -l <"$work/rejects.jsonl")" -le 3
+check "never over the input" refuses "would write over the file that is read" import "$work/rejects.csv" --table rejects --rejects "$work/rejects.csv" --quiet
+check "which is as it was" test "$(wc -l <"$work/rejects.csv")" = 35
+printf '%s\n' '{"id":1,"a":"\u00e9"}' '{"id":"b","a":"\u00e9"}' '{"id":' >"$work/rejects0.jsonl"
+check "of JSON Lines" refuses "some lines were not loaded" import "$work/rejects0.jsonl" --table rejects3 --create --key id:integer --rejects "$work/r3.jsonl" --quiet
+check "as they are written, escapes too" python3 -c '
+import json, sys
+rows = [json.loads(l)["record"] for l in open(sys.argv[1])]
+assert rows == open(sys.argv[2]).read().splitlines()[1:], rows' "$work/r3.jsonl" "$work/rejects0.jsonl"
+{ echo k,v; echo 1,a; printf '2,"%*s"\n' 3000000 x; } >"$work/refused.csv"
+check "what the server refuses, too" refuses "some lines were not loaded" import "$work/refused.csv" --table refused --create --key k:integer --columns v:string \
+    --rejects "$work/r4.jsonl" --quiet
+check "with its whole record" python3 -c '
+import json, sys
+row = json.loads(open(sys.argv[1]).read())
+assert row["line"] == 3 and len(row["record"]) == 3000004 and row["reason"], row["reason"]' "$work/r4.jsonl"
+check "no room for rejects" refuses "cannot write the --rejects file" import "$work/rejects.csv" --table rejects --columns n:string --rejects /dev/full --quiet
+
+# ---- nothing is written ----
+check "a dry run" refuses "some lines would not be loaded" import "$work/rejects.csv" --table dry --create --key id:integer --columns n:string --dry-run --quiet
+check "tells how many lines" grep -qx 'dry: 31 lines would be loaded, 3 would not; nothing was written' "$work/said"
+check "and which are bad" grep -q "^line 32: column id: 'x' is no integer" "$work/said"
+check "and makes no table" refuses "does not exist" describe dry
+"$widerow" sample campus --records 20000 >"$work/campus.csv"
+check "says what would be made" says '^New table dry' import "$work/campus.csv" --table dry --create --key CardID,time,OrderNumber --dry-run
+check "with the advisor's verdict" grep -q '^The key CardID with layout plain: good' "$work/told"
+check "of a bad key" says '^The key SellerID with layout plain: (bad|fair), ' import "$work/campus.csv" --table dry --create --key SellerID,time,OrderNumber --dry-run --quiet
+check "and a better one" grep -q '^Better: widerow create dry --key' "$work/told"
+run create there --key id:integer >/dev/null
+check "into a table that is there" says '^there: 31 lines would be loaded, 0 would not; nothing was written' import <(head -31 "$work/rejects.csv"; echo 34,1) --table there --columns n:string --dry-run --quiet
+check "nothing is" prints 0 count there
+check "of a table that is not there" refuses "there is no table" import "$work/campus.csv" --table nothere --dry-run --quiet
+check "and no --resume" refuses "nothing to --resume" import "$work/campus.csv" --table there --dry-run --resume
+
+# ---- a rate ----
+for rate in 0 x 5x -1 5cux ''; do check "no rate: '$rate'" refuses "is neither" import "$work/campus.csv" --table there --rate "$rate"; done
+{ echo id,n; for n in $(seq 40); do echo "$n,$n"; done; } >"$work/slow.csv"
+since=$(date +%s%N)
+check "at most so many rows a second" run import "$work/slow.csv" --table slow --create --key id --rate 20 --quiet
+check "take their time" test $(($(date +%s%N) - since)) -ge 900000000
+check "all are loaded" prints 40 count slow
+since=$(date +%s%N)
+check "capacity units, too" run import "$work/slow.csv" --table slow --rate 20cu --batch 20 --workers 1 --quiet
+check "take theirs" test $(($(date +%s%N) - since)) -ge 900000000
+
+# ---- a table that nobody wants ----
+{ echo k,v; for n in $(seq 3); do printf '%s,"%*s"\n' "$n" 3000000 x; done; } >"$work/large.csv"
+check "an import that loads nothing" refuses "the new table gone is gone again" import "$work/large.csv" --table gone --create --key k --quiet
+check "leaves no table" refuses "does not exist" describe gone
+serve one --admin off
+at=(--endpoint "${urls[one]}" --data "$work/one")
+mkfifo "$work/feed"
+"$widerow" import - --table shared --create --key k:integer --columns v:integer --quiet "${at[@]}" <"$work/feed" >"$work/shared.out" 2>"$work/shared.err" &
+pid=$!
+exec 9>"$work/feed"
+echo k,v >&9
+check "an import that waits for its first row makes its table" eventually "$widerow" describe shared "${at[@]}"
+check "somebody else puts a row" "$widerow" put shared 7 v=7 "${at[@]}"
+kill -INT $pid
+wait $pid
+check "the import is interrupted" test $? = 130
+exec 9>&-
+check "it says why the table stays" grep -q 'the new table shared stays: there are rows in it' "$work/shared.err"
+check "the row is there" test "$("$widerow" count shared "${at[@]}")" = 1
+counts import-options
