@@ -57,7 +57,8 @@ static int own_row_load(struct own_rows *o, const struct txn_row *changes)
                                 .done = own_load_done,
                                 .whole_versions = SIZE_MAX};
     o->loading = true;
-    TRY(load_run(&o->load));
+    if (!changes->replaces)
+        TRY(load_run(&o->load));
     o->loading = false;
     o->row = o->load.row;
     TRY(txn_overlay(o->call, o->table, changes, &o->row));

@@ -164,7 +164,8 @@ static int row_read(struct read_call *rd, struct read_row *r)
         TRY(row_start(rd, r));
         rd->loading = true;
     }
-    TRY(load_run(&rd->load));
+    if (PORT_LIKELY(!rd->own || !rd->own->replaces))
+        TRY(load_run(&rd->load));
     if (PORT_UNLIKELY(rd->own != NULL))
         TRY(txn_overlay(rd->call, r->t->table, rd->own, &rd->load.row));
     selection_apply(c, &r->t->selection, r->key, &rd->load.row, &r->result->row, &size);

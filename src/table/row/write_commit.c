@@ -4,20 +4,21 @@
 #include "table/row/write_own.h"
 #include "table/txn/txn.h"
 
-/* Those of a row follow one another, in their order. */
-static void commit_rows(struct write_call *w)
+static void commit_rows(struct write_call *w, struct txn_row *const *rows, size_t count)
 {
     struct arena *a = &w->call->c.arena;
-    size_t count;
-    struct txn_row *const *rows = txn_rows(w->call->txn, &count);
 
-    for (size_t i = 0; i < count; i++)
-        for (const struct txn_change *at = rows[i]->first; at; at = at->next)
-            write_add_row(w, &at->change, ARENA_NEW(a, struct wr_row_result));
+    for (size_t i = 0; i < count; i++) {
+        struct wr_row_change *change = ARENA_NEW(a, struct wr_row_change);
+
+        txn_row_change(rows[i], change);
+        write_add_row(w, change, ARENA_NEW(a, struct wr_row_result));
+    }
 }
 
 int commit_transaction_start(struct call *call)
 {
+    struct txn_row *const *rows;
     struct write_call *w;
     struct table *t;
     size_t count;
@@ -25,7 +26,7 @@ int commit_transaction_start(struct call *call)
     if (!call->txn)
         return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
     TRY(txn_commits(call));
-    count = txn_change_count(call->txn);
+    rows = txn_rows(call->txn, &count);
     if (!count) {
         call_finish(call);
         return E_OK;
@@ -38,7 +39,7 @@ int commit_transaction_start(struct call *call)
     w = write_new(call, 1, count);
     w->commits = w->atomic = true;
     w->tables[w->table_count++] = (struct write_table){t, 0, count};
-    commit_rows(w);
+    commit_rows(w, rows, count);
     write_start(w);
     return E_OK;
 }

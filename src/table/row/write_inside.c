@@ -7,24 +7,32 @@
 #include "table/row/write_own.h"
 #include "table/txn/txn.h"
 
+/* Of a row that the transaction has replaced the stored one says nothing. */
+static int inside_replaced(struct write_call *w, struct write_row *r, const struct txn_row *own)
+{
+    r->m.old = (struct row){0};
+    r->m.old_known = true;
+    return txn_overlay(w->call, r->m.table, own, &r->m.old);
+}
+
 /* E_LATER: parked; the walk goes on by itself. */
 static int inside_load(struct write_call *w, struct write_row *r)
 {
-    const struct txn_row *changes = txn_find(w->call->txn, r->m.cols);
+    const struct txn_row *own = txn_find(w->call->txn, r->m.cols);
 
     if (!r->loading) {
         change_point_prepare(&w->call->c, &r->m);
-        r->m.whole |= changes != NULL;
+        r->m.whole |= own != NULL;
     }
+    if (own && own->replaces)
+        return inside_replaced(w, r, own);
     TRY(write_row_load(w, r, VIEW_DURABLE));
     if (!r->loading) /* a blind put or delete */
         return E_OK;
-    if (changes)
-        TRY(txn_overlay(w->call, r->m.table, changes, &r->load.row));
+    r->load.row.read_locked = false;
     r->m.old = r->load.row;
-    r->m.old.read_locked = false;
     r->m.old_known = true;
-    return E_OK;
+    return own ? txn_overlay(w->call, r->m.table, own, &r->m.old) : E_OK;
 }
 
 static int inside_row(struct write_call *w, struct write_row *r)
@@ -39,13 +47,13 @@ static int inside_row(struct write_call *w, struct write_row *r)
     TRY(modify_run(c, &r->m));
     TRY(change_point_check(c, &r->m));
     TRY(modify_result(c, &r->m, r->result));
-    return r->m.changed ? txn_add(call, &r->m) : E_OK;
+    return r->m.changed ? txn_add(call, &r->m, r->loading ? &r->load.row : NULL) : E_OK;
 }
 
 /* All or none: those before the one that failed are taken back. */
-static void fail_all(struct write_call *w, const struct write_row *failed, size_t before)
+static void fail_all(struct write_call *w, const struct write_row *failed)
 {
-    txn_undo(w->call->txn, before);
+    txn_undo(w->call->txn);
     for (size_t i = 0; i < w->row_count; i++) {
         if (&w->rows[i] != failed)
             write_row_set(&w->rows[i], failed->result->code, failed->result->message);
@@ -59,9 +67,9 @@ void write_walk_inside(struct write_call *w)
 {
     struct ctx *c = &w->call->c;
 
-    if (!w->at && !w->begun_inside) {
-        w->changes_before = txn_change_count(w->call->txn);
-        w->begun_inside = true;
+    if (w->atomic && !w->saved_inside) {
+        txn_save(w->call->txn);
+        w->saved_inside = true;
     }
     for (; w->at < w->row_count; w->at++) {
         struct write_row *r = &w->rows[w->at];
@@ -78,10 +86,12 @@ void write_walk_inside(struct write_call *w)
             write_row_enter(r, WRITE_ROW_DONE);
         }
         if (w->atomic && r->result->code) {
-            fail_all(w, r, w->changes_before);
+            fail_all(w, r);
             break;
         }
     }
+    if (w->atomic)
+        txn_keep(w->call->txn);
     call_charge(w->call);
     write_release(w);
 }

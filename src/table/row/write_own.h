@@ -72,9 +72,8 @@ struct write_call {
     struct write_table *tables;
     size_t table_count;
     bool atomic;
-    bool commits;          /* a transaction, whose changes were checked when they came */
-    bool begun_inside;     /* of a transaction: */
-    size_t changes_before; /* what it held then */
+    bool commits;      /* a transaction, whose changes were checked when they came */
+    bool saved_inside; /* what its transaction held before it (txn_save()) */
 
     size_t at;              /* the row the walk is at */
     size_t group_first;     /* the pending group is [group_first, at) */

@@ -6,7 +6,6 @@
 #include "table/core/db_limits.h"
 #include "table/model/key.h"
 #include "table/model/meter.h"
-#include "table/model/value.h"
 #include "table/txn/txn_gate.h"
 
 #include <ctype.h>
@@ -15,10 +14,11 @@
 
 #define ID_BYTES 36
 #define ID_BUCKETS 4096
-#define ROWS_MIN 8
-#define WAIT_MS 1000    /* for the writes that are inside of a gate */
-#define LOOK_US 200000  /* between two looks for what is over */
-#define MEMORY_SHARE 8  /* all open ones may hold this part of the memory */
+#define WAIT_MS 1000   /* for the writes that are inside of a gate */
+#define LOOK_US 200000 /* between two looks for what is over */
+#define MEMORY_SHARE                                                                               \
+    8                   /* all open ones may hold this part of the memory; one commit may take it  \
+                         */
 #define BASE_BYTES 1024 /* what one without changes counts for */
 
 enum txn_state { TXN_WAITING, TXN_OPEN, TXN_BUSY, TXN_COMMITTING, TXN_ENDED };
@@ -29,6 +29,11 @@ struct txn_client {
     size_t bytes;
     size_t refs;
     struct txn_client *next;
+};
+
+/* What the limits count. */
+struct txn_written {
+    size_t bytes, changes;
 };
 
 struct txn {
@@ -49,11 +54,8 @@ struct txn {
     size_t counted;       /* of memory, in all sums */
     struct txn_client *client;
 
-    struct txn_row **rows; /* sorted */
-    size_t row_count, row_capacity;
-    struct txn_change **changes; /* as they came */
-    size_t change_count, change_capacity;
-    size_t written; /* bytes, as the limit counts them */
+    struct txn_rows rows;
+    struct txn_written written, saved; /* now, and when the rows were saved */
 
     wr_done_fn *done; /* of the call that is in it */
     void *arg;
@@ -132,7 +134,7 @@ static void txn_count(struct txn *t, size_t size)
 
 static size_t txn_size(const struct txn *t)
 {
-    return BASE_BYTES + sizeof(*t) + atomic_load(&t->blocks);
+    return BASE_BYTES + sizeof(*t) + atomic_load(&t->blocks) + t->rows.bytes;
 }
 
 /* ---- ids ---- */
@@ -189,9 +191,8 @@ static void txn_free(struct txn *t)
 
     txn_count(t, 0);
     client_unref(all, t->client);
+    txn_rows_release(&t->rows);
     arena_release(&t->arena);
-    mem_free(t->rows);
-    mem_free(t->changes);
     mem_free(t);
 }
 
@@ -329,6 +330,7 @@ static struct txn *txn_new(struct txns *all, struct call *call, const struct tab
     t->begun_ms = clock_mono_ms(&all->db->clock);
     arena_init(&t->arena, t->first, sizeof(t->first));
     arena_meter(&t->arena, &t->blocks);
+    t->rows.arena = &t->arena;
     t->instance = arena_copy(&t->arena, call->req->instance);
     t->table = arena_copy(&t->arena, table->schema.d.table);
     t->value = arena_copy(&t->arena, cols);
@@ -568,13 +570,13 @@ bytes txn_table(const struct txn *t)
 
 struct txn_row *const *txn_rows(const struct txn *t, size_t *count)
 {
-    *count = t->row_count;
-    return t->rows;
+    *count = t->rows.count;
+    return t->rows.list;
 }
 
-size_t txn_change_count(const struct txn *t)
+const struct txn_row *txn_find(const struct txn *t, bytes cols)
 {
-    return t->change_count;
+    return txn_rows_find(&t->rows, cols);
 }
 
 int txn_check_table(struct call *call, const struct table *table)
@@ -614,130 +616,28 @@ void txn_ends(struct txn *t)
 
 /* ---- changes ---- */
 
-/* Where the row is among the sorted ones, or would be. */
-static size_t row_at(const struct txn *t, bytes cols)
-{
-    size_t low = 0, high = t->row_count;
-
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-
-        if (bytes_compare(t->rows[middle]->cols, cols) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-const struct txn_row *txn_find(const struct txn *t, bytes cols)
-{
-    size_t at = row_at(t, cols);
-
-    return at < t->row_count && bytes_equal(t->rows[at]->cols, cols) ? t->rows[at] : NULL;
-}
-
-static struct txn_row *row_get(struct txn *t, bytes cols)
-{
-    size_t at = row_at(t, cols);
-
-    if (at < t->row_count && bytes_equal(t->rows[at]->cols, cols))
-        return t->rows[at];
-    if (t->row_count == t->row_capacity) {
-        t->row_capacity = t->row_capacity ? 2 * t->row_capacity : ROWS_MIN;
-        t->rows = mem_realloc(t->rows, sizeof(*t->rows) * t->row_capacity);
-    }
-    memmove(&t->rows[at + 1], &t->rows[at], sizeof(*t->rows) * (t->row_count++ - at));
-    t->rows[at] = ARENA_NEW(&t->arena, struct txn_row);
-    t->rows[at]->cols = arena_copy(&t->arena, cols);
-    return t->rows[at];
-}
-
-/* What an increment came to is a value, and what had no timestamp has the one of its write. False:
- * the request itself took the cell away again. */
-static bool resolve_cell(struct arena *a, const struct modify *m, const struct wr_cell *asked,
-                         struct wr_cell *out)
-{
-    const struct wr_cell *made;
-
-    *out = *asked;
-    out->name = arena_copy(a, asked->name);
-    if (asked->op == WR_CELL_INCREMENT) {
-        made = cells_find(m->row.cells, m->row.cell_count, asked->name);
-        if (!made)
-            return false;
-        out->op = WR_CELL_PUT;
-        out->timestamp_ms = made->timestamp_ms;
-        out->value = made->value;
-        out->crc8 = made->crc8;
-        out->crc8_known = made->crc8_known;
-    } else if (asked->op == WR_CELL_PUT && asked->timestamp_ms == WR_TIMESTAMP_NONE) {
-        out->timestamp_ms = m->stamp_ms;
-        if (asked->crc8_known)
-            out->crc8 = value_crc8_stamp(asked->crc8, m->stamp_ms);
-    }
-    out->value = value_copy(a, &out->value);
-    return true;
-}
-
-static struct txn_change *resolve(struct arena *a, const struct modify *m)
-{
-    const struct wr_row_change *asked = m->change;
-    struct txn_change *out = ARENA_NEW(a, struct txn_change);
-    struct wr_cell *cells = ARENA_ARRAY(a, struct wr_cell, asked->row.cell_count);
-    size_t n = 0;
-
-    for (size_t i = 0; i < asked->row.cell_count; i++)
-        n += resolve_cell(a, m, &asked->row.cells[i], &cells[n]);
-    out->change = (struct wr_row_change){
-        .type = asked->type,
-        .row = {.key = key_copy(a, &m->key), .cells = cells, .cell_count = n},
-        .condition = {.existence = WR_IGNORE},
-        .keeps_number = true};
-    return out;
-}
-
-static void change_push(struct txn *t, struct txn_change *change, struct txn_row *row)
-{
-    change->row = row;
-    change->before = row->last;
-    *(row->last ? &row->last->next : &row->first) = change;
-    row->last = change;
-    if (t->change_count == t->change_capacity) {
-        t->change_capacity = t->change_capacity ? 2 * t->change_capacity : ROWS_MIN;
-        t->changes = mem_realloc(t->changes, sizeof(*t->changes) * t->change_capacity);
-    }
-    t->changes[t->change_count++] = change;
-}
-
-void txn_undo(struct txn *t, size_t count)
-{
-    while (t->change_count > count) {
-        struct txn_change *change = t->changes[--t->change_count];
-
-        t->written -= change->size;
-        change->row->last = change->before;
-        *(change->before ? &change->before->next : &change->row->first) = NULL;
-    }
-}
-
 /* Is there room for a change of `size` bytes, and its cells? */
-static int check_room(struct call *call, const struct modify *m, size_t size)
+static int check_room(struct call *call, const struct modify *m, const struct row *stored,
+                      size_t size)
 {
     const struct limits *limits = &call->db->limits;
     struct txn *t = call->txn;
-    size_t more = sizeof(struct txn_change) + sizeof(struct txn_row) + size + m->cols.len +
+    size_t more = sizeof(struct txn_row) + size + m->cols.len +
                   m->change->row.cell_count * sizeof(struct wr_cell);
     bool room;
 
-    if (t->written + size > (size_t)limits->transaction_bytes_max)
+    if (t->written.bytes + size > (size_t)limits->transaction_bytes_max)
         return fail(&call->c, E_TXN_SIZE,
                     "The data written in one transaction exceeds the limit, limit size: %lld.",
                     (long long)limits->transaction_bytes_max);
-    if (t->change_count >= (size_t)limits->transaction_changes_max)
+    if (t->written.changes >= (size_t)limits->transaction_changes_max)
         return fail(&call->c, E_TXN_SIZE,
                     "The row changes of one transaction exceed the limit: %lld.",
                     (long long)limits->transaction_changes_max);
+    if (t->rows.commit_bytes + txn_rows_cost(&t->rows, m, stored) > memory_max(t->all))
+        return fail(&call->c, E_TXN_SIZE,
+                    "The rows changed in one transaction are too large to be committed together: "
+                    "that would take more than an eighth of the server's memory (--memory).");
     pthread_mutex_lock(&t->all->lock);
     room = has_room(t->all, t->client, 2 * more);
     pthread_mutex_unlock(&t->all->lock);
@@ -746,36 +646,71 @@ static int check_room(struct call *call, const struct modify *m, size_t size)
                        "Server is busy: open transactions fill the memory for them.");
 }
 
-int txn_add(struct call *call, const struct modify *m)
+static void count_memory(struct txn *t)
+{
+    pthread_mutex_lock(&t->all->lock);
+    txn_count(t, txn_size(t));
+    pthread_mutex_unlock(&t->all->lock);
+}
+
+int txn_add(struct call *call, const struct modify *m, const struct row *stored)
 {
     size_t size = meter_request_size(m->change);
     struct txn *t = call->txn;
-    struct txn_change *change;
 
-    TRY(check_room(call, m, size));
-    change = resolve(&t->arena, m);
-    change_push(t, change, row_get(t, m->cols));
-    change->size = size;
-    t->written += size;
-    pthread_mutex_lock(&t->all->lock);
-    txn_count(t, txn_size(t) + (t->row_capacity + t->change_capacity) * sizeof(void *));
-    pthread_mutex_unlock(&t->all->lock);
+    TRY(check_room(call, m, stored, size));
+    txn_rows_add(&t->rows, &call->c.arena, m, stored);
+    t->written.bytes += size;
+    t->written.changes++;
+    count_memory(t);
     return E_OK;
 }
 
-int txn_overlay(struct call *call, const struct table *table, const struct txn_row *row_changes,
+void txn_save(struct txn *t)
+{
+    txn_rows_save(&t->rows);
+    t->saved = t->written;
+}
+
+void txn_undo(struct txn *t)
+{
+    txn_rows_undo(&t->rows);
+    t->written = t->saved;
+    count_memory(t);
+}
+
+void txn_keep(struct txn *t)
+{
+    txn_rows_keep(&t->rows);
+    count_memory(t);
+}
+
+/* An update that writes all columns again stamps them, too: that is left to modify.h. */
+static int overlay_full_row(struct call *call, const struct table *table,
+                            const struct txn_row *changes, struct row *row)
+{
+    struct wr_row_change change;
+    struct modify m;
+
+    txn_row_change(changes, &change);
+    TRY(modify_begin(&call->c, &call->db->limits, table, &change, call->now_ms, 1, &m));
+    m.old = *row;
+    m.old_known = m.whole = true;
+    m.time = db_clock_read(call->db);
+    TRY(modify_run(&call->c, &m));
+    if (m.changed)
+        *row = m.row;
+    return E_OK;
+}
+
+int txn_overlay(struct call *call, const struct table *table, const struct txn_row *changes,
                 struct row *row)
 {
-    for (const struct txn_change *at = row_changes->first; at; at = at->next) {
-        struct modify m;
+    const struct wr_table_options *o = &table->schema.d.options;
+    struct row stored = *row;
 
-        TRY(modify_begin(&call->c, &call->db->limits, table, &at->change, call->now_ms, 1, &m));
-        m.old = *row;
-        m.old_known = m.whole = true;
-        m.time = db_clock_read(call->db);
-        TRY(modify_run(&call->c, &m));
-        if (m.changed)
-            *row = m.row;
-    }
+    if (o->update_full_row)
+        return overlay_full_row(call, table, changes, row);
+    txn_row_apply(changes, &call->c.arena, o, call->now_ms, &stored, row);
     return E_OK;
 }

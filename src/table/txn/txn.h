@@ -3,9 +3,10 @@
  *
  * A transaction owns the gate of its value (txn_gate.h), so only what expires changes the rows
  * under it. Its writes are decided at once, by the durable rows and by what it wrote before, and
- * kept as changes that depend on nothing any more: conditions are gone, increments and numbers are
- * values, cells have their timestamps. The commit is one atomic batch of these changes on the rows
- * as they are then (row/write_commit.c), so whatever the table has become meanwhile is right.
+ * kept as one change a row that depends on nothing any more (txn_row.h): conditions are gone,
+ * increments and numbers are values, cells have their timestamps. The commit is one atomic batch of
+ * these changes on the rows as they are then (row/write_commit.c), so whatever the table has become
+ * meanwhile is right.
  *
  *     WAITING ──▶ OPEN ◀──▶ BUSY ──▶ ENDED        WAITING: writes are inside of the gate
  *        │         │ ▲                 ▲          BUSY: a request works in it
@@ -25,25 +26,11 @@
 #define TABLE_TXN_TXN_H
 
 #include "table/core/call.h"
-#include "table/model/modify.h"
+#include "table/txn/txn_row.h"
 
 struct txn;
 struct txn_gate;
 struct txns;
-
-/* One change of a row, resolved. */
-struct txn_change {
-    struct wr_row_change change;
-    struct txn_row *row;
-    size_t size;                      /* as the limit counts it */
-    struct txn_change *before, *next; /* of the same row, in their order */
-};
-
-/* A row that the transaction has changed. After a batch that failed it may have no changes. */
-struct txn_row {
-    bytes cols; /* the key columns, encoded */
-    struct txn_change *first, *last;
-};
 
 /* The key columns whose values a gate is for: the first, whatever the layout takes for its
  * partition key. So a rekeying changes nothing of what an open transaction holds. */
@@ -75,7 +62,6 @@ int txn_enter(struct call *call, bytes id);
 /* Of the call's transaction. */
 bytes txn_table(const struct txn *t);
 struct txn_row *const *txn_rows(const struct txn *t, size_t *count); /* by key */
-size_t txn_change_count(const struct txn *t);
 
 /* Is it the transaction's table, not one that was made again under its name? E_SESSION. */
 int txn_check_table(struct call *call, const struct table *t);
@@ -83,15 +69,17 @@ int txn_check_table(struct call *call, const struct table *t);
  */
 int txn_check_row(struct call *call, const struct table *t, bytes cols);
 
-/* Keeps what was decided. E_TXN_SIZE, E_BUSY: nothing was kept. */
-int txn_add(struct call *call, const struct modify *m);
-/* Forgets all but the first `count` changes. */
-void txn_undo(struct txn *t, size_t count);
+/* Keeps what was decided; `stored` as for txn_rows_add(). E_TXN_SIZE, E_BUSY: nothing was kept. */
+int txn_add(struct call *call, const struct modify *m, const struct row *stored);
+/* What is added from now on is forgotten together, or stays. */
+void txn_save(struct txn *t);
+void txn_undo(struct txn *t);
+void txn_keep(struct txn *t);
 
 /* NULL: it has not changed that row. */
 const struct txn_row *txn_find(const struct txn *t, bytes cols);
-/* Makes of *row, as it is stored (a wide one with all of its cells), the row as the transaction
- * sees it. */
+/* Makes of *row, as it is stored (a wide one with all of its cells; it need not be read if
+ * changes->replaces), the row as the transaction sees it. */
 int txn_overlay(struct call *call, const struct table *t, const struct txn_row *changes,
                 struct row *row);
 
