@@ -3,7 +3,7 @@
  * From the moment that an index is published (INDEX_FULL), every change of a row keeps it
  * (index_observer.h); changes that began by an older description are refused once it is published
  * (table.h, is_overtaken), unless they hold their rows' locks already. When nobody holds a
- * description without the index any more, every row is visited under its lock, and its entry made
+ * description without the index any more, every row is visited (row_walk.h), and its entry made
  * from the row as it is then, by the same function. Rows written before the visit were seen by it,
  * rows written later wrote their entries themselves: so at the end an entry is there for every row,
  * and none for what is gone. Then the index is complete (INDEX_INCR), in a transaction.
@@ -38,11 +38,32 @@ struct index_build {
     struct row_walk walk;
 };
 
-static int build_row(struct row_walk *w, struct ctx *c, bytes record_key)
+static void add_entry(const struct index_build *b, struct batch_builder *e, bytes cols,
+                      const struct row *row)
 {
-    const struct index_build *b = PORT_CONTAINER(w, struct index_build, walk);
-    struct batch_builder builder = {.arena = &c->arena};
-    struct index_entry none = {.there = false}, entry;
+    struct index_entry none = {.there = false};
+    struct index_entry entry = entry_of(e->arena, &b->table->schema, b->index, cols, row);
+
+    entry_change(e, b->index, &none, &entry);
+}
+
+static int build_row(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                     struct batch_builder *e, bool *alone)
+{
+    struct row row = {.there = false};
+
+    TRY(row_decode(c, kv->value, &row));
+    *alone = row.wide;
+    if (!row.wide)
+        add_entry(PORT_CONTAINER(v, struct index_build, walk.visitor), e,
+                  bytes_skip(kv->key, KEY_PREFIX_BYTES), &row);
+    return E_OK;
+}
+
+static int build_row_alone(struct walk_visitor *v, struct ctx *c, bytes record_key,
+                           struct batch_builder *e)
+{
+    const struct index_build *b = PORT_CONTAINER(v, struct index_build, walk.visitor);
     struct load load = {.c = c,
                         .table = b->table,
                         .cols = bytes_skip(record_key, KEY_PREFIX_BYTES),
@@ -52,9 +73,7 @@ static int build_row(struct row_walk *w, struct ctx *c, bytes record_key)
                         .column_count = b->index->column_count};
 
     TRY(wait_load(&load));
-    entry = entry_of(&c->arena, &b->table->schema, b->index, load.cols, &load.row);
-    entry_change(&builder, b->index, &none, &entry);
-    row_walk_apply(w, c, &builder, b->index->location.id);
+    add_entry(b, e, load.cols, &load.row);
     return E_OK;
 }
 
@@ -113,13 +132,15 @@ static int build_slice(struct table_slicing *s, struct ctx *c, struct table *t,
     if (!catalog_keeps_index(s->db->catalog, t, b.index->id))
         return E_BUSY;
     (void)fault_hit(FAULT_index_begin);
-    b.walk = (struct row_walk){.db = s->db,
-                               .table = t,
+    b.walk = (struct row_walk){.visitor = {.db = s->db,
+                                           .table = t,
+                                           .to = b.index->location.id,
+                                           .visit = build_row,
+                                           .visit_alone = build_row_alone},
                                .c = c,
                                .step = step,
                                .record = catalog_rekey_key(&c->arena, b.index->id),
                                .id = t->schema.location.id,
-                               .visit = build_row,
                                .paged = build_paged};
     TRY(row_walk_slice(&b.walk, &ended));
     return ended ? build_complete(&b) : E_OK;

@@ -44,6 +44,8 @@
 #define RETRY_US_MAX 2000000
 #define IDLE_US 5000000
 #define RETRY_US 100000
+#define PAGE_ITEMS 256 /* of what is out of line of a row */
+#define PAGE_BYTES (1u << 20)
 
 struct rekeyer {
     struct table_slicing slicing;
@@ -122,8 +124,8 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
                             .view = VIEW_LATEST,
                             .ranges = ranges,
                             .range_count = left,
-                            .items_max = ROW_WALK_PAGE_ROWS,
-                            .bytes_max = ROW_WALK_PAGE_BYTES,
+                            .items_max = PAGE_ITEMS,
+                            .bytes_max = PAGE_BYTES,
                             .pages = pages};
         struct write_batch batch = {.partition = y->table->schema.shadow.id};
         size_t kept = 0;
@@ -151,20 +153,31 @@ static int copy_out_of_line(struct rekey_copy *y, bytes cols)
     return code;
 }
 
-static int copy_row(struct row_walk *w, struct ctx *c, bytes record_key)
+static int copy_row(struct walk_visitor *v, struct ctx *c, const struct kv *kv,
+                    struct batch_builder *e, bool *alone)
 {
-    struct rekey_copy *y = PORT_CONTAINER(w, struct rekey_copy, walk);
+    const struct rekey_copy *y = PORT_CONTAINER(v, struct rekey_copy, walk.visitor);
+
+    (void)c;
+    *alone = atomic_load(&y->table->has_out_of_line);
+    if (!*alone)
+        add_moved(y, e, kv->key, kv->value);
+    return E_OK;
+}
+
+static int copy_row_alone(struct walk_visitor *v, struct ctx *c, bytes record_key,
+                          struct batch_builder *e)
+{
+    struct rekey_copy *y = PORT_CONTAINER(v, struct rekey_copy, walk.visitor);
     struct get get = {
         .partition = y->table->schema.location.id, .key = record_key, .view = VIEW_LATEST};
-    struct batch_builder builder = {.arena = &c->arena};
 
     TRY(wait_get(c, y->db->engine, &get));
     if (!get.found)
         return E_OK;
     if (atomic_load(&y->table->has_out_of_line))
         TRY(copy_out_of_line(y, bytes_skip(record_key, KEY_PREFIX_BYTES)));
-    add_moved(y, &builder, record_key, get.value);
-    row_walk_apply(w, c, &builder, y->table->schema.shadow.id);
+    add_moved(y, e, record_key, get.value);
     return E_OK;
 }
 
@@ -268,13 +281,15 @@ static int copy_slice(struct rekey_copy *y, bool *ended)
 {
     const struct schema *s = &y->table->schema;
 
-    y->walk = (struct row_walk){.db = y->db,
-                                .table = y->table,
+    y->walk = (struct row_walk){.visitor = {.db = y->db,
+                                            .table = y->table,
+                                            .to = s->shadow.id,
+                                            .visit = copy_row,
+                                            .visit_alone = copy_row_alone},
                                 .c = y->c,
                                 .step = y->step,
                                 .record = catalog_rekey_key(&y->c->arena, s->id),
                                 .id = s->shadow.id,
-                                .visit = copy_row,
                                 .paged = copy_paged};
     TRY(row_walk_slice(&y->walk, ended));
     progress_set(y->r, s->shadow.id, y->walk.rows, y->step->percent);

@@ -45,6 +45,23 @@ bool row_lock_try(struct row_locks *t, struct row_lock *l);
 /* Gives the row lock to the first waiter, if any, and adds that one to `woken`. */
 void row_lock_pass(struct row_locks *t, struct row_lock *l, struct run_list *woken);
 
+/* The same by a holder who has changed nothing of the row. */
+void row_lock_pass_unchanged(struct row_locks *t, struct row_lock *l, struct run_list *woken);
+
+/* How one can tell that rows are as they were when they were read without their locks: rows fall
+ * into groups, and each group has a version that goes up when the row lock of one of its rows is
+ * passed on by a holder who may have changed it. Versions are copied, rows are read, a lock is
+ * taken: if the version is still the same, the row is as it was read, if all who change it hold its
+ * lock from before to after. */
+#define ROW_LOCK_GROUPS 16384
+
+/* Copies the versions of all groups. */
+void row_locks_versions(struct row_locks *t, uint32_t versions[ROW_LOCK_GROUPS]);
+
+/* Has l, which is held, the version that was copied? */
+bool row_lock_has_version(struct row_locks *t, const struct row_lock *l,
+                          const uint32_t versions[ROW_LOCK_GROUPS]);
+
 /* Runs what is on the list, and what that wakes in turn, until it is empty. */
 void row_lock_run(struct run_list *woken);
 

@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdarg.h>
 #include <cmocka.h>
 
@@ -61,7 +62,7 @@ static void other_keys_do_not_wait(void **state)
 {
     struct row_locks *t = row_locks_new();
     struct row_lock a = {.key = BYTES_LIT("a")}, b = {.key = BYTES_LIT("b")},
-                 again = {.key = BYTES_LIT("a")};
+                    again = {.key = BYTES_LIT("a")};
     struct run_list woken = {0};
 
     (void)state;
@@ -80,7 +81,7 @@ static void other_keys_do_not_wait(void **state)
  * passes on. */
 struct shared {
     struct row_locks *table;
-    long value;
+    _Atomic long value; /* is read without the lock, too */
     _Atomic long done;
 };
 
@@ -94,7 +95,7 @@ static void adder_run(struct row_lock *l, struct run_list *woken)
     struct adder *a = PORT_CONTAINER(l, struct adder, row_lock);
     struct shared *s = a->shared;
 
-    s->value++; /* a race here is what the thread sanitizer would show */
+    atomic_store(&s->value, atomic_load(&s->value) + 1); /* a race here loses some */
     row_lock_pass(s->table, l, woken);
     s->done++;
 }
@@ -108,7 +109,8 @@ static void *adder_main(void *arg)
     for (int i = 0; i < N; i++) {
         struct run_list woken = {0};
 
-        adders[i] = (struct adder){.row_lock = {.key = BYTES_LIT("n"), .run = adder_run}, .shared = s};
+        adders[i] =
+            (struct adder){.row_lock = {.key = BYTES_LIT("n"), .run = adder_run}, .shared = s};
         if (row_lock_take(s->table, &adders[i].row_lock))
             adder_run(&adders[i].row_lock, &woken);
         row_lock_run(&woken);
@@ -134,9 +136,72 @@ static void threads_exclude_one_another(void **state)
     row_locks_free(s.table);
 }
 
+static void a_version_tells_a_holder_who_may_have_changed_the_row(void **state)
+{
+    struct row_locks *t = row_locks_new();
+    struct row_lock a = {.key = BYTES_LIT("a")}, b = {.key = BYTES_LIT("b")};
+    uint32_t *versions = mem_alloc(sizeof(*versions) * ROW_LOCK_GROUPS);
+    struct run_list woken = {0};
+
+    (void)state;
+    row_locks_versions(t, versions);
+    assert_true(row_lock_take(t, &a));
+    assert_true(row_lock_has_version(t, &a, versions));
+    row_lock_pass_unchanged(t, &a, &woken);
+    assert_true(row_lock_take(t, &a));
+    assert_true(row_lock_has_version(t, &a, versions));
+    row_lock_pass(t, &a, &woken);
+    assert_true(row_lock_take(t, &a));
+    assert_true(row_lock_take(t, &b));
+    assert_false(row_lock_has_version(t, &a, versions));
+    assert_true(row_lock_has_version(t, &b, versions));
+    row_locks_versions(t, versions);
+    assert_true(row_lock_has_version(t, &a, versions));
+    row_lock_pass(t, &a, &woken);
+    row_lock_pass(t, &b, &woken);
+    mem_free(versions);
+    row_locks_free(t);
+}
+
+/* What was read without the lock is what is there, if the version says so. */
+static void a_version_vouches_for_what_was_read(void **state)
+{
+    struct shared s = {.table = row_locks_new()};
+    uint32_t *versions = mem_alloc(sizeof(*versions) * ROW_LOCK_GROUPS);
+    pthread_t threads[2];
+    void *adders[2];
+
+    (void)state;
+    for (int i = 0; i < 2; i++)
+        pthread_create(&threads[i], NULL, adder_main, &s);
+    for (int i = 0; i < 3000; i++) {
+        struct row_lock l = {.key = BYTES_LIT("n")};
+        struct run_list woken = {0};
+        long seen;
+
+        row_locks_versions(s.table, versions);
+        seen = s.value;
+        if (!row_lock_try(s.table, &l))
+            continue;
+        if (row_lock_has_version(s.table, &l, versions))
+            assert_int_equal(s.value, seen);
+        row_lock_pass_unchanged(s.table, &l, &woken);
+        row_lock_run(&woken);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], &adders[i]);
+    assert_int_equal(s.value, 40000);
+    for (int i = 0; i < 2; i++)
+        mem_free(adders[i]);
+    mem_free(versions);
+    row_locks_free(s.table);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_version_tells_a_holder_who_may_have_changed_the_row),
+        cmocka_unit_test(a_version_vouches_for_what_was_read),
         cmocka_unit_test(waiters_run_in_order),
         cmocka_unit_test(other_keys_do_not_wait),
         cmocka_unit_test(threads_exclude_one_another),
