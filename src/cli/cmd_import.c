@@ -4,6 +4,7 @@
 #include "cli/import_verdict.h"
 #include "cli/transfer/import_check.h"
 #include "cli/transfer/import_load.h"
+#include "cli/transfer/import_split.h"
 #include "cli/transfer/import_table.h"
 
 #include <errno.h>
@@ -30,7 +31,11 @@ static const struct option_row import_rows[] = {
     {"layout", "LAYOUT",
      "with --create: how keys are spread (default plain; see widerow create --help)", OPTION_TEXT,
      AT(layout), 0, 0},
-    {"input", "csv|jsonl", "what FILE is (default: told from its first byte)", OPTION_TEXT,
+    {"partitions", "N",
+     "with --create and layout plain: partitions that the table begins with, split by a sample of "
+     "the keys (default: one a 64 MiB of the file, at most 16)",
+     OPTION_COUNT, AT(partitions), 1, IMPORT_PARTITIONS_MAX},
+    {"input", "csv|jsonl|dynamodb", "what FILE is (default: told from how it begins)", OPTION_TEXT,
      AT(input), 0, 0},
     {"delimiter", "CHAR",
      "between the fields of a CSV: one character, or tab (default: the one of , ; tab | that its "
@@ -198,32 +203,35 @@ const struct command command_import = {
     .args = "FILE --table TABLE [--key COL[:type],...]",
     .summary = "load a CSV or JSON Lines file into a table",
     .text =
-        "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or - "
-        "for\n"
-        "standard input; gzip and zstd are unpacked on the way. A field with nothing in it, not "
-        "even quotes, gives no cell, and null "
-        "none.\n"
-        "Of JSON Lines the columns are those of the first 1000 lines and those named here. Rows "
-        "are put: a row that is there already\n"
-        "is replaced. With several workers, or --shuffle, two lines with the same key may land in\n"
-        "either order. A line is bad if its fields do not fit the columns' types or the server\n"
+        "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or "
+        "what\n"
+        "DynamoDB exports to S3 (lines of {\"Item\":{...}}), or - for standard input; gzip and "
+        "zstd are\n"
+        "unpacked on the way. A field with nothing in it, not even quotes, gives no cell, and "
+        "null\n"
+        "none. Types that nobody says, and the columns of JSON Lines, are those of the first 1000\n"
+        "lines and, of a plain file, of about 4000 from all over it. Rows are put: a row that is "
+        "there\n"
+        "already is replaced. With several workers, or --shuffle, two lines with the same key may "
+        "land\n"
+        "in either order. A line is bad if its fields do not fit the columns' types or the server\n"
         "refuses it, or a column of the key is empty; nothing of it is written. In a column of "
-        "JSON Lines that\n"
-        "holds several types, integers and doubles too, each value keeps its own, unless --columns "
-        "says\n"
-        "NAME:double and the like. With --create no table is made if too many of the first 1000 "
-        "lines are bad, and "
-        "none stays of an\n"
-        "import that fails before its first row, unless somebody has put rows into it or an answer "
-        "is "
-        "missing.\n"
+        "JSON\n"
+        "Lines that holds several types, integers and doubles too, each value keeps its own, "
+        "unless\n"
+        "--columns says NAME:double and the like. Of DynamoDB lists, maps and sets become their "
+        "JSON\n"
+        "as texts, and numbers beyond 64-bit integers doubles.\n"
+        "\n"
+        "With --create no table is made if too many of the first 1000 lines are bad, and none "
+        "stays\n"
+        "of an import that fails before its first row, unless somebody has put rows into it or an\n"
+        "answer is missing.\n"
         "\n"
         "--rejects writes {\"line\":7,\"reason\":\"...\",\"record\":\"...\"} for each line that is "
-        "left "
-        "out, as it is\n"
-        "written in FILE: mended, it can be loaded. --dry-run also says what `widerow advise` "
-        "thinks of "
-        "the key.",
+        "left\n"
+        "out, as it is written in FILE: mended, it can be loaded. --dry-run also says what\n"
+        "`widerow advise` thinks of the key.",
     .example = "widerow import orders.csv --table orders --create --key user:string,at:integer",
     .options = import_rows,
     .options_size = sizeof(struct import_options),

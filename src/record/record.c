@@ -321,10 +321,12 @@ static int tell_format(struct ctx *c, struct record_reader *r, const char *name,
     while (at < r->end && (r->data[at] == ' ' || r->data[at] == '\n' || r->data[at] == '\r'))
         at++;
     r->format = at < r->end && r->data[at] == '{' ? RECORD_JSONL : RECORD_CSV;
+    r->dynamodb = r->format == RECORD_JSONL && record_is_dynamodb(r->data + at, r->data + r->end);
     if (!format)
         return 0;
-    if (strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0)
-        return fail(c, E_PARAMETER, "the input is csv or jsonl, not '%s'", format);
+    r->dynamodb = strcmp(format, "dynamodb") == 0;
+    if (strcmp(format, "csv") != 0 && strcmp(format, "jsonl") != 0 && !r->dynamodb)
+        return fail(c, E_PARAMETER, "the input is csv, jsonl or dynamodb, not '%s'", format);
     r->format = strcmp(format, "csv") == 0 ? RECORD_CSV : RECORD_JSONL;
     return 0;
 }
@@ -419,6 +421,8 @@ void record_release(struct record_reader *r)
 {
     mem_free(r->data);
     csv_raw_release(&r->raw);
+    mem_free(r->made);
+    r->made = NULL;
     input_close(r->input);
     r->data = NULL;
     r->input = NULL;

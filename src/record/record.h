@@ -19,6 +19,7 @@ enum record_format { RECORD_CSV, RECORD_JSONL };
 
 struct record_reader {
     enum record_format format;
+    bool dynamodb;  /* JSON Lines as DynamoDB exports them: {"Item":{"id":{"N":"7"}}} */
     char delimiter; /* of a CSV's fields: , or what its first line has most of: ; TAB | */
     struct input *input;
     const volatile sig_atomic_t
@@ -41,13 +42,15 @@ struct record_reader {
     uint64_t next_line;
     size_t order[RECORD_COLUMNS_MAX]; /* column of the n-th member of the last line */
     struct arena *arena;              /* of the names */
+    char *made;                       /* values of the record that do not stand in data */
+    size_t made_size, made_capacity;
 };
 
 enum record_result { RECORD_OK, RECORD_END, RECORD_BAD, RECORD_FAILED };
 
 /* What a user says of a file; NULL: it is told from its first bytes and its first line. */
 struct record_form {
-    const char *format;    /* "csv", "jsonl" */
+    const char *format;    /* "csv", "jsonl", "dynamodb" */
     const char *delimiter; /* one character, or "tab" */
 };
 
@@ -73,6 +76,9 @@ bool record_add_column(struct record_reader *r, bytes name);
 
 /* The number of a column, or SIZE_MAX. */
 size_t record_column(const struct record_reader *r, bytes name);
+
+/* Does a text begin as DynamoDB's export does? For record.c, too. */
+bool record_is_dynamodb(char *p, char *end);
 
 /* One line of JSON, an object, into r->fields; for record.c. False: malformed, r->message says. */
 bool record_parse_json(struct record_reader *r, char *p, char *end);

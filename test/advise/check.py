@@ -187,7 +187,7 @@ def check_refusals(file):
             ((file, "--columns", "CardID,nothing"), "no column 'nothing'"),
             ((file, "--time", "when"), "no column 'when'"),
             ((file, "--format", "pdf"), "text, json or html"),
-            ((file, "--input", "xml"), "csv or jsonl"),
+            ((file, "--input", "xml"), "csv, jsonl or dynamodb"),
             ((path("missing.csv"),), "No such file"),
             (("/dev/null",), "/dev/null is empty"),
             ((), "Give a FILE")):

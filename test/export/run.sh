@@ -94,7 +94,7 @@ for line in "line 2: column id: 'one' is no integer" "line 4: key column id: the
     "line 7: column a: '\[1\]' is no integer" "line 8: key column id" "6 lines not loaded"; do
     check "it says: $line" grep -q "$line" "$work/bad"
 done
-check "a column that comes late" sh -c '! "$1" import "$2" --table bad --key id:integer --max-errors 9 --quiet --dir "$3" >"$4" 2>&1; grep -q "line 1509: column late is in none of the first lines" "$4"' \
+check "a column that comes late" sh -c '! cat "$2" | "$1" import - --table bad --key id:integer --max-errors 9 --quiet --dir "$3" >"$4" 2>&1; grep -q "line 1509: column late is in no line of the sample" "$4"' \
     - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"
 check "that was named" sh -c '"$1" import "$2" --table bad --key id:integer --columns late:integer,a:string --max-errors 9 --quiet --dir "$3" >"$4" 2>&1; grep -q "5 lines not loaded" "$4"' \
     - "$widerow" "$work/bad.jsonl" "$work/data" "$work/bad"

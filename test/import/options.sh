@@ -73,6 +73,60 @@ check "nothing is" prints 0 count there
 check "of a table that is not there" refuses "there is no table" import "$work/campus.csv" --table nothere --dry-run --quiet
 check "and no --resume" refuses "nothing to --resume" import "$work/campus.csv" --table there --dry-run --resume
 
+# ---- a sample from all over the file ----
+# Texts in quotes that look like records, on both sides of where a piece of the sample may begin.
+python3 - "$work/late.csv" "$work/late.jsonl" <<'PYTHON'
+import json, sys
+with open(sys.argv[1], "w") as f, open(sys.argv[2], "w") as g:
+    f.write("id,n,text\n")
+    for i in range(60000):
+        n = "x%d" % i if 40000 <= i < 45000 else i
+        f.write('%d,%s,"%d,%d,a\n%s,7,b"\n' % (i, n, i, i, "yz"))
+        g.write(json.dumps(dict(id=i, n=n, **({"late": i} if i >= 30000 else {}))) + "\n")
+PYTHON
+check "types are those of the whole file" says 'columns: n string .guessed., text string .guessed.' import "$work/late.csv" --table late --create --key id --dry-run
+check "of the key, too" grep -q 'key:     id integer (guessed)' "$work/told"
+check "all lines" grep -q '^late: 60,000 lines would be loaded, 0 would not' "$work/told"
+check "a feed has its first lines only" sh -c 'cat "$3" | "$1" import - --table late --create --key id --dry-run --dir "$2" 2>&1 | grep -q "columns: n integer (guessed)"' - "$widerow" "$work/data" "$work/late.csv"
+check "columns that come late in JSON Lines" says 'columns: n any \(guessed\), late integer \(guessed\)' import "$work/late.jsonl" --table late --create --key id --dry-run
+
+# ---- split before it is filled ----
+check "partitions of a new table" run import "$work/campus.csv" --table split --create --key CardID,time,OrderNumber --partitions 8 --quiet
+check "it has them" says '^partitions +8$' describe split
+check "with about as many rows each" sh -c '
+    bounds=$("$1" partitions split --json --dir "$2" | python3 -c "
+import json, sys
+print(*[json.loads(l).get(\"begin\") for l in sys.stdin][1:8])") && [ "$(echo $bounds | wc -w)" = 7 ]' - "$widerow" "$work/data"
+check "no more than there are values" run import "$work/null.csv" --table few --create --key id --null NULL --partitions 200 --quiet
+check "three" says '^partitions +3$' describe few
+check "a table that is there is split as it grows" refuses "is for a new table" import "$work/campus.csv" --table split --partitions 8 --create --key CardID,time,OrderNumber --quiet
+check "other layouts spread keys themselves" run import "$work/null.csv" --table hashed --create --key id --null NULL --layout hash:4 --partitions 200 --quiet
+check "as many as the layout says" says '^partitions +4$' describe hashed
+{ head -1 "$work/campus.csv"; tail -n +2 "$work/campus.csv" | sort -t, -k1,1n; } >"$work/sorted.csv"
+check "a file in the order of the key is told" says 'all writes go to the same partition at a time' import "$work/sorted.csv" --table sorted --create --key CardID,time,OrderNumber
+check "others are not" sh -c '! "$1" import "$2" --table unsorted --create --key CardID,time,OrderNumber --dir "$3" 2>&1 | grep "same partition"' - "$widerow" "$work/campus.csv" "$work/data"
+
+# ---- what DynamoDB exports ----
+cat >"$work/dynamo.json" <<'END'
+{"Item":{"id":{"N":"1"},"name":{"S":"caf\u00e9"},"price":{"N":"1.5"},"raw":{"B":"AAEC"},"ok":{"BOOL":true},"none":{"NULL":true}}}
+{"Item":{"price":{"N":"12"},"id":{"N":"2"},"tags":{"SS":["a","b"]},"more":{"M":{"x":{"N":"1"}}},"list":{"L":[{"S":"\"q\""}]},"raw":{"B":""}}}
+END
+check "an export of DynamoDB" run import "$work/dynamo.json" --table dynamo --create --key id --quiet
+check "texts, numbers, binaries, booleans" prints '{"id":1,"name":"café","ok":true,"price":1.5,"raw":{"base64":"AAEC"}}' get dynamo 1
+check "lists, maps and sets as texts" prints '{"id":2,"list":"{\"L\":[{\"S\":\"\\\"q\\\"\"}]}","more":"{\"M\":{\"x\":{\"N\":\"1\"}}}","price":12,"raw":{"base64":""},"tags":"{\"SS\":[\"a\",\"b\"]}"}' get dynamo 2
+gzip -k "$work/dynamo.json"
+check "compressed, as they come" run import "$work/dynamo.json.gz" --table dynamo2 --create --key id --quiet
+check "the same rows" sh -c '"$1" scan dynamo --dir "$2" >"$3" && "$1" scan dynamo2 --dir "$2" | cmp - "$3"' - "$widerow" "$work/data" "$work/scanned"
+printf '%s\n' '{"Item":{"id":{"N":"1"}}}' '{"Item":{"id":{"X":"1"}}}' '{"Keys":{"id":{"N":"1"}}}' '{"Item":{"id":{"N":"1","S":"2"}}}' '{"Item":{"id":7}}' '{"Item":{"id":{"B":"%%"}}}' '{"Item":{"id":{"N":"3"}},"x":1}' >"$work/bad.json"
+check "lines that are none" refuses "some lines were not loaded" import "$work/bad.json" --table dynamo3 --create --key id:integer --quiet --max-errors 9
+for words in "line 2: not a value as DynamoDB exports it" "line 3: .*only full exports" "line 4: .*more than one member" "line 5: .*one member is the type" "line 6: " "line 7: text behind the item"; do
+    check "it says: $words" grep -q "^$words" "$work/said"
+done
+echo '{"Item":{"S":"x"},"id":1}' >"$work/item.jsonl"
+check "JSON Lines with an Item are JSON Lines" run import "$work/item.jsonl" --table item --create --key id --quiet
+check "as they are" prints '{"id":1,"Item":"{\"S\":\"x\"}"}' get item 1
+check "no such input" refuses "csv, jsonl or dynamodb" import "$work/item.jsonl" --table item --input json
+
 # ---- a rate ----
 for rate in 0 x 5x -1 5cux ''; do check "no rate: '$rate'" refuses "is neither" import "$work/campus.csv" --table there --rate "$rate"; done
 { echo id,n; for n in $(seq 40); do echo "$n,$n"; done; } >"$work/slow.csv"

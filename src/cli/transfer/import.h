@@ -10,7 +10,7 @@
 
 struct import_options {
     const char *table, *key, *columns, *layout, *input, *delimiter, *null, *acked, *rate, *rejects;
-    uint64_t workers, window, batch, max_errors, retry_s, seed;
+    uint64_t partitions, workers, window, batch, max_errors, retry_s, seed;
     bool shuffle, create, resume, dry_run, quiet;
 };
 

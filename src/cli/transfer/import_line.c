@@ -12,7 +12,7 @@ static bool has_news(const struct import *im, struct csv_record *record, char *m
     for (size_t i = known; i < record->count && im->plan.all_columns; i++)
         if (record->fields[i].text.ptr) {
             snprintf(message, size,
-                     "column %.*s is in none of the first lines; say --columns, with it or without",
+                     "column %.*s is in no line of the sample; say --columns, with it or without",
                      BYTES_FMT(im->source.records.names[i]));
             return true;
         }

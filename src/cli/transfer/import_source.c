@@ -1,5 +1,7 @@
 #include "cli/transfer/import_source.h"
 
+#include "cli/transfer/import_sample.h"
+
 #include <errno.h>
 
 #define GUESS_LINES 1000
@@ -28,6 +30,7 @@ static ssize_t source_read(void *arg, void *buf, size_t n)
 int import_source_open(struct ctx *c, struct import_source *s, int fd, const char *name,
                        const struct record_form *form)
 {
+    s->fd = fd;
     s->records.stop = s->stop;
     TRY(record_begin(c, &s->records, fd, name, form));
     s->json = s->records.format == RECORD_JSONL;
@@ -76,26 +79,26 @@ static enum csv_result source_take(struct import_source *s, struct csv_record *o
     return result;
 }
 
-static struct csv_record copy_record(struct ctx *c, const struct csv_record *r)
-{
-    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, r->count);
-    struct csv_record copy = *r;
-
-    for (size_t i = 0; i < r->count; i++) {
-        fields[i] = r->fields[i];
-        if (fields[i].text.ptr) /* none is other than an empty one */
-            fields[i].text = arena_copy(&c->arena, fields[i].text);
-    }
-    copy.fields = fields;
-    if (r->raw.ptr)
-        copy.raw = arena_copy(&c->arena, r->raw);
-    return copy;
-}
-
 /* The last line did not fail, it has not come yet. */
 bool import_source_is_idle(const struct import_source *s)
 {
     return input_is_idle(s->records.input);
+}
+
+/* Records from behind the first lines, if the file can be read there. */
+static void read_sample(struct ctx *c, struct import_source *s)
+{
+    struct import_sample_of of = {.fd = s->fd,
+                                  .from = s->json ? s->records.offset : s->csv.offset,
+                                  .to = s->records.total_bytes,
+                                  .json = s->json ? &s->records : NULL,
+                                  .delimiter = s->csv.delimiter,
+                                  .field_count = s->field_count};
+
+    if (s->hurry || s->has_next || of.from >= of.to || *s->stop)
+        return;
+    s->sample = ARENA_ARRAY(&c->arena, struct csv_record, IMPORT_SAMPLE_MAX);
+    s->sample_count = import_sample_read(c, &of, s->sample);
 }
 
 /* Reads the first lines; only those that are there, if nothing is guessed from them. */
@@ -119,8 +122,9 @@ void import_source_read_ahead(struct ctx *c, struct import_source *s)
         if (s->next_result == CSV_BAD)
             s->ahead_bad[s->ahead_count] =
                 arena_printf(&c->arena, "%s", import_source_message(s)).ptr;
-        s->ahead[s->ahead_count++] = copy_record(c, &s->next);
+        s->ahead[s->ahead_count++] = import_record_copy(c, &s->next);
     }
+    read_sample(c, s);
 }
 
 /* Columns that the user names need not be among the first lines. */
@@ -134,8 +138,21 @@ static int add_names(struct ctx *c, struct record_reader *r, const char *words)
     return 0;
 }
 
-/* The columns of JSON Lines are those of the first lines; a record that ends early has no cells in
- * the columns that came later. */
+/* All with as many fields as there are columns. */
+static void pad(struct ctx *c, struct csv_record *records, size_t count, size_t columns)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, columns);
+
+        for (size_t k = 0; k < columns; k++)
+            fields[k] = k < records[i].count ? records[i].fields[k] : (struct csv_field){0};
+        records[i].fields = fields;
+        records[i].count = columns;
+    }
+}
+
+/* The columns of JSON Lines are those of the first lines and of the sample; a record that ends
+ * early has no cells in the columns that came later. */
 static int json_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
                        const char *columns, struct csv_record *header)
 {
@@ -143,7 +160,7 @@ static int json_header(struct ctx *c, struct import_source *s, const char *name,
 
     TRY(add_names(c, &s->records, keys));
     TRY(add_names(c, &s->records, columns));
-    s->hurry = keys && columns;
+    s->hurry = keys && columns && s->records.total_bytes == 0;
     import_source_read_ahead(c, s);
     if (s->has_next && s->next_result == CSV_FAILED && !s->ahead_count)
         return fail(c, E_PARAMETER, "%s: %s", name, import_source_message(s));
@@ -154,14 +171,8 @@ static int json_header(struct ctx *c, struct import_source *s, const char *name,
     for (size_t i = 0; i < s->records.column_count; i++)
         names[i].text = s->records.names[i];
     *header = (struct csv_record){.fields = names, .count = s->records.column_count};
-    for (size_t i = 0; i < s->ahead_count; i++) {
-        struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, header->count);
-
-        for (size_t k = 0; k < header->count; k++)
-            fields[k] = k < s->ahead[i].count ? s->ahead[i].fields[k] : (struct csv_field){0};
-        s->ahead[i].fields = fields;
-        s->ahead[i].count = header->count;
-    }
+    pad(c, s->ahead, s->ahead_count, header->count);
+    pad(c, s->sample, s->sample_count, header->count);
     return 0;
 }
 
@@ -190,6 +201,7 @@ int import_source_header(struct ctx *c, struct import_source *s, const char *nam
     }
     switch (csv_next(&s->csv, header)) {
     case CSV_RECORD:
+        s->field_count = header->count;
         input_set_patience(s->records.input, IDLE_MS); /* behind the header */
         return 0;
     case CSV_END:

@@ -15,7 +15,12 @@ struct import_source {
     struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;
     bool json;
-    bool hurry; /* no line has to be read ahead */
+    bool hurry;         /* no line has to be read ahead */
+    int fd;             /* of the file, which the reader owns */
+    size_t field_count; /* CSV: of the header */
+    struct csv_record
+        *sample;         /* from behind the first lines, all good; of a feed or a compressed */
+    size_t sample_count; /* file there are none (import_sample.h) */
     struct csv_record *ahead;
     const char **ahead_bad; /* what is wrong with that one; NULL: nothing */
     size_t ahead_count, ahead_at;
@@ -36,8 +41,8 @@ void import_source_release(struct import_source *s);
 int import_source_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
                          const char *columns, struct csv_record *header);
 
-/* Reads the first lines of CSV; only those that are there, if nothing is guessed from them (hurry).
- * They stand in the arena of c. */
+/* Reads the first lines of CSV, and a sample of the others; only those that are there, if nothing
+ * is guessed from them (hurry). They stand in the arena of c. */
 void import_source_read_ahead(struct ctx *c, struct import_source *s);
 
 /* The next line. CSV_FAILED while import_source_is_idle(): it has not come yet. */

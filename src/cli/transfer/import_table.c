@@ -1,5 +1,6 @@
 #include "cli/transfer/import_table.h"
 
+#include "cli/transfer/import_split.h"
 #include "cli/transfer/walk.h"
 
 #include <stdio.h>
@@ -30,6 +31,24 @@ static void say_plan(const struct import *im, bool creates)
     say_columns(p->columns, p->column_count);
 }
 
+/* Where the writes will go. */
+static void say_partitions(const struct import *im, size_t count)
+{
+    const struct import_options *o = im->options;
+
+    if (o->quiet)
+        return;
+    if (count)
+        fprintf(stderr, "  begins with %zu partitions, split by a sample of the keys\n", count);
+    else if (!o->shuffle && bytes_equal(im->layout, BYTES_LIT("plain")) &&
+             import_split_is_ordered(im))
+        fprintf(
+            stderr,
+            "  The lines come in the order of the key, so all writes go to the same partition at "
+            "a time:\n  --partitions N splits the table before, --shuffle spreads the writes, "
+            "and --layout the keys.\n");
+}
+
 static int create_table(struct ctx *c, struct import *im)
 {
     struct wr_key_schema key[WR_KEY_COLUMNS_MAX] = {0};
@@ -43,8 +62,13 @@ static int create_table(struct ctx *c, struct import *im)
              .reserved = {.has_read = true, .has_write = true},
              .layout = im->options->layout ? bytes_str(im->options->layout) : BYTES_NONE},
     };
+    struct wr_create_table *t = &request.create_table;
+    size_t wanted = import_split_wanted(im);
     struct wr_reply reply;
 
+    if (wanted > 1)
+        t->partition_count = import_split_points(c, im, wanted, &t->partitions);
+    say_partitions(im, t->partition_count);
     for (size_t i = 0; i < im->plan.key_count; i++)
         key[i] =
             (struct wr_key_schema){.name = im->plan.keys[i].name, .type = im->plan.keys[i].type};
@@ -143,6 +167,10 @@ int import_table_prepare(struct ctx *c, struct import *im)
         return code;
     if (creates && !o->create)
         return fail(c, code, "there is no table %s; --create makes it", o->table);
+    if (o->partitions && !creates)
+        return fail(c, E_PARAMETER,
+                    "--partitions is for a new table: %s is there, and is split as it grows",
+                    o->table);
     if (creates && !im->plan.keys_given)
         return fail(c, code, "a new table needs --key COL[:type],...");
     if (!creates && o->layout && !bytes_equal(table.layout, bytes_str(o->layout)))
@@ -155,12 +183,15 @@ int import_table_prepare(struct ctx *c, struct import *im)
     im->layout = creates            ? bytes_str(o->layout ? o->layout : "plain")
                  : table.layout.len ? arena_copy(&c->arena, table.layout)
                                     : BYTES_LIT("plain");
-    im->source.hurry = !plan_guesses(&im->plan);
+    /* A plain file is there: nothing waits for lines of it. */
+    im->source.hurry = !plan_guesses(&im->plan) && !(creates && im->source.records.total_bytes > 0);
     if (!im->source.json)
         import_source_read_ahead(c, &im->source);
     for (size_t i = 0; i < im->source.ahead_count; i++)
         if (!im->source.ahead_bad[i])
             plan_guess(&im->plan, &im->source.ahead[i]);
+    for (size_t i = 0; i < im->source.sample_count; i++)
+        plan_guess(&im->plan, &im->source.sample[i]);
     plan_guess_end(&im->plan);
     say_plan(im, creates);
     if (!creates || o->dry_run)

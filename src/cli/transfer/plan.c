@@ -340,8 +340,7 @@ static void bad_value(const struct plan *p, const struct plan_column *column, bo
         snprintf(message, message_size, "column %.*s: '%.*s'%s is no %s%s", BYTES_FMT(column->name),
                  shown, text.len ? (const char *)text.ptr : "",
                  text.len > SHOWN_BYTES_MAX ? "..." : "", type_name(column->type),
-                 column->guessed ? " (the type was guessed from the first lines; say NAME:string)"
-                                 : "");
+                 column->guessed ? " (the type was guessed from a sample; say NAME:string)" : "");
 }
 
 /* A field that may hold anything: the type that its text is written in. */

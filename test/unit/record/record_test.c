@@ -115,7 +115,7 @@ static void test_csv_headers(void **state)
     assert_non_null(strstr(c.text, "two columns a"));
     close_text();
     assert_int_not_equal(open_bytes("a,b\n", 4, "xml"), 0);
-    assert_non_null(strstr(c.text, "csv or jsonl"));
+    assert_non_null(strstr(c.text, "csv, jsonl or dynamodb"));
     close_text();
 }
 
@@ -181,9 +181,33 @@ static void test_long_files(void **state)
     mem_free(text);
 }
 
+/* Many binaries, which all become longer than they are written. */
+static void test_dynamodb(void **state)
+{
+    (void)state;
+    open_text("{ \"Item\" : { \"a\" : { \"B\" : \"\" }, "
+              "\"b\":{\"B\":\"AA==\"},\"c\":{\"B\":\"\"},\"d\":{\"N\":"
+              "\"5\"}}}\n"
+              "{\"Item\":{\"d\":{\"S\":\"5\"},\"e\":{\"NS\":[\"1\"]},\"b\":{\"NULL\":true}}}\n"
+              "{\"Item\":{}}\n");
+    assert_true(reader.dynamodb);
+    expect("{\"base64\":\"\"}|{\"base64\":\"AA==\"}|{\"base64\":\"\"}|5", 1);
+    expect("-|-|-|[5]|{\"NS\":[\"1\"]}", 2);
+    expect("-|-|-|-|-", 3);
+    assert_int_equal(record_next(&reader), RECORD_END);
+    close_text();
+    open_text("{\"Item\":{\"a\":{\"T\":1}}}\n");
+    assert_false(reader.dynamodb);
+    close_text();
+    open_text("{\"Item\":{\"a\":{\"S");
+    assert_false(reader.dynamodb);
+    close_text();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_dynamodb),
         cmocka_unit_test(test_csv),
         cmocka_unit_test(test_csv_bad_lines_cost_themselves_alone),
         cmocka_unit_test(test_csv_headers),
