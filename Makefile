@@ -32,7 +32,7 @@ mandir = $(prefix)/share/man
 
 DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 	protobuf-c-compiler libssl-dev libxxhash-dev zlib1g-dev libzstd-dev libpcre2-dev \
-	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev libmariadb-dev
+	libcurl4-openssl-dev libjemalloc-dev libsqlite3-dev lemon libsmartcols-dev libedit-dev libmariadb-dev libicu-dev
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
@@ -70,7 +70,7 @@ endif
 RADOS := $(shell printf '\043include <rados/librados.h>\n' | $(CC) -E -xc - >/dev/null 2>&1 && echo yes)
 
 LIBS_PARTS := -lxxhash -lpcre2-8 -lcrypto -lm
-LIBS_LIB := -lrocksdb $(LIBS_PARTS)
+LIBS_LIB := -lrocksdb -licuuc $(LIBS_PARTS)
 LIBS_RADOS := $(if $(RADOS),-lrados)
 LIBS_WIRE := -lprotobuf-c -lcrypto -lz
 LIBS_SQL := -lsqlite3 -lcrypto -lm
@@ -86,7 +86,7 @@ GEN_C := $(patsubst src/wire/proto/%.proto,$(BUILD)/gen/%.pb-c.c,$(PROTO))
 GEN_O := $(GEN_C:.c=.o)
 RADOS_ALL_O := $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/engine/rados*.c))
 RADOS_O := $(if $(RADOS),$(RADOS_ALL_O))
-LIB_O := $(call objs,base) $(filter-out $(RADOS_ALL_O),$(call objs,engine)) $(call objs,table)
+LIB_O := $(call objs,base) $(filter-out $(RADOS_ALL_O),$(call objs,engine)) $(call objs,table) $(call objs,search)
 WIRE_O := $(call objs,wire) $(GEN_O)
 NET_O := $(call objs,net)
 GRAMMAR := $(BUILD)/gen/sql_grammar

@@ -52,6 +52,7 @@ table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|st
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/
 table/maint:base/|table/(maint|index|row|blob|catalog|core|model|stats|sync)/|widerow\.h
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h
+search/field:base/|search/field/|widerow(_search)?\.h
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/
 sql:base/|net/(address|tls)\.h|sql/|sql_grammar\.h|widerow\.h
