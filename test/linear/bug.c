@@ -1,31 +1,14 @@
 /* bug.c: each bug is one function. It is given a plan and either leaves it alone (false: it is then
  * issued as it should be) or carries it out in its own, wrong way (true). What it sends to the
  * database meanwhile is not recorded. */
-#include "bug.h"
+#include "bug_own.h"
 
 #include <stdio.h>
 #include <time.h>
 
-struct place {
-    struct row_state past; /* the row some time ago */
-    bool has_past;
-    struct row_state coming; /* what a write under way will make of it */
-    int shown;               /* how often `coming` was shown */
-    bool has_coming;
-};
-
-struct saboteur {
-    int bug;
-    atomic_size_t strikes;
-    pthread_mutex_t lock; /* of the places */
-    struct place places[GROUPS_MAX][GROUP_ROWS];
-};
-
-typedef bool bug_fn(struct saboteur *s, struct worker *k, struct plan *p);
-
 /* ---- what bugs are made of */
 
-static bool strikes(struct saboteur *s, struct worker *k, unsigned one_in)
+bool bug_strikes(struct saboteur *s, struct worker *k, unsigned one_in)
 {
     if (rng_below(&k->rng, one_in))
         return false;
@@ -33,7 +16,7 @@ static bool strikes(struct saboteur *s, struct worker *k, unsigned one_in)
     return true;
 }
 
-static void pause_us(int us)
+void bug_pause_us(int us)
 {
     struct timespec t = {0, us * 1000};
 
@@ -150,7 +133,7 @@ static bool stale_read(struct saboteur *s, struct worker *k, struct plan *p)
 {
     struct row_state past;
 
-    if (p->kind != PLAN_GET || !past_of(s, k, &p->ops[0], &past) || !strikes(s, k, 6))
+    if (p->kind != PLAN_GET || !past_of(s, k, &p->ops[0], &past) || !bug_strikes(s, k, 6))
         return false;
     answer_row(&p->ops[0], &past);
     return true;
@@ -168,7 +151,7 @@ static bool own_write_not_read(struct saboteur *s, struct worker *k, struct plan
         return false;
     }
     if (p->kind != PLAN_GET || !k->has_old_row || o->group != k->old_group ||
-        row_of(o) != k->old_at || !strikes(s, k, 2))
+        row_of(o) != k->old_at || !bug_strikes(s, k, 2))
         return false;
     answer_row(o, &k->old_row);
     k->has_old_row = false;
@@ -182,7 +165,7 @@ static void wait_for_readers(struct saboteur *s, const struct place *at)
     bool asked = false;
 
     for (int i = 0; i < 40 && !asked; i++) {
-        pause_us(3000);
+        bug_pause_us(3000);
         pthread_mutex_lock(&s->lock);
         asked = at->shown > 1;
         pthread_mutex_unlock(&s->lock);
@@ -219,7 +202,7 @@ static bool read_goes_back(struct saboteur *s, struct worker *k, struct plan *p)
         answer_row(o, &at->coming);
     }
     pthread_mutex_unlock(&s->lock);
-    return show && strikes(s, k, 1);
+    return show && bug_strikes(s, k, 1);
 }
 
 /* Readers see a write that then fails. */
@@ -229,7 +212,7 @@ static bool dirty_read(struct saboteur *s, struct worker *k, struct plan *p)
     struct place *at = place_of(s, o);
     bool show = false;
 
-    if (is_change(p) && o->changes[0].type == CHANGE_PUT && strikes(s, k, 4)) {
+    if (is_change(p) && o->changes[0].type == CHANGE_PUT && bug_strikes(s, k, 4)) {
         struct row_state coming = {0};
 
         model_change(&o->changes[0], &coming);
@@ -237,7 +220,7 @@ static bool dirty_read(struct saboteur *s, struct worker *k, struct plan *p)
         at->coming = coming;
         at->has_coming = true;
         pthread_mutex_unlock(&s->lock);
-        pause_us(1500);
+        bug_pause_us(1500);
         pthread_mutex_lock(&s->lock);
         at->has_coming = false;
         pthread_mutex_unlock(&s->lock);
@@ -262,7 +245,7 @@ static bool phantom_value(struct saboteur *s, struct worker *k, struct plan *p)
     if (p->kind != PLAN_GET)
         return false;
     plan_issue(k, p);
-    if (o->seen[row_of(o)].has & 1 && strikes(s, k, 8))
+    if (o->seen[row_of(o)].has & 1 && bug_strikes(s, k, 8))
         o->seen[row_of(o)].column[COLUMN_V] = workload_value(k->w);
     return true;
 }
@@ -276,7 +259,7 @@ static bool torn_row(struct saboteur *s, struct worker *k, struct plan *p)
         return false;
     plan_issue(k, p);
     if (past.has & seen->has & 2 && past.column[COLUMN_W] != seen->column[COLUMN_W] &&
-        strikes(s, k, 2))
+        bug_strikes(s, k, 2))
         seen->column[COLUMN_W] = past.column[COLUMN_W];
     return true;
 }
@@ -291,7 +274,7 @@ static bool swapped_answers(struct saboteur *s, struct worker *k, struct plan *p
     plan_issue(k, p);
     a = x->seen[row_of(x)];
     b = y->seen[row_of(y)];
-    if (!model_equal(&a, &b) && strikes(s, k, 1)) {
+    if (!model_equal(&a, &b) && bug_strikes(s, k, 1)) {
         x->seen[row_of(x)] = b;
         y->seen[row_of(y)] = a;
     }
@@ -302,14 +285,14 @@ static bool page_of_two_moments(struct saboteur *s, struct worker *k, struct pla
 {
     struct op *o = &p->ops[0];
 
-    if (p->kind != PLAN_RANGE || !strikes(s, k, 2))
+    if (p->kind != PLAN_RANGE || !bug_strikes(s, k, 2))
         return false;
     o->outcome = DONE;
     for (int i = 0; i < GROUP_ROWS; i++) {
         int row = p->backward ? GROUP_ROWS - 1 - i : i;
 
         o->seen[row] = look(k, o->group, row);
-        pause_us(1500);
+        bug_pause_us(1500);
     }
     return true;
 }
@@ -322,7 +305,7 @@ static bool missing_row(struct saboteur *s, struct worker *k, struct plan *p)
     if (p->kind != PLAN_RANGE)
         return false;
     plan_issue(k, p);
-    if (o->seen[row].has && strikes(s, k, 3))
+    if (o->seen[row].has && bug_strikes(s, k, 3))
         o->seen[row] = (struct row_state){0};
     return true;
 }
@@ -333,7 +316,7 @@ static bool acknowledged_but_dropped(struct saboteur *s, struct worker *k, struc
 {
     struct op *o = &p->ops[0];
 
-    if (!is_change(p) || is_conditional(p) || !(o->changes[0].sets & 1) || !strikes(s, k, 6))
+    if (!is_change(p) || is_conditional(p) || !(o->changes[0].sets & 1) || !bug_strikes(s, k, 6))
         return false;
     answer(o, DONE);
     return true;
@@ -341,7 +324,7 @@ static bool acknowledged_but_dropped(struct saboteur *s, struct worker *k, struc
 
 static bool failed_but_applied(struct saboteur *s, struct worker *k, struct plan *p)
 {
-    if (!is_change(p) || !(p->ops[0].changes[0].sets & 1) || !strikes(s, k, 6))
+    if (!is_change(p) || !(p->ops[0].changes[0].sets & 1) || !bug_strikes(s, k, 6))
         return false;
     plan_issue(k, p);
     answer(&p->ops[0], NOTHING);
@@ -354,11 +337,11 @@ static bool acknowledged_too_early(struct saboteur *s, struct worker *k, struct 
     struct op *o = &p->ops[0];
 
     if (k->has_deferred) {
-        pause_us(1000);
+        bug_pause_us(1000);
         plan_issue(k, &k->deferred);
         k->has_deferred = false;
     }
-    if (!is_change(p) || is_conditional(p) || o->returned || !strikes(s, k, 4))
+    if (!is_change(p) || is_conditional(p) || o->returned || !bug_strikes(s, k, 4))
         return false;
     k->deferred = *p;
     k->has_deferred = true;
@@ -371,7 +354,7 @@ static bool neighbour_written(struct saboteur *s, struct worker *k, struct plan 
     struct op *o = &p->ops[0];
     struct change c = o->changes[0];
 
-    if (!is_change(p) || is_conditional(p) || !(c.sets & 1) || !strikes(s, k, 6))
+    if (!is_change(p) || is_conditional(p) || !(c.sets & 1) || !bug_strikes(s, k, 6))
         return false;
     c.row = (uint8_t)((c.row + 1) % GROUP_ROWS);
     answer(o, change_alone(k, o->group, &c));
@@ -382,7 +365,7 @@ static bool put_keeps_old_columns(struct saboteur *s, struct worker *k, struct p
 {
     struct change c = p->ops[0].changes[0];
 
-    if (!is_change(p) || c.type != CHANGE_PUT || !strikes(s, k, 2))
+    if (!is_change(p) || c.type != CHANGE_PUT || !bug_strikes(s, k, 2))
         return false;
     c.type = CHANGE_UPDATE;
     answer(&p->ops[0], change_alone(k, p->ops[0].group, &c));
@@ -393,7 +376,7 @@ static bool update_drops_old_columns(struct saboteur *s, struct worker *k, struc
 {
     struct change c = p->ops[0].changes[0];
 
-    if (!is_change(p) || c.type != CHANGE_UPDATE || !(c.sets & 1) || !strikes(s, k, 2))
+    if (!is_change(p) || c.type != CHANGE_UPDATE || !(c.sets & 1) || !bug_strikes(s, k, 2))
         return false;
     c.type = CHANGE_PUT;
     answer(&p->ops[0], change_alone(k, p->ops[0].group, &c));
@@ -404,7 +387,7 @@ static bool half_an_update(struct saboteur *s, struct worker *k, struct plan *p)
 {
     struct change c = p->ops[0].changes[0];
 
-    if (!is_change(p) || c.type != CHANGE_UPDATE || !(c.sets & 1) || !strikes(s, k, 4))
+    if (!is_change(p) || c.type != CHANGE_UPDATE || !(c.sets & 1) || !bug_strikes(s, k, 4))
         return false;
     c.sets = 1u << COLUMN_V;
     answer(&p->ops[0], change_alone(k, p->ops[0].group, &c));
@@ -416,7 +399,7 @@ static bool delete_dropped(struct saboteur *s, struct worker *k, struct plan *p)
     struct op *o = &p->ops[0];
 
     if (!is_change(p) || o->changes[0].type != CHANGE_DELETE || is_conditional(p) ||
-        !strikes(s, k, 2))
+        !bug_strikes(s, k, 2))
         return false;
     answer(o, DONE);
     return true;
@@ -437,7 +420,7 @@ static bool deleted_row_returns(struct saboteur *s, struct worker *k, struct pla
     k->old_group = o->group;
     k->old_at = (uint8_t)row_of(o);
     plan_issue(k, p);
-    k->has_old_row = o->outcome == DONE && k->old_row.has && strikes(s, k, 1);
+    k->has_old_row = o->outcome == DONE && k->old_row.has && bug_strikes(s, k, 1);
     return true;
 }
 
@@ -450,10 +433,10 @@ static bool lost_update(struct saboteur *s, struct worker *k, struct plan *p)
     struct row_state row;
     struct change c;
 
-    if (!is_conditional(p) || o->changes[0].increments || !strikes(s, k, 1))
+    if (!is_conditional(p) || o->changes[0].increments || !bug_strikes(s, k, 1))
         return false;
     row = look(k, o->group, row_of(o));
-    pause_us(1500);
+    bug_pause_us(1500);
     c = unconditional(&o->changes[0]);
     answer(o, model_holds(&o->changes[0], &row) ? change_alone(k, o->group, &c) : REFUSED);
     return true;
@@ -466,7 +449,7 @@ static bool condition_on_old_state(struct saboteur *s, struct worker *k, struct 
     struct change c;
 
     if (!is_conditional(p) || o->changes[0].increments || !past_of(s, k, o, &past) ||
-        !strikes(s, k, 2))
+        !bug_strikes(s, k, 2))
         return false;
     c = unconditional(&o->changes[0]);
     answer(o, model_holds(&o->changes[0], &past) ? change_alone(k, o->group, &c) : REFUSED);
@@ -478,7 +461,7 @@ static bool condition_ignored(struct saboteur *s, struct worker *k, struct plan 
     struct op *o = &p->ops[0];
     struct change c = unconditional(&o->changes[0]);
 
-    if (!is_conditional(p) || !o->changes[0].compares || o->returned || !strikes(s, k, 4))
+    if (!is_conditional(p) || !o->changes[0].compares || o->returned || !bug_strikes(s, k, 4))
         return false;
     answer(o, change_alone(k, o->group, &c));
     return true;
@@ -490,7 +473,7 @@ static bool conditional_update_lost(struct saboteur *s, struct worker *k, struct
     struct op *o = &p->ops[0];
     struct row_state now;
 
-    if (!is_conditional(p) || o->returned || !o->changes[0].sets || !strikes(s, k, 4))
+    if (!is_conditional(p) || o->returned || !o->changes[0].sets || !bug_strikes(s, k, 4))
         return false;
     now = look(k, o->group, row_of(o));
     answer(o, model_holds(&o->changes[0], &now) ? DONE : REFUSED);
@@ -502,7 +485,7 @@ static bool created_twice(struct saboteur *s, struct worker *k, struct plan *p)
     struct op *o = &p->ops[0];
     struct change c = unconditional(&o->changes[0]);
 
-    if (!is_change(p) || o->changes[0].existence != EXIST_NO || !strikes(s, k, 1))
+    if (!is_change(p) || o->changes[0].existence != EXIST_NO || !bug_strikes(s, k, 1))
         return false;
     answer(o, change_alone(k, o->group, &c));
     return true;
@@ -516,7 +499,7 @@ static bool refused_but_applied(struct saboteur *s, struct worker *k, struct pla
     if (!is_conditional(p))
         return false;
     plan_issue(k, p);
-    if (o->outcome == REFUSED && c.sets & 1 && strikes(s, k, 3))
+    if (o->outcome == REFUSED && c.sets & 1 && bug_strikes(s, k, 3))
         change_alone(k, o->group, &c);
     return true;
 }
@@ -530,7 +513,7 @@ static bool is_increment(const struct plan *p)
 
 static bool increment_twice(struct saboteur *s, struct worker *k, struct plan *p)
 {
-    if (!is_increment(p) || !strikes(s, k, 5))
+    if (!is_increment(p) || !bug_strikes(s, k, 5))
         return false;
     plan_issue(k, p);
     change_alone(k, p->ops[0].group, &p->ops[0].changes[0]);
@@ -543,10 +526,10 @@ static bool increment_lost(struct saboteur *s, struct worker *k, struct plan *p)
     struct row_state row;
     struct change c;
 
-    if (!is_increment(p) || !strikes(s, k, 1))
+    if (!is_increment(p) || !bug_strikes(s, k, 1))
         return false;
     row = look(k, o->group, row_of(o));
-    pause_us(1500);
+    bug_pause_us(1500);
     c = (struct change){.row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
     c.column[COLUMN_N] = row.column[COLUMN_N] + o->changes[0].delta;
     answer(o, change_alone(k, o->group, &c));
@@ -559,7 +542,7 @@ static bool increment_from_zero(struct saboteur *s, struct worker *k, struct pla
     struct op *o = &p->ops[0];
     struct change c = {.row = o->changes[0].row, .type = CHANGE_UPDATE, .sets = 1u << COLUMN_N};
 
-    if (!is_increment(p) || !strikes(s, k, 5))
+    if (!is_increment(p) || !bug_strikes(s, k, 5))
         return false;
     c.column[COLUMN_N] = o->changes[0].delta;
     answer(o, change_alone(k, o->group, &c));
@@ -572,7 +555,7 @@ static bool wrong_sum_told(struct saboteur *s, struct worker *k, struct plan *p)
     if (!is_increment(p) || !p->ops[0].returned)
         return false;
     plan_issue(k, p);
-    if (p->ops[0].returned && strikes(s, k, 3))
+    if (p->ops[0].returned && bug_strikes(s, k, 3))
         p->ops[0].returned_n -= p->ops[0].changes[0].delta; /* the sum before */
     return true;
 }
@@ -583,7 +566,7 @@ static bool torn_batch(struct saboteur *s, struct worker *k, struct plan *p)
 {
     struct op *o = &p->ops[0], first = *o;
 
-    if (p->kind != PLAN_ATOMIC || !strikes(s, k, 3))
+    if (p->kind != PLAN_ATOMIC || !bug_strikes(s, k, 3))
         return false;
     o->change_count--;
     plan_issue(k, p);
@@ -596,12 +579,12 @@ static bool batch_seen_half_way(struct saboteur *s, struct worker *k, struct pla
 {
     struct op *o = &p->ops[0];
 
-    if (p->kind != PLAN_ATOMIC || !strikes(s, k, 1))
+    if (p->kind != PLAN_ATOMIC || !bug_strikes(s, k, 1))
         return false;
     for (int i = 0; i < o->change_count; i++) {
         o->changes[i] = unconditional(&o->changes[i]);
         if (i)
-            pause_us(2000);
+            bug_pause_us(2000);
         change_alone(k, o->group, &o->changes[i]);
     }
     answer(o, DONE);
@@ -616,7 +599,7 @@ static bool batch_not_undone(struct saboteur *s, struct worker *k, struct plan *
     if (p->kind != PLAN_ATOMIC)
         return false;
     plan_issue(k, p);
-    if (o->outcome == REFUSED && strikes(s, k, 1))
+    if (o->outcome == REFUSED && bug_strikes(s, k, 1))
         for (int i = 0; i < o->change_count; i++)
             change_alone(k, o->group, &o->changes[i]);
     return true;
@@ -659,6 +642,16 @@ static const struct {
     {"torn atomic batch", torn_batch},
     {"atomic batch seen half way", batch_seen_half_way},
     {"atomic batch not undone", batch_not_undone},
+    {TXN_BUG "commit lost", txn_commit_lost},
+    {TXN_BUG "abort applied", txn_abort_applied},
+    {TXN_BUG "half committed", txn_half_committed},
+    {TXN_BUG "without a lock", txn_without_a_lock},
+    {TXN_BUG "lock lost in the middle", txn_lock_lost},
+    {TXN_BUG "seen half way", txn_seen_half_way},
+    {TXN_BUG "own write not read", txn_own_write_not_read},
+    {TXN_BUG "dirty read", txn_dirty_read},
+    {TXN_BUG "begun after its first read", txn_begun_late},
+    {TXN_BUG "committed twice", txn_commits_twice},
 };
 
 int bug_count(void)

@@ -11,6 +11,8 @@ struct saboteur;
 
 #define PAGE_BUG "a page of two moments" /* to be found where a page is one point in time */
 
+#define TXN_BUG "transaction: " /* begins the names of those of transactions */
+
 int bug_count(void);
 const char *bug_name(int bug);
 

@@ -56,6 +56,7 @@ struct scenario {
     int64_t run_ms_min; /* so that partitions are split and merged meanwhile, which is asked for */
     struct filling filling;
     int page_rows; /* see target.h */
+    int txns;      /* percent of the plans */
 };
 
 static double seconds(void)
@@ -338,12 +339,15 @@ static const struct scenario scenarios[] = {
      .filling = {.layout = "random:4", .rows = 300}, .page_rows = 200},
     {"library, rows in hash:8, short pages", 1000, 4,
      .filling = {.layout = "hash:8", .rows = 300, .apart = true}, .page_rows = 200},
+    {"library, transactions", 20000, 16, .txns = 25},
+    {"library, transactions, cell by cell", 8000, 16, .txns = 25, .wide = true},
     {"library, eight hot groups", 20000, 8, .http = false},
-    {"library, commits that fail", 10000, 24, .disturb = fail_commits},
+    {"library, commits that fail", 10000, 24, .disturb = fail_commits, .txns = 5},
     {"HTTP, rows stored whole", 30000, 24, .http = true, .run_ms_min = 15000},
-    {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true, .run_ms_min = 15000},
+    {"HTTP, rows stored cell by cell", 10000, 24, .http = true, .wide = true, .run_ms_min = 15000,
+     .txns = 10},
     {"HTTP, server killed", 6000, 24, .http = true, .fresh = true, .disturb = kill_now_and_then,
-     .run_ms_min = 20000},
+     .run_ms_min = 20000, .txns = 10},
     {"servers take turns", 6000, 24, .http = true, .shared = true},
     {"servers take turns, cell by cell", 3000, 24, .http = true, .wide = true, .shared = true},
     {"servers take turns, rows of 6,000 cells", 1000, 4, .http = true, .shared = true,
@@ -407,6 +411,7 @@ static bool run_scenario(struct run *r, const struct scenario *sc, uint64_t seed
                                  .clients = CLIENTS_MAX,
                                  .groups = sc->groups,
                                  .locks = sc->locks,
+                                 .txns = sc->txns,
                                  .requests = (size_t)((double)sc->requests * r->scale),
                                  .run_ms_min = sc->run_ms_min,
                                  .shift_ms =
@@ -523,6 +528,11 @@ static void run_scenarios(struct run *r)
 
 /* ---- planted bugs */
 
+static bool is_of_transactions(int bug)
+{
+    return bug != BUG_NONE && strncmp(bug_name(bug), TXN_BUG, strlen(TXN_BUG)) == 0;
+}
+
 static bool find_bug(struct run *r, struct server *s, int bug, const struct filling *filling,
                      int try, size_t *strikes)
 {
@@ -533,6 +543,7 @@ static bool find_bug(struct run *r, struct server *s, int bug, const struct fill
                                  .range_is_atomic = !r->servers,
                                  .servers = r->servers,
                                  .locks = r->servers ? 1 : 0,
+                                 .txns = is_of_transactions(bug) ? 30 : 0,
                                  .fresh = r->servers > 0,
                                  .faults = r->servers ? BUG_FAULTS : 0,
                                  .pause_s = BUG_PAUSE_S,
@@ -617,7 +628,7 @@ static void run_bugs(struct run *r)
     for (int bug = BUG_NONE; ok && bug < bug_count(); bug++) {
         if (only && !strstr(bug_name(bug), only))
             continue;
-        if (r->servers && strcmp(bug_name(bug), PAGE_BUG) == 0)
+        if (r->servers && (strcmp(bug_name(bug), PAGE_BUG) == 0 || is_of_transactions(bug)))
             continue;
         run_bug(r, s, bug, NULL);
         for (size_t i = 0; i < PORT_COUNT(filled_bugs) && !r->servers; i++)

@@ -71,6 +71,23 @@ static bool step_read(const struct op *o, const struct state *in)
     return true;
 }
 
+static bool step_txn(const struct op *o, const struct state *in, struct state *out)
+{
+    struct state now = *in, next;
+
+    for (int i = 0; i < o->step_count; i++) {
+        struct op step;
+
+        if (!model_project(&o->steps[i], o->rows, &step))
+            continue;
+        if (!model_step(&step, &now, &next))
+            return false;
+        now = next;
+    }
+    *out = o->outcome == REFUSED ? *in : now;
+    return true;
+}
+
 bool model_step(const struct op *o, const struct state *in, struct state *out)
 {
     bool holds = true;
@@ -78,6 +95,8 @@ bool model_step(const struct op *o, const struct state *in, struct state *out)
     *out = *in;
     if (o->type == OP_READ)
         return step_read(o, in);
+    if (o->type == OP_TXN)
+        return step_txn(o, in, out);
     for (int i = 0; i < o->change_count; i++)
         holds &= model_holds(&o->changes[i], &in->rows[o->changes[i].row]);
     if (holds == (o->outcome == REFUSED))
@@ -95,7 +114,7 @@ bool model_project(const struct op *o, uint8_t rows, struct op *out)
         return false;
     *out = *o;
     out->rows &= rows;
-    if (o->type == OP_READ || out->rows == o->rows)
+    if (o->type != OP_WRITE || out->rows == o->rows)
         return true;
     /* Whose condition failed is not known. */
     if (o->outcome == REFUSED)
@@ -163,10 +182,36 @@ static void add_change(struct text *t, const struct change *c)
         add(t, " if v=%" PRId32, c->expect);
 }
 
+static const char *const outcomes[] = {"done", "condition failed", "no answer",
+                                       "error, nothing changed"};
+
+static void add_step(struct text *t, const struct op *o)
+{
+    if (o->type == OP_READ) {
+        add(t, " read");
+        if (o->columns != ALL_COLUMNS)
+            for (int i = 0; i < COLUMNS; i++)
+                if (o->columns & 1u << i)
+                    add(t, " %c", "vwn"[i]);
+        add(t, " ->");
+        for (int i = 0; i < GROUP_ROWS; i++)
+            if (o->rows & 1u << i)
+                add_row(t, i, &o->seen[i]);
+        return;
+    }
+    if (o->change_count > 1)
+        add(t, " together:");
+    for (int i = 0; i < o->change_count; i++) {
+        add(t, i ? ";" : "");
+        add_change(t, &o->changes[i]);
+    }
+    add(t, " -> %s", outcomes[o->outcome]);
+    if (o->returned)
+        add(t, ", n=%" PRId32, o->returned_n);
+}
+
 char *model_print_op(const struct op *o, int64_t zero_ns, char *text, size_t size)
 {
-    static const char *const outcomes[] = {"done", "condition failed", "no answer",
-                                           "error, nothing changed"};
     struct text t = {text, size};
 
     add(&t, "#%-6" PRIu32 " client %-2d %10.3f .. ", o->id, o->client,
@@ -175,30 +220,18 @@ char *model_print_op(const struct op *o, int64_t zero_ns, char *text, size_t siz
         add(&t, "%10s ms ", "");
     else
         add(&t, "%10.3f ms ", (double)(o->return_ns - zero_ns) / 1e6);
-    if (o->type == OP_READ) {
-        add(&t, " read");
-        if (o->columns != ALL_COLUMNS)
-            for (int i = 0; i < COLUMNS; i++)
-                if (o->columns & 1u << i)
-                    add(&t, " %c", "vwn"[i]);
-        add(&t, " ->");
-        for (int i = 0; i < GROUP_ROWS; i++)
-            if (o->rows & 1u << i)
-                add_row(&t, i, &o->seen[i]);
+    if (o->type == OP_TXN) {
+        add(&t, " transaction of %d steps -> %s:", o->step_count,
+            o->outcome == REFUSED ? "aborted" : outcomes[o->outcome]);
+        for (int i = 0; i < o->step_count; i++) {
+            add(&t, "\n            ");
+            add_step(&t, &o->steps[i]);
+        }
         return text;
     }
-    if (o->change_count > 1)
-        add(&t, " together:");
-    for (int i = 0; i < o->change_count; i++) {
-        add(&t, i ? ";" : "");
-        add_change(&t, &o->changes[i]);
-    }
-    add(&t, " -> %s", outcomes[o->outcome]);
-    if (o->returned)
-        add(&t, ", n=%" PRId32, o->returned_n);
+    add_step(&t, o);
     return text;
 }
-
 char *model_print_state(const struct state *s, uint8_t rows, char *text, size_t size)
 {
     struct text t = {text, size};

@@ -44,7 +44,8 @@ struct change {
     int32_t expect;          /* v must hold it, if `compares` */
 };
 
-enum op_type { OP_READ, OP_WRITE };
+/* OP_TXN: a transaction that was committed, or (REFUSED) aborted. */
+enum op_type { OP_READ, OP_WRITE, OP_TXN };
 
 enum outcome {
     DONE,
@@ -65,6 +66,10 @@ struct op {
     uint8_t change_count; /* more than one: they land together or not at all */
     bool returned;        /* the answer told n after the change */
     int32_t returned_n;
+    /* OP_TXN: what was read and written inside, each DONE or REFUSED. Nobody else changes the rows
+     * from the first step to the end, so all of it may be seen as one step at the end. */
+    uint8_t step_count;
+    struct op *steps;
     union {
         struct change changes[GROUP_ROWS];
         struct row_state seen[GROUP_ROWS]; /* by row */

@@ -96,6 +96,8 @@ static enum plan_kind choose_kind(struct worker *k)
     const struct filling *f = &k->w->conf.filling;
     uint64_t what = rng_below(&k->rng, 100);
 
+    if (rng_below(&k->rng, 100) < (uint64_t)k->w->conf.txns)
+        return PLAN_TXN;
     if (f->rows && what < 33)
         what = 40; /* ranges are what is filled */
     if ((long)f->columns * f->column_bytes * GROUP_ROWS > RANGE_BYTES_MAX && what < 48)
@@ -217,6 +219,34 @@ static int group_after(const struct worker *k, int group, int by)
     return locks + (group - locks + by) % others;
 }
 
+static void plan_change(struct worker *k, struct plan *p, int group, int row)
+{
+    struct op *o = plan_add(p, OP_WRITE, group, row);
+
+    o->change_count = 1;
+    choose_change(k, group, row, &o->changes[0]);
+    o->returned = o->changes[0].increments && rng_below(&k->rng, 4);
+}
+
+void plan_step(struct worker *k, struct plan *p, int group, int row)
+{
+    uint64_t what = rng_below(&k->rng, 100);
+
+    *p = (struct plan){.kind = what < 35   ? PLAN_GET
+                               : what < 45 ? PLAN_RANGE
+                               : what < 90 ? PLAN_CHANGE
+                                           : PLAN_ATOMIC};
+    p->backward = rng_below(&k->rng, 2);
+    if (p->kind == PLAN_GET)
+        plan_add(p, OP_READ, group, row)->columns = choose_columns(&k->rng);
+    else if (p->kind == PLAN_RANGE)
+        plan_add(p, OP_READ, group, 0)->rows = (1u << GROUP_ROWS) - 1;
+    else if (p->kind == PLAN_CHANGE)
+        plan_change(k, p, group, row);
+    else
+        plan_atomic(k, p, group);
+}
+
 static void plan_make(struct worker *k, struct plan *p)
 {
     struct rng *r = &k->rng;
@@ -243,15 +273,13 @@ static void plan_make(struct worker *k, struct plan *p)
                      i ? (int)rng_below(r, GROUP_ROWS) : row)
                 ->columns = columns;
         break;
-    case PLAN_CHANGE: {
-        struct op *o = plan_add(p, OP_WRITE, group, row);
-
-        o->change_count = 1;
-        choose_change(k, group, row, &o->changes[0]);
-        o->returned = o->changes[0].increments && rng_below(r, 4);
+    case PLAN_CHANGE:
+        plan_change(k, p, group, row);
         k->last = *p;
         break;
-    }
+    case PLAN_TXN:
+        plan_txn(k, p, group);
+        break;
     case PLAN_BATCH_WRITE:
         /* Different rows: a row that stands twice may have neither condition nor increment. */
         count = 2 + (int)rng_below(r, GROUP_ROWS - 1);
@@ -476,7 +504,7 @@ static void make_request(struct worker *k, struct arena *a, const struct plan *p
 
 /* ---- and back */
 
-static void problem(struct worker *k, const char *what, int code, const char *message)
+void worker_problem(struct worker *k, const char *what, int code, const char *message)
 {
     if (!k->problem[0])
         snprintf(k->problem, sizeof(k->problem), "%s (%s: %s)", what, wr_error_name(code),
@@ -496,7 +524,7 @@ static void read_row(struct worker *k, const struct wr_row *row, uint8_t columns
         while (at < COLUMNS && !bytes_equal(cell->name, bytes_str(names[at])))
             at++;
         if (at == COLUMNS || cell->value.type != WR_BIGINT || out->has & 1u << at) {
-            problem(k, "a cell that was never written", 0, "");
+            worker_problem(k, "a cell that was never written", 0, "");
             return;
         }
         out->has |= 1u << at;
@@ -513,8 +541,11 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
         return DONE;
     if (code == WR_E_CONDITION && o->type == OP_WRITE)
         return REFUSED;
-    /* Somebody at another server was faster, again and again. */
-    if (code == WR_E_CONFLICT && k->w->server->next)
+    /* Somebody at another server was faster, again and again; or a transaction has the value. */
+    if (code == WR_E_CONFLICT && (k->w->server->next || k->w->conf.txns))
+        return NOTHING;
+    /* The server was killed since the transaction began. */
+    if (code == WR_E_SESSION && k->transaction.ptr && k->w->conf.disturb)
         return NOTHING;
     if (code == WR_E_OUT_OF_RANGE && k->w->conf.cuts_values && o->change_count > 1) {
         k->spanned++;
@@ -522,7 +553,7 @@ static uint8_t outcome_of(struct worker *k, const struct op *o, int code, const 
         return NOTHING;
     }
     if (wr_error_status(code) / 100 == 4)
-        problem(k, "a request was refused that is correct", code, message);
+        worker_problem(k, "a request was refused that is correct", code, message);
     if (o->type == OP_READ)
         return NOTHING;
     return wr_error_applied(code) == 0 ? NOTHING : MAYBE;
@@ -535,7 +566,7 @@ static void end_page(struct worker *k, const struct wr_key *next, struct plan *p
 
     if (next->count != 2 || next->columns[0].value.type != WR_BIGINT ||
         next->columns[1].value.type != WR_BIGINT) {
-        problem(k, "a page ended at what is no row's key", 0, "");
+        worker_problem(k, "a page ended at what is no row's key", 0, "");
         return;
     }
     p->goes_on = true;
@@ -544,7 +575,7 @@ static void end_page(struct worker *k, const struct wr_key *next, struct plan *p
     p->behind = rows_behind(k, next, o->group, p->backward, o->rows);
     for (int i = 0; i < GROUP_ROWS; i++)
         if (p->behind & 1u << i && o->seen[i].has)
-            problem(k, "a page held a row that is behind its end", 0, "");
+            worker_problem(k, "a page held a row that is behind its end", 0, "");
     o->rows &= (uint8_t)~p->behind;
 }
 
@@ -558,14 +589,14 @@ static void read_page(struct worker *k, const struct wr_range_result *r, struct 
         if (at < 0 && k->w->conf.filling.rows)
             p->filling++;
         else if (at < 0 || at >= GROUP_ROWS || !(o->rows & 1u << at) || o->seen[at].has)
-            problem(k, "a page held a row that is not in its range, or one twice", 0, "");
+            worker_problem(k, "a page held a row that is not in its range, or one twice", 0, "");
         else
             read_row(k, &r->rows[i], o->columns, &o->seen[at]);
     }
     if (r->next.count)
         end_page(k, &r->next, p);
     else if (p->filling != (size_t)(k->w->conf.filling.rows * (GROUP_ROWS - 1)))
-        problem(k, "the pages of a group did not hold all of it", 0, "");
+        worker_problem(k, "the pages of a group did not hold all of it", 0, "");
 }
 
 static void note_refusal(struct worker *k, int code)
@@ -585,7 +616,7 @@ static void read_batch(struct worker *k, const struct plan *p, const struct wr_b
     int refused = 0;
 
     if (b->table_count != 1 || t->row_count != want) {
-        problem(k, "a batch was not answered row by row", 0, "");
+        worker_problem(k, "a batch was not answered row by row", 0, "");
         return;
     }
     for (size_t i = 0; i < want; i++) {
@@ -593,8 +624,8 @@ static void read_batch(struct worker *k, const struct plan *p, const struct wr_b
         uint8_t outcome = outcome_of(k, o, t->rows[i].code, t->rows[i].message);
 
         if (p->kind == PLAN_ATOMIC && i && outcome != o->outcome)
-            problem(k, "rows of an atomic batch ended differently", t->rows[i].code,
-                    t->rows[i].message);
+            worker_problem(k, "rows of an atomic batch ended differently", t->rows[i].code,
+                           t->rows[i].message);
         o->outcome = outcome;
         if (outcome == MAYBE || outcome == NOTHING)
             refused = t->rows[i].code;
@@ -622,7 +653,7 @@ static void read_reply(struct worker *k, struct plan *p, const struct wr_reply *
         if (reply->row.row.cell_count == 1)
             o->returned_n = (int32_t)reply->row.row.cells[0].value.integer;
         else
-            problem(k, "an increment did not tell its sum", 0, "");
+            worker_problem(k, "an increment did not tell its sum", 0, "");
         break;
     default:
         read_batch(k, p, &reply->batch, p->ops);
@@ -688,6 +719,30 @@ static int http_exec(struct worker *k, struct ctx *c, const struct wr_request *r
     return code;
 }
 
+int workload_exec(struct worker *k, struct ctx *c, struct wr_request *req, struct wr_reply *reply)
+{
+    return k->w->server->target.db ? library_exec(k, c, req, reply) : http_exec(k, c, req, reply);
+}
+
+struct wr_key workload_value_key(struct worker *k, struct arena *a, int group)
+{
+    return (struct wr_key){make_key(k, a, group, 0)->columns, 1};
+}
+
+static void set_transaction(const struct worker *k, const struct plan *p, struct wr_request *req)
+{
+    if (!k->transaction.ptr)
+        return;
+    if (p->kind == PLAN_GET)
+        req->get_row.transaction = k->transaction;
+    else if (p->kind == PLAN_RANGE)
+        req->get_range.transaction = k->transaction;
+    else if (p->kind == PLAN_CHANGE)
+        req->put_row.transaction = k->transaction;
+    else
+        req->batch_write_row.transaction = k->transaction;
+}
+
 void plan_issue(struct worker *k, struct plan *p)
 {
     struct wr_request req = {0};
@@ -695,10 +750,14 @@ void plan_issue(struct worker *k, struct plan *p)
     struct ctx c;
     int code;
 
+    if (p->kind == PLAN_TXN) {
+        plan_issue_txn(k, p);
+        return;
+    }
     ctx_init(&c, &k->w->server->clock, NULL, NULL, 0);
     make_request(k, &c.arena, p, &req);
-    code = k->w->server->target.db ? library_exec(k, &c, &req, &reply)
-                                   : http_exec(k, &c, &req, &reply);
+    set_transaction(k, p, &req);
+    code = workload_exec(k, &c, &req, &reply);
     if (code)
         note_refusal(k, code);
     for (int i = 0; i < p->count; i++) {
@@ -724,6 +783,11 @@ static void record(struct worker *k, const struct op *o)
         k->ops = mem_realloc(k->ops, k->op_capacity * sizeof(*k->ops));
     }
     k->ops[k->op_count] = *o;
+    if (o->step_count) {
+        size_t size = o->step_count * sizeof(*o->steps);
+
+        k->ops[k->op_count].steps = memcpy(mem_alloc(size), o->steps, size);
+    }
     k->ops[k->op_count++].client = (uint16_t)k->number;
 }
 
@@ -740,6 +804,11 @@ static void record_page(struct worker *k, const struct op *o)
 
 static void note_recent(struct workload *w, const struct op *o)
 {
+    if (o->type == OP_TXN) {
+        for (int i = 0; i < o->step_count && o->outcome == DONE; i++)
+            note_recent(w, &o->steps[i]);
+        return;
+    }
     if (o->type == OP_READ) {
         for (int i = 0; i < GROUP_ROWS; i++)
             if (o->rows & 1u << i && o->seen[i].has & 1)
@@ -766,7 +835,7 @@ static void run_request(struct worker *k, struct plan *p)
     for (int i = 0; i < p->count; i++) {
         struct op *o = &p->ops[i];
 
-        o->call_ns = call_ns;
+        o->call_ns = p->end_ns ? p->end_ns : call_ns;
         o->return_ns = o->outcome == MAYBE ? NEVER : return_ns;
         note_recent(k->w, o);
         note_lock(k, o);
@@ -1025,7 +1094,7 @@ static void read_everything(struct workload *w)
             while (!read_group(k, group) && ++tries < READ_TRIES)
                 nanosleep(&pause, NULL);
             if (tries == READ_TRIES)
-                problem(k, "a row could not be read at the end", 0, "");
+                worker_problem(k, "a row could not be read at the end", 0, "");
         }
     }
 }
@@ -1154,7 +1223,8 @@ static bool create_table(struct workload *w)
         .key = key,
         .key_count = 2,
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1},
-        .reserved = {.has_read = true, .has_write = true}};
+        .reserved = {.has_read = true, .has_write = true},
+        .local_transactions = w->conf.txns > 0};
     if (w->conf.filling.layout)
         req.create_table.layout = bytes_str(w->conf.filling.layout);
     ctx_init(&c, &w->server->clock, NULL, NULL, 0);
@@ -1236,6 +1306,8 @@ void workload_release(struct workload *w)
 {
     for (int i = 0; i < CLIENTS_MAX; i++) {
         client_close(w->workers[i].client);
+        for (size_t j = 0; j < w->workers[i].op_count; j++)
+            mem_free(w->workers[i].ops[j].steps);
         mem_free(w->workers[i].ops);
         mem_free(w->workers[i].refusals);
     }

@@ -13,6 +13,7 @@
 #define CLIENTS_MAX 32
 #define GROUPS_MAX 64
 #define PLAN_OPS 6
+#define TXN_STEPS 5
 #define DISTURBANCES_MAX 32
 
 enum plan_kind {
@@ -22,6 +23,7 @@ enum plan_kind {
     PLAN_CHANGE,      /* PutRow, UpdateRow or DeleteRow */
     PLAN_BATCH_WRITE, /* rows changed each for itself */
     PLAN_ATOMIC,      /* one operation with several changes */
+    PLAN_TXN,         /* a transaction: one operation with steps */
     PLAN_KINDS,
 };
 
@@ -37,6 +39,10 @@ struct plan {
     struct wr_value from[2];
     uint8_t behind; /* the rows from there on */
     size_t filling; /* rows of it in the pages so far */
+    /* Of a transaction: */
+    struct plan *steps; /* each of one operation; ops[0].step_count of them */
+    bool aborts;
+    int64_t end_ns; /* when its end was called for */
 };
 
 struct workload;
@@ -68,9 +74,12 @@ struct worker {
     int64_t left_ns;          /* when there was nothing more to do */
     struct refusal *refusals; /* requests of which something was not done */
     size_t refusal_count, refusal_capacity;
-    struct plan last;  /* the last change of one row */
-    struct lock held;  /* by this client; none: value 0 */
-    char problem[300]; /* an answer that no correct server gives */
+    struct wr_bytes transaction;  /* that requests are of; ptr NULL: none */
+    struct plan last;             /* the last change of one row */
+    struct lock held;             /* by this client; none: value 0 */
+    char problem[300];            /* an answer that no correct server gives */
+    struct plan steps[TXN_STEPS]; /* of the transaction under way */
+    struct op step_ops[TXN_STEPS];
     /* The saboteur's. */
     struct plan deferred;
     bool has_deferred;
@@ -101,6 +110,7 @@ struct workload_conf {
     size_t requests;    /* at least so many ... */
     int64_t run_ms_min; /* ... for at least so long */
     int64_t shift_ms;   /* of all groups half are busy at a time, others so often; 0: all always */
+    int txns;           /* percent of the plans are transactions */
     bool range_is_atomic; /* a range page is one point in time; else each row for itself */
     bool fresh;           /* a connection for each request, so that nothing is sent twice */
     int pause_s, faults;  /* for disturb */
@@ -174,6 +184,30 @@ void workload_disturbed(struct disturbance *d);
 
 /* Sends a plan to the database and fills in how it ended. */
 void plan_issue(struct worker *k, struct plan *p);
+
+/* An answer that no correct server gives: the run has failed. */
+void worker_problem(struct worker *k, const char *what, int code, const char *message);
+
+/* A request that is no plan. */
+int workload_exec(struct worker *k, struct ctx *c, struct wr_request *req, struct wr_reply *reply);
+struct wr_key workload_value_key(struct worker *k, struct arena *a, int group);
+
+/* A change of the row, or a read of it or of its group. */
+void plan_step(struct worker *k, struct plan *p, int group, int row);
+
+/* ---- txn_plan.c ---- */
+
+void plan_txn(struct worker *k, struct plan *p, int group);
+/* What plan_issue() does for it; the steps, each in the transaction that is begun for them. */
+void plan_issue_txn(struct worker *k, struct plan *p);
+/* For planted bugs: begins one, or false; ends it, with the code that says how that went. */
+bool txn_start(struct worker *k, int group, char id[37]);
+int txn_end(struct worker *k, const char *id, bool aborts);
+/* Issues steps [from, to) in the transaction of that id (NULL: outside of any). False: one of them
+ * came to nothing. */
+bool txn_steps(struct worker *k, struct plan *p, const char *id, int from, int to);
+/* The operation, from its steps and its end. */
+void txn_finish(struct plan *p, uint8_t outcome);
 
 int32_t workload_value(struct workload *w);
 
