@@ -30,6 +30,7 @@ ALLOWED = [
     table/core/clock_watch table/core/db table/core/db_clock
     table/row/write table/row/write_ahead table/row/write_atomic table/row/write_inside
     table/stats/heat table/stats/heat_own
+    wire/ots_search_query wire/ots_search_score wire/ots_search_sort
     """.strip().splitlines()
 ]
 

@@ -8,7 +8,7 @@
  *   ots_range.c       answers with a range of rows      ots_partition.c    DescribePartitions
  *   ots_heat.c        heat maps and sizes              ots_txn.c          local transactions
  *   ots_stream.c      streams                        ots_tunnel.c       tunnels
- *   ots_search.c      search indexes
+ *   ots_search*.c     search indexes (ots_search_part.h)
  *   ots_field.c ots_schema.c ots_filter.c ots_error.c   parts that several messages have
  */
 #ifndef WIRE_OTS_PART_H

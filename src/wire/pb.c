@@ -1,6 +1,6 @@
 #include "wire/pb.h"
 
-enum { WIRE_VARINT = 0, WIRE_BYTES = 2 };
+enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
 /* What a capped arena gives for the messages of n bytes. A message of two bytes takes a hundred in
  * memory, so a body of 5 MiB could take all that a request may have, and a few of them what the
@@ -62,6 +62,25 @@ void pb_put_bytes(struct buf *b, unsigned field, bytes v)
 {
     pb_put_head(b, field, v.len);
     buf_put_bytes(b, v);
+}
+
+void pb_put_double(struct buf *b, unsigned field, double v)
+{
+    uint64_t bits;
+
+    memcpy(&bits, &v, sizeof(bits));
+    buf_put_varint(b, field << 3 | WIRE_FIXED64);
+    buf_put_u64(b, bits);
+}
+
+void pb_put_float(struct buf *b, unsigned field, double v)
+{
+    float narrow = (float)v;
+    uint32_t bits;
+
+    memcpy(&bits, &narrow, sizeof(bits));
+    buf_put_varint(b, field << 3 | WIRE_FIXED32);
+    buf_put_u32(b, bits);
 }
 
 size_t pb_open(struct buf *b, unsigned field, size_t guess)

@@ -2,6 +2,7 @@
  *
  * Reading goes through protobuf-c, which checks form and required fields; the messages live in the
  * request's arena and outgrow neither its cap nor some times their bytes, whatever a body claims.
+ * Messages that hold messages of their own kind are read by pb_read.h.
  * Writing is done straight into a buf: fields in the order of their numbers, sub-messages between
  * pb_open() and pb_close(). */
 #ifndef WIRE_PB_H
@@ -32,6 +33,8 @@ static inline size_t pb_varint_size(uint64_t v)
 
 void pb_put_int(struct buf *b, unsigned field, int64_t v);
 void pb_put_bytes(struct buf *b, unsigned field, bytes v);
+void pb_put_double(struct buf *b, unsigned field, double v);
+void pb_put_float(struct buf *b, unsigned field, double v);
 
 /* The head of a bytes field of n bytes, which the caller writes behind it. */
 void pb_put_head(struct buf *b, unsigned field, size_t n);
