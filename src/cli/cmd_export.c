@@ -10,6 +10,8 @@
 #include "cli/console/progress.h"
 #include "cli/console/type_name.h"
 #include "cli/console/value.h"
+#include "cli/read_flags.h"
+#include "cli/span.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/walk.h"
 
@@ -20,7 +22,8 @@
 #define OUT_BYTES (1u << 18)
 
 struct export_options {
-    const char *format, *output, *columns;
+    const char *format, *output, *columns, *filter;
+    struct span_options span;
     bool plain_header, quiet;
 };
 
@@ -29,10 +32,14 @@ static const struct option_row export_rows[] = {
      offsetof(struct export_options, format), 0, 0},
     {"output", "FILE", "write there instead of to standard output", OPTION_TEXT,
      offsetof(struct export_options, output), 0, 0},
-    {"columns", "COL:type,...",
-     "csv: attribute columns and their types, which saves a first walk over the table; others are "
-     "left out",
+    {"columns", "COL[:type],...",
+     "only these attribute columns (default: all); with all their types CSV needs no first walk "
+     "over "
+     "the table",
      OPTION_TEXT, offsetof(struct export_options, columns), 0, 0},
+    {"filter", "CONDITION", "only rows of which it is true: 'amount > 5 and state = \"paid\"'",
+     OPTION_TEXT, offsetof(struct export_options, filter), 0, 0},
+    SPAN_ROWS(struct export_options),
     {"plain-header", NULL, "csv: names alone in the header, without types", OPTION_FLAG,
      offsetof(struct export_options, plain_header), 0, 0},
     {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct export_options, quiet), 0, 0},
@@ -48,8 +55,11 @@ struct export
 {
     const struct export_options *options;
     const struct wr_table_description *table;
+    struct wr_get_range range; /* what is exported */
+    struct read_flags flags;
     struct export_column *columns; /* attributes, in the order of their names */
     size_t column_count;
+    bool all_typed; /* --columns says what there is */
     struct arena *arena;
     struct progress progress;
     FILE *out;
@@ -109,32 +119,72 @@ static int note_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t
 {
     struct export *e = arg;
 
-    for (size_t r = 0; r < count; r++)
-        for (size_t i = 0; i < rows[r].cell_count; i++)
-            TRY(note_cell(c, e, &rows[r].cells[i]));
+    for (size_t r = 0; r < count; r++) {
+        struct wr_row row = rows[r];
+
+        read_flags_apply(c, &e->flags, &row);
+        for (size_t i = 0; i < row.cell_count; i++)
+            TRY(note_cell(c, e, &row.cells[i]));
+    }
     return 0;
 }
 
-static int parse_columns(struct ctx *c, struct export *e)
+/* One word of --columns; its name goes to *name. */
+static int parse_column(struct ctx *c, struct export *e, bytes word, bytes *name)
+{
+    const char *colon = word.len ? memchr(word.ptr, ':', word.len) : NULL;
+    struct wr_cell cell = {.name = word};
+
+    if (colon)
+        cell.name.len = (size_t)(colon - (const char *)word.ptr);
+    *name = cell.name;
+    e->all_typed &= colon != NULL;
+    if (!colon)
+        return 0;
+    if (!type_parse(bytes_skip(word, cell.name.len + 1), &cell.value.type))
+        return fail(c, E_PARAMETER,
+                    "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
+                    "boolean and binary",
+                    BYTES_FMT(word));
+    return note_cell(c, e, &cell);
+}
+
+/* The names alone, with commas, go to *names. */
+static int parse_columns(struct ctx *c, struct export *e, const char **names)
 {
     bytes list = bytes_str(e->options->columns);
+    struct buf b;
 
+    buf_init(&b, &c->arena, list.len + 1);
+    e->all_typed = true;
     while (list.len) {
-        const char *p = list.ptr, *comma = memchr(p, ',', list.len), *colon;
-        bytes word = bytes_of(p, comma ? (size_t)(comma - p) : list.len);
-        struct wr_cell cell = {.name = word};
+        const char *p = list.ptr, *comma = memchr(p, ',', list.len);
+        bytes word = bytes_of(p, comma ? (size_t)(comma - p) : list.len), name;
 
         list = comma ? bytes_skip(list, word.len + 1) : BYTES_NONE;
-        colon = memchr(word.ptr, ':', word.len);
-        if (colon)
-            cell.name.len = (size_t)(colon - (const char *)word.ptr);
-        if (!colon || !type_parse(bytes_skip(word, cell.name.len + 1), &cell.value.type))
-            return fail(c, E_PARAMETER,
-                        "--columns: '%.*s' is not NAME:type; types are integer, double, string, "
-                        "boolean and binary",
-                        BYTES_FMT(word));
-        TRY(note_cell(c, e, &cell));
+        TRY(parse_column(c, e, word, &name));
+        if (b.len)
+            buf_put_u8(&b, ',');
+        buf_put_bytes(&b, name);
     }
+    buf_put_u8(&b, 0);
+    *names = (const char *)b.data;
+    return 0;
+}
+
+/* Which rows, and what of them. */
+static int choose(struct ctx *c, struct export *e, struct cli *cli)
+{
+    const struct export_options *o = e->options;
+    struct read_flag_options select = {.filter = o->filter};
+    struct span span;
+
+    if (o->columns)
+        TRY(parse_columns(c, e, &select.columns));
+    TRY(span_make(c, e->table, &o->span, cli->argv + 1, (size_t)cli->argc - 1, &span));
+    TRY(read_flags_make(c, &select, e->table->key[0].name, &e->flags));
+    e->range = (struct wr_get_range){
+        .table = e->table->table, .start = span.start, .end = span.end, .read = e->flags.read};
     return 0;
 }
 
@@ -213,10 +263,13 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
 
     buf_init(&b, &c->arena, OUT_BYTES);
     for (size_t i = 0; i < count; i++) {
+        struct wr_row row = rows[i];
+
+        read_flags_apply(c, &e->flags, &row);
         if (is_json(e))
-            print_put_row(&b, &rows[i]);
+            print_put_row(&b, &row);
         else
-            TRY(put_csv_row(c, e, &b, &rows[i]));
+            TRY(put_csv_row(c, e, &b, &row));
         if (b.len > OUT_BYTES)
             TRY(flush(c, e, &b));
     }
@@ -241,15 +294,13 @@ static int export_steps(struct ctx *c, struct client *cl, struct export *e)
     struct buf header;
 
     if (!is_json(e)) {
-        if (e->options->columns)
-            TRY(parse_columns(c, e));
-        else
-            TRY(walk_table(c, cl, e->table, 1, note_rows, e));
+        if (!e->all_typed)
+            TRY(walk_range(c, cl, &e->range, note_rows, e));
         buf_init(&header, &c->arena, 0);
         put_header(e, &header);
         TRY(flush(c, e, &header));
     }
-    return walk_table(c, cl, e->table, 1, put_rows, e);
+    return walk_range(c, cl, &e->range, put_rows, e);
 }
 
 static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
@@ -263,11 +314,12 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     if (strcmp(o->format, "csv") != 0 && strcmp(o->format, "jsonl") != 0)
         return fail(c, E_PARAMETER, "--format is csv or jsonl, not '%s'", o->format);
     TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
+    e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
+    TRY(choose(c, &e, cli));
     if (o->output)
         e.out = fopen(o->output, "w");
     if (!e.out)
         return fail(c, E_PARAMETER, "cannot write %s: %s", o->output, strerror(errno));
-    e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
     progress_start(&e.progress, c->clock, 0, o->quiet);
     code = end_output(c, &e, export_steps(c, cl, &e));
     progress_end(&e.progress);
@@ -287,19 +339,21 @@ static void export_defaults(void *options)
 const struct command command_export = {
     .name = "export",
     .group = GROUP_FILES,
-    .args = "TABLE",
+    .args = "TABLE [KEY...]",
     .summary = "write a table's rows, in key order, as CSV or JSON Lines",
     .text =
+        "With KEYs, for the first key columns, only rows that begin with them.\n\n"
         "CSV begins with a header of names and types (\"CardID:integer,amount:double\"), from\n"
         "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
         "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. The newest\n"
         "version of each cell is written.",
-    .example = "widerow export orders --output orders.csv",
+    .example = "widerow export orders --output orders.csv\n"
+               "widerow export orders ann --from 1700000000 --columns amount --filter 'amount > 5'",
     .options = export_rows,
     .options_size = sizeof(struct export_options),
     .defaults = export_defaults,
     .argc_min = 1,
-    .argc_max = 1,
+    .argc_max = 1 + WR_KEY_COLUMNS_MAX,
     .run_connected = export_run,
 };

@@ -102,6 +102,25 @@ check "is loaded" sh -c '"$1" get bad 7 --dir "$2" | grep -qF "\"late\":1"' - "$
 check "names alone" sh -c '"$1" export odd --plain-header --quiet --dir "$2" | head -n 1 | grep -qx id,flag,label,raw,real,text' - "$widerow" "$work/data"
 check "some columns" sh -c '"$1" export odd --columns real:double --quiet --dir "$2" | head -n 2 | tail -n 1 | grep -qx 1,2.0' - "$widerow" "$work/data"
 
+# A part of a table: of its rows, and of their columns.
+printf '%s\n' '{"user":"ann","at":1,"n":5,"m":"x"}' '{"user":"ann","at":2,"n":6}' '{"user":"ann","at":3,"n":7,"m":"z"}' '{"user":"bob","at":1,"n":8,"m":true}' >"$work/part.jsonl"
+check "import of a table with two key columns" run import "$work/part.jsonl" --table part --create --key user:string,at:integer --quiet
+exports() { # WHAT… WANTED-LINES: of the export
+    local wanted=${*: -1}
+    run export part "${@:1:$#-1}" --quiet >"$work/part.out" 2>&1 || { cat "$work/part.out"; return 1; }
+    [ "$(cat "$work/part.out")" = "$(printf '%b' "$wanted")" ] || { cat "$work/part.out"; return 1; }
+}
+check "of one user" exports bob --format jsonl '{"user":"bob","at":1,"m":true,"n":8}'
+check "between two keys" exports ann --from 2 --to 3 --format jsonl '{"user":"ann","at":2,"n":6}'
+check "with a prefix" exports --prefix b --format jsonl '{"user":"bob","at":1,"m":true,"n":8}'
+check "of one type, so CSV can say it" exports ann 'user:string,at:integer,m:string,n:integer\nann,1,x,5\nann,2,,6\nann,3,z,7'
+check "some columns, and rows without them" exports ann --columns m --format jsonl '{"user":"ann","at":1,"m":"x"}\n{"user":"ann","at":2}\n{"user":"ann","at":3,"m":"z"}'
+check "columns without types" exports ann --columns n 'user:string,at:integer,n:integer\nann,1,5\nann,2,6\nann,3,7'
+check "a filter on a column that is not shown" exports --filter 'n > 6' --columns m --format jsonl '{"user":"ann","at":3,"m":"z"}\n{"user":"bob","at":1,"m":true}'
+check "in CSV" exports ann --filter 'n > 6' --columns m:string 'user:string,at:integer,m:string\nann,3,z'
+check "a key that is none" refuses "at" export part ann x
+check "a filter that is none" refuses "a value is missing" export part --filter 'n >'
+
 # Records without their key: errors of their lines, never rows under an empty key.
 { echo user,n; for n in $(seq 3000); do [ $((n % 10)) -lt 3 ] && echo ",$n" || echo "u$n,$n"; done; } >"$work/empty.csv"
 check "a first import of empty keys makes no table" refuses "300 of the first 1000 lines cannot be loaded" \

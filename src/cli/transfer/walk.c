@@ -107,20 +107,15 @@ int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request
     return fail(c, code, "%s", text);
 }
 
-int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
-               int32_t versions, walk_fn *fn, void *arg)
+int walk_range(struct ctx *c, struct client *cl, const struct wr_get_range *range, walk_fn *fn,
+               void *arg)
 {
-    struct wr_request request = {
-        .op = WR_OP_GET_RANGE,
-        .get_range = {.table = table->table,
-                      .start = walk_bound(&c->arena, table, WR_INF_MIN),
-                      .end = walk_bound(&c->arena, table, WR_INF_MAX),
-                      .has_limit = true,
-                      .limit = PAGE_ROWS,
-                      .read = {.max_versions = versions, .has_max_versions = true}}};
+    struct wr_request request = {.op = WR_OP_GET_RANGE, .get_range = *range};
     struct arena start, last_start;
     int code = 0;
 
+    request.get_range.has_limit = true;
+    request.get_range.limit = PAGE_ROWS;
     arena_init(&start, NULL, 0);
     while (code == 0 && request.get_range.start.count) {
         struct wr_reply reply;
@@ -141,4 +136,15 @@ int walk_table(struct ctx *c, struct client *cl, const struct wr_table_descripti
     }
     arena_release(&start);
     return code == WALK_ENOUGH ? 0 : code;
+}
+
+int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
+               int32_t versions, walk_fn *fn, void *arg)
+{
+    struct wr_get_range range = {.table = table->table,
+                                 .start = walk_bound(&c->arena, table, WR_INF_MIN),
+                                 .end = walk_bound(&c->arena, table, WR_INF_MAX),
+                                 .read = {.max_versions = versions, .has_max_versions = true}};
+
+    return walk_range(c, cl, &range, fn, arg);
 }

@@ -20,6 +20,11 @@ int walk_row(struct ctx *c, struct client *cl, const struct wr_get_row *get, str
 int walk_page(struct ctx *c, struct client *cl, const struct wr_request *request,
               struct wr_reply *out);
 
+/* Reads the rows of a range, forward or backward; its limit is no matter. The request is repeated
+ * while the server is busy. Memory is that of one page. */
+int walk_range(struct ctx *c, struct client *cl, const struct wr_get_range *range, walk_fn *fn,
+               void *arg);
+
 /* Reads the newest `versions` of every cell. The request is repeated while the server is busy.
  * Memory is that of one page. */
 int walk_table(struct ctx *c, struct client *cl, const struct wr_table_description *table,
