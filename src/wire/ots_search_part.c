@@ -117,8 +117,14 @@ int search_read_row(struct search_read *s, bytes in, struct wr_row *out)
     return 0;
 }
 
+/* A row as one that is put, for what an index keeps of it has neither timestamps nor checksums. */
 void search_put_rows(struct buf *b, unsigned field, const struct wr_row *rows, size_t n)
 {
-    for (size_t i = 0; i < n; i++)
-        ots_put_row(b, field, &rows[i], ots_row_bytes(&rows[i]));
+    for (size_t i = 0; i < n; i++) {
+        size_t size = PLAIN_HEADER_BYTES + plain_change_size(&rows[i], WR_PUT);
+
+        pb_put_head(b, field, size);
+        plain_put_change(plain_put_header(buf_reserve(b, size)), &rows[i], WR_PUT);
+        buf_commit(b, size);
+    }
 }

@@ -182,18 +182,18 @@ static void put_vector(struct buf *b, const struct wr_vector_options *v)
     pb_close(b, start, 0);
 }
 
-/* A field that holds others has no flags of its own: they are off where all are told. */
+/* A field of children has no flags of its own: they are off where all are told. */
 static void put_flags(struct buf *b, const struct wr_field_schema *f, bool effective)
 {
     bool group = f->type == WR_FIELD_NESTED || f->type == WR_FIELD_JSON;
-    bool nested = f->type == WR_FIELD_NESTED;
+    bool off = effective && f->type == WR_FIELD_NESTED;
 
     if (effective || !f->index || !group)
-        pb_put_int(b, 5, f->index && !nested);
+        pb_put_int(b, 5, f->index && !off);
     if (effective || f->sort_and_agg)
-        pb_put_int(b, 6, f->sort_and_agg && !nested);
+        pb_put_int(b, 6, f->sort_and_agg && !off);
     if (effective || f->store_given)
-        pb_put_int(b, 7, f->store && !nested);
+        pb_put_int(b, 7, f->store && !off);
 }
 
 void search_put_field(struct buf *b, unsigned field, const struct wr_field_schema *f,
@@ -210,7 +210,7 @@ void search_put_field(struct buf *b, unsigned field, const struct wr_field_schem
     for (size_t i = 0; i < f->child_count; i++)
         search_put_field(b, 8, &f->children[i], effective);
     if (effective || f->is_array)
-        pb_put_int(b, 9, f->is_array && f->type != WR_FIELD_NESTED);
+        pb_put_int(b, 9, f->is_array && !(effective && f->type == WR_FIELD_NESTED));
     search_put_optional(b, 10, f->analyzer_parameter);
     search_put_given(b, 11, f->is_virtual);
     ots_put_names(b, 12, f->source_fields, f->source_field_count);

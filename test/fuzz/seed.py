@@ -93,8 +93,8 @@ def column_filter(name, value, comparator=1, missing=0, latest=1, regex=None, ca
     return part(1, 1) + part(2, body)
 
 
-def vectors():
-    for line in (GOLDEN / "wire-vectors.txt").read_text().splitlines():
+def vectors(name="wire-vectors.txt"):
+    for line in (GOLDEN / name).read_text().splitlines():
         if line and line[0] != "#":
             name, _, data = line.split("\t")
             yield name, bytes.fromhex(data)
@@ -105,6 +105,25 @@ def golden(name):
         if line and line[0] != "#":
             key, _, data = line.partition(" ")
             yield key, bytes.fromhex(data)
+
+
+def seed_search():
+    """What stands alone in a line is put where a Search or its answer has it."""
+    ops = {"create": "CreateSearchIndex", "update": "UpdateSearchIndex", "delete": "DeleteSearchIndex", "list": "ListSearchIndex",
+           "describe": "DescribeSearchIndex", "search": "Search", "splits": "ComputeSplits", "pscan": "ParallelScan"}
+    fields = {"q": 4, "sort": 6, "agg": 10, "gb": 11, "highlight": 12}
+    results = {"aggres": 7, "gbres": 8}
+    for name, data in vectors("search-vectors.txt"):
+        kind, _, rest = name.partition("_")
+        op = ops.get(rest.split("_")[0])
+        if kind == "req":
+            add(OPS[op], data)
+        elif kind == "resp":
+            add("reply", part(1, data) + part(2, list(OPS).index(op)))
+        elif kind in fields:
+            add("search", part(1, b"t") + part(2, b"i") + part(4, part(fields[kind], data)))
+        elif kind in results:
+            add("reply", part(1, part(1, 0) + part(3, 1) + part(results[kind], data)) + part(2, list(OPS).index("Search")))
 
 
 def seed_vectors():
@@ -297,6 +316,7 @@ def seed_sql():
 
 
 seed_vectors()
+seed_search()
 seed_requests()
 seed_rows()
 seed_stored()

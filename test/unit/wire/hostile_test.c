@@ -387,7 +387,7 @@ int main(void)
     };
     int failed;
 
-    vectors_load(&vectors);
+    vectors_load(&vectors, "wire-vectors.txt");
     failed = cmocka_run_group_tests(tests, NULL, NULL);
     arena_release(&vectors.arena);
     return failed;

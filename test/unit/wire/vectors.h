@@ -1,4 +1,4 @@
-/* vectors.h: the test vectors of the wire protocol, test/golden/wire-vectors.txt. */
+/* vectors.h: the test vectors of the wire protocol: test/golden/wire-vectors.txt, search-vectors.txt. */
 #ifndef TEST_WIRE_VECTORS_H
 #define TEST_WIRE_VECTORS_H
 
@@ -32,16 +32,20 @@ static inline bytes hex_decode(struct arena *a, bytes hex)
 }
 
 /* Tests run at the root of the repository or beside this file. */
-static inline FILE *vectors_open(void)
+static inline FILE *vectors_open(const char *name)
 {
-    FILE *f = fopen("test/golden/wire-vectors.txt", "r");
+    char path[128];
+    FILE *f;
 
-    return f ? f : fopen("../../golden/wire-vectors.txt", "r");
+    snprintf(path, sizeof(path), "test/golden/%s", name);
+    f = fopen(path, "r");
+    snprintf(path, sizeof(path), "../../golden/%s", name);
+    return f ? f : fopen(path, "r");
 }
 
-static inline void vectors_load(struct vectors *v)
+static inline void vectors_load(struct vectors *v, const char *name)
 {
-    FILE *f = vectors_open();
+    FILE *f = vectors_open(name);
     char *line = NULL;
     size_t size = 0;
     ssize_t n;
