@@ -411,3 +411,42 @@ bytes advise_create_line(const struct advise *a, const struct candidate *k, stru
     return arena_printf(arena, "widerow create %s --key \"%.*s\" --layout %s", a->table,
                         BYTES_FMT(key), layout_form_format(k->layout, layout));
 }
+
+static const char *sql_type(const struct advise *a, size_t column)
+{
+    enum wr_type type = a->ranks->columns[column].type;
+
+    return type == WR_BIGINT ? "BIGINT" : type == WR_DOUBLE ? "DOUBLE" : "VARCHAR";
+}
+
+static bool is_key(const struct candidate *k, size_t column)
+{
+    for (size_t i = 0; i < k->key_count; i++)
+        if (k->key[i] == column)
+            return true;
+    return false;
+}
+
+bytes advise_create_table(const struct advise *a, const struct candidate *k, struct arena *arena)
+{
+    char layout[LAYOUT_FORM_BYTES];
+    bytes columns = BYTES_LIT(""), key = BYTES_LIT("");
+
+    for (size_t i = 0; i < k->key_count; i++) {
+        bytes name = a->survey->columns[k->key[i]].name;
+        const char *type = a->ranks->columns[k->key[i]].type == WR_BIGINT ? "BIGINT" : "VARCHAR";
+
+        columns = arena_printf(arena, "%.*s`%.*s` %s, ", BYTES_FMT(columns), BYTES_FMT(name), type);
+        key = arena_printf(arena, "%.*s%s`%.*s`", BYTES_FMT(key), i ? ", " : "", BYTES_FMT(name));
+    }
+    for (size_t i = 0; i < a->survey->column_count; i++)
+        if (!is_key(k, i))
+            columns = arena_printf(arena, "%.*s`%.*s` %s, ", BYTES_FMT(columns),
+                                   BYTES_FMT(a->survey->columns[i].name), sql_type(a, i));
+    key = arena_printf(arena, "CREATE TABLE `%s` (%.*sPRIMARY KEY (%.*s))", a->table,
+                       BYTES_FMT(columns), BYTES_FMT(key));
+    if (k->layout.kind == LAYOUT_FORM_PLAIN)
+        return key;
+    return arena_printf(arena, "%.*s WITH (LAYOUT = '%s')", BYTES_FMT(key),
+                        layout_form_format(k->layout, layout));
+}

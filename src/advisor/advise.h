@@ -115,6 +115,10 @@ struct advise_separator rule_find_separator(const struct rank_column *col, struc
 /* The `widerow create` line of a candidate. */
 bytes advise_create_line(const struct advise *a, const struct candidate *k, struct arena *arena);
 
+/* The same as SQL's CREATE TABLE, with all columns of the sample; names that SQL needs quoted are.
+ */
+bytes advise_create_table(const struct advise *a, const struct candidate *k, struct arena *arena);
+
 /* "CardID, SellerID" of columns. */
 bytes advise_names(const struct advise *a, const size_t *columns, size_t count, const char *between,
                    struct arena *arena);

@@ -66,6 +66,8 @@ static void print_candidate(const struct advise *a, const struct candidate *k, s
     }
     if (k->verdict != VERDICT_BAD)
         fprintf(out, "     %.*s\n", BYTES_FMT(advise_create_line(a, k, a->arena)));
+    if (k->verdict != VERDICT_BAD && number == 1)
+        fprintf(out, "     in SQL: %.*s;\n", BYTES_FMT(advise_create_table(a, k, a->arena)));
 }
 
 /* In one line: what is printed only briefly. */

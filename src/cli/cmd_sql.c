@@ -3,7 +3,9 @@
 #include "cli/command.h"
 #include "cli/console/records.h"
 #include "cli/line.h"
+#include "cli/sql_cancel.h"
 #include "cli/sql_link.h"
+#include "cli/sql_offer.h"
 #include "cli/sql_text.h"
 
 #include <stdio.h>
@@ -48,34 +50,61 @@ static int rows_print(struct ctx *c, struct sql_shell *s, const char *format, ui
     code = records_open(c, &print, NULL, &r);
     for (*count = 0; !code && !(code = sql_link_next(c, s->link, &row)) && row.cell_count;) {
         ++*count;
-        if (!records_enough(r)) /* the rest has to be taken all the same */
+        if (!sql_cancel_asked() && !records_enough(r)) /* the rest has to be taken all the same */
             code = records_put(c, r, &row, false);
     }
     closed = records_close(c, r);
     return code ? code : closed;
 }
 
-static void outcome_print(const struct sql_shell *s, bool rows, uint64_t count, int64_t us)
+static void units_print(const char *what, uint64_t units)
 {
-    if (!s->terminal && !s->options->timing)
-        return;
-    fprintf(stderr, "%llu row%s%s, %lld.%03lld s\n", (unsigned long long)count,
-            count == 1 ? "" : "s", rows ? "" : " changed", (long long)(us / 1000000),
-            (long long)(us / 1000 % 1000));
+    if (units)
+        fprintf(stderr, ", %llu %s unit%s", (unsigned long long)units, what, units == 1 ? "" : "s");
 }
 
+static void outcome_print(const struct sql_shell *s, bool rows, uint64_t count, int64_t us)
+{
+    uint64_t read, written;
+
+    if (!s->terminal && !s->options->timing)
+        return;
+    fprintf(stderr, "%llu row%s%s, %lld.%03lld s", (unsigned long long)count, count == 1 ? "" : "s",
+            rows ? "" : " changed", (long long)(us / 1000000), (long long)(us / 1000 % 1000));
+    if (sql_link_units(s->link, &read, &written)) {
+        units_print("read", read);
+        units_print("write", written);
+    }
+    fprintf(stderr, "\n");
+}
+
+static int statement_take(struct ctx *c, struct sql_shell *s, const struct sql_text *t, bool *rows,
+                          uint64_t *count)
+{
+    TRY(sql_link_run(c, s->link, t->statement, rows, count));
+    return *rows ? rows_print(c, s, t->vertical ? "vertical" : NULL, count) : 0;
+}
+
+/* Where statements are typed, Ctrl-C ends the one that runs. */
 static int statement_run(struct ctx *c, struct sql_shell *s, const struct sql_text *t)
 {
-    int64_t start_us = clock_mono_us(c->clock);
+    int64_t start_us = clock_mono_us(c->clock), end_us;
     uint64_t count;
     bool rows;
+    int code;
 
-    TRY(sql_link_run(c, s->link, t->statement, &rows, &count));
-    if (rows)
-        TRY(rows_print(c, s, t->vertical ? "vertical" : NULL, &count));
+    if (s->terminal)
+        sql_cancel_begin(s->link);
+    code = statement_take(c, s, t, &rows, &count);
+    end_us = clock_mono_us(c->clock);
+    if (s->terminal)
+        sql_cancel_end();
     fflush(stdout);
-    outcome_print(s, rows, count, clock_mono_us(c->clock) - start_us);
-    return 0;
+    if (!code && s->terminal && sql_cancel_asked())
+        fprintf(stderr, "interrupted: rows may be missing here\n");
+    if (!code)
+        outcome_print(s, rows, count, end_us - start_us);
+    return code;
 }
 
 /* ---- many ---- */
@@ -112,29 +141,23 @@ static bool is_end(const char *line)
            strcmp(line, "\\q") == 0;
 }
 
-static void offer_nothing(void *arg, const char *text, struct line_offers *out)
-{
-    (void)arg, (void)text, (void)out;
-}
-
-static int lines_run(struct ctx *c, struct sql_shell *s, struct line *line)
+static int lines_run(struct ctx *c, struct sql_shell *s, struct line *line, struct buf *b)
 {
     const char *text;
-    struct buf b;
     int code = 0;
 
-    buf_init(&b, &c->arena, 4096);
-    while (!code &&
-           (text = line_read(line, sql_text_is_empty(buf_bytes(&b)) ? "sql> " : "  -> "))) {
-        if (sql_text_is_empty(buf_bytes(&b)) && is_end(text))
+    while (!code && (text = line_read(line, sql_text_is_empty(buf_bytes(b)) ? "sql> " : "  -> "))) {
+        if (sql_text_is_empty(buf_bytes(b)) && is_end(text))
             return 0;
+        if (line_interrupted(line)) /* what was typed of a statement is dropped with its line */
+            b->len = 0;
         line_keep(line, text);
-        buf_put_bytes(&b, bytes_str(text));
-        buf_put_u8(&b, '\n');
-        code = whole_run(c, s, &b);
+        buf_put_bytes(b, bytes_str(text));
+        buf_put_u8(b, '\n');
+        code = whole_run(c, s, b);
     }
     if (!code && !s->terminal) /* the last one of a script needs no end */
-        code = statement_try(c, s, &(struct sql_text){.statement = buf_bytes(&b)});
+        code = statement_try(c, s, &(struct sql_text){.statement = buf_bytes(b)});
     return code;
 }
 
@@ -144,13 +167,17 @@ static int typed_run(struct ctx *c, struct sql_shell *s)
     const char *history =
         home && *home ? arena_printf(&c->arena, "%s/.widerow_sql_history", home).ptr : NULL;
     struct line *line;
+    struct buf typed;
+    struct sql_offer offer = {s->link, &typed};
     int code;
 
+    buf_init(&typed, &c->arena, 4096);
     s->terminal = isatty(STDIN_FILENO);
     if (s->terminal)
-        printf("A statement ends with ; or, for a line a value, with \\G. `exit` ends.\n");
-    line = line_open(s->terminal, history, offer_nothing, NULL);
-    code = lines_run(c, s, line);
+        printf("A statement ends with ; or, for a line a value, with \\G. Tab completes, Ctrl-C\n"
+               "ends a statement that runs, `exit` the shell.\n");
+    line = line_open(s->terminal, history, sql_offer, &offer);
+    code = lines_run(c, s, line, &typed);
     line_close(line);
     return code;
 }
@@ -187,8 +214,9 @@ const struct command command_sql = {
     .group = GROUP_ROWS,
     .args = "[STATEMENT]",
     .summary = "SQL statements, or a shell for them",
-    .text = "Without a statement they are read from the terminal, with history, or from standard "
-            "input,\nwhich ends at the first failure. A statement ends with ; and goes over as "
+    .text = "Without a statement they are read from the terminal, with history and\n"
+            "completion, where Ctrl-C ends the statement that runs, or from standard input, which "
+            "ends\nat the first failure. A statement ends with ; and goes over as "
             "many lines as it\nneeds; \\G instead prints a line for each value. The server's SQL "
             "port speaks MySQL's protocol,\nof which doc/sql.md tells what is served; in "
             "`widerow`'s own shell a line that begins with a\nword of SQL and ends with ; is a "

@@ -232,6 +232,11 @@ const char *line_read(struct line *l, const char *prompt)
     return l->text;
 }
 
+bool line_interrupted(const struct line *l)
+{
+    return l->el && interrupted;
+}
+
 /* Written at once, so that what was typed survives whatever ends the shell. */
 void line_keep(struct line *l, const char *text)
 {

@@ -28,6 +28,9 @@ struct line *line_open(bool editing, const char *history, line_offer_fn *offer, 
 /* The next line without its end, until the next call. NULL: there is none. "" behind Ctrl-C. */
 const char *line_read(struct line *l, const char *prompt);
 
+/* Was the line read last one that Ctrl-C ended? */
+bool line_interrupted(const struct line *l);
+
 /* Puts a line into the history. */
 void line_keep(struct line *l, const char *text);
 

@@ -6,9 +6,13 @@
 #define PORT_DEFAULT 33060
 #define CHARSET_BINARY 63
 
+#define KILL_SECONDS 5u
+
 struct sql_link {
     MYSQL *mysql;
-    MYSQL_RES *result; /* NULL: no rows are under way */
+    const struct target *target;
+    const char *address; /* as sql_link_open() has it */
+    MYSQL_RES *result;   /* NULL: no rows are under way */
     MYSQL_FIELD *fields;
     unsigned count;
     struct wr_cell *cells; /* of the row that was taken last */
@@ -76,6 +80,8 @@ int sql_link_open(struct ctx *c, const struct target *t, const char *address, st
         return fail(c, E_PARAMETER, "SQL needs a server: --endpoint URL, not a folder");
     *out = mem_zalloc(sizeof(**out));
     (*out)->mysql = mysql_init(NULL);
+    (*out)->target = t;
+    (*out)->address = address;
     code = link_connect(c, *out, t, address);
     if (code) {
         sql_link_close(*out);
@@ -172,4 +178,57 @@ int sql_link_next(struct ctx *c, struct sql_link *l, struct wr_row *out)
     }
     *out = (struct wr_row){.cells = l->cells, .cell_count = l->count};
     return 0;
+}
+
+/* ---- beside the statements ---- */
+
+size_t sql_link_texts(struct sql_link *l, struct arena *a, const char *sql, const char **texts,
+                      size_t most)
+{
+    MYSQL_RES *result;
+    size_t count = 0;
+    MYSQL_ROW row;
+
+    if (mysql_real_query(l->mysql, sql, strlen(sql)))
+        return 0;
+    result = mysql_use_result(l->mysql);
+    if (!result)
+        return 0;
+    while ((row = mysql_fetch_row(result)))
+        for (unsigned i = 0; i < mysql_num_fields(result); i++)
+            if (count < most)
+                texts[count++] = arena_printf(a, "%s", row[i] ? row[i] : "").ptr;
+    mysql_free_result(result);
+    return count;
+}
+
+bool sql_link_units(struct sql_link *l, uint64_t *read, uint64_t *written)
+{
+    const char *texts[4];
+    struct arena a;
+    size_t count;
+
+    arena_init(&a, NULL, 0);
+    count = sql_link_texts(l, &a, "SHOW STATUS LIKE 'Widerow_last_%'", texts, 4);
+    *read = count == 4 ? strtoull(texts[1], NULL, 10) : 0;
+    *written = count == 4 ? strtoull(texts[3], NULL, 10) : 0;
+    arena_release(&a);
+    return count == 4;
+}
+
+void sql_link_kill(struct sql_link *l)
+{
+    struct sql_link other = {.mysql = mysql_init(NULL)};
+    unsigned seconds = KILL_SECONDS;
+    struct ctx c;
+
+    ctx_init(&c, NULL, NULL, NULL, 0);
+    mysql_options(other.mysql, MYSQL_OPT_CONNECT_TIMEOUT, &seconds);
+    if (!link_connect(&c, &other, l->target, l->address)) {
+        bytes sql = arena_printf(&c.arena, "KILL QUERY %lu", mysql_thread_id(l->mysql));
+
+        mysql_real_query(other.mysql, sql.ptr, sql.len);
+    }
+    mysql_close(other.mysql);
+    ctx_release(&c);
 }

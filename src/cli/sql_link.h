@@ -20,4 +20,15 @@ int sql_link_run(struct ctx *c, struct sql_link *l, bytes sql, bool *rows, uint6
 /* The next row, as cells, a NULL among them; until the next call. cell_count 0: there is none. */
 int sql_link_next(struct ctx *c, struct sql_link *l, struct wr_row *out);
 
+/* What the last statement cost, in capacity units; false: the server does not tell. */
+bool sql_link_units(struct sql_link *l, uint64_t *read, uint64_t *written);
+
+/* The first columns of what a statement answers, as texts in the arena, not more than `most`; those
+ * of all rows behind each other. A statement that fails answers nothing. */
+size_t sql_link_texts(struct sql_link *l, struct arena *a, const char *sql, const char **texts,
+                      size_t most);
+
+/* Ends the statement that runs on the connection, by another connection. Of any thread. */
+void sql_link_kill(struct sql_link *l);
+
 #endif

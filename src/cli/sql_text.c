@@ -109,3 +109,91 @@ bool sql_text_is_statement(const char *line, bool command)
                    (text.len > 2 && memcmp((const char *)text.ptr + text.len - 2, "\\G", 2) == 0);
     return false;
 }
+
+/* ---- where a word stands ---- */
+
+static bool is_word(int c)
+{
+    return c >= 0 && (isalnum(c) || c == '_' || c == '$' || c == '-' || c >= 0x80);
+}
+
+/* Words behind which a table's name comes. */
+static bool is_before_table(bytes word)
+{
+    static const char *const words[] = {"from",     "into", "update", "join",
+                                        "describe", "desc", "table",  "on"};
+
+    for (size_t i = 0; i < PORT_COUNT(words); i++)
+        if (word.len == strlen(words[i]) && strncasecmp(word.ptr, words[i], word.len) == 0)
+            return true;
+    return false;
+}
+
+/* Behind the word that begins at i, or `table.word`. */
+static size_t take_word(bytes text, size_t i, struct sql_cursor *out)
+{
+    size_t start = i;
+
+    while (is_word(at(text, i)))
+        i++;
+    out->word = bytes_of(bytes_u8(text) + start, i - start);
+    if (at(text, i) != '.')
+        return i;
+    out->table = out->word;
+    for (start = ++i; is_word(at(text, i));)
+        i++;
+    out->word = bytes_of(bytes_u8(text) + start, i - start);
+    return i;
+}
+
+static enum sql_place place_behind(bytes before)
+{
+    return !before.ptr               ? SQL_PLACE_STATEMENT
+           : is_before_table(before) ? SQL_PLACE_TABLE
+                                     : SQL_PLACE_COLUMN;
+}
+
+struct sql_cursor sql_text_cursor(bytes text)
+{
+    struct sql_cursor out = {.word = BYTES_LIT("")};
+    bytes before = BYTES_NONE; /* the word or sign in front */
+    struct sql_text whole;
+    size_t i = 0;
+
+    while (sql_text_next(text, &whole))
+        text = bytes_skip(text, whole.end);
+    out.text = text;
+    while (i < text.len) {
+        size_t start = i, behind = skip_comment(text, i);
+        int c = at(text, i);
+        bool quoted = c == '\'' || c == '"' || c == '`';
+
+        if (behind != i || quoted) {
+            i = quoted ? skip_quoted(text, i) : behind;
+            before = quoted ? BYTES_LIT("'") : before;
+            if (i >= text.len && at(text, text.len - 1) != '\n')
+                return out;
+        } else if (!is_word(c)) {
+            i++;
+            before = is_blank((uint8_t)c) ? before : bytes_of(bytes_u8(text) + start, 1);
+        } else {
+            i = take_word(text, i, &out);
+            if (i == text.len)
+                break;
+            before = out.word;
+            out.word = BYTES_LIT("");
+            out.table = BYTES_NONE;
+        }
+    }
+    out.place = out.table.ptr ? SQL_PLACE_COLUMN : place_behind(before);
+    return out;
+}
+
+bool sql_text_names(bytes text, bytes name)
+{
+    for (size_t i = 0; name.len && i + name.len <= text.len; i++)
+        if (memcmp((const char *)text.ptr + i, name.ptr, name.len) == 0 &&
+            !(i && is_word(at(text, i - 1))) && !is_word(at(text, i + name.len)))
+            return true;
+    return false;
+}

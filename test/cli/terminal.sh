@@ -77,6 +77,43 @@ shows "^paged:.*大阪" >/dev/null
 check "else the head is bold" eventually sh -c 'tmux -L "$1" capture-pane -p -e | grep -q "\[1m"' - "$socket"
 terminal kill-server
 
+# The shell for statements. (tmux takes a ; at the end of a word for its own, unless it stands behind a backslash.)
+if [ -e /usr/lib/x86_64-linux-gnu/libmariadb.so.3 ] || ldconfig -p | grep -q libmariadb.so.3; then
+    WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 WIDEROW_INSTANCE=inst serve q --engine mem --sql 127.0.0.1:0 --admin off
+    sql_port=$(sed -n 's/^sql=.*://p' "$work/q.port")
+    open_terminal 80 "WIDEROW_ENDPOINT=${urls[q]} WIDEROW_INSTANCE=inst WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 $widerow sql --sql 127.0.0.1:$sql_port"
+    shows "^sql>" >/dev/null
+    type 'create table trades (card bigint, price double, primary key (card))\;' Enter
+    shows "^0 rows changed" >/dev/null
+    type 'ups' Tab
+    check "SQL: a statement's first words complete" shows "^sql> upsert into *$"
+    type 'tr' Tab
+    check "SQL: a table completes" shows "^sql> upsert into trades *$"
+    type '(card, pric' Tab ') values (1, 2.5)\;' Enter
+    check "SQL: a column completes, and a statement says what it cost" shows "^1 row changed, .* 1 write unit$"
+    type 'select price fr' Tab 'trades' Enter
+    shows "^sql> select price from trades$" >/dev/null
+    type 'wher' Tab
+    check "SQL: a keyword completes on the next line" shows "^  -> where *$"
+    type C-c
+    shows "^sql> *$" >/dev/null
+    type 'insert into trades (card, price) values '
+    for i in $(seq 40); do type "($i, $i), "; done
+    type '(0, 0)\;' Enter
+    shows "^41 rows changed" >/dev/null
+    type 'select count(*) from trades where card <> (select /*+ _l_allow_filtering_ */ sum((select count(*) from trades b where b.card > a.card and b.price <> (select sum(c.price) from trades c where c.card < b.card and c.price <> (select max(d.price) from trades d where d.price <> c.price and d.card <> (select sum(e.price) from trades e where e.price <> d.price))))) from trades a) ALLOW FILTERING\;' Enter
+    running() { env WIDEROW_ENDPOINT="${urls[q]}" WIDEROW_INSTANCE=inst WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 \
+        "$widerow" sql --sql "127.0.0.1:$sql_port" 'show processlist' | grep -q 'select count.*card <>'; }
+    check "SQL: a statement that takes long" eventually running
+    type C-c
+    check "SQL: Ctrl-C ends it" shows "interrupted"
+    type 'select 1 + 1 as two\;' Enter
+    check "SQL: and the shell goes on" shows "^ *2 *$"
+    type 'exit' Enter
+    eventually sh -c '! tmux -L "$1" has-session 2>/dev/null' - "$socket"
+    kill -TERM "${pids[q]}" && wait "${pids[q]}"
+fi
+
 # Completion of bash and zsh, as typed.
 touch "$work/home/.zshrc"
 ln -sf "$PWD/$BUILD/completion/_widerow" "$work/_widerow"

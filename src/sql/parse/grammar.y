@@ -499,6 +499,7 @@ statement ::= SHOW PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW FULL PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
 statement ::= SHOW WARNINGS. { show(p, SHOW_WARNINGS); }
 statement ::= SHOW ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
+statement ::= SHOW scope ID(N) pattern(P). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = P; }
 index_words(A) ::= INDEX. { A = false; }
 index_words(A) ::= INDEXES. { A = false; }
 index_words(A) ::= KEYS. { A = true; }

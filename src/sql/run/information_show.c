@@ -64,8 +64,6 @@ static int show_other(struct run *r, const struct statement *s)
             "select ENGINE as Engine, SUPPORT as Support, COMMENT as `Comment`, TRANSACTIONS as "
             "Transactions, XA, SAVEPOINTS as Savepoints from information_schema.ENGINES",
             NULL, 0);
-    if (run_is_word(s->name, "STATUS"))
-        return texts_columns(r, (const char *[]){"Variable_name", "Value", NULL});
     return run_fail(r, FAULT_UNSUPPORTED, "This SHOW is not served");
 }
 

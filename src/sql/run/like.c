@@ -6,11 +6,15 @@ bool is_like(bytes text, bytes pattern)
 
     while (t < text.len) {
         uint8_t sign = p < pattern.len ? bytes_u8(pattern)[p] : 0;
+        bool escaped = sign == '\\' && p + 1 < pattern.len; /* the next one is itself */
 
-        if (sign == '%') {
+        if (escaped && bytes_u8(pattern)[p + 1] == bytes_u8(text)[t]) {
+            p += 2;
+            t++;
+        } else if (!escaped && sign == '%') {
             star = p++;
             again = t;
-        } else if (p < pattern.len && (sign == '_' || sign == bytes_u8(text)[t])) {
+        } else if (!escaped && p < pattern.len && (sign == '_' || sign == bytes_u8(text)[t])) {
             p++;
             t++;
         } else if (star != SIZE_MAX) {

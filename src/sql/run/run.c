@@ -107,6 +107,11 @@ int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, siz
     return 0;
 }
 
+void run_written(struct run *r, const struct wr_capacity *consumed)
+{
+    r->out->written += consumed->write;
+}
+
 static void reply_release(void *reply)
 {
     wr_reply_free(reply);

@@ -14,9 +14,15 @@ enum fault_name {
 #undef FAULT
 };
 
+/* Capacity units. */
+struct units {
+    int64_t read, written;
+};
+
 struct session {
     struct session_conf conf;
-    bytes database; /* the current instance; empty: none. In own memory */
+    struct units last, all; /* of the last statement that was no SHOW, and of all of them */
+    bytes database;         /* the current instance; empty: none. In own memory */
     char *database_text;
     struct select_engine *select; /* NULL: not needed yet */
     bool permitted;               /* it holds a permit */
@@ -59,6 +65,9 @@ int run_allowed(struct run *r, const struct wr_request *request);
 /* Asks for it, after the access key was asked whether it may. 0: *out is the reply, which lives as
  * long as the statement. Not 0: the fault is said. */
 int run_request(struct run *r, struct wr_request *request, const struct wr_reply **out);
+
+/* A write was answered. */
+void run_written(struct run *r, const struct wr_capacity *consumed);
 
 /* A read was answered. Not 0: it was too much, and the fault is said. */
 int run_read(struct run *r, bytes table, const struct wr_capacity *consumed, size_t rows);

@@ -123,6 +123,7 @@ struct outcome {
     uint64_t affected;
     enum outcome_kind kind;
     struct consumed *consumed; /* of each table, in the order of their first reads */
+    int64_t written;           /* capacity units */
 };
 
 /* Runs one statement. `values` stand for its question marks, in their order; `value_count` of them.

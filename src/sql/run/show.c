@@ -43,6 +43,28 @@ static int show_variables(struct run *r, const struct statement *s)
     return 0;
 }
 
+/* What this connection's statements cost, in capacity units. */
+static int show_status(struct run *r, const struct statement *s)
+{
+    const struct session *of = r->session;
+    const struct {
+        const char *name;
+        int64_t value;
+    } rows[] = {{"Widerow_last_read_units", of->last.read},
+                {"Widerow_last_write_units", of->last.written},
+                {"Widerow_read_units", of->all.read},
+                {"Widerow_write_units", of->all.written}};
+
+    RUN_TRY(texts_columns(r, (const char *[]){"Variable_name", "Value", NULL}));
+    for (size_t i = 0; i < PORT_COUNT(rows); i++)
+        if (!s->pattern.ptr || is_like(bytes_str(rows[i].name), s->pattern))
+            RUN_TRY(texts_row(r,
+                              (bytes[]){bytes_str(rows[i].name),
+                                        arena_printf(r->arena, "%" PRId64, rows[i].value)},
+                              2));
+    return 0;
+}
+
 static int variables_send(struct run *r, const struct wr_table_description *d, bytes pattern)
 {
     bytes rows[][2] = {
@@ -184,6 +206,8 @@ int run_show(struct run *r, const struct statement *s)
         return show_table_variables(r, s);
     case SHOW_WARNINGS:
         return show_empty(r, s);
+    case SHOW_OTHER:
+        return run_is_word(s->name, "STATUS") ? show_status(r, s) : information_show(r, s);
     default:
         return information_show(r, s);
     }

@@ -126,6 +126,18 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_KILL] = run_kill,
 };
 
+/* What SHOW STATUS tells. */
+static void units_add(struct session *s, const struct outcome *out)
+{
+    struct units u = {.written = out->written};
+
+    for (const struct consumed *c = out->consumed; c; c = c->next)
+        u.read += c->read;
+    s->last = u;
+    s->all.read += u.read;
+    s->all.written += u.written;
+}
+
 int session_prepare(struct arena *a, bytes sql, struct fault *out)
 {
     struct outcome outcome = {.affected = 0};
@@ -160,4 +172,6 @@ void session_run(struct session *s, struct arena *a, bytes sql, const struct wr_
         run_tablestore(&r, tree);
     else
         statements[tree->type](&r, tree);
+    if (!out->fault.number && tree->type != STATEMENT_SHOW)
+        units_add(s, out);
 }

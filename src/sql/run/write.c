@@ -91,6 +91,7 @@ static int row_write(const struct upsert *u, const struct wr_row_change *change)
 
     request.update_row = *change;
     RUN_TRY(run_request(u->r, &request, &reply));
+    run_written(u->r, &reply->row.consumed);
     run_affected(u->r, 1);
     return 0;
 }
@@ -111,6 +112,7 @@ static int batch_write(const struct upsert *u, const struct wr_row_change *chang
         if (row->code && !bad)
             bad = row;
         run_affected(u->r, row->code == 0);
+        run_written(u->r, &row->consumed);
     }
     if (!bad)
         return 0;
@@ -232,6 +234,7 @@ int run_update(struct run *r, const struct statement *s)
         r->out->fault.number = 0;
         return 0;
     }
+    run_written(r, &reply->row.consumed);
     run_affected(r, 1);
     return 0;
 }
@@ -254,6 +257,7 @@ int run_delete(struct run *r, const struct statement *s)
     request.delete_row =
         (struct wr_row_change){.type = WR_DELETE, .table = t->name, .row = {.key = key}};
     RUN_TRY(run_request(r, &request, &reply));
+    run_written(r, &reply->row.consumed);
     run_affected(r, 1); /* nobody has looked whether it was there */
     return 0;
 }

@@ -336,6 +336,10 @@ static void test_queries(void **state)
     assert_true(bytes_equal(advise_create_line(advice, &advice->candidates[0], &c.arena),
                             BYTES_LIT("widerow create t --key \"user:integer,number:integer\" "
                                       "--layout plain")));
+    assert_true(bytes_equal(
+        advise_create_table(advice, &advice->candidates[0], &c.arena),
+        BYTES_LIT("CREATE TABLE `t` (`user` BIGINT, `number` BIGINT, `kind` BIGINT, `hot` "
+                  "BIGINT, PRIMARY KEY (`user`, `number`))")));
     done();
     look("user kind hot number", make_basic, "number range");
     assert_int_equal(advice->candidates[0].columns[0], 3);

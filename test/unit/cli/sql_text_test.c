@@ -67,12 +67,51 @@ static void test_lines_of_the_shell(void **state)
     assert_false(sql_text_is_statement("", false));
 }
 
+static void test_cursor(void **state)
+{
+    static const struct {
+        const char *text, *word, *table;
+        enum sql_place place;
+    } cases[] = {
+        {"", "", NULL, SQL_PLACE_STATEMENT},
+        {"sel", "sel", NULL, SQL_PLACE_STATEMENT},
+        {"select 1; up", "up", NULL, SQL_PLACE_STATEMENT},
+        {"-- a note\n", "", NULL, SQL_PLACE_STATEMENT},
+        {"-- a note", "", NULL, SQL_PLACE_NONE},
+        {"select ", "", NULL, SQL_PLACE_COLUMN},
+        {"select a, b", "b", NULL, SQL_PLACE_COLUMN},
+        {"select o.na", "na", "o", SQL_PLACE_COLUMN},
+        {"select * from ", "", NULL, SQL_PLACE_TABLE},
+        {"select * from\n or", "or", NULL, SQL_PLACE_TABLE},
+        {"INSERT INTO t (", "", NULL, SQL_PLACE_COLUMN},
+        {"select * from t where k = 'a", "", NULL, SQL_PLACE_NONE},
+        {"select * from t where k = 'a' an", "an", NULL, SQL_PLACE_COLUMN},
+        {"select /* fr", "", NULL, SQL_PLACE_NONE},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(cases); i++) {
+        struct sql_cursor at = sql_text_cursor(bytes_str(cases[i].text));
+
+        if (at.place != cases[i].place)
+            print_error("%s\n", cases[i].text);
+        assert_int_equal(at.place, cases[i].place);
+        assert_true(bytes_equal(at.word, bytes_str(cases[i].word)));
+        assert_int_equal(at.table.ptr != NULL, cases[i].table != NULL);
+        if (cases[i].table)
+            assert_true(bytes_equal(at.table, bytes_str(cases[i].table)));
+    }
+    assert_true(sql_text_names(BYTES_LIT("from orders o"), BYTES_LIT("orders")));
+    assert_false(sql_text_names(BYTES_LIT("from orders2, my_orders"), BYTES_LIT("orders")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_empty),
         cmocka_unit_test(test_lines_of_the_shell),
+        cmocka_unit_test(test_cursor),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -511,6 +511,26 @@ static void test_partial_index(void **state)
 }
 
 /* A grant may be taken away while a statement runs: each page asks, by indexes as well. */
+static void test_status(void **state)
+{
+    struct bed *b = *state;
+
+    fill(b);
+    expect(b, "show status like '%last%'",
+           "Variable_name,Value|Widerow_last_read_units,0|Widerow_last_write_units,1");
+    expect(b, "select v from t where host = 'h1' and n = 2", "v|12.5");
+    expect(b, "show session status like 'Widerow_%'",
+           "Variable_name,Value|Widerow_last_read_units,1|Widerow_last_write_units,0|"
+           "Widerow_read_units,1|Widerow_write_units,30");
+    expect(b, "insert into t (host, n, v) values ('a', 1, 1), ('a', 2, 2)", "2");
+    expect(b, "show status like '%last_write%'", "Variable_name,Value|Widerow_last_write_units,2");
+    expect(b, "delete from t where host = 'a' and n = 1", "1");
+    expect(b, "show status like '%last_write%'", "Variable_name,Value|Widerow_last_write_units,1");
+    expect(b, "show status like 'Widerow\\_last\\_w%'",
+           "Variable_name,Value|Widerow_last_write_units,1");
+    expect(b, "show status like 'Widerow\\_las\\_%'", "Variable_name,Value");
+}
+
 static void test_grants(void **state)
 {
     struct bed *b = *state;
@@ -647,6 +667,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_indexes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_partial_index, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_explain, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_status, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_grants, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_parameters, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_information, set_up, tear_down),
