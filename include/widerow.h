@@ -485,8 +485,8 @@ struct wr_start_transaction {
     struct wr_key key; /* the columns of the partition key: one, but for spliced layouts */
 };
 
-/* What a start answers, and what is committed or aborted. A commit that fails with a code of which
- * wr_error_applied() says that nothing was changed leaves the transaction as it is. */
+/* What a start answers, and what is committed or aborted. A commit that came to nothing by what may
+ * be over soon (WR_E_BUSY, WR_E_UNAVAILABLE, ...) leaves it open; any other failure ends it. */
 struct wr_transaction {
     struct wr_bytes id;
 };

@@ -80,6 +80,10 @@ bytes good_get(struct door *d, int key);
  * wrong by check(). `rss_mib_max`: what the server may take meanwhile. */
 void hold_run(struct door *d, const char *kind, int count, int seconds, long rss_mib_max);
 
+/* Begins so many transactions, writes in each, and ends none; how many were begun, and in how many
+ * there was no room for either. False: another answer than 200 and 503. (txn_hold.c) */
+bool txns_hold(struct door *d, int count, int *begun, int *refused);
+
 /* Prints and counts (main.c). */
 void check(bool holds, const char *what);
 

@@ -97,6 +97,7 @@ hostile 30 --hold cells --count 12 --seconds "$hold" --rss "$small"
 put_cell 32000000 # more than a request may take: refused, at no cost
 hostile 30 --hold cells --count 12 --seconds "$hold" --rss "$small"
 hostile 30 --hold uploads --count 800 --seconds "$hold" --rss "$small"
+hostile 30 --hold transactions --count 400 --seconds "$hold" --rss "$small"
 stop
 start --connections 500
 hostile 30 --hold places --count 700 --seconds "$hold" --rss "$rss"
