@@ -315,6 +315,23 @@ def seed_sql():
     add("parameters", part(1, b"\0\1\xfd\0") + part(2, 1) + part(4, b"long"))
 
 
+def seed_fields():
+    text = "Hello 菊花茶 TableStore, 北京大学生 iPhone6 caf\u0065\u0301 ひらカタ".encode()
+    for kind in range(5):
+        add("analyzer", part(1, text) + part(2, kind) + part(3, b", ") + part(4, 1) + part(5, 3) + part(6, kind) + part(7, 3))
+    for value, form in (
+        (b"2022-05-29T01:02:03.123456789+08:00", b"yyyy-MM-dd'T'HH:mm:ss.SSSSSSSSSXXX"),
+        (b"08/7/4 11:59 PM", b"yy/M/d hh:mm a"),
+        (b"1653782400", b"epoch_second"),
+        (b"30.9, 112.0", b"K:s''X"),
+        (b"192.168.1.1/24", b"yyyyMMdd"),
+        (b"2001:db8::1", b"H"),
+    ):
+        add("field_value", part(1, value) + part(2, form) + part(3, b"+05:30") + part(4, 86400))
+    add("field_value", part(1, b"2,-2") + part(2, b"y") + part(3, b"-2,2"))
+    add("field_value", part(1, b"30.5,120.25") + part(2, b"y") + part(3, b"wtm"))
+
+
 seed_vectors()
 seed_search()
 seed_requests()
@@ -322,3 +339,4 @@ seed_rows()
 seed_stored()
 seed_rest()
 seed_sql()
+seed_fields()
