@@ -208,6 +208,17 @@ struct edit {
  * wins. A batch without edits is a barrier, which may carry guards on what was read: done() is
  * called when all that was applied before is durable. Guards, edits and their bytes stay where they
  * are until done() is called; the batch itself is used during the call only. */
+/* Numbers that a batch puts into its partition, of a sequence in which whoever begins after another
+ * has ended shall have a greater one, whatever the processes' clocks say. The engine keeps the
+ * greatest of a partition with it. A batch that is behind what another process put there is refused
+ * (E_GUARD), and draws anew above *met; not one that is behind a number above `reach`, which its
+ * process could not draw. */
+struct rising {
+    uint64_t least, most; /* of the batch */
+    uint64_t reach;
+    _Atomic uint64_t *met; /* raised to the greatest number that was found */
+};
+
 struct write_batch {
     partition_id partition;
     const struct guard *guards;
@@ -221,7 +232,8 @@ struct write_batch {
      * (E_BUSY). NULL: no matter. */
     const struct lease *lease;
     uint64_t lease_lost;
-    bool frees; /* puts a few bytes, in order to remove more soon */
+    bool frees;                  /* puts a few bytes, in order to remove more soon */
+    const struct rising *rising; /* on an engine with a bus; NULL: none */
 };
 
 /* It writes more than the catalog needs for removing; batches that do not are still taken where

@@ -107,6 +107,14 @@ void rados_room_learn(struct rados *r, bool full);
 void rados_expect(rados_write_op_t op, const char *attribute, const char *state);
 void rados_set_state(rados_write_op_t op, const char *reads, const char *writes);
 
+/* The mark of an object: the greatest of the rising numbers that were put into it (engine.h), or 0.
+ * Its key lies below all keys, where no listing begins. */
+#define RADOS_MARK "a"
+bytes rados_mark_value(struct arena *a, uint64_t number);
+/* Adds to a read operation what rados_mark_of() looks at, if that came to an end well. */
+void rados_mark_ask(rados_read_op_t op, rados_omap_iter_t *read, int *result);
+uint64_t rados_mark_of(struct rados *r, rados_omap_iter_t read);
+
 /* A blocking write operation on a partition's object: operates and releases `op`. */
 int rados_write_now(struct rados *r, rados_write_op_t op, partition_id id);
 

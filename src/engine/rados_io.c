@@ -3,9 +3,11 @@
 #include "engine/rados.h"
 
 #include "base/invariant.h"
+#include "engine/rados_omap.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define LOG_MS 1000
 
@@ -121,6 +123,36 @@ void rados_set_state(rados_write_op_t op, const char *reads, const char *writes)
 {
     rados_write_op_setxattr(op, RADOS_READS, reads, strlen(reads));
     rados_write_op_setxattr(op, RADOS_WRITES, writes, strlen(writes));
+}
+
+/* In digits, for comparisons of an omap take bytes above 127 for negative. */
+bytes rados_mark_value(struct arena *a, uint64_t number)
+{
+    return omap_value(a, arena_printf(a, "%016llx", (unsigned long long)number));
+}
+
+void rados_mark_ask(rados_read_op_t op, rados_omap_iter_t *read, int *result)
+{
+    static const char *const key = RADOS_MARK;
+    static const size_t len = sizeof(RADOS_MARK) - 1;
+
+    rados_read_op_omap_get_vals_by_keys2(op, &key, 1, &len, read, result);
+}
+
+uint64_t rados_mark_of(struct rados *r, rados_omap_iter_t read)
+{
+    char *key, *stored, digits[17];
+    size_t key_len, len;
+    bytes value;
+
+    if (rados_omap_get_next2(read, &key, &stored, &key_len, &len) || !key)
+        return 0;
+    atomic_fetch_add(&r->read_bytes, key_len + len);
+    if (!omap_value_decode(bytes_of(stored, len), &value) || value.len != sizeof(digits) - 1)
+        return 0;
+    memcpy(digits, value.ptr, value.len);
+    digits[value.len] = 0;
+    return strtoull(digits, NULL, 16);
 }
 
 int rados_write_now(struct rados *r, rados_write_op_t op, partition_id id)

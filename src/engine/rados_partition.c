@@ -210,6 +210,58 @@ static int forbid_writes(struct rados *r, partition_id id)
     return result == -ECANCELED ? change_state(r, id, RADOS_NO, RADOS_YES, RADOS_NO) : result;
 }
 
+/* The greatest mark of the old partitions. */
+static int marks_read(struct rados *r, const struct partition_spec *from, size_t count,
+                      uint64_t *most)
+{
+    int result = 0;
+
+    *most = 0;
+    for (size_t i = 0; i < count && !result; i++) {
+        struct rados_name name = rados_name(from[i].id);
+        rados_read_op_t op = rados_create_read_op();
+        rados_omap_iter_t read = NULL;
+        uint64_t mark = 0;
+        int asked;
+
+        rados_mark_ask(op, &read, &asked);
+        rados_sent(r);
+        atomic_fetch_add(&r->read_ops, 1);
+        result = rados_read_op_operate(op, r->pool, name.text, 0);
+        rados_answered(r, result);
+        rados_release_read_op(op);
+        result = result < 0 ? result : 0;
+        if (!result)
+            mark = rados_mark_of(r, read);
+        if (read)
+            rados_omap_get_end(read);
+        *most = mark > *most ? mark : *most;
+    }
+    return result;
+}
+
+/* Into new partitions, whose numbers rise above those of the old ones. */
+static int marks_copy(struct ctx *c, struct rados *r, const struct partition_spec *from,
+                      size_t from_count, const struct partition_spec *to, size_t to_count)
+{
+    bytes key = BYTES_LIT(RADOS_MARK), value;
+    uint64_t most;
+    int result = marks_read(r, from, from_count, &most);
+
+    if (!most)
+        return result;
+    value = rados_mark_value(&c->arena, most);
+    for (size_t i = 0; i < to_count && !result; i++) {
+        rados_write_op_t op = rados_create_write_op();
+
+        rados_expect(op, RADOS_WRITES, RADOS_MAKING);
+        rados_write_op_omap_set2(op, (const char *const *)&key.ptr, (const char *const *)&value.ptr,
+                                 &key.len, &value.len, 1);
+        result = rados_write_now(r, op, to[i].id);
+    }
+    return result;
+}
+
 /* *gone: an old partition is gone or a new one in use, so all has been copied before. */
 static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec *from,
                     size_t from_count, const struct partition_spec *to, size_t to_count, bool *gone)
@@ -224,6 +276,10 @@ static int copy_all(struct ctx *c, struct rados *r, const struct partition_spec 
             return rados_refuse(c, r, result, from[i].id, "closed to writes");
     }
     (void)fault_hit(FAULT_repartition_closed);
+    result = *gone ? 0 : marks_copy(c, r, from, from_count, to, to_count);
+    *gone |= result == -ECANCELED;
+    if (result && !*gone)
+        return rados_refuse(c, r, result, from[0].id, "copied");
     for (size_t i = 0; i < from_count; i++)
         for (size_t k = 0; k < to_count && !*gone; k++) {
             result = copy_partition(c, r, from[i].id, &to[k]);

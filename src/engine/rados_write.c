@@ -16,6 +16,11 @@
  *   - The last edit to a key wins, so each key stands once in the operation.
  *   - A read at VIEW_LATEST is answered from the queue where an edit of its key is under way. What
  * it shows may yet fail; whoever decides on it guards it.
+ *   - Rising numbers (struct rising): an object keeps the greatest in a mark, which each operation
+ *     that puts some compares and moves on. Numbers of this process need not land in the order in
+ *     which they were drawn: while the mark is as we left it, all above the floor may come, below
+ *     which those of others may be. If the comparison fails, the mark is read, and all that are not
+ *     above it are told E_GUARD.
  *   - What was decided by a description of a table that may be old by now (struct lease) is not
  * sent any more; what was sent may arrive late.
  *   - The submitting thread, or the thread of the completion before, sends; building an operation
@@ -49,12 +54,21 @@ struct pending {
     struct parked *parked;
 };
 
+/* What is known of an object's mark. */
+struct mark {
+    uint64_t last;  /* as it was last seen; 0: not since the queue is there */
+    uint64_t floor; /* numbers of others that have landed may be as great as this */
+    bool contended; /* others move it, too */
+    bool passed;    /* it is out of reach, and goes back to where ours are */
+};
+
 struct write_queue {
     partition_id id;
     struct write_queue *next; /* in the hash chain */
     struct pending *waiting, **waiting_end;
     struct pending *flying;
     bool busy; /* an operation is under way or being built */
+    struct mark mark;
 };
 
 /* What is sent to the pool at once: the batches of one queue. */
@@ -72,6 +86,14 @@ struct write_operation {
     size_t slot_count;         /* a power of two */
     size_t edit_count;
     size_t bytes; /* of the keys and values of its edits */
+    struct pending *riser;
+    size_t mark_guard;    /* which comparison is that of the mark, if there is a riser */
+    struct rising rising; /* numbers of all batches */
+    uint64_t mark;        /* what it becomes */
+    bool mark_equals;     /* it was compared with what it was last; else it must be below all */
+    rados_read_op_t mark_op;
+    rados_omap_iter_t mark_read;
+    int mark_result;
 };
 
 static void write_queue_run(struct rados *r, struct write_queue *q);
@@ -275,12 +297,34 @@ static void add_guard(struct write_operation *o, struct pending *p, const struct
     }
 }
 
+/* False: others may have put greater numbers. */
+static bool add_rising(struct write_operation *o, struct pending *p, const struct rising *rising)
+{
+    const struct mark *m = &o->queue->mark;
+
+    invariant(rising->least && rising->least <= rising->most);
+    if (m->last && !m->passed && rising->least <= m->floor)
+        return false;
+    if (!o->riser) {
+        o->riser = p;
+        o->rising = *rising;
+        return true;
+    }
+    if (rising->least < o->rising.least)
+        o->rising.least = rising->least;
+    if (rising->most > o->rising.most)
+        o->rising.most = rising->most;
+    return true;
+}
+
 static void add_batch(struct write_operation *o, struct pending *p)
 {
     const struct write_batch *b = &p->batch;
 
     for (size_t i = 0; i < b->guard_count && !p->code; i++)
         add_guard(o, p, &b->guards[i]);
+    if (!p->code && b->rising && !add_rising(o, p, b->rising))
+        p->code = E_GUARD;
     if (p->code)
         return;
     for (size_t i = 0; i < b->edit_count; i++) {
@@ -289,6 +333,38 @@ static void add_batch(struct write_operation *o, struct pending *p)
         o->edit_count += !*slot;
         *slot = &b->edits[i];
     }
+}
+
+/* The comparison of the mark, and what it becomes. */
+static void add_mark(struct write_operation *o)
+{
+    const struct mark *m = &o->queue->mark;
+    bytes key = BYTES_LIT(RADOS_MARK), seen, value;
+
+    if (!o->riser)
+        return;
+    o->mark_equals = m->last && (m->passed || !m->contended || o->rising.least <= m->last);
+    o->mark = o->mark_equals && !m->passed && m->last > o->rising.most ? m->last : o->rising.most;
+    seen = rados_mark_value(&o->arena, o->mark_equals ? m->last : o->rising.least);
+    value = rados_mark_value(&o->arena, o->mark);
+    o->mark_guard = o->guard_count;
+    compare(o, o->riser, key, o->mark_equals ? LIBRADOS_CMPXATTR_OP_EQ : LIBRADOS_CMPXATTR_OP_LT,
+            seen);
+    rados_write_op_omap_set2(o->op, (const char *const *)&key.ptr, (const char *const *)&value.ptr,
+                             &key.len, &value.len, 1);
+}
+
+/* The operation has landed. */
+static void mark_moved(struct write_operation *o)
+{
+    struct mark *m = &o->queue->mark;
+
+    if (!o->riser)
+        return;
+    if (!o->mark_equals || m->passed)
+        m->floor = o->rising.least - 1;
+    m->last = o->mark;
+    m->passed = false;
 }
 
 static void add_edits(struct write_operation *o)
@@ -347,13 +423,14 @@ static struct write_operation *write_operation_new(struct rados *r, struct write
     for (o->slot_count = 8; o->slot_count < 2 * edits;)
         o->slot_count *= 2;
     o->slots = ARENA_ARRAY(&o->arena, const struct edit *, o->slot_count);
-    o->results = ARENA_ARRAY(&o->arena, int, 2 * guards + 1);
-    o->owners = ARENA_ARRAY(&o->arena, struct pending *, 2 * guards + 1);
+    o->results = ARENA_ARRAY(&o->arena, int, 2 * guards + 2);
+    o->owners = ARENA_ARRAY(&o->arena, struct pending *, 2 * guards + 2);
     o->op = rados_create_write_op();
     rados_expect(o->op, RADOS_WRITES, RADOS_YES);
     for (struct pending *p = list; p; p = p->next)
         add_batch(o, p);
     invariant(o->guard_count <= 2 * guards && o->edit_count <= edits);
+    add_mark(o);
     add_edits(o);
     return o;
 }
@@ -361,6 +438,8 @@ static struct write_operation *write_operation_new(struct rados *r, struct write
 static void write_operation_free(struct write_operation *o)
 {
     rados_release_write_op(o->op);
+    if (o->mark_op)
+        rados_release_read_op(o->mark_op);
     arena_release(&o->arena);
     mem_free(o);
 }
@@ -425,8 +504,8 @@ static struct pending **operation_end(struct pending **list)
     return at;
 }
 
-/* Takes `failed` and those before `stop` that rest on it off the list: what is told now, in
- * order. */
+/* Takes those that are refused, the first of which is `failed`, and those before `stop` that rest
+ * on them off the list: what is told now, in order. */
 static struct pending *take_doomed(struct pending **list, const struct pending *failed,
                                    const struct pending *stop)
 {
@@ -444,7 +523,7 @@ static struct pending *take_doomed(struct pending **list, const struct pending *
     while (*list != stop) {
         struct pending *p = *list;
 
-        if (!doom_takes(&d, &p->batch, p == failed)) {
+        if (!doom_takes(&d, &p->batch, p->code == E_GUARD)) {
             list = &p->next;
             continue;
         }
@@ -458,20 +537,50 @@ static struct pending *take_doomed(struct pending **list, const struct pending *
     return taken;
 }
 
-/* Takes the batches off the queue whose callers are told now; the rest goes back in front. */
-static struct pending *take_failed(struct rados *r, struct write_queue *q, struct pending *failed)
+/* Refuses those that are behind the mark; the first of them, or NULL. */
+static struct pending *refuse_behind(struct write_queue *q, uint64_t mark)
 {
-    struct pending **at, *stop, *taken;
+    struct pending *first = NULL;
+
+    q->mark = (struct mark){.last = mark, .floor = mark, .contended = true};
+    for (struct pending *p = q->flying; p; p = p->next) {
+        const struct rising *rising = p->batch.rising;
+
+        if (!rising || rising->least > mark)
+            continue;
+        if (mark > rising->reach) {
+            q->mark.passed = true;
+            continue;
+        }
+        if (atomic_load(rising->met) < mark)
+            atomic_store(rising->met, mark);
+        p->code = E_GUARD;
+        first = first ? first : p;
+    }
+    return first;
+}
+
+/* Takes the batches off the queue whose callers are told now: `failed`, or with NULL those that are
+ * behind the mark. The rest goes back in front. */
+static struct pending *take_failed(struct rados *r, struct write_queue *q, struct pending *failed,
+                                   uint64_t mark)
+{
+    struct pending **at, *stop, *taken = NULL;
 
     pthread_mutex_lock(&r->lock);
     invariant(q->busy && q->flying);
     for (struct pending *p = q->flying; p; p = p->next)
         p->code = E_OK; /* what was decided here rested on batches that did not land */
+    if (failed)
+        failed->code = E_GUARD;
+    else
+        failed = refuse_behind(q, mark);
     for (at = &q->flying; *at;)
         at = &(*at)->next;
     stop = *operation_end(&q->waiting);
     *at = q->waiting;
-    taken = take_doomed(&q->flying, failed, stop);
+    if (failed)
+        taken = take_doomed(&q->flying, failed, stop);
     q->waiting = q->flying;
     q->flying = NULL;
     if (!stop) { /* else the end is as it was */
@@ -479,7 +588,7 @@ static struct pending *take_failed(struct rados *r, struct write_queue *q, struc
             at = &(*at)->next;
         q->waiting_end = at;
     }
-    invariant(taken && taken->code == E_GUARD);
+    invariant(!taken == !failed);
     pthread_mutex_unlock(&r->lock);
     return taken;
 }
@@ -496,6 +605,63 @@ static struct pending *take_all(struct rados *r, struct write_queue *q)
     return list;
 }
 
+/* The mark was read, after the comparison with it had failed. */
+static void settle_mark(struct write_operation *o, int result)
+{
+    struct rados *r = o->r;
+    struct write_queue *q = o->queue;
+    struct pending *list;
+    int code = E_GUARD;
+
+    if (result < 0) {
+        code = rados_read_code(r, result);
+        list = take_all(r, q);
+        for (struct pending *p = list; p; p = p->next)
+            p->code = E_OK;
+    } else {
+        list = take_failed(r, q, NULL, rados_mark_of(r, o->mark_read));
+    }
+    if (o->mark_read)
+        rados_omap_get_end(o->mark_read);
+    write_operation_free(o);
+    finish(r, list, code);
+    write_queue_run(r, q);
+}
+
+static void on_mark(rados_completion_t completion, void *arg)
+{
+    struct write_operation *o = arg;
+    struct rados *r = o->r;
+    int result = rados_aio_get_return_value(completion);
+
+    rados_aio_release(completion);
+    rados_answered(r, result);
+    settle_mark(o, result);
+    rados_release(r);
+}
+
+static void ask_mark(struct write_operation *o)
+{
+    struct rados *r = o->r;
+    struct rados_name name = rados_name(o->queue->id);
+    int result;
+
+    o->mark_op = rados_create_read_op();
+    rados_mark_ask(o->mark_op, &o->mark_read, &o->mark_result);
+    rados_aio_create_completion2(o, on_mark, &o->completion);
+    rados_hold(r);
+    rados_sent(r);
+    atomic_fetch_add(&r->read_ops, 1);
+    result = rados_aio_read_op_operate(o->mark_op, r->pool, o->completion, name.text, 0);
+    if (!result)
+        return;
+    /* Nothing was sent and no completion comes. */
+    rados_aio_release(o->completion);
+    rados_answered(r, result);
+    settle_mark(o, result < 0 ? result : -EIO);
+    rados_release(r);
+}
+
 static void settle(struct write_operation *o, int result)
 {
     struct rados *r = o->r;
@@ -503,8 +669,16 @@ static void settle(struct write_operation *o, int result)
     struct pending *failed = result == -ECANCELED ? failed_guard(o) : NULL, *list;
     int code = E_GUARD;
 
+    if (failed && o->riser && o->results[o->mark_guard] < 0) {
+        ask_mark(o);
+        return;
+    }
+    if (result >= 0)
+        mark_moved(o);
+    else if (result != -ECANCELED)
+        q->mark.last = 0;
     if (failed) {
-        list = take_failed(r, q, failed);
+        list = take_failed(r, q, failed, 0);
     } else {
         code = rados_write_code(r, result);
         list = take_all(r, q);

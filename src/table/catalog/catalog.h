@@ -131,6 +131,9 @@ bool catalog_is_fresh(struct catalog *cat);
 /* Numbers that grow and are never used again, also not by a later process: ids of data out of line,
  * auto-increment keys. Near the microseconds of the wall clock, as far as that did not jump. */
 uint64_t catalog_next_number(struct catalog *cat);
+/* The same for a batch that puts some into keys, but for which (engine.h). */
+struct rising;
+void catalog_rising(struct catalog *cat, struct rising *out);
 /* Keeps the lease of catalog_next_number() ahead, and removes dropped tables; called by the
  * sweeper. */
 void catalog_sweep(struct wr_db *db);

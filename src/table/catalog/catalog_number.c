@@ -30,6 +30,7 @@
 #define START_WAIT_MS 30000
 #define FIRST_US (300ll * 1000000) /* of a slot that may be left again at once */
 #define RESERVE_US (60ll * 1000000)
+#define REACH_US 2000000ull /* clocks further apart are not followed */
 
 enum { SLOT_VERSION = 1, SLOT_BYTES = 9 };
 
@@ -56,12 +57,37 @@ static void used_up(struct catalog *cat, uint64_t number)
     abort();
 }
 
+void catalog_rising(struct catalog *cat, struct rising *out)
+{
+    uint64_t most = now_us(cat) + REACH_US, until = atomic_load(&cat->numbers_until);
+
+    if (most > until - cat->reserve_us) /* catalog_next_number() does not go there either */
+        most = until - cat->reserve_us;
+    *out = (struct rising){.reach = SLOT_NUMBERS + (most - 1) * SLOTS, .met = &cat->number_met};
+}
+
+/* Other servers' numbers were ahead of the clock: ours follow them from then on. */
+static uint64_t now_or_met_us(struct catalog *cat)
+{
+    uint64_t now = now_us(cat), met = atomic_load_explicit(&cat->number_met, memory_order_relaxed);
+    uint64_t ahead = atomic_load_explicit(&cat->number_ahead_us, memory_order_relaxed);
+
+    met = met ? (met - SLOT_NUMBERS) / SLOTS : 0;
+    if (PORT_LIKELY(met < now + ahead))
+        return now + ahead;
+    while (ahead < met + 1 - now &&
+           !atomic_compare_exchange_weak(&cat->number_ahead_us, &ahead, met + 1 - now))
+        ;
+    return met + 1;
+}
+
 /* A wall clock that jumps ahead, or a process that cannot reserve, takes the numbers with it only
  * as far as this side of the lease; then they come one by one. */
 uint64_t catalog_next_number(struct catalog *cat)
 {
     bool shared = db_is_shared(cat->db);
-    uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed), now = now_us(cat);
+    uint64_t last = atomic_load_explicit(&cat->number, memory_order_relaxed),
+             now = now_or_met_us(cat);
     uint64_t lease = atomic_load_explicit(&cat->numbers_until, memory_order_relaxed), next;
 
     if (PORT_UNLIKELY(now > lease - cat->reserve_us))

@@ -44,10 +44,12 @@ struct catalog {
     const struct catalog_listener *listener;
     pthread_rwlock_t lock; /* over buckets and their tables' links */
     struct table *buckets[CATALOG_BUCKETS];
-    struct refused *refused;        /* under the lock */
-    uint32_t next_id;               /* under the catalog's change lock */
-    _Atomic uint64_t number;        /* the last one given out */
-    _Atomic uint64_t numbers_until; /* all below it may be given out */
+    struct refused *refused;          /* under the lock */
+    uint32_t next_id;                 /* under the catalog's change lock */
+    _Atomic uint64_t number;          /* the last one given out */
+    _Atomic uint64_t numbers_until;   /* all below it may be given out */
+    _Atomic uint64_t number_met;      /* the greatest of other servers that was met; 0: none */
+    _Atomic uint64_t number_ahead_us; /* so far is it ahead of our clock */
     uint64_t numbers_us, reserve_us;
     pthread_mutex_t live_lock;
     struct table *live;  /* every struct table that somebody holds, published or not */

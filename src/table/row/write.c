@@ -277,6 +277,30 @@ static uint64_t group_rests_on(const struct write_call *w)
     return least;
 }
 
+/* The numbers of keys that were generated, for the engine to hold against those of other servers;
+ * NULL: there are none. */
+static const struct rising *group_rising(struct write_call *w)
+{
+    struct rising *rising = NULL;
+
+    for (size_t i = w->group_first; i < w->at; i++) {
+        const struct write_row *r = &w->rows[i];
+
+        if (r->state != WRITE_ROW_DECIDED || !r->m.generated)
+            continue;
+        if (!rising) {
+            rising = ARENA_NEW(&w->call->c.arena, struct rising);
+            catalog_rising(w->call->db->catalog, rising);
+            rising->least = rising->most = r->m.number;
+        }
+        if (r->m.number < rising->least)
+            rising->least = r->m.number;
+        if (r->m.number > rising->most)
+            rising->most = r->m.number;
+    }
+    return rising;
+}
+
 /* Applies the pending group and passes its row locks on. */
 void write_group_end(struct write_call *w, struct run_list *woken)
 {
@@ -296,8 +320,10 @@ void write_group_end(struct write_call *w, struct run_list *woken)
         g->batch.frees = !w->builder.stores;
         g->batch.guards = w->builder.guards;
         g->batch.guard_count = w->builder.guard_count;
-        if (db_is_shared(w->call->db))
+        if (db_is_shared(w->call->db)) {
             add_guards(w, &g->batch);
+            g->batch.rising = group_rising(w);
+        }
         g->batch.lease = w->call->db->lease;
         g->batch.lease_lost = w->call->lease_lost;
         atomic_fetch_add(&w->open, 1);
@@ -557,9 +583,30 @@ bool write_row_begin(struct write_call *w, struct write_row *r)
     return true;
 }
 
+/* A generated key was refused, or what landed with it: the next round has a later number. */
+static void row_draw(struct write_call *w, struct write_row *r)
+{
+    struct call *call = w->call;
+    struct table *t = w->tables[r->table_at].table;
+
+    if (modify_begin(&call->c, &call->db->limits, t, r->change, call->now_ms,
+                     catalog_next_number(call->db->catalog), &r->m)) {
+        write_row_fail(&call->c, r);
+        write_row_enter(r, WRITE_ROW_DONE);
+        return;
+    }
+    r->access.cols = r->m.cols;
+    r->access.bucket = layout_bucket(&t->schema.location, r->m.cols);
+    r->lock.key = BYTES_NONE;
+    write_row_lock_prepare(w, r);
+    *r->begun_as = r->m;
+    w->begun = arena_mark(&call->c.arena);
+}
+
 /* Another round for the rows that are still to do. */
 static void write_again(struct write_call *w)
 {
+    forget_round(w);
     for (size_t i = 0; i < w->row_count; i++) {
         struct write_row *r = &w->rows[i];
 
@@ -572,8 +619,9 @@ static void write_again(struct write_call *w)
         r->loading = false;
         r->before = NULL;
         r->superseded = r->any_changed = false;
+        if (r->m.generated)
+            row_draw(w, r);
     }
-    forget_round(w);
     w->round++;
     w->at = w->group_first = 0;
     w->order = NULL;

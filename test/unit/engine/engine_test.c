@@ -525,6 +525,67 @@ static void test_repartition(void **state)
     assert_in_range(size, 2000 * 57 / 2, 2000 * 57 * 2);
 }
 
+#define REACH 1000
+
+/* A batch of rising numbers through one of two processes. *met: what was found there. */
+static int rise(struct bed *b, struct engine *e, uint64_t least, uint64_t most, uint64_t *met)
+{
+    struct engine *own = b->e;
+    _Atomic uint64_t found = 0;
+    struct rising rising = {.least = least, .most = most, .reach = least + REACH, .met = &found};
+    struct edit edit = {EDIT_PUT, BYTES_LIT("k"), BYTES_LIT("v")};
+    int code;
+
+    b->e = e;
+    code = bed_apply(b, &(struct write_batch){.edits = &edit, .edit_count = 1, .rising = &rising});
+    b->e = own;
+    *met = atomic_load(&found);
+    return code;
+}
+
+/* Whoever begins after another has ended has a greater number, whoever made it. */
+static void test_rising(void **state)
+{
+    struct bed *b = *state;
+    const struct key_range all = {BYTES_LIT("k"), BYTES_LIT("m")},
+                           low = {BYTES_LIT("k"), BYTES_LIT("l")},
+                           high = {BYTES_LIT("l"), BYTES_LIT("m")};
+    const struct partition_spec one = {7, &all, 1}, two[] = {{8, &low, 1}, {9, &high, 1}},
+                                end = {10, &all, 1};
+    struct engine *other;
+    uint64_t met;
+
+    if (!is_rados()) /* nobody else draws numbers */
+        return;
+    assert_int_equal(engine_open(&b->c, "rados", &b->conf, &other), E_OK);
+    assert_int_equal(engine_create(&b->c, b->e, &one, 1), E_OK);
+    b->partition = 7;
+    assert_int_equal(rise(b, b->e, 0x90, 0xc0, &met), E_OK);
+    assert_int_equal(rise(b, other, 0xb0, 0xb1, &met), E_GUARD);
+    assert_int_equal(met, 0xc0);
+    assert_int_equal(rise(b, other, 0xc0, 0xc0, &met), E_GUARD);
+    assert_int_equal(rise(b, other, 0xc1, 0x100, &met), E_OK);
+    assert_int_equal(rise(b, b->e, 0xff, 0x101, &met), E_GUARD); /* its least counts */
+    assert_int_equal(met, 0x100);
+    assert_int_equal(rise(b, b->e, 0x101, 0x7ff, &met), E_OK);
+    /* Wherever the rows go. */
+    assert_int_equal(engine_repartition(&b->c, b->e, &one, 1, two, 2), E_OK);
+    b->partition = 9;
+    assert_int_equal(rise(b, other, 0x7ff, 0x800, &met), E_GUARD);
+    assert_int_equal(rise(b, other, 0x801, 0x801, &met), E_OK);
+    b->partition = 8;
+    assert_int_equal(rise(b, other, 0x7ff, 0x800, &met), E_GUARD);
+    assert_int_equal(engine_repartition(&b->c, b->e, two, 2, &end, 1), E_OK);
+    b->partition = 10;
+    assert_int_equal(rise(b, b->e, 0x800, 0x801, &met), E_GUARD);
+    assert_int_equal(met, 0x801);
+    /* Numbers that nobody can reach are not in the others' way. */
+    assert_int_equal(rise(b, other, 0x10000000, 0x10000000, &met), E_OK);
+    assert_int_equal(rise(b, b->e, 0x900, 0x900, &met), E_OK);
+    assert_int_equal(rise(b, other, 0x8ff, 0x8ff, &met), E_GUARD);
+    engine_close(other);
+}
+
 /* More than one listing of the engine, walked in pages in both directions, while keys go. */
 static void test_walk(void **state)
 {
@@ -1286,6 +1347,7 @@ int main(void)
         T(test_unknown_option),
         T(test_create_many),
         T(test_repartition),
+        T(test_rising),
         T(test_walk),
         T(test_guard_on_unsettled),
         T(test_guards_in_a_chain),
