@@ -1,4 +1,4 @@
-/* cmd_export.c: `widerow export`: a table's rows in key order as CSV or JSON Lines.
+/* cmd_export.c: `widerow export`: a table's rows in key order as CSV, JSON Lines or Parquet.
  *
  * CSV has one type a column, and its header comes first: so a first walk over the table finds the
  * columns and their types, and a second one writes the rows, unless --columns names them. A
@@ -12,11 +12,13 @@
 #include "cli/console/value.h"
 #include "cli/read_flags.h"
 #include "cli/span.h"
+#include "cli/transfer/parquet.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/walk.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #define COLUMNS_MAX 1024
 #define OUT_BYTES (1u << 18)
@@ -28,7 +30,7 @@ struct export_options {
 };
 
 static const struct option_row export_rows[] = {
-    {"format", "FORM", "csv (default) or jsonl", OPTION_TEXT,
+    {"format", "FORM", "csv (default), jsonl or parquet", OPTION_TEXT,
      offsetof(struct export_options, format), 0, 0},
     {"output", "FILE", "write there instead of to standard output", OPTION_TEXT,
      offsetof(struct export_options, output), 0, 0},
@@ -63,6 +65,7 @@ struct export
     struct arena *arena;
     struct progress progress;
     FILE *out;
+    struct parquet *parquet;
     bool closed; /* whoever reads it has seen enough */
     uint64_t rows;
 };
@@ -91,17 +94,21 @@ static size_t find_place(const struct export *e, bytes name, bool *found)
     return low;
 }
 
+static int mixed_types(struct ctx *c, const struct export_column *column, enum wr_type other)
+{
+    return fail(c, E_PARAMETER,
+                "column %.*s holds %s and %s values, which CSV and Parquet cannot keep apart; "
+                "export it with --format jsonl",
+                BYTES_FMT(column->name), type_name(column->type), type_name(other));
+}
+
 static int note_cell(struct ctx *c, struct export *e, const struct wr_cell *cell)
 {
     bool found;
     size_t at = find_place(e, cell->name, &found);
 
     if (found && e->columns[at].type != cell->value.type)
-        return fail(c, E_PARAMETER,
-                    "column %.*s holds %s and %s values, which CSV cannot keep apart; export it "
-                    "with --format jsonl",
-                    BYTES_FMT(cell->name), type_name(e->columns[at].type),
-                    type_name(cell->value.type));
+        return mixed_types(c, &e->columns[at], cell->value.type);
     if (found)
         return 0;
     if (e->column_count == COLUMNS_MAX)
@@ -207,9 +214,28 @@ static void put_header(struct export *e, struct buf *b)
     buf_put_u8(b, '\n');
 }
 
-/* Both the cells and the columns are in the order of their names. */
+/* The value of column i, NULL: there is none. Both the cells and the columns are in the order of
+ * their names, so *cell only goes forward. */
+static int take_cell(struct ctx *c, const struct export *e, const struct wr_row *row, size_t *cell,
+                     size_t i, const struct wr_value **out)
+{
+    int r = -1;
+
+    *out = NULL;
+    while (*cell < row->cell_count &&
+           (r = bytes_compare(row->cells[*cell].name, e->columns[i].name)) < 0) {
+        /* It came after the first walk, or --columns leaves it out. */
+        ++*cell;
+    }
+    if (*cell == row->cell_count || r != 0)
+        return 0;
+    *out = &row->cells[(*cell)++].value;
+    return (*out)->type == e->columns[i].type ? 0 : mixed_types(c, &e->columns[i], (*out)->type);
+}
+
 static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const struct wr_row *row)
 {
+    const struct wr_value *value;
     size_t cell = 0;
 
     for (size_t i = 0; i < row->key.count; i++) {
@@ -218,25 +244,45 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
         value_put_csv(b, &row->key.columns[i].value);
     }
     for (size_t i = 0; i < e->column_count; i++) {
-        int r = -1;
-
         buf_put_u8(b, ',');
-        while (cell < row->cell_count &&
-               (r = bytes_compare(row->cells[cell].name, e->columns[i].name)) < 0) {
-            /* It came after the first walk, or --columns leaves it out. */
-            cell++;
-        }
-        if (cell == row->cell_count || r != 0)
-            continue;
-        if (row->cells[cell].value.type != e->columns[i].type)
-            return fail(c, E_PARAMETER,
-                        "column %.*s holds %s and %s values, which CSV cannot keep apart; export "
-                        "it with --format jsonl",
-                        BYTES_FMT(e->columns[i].name), type_name(e->columns[i].type),
-                        type_name(row->cells[cell].value.type));
-        value_put_csv(b, &row->cells[cell++].value);
+        TRY(take_cell(c, e, row, &cell, i, &value));
+        if (value)
+            value_put_csv(b, value);
     }
     buf_put_u8(b, '\n');
+    return 0;
+}
+
+/* ---- Parquet ---- */
+
+static int open_parquet(struct ctx *c, struct export *e)
+{
+    size_t keys = e->table->key_count, count = keys + e->column_count;
+    struct parquet_column *columns = ARENA_ARRAY(&c->arena, struct parquet_column, count);
+
+    for (size_t i = 0; i < count; i++) {
+        columns[i] =
+            i < keys ? (struct parquet_column){e->table->key[i].name, e->table->key[i].type, true}
+                     : (struct parquet_column){e->columns[i - keys].name, e->columns[i - keys].type,
+                                               false};
+        if (!parquet_takes(columns[i].type))
+            return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
+                        BYTES_FMT(columns[i].name), type_name(columns[i].type));
+    }
+    e->parquet = parquet_open(e->out, columns, count);
+    return 0;
+}
+
+static int put_parquet_row(struct ctx *c, struct export *e, const struct wr_row *row)
+{
+    const struct wr_value *values[WR_KEY_COLUMNS_MAX + COLUMNS_MAX];
+    size_t cell = 0, keys = row->key.count;
+
+    for (size_t i = 0; i < keys; i++)
+        values[i] = &row->key.columns[i].value;
+    for (size_t i = 0; i < e->column_count; i++)
+        TRY(take_cell(c, e, row, &cell, i, &values[keys + i]));
+    parquet_put(e->parquet, values);
     return 0;
 }
 
@@ -251,9 +297,9 @@ static int flush(struct ctx *c, struct export *e, struct buf *b)
     return 0;
 }
 
-static bool is_json(const struct export *e)
+static bool has_format(const struct export *e, const char *name)
 {
-    return strcmp(e->options->format, "jsonl") == 0;
+    return strcmp(e->options->format, name) == 0;
 }
 
 static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
@@ -266,8 +312,10 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
         struct wr_row row = rows[i];
 
         read_flags_apply(c, &e->flags, &row);
-        if (is_json(e))
+        if (has_format(e, "jsonl"))
             print_put_row(&b, &row);
+        else if (e->parquet)
+            TRY(put_parquet_row(c, e, &row));
         else
             TRY(put_csv_row(c, e, &b, &row));
         if (b.len > OUT_BYTES)
@@ -289,18 +337,31 @@ static int end_output(struct ctx *c, struct export *e, int code)
     return code;
 }
 
-static int export_steps(struct ctx *c, struct client *cl, struct export *e)
+/* What stands in front of the rows. */
+static int begin_output(struct ctx *c, struct client *cl, struct export *e)
 {
     struct buf header;
 
-    if (!is_json(e)) {
-        if (!e->all_typed)
-            TRY(walk_range(c, cl, &e->range, note_rows, e));
-        buf_init(&header, &c->arena, 0);
-        put_header(e, &header);
-        TRY(flush(c, e, &header));
-    }
-    return walk_range(c, cl, &e->range, put_rows, e);
+    if (has_format(e, "jsonl"))
+        return 0;
+    if (!e->all_typed)
+        TRY(walk_range(c, cl, &e->range, note_rows, e));
+    if (has_format(e, "parquet"))
+        return open_parquet(c, e);
+    buf_init(&header, &c->arena, 0);
+    put_header(e, &header);
+    return flush(c, e, &header);
+}
+
+static int export_steps(struct ctx *c, struct client *cl, struct export *e)
+{
+    int code = begin_output(c, cl, e);
+
+    if (code == 0)
+        code = walk_range(c, cl, &e->range, put_rows, e);
+    if (e->parquet)
+        parquet_close(e->parquet, code == 0);
+    return code;
 }
 
 static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *options)
@@ -311,8 +372,10 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     char count[PROGRESS_TEXT];
     int code;
 
-    if (strcmp(o->format, "csv") != 0 && strcmp(o->format, "jsonl") != 0)
-        return fail(c, E_PARAMETER, "--format is csv or jsonl, not '%s'", o->format);
+    if (!has_format(&e, "csv") && !has_format(&e, "jsonl") && !has_format(&e, "parquet"))
+        return fail(c, E_PARAMETER, "--format is csv, jsonl or parquet, not '%s'", o->format);
+    if (has_format(&e, "parquet") && !o->output && isatty(STDOUT_FILENO))
+        return fail(c, E_PARAMETER, "Parquet is nothing to look at: give --output FILE, or a pipe");
     TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
     e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
     TRY(choose(c, &e, cli));
@@ -340,14 +403,15 @@ const struct command command_export = {
     .name = "export",
     .group = GROUP_FILES,
     .args = "TABLE [KEY...]",
-    .summary = "write a table's rows, in key order, as CSV or JSON Lines",
+    .summary = "write a table's rows, in key order, as CSV, JSON Lines or Parquet",
     .text =
         "With KEYs, for the first key columns, only rows that begin with them.\n\n"
         "CSV begins with a header of names and types (\"CardID:integer,amount:double\"), from\n"
         "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
-        "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. The newest\n"
-        "version of each cell is written.",
+        "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. Parquet has CSV's\n"
+        "columns (zstd, plain pages), and is for other programs: import does not read it yet.\n"
+        "The newest version of each cell is written.",
     .example = "widerow export orders --output orders.csv\n"
                "widerow export orders ann --from 1700000000 --columns amount --filter 'amount > 5'",
     .options = export_rows,

@@ -121,6 +121,38 @@ check "in CSV" exports ann --filter 'n > 6' --columns m:string 'user:string,at:i
 check "a key that is none" refuses "at" export part ann x
 check "a filter that is none" refuses "a value is missing" export part --filter 'n >'
 
+# Parquet, which a reader of its own takes apart: the same rows as JSON Lines have, whatever the types.
+parquet() { run export "$1" --format parquet --output "$work/$1.parquet" --quiet "${@:2}"; }
+same_rows() { # TABLE, exported before
+    run export "$1" --format jsonl --output "$work/$1.rows.jsonl" --quiet && python3 test/export/parquet.py "$work/$1.parquet" >"$work/$1.read" &&
+        python3 -c '
+import json, sys
+read, rows = ([json.loads(l) for l in open(f)] for f in sys.argv[1:])
+assert rows and read == rows and [[type(v) for v in r.values()] for r in read] == [[type(v) for v in r.values()] for r in rows], (read[:3], rows[:3])' \
+            "$work/$1.read" "$work/$1.rows.jsonl"
+}
+check "Parquet of odd values" parquet odd
+check "the same rows" same_rows odd
+check "its key is noted" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "4 1 6 6 id:integer"' - "$work/odd.parquet"
+check "of a part of a table" sh -c '"$1" export part ann --columns m --format parquet --quiet --dir "$2" >"$3" && python3 test/export/parquet.py "$3" | grep -c ann | grep -qx 3' - \
+    "$widerow" "$work/data" "$work/part.parquet"
+check "what one column cannot hold" refuses "export it with --format jsonl" export part --format parquet --output "$work/mixed.parquet" --quiet
+run create barren --key id:binary >/dev/null
+check "Parquet of no rows" parquet barren
+check "is a file all the same" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "0 0 0 1 id:binary"' - "$work/barren.parquet"
+# More than a page of one column, more than one row group, and cells larger than a page.
+python3 -c '
+import json
+for i in range(12000):
+    row = {"id": i, "pad": "%06x" % (i * 1397) * 1000, "flag": i % 3 == 0}
+    if i % 2: row["d"] = i / 8
+    if i % 5000 == 0: row["big"] = "y" * 1500000
+    print(json.dumps(row))' >"$work/large.jsonl"
+check "import of a table of some row groups" run import "$work/large.jsonl" --table groups --create --key id --quiet
+check "Parquet of it" parquet groups
+check "several groups, more pages" sh -c 'set -- $(python3 test/export/parquet.py --facts "$1") && [ "$1" = 12000 ] && [ "$2" = 2 ] && [ "$3" -gt 60 ]' - "$work/groups.parquet"
+check "the same rows" same_rows groups
+check "no room for Parquet" sh -c '! "$1" export groups --format parquet --dir "$2" >/dev/full 2>"$3"; grep -q "No space" "$3"' - "$widerow" "$work/data" "$work/err"
 # Records without their key: errors of their lines, never rows under an empty key.
 { echo user,n; for n in $(seq 3000); do [ $((n % 10)) -lt 3 ] && echo ",$n" || echo "u$n,$n"; done; } >"$work/empty.csv"
 check "a first import of empty keys makes no table" refuses "300 of the first 1000 lines cannot be loaded" \
@@ -153,7 +185,7 @@ check "CSV says that it cannot" refuses "export it with --format jsonl" export o
 check "CSV says so with --columns, too" refuses "cannot keep apart" export odd --columns text:string --quiet
 check "JSON Lines can" sh -c '"$1" export odd --format jsonl --quiet --dir "$2" | grep -qF "\"text\":42" ' - "$widerow" "$work/data"
 check "no such table" refuses "does not exist" export nothing
-check "no such format" refuses "csv or jsonl" export odd --format xml
+check "no such format" refuses "csv, jsonl or parquet" export odd --format xml
 check "no such type" refuses "is not NAME:type" export odd --columns text:varchar
 check "no room" sh -c '! "$1" export odd2 --dir "$2" >/dev/full 2>"$3"; grep -q "No space" "$3"' - "$widerow" "$work/data" "$work/err"
 

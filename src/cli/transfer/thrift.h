@@ -1,0 +1,51 @@
+/* thrift.h: bytes as Thrift's compact protocol writes them, which Parquet's headers are made of.
+ * The bytes grow on the heap; fields of a struct are put in ascending order of their numbers. */
+#ifndef CLI_TRANSFER_THRIFT_H
+#define CLI_TRANSFER_THRIFT_H
+
+#include "base/bytes.h"
+
+#define THRIFT_DEPTH_MAX 8
+
+enum thrift_type {
+    THRIFT_TRUE = 1,
+    THRIFT_FALSE = 2,
+    THRIFT_I32 = 5,
+    THRIFT_I64 = 6,
+    THRIFT_BINARY = 8,
+    THRIFT_LIST = 9,
+    THRIFT_STRUCT = 12
+};
+
+struct thrift {
+    uint8_t *data;
+    size_t len, capacity;
+    int last[THRIFT_DEPTH_MAX]; /* the last field of each struct that is open */
+    int depth;
+};
+
+void thrift_release(struct thrift *t);
+
+/* Bytes as they are. */
+void thrift_put(struct thrift *t, const void *data, size_t n);
+void thrift_put_u8(struct thrift *t, uint8_t v);
+void thrift_put_u32(struct thrift *t, uint32_t v); /* little-endian */
+void thrift_put_u64(struct thrift *t, uint64_t v);
+void thrift_put_varint(struct thrift *t, uint64_t v);
+
+/* Fields of the struct that is open. */
+void thrift_i32(struct thrift *t, int field, int32_t v);
+void thrift_i64(struct thrift *t, int field, int64_t v);
+void thrift_bool(struct thrift *t, int field, bool v);
+void thrift_binary(struct thrift *t, int field, bytes v);
+void thrift_list(struct thrift *t, int field, enum thrift_type of, size_t count);
+
+/* A struct that is a field, or, with field 0, an element of a list or what stands alone. */
+void thrift_begin(struct thrift *t, int field);
+void thrift_end(struct thrift *t);
+
+/* Elements of a list. */
+void thrift_element_i32(struct thrift *t, int32_t v);
+void thrift_element_binary(struct thrift *t, bytes v);
+
+#endif

@@ -1,0 +1,158 @@
+"""Reads a Parquet file as `widerow export` writes it, without any library but zstd's, and prints its rows as JSON Lines: a
+second hand that follows the format's description, not the writer's code.
+
+    parquet.py FILE          rows, binaries as {"base64":"..."}
+    parquet.py --facts FILE  rows, row groups, pages, columns"""
+import base64
+import ctypes
+import json
+import struct
+import sys
+
+zstd = ctypes.CDLL("libzstd.so.1")
+zstd.ZSTD_decompress.restype = ctypes.c_size_t
+zstd.ZSTD_decompress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t]
+
+
+def unpack(data, size):
+    out = ctypes.create_string_buffer(size or 1)
+    assert zstd.ZSTD_decompress(out, size, data, len(data)) == size
+    return out.raw[:size]
+
+
+class Thrift:
+    """The compact protocol: structs become dicts by field number."""
+
+    def __init__(self, data, at=0):
+        self.data, self.at = data, at
+
+    def byte(self):
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def varint(self):
+        value = shift = 0
+        while True:
+            b = self.byte()
+            value |= (b & 127) << shift
+            shift += 7
+            if b < 128:
+                return value
+
+    def zigzag(self):
+        value = self.varint()
+        return (value >> 1) ^ -(value & 1)
+
+    def value(self, kind):
+        if kind in (1, 2):
+            return kind == 1
+        if kind in (4, 5, 6):
+            return self.zigzag()
+        if kind == 8:
+            size = self.varint()
+            self.at += size
+            return bytes(self.data[self.at - size : self.at])
+        if kind == 9:
+            head = self.byte()
+            size = head >> 4 if head >> 4 != 15 else self.varint()
+            return [self.value(head & 15) for _ in range(size)]
+        assert kind == 12, kind
+        return self.struct()
+
+    def struct(self):
+        fields, last = {}, 0
+        while True:
+            head = self.byte()
+            if head == 0:
+                return fields
+            last = last + (head >> 4) if head >> 4 else self.zigzag()
+            assert last not in fields
+            fields[last] = self.value(head & 15)
+
+
+def levels(page, rows):
+    """Runs of the RLE and bit-packed hybrid, one bit wide; and where the values begin."""
+    (size,) = struct.unpack_from("<I", page)
+    t, out = Thrift(page, 4), []
+    while t.at < 4 + size:
+        head = t.varint()
+        if head & 1:
+            for _ in range(head >> 1):
+                b = t.byte()
+                out += [b >> i & 1 for i in range(8)]
+        else:
+            out += [t.byte()] * (head >> 1)
+    assert len(out) >= rows and not any(out[rows:])
+    return out[:rows], 4 + size
+
+
+def values(data, at, kind, count):
+    if kind == 0:
+        return [bool(data[at + i // 8] >> i % 8 & 1) for i in range(count)], at + (count + 7) // 8
+    if kind in (2, 5):
+        return list(struct.unpack_from("<%d%s" % (count, "q" if kind == 2 else "d"), data, at)), at + 8 * count
+    out = []
+    for _ in range(count):
+        (size,) = struct.unpack_from("<I", data, at)
+        out.append(data[at + 4 : at + 4 + size])
+        at += 4 + size
+    return out, at
+
+
+def read_chunk(data, meta, element):
+    out, pages, at = [], 0, meta[9]
+    end = at + meta[7]
+    while at < end:
+        t = Thrift(data, at)
+        head = t.struct()
+        at = t.at + head[3]
+        page, rows = unpack(data[t.at : at], head[2]), head[5][1]
+        assert head[1] == 0 and head[5][2] == 0 and meta[4] == 6
+        present, begin = levels(page, rows) if element[3] == 1 else ([1] * rows, 0)
+        there, stop = values(page, begin, meta[1], sum(present))
+        assert stop == len(page)
+        there = iter(there)
+        out += [next(there) if p else None for p in present]
+        pages += 1
+    assert at == end and len(out) == meta[5]
+    return out, pages
+
+
+def main():
+    data = open(sys.argv[-1], "rb").read()
+    assert data[:4] == data[-4:] == b"PAR1"
+    (size,) = struct.unpack("<I", data[-8:-4])
+    t = Thrift(data, len(data) - 8 - size)
+    footer = t.struct()
+    assert t.at == len(data) - 8
+    root, *elements = footer[2]
+    assert root[5] == len(elements)
+    rows, pages, covered = [], 0, 4
+    for group in footer[4]:
+        columns = []
+        for chunk, element in zip(group[1], elements, strict=True):
+            meta = chunk[3]
+            assert meta[3] == [element[4]] and meta[1] == element[1] and meta[9] == covered
+            covered += meta[7]
+            column, n = read_chunk(data, meta, element)
+            columns.append(column)
+            pages += n
+        assert all(len(c) == group[3] for c in columns)
+        rows += zip(*columns)
+    assert len(rows) == footer[3] and covered == len(data) - 8 - size
+    if sys.argv[1] == "--facts":
+        notes = {n[1].decode(): n[2].decode() for n in footer[5]}
+        print(len(rows), len(footer[4]), pages, len(elements), notes["widerow.key"])
+        return
+    for row in rows:
+        out = {}
+        for element, v in zip(elements, row):
+            if v is None:
+                continue
+            if isinstance(v, bytes):
+                v = v.decode() if element.get(6) == 0 else {"base64": base64.b64encode(v).decode()}
+            out[element[4].decode()] = v
+        print(json.dumps(out))
+
+
+main()
