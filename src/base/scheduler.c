@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #define REST_BUSY 4          /* times as long as a step took, while requests wait */
+#define REST_QUIET 4         /* a step took so many times as long, when there are no requests */
 #define REST_US_MAX 200000   /* however long a step took */
 #define RATE_BURST_US 100000 /* so much of the rate may be used late */
 #define RETRY_US_MAX 60000000ll
@@ -130,6 +131,15 @@ static void pay(struct scheduler *s, uint64_t size, int64_t now)
             later(s->paid_us, now - RATE_BURST_US) + (int64_t)((double)size * 1e6 / (double)rate);
 }
 
+static int64_t rest_us(const struct scheduler *s, int64_t took_us)
+{
+    int64_t us = s->conf.busy(s->conf.arg)    ? took_us * REST_BUSY
+                 : s->conf.quiet(s->conf.arg) ? took_us / REST_QUIET
+                                              : took_us;
+
+    return us < REST_US_MAX ? us : REST_US_MAX;
+}
+
 /* Under the lock, which is not held meanwhile. */
 static void run(struct task_runner *l, struct task *t, int64_t start)
 {
@@ -145,7 +155,7 @@ static void run(struct task_runner *l, struct task *t, int64_t start)
     pthread_mutex_unlock(&s->lock);
     code = t->spec.run(t->spec.arg, &step);
     end = now_us();
-    rest = (end - start) * (s->conf.busy(s->conf.arg) ? REST_BUSY : 1);
+    rest = rest_us(s, end - start);
     pthread_mutex_lock(&s->lock);
     t->stat.steps++;
     t->stat.bytes += step.bytes;
@@ -158,7 +168,7 @@ static void run(struct task_runner *l, struct task *t, int64_t start)
     else
         step_passed(t, &step, end);
     pay(s, step.bytes, end);
-    l->rested_us = end + (rest < REST_US_MAX ? rest : REST_US_MAX);
+    l->rested_us = end + rest;
 }
 
 static void wait_until(struct task_runner *l, int64_t us, int64_t now)
@@ -198,7 +208,7 @@ static int64_t any_rate(void *arg)
     return 0;
 }
 
-static bool never_busy(void *arg)
+static bool never(void *arg)
 {
     (void)arg;
     return false;
@@ -212,7 +222,9 @@ struct scheduler *scheduler_new(const struct scheduler_conf *conf)
     if (!s->conf.bytes_per_s)
         s->conf.bytes_per_s = any_rate;
     if (!s->conf.busy)
-        s->conf.busy = never_busy;
+        s->conf.busy = never;
+    if (!s->conf.quiet)
+        s->conf.quiet = never;
     pthread_mutex_init(&s->lock, NULL);
     for (int i = 0; i < TASK_THREADS; i++) {
         s->runners[i].scheduler = s;

@@ -7,8 +7,8 @@
  * due for SCHEDULER_LATE_US: then the one that has waited the longest.
  *
  * All tasks share one rate of bytes, which is asked for before each turn of a task that reads or
- * writes; and a thread rests after each step as long as the step took, or REST_BUSY times as long
- * while requests wait.
+ * writes; and a thread rests after each step as long as the step took, REST_BUSY times as long
+ * while requests wait, and only a part of that (REST_QUIET) when there are none at all.
  *
  * A step that fails is tried again, after a pause that doubles from SCHEDULER_RETRY_US_MIN up to
  * the task's own maximum; until a step succeeds its text stands in the task's state. Times are
@@ -76,6 +76,7 @@ struct task_stat {
 struct scheduler_conf {
     int64_t (*bytes_per_s)(void *arg); /* the shared rate; 0: any. Any thread, cheap */
     bool (*busy)(void *arg);           /* requests wait for a processor. Any thread, cheap */
+    bool (*quiet)(void *arg);          /* there are no requests at all; NULL: that is not known */
     void *arg;
 };
 

@@ -190,6 +190,11 @@ static bool workers_busy(void *arg)
     return pool_waiting(((struct wr_db *)arg)->pool);
 }
 
+static bool no_requests(void *arg)
+{
+    return atomic_load(&((struct wr_db *)arg)->requests) == 0;
+}
+
 static void db_observe(struct wr_db *db, struct table *t)
 {
     index_observe(db, t);
@@ -209,7 +214,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
                                .option_count = o->engine_setting_count,
                                .clock = &db->clock,
                                .log = &db->log};
-    struct scheduler_conf background = {background_rate, workers_busy, db};
+    struct scheduler_conf background = {background_rate, workers_busy, no_requests, db};
     bool needs_router;
 
     for (size_t i = 0; i < o->engine_setting_count; i++)

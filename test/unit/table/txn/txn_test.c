@@ -33,7 +33,7 @@ static bool never(void *arg)
 
 static int setup(void **state)
 {
-    struct scheduler_conf conf = {rate, never, NULL};
+    struct scheduler_conf conf = {rate, never, never, NULL};
 
     (void)state;
     db = mem_zalloc(sizeof(*db));
@@ -205,7 +205,7 @@ static void test_a_start_waits_for_so_long(void **state)
     scheduler_free(db->background);
     clock_set_step(&db->clock, 0);
     db->clock.set_us += 1001 * MS;
-    db->background = scheduler_new(&(struct scheduler_conf){rate, never, NULL});
+    db->background = scheduler_new(&(struct scheduler_conf){rate, never, never, NULL});
     assert_true(txns_start(db->txns));
     assert_int_equal(begin_code(2, 1), E_OK); /* wakes it */
     while (!atomic_load(&start->done))
