@@ -35,7 +35,7 @@ direction() {
     done <<'RULES'
 base:base/
 engine:base/|engine/
-table:base/|engine/engine\.h|table/|widerow\.h|op\.def
+table:base/|engine/engine\.h|search/|table/|widerow\.h|op\.def
 table/stats:base/|table/stats/|widerow\.h
 table/model:base/|engine/engine\.h|table/model/|widerow\.h|op\.def
 table/sync:base/|engine/engine\.h|table/sync/|widerow\.h
@@ -45,13 +45,17 @@ table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
 table/stream:base/|engine/engine\.h|table/(stream|catalog|core|model)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model)/|widerow\.h
-table/search:base/|table/(search|catalog|core|model)/|widerow\.h
+search:base/|search/|widerow\.h|widerow_search\.h
+table/search:base/|search/|table/(search|changelog|catalog|core|model|sync)/|widerow\.h
 table/index:base/|table/(index|core|model|sync)/
 table/blob:base/|table/(blob|catalog|core|model|sync)/
 table/row:base/|engine/engine\.h|table/(row|txn|index|blob|catalog|core|model|stats|sync)/
 table/cell:base/|table/(cell|row|blob|catalog|core|model|sync)/
 table/maint:base/|table/(maint|index|row|blob|catalog|core|model|stats|sync)/|widerow\.h
 table/admin:base/|table/(admin|maint|catalog|core|model|stats|sync)/|widerow\.h
+search/segment:base/|search/(segment|field)/|widerow\.h
+search/query:base/|search/(query|segment|field)/|widerow\.h
+search/result:base/|search/(result|query|segment|field)/|widerow\.h
 search/field:base/|search/field/|widerow(_search)?\.h
 wire:base/|wire/|widerow\.h|op\.def|[a-z_]+\.pb-c\.h
 net:base/|net/

@@ -1,0 +1,90 @@
+/* segment.h: documents in the order of their keys, as they are searched. It never changes: which of
+ * its documents are still there is a bitmap of its own (view.h). */
+#ifndef SEARCH_SEGMENT_SEGMENT_H
+#define SEARCH_SEGMENT_SEGMENT_H
+
+#include "search/field/schema.h"
+#include "search/segment/image.h"
+
+#include <stdatomic.h>
+
+/* What is told of a field of a segment beside its sections. */
+struct segment_stats {
+    uint64_t documents; /* that have a value */
+    uint64_t tokens;    /* of TEXT */
+};
+
+/* One field of a segment: views of its image. What a field's kind does not have is NULL. */
+struct segment_column {
+    struct segment_stats stats;
+    const int64_t *numbers;
+    const uint32_t *ordinals; /* of terms */
+    const uint32_t *offsets;  /* NULL: every document has one value */
+    uint32_t value_count;
+    const int64_t *order_values;
+    const uint32_t *order_docs;
+    uint32_t term_count;
+    const uint32_t *term_ends;
+    const uint8_t *terms;
+    const uint32_t *term_docs;
+    const uint64_t *post_at;
+    const uint32_t *posts;
+    const uint16_t *freqs;
+    const uint64_t *position_at;
+    const uint8_t *positions;
+    const uint32_t *skip_at;
+    const uint32_t *skips;
+    const uint32_t *lengths;
+};
+
+struct segment {
+    _Atomic int refs;
+    uint64_t id; /* the owner's; ascending */
+    uint8_t *image;
+    size_t len;
+    uint32_t documents;
+    const uint32_t *key_ends;
+    const uint8_t *keys;
+    const int64_t *stamps;
+    size_t field_count;
+    struct segment_column columns[];
+};
+
+/* Takes the image over (mem_free()). NULL, and the image is not taken: it is damaged, or of another
+ * schema. */
+struct segment *segment_open(uint8_t *image, size_t len, const struct search_schema *s);
+struct segment *segment_ref(struct segment *s);
+void segment_release(struct segment *s);
+
+static inline bytes segment_key(const struct segment *s, uint32_t doc)
+{
+    return bytes_of(s->keys + s->key_ends[doc], s->key_ends[doc + 1] - s->key_ends[doc]);
+}
+
+/* The first document whose key is not below `key`. */
+uint32_t segment_find(const struct segment *s, bytes key);
+
+static inline bytes column_term(const struct segment_column *col, uint32_t term)
+{
+    return bytes_of(col->terms + col->term_ends[term],
+                    col->term_ends[term + 1] - col->term_ends[term]);
+}
+
+/* The first term that is not below `text`; term_count: all are. */
+uint32_t column_find(const struct segment_column *col, bytes text);
+/* The term itself; false: it is not there. */
+bool column_has(const struct segment_column *col, bytes text, uint32_t *term);
+
+/* Values of a document: their range in `numbers` or `ordinals`. */
+static inline uint32_t column_first(const struct segment_column *col, uint32_t doc)
+{
+    return col->offsets ? col->offsets[doc] : doc;
+}
+
+/* So many documents have a term that a bit for each takes less. Not with TEXT. */
+static inline bool posts_dense(uint32_t term_docs, uint32_t documents)
+{
+    return term_docs > documents / 32;
+}
+
+#endif
