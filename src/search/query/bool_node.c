@@ -1,0 +1,192 @@
+#include "search/query/node.h"
+
+#include <stdlib.h>
+
+struct bool_node {
+    struct node node;
+    struct bool_parts parts;
+    float *scores; /* of a part */
+};
+
+static int by_estimate(const void *a, const void *b)
+{
+    const struct node *x = *(struct node *const *)a, *y = *(struct node *const *)b;
+
+    return x->estimate < y->estimate ? -1 : x->estimate > y->estimate;
+}
+
+static void add_scores(const uint64_t *bits, const float *from, float *to)
+{
+    WINDOW_EACH(bits, i)
+    to[i] += from[i];
+}
+
+/* Clauses of which so many must match; the rest may. */
+static void window_should(struct bool_node *b, uint32_t base, uint64_t *bits, float *scores)
+{
+    const struct bool_parts *p = &b->parts;
+    uint16_t counts[WINDOW_DOCS];
+    uint64_t any[WINDOW_WORDS] = {0};
+    bool counted = p->minimum > 1;
+
+    if (counted)
+        memset(counts, 0, sizeof(counts));
+    if (!scores && !p->minimum)
+        return;
+    for (size_t i = 0; i < p->should_count; i++) {
+        uint64_t part[WINDOW_WORDS];
+
+        memcpy(part, bits, sizeof(part));
+        p->should[i]->window(p->should[i], base, part, scores ? b->scores : NULL);
+        if (scores)
+            add_scores(part, b->scores, scores);
+        for (int w = 0; w < WINDOW_WORDS; w++)
+            any[w] |= part[w];
+        if (counted)
+            WINDOW_EACH(part, d)
+        counts[d]++;
+    }
+    if (!p->minimum)
+        return;
+    if (counted)
+        WINDOW_EACH(any, d)
+    if (counts[d] < p->minimum)
+        any[d / 64] &= ~(1ull << d % 64);
+    for (int w = 0; w < WINDOW_WORDS; w++)
+        bits[w] &= any[w];
+}
+
+static void window_bool(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct bool_node *b = (struct bool_node *)n;
+    const struct bool_parts *p = &b->parts;
+
+    for (size_t i = 0; i < p->filter_count && !window_empty(bits); i++)
+        p->filter[i]->window(p->filter[i], base, bits, NULL);
+    if (scores)
+        window_fill_scores(bits, scores, 0);
+    for (size_t i = 0; i < p->must_count && !window_empty(bits); i++) {
+        p->must[i]->window(p->must[i], base, bits, scores ? b->scores : NULL);
+        if (scores)
+            add_scores(bits, b->scores, scores);
+    }
+    for (size_t i = 0; i < p->must_not_count && !window_empty(bits); i++) {
+        uint64_t part[WINDOW_WORDS];
+
+        memcpy(part, bits, sizeof(part));
+        p->must_not[i]->window(p->must_not[i], base, part, NULL);
+        for (int w = 0; w < WINDOW_WORDS; w++)
+            bits[w] &= ~part[w];
+    }
+    if (p->should_count && !window_empty(bits))
+        window_should(b, base, bits, scores);
+    if (scores && p->weight != 1)
+        WINDOW_EACH(bits, i)
+    scores[i] *= p->weight;
+}
+
+struct node *node_bool(struct query *q, const struct bool_parts *parts)
+{
+    struct bool_node *b;
+    uint64_t estimate = q->segment ? q->segment->documents : 0, should = 0;
+
+    if (parts->minimum > parts->should_count)
+        return node_none(q);
+    b = ARENA_NEW(&q->c->arena, struct bool_node);
+    b->parts = *parts;
+    b->scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float));
+    if (parts->filter_count)
+        qsort(parts->filter, parts->filter_count, sizeof(struct node *), by_estimate);
+    if (parts->must_count)
+        qsort(parts->must, parts->must_count, sizeof(struct node *), by_estimate);
+    for (size_t i = 0; i < parts->filter_count; i++)
+        estimate = estimate < parts->filter[i]->estimate ? estimate : parts->filter[i]->estimate;
+    for (size_t i = 0; i < parts->must_count; i++)
+        estimate = estimate < parts->must[i]->estimate ? estimate : parts->must[i]->estimate;
+    for (size_t i = 0; i < parts->should_count; i++)
+        should += parts->should[i]->estimate;
+    if (parts->minimum && should < estimate)
+        estimate = should;
+    b->node = (struct node){.window = window_bool, .estimate = estimate};
+    return &b->node;
+}
+
+struct best_node {
+    struct node node;
+    struct node **parts;
+    size_t count;
+    float tie_breaker, weight;
+    float *scores, *sums;
+};
+
+static void window_best(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct best_node *b = (struct best_node *)n;
+    uint64_t any[WINDOW_WORDS] = {0};
+
+    if (scores) {
+        window_fill_scores(bits, scores, 0);
+        window_fill_scores(bits, b->sums, 0);
+    }
+    for (size_t i = 0; i < b->count; i++) {
+        uint64_t part[WINDOW_WORDS];
+
+        memcpy(part, bits, sizeof(part));
+        b->parts[i]->window(b->parts[i], base, part, scores ? b->scores : NULL);
+        for (int w = 0; w < WINDOW_WORDS; w++)
+            any[w] |= part[w];
+        if (scores)
+            WINDOW_EACH(part, d)
+            {
+                b->sums[d] += b->scores[d];
+                if (b->scores[d] > scores[d])
+                    scores[d] = b->scores[d];
+            }
+    }
+    memcpy(bits, any, sizeof(any));
+    if (scores)
+        WINDOW_EACH(bits, d)
+    scores[d] = (scores[d] + b->tie_breaker * (b->sums[d] - scores[d])) * b->weight;
+}
+
+struct node *node_dis_max(struct query *q, struct node **parts, size_t count, float tie_breaker,
+                          float weight)
+{
+    struct best_node *b = ARENA_NEW(&q->c->arena, struct best_node);
+
+    *b = (struct best_node){
+        .node.window = window_best,
+        .parts = parts,
+        .count = count,
+        .tie_breaker = tie_breaker,
+        .weight = weight,
+        .scores = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float)),
+        .sums = arena_alloc(&q->c->arena, WINDOW_DOCS * sizeof(float)),
+    };
+    for (size_t i = 0; i < count; i++)
+        b->node.estimate += parts[i]->estimate;
+    return &b->node;
+}
+
+struct constant_node {
+    struct node node;
+    struct node *inner;
+    float score;
+};
+
+static void window_constant(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct constant_node *k = (struct constant_node *)n;
+
+    k->inner->window(k->inner, base, bits, NULL);
+    if (scores)
+        window_fill_scores(bits, scores, k->score);
+}
+
+struct node *node_constant(struct query *q, struct node *inner, float score)
+{
+    struct constant_node *k = ARENA_NEW(&q->c->arena, struct constant_node);
+
+    *k = (struct constant_node){{window_constant, inner->estimate}, inner, score};
+    return &k->node;
+}

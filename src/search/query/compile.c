@@ -1,0 +1,525 @@
+/* From a request's conditions to nodes. */
+#include "search/field/document.h"
+#include "search/field/ip.h"
+#include "search/query/minimum.h"
+#include "search/query/node.h"
+#include "search/query/pattern.h"
+
+#define WILDCARD_BYTES_MAX 128
+#define PREFIX_BYTES_MAX 1000
+#define TOKENS_MAX 1024
+
+/* What a query's value is that does not fit its field. */
+#define UNFIT "failed to query index, please check the request parameter"
+
+static const char *const names[] = {
+    [WR_SEARCH_MATCH] = "match query",
+    [WR_SEARCH_MATCH_PHRASE] = "match phrase query",
+    [WR_SEARCH_TERM] = "term query",
+    [WR_SEARCH_RANGE] = "range query",
+    [WR_SEARCH_PREFIX] = "prefix query",
+    [WR_SEARCH_BOOL] = "bool query",
+    [WR_SEARCH_CONST_SCORE] = "const score query",
+    [WR_SEARCH_FUNCTION_SCORE] = "function score query",
+    [WR_SEARCH_NESTED] = "nested query",
+    [WR_SEARCH_WILDCARD] = "wildcard query",
+    [WR_SEARCH_MATCH_ALL] = "match all query",
+    [WR_SEARCH_GEO_BOX] = "geo bounding box query",
+    [WR_SEARCH_GEO_DISTANCE] = "geo distance query",
+    [WR_SEARCH_GEO_POLYGON] = "geo polygon query",
+    [WR_SEARCH_TERMS] = "terms query",
+    [WR_SEARCH_EXISTS] = "exists query",
+    [WR_SEARCH_KNN_VECTOR] = "knn vector query",
+    [WR_SEARCH_FUNCTIONS_SCORE] = "functions score query",
+    [WR_SEARCH_SUFFIX] = "suffix query",
+    [WR_SEARCH_DIS_MAX] = "dis max query",
+};
+
+/* A condition about one field. */
+struct about {
+    struct query *q;
+    const struct wr_search_condition *condition;
+    const struct search_field *field;
+    size_t at;
+    const struct segment_column *col; /* NULL: the query is only checked */
+    float weight;
+    bool scores;
+};
+
+static int find_field(struct about *a)
+{
+    a->field = search_schema_find(a->q->schema, a->condition->field, &a->at);
+    if (!a->field)
+        return fail(a->q->c, E_PARAMETER, "[%s] field: %.*s does not exist",
+                    names[a->condition->type], BYTES_FMT(a->condition->field));
+    if (a->field->kind == FIELD_NONE)
+        return fail(a->q->c, E_PARAMETER,
+                    "[%s] field: %.*s of type %s can't be searched: this server keeps nothing of "
+                    "such fields yet",
+                    names[a->condition->type], BYTES_FMT(a->condition->field),
+                    search_type_name(a->field->type));
+    a->col = a->q->segment ? &a->q->segment->columns[a->at] : NULL;
+    return E_OK;
+}
+
+/* A term as the field has it; IP's networks are a range of terms. */
+static int term_node(struct about *a, const struct wr_value *term, struct node **out)
+{
+    struct query *q = a->q;
+    struct document_value v;
+    uint8_t low[16], high[16];
+    uint32_t first, end;
+
+    if (a->field->type == WR_FIELD_IP && term->type == WR_VARCHAR &&
+        ip_range_of_cidr(term->bytes, low, high)) {
+        if (!a->col)
+            return E_OK;
+        first = column_find(a->col, bytes_of(low, 16));
+        end = column_find(a->col, bytes_of(high, 16));
+        if (end < a->col->term_count && bytes_equal(column_term(a->col, end), bytes_of(high, 16)))
+            end++;
+        return node_terms(q, a->col, first, end, a->weight, out);
+    }
+    if (!document_convert(&q->c->arena, a->field, term, &v))
+        return fail(q->c, E_PARAMETER, UNFIT);
+    if (a->field->kind == FIELD_TEXT)
+        return node_text_term(q, a->at, v.text, a->weight, a->scores, out);
+    if (!a->col)
+        return E_OK;
+    if (a->field->kind == FIELD_NUMBER)
+        return node_numbers(q, a->col, v.number, v.number, a->weight, out);
+    first = column_find(a->col, v.text);
+    end = first < a->col->term_count && bytes_equal(column_term(a->col, first), v.text) ? first + 1
+                                                                                        : first;
+    return node_terms(q, a->col, first, end, a->weight, out);
+}
+
+static int count_clauses(struct query *q, size_t count)
+{
+    if (count > QUERY_CLAUSES_MAX || (q->clauses += (uint32_t)count) > QUERY_CLAUSES_MAX)
+        return fail(q->c, E_PARAMETER, "A search query has at most %d clauses.", QUERY_CLAUSES_MAX);
+    return E_OK;
+}
+
+static int terms_node(struct about *a, struct node **out)
+{
+    const struct wr_terms_condition *t = &a->condition->terms;
+    struct bool_parts parts = {.minimum = 1, .weight = 1};
+
+    if (t->count > 1024)
+        return fail(a->q->c, E_PARAMETER, "A terms query has at most 1024 terms, not %zu.",
+                    t->count);
+    a->scores = false;
+    parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
+    for (size_t i = 0; i < t->count; i++) {
+        parts.should[i] = *out;
+        TRY(term_node(a, &t->values[i], &parts.should[i]));
+    }
+    parts.should_count = t->count;
+    *out = node_constant(a->q, node_bool(a->q, &parts), a->weight);
+    return E_OK;
+}
+
+static int convert(struct about *a, const struct wr_value *v, struct document_value *out)
+{
+    if (!document_convert(&a->q->c->arena, a->field, v, out))
+        return fail(a->q->c, E_PARAMETER, UNFIT);
+    return E_OK;
+}
+
+/* A LONG's bound that has a fraction: the whole number that lies behind it in the range. */
+static void round_bound(const struct search_field *f, const struct wr_value *v, bool lower,
+                        int64_t *number, bool *include)
+{
+    double real = v->real;
+
+    if (f->type != WR_FIELD_LONG || v->type != WR_DOUBLE || real == (double)*number)
+        return;
+    if (lower && real > (double)*number)
+        ++*number;
+    if (!lower && real < (double)*number)
+        --*number;
+    *include = true;
+}
+
+static int range_numbers(struct about *a, struct node **out)
+{
+    const struct wr_range_bounds *r = &a->condition->range;
+    bool include_from = r->include_from, include_to = r->include_to;
+    struct document_value from = {.number = INT64_MIN}, to = {.number = INT64_MAX};
+    bool none = false;
+
+    if (r->from.type != WR_NULL) {
+        TRY(convert(a, &r->from, &from));
+        round_bound(a->field, &r->from, true, &from.number, &include_from);
+        none |= !include_from && from.number == INT64_MAX;
+        from.number += !include_from && !none;
+    }
+    if (r->to.type != WR_NULL) {
+        TRY(convert(a, &r->to, &to));
+        round_bound(a->field, &r->to, false, &to.number, &include_to);
+        none |= !include_to && to.number == INT64_MIN;
+        to.number -= !include_to && to.number != INT64_MIN;
+    }
+    if (!a->col)
+        return E_OK;
+    if (none) {
+        *out = node_none(a->q);
+        return E_OK;
+    }
+    return node_numbers(a->q, a->col, from.number, to.number, a->weight, out);
+}
+
+static int range_terms(struct about *a, struct node **out)
+{
+    const struct wr_range_bounds *r = &a->condition->range;
+    struct document_value from = {0}, to = {0};
+    uint32_t first = 0, end = 0;
+
+    if (r->from.type != WR_NULL)
+        TRY(convert(a, &r->from, &from));
+    if (r->to.type != WR_NULL)
+        TRY(convert(a, &r->to, &to));
+    if (!a->col)
+        return E_OK;
+    if (r->from.type != WR_NULL) {
+        first = column_find(a->col, from.text);
+        if (!r->include_from && first < a->col->term_count &&
+            bytes_equal(column_term(a->col, first), from.text))
+            first++;
+    }
+    end = a->col->term_count;
+    if (r->to.type != WR_NULL) {
+        end = column_find(a->col, to.text);
+        if (r->include_to && end < a->col->term_count &&
+            bytes_equal(column_term(a->col, end), to.text))
+            end++;
+    }
+    return node_terms(a->q, a->col, first, end, a->weight, out);
+}
+
+static int range_node(struct about *a, struct node **out)
+{
+    if (a->field->type == WR_FIELD_GEO_POINT)
+        return fail(a->q->c, E_PARAMETER, UNFIT);
+    return a->field->kind == FIELD_NUMBER ? range_numbers(a, out) : range_terms(a, out);
+}
+
+static int need_terms(struct about *a)
+{
+    if (a->field->kind == FIELD_NUMBER || a->field->type == WR_FIELD_IP)
+        return fail(a->q->c, E_PARAMETER, "[%s] field: %.*s of type %s is no text",
+                    names[a->condition->type], BYTES_FMT(a->condition->field),
+                    search_type_name(a->field->type));
+    return E_OK;
+}
+
+/* The first term behind all that begin with the prefix. */
+static uint32_t prefix_end(const struct segment_column *col, bytes prefix, uint32_t first)
+{
+    uint32_t low = first, high = col->term_count;
+
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (bytes_starts(column_term(col, mid), prefix))
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
+}
+
+static int prefix_node(struct about *a, struct node **out)
+{
+    bytes prefix = a->condition->pattern;
+    uint32_t first;
+
+    TRY(need_terms(a));
+    if (prefix.len > PREFIX_BYTES_MAX)
+        return fail(a->q->c, E_PARAMETER, "A prefix is at most %d bytes.", PREFIX_BYTES_MAX);
+    if (!a->col)
+        return E_OK;
+    first = column_find(a->col, prefix);
+    return node_terms(a->q, a->col, first, prefix_end(a->col, prefix, first), a->weight, out);
+}
+
+static bool past_deadline(const struct ctx *c)
+{
+    return c->deadline_ms && clock_mono_ms(c->clock) > c->deadline_ms;
+}
+
+static int matching_terms(struct about *a, bytes pattern, bool suffix, struct node **out)
+{
+    bytes prefix = suffix ? BYTES_NONE : pattern_prefix(pattern);
+    uint32_t first, end;
+    uint64_t *bits;
+
+    if (!a->col)
+        return E_OK;
+    first = column_find(a->col, prefix);
+    end = prefix_end(a->col, prefix, first);
+    TRY(node_bitmap(a->q, a->weight, out, &bits));
+    for (uint32_t i = first; i < end; i++) {
+        bytes term = column_term(a->col, i);
+
+        if (suffix ? term.len >= pattern.len &&
+                         bytes_equal(bytes_skip(term, term.len - pattern.len), pattern)
+                   : pattern_matches(pattern, term))
+            bitmap_add_term(bits, a->q->segment, a->col, i);
+        if (i % 65536 == 65535 && past_deadline(a->q->c))
+            return fail(a->q->c, E_BUSY, "The search query took too long.");
+    }
+    return E_OK;
+}
+
+static int wildcard_node(struct about *a, struct node **out)
+{
+    TRY(need_terms(a));
+    if (a->condition->pattern.len > WILDCARD_BYTES_MAX)
+        return fail(a->q->c, E_PARAMETER, "A wildcard text is at most 32 characters.");
+    return matching_terms(a, a->condition->pattern, false, out);
+}
+
+static int suffix_node(struct about *a, struct node **out)
+{
+    if (a->field->type != WR_FIELD_FUZZY_KEYWORD)
+        return fail(a->q->c, E_PARAMETER, "[suffix query] field: %.*s is no fuzzy_keyword",
+                    BYTES_FMT(a->condition->field));
+    if (a->condition->pattern.len > PREFIX_BYTES_MAX)
+        return fail(a->q->c, E_PARAMETER, "A suffix is at most %d bytes.", PREFIX_BYTES_MAX);
+    return matching_terms(a, a->condition->pattern, true, out);
+}
+
+static int exists_node(struct about *a, struct node **out)
+{
+    return a->col ? node_exists(a->q, a->col, a->field->kind, a->weight, out) : E_OK;
+}
+
+/* The tokens of a query's text. */
+struct tokens {
+    struct arena *a;
+    bytes terms[TOKENS_MAX];
+    uint32_t positions[TOKENS_MAX];
+    size_t count;
+};
+
+static int add_token(void *arg, bytes token, uint32_t position)
+{
+    struct tokens *t = arg;
+
+    if (t->count == TOKENS_MAX)
+        return E_PARAMETER;
+    t->terms[t->count] = arena_copy(t->a, token);
+    t->positions[t->count++] = position;
+    return 0;
+}
+
+static int cut(struct about *a, bool phrase, struct tokens **out)
+{
+    struct tokens *t = ARENA_NEW(&a->q->c->arena, struct tokens);
+
+    t->a = &a->q->c->arena;
+    if (analyze_query(&a->field->analyzer, a->condition->match.text, phrase, add_token, t))
+        return fail(a->q->c, E_PARAMETER, "The text of a %s has at most %d words.",
+                    names[a->condition->type], TOKENS_MAX);
+    *out = t;
+    return E_OK;
+}
+
+/* On other fields than TEXT a match is a term. */
+static int match_term(struct about *a, struct node **out)
+{
+    struct wr_value term = {.type = WR_VARCHAR, .bytes = a->condition->match.text};
+
+    return term_node(a, &term, out);
+}
+
+static int match_node(struct about *a, struct node **out)
+{
+    const struct wr_match_condition *m = &a->condition->match;
+    struct bool_parts parts = {.weight = 1};
+    struct tokens *t;
+    int64_t minimum;
+
+    if (a->field->kind != FIELD_TEXT)
+        return match_term(a, out);
+    TRY(cut(a, false, &t));
+    TRY(minimum_match(a->q->c, &m->minimum, (int64_t)t->count, 1, &minimum));
+    if (!t->count) {
+        *out = node_none(a->q);
+        return E_OK;
+    }
+    parts.should = ARENA_ARRAY(&a->q->c->arena, struct node *, t->count);
+    for (size_t i = 0; i < t->count; i++)
+        TRY(node_text_term(a->q, a->at, t->terms[i], a->weight, a->scores, &parts.should[i]));
+    if (t->count == 1 && minimum <= 1) {
+        *out = parts.should[0];
+        return E_OK;
+    }
+    parts.should_count = t->count;
+    parts.minimum = m->all ? t->count : minimum < 1 ? 1 : (size_t)minimum;
+    if (m->all) {
+        parts.must = parts.should;
+        parts.must_count = t->count;
+        parts.should_count = parts.minimum = 0;
+    }
+    *out = node_bool(a->q, &parts);
+    return E_OK;
+}
+
+static int phrase_node(struct about *a, struct node **out)
+{
+    struct tokens *t;
+
+    if (a->field->kind != FIELD_TEXT)
+        return match_term(a, out);
+    TRY(cut(a, true, &t));
+    if (!t->count) {
+        *out = node_none(a->q);
+        return E_OK;
+    }
+    if (t->count == 1)
+        return node_text_term(a->q, a->at, t->terms[0], a->weight, a->scores, out);
+    return node_phrase(a->q, a->at, t->terms, t->positions, t->count,
+                       a->condition->match.slop < 0 ? 0 : (uint32_t)a->condition->match.slop,
+                       a->weight, a->scores, out);
+}
+
+static int geo_node(struct about *a, struct node **out)
+{
+    if (a->field->type != WR_FIELD_GEO_POINT)
+        return fail(a->q->c, E_PARAMETER, "[%s] field: %.*s is no geo_point",
+                    names[a->condition->type], BYTES_FMT(a->condition->field));
+    return node_geo(a->q, a->at, a->condition, out);
+}
+
+static int field_node(struct query *q, const struct wr_search_condition *condition, bool scores,
+                      struct node **out)
+{
+    struct about a = {
+        .q = q, .condition = condition, .weight = (float)condition->weight, .scores = scores};
+
+    TRY(find_field(&a));
+    switch (condition->type) {
+    case WR_SEARCH_MATCH:
+        return match_node(&a, out);
+    case WR_SEARCH_MATCH_PHRASE:
+        return phrase_node(&a, out);
+    case WR_SEARCH_TERM:
+        return term_node(&a, &condition->term, out);
+    case WR_SEARCH_TERMS:
+        return terms_node(&a, out);
+    case WR_SEARCH_RANGE:
+        return range_node(&a, out);
+    case WR_SEARCH_PREFIX:
+        return prefix_node(&a, out);
+    case WR_SEARCH_SUFFIX:
+        return suffix_node(&a, out);
+    case WR_SEARCH_WILDCARD:
+        return wildcard_node(&a, out);
+    case WR_SEARCH_EXISTS:
+        return exists_node(&a, out);
+    default:
+        return geo_node(&a, out);
+    }
+}
+
+static int compile_list(struct query *q, const struct wr_search_condition *list, size_t count,
+                        bool scores, struct node ***out)
+{
+    TRY(count_clauses(q, count));
+    *out = ARENA_ARRAY(&q->c->arena, struct node *, count);
+    for (size_t i = 0; i < count; i++)
+        TRY(node_compile(q, &list[i], scores, &(*out)[i]));
+    return E_OK;
+}
+
+static int bool_node(struct query *q, const struct wr_search_condition *condition, bool scores,
+                     struct node **out)
+{
+    const struct wr_bool_condition *b = &condition->boolean;
+    struct bool_parts p = {
+        .must_count = b->must_count,
+        .filter_count = b->filter_count,
+        .must_not_count = b->must_not_count,
+        .should_count = b->should_count,
+        .weight = (float)condition->weight,
+    };
+    bool alone = !b->must_count && !b->filter_count;
+    int64_t minimum;
+
+    TRY(compile_list(q, b->must, b->must_count, scores, &p.must));
+    TRY(compile_list(q, b->filter, b->filter_count, false, &p.filter));
+    TRY(compile_list(q, b->must_not, b->must_not_count, false, &p.must_not));
+    TRY(compile_list(q, b->should, b->should_count, scores, &p.should));
+    TRY(minimum_match(q->c, &b->minimum, (int64_t)b->should_count, alone, &minimum));
+    if (alone && minimum < 1)
+        minimum = 1;
+    p.minimum = b->should_count ? (size_t)minimum : 0;
+    *out = node_bool(q, &p);
+    return E_OK;
+}
+
+static int dis_max_node(struct query *q, const struct wr_search_condition *condition, bool scores,
+                        struct node **out)
+{
+    struct node **parts;
+
+    TRY(compile_list(q, condition->dis_max.queries, condition->dis_max.count, scores, &parts));
+    *out = node_dis_max(q, parts, condition->dis_max.count, (float)condition->dis_max.tie_breaker,
+                        (float)condition->weight);
+    return E_OK;
+}
+
+static int compile(struct query *q, const struct wr_search_condition *condition, bool scores,
+                   struct node **out)
+{
+    struct node *inner;
+
+    switch (condition->type) {
+    case WR_SEARCH_MATCH_ALL:
+        *out = node_all(q, (float)condition->weight);
+        return E_OK;
+    case WR_SEARCH_BOOL:
+        return bool_node(q, condition, scores, out);
+    case WR_SEARCH_DIS_MAX:
+        return dis_max_node(q, condition, scores, out);
+    case WR_SEARCH_CONST_SCORE:
+        TRY(node_compile(q, condition->inner, false, &inner));
+        *out = node_constant(q, inner, (float)condition->weight);
+        return E_OK;
+    case WR_SEARCH_FUNCTION_SCORE:
+        return node_function_score(q, condition, out);
+    case WR_SEARCH_FUNCTIONS_SCORE:
+        return node_functions_score(q, condition, out);
+    case WR_SEARCH_NESTED:
+    case WR_SEARCH_KNN_VECTOR:
+        return fail(q->c, E_PARAMETER, "A %s is not supported by this server yet.",
+                    names[condition->type]);
+    default:
+        return field_node(q, condition, scores, out);
+    }
+}
+
+int node_compile(struct query *q, const struct wr_search_condition *condition, bool scores,
+                 struct node **out)
+{
+    int rc;
+
+    if (!condition) {
+        *out = node_all(q, 1);
+        return E_OK;
+    }
+    if (condition->type < WR_SEARCH_MATCH || condition->type > WR_SEARCH_DIS_MAX)
+        return fail(q->c, E_PARAMETER, "Unknown query type %d.", (int)condition->type);
+    if (q->depth == QUERY_DEPTH_MAX)
+        return fail(q->c, E_PARAMETER, "Queries are nested in one another at most %d times.",
+                    QUERY_DEPTH_MAX);
+    TRY(count_clauses(q, 1));
+    *out = node_none(q);
+    q->depth++;
+    rc = compile(q, condition, scores, out);
+    q->depth--;
+    return rc;
+}

@@ -1,0 +1,97 @@
+#include "search/field/document.h"
+#include "search/field/geo.h"
+#include "search/query/node.h"
+
+/* Points of which the exact test decides, out of those whose latitudes may fit. */
+struct shape {
+    const struct wr_search_condition *condition;
+    struct geo_box box; /* around all that fits */
+    struct geo_polygon polygon;
+    double lat, lon;
+};
+
+static bool shape_has(const struct shape *s, struct geo_point p)
+{
+    if (!geo_box_has(&s->box, p))
+        return false;
+    if (s->condition->type == WR_SEARCH_GEO_BOX)
+        return true;
+    if (s->condition->type == WR_SEARCH_GEO_POLYGON)
+        return geo_polygon_has(&s->polygon, p);
+    return geo_metres(s->lat, s->lon, geo_lat(p), geo_lon(p)) <= s->condition->geo.metres;
+}
+
+static int unfit(struct query *q, const char *what)
+{
+    return fail(q->c, E_PARAMETER, "[geo query] field: %s. A point is a text 'latitude,longitude'.",
+                what);
+}
+
+static int make_box(struct query *q, struct shape *s)
+{
+    const struct wr_geo_condition *g = &s->condition->geo;
+
+    if (g->point_count != 2 || !geo_box_make(g->points[0], g->points[1], &s->box))
+        return unfit(q, "the corners of the box are no points, or the upper one is below");
+    return E_OK;
+}
+
+static int make_circle(struct query *q, struct shape *s)
+{
+    const struct wr_geo_condition *g = &s->condition->geo;
+    struct geo_point centre;
+
+    if (g->point_count != 1 || !geo_of_text(g->points[0], &centre, &s->lat, &s->lon))
+        return unfit(q, "the centre of the circle is no point");
+    if (!(g->metres >= 0))
+        return fail(q->c, E_PARAMETER, "The distance of a geo distance query is 0 or more metres.");
+    geo_box_of_circle(s->lat, s->lon, g->metres, &s->box);
+    return E_OK;
+}
+
+static int make_polygon(struct query *q, struct shape *s)
+{
+    const struct wr_geo_condition *g = &s->condition->geo;
+
+    TRY(geo_polygon_make(q->c, g->points, g->point_count, &s->polygon));
+    s->box = s->polygon.bounds;
+    return E_OK;
+}
+
+static uint32_t order_find(const struct segment_column *col, int64_t low)
+{
+    uint32_t from = 0, to = col->value_count;
+
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+
+        if (col->order_values[mid] < low)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
+int node_geo(struct query *q, size_t field, const struct wr_search_condition *condition,
+             struct node **out)
+{
+    struct shape s = {.condition = condition};
+    const struct segment_column *col;
+    uint64_t *bits;
+    int64_t top;
+
+    TRY(condition->type == WR_SEARCH_GEO_BOX        ? make_box(q, &s)
+        : condition->type == WR_SEARCH_GEO_DISTANCE ? make_circle(q, &s)
+                                                    : make_polygon(q, &s));
+    if (!q->segment)
+        return E_OK;
+    col = &q->segment->columns[field];
+    TRY(node_bitmap(q, (float)condition->weight, out, &bits));
+    top = (int64_t)((uint64_t)(uint32_t)s.box.top << 32 | UINT32_MAX);
+    for (uint32_t i = order_find(col, (int64_t)((uint64_t)(uint32_t)s.box.bottom << 32));
+         i < col->value_count && col->order_values[i] <= top; i++)
+        if (shape_has(&s, document_unpack_point(col->order_values[i])))
+            bits[col->order_docs[i] / 64] |= 1ull << col->order_docs[i] % 64;
+    return E_OK;
+}

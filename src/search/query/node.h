@@ -1,0 +1,121 @@
+/* node.h: a query over one segment, as a tree that is asked window by window. */
+#ifndef SEARCH_QUERY_NODE_H
+#define SEARCH_QUERY_NODE_H
+
+#include "search/segment/view.h"
+
+/* A window is so many documents, one after the other; windows are asked in ascending order. */
+#define WINDOW_DOCS 4096
+#define WINDOW_WORDS (WINDOW_DOCS / 64)
+
+struct node {
+    /* `bits` are the documents from `base` on that matter; those that do not match are cleared. If
+     * `scores` is not NULL, those that are left get their score there. */
+    void (*window)(struct node *n, uint32_t base, uint64_t *bits, float *scores);
+    uint64_t estimate; /* of how many documents match; at most that, or about */
+};
+
+/* What a query is compiled for. */
+struct query {
+    struct ctx *c;
+    const struct search_schema *schema;
+    const struct view *view;       /* statistics are over all of it */
+    const struct segment *segment; /* NULL: the query is only checked */
+    uint32_t clauses;              /* so far */
+    uint32_t depth;
+    int64_t now_ms;
+};
+
+#define QUERY_CLAUSES_MAX 4096
+#define QUERY_DEPTH_MAX 32
+#define QUERY_EXPANSION_MAX (1 << 20) /* documents and terms that one clause may list in memory */
+
+/* The condition as a tree, in the arena; `scores`: they will be asked for. NULL conditions match
+ * all. E_PARAMETER with a text; E_MEMORY. */
+int node_compile(struct query *q, const struct wr_search_condition *condition, bool scores,
+                 struct node **out);
+
+static inline bool window_empty(const uint64_t *bits)
+{
+    uint64_t any = 0;
+
+    for (int i = 0; i < WINDOW_WORDS; i++)
+        any |= bits[i];
+    return !any;
+}
+
+/* For each set bit: `i` is the document's place in the window. */
+#define WINDOW_EACH(bits, i)                                                                       \
+    for (uint32_t word_ = 0; word_ < WINDOW_WORDS; word_++)                                        \
+        for (uint64_t rest_ = (bits)[word_], i = 0;                                                \
+             rest_ && (i = word_ * 64 + (uint32_t)__builtin_ctzll(rest_), 1); rest_ &= rest_ - 1)
+
+static inline void window_fill_scores(const uint64_t *bits, float *scores, float value)
+{
+    WINDOW_EACH(bits, i)
+    scores[i] = value;
+}
+
+/* ---- leaves (leaf.c) ---- */
+
+struct node *node_all(struct query *q, float score);
+struct node *node_none(struct query *q);
+/* Documents that have one of the terms [first, end) of a field of ordinals or of TEXT. */
+int node_terms(struct query *q, const struct segment_column *col, uint32_t first, uint32_t end,
+               float score, struct node **out);
+/* Documents of which a value of a number lies in [low, high]. */
+int node_numbers(struct query *q, const struct segment_column *col, int64_t low, int64_t high,
+                 float score, struct node **out);
+/* Documents that have a value. */
+int node_exists(struct query *q, const struct segment_column *col, enum field_kind kind,
+                float score, struct node **out);
+/* A bit a document, all zeros, to be filled: E_MEMORY. */
+int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits);
+/* Adds the documents of a term. */
+void bitmap_add_term(uint64_t *bits, const struct segment *s, const struct segment_column *col,
+                     uint32_t term);
+
+/* ---- text (text_node.c) ---- */
+
+/* What BM25 goes by: of all segments of the view. */
+struct text_stats {
+    double documents, average_length;
+};
+struct text_stats text_stats_of(const struct view *v, size_t field);
+/* ln(1 + (N - n + 0.5) / (n + 0.5)), n being over the view. */
+double text_idf(const struct query *q, size_t field, const struct text_stats *stats, bytes term);
+
+/* A term of TEXT with its score. */
+int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,
+                   struct node **out);
+/* Terms at positions that follow one another as in `positions`. */
+int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_t *positions,
+                size_t count, uint32_t slop, float weight, bool scores, struct node **out);
+
+/* ---- of other nodes (bool_node.c) ---- */
+
+struct bool_parts {
+    struct node **must, **filter, **must_not, **should;
+    size_t must_count, filter_count, must_not_count, should_count;
+    size_t minimum; /* of should */
+    float weight;
+};
+struct node *node_bool(struct query *q, const struct bool_parts *parts);
+struct node *node_dis_max(struct query *q, struct node **parts, size_t count, float tie_breaker,
+                          float weight);
+/* The same documents with that score. */
+struct node *node_constant(struct query *q, struct node *inner, float score);
+
+/* ---- scores by functions (score_node.c) ---- */
+
+int node_function_score(struct query *q, const struct wr_search_condition *condition,
+                        struct node **out);
+int node_functions_score(struct query *q, const struct wr_search_condition *condition,
+                         struct node **out);
+
+/* ---- geo (geo_node.c) ---- */
+
+int node_geo(struct query *q, size_t field, const struct wr_search_condition *condition,
+             struct node **out);
+
+#endif

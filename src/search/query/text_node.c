@@ -1,0 +1,326 @@
+/* Terms and phrases of TEXT, with their scores by BM25: k1 1.2, b 0.75. */
+#include "search/query/node.h"
+
+#include <math.h>
+
+#define K1 1.2
+#define B 0.75
+
+struct text_stats text_stats_of(const struct view *v, size_t field)
+{
+    struct text_stats s = {0, 1};
+    double tokens = 0;
+
+    for (size_t i = 0; i < v->count; i++) {
+        s.documents += (double)v->segments[i].segment->columns[field].stats.documents;
+        tokens += (double)v->segments[i].segment->columns[field].stats.tokens;
+    }
+    if (s.documents > 0 && tokens > 0)
+        s.average_length = tokens / s.documents;
+    return s;
+}
+
+double text_idf(const struct query *q, size_t field, const struct text_stats *stats, bytes term)
+{
+    double n = 0;
+
+    for (size_t i = 0; i < q->view->count; i++) {
+        const struct segment_column *col = &q->view->segments[i].segment->columns[field];
+        uint32_t at;
+
+        if (column_has(col, term, &at))
+            n += col->term_docs[at];
+    }
+    return log(1 + (stats->documents - n + 0.5) / (n + 0.5));
+}
+
+/* How often a term or a phrase is in a document makes the score, by what is the same for all. */
+struct scorer {
+    const uint32_t *lengths;
+    float weight; /* with idf and k1 + 1 */
+    float fixed, by_length;
+};
+
+static struct scorer scorer_of(const struct text_stats *stats, const struct segment_column *col,
+                               double idf, float weight)
+{
+    return (struct scorer){
+        .lengths = col->lengths,
+        .weight = (float)(weight * idf * (K1 + 1)),
+        .fixed = (float)(K1 * (1 - B)),
+        .by_length = (float)(K1 * B / stats->average_length),
+    };
+}
+
+static inline float score_of(const struct scorer *s, uint32_t doc, float freq)
+{
+    return s->weight * freq / (freq + s->fixed + s->by_length * (float)s->lengths[doc]);
+}
+
+struct text_term {
+    struct node node;
+    const struct segment_column *col;
+    const uint32_t *docs;
+    const uint16_t *freqs;
+    uint32_t count, at;
+    struct scorer scorer;
+};
+
+/* To the first document that is not below `doc`. */
+static void text_term_seek(struct text_term *t, uint32_t doc)
+{
+    uint32_t step = 1, low = t->at, high;
+
+    if (low == t->count || t->docs[low] >= doc)
+        return;
+    while (step < t->count - low && t->docs[low + step] < doc)
+        step *= 2;
+    high = step < t->count - low ? low + step : t->count;
+    low += step / 2;
+    while (low < high) {
+        uint32_t mid = low + (high - low) / 2;
+
+        if (t->docs[mid] < doc)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    t->at = low;
+}
+
+static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct text_term *t = (struct text_term *)n;
+    uint64_t found[WINDOW_WORDS] = {0};
+
+    text_term_seek(t, base);
+    for (; t->at < t->count && t->docs[t->at] - base < WINDOW_DOCS; t->at++) {
+        uint32_t i = t->docs[t->at] - base;
+
+        if (!(bits[i / 64] >> i % 64 & 1))
+            continue;
+        found[i / 64] |= 1ull << i % 64;
+        if (scores)
+            scores[i] = score_of(&t->scorer, t->docs[t->at], t->freqs[t->at]);
+    }
+    memcpy(bits, found, sizeof(found));
+}
+
+static void text_term_init(struct text_term *t, const struct segment_column *col, uint32_t term)
+{
+    *t = (struct text_term){
+        .node = {window_text_term, col->term_docs[term]},
+        .col = col,
+        .docs = col->posts + col->post_at[term],
+        .freqs = col->freqs + col->post_at[term],
+        .count = col->term_docs[term],
+    };
+}
+
+int node_text_term(struct query *q, size_t field, bytes term, float weight, bool scores,
+                   struct node **out)
+{
+    struct text_term *t;
+    uint32_t at;
+
+    if (!q->segment || !column_has(&q->segment->columns[field], term, &at)) {
+        *out = node_none(q);
+        return E_OK;
+    }
+    t = ARENA_NEW(&q->c->arena, struct text_term);
+    text_term_init(t, &q->segment->columns[field], at);
+    if (scores) {
+        struct text_stats stats = text_stats_of(q->view, field);
+
+        t->scorer = scorer_of(&stats, t->col, text_idf(q, field, &stats, term), weight);
+    }
+    *out = &t->node;
+    return E_OK;
+}
+
+/* One term of a phrase: where its positions are read. */
+struct phrase_term {
+    struct text_term term;
+    uint32_t number;
+    uint32_t offset; /* from the phrase's first position */
+    uint32_t read;   /* the posting before which `positions` stands */
+    const uint8_t *positions;
+    uint32_t *list; /* of the document that is looked at */
+    uint32_t list_count, list_room;
+};
+
+struct phrase {
+    struct node node;
+    struct arena *arena;
+    struct phrase_term *terms;
+    size_t count;
+    uint32_t slop;
+    struct scorer scorer;
+};
+
+static uint32_t read_position(const uint8_t **p)
+{
+    uint32_t v = 0;
+
+    for (int shift = 0;; shift += 7) {
+        uint8_t b = *(*p)++;
+
+        v |= (uint32_t)(b & 0x7f) << shift;
+        if (!(b & 0x80))
+            return v;
+    }
+}
+
+/* The positions of the term in the document at which it stands. */
+static void read_positions(struct arena *a, struct phrase_term *t)
+{
+    const struct segment_column *col = t->term.col;
+    uint32_t at = t->term.at, skip = at / POSITION_SKIP, position = 0;
+
+    if (t->read > at || t->read / POSITION_SKIP < skip) {
+        t->read = skip * POSITION_SKIP;
+        t->positions = col->positions + col->position_at[t->number] +
+                       (skip ? col->skips[col->skip_at[t->number] + skip - 1] : 0);
+    }
+    for (; t->read < at; t->read++)
+        for (uint16_t i = 0; i < t->term.freqs[t->read]; i++)
+            read_position(&t->positions);
+    t->list_count = t->term.freqs[at];
+    if (t->list_count > t->list_room) {
+        t->list_room = t->list_count * 2;
+        t->list = arena_alloc(a, t->list_room * sizeof(t->list[0]));
+    }
+    for (uint32_t i = 0; i < t->list_count; i++)
+        t->list[i] = position += read_position(&t->positions);
+    t->read++;
+}
+
+/* How often all terms stand at their offsets from one position. */
+static uint32_t count_exact(const struct phrase *p)
+{
+    uint32_t at[32] = {0}, found = 0;
+
+    for (uint32_t i = 0; i < p->terms[0].list_count; i++) {
+        uint32_t start = p->terms[0].list[i] - p->terms[0].offset;
+        size_t t = 1;
+
+        for (; t < p->count; t++) {
+            const struct phrase_term *o = &p->terms[t];
+            uint32_t *k = &at[t < 32 ? t : 31];
+
+            if (t >= 31)
+                *k = 0;
+            while (*k < o->list_count && o->list[*k] < start + o->offset)
+                (*k)++;
+            if (*k == o->list_count || o->list[*k] != start + o->offset)
+                break;
+        }
+        found += t == p->count;
+    }
+    return found;
+}
+
+/* The nearest of a term's positions, from where it should stand: how far off it is. */
+static uint32_t nearest(const struct phrase_term *t, uint32_t want)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t i = 0; i < t->list_count; i++) {
+        uint32_t off = t->list[i] > want ? t->list[i] - want : want - t->list[i];
+
+        best = off < best ? off : best;
+    }
+    return best;
+}
+
+/* The same, while the moves together are at most `slop`; near ones count more. */
+static float count_sloppy(const struct phrase *p)
+{
+    float found = 0;
+
+    for (uint32_t i = 0; i < p->terms[0].list_count; i++) {
+        uint64_t moves = 0;
+
+        for (size_t t = 1; t < p->count && moves <= p->slop; t++)
+            moves += nearest(&p->terms[t],
+                             p->terms[0].list[i] - p->terms[0].offset + p->terms[t].offset);
+        if (moves <= p->slop)
+            found += 1.0f / (1.0f + (float)moves);
+    }
+    return found;
+}
+
+/* Do all terms have the document? They are brought to it. */
+static bool all_at(struct phrase *p, uint32_t doc)
+{
+    for (size_t t = 0; t < p->count; t++) {
+        struct text_term *term = &p->terms[t].term;
+
+        text_term_seek(term, doc);
+        if (term->at == term->count || term->docs[term->at] != doc)
+            return false;
+    }
+    return true;
+}
+
+static void window_phrase(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct phrase *p = (struct phrase *)n;
+    struct text_term *rare = &p->terms[0].term;
+    uint64_t found[WINDOW_WORDS] = {0};
+
+    for (size_t t = 1; t < p->count; t++)
+        if (p->terms[t].term.count < rare->count)
+            rare = &p->terms[t].term;
+    text_term_seek(rare, base);
+    for (; rare->at < rare->count && rare->docs[rare->at] - base < WINDOW_DOCS; rare->at++) {
+        uint32_t doc = rare->docs[rare->at], i = doc - base;
+        float freq;
+
+        if (!(bits[i / 64] >> i % 64 & 1) || !all_at(p, doc))
+            continue;
+        for (size_t t = 0; t < p->count; t++)
+            read_positions(p->arena, &p->terms[t]);
+        freq = p->slop ? count_sloppy(p) : (float)count_exact(p);
+        if (freq <= 0)
+            continue;
+        found[i / 64] |= 1ull << i % 64;
+        if (scores)
+            scores[i] = score_of(&p->scorer, doc, freq);
+    }
+    memcpy(bits, found, sizeof(found));
+}
+
+int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_t *positions,
+                size_t count, uint32_t slop, float weight, bool scores, struct node **out)
+{
+    struct text_stats stats = text_stats_of(q->view, field);
+    struct phrase *p = ARENA_NEW(&q->c->arena, struct phrase);
+    double idf = 0;
+    uint64_t estimate = UINT64_MAX;
+
+    *out = node_none(q);
+    if (!q->segment)
+        return E_OK;
+    p->terms = ARENA_ARRAY(&q->c->arena, struct phrase_term, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct segment_column *col = &q->segment->columns[field];
+        struct phrase_term *t = &p->terms[i];
+
+        if (!column_has(col, terms[i], &t->number))
+            return E_OK;
+        text_term_init(&t->term, col, t->number);
+        t->offset = positions[i] - positions[0];
+        t->positions = col->positions + col->position_at[t->number];
+        estimate = t->term.count < estimate ? t->term.count : estimate;
+        if (scores)
+            idf += text_idf(q, field, &stats, terms[i]);
+    }
+    p->arena = &q->c->arena;
+    p->count = count;
+    p->slop = slop;
+    p->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);
+    p->node = (struct node){window_phrase, estimate};
+    *out = &p->node;
+    return E_OK;
+}
