@@ -1,0 +1,12 @@
+/* collect_memory.h: memory of aggregations and groups, bounded for a request. */
+#ifndef SEARCH_RESULT_COLLECT_MEMORY_H
+#define SEARCH_RESULT_COLLECT_MEMORY_H
+
+#include "search/result/collect.h"
+
+/* Memory for what grows, in the context's arena; counts. */
+void *collect_alloc(struct collect *k, size_t size);
+/* `old` with room for more; NULL at the first. */
+void *collect_grow(struct collect *k, void *old, size_t old_bytes, size_t new_bytes);
+
+#endif

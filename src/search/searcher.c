@@ -1,0 +1,262 @@
+#include "search/searcher.h"
+
+#include <math.h>
+
+struct search {
+    const struct search_job *job;
+    const struct wr_search *s;
+    struct query query;
+    struct sort sort;
+    struct top top;
+    struct collect collect;
+    struct collectors collectors;
+    bool scores;
+    bool all; /* every document that matches is wanted: it is counted, or aggregated */
+    int64_t total;
+};
+
+static bool given_up(const struct search_job *job)
+{
+    return (job->gone && __atomic_load_n(job->gone, __ATOMIC_RELAXED)) ||
+           (job->c->deadline_ms && clock_mono_ms(job->c->clock) > job->c->deadline_ms);
+}
+
+/* Does the query itself make scores that the order without a sort goes by? */
+static bool query_scores(const struct wr_search_condition *q)
+{
+    return q && (q->type == WR_SEARCH_FUNCTION_SCORE || q->type == WR_SEARCH_FUNCTIONS_SCORE);
+}
+
+static int check_paging(struct ctx *c, const struct wr_search *s, int32_t limit_max, size_t *offset,
+                        size_t *limit)
+{
+    int32_t from = s->has_offset && s->offset > 0 ? s->offset : 0;
+    int32_t n = s->has_limit && s->limit >= 0 ? s->limit : 10;
+
+    if (s->has_offset && s->offset < -1)
+        return fail(c, E_PARAMETER, "The offset of a search is 0 or more, not %d.", s->offset);
+    if (s->token.ptr && s->token.len && from)
+        return fail(c, E_PARAMETER,
+                    "A search with a token has no offset: the token tells where it goes on.");
+    if (n > limit_max)
+        return fail(c, E_PARAMETER, "Parameter limit must be less than %d, and is %d.", limit_max,
+                    n);
+    if (from + (int64_t)n > SEARCH_OFFSET_LIMIT_MAX)
+        return fail(c, E_PARAMETER, "offset + limit is %lld, and may be at most %d: use the token.",
+                    (long long)from + n, SEARCH_OFFSET_LIMIT_MAX);
+    *offset = (size_t)from;
+    *limit = (size_t)n;
+    return E_OK;
+}
+
+static int make_order(struct search *x, struct sort_value *after, bytes *after_key)
+{
+    struct ctx *c = x->job->c;
+
+    if (x->s->token.ptr && x->s->token.len)
+        return sort_read_token(c, x->job->schema, x->s->token, &x->sort, after, after_key);
+    if (!x->s->sort.given && query_scores(x->s->query) && !x->job->schema->d->index_sort.count) {
+        static const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
+        struct wr_sort sort = {.given = true, .sorters = &by_score, .count = 1};
+
+        return sort_make(c, x->job->schema, &sort, &x->sort);
+    }
+    return sort_make(c, x->job->schema, &x->s->sort, &x->sort);
+}
+
+static void drop_dead(const struct view_segment *v, uint32_t base, uint64_t *bits)
+{
+    for (uint32_t w = 0;
+         v->dead && w < WINDOW_WORDS && base / 64 + w < dead_words(v->segment->documents); w++)
+        bits[w] &= ~v->dead->bits[base / 64 + w];
+}
+
+static void drop_expired(const struct search_job *job, const struct segment *s, uint32_t base,
+                         uint64_t *bits)
+{
+    if (job->expired_ms == INT64_MIN)
+        return;
+    WINDOW_EACH(bits, i)
+    if (s->stamps[base + i] < job->expired_ms)
+        bits[i / 64] &= ~(1ull << i % 64);
+}
+
+/* The documents of a window that are there. */
+static void window_start(const struct search_job *job, const struct view_segment *v, uint32_t base,
+                         uint64_t *bits)
+{
+    uint32_t left = v->segment->documents - base;
+
+    for (uint32_t w = 0; w < WINDOW_WORDS; w++)
+        bits[w] = left >= w * 64 + 64 ? ~0ull : left > w * 64 ? (1ull << (left - w * 64)) - 1 : 0;
+    drop_dead(v, base, bits);
+    drop_expired(job, v->segment, base, bits);
+}
+
+static void take_window(struct search *x, const struct segment *s, uint32_t base,
+                        const uint64_t *bits, const float *scores)
+{
+    for (uint32_t w = 0; w < WINDOW_WORDS; w++)
+        x->total += __builtin_popcountll(bits[w]);
+    if (collectors_any(&x->collectors)) {
+        collectors_window(&x->collectors, base, bits);
+        WINDOW_EACH(bits, i)
+        collectors_add(&x->collectors, base + (uint32_t)i, 0);
+    }
+    if (!x->top.room)
+        return;
+    WINDOW_EACH(bits, i)
+    top_add(&x->top, s, base + (uint32_t)i, scores ? scores[i] : NAN);
+}
+
+/* In key order a segment's first hits are all that it can give, besides the one that a page ended
+ * with. */
+static bool enough(const struct search *x, size_t taken)
+{
+    return !x->all && (!x->top.room || (x->sort.by_key && taken >= x->top.room + !!x->top.after));
+}
+
+static int run_segment(struct search *x, const struct view_segment *v)
+{
+    static const size_t windows_between_looks = 16;
+    struct node *root, *filter = NULL;
+    float *scores = x->scores ? arena_alloc(&x->job->c->arena, WINDOW_DOCS * sizeof(float)) : NULL;
+    uint32_t base = 0;
+    size_t windows = 0;
+    int64_t before;
+
+    x->query.segment = v->segment;
+    x->query.clauses = 0;
+    TRY(node_compile(&x->query, x->s->query, x->scores, &root));
+    if (x->s->filter)
+        TRY(node_compile(&x->query, x->s->filter, false, &filter));
+    TRY(collectors_segment(&x->collectors, v->segment));
+    if (!x->all && x->sort.by_key && x->top.after)
+        base = segment_find(v->segment, x->top.after_key) / WINDOW_DOCS * WINDOW_DOCS;
+    before = x->total;
+    for (; base < v->segment->documents && !enough(x, (size_t)(x->total - before));
+         base += WINDOW_DOCS) {
+        uint64_t bits[WINDOW_WORDS];
+
+        window_start(x->job, v, base, bits);
+        if (x->top.after && x->sort.by_key && !x->all) {
+            uint32_t first = segment_find(v->segment, x->top.after_key);
+
+            for (uint32_t i = base; i < first && i - base < WINDOW_DOCS; i++)
+                bits[(i - base) / 64] &= ~(1ull << (i - base) % 64);
+        }
+        root->window(root, base, bits, scores);
+        if (filter)
+            filter->window(filter, base, bits, NULL);
+        take_window(x, v->segment, base, bits, scores);
+        if (++windows % windows_between_looks == 0 && given_up(x->job))
+            return fail(x->job->c, E_BUSY, "The search took too long.");
+        if (x->collect.over)
+            break;
+    }
+    return E_OK;
+}
+
+static int check(struct search *x)
+{
+    struct node *node;
+
+    TRY(node_compile(&x->query, x->s->query, x->scores, &node));
+    if (x->s->filter)
+        TRY(node_compile(&x->query, x->s->filter, false, &node));
+    if (x->s->collapse.ptr)
+        return fail(x->job->c, E_PARAMETER, "Collapse is not supported by this server yet.");
+    if (x->s->highlight.given && x->s->highlight.count)
+        return fail(x->job->c, E_PARAMETER, "Highlighting is not supported by this server yet.");
+    return E_OK;
+}
+
+static void finish(struct search *x, size_t offset, size_t limit, struct search_hits *out)
+{
+    struct top *t = &x->top;
+    size_t first = offset < t->count ? offset : t->count;
+
+    top_finish(t);
+    out->hits = t->hits + first;
+    out->count = t->count - first < limit ? t->count - first : limit;
+    out->scored = x->scores;
+    out->total = x->s->track_total > 0 ? x->total : -1;
+    if (limit && out->count == limit && !(x->job->schema->has_nested && !x->s->sort.given)) {
+        const struct hit *last = &out->hits[out->count - 1];
+
+        out->next_token = sort_token(&x->job->c->arena, &x->sort, last->values,
+                                     x->sort.key_breaks ? last->key : BYTES_NONE);
+    }
+}
+
+int search_run(const struct search_job *job, const struct wr_search *s, int32_t limit_max,
+               struct search_hits *out)
+{
+    struct search *x = ARENA_NEW(&job->c->arena, struct search);
+    struct sort_value *after = ARENA_ARRAY(&job->c->arena, struct sort_value, SORTERS_MAX);
+    bytes after_key = BYTES_NONE;
+    size_t offset = 0, limit = 0;
+
+    *out = (struct search_hits){.total = -1};
+    x->job = job;
+    x->s = s;
+    x->query = (struct query){
+        .c = job->c, .schema = job->schema, .view = job->view, .now_ms = job->now_ms};
+    x->collect = (struct collect){
+        .c = job->c,
+        .schema = job->schema,
+        .view = job->view,
+        .now_ms = job->now_ms,
+        .row = job->row,
+        .row_arg = job->row_arg,
+    };
+    TRY(check_paging(job->c, s, limit_max, &offset, &limit));
+    TRY(make_order(x, after, &after_key));
+    x->scores = x->sort.scores;
+    TRY(check(x));
+    TRY(collectors_make(&x->collect, s->aggregations, s->aggregation_count, s->group_bys,
+                        s->group_by_count, 1, &x->collectors));
+    x->all = s->track_total > 0 || collectors_any(&x->collectors);
+    top_init(&x->top, &job->c->arena, &x->sort, offset + limit);
+    if (s->token.ptr && s->token.len) {
+        x->top.after = after;
+        x->top.after_key = after_key;
+    }
+    for (size_t i = 0; i < job->view->count && !x->collect.over; i++)
+        TRY(run_segment(x, &job->view->segments[i]));
+    finish(x, offset, limit, out);
+    return collectors_result(&x->collectors, 0, &out->aggregations, &out->group_bys);
+}
+
+int search_scan(const struct search_job *job, const struct wr_search_condition *query, bytes after,
+                size_t limit, const bytes **keys, size_t *count)
+{
+    struct sort_value none = {0};
+    struct search *x = ARENA_NEW(&job->c->arena, struct search);
+    struct wr_search *s = ARENA_NEW(&job->c->arena, struct wr_search);
+    bytes *list;
+
+    s->query = query;
+    s->track_total = -1;
+    x->job = job;
+    x->s = s;
+    x->query = (struct query){
+        .c = job->c, .schema = job->schema, .view = job->view, .now_ms = job->now_ms};
+    x->collect = (struct collect){.c = job->c, .schema = job->schema, .view = job->view};
+    x->sort = (struct sort){.schema = job->schema, .by_key = true, .key_breaks = true};
+    TRY(check(x));
+    top_init(&x->top, &job->c->arena, &x->sort, limit);
+    if (after.ptr) {
+        x->top.after = &none;
+        x->top.after_key = after;
+    }
+    for (size_t i = 0; i < job->view->count; i++)
+        TRY(run_segment(x, &job->view->segments[i]));
+    top_finish(&x->top);
+    list = ARENA_ARRAY(&job->c->arena, bytes, x->top.count);
+    for (size_t i = 0; i < x->top.count; i++)
+        list[i] = x->top.hits[i].key;
+    *keys = list;
+    *count = x->top.count;
+    return E_OK;
+}
