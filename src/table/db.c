@@ -24,6 +24,7 @@
 #include "table/maint/warm.h"
 #include "table/model/name.h"
 #include "table/model/op_info.h"
+#include "table/search/search_feed.h"
 #include "table/stats/sampler.h"
 #include "table/stream/stream_observer.h"
 #include "table/stream/stream_retention.h"
@@ -275,6 +276,11 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->warmer = warmer_start(db);
     db->sizes = size_watch_start(db);
     if (db->keeps_streams)
+        db->searches =
+            searches_start(db, &(struct searches_work){search_feed_round, search_merge_step});
+    if (db->keeps_streams && !db->searches)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread for searches.");
+    if (db->keeps_streams)
         db->retention = stream_retention_start(db);
     if (db->keeps_streams && !db->retention)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to remove records with.");
@@ -355,6 +361,7 @@ void wr_close(struct wr_db *db)
     if (!db)
         return;
     scheduler_stop(db->background);
+    searches_stop(db->searches);           /* it makes requests */
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
@@ -363,6 +370,7 @@ void wr_close(struct wr_db *db)
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
     stream_retention_free(db->retention);
+    searches_free(db->searches);
     txns_free(db->txns);
     rekeyer_free(db->rekeyer);
     index_builder_free(db->index_builder);

@@ -93,6 +93,10 @@ static int delete_table(struct catalog_txn *x, struct call *call)
 {
     (void)call;
     TRY(check_not_index(x, "DropIndex drops it"));
+    if (x->now->schema.search_count)
+        return fail(x->c, E_PARAMETER,
+                    "Table[%.*s] who has at least one search index cannot be deleted",
+                    BYTES_FMT(x->name));
     if (x->now->partitions.count <= CLOSE_MAX)
         x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     catalog_txn_drop(x);

@@ -24,6 +24,7 @@ struct rekeyer;
 struct router;
 struct scheduler;
 struct scrubber;
+struct searches;
 struct warmer;
 struct size_watch;
 struct stream_retention;
@@ -70,6 +71,7 @@ struct wr_db {
     struct warmer *warmer;               /* NULL: the engine keeps no files */
     struct sampler *sampler;             /* NULL: no heat maps */
     struct size_watch *sizes;
+    struct searches *searches; /* NULL: no search indexes, for the engine numbers no changes */
     struct stream_retention *retention; /* NULL: the engine keeps no streams */
     struct txns *txns;                  /* NULL: there are no transactions, as others write too */
     struct texts *texts;

@@ -64,6 +64,15 @@ struct schema_tunnel {
     int64_t creation_us;
 };
 
+/* A search index of the table (table/search). */
+struct schema_search {
+    uint64_t number; /* no index of the database ever had it; never 0 */
+    bytes name;
+    int64_t creation_us;
+    int32_t ttl_s; /* -1: for ever */
+    struct wr_search_schema d;
+};
+
 struct schema;
 /* Has it all that a stored description has? Its partitions' order is seen when it is read. */
 bool schema_is_whole(const struct schema *s);
@@ -101,6 +110,8 @@ struct schema {
     uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */
     const struct schema_tunnel *tunnels; /* in the order in which they were made */
     size_t tunnel_count;
+    const struct schema_search *searches; /* in the order in which they were made */
+    size_t search_count;
 };
 
 /* A table begins with at most so many partitions: the buckets of its layout times its pre-splits

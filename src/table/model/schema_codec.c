@@ -3,8 +3,7 @@
  * A stored schema is a version byte and then fields: tag (one byte), length (varint), payload.
  * Lists repeat their tag. A reader skips tags it does not know, so that fields can be added; what a
  * reader must not skip gets a new version byte. */
-#include "table/model/schema.h"
-
+#include "table/model/schema_search.h"
 #include "table/model/value.h"
 
 /* Version 2 is for tables that a server without key layouts must not touch, version 3 for those
@@ -14,8 +13,9 @@
  * 7 for those with indexes and those of indexes, whose entries a server that does not keep them
  * would leave wrong, version 8 for those whose stream has records, of which such a server would
  * leave some out, version 9 for those with a change log, in the same way, version 10 for those with
- * tunnels, which such a server would forget with its next change; all else is written as version 1.
- */
+ * tunnels, which such a server would forget with its next change, version 11 for those with search
+ * indexes, in the same way; all else is written as version 1. */
+#define SCHEMA_VERSION_SEARCHES 11
 #define SCHEMA_VERSION_TUNNELS 10
 #define SCHEMA_VERSION_CHANGE_LOG 9
 #define SCHEMA_VERSION_STREAM 8
@@ -59,6 +59,7 @@ enum field {
     F_ANNOTATION,          /* left out: none */
     F_CHANGE_LOG,          /* left out: there is none */
     F_TUNNEL,
+    F_SEARCH, /* a search index (schema_search.c) */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -167,6 +168,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->search_count)
+        return SCHEMA_VERSION_SEARCHES;
     if (s->tunnel_count)
         return SCHEMA_VERSION_TUNNELS;
     if (s->change_log)
@@ -352,6 +355,14 @@ static void put_tunnel(struct buf *b, const struct schema_tunnel *t)
     field_end(b, F_TUNNEL, &f);
 }
 
+static void put_search(struct buf *b, const struct schema_search *s)
+{
+    struct buf f = field_begin(b);
+
+    schema_put_search(&f, s);
+    field_end(b, F_SEARCH, &f);
+}
+
 void schema_encode(struct buf *b, const struct schema *s)
 {
     buf_put_u8(b, version_of(s));
@@ -385,6 +396,8 @@ void schema_encode(struct buf *b, const struct schema *s)
     }
     for (size_t i = 0; i < s->tunnel_count; i++)
         put_tunnel(b, &s->tunnels[i]);
+    for (size_t i = 0; i < s->search_count; i++)
+        put_search(b, &s->searches[i]);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -406,6 +419,7 @@ struct schema_reader {
     struct schema_partition *partitions;
     struct schema_page *pages;
     struct schema_tunnel *tunnels;
+    struct schema_search *searches;
     bytes layout,
         shadow_layout; /* texts, which cannot be parsed before the key columns are known */
 };
@@ -688,6 +702,11 @@ static void read_tunnel(struct schema_reader *r, struct reader *f)
     f->bad |= !t->number || t->type < WR_TUNNEL_BASE_DATA || t->type > WR_TUNNEL_BASE_AND_STREAM;
 }
 
+static void read_search(struct schema_reader *r, struct reader *f)
+{
+    schema_read_search(&r->c->arena, f, &r->searches[r->out->search_count++]);
+}
+
 /* By tag; NULL: a field of a later version of Widerow, which is skipped. */
 static void (*const read_field[256])(struct schema_reader *r, struct reader *f) = {
     [F_ID] = read_id,
@@ -720,6 +739,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_ANNOTATION] = read_annotation,
     [F_CHANGE_LOG] = read_change_log,
     [F_TUNNEL] = read_tunnel,
+    [F_SEARCH] = read_search,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -804,6 +824,7 @@ static void init_lists(struct schema_reader *r, struct reader stored)
         ARENA_ARRAY(arena, struct schema_partition, counts[F_PARTITION]);
     out->pages = r->pages = ARENA_ARRAY(arena, struct schema_page, counts[F_PAGE]);
     out->tunnels = r->tunnels = ARENA_ARRAY(arena, struct schema_tunnel, counts[F_TUNNEL]);
+    out->searches = r->searches = ARENA_ARRAY(arena, struct schema_search, counts[F_SEARCH]);
 }
 
 static int read_fields(struct schema_reader *r, struct reader stored)
@@ -881,10 +902,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_TUNNELS) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_SEARCHES) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_TUNNELS);
+                    version, SCHEMA_VERSION_SEARCHES);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

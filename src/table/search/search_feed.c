@@ -1,0 +1,411 @@
+/* search_feed.c: brings an index up to its table, and its segments together. */
+#include "search/segment/builder.h"
+#include "search/segment/merge.h"
+#include "table/catalog/catalog.h"
+#include "table/changelog/change_log.h"
+#include "table/search/search_rows.h"
+#include "table/search/search_feed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define CHANGES_PAGE 1000
+#define WALK_ROWS 5000 /* of one segment of the walk */
+#define MERGE_MIN 8    /* segments of about one size, before they become one */
+#define ALL_SEGMENTS_MAX 48
+
+static int by_key(const void *a, const void *b)
+{
+    return bytes_compare(*(const bytes *)a, *(const bytes *)b);
+}
+
+/* Keys ascending, each once. */
+static size_t sort_keys(bytes *keys, size_t count)
+{
+    size_t n = 0;
+
+    if (!count)
+        return 0;
+    qsort(keys, count, sizeof(keys[0]), by_key);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || !bytes_equal(keys[i], keys[n - 1]))
+            keys[n++] = keys[i];
+    return n;
+}
+
+/* Another view: rows as they are now, in place of what was there of the keys. */
+static void publish(struct search_index *x, const bytes *keys, size_t count, struct segment *added)
+{
+    struct view *was = search_index_view(x), *next = view_with(was, keys, count, added);
+
+    /* Who merges replaces under the lock; it may have been faster. */
+    pthread_mutex_lock(&x->lock);
+    while (x->view != was) {
+        struct view *now = view_ref(x->view);
+
+        pthread_mutex_unlock(&x->lock);
+        view_release(next);
+        view_release(was);
+        was = now;
+        next = view_with(was, keys, count, added);
+        pthread_mutex_lock(&x->lock);
+    }
+    x->view = next;
+    pthread_mutex_unlock(&x->lock);
+    view_release(was); /* ours */
+    view_release(was); /* the index's */
+}
+
+static int index_keys(struct ctx *c, struct search_index *x, const struct table *t,
+                      const bytes *keys, size_t count)
+{
+    const struct wr_row **rows = ARENA_ARRAY(&c->arena, const struct wr_row *, count);
+    struct document *documents = ARENA_ARRAY(&c->arena, struct document, count);
+    struct segment *added = NULL;
+    const struct wr_bytes *columns;
+    size_t column_count, n = 0;
+
+    columns = search_columns(&c->arena, t, x->schema, &column_count);
+    TRY(search_get_rows(c, t, keys, count, columns, column_count, rows));
+    for (size_t i = 0; i < count; i++) {
+        if (!rows[i])
+            continue;
+        documents[n].key = keys[i];
+        document_fill(c, x->schema, rows[i], &documents[n++]);
+    }
+    if (n)
+        added = segment_build(x->schema, documents, n);
+    publish(x, keys, count, added);
+    segment_release(added);
+    return E_OK;
+}
+
+/* ---- rows that are there already ---- */
+
+struct walk {
+    struct ctx *c;
+    const struct table *t;
+    struct search_index *x;
+    struct document *documents;
+    bytes *keys;
+    size_t count;
+    int64_t bytes;
+};
+
+static int walk_row(void *arg, const struct wr_row *row)
+{
+    struct walk *w = arg;
+    struct document *d = &w->documents[w->count];
+    struct wr_row *copy = ARENA_NEW(&w->c->arena, struct wr_row);
+    struct wr_cell *cells = ARENA_ARRAY(&w->c->arena, struct wr_cell, row->cell_count);
+
+    copy->key = key_copy(&w->c->arena, &row->key);
+    for (size_t i = 0; i < row->cell_count; i++) {
+        cells[i] = row->cells[i];
+        cells[i].name = arena_copy(&w->c->arena, cells[i].name);
+        if (cells[i].value.type == WR_VARCHAR || cells[i].value.type == WR_VARBINARY)
+            cells[i].value.bytes = arena_copy(&w->c->arena, cells[i].value.bytes);
+    }
+    copy->cells = cells;
+    copy->cell_count = row->cell_count;
+    TRY(search_key_of(w->c, w->t, &copy->key, &d->key));
+    document_fill(w->c, w->x->schema, copy, d);
+    w->keys[w->count++] = d->key;
+    return E_OK;
+}
+
+static int walk_page(struct walk *w, struct wr_key *start, bool *more)
+{
+    const struct wr_table_description *d = &w->t->schema.d;
+    struct wr_key_column *end = ARENA_ARRAY(&w->c->arena, struct wr_key_column, d->key_count);
+    struct wr_request req = {WR_REQUEST(GET_RANGE), .instance = w->t->schema.instance};
+    struct wr_reply *reply;
+    size_t columns;
+    int rc = E_OK;
+
+    for (size_t i = 0; i < d->key_count; i++)
+        end[i] = (struct wr_key_column){d->key[i].name, {.type = WR_INF_MAX}};
+    req.get_range = (struct wr_get_range){
+        .table = d->table,
+        .start = *start,
+        .end = {end, d->key_count},
+        .has_limit = true,
+        .limit = (int32_t)(WALK_ROWS - w->count),
+        .read = {.max_versions = 1, .has_max_versions = true},
+        .on_row = walk_row,
+        .on_row_arg = w,
+    };
+    req.get_range.read.columns = search_columns(&w->c->arena, w->t, w->x->schema, &columns);
+    req.get_range.read.column_count = columns;
+    reply = search_exec(w->t->db, &req);
+    if (reply->code)
+        rc = fail(w->c, reply->code, "%s", reply->message);
+    *more = !rc && reply->range.next.count > 0;
+    if (*more)
+        *start = key_copy(&w->c->arena, &reply->range.next);
+    wr_reply_free(reply);
+    return rc;
+}
+
+static int walk_start(struct walk *w, struct wr_key *start)
+{
+    const struct wr_table_description *d = &w->t->schema.d;
+    struct wr_key_column *columns;
+
+    if (w->x->walked.ptr)
+        return search_key_columns(w->c, w->t, w->x->walked, start);
+    columns = ARENA_ARRAY(&w->c->arena, struct wr_key_column, d->key_count);
+    for (size_t i = 0; i < d->key_count; i++)
+        columns[i] = (struct wr_key_column){d->key[i].name, {.type = WR_INF_MIN}};
+    *start = (struct wr_key){columns, d->key_count};
+    return E_OK;
+}
+
+/* One segment of rows; at the end the index follows the changes. */
+static int walk_step(struct ctx *c, struct search_index *x, const struct table *t)
+{
+    struct walk w = {.c = c, .t = t, .x = x};
+    struct segment *added = NULL;
+    struct wr_key start;
+    bool more = true;
+    bytes at;
+
+    w.documents = ARENA_ARRAY(&c->arena, struct document, WALK_ROWS);
+    w.keys = ARENA_ARRAY(&c->arena, bytes, WALK_ROWS);
+    TRY(walk_start(&w, &start));
+    while (more && w.count < WALK_ROWS) {
+        size_t before = w.count;
+        int rc = walk_page(&w, &start, &more);
+
+        if (rc) {
+            w.count = before;
+            return rc;
+        }
+    }
+    if (w.count)
+        added = segment_build(x->schema, w.documents, w.count);
+    publish(x, w.keys, w.count, added);
+    segment_release(added);
+    if (!more) {
+        pthread_mutex_lock(&x->lock);
+        x->phase = SEARCH_FOLLOWING;
+        pthread_mutex_unlock(&x->lock);
+        return E_OK;
+    }
+    TRY(search_key_of(c, t, &start, &at));
+    mem_free((void *)(uintptr_t)x->walked.ptr);
+    x->walked = bytes_of(memcpy(mem_alloc(at.len + 1), at.ptr, at.len), at.len);
+    return E_OK;
+}
+
+/* ---- changes ---- */
+
+static void begin_again(struct search_index *x)
+{
+    pthread_mutex_lock(&x->lock);
+    x->phase = SEARCH_NEW;
+    pthread_mutex_unlock(&x->lock);
+    mem_free((void *)(uintptr_t)x->walked.ptr);
+    x->walked = BYTES_NONE;
+}
+
+static int follow_step(struct ctx *c, struct search_index *x, const struct table *t, bool *more)
+{
+    int64_t now_us = clock_watch_ms(t->db) * 1000;
+    struct change_log_page page;
+
+    TRY(change_log_read(c, t, x->position, CHANGES_PAGE, &page));
+    if (page.gone) {
+        begin_again(x);
+        *more = true;
+        return E_OK;
+    }
+    if (page.count)
+        TRY(index_keys(c, x, t, page.keys, sort_keys(page.keys, page.count)));
+    *more = page.more;
+    pthread_mutex_lock(&x->lock);
+    x->position = page.next;
+    if (!page.more)
+        x->synced_us = now_us;
+    pthread_mutex_unlock(&x->lock);
+    return E_OK;
+}
+
+/* The log tells of every change once nobody works by a description without it. */
+static int begin_step(struct ctx *c, struct search_index *x, const struct table *t)
+{
+    if (!catalog_keeps_change_log(t->db->catalog, t))
+        return E_OK;
+    TRY(change_log_end(c, t, &x->position));
+    pthread_mutex_lock(&x->lock);
+    x->phase = SEARCH_WALKING;
+    pthread_mutex_unlock(&x->lock);
+    return E_OK;
+}
+
+static int feed_step(struct ctx *c, struct search_index *x, const struct table *t, bool *more)
+{
+    *more = x->phase != SEARCH_FOLLOWING;
+    switch (x->phase) {
+    case SEARCH_NEW:
+        TRY(begin_step(c, x, t));
+        *more = x->phase == SEARCH_WALKING;
+        return E_OK;
+    case SEARCH_WALKING:
+        return walk_step(c, x, t);
+    default:
+        return follow_step(c, x, t, more);
+    }
+}
+
+static bool has_room(struct wr_db *db, struct search_index *x, uint64_t held)
+{
+    bool full = held > db->memory.total / 2;
+
+    pthread_mutex_lock(&x->lock);
+    x->full = full;
+    pthread_mutex_unlock(&x->lock);
+    return !full;
+}
+
+static bool feed_index(struct wr_db *db, struct search_index *x, const struct table *t)
+{
+    struct ctx c;
+    bool more = false;
+    int rc;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    rc = feed_step(&c, x, t, &more);
+    pthread_mutex_lock(&x->lock);
+    x->stuck = rc != E_OK;
+    if (rc)
+        snprintf(x->text, sizeof(x->text), "%s", c.text ? c.text : "");
+    pthread_mutex_unlock(&x->lock);
+    ctx_release(&c);
+    return !rc && more;
+}
+
+static uint64_t bytes_of_index(struct search_index *x)
+{
+    struct view *v = search_index_view(x);
+    uint64_t n = v->bytes;
+
+    view_release(v);
+    return n;
+}
+
+/* Nobody needs changes any more that all of the table's indexes have seen. */
+static void trim(struct wr_db *db, const struct table *t, uint64_t position)
+{
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    change_log_trim(&c, t, position);
+    ctx_release(&c);
+}
+
+static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
+{
+    uint64_t position = UINT64_MAX;
+    bool more = false, trims = true;
+
+    for (size_t i = 0; i < t->schema.search_count; i++) {
+        struct search_index *x;
+        struct ctx c;
+        int rc;
+
+        ctx_init(&c, &db->clock, &db->log, NULL, 0);
+        rc = searches_find(&c, db, &t->schema.searches[i], &x);
+        ctx_release(&c);
+        if (rc)
+            continue;
+        *held += bytes_of_index(x);
+        if (has_room(db, x, *held))
+            more |= feed_index(db, x, t);
+        position = x->position < position ? x->position : position;
+        trims &= x->phase == SEARCH_FOLLOWING;
+        search_index_release(x);
+    }
+    if (trims && !more)
+        trim(db, t, position);
+    return more;
+}
+
+bool search_feed_round(struct wr_db *db)
+{
+    struct table **tables;
+    struct ctx c;
+    size_t count;
+    uint64_t held = 0;
+    bool more = false;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    count = catalog_all(db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < count; i++) {
+        if (tables[i]->schema.search_count && tables[i]->schema.change_log)
+            more |= feed_table(db, tables[i], &held);
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+    return more;
+}
+
+/* ---- merging ---- */
+
+/* Sizes by powers of eight: segments of one tier become one. */
+static int tier(uint32_t documents)
+{
+    int t = 0;
+
+    while (documents > 1000) {
+        documents /= 8;
+        t++;
+    }
+    return t;
+}
+
+/* A tier with enough segments: those, in the order of the view. */
+static size_t choose(const struct view *v, struct view_segment *out)
+{
+    for (int t = 0; t < 12; t++) {
+        size_t n = 0;
+
+        for (size_t i = 0; i < v->count && n < MERGE_SEGMENTS_MAX; i++)
+            if (tier(view_segment_live(&v->segments[i])) <= t)
+                out[n++] = v->segments[i];
+        if (n >= MERGE_MIN)
+            return n;
+    }
+    return 0;
+}
+
+bool search_merge_step(struct search_index *x)
+{
+    struct view_segment from[MERGE_SEGMENTS_MAX];
+    struct view *then = search_index_view(x), *now, *next;
+    size_t count = choose(then, from);
+    struct segment *merged;
+
+    if (!count) {
+        view_release(then);
+        return false;
+    }
+    merged = segment_merge(x->schema, from, count);
+    for (;;) {
+        now = search_index_view(x);
+        next = view_replace(now, from, count, merged);
+        pthread_mutex_lock(&x->lock);
+        if (x->view == now)
+            break;
+        pthread_mutex_unlock(&x->lock);
+        view_release(next);
+        view_release(now);
+    }
+    x->view = next;
+    pthread_mutex_unlock(&x->lock);
+    view_release(now); /* ours */
+    view_release(now); /* the index's */
+    view_release(then);
+    segment_release(merged);
+    return true;
+}

@@ -1,0 +1,260 @@
+#include "table/search/searches.h"
+
+#include "base/pool.h"
+#include "base/thread.h"
+
+#define ROUND_US 200000
+#define POOL_THREADS 2
+
+struct searches {
+    struct wr_db *db;
+    struct searches_work work;
+    pthread_t feed, merger;
+    bool fed, merges;
+    pthread_mutex_t lock; /* of the list and of `stopping`, `woken` */
+    pthread_cond_t wake;
+    struct search_index *list;
+    bool stopping, woken;
+    struct pool *pool;
+};
+
+static bool wait_round(struct searches *s, bool more)
+{
+    struct timespec until = thread_time_in(ROUND_US);
+    bool stopping;
+
+    pthread_mutex_lock(&s->lock);
+    while (!more && !s->stopping && !s->woken &&
+           pthread_cond_timedwait(&s->wake, &s->lock, &until) == 0)
+        ;
+    s->woken = false;
+    stopping = s->stopping;
+    pthread_mutex_unlock(&s->lock);
+    return !stopping;
+}
+
+static struct search_index *first_index(struct searches *s)
+{
+    struct search_index *x;
+
+    pthread_mutex_lock(&s->lock);
+    x = s->list;
+    if (x)
+        atomic_fetch_add(&x->refs, 1);
+    pthread_mutex_unlock(&s->lock);
+    return x;
+}
+
+static struct search_index *next_index(struct searches *s, struct search_index *x)
+{
+    struct search_index *next;
+
+    pthread_mutex_lock(&s->lock);
+    next = x->next;
+    if (next)
+        atomic_fetch_add(&next->refs, 1);
+    pthread_mutex_unlock(&s->lock);
+    search_index_release(x);
+    return next;
+}
+
+/* Indexes that no table has any more leave the list. */
+static void drop_unseen(struct searches *s)
+{
+    struct search_index **at, *gone = NULL;
+
+    pthread_mutex_lock(&s->lock);
+    for (at = &s->list; *at;) {
+        struct search_index *x = *at;
+
+        if (x->seen) {
+            x->seen = false;
+            at = &x->next;
+            continue;
+        }
+        if (atomic_load(&x->refs) > 1) { /* somebody walks past it, or searches */
+            at = &x->next;
+            continue;
+        }
+        *at = x->next;
+        x->next = gone;
+        gone = x;
+    }
+    pthread_mutex_unlock(&s->lock);
+    while (gone) {
+        struct search_index *x = gone;
+
+        gone = x->next;
+        search_index_release(x);
+    }
+}
+
+static void *feed(void *arg)
+{
+    struct searches *s = arg;
+    bool more = false;
+
+    thread_background();
+    while (wait_round(s, more)) {
+        more = s->work.round(s->db);
+        drop_unseen(s);
+    }
+    return NULL;
+}
+
+static void *merge(void *arg)
+{
+    struct searches *s = arg;
+    bool more = false;
+
+    thread_background();
+    while (wait_round(s, more)) {
+        more = false;
+        for (struct search_index *x = first_index(s); x; x = next_index(s, x))
+            more |= s->work.merge(x);
+    }
+    return NULL;
+}
+
+struct searches *searches_start(struct wr_db *db, const struct searches_work *work)
+{
+    struct searches *s = mem_zalloc(sizeof(*s));
+
+    s->db = db;
+    s->work = *work;
+    pthread_mutex_init(&s->lock, NULL);
+    thread_cond_init(&s->wake);
+    s->pool = pool_start(
+        &(struct pool_conf){.name = "wr-search", .threads = POOL_THREADS, .background = true});
+    return s->pool ? s : (searches_free(s), NULL);
+}
+
+/* The threads begin with the first index: most databases have none. */
+static void begin_threads(struct searches *s)
+{
+    if (!s->fed && !s->stopping)
+        s->fed = thread_start(&s->feed, "wr-search-feed", feed, s);
+    if (!s->merges && !s->stopping)
+        s->merges = thread_start(&s->merger, "wr-search-merge", merge, s);
+}
+
+void searches_wake(struct searches *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    begin_threads(s);
+    s->woken = true;
+    pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+}
+
+struct pool *searches_pool(struct searches *s)
+{
+    return s->pool;
+}
+
+void searches_stop(struct searches *s)
+{
+    if (!s)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->stopping = true;
+    pthread_cond_broadcast(&s->wake);
+    pthread_mutex_unlock(&s->lock);
+    if (s->fed)
+        pthread_join(s->feed, NULL);
+    if (s->merges)
+        pthread_join(s->merger, NULL);
+    s->fed = s->merges = false;
+    pool_stop(s->pool);
+    s->pool = NULL;
+}
+
+void searches_free(struct searches *s)
+{
+    if (!s)
+        return;
+    searches_stop(s);
+    while (s->list) {
+        struct search_index *x = s->list;
+
+        s->list = x->next;
+        search_index_release(x);
+    }
+    pthread_cond_destroy(&s->wake);
+    pthread_mutex_destroy(&s->lock);
+    mem_free(s);
+}
+
+void search_index_release(struct search_index *x)
+{
+    if (atomic_fetch_sub(&x->refs, 1) != 1)
+        return;
+    view_release(x->view);
+    pthread_mutex_destroy(&x->lock);
+    mem_free((void *)(uintptr_t)x->walked.ptr);
+    ctx_release(&x->ctx);
+    mem_free(x);
+}
+
+struct view *search_index_view(struct search_index *x)
+{
+    struct view *v;
+
+    pthread_mutex_lock(&x->lock);
+    v = view_ref(x->view);
+    pthread_mutex_unlock(&x->lock);
+    return v;
+}
+
+static int index_new(struct ctx *c, struct wr_db *db, const struct schema_search *of,
+                     struct search_index **out)
+{
+    struct search_index *x = mem_zalloc(sizeof(*x));
+    struct wr_search_schema *d;
+
+    x->refs = 1;
+    x->number = of->number;
+    ctx_init(&x->ctx, &db->clock, &db->log, NULL, 0);
+    pthread_mutex_init(&x->lock, NULL);
+    x->view = view_empty();
+    x->from_before = of->creation_us / 1000 < db->opened_ms;
+    d = ARENA_NEW(&x->ctx.arena, struct wr_search_schema);
+    *d = search_schema_copy(&x->ctx.arena, &of->d);
+    if (search_schema_make(&x->ctx, d, &x->schema)) {
+        int rc = ctx_fail_part(c, &x->ctx);
+
+        search_index_release(x);
+        return rc;
+    }
+    *out = x;
+    return E_OK;
+}
+
+int searches_find(struct ctx *c, struct wr_db *db, const struct schema_search *of,
+                  struct search_index **out)
+{
+    struct searches *s = db->searches;
+    struct search_index *x;
+    int rc = E_OK;
+
+    pthread_mutex_lock(&s->lock);
+    for (x = s->list; x && x->number != of->number; x = x->next)
+        ;
+    if (!x) {
+        rc = index_new(c, db, of, &x);
+        if (!rc) {
+            x->next = s->list;
+            s->list = x;
+        }
+    }
+    if (!rc) {
+        x->seen = true;
+        atomic_fetch_add(&x->refs, 1);
+        *out = x;
+    }
+    begin_threads(s);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
