@@ -144,14 +144,14 @@ func TestError(t *testing.T) {
 		t.equal("length of the request id of a success", len(t.get(t.shared(1), t.key(0)).RequestId), 36)
 	})
 
-	run(t, "an operation that is not supported says so", func(t *T) {
+	run(t, "a search names an index that is not there", func(t *T) {
 		start := time.Now()
 		request := &ts.SearchRequest{TableName: t.shared(1), IndexName: "none"}
 		request.SearchQuery = search.NewSearchQuery().SetQuery(&search.MatchAllQuery{})
 		_, err := t.client.Search(request)
 		refusal, answered := err.(*ts.OtsError)
 		t.check(answered, "expected an error of the server\n  actual   %v", err)
-		t.check(strings.Contains(refusal.Message, "Search"), "the message does not name the operation: %q", refusal.Message)
+		t.check(strings.Contains(refusal.Message, "search index [none] does not exist"), "the message does not name the index: %q", refusal.Message)
 		t.check(time.Since(start) < 5*time.Second, "the answer took %v", time.Since(start))
 	})
 

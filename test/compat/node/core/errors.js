@@ -65,14 +65,15 @@ describe('core/errors', () => {
     equal(answer.indices, []);
   });
 
-  it('Search is refused by its name', LIMIT, () => refused(
+  it('Search names an index that is not there', LIMIT, () => refused(
     client.search({
       tableName: table.name, indexName: 'none', searchQuery: MATCH_ALL,
       columnToGet: { returnType: TableStore.ColumnReturnType.RETURN_ALL },
-    }), null, 'Search'));
+    }), 400, 'OTSMetaNotMatch', 'search index [none] does not exist'));
 
-  it('ComputeSplits is refused by its name', LIMIT, () => refused(
-    client.computeSplits({ tableName: table.name, searchIndexSplitsOptions: { indexName: 'none' } }), null, 'ComputeSplits'));
+  it('ComputeSplits names an index that is not there', LIMIT, () => refused(
+    client.computeSplits({ tableName: table.name, searchIndexSplitsOptions: { indexName: 'none' } }),
+    400, 'OTSMetaNotMatch', 'search index [none] does not exist'));
 
   it('an operation with a JSON body is refused by its name', LIMIT, () => refused(
     client.createKnowledgeBase({ knowledgeBaseName: 'none' }), null, 'CreateKnowledgeBase'));

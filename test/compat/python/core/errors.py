@@ -100,8 +100,8 @@ class OtherOperations(Case):
     def test_list_timeseries_table_is_empty(self):
         self.equal(self.client.list_timeseries_table(), [])
 
-    def test_search_is_refused_by_its_name(self):
-        with self.refused(part='Search'):
+    def test_search_names_an_index_that_is_not_there(self):
+        with self.refused(400, 'OTSMetaNotMatch', 'search index [none] does not exist'):
             self.client.search(self.table.name, 'none', ts.SearchQuery(ts.MatchAllQuery(), limit=1),
                                ts.ColumnsToGet(return_type=ts.ColumnReturnType.ALL))
 

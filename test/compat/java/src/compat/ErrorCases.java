@@ -88,15 +88,15 @@ final class ErrorCases extends EveryClient {
         equal("length of the id of a success", t.client.listTable().getRequestId().length(), 36);
     }
 
-    @Test @DisplayName("error: an operation that is not supported says so")
-    void anOperationThatIsNotSupportedSaysSo() throws Exception {
+    @Test @DisplayName("error: a search names an index that is not there")
+    void searchNamesAnIndexThatIsNotThere() throws Exception {
         SearchQuery query = new SearchQuery();
         query.setQuery(new MatchAllQuery());
         try {
             t.client.search(new SearchRequest(t.shared(1), "none", query));
             fail("expected an error of the server\n  actual   success");
         } catch (TableStoreException e) {
-            check(e.getMessage().contains("Search"), "the message does not name the operation: " + e.getMessage());
+            check(e.getMessage().contains("search index [none] does not exist"), "the message does not name the index: " + e.getMessage());
         }
     }
 
