@@ -166,21 +166,6 @@ class OnTop(fixture.Case):
 class Missing(fixture.Case):
     """What siblings of the two libraries ask for (vector, chat and memory stores); here through the same client."""
 
-    def missing(self, operation):
-        return self.refused('OTSUnsupportOperation', 400, "'%s'" % operation)
-
-    def test_search_indexes(self):
-        sdk = store._tablestore_client
-        schema = ts.SearchIndexMeta([ts.FieldSchema('text', ts.FieldType.TEXT)])
-        with self.missing('CreateSearchIndex'):
-            sdk.create_search_index(OWN, 'index', schema)
-        with self.missing('DescribeSearchIndex'):
-            sdk.describe_search_index(OWN, 'index')
-        with self.missing('Search'):
-            sdk.search(OWN, 'index', ts.SearchQuery(ts.MatchAllQuery()))
-        with self.missing('DeleteSearchIndex'):
-            sdk.delete_search_index(OWN, 'index')
-
     def test_the_list_of_search_indexes_is_empty(self):
         self.assertFalse(store._tablestore_client.list_search_index(OWN))
 
