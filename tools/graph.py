@@ -26,7 +26,7 @@ ALLOWED = [
     net/conn net/exchange net/queue net/relief
     net/http_own net/head net/http
     record/record record/record_json
-    search/query/compile search/query/score_node
+    search/query/compile search/query/score_node search/query/vector_node
     search/result/collect search/result/group
     sql/run/render_call sql/run/render_compare sql/run/render_expr sql/run/render_select
     table/core/clock_watch table/core/db table/core/db_clock

@@ -200,8 +200,11 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
     *out = (struct search_hits){.total = -1};
     x->job = job;
     x->s = s;
-    x->query = (struct query){
-        .c = job->c, .schema = job->schema, .view = job->view, .now_ms = job->now_ms};
+    x->query = (struct query){.c = job->c,
+                              .schema = job->schema,
+                              .view = job->view,
+                              .now_ms = job->now_ms,
+                              .expired_ms = job->expired_ms};
     x->collect = (struct collect){
         .c = job->c,
         .schema = job->schema,
@@ -213,6 +216,7 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
     TRY(check_paging(job->c, s, limit_max, &offset, &limit));
     TRY(make_order(x, after, &after_key));
     x->scores = x->sort.scores;
+    x->query.wanted = offset + limit;
     TRY(check(x));
     TRY(collectors_make(&x->collect, s->aggregations, s->aggregation_count, s->group_bys,
                         s->group_by_count, 1, &x->collectors));
@@ -240,8 +244,11 @@ int search_scan(const struct search_job *job, const struct wr_search_condition *
     s->track_total = -1;
     x->job = job;
     x->s = s;
-    x->query = (struct query){
-        .c = job->c, .schema = job->schema, .view = job->view, .now_ms = job->now_ms};
+    x->query = (struct query){.c = job->c,
+                              .schema = job->schema,
+                              .view = job->view,
+                              .now_ms = job->now_ms,
+                              .expired_ms = job->expired_ms};
     x->collect = (struct collect){.c = job->c, .schema = job->schema, .view = job->view};
     x->sort = (struct sort){.schema = job->schema, .by_key = true, .key_breaks = true};
     TRY(check(x));

@@ -226,11 +226,46 @@ static void fill_array(struct ctx *c, const struct search_field *f, const struct
     out->count = count;
 }
 
+/* A vector: a JSON array of numbers, or the floats as they are. */
+static void fill_vector(struct ctx *c, const struct search_field *f, const struct wr_value *v,
+                        struct document_field *out)
+{
+    float *floats = arena_alloc(&c->arena, f->dimension * sizeof(floats[0]));
+    struct wr_value *elements;
+    size_t count;
+
+    out->values = ARENA_NEW(&c->arena, struct document_value);
+    out->values->text = bytes_of(floats, f->dimension * sizeof(floats[0]));
+    if (v->type == WR_VARBINARY && v->bytes.len == out->values->text.len) {
+        memcpy(floats, v->bytes.ptr, v->bytes.len);
+    } else {
+        elements = ARENA_ARRAY(&c->arena, struct wr_value, f->dimension);
+        if (v->type != WR_VARCHAR ||
+            !json_array_read(&c->arena, v->bytes, elements, f->dimension, &count) ||
+            count != f->dimension)
+            return;
+        for (size_t i = 0; i < count; i++) {
+            if (elements[i].type != WR_BIGINT && elements[i].type != WR_DOUBLE)
+                return;
+            floats[i] = elements[i].type == WR_BIGINT ? (float)elements[i].integer
+                                                      : (float)elements[i].real;
+        }
+    }
+    for (uint32_t i = 0; i < f->dimension; i++)
+        if (!isfinite(floats[i]))
+            return;
+    out->count = 1;
+}
+
 static void fill_field(struct ctx *c, const struct search_field *f, const struct wr_value *v,
                        struct document_field *out)
 {
     if (f->kind == FIELD_NONE)
         return;
+    if (f->kind == FIELD_VECTOR) {
+        fill_vector(c, f, v, out);
+        return;
+    }
     if (f->is_array) {
         fill_array(c, f, v, out);
         return;

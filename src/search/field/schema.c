@@ -21,7 +21,7 @@ static const enum field_kind kinds[] = {
     [WR_FIELD_BOOLEAN] = FIELD_NUMBER,   [WR_FIELD_KEYWORD] = FIELD_ORDINAL,
     [WR_FIELD_TEXT] = FIELD_TEXT,        [WR_FIELD_NESTED] = FIELD_NONE,
     [WR_FIELD_GEO_POINT] = FIELD_NUMBER, [WR_FIELD_DATE] = FIELD_NUMBER,
-    [WR_FIELD_VECTOR] = FIELD_NONE,      [WR_FIELD_FUZZY_KEYWORD] = FIELD_ORDINAL,
+    [WR_FIELD_VECTOR] = FIELD_VECTOR,    [WR_FIELD_FUZZY_KEYWORD] = FIELD_ORDINAL,
     [WR_FIELD_IP] = FIELD_ORDINAL,       [WR_FIELD_JSON] = FIELD_NONE,
     [WR_FIELD_FLATTENED] = FIELD_NONE,
 };
@@ -59,6 +59,22 @@ static int check_name(struct ctx *c, const struct search_schema *s, bytes name)
     return E_OK;
 }
 
+static int make_vector(struct ctx *c, const struct wr_field_schema *d, struct search_field *f)
+{
+    if (!d->vector.given || d->vector.dimension < 1 || d->vector.dimension > SEARCH_DIMENSION_MAX)
+        return fail(
+            c, E_PARAMETER,
+            "The VECTOR field '%.*s' of a search index needs vector_options with a dimension "
+            "from 1 to %d.",
+            BYTES_FMT(d->name), SEARCH_DIMENSION_MAX);
+    if (d->vector.metric < 0 || d->vector.metric > 2)
+        return fail(c, E_PARAMETER, "Unknown metric %d of the VECTOR field '%.*s'.",
+                    d->vector.metric, BYTES_FMT(d->name));
+    f->dimension = (uint32_t)d->vector.dimension;
+    f->metric = d->vector.metric;
+    return E_OK;
+}
+
 static int make_field(struct ctx *c, const struct wr_field_schema *d, struct search_field *f)
 {
     if (!is_type(d->type))
@@ -83,6 +99,8 @@ static int make_field(struct ctx *c, const struct wr_field_schema *d, struct sea
     }
     if (d->type == WR_FIELD_TEXT)
         TRY(analyzer_make(c, d, &f->analyzer));
+    if (d->type == WR_FIELD_VECTOR)
+        TRY(make_vector(c, d, f));
     if (d->type == WR_FIELD_DATE)
         TRY(date_formats_make(c, d, &f->dates));
     return E_OK;

@@ -13,7 +13,8 @@ enum field_kind {
                       DATE, and GEO_POINT, whose order is that of the latitudes */
     FIELD_ORDINAL, /* bytes, each distinct one once: KEYWORD, FUZZY_KEYWORD, IP */
     FIELD_TEXT,    /* tokens */
-    FIELD_NONE,    /* nothing is kept: VECTOR, NESTED, JSON, FLATTENED */
+    FIELD_VECTOR,  /* 32-bit floats, as many as the field has dimensions: VECTOR */
+    FIELD_NONE,    /* nothing is kept: NESTED, JSON, FLATTENED */
 };
 
 struct search_field {
@@ -26,6 +27,8 @@ struct search_field {
     bool stored; /* RETURN_ALL_FROM_INDEX gives it */
     struct analyzer analyzer;
     struct date_formats *dates;
+    uint32_t dimension; /* VECTOR */
+    int32_t metric;     /* as of wr_vector_options */
 };
 
 /* Immutable; lives as long as the arena it was made in. */
@@ -37,6 +40,7 @@ struct search_schema {
 };
 
 #define SEARCH_FIELDS_MAX 1000
+#define SEARCH_DIMENSION_MAX 4096
 
 /* Checks a schema and makes it ready. E_PARAMETER with a text. `d` stays where it is. */
 int search_schema_make(struct ctx *c, const struct wr_search_schema *d, struct search_schema **out);

@@ -386,6 +386,14 @@ static int phrase_node(struct about *a, struct node **out)
                        a->weight, a->scores, out);
 }
 
+static int vector_node(struct about *a, struct node **out)
+{
+    if (a->field->kind != FIELD_VECTOR)
+        return fail(a->q->c, E_PARAMETER, "[knn vector query] field: %.*s is no vector",
+                    BYTES_FMT(a->condition->field));
+    return node_nearest(a->q, a->at, a->condition, out);
+}
+
 static int geo_node(struct about *a, struct node **out)
 {
     if (a->field->type != WR_FIELD_GEO_POINT)
@@ -401,6 +409,10 @@ static int field_node(struct query *q, const struct wr_search_condition *conditi
         .q = q, .condition = condition, .weight = (float)condition->weight, .scores = scores};
 
     TRY(find_field(&a));
+    if (a.field->kind == FIELD_VECTOR && condition->type != WR_SEARCH_KNN_VECTOR &&
+        condition->type != WR_SEARCH_EXISTS)
+        return fail(q->c, E_PARAMETER, "[%s] field: %.*s is a vector", names[condition->type],
+                    BYTES_FMT(condition->field));
     switch (condition->type) {
     case WR_SEARCH_MATCH:
         return match_node(&a, out);
@@ -420,6 +432,8 @@ static int field_node(struct query *q, const struct wr_search_condition *conditi
         return wildcard_node(&a, out);
     case WR_SEARCH_EXISTS:
         return exists_node(&a, out);
+    case WR_SEARCH_KNN_VECTOR:
+        return vector_node(&a, out);
     default:
         return geo_node(&a, out);
     }
@@ -494,7 +508,6 @@ static int compile(struct query *q, const struct wr_search_condition *condition,
     case WR_SEARCH_FUNCTIONS_SCORE:
         return node_functions_score(q, condition, out);
     case WR_SEARCH_NESTED:
-    case WR_SEARCH_KNN_VECTOR:
         return fail(q->c, E_PARAMETER, "A %s is not supported by this server yet.",
                     names[condition->type]);
     default:

@@ -24,6 +24,8 @@ struct query {
     uint32_t clauses;              /* so far */
     uint32_t depth;
     int64_t now_ms;
+    int64_t expired_ms; /* documents whose stamp is below are not there */
+    size_t wanted;      /* hits that the search asks for: so many neighbours there are at least */
 };
 
 #define QUERY_CLAUSES_MAX 4096
@@ -112,6 +114,12 @@ int node_function_score(struct query *q, const struct wr_search_condition *condi
                         struct node **out);
 int node_functions_score(struct query *q, const struct wr_search_condition *condition,
                          struct node **out);
+
+/* ---- vectors (vector_node.c) ---- */
+
+/* The nearest of all documents, with their scores. */
+int node_nearest(struct query *q, size_t field, const struct wr_search_condition *condition,
+                 struct node **out);
 
 /* ---- geo (geo_node.c) ---- */
 

@@ -59,7 +59,11 @@ static int make_ranges(struct group_by *g)
 static int check_filters(struct group_by *g)
 {
     struct ctx *c = g->k->c;
-    struct query q = {.c = c, .schema = g->k->schema, .view = g->k->view, .now_ms = g->k->now_ms};
+    struct query q = {.c = c,
+                      .schema = g->k->schema,
+                      .view = g->k->view,
+                      .now_ms = g->k->now_ms,
+                      .expired_ms = INT64_MIN};
     struct node *node;
 
     if (!g->g->filter_count || g->g->filter_count > 100)
@@ -126,7 +130,8 @@ static int compile_filters(struct group_by *g, const struct segment *s)
                       .schema = g->k->schema,
                       .view = g->k->view,
                       .segment = s,
-                      .now_ms = g->k->now_ms};
+                      .now_ms = g->k->now_ms,
+                      .expired_ms = INT64_MIN};
 
     g->filters = ARENA_ARRAY(&g->k->c->arena, struct node *, g->g->filter_count);
     for (size_t i = 0; i < g->g->filter_count; i++)

@@ -12,7 +12,8 @@ static int check_sortable(struct ctx *c, const struct search_field *f, bytes nam
     if (!f)
         return fail(c, E_PARAMETER, "[sort] field: %.*s does not exist", BYTES_FMT(name));
     if (geo ? f->type != WR_FIELD_GEO_POINT
-            : f->kind == FIELD_TEXT || f->kind == FIELD_NONE || f->type == WR_FIELD_GEO_POINT)
+            : (f->kind != FIELD_NUMBER && f->kind != FIELD_ORDINAL) ||
+                  f->type == WR_FIELD_GEO_POINT)
         return fail(c, E_PARAMETER, "[sort] field_name:%.*s type:%s is invalid", BYTES_FMT(name),
                     search_type_name(f->type));
     return E_OK;

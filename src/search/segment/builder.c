@@ -195,6 +195,21 @@ static void build_numbers(const struct document *documents, size_t count, size_t
     values_finish_numbers(&w, image, field);
 }
 
+static void build_vectors(const struct search_field *f, const struct document *documents,
+                          size_t count, size_t field, struct image_writer *image)
+{
+    struct values_writer w = {0};
+
+    for (size_t d = 0; d < count; d++) {
+        const struct document_field *v = &documents[d].fields[field];
+
+        values_add(&w, v->count ? v->values->text.ptr : NULL, (uint32_t)v->count,
+                   f->dimension * sizeof(float));
+    }
+    put_stats(image, field, w.with, 0);
+    values_finish_plain(&w, image, field);
+}
+
 static void build_ordinals(const struct document *documents, size_t count, size_t field,
                            struct image_writer *image)
 {
@@ -223,7 +238,7 @@ static void build_ordinals(const struct document *documents, size_t count, size_
         values_add(&w, ordinals, (uint32_t)n, 4);
     }
     put_stats(image, field, w.with, 0);
-    values_finish_ordinals(&w, image, field);
+    values_finish_plain(&w, image, field);
     put_terms(&t, order, false, (uint32_t)count, image, field);
     mem_free(order);
     mem_free(rank);
@@ -300,6 +315,9 @@ struct segment *segment_build(const struct search_schema *s, const struct docume
             break;
         case FIELD_TEXT:
             build_text(&s->fields[f], documents, count, f, &image);
+            break;
+        case FIELD_VECTOR:
+            build_vectors(&s->fields[f], documents, count, f, &image);
             break;
         case FIELD_NONE:
             break;

@@ -13,7 +13,7 @@ enum section {
     SECTION_KEY_ENDS = 2,     /* u32 a document, and one before: where its key ends */
     SECTION_KEYS = 3,         /* the keys, one behind the other */
     SECTION_STAMPS = 4,       /* i64 a document: milliseconds */
-    SECTION_VALUES = 5,       /* i64 a value of a number, u32 of an ordinal */
+    SECTION_VALUES = 5,       /* i64 a value of a number, u32 of an ordinal, floats of a vector */
     SECTION_OFFSETS = 6,      /* u32 a document, and one: its first value. None: one value each */
     SECTION_ORDER_VALUES = 7, /* i64: all values of a number, ascending */
     SECTION_ORDER_DOCS = 8,   /* u32: the documents that go with them, ascending where equal */

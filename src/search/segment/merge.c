@@ -100,6 +100,21 @@ static void merge_numbers(struct merge *m, size_t field)
     values_finish_numbers(&w, &m->image, field);
 }
 
+static void merge_vectors(struct merge *m, size_t field, uint32_t dimension)
+{
+    struct values_writer w = {0};
+
+    for (uint32_t i = 0; i < m->documents; i++) {
+        const struct segment_column *col = column_of(m, m->origins[i].segment, field);
+        uint32_t first = column_first(col, m->origins[i].doc);
+
+        values_add(&w, col->vectors + (size_t)first * dimension,
+                   column_first(col, m->origins[i].doc + 1) - first, dimension * sizeof(float));
+    }
+    put_stats(m, field, w.with, 0);
+    values_finish_plain(&w, &m->image, field);
+}
+
 /* The terms of all segments, each once, ascending. */
 struct merged_terms {
     bytes *terms;
@@ -213,7 +228,7 @@ static void merge_ordinals(struct merge *m, size_t field)
     }
     put_stats(m, field, w.with, 0);
     put_postings(m, field, &t, rank, counts, &w);
-    values_finish_ordinals(&w, &m->image, field);
+    values_finish_plain(&w, &m->image, field);
     merged_terms_free(m, &t);
     mem_free(counts);
     mem_free(rank);
@@ -379,6 +394,9 @@ struct segment *segment_merge(const struct search_schema *s, const struct view_s
             break;
         case FIELD_TEXT:
             merge_text(&m, f);
+            break;
+        case FIELD_VECTOR:
+            merge_vectors(&m, f, s->fields[f].dimension);
             break;
         case FIELD_NONE:
             break;

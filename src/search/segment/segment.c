@@ -57,9 +57,10 @@ static bool open_text(const struct image *image, size_t field, struct segment_co
            TAKE(SECTION_LENGTHS, field, image->documents, col->lengths);
 }
 
-static bool open_column(const struct image *image, size_t field, enum field_kind kind,
+static bool open_column(const struct image *image, size_t field, const struct search_field *f,
                         struct segment_column *col)
 {
+    enum field_kind kind = f->kind;
     const struct segment_stats *stats;
 
     if (kind == FIELD_NONE)
@@ -67,6 +68,9 @@ static bool open_column(const struct image *image, size_t field, enum field_kind
     if (!TAKE(SECTION_STATS, field, 1, stats))
         return false;
     col->stats = *stats;
+    if (kind == FIELD_VECTOR)
+        return open_values(image, field, (const void **)&col->vectors, f->dimension * sizeof(float),
+                           col);
     if (kind == FIELD_NUMBER)
         return open_values(image, field, (const void **)&col->numbers, 8, col) &&
                TAKE(SECTION_ORDER_VALUES, field, col->value_count, col->order_values) &&
@@ -95,7 +99,7 @@ struct segment *segment_open(uint8_t *data, size_t len, const struct search_sche
             s->key_ends[image->documents] == s->len &&
             TAKE(SECTION_STAMPS, IMAGE_FIELD_NONE, image->documents, s->stamps);
     for (size_t f = 0; whole && f < schema->count; f++)
-        whole = open_column(image, f, schema->fields[f].kind, &s->columns[f]);
+        whole = open_column(image, f, &schema->fields[f], &s->columns[f]);
     if (!whole) {
         mem_free(s);
         return NULL;

@@ -19,6 +19,7 @@ struct segment_column {
     struct segment_stats stats;
     const int64_t *numbers;
     const uint32_t *ordinals; /* of terms */
+    const float *vectors;     /* `dimension` floats each */
     const uint32_t *offsets;  /* NULL: every document has one value */
     uint32_t value_count;
     const int64_t *order_values;

@@ -24,7 +24,7 @@ static void release(struct values_writer *w)
     vector_free(&w->offsets);
 }
 
-void values_finish_ordinals(struct values_writer *w, struct image_writer *image, size_t field)
+void values_finish_plain(struct values_writer *w, struct image_writer *image, size_t field)
 {
     finish(w, image, field);
     release(w);

@@ -12,11 +12,11 @@ struct values_writer {
     bool uneven; /* some document has other than one value */
 };
 
-/* The next document's values: `size` is 8 for numbers, 4 for ordinals. */
+/* The next document's values, of `size` bytes each: 8 for numbers, 4 for ordinals. */
 void values_add(struct values_writer *w, const void *values, uint32_t count, size_t size);
 /* Puts the sections into the image, of numbers those of their order, too, and frees what it holds.
  */
 void values_finish_numbers(struct values_writer *w, struct image_writer *image, size_t field);
-void values_finish_ordinals(struct values_writer *w, struct image_writer *image, size_t field);
+void values_finish_plain(struct values_writer *w, struct image_writer *image, size_t field);
 
 #endif

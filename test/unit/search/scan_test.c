@@ -462,6 +462,109 @@ static void test_scan(void **state)
     ctx_release(&keep);
 }
 
+/* The nearest of vectors, with and without a filter, by each metric, over several segments. */
+static void test_vectors(void **state)
+{
+    enum { DIMENSION = 5, VECTORS = 300, TOP = 7 };
+    static float vectors[VECTORS][DIMENSION];
+
+    (void)state;
+    rng_init(&rng, 11);
+    for (int metric = 0; metric < 3; metric++) {
+        const struct wr_field_schema with_vector[] = {
+            {.name = BYTES_LIT("v"),
+             .type = WR_FIELD_VECTOR,
+             .index = true,
+             .vector = {true, 2, DIMENSION, metric}},
+            {.name = BYTES_LIT("l"), .type = WR_FIELD_LONG, .index = true}};
+        const struct wr_search_schema d = {.fields = with_vector, .field_count = 2};
+        const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
+        struct wr_search_condition low = {
+            .type = WR_SEARCH_RANGE,
+            .weight = 1,
+            .field = BYTES_LIT("l"),
+            .range = {.to = {.type = WR_BIGINT, .integer = VECTORS / 2}}};
+        float query[DIMENSION] = {0.5f, -1, 2, 0.25f, 1};
+        struct wr_search_condition knn = {
+            .type = WR_SEARCH_KNN_VECTOR,
+            .weight = 1,
+            .field = BYTES_LIT("v"),
+            .knn = {.top_k = TOP, .vector = query, .dimension = DIMENSION, .filter = &low}};
+        struct wr_search s = {.query = &knn,
+                              .has_limit = true,
+                              .limit = TOP,
+                              .track_total = INT32_MAX,
+                              .sort = {.given = true, .sorters = &by_score, .count = 1}};
+        struct view *v = view_empty();
+        struct search_job job = {.c = &c, .expired_ms = INT64_MIN};
+        struct search_hits hits;
+        double best[VECTORS];
+
+        assert_int_equal(search_schema_make(&c, &d, &schema), 0);
+        for (int from = 0; from < VECTORS; from += 100) {
+            struct document documents[100];
+            struct segment *segment;
+            struct view *next;
+
+            for (int i = 0; i < 100; i++) {
+                struct wr_cell *cells = ARENA_ARRAY(&c.arena, struct wr_cell, 2);
+                struct wr_row row = {.cells = cells, .cell_count = 2};
+
+                for (int k = 0; k < DIMENSION; k++)
+                    vectors[from + i][k] = (float)(below(2000) - 1000) / 250;
+                cells[0] = (struct wr_cell){
+                    .name = BYTES_LIT("v"),
+                    .value = {.type = WR_VARBINARY,
+                              .bytes = bytes_of(vectors[from + i], sizeof(vectors[0]))}};
+                cells[1] = (struct wr_cell){.name = BYTES_LIT("l"),
+                                            .value = {.type = WR_BIGINT, .integer = from + i}};
+                documents[i].key = arena_printf(&c.arena, "%05d", from + i);
+                document_fill(&c, schema, &row, &documents[i]);
+            }
+            segment = segment_build(schema, documents, 100);
+            next = view_with(v, NULL, 0, segment);
+            segment_release(segment);
+            view_release(v);
+            v = next;
+        }
+        for (int i = 0; i < VECTORS / 2; i++) {
+            double dot = 0, a = 0, b = 0, distance = 0;
+
+            for (int k = 0; k < DIMENSION; k++) {
+                dot += (double)vectors[i][k] * query[k];
+                a += (double)vectors[i][k] * vectors[i][k];
+                b += (double)query[k] * query[k];
+                distance += pow((double)vectors[i][k] - query[k], 2);
+            }
+            best[i] = metric == 0   ? 1 / (1 + distance)
+                      : metric == 1 ? (1 + dot / sqrt(a * b)) / 2
+                                    : (1 + dot) / 2;
+        }
+        job.schema = schema;
+        job.view = v;
+        assert_int_equal(search_run(&job, &s, 1000, &hits), 0);
+        assert_int_equal(hits.count, TOP);
+        assert_int_equal(hits.total, TOP);
+        for (int i = 0; i < TOP; i++) {
+            char key[6] = "";
+            int at, before = 0;
+
+            memcpy(key, hits.hits[i].key.ptr, 5);
+            at = (int)strtol(key, NULL, 10);
+
+            assert_true(at < VECTORS / 2);
+            assert_true(fabs(hits.hits[i].score - best[at]) < 1e-4);
+            for (int k = 0; k < VECTORS / 2; k++)
+                before += best[k] > best[at] + 1e-6;
+            assert_true(before <= i);
+        }
+        knn.knn.dimension = DIMENSION - 1;
+        assert_int_equal(search_run(&job, &s, 1000, &hits), E_PARAMETER);
+        ctx_clear(&c);
+        view_release(v);
+    }
+}
+
 /* Stored bytes that were damaged are no segment. */
 static void test_damaged(void **state)
 {
@@ -495,6 +598,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_scan),
+        TEST(test_vectors),
         TEST(test_damaged),
     };
 
