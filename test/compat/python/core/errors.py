@@ -110,8 +110,8 @@ class OtherOperations(Case):
         with self.refused(part='CreateTimeseriesTable'):
             self.client.create_timeseries_table(ts.CreateTimeseriesTableRequest(meta))
 
-    def test_compute_splits_is_refused_by_its_name(self):
-        with self.refused(part='ComputeSplits'):
+    def test_compute_splits_names_an_index_that_is_not_there(self):
+        with self.refused(400, 'OTSMetaNotMatch', 'search index [none] does not exist'):
             self.client.compute_splits(self.table.name, 'none')
 
     def test_the_connection_still_works_afterwards(self):
