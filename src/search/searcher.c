@@ -210,6 +210,7 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
         .schema = job->schema,
         .view = job->view,
         .now_ms = job->now_ms,
+        .bytes_max = job->collect_bytes,
         .row = job->row,
         .row_arg = job->row_arg,
     };

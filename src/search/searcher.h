@@ -12,6 +12,7 @@ struct search_job {
     const struct view *view; /* held by the caller until the rows have been made */
     int64_t now_ms;          /* of the database's clock */
     int64_t expired_ms;      /* documents whose stamp is below are not found; INT64_MIN: all are */
+    size_t collect_bytes;    /* what its aggregations and groups may hold */
     const int32_t *gone;     /* as of wr_request; may be NULL */
     int (*row)(void *arg, bytes key, struct wr_row *out); /* a row out of its key alone */
     void *row_arg;

@@ -75,9 +75,9 @@ int collectors_result(struct collectors *s, uint32_t bucket,
 
     if (s->k->over)
         return fail(s->k->c, E_MEMORY,
-                    "The aggregations of a search take more than %u MiB of memory: ask for fewer "
+                    "The aggregations of a search take more than %zu MiB of memory: ask for fewer "
                     "groups, or for fewer rows.",
-                    COLLECT_BYTES_MAX >> 20);
+                    s->k->bytes_max >> 20);
     for (size_t i = 0; i < s->metric_count; i++)
         TRY(metric_result(s->metrics[i], bucket, &of_metrics[i]));
     for (size_t i = 0; i < s->group_count; i++)

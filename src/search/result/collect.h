@@ -8,8 +8,7 @@
 #include "search/query/node.h"
 #include "search/result/top.h"
 
-#define COLLECT_BYTES_MAX (128u << 20) /* what all aggregations of a request may hold */
-#define COLLECT_NAMES_MAX 32           /* aggregations, or group-bys, of one level */
+#define COLLECT_NAMES_MAX 32 /* aggregations, or group-bys, of one level */
 #define COLLECT_LEVELS_MAX 5
 #define GROUPS_MAX 2000
 #define BUCKETS_MAX (1u << 20) /* groups of a request, of all levels */
@@ -18,7 +17,8 @@ struct collect {
     struct ctx *c;
     const struct search_schema *schema;
     const struct view *view;
-    size_t bytes; /* held, about */
+    size_t bytes_max; /* what all aggregations of the request may hold */
+    size_t bytes;     /* held, about */
     size_t buckets;
     bool over; /* more than it may */
     int64_t now_ms;

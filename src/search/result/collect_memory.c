@@ -3,7 +3,7 @@
 void *collect_alloc(struct collect *k, size_t size)
 {
     k->bytes += size;
-    k->over |= k->bytes > COLLECT_BYTES_MAX;
+    k->over |= k->bytes > k->bytes_max;
     return arena_zalloc(&k->c->arena, size + 1);
 }
 

@@ -6,15 +6,6 @@
 #include "table/model/schema_search.h"
 #include "table/search/search_table.h"
 
-int search_check_engine(struct call *call, const char *operation)
-{
-    if (call->db->searches)
-        return E_OK;
-    return fail(&call->c, E_UNSUPPORTED,
-                "Unsupported operation: '%s' (there are no search indexes over this storage).",
-                operation);
-}
-
 int search_missing(struct ctx *c, bytes index)
 {
     return fail(c, E_SEARCH_INDEX, "search index [%.*s] does not exist", BYTES_FMT(index));
@@ -162,7 +153,10 @@ int create_search_index_start(struct call *call)
     const struct wr_create_search_index *req = &call->req->create_search_index;
     struct search_schema *checked;
 
-    TRY(search_check_engine(call, "CreateSearchIndex"));
+    if (!call->db->searches)
+        return fail(&call->c, E_UNSUPPORTED,
+                    "Unsupported operation: 'CreateSearchIndex' (there are no search indexes over "
+                    "this storage).");
     TRY(check_name(&call->c, req->index));
     if (req->source_index.ptr)
         return fail(&call->c, E_PARAMETER,
@@ -214,7 +208,6 @@ int update_search_index_start(struct call *call)
 {
     const struct wr_update_search_index *req = &call->req->update_search_index;
 
-    TRY(search_check_engine(call, "UpdateSearchIndex"));
     if (req->switch_index.ptr || req->weight_count || req->added_field_count)
         return fail(&call->c, E_PARAMETER,
                     "Of a search index only the time to live can be changed by this server yet: "
@@ -243,7 +236,6 @@ static int drop(struct search_txn *op)
 
 int delete_search_index_start(struct call *call)
 {
-    TRY(search_check_engine(call, "DeleteSearchIndex"));
     txn_begin(call, call->req->delete_search_index.table, drop);
     return E_OK;
 }
@@ -333,7 +325,6 @@ int describe_search_index_start(struct call *call)
     struct table *t;
     int rc;
 
-    TRY(search_check_engine(call, "DescribeSearchIndex"));
     TRY(search_open(call, req->table, req->index, &t, &s));
     *d = (struct wr_search_index_description){
         .schema = search_schema_copy(&call->c.arena, &s->d),

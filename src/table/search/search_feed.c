@@ -10,8 +10,9 @@
 #include <stdlib.h>
 
 #define CHANGES_PAGE 1000
-#define WALK_ROWS 5000 /* of one segment of the walk */
-#define MERGE_MIN 8    /* segments of about one size, before they become one */
+#define WALK_ROWS 5000          /* of one segment of the walk */
+#define SEGMENT_BYTES (8 << 20) /* of the rows of one new segment, about */
+#define MERGE_MIN 8             /* segments of about one size, before they become one */
 #define ALL_SEGMENTS_MAX 48
 
 static int by_key(const void *a, const void *b)
@@ -56,27 +57,67 @@ static void publish(struct search_index *x, const bytes *keys, size_t count, str
     view_release(was); /* the index's */
 }
 
-static int index_keys(struct ctx *c, struct search_index *x, const struct table *t,
-                      const bytes *keys, size_t count)
+static size_t row_bytes(const struct wr_row *row)
+{
+    size_t size = 0;
+
+    for (size_t i = 0; i < row->cell_count; i++)
+        size += row->cells[i].name.len + sizeof(row->cells[i]) +
+                (row->cells[i].value.type == WR_VARCHAR || row->cells[i].value.type == WR_VARBINARY
+                     ? row->cells[i].value.bytes.len
+                     : 0);
+    return size;
+}
+
+/* The first of the keys, as many as make a segment: *done of them. What their rows take goes with
+ * the context. */
+static int index_some(struct ctx *c, struct search_index *x, const struct table *t,
+                      const bytes *keys, size_t count, size_t *done)
 {
     const struct wr_row **rows = ARENA_ARRAY(&c->arena, const struct wr_row *, count);
     struct document *documents = ARENA_ARRAY(&c->arena, struct document, count);
     struct segment *added = NULL;
     const struct wr_bytes *columns;
-    size_t column_count, n = 0;
+    size_t column_count, n = 0, size = 0;
 
     columns = search_columns(&c->arena, t, x->schema, &column_count);
-    TRY(search_get_rows(c, t, keys, count, columns, column_count, rows));
-    for (size_t i = 0; i < count; i++) {
-        if (!rows[i])
-            continue;
-        documents[n].key = keys[i];
-        document_fill(c, x->schema, rows[i], &documents[n++]);
+    for (*done = 0; *done < count && size < SEGMENT_BYTES;) {
+        size_t page = 0;
+
+        TRY(search_get_page(c, t, keys + *done, count - *done, columns, column_count, rows + *done,
+                            &page));
+        for (; page; page--, ++*done) {
+            if (!rows[*done])
+                continue;
+            size += row_bytes(rows[*done]);
+            documents[n].key = keys[*done];
+            document_fill(c, x->schema, rows[*done], &documents[n++]);
+        }
     }
     if (n)
         added = segment_build(x->schema, documents, n);
-    publish(x, keys, count, added);
+    publish(x, keys, *done, added);
     segment_release(added);
+    return E_OK;
+}
+
+static int index_keys(struct ctx *c, struct search_index *x, const struct table *t,
+                      const bytes *keys, size_t count)
+{
+    while (count) {
+        struct ctx part;
+        size_t done;
+        int rc;
+
+        ctx_init_part(&part, c, NULL, 0);
+        rc = index_some(&part, x, t, keys, count, &done);
+        if (rc)
+            rc = ctx_fail_part(c, &part);
+        ctx_release(&part);
+        TRY(rc);
+        keys += done;
+        count -= done;
+    }
     return E_OK;
 }
 
@@ -89,7 +130,7 @@ struct walk {
     struct document *documents;
     bytes *keys;
     size_t count;
-    int64_t bytes;
+    size_t size; /* of the rows */
 };
 
 static int walk_row(void *arg, const struct wr_row *row)
@@ -110,6 +151,7 @@ static int walk_row(void *arg, const struct wr_row *row)
     copy->cell_count = row->cell_count;
     TRY(search_key_of(w->c, w->t, &copy->key, &d->key));
     document_fill(w->c, w->x->schema, copy, d);
+    w->size += row_bytes(copy);
     w->keys[w->count++] = d->key;
     return E_OK;
 }
@@ -173,7 +215,7 @@ static int walk_step(struct ctx *c, struct search_index *x, const struct table *
     w.documents = ARENA_ARRAY(&c->arena, struct document, WALK_ROWS);
     w.keys = ARENA_ARRAY(&c->arena, bytes, WALK_ROWS);
     TRY(walk_start(&w, &start));
-    while (more && w.count < WALK_ROWS) {
+    while (more && w.count < WALK_ROWS && w.size < SEGMENT_BYTES) {
         size_t before = w.count;
         int rc = walk_page(&w, &start, &more);
 

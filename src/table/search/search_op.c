@@ -14,7 +14,8 @@
 #define LIMIT_MAX 1000
 #define SCAN_LIMIT_MAX 2000
 #define ALIVE_S 60
-#define TOKEN_BYTES 25 /* without the key: index, time, alive, checksum */
+#define COLLECT_SHARE 16 /* of --memory, for the aggregations of one search */
+#define TOKEN_BYTES 25   /* without the key: index, time, alive, checksum */
 
 /* A search under way: of the call's arena. */
 struct search_run {
@@ -47,6 +48,7 @@ static struct search_job job_of(struct search_run *r)
         .view = r->view,
         .now_ms = now_ms,
         .expired_ms = r->search->ttl_s < 0 ? INT64_MIN : now_ms - r->search->ttl_s * 1000ll,
+        .collect_bytes = r->call->db->memory.total / COLLECT_SHARE,
         .gone = r->call->req->gone,
         .row = row_of_key,
         .row_arg = r,
@@ -296,13 +298,11 @@ static void run(struct pool_job *job)
     call_finish(call);
 }
 
-static int begin(struct call *call, const char *operation, bytes table, bytes index,
-                 int (*work)(struct search_run *r))
+static int begin(struct call *call, bytes table, bytes index, int (*work)(struct search_run *r))
 {
     struct search_run *r = ARENA_NEW(&call->c.arena, struct search_run);
     int rc;
 
-    TRY(search_check_engine(call, operation));
     TRY(search_open(call, table, index, &r->table, &r->search));
     rc = searches_find(&call->c, call->db, r->search, &r->index);
     if (rc) {
@@ -318,13 +318,12 @@ static int begin(struct call *call, const char *operation, bytes table, bytes in
 
 int search_start(struct call *call)
 {
-    return begin(call, "Search", call->req->search.table, call->req->search.index, run_search);
+    return begin(call, call->req->search.table, call->req->search.index, run_search);
 }
 
 int parallel_scan_start(struct call *call)
 {
-    return begin(call, "ParallelScan", call->req->parallel_scan.table,
-                 call->req->parallel_scan.index, run_scan);
+    return begin(call, call->req->parallel_scan.table, call->req->parallel_scan.index, run_scan);
 }
 
 /* One split: a segment is no place for a client to go on at, as it may be merged away. */
@@ -334,7 +333,6 @@ int compute_splits_start(struct call *call)
     const struct schema_search *s;
     struct table *t;
 
-    TRY(search_check_engine(call, "ComputeSplits"));
     if (!req->has_options)
         return fail(&call->c, E_PARAMETER, "[search index splits options] must not be null");
     TRY(search_open(call, req->table, req->index, &t, &s));

@@ -67,9 +67,10 @@ static void free_reply(void *arg)
     wr_reply_free(arg);
 }
 
-/* One BatchGetRow; rows that did not fit into its answer are asked for again. */
+/* One BatchGetRow. Rows that are too large for its answer, together with those before them, are
+ * left for the next: *done tells how many are there. */
 static int get_page(struct ctx *c, const struct table *t, const struct wr_key *keys, size_t count,
-                    const struct wr_read_options *read, const struct wr_row **rows)
+                    const struct wr_read_options *read, const struct wr_row **rows, size_t *done)
 {
     struct wr_table_get get = {
         .table = t->schema.d.table, .keys = keys, .key_count = count, .read = *read};
@@ -80,35 +81,42 @@ static int get_page(struct ctx *c, const struct table *t, const struct wr_key *k
         .batch_get_row = {.tables = &get, .table_count = 1},
     };
     struct wr_reply *reply = search_exec(t->db, &req);
-    const struct wr_table_result *result;
+    const struct wr_row_result *result;
 
     arena_on_release(&c->arena, free_reply, reply);
     if (reply->code)
         return fail(c, reply->code, "%s", reply->message);
-    result = &reply->batch.tables[0];
-    for (size_t i = 0; i < count; i++) {
-        if (result->rows[i].code)
-            return fail(c, result->rows[i].code, "%s", result->rows[i].message);
-        rows[i] = result->rows[i].row.key.count ? &result->rows[i].row : NULL;
+    result = reply->batch.tables[0].rows;
+    for (*done = 0; *done < count; ++*done) {
+        const struct wr_row_result *row = &result[*done];
+
+        if (row->code)
+            return *done ? E_OK : fail(c, row->code, "%s", row->message);
+        rows[*done] = row->row.key.count ? &row->row : NULL;
     }
     return E_OK;
 }
 
-int search_get_rows(struct ctx *c, const struct table *t, const bytes *keys, size_t count,
-                    const struct wr_bytes *columns, size_t column_count, const struct wr_row **rows)
+int search_get_page(struct ctx *c, const struct table *t, const bytes *keys, size_t count,
+                    const struct wr_bytes *columns, size_t column_count, const struct wr_row **rows,
+                    size_t *done)
 {
     struct wr_read_options read = {.columns = columns,
                                    .column_count = column_count,
                                    .max_versions = 1,
                                    .has_max_versions = true};
+    size_t max = (size_t)t->db->limits.batch_get_rows_max, n = count < max ? count : max;
+    struct wr_key *page = ARENA_ARRAY(&c->arena, struct wr_key, n);
 
-    for (size_t i = 0; i < count; i += SEARCH_ROWS_PAGE) {
-        size_t n = count - i < SEARCH_ROWS_PAGE ? count - i : SEARCH_ROWS_PAGE;
-        struct wr_key *page = ARENA_ARRAY(&c->arena, struct wr_key, n);
+    for (size_t i = 0; i < n; i++)
+        TRY(search_key_columns(c, t, keys[i], &page[i]));
+    return get_page(c, t, page, n, &read, rows, done);
+}
 
-        for (size_t k = 0; k < n; k++)
-            TRY(search_key_columns(c, t, keys[i + k], &page[k]));
-        TRY(get_page(c, t, page, n, &read, rows + i));
-    }
+int search_get_rows(struct ctx *c, const struct table *t, const bytes *keys, size_t count,
+                    const struct wr_bytes *columns, size_t column_count, const struct wr_row **rows)
+{
+    for (size_t i = 0, n; i < count; i += n)
+        TRY(search_get_page(c, t, keys + i, count - i, columns, column_count, rows + i, &n));
     return E_OK;
 }

@@ -5,13 +5,11 @@
 #include "table/core/call.h"
 #include "table/search/searches.h"
 
-/* E_UNSUPPORTED, by the operation's name, where the engine keeps no change log. */
-int search_check_engine(struct call *call, const char *operation);
-
 /* E_SEARCH_INDEX: there is no such index. */
 int search_missing(struct ctx *c, bytes index);
 
-/* The table, with a reference, and its index of that name, a view of it. */
+/* The table, with a reference, and its index of that name, a view of it. Where the engine numbers
+ * no changes, no table has any. */
 int search_open(struct call *call, bytes table, bytes index, struct table **out,
                 const struct schema_search **search);
 

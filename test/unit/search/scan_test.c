@@ -397,7 +397,8 @@ static void check_query(const struct view *v)
     size_t count = 0, at = 0;
     bool whole = below(2) == 0;
     struct wr_search s = {.query = &p->condition, .has_limit = true, .limit = 1 + below(60)};
-    struct search_job job = {.c = &c, .schema = schema, .view = v, .expired_ms = INT64_MIN};
+    struct search_job job = {
+        .c = &c, .schema = schema, .view = v, .expired_ms = INT64_MIN, .collect_bytes = 64 << 20};
 
     order_kind = below(3);
     s.sort = (struct wr_sort){.given = true, .sorters = &sorters[order_kind], .count = 1};
