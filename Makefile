@@ -246,11 +246,12 @@ soak: deps-test
 
 # What is measured beside: ceilings, and a client of MariaDB; and what empties the page cache. One program a file. They
 # are built with RELEASE=1, since fault points are compiled in without it.
-BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb)
+BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search)
 
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
 $(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
 $(BUILD)/bench/evict: bench/evict.c
+$(BUILD)/bench/search: bench/search.c $(LIB_O)
 $(BUILD)/bench/mariadb: bench/peers/mariadb.c $(BUILD)/obj/bench/bench_zipf.o $(BUILD)/obj/base/rng.o
 $(BENCH):
 	@mkdir -p $(@D)
