@@ -5,7 +5,7 @@
 #include "table/stream/stream_retention.h"
 #include "table/tunnel/tunnel_record.h"
 
-#define TRIES_MAX 64 /* of what another request was faster with */
+#define TRIES_MAX 64 /* of what another server was faster with */
 
 /* ---- which tunnel ---- */
 
@@ -139,20 +139,29 @@ int tunnel_state_read(struct call *call, bytes stored, struct tunnel_state *out)
     return E_OK;
 }
 
+/* Whoever waits for the lock goes on last: with the call, x is gone. */
 static void change_end(struct tunnel_change *x)
 {
+    struct row_locks *locks = x->call->db->row_locks;
+    struct run_list woken = {0};
+
+    if (x->lock.key.ptr)
+        row_lock_pass(locks, &x->lock, &woken);
     if (!x->call->c.code && x->then)
         x->then(x);
     else
         call_finish(x->call);
+    row_lock_run(&woken);
 }
+
+static void change_load(struct tunnel_change *x);
 
 static void change_stored(void *arg, int code)
 {
     struct tunnel_change *x = arg;
 
     if (code == E_GUARD && ++x->tries < TRIES_MAX) {
-        tunnel_change_begin(x);
+        change_load(x);
         return;
     }
     if (code == E_GUARD)
@@ -210,7 +219,7 @@ static void change_read_done(struct get *g)
         change_read(x);
 }
 
-int tunnel_change_begin(struct tunnel_change *x)
+static void change_load(struct tunnel_change *x)
 {
     struct call *call = x->call;
 
@@ -223,6 +232,30 @@ int tunnel_change_begin(struct tunnel_change *x)
     call->go_on_arg = x;
     if (engine_get(&call->c, call->db->engine, &x->get) != E_LATER)
         change_read(x); /* a failure stands in the call */
+}
+
+static void change_go_on(void *arg)
+{
+    change_load(arg);
+}
+
+static void change_lock_woken(struct row_lock *l, struct run_list *woken)
+{
+    struct tunnel_change *x = PORT_CONTAINER(l, struct tunnel_change, lock);
+
+    (void)woken;
+    x->call->go_on = change_go_on;
+    x->call->go_on_arg = x;
+    if (!call_enter(x->call, true))
+        change_load(x);
+}
+
+int tunnel_change_begin(struct tunnel_change *x)
+{
+    if (!x->reads)
+        x->lock = (struct row_lock){.key = x->ref.state_key, .run = change_lock_woken};
+    if (x->reads || row_lock_take(x->call->db->row_locks, &x->lock))
+        change_load(x);
     return E_OK;
 }
 

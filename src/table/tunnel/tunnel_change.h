@@ -1,12 +1,15 @@
 /* tunnel_change.h: a request that works on the state of a tunnel.
  *
  * The state is read, `decide` looks at it and may change it, and what came out is stored in one
- * batch, guarded by what was read: if somebody was faster, all begins anew. So any thread, and any
- * server over the data, may take a client's next request. Nothing is stored if nothing changed. */
+ * batch, guarded by what was read: if another server was faster, all begins anew. So any thread,
+ * and any server over the data, may take a client's next request. Requests of one server take
+ * turns, by the lock of the state's key, so that none of them is overtaken for ever. Nothing is
+ * stored if nothing changed. */
 #ifndef TABLE_TUNNEL_TUNNEL_CHANGE_H
 #define TABLE_TUNNEL_TUNNEL_CHANGE_H
 
 #include "table/core/call.h"
+#include "table/sync/row_lock.h"
 #include "table/tunnel/tunnel_name.h"
 #include "table/tunnel/tunnel_state.h"
 
@@ -65,6 +68,7 @@ struct tunnel_change {
     int (*decide)(struct tunnel_change *x, struct tunnel_state *t);
     void (*then)(struct tunnel_change *x); /* instead of call_finish(), after decide; or NULL */
 
+    struct row_lock lock; /* without a key: it changes nothing */
     struct get get;
     struct guard guard;
     struct edit edit;
