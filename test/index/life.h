@@ -19,14 +19,18 @@
 #define LIFE_NAMES "abcxy"
 
 /* How far somebody has read the table's stream. */
-struct life_seen {
+#define LIFE_SHARDS 4
+struct life_place {
     uint64_t count, number, hash; /* of records, of the last, over all */
+};
+struct life_seen {
+    struct life_place shards[LIFE_SHARDS];
 };
 
 /* Shared by all processes. */
 struct life_counts {
-    atomic_ullong writes, busy, created, completed, dropped, rekeyed, compared, problems, replayed,
-        points;
+    atomic_ullong writes, busy, committed, created, completed, dropped, rekeyed, compared, problems,
+        replayed, splits, merges, points;
     struct life_seen seen[2]; /* by the one who follows, whoever is killed */
     atomic_uint seen_at;      /* which of them counts */
 };
@@ -38,6 +42,10 @@ struct life {
     bool no_sync; /* a kill takes nothing that was written, so far more comes to be */
     bool clock;   /* the wall clock is set forth and back by up to 50 minutes */
     bool builds;  /* all indexes are dropped at first, and then built to the end */
+    /* So many writes, and then the work ends by itself; 0: a kill ends it. On mem, where nothing
+     * outlives a process, all is done in one. */
+    uint64_t ops;
+    bool plant; /* on mem: a number is drawn before its record is appended */
     struct life_counts *counts;
 };
 
@@ -50,18 +58,25 @@ struct wr_db *life_open(struct life *l);
 /* Makes the table, unless it is there. */
 void life_create(struct life *l, struct wr_db *db);
 
-/* Writers, and one that creates and drops indexes and rekeys the table, until the process is
- * killed. */
+/* Writers, some of them in transactions, and one that creates and drops indexes and rekeys the
+ * table: until the process is killed, or for `ops` writes. */
 void life_work(struct life *l, struct wr_db *db);
 
 /* Nobody writes: waits until all indexes are complete, and compares each of them, as clients read
  * it, with the rows; then looks for stored keys that belong to no table. */
 void life_compare(struct life *l, struct wr_db *db);
 
-/* Follows the stream from where it was left, until the process is killed. */
-void life_follow_start(struct life *l, struct wr_db *db);
+/* Follows the stream from where it was left, until the process is killed or it is ended: then it
+ * reads what there is, and has seen all if nobody writes any more. */
+struct life_follower;
+struct life_follower *life_follow_start(struct life *l, struct wr_db *db);
+void life_follow_end(struct life_follower *f);
 /* Nobody writes: the stream makes the rows that are there, and begins as it was followed. */
 void life_replay(struct life *l, struct wr_db *db);
+
+/* Puts a planted bug in the place of the engine's apply(): the numbers of a batch are drawn when it
+ * is begun, and what was begun later may be appended before it. For the rest of the process. */
+void life_plant(struct wr_db *db);
 
 /* Index `at` of those that come and go. */
 #define LIFE_INDEXES 5

@@ -1,13 +1,18 @@
 /* main.c: secondary indexes and a stream under kills.
  *
  *   build/test/index --work DIR [--kills N] [--points ROUNDS] [--seed S]
+ *   build/test/index --ops N [--plant yes] [--seed S]
  *
  * A process opens the database, writes rows from several threads, and creates and drops indexes,
  * rekeys the table, splits and merges partitions meanwhile, until it is killed at a random moment.
  * The next one finds the indexes: builds go on, and then each index has an entry for each row that
  * has one, and no other; and no key is stored that belongs to no table. One thread follows the
  * table's stream from life to life: what it read stays how the stream begins, and the stream as a
- * whole makes the rows. Then come processes that end at each named point of a build. */
+ * whole makes the rows. Then come processes that end at each named point of a build.
+ *
+ * With --ops the same work is done N times on mem, where nobody is killed. With --plant as well the
+ * engine draws numbers before it appends, and the follower has to see that he missed something. */
+#include "base/bytes.h"
 #include "base/rng.h"
 #include "life.h"
 
@@ -127,14 +132,52 @@ static int report(struct life *l, int kills)
 
     printf("%d kills and %llu crashes at points of a build, seed %" PRIu64
            ": %llu writes, %llu refused for a new index, %llu indexes created, %llu seen complete, "
-           "%llu dropped, %llu rekeyings, %llu entries compared, %llu records replayed\n",
+           "%llu dropped, %llu rekeyings, %llu splits, %llu merges, %llu transactions, "
+           "%llu entries compared, %llu records replayed\n",
            kills, n->points, l->seed, n->writes, n->busy, n->created, n->completed, n->dropped,
-           n->rekeyed, n->compared, n->replayed);
-    if (!n->compared || !n->created || !n->replayed)
+           n->rekeyed, n->splits, n->merges, n->committed, n->compared, n->replayed);
+    if (!n->compared || !n->created || !n->replayed || !n->committed)
         life_problem(l, "it has shown nothing");
-    printf("index: %llu passed, %llu failed, 0 skipped\n", (unsigned long long)kills + n->points,
-           n->problems);
+    printf("index: %llu passed, %llu failed, 0 skipped\n",
+           (unsigned long long)kills + n->points + (l->ops > 0), n->problems);
     return n->problems != 0;
+}
+
+static void count_splits(struct life *l, struct wr_db *db)
+{
+    struct wr_request req = {.op = WR_OP_DESCRIBE_PARTITIONS, .instance = bytes_str(LIFE_INSTANCE)};
+    struct wr_reply *reply;
+
+    req.describe_partitions.table = bytes_str(LIFE_TABLE);
+    reply = wr_exec(db, &req);
+    if (reply->code)
+        life_problem(l, "DescribePartitions: %s", reply->message);
+    l->counts->splits = reply->partitions.splits;
+    l->counts->merges = reply->partitions.merges;
+    wr_reply_free(reply);
+}
+
+/* All of it in one process, which is not killed. */
+static int run_ops(struct life *l)
+{
+    struct life_counts *n = l->counts;
+    struct wr_db *db = life_open(l);
+
+    if (!db)
+        return 1;
+    life_create(l, db);
+    life_work(l, db);
+    life_compare(l, db);
+    life_replay(l, db);
+    count_splits(l, db);
+    wr_close(db);
+    if (!l->plant)
+        return report(l, 0);
+    printf("a number drawn before the append: %llu problems found in %llu writes, seed %" PRIu64
+           "\n",
+           n->problems, n->writes, l->seed);
+    printf("index: %d passed, %d failed, 0 skipped\n", n->problems > 0, !n->problems);
+    return !n->problems;
 }
 
 int main(int argc, char **argv)
@@ -150,16 +193,24 @@ int main(int argc, char **argv)
             kills = atoi(argv[i + 1]);
         else if (strcmp(argv[i], "--points") == 0)
             rounds = atoi(argv[i + 1]);
+        else if (strcmp(argv[i], "--ops") == 0)
+            l.ops = strtoull(argv[i + 1], NULL, 10);
+        else if (strcmp(argv[i], "--plant") == 0)
+            l.plant = true;
         else if (strcmp(argv[i], "--seed") == 0)
             l.seed = strtoull(argv[i + 1], NULL, 10);
     }
-    if (!l.dir) {
-        fputs("usage: index --work DIR [--kills N] [--points ROUNDS] [--seed S]\n", stderr);
+    if (!l.dir && !l.ops) {
+        fputs("usage: index --work DIR [--kills N] [--points ROUNDS] [--seed S]\n"
+              "       index --ops N [--plant yes] [--seed S]\n",
+              stderr);
         return 2;
     }
     l.counts =
         mmap(NULL, sizeof(*l.counts), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     rng_init(&rng, l.seed);
+    if (l.ops)
+        return run_ops(&l);
     run_whole(&l, "CreateTable", life_create);
     for (int i = 0; i < kills && l.counts->problems < 10; i++) {
         struct life one = l;

@@ -24,7 +24,13 @@ struct reader_at {
     struct life *l;
     struct wr_db *db;
     struct life_seen at; /* what was read up to here */
+    uint16_t shard;      /* that is read now */
 };
+
+static struct life_place *place_now(struct reader_at *r)
+{
+    return &r->at.shards[r->shard];
+}
 
 /* The next page, which the reply owns. */
 static struct wr_reply *read_page(struct reader_at *r, struct wr_stream_records *out)
@@ -39,8 +45,8 @@ static struct wr_reply *read_page(struct reader_at *r, struct wr_stream_records 
     reply_wait_init(&wait);
     call = call_new(r->db, &req, reply_wait_done, &wait);
     t = catalog_get(r->db->catalog, req.instance, get.table);
-    get.iterator = stream_iterator(&call->c.arena, t->schema.d.stream_id, 0,
-                                   r->at.number ? r->at.number + 1 : 0);
+    get.iterator = stream_iterator(&call->c.arena, t->schema.d.stream_id, r->shard,
+                                   place_now(r)->number ? place_now(r)->number + 1 : 0);
     table_release(t);
     if (stream_get_records(call, &get, out))
         call_finish(call);
@@ -48,7 +54,7 @@ static struct wr_reply *read_page(struct reader_at *r, struct wr_stream_records 
 }
 
 /* Number, kind and key of all records, one after the other. */
-static void pass(struct life_seen *at, const struct wr_stream_record *r)
+static void pass(struct life_place *at, const struct wr_stream_record *r)
 {
     uint64_t parts[] = {at->hash, (uint64_t)r->timestamp_us, (uint64_t)r->type,
                         (uint64_t)r->row.key.columns[0].value.integer, r->row.cell_count};
@@ -58,9 +64,9 @@ static void pass(struct life_seen *at, const struct wr_stream_record *r)
     at->count++;
 }
 
-/* Reads to the end. */
-static void read_all(struct reader_at *r, void (*each)(void *arg, const struct wr_stream_record *),
-                     void *arg)
+/* Reads a shard to its end. */
+static void read_shard(struct reader_at *r,
+                       void (*each)(void *arg, const struct wr_stream_record *), void *arg)
 {
     struct wr_stream_records page;
 
@@ -70,17 +76,30 @@ static void read_all(struct reader_at *r, void (*each)(void *arg, const struct w
         if (reply->code)
             life_problem(r->l, "GetStreamRecord: %s", reply->message);
         for (size_t i = 0; i < page.count; i++) {
-            if ((uint64_t)page.records[i].timestamp_us <= r->at.number)
+            if ((uint64_t)page.records[i].timestamp_us <= place_now(r)->number)
                 life_problem(r->l, "record %" PRIu64 " comes after %" PRIu64,
-                             (uint64_t)page.records[i].timestamp_us, r->at.number);
-            pass(&r->at, &page.records[i]);
+                             (uint64_t)page.records[i].timestamp_us, place_now(r)->number);
+            pass(place_now(r), &page.records[i]);
             each(arg, &page.records[i]);
         }
         wr_reply_free(reply);
     } while (page.more);
 }
 
+static void read_all(struct reader_at *r, void (*each)(void *arg, const struct wr_stream_record *),
+                     void *arg)
+{
+    for (r->shard = 0; r->shard < LIFE_SHARDS; r->shard++)
+        read_shard(r, each, arg);
+}
+
 /* ---- while others write ---- */
+
+struct life_follower {
+    struct reader_at reader;
+    atomic_bool end;
+    pthread_t thread;
+};
 
 static void ignore(void *arg, const struct wr_stream_record *r)
 {
@@ -99,24 +118,36 @@ static void tell_seen(struct life_counts *counts, const struct life_seen *at)
 
 static void *follow_main(void *arg)
 {
-    struct reader_at *r = arg;
+    struct life_follower *f = arg;
+    struct reader_at *r = &f->reader;
+    bool last;
 
-    for (;;) {
+    do {
+        last = atomic_load(&f->end);
         read_all(r, ignore, NULL);
         tell_seen(r->l->counts, &r->at);
-        usleep(REST_US);
-    }
+        if (!last)
+            usleep(REST_US);
+    } while (!last);
     return NULL;
 }
 
-void life_follow_start(struct life *l, struct wr_db *db)
+struct life_follower *life_follow_start(struct life *l, struct wr_db *db)
 {
-    struct reader_at *r = mem_zalloc(sizeof(*r));
-    pthread_t thread;
+    struct life_follower *f = mem_zalloc(sizeof(*f));
 
-    *r = (struct reader_at){l, db, l->counts->seen[atomic_load(&l->counts->seen_at)]};
-    if (pthread_create(&thread, NULL, follow_main, r))
+    f->reader = (struct reader_at){
+        .l = l, .db = db, .at = l->counts->seen[atomic_load(&l->counts->seen_at)]};
+    if (pthread_create(&f->thread, NULL, follow_main, f))
         life_problem(l, "no thread");
+    return f;
+}
+
+void life_follow_end(struct life_follower *f)
+{
+    atomic_store(&f->end, true);
+    pthread_join(f->thread, NULL);
+    mem_free(f);
 }
 
 /* ---- from the start ---- */
@@ -136,7 +167,7 @@ struct model_row {
 struct replay {
     struct reader_at reader;
     struct life_seen seen; /* by the one who followed */
-    bool met;              /* he was there */
+    bool met[LIFE_SHARDS]; /* he was there */
     struct model_row rows[LIFE_ROWS];
 };
 
@@ -172,8 +203,9 @@ static void replay_record(void *arg, const struct wr_stream_record *r)
 {
     struct replay *p = arg;
     struct model_row *row = model_row(p, &r->row.key);
+    uint16_t at = p->reader.shard;
 
-    p->met |= memcmp(&p->reader.at, &p->seen, sizeof(p->seen)) == 0;
+    p->met[at] |= memcmp(place_now(&p->reader), &p->seen.shards[at], sizeof(*p->seen.shards)) == 0;
     if (!row) {
         life_problem(p->reader.l, "a record of a row that nobody wrote");
         return;
@@ -260,23 +292,34 @@ static void compare_rows(struct replay *p)
     }
 }
 
+/* Who followed has seen how the stream begins; all of it, if he was there to the end. */
+static void compare_seen(struct replay *p)
+{
+    struct life *l = p->reader.l;
+
+    for (size_t i = 0; i < LIFE_SHARDS; i++) {
+        const struct life_place *seen = &p->seen.shards[i], *now = &p->reader.at.shards[i];
+
+        atomic_fetch_add(&l->counts->replayed, now->count);
+        if ((seen->count && !p->met[i]) || (l->ops && seen->count != now->count))
+            life_problem(l,
+                         "who followed shard %zu had seen %" PRIu64 " records up to %" PRIu64
+                         ", which is not how its %" PRIu64 " begin now",
+                         i, seen->count, seen->number, now->count);
+    }
+}
+
 void life_replay(struct life *l, struct wr_db *db)
 {
     struct replay *p = mem_zalloc(sizeof(*p));
 
     p->reader = (struct reader_at){.l = l, .db = db};
     p->seen = l->counts->seen[atomic_load(&l->counts->seen_at)];
-    p->met = !p->seen.count;
     read_all(&p->reader, replay_record, p);
-    if (!p->met)
-        life_problem(l,
-                     "who followed had seen %" PRIu64 " records up to %" PRIu64
-                     ", which is not how the stream begins now",
-                     p->seen.count, p->seen.number);
+    compare_seen(p);
     compare_rows(p);
     for (size_t i = 0; i < LIFE_ROWS; i++)
         if (p->rows[i].there)
             life_problem(l, "row %zu is in the records alone", i);
-    atomic_fetch_add(&l->counts->replayed, p->reader.at.count);
     mem_free(p);
 }

@@ -69,8 +69,8 @@ struct wr_db *life_open(struct life *l)
                                     {"indexes_max", "8"},
                                     {"wide_row_cells", l->wide ? "3" : "256"}};
     struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = "rocks",
-                           .dir = l->dir,
+                           .engine = l->ops ? "mem" : "rocks",
+                           .dir = l->ops ? NULL : l->dir,
                            .no_sync = l->no_sync,
                            .memory_bytes = 32 << 20,
                            .settings = settings,
@@ -83,6 +83,8 @@ struct wr_db *life_open(struct life *l)
         model_clock_set(l->seed);
     if (wr_open(&o, &db, message, sizeof(message)))
         life_problem(l, "cannot open: %s", message);
+    else if (l->plant)
+        life_plant(db);
     return db;
 }
 
@@ -177,11 +179,28 @@ static int load(struct wr_db *db, uint64_t seed)
     return code;
 }
 
+/* A shard of the stream for each. */
+static void life_ranges(struct wr_partition_range *out)
+{
+    for (int64_t i = 0; i < LIFE_SHARDS; i++) {
+        struct wr_value from = {.type = WR_BIGINT, .integer = i * (ROWS / 4 / LIFE_SHARDS)},
+                        to = {.type = WR_BIGINT, .integer = (i + 1) * (ROWS / 4 / LIFE_SHARDS)};
+
+        if (i == 0)
+            from = (struct wr_value){.type = WR_INF_MIN};
+        if (i == LIFE_SHARDS - 1)
+            to = (struct wr_value){.type = WR_INF_MAX};
+        out[i] = (struct wr_partition_range){from, to};
+    }
+}
+
 void life_create(struct life *l, struct wr_db *db)
 {
     struct wr_request req = {.op = WR_OP_CREATE_TABLE};
+    struct wr_partition_range ranges[LIFE_SHARDS];
     int code;
 
+    life_ranges(ranges);
     req.create_table = (struct wr_create_table){
         .table = bytes_str(LIFE_TABLE),
         .key = life_key,
@@ -190,6 +209,9 @@ void life_create(struct life *l, struct wr_db *db)
         .defined_count = PORT_COUNT(defined),
         .indexes = indexes,
         .index_count = 1,
+        .partitions = ranges,
+        .partition_count = LIFE_SHARDS,
+        .local_transactions = true,
         .stream = {.given = true, .enable = true, .has_expiration = true, .expiration_h = 168},
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     code = run(db, &req);
@@ -199,14 +221,61 @@ void life_create(struct life *l, struct wr_db *db)
         life_problem(l, "the table cannot be made: %s", wr_error_name(code));
 }
 
-/* One row, or up to four of one partition key as a batch, an atomic one, or an import. */
-static int write_some(struct wr_db *db, struct rng *r)
+static enum wr_op op_of(const struct wr_row_change *change)
+{
+    return change->type == WR_PUT      ? WR_OP_PUT_ROW
+           : change->type == WR_UPDATE ? WR_OP_UPDATE_ROW
+                                       : WR_OP_DELETE_ROW;
+}
+
+/* Each change by itself, then all at once, or, one time in four, none. */
+static int write_in_transaction(struct life *l, struct wr_db *db, struct rng *r,
+                                const struct wr_table_write *write)
+{
+    struct wr_request start = {.op = WR_OP_START_LOCAL_TRANSACTION,
+                               .instance = bytes_str(LIFE_INSTANCE)};
+    bool commits = rng_below(r, 4) > 0;
+    struct wr_request end = {.op = commits ? WR_OP_COMMIT_TRANSACTION : WR_OP_ABORT_TRANSACTION};
+    struct wr_reply *begun;
+    int code;
+
+    start.start_local_transaction =
+        (struct wr_start_transaction){write->table, {write->changes[0].row.key.columns, 1}};
+    begun = wr_exec(db, &start);
+    code = begun->code;
+    for (size_t i = 0; i < write->change_count && !code; i++) {
+        struct wr_request req = {.op = op_of(&write->changes[i]), .put_row = write->changes[i]};
+
+        req.put_row.table = write->table;
+        req.put_row.transaction = begun->transaction.id;
+        code = run(db, &req);
+    }
+    if (code)
+        end.op = WR_OP_ABORT_TRANSACTION;
+    end.commit_transaction.id = begun->transaction.id;
+    if (!begun->code) {
+        int ended = run(db, &end);
+
+        code = code ? code : ended;
+        if (ended && end.op == WR_OP_COMMIT_TRANSACTION) {
+            end.op = WR_OP_ABORT_TRANSACTION;
+            run(db, &end);
+        }
+    }
+    atomic_fetch_add(&l->counts->committed, !code && commits);
+    wr_reply_free(begun);
+    return code;
+}
+
+/* One row, or up to four of one partition key as a batch, an atomic one, an import, or a
+ * transaction. */
+static int write_some(struct life *l, struct wr_db *db, struct rng *r)
 {
     struct change made[4];
     struct wr_row_change list[4];
     size_t group = rng_below(r, (rng_below(r, 2) ? HOT_ROWS : ROWS) / 4), at = rng_below(r, 4),
            n = 1 + rng_below(r, 4);
-    size_t way = rng_below(r, 5);
+    size_t way = rng_below(r, 6);
     struct wr_table_write write = {
         .table = bytes_str(LIFE_TABLE), .changes = list, .change_count = n};
     struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW};
@@ -216,14 +285,14 @@ static int write_some(struct wr_db *db, struct rng *r)
         list[i] = made[i].change;
     }
     if (way < 2) {
-        list[0].table = write.table;
-        req.op = list[0].type == WR_PUT      ? WR_OP_PUT_ROW
-                 : list[0].type == WR_UPDATE ? WR_OP_UPDATE_ROW
-                                             : WR_OP_DELETE_ROW;
+        req.op = op_of(list);
         req.put_row = list[0];
+        req.put_row.table = write.table;
     } else if (way == 2) {
         req.op = WR_OP_BULK_IMPORT;
         req.bulk_import.table = write;
+    } else if (way == 5) {
+        return write_in_transaction(l, db, r, &write);
     } else {
         req.batch_write_row.tables = &write;
         req.batch_write_row.table_count = 1;
@@ -239,18 +308,25 @@ struct writer {
     pthread_t thread;
 };
 
+static bool work_ends(const struct life *l)
+{
+    return l->ops && atomic_load(&l->counts->writes) >= l->ops;
+}
+
 static void *writer_run(void *arg)
 {
     struct writer *w = arg;
     struct rng r;
 
     rng_init(&r, w->seed);
-    for (;;) {
-        int code = write_some(w->db, &r);
+    while (!work_ends(w->l)) {
+        int code = write_some(w->l, w->db, &r);
+        /* Its partition key may be another one's, who is in a transaction. */
+        bool busy = code == WR_E_BUSY || code == WR_E_CONFLICT;
 
-        atomic_fetch_add(code == WR_E_BUSY ? &w->l->counts->busy : &w->l->counts->writes, 1);
+        atomic_fetch_add(busy ? &w->l->counts->busy : &w->l->counts->writes, 1);
         /* An increment may meet a cell that is no number: none is here. */
-        if (code && code != WR_E_BUSY)
+        if (code && !busy)
             life_problem(w->l, "a write failed: %s", wr_error_name(code));
     }
     return NULL;
@@ -302,10 +378,11 @@ static void rekey(struct life *l, struct wr_db *db, size_t n)
 void life_work(struct life *l, struct wr_db *db)
 {
     struct writer writers[WRITERS];
+    struct life_follower *follower;
     struct rng r;
 
     rng_init(&r, l->seed);
-    life_follow_start(l, db);
+    follower = life_follow_start(l, db);
     for (size_t i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.l = l, .db = db, .seed = rng_next(&r)};
         if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
@@ -313,7 +390,7 @@ void life_work(struct life *l, struct wr_db *db)
     }
     for (size_t at = 1; l->builds && at < LIFE_INDEXES; at++)
         index_drop(l, db, at);
-    for (;;) {
+    while (!work_ends(l)) {
         size_t at = 1 + rng_below(&r, LIFE_INDEXES - 1), kind = rng_below(&r, 10);
 
         if (l->builds || kind < 5)
@@ -326,4 +403,7 @@ void life_work(struct life *l, struct wr_db *db)
             model_clock_set(rng_next(&r));
         usleep((useconds_t)rng_below(&r, 60000));
     }
+    for (size_t i = 0; i < WRITERS; i++)
+        pthread_join(writers[i].thread, NULL);
+    life_follow_end(follower);
 }

@@ -135,6 +135,36 @@ func TestStream(t *testing.T) {
 		t.equal("key", keyValues(records[0].PrimaryKey), []any{int64(2)})
 	})
 
+	run(t, "a transaction has records once it is committed, and none if it is aborted", func(t *T) {
+		if os.Getenv("WIDEROW_NO_TRANSACTIONS") != "" {
+			t.Skip("a server over a pool has no transactions")
+		}
+		request := createRequest(uniqueName(), 10, keyColumn{"user", text, false}, keyColumn{"line", integer, false})
+		on := true
+		request.EnableLocalTxn = &on
+		request.StreamSpec = &ts.StreamSpecification{EnableStream: true, ExpirationTime: 24, OriginColumnsToGet: []string{"a"}}
+		table := t.create(request)
+		t.put(table, line("ann", 1), c("a", 1))
+		from := t.records(t.iterator(table, nil), 100).NextShardIterator
+		for _, commits := range []bool{false, true} {
+			id := t.begin(table, "ann")
+			t.must(t.putIn(id, table, line("ann", 1), c("a", 2)))
+			t.must(t.putIn(id, table, line("ann", 2), c("a", 3)))
+			t.equal("records before its end", len(t.records(from, 100).Records), 0)
+			if commits {
+				t.must(t.commit(id))
+			} else {
+				t.must(t.abort(id))
+				t.equal("records of what was aborted", len(t.records(from, 100).Records), 0)
+			}
+		}
+		records := t.records(from, 100).Records
+		t.equal("records of the commit", len(records), 2)
+		t.equal("first", keyValues(records[0].PrimaryKey), []any{"ann", int64(1)})
+		t.equal("value before the commit", records[0].OriginColumns[0].Value, int64(1))
+		t.equal("second", keyValues(records[1].PrimaryKey), []any{"ann", int64(2)})
+	})
+
 	run(t, "an iterator of a stream that was switched off", func(t *T) {
 		table := t.streamed()
 		at := t.iterator(table, nil)
