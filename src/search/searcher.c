@@ -1,5 +1,7 @@
 #include "search/searcher.h"
 
+#include "search/order_walk.h"
+
 #include <math.h>
 
 struct search {
@@ -11,7 +13,8 @@ struct search {
     struct collect collect;
     struct collectors collectors;
     bool scores;
-    bool all; /* every document that matches is wanted: it is counted, or aggregated */
+    float *score_room; /* of a window; NULL without scores */
+    bool all;          /* every document that matches is wanted: it is counted, or aggregated */
     int64_t total;
 };
 
@@ -96,17 +99,10 @@ static void window_start(const struct search_job *job, const struct view_segment
 static void take_window(struct search *x, const struct segment *s, uint32_t base,
                         const uint64_t *bits, const float *scores)
 {
-    for (uint32_t w = 0; w < WINDOW_WORDS; w++)
-        x->total += __builtin_popcountll(bits[w]);
-    if (collectors_any(&x->collectors)) {
-        collectors_window(&x->collectors, base, bits);
-        WINDOW_EACH(bits, i)
-        collectors_add(&x->collectors, base + (uint32_t)i, 0);
-    }
-    if (!x->top.room)
-        return;
-    WINDOW_EACH(bits, i)
-    top_add(&x->top, s, base + (uint32_t)i, scores ? scores[i] : NAN);
+    x->total += window_count(bits);
+    if (collectors_any(&x->collectors))
+        collectors_add_window(&x->collectors, base, bits);
+    top_window(&x->top, s, base, bits, scores);
 }
 
 /* In key order a segment's first hits are all that it can give, besides the one that a page ended
@@ -116,21 +112,30 @@ static bool enough(const struct search *x, size_t taken)
     return !x->all && (!x->top.room || (x->sort.by_key && taken >= x->top.room + !!x->top.after));
 }
 
-static int run_segment(struct search *x, const struct view_segment *v)
+static bool walked(struct search *x, const struct view_segment *v, const struct node *root,
+                   const struct node *filter)
+{
+    struct order_walk w = {
+        .arena = &x->job->c->arena,
+        .segment = v,
+        .query = root,
+        .filter = filter,
+        .expired_ms = x->job->expired_ms,
+        .top = &x->top,
+    };
+
+    return !x->all && !x->scores && order_walk(&w);
+}
+
+static int run_windows(struct search *x, const struct view_segment *v, struct node *root,
+                       struct node *filter)
 {
     static const size_t windows_between_looks = 16;
-    struct node *root, *filter = NULL;
-    float *scores = x->scores ? arena_alloc(&x->job->c->arena, WINDOW_DOCS * sizeof(float)) : NULL;
+    float *scores = x->score_room;
     uint32_t base = 0;
     size_t windows = 0;
     int64_t before;
 
-    x->query.segment = v->segment;
-    x->query.clauses = 0;
-    TRY(node_compile(&x->query, x->s->query, x->scores, &root));
-    if (x->s->filter)
-        TRY(node_compile(&x->query, x->s->filter, false, &filter));
-    TRY(collectors_segment(&x->collectors, v->segment));
     if (!x->all && x->sort.by_key && x->top.after)
         base = segment_find(v->segment, x->top.after_key) / WINDOW_DOCS * WINDOW_DOCS;
     before = x->total;
@@ -155,6 +160,23 @@ static int run_segment(struct search *x, const struct view_segment *v)
             break;
     }
     return E_OK;
+}
+
+static int run_segment(struct search *x, const struct view_segment *v)
+{
+    struct node *root, *filter = NULL;
+
+    x->query.segment = v->segment;
+    x->query.clauses = 0;
+    TRY(node_compile(&x->query, x->s->query, x->scores, &root));
+    if (x->s->filter)
+        TRY(node_compile(&x->query, x->s->filter, false, &filter));
+    if (walked(x, v, root, filter))
+        return E_OK;
+    x->collect.expected =
+        filter && filter->estimate < root->estimate ? filter->estimate : root->estimate;
+    TRY(collectors_segment(&x->collectors, v->segment));
+    return run_windows(x, v, root, filter);
 }
 
 static int check(struct search *x)
@@ -217,6 +239,8 @@ int search_run(const struct search_job *job, const struct wr_search *s, int32_t 
     TRY(check_paging(job->c, s, limit_max, &offset, &limit));
     TRY(make_order(x, after, &after_key));
     x->scores = x->sort.scores;
+    if (x->scores)
+        x->score_room = arena_alloc(&job->c->arena, WINDOW_DOCS * sizeof(float));
     x->query.wanted = offset + limit;
     TRY(check(x));
     TRY(collectors_make(&x->collect, s->aggregations, s->aggregation_count, s->group_bys,
@@ -258,8 +282,11 @@ int search_scan(const struct search_job *job, const struct wr_search_condition *
         x->top.after = &none;
         x->top.after_key = after;
     }
-    for (size_t i = 0; i < job->view->count; i++)
+    for (size_t i = 0; i < job->view->count; i++) {
         TRY(run_segment(x, &job->view->segments[i]));
+        if (given_up(job))
+            return fail(job->c, E_BUSY, "The search took too long.");
+    }
     top_finish(&x->top);
     list = ARENA_ARRAY(&job->c->arena, bytes, x->top.count);
     for (size_t i = 0; i < x->top.count; i++)

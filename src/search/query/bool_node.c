@@ -21,8 +21,42 @@ static void add_scores(const uint64_t *bits, const float *from, float *to)
     to[i] += from[i];
 }
 
-/* Clauses of which so many must match; the rest may. */
-static void window_should(struct bool_node *b, uint32_t base, uint64_t *bits, float *scores)
+/* The first score of documents that `to` has none of yet, and more for those in `seen`. */
+static void join_scores(const uint64_t *bits, const uint64_t *seen, const float *from, float *to)
+{
+    WINDOW_EACH(bits, i)
+    to[i] = seen[i / 64] >> i % 64 & 1 ? to[i] + from[i] : from[i];
+}
+
+/* The clauses of a window: which documents have any of them, and their scores, where those in
+ * `seen` (NULL: none) have a score already. */
+static void ask_should(struct bool_node *b, uint32_t base, const uint64_t *bits,
+                       const uint64_t *seen, float *scores, uint16_t *counts, uint64_t *any)
+{
+    const struct bool_parts *p = &b->parts;
+
+    for (size_t i = 0; i < p->should_count; i++) {
+        uint64_t part[WINDOW_WORDS];
+        bool straight = !i && !seen;
+
+        memcpy(part, bits, sizeof(part));
+        p->should[i]->window(p->should[i], base, part,
+                             !scores    ? NULL
+                             : straight ? scores
+                                        : b->scores);
+        if (scores && !straight)
+            join_scores(part, seen ? seen : any, b->scores, scores);
+        for (int w = 0; w < WINDOW_WORDS; w++)
+            any[w] |= part[w];
+        if (counts)
+            WINDOW_EACH(part, d)
+        counts[d]++;
+    }
+}
+
+/* Clauses of which so many must match; the rest may. `scored`: all have a score already. */
+static void window_should(struct bool_node *b, uint32_t base, uint64_t *bits, float *scores,
+                          bool scored)
 {
     const struct bool_parts *p = &b->parts;
     uint16_t counts[WINDOW_DOCS];
@@ -33,19 +67,7 @@ static void window_should(struct bool_node *b, uint32_t base, uint64_t *bits, fl
         memset(counts, 0, sizeof(counts));
     if (!scores && !p->minimum)
         return;
-    for (size_t i = 0; i < p->should_count; i++) {
-        uint64_t part[WINDOW_WORDS];
-
-        memcpy(part, bits, sizeof(part));
-        p->should[i]->window(p->should[i], base, part, scores ? b->scores : NULL);
-        if (scores)
-            add_scores(part, b->scores, scores);
-        for (int w = 0; w < WINDOW_WORDS; w++)
-            any[w] |= part[w];
-        if (counted)
-            WINDOW_EACH(part, d)
-        counts[d]++;
-    }
+    ask_should(b, base, bits, scored ? bits : NULL, scores, counted ? counts : NULL, any);
     if (!p->minimum)
         return;
     if (counted)
@@ -56,20 +78,8 @@ static void window_should(struct bool_node *b, uint32_t base, uint64_t *bits, fl
         bits[w] &= any[w];
 }
 
-static void window_bool(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+static void exclude(const struct bool_parts *p, uint32_t base, uint64_t *bits)
 {
-    struct bool_node *b = (struct bool_node *)n;
-    const struct bool_parts *p = &b->parts;
-
-    for (size_t i = 0; i < p->filter_count && !window_empty(bits); i++)
-        p->filter[i]->window(p->filter[i], base, bits, NULL);
-    if (scores)
-        window_fill_scores(bits, scores, 0);
-    for (size_t i = 0; i < p->must_count && !window_empty(bits); i++) {
-        p->must[i]->window(p->must[i], base, bits, scores ? b->scores : NULL);
-        if (scores)
-            add_scores(bits, b->scores, scores);
-    }
     for (size_t i = 0; i < p->must_not_count && !window_empty(bits); i++) {
         uint64_t part[WINDOW_WORDS];
 
@@ -78,11 +88,56 @@ static void window_bool(struct node *n, uint32_t base, uint64_t *bits, float *sc
         for (int w = 0; w < WINDOW_WORDS; w++)
             bits[w] &= ~part[w];
     }
+}
+
+static void window_bool(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct bool_node *b = (struct bool_node *)n;
+    const struct bool_parts *p = &b->parts;
+    bool scored = p->must_count || !p->should_count || !p->minimum;
+
+    for (size_t i = 0; i < p->filter_count && !window_empty(bits); i++)
+        p->filter[i]->window(p->filter[i], base, bits, NULL);
+    if (scores && scored && !p->must_count)
+        window_fill_scores(bits, scores, 0);
+    for (size_t i = 0; i < p->must_count && !window_empty(bits); i++) {
+        p->must[i]->window(p->must[i], base, bits, !scores ? NULL : i ? b->scores : scores);
+        if (scores && i)
+            add_scores(bits, b->scores, scores);
+    }
+    exclude(p, base, bits);
     if (p->should_count && !window_empty(bits))
-        window_should(b, base, bits, scores);
+        window_should(b, base, bits, scores, scored);
     if (scores && p->weight != 1)
         WINDOW_EACH(bits, i)
     scores[i] *= p->weight;
+}
+
+static bool test_bool(const struct node *n, uint32_t doc)
+{
+    const struct bool_parts *p = &((const struct bool_node *)n)->parts;
+    size_t found = 0;
+
+    for (size_t i = 0; i < p->filter_count; i++)
+        if (!p->filter[i]->test(p->filter[i], doc))
+            return false;
+    for (size_t i = 0; i < p->must_count; i++)
+        if (!p->must[i]->test(p->must[i], doc))
+            return false;
+    for (size_t i = 0; i < p->must_not_count; i++)
+        if (p->must_not[i]->test(p->must_not[i], doc))
+            return false;
+    for (size_t i = 0; i < p->should_count && found < p->minimum; i++)
+        found += p->should[i]->test(p->should[i], doc);
+    return found >= p->minimum;
+}
+
+static bool all_test(struct node *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!list[i]->test)
+            return false;
+    return true;
 }
 
 struct node *node_bool(struct query *q, const struct bool_parts *parts)
@@ -108,6 +163,10 @@ struct node *node_bool(struct query *q, const struct bool_parts *parts)
     if (parts->minimum && should < estimate)
         estimate = should;
     b->node = (struct node){.window = window_bool, .estimate = estimate};
+    if (all_test(parts->filter, parts->filter_count) && all_test(parts->must, parts->must_count) &&
+        all_test(parts->must_not, parts->must_not_count) &&
+        all_test(parts->should, parts->should_count))
+        b->node.test = test_bool;
     return &b->node;
 }
 
@@ -183,10 +242,18 @@ static void window_constant(struct node *n, uint32_t base, uint64_t *bits, float
         window_fill_scores(bits, scores, k->score);
 }
 
+static bool test_constant(const struct node *n, uint32_t doc)
+{
+    const struct node *inner = ((const struct constant_node *)n)->inner;
+
+    return inner->test(inner, doc);
+}
+
 struct node *node_constant(struct query *q, struct node *inner, float score)
 {
     struct constant_node *k = ARENA_NEW(&q->c->arena, struct constant_node);
 
-    *k = (struct constant_node){{window_constant, inner->estimate}, inner, score};
+    *k = (struct constant_node){
+        {window_constant, inner->estimate, inner->test ? test_constant : NULL}, inner, score};
     return &k->node;
 }

@@ -58,21 +58,6 @@ static int make_polygon(struct query *q, struct shape *s)
     return E_OK;
 }
 
-static uint32_t order_find(const struct segment_column *col, int64_t low)
-{
-    uint32_t from = 0, to = col->value_count;
-
-    while (from < to) {
-        uint32_t mid = from + (to - from) / 2;
-
-        if (col->order_values[mid] < low)
-            from = mid + 1;
-        else
-            to = mid;
-    }
-    return from;
-}
-
 int node_geo(struct query *q, size_t field, const struct wr_search_condition *condition,
              struct node **out)
 {
@@ -89,7 +74,7 @@ int node_geo(struct query *q, size_t field, const struct wr_search_condition *co
     col = &q->segment->columns[field];
     TRY(node_bitmap(q, (float)condition->weight, out, &bits));
     top = (int64_t)((uint64_t)(uint32_t)s.box.top << 32 | UINT32_MAX);
-    for (uint32_t i = order_find(col, (int64_t)((uint64_t)(uint32_t)s.box.bottom << 32));
+    for (uint32_t i = column_order_find(col, (int64_t)((uint64_t)(uint32_t)s.box.bottom << 32));
          i < col->value_count && col->order_values[i] <= top; i++)
         if (shape_has(&s, document_unpack_point(col->order_values[i])))
             bits[col->order_docs[i] / 64] |= 1ull << col->order_docs[i] % 64;

@@ -1,4 +1,5 @@
 #include "search/query/node.h"
+#include "search/query/posting.h"
 
 /* One struct for all leaves: what a window function does not need, it leaves. */
 struct leaf {
@@ -8,6 +9,8 @@ struct leaf {
     const uint32_t *docs; /* ascending */
     uint32_t count, at;
     const uint64_t *bits;
+    uint64_t *room; /* for them, until they are filled */
+    bool filled;
     int64_t low, high;
     float score;
 };
@@ -24,6 +27,16 @@ static struct leaf *leaf_new(struct query *q,
     return l;
 }
 
+static bool test_none(const struct node *n PORT_UNUSED, uint32_t doc PORT_UNUSED)
+{
+    return false;
+}
+
+static bool test_all(const struct node *n PORT_UNUSED, uint32_t doc PORT_UNUSED)
+{
+    return true;
+}
+
 static void window_none(struct node *n PORT_UNUSED, uint32_t base PORT_UNUSED, uint64_t *bits,
                         float *scores PORT_UNUSED)
 {
@@ -38,12 +51,18 @@ static void window_all(struct node *n, uint32_t base PORT_UNUSED, uint64_t *bits
 
 struct node *node_all(struct query *q, float score)
 {
-    return &leaf_new(q, window_all, q->segment ? q->segment->documents : 0, score)->node;
+    struct leaf *l = leaf_new(q, window_all, q->segment ? q->segment->documents : 0, score);
+
+    l->node.test = test_all;
+    return &l->node;
 }
 
 struct node *node_none(struct query *q)
 {
-    return &leaf_new(q, window_none, 0, 0)->node;
+    struct leaf *l = leaf_new(q, window_none, 0, 0);
+
+    l->node.test = test_none;
+    return &l->node;
 }
 
 static void window_bits(struct node *n, uint32_t base, uint64_t *bits, float *scores)
@@ -57,6 +76,11 @@ static void window_bits(struct node *n, uint32_t base, uint64_t *bits, float *sc
         window_fill_scores(bits, scores, l->score);
 }
 
+static bool test_bits(const struct node *n, uint32_t doc)
+{
+    return ((const struct leaf *)n)->bits[doc / 64] >> doc % 64 & 1;
+}
+
 int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits)
 {
     size_t len = dead_words(q->segment->documents) * 8;
@@ -67,6 +91,7 @@ int node_bitmap(struct query *q, float score, struct node **out, uint64_t **bits
         return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
     memset(*bits, 0, len);
     l->bits = *bits;
+    l->node.test = test_bits;
     *out = &l->node;
     return E_OK;
 }
@@ -88,34 +113,12 @@ void bitmap_add_term(uint64_t *bits, const struct segment *s, const struct segme
         bits[posts[i] / 64] |= 1ull << posts[i] % 64;
 }
 
-/* The first of docs[at..count) that is not below `doc`: near ones are found soon. */
-static uint32_t gallop(const uint32_t *docs, uint32_t at, uint32_t count, uint32_t doc)
-{
-    uint32_t step = 1, low, high;
-
-    if (at == count || docs[at] >= doc)
-        return at;
-    while (step < count - at && docs[at + step] < doc)
-        step *= 2;
-    low = at + step / 2;
-    high = step < count - at ? at + step : count;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
-
-        if (docs[mid] < doc)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return low;
-}
-
 static void window_docs(struct node *n, uint32_t base, uint64_t *bits, float *scores)
 {
     struct leaf *l = (struct leaf *)n;
     uint64_t found[WINDOW_WORDS] = {0};
 
-    l->at = gallop(l->docs, l->at, l->count, base);
+    l->at = postings_seek(l->docs, l->at, l->count, base);
     for (; l->at < l->count && l->docs[l->at] - base < WINDOW_DOCS; l->at++) {
         uint32_t i = l->docs[l->at] - base;
 
@@ -125,6 +128,13 @@ static void window_docs(struct node *n, uint32_t base, uint64_t *bits, float *sc
         bits[i] &= found[i];
     if (scores)
         window_fill_scores(bits, scores, l->score);
+}
+
+static bool test_docs(const struct node *n, uint32_t doc)
+{
+    const struct leaf *l = (const struct leaf *)n;
+
+    return postings_have(l->docs, l->count, doc);
 }
 
 static struct node *one_term(struct query *q, const struct segment_column *col, uint32_t term,
@@ -137,10 +147,12 @@ static struct node *one_term(struct query *q, const struct segment_column *col, 
     if (!col->freqs && posts_dense(count, q->segment->documents)) {
         l = leaf_new(q, window_bits, count, score);
         l->bits = (const uint64_t *)(const void *)posts;
+        l->node.test = test_bits;
     } else {
         l = leaf_new(q, window_docs, count, score);
         l->docs = posts;
         l->count = count;
+        l->node.test = test_docs;
     }
     return &l->node;
 }
@@ -203,52 +215,61 @@ static void window_numbers(struct node *n, uint32_t base, uint64_t *bits, float 
         window_fill_scores(bits, scores, l->score);
 }
 
-/* The first place in `values` whose value is not below `low`. */
-static uint32_t order_find(const int64_t *values, uint32_t count, int64_t low)
+static bool test_numbers(const struct node *n, uint32_t doc)
 {
-    uint32_t from = 0, to = count;
+    const struct leaf *l = (const struct leaf *)n;
 
-    while (from < to) {
-        uint32_t mid = from + (to - from) / 2;
+    for (uint32_t v = column_first(l->col, doc); v < column_first(l->col, doc + 1); v++)
+        if (l->col->numbers[v] >= l->low && l->col->numbers[v] <= l->high)
+            return true;
+    return false;
+}
 
-        if (values[mid] < low)
-            from = mid + 1;
-        else
-            to = mid;
+/* Few of the documents: the bits are set along the order of values, at the first window. */
+static void window_few_numbers(struct node *n, uint32_t base, uint64_t *bits, float *scores)
+{
+    struct leaf *l = (struct leaf *)n;
+
+    if (!l->filled) {
+        memset(l->room, 0, dead_words(l->segment->documents) * 8);
+        for (uint32_t i = l->at; i < l->count; i++)
+            l->room[l->col->order_docs[i] / 64] |= 1ull << l->col->order_docs[i] % 64;
+        l->filled = true;
     }
-    return from;
+    window_bits(n, base, bits, scores);
 }
 
 int node_numbers(struct query *q, const struct segment_column *col, int64_t low, int64_t high,
                  float score, struct node **out)
 {
     uint32_t first, end;
-    uint64_t *bits;
     struct leaf *l;
 
     if (low > high) {
         *out = node_none(q);
         return E_OK;
     }
-    first = order_find(col->order_values, col->value_count, low);
-    end = high == INT64_MAX ? col->value_count
-                            : order_find(col->order_values, col->value_count, high + 1);
-    if (end - first > q->segment->documents / 8) {
-        l = leaf_new(q, col->offsets ? window_numbers : window_numbers_dense, end - first, score);
-        l->col = col;
-        l->low = low;
-        l->high = high;
-        *out = &l->node;
-        return E_OK;
-    }
+    first = column_order_find(col, low);
+    end = high == INT64_MAX ? col->value_count : column_order_find(col, high + 1);
     if (first == end) {
         *out = node_none(q);
         return E_OK;
     }
-    TRY(node_bitmap(q, score, out, &bits));
-    (*out)->estimate = end - first;
-    for (uint32_t i = first; i < end; i++)
-        bits[col->order_docs[i] / 64] |= 1ull << col->order_docs[i] % 64;
+    l = leaf_new(q, col->offsets ? window_numbers : window_numbers_dense, end - first, score);
+    l->col = col;
+    l->low = low;
+    l->high = high;
+    l->node.test = test_numbers;
+    *out = &l->node;
+    if (end - first > q->segment->documents / 8)
+        return E_OK;
+    l->room = arena_try_alloc(&q->c->arena, dead_words(q->segment->documents) * 8 + 8);
+    if (!l->room)
+        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+    l->bits = l->room;
+    l->at = first;
+    l->count = end;
+    l->node.window = window_few_numbers;
     return E_OK;
 }
 
@@ -261,6 +282,18 @@ static void window_offsets(struct node *n, uint32_t base, uint64_t *bits, float 
         bits[i / 64] &= ~(1ull << i % 64);
     if (scores)
         window_fill_scores(bits, scores, l->score);
+}
+
+static bool test_offsets(const struct node *n, uint32_t doc)
+{
+    const struct segment_column *col = ((const struct leaf *)n)->col;
+
+    return col->offsets[doc] != col->offsets[doc + 1];
+}
+
+static bool test_lengths(const struct node *n, uint32_t doc)
+{
+    return ((const struct leaf *)n)->col->lengths[doc];
 }
 
 static void window_lengths(struct node *n, uint32_t base, uint64_t *bits, float *scores)
@@ -286,6 +319,7 @@ int node_exists(struct query *q, const struct segment_column *col, enum field_ki
     l = leaf_new(q, kind == FIELD_TEXT ? window_lengths : window_offsets, col->stats.documents,
                  score);
     l->col = col;
+    l->node.test = kind == FIELD_TEXT ? test_lengths : test_offsets;
     *out = &l->node;
     return E_OK;
 }

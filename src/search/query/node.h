@@ -2,17 +2,16 @@
 #ifndef SEARCH_QUERY_NODE_H
 #define SEARCH_QUERY_NODE_H
 
+#include "search/query/window.h"
 #include "search/segment/view.h"
-
-/* A window is so many documents, one after the other; windows are asked in ascending order. */
-#define WINDOW_DOCS 4096
-#define WINDOW_WORDS (WINDOW_DOCS / 64)
 
 struct node {
     /* `bits` are the documents from `base` on that matter; those that do not match are cleared. If
      * `scores` is not NULL, those that are left get their score there. */
     void (*window)(struct node *n, uint32_t base, uint64_t *bits, float *scores);
     uint64_t estimate; /* of how many documents match; at most that, or about */
+    /* Does one document match, in any order of asking? NULL: it can only be asked by windows. */
+    bool (*test)(const struct node *n, uint32_t doc);
 };
 
 /* What a query is compiled for. */
@@ -36,27 +35,6 @@ struct query {
  * all. E_PARAMETER with a text; E_MEMORY. */
 int node_compile(struct query *q, const struct wr_search_condition *condition, bool scores,
                  struct node **out);
-
-static inline bool window_empty(const uint64_t *bits)
-{
-    uint64_t any = 0;
-
-    for (int i = 0; i < WINDOW_WORDS; i++)
-        any |= bits[i];
-    return !any;
-}
-
-/* For each set bit: `i` is the document's place in the window. */
-#define WINDOW_EACH(bits, i)                                                                       \
-    for (uint32_t word_ = 0; word_ < WINDOW_WORDS; word_++)                                        \
-        for (uint64_t rest_ = (bits)[word_], i = 0;                                                \
-             rest_ && (i = word_ * 64 + (uint32_t)__builtin_ctzll(rest_), 1); rest_ &= rest_ - 1)
-
-static inline void window_fill_scores(const uint64_t *bits, float *scores, float value)
-{
-    WINDOW_EACH(bits, i)
-    scores[i] = value;
-}
 
 /* ---- leaves (leaf.c) ---- */
 

@@ -295,7 +295,7 @@ static int make(struct query *q, const struct wr_functions_condition *condition,
     TRY(node_compile(q, condition->query, true, &n->query));
     for (size_t i = 0; i < n->count; i++)
         TRY(make_function(q, &condition->functions[i], &n->functions[i]));
-    n->node = (struct node){window_functions, n->query->estimate};
+    n->node = (struct node){.window = window_functions, .estimate = n->query->estimate};
     *out = &n->node;
     return E_OK;
 }

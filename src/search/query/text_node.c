@@ -1,5 +1,6 @@
 /* Terms and phrases of TEXT, with their scores by BM25: k1 1.2, b 0.75. */
 #include "search/query/node.h"
+#include "search/query/posting.h"
 
 #include <math.h>
 
@@ -69,23 +70,14 @@ struct text_term {
 /* To the first document that is not below `doc`. */
 static void text_term_seek(struct text_term *t, uint32_t doc)
 {
-    uint32_t step = 1, low = t->at, high;
+    t->at = postings_seek(t->docs, t->at, t->count, doc);
+}
 
-    if (low == t->count || t->docs[low] >= doc)
-        return;
-    while (step < t->count - low && t->docs[low + step] < doc)
-        step *= 2;
-    high = step < t->count - low ? low + step : t->count;
-    low += step / 2;
-    while (low < high) {
-        uint32_t mid = low + (high - low) / 2;
+static bool test_text_term(const struct node *n, uint32_t doc)
+{
+    const struct text_term *t = (const struct text_term *)n;
 
-        if (t->docs[mid] < doc)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    t->at = low;
+    return postings_have(t->docs, t->count, doc);
 }
 
 static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, float *scores)
@@ -109,7 +101,7 @@ static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, floa
 static void text_term_init(struct text_term *t, const struct segment_column *col, uint32_t term)
 {
     *t = (struct text_term){
-        .node = {window_text_term, col->term_docs[term]},
+        .node = {window_text_term, col->term_docs[term], test_text_term},
         .col = col,
         .docs = col->posts + col->post_at[term],
         .freqs = col->freqs + col->post_at[term],
@@ -320,7 +312,7 @@ int node_phrase(struct query *q, size_t field, const bytes *terms, const uint32_
     p->count = count;
     p->slop = slop;
     p->scorer = scorer_of(&stats, &q->segment->columns[field], idf, weight);
-    p->node = (struct node){window_phrase, estimate};
+    p->node = (struct node){.window = window_phrase, .estimate = estimate};
     *out = &p->node;
     return E_OK;
 }

@@ -63,6 +63,15 @@ void collectors_add(struct collectors *s, uint32_t doc, uint32_t bucket)
         group_add(s->groups[i], doc, bucket);
 }
 
+void collectors_add_window(struct collectors *s, uint32_t base, const uint64_t *bits)
+{
+    collectors_window(s, base, bits);
+    for (size_t i = 0; i < s->metric_count; i++)
+        metric_window(s->metrics[i], base, bits);
+    for (size_t i = 0; i < s->group_count; i++)
+        group_add_window(s->groups[i], base, bits);
+}
+
 int collectors_result(struct collectors *s, uint32_t bucket,
                       const struct wr_aggregation_result **aggregations,
                       const struct wr_group_by_result **group_bys)
@@ -73,6 +82,8 @@ int collectors_result(struct collectors *s, uint32_t bucket,
     struct wr_group_by_result *of_groups =
         ARENA_ARRAY(a, struct wr_group_by_result, s->group_count);
 
+    for (size_t i = 0; i < s->group_count; i++)
+        group_finish(s->groups[i]);
     if (s->k->over)
         return fail(s->k->c, E_MEMORY,
                     "The aggregations of a search take more than %zu MiB of memory: ask for fewer "

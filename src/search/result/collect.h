@@ -20,7 +20,8 @@ struct collect {
     size_t bytes_max; /* what all aggregations of the request may hold */
     size_t bytes;     /* held, about */
     size_t buckets;
-    bool over; /* more than it may */
+    bool over;         /* more than it may */
+    uint64_t expected; /* documents that the query finds in the segment, about */
     int64_t now_ms;
     /* The row of a key, without attributes: for TOP_ROWS. */
     int (*row)(void *arg, bytes key, struct wr_row *out);
@@ -33,6 +34,8 @@ struct metric;
 int metric_make(struct collect *k, const struct wr_aggregation *a, struct metric **out);
 void metric_segment(struct metric *m, const struct segment *s);
 void metric_add(struct metric *m, uint32_t doc, uint32_t bucket);
+/* The documents of a window, all of bucket 0. */
+void metric_window(struct metric *m, uint32_t base, const uint64_t *bits);
 int metric_result(struct metric *m, uint32_t bucket, struct wr_aggregation_result *out);
 /* What groups are sorted by. */
 double metric_value(struct metric *m, uint32_t bucket);
@@ -45,6 +48,10 @@ int group_segment(struct group_by *g, const struct segment *s);
 /* Before documents of a window come. */
 void group_window(struct group_by *g, uint32_t base, const uint64_t *bits);
 void group_add(struct group_by *g, uint32_t doc, uint32_t bucket);
+/* The documents of a window, all of bucket 0. */
+void group_add_window(struct group_by *g, uint32_t base, const uint64_t *bits);
+/* Behind the last document. */
+void group_finish(struct group_by *g);
 int group_result(struct group_by *g, uint32_t bucket, struct wr_group_by_result *out);
 
 /* ---- those of one level ---- */
@@ -65,6 +72,8 @@ int collectors_make(struct collect *k, const struct wr_aggregation *aggregations
 int collectors_segment(struct collectors *s, const struct segment *segment);
 void collectors_window(struct collectors *s, uint32_t base, const uint64_t *bits);
 void collectors_add(struct collectors *s, uint32_t doc, uint32_t bucket);
+/* The documents of a window, all of bucket 0; collectors_window() is not needed before. */
+void collectors_add_window(struct collectors *s, uint32_t base, const uint64_t *bits);
 int collectors_result(struct collectors *s, uint32_t bucket,
                       const struct wr_aggregation_result **aggregations,
                       const struct wr_group_by_result **group_bys);

@@ -1,5 +1,6 @@
 #include "search/field/geo.h"
 #include "search/result/buckets.h"
+#include "search/result/collect_memory.h"
 #include "search/result/group_key.h"
 
 #include <math.h>
@@ -11,6 +12,7 @@ struct group_by {
     struct group_key *key; /* FIELD, both histograms, GEO_GRID, COMPOSITE */
     struct buckets buckets;
     struct collectors subs;
+    bool at_top;
     const struct segment *segment;
     uint64_t segment_number; /* from 1 */
     /* RANGE, GEO_DISTANCE, FILTER: the key is the place in the request. */
@@ -19,6 +21,10 @@ struct group_by {
     struct node **filters;
     uint64_t (*matched)[WINDOW_WORDS];
     uint32_t base;
+    /* FIELD of terms, at the top: how many documents of the segment have each; then they are put
+     * into the buckets. NULL: documents are counted one by one. */
+    const struct segment_column *terms;
+    uint32_t *term_counts;
     uint32_t *first_of; /* results: buckets by parent; UINT32_MAX ends */
     uint32_t *next_of;
     uint32_t parents;
@@ -96,6 +102,7 @@ int group_make(struct collect *k, const struct wr_group_by *from, int level, str
 
     g->k = g->buckets.k = k;
     g->g = from;
+    g->at_top = level == 1;
     *out = g;
     switch (from->type) {
     case WR_GROUP_RANGE:
@@ -139,14 +146,41 @@ static int compile_filters(struct group_by *g, const struct segment *s)
     return E_OK;
 }
 
+/* What was counted by terms, into the buckets. */
+static void flush_terms(struct group_by *g)
+{
+    for (uint32_t i = 0; g->term_counts && i < g->terms->term_count; i++) {
+        uint32_t at;
+
+        if (!g->term_counts[i])
+            continue;
+        at = buckets_find(&g->buckets, 0, group_key_of_term(g->key, i));
+        if (at != UINT32_MAX)
+            g->buckets.list[at].count += g->term_counts[i];
+    }
+    g->term_counts = NULL;
+}
+
+/* Counters for all terms of the segment, if so many documents are expected that it pays. */
+static void begin_terms(struct group_by *g)
+{
+    g->terms = g->key ? group_key_terms(g->key) : NULL;
+    if (!g->terms || collectors_any(&g->subs) || g->terms->term_count / 4 > g->k->expected)
+        return;
+    g->term_counts = collect_alloc(g->k, g->terms->term_count * sizeof(g->term_counts[0]));
+}
+
 int group_segment(struct group_by *g, const struct segment *s)
 {
+    flush_terms(g);
     g->segment = s;
     g->segment_number++;
     if (g->g->type == WR_GROUP_FILTER)
         TRY(compile_filters(g, s));
     if (g->key)
         group_key_segment(g->key, s);
+    if (g->at_top)
+        begin_terms(g);
     return collectors_segment(&g->subs, s);
 }
 
@@ -220,6 +254,50 @@ void group_add(struct group_by *g, uint32_t doc, uint32_t parent)
     n = group_key_of(g->key, doc, keys);
     for (size_t i = 0; i < n; i++)
         count(g, doc, parent, keys[i]);
+}
+
+/* A term counts once, however often the document has it. */
+static void count_terms(struct group_by *g, uint32_t doc)
+{
+    const uint32_t *ordinals = g->terms->ordinals;
+    uint32_t first = g->terms->offsets[doc], end = g->terms->offsets[doc + 1];
+
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t k = first;
+
+        while (ordinals[k] != ordinals[i])
+            k++;
+        g->term_counts[ordinals[i]] += k == i;
+    }
+}
+
+void group_add_window(struct group_by *g, uint32_t base, const uint64_t *bits)
+{
+    const uint32_t *ordinals = g->term_counts ? g->terms->ordinals + base : NULL;
+
+    if (!g->term_counts) {
+        WINDOW_EACH(bits, i)
+        group_add(g, base + (uint32_t)i, 0);
+        return;
+    }
+    if (g->terms->offsets) {
+        WINDOW_EACH(bits, i)
+        count_terms(g, base + (uint32_t)i);
+        return;
+    }
+    for (uint32_t w = 0; w < WINDOW_WORDS; w++) {
+        if (bits[w] == ~0ull)
+            for (uint32_t i = 0; i < 64; i++)
+                g->term_counts[ordinals[w * 64 + i]]++;
+        else
+            for (uint64_t rest = bits[w]; rest; rest &= rest - 1)
+                g->term_counts[ordinals[w * 64 + (uint32_t)__builtin_ctzll(rest)]]++;
+    }
+}
+
+void group_finish(struct group_by *g)
+{
+    flush_terms(g);
 }
 
 /* ---- results ---- */

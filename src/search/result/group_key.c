@@ -257,14 +257,31 @@ void group_key_segment(struct group_key *key, const struct segment *s)
     if (!key->field)
         return;
     key->col = &s->columns[key->at];
-    if (key->field->kind == FIELD_ORDINAL)
-        key->known = collect_alloc(key->k, key->col->term_count * sizeof(key->known[0]));
+    key->known = NULL;
 }
 
+const struct segment_column *group_key_terms(const struct group_key *key)
+{
+    return key->g->type == WR_GROUP_FIELD && key->field->kind == FIELD_ORDINAL && !key->has_missing
+               ? key->col
+               : NULL;
+}
+
+int64_t group_key_of_term(struct group_key *key, uint32_t term)
+{
+    return texts_number(&key->texts, column_term(key->col, term));
+}
+
+/* Numbers of terms are kept where documents ask for the same ones again, not for all terms of a
+ * large dictionary of which a few are met. */
 static int64_t term_number(struct group_key *key, uint32_t term)
 {
+    if (!key->known && key->col->term_count / 4 > key->k->expected)
+        return group_key_of_term(key, term);
+    if (!key->known)
+        key->known = collect_alloc(key->k, key->col->term_count * sizeof(key->known[0]));
     if (!key->known[term])
-        key->known[term] = texts_number(&key->texts, column_term(key->col, term)) + 1;
+        key->known[term] = (uint32_t)group_key_of_term(key, term) + 1;
     return key->known[term] - 1;
 }
 

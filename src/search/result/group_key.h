@@ -13,6 +13,9 @@ int group_key_make(struct collect *k, const struct wr_group_by *g, struct group_
 void group_key_segment(struct group_key *key, const struct segment *s);
 /* The keys of a document; how many. */
 size_t group_key_of(struct group_key *key, uint32_t doc, int64_t *out);
+/* Where keys are the terms of the segment's column and nothing else, it; else NULL. */
+const struct segment_column *group_key_terms(const struct group_key *key);
+int64_t group_key_of_term(struct group_key *key, uint32_t term);
 int group_key_compare(const struct group_key *key, int64_t a, int64_t b);
 /* What the answer tells of a key. */
 int group_key_fill(const struct group_key *key, int64_t value, struct wr_group *out);

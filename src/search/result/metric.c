@@ -270,6 +270,41 @@ void metric_add(struct metric *m, uint32_t doc, uint32_t bucket)
         add_distinct(m, bucket, m->missing.text);
 }
 
+/* As add_number() of each: every document has one value. */
+static void total_numbers(const struct metric *m, struct totals *t, uint32_t base,
+                          const uint64_t *bits)
+{
+    const int64_t *numbers = m->col->numbers + base;
+    struct totals sum = *t;
+
+    WINDOW_EACH(bits, i)
+    {
+        double v = real_of(m->field, numbers[i]);
+
+        sum.sum += v;
+        sum.least = v < sum.least ? v : sum.least;
+        sum.greatest = v > sum.greatest ? v : sum.greatest;
+        sum.count++;
+    }
+    *t = sum;
+}
+
+void metric_window(struct metric *m, uint32_t base, const uint64_t *bits)
+{
+    enum wr_aggregation_type a = m->a->type;
+
+    if (a != WR_AGG_TOP_ROWS && !m->room)
+        grow_buckets(m, 0);
+    if (!m->field && m->totals)
+        m->totals[0].count += window_count(bits);
+    else if (m->field && m->field->kind == FIELD_NUMBER && !m->col->offsets &&
+             (a == WR_AGG_SUM || a == WR_AGG_AVG || a == WR_AGG_MIN || a == WR_AGG_MAX))
+        total_numbers(m, &m->totals[0], base, bits);
+    else
+        WINDOW_EACH(bits, i)
+    metric_add(m, base + (uint32_t)i, 0);
+}
+
 static int by_bucket(const void *a, const void *b)
 {
     const struct sample *x = a, *y = b;

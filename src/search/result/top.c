@@ -1,5 +1,6 @@
 #include "search/result/top.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room)
@@ -109,6 +110,157 @@ void top_add(struct top *t, const struct segment *s, uint32_t doc, float score)
     if (size)
         memcpy(h->values, t->spare, size);
     sift_up(t, t->count++);
+}
+
+/* ---- what one number tells ----
+ *
+ * Most documents of a large result stand behind all hits that are kept, and the first value of
+ * their tuples says so. */
+
+struct gate {
+    bool shut;     /* `limit` counts: a number behind it does not come in */
+    bool ties;     /* nor does one that is equal */
+    bool has_from; /* one before `from` has been on a page before */
+    bool descending;
+    int64_t limit, from;
+};
+
+/* By the hit at the root, for documents of the segment from `doc` on: their keys ascend. */
+static void gate_set(struct gate *g, const struct top *t, const struct segment *s, uint32_t doc)
+{
+    const struct hit *root;
+
+    g->shut = false;
+    if (t->count < t->room || t->hits[0].values[0].place != SORT_VALUE)
+        return;
+    root = &t->hits[0];
+    g->shut = true;
+    g->limit = root->values[0].number;
+    g->ties = t->sort->count == 1 && bytes_compare(segment_key(s, doc), root->key) >= 0;
+}
+
+static struct gate gate_of(const struct top *t)
+{
+    struct gate g = {.descending = t->sort->by[0].descending};
+
+    if (t->after && t->after[0].place == SORT_VALUE) {
+        g.has_from = true;
+        g.from = t->after[0].number;
+    }
+    return g;
+}
+
+static inline bool gate_refuses(const struct gate *g, int64_t n)
+{
+    if (g->has_from && (g->descending ? n > g->from : n < g->from))
+        return true;
+    if (!g->shut)
+        return false;
+    return (g->descending ? n < g->limit : n > g->limit) || (g->ties && n == g->limit);
+}
+
+/* Of 64 documents that have a value each, those that may come in. */
+static uint64_t gate_word(const struct gate *g, const int64_t *numbers, uint64_t bits)
+{
+    int64_t limit = g->limit;
+    uint64_t in = 0;
+
+    if (g->descending)
+        for (uint32_t i = 0; i < 64; i++)
+            in |= (uint64_t)(numbers[i] >= limit) << i;
+    else
+        for (uint32_t i = 0; i < 64; i++)
+            in |= (uint64_t)(numbers[i] <= limit) << i;
+    return in & bits;
+}
+
+static void add_and_set(struct top *t, struct gate *g, const struct segment *s, uint32_t doc,
+                        float score)
+{
+    top_add(t, s, doc, score);
+    gate_set(g, t, s, doc);
+}
+
+static void window_by_number(struct top *t, const struct segment *s, uint32_t base,
+                             const uint64_t *bits, const float *scores)
+{
+    static const int many = 16; /* of a word's documents: all its numbers are compared at once */
+    const struct segment_column *col = &s->columns[t->sort->by[0].field];
+    struct gate g = gate_of(t);
+
+    gate_set(&g, t, s, base);
+    for (uint32_t w = 0; w < WINDOW_WORDS; w++) {
+        uint64_t rest = bits[w];
+
+        if (g.shut && !col->offsets && __builtin_popcountll(rest) > many &&
+            base + w * 64 + 64 <= s->documents)
+            rest = gate_word(&g, col->numbers + base + w * 64, rest);
+        for (; rest; rest &= rest - 1) {
+            uint32_t i = w * 64 + (uint32_t)__builtin_ctzll(rest), doc = base + i;
+            uint32_t first = column_first(col, doc);
+
+            if (column_first(col, doc + 1) - first != 1 || !gate_refuses(&g, col->numbers[first]))
+                add_and_set(t, &g, s, doc, scores ? scores[i] : NAN);
+        }
+    }
+}
+
+static void window_by_score(struct top *t, const struct segment *s, uint32_t base,
+                            const uint64_t *bits, const float *scores)
+{
+    struct gate g = gate_of(t);
+
+    gate_set(&g, t, s, base);
+    WINDOW_EACH(bits, i)
+    if (!gate_refuses(&g, number_of_real(scores[i])))
+        add_and_set(t, &g, s, base + (uint32_t)i, scores[i]);
+}
+
+/* Keys ascend: behind one that does not come in, none does. */
+static void window_by_key(struct top *t, const struct segment *s, uint32_t base,
+                          const uint64_t *bits, const float *scores)
+{
+    WINDOW_EACH(bits, i)
+    {
+        uint32_t doc = base + (uint32_t)i;
+
+        if (t->count == t->room && bytes_compare(segment_key(s, doc), t->hits[0].key) >= 0)
+            return;
+        top_add(t, s, doc, scores ? scores[i] : NAN);
+    }
+}
+
+/* A number of the field stands in the tuple as it is, where a document has one value. */
+static bool by_plain_number(const struct sort_by *by)
+{
+    return by->type == WR_SORTER_FIELD && !by->texts && !by->as_real;
+}
+
+void top_window(struct top *t, const struct segment *s, uint32_t base, const uint64_t *bits,
+                const float *scores)
+{
+    const struct sort *sort = t->sort;
+
+    if (!t->room)
+        return;
+    if (sort->by_key)
+        window_by_key(t, s, base, bits, scores);
+    else if (scores && sort->by[0].type == WR_SORTER_SCORE)
+        window_by_score(t, s, base, bits, scores);
+    else if (by_plain_number(&sort->by[0]))
+        window_by_number(t, s, base, bits, scores);
+    else
+        WINDOW_EACH(bits, i)
+    top_add(t, s, base + (uint32_t)i, scores ? scores[i] : NAN);
+}
+
+bool top_ends_before(const struct top *t, int64_t number)
+{
+    const struct sort_value *last = t->count == t->room ? t->hits[0].values : NULL;
+
+    if (!last || last->place != SORT_VALUE)
+        return last && last->place == SORT_FIRST;
+    return t->sort->by[0].descending ? number < last->number : number > last->number;
 }
 
 void top_finish(struct top *t)

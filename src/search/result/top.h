@@ -2,6 +2,7 @@
 #ifndef SEARCH_RESULT_TOP_H
 #define SEARCH_RESULT_TOP_H
 
+#include "search/query/window.h"
 #include "search/result/sort.h"
 
 struct hit {
@@ -23,6 +24,13 @@ struct top {
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room);
 void top_add(struct top *t, const struct segment *s, uint32_t doc, float score);
+/* top_add() of each document of a window, `scores` by their places in it (NULL: the order needs
+ * none). What the first value tells to be behind is left out before its tuple is made. */
+void top_window(struct top *t, const struct segment *s, uint32_t base, const uint64_t *bits,
+                const float *scores);
+/* Stands a hit whose first value is this number behind all that are kept? Its first sorter is of
+ * numbers. */
+bool top_ends_before(const struct top *t, int64_t number);
 void top_finish(struct top *t);
 
 #endif

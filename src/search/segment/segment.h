@@ -76,6 +76,22 @@ uint32_t column_find(const struct segment_column *col, bytes text);
 /* The term itself; false: it is not there. */
 bool column_has(const struct segment_column *col, bytes text, uint32_t *term);
 
+/* The first place in the order of values whose value is not below `low`. */
+static inline uint32_t column_order_find(const struct segment_column *col, int64_t low)
+{
+    uint32_t from = 0, to = col->value_count;
+
+    while (from < to) {
+        uint32_t mid = from + (to - from) / 2;
+
+        if (col->order_values[mid] < low)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from;
+}
+
 /* Values of a document: their range in `numbers` or `ordinals`. */
 static inline uint32_t column_first(const struct segment_column *col, uint32_t doc)
 {

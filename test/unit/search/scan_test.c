@@ -16,6 +16,7 @@
 #include "../context.h"
 
 #define DOCUMENTS 600
+#define DOCUMENTS_MANY 9000 /* in one round of eight: segments of several windows */
 #define ROUND_QUERIES 200
 
 enum { F_LONG, F_REAL, F_KEYWORD, F_TAGS, F_TEXT, F_NUMBERS, FIELDS };
@@ -41,7 +42,8 @@ struct row {
     int n_tags, n_words, n_numbers;
 };
 
-static struct row rows[DOCUMENTS];
+static struct row rows[DOCUMENTS_MANY];
+static int documents_now;
 static struct rng rng;
 static struct search_schema *schema;
 static struct wr_search_schema description = {.fields = fields, .field_count = FIELDS};
@@ -125,7 +127,7 @@ static struct view *change(struct view *v, int from, int count, int remove_perce
     ctx_init(&cc, NULL, NULL, NULL, 0);
     documents = ARENA_ARRAY(&cc.arena, struct document, count);
     keys = ARENA_ARRAY(&cc.arena, bytes, count);
-    for (int i = from; i < from + count && i < DOCUMENTS; i++) {
+    for (int i = from; i < from + count && i < documents_now; i++) {
         keys[changed++] = bytes_str(rows[i].key);
         rows[i].there = below(100) >= remove_percent;
         if (!rows[i].there)
@@ -339,25 +341,75 @@ static struct plain *make(int depth)
 
 static int order_kind;
 
+/* Of a number that may be missing: the missing ones last, or, if `first`, before all. */
+static int compare_numbers(bool has_a, double a, bool has_b, double b, bool descending, bool first)
+{
+    if (has_a != has_b)
+        return has_a == first ? 1 : -1;
+    if (!has_a)
+        return 0;
+    return descending ? (b > a) - (b < a) : (a > b) - (a < b);
+}
+
+static int compare_words(const struct row *a, const struct row *b)
+{
+    if ((a->k < 0) != (b->k < 0))
+        return a->k < 0 ? 1 : -1;
+    return a->k - b->k;
+}
+
+static int least(const struct row *r)
+{
+    int best = r->numbers[0];
+
+    for (int i = 1; i < r->n_numbers; i++)
+        best = r->numbers[i] < best ? r->numbers[i] : best;
+    return best;
+}
+
 static int compare_rows(const void *x, const void *y)
 {
     const struct row *a = *(struct row *const *)x, *b = *(struct row *const *)y;
     int r = 0;
 
-    if (order_kind == 1 && a->has_l != b->has_l)
-        return a->has_l ? -1 : 1;
-    if (order_kind == 1 && a->has_l)
-        r = (b->l > a->l) - (b->l < a->l); /* descending */
-    if (order_kind == 2) {
-        if ((a->k < 0) != (b->k < 0))
-            return a->k < 0 ? 1 : -1;
-        r = a->k - b->k;
+    switch (order_kind) {
+    case 1:
+    case 3:
+        r = compare_numbers(a->has_l, (double)a->l, b->has_l, (double)b->l, true, false);
+        if (order_kind == 3 && !r)
+            r = compare_words(a, b);
+        break;
+    case 2:
+        r = compare_words(a, b);
+        break;
+    case 4:
+        r = compare_numbers(a->has_d, a->d, b->has_d, b->d, false, true);
+        break;
+    case 5:
+        r = compare_numbers(a->has_l, (double)a->l, b->has_l, (double)b->l, false, false);
+        break;
+    case 6:
+        r = compare_numbers(a->n_numbers > 0, least(a), b->n_numbers > 0, least(b), false, false);
+        break;
+    default:
+        break;
     }
     return r ? r : strcmp(a->key, b->key);
 }
 
-static const struct wr_sorter sorters[3] = {
+#define ORDERS 7
+static const struct wr_sorter sorters[ORDERS] = {
     {.type = WR_SORTER_KEY},
+    {.type = WR_SORTER_FIELD, .field = BYTES_LIT("l"), .order = WR_ORDER_DESC},
+    {.type = WR_SORTER_FIELD, .field = BYTES_LIT("k")},
+    {.type = WR_SORTER_FIELD, .field = BYTES_LIT("l"), .order = WR_ORDER_DESC}, /* of two_sorters */
+    {.type = WR_SORTER_FIELD,
+     .field = BYTES_LIT("d"),
+     .missing = {.type = WR_VARCHAR, .bytes = BYTES_LIT("_first")}},
+    {.type = WR_SORTER_FIELD, .field = BYTES_LIT("l")},
+    {.type = WR_SORTER_FIELD, .field = BYTES_LIT("la")},
+};
+static const struct wr_sorter two_sorters[2] = {
     {.type = WR_SORTER_FIELD, .field = BYTES_LIT("l"), .order = WR_ORDER_DESC},
     {.type = WR_SORTER_FIELD, .field = BYTES_LIT("k")},
 };
@@ -389,26 +441,29 @@ static void check_groups(const struct search_hits *hits, struct row **found, siz
 static void check_query(const struct view *v)
 {
     struct plain *p = make(0);
-    struct row *found[DOCUMENTS];
+    static struct row *found[DOCUMENTS_MANY];
     struct wr_aggregation sum = {
         .name = BYTES_LIT("s"), .type = WR_AGG_SUM, .field = fields[F_REAL].name};
     struct wr_group_by groups = {
         .name = BYTES_LIT("g"), .type = WR_GROUP_FIELD, .field = fields[F_KEYWORD].name};
     size_t count = 0, at = 0;
     bool whole = below(2) == 0;
-    struct wr_search s = {.query = &p->condition, .has_limit = true, .limit = 1 + below(60)};
+    struct wr_search s = {
+        .query = &p->condition, .has_limit = true, .limit = 1 + below(documents_now / 10)};
     struct search_job job = {
         .c = &c, .schema = schema, .view = v, .expired_ms = INT64_MIN, .collect_bytes = 64 << 20};
 
-    order_kind = below(3);
+    order_kind = below(ORDERS);
     s.sort = (struct wr_sort){.given = true, .sorters = &sorters[order_kind], .count = 1};
+    if (order_kind == 3)
+        s.sort = (struct wr_sort){.given = true, .sorters = two_sorters, .count = 2};
     s.track_total = whole ? INT32_MAX : -1;
     if (whole) {
         s.aggregations = &sum;
         s.group_bys = &groups;
         s.aggregation_count = s.group_by_count = 1;
     }
-    for (int i = 0; i < DOCUMENTS; i++)
+    for (int i = 0; i < documents_now; i++)
         if (rows[i].there && matches(p, &rows[i]))
             found[count++] = &rows[i];
     qsort(found, count, sizeof(found[0]), compare_rows);
@@ -445,12 +500,13 @@ static void test_scan(void **state)
         struct view *v = view_empty();
         int batches = 1 + below(8);
 
-        for (int i = 0; i < DOCUMENTS; i++) {
+        documents_now = below(8) ? DOCUMENTS : DOCUMENTS_MANY;
+        for (int i = 0; i < documents_now; i++) {
             rows[i] = (struct row){0};
             snprintf(rows[i].key, sizeof(rows[i].key), "%05d", i);
         }
         for (int b = 0; b < batches; b++) {
-            v = change(v, below(DOCUMENTS), 1 + below(DOCUMENTS), below(60));
+            v = change(v, below(documents_now), 1 + below(documents_now), below(60));
             if (below(2))
                 v = merge_some(v);
         }
