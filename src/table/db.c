@@ -16,8 +16,10 @@
 #include "table/core/jobs.h"
 #include "table/changelog/change_log.h"
 #include "table/index/index_observer.h"
+#include "table/index/outbox_queue.h"
 #include "table/maint/balance.h"
 #include "table/maint/index_build.h"
+#include "table/maint/index_drainer.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
 #include "table/maint/sweep.h"
@@ -216,7 +218,7 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
                                .clock = &db->clock,
                                .log = &db->log};
     struct scheduler_conf background = {background_rate, workers_busy, no_requests, db};
-    bool needs_router;
+    bool needs_router, needs_drainer;
 
     for (size_t i = 0; i < o->engine_setting_count; i++)
         engine_options[i] =
@@ -226,6 +228,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     TRY(engine_open(c, engine_name(o), &conf, &db->engine));
     db->observe = db_observe;
     db->keeps_indexes = engine_one_key_space(db->engine);
+    if (!db->keeps_indexes)
+        db->outboxes = outbox_queue_new();
     db->keeps_streams = db->keeps_indexes && engine_numbers(db->engine);
     db->row_locks = row_locks_new();
     TRY(open_sampler(c, db));
@@ -270,6 +274,9 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
         db->journal = journal_start(db->catalog);
     if (db_is_shared(db) && !db->journal)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the journal.");
+    db->index_drainer = index_drainer_start(db, &needs_drainer);
+    if (!db->index_drainer && needs_drainer)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to keep indexes with.");
     if (!balancer_start(db)) /* it asks the catalog whether it is in touch */
         return fail(c, E_UNAVAILABLE, "The system gives no thread to watch partitions with.");
     db->scrubber = scrubber_start(db);
@@ -365,6 +372,7 @@ void wr_close(struct wr_db *db)
     while (atomic_load(&db->requests) > 0) /* some wait for a job */
         usleep(1000); /* at the end of a process's life a short nap does no harm */
     pool_stop(db->pool);
+    index_drainer_stop(db->index_drainer);
     journal_stop(db->journal);
     catalog_stop(db->catalog); /* no more jobs of its notifications */
     jobs_stop(db->jobs);
@@ -388,6 +396,7 @@ void wr_close(struct wr_db *db)
     if (db->engine)
         engine_close(db->engine);
     row_locks_free(db->row_locks);
+    outbox_queue_free(db->outboxes);
     pthread_mutex_destroy(&db->watch.lock);
     pthread_mutex_destroy(&db->limits_lock);
     db_clock_destroy(&db->stamps);

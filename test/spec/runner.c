@@ -36,6 +36,7 @@ struct runner {
     bool http;
     bool verbose;
     bool every_code;
+    bool lag;           /* what is read may follow what was written later: reads are sent again */
     const char *only;   /* a part of the names of the cases to run; NULL: all */
     const char *layout; /* of tables that name none themselves; NULL: plain */
     struct wr_setting always[SETTINGS_MAX];
@@ -418,22 +419,29 @@ static enum outcome run_until(struct run *run, struct cursor *p, const struct st
     }
 }
 
-/* eventually REQUEST -> answer: sent again until that is the answer, for a minute at most. */
-static enum outcome run_eventually(struct run *run, const struct statement *st)
+/* Sent again until it has the answer that is expected, for a minute at most. */
+static enum outcome run_patiently(struct run *run, const struct statement *st)
 {
-    struct statement inner = {st->text + strlen("eventually"), st->line};
     bool brief = run->brief;
 
     for (int i = 0;; i++) {
         enum outcome o;
 
         run->brief = brief || i < UNTIL_TRIES;
-        o = run_statement(run, &inner);
+        o = run_statement(run, st);
         run->brief = brief;
         if (o != FAILED || i == UNTIL_TRIES)
             return o;
         usleep(UNTIL_PAUSE_US);
     }
+}
+
+/* eventually REQUEST -> answer */
+static enum outcome run_eventually(struct run *run, const struct statement *st)
+{
+    struct statement inner = {st->text + strlen("eventually"), st->line};
+
+    return run_patiently(run, &inner);
 }
 
 static enum outcome run_raw(struct run *run, struct cursor *p, const char *text)
@@ -686,18 +694,30 @@ static bool starts(const struct statement *st, const char *word)
     return strncmp(st->text, word, n) == 0 && (isspace((unsigned char)st->text[n]) || !st->text[n]);
 }
 
+/* Does it read rows? */
+static bool reads_rows(const struct statement *st)
+{
+    return starts(st, "get") || starts(st, "batch_get") || starts(st, "range") ||
+           starts(st, "scan") || starts(st, "drain") || starts(st, "bulk_export");
+}
+
+static enum outcome run_line(struct run *run, const struct statement *st)
+{
+    return run->r->lag && reads_rows(st) ? run_patiently(run, st) : run_statement(run, st);
+}
+
 /* The statements before the first case, and then those of [from, to). */
 static enum outcome run_body(struct run *run, size_t setup, size_t from, size_t to)
 {
     for (size_t i = setup; i < run->r->statement_count && !starts(&run->r->statements[i], "case");
          i++) {
-        enum outcome o = run_statement(run, &run->r->statements[i]);
+        enum outcome o = run_line(run, &run->r->statements[i]);
 
         if (o != PASSED)
             return o;
     }
     for (size_t i = from; i < to; i++) {
-        enum outcome o = run_statement(run, &run->r->statements[i]);
+        enum outcome o = run_line(run, &run->r->statements[i]);
 
         if (o != PASSED)
             return o;
@@ -1028,7 +1048,7 @@ static void usage(void)
                     "            [--endpoint http://HOST:PORT --instance NAME]\n"
                     "            [--engine-set NAME=VALUE]... [--servers N]\n"
                     "            [--layout LAYOUT] [--case PART-OF-NAME] [--every-code] "
-                    "[--verbose] FILE.spec...\n");
+                    "[--lag] [--verbose] FILE.spec...\n");
     exit(2);
 }
 
@@ -1084,6 +1104,10 @@ static int read_flags(struct runner *r, int argc, char **argv)
         }
         if (strcmp(flag, "every-code") == 0) {
             r->every_code = true;
+            continue;
+        }
+        if (strcmp(flag, "lag") == 0) {
+            r->lag = true;
             continue;
         }
         if (++i == argc)

@@ -89,6 +89,15 @@ static int drop_index(struct catalog_txn *x, struct call *call)
     return catalog_txn_put(x, &s);
 }
 
+static size_t dropped_partitions(const struct catalog_txn *x)
+{
+    size_t count = x->now->partitions.count;
+
+    for (const struct catalog_txn_other *o = x->others; o; o = o->before)
+        count += o->drops ? o->now->partitions.count : 0;
+    return count;
+}
+
 static int delete_table(struct catalog_txn *x, struct call *call)
 {
     (void)call;
@@ -97,11 +106,11 @@ static int delete_table(struct catalog_txn *x, struct call *call)
         return fail(x->c, E_PARAMETER,
                     "Table[%.*s] who has at least one search index cannot be deleted",
                     BYTES_FMT(x->name));
-    if (x->now->partitions.count <= CLOSE_MAX)
-        x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     catalog_txn_drop(x);
     catalog_drop_rows(&x->builder, x->db, &x->now->schema);
     catalog_index_drop_all(x);
+    if (dropped_partitions(x) <= CLOSE_MAX)
+        x->notify_ms = CATALOG_FRESH_NOTIFY_MS;
     return E_OK;
 }
 
@@ -282,21 +291,30 @@ static void op_told(void *arg, int code)
     op_end(arg, code == E_BUSY ? E_OK : code);
 }
 
-/* What the dropped table had goes at once, instead of with the next sweep, so that nobody reads or
- * writes there any more, whatever he knows. */
+static int close_partitions(struct catalog_txn *x, const struct table *t)
+{
+    const struct partition_map *m = &t->partitions;
+
+    for (size_t i = 0; i < m->count; i++) {
+        struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
+
+        TRY(engine_drop(x->c, x->db->engine, &spec));
+    }
+    return E_OK;
+}
+
+/* What the dropped table and its indexes had goes at once, instead of with the next sweep, so that
+ * nobody reads or writes there any more, whatever he knows. */
 static void op_close(struct job *self)
 {
     struct table_call *op = PORT_CONTAINER(self, struct table_call, job);
     struct catalog_txn *x = &op->txn;
-    const struct partition_map *m = &x->now->partitions;
-    int code = E_OK;
+    int code = close_partitions(x, x->now);
 
     invariant(x->drops && x->state == CATALOG_TXN_ENDED);
-    for (size_t i = 0; i < m->count && !code; i++) {
-        struct partition_spec spec = {.id = partition_at(m, i)->partition->id};
-
-        code = engine_drop(x->c, x->db->engine, &spec);
-    }
+    for (const struct catalog_txn_other *o = x->others; o && !code; o = o->before)
+        if (o->drops)
+            code = close_partitions(x, o->now);
     ctx_clear(x->c);
     if (code)
         engine_publish(x->db->engine, catalog_notification_text(&x->c->arena, x->instance, x->name),
@@ -409,14 +427,19 @@ static size_t key_columns_max(const struct call *call)
     return call->internal ? WR_KEY_COLUMNS_MAX : (size_t)call->db->limits.key_columns_max;
 }
 
-/* One that is described and not kept would be noticed only when its entries are missed. */
-static int check_index_kept(struct call *call, const struct wr_index_meta *index)
+#define INDEX_LOCAL 1
+
+/* Where entries follow by outbox records, those of one kind only, and from the beginning. One that
+ * is described and not kept would be noticed only when its entries are missed. */
+static int check_index_kept(struct call *call, const struct wr_index_meta *index, bool later)
 {
-    if (call->db->keeps_indexes)
+    const char *what = later ? "on a table that is there already" : "that is a local one";
+
+    if (call->db->keeps_indexes || (!later && index->type != INDEX_LOCAL))
         return E_OK;
     return fail(&call->c, E_UNSUPPORTED,
-                "Index '%.*s' is not made: a server over a pool keeps no secondary indexes.",
-                BYTES_FMT(index->name));
+                "Index '%.*s' is not made: a server over a pool keeps no index %s.",
+                BYTES_FMT(index->name), what);
 }
 
 int create_table_start(struct call *call)
@@ -426,14 +449,14 @@ int create_table_start(struct call *call)
     TRY(catalog_check(&call->c, call->db->catalog));
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
     TRY(check_stream_kept(call, &t->stream));
-    if (t->index_count)
-        TRY(check_index_kept(call, &t->indexes[0]));
+    for (size_t i = 0; i < t->index_count; i++)
+        TRY(check_index_kept(call, &t->indexes[i], false));
     return op_start(call, table_op_create_table);
 }
 
 int create_index_start(struct call *call)
 {
-    TRY(check_index_kept(call, &call->req->create_index.index));
+    TRY(check_index_kept(call, &call->req->create_index.index, true));
     return op_start(call, create_index);
 }
 

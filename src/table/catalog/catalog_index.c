@@ -18,6 +18,7 @@ int catalog_index_add(struct catalog_txn *x, struct schema *base, const struct w
     other = catalog_txn_other(x, meta->name);
     if (other->now)
         return fail_code(x->c, E_EXIST);
+    base->outbox |= !engine_one_key_space(x->db->engine);
     TRY(schema_add_index(x->c, base, meta, id, start, &table));
     return catalog_txn_put_other(x, other, table);
 }

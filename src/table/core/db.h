@@ -66,6 +66,8 @@ struct wr_db {
     struct uploads *uploads;
     struct rekeyer *rekeyer;
     struct index_builder *index_builder; /* NULL: writes keep no indexes */
+    struct outbox_queue *outboxes;       /* NULL: entries land with their rows */
+    struct index_drainer *index_drainer; /* likewise */
     struct router *router;               /* NULL: the engine is one map */
     struct scrubber *scrubber;           /* NULL: no scrub */
     struct warmer *warmer;               /* NULL: the engine keeps no files */
@@ -78,8 +80,8 @@ struct wr_db {
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */
     void (*observe)(struct wr_db *db, struct table *t);
-    /* Writes keep secondary indexes: an entry lands with its row, so there is one key space. Else
-     * tables are described with them and no more. */
+    /* An entry lands with its row, for there is one key space. Else entries follow by outbox
+     * records (decision 35). */
     bool keeps_indexes;
     bool keeps_streams; /* and records of changes, in the same batch, which the engine numbers */
     wr_log_fn *log_fn;

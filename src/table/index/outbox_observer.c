@@ -2,7 +2,9 @@
 
 #include "base/invariant.h"
 #include "table/index/index_check.h"
+#include "table/core/db.h"
 #include "table/index/outbox.h"
+#include "table/index/outbox_queue.h"
 #include "table/model/name.h"
 #include "table/model/table.h"
 
@@ -27,6 +29,9 @@ static int outbox_check_change(struct ctx *c, const struct row_observer *o,
     (void)o;
     for (size_t i = 0; i < s->index_count; i++)
         TRY(index_check_cells(c, s, &s->indexes[i], change));
+    if (outbox_queue_count(change->table->db->outboxes) >= OUTBOX_QUEUE_MAX)
+        return fail(c, E_BUSY,
+                    "Server is busy: the table's indexes are too far behind its rows; try again.");
     if (outbox && !outbox_has_room(outbox, s->index_count))
         return fail(
             c, E_BUSY,
@@ -71,6 +76,7 @@ static void outbox_record_change(const struct row_observer *o, const struct row_
     if (!outbox_advance(e->arena, change, &outbox) && !again)
         return;
     key = beside_key(e->arena, &change->table->schema.location, change->cols, BESIDE_OUTBOX);
+    b->recorded = true;
     batch_add_guard(e, (struct guard){key, b->stored, !b->stored.ptr});
     if (outbox.count)
         batch_add(e, EDIT_PUT, key, outbox_encode(e->arena, &outbox));

@@ -4,8 +4,9 @@
  * The record is read together with the row (load.with_outbox), and the batch is guarded by it as it
  * was read. Who drains may change it at any time: the change is then decided anew. Of several
  * changes of a row in one batch the record tells the way from the row as it was stored to what the
- * last of them made. index_drain.h drains records, but nothing calls it yet, so no table of a pool
- * may have indexes (decision 35). */
+ * last of them made. Whoever applies the batch puts the record into
+ * the queue of those that are to be drained (outbox_queue.h) once it is durable, if
+ * row_beside.recorded says so. */
 #ifndef TABLE_INDEX_OUTBOX_OBSERVER_H
 #define TABLE_INDEX_OUTBOX_OBSERVER_H
 

@@ -8,22 +8,39 @@
 
 #include "table/model/table.h"
 
+/* What became of a record. */
+enum drained {
+    DRAINED_NOT,     /* it may say what its indexes do not have yet: it was busy */
+    DRAINED_SETTLED, /* it stays for its marks, which are not due yet */
+    DRAINED_GONE,    /* there is none, or none any more */
+};
+
+struct drain_key {
+    bytes key; /* of the record (outbox.h) */
+    enum drained end;
+};
+
+/* Drains these records of a table, together; none of them stands there twice. Marks of records
+ * whose last change has a stamp below `due` go, with the records; those of records that are half
+ * full in any case. Durable on return. A failure leaves records that are drained again. It blocks.
+ */
+int index_drain_keys(struct ctx *c, struct table *t, struct drain_key *keys, size_t count,
+                     uint64_t due);
+
 /* A walk over the outbox records of a table; the owner sets the first three. */
 struct index_drain {
     struct table *table; /* the base table */
     struct ctx *c;       /* for the whole walk */
-    /* Marks of records whose last change has a lower stamp go, with their records. Those of records
-     * that are half full go in any case. */
-    uint64_t due;
+    uint64_t due;        /* as above */
 
     size_t bucket; /* how far it has come, */
     bytes after;   /* and behind which key there; ptr NULL: at the beginning */
     bool ended;
-    size_t left; /* records that remain: marks are not due yet, or it was busy */
+    size_t left;      /* records that remain: marks are not due yet, or it was busy */
+    size_t unsettled; /* of these, such as were busy */
 };
 
-/* Drains a page of records; durable on return. A failure leaves records that are drained again. It
- * blocks. */
+/* Drains a page of records, like index_drain_keys(). */
 int index_drain_page(struct index_drain *d);
 
 #endif

@@ -19,6 +19,7 @@
 #include "table/core/db.h"
 #include "table/index/outbox_observer.h"
 #include "table/model/big.h"
+#include "table/index/outbox_queue.h"
 #include "table/model/change_point.h"
 #include "table/model/key.h"
 #include "table/model/visible.h"
@@ -443,6 +444,8 @@ static int remove_row(struct sweep *s, bytes record_key)
     batch.guards = builder.guards;
     batch.guard_count = builder.guard_count;
     code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
+    if (!code && m.beside && m.beside->recorded)
+        outbox_queue_add(s->db->outboxes, s->table, m.cols);
     return code == E_GUARD ? E_OK : code; /* somebody wrote it anew: it stays */
 }
 

@@ -21,6 +21,7 @@ struct row_beside {
     bytes stored;                /* as it was read with the row; ptr NULL: none */
     const struct outbox *outbox; /* what that says (index/outbox.h); NULL: it was not read */
     const struct row *first;     /* the row as it was stored; NULL: no change was recorded yet */
+    bool recorded; /* the batch changes the record: once durable, it is to be drained */
 };
 
 /* One change on its way. */

@@ -105,6 +105,9 @@ struct schema {
      * builds stored for clients to see and nobody keeps (index.h). */
     const struct index *indexes;
     size_t index_count;
+    /* Sticky: changes of rows leave outbox records, by which entries follow (table/index/outbox.h),
+     * for they lie in other partitions. Of an index's own table: it is kept so. */
+    bool outbox;
     struct index_base base; /* of an index's own table */
     struct schema_stream stream;
     uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */

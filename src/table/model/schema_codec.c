@@ -14,7 +14,9 @@
  * would leave wrong, version 8 for those whose stream has records, of which such a server would
  * leave some out, version 9 for those with a change log, in the same way, version 10 for those with
  * tunnels, which such a server would forget with its next change, version 11 for those with search
- * indexes, in the same way; all else is written as version 1. */
+ * indexes, in the same way, version 12 for those whose indexes follow by outbox records (decision
+ * 35), which such a server would not write; all else is written as version 1. */
+#define SCHEMA_VERSION_OUTBOX 12
 #define SCHEMA_VERSION_SEARCHES 11
 #define SCHEMA_VERSION_TUNNELS 10
 #define SCHEMA_VERSION_CHANGE_LOG 9
@@ -60,6 +62,7 @@ enum field {
     F_CHANGE_LOG,          /* left out: there is none */
     F_TUNNEL,
     F_SEARCH, /* a search index (schema_search.c) */
+    F_OUTBOX, /* left out: no */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -168,6 +171,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->outbox)
+        return SCHEMA_VERSION_OUTBOX;
     if (s->search_count)
         return SCHEMA_VERSION_SEARCHES;
     if (s->tunnel_count)
@@ -398,6 +403,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_tunnel(b, &s->tunnels[i]);
     for (size_t i = 0; i < s->search_count; i++)
         put_search(b, &s->searches[i]);
+    if (s->outbox)
+        put_number_field(b, F_OUTBOX, 1);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -702,6 +709,11 @@ static void read_tunnel(struct schema_reader *r, struct reader *f)
     f->bad |= !t->number || t->type < WR_TUNNEL_BASE_DATA || t->type > WR_TUNNEL_BASE_AND_STREAM;
 }
 
+static void read_outbox(struct schema_reader *r, struct reader *f)
+{
+    r->out->outbox = schema_read_number(f) != 0;
+}
+
 static void read_search(struct schema_reader *r, struct reader *f)
 {
     schema_read_search(&r->c->arena, f, &r->searches[r->out->search_count++]);
@@ -740,6 +752,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_CHANGE_LOG] = read_change_log,
     [F_TUNNEL] = read_tunnel,
     [F_SEARCH] = read_search,
+    [F_OUTBOX] = read_outbox,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -902,10 +915,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_SEARCHES) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_OUTBOX) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_SEARCHES);
+                    version, SCHEMA_VERSION_OUTBOX);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -17,6 +17,7 @@ static struct schema *table_of_index(struct ctx *c, const struct schema *base,
     s->location = index->location;
     s->version = 1;
     s->instance = base->instance;
+    s->outbox = base->outbox;
     s->base = (struct index_base){base->d.table, base->id, index->phase};
     d->table = index->meta->name;
     d->key = index->location.key;

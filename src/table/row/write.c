@@ -26,6 +26,7 @@
 #include "base/invariant.h"
 #include "table/index/index_cost.h"
 #include "table/index/outbox_observer.h"
+#include "table/index/outbox_queue.h"
 #include "table/blob/upload.h"
 #include "table/catalog/catalog.h"
 #include "table/catalog/route.h"
@@ -208,6 +209,13 @@ static bool group_park(struct group *g)
     return true;
 }
 
+/* The row's outbox record is stored, or (E_UNSURE) perhaps. */
+static void drain_later(const struct write_row *r, int code)
+{
+    if ((!code || code == E_UNSURE) && r->m.beside->recorded)
+        outbox_queue_add(r->m.table->db->outboxes, r->m.table, r->m.cols);
+}
+
 static void write_group_done(void *arg, int code)
 {
     struct group *g = arg;
@@ -228,6 +236,8 @@ static void write_group_done(void *arg, int code)
 
             if (r->state != WRITE_ROW_DECIDED)
                 continue;
+            if (PORT_UNLIKELY(r->m.beside))
+                drain_later(r, code);
             if (code)
                 write_row_set(r, code, err_info(code)->text);
             write_row_enter(r, WRITE_ROW_DONE);

@@ -1,5 +1,7 @@
 #include "table/sync/wait.h"
 
+#include <stdatomic.h>
+
 /* Sleeps if need be. */
 static int wait_answer(struct waiter *w, int code)
 {
@@ -70,4 +72,64 @@ int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b)
     waiter_init(&w);
     engine_apply(c, e, b, waiter_done, &w);
     return waiter_wait(&w);
+}
+
+/* ---- many at once ---- */
+
+struct many_gets {
+    struct get_many m;
+    struct waiter w;
+};
+
+static void many_gets_done(struct get_many *m)
+{
+    waiter_wake(&PORT_CONTAINER(m, struct many_gets, m)->w, E_OK);
+}
+
+void wait_get_many(struct ctx *c, struct engine *e, struct get *gets, size_t count)
+{
+    struct many_gets many = {.m = {.gets = gets, .count = count, .done = many_gets_done}};
+
+    waiter_init(&many.w);
+    (void)wait_answer(&many.w, engine_get_many(c, e, &many.m));
+}
+
+struct many_batches {
+    struct waiter w;
+    atomic_size_t left; /* batches under way, and whoever sends them */
+};
+
+struct one_batch {
+    struct many_batches *all;
+    int *code;
+};
+
+static void leave_batches(struct many_batches *all)
+{
+    if (atomic_fetch_sub(&all->left, 1) == 1)
+        waiter_wake(&all->w, E_OK);
+}
+
+static void one_batch_done(void *arg, int code)
+{
+    struct one_batch *one = arg;
+
+    *one->code = code;
+    leave_batches(one->all);
+}
+
+void wait_apply_many(struct ctx *c, struct engine *e, const struct write_batch *batches,
+                     size_t count, int *codes)
+{
+    struct one_batch *each = ARENA_ARRAY(&c->arena, struct one_batch, count);
+    struct many_batches all;
+
+    waiter_init(&all.w);
+    atomic_init(&all.left, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        each[i] = (struct one_batch){&all, &codes[i]};
+        engine_apply(c, e, &batches[i], one_batch_done, &each[i]);
+    }
+    leave_batches(&all);
+    (void)waiter_wait(&all.w);
 }

@@ -9,6 +9,12 @@
 int wait_get(struct ctx *c, struct engine *e, struct get *g);
 int wait_scan(struct ctx *c, struct engine *e, struct scan *s);
 int wait_apply(struct ctx *c, struct engine *e, const struct write_batch *b);
+/* Gets each of its partition, all under way at the same time; their values come into c. Each has a
+ * code of its own. */
+void wait_get_many(struct ctx *c, struct engine *e, struct get *gets, size_t count);
+/* Batches, likewise; batches[i] ends with codes[i]. */
+void wait_apply_many(struct ctx *c, struct engine *e, const struct write_batch *batches,
+                     size_t count, int *codes);
 
 /* The same around another way to ask than the engine's own, on the stack of who waits: begin gives
  * what is asked, end takes what was said to that (E_LATER: it sleeps), fills in *g and gives its

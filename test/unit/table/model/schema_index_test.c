@@ -103,10 +103,13 @@ static void test_comes_back(void **state)
     struct golden goldens[] = {
         {"schema-indexed", "A table with one index, and one that an older build described alone.",
          encode(&base)},
-        {"schema-of-index", "The table of an index.", encode(&index)}};
+        {"schema-of-index", "The table of an index.", encode(&index)},
+        {"schema-outbox", "An index that follows by outbox records.", BYTES_NONE}};
 
-    for (size_t i = 0; i < 2; i++) /* an older server must refuse it */
-        assert_int_equal(*bytes_u8(goldens[i].value), 7);
+    index.outbox = true;
+    goldens[2].value = encode(&index);
+    for (size_t i = 0; i < 3; i++) /* an older server must refuse it */
+        assert_int_equal(*bytes_u8(goldens[i].value), i < 2 ? 7 : 12);
     assert_int_equal(schema_decode(&c, goldens[0].value, &back), E_OK);
     assert_int_equal(back.index_count, 1);
     assert_int_equal(back.d.index_count, 2);
@@ -125,7 +128,11 @@ static void test_comes_back(void **state)
     assert_int_equal(back.base.id, 5);
     assert_int_equal(back.base.phase, INDEX_INCR);
     assert_true(bytes_equal(encode(&back), goldens[1].value));
-    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 2);
+    assert_false(back.outbox);
+    assert_int_equal(schema_decode(&c, goldens[2].value, &back), E_OK);
+    assert_true(back.outbox);
+    assert_true(bytes_equal(encode(&back), goldens[2].value));
+    golden_check("index.hex", "Descriptions of a table with indexes and of an index.", goldens, 3);
 }
 
 static void test_what_does_not_resolve(void **state)
