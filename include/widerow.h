@@ -327,6 +327,7 @@ struct wr_create_table {
     bool local_transactions;
     struct wr_bytes layout; /* how the keys are laid out ("hash:16"; src/table/model/layout.h has
                                the forms); ptr NULL: "plain" */
+    struct wr_bytes annotation; /* what a program keeps with it; empty: nothing (below) */
 };
 
 struct wr_update_table {

@@ -12,7 +12,7 @@
 #define DECIMAL_DIGITS_MAX 38
 #define TEXT_SHOWN_MAX 64
 
-enum converted { CONVERTED, OUT_OF_RANGE, NO_VALUE };
+enum converted { CONVERTED, OUT_OF_RANGE, TOO_LONG, NO_VALUE };
 
 static const struct {
     const char *name;
@@ -184,6 +184,15 @@ static enum converted to_decimal(struct arena *a, const struct table_column *col
     return CONVERTED;
 }
 
+static size_t characters(bytes text)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        n += (bytes_u8(text)[i] & 0xc0) != 0x80;
+    return n;
+}
+
 /* Longer: cut if that is what the type does; shorter: padded. */
 static enum converted to_fixed(struct arena *a, const struct table_column *column, bytes in,
                                bytes *out)
@@ -191,7 +200,7 @@ static enum converted to_fixed(struct arena *a, const struct table_column *colum
     uint8_t pad = column->type == WR_CHAR ? ' ' : 0, *to;
 
     if (in.len > column->length && column->type == WR_CHAR && column->length)
-        return OUT_OF_RANGE;
+        return TOO_LONG;
     *out = in;
     if (!column->length || in.len == column->length)
         return CONVERTED;
@@ -213,7 +222,10 @@ static enum converted to_text(struct arena *a, const struct table_column *column
     if (column->type == WR_CHAR || column->type == WR_BINARY)
         return to_fixed(a, column, text, out);
     *out = text;
-    return CONVERTED;
+    return column->length && text.len > column->length &&
+                   (binary ? text.len : characters(text)) > column->length
+               ? TOO_LONG
+               : CONVERTED;
 }
 
 static enum converted to_moment(const struct table_column *column, const struct wr_value *in,
@@ -289,7 +301,14 @@ static enum converted convert(struct arena *a, const struct table_column *column
 bool convert_try(struct arena *a, const struct table_column *column, const struct wr_value *in,
                  struct wr_value *out)
 {
-    return convert(a, column, true, in, out) == CONVERTED;
+    struct table_column any = *column;
+
+    /* Comparing with what is longer than declared is no mistake, and such values may be there: who
+     * writes without SQL minds no lengths. */
+    if (any.type == WR_VARCHAR || any.type == WR_VARBINARY ||
+        (any.type == WR_DECIMAL && any.declared))
+        any.length = 0;
+    return convert(a, &any, true, in, out) == CONVERTED;
 }
 
 int convert_value(struct run *r, const struct table_column *column, const struct wr_value *in,
@@ -302,6 +321,9 @@ int convert_value(struct run *r, const struct table_column *column, const struct
     if (how == CONVERTED)
         return 0;
     text = convert_text(r->arena, &from);
+    if (how == TOO_LONG)
+        return run_fail(r, FAULT_TOO_LONG, RUN_TEXT(column->name), characters(text),
+                        column->length);
     if (text.len > TEXT_SHOWN_MAX)
         text.len = TEXT_SHOWN_MAX;
     if (how == OUT_OF_RANGE)

@@ -1,4 +1,5 @@
 /* ddl.c: tables made, changed and dropped. */
+#include "sql/run/default.h"
 #include "sql/run/index.h"
 #include "sql/run/table.h"
 
@@ -9,6 +10,8 @@
 
 #define HASH_BUCKETS "16"
 #define DEVIATION_S_MAX (INT64_MAX / 1000000) /* _l_ts_ may be any, as in Lindorm */
+#define DECIMAL_DIGITS_MAX 38
+#define TEXT_LENGTH_MAX (2 << 20)
 #define RETRY_EVERY_US 50000 /* while the table that TRUNCATE makes again is not taken yet */
 
 /* ---- types ---- */
@@ -29,6 +32,18 @@ static const struct {
     {"TIMESTAMP", WR_TIMESTAMP, false}, {"JSON", WR_JSON, false},
 };
 
+static int decimal_length(struct run *r, const struct type_name *t, uint32_t *length)
+{
+    uint32_t precision = t->has_length ? t->length : DECIMAL_DIGITS_MAX;
+
+    if (!precision || precision > DECIMAL_DIGITS_MAX || t->scale > precision)
+        return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name),
+                        "(p, s) but with p from 1 to 38 and s from 0 to p");
+    *length = precision << 8 | t->scale;
+    return 0;
+}
+
+/* `length` is as declared; of VARCHAR and VARBINARY 0: not at all. */
 static int type_find(struct run *r, const struct type_name *t, enum wr_type *type, uint32_t *length)
 {
     size_t i = 0;
@@ -45,9 +60,13 @@ static int type_find(struct run *r, const struct type_name *t, enum wr_type *typ
     *type = t->is_unsigned ? WR_UBIGINT : types[i].type;
     *length = 0;
     if (*type == WR_DECIMAL)
-        *length = (t->has_length ? t->length : 38) << 8 | t->scale;
-    else if (*type == WR_CHAR || *type == WR_BINARY)
+        return decimal_length(r, t, length);
+    if (t->has_length && (!t->length || t->length > TEXT_LENGTH_MAX))
+        return run_fail(r, FAULT_TYPE, RUN_TEXT(t->name), " of that length: from 1 to 2097152");
+    if (*type == WR_CHAR || *type == WR_BINARY)
         *length = t->has_length ? t->length : 1;
+    else
+        *length = t->length;
     return 0;
 }
 
@@ -84,8 +103,21 @@ static int key_names(struct run *r, const struct statement *s, struct name_list 
     return 0;
 }
 
+/* Keeps what the description has no place for. */
+static int declare(struct run *r, const struct column_definition *c, enum wr_type type,
+                   uint32_t length, struct declared *said)
+{
+    struct declared_column column;
+
+    if (!length && !c->not_null && !c->default_value && !declared_find(said, c->name))
+        return 0;
+    RUN_TRY(default_declare(r, c, type, length, &column));
+    declared_set(r, said, &column);
+    return 0;
+}
+
 static int key_make(struct run *r, const struct statement *s, const struct name_list *names,
-                    struct wr_create_table *out)
+                    struct wr_create_table *out, struct declared *said)
 {
     struct wr_key_schema *key = ARENA_ARRAY(r->arena, struct wr_key_schema, names->count);
 
@@ -97,7 +129,13 @@ static int key_make(struct run *r, const struct statement *s, const struct name_
             return run_fail(r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(n->name),
                             RUN_TEXT(BYTES_LIT("PRIMARY KEY")));
         *k = (struct wr_key_schema){.name = n->name, .descending = n->descending};
+        if (c->default_value)
+            return run_fail(r, FAULT_DEFAULT, RUN_TEXT(c->name));
         RUN_TRY(type_find(r, &c->type, &k->type, &k->length));
+        if (k->type == WR_VARCHAR || k->type == WR_VARBINARY) {
+            RUN_TRY(declare(r, c, k->type, k->length, said));
+            k->length = 0;
+        }
     }
     out->key = key;
     return 0;
@@ -111,7 +149,8 @@ static bool is_key(const struct wr_create_table *t, bytes name)
     return false;
 }
 
-static int columns_make(struct run *r, const struct statement *s, struct wr_create_table *out)
+static int columns_make(struct run *r, const struct statement *s, struct wr_create_table *out,
+                        struct declared *said)
 {
     struct wr_defined_column *defined;
     size_t n = 0;
@@ -123,10 +162,9 @@ static int columns_make(struct run *r, const struct statement *s, struct wr_crea
     for (const struct column_definition *c = s->definitions; c; c = c->next) {
         if (is_key(out, c->name))
             continue;
-        if (c->default_value)
-            return run_fail(r, FAULT_UNSUPPORTED, "DEFAULT is not served yet");
         defined[out->defined_count].name = c->name;
-        RUN_TRY(type_find(r, &c->type, &defined[out->defined_count++].type, &length));
+        RUN_TRY(type_find(r, &c->type, &defined[out->defined_count].type, &length));
+        RUN_TRY(declare(r, c, defined[out->defined_count++].type, length, said));
     }
     out->defined = defined;
     return 0;
@@ -142,7 +180,7 @@ static int option_number(struct run *r, const struct option *o, int64_t least, i
                         .ptr);
 }
 
-/* TTL and VERSIONS; others say how Lindorm stores a table, and are passed over. */
+/* TTL and VERSIONS; the others are declared_options(). */
 static int options_read(struct run *r, const struct option_list *list, struct wr_table_options *out)
 {
     int64_t v;
@@ -247,7 +285,8 @@ int run_create_table_like(struct run *r, const struct statement *s)
                                                     .defined = d->defined,
                                                     .defined_count = d->defined_count,
                                                     .options = d->options,
-                                                    .layout = d->layout};
+                                                    .layout = d->layout,
+                                                    .annotation = d->annotation};
     return create(r, s, &request);
 }
 
@@ -257,6 +296,7 @@ int run_create_table(struct run *r, const struct statement *s)
     struct wr_create_table *t = &request.create_table;
     struct name_list own = {0};
     const struct name_list *names = &own;
+    struct declared said = {0};
 
     *t = (struct wr_create_table){
         .table = s->table.table,
@@ -266,9 +306,11 @@ int run_create_table(struct run *r, const struct statement *s)
                     .deviation_s = DEVIATION_S_MAX}};
     RUN_TRY(table_database(r, &s->table, &request.instance));
     RUN_TRY(key_names(r, s, &own, &names));
-    RUN_TRY(key_make(r, s, names, t));
-    RUN_TRY(columns_make(r, s, t));
+    RUN_TRY(key_make(r, s, names, t, &said));
+    RUN_TRY(columns_make(r, s, t, &said));
     RUN_TRY(options_read(r, s->options, &t->options));
+    RUN_TRY(declared_options(r, s->options, &said));
+    t->annotation = declared_annotation(r, BYTES_LIT(""), &said);
     RUN_TRY(layout_make(r, s, t));
     RUN_TRY(indexes_make(r, s, t));
     return create(r, s, &request);
@@ -315,7 +357,8 @@ static void create_again(struct run *r, const struct wr_table_description *d,
                                                  .indexes = indexes,
                                                  .index_count = d->index_count,
                                                  .local_transactions = d->local_transactions,
-                                                 .layout = d->layout};
+                                                 .layout = d->layout,
+                                                 .annotation = d->annotation};
 }
 
 /* Tables may be made so many times a second, and this one was dropped already: it is asked for as
@@ -348,8 +391,7 @@ static int create_patiently(struct run *r, struct wr_request *request, const str
 /* The table is dropped and made again with all that it was. */
 int run_truncate(struct run *r, const struct statement *s)
 {
-    struct wr_request drop = {WR_REQUEST(DELETE_TABLE), .delete_table = {s->table.table}}, again,
-                      note = {WR_REQUEST(UPDATE_TABLE)};
+    struct wr_request drop = {WR_REQUEST(DELETE_TABLE), .delete_table = {s->table.table}}, again;
     const struct wr_table_description *d;
     const struct wr_reply *reply;
     struct sql_table *t;
@@ -359,68 +401,92 @@ int run_truncate(struct run *r, const struct statement *s)
     if (d->stream.enable)
         return run_fail(r, FAULT_UNSUPPORTED,
                         "The table has a stream, whose records would go, too: switch it off first");
-    drop.instance = note.instance = t->database;
+    drop.instance = t->database;
     create_again(r, d, &again);
     again.instance = t->database;
     RUN_TRY(run_allowed(r, &again));
     RUN_TRY(run_request(r, &drop, &reply));
-    RUN_TRY(create_patiently(r, &again, t));
-    if (!d->annotation.len)
-        return 0;
-    note.update_table = (struct wr_update_table){.table = t->name, .annotation = d->annotation};
-    return run_request(r, &note, &reply);
+    return create_patiently(r, &again, t);
 }
 
 /* ---- ALTER TABLE ---- */
 
-static int alter_add(struct run *r, const struct statement *s, struct wr_request *request)
+/* Says it in the table's annotation, if the table still is as it was seen. */
+static int said_store(struct run *r, const struct sql_table *t, const struct declared *said,
+                      struct wr_update_table *out)
 {
+    out->table = t->name;
+    out->annotation = declared_annotation(r, t->description->annotation, said);
+    out->annotation_was = arena_copy(r->arena, t->description->annotation);
+    return bytes_equal(out->annotation, out->annotation_was);
+}
+
+/* What is said of the columns comes first: of one that is not there it counts for nothing. */
+static int alter_add(struct run *r, const struct statement *s, const struct sql_table *t)
+{
+    struct wr_request add = {WR_REQUEST(ADD_DEFINED_COLUMN), .instance = t->database};
+    struct wr_request say = {WR_REQUEST(UPDATE_TABLE), .instance = t->database};
     struct wr_create_table made = {.key_count = 0};
+    struct declared said = t->declared;
+    const struct wr_reply *reply;
 
-    RUN_TRY(columns_make(r, s, &made));
-    request->op = WR_OP_ADD_DEFINED_COLUMN;
-    request->size = WR_SIZE_ADD_DEFINED_COLUMN;
-    request->add_defined_column =
+    for (const struct column_definition *c = s->definitions; c; c = c->next)
+        if (table_column(t, c->name) != SIZE_MAX)
+            return run_fail(r, FAULT_COLUMN_EXISTS, RUN_TEXT(c->name));
+    RUN_TRY(columns_make(r, s, &made, &said));
+    if (!said_store(r, t, &said, &say.update_table))
+        RUN_TRY(run_request(r, &say, &reply));
+    add.add_defined_column =
         (struct wr_defined_columns){s->table.table, made.defined, made.defined_count};
-    return 0;
+    return run_request(r, &add, &reply);
 }
 
-static int alter_drop(struct run *r, const struct statement *s, struct wr_request *request)
+static int alter_drop(struct run *r, const struct statement *s, const struct sql_table *t)
 {
+    struct wr_request request = {WR_REQUEST(DELETE_DEFINED_COLUMN), .instance = t->database};
     struct wr_defined_column *column = ARENA_NEW(r->arena, struct wr_defined_column);
+    size_t place = table_column(t, s->name);
+    const struct wr_reply *reply;
 
+    if (place == SIZE_MAX)
+        return s->if_exists ? 0
+                            : run_fail(r, FAULT_NO_COLUMN, RUN_TEXT(s->name), RUN_TEXT(t->name));
     column->name = s->name;
-    request->op = WR_OP_DELETE_DEFINED_COLUMN;
-    request->size = WR_SIZE_DELETE_DEFINED_COLUMN;
-    request->delete_defined_column = (struct wr_defined_columns){s->table.table, column, 1};
-    return 0;
+    request.delete_defined_column = (struct wr_defined_columns){s->table.table, column, 1};
+    return run_request(r, &request, &reply);
 }
 
-static int alter_set(struct run *r, const struct statement *s, struct wr_request *request)
+static int alter_set(struct run *r, const struct statement *s, const struct sql_table *t)
 {
-    request->op = WR_OP_UPDATE_TABLE;
-    request->size = WR_SIZE_UPDATE_TABLE;
+    struct wr_request request = {WR_REQUEST(UPDATE_TABLE), .instance = t->database};
+    struct wr_update_table *update = &request.update_table;
+    struct declared said = t->declared;
+    const struct wr_reply *reply;
+
     if (layout_option(s->options).ptr)
         return run_fail(r, FAULT_UNSUPPORTED,
                         "The layout of a table that is there is changed by `widerow rekey`");
-    request->update_table = (struct wr_update_table){.table = s->table.table, .has_options = true};
-    return options_read(r, s->options, &request->update_table.options);
+    RUN_TRY(declared_options(r, s->options, &said));
+    RUN_TRY(options_read(r, s->options, &update->options));
+    update->has_options = update->options.given;
+    if (said_store(r, t, &said, update))
+        update->annotation = update->annotation_was = BYTES_NONE;
+    return update->has_options || update->annotation.ptr ? run_request(r, &request, &reply) : 0;
 }
 
 int run_alter_table(struct run *r, const struct statement *s)
 {
-    struct wr_request request = {0};
-    const struct wr_reply *reply;
     struct sql_table *t;
 
-    if (s->alter == ALTER_COMPACT || s->alter == ALTER_FLUSH)
-        return 0; /* the database does that by itself */
     RUN_TRY(table_find(r, &s->table, &t));
-    RUN_TRY(s->alter == ALTER_ADD_COLUMN    ? alter_add(r, s, &request)
-            : s->alter == ALTER_DROP_COLUMN ? alter_drop(r, s, &request)
-                                            : alter_set(r, s, &request));
-    if (s->alter == ALTER_SET && !request.update_table.options.given)
-        return 0;
-    request.instance = t->database;
-    return run_request(r, &request, &reply);
+    switch (s->alter) {
+    case ALTER_ADD_COLUMN:
+        return alter_add(r, s, t);
+    case ALTER_DROP_COLUMN:
+        return alter_drop(r, s, t);
+    case ALTER_SET:
+        return alter_set(r, s, t);
+    default:
+        return 0; /* COMPACT, FLUSH: the database does that by itself */
+    }
 }

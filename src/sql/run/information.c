@@ -194,7 +194,11 @@ static void columns_fill(struct fill *f, const struct sql_table *t)
         put_table(f, t);
         put(f, "COLUMN_NAME", c->name);
         put_number(f, "ORDINAL_POSITION", (int64_t)i + 1);
-        put_text(f, "IS_NULLABLE", key ? "NO" : "YES");
+        if (c->declared && c->declared->with)
+            put(f, "COLUMN_DEFAULT",
+                c->declared->with == DEFAULT_NOW ? BYTES_LIT("CURRENT_TIMESTAMP")
+                                                 : c->declared->text);
+        put_text(f, "IS_NULLABLE", key || (c->declared && c->declared->not_null) ? "NO" : "YES");
         put_text(f, "DATA_TYPE", type_mysql_name(c->type));
         put_size(f, c);
         if (type_is_text(c->type)) {

@@ -1,8 +1,7 @@
 #include "sql/run/mapping.h"
 
 #include "base/buf.h"
-
-#define SECTION_MAPPING 1 /* of an annotation */
+#include "sql/run/annotation.h"
 
 /* ---- as stored ---- */
 
@@ -23,52 +22,31 @@ static void columns_read(struct run *r, struct reader *in, struct mapping *out)
 
 int mapping_read(struct run *r, const struct wr_table_description *d, struct mapping *out)
 {
-    struct reader in = reader_of(d->annotation);
+    struct reader in;
+    bytes payload;
+    bool whole = annotation_find(d->annotation, ANNOTATION_MAPPING, &payload);
 
     *out = (struct mapping){0};
-    while (reader_left(&in) && !in.bad) {
-        uint64_t section = read_varint(&in);
-        struct reader payload = reader_of(read_counted(&in));
-
-        if (section == SECTION_MAPPING)
-            columns_read(r, &payload, out);
-        in.bad |= payload.bad;
-    }
-    return in.bad ? run_fail(r, FAULT_MAPPING, RUN_TEXT(d->table),
-                             "what is stored of it is damaged; DROP MAPPING TABLE drops it")
-                  : 0;
+    in = reader_of(payload);
+    if (payload.ptr)
+        columns_read(r, &in, out);
+    return whole && !in.bad
+               ? 0
+               : run_fail(r, FAULT_MAPPING, RUN_TEXT(d->table),
+                          "what is stored of it is damaged; DROP MAPPING TABLE drops it");
 }
 
-/* All sections of an annotation but ours; a damaged one has none. */
-static void others_put(struct buf *b, bytes annotation)
+static bytes mapping_payload(struct run *r, const struct mapping *m)
 {
-    struct reader in = reader_of(annotation);
+    struct buf b;
 
-    while (reader_left(&in)) {
-        uint64_t section = read_varint(&in);
-        bytes payload = read_counted(&in);
-
-        if (in.bad)
-            return;
-        if (section == SECTION_MAPPING)
-            continue;
-        buf_put_varint(b, section);
-        buf_put_counted(b, payload);
-    }
-}
-
-static void mapping_put(struct run *r, struct buf *b, const struct mapping *m)
-{
-    struct buf payload;
-
-    buf_init(&payload, r->arena, 256);
-    buf_put_varint(&payload, m->count);
+    buf_init(&b, r->arena, 256);
+    buf_put_varint(&b, m->count);
     for (size_t i = 0; i < m->count; i++) {
-        buf_put_counted(&payload, m->columns[i].name);
-        buf_put_u8(&payload, (uint8_t)m->columns[i].type);
+        buf_put_counted(&b, m->columns[i].name);
+        buf_put_u8(&b, (uint8_t)m->columns[i].type);
     }
-    buf_put_varint(b, SECTION_MAPPING);
-    buf_put_counted(b, buf_bytes(&payload));
+    return buf_bytes(&b);
 }
 
 int mapping_store(struct run *r, bytes database, const struct wr_table_description *d,
@@ -76,16 +54,12 @@ int mapping_store(struct run *r, bytes database, const struct wr_table_descripti
 {
     struct wr_request request = {WR_REQUEST(UPDATE_TABLE), .instance = database};
     const struct wr_reply *reply;
-    struct buf b;
 
-    buf_init(&b, r->arena, 256);
-    others_put(&b, d->annotation);
-    if (m->count)
-        mapping_put(r, &b, m);
-    request.update_table =
-        (struct wr_update_table){.table = d->table,
-                                 .annotation = arena_copy(r->arena, buf_bytes(&b)),
-                                 .annotation_was = arena_copy(r->arena, d->annotation)};
+    request.update_table = (struct wr_update_table){
+        .table = d->table,
+        .annotation = annotation_with(r->arena, d->annotation, ANNOTATION_MAPPING,
+                                      m->count ? mapping_payload(r, m) : BYTES_NONE),
+        .annotation_was = arena_copy(r->arena, d->annotation)};
     return run_request(r, &request, &reply);
 }
 

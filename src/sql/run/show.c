@@ -65,30 +65,34 @@ static int show_status(struct run *r, const struct statement *s)
     return 0;
 }
 
-static int variables_send(struct run *r, const struct wr_table_description *d, bytes pattern)
+static int variable_send(struct run *r, bytes name, bytes value, bytes pattern)
 {
-    bytes rows[][2] = {
-        {BYTES_LIT("LAYOUT"), d->layout.len ? d->layout : BYTES_LIT("plain")},
-        {BYTES_LIT("TTL"), arena_printf(r->arena, "%d", d->options.ttl_s)},
-        {BYTES_LIT("VERSIONS"), arena_printf(r->arena, "%d", d->options.max_versions)},
-    };
-
-    RUN_TRY(texts_columns(r, (const char *[]){"VARIABLE_NAME", "VARIABLE_VALUE", NULL}));
-    for (size_t i = 0; i < PORT_COUNT(rows); i++)
-        if (!pattern.ptr || is_like(rows[i][0], pattern))
-            RUN_TRY(texts_row(r, rows[i], 2));
-    return 0;
+    return pattern.ptr && !is_like(name, pattern) ? 0 : texts_row(r, (bytes[]){name, value}, 2);
 }
 
 /* The options that a table has, given or not. */
 static int show_table_variables(struct run *r, const struct statement *s)
 {
+    const struct wr_table_description *d;
     struct sql_table *t;
 
     RUN_TRY(table_find(r, &s->table, &t));
-    return variables_send(r, t->description, s->pattern);
+    d = t->description;
+    RUN_TRY(texts_columns(r, (const char *[]){"VARIABLE_NAME", "VARIABLE_VALUE", NULL}));
+    RUN_TRY(variable_send(r, BYTES_LIT("LAYOUT"), d->layout.len ? d->layout : BYTES_LIT("plain"),
+                          s->pattern));
+    RUN_TRY(variable_send(r, BYTES_LIT("TTL"), arena_printf(r->arena, "%d", d->options.ttl_s),
+                          s->pattern));
+    RUN_TRY(variable_send(r, BYTES_LIT("VERSIONS"),
+                          arena_printf(r->arena, "%d", d->options.max_versions), s->pattern));
+    RUN_TRY(variable_send(r, BYTES_LIT("DYNAMIC_COLUMNS"),
+                          t->declared.dynamic ? BYTES_LIT("true") : BYTES_LIT("false"),
+                          s->pattern));
+    for (size_t i = 0; i < t->declared.option_count; i++)
+        RUN_TRY(variable_send(r, t->declared.options[i].name, t->declared.options[i].value,
+                              s->pattern));
+    return 0;
 }
-
 /* Nothing of that kind. */
 static int show_empty(struct run *r, const struct statement *s)
 {
@@ -148,6 +152,32 @@ static void put_index(struct buf *b, const struct wr_index_meta *ix)
     put_names(b, ix->defined_columns, ix->defined_column_count);
 }
 
+static void put_text(struct buf *b, bytes text)
+{
+    buf_put_u8(b, '\'');
+    for (size_t i = 0; i < text.len; i++) {
+        if (bytes_u8(text)[i] == '\'' || bytes_u8(text)[i] == '\\')
+            buf_put_u8(b, bytes_u8(text)[i]);
+        buf_put_u8(b, bytes_u8(text)[i]);
+    }
+    buf_put_u8(b, '\'');
+}
+
+static void put_declared(struct buf *b, struct arena *a, const struct table_column *c, bool key)
+{
+    const struct declared_column *said = c->declared;
+
+    buf_put_bytes(b, type_text(a, c));
+    buf_put_bytes(b, key || (said && said->not_null) ? BYTES_LIT(" NOT NULL") : BYTES_LIT(""));
+    if (said && said->with == DEFAULT_NOW)
+        buf_put_bytes(b, BYTES_LIT(" DEFAULT NOW()"));
+    if (said && said->with == DEFAULT_TEXT) {
+        buf_put_bytes(b, BYTES_LIT(" DEFAULT "));
+        put_text(b, said->text);
+    }
+    buf_put_bytes(b, BYTES_LIT(",\n"));
+}
+
 bytes show_create_text(struct run *r, const struct sql_table *t)
 {
     const struct wr_table_options *o = &t->description->options;
@@ -162,8 +192,7 @@ bytes show_create_text(struct run *r, const struct sql_table *t)
         buf_put_bytes(&b, BYTES_LIT("  "));
         put_quoted(&b, t->columns[i].name);
         buf_put_u8(&b, ' ');
-        buf_put_bytes(&b, type_text(r->arena, &t->columns[i]));
-        buf_put_bytes(&b, i < t->key_count ? BYTES_LIT(" NOT NULL,\n") : BYTES_LIT(",\n"));
+        put_declared(&b, r->arena, &t->columns[i], i < t->key_count);
     }
     buf_put_bytes(&b, BYTES_LIT("  PRIMARY KEY ("));
     for (size_t i = 0; i < t->key_count; i++) {
@@ -178,6 +207,13 @@ bytes show_create_text(struct run *r, const struct sql_table *t)
                                    o->max_versions));
     if (layout.len && !bytes_equal(layout, BYTES_LIT("plain")))
         buf_put_bytes(&b, arena_printf(r->arena, ", LAYOUT = '%.*s'", RUN_TEXT(layout)));
+    if (t->declared.dynamic)
+        buf_put_bytes(&b, BYTES_LIT(", DYNAMIC_COLUMNS = 'true'"));
+    for (size_t i = 0; i < t->declared.option_count; i++) {
+        buf_put_bytes(&b,
+                      arena_printf(r->arena, ", %.*s = ", RUN_TEXT(t->declared.options[i].name)));
+        put_text(&b, t->declared.options[i].value);
+    }
     buf_put_u8(&b, ')');
     return buf_bytes(&b);
 }

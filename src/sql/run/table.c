@@ -23,6 +23,18 @@ static void column_add(struct sql_table *t, bytes name, enum wr_type type)
         t->columns[t->column_count++] = (struct table_column){.name = name, .type = type};
 }
 
+/* What CREATE TABLE said of the columns. */
+static void declared_apply(struct sql_table *t)
+{
+    for (size_t i = 0; i < t->column_count; i++) {
+        struct table_column *c = &t->columns[i];
+
+        c->declared = declared_find(&t->declared, c->name);
+        if (c->declared && !c->length)
+            c->length = c->declared->length;
+    }
+}
+
 /* What * shows: the mapping's columns in its order. */
 static void shown_fill(struct run *r, struct sql_table *t, const struct mapping *m)
 {
@@ -51,11 +63,13 @@ static int columns_fill(struct run *r, struct sql_table *t)
                                               .type = d->key[i].type,
                                               .length = d->key[i].length,
                                               .descending = d->key[i].descending};
+    RUN_TRY(declared_read(r, d, &t->declared));
     if (!t->any_case || !m.count)
         for (size_t i = 0; i < d->defined_count; i++)
             column_add(t, d->defined[i].name, d->defined[i].type);
     for (size_t i = 0; i < m.count; i++)
         column_add(t, m.columns[i].name, m.columns[i].type);
+    declared_apply(t);
     if (t->any_case && m.count)
         shown_fill(r, t, &m);
     return 0;

@@ -3,13 +3,14 @@
 #ifndef SQL_RUN_TABLE_H
 #define SQL_RUN_TABLE_H
 
-#include "sql/run/run.h"
+#include "sql/run/declared.h"
 
 struct table_column {
     bytes name;
     enum wr_type type;
-    uint32_t length; /* as wr_key_schema.length; 0: not declared */
+    uint32_t length; /* as wr_key_schema.length; of VARCHAR in characters; 0: not declared */
     bool descending;
+    const struct declared_column *declared; /* NULL: nothing more was said of it */
     bytes stamp_of; /* it is the timestamp of that column's cell; ptr NULL: it is none */
 };
 
@@ -20,6 +21,7 @@ struct sql_table {
     size_t stamp_count;  /* the last columns are timestamps, which * leaves out */
     const size_t *shown; /* which ones * is, in which order; NULL: all, as they stand */
     size_t shown_count;
+    struct declared declared;
     bool any_case;           /* names do not mind case */
     const void *information; /* which one of information_schema; NULL: none of it */
     const struct wr_table_description *description;

@@ -16,10 +16,10 @@ static const struct {
     [WR_FLOAT] = {"FLOAT", "float", 12, false, false, false},
     [WR_DOUBLE] = {"DOUBLE", "double", 22, false, false, false},
     [WR_DECIMAL] = {"DECIMAL", "decimal", 38, true, false, false},
-    [WR_VARCHAR] = {"VARCHAR", "varchar", 0, false, true, false},
+    [WR_VARCHAR] = {"VARCHAR", "varchar", 0, false, true, true},
     [WR_CHAR] = {"CHAR", "char", 0, false, true, true},
     [WR_BINARY] = {"BINARY", "binary", 0, false, false, true},
-    [WR_VARBINARY] = {"VARBINARY", "varbinary", 0, false, false, false},
+    [WR_VARBINARY] = {"VARBINARY", "varbinary", 0, false, false, true},
     [WR_DATE] = {"DATE", "date", 0, false, false, false},
     [WR_TIME] = {"TIME", "time", 0, false, false, false},
     [WR_TIMESTAMP] = {"TIMESTAMP", "timestamp", 0, false, false, false},
@@ -74,7 +74,7 @@ struct type_size type_size(const struct table_column *c)
         out.digits = (int)(c->length >> 8);
         out.fraction = (int)(c->length & 0xff);
     }
-    if (types[c->type].text || types[c->type].with_length || c->type == WR_VARBINARY)
+    if (types[c->type].text || types[c->type].with_length)
         out.text = c->length ? c->length : TEXT_BYTES_MAX;
     return out;
 }

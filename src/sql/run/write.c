@@ -1,10 +1,13 @@
 /* write.c: UPSERT, INSERT (which is UPSERT), UPDATE and DELETE of rows by their key.
  *
  * Columns that a statement does not name stay, so each row is an UpdateRow; NULL removes a column.
+ * DEFAULT is for new rows: a row with defaults is written on the condition that it is not there,
+ * and if it is, without them.
  * Rows of one statement are written side by side, not together: when one fails, those before it in
  * its batch and the batches before are in, and the fault says how many. */
 #include "sql/run/compute.h"
 #include "sql/run/convert.h"
+#include "sql/run/default.h"
 #include "sql/run/hint.h"
 #include "sql/run/where.h"
 
@@ -52,14 +55,51 @@ struct upsert {
     const size_t *columns; /* of each value */
     size_t count;
     int64_t timestamp_ms;
+    struct wr_cell *defaults; /* of columns that the statement does not name */
+    size_t default_count;
 };
+
+/* A row, and what is written instead if its condition does not hold. */
+struct planned {
+    struct wr_row_change change, otherwise;
+    bool has_otherwise;
+};
+
+static int null_check(struct run *r, const struct sql_table *t, size_t column)
+{
+    const struct table_column *c = &t->columns[column];
+
+    if (column >= t->key_count && !(c->declared && c->declared->not_null))
+        return 0;
+    return run_fail(r, FAULT_KEY_NULL, RUN_TEXT(c->name));
+}
+
+static int defaults_find(struct upsert *u)
+{
+    const struct sql_table *t = u->table;
+    bool *named = ARENA_ARRAY(u->r->arena, bool, t->column_count + 1);
+
+    u->defaults = ARENA_ARRAY(u->r->arena, struct wr_cell, t->column_count + 1);
+    for (size_t i = 0; i < u->count; i++)
+        named[u->columns[i]] = true;
+    for (size_t i = t->key_count; i < t->column_count; i++) {
+        const struct table_column *c = &t->columns[i];
+        struct wr_value v;
+
+        if (named[i] || !c->declared || !c->declared->with)
+            continue;
+        RUN_TRY(default_value(u->r, c, &v));
+        u->defaults[u->default_count++] = cell_of(c, &v, u->timestamp_ms);
+    }
+    return 0;
+}
 
 static int row_make(const struct upsert *u, const struct row_item *row, size_t number,
                     struct wr_row_change *out)
 {
     struct arena *a = u->r->arena;
     struct wr_key_column *key = ARENA_ARRAY(a, struct wr_key_column, u->table->key_count);
-    struct wr_cell *cells = ARENA_ARRAY(a, struct wr_cell, u->count);
+    struct wr_cell *cells = ARENA_ARRAY(a, struct wr_cell, u->count + u->default_count);
     const struct expr_item *item = row->values->first;
     size_t cell_count = 0;
 
@@ -71,10 +111,10 @@ static int row_make(const struct upsert *u, const struct row_item *row, size_t n
 
         RUN_TRY(compute_value(u->r, item->expr, &v));
         RUN_TRY(convert_value(u->r, column, &v, &v));
+        if (v.type == WR_NULL)
+            RUN_TRY(null_check(u->r, u->table, u->columns[i]));
         if (u->columns[i] >= u->table->key_count)
             cells[cell_count++] = cell_of(column, &v, u->timestamp_ms);
-        else if (v.type == WR_NULL)
-            return run_fail(u->r, FAULT_KEY_NULL, RUN_TEXT(column->name));
         else
             key[u->columns[i]] = (struct wr_key_column){column->name, v};
     }
@@ -84,36 +124,88 @@ static int row_make(const struct upsert *u, const struct row_item *row, size_t n
     return 0;
 }
 
-static int row_write(const struct upsert *u, const struct wr_row_change *change)
+/* A row of which nothing is to be is none: its NULLs are taken from a row that is there alone. */
+static bool is_of_nulls(const struct wr_row_change *c)
+{
+    for (size_t i = 0; i < c->row.cell_count; i++)
+        if (c->row.cells[i].op != WR_CELL_DELETE_ALL)
+            return false;
+    return true;
+}
+
+static int row_plan(const struct upsert *u, const struct row_item *row, size_t number,
+                    struct planned *out)
+{
+    struct wr_cell *cells;
+
+    RUN_TRY(row_make(u, row, number, &out->change));
+    if (is_of_nulls(&out->change))
+        out->change.condition.existence = WR_EXPECT_EXIST;
+    if (!u->default_count)
+        return 0;
+    out->otherwise = out->change;
+    out->has_otherwise = true;
+    cells = ARENA_ARRAY(u->r->arena, struct wr_cell, u->count + u->default_count);
+    memcpy(cells, out->change.row.cells, out->change.row.cell_count * sizeof(*cells));
+    memcpy(cells + out->change.row.cell_count, u->defaults, u->default_count * sizeof(*cells));
+    out->change.row.cells = cells;
+    out->change.row.cell_count += u->default_count;
+    out->change.condition.existence = WR_EXPECT_NOT_EXIST;
+    return 0;
+}
+
+/* *held: the condition did; else nothing was written. */
+static int row_write(const struct upsert *u, const struct wr_row_change *change, bool *held)
 {
     struct wr_request request = {WR_REQUEST(UPDATE_ROW), .instance = u->table->database};
-    const struct wr_reply *reply;
+    const struct wr_reply *reply = NULL;
 
+    *held = true;
     request.update_row = *change;
-    RUN_TRY(run_request(u->r, &request, &reply));
+    if (run_request(u->r, &request, &reply)) {
+        if (!reply || reply->code != WR_E_CONDITION)
+            return -1;
+        u->r->out->fault.number = 0;
+        *held = false;
+        return 0;
+    }
     run_written(u->r, &reply->row.consumed);
     run_affected(u->r, 1);
     return 0;
 }
 
-/* The first row that failed is the statement's fault. */
-static int batch_write(const struct upsert *u, const struct wr_row_change *changes, size_t count)
+static int one_write(const struct upsert *u, const struct planned *p)
 {
-    struct wr_table_write write = {u->table->name, changes, count};
+    bool held;
+
+    RUN_TRY(row_write(u, &p->change, &held));
+    return held || !p->has_otherwise ? 0 : row_write(u, &p->otherwise, &held);
+}
+
+/* The first row that failed is the statement's fault. Rows whose conditions do not hold are left in
+ * `changes`, as they are to be written otherwise. */
+static int changes_write(const struct upsert *u, struct wr_row_change *changes,
+                         const struct planned **planned, size_t *count)
+{
+    struct wr_table_write write = {u->table->name, changes, *count};
     struct wr_request request = {WR_REQUEST(BATCH_WRITE_ROW), .instance = u->table->database,
                                  .batch_write_row = {&write, 1, .atomic = false}};
-    const struct wr_reply *reply;
     const struct wr_row_result *bad = NULL;
+    const struct wr_reply *reply;
+    size_t left = 0;
 
     RUN_TRY(run_request(u->r, &request, &reply));
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < *count; i++) {
         const struct wr_row_result *row = &reply->batch.tables[0].rows[i];
 
-        if (row->code && !bad)
-            bad = row;
         run_affected(u->r, row->code == 0);
         run_written(u->r, &row->consumed);
+        if (row->code == WR_E_CONDITION && planned[i]->has_otherwise)
+            changes[left++] = planned[i]->otherwise;
+        else if (row->code && row->code != WR_E_CONDITION && !bad)
+            bad = row;
     }
+    *count = left;
     if (!bad)
         return 0;
     return run_fail(u->r, FAULT_STORAGE, wr_error_name(bad->code),
@@ -122,9 +214,25 @@ static int batch_write(const struct upsert *u, const struct wr_row_change *chang
                         .ptr);
 }
 
+static int batch_write(const struct upsert *u, const struct planned *rows, size_t count)
+{
+    static const struct planned last = {.has_otherwise = false};
+    struct wr_row_change *changes = ARENA_ARRAY(u->r->arena, struct wr_row_change, count);
+    const struct planned **planned = ARENA_ARRAY(u->r->arena, const struct planned *, count);
+
+    for (size_t i = 0; i < count; i++) {
+        changes[i] = rows[i].change;
+        planned[i] = &rows[i];
+    }
+    RUN_TRY(changes_write(u, changes, planned, &count));
+    for (size_t i = 0; i < count; i++)
+        planned[i] = &last;
+    return count ? changes_write(u, changes, planned, &count) : 0;
+}
+
 int run_upsert(struct run *r, const struct statement *s)
 {
-    struct wr_row_change *changes;
+    struct planned *rows;
     struct sql_table *t;
     struct upsert u;
     struct hints hints;
@@ -140,14 +248,19 @@ int run_upsert(struct run *r, const struct statement *s)
     RUN_TRY(hints_read(r, s->hints, &hints));
     RUN_TRY(table_find(r, &s->table, &t));
     RUN_TRY(columns_find(r, t, s->columns, columns));
-    u = (struct upsert){r, t, columns, s->columns->count, hints.timestamp_ms};
-    changes = ARENA_ARRAY(r->arena, struct wr_row_change, s->rows->count);
+    u = (struct upsert){.r = r,
+                        .table = t,
+                        .columns = columns,
+                        .count = s->columns->count,
+                        .timestamp_ms = hints.timestamp_ms};
+    RUN_TRY(defaults_find(&u));
+    rows = ARENA_ARRAY(r->arena, struct planned, s->rows->count);
     for (const struct row_item *row = s->rows->first; row; row = row->next, n++)
-        RUN_TRY(row_make(&u, row, n + 1, &changes[n]));
+        RUN_TRY(row_plan(&u, row, n + 1, &rows[n]));
     if (n == 1)
-        return row_write(&u, changes);
+        return one_write(&u, rows);
     for (size_t i = 0; i < n; i += BATCH_ROWS)
-        RUN_TRY(batch_write(&u, changes + i, n - i < BATCH_ROWS ? n - i : BATCH_ROWS));
+        RUN_TRY(batch_write(&u, rows + i, n - i < BATCH_ROWS ? n - i : BATCH_ROWS));
     return 0;
 }
 
@@ -191,6 +304,8 @@ static int assignment_read(struct run *r, const struct sql_table *t, const struc
     }
     RUN_TRY(compute_value(r, item->expr, &v));
     RUN_TRY(convert_value(r, column, &v, &v));
+    if (v.type == WR_NULL)
+        RUN_TRY(null_check(r, t, i));
     *out = cell_of(column, &v, timestamp_ms);
     return 0;
 }

@@ -208,6 +208,14 @@ static int check_indexes(struct ctx *c, const struct limits *limits,
     return E_OK;
 }
 
+static int check_annotation(struct ctx *c, bytes annotation)
+{
+    if (annotation.len <= WR_ANNOTATION_BYTES_MAX)
+        return E_OK;
+    return fail(c, E_PARAMETER, "The annotation of a table has %zu bytes, more than %d.",
+                annotation.len, WR_ANNOTATION_BYTES_MAX);
+}
+
 int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_columns_max,
                         const struct wr_create_table *t)
 {
@@ -225,6 +233,7 @@ int schema_check_create(struct ctx *c, const struct limits *limits, size_t key_c
     TRY(check_stream(c, limits, &t->stream));
     TRY(check_partitions(c, limits, t));
     TRY(check_indexes(c, limits, t));
+    TRY(check_annotation(c, t->annotation));
     TRY(layout_parse(c, t->layout, t->key, t->key_count, &layout));
     if (layout.buckets * t->partition_count > SCHEMA_FIRST_PARTITIONS_MAX)
         return fail(c, E_PARAMETER,
@@ -299,6 +308,7 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
     d->key_count = t->key_count;
     d->defined = t->defined;
     d->defined_count = t->defined_count;
+    d->annotation = t->annotation;
     d->options = (struct wr_table_options){
         .given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS | WR_HAS_DEVIATION | WR_HAS_ALLOW_UPDATE |
                  WR_HAS_UPDATE_FULL_ROW,
@@ -382,9 +392,7 @@ static int annotate(struct ctx *c, struct wr_table_description *d, const struct 
         return E_OK;
     if (u->annotation_was.ptr && !bytes_equal(u->annotation_was, d->annotation))
         return fail(c, E_CONFLICT, "The annotation of the table is another one by now.");
-    if (u->annotation.len > WR_ANNOTATION_BYTES_MAX)
-        return fail(c, E_PARAMETER, "The annotation of a table has %zu bytes, more than %d.",
-                    u->annotation.len, WR_ANNOTATION_BYTES_MAX);
+    TRY(check_annotation(c, u->annotation));
     d->annotation = u->annotation;
     return E_OK;
 }

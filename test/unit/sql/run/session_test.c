@@ -77,14 +77,14 @@ static void test_types(void **state)
            "1");
     expect(b, "select b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j from types where k = 1",
            "b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j|1,-128,32767,-5,9223372036854775807,"
-           "18446744073709551615,0.1,0.1,-12.5,x,ab,"
+           "18446744073709551615,0.1,0.1,-12.5,x,ab  ,"
            "2024-02-29,03:04:05.500,2024-02-29 03:04:05.678,{}");
     /* The same through SQLite. */
     expect(b, "select b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j from types where k = 1 limit 1",
            "b,ti,si,i,bi,ub,f,d,de,vc,c,da,tm,ts,j|1,-128,32767,-5,9223372036854775807,"
-           "18446744073709551615,0.1,0.1,-12.5,x,ab,"
+           "18446744073709551615,0.1,0.1,-12.5,x,ab  ,"
            "2024-02-29,03:04:05.500,2024-02-29 03:04:05.678,{}");
-    expect(b, "select hex(bn), hex(vb) from types where k = 1", "hex(bn),hex(vb)|01,00FF");
+    expect(b, "select hex(bn), hex(vb) from types where k = 1", "hex(bn),hex(vb)|010000,00FF");
     expect(b,
            "select k from types where k = 1 and ub > 18446744073709551614 and de < -12.4 and de > "
            "-12.51 and ts > '2024-02-29' and da = '2024-02-29'",
@@ -112,7 +112,7 @@ static void test_writes(void **state)
     expect(b,
            "insert into w (k, l, a) values ('x', 1, 'one'), ('x', 2, concat('t', 'wo')), ('y', 1 + "
            "2, null)",
-           "3");
+           "2");
     expect(b, "select * from w where k = 'x'", "k,l,a,n|x,1,one,NULL|x,2,two,NULL");
     expect(b, "insert into w (k, l, n) values ('x', 1, 5)", "1"); /* others stay */
     expect(b, "update w set n = n + 2, a = 'changed' where k = 'x' and l = 1", "1");
@@ -186,7 +186,7 @@ static void test_layouts(void **state)
     expect(b, "create table h3 (k varchar, primary key (hash16(k), k))",
            "!9001 A key begins with hash8, hash32 or hash64");
     expect(b, "show table variables from h",
-           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1");
+           "VARIABLE_NAME,VARIABLE_VALUE|LAYOUT,hash:16|TTL,-1|VERSIONS,1|DYNAMIC_COLUMNS,false");
     expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
     expect(b, "alter table h set VERSIONS = '4', TTL = ''", "0");
     expect(b, "show table variables from h like '%TTL%'", "VARIABLE_NAME,VARIABLE_VALUE|TTL,-1");
@@ -575,7 +575,8 @@ static void test_information(void **state)
            "TABLE_SCHEMA,TABLE_NAME,COLUMN_NAME,TYPE,IS_PRIMARY_KEY,SORT_ORDER|inst,b1,k,CHAR(3),"
            "true,ASC|inst,b1,v,JSON,false,none");
     expect(b, "show create table a1",
-           "Table,Create Table|a1,CREATE TABLE `a1` (\n  `k` INTEGER NOT NULL,\n  `v` DECIMAL,\n  "
+           "Table,Create Table|a1,CREATE TABLE `a1` (\n  `k` INTEGER NOT NULL,\n  `v` "
+           "DECIMAL(5,1),\n  "
            "PRIMARY KEY (`k`)\n) WITH (TTL = '86400', VERSIONS = '3')");
     expect(b, "use other", "0");
     expect(b, "show tables", "Tables");
@@ -603,7 +604,7 @@ static void test_information_schema(void **state)
          "numeric_"
          "precision,numeric_scale|k,varchar,varchar(2097152),PRI,NO,2097152,NULL,NULL|n,bigint,"
          "bigint,"
-         "PRI,NO,NULL,19,0|d,decimal,decimal(38,0),,YES,NULL,38,0|s,varchar,varchar(2097152),MUL,"
+         "PRI,NO,NULL,19,0|d,decimal,decimal(10,2),,YES,NULL,10,2|s,varchar,varchar(2097152),MUL,"
          "YES,"
          "2097152,NULL,NULL|b,tinyint,tinyint(1),,YES,NULL,3,0"},
         {"select INDEX_NAME, SEQ_IN_INDEX, COLUMN_NAME, NON_UNIQUE, COLLATION from "
