@@ -249,6 +249,7 @@ once heat 60 test/heat/run.sh
 for language in node python go java campus libraries; do
     once compat-$language 180 compat $language
 done
+suite lucene $([ "$nightly" ] && echo 600 || echo 60) test/lucene/run.sh
 suite kill $([ "$nightly" ] && echo 2400 || echo 150) test/crash/run.sh import kill recovery
 suite tunnel $([ "$nightly" ] && echo 1200 || echo 60) test/tunnel/run.sh
 suite index $([ "$nightly" ] && echo 1800 || echo 90) test/index/run.sh
