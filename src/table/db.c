@@ -283,8 +283,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->warmer = warmer_start(db);
     db->sizes = size_watch_start(db);
     if (db->keeps_streams)
-        db->searches =
-            searches_start(db, &(struct searches_work){search_feed_round, search_merge_step});
+        db->searches = searches_start(
+            db, &(struct searches_work){search_feed_round, search_merge_step, search_feed_end});
     if (db->keeps_streams && !db->searches)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for searches.");
     if (db->keeps_streams)
@@ -342,6 +342,7 @@ int wr_open(const struct wr_options *given, struct wr_db **out, char *message, s
         wr_close(db);
     } else {
         *out = db;
+        search_feed_begin(db);
     }
     ctx_release(&c);
     return code;

@@ -83,6 +83,9 @@ static const char *const elsewhere[] = {
     "index_page",
     "index_before_end",
     "index_end",
+    "search_segment_stored", /* test/search, like all below */
+    "search_before_state",
+    "search_state_stored",
 };
 
 struct points {

@@ -7,7 +7,7 @@
 /* Header: magic, checksum of all that follows, length, where the table is, its rows, documents. */
 #define MAGIC 0x31676573726564ull /* "derseg1" */
 #define HEADER 40
-#define ROW 24 /* of the table: section u32, field u32, offset u64, length u64 */
+#define ROW IMAGE_ROW /* of the table: section u32, field u32, offset u64, length u64 */
 #define CHECKED 16
 
 void image_put(struct image_writer *w, enum section section, size_t field, const void *data,
@@ -45,6 +45,17 @@ void image_finish(struct image_writer *w, uint32_t documents, uint8_t **image, s
     *w = (struct image_writer){0};
 }
 
+void image_view(struct image *image, const uint8_t *data, size_t len)
+{
+    *image = (struct image){
+        .data = data,
+        .len = len,
+        .count = load_u32(data + 32),
+        .documents = load_u32(data + 36),
+        .table = data + load_u64(data + 24),
+    };
+}
+
 bool image_open(struct image *image, const uint8_t *data, size_t len)
 {
     uint64_t table;
@@ -53,15 +64,9 @@ bool image_open(struct image *image, const uint8_t *data, size_t len)
         load_u64(data + 8) != XXH3_64bits(data + CHECKED, len - CHECKED))
         return false;
     table = load_u64(data + 24);
-    *image = (struct image){
-        .data = data,
-        .len = len,
-        .count = load_u32(data + 32),
-        .documents = load_u32(data + 36),
-    };
-    if (table > len || (len - table) / ROW < image->count)
+    if (table > len || (len - table) / ROW < load_u32(data + 32))
         return false;
-    image->table = data + table;
+    image_view(image, data, len);
     for (uint32_t i = 0; i < image->count; i++) {
         uint64_t at = load_u64(image->table + i * ROW + 8);
 

@@ -54,6 +54,10 @@ struct image {
     const uint8_t *table;
 };
 
+#define IMAGE_ROW 24 /* bytes of the table for each section */
+
+/* An image that is known to be whole. */
+void image_view(struct image *image, const uint8_t *data, size_t len);
 /* False: the bytes are not whole. Checks the checksum and that all sections lie inside. */
 bool image_open(struct image *image, const uint8_t *data, size_t len);
 /* A section, or NULL; *len in bytes. */

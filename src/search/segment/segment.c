@@ -119,6 +119,8 @@ void segment_release(struct segment *s)
 {
     if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
         return;
+    if (s->owner)
+        s->owner->freed(s->owner, s);
     mem_free(s->image);
     mem_free(s);
 }

@@ -38,9 +38,18 @@ struct segment_column {
     const uint32_t *lengths;
 };
 
+struct segment;
+
+/* Who has stored a segment. */
+struct segment_owner {
+    /* Nobody holds it any more; on any thread, which holds no lock of the owner's. */
+    void (*freed)(struct segment_owner *o, const struct segment *s);
+};
+
 struct segment {
     _Atomic int refs;
-    uint64_t id; /* the owner's; ascending */
+    uint64_t id;                 /* under which it is stored; 0: it is not */
+    struct segment_owner *owner; /* NULL as long as it is not */
     uint8_t *image;
     size_t len;
     uint32_t documents;

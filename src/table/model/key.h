@@ -14,12 +14,15 @@
 #include "widerow.h"
 
 enum key_kind {
-    KIND_RECORD = 1,  /* one a row: the row itself, or what tells where its cells are */
-    KIND_CELL = 2,    /* one a cell of a wide row */
-    KIND_CHUNK = 3,   /* a piece of a big cell */
-    KIND_CHANGE = 4,  /* a change record */
-    KIND_GARBAGE = 5, /* data out of line to remove */
-    KIND_LAST = KIND_GARBAGE,
+    KIND_RECORD = 1,          /* one a row: the row itself, or what tells where its cells are */
+    KIND_CELL = 2,            /* one a cell of a wide row */
+    KIND_CHUNK = 3,           /* a piece of a big cell */
+    KIND_CHANGE = 4,          /* a change record */
+    KIND_GARBAGE = 5,         /* data out of line to remove */
+    KIND_LAST = KIND_GARBAGE, /* of a table's rows */
+    /* Beside a change log, under its storage id. */
+    KIND_SEGMENT = 6,      /* a piece of a search index's segment */
+    KIND_SEARCH_STATE = 7, /* which segments a search index has */
 };
 
 #define KEY_PREFIX_BYTES 6

@@ -3,8 +3,9 @@
 #include "search/segment/merge.h"
 #include "table/catalog/catalog.h"
 #include "table/changelog/change_log.h"
-#include "table/search/search_rows.h"
 #include "table/search/search_feed.h"
+#include "table/search/search_rows.h"
+#include "table/search/search_save.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,6 +53,7 @@ static void publish(struct search_index *x, const bytes *keys, size_t count, str
         pthread_mutex_lock(&x->lock);
     }
     x->view = next;
+    x->changed = true;
     pthread_mutex_unlock(&x->lock);
     view_release(was); /* ours */
     view_release(was); /* the index's */
@@ -231,6 +233,8 @@ static int walk_step(struct ctx *c, struct search_index *x, const struct table *
     if (!more) {
         pthread_mutex_lock(&x->lock);
         x->phase = SEARCH_FOLLOWING;
+        x->hidden = false;
+        x->changed = true;
         pthread_mutex_unlock(&x->lock);
         return E_OK;
     }
@@ -242,11 +246,18 @@ static int walk_step(struct ctx *c, struct search_index *x, const struct table *
 
 /* ---- changes ---- */
 
+/* What it has is let go of: rows may have gone that nothing tells of any more. */
 static void begin_again(struct search_index *x)
 {
+    struct view *was;
+
     pthread_mutex_lock(&x->lock);
+    was = x->view;
+    x->view = view_empty();
     x->phase = SEARCH_NEW;
+    x->hidden = x->changed = true;
     pthread_mutex_unlock(&x->lock);
+    view_release(was);
     mem_free((void *)(uintptr_t)x->walked.ptr);
     x->walked = BYTES_NONE;
 }
@@ -258,6 +269,11 @@ static int follow_step(struct ctx *c, struct search_index *x, const struct table
 
     TRY(change_log_read(c, t, x->position, CHANGES_PAGE, &page));
     if (page.gone) {
+        log_warn(
+            &t->db->log,
+            "search: an index of table '%.*s' is made again from the rows: the changes that it "
+            "has not seen are not kept any more",
+            BYTES_FMT(t->schema.d.table));
         begin_again(x);
         *more = true;
         return E_OK;
@@ -266,6 +282,7 @@ static int follow_step(struct ctx *c, struct search_index *x, const struct table
         TRY(index_keys(c, x, t, page.keys, sort_keys(page.keys, page.count)));
     *more = page.more;
     pthread_mutex_lock(&x->lock);
+    x->changed |= x->position != page.next;
     x->position = page.next;
     if (!page.more)
         x->synced_us = now_us;
@@ -281,14 +298,34 @@ static int begin_step(struct ctx *c, struct search_index *x, const struct table 
     TRY(change_log_end(c, t, &x->position));
     pthread_mutex_lock(&x->lock);
     x->phase = SEARCH_WALKING;
+    x->changed = true;
     pthread_mutex_unlock(&x->lock);
     return E_OK;
+}
+
+/* What is stored of it; damage is no failure, for the rows are there. */
+static int load_step(struct ctx *c, struct search_index *x, const struct table *t)
+{
+    int rc;
+
+    TRY(search_sweep(c, t));
+    rc = search_load(c, x);
+    if (rc != E_CORRUPT)
+        return rc;
+    log_error(&t->db->log, "search: an index of table '%.*s' is made again from the rows: %s",
+              BYTES_FMT(t->schema.d.table), c->text);
+    ctx_clear(c);
+    begin_again(x);
+    TRY(search_save(c, x));
+    return search_store_sweep_segments(c, &x->store, NULL, 0);
 }
 
 static int feed_step(struct ctx *c, struct search_index *x, const struct table *t, bool *more)
 {
     *more = x->phase != SEARCH_FOLLOWING;
     switch (x->phase) {
+    case SEARCH_LOADING:
+        return load_step(c, x, t);
     case SEARCH_NEW:
         TRY(begin_step(c, x, t));
         *more = x->phase == SEARCH_WALKING;
@@ -318,6 +355,8 @@ static bool feed_index(struct wr_db *db, struct search_index *x, const struct ta
 
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     rc = feed_step(&c, x, t, &more);
+    if (!rc && search_save_due(x))
+        rc = search_save(&c, x);
     pthread_mutex_lock(&x->lock);
     x->stuck = rc != E_OK;
     if (rc)
@@ -346,6 +385,12 @@ static void trim(struct wr_db *db, const struct table *t, uint64_t position)
     ctx_release(&c);
 }
 
+/* From where on it needs the log, also after a crash. */
+static uint64_t needed(const struct search_index *x)
+{
+    return search_stores(x->store.db) ? x->saved_position : x->position;
+}
+
 static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
 {
     uint64_t position = UINT64_MAX;
@@ -361,10 +406,11 @@ static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
         ctx_release(&c);
         if (rc)
             continue;
+        x->store.location = t->schema.change_log;
         *held += bytes_of_index(x);
         if (has_room(db, x, *held))
             more |= feed_index(db, x, t);
-        position = x->position < position ? x->position : position;
+        position = needed(x) < position ? needed(x) : position;
         trims &= x->phase == SEARCH_FOLLOWING;
         search_index_release(x);
     }
@@ -373,7 +419,7 @@ static bool feed_table(struct wr_db *db, const struct table *t, uint64_t *held)
     return more;
 }
 
-bool search_feed_round(struct wr_db *db)
+bool search_feed_round(struct wr_db *db, bool sweep)
 {
     struct table **tables;
     struct ctx c;
@@ -384,12 +430,49 @@ bool search_feed_round(struct wr_db *db)
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
     count = catalog_all(db->catalog, &c.arena, &tables);
     for (size_t i = 0; i < count; i++) {
-        if (tables[i]->schema.search_count && tables[i]->schema.change_log)
+        if (tables[i]->schema.search_count && tables[i]->schema.change_log) {
+            if (sweep && search_sweep(&c, tables[i]))
+                log_warn(&db->log, "search: an index that is gone is not removed yet: %s",
+                         c.text ? c.text : "storage error");
             more |= feed_table(db, tables[i], &held);
+        }
         table_release(tables[i]);
     }
     ctx_release(&c);
     return more;
+}
+
+void search_feed_begin(struct wr_db *db)
+{
+    struct table **tables;
+    bool any = false;
+    struct ctx c;
+    size_t count;
+
+    if (!db->searches)
+        return;
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    count = catalog_all(db->catalog, &c.arena, &tables);
+    for (size_t i = 0; i < count; i++) {
+        any |= tables[i]->schema.search_count > 0;
+        table_release(tables[i]);
+    }
+    ctx_release(&c);
+    if (any)
+        searches_wake(db->searches);
+}
+
+void search_feed_end(struct search_index *x)
+{
+    struct ctx c;
+
+    if (!x->changed || x->phase == SEARCH_LOADING || !search_stores(x->store.db))
+        return;
+    ctx_init(&c, &x->store.db->clock, &x->store.db->log, NULL, 0);
+    if (search_save(&c, x)) /* the next start reads what it misses from the log */
+        log_warn(&x->store.db->log, "search: an index is not stored as it is now: %s",
+                 c.text ? c.text : "storage error");
+    ctx_release(&c);
 }
 
 /* ---- merging ---- */
@@ -444,6 +527,7 @@ bool search_merge_step(struct search_index *x)
         view_release(now);
     }
     x->view = next;
+    x->changed = true;
     pthread_mutex_unlock(&x->lock);
     view_release(now); /* ours */
     view_release(now); /* the index's */

@@ -274,7 +274,8 @@ static int check_ready(struct search_run *r)
     bool building;
 
     pthread_mutex_lock(&r->index->lock);
-    building = r->index->from_before && r->index->phase != SEARCH_FOLLOWING;
+    building = r->index->phase == SEARCH_LOADING ||
+               (r->index->hidden && r->index->phase != SEARCH_FOLLOWING);
     pthread_mutex_unlock(&r->index->lock);
     return building ? fail(&r->call->c, E_BUSY,
                            "The search index [%.*s] is read from its table after a start of the "

@@ -58,9 +58,11 @@ static struct search_index *next_index(struct searches *s, struct search_index *
     return next;
 }
 
-/* Indexes that no table has any more leave the list. */
-static void drop_unseen(struct searches *s)
+/* Indexes that no table has any more leave the list; true: some did. */
+static bool drop_unseen(struct searches *s)
 {
+    bool some;
+
     struct search_index **at, *gone = NULL;
 
     pthread_mutex_lock(&s->lock);
@@ -81,24 +83,28 @@ static void drop_unseen(struct searches *s)
         gone = x;
     }
     pthread_mutex_unlock(&s->lock);
+    some = gone != NULL;
     while (gone) {
         struct search_index *x = gone;
 
         gone = x->next;
         search_index_release(x);
     }
+    return some;
 }
 
 static void *feed(void *arg)
 {
     struct searches *s = arg;
-    bool more = false;
+    bool more = false, sweep = false;
 
     thread_background();
     while (wait_round(s, more)) {
-        more = s->work.round(s->db);
-        drop_unseen(s);
+        more = s->work.round(s->db, sweep);
+        sweep = drop_unseen(s);
     }
+    for (struct search_index *x = first_index(s); x; x = next_index(s, x))
+        s->work.end(x);
     return NULL;
 }
 
@@ -192,10 +198,29 @@ void search_index_release(struct search_index *x)
     if (atomic_fetch_sub(&x->refs, 1) != 1)
         return;
     view_release(x->view);
+    for (size_t i = 0; i < x->saved_count; i++)
+        dead_release(x->saved[i].dead);
+    mem_free(x->saved);
+    mem_free(x->freed);
     pthread_mutex_destroy(&x->lock);
     mem_free((void *)(uintptr_t)x->walked.ptr);
     ctx_release(&x->ctx);
     mem_free(x);
+}
+
+/* segment_owner.freed */
+static void segment_freed(struct segment_owner *o, const struct segment *segment)
+{
+    struct search_index *x = PORT_CONTAINER(o, struct search_index, owner);
+
+    pthread_mutex_lock(&x->lock);
+    if (x->freed_count == x->freed_capacity) {
+        x->freed_capacity = x->freed_capacity * 2 + 16;
+        x->freed = mem_realloc(x->freed, x->freed_capacity * sizeof(x->freed[0]));
+    }
+    x->freed[x->freed_count++] = (struct search_freed){segment->id, segment->len};
+    x->changed = true;
+    pthread_mutex_unlock(&x->lock);
 }
 
 struct view *search_index_view(struct search_index *x)
@@ -219,7 +244,10 @@ static int index_new(struct ctx *c, struct wr_db *db, const struct schema_search
     ctx_init(&x->ctx, &db->clock, &db->log, NULL, 0);
     pthread_mutex_init(&x->lock, NULL);
     x->view = view_empty();
-    x->from_before = of->creation_us / 1000 < db->opened_ms;
+    x->owner.freed = segment_freed;
+    x->hidden = of->creation_us / 1000 < db->opened_ms;
+    x->phase = search_stores(db) ? SEARCH_LOADING : SEARCH_NEW;
+    x->store = (struct search_store){.db = db, .index = of->number};
     d = ARENA_NEW(&x->ctx.arena, struct wr_search_schema);
     *d = search_schema_copy(&x->ctx.arena, &of->d);
     if (search_schema_make(&x->ctx, d, &x->schema)) {

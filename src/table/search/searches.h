@@ -4,22 +4,35 @@
  * One thread follows the change logs of all tables with indexes (search_feed.c): rows that are
  * there already are walked first, then changes are read from where the log stood before. It alone
  * changes an index; who searches takes a reference to the view of the moment. Another merges
- * segments. What is held lies in memory alone: after a start all is built again from the rows, and
- * until then a search of an index from before is answered with E_BUSY. */
+ * segments. Where the engine keeps files, what an index is at a moment is stored every few seconds
+ * (search_save.h), and a start goes on from there; else it lies in memory alone. */
 #ifndef TABLE_SEARCH_SEARCHES_H
 #define TABLE_SEARCH_SEARCHES_H
 
 #include "search/segment/view.h"
-#include "table/core/db.h"
+#include "table/search/search_store.h"
 
 #include <pthread.h>
 
 #define SEARCH_INDEXES_OF_TABLE_MAX 16
 
+/* Stored: never change a number. */
 enum search_phase {
-    SEARCH_NEW,      /* requests may still be under way that go by a description without it */
-    SEARCH_WALKING,  /* rows that were there before are read */
-    SEARCH_FOLLOWING /* changes are read as they come */
+    SEARCH_NEW = 0,       /* requests may still be under way that go by a description without it */
+    SEARCH_WALKING = 1,   /* rows that were there before are read */
+    SEARCH_FOLLOWING = 2, /* changes are read as they come */
+    SEARCH_LOADING = 3,   /* what is stored of it has not been looked at; never stored */
+};
+
+/* What a segment was when the index's state was stored last. */
+struct search_saved {
+    uint64_t number;
+    struct dead *dead; /* with a reference; NULL: nothing was gone */
+};
+
+/* A stored segment that nobody holds any more. */
+struct search_freed {
+    uint64_t number, len;
 };
 
 /* An index. It has a reference for the registry and one for each who uses it. */
@@ -28,21 +41,32 @@ struct search_index {
     uint64_t number; /* as of schema_search */
     struct ctx ctx;  /* owns the schema */
     struct search_schema *schema;
-    bool from_before; /* it was there when the database was opened */
+    struct segment_owner owner; /* of its stored segments */
 
     pthread_mutex_t lock; /* of what follows; held for moments */
     struct view *view;
+    bool changed; /* something that is stored of it, since it was */
+    /* Searches are answered with E_BUSY until it follows: it is made again from the rows, and what
+     * it had before is not there any more. */
+    bool hidden;
     enum search_phase phase;
     uint64_t position; /* in the change log */
     int64_t synced_us; /* changes before that time are in the view */
     bool full;         /* there is no memory for more */
     bool stuck;        /* following has failed; it is tried again */
     char text[160];    /* why */
+    struct search_freed *freed;
+    size_t freed_count, freed_capacity;
 
     /* The feed's own. */
-    bytes walked; /* the last key that the walk has seen, encoded; ptr NULL: it begins */
-    bool merging; /* under `lock` */
-    bool seen;    /* some table still has it */
+    struct search_store store; /* location 0: not known yet */
+    struct search_saved *saved;
+    size_t saved_count;
+    uint64_t saved_position; /* how far the log is not needed any more */
+    int64_t saved_ms;        /* monotonic */
+    bytes walked;            /* the last key that the walk has seen, encoded; ptr NULL: it begins */
+    bool merging;            /* under `lock` */
+    bool seen;               /* some table still has it */
     struct search_index *next;
 };
 
@@ -51,8 +75,10 @@ struct searches;
 /* What its threads do, time and again: a round over all tables, and a merge of an index; true:
  * there is more to do at once. (search_feed.h) */
 struct searches_work {
-    bool (*round)(struct wr_db *db);
+    /* `sweep`: indexes have gone since the last one. */
+    bool (*round)(struct wr_db *db, bool sweep);
     bool (*merge)(struct search_index *x);
+    void (*end)(struct search_index *x); /* the feed's last */
 };
 
 /* NULL: the system gives no thread. */

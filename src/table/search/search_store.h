@@ -1,0 +1,74 @@
+/* search_store.h: where the segments of search indexes are stored: in pieces beside the table's
+ * change log, under its storage id, so that they go with it (doc/format.md, "Search indexes").
+ *
+ *   location of the log | kind 6 | index (8) | segment (8) | piece (4)
+ *   location of the log | kind 7 | index (8)                             its state (search_state.h)
+ *
+ * Piece 0 is the segment's head, 1 and on are its image; the last number is of the bitmap of what
+ * is gone of it. Each has a checksum. Segments have numbers that no other ever had, so a number
+ * that the state does not name belongs to nobody, and small ones go through the engine's log while
+ * large ones go past it. All of it blocks; threads of the feed and of searches. */
+#ifndef TABLE_SEARCH_SEARCH_STORE_H
+#define TABLE_SEARCH_SEARCH_STORE_H
+
+#include "search/segment/view.h"
+#include "table/core/db.h"
+#include "table/model/batch_builder.h"
+
+#define SEARCH_PIECE_BYTES ((size_t)256 << 10)
+#define SEARCH_PIECE_HEAD 0u
+#define SEARCH_PIECE_GONE UINT32_MAX
+
+/* An index's place. */
+struct search_store {
+    struct wr_db *db;
+    uint32_t location; /* of the table's change log */
+    uint64_t index;    /* its number */
+};
+
+/* Is anything stored? Not where all data is in memory anyway. */
+bool search_stores(struct wr_db *db);
+
+/* A piece as it is stored, in the arena; and back, a view of it: NULL, or what is wrong with it. */
+bytes search_piece_seal(struct arena *a, bytes data, uint64_t segment, uint32_t piece);
+const char *search_piece_open(bytes stored, uint64_t segment, uint32_t piece, bytes *data);
+
+/* A stored piece, verified, in the arena. E_CORRUPT: it is damaged, or it is not there. */
+int search_store_get(struct ctx *c, const struct search_store *s, uint64_t segment, uint32_t piece,
+                     bytes *data);
+
+/* Stores a segment that is in memory whole under a number that was never used. It is durable
+ * then. */
+int search_store_put(struct ctx *c, const struct search_store *s, uint64_t number,
+                     const struct segment *segment);
+
+/* Reads a whole segment into memory. E_CORRUPT: damaged, or of another schema. */
+int search_store_read(struct ctx *c, const struct search_store *s, uint64_t number,
+                      const struct search_schema *schema, struct segment **out);
+
+/* Is a segment of so many bytes so small that its pieces are removed one by one, with what else a
+ * batch does? Then these edits remove it. */
+bool search_store_is_small(uint64_t len);
+void search_store_remove_edits(struct batch_builder *e, const struct search_store *s,
+                               uint64_t number, uint64_t len);
+
+/* Removes a segment. */
+int search_store_remove(struct ctx *c, const struct search_store *s, uint64_t number);
+
+/* The bitmap of what is gone of a segment: an edit that stores it; and back, with a reference. */
+void search_store_gone_edit(struct batch_builder *e, const struct search_store *s, uint64_t number,
+                            const struct dead *d, uint32_t documents);
+int search_store_gone(struct ctx *c, const struct search_store *s, uint64_t number,
+                      uint32_t documents, struct dead **out);
+
+/* The key of an index's state. */
+bytes search_store_state_key(struct arena *a, const struct search_store *s);
+
+/* Removes what is stored beside the change log `s->location` and belongs to nobody: of an index
+ * that is not among `indexes`; or with `index`, that index's segments not among `segments`. */
+int search_store_sweep(struct ctx *c, const struct search_store *s, const uint64_t *indexes,
+                       size_t count);
+int search_store_sweep_segments(struct ctx *c, const struct search_store *s,
+                                const uint64_t *segments, size_t count);
+
+#endif

@@ -1,0 +1,233 @@
+/* What is stored of a search index: a start goes on from it, damage and a log that is not there any
+ * more make the index anew, and what belongs to nobody goes. */
+#include "table/search/search_store.h"
+
+#include "table/catalog/catalog.h"
+#include "table/changelog/change_log.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#undef fail /* the name is ctx.h's in this house */
+
+#include "../stored.h"
+#include "search_bed.h"
+
+#define ROWS 2000
+
+static bool told; /* the log said that an index is made again */
+
+static void on_log(void *arg, char level, const char *line)
+{
+    (void)arg;
+    (void)level;
+    told |= strstr(line, "is made again") != NULL;
+}
+
+static uint32_t location(void)
+{
+    struct table *t = catalog_get(db->catalog, BYTES_LIT("test"), TABLE);
+    uint32_t id = t->schema.change_log;
+
+    table_release(t);
+    return id;
+}
+
+static void reopen(void)
+{
+    wr_close(db);
+    told = false;
+    db = database_open(&options);
+}
+
+static size_t pieces(uint32_t id)
+{
+    return stored_count(db, id, KIND_SEGMENT);
+}
+
+static bool has_pieces(void *arg)
+{
+    return pieces(location()) > *(size_t *)arg;
+}
+
+static void fill(void)
+{
+    for (int i = 0; i < ROWS; i++)
+        put(i, i);
+}
+
+static void test_goes_on(void **state)
+{
+    struct wr_search_condition k3 = keyword("k3");
+
+    (void)state;
+    fill();
+    assert_int_equal(create_index(), 0);
+    EXPECT(&all, ROWS);
+    for (int round = 0; round < 3; round++) {
+        reopen();
+        EXPECT(&all, ROWS - 10 * round);
+        assert_int_equal(count(&k3), stored("k3"));
+        for (int i = 0; i < 10; i++)
+            remove_row(round * 10 + i);
+        for (int i = 0; i < 50; i++)
+            put(1000 + i * 7, 3 + round);
+        EXPECT(&all, ROWS - 10 * (round + 1));
+    }
+    reopen();
+    EXPECT(&all, ROWS - 30);
+    assert_int_equal(count(&k3), stored("k3"));
+    assert_false(told);
+}
+
+/* Changes the last byte of a stored piece: the kth of all. */
+static void flip(size_t k)
+{
+    uint32_t id = location();
+    struct edit edit = {.type = EDIT_PUT};
+    struct write_batch batch = {.edits = &edit, .edit_count = 1};
+    struct page page;
+    uint8_t *copy;
+    struct ctx c;
+
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    page = stored_range(&c, db, key_prefix(&c.arena, id, 0, KIND_SEGMENT),
+                        key_prefix(&c.arena, id, 0, KIND_SEARCH_STATE + 1));
+    assert_true(page.count > k);
+    edit.key = page.items[page.count - 1 - k].key;
+    copy = arena_alloc(&c.arena, page.items[page.count - 1 - k].value.len);
+    memcpy(copy, page.items[page.count - 1 - k].value.ptr,
+           page.items[page.count - 1 - k].value.len);
+    copy[page.items[page.count - 1 - k].value.len - 1] ^= 1;
+    edit.value = bytes_of(copy, page.items[page.count - 1 - k].value.len);
+    assert_int_equal(wait_apply(&c, db->engine, &batch), 0);
+    ctx_release(&c);
+}
+
+/* The state itself (the last key), and each of the last pieces. */
+static void test_flipped(void **state)
+{
+    int64_t rows = stored(NULL);
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++) {
+        flip(k);
+        reopen();
+        EXPECT(&all, rows);
+        assert_true(told);
+        reopen();
+        EXPECT(&all, rows);
+        assert_false(told);
+    }
+}
+
+static void test_log_gone(void **state)
+{
+    int64_t rows = stored(NULL);
+    struct table *t;
+    struct ctx c;
+
+    (void)state;
+    reopen();
+    EXPECT(&all, rows);
+    put(5000, 5);
+    t = catalog_get(db->catalog, BYTES_LIT("test"), TABLE);
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    for (int i = 0; i < 100 && !told; i++) {
+        put(5001 + i, 5);
+        remove_row(5001 + i);
+        assert_int_equal(change_log_bound(&c, t, 0), 0);
+    }
+    ctx_release(&c);
+    table_release(t);
+    EXPECT(&all, rows + 1);
+    remove_row(5000);
+    EXPECT(&all, rows);
+}
+
+static void test_orphans(void **state)
+{
+    uint32_t id = location();
+    size_t before;
+    struct ctx c;
+
+    (void)state;
+    reopen();
+    EXPECT(&all, stored(NULL));
+    before = pieces(id);
+    ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    for (uint64_t n = 1; n < 4; n++) {
+        struct buf key;
+        struct edit edit = {.type = EDIT_PUT, .value = BYTES_LIT("x")};
+        struct write_batch batch = {.edits = &edit, .edit_count = 1};
+        struct page page = stored_range(&c, db, key_prefix(&c.arena, id, 0, KIND_SEGMENT),
+                                        key_prefix(&c.arena, id, 0, KIND_SEGMENT + 1));
+
+        buf_init(&key, &c.arena, 64);
+        buf_put_bytes(&key, page.items[0].key);
+        /* Another segment of the index, and another index. */
+        key.data[n == 1 ? KEY_PREFIX_BYTES + 15 : KEY_PREFIX_BYTES + 7] ^= (uint8_t)n;
+        edit.key = buf_bytes(&key);
+        assert_int_equal(wait_apply(&c, db->engine, &batch), 0);
+    }
+    ctx_release(&c);
+    assert_true(pieces(id) > before);
+    reopen();
+    EXPECT(&all, stored(NULL));
+    assert_true(pieces(id) <= before);
+    assert_false(told);
+}
+
+static struct wr_search_schema one_field(void)
+{
+    return (struct wr_search_schema){.fields = fields, .field_count = 1};
+}
+
+static void test_dropped(void **state)
+{
+    struct wr_request req = {WR_REQUEST(CREATE_SEARCH_INDEX)};
+    size_t none = 0, with_both;
+
+    (void)state;
+    req.create_search_index = (struct wr_create_search_index){
+        .table = TABLE, .index = BYTES_LIT("other"), .schema = one_field()};
+    assert_int_equal(run(&req), 0);
+    eventually(has_pieces, &none);
+    reopen(); /* both are stored */
+    EXPECT(&all, stored(NULL));
+    with_both = pieces(location());
+    assert_int_equal(drop_index(), 0);
+    for (int i = 0; i < 3000 && pieces(location()) >= with_both; i++)
+        usleep(10000);
+    assert_true(pieces(location()) < with_both);
+    req = (struct wr_request){WR_REQUEST(DELETE_SEARCH_INDEX)};
+    req.delete_search_index = (struct wr_search_index_name){TABLE, BYTES_LIT("other")};
+    assert_int_equal(run(&req), 0);
+}
+
+static int set_up_rocks(void **state)
+{
+    (void)state;
+    set_up("rocks");
+    options.log = on_log;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    database_remove(db, dir);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_goes_on),  cmocka_unit_test(test_flipped),
+        cmocka_unit_test(test_log_gone), cmocka_unit_test(test_orphans),
+        cmocka_unit_test(test_dropped),
+    };
+
+    return cmocka_run_group_tests(tests, set_up_rocks, tear_down);
+}
