@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* Sets it somewhere within 50 minutes of the true time, forth or back; the same `n` sets the same. */
+/* Sets it somewhere within 50 minutes of the true time, forth or back; the same `n` sets the same.
+ */
 void model_clock_set(uint64_t n);
 /* As it is. */
 void model_clock_true(void);

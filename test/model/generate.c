@@ -446,6 +446,7 @@ void generator_create(struct generator *g, struct arena *a, int table, struct wr
         t->options.given |= WR_HAS_DEVIATION;
         t->options.deviation_s = 8640000;
     }
+    t->local_transactions = g->txns && gen_chance(g, 75);
     if (g->indexed)
         gen_indexable(g, t);
 }
@@ -498,6 +499,58 @@ static void table_op(struct generator *g, struct oracle_table *t, int number,
     }
 }
 
+#define OPEN_MAX 3
+
+/* A request in the transaction; of its table alone, usually. */
+static void next_inside(struct generator *g, struct oracle_txn *x, struct wr_request *out)
+{
+    const struct oracle_table *t = &x->view;
+    struct wr_table_write *w;
+    size_t kind = gen_below(g, 100);
+    int number;
+
+    if (gen_chance(g, 2))
+        t = pick_table(g, &number);
+    if (!t)
+        t = &x->view;
+    if (kind < 50) {
+        write_one(g, t, out);
+    } else if (kind < 65) {
+        w = ARENA_ARRAY(g->a, struct wr_table_write, 2); /* one more is a fault */
+        out->op = WR_OP_BATCH_WRITE_ROW;
+        out->batch_write_row.atomic = gen_chance(g, 50);
+        *w = table_write(g, t, out->batch_write_row.atomic);
+        out->batch_write_row.tables = w;
+        out->batch_write_row.table_count = 1;
+    } else if (kind < 80) {
+        get_row(g, t, out);
+    } else {
+        get_range(g, t, out);
+    }
+    gen_inside(g, x, out);
+    if (gen_chance(g, 6))
+        gen_fault(g, t, out);
+}
+
+/* True: the request has to do with transactions. */
+static bool next_of_txns(struct generator *g, const struct oracle_table *t, struct wr_request *out)
+{
+    struct oracle_txn *x = gen_open_txn(g);
+    size_t kind = gen_below(g, 100), open = 0;
+
+    for (const struct oracle_txn *i = g->o->txns; i; i = i->next)
+        open++;
+    if (t && kind < 6 && open < OPEN_MAX)
+        gen_start(g, t, out);
+    else if (x && kind < 12)
+        gen_end(g, x, out);
+    else if (x && kind < 45)
+        next_inside(g, x, out);
+    else
+        return false;
+    return true;
+}
+
 void generator_next(struct generator *g, struct arena *a, struct wr_request *out)
 {
     int number;
@@ -507,6 +560,8 @@ void generator_next(struct generator *g, struct arena *a, struct wr_request *out
     g->a = a;
     *out = (struct wr_request){.instance = g->o->instance};
     t = pick_table(g, &number);
+    if (g->txns && next_of_txns(g, t, out))
+        return;
     if (g->indexed && t && kind < 30) {
         gen_index_op(g, t, out);
         return;

@@ -47,6 +47,17 @@ struct oracle_table *gen_readable(struct generator *g, struct oracle_table *t);
 void gen_without_repeated(struct generator *g, struct wr_row_change *c, size_t *count);
 bool gen_same_key(const struct wr_key *a, const struct wr_key *b); /* generate.c */
 
+/* ---- transactions (generate_txn.c), where g->txns ---- */
+
+/* StartLocalTransaction, usually on a value of a table that has them. */
+void gen_start(struct generator *g, const struct oracle_table *t, struct wr_request *out);
+/* One that is open, or NULL. */
+struct oracle_txn *gen_open_txn(struct generator *g);
+/* CommitTransaction or AbortTransaction. */
+void gen_end(struct generator *g, const struct oracle_txn *x, struct wr_request *out);
+/* Makes the request one of the transaction's: GetRow, GetRange, a change of a row, or a batch. */
+void gen_inside(struct generator *g, const struct oracle_txn *x, struct wr_request *out);
+
 /* ---- filters (generate_filter.c) ---- */
 
 const struct wr_filter *gen_filter(struct generator *g, const struct oracle_table *t,

@@ -30,6 +30,7 @@ struct conf {
     bool layouts;
     bool clock;
     bool indexes;
+    bool txns;
     bool no_sync;
     int threads;
     bool show_mix;
@@ -57,6 +58,7 @@ static struct run_conf run_conf_of(const struct conf *conf, uint64_t seed)
                              .layouts = conf->layouts,
                              .clock = conf->clock,
                              .indexes = conf->indexes,
+                             .txns = conf->txns,
                              .tight = (seed & 2) != 0};
 }
 
@@ -79,6 +81,11 @@ static bytes table_of(const struct wr_request *req)
         return req->bulk_export.table;
     case WR_OP_BULK_IMPORT:
         return req->bulk_import.table.table;
+    case WR_OP_START_LOCAL_TRANSACTION:
+        return req->start_local_transaction.table;
+    case WR_OP_COMMIT_TRANSACTION:
+    case WR_OP_ABORT_TRANSACTION:
+        return BYTES_NONE;
     case WR_OP_GET_ROW:
         return req->get_row.table;
     case WR_OP_PUT_ROW:
@@ -122,10 +129,10 @@ static void write_found(struct round *r, FILE *out, const char *text)
     const struct wr_request **kept = mem_alloc((r->count + 1) * sizeof(*kept));
     size_t n = keep_table(r->requests, r->count, kept);
 
-    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s%s%s\n",
+    fprintf(out, "build/test/model --engine %s --seed %" PRIu64 " --ops %zu%s%s%s%s%s\n",
             r->conf->engine, r->seed, r->count, r->conf->wide ? " --wide" : "",
             r->conf->layouts ? " --layouts" : "", r->conf->indexes ? " --indexes" : "",
-            r->conf->no_sync ? " --no-sync" : "");
+            r->conf->txns ? " --txns" : "", r->conf->no_sync ? " --no-sync" : "");
     fprintf(out, "settings:%s%s\n\n%s\n", conf.wide ? " wide" : "", conf.tight ? " tight" : "",
             text);
     n = shrink(&conf, kept, n, SHRINK_S);
@@ -216,6 +223,7 @@ static uint64_t round_run(const struct conf *conf, uint64_t seed, uint64_t ops, 
     run_open(&r.run, &rc);
     generator_init(&r.gen, seed, r.run.o, r.start_ms, -1, rc.wide);
     r.gen.indexed = rc.indexes;
+    r.gen.txns = rc.txns;
     arena_init(&r.arena, NULL, 0);
     r.requests = mem_alloc((ops + 1) * sizeof(*r.requests));
     while (r.count < ops && !*failed)
@@ -320,6 +328,7 @@ static uint64_t round_threads(const struct conf *conf, uint64_t seed, uint64_t o
 static void usage(void)
 {
     fputs("model [--engine mem|rocks|rados] [--seed S] [--ops N] [--wide] [--layouts] [--indexes] "
+          "[--txns] "
           "[--no-sync] "
           "[--threads N]\n"
           "      [--clock] sets the wall clock forth and back by up to 50 minutes, also over a "
@@ -350,6 +359,10 @@ static struct conf parse(int argc, char **argv)
             conf.indexes = true;
             continue;
         }
+        if (!strcmp(name, "--txns")) {
+            conf.txns = true;
+            continue;
+        }
         if (!strcmp(name, "--clock")) {
             conf.clock = true;
             continue;
@@ -376,7 +389,8 @@ static struct conf parse(int argc, char **argv)
             usage();
         i++;
     }
-    if (conf.threads < 0 || conf.threads > 20 || (conf.threads && (conf.clock || conf.indexes)))
+    if (conf.threads < 0 || conf.threads > 20 ||
+        (conf.threads && (conf.clock || conf.indexes || conf.txns)))
         usage();
     return conf;
 }

@@ -50,7 +50,9 @@ struct oracle_table {
     size_t defined_count;
     struct oracle_index *indexes;
     size_t index_count;
-    struct oracle_issued *issued; /* auto-increment values given so far */
+    struct oracle_issued *issued; /* auto-increment values given so far; the first is none */
+    bool transactions;
+    uint64_t alterations; /* of its options and indexes */
     bool ghosts; /* rows went when the TTL was lowered: the database may still step over them */
     struct arena arena; /* name and schema */
     struct oracle_table *next;
@@ -64,23 +66,47 @@ struct oracle_index {
     struct oracle_index *next;
 };
 
+/* A local transaction that is open. */
+struct oracle_txn {
+    uint64_t number; /* of its start; requests name it so */
+    struct oracle_table *base;
+    struct wr_value value;    /* of the first key column */
+    struct oracle_table view; /* what it sees: rows of its own; else the base's */
+    uint64_t alterations;     /* of the base, when it began */
+    struct oracle_txn *next;
+};
+
 struct oracle {
     struct limits limits;
     bytes instance;
     bool parts_values; /* the engine may have the rows of one partition key in several places */
     struct oracle_table *tables;
-    int64_t now_ms;      /* of the request being answered */
-    int64_t next_open;   /* the next made-up stamp */
-    int32_t next_change; /* numbers row changes */
-    int32_t changes;     /* row changes in the last request that wrote */
-    int64_t given_ms;    /* the latest stamp that was learned; 0: none */
-    char complaint[512]; /* what is wrong in an answer that no expected answer can express */
+    struct oracle_txn *txns;
+    struct oracle_txn *inside; /* the one that the request being answered works in, or NULL */
+    uint64_t starts;           /* transactions that were asked for */
+    int64_t now_ms;            /* of the request being answered */
+    int64_t next_open;         /* the next made-up stamp */
+    int32_t next_change;       /* numbers row changes */
+    int32_t changes;           /* row changes in the last request that wrote */
+    int64_t given_ms;          /* the latest stamp that was learned; 0: none */
+    char complaint[512];       /* what is wrong in an answer that no expected answer can express */
 };
 
 struct oracle *oracle_new(const struct limits *limits, bytes instance);
 void oracle_free(struct oracle *o);
 
 struct oracle_table *oracle_find(struct oracle *o, bytes name);
+/* Transactions: the text by which requests name the one of the nth start, and back; the one that a
+ * request names (`ptr` NULL: it names none); the one of that name, or of that value, or NULL. */
+bytes oracle_txn_name(struct arena *a, uint64_t number);
+uint64_t oracle_txn_number(bytes name);
+bytes oracle_txn_named(const struct wr_request *req);
+struct oracle_txn *oracle_txn_find(struct oracle *o, bytes name);
+struct oracle_txn *oracle_txn_of(struct oracle *o, const struct oracle_table *t,
+                                 const struct wr_value *value);
+/* All of the table end, or all there are (t NULL), as they do with the database. */
+void oracle_txns_end(struct oracle *o, const struct oracle_table *t);
+
 /* An index, too, as a table with the entries that its rows make now; valid until the next call. */
 struct oracle_table *oracle_find_any(struct oracle *o, bytes name);
 

@@ -184,6 +184,7 @@ int oracle_index_add(struct oracle *o, struct oracle_table *t, const struct wr_i
     x->next = t->indexes;
     t->indexes = x;
     t->index_count++;
+    t->alterations++;
     return WR_OK;
 }
 
@@ -204,6 +205,7 @@ int oracle_index_remove(struct oracle_table *t, bytes name)
             mem_free(x->view.rows);
             mem_free(x);
             t->index_count--;
+            t->alterations++;
             return WR_OK;
         }
     return WR_E_NOT_EXIST;

@@ -80,6 +80,18 @@ const struct wr_page_filter *oracle_filter_page(const struct wr_filter *f);
 
 /* ---- operations ---- */
 
+/* Does a transaction hold the value? The key may be any. A change that is wrong in another way,
+ * too, may be told either. */
+bool oracle_is_locked(struct oracle *o, const struct oracle_table *t, const struct wr_key *key);
+/* Outside of transactions: WR_E_CONFLICT where one holds the value. Inside: WR_E_OUT_OF_RANGE for
+ * another one's. `key` fits the table. */
+int oracle_check_gate(struct oracle *o, const struct oracle_table *t,
+                      const struct wr_key_column *key);
+/* The transaction sees its table's options and indexes as they are now. */
+void oracle_txn_refresh(struct oracle *o, struct oracle_txn *x);
+void oracle_txn_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
+                   struct wr_reply *expected); /* oracle_txn.c */
+
 void oracle_table_op(struct oracle *o, const struct wr_request *req, struct arena *a,
                      struct wr_reply *expected); /* oracle_table.c */
 void oracle_read_op(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,

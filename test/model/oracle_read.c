@@ -142,6 +142,10 @@ static void get_row(struct oracle *o, const struct wr_get_row *g, struct arena *
         expected->code = oracle_check_key(o, t, &g->key, ORACLE_KEY_READ);
     if (expected->code)
         return;
+    if (o->inside)
+        expected->code = oracle_check_gate(o, t, g->key.columns);
+    if (expected->code)
+        return;
     read_row(t, &g->read, oracle_row_find(t, g->key.columns), a, &expected->row.row, &size);
     expected->row.consumed.read = oracle_units(size);
 }
@@ -232,6 +236,12 @@ static int check_range(struct oracle *o, const struct wr_get_range *g, struct or
     code = oracle_check_key(o, *t, &g->start, ORACLE_KEY_BOUND);
     if (!code)
         code = oracle_check_key(o, *t, &g->end, ORACLE_KEY_BOUND);
+    if (code)
+        return code;
+    if (o->inside)
+        code = oracle_check_gate(o, *t, g->start.columns);
+    if (o->inside && !code)
+        code = oracle_check_gate(o, *t, g->end.columns);
     if (code)
         return code;
     d = oracle_key_compare(g->start.columns, g->end.columns, (*t)->key_count);

@@ -3,6 +3,8 @@
 
 struct oracle_table *oracle_find(struct oracle *o, bytes name)
 {
+    if (o->inside && bytes_equal(o->inside->view.name, name))
+        return &o->inside->view;
     for (struct oracle_table *t = o->tables; t; t = t->next)
         if (bytes_equal(t->name, name))
             return t;
@@ -35,6 +37,8 @@ static struct oracle_table *table_new(const struct wr_create_table *r)
     t->name = arena_copy(&t->arena, r->table);
     t->key_count = r->key_count;
     t->auto_column = -1;
+    t->transactions = r->local_transactions;
+    t->issued = mem_zalloc(sizeof(*t->issued));
     for (size_t i = 0; i < r->key_count; i++) {
         t->key[i] = r->key[i];
         t->key[i].name = arena_copy(&t->arena, r->key[i].name);
@@ -145,6 +149,7 @@ static int update(struct oracle *o, const struct wr_update_table *u, struct wr_r
             .allow_update = u->options.given & WR_HAS_ALLOW_UPDATE ? u->options.allow_update
                                                                    : t->options.allow_update}))
         return WR_E_PARAMETER;
+    t->alterations++;
     if (u->options.given & WR_HAS_TTL)
         t->options.ttl_s = u->options.ttl_s;
     if (u->options.given & WR_HAS_MAX_VERSIONS)
@@ -171,6 +176,7 @@ static int drop(struct oracle *o, bytes name)
             struct oracle_table *t = *p;
 
             *p = t->next;
+            oracle_txns_end(o, t);
             table_free(t);
             return WR_OK;
         }
@@ -249,6 +255,7 @@ struct oracle *oracle_new(const struct limits *limits, bytes instance)
 
 void oracle_free(struct oracle *o)
 {
+    oracle_txns_end(o, NULL);
     while (o->tables) {
         struct oracle_table *t = o->tables;
 

@@ -33,15 +33,15 @@ static bool increments(const struct wr_row_change *change)
 
 static struct oracle_issued *issued_find(struct oracle_table *t, const struct wr_value *partition)
 {
-    struct oracle_issued *i = t->issued;
+    struct oracle_issued *i = t->issued->next;
 
     while (i && oracle_value_compare(&i->partition, partition) != 0)
         i = i->next;
     if (!i) {
         i = mem_zalloc(sizeof(*i));
         i->partition = oracle_value_dup(partition);
-        i->next = t->issued;
-        t->issued = i;
+        i->next = t->issued->next;
+        t->issued->next = i;
     }
     return i;
 }
@@ -244,6 +244,8 @@ static int step_run(struct step *s)
 {
     int code = oracle_check_change(s->o, s->t, s->change);
 
+    if (!code)
+        code = oracle_check_gate(s->o, s->t, s->change->row.key.columns);
     if (code)
         return code;
     resolve_key(s);
@@ -284,6 +286,9 @@ static void run_one(struct oracle *o, struct oracle_table *t, const struct wr_ro
     struct step s = {.o = o, .t = t, .change = change, .actual = actual, .a = a, .result = result};
 
     result->code = step_run(&s);
+    if (result->code && actual && actual->code == WR_E_CONFLICT &&
+        oracle_is_locked(o, t, &change->row.key))
+        result->code = WR_E_CONFLICT;
     if (!result->code)
         step_store(&s);
     else if (result->code == WR_E_CONDITION)
@@ -308,8 +313,14 @@ static void single(struct oracle *o, const struct wr_request *req, const struct 
         expected->code = WR_E_NOT_EXIST;
         return;
     }
+    if (o->inside && t != &o->inside->view) {
+        expected->code = WR_E_OUT_OF_RANGE;
+        return;
+    }
     run_one(o, t, change, actual->code ? NULL : &actual->row, a, &expected->row);
     expected->code = expected->row.code;
+    if (expected->code && actual->code == WR_E_CONFLICT && oracle_is_locked(o, t, &change->row.key))
+        expected->code = WR_E_CONFLICT;
 }
 
 /* ---- BatchWriteRow ---- */
@@ -403,6 +414,9 @@ static int check_batch(struct oracle *o, const struct wr_batch_write_row *b)
     for (size_t i = 0; i < b->table_count; i++)
         if (oracle_find(o, b->tables[i].table)->index_count && repeats_a_row(&b->tables[i]))
             return WR_E_PARAMETER;
+    for (size_t i = 0; i < b->table_count && o->inside; i++)
+        if (oracle_find(o, b->tables[i].table) != &o->inside->view)
+            return WR_E_OUT_OF_RANGE;
     return WR_OK;
 }
 
@@ -412,6 +426,21 @@ struct undo {
     struct oracle_row *row; /* NULL: was absent */
     bool used;
 };
+
+/* Several rows of an atomic batch fail: any of their codes may be told. */
+static bool may_tell(struct oracle *o, const struct oracle_table *t, const struct wr_table_write *w,
+                     int expected, int actual)
+{
+    bool either = expected == WR_E_PARAMETER || expected == WR_E_CONDITION;
+
+    for (size_t i = 0; i < w->change_count && actual == WR_E_CONFLICT; i++)
+        if (oracle_is_locked(o, t, &w->changes[i].row.key))
+            return true;
+    if (o->inside) /* rows are tried one by one, and that row is told which failed first */
+        return actual != WR_OK;
+    return (either || expected == WR_E_CONFLICT) &&
+           (actual == WR_E_PARAMETER || actual == WR_E_CONDITION);
+}
 
 static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_table_write *w,
                    const struct wr_row_result *actual, struct arena *a, struct wr_row_result *rows)
@@ -443,8 +472,7 @@ static void atomic(struct oracle *o, struct oracle_table *t, const struct wr_tab
         code = rows[i].code;
     }
     /* Which of several failures is told is open; the rows are not bound to be tried in order. */
-    if ((code == WR_E_PARAMETER || code == WR_E_CONDITION) && actual &&
-        (actual[0].code == WR_E_PARAMETER || actual[0].code == WR_E_CONDITION))
+    if (code && actual && may_tell(o, t, w, code, actual[0].code))
         code = actual[0].code;
     for (size_t i = t->row_count; code && i-- > 0;)
         if (t->rows[i]->key_open)
@@ -492,6 +520,9 @@ static void batch(struct oracle *o, const struct wr_batch_write_row *b,
             rows[k].code = counts_twice(w, k) ? oracle_check_change(o, t, &w->changes[k]) : WR_OK;
             if (counts_twice(w, k) && !rows[k].code)
                 rows[k].code = WR_E_PARAMETER;
+            if (rows[k].code && got && got[k].code == WR_E_CONFLICT &&
+                oracle_is_locked(o, t, &w->changes[k].row.key))
+                rows[k].code = WR_E_CONFLICT;
             if (!rows[k].code)
                 run_one(o, t, &w->changes[k], got ? &got[k] : NULL, a, &rows[k]);
         }
@@ -567,13 +598,15 @@ void oracle_write_op(struct oracle *o, const struct wr_request *req, const struc
     o->changes = o->next_change - before;
 }
 
-void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
-                   int64_t now_ms, struct arena *a, struct wr_reply *expected)
+static void answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
+                   struct arena *a, struct wr_reply *expected)
 {
-    *expected = (struct wr_reply){.op = req->op, .message = ""};
-    o->complaint[0] = 0;
-    o->now_ms = now_ms;
     switch (req->op) {
+    case WR_OP_START_LOCAL_TRANSACTION:
+    case WR_OP_COMMIT_TRANSACTION:
+    case WR_OP_ABORT_TRANSACTION:
+        oracle_txn_op(o, req, actual, expected);
+        return;
     case WR_OP_GET_ROW:
     case WR_OP_BATCH_GET_ROW:
     case WR_OP_GET_RANGE:
@@ -591,6 +624,44 @@ void oracle_answer(struct oracle *o, const struct wr_request *req, const struct 
         oracle_table_op(o, req, a, expected);
         return;
     }
+}
+
+/* Where a request is wrong in several ways, which of them is told is open; a transaction that is no
+ * more, or is another row's, is one of them. */
+static bool is_of_transactions(int code)
+{
+    return code == WR_E_SESSION || code == WR_E_OUT_OF_RANGE;
+}
+
+/* In a transaction. */
+static void answer_inside(struct oracle *o, const struct wr_request *req,
+                          const struct wr_reply *actual, struct arena *a, struct wr_reply *expected)
+{
+    o->inside = oracle_txn_find(o, oracle_txn_named(req));
+    if (o->inside) {
+        oracle_txn_refresh(o, o->inside);
+        answer(o, req, actual, a, expected);
+    } else {
+        expected->code = WR_E_SESSION;
+    }
+    o->inside = NULL;
+    if (expected->code && actual->code &&
+        (is_of_transactions(expected->code) || is_of_transactions(actual->code)))
+        expected->code = actual->code;
+}
+
+void oracle_answer(struct oracle *o, const struct wr_request *req, const struct wr_reply *actual,
+                   int64_t now_ms, struct arena *a, struct wr_reply *expected)
+{
+    bool ends = req->op == WR_OP_COMMIT_TRANSACTION || req->op == WR_OP_ABORT_TRANSACTION;
+
+    *expected = (struct wr_reply){.op = req->op, .message = ""};
+    o->complaint[0] = 0;
+    o->now_ms = now_ms;
+    if (oracle_txn_named(req).ptr && !ends)
+        answer_inside(o, req, actual, a, expected);
+    else
+        answer(o, req, actual, a, expected);
 }
 
 /* ---- learning what was open ---- */

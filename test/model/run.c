@@ -165,6 +165,7 @@ void run_close(struct run *r)
         return;
     model_clock_true();
     wr_close(r->db);
+    mem_free(r->txn_ids);
     if (r->dir[0])
         nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -181,6 +182,7 @@ bool run_reopen(struct run *r)
     if (!r->dir[0])
         return true;
     wr_close(r->db);
+    oracle_txns_end(r->o, NULL);
     if (r->conf.clock)
         set_clock(r, r->passed + r->mix.count[WR_OP_PUT_ROW][0]);
     return open_db(r);
@@ -243,9 +245,63 @@ static bool is_unfinished(const struct wr_reply *reply)
     return reply->code == WR_E_PARAMETER && strstr(reply->message, "building base state");
 }
 
-/* Who reads an index that is being built waits for its end. */
-static struct wr_reply *execute(struct run *r, const struct wr_request *req)
+/* ---- transactions: requests name one by the number of its start ---- */
+
+#define STARTS_MAX 10000 /* a run has no more requests */
+#define NO_TRANSACTION "0f8fad5b-d9cb-469f-a165-70867728950e"
+
+static void put_true_id(const struct run *r, bytes *named)
 {
+    uint64_t number = oracle_txn_number(*named);
+    bool known = r->txn_ids && number < STARTS_MAX && r->txn_ids[number][0];
+
+    *named = bytes_str(known ? r->txn_ids[number] : NO_TRANSACTION);
+}
+
+/* The request as it is sent. */
+static struct wr_request with_true_id(const struct run *r, const struct wr_request *req)
+{
+    struct wr_request sent = *req;
+
+    if (!oracle_txn_named(req).ptr)
+        return sent;
+    switch (req->op) {
+    case WR_OP_GET_ROW:
+        put_true_id(r, &sent.get_row.transaction);
+        break;
+    case WR_OP_GET_RANGE:
+        put_true_id(r, &sent.get_range.transaction);
+        break;
+    case WR_OP_BATCH_WRITE_ROW:
+        put_true_id(r, &sent.batch_write_row.transaction);
+        break;
+    case WR_OP_COMMIT_TRANSACTION:
+    case WR_OP_ABORT_TRANSACTION:
+        put_true_id(r, &sent.commit_transaction.id);
+        break;
+    default:
+        put_true_id(r, &sent.put_row.transaction);
+    }
+    return sent;
+}
+
+/* Before the oracle counts the start. */
+static void keep_true_id(struct run *r, const struct wr_reply *reply)
+{
+    uint64_t number = r->o->starts + 1;
+
+    if (!r->txn_ids)
+        r->txn_ids = mem_zalloc(STARTS_MAX * sizeof(*r->txn_ids));
+    if (number < STARTS_MAX)
+        snprintf(r->txn_ids[number], sizeof(r->txn_ids[number]), "%.*s",
+                 BYTES_FMT(reply->transaction.id));
+}
+
+/* Who reads an index that is being built waits for its end. */
+static struct wr_reply *execute(struct run *r, const struct wr_request *asked)
+{
+    struct wr_request sent = with_true_id(r, asked);
+    const struct wr_request *req = &sent;
     struct wr_reply *reply =
         req->op == WR_OP_CREATE_TABLE ? db_exec_internal(r->db, req) : wr_exec(r->db, req);
 
@@ -266,6 +322,8 @@ static bool exchange(struct run *r, const struct wr_request *req, struct arena *
     bool same;
 
     *reply = execute(r, req);
+    if (req->op == WR_OP_START_LOCAL_TRANSACTION && !(*reply)->code)
+        keep_true_id(r, *reply);
     oracle_answer(r->o, req, *reply, now_ms, a, &expected);
     same = compare_replies(&expected, *reply, r->why, sizeof(r->why));
     if (same && r->o->complaint[0]) {
@@ -292,17 +350,17 @@ static bool fail_probe(struct run *r, FILE *report, const char *what, const stru
 
 /* Reads a row with open stamps in full. */
 static bool probe_row(struct run *r, struct oracle_table *t, struct oracle_row *row,
-                      const int64_t times[2], FILE *report)
+                      bytes transaction, const int64_t times[2], FILE *report)
 {
     struct wr_request req = {.op = WR_OP_GET_ROW, .instance = r->o->instance};
     struct wr_reply *reply;
     struct arena a;
     bool good;
 
-    req.get_row =
-        (struct wr_get_row){.table = t->name,
-                            .key = {row->key, t->key_count},
-                            .read = {.has_max_versions = true, .max_versions = INT32_MAX}};
+    req.get_row = (struct wr_get_row){.table = t->name,
+                                      .key = {row->key, t->key_count},
+                                      .read = {.has_max_versions = true, .max_versions = INT32_MAX},
+                                      .transaction = transaction};
     arena_init(&a, NULL, 0);
     good = exchange(r, &req, &a, &reply, report);
     if (good && !oracle_learn(r->o, row, &reply->row.row, times[0], times[1]))
@@ -319,7 +377,8 @@ static bool is_known(struct oracle_table *t, const struct wr_row *row)
 }
 
 /* Finds the row whose auto-increment value was not told: the one that was not there before. */
-static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *row, FILE *report)
+static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *row,
+                      bytes transaction, FILE *report)
 {
     struct wr_key_column start[ORACLE_KEY_MAX], end[ORACLE_KEY_MAX];
     struct wr_request req = {.op = WR_OP_GET_RANGE, .instance = r->o->instance};
@@ -338,11 +397,12 @@ static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *
     *g = (struct wr_get_range){.table = t->name,
                                .start = {start, t->key_count},
                                .end = {end, t->key_count},
-                               .read = {.has_max_versions = true, .max_versions = 1}};
+                               .read = {.has_max_versions = true, .max_versions = 1},
+                               .transaction = transaction};
     while (more && !found) {
         struct wr_reply *last = reply;
 
-        reply = wr_exec(r->db, &req);
+        reply = execute(r, &req);
         wr_reply_free(last);
         if (reply->code)
             break;
@@ -363,33 +423,37 @@ static bool probe_key(struct run *r, struct oracle_table *t, struct oracle_row *
     return true;
 }
 
-static bool probe_table(struct run *r, bytes name, const int64_t times[2], FILE *report)
+static bool probe_table(struct run *r, bytes name, bytes transaction, const int64_t times[2],
+                        FILE *report)
 {
-    struct oracle_table *t = oracle_find(r->o, name);
+    struct oracle_txn *x = transaction.ptr ? oracle_txn_find(r->o, transaction) : NULL;
+    struct oracle_table *t = x ? &x->view : oracle_find(r->o, name);
 
     for (size_t i = 0; t && i < t->row_count; i++)
         if (t->rows[i]->key_open) {
-            if (!probe_key(r, t, t->rows[i], report))
+            if (!probe_key(r, t, t->rows[i], transaction, report))
                 return false;
             i = (size_t)-1; /* the order has changed */
         }
     for (size_t i = 0; t && i < t->row_count; i++)
-        if (t->rows[i]->unsure && !probe_row(r, t, t->rows[i], times, report))
+        if (t->rows[i]->unsure && !probe_row(r, t, t->rows[i], transaction, times, report))
             return false;
     return true;
 }
 
 static bool probe(struct run *r, const struct wr_request *req, const int64_t times[2], FILE *report)
 {
+    bytes x = oracle_txn_named(req);
+
     switch (req->op) {
     case WR_OP_PUT_ROW:
     case WR_OP_UPDATE_ROW:
-        return probe_table(r, req->put_row.table, times, report);
+        return probe_table(r, req->put_row.table, x, times, report);
     case WR_OP_BULK_IMPORT:
-        return probe_table(r, req->bulk_import.table.table, times, report);
+        return probe_table(r, req->bulk_import.table.table, x, times, report);
     case WR_OP_BATCH_WRITE_ROW:
         for (size_t i = 0; i < req->batch_write_row.table_count; i++)
-            if (!probe_table(r, req->batch_write_row.tables[i].table, times, report))
+            if (!probe_table(r, req->batch_write_row.tables[i].table, x, times, report))
                 return false;
         return true;
     default:

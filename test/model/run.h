@@ -18,6 +18,7 @@ struct run_conf {
     bool clock;   /* the wall clock is set forth and back all the time */
     bool layouts; /* tables have key layouts, and are rekeyed all the time */
     bool indexes; /* tables have indexes, which come and go */
+    bool txns;    /* local transactions */
     bool tight;   /* small limits, so that requests reach them */
 };
 
@@ -29,8 +30,9 @@ struct run {
     struct wr_db *db;
     bool shared; /* db belongs to another run */
     struct oracle *o;
-    int64_t latest_ms; /* with `clock`: the latest that it ever said */
-    uint64_t passed;   /* answers that were compared and equal, probes not counted */
+    char (*txn_ids)[40]; /* of transactions, by the number of their start; "": none */
+    int64_t latest_ms;   /* with `clock`: the latest that it ever said */
+    uint64_t passed;     /* answers that were compared and equal, probes not counted */
     struct run_mix mix;
     char why[1024]; /* the first difference */
 };

@@ -1,6 +1,9 @@
 /* show.c: requests and rows as text. */
 #include "show.h"
 
+#include "base/ctx.h"
+#include "oracle.h"
+
 #include <inttypes.h>
 
 #define TEXT_MAX 48 /* bytes of a text that are shown */
@@ -290,7 +293,20 @@ static void show_export(FILE *out, const struct wr_bulk_export *e)
 
 void show_request(FILE *out, const struct wr_request *req)
 {
+    if (oracle_txn_named(req).ptr)
+        fprintf(out, "in transaction %.*s: ", BYTES_FMT(oracle_txn_named(req)));
     switch (req->op) {
+    case WR_OP_START_LOCAL_TRANSACTION:
+        fputs("StartLocalTransaction ", out);
+        show_bytes(out, req->start_local_transaction.table);
+        fputc(' ', out);
+        show_key(out, &req->start_local_transaction.key);
+        fputc('\n', out);
+        return;
+    case WR_OP_COMMIT_TRANSACTION:
+    case WR_OP_ABORT_TRANSACTION:
+        fputs(req->op == WR_OP_COMMIT_TRANSACTION ? "commit\n" : "abort\n", out);
+        return;
     case WR_OP_CREATE_TABLE:
         show_create(out, &req->create_table);
         return;

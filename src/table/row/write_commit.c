@@ -27,14 +27,15 @@ int commit_transaction_start(struct call *call)
         return fail(&call->c, E_PARAMETER, "TransactionID is invalid.");
     TRY(txn_commits(call));
     rows = txn_rows(call->txn, &count);
-    if (!count) {
-        call_finish(call);
-        return E_OK;
-    }
     TRY(call_open_table(call, txn_table(call->txn), &t));
     if (txn_check_table(call, t)) {
         table_release(t);
         return call->c.code;
+    }
+    if (!count) {
+        table_release(t);
+        call_finish(call);
+        return E_OK;
     }
     w = write_new(call, 1, count);
     w->commits = w->atomic = true;

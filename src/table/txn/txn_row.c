@@ -604,4 +604,8 @@ void txn_row_apply(const struct txn_row *row, struct arena *a, const struct wr_t
     count = apply_update(row, seen, count, cells);
     now->cells = cells;
     now->cell_count = visible_cells(o, now_ms, cells, count, cells);
+    /* All that was put has expired, by a time to live that has become shorter: see modify_trim().
+     */
+    if (count && !now->cell_count && !now->wide)
+        now->there = false;
 }

@@ -216,7 +216,9 @@ static void build_beside_writers(const char *engine, int rounds)
     begin(engine);
     for (int round = 0; round < rounds; round++) {
         writers_start(writers, PORT_COUNT(writers));
-        usleep(5000);
+        for (size_t i = 0; i < PORT_COUNT(writers); i++)
+            while (!atomic_load(&writers[i].done))
+                usleep(1000);
         create_index(0);
         create_index(1);
         while (!is_complete())
