@@ -67,12 +67,13 @@ sql/parse:base/|sql/parse/|sql_grammar\.h|widerow\.h
 server:base/|wire/|net/|sql/(door/door|run/session|result|calendar)\.h|server/|widerow\.h|op\.def
 client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
+parquet:base/|parquet/|widerow\.h
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
-cli/transfer:base/|wire/|client/|record/|bench/|cli/(console|transfer)/|widerow\.h
+cli/transfer:base/|wire/|client/|record/|parquet/|bench/|cli/(console|transfer)/|widerow\.h
 delayload:delayload/|widerow\.h
-cli:base/|wire/|client/|record/|advisor/|bench/|cli/|widerow\.h|op\.def
+cli:base/|wire/|client/|record/|parquet/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"

@@ -12,9 +12,9 @@
 #include "cli/console/value.h"
 #include "cli/read_flags.h"
 #include "cli/span.h"
-#include "cli/transfer/parquet.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/walk.h"
+#include "parquet/writer.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -255,6 +255,22 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
 
 /* ---- Parquet ---- */
 
+/* "id:integer,at:integer" */
+static bytes key_note(struct ctx *c, const struct wr_table_description *table)
+{
+    struct buf b;
+
+    buf_init(&b, &c->arena, 0);
+    for (size_t i = 0; i < table->key_count; i++) {
+        if (i)
+            buf_put_u8(&b, ',');
+        buf_put_bytes(&b, table->key[i].name);
+        buf_put_u8(&b, ':');
+        buf_put_bytes(&b, bytes_str(type_name(table->key[i].type)));
+    }
+    return buf_bytes(&b);
+}
+
 static int open_parquet(struct ctx *c, struct export *e)
 {
     size_t keys = e->table->key_count, count = keys + e->column_count;
@@ -269,7 +285,7 @@ static int open_parquet(struct ctx *c, struct export *e)
             return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
                         BYTES_FMT(columns[i].name), type_name(columns[i].type));
     }
-    e->parquet = parquet_open(e->out, columns, count);
+    e->parquet = parquet_open(e->out, columns, count, key_note(c, e->table));
     return 0;
 }
 
@@ -410,7 +426,7 @@ const struct command command_export = {
         "which `widerow import` makes the same rows again, binary values included; a cell that is\n"
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
         "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. Parquet has CSV's\n"
-        "columns (zstd, plain pages), and is for other programs: import does not read it yet.\n"
+        "columns (zstd, plain pages), for pandas, DuckDB, Spark and `widerow import`.\n"
         "The newest version of each cell is written.",
     .example = "widerow export orders --output orders.csv\n"
                "widerow export orders ann --from 1700000000 --columns amount --filter 'amount > 5'",

@@ -1,5 +1,5 @@
-/* cmd_import.c: `widerow import`: reads a file of CSV or JSON Lines, and hands rows to the loader's
- * workers. */
+/* cmd_import.c: `widerow import`: reads a file of CSV, JSON Lines or Parquet, and hands rows to the
+ * loader's workers. */
 #include "cli/command.h"
 #include "cli/import_verdict.h"
 #include "cli/transfer/import_check.h"
@@ -35,8 +35,8 @@ static const struct option_row import_rows[] = {
      "with --create and layout plain: partitions that the table begins with, split by a sample of "
      "the keys (default: one a 64 MiB of the file, at most 16)",
      OPTION_COUNT, AT(partitions), 1, IMPORT_PARTITIONS_MAX},
-    {"input", "csv|jsonl|dynamodb", "what FILE is (default: told from how it begins)", OPTION_TEXT,
-     AT(input), 0, 0},
+    {"input", "csv|jsonl|dynamodb|parquet", "what FILE is (default: told from how it begins)",
+     OPTION_TEXT, AT(input), 0, 0},
     {"delimiter", "CHAR",
      "between the fields of a CSV: one character, or tab (default: the one of , ; tab | that its "
      "first line has most of)",
@@ -133,6 +133,14 @@ static int dry_run(struct ctx *c, struct import *im)
     return code;
 }
 
+/* A table that is to be made has the key that an export has noted. */
+static const char *key_words(struct ctx *c, const struct import *im)
+{
+    const struct import_options *o = im->options;
+
+    return o->key || !o->create ? o->key : import_source_key(c, &im->source);
+}
+
 static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -147,10 +155,10 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
     TRY(open_acked(c, im));
     TRY(open_source(c, im, path));
     TRY(import_source_header(c, &im->source, name, o->key, o->columns, &header));
-    TRY(plan_parse(c, &im->plan, &header, o->key, o->columns));
+    TRY(plan_parse(c, &im->plan, &header, key_words(c, im), o->columns));
     im->plan.json = im->source.json;
-    if (o->null && im->source.json)
-        return fail(c, E_PARAMETER, "--null is for CSV; JSON has a null of its own");
+    if (o->null && (im->source.json || im->source.rows))
+        return fail(c, E_PARAMETER, "--null is for CSV; JSON and Parquet have a null of their own");
     im->plan.has_null = o->null;
     im->plan.null = o->null ? bytes_str(o->null) : BYTES_NONE;
     TRY(import_table_prepare(c, im));
@@ -201,7 +209,7 @@ const struct command command_import = {
     .name = "import",
     .group = GROUP_FILES,
     .args = "FILE --table TABLE [--key COL[:type],...]",
-    .summary = "load a CSV or JSON Lines file into a table",
+    .summary = "load a CSV, JSON Lines or Parquet file into a table",
     .text =
         "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or "
         "what\n"
@@ -227,6 +235,12 @@ const struct command command_import = {
         "stays\n"
         "of an import that fails before its first row, unless somebody has put rows into it or an\n"
         "answer is missing.\n"
+        "\n"
+        "Of Parquet files, which are flat, rows count as lines; they have types: signed numbers,\n"
+        "days since 1970-01-01 of dates and the file's units of times and timestamps become\n"
+        "integers (with --columns NAME:string texts such as 2024-02-29 12:30:00.5), decimals and\n"
+        "UUIDs strings, bytes that are no texts binaries. What `widerow export` wrote names its "
+        "key.\n"
         "\n"
         "--rejects writes {\"line\":7,\"reason\":\"...\",\"record\":\"...\"} for each line that is "
         "left\n"

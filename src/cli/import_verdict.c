@@ -8,6 +8,7 @@
 #define PARTITION_BYTES 10000000000u
 #define PARTITIONS 16
 #define BUCKETS 16
+#define NUMBER_TEXT 32
 
 static void add_column(struct import_verdict *v, const struct plan_column *column)
 {
@@ -27,11 +28,34 @@ void import_verdict_begin(struct import_verdict *v, const struct plan *plan)
         add_column(v, &plan->columns[i]);
 }
 
+/* A typed value as the text that the survey looks at. */
+static struct csv_field text_of(const struct wr_value *v, char number[NUMBER_TEXT])
+{
+    switch (v->type) {
+    case WR_VARCHAR:
+    case WR_VARBINARY:
+        return (struct csv_field){v->bytes, true};
+    case WR_BIGINT:
+        snprintf(number, NUMBER_TEXT, "%lld", (long long)v->integer);
+        return (struct csv_field){bytes_str(number), false};
+    case WR_DOUBLE:
+        snprintf(number, NUMBER_TEXT, "%.17g", v->real);
+        return (struct csv_field){bytes_str(number), false};
+    case WR_BOOLEAN:
+        return (struct csv_field){bytes_str(v->boolean ? "true" : "false"), false};
+    default:
+        return (struct csv_field){BYTES_NONE, false};
+    }
+}
+
 void import_verdict_add(struct import_verdict *v, const struct csv_record *record)
 {
     struct csv_field fields[SURVEY_COLUMNS_MAX] = {0};
+    char numbers[SURVEY_COLUMNS_MAX][NUMBER_TEXT];
 
-    for (size_t i = 0; i < v->survey.column_count; i++) {
+    for (size_t i = 0; i < v->survey.column_count && record->values; i++)
+        fields[i] = text_of(&record->values[v->fields[i]], numbers[i]);
+    for (size_t i = 0; i < v->survey.column_count && !record->values; i++) {
         fields[i] = record->fields[v->fields[i]];
         if (fields[i].text.len == 0 && !fields[i].quoted)
             fields[i].text = BYTES_NONE;

@@ -227,7 +227,8 @@ enum csv_result csv_next(struct csv *c, struct csv_record *out)
         if (c->offset == 0)
             csv_skip_mark(c);
         result = csv_find_end(c, &size, &lines);
-        *out = (struct csv_record){c->fields, 0, c->line, c->offset, size, BYTES_NONE};
+        *out = (struct csv_record){
+            .fields = c->fields, .line = c->line, .offset = c->offset, .size = size};
         if (result == CSV_FAILED || result == CSV_END)
             return result;
         p = c->data + c->at;

@@ -22,6 +22,8 @@ struct csv_field {
     bool quoted; /* tells "" (an empty text) from nothing */
 };
 
+struct wr_value;
+
 /* A record. The fields are views, valid until the next csv_next() or csv_release(). */
 struct csv_record {
     const struct csv_field *fields;
@@ -30,6 +32,7 @@ struct csv_record {
     uint64_t offset; /* where it begins, in bytes */
     uint64_t size;   /* its bytes in the file, line end included */
     bytes raw;       /* as it is written, without the line end; ptr NULL: nobody wants that */
+    const struct wr_value *values; /* of a file that is no text: `count` of them, and no fields */
 };
 
 /* The record as it is written, before its fields are unescaped where they stand. */

@@ -308,9 +308,14 @@ static int tell_format(struct ctx *c, struct record_reader *r, const char *name,
 {
     size_t at;
 
-    while (r->end - r->at < 3 && !r->eof)
+    while (r->end - r->at < 4 && !r->eof)
         if (!fill(r))
             return fail(c, E_PARAMETER, "%s: %s", name, r->message);
+    if (r->end - r->at >= 4 && memcmp(r->data + r->at, "PAR1", 4) == 0)
+        return fail(c, E_PARAMETER,
+                    "%s is Parquet, which is read from its end: save it in a file, which `widerow "
+                    "import` reads",
+                    name);
     if (is_utf16(r->data + r->at, r->end - r->at))
         return fail(c, E_PARAMETER,
                     "%s is UTF-16; make it UTF-8: iconv -f UTF-16 -t UTF-8 FILE | widerow … -",

@@ -50,7 +50,7 @@ enum record_result { RECORD_OK, RECORD_END, RECORD_BAD, RECORD_FAILED };
 
 /* What a user says of a file; NULL: it is told from its first bytes and its first line. */
 struct record_form {
-    const char *format;    /* "csv", "jsonl", "dynamodb" */
+    const char *format;    /* "csv", "jsonl", "dynamodb"; others are none of this room */
     const char *delimiter; /* one character, or "tab" */
 };
 

@@ -1,6 +1,7 @@
 #include "cli/transfer/import_sample.h"
 
 #include "base/port.h"
+#include "widerow.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -9,11 +10,29 @@
 #define PIECE_BYTES (32u << 10)
 #define PIECE_RECORDS (IMPORT_SAMPLE_MAX / PLACES)
 
+static const struct wr_value *copy_values(struct ctx *c, const struct csv_record *r)
+{
+    struct wr_value *values = ARENA_ARRAY(&c->arena, struct wr_value, r->count);
+
+    for (size_t i = 0; i < r->count; i++) {
+        values[i] = r->values[i];
+        if (values[i].type == WR_VARCHAR || values[i].type == WR_VARBINARY)
+            values[i].bytes = arena_copy(&c->arena, values[i].bytes);
+    }
+    return values;
+}
+
 struct csv_record import_record_copy(struct ctx *c, const struct csv_record *r)
 {
-    struct csv_field *fields = ARENA_ARRAY(&c->arena, struct csv_field, r->count);
+    struct csv_field *fields;
     struct csv_record copy = *r;
 
+    if (r->values) {
+        copy.values = copy_values(c, r);
+        copy.raw = r->raw.ptr ? arena_copy(&c->arena, r->raw) : BYTES_NONE;
+        return copy;
+    }
+    fields = ARENA_ARRAY(&c->arena, struct csv_field, r->count);
     for (size_t i = 0; i < r->count; i++) {
         fields[i] = r->fields[i];
         if (fields[i].text.ptr) /* none is other than an empty one */

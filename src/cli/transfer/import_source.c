@@ -1,5 +1,6 @@
 #include "cli/transfer/import_source.h"
 
+#include "cli/transfer/import_rows.h"
 #include "cli/transfer/import_sample.h"
 
 #include <errno.h>
@@ -30,7 +31,19 @@ static ssize_t source_read(void *arg, void *buf, size_t n)
 int import_source_open(struct ctx *c, struct import_source *s, int fd, const char *name,
                        const struct record_form *form)
 {
+    bool parquet = form->format && strcmp(form->format, "parquet") == 0;
+
     s->fd = fd;
+    if (import_rows_is(fd) && (parquet || !form->format)) {
+        TRY(import_rows_open(c, fd, name, s->stop, s->keep_raw, &s->rows));
+        s->records.total_bytes = import_rows_bytes(s->rows);
+        return 0;
+    }
+    if (parquet)
+        return fail(c, E_PARAMETER,
+                    "%s is not Parquet, or no file: Parquet is read from its end, which a pipe "
+                    "cannot do",
+                    name);
     s->records.stop = s->stop;
     TRY(record_begin(c, &s->records, fd, name, form));
     s->json = s->records.format == RECORD_JSONL;
@@ -44,12 +57,15 @@ void import_source_release(struct import_source *s)
 {
     csv_release(&s->csv);
     record_release(&s->records);
+    import_rows_release(s->rows);
 }
 
 const char *import_source_message(const struct import_source *s)
 {
     if (s->bad)
         return s->bad;
+    if (s->rows)
+        return import_rows_message(s->rows);
     if (s->records.input && input_fault(s->records.input))
         return input_fault(s->records.input);
     return s->json ? s->records.message : s->csv.message;
@@ -66,23 +82,32 @@ static enum csv_result source_take(struct import_source *s, struct csv_record *o
     uint64_t before = r->offset;
     enum csv_result result;
 
+    if (s->rows)
+        return import_rows_next(s->rows, out);
     if (!s->json)
         return csv_next(&s->csv, out);
     result = results[record_next(r)];
-    *out = (struct csv_record){r->fields,
-                               r->column_count,
-                               r->line,
-                               before,
-                               r->offset - before,
-                               result == CSV_RECORD || result == CSV_BAD ? r->record_text
-                                                                         : BYTES_NONE};
+    *out = (struct csv_record){.fields = r->fields,
+                               .count = r->column_count,
+                               .line = r->line,
+                               .offset = before,
+                               .size = r->offset - before};
+    if (result == CSV_RECORD || result == CSV_BAD)
+        out->raw = r->record_text;
     return result;
 }
 
 /* The last line did not fail, it has not come yet. */
 bool import_source_is_idle(const struct import_source *s)
 {
-    return input_is_idle(s->records.input);
+    return !s->rows && input_is_idle(s->records.input);
+}
+
+/* Rows are read from the first one again behind a sample, so that comes first. */
+static void read_rows_ahead(struct ctx *c, struct import_source *s)
+{
+    s->sample = ARENA_ARRAY(&c->arena, struct csv_record, IMPORT_SAMPLE_MAX);
+    s->sample_count = import_rows_sample(c, s->rows, s->sample, IMPORT_SAMPLE_MAX);
 }
 
 /* Records from behind the first lines, if the file can be read there. */
@@ -95,7 +120,7 @@ static void read_sample(struct ctx *c, struct import_source *s)
                                   .delimiter = s->csv.delimiter,
                                   .field_count = s->field_count};
 
-    if (s->hurry || s->has_next || of.from >= of.to || *s->stop)
+    if (s->hurry || s->has_next || s->rows || of.from >= of.to || *s->stop)
         return;
     s->sample = ARENA_ARRAY(&c->arena, struct csv_record, IMPORT_SAMPLE_MAX);
     s->sample_count = import_sample_read(c, &of, s->sample);
@@ -106,6 +131,8 @@ void import_source_read_ahead(struct ctx *c, struct import_source *s)
 {
     size_t size = 0;
 
+    if (s->rows && !s->hurry)
+        read_rows_ahead(c, s);
     s->ahead = ARENA_ARRAY(&c->arena, struct csv_record, GUESS_LINES);
     s->ahead_bad = ARENA_ARRAY(&c->arena, const char *, GUESS_LINES);
     while (s->ahead_count < GUESS_LINES && size < GUESS_BYTES_MAX) {
@@ -195,6 +222,11 @@ enum csv_result import_source_next(struct import_source *s, struct csv_record *o
 int import_source_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
                          const char *columns, struct csv_record *header)
 {
+    if (s->rows) {
+        *header = import_rows_header(c, s->rows);
+        s->field_count = header->count;
+        return 0;
+    }
     if (s->json) {
         input_set_patience(s->records.input, IDLE_MS);
         return json_header(c, s, name, keys, columns, header);
@@ -209,4 +241,24 @@ int import_source_header(struct ctx *c, struct import_source *s, const char *nam
     default:
         return fail(c, E_PARAMETER, "%s, line 1: %s", name, s->csv.message);
     }
+}
+
+const char *import_source_key(struct ctx *c, const struct import_source *s)
+{
+    bytes note =
+        s->rows ? parquet_reader_footer(import_rows_reader(s->rows))->key_note : BYTES_NONE;
+
+    return note.len ? arena_printf(&c->arena, "%.*s", BYTES_FMT(note)).ptr : NULL;
+}
+
+void import_source_omit(struct import_source *s, size_t field)
+{
+    if (s->rows)
+        parquet_reader_omit(import_rows_reader(s->rows), field);
+}
+
+void import_source_as_text(struct import_source *s, size_t field)
+{
+    if (s->rows)
+        parquet_reader_as_text(import_rows_reader(s->rows), field);
 }

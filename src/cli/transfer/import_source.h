@@ -1,4 +1,5 @@
-/* import_source.h: the lines of the file that an import reads, CSV or JSON Lines.
+/* import_source.h: the lines of the file that an import reads: CSV or JSON Lines, or the rows of
+ * Parquet, whose number is their place.
  *
  * The first lines may be read ahead, for those who guess types from them, and are handed out again
  * in their order. One thread. */
@@ -14,6 +15,7 @@ struct import_source {
 
     struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;
+    struct import_rows *rows; /* of Parquet; NULL: it is none */
     bool json;
     bool hurry;         /* no line has to be read ahead */
     int fd;             /* of the file, which the reader owns */
@@ -41,8 +43,16 @@ void import_source_release(struct import_source *s);
 int import_source_header(struct ctx *c, struct import_source *s, const char *name, const char *keys,
                          const char *columns, struct csv_record *header);
 
-/* Reads the first lines of CSV, and a sample of the others; only those that are there, if nothing
- * is guessed from them (hurry). They stand in the arena of c. */
+/* Parquet: the key that `widerow export` has noted in the file, as --key has it; else NULL. */
+const char *import_source_key(struct ctx *c, const struct import_source *s);
+
+/* What is done with a column of Parquet, before anything is read: nobody wants it, or texts of its
+ * dates and times. Others pass over it. */
+void import_source_omit(struct import_source *s, size_t field);
+void import_source_as_text(struct import_source *s, size_t field);
+
+/* Reads the first lines of CSV or Parquet, and a sample of the others; only those that are there,
+ * if nothing is guessed from them (hurry). They stand in the arena of c. */
 void import_source_read_ahead(struct ctx *c, struct import_source *s);
 
 /* The next line. CSV_FAILED while import_source_is_idle(): it has not come yet. */

@@ -154,6 +154,25 @@ void import_table_remove(struct ctx *c, struct import *im)
     ctx_release(&own);
 }
 
+/* Of Parquet only what is wanted is read; a date or a time of day for a text is one. */
+static void choose_fields(struct import *im)
+{
+    const struct plan *p = &im->plan;
+
+    for (size_t field = 0; field < p->field_count; field++) {
+        const struct plan_column *column = NULL;
+
+        for (size_t i = 0; i < p->key_count; i++)
+            column = p->keys[i].field == field ? &p->keys[i] : column;
+        for (size_t i = 0; i < p->column_count; i++)
+            column = p->columns[i].field == field ? &p->columns[i] : column;
+        if (!column)
+            import_source_omit(&im->source, field);
+        else if (column->type == WR_VARCHAR && !column->any)
+            import_source_as_text(&im->source, field);
+    }
+}
+
 int import_table_prepare(struct ctx *c, struct import *im)
 {
     const struct import_options *o = im->options;
@@ -185,6 +204,7 @@ int import_table_prepare(struct ctx *c, struct import *im)
                                     : BYTES_LIT("plain");
     /* A plain file is there: nothing waits for lines of it. */
     im->source.hurry = !plan_guesses(&im->plan) && !(creates && im->source.records.total_bytes > 0);
+    choose_fields(im);
     if (!im->source.json)
         import_source_read_ahead(c, &im->source);
     for (size_t i = 0; i < im->source.ahead_count; i++)

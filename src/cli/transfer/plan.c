@@ -117,8 +117,11 @@ static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *
         const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
         enum wr_type type;
 
-        if (colon &&
-            type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)), &type)) {
+        if (header->values) {
+            p->header_types[i] = header->values[i].type;
+        } else if (colon &&
+                   type_parse(bytes_skip(name, (size_t)(colon + 1 - (const char *)name.ptr)),
+                              &type)) {
             p->header_types[i] = type;
             name.len = (size_t)(colon - (const char *)name.ptr);
         }
@@ -277,7 +280,7 @@ bool plan_guesses(const struct plan *p)
 
 void plan_guess(struct plan *p, const struct csv_record *record)
 {
-    if (record->count != p->field_count)
+    if (record->count != p->field_count || record->values)
         return;
     for (size_t i = 0; i < p->key_count; i++)
         guess_column(p, &p->keys[i], &record->fields[p->keys[i].field]);
@@ -390,6 +393,83 @@ static bool row_value(const struct plan *p, const struct plan_column *column, bo
     return value_of_text(text, type, out);
 }
 
+/* ---- typed values */
+
+#define NUMBER_TEXT 32
+
+/* A number as the text that it is read from again. */
+static bytes number_text(const struct wr_value *v, uint8_t **to)
+{
+    char *text = (char *)*to;
+    int n;
+
+    if (v->type == WR_BOOLEAN)
+        n = snprintf(text, NUMBER_TEXT, "%s", v->boolean ? "true" : "false");
+    else if (v->type == WR_DOUBLE)
+        n = snprintf(text, NUMBER_TEXT, "%.17g", v->real);
+    else
+        n = snprintf(text, NUMBER_TEXT, "%lld", (long long)v->integer);
+    *to += n;
+    return bytes_of(text, (size_t)n);
+}
+
+static bool is_text(enum wr_type type)
+{
+    return type == WR_VARCHAR || type == WR_VARBINARY;
+}
+
+/* A value of the file's type to one of the column's, as far as nothing of it is lost. */
+static bool typed_value(const struct plan_column *column, bool key, const struct wr_value *v,
+                        uint8_t **to, struct wr_value *out)
+{
+    enum wr_type type = column->any ? v->type : column->type;
+    bytes text;
+
+    *out = *v;
+    if (v->type == WR_NULL)
+        return !key;
+    if (!is_text(v->type) && type == v->type)
+        return true;
+    if (v->type == WR_BIGINT && type == WR_DOUBLE) {
+        out->type = WR_DOUBLE;
+        out->real = (double)v->integer;
+        return true;
+    }
+    if (!is_text(v->type)) {
+        text = number_text(v, to);
+        return value_of_text(text, type, out);
+    }
+    text = v->bytes;
+    if (is_text(type)) {
+        if (text.len)
+            memcpy(*to, text.ptr, text.len);
+        text.ptr = *to;
+        *to += text.len;
+    }
+    return value_of_text(text, type, out);
+}
+
+/* What a bad one is shown as. */
+static bytes shown_text(const struct wr_value *v, uint8_t room[NUMBER_TEXT])
+{
+    uint8_t *to = room;
+
+    if (v->type == WR_NULL)
+        return BYTES_NONE;
+    return is_text(v->type) ? v->bytes : number_text(v, &to);
+}
+
+static size_t texts_bytes(const struct plan *p, const struct csv_record *record)
+{
+    size_t size = 0;
+
+    if (!record->values)
+        return record->size;
+    for (size_t i = 0; i < p->field_count; i++)
+        size += is_text(record->values[i].type) ? record->values[i].bytes.len : NUMBER_TEXT;
+    return size;
+}
+
 static size_t value_bytes(const struct wr_value *v)
 {
     switch (v->type) {
@@ -418,7 +498,8 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
         return NULL;
     }
     /* The texts of a line are never longer than the line. */
-    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + record->size + record->raw.len);
+    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + texts_bytes(p, record) +
+                    record->raw.len);
     *row = (struct import_row){.line = record->line, .source_bytes = record->size};
     text = (uint8_t *)&row->values[count];
     if (record->raw.len) {
@@ -428,10 +509,16 @@ struct import_row *plan_row(const struct plan *p, const struct csv_record *recor
     for (size_t i = 0; i < count; i++) {
         bool key = i < p->key_count;
         const struct plan_column *column = key ? &p->keys[i] : &p->columns[i - p->key_count];
-        const struct csv_field *field = &record->fields[column->field];
+        size_t field = column->field;
+        struct wr_value *to = &row->values[i];
+        uint8_t room[NUMBER_TEXT];
 
-        if (!row_value(p, column, key, field, &text, &row->values[i])) {
-            bad_value(p, column, key, field->text, message, message_size);
+        if (record->values ? !typed_value(column, key, &record->values[field], &text, to)
+                           : !row_value(p, column, key, &record->fields[field], &text, to)) {
+            bad_value(p, column, key,
+                      record->values ? shown_text(&record->values[field], room)
+                                     : record->fields[field].text,
+                      message, message_size);
             mem_free(row);
             return NULL;
         }

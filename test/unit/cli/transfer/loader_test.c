@@ -70,7 +70,8 @@ static struct import_row *make_row(uint64_t i, bool good)
 {
     static char long_key[2000];
     struct csv_field fields[2] = {{.text = BYTES_NONE}, {.text = BYTES_LIT("5")}};
-    struct csv_record record = {fields, 2, i, 0, sizeof(long_key), {0}};
+    struct csv_record record = {
+        .fields = fields, .count = 2, .line = i, .size = sizeof(long_key)};
     struct import_row *row;
     char key[32], message[200];
 

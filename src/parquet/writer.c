@@ -1,8 +1,8 @@
-#include "cli/transfer/parquet.h"
+#include "parquet/writer.h"
 
 #include "base/port.h"
-#include "cli/console/type_name.h"
-#include "cli/transfer/thrift.h"
+#include "parquet/format.h"
+#include "parquet/thrift.h"
 
 #include <zstd.h>
 
@@ -10,13 +10,6 @@
 #define PAGE_VALUES_MAX (1u << 20)
 #define GROUP_BYTES (64u << 20)
 #define ZSTD_LEVEL 3
-
-/* Numbers of the format. */
-enum { PHYSICAL_BOOLEAN = 0, PHYSICAL_INT64 = 2, PHYSICAL_DOUBLE = 5, PHYSICAL_BYTE_ARRAY = 6 };
-enum { REQUIRED = 0, OPTIONAL = 1 };
-enum { ENCODING_PLAIN = 0, ENCODING_RLE = 3 };
-enum { CODEC_ZSTD = 6 };
-enum { CONVERTED_UTF8 = 0 };
 
 /* A column of the row group that is being filled. */
 struct chunk {
@@ -38,11 +31,10 @@ struct parquet {
     ZSTD_CCtx *zstd;
     uint64_t offset; /* in the file */
     uint64_t rows, group_rows, group_bytes;
+    bytes key_note;
     struct thrift groups; /* the footer's, one behind the other */
     size_t group_count;
 };
-
-static const char magic[4] = {'P', 'A', 'R', '1'};
 
 bool parquet_takes(enum wr_type type)
 {
@@ -71,17 +63,19 @@ static void put_out(struct parquet *p, const void *data, size_t n)
     p->offset += n;
 }
 
-struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, size_t count)
+struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, size_t count,
+                             struct wr_bytes key_note)
 {
     struct parquet *p = mem_zalloc(sizeof(*p));
 
     p->out = out;
     p->count = count;
+    p->key_note = key_note;
     p->columns = mem_alloc(sizeof(*columns) * count);
     memcpy(p->columns, columns, sizeof(*columns) * count);
     p->chunks = mem_zalloc(sizeof(*p->chunks) * count);
     p->zstd = ZSTD_createCCtx();
-    put_out(p, magic, sizeof(magic));
+    put_out(p, PARQUET_MAGIC, 4);
     return p;
 }
 
@@ -256,7 +250,7 @@ static void put_schema(struct parquet *p, struct thrift *t)
     for (size_t i = 0; i < p->count; i++) {
         thrift_begin(t, 0);
         thrift_i32(t, 1, physical_type(p->columns[i].type));
-        thrift_i32(t, 3, p->columns[i].key ? REQUIRED : OPTIONAL);
+        thrift_i32(t, 3, p->columns[i].key ? REPETITION_REQUIRED : REPETITION_OPTIONAL);
         thrift_binary(t, 4, p->columns[i].name);
         if (p->columns[i].type == WR_VARCHAR) {
             thrift_i32(t, 6, CONVERTED_UTF8);
@@ -269,26 +263,13 @@ static void put_schema(struct parquet *p, struct thrift *t)
     }
 }
 
-/* "widerow.key": "id:integer,at:integer". */
 static void put_key_note(struct parquet *p, struct thrift *t)
 {
-    struct thrift text = {0};
-
-    for (size_t i = 0; i < p->count && p->columns[i].key; i++) {
-        const char *type = type_name(p->columns[i].type);
-
-        if (i)
-            thrift_put_u8(&text, ',');
-        thrift_put(&text, p->columns[i].name.ptr, p->columns[i].name.len);
-        thrift_put_u8(&text, ':');
-        thrift_put(&text, type, strlen(type));
-    }
     thrift_list(t, 5, THRIFT_STRUCT, 1);
     thrift_begin(t, 0);
     thrift_binary(t, 1, BYTES_LIT("widerow.key"));
-    thrift_binary(t, 2, bytes_of(text.data, text.len));
+    thrift_binary(t, 2, p->key_note);
     thrift_end(t);
-    thrift_release(&text);
 }
 
 static void put_footer(struct parquet *p)
@@ -307,7 +288,7 @@ static void put_footer(struct parquet *p)
     thrift_end(&t);
     len = (uint32_t)t.len;
     thrift_put_u32(&t, len);
-    thrift_put(&t, magic, sizeof(magic));
+    thrift_put(&t, PARQUET_MAGIC, 4);
     put_out(p, t.data, t.len);
     thrift_release(&t);
 }

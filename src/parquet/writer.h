@@ -3,9 +3,9 @@
  * PLAIN values in pages of about 1 MiB (data pages of the first form), zstd; key columns are
  * required, others optional. A row group holds at most 64 MiB before compression, so that memory is
  * bounded whatever the size of the table. The file's own note "widerow.key" names the key columns
- * and types. */
-#ifndef CLI_TRANSFER_PARQUET_H
-#define CLI_TRANSFER_PARQUET_H
+ * and types: "id:integer,at:integer". */
+#ifndef PARQUET_WRITER_H
+#define PARQUET_WRITER_H
 
 #include "widerow.h"
 
@@ -23,8 +23,10 @@ bool parquet_takes(enum wr_type type);
 
 struct parquet;
 
-/* Begins a file at the start of `out`, which stays the caller's. `columns` is copied. */
-struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, size_t count);
+/* Begins a file at the start of `out`, which stays the caller's. `columns` is copied, key_note, the
+ * text of the note, must outlive the writer. */
+struct parquet *parquet_open(FILE *out, const struct parquet_column *columns, size_t count,
+                             struct wr_bytes key_note);
 
 /* A row: a value of its column's type for each column, or NULL: there is none. A key's are all
  * there. */

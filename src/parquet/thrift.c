@@ -1,4 +1,4 @@
-#include "cli/transfer/thrift.h"
+#include "parquet/thrift.h"
 
 #include "base/buf.h"
 #include "base/invariant.h"

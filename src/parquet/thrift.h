@@ -1,7 +1,7 @@
 /* thrift.h: bytes as Thrift's compact protocol writes them, which Parquet's headers are made of.
  * The bytes grow on the heap; fields of a struct are put in ascending order of their numbers. */
-#ifndef CLI_TRANSFER_THRIFT_H
-#define CLI_TRANSFER_THRIFT_H
+#ifndef PARQUET_THRIFT_H
+#define PARQUET_THRIFT_H
 
 #include "base/bytes.h"
 
