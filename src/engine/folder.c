@@ -1,6 +1,7 @@
 #include "engine/folder.h"
 
 #include "base/fault.h"
+#include "base/lock_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -100,31 +101,18 @@ static int make_dir(struct ctx *c, const char *dir)
 
 static int lock(struct ctx *c, struct folder *f)
 {
-    char *path = path_join(f->dir, "LOCK"), text[32] = "";
+    char *path = path_join(f->dir, "LOCK");
     int code = E_OK;
+    long holder;
 
-    f->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (f->lock_fd < 0) {
+    f->lock_fd = lock_file_take(path, &holder);
+    if (f->lock_fd < 0 && errno == EWOULDBLOCK)
+        code = fail(c, E_LOCKED,
+                    "The data folder %s is open in another process (pid %ld). Stop that "
+                    "process first, or give another data folder.",
+                    f->dir, holder);
+    else if (f->lock_fd < 0)
         code = path_fail(c, errno, "lock the data folder with", path);
-    } else if (flock(f->lock_fd, LOCK_EX | LOCK_NB) != 0) {
-        if (errno != EWOULDBLOCK) {
-            code = path_fail(c, errno, "lock", path);
-        } else {
-            ssize_t n = pread(f->lock_fd, text, sizeof(text) - 1, 0);
-            long pid = n > 0 ? strtol(text, NULL, 10) : 0;
-
-            code = fail(c, E_LOCKED,
-                        "The data folder %s is open in another process (pid %ld). Stop that "
-                        "process first, or give another data folder.",
-                        f->dir, pid);
-        }
-    } else {
-        /* Only for people: the lock itself is the flock, which goes with the process. */
-        int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
-
-        if (ftruncate(f->lock_fd, 0) != 0 || pwrite(f->lock_fd, text, (size_t)n, 0) != n)
-            code = path_fail(c, errno, "write", path);
-    }
     mem_free(path);
     return code;
 }

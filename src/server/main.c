@@ -5,6 +5,7 @@
  * requests under way get their answers, the database last. The main thread only waits for signals;
  * all others have them blocked. */
 #include "base/descriptor.h"
+#include "base/lock_file.h"
 #include "net/http.h"
 #include "server/admin.h"
 #include "server/allocator.h"
@@ -128,6 +129,36 @@ static void access_log_reopen(struct server *s)
         close(fd);
 }
 
+static int data_refuse(struct server *s, const char *what)
+{
+    snprintf(s->message, sizeof(s->message), "cannot %s the data folder %s: %s.", what,
+             s->config.data, strerror(errno));
+    return main_refuse(s);
+}
+
+/* Where rows lie in a pool the folder has copies of what servers share, which are edited: a folder
+ * each. (An engine that keeps its rows in the folder locks it itself.) */
+static int data_open(struct server *s)
+{
+    const char *dir = s->config.data;
+    long holder;
+
+    if (strcmp(s->config.engine, "mem") == 0)
+        return 0;
+    if (mkdir(dir, 0700) && errno != EEXIST)
+        return data_refuse(s, "make");
+    if (!wr_is_shared(s->db) ||
+        lock_file_take(arena_printf(&s->ctx.arena, "%s/LOCK", dir).ptr, &holder) >= 0)
+        return 0; /* to the end of the process */
+    if (errno != EWOULDBLOCK)
+        return data_refuse(s, "lock");
+    snprintf(s->message, sizeof(s->message),
+             "the data folder %s is open in another process (pid %ld). Each server over a pool has "
+             "one of its own: give another with --data DIR, or stop that process first.",
+             dir, holder);
+    return main_refuse(s);
+}
+
 static int main_db_open(struct server *s)
 {
     struct config *c = &s->config;
@@ -153,15 +184,7 @@ static int main_db_open(struct server *s)
                                  .log = on_db_log,
                                  .log_arg = &s->log};
 
-    if (wr_open(&options, &s->db, s->message, sizeof(s->message)))
-        return main_refuse(s);
-    /* Keys are kept there also where rows are not. */
-    if (strcmp(c->engine, "mem") != 0 && mkdir(c->data, 0700) && errno != EEXIST) {
-        snprintf(s->message, sizeof(s->message), "cannot make the data folder %s: %s.", c->data,
-                 strerror(errno));
-        return main_refuse(s);
-    }
-    return 0;
+    return wr_open(&options, &s->db, s->message, sizeof(s->message)) ? main_refuse(s) : 0;
 }
 
 static int credentials_open(struct server *s)
@@ -497,9 +520,9 @@ static int server_start(struct server *s)
 
     if (s->config.port_file[0])
         unlink(s->config.port_file); /* of a start before; nobody should wait on a dead port */
-    if ((code = access_log_open(s)) || (code = main_db_open(s)) || (code = credentials_open(s)) ||
-        (code = settings_open(s)) || (code = front_open(s)) || (code = sql_open(s)) ||
-        (code = admin_open(s)))
+    if ((code = access_log_open(s)) || (code = main_db_open(s)) || (code = data_open(s)) ||
+        (code = credentials_open(s)) || (code = settings_open(s)) || (code = front_open(s)) ||
+        (code = sql_open(s)) || (code = admin_open(s)))
         return code;
     return port_file_write(s);
 }

@@ -29,6 +29,13 @@ check "says that it does not count" grep -q "settings: cell_bytes_max is 2000 he
 check "its copy is the same" cmp "$work/a/settings" "$work/b/settings"
 check "one started alike" start c --set table_ops_per_s_max=0
 check "says nothing" sh -c "! grep settings: '$work/c.log'"
+refused() { # FOLDER: a server on the folder that another one has does not start, and leaves all as it was
+    cp "$work/$1/settings" "$work/was"
+    ! timeout 60 "$BUILD/widerowd" --data "$work/$1" --engine rados --admin off --http 127.0.0.1:0 >"$work/refused" 2>&1 &&
+        cat "$work/refused" && grep -qE "data folder .* is open in another process \(pid ${pids[$1]}\).*--data" "$work/refused" &&
+        cmp "$work/was" "$work/$1/settings"
+}
+check "one on the folder of another is refused" refused a
 check "a table" "$BUILD/widerow" create t --key k:integer --endpoint "${urls[a]}"
 for s in a b c; do
     check "$s takes a small value" put $s 1000
