@@ -137,7 +137,7 @@ bool fault_hit(enum fault f)
         abort();
     }
     if (stop)
-        kill(getpid(), SIGSTOP);
+        raise(SIGSTOP);
     return hit && !stop;
 }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Time that goes wrong over one pool: one lock taken by conditional updates through two processes, one of which is paused,
-# or has a clock that is behind, or the OSDs stand still; and two servers whose wall clocks are apart, which they say.
+# or has a clock that is behind, or the OSDs stand still; two servers whose wall clocks are apart, which they say; and rows
+# that expire, or not.
 #
 #   test/rados/clocks.sh [CLUSTER_DIR]   with the folder of the cluster: only what makes its OSDs stand still
 #   BUILD=build            the build folder to test
@@ -96,4 +97,24 @@ unset LD_PRELOAD RADOS_CLOCK_MS
 check "c is told" ready c 503 "wall clock is 172[78]..... ms apart"
 sleep 11 # two sweeps
 check "the row is there" there
+
+# A sweeper that stands still just before it removes a row, while the table is told to keep its rows longer, leaves that row alone.
+stop_all
+export WIDEROW_NAMESPACE=clocks-$$-sweep # settings are a pool's
+own=(--engine rados --admin off --set ttl_seconds_min=1 --set table_ops_per_s_max=0)
+kept() { widerow "$1" get t 1 | grep -q value; } # SERVER
+stands() { [ "$(sed 's/.*) //' "/proc/${pids[sweeps]}/stat" | cut -c1)" = T ]; }
+export WR_FAULT=sweep_row:stop:1
+check "a sweeper that will stand still" serve sweeps "${own[@]}"
+unset WR_FAULT
+check "a table whose rows live for a second" widerow sweeps create t --key k:integer --ttl 1
+check "a row" widerow sweeps put t 1 v=value
+check "the sweeper stands still before it" eventually stands
+check "another server" serve lives "${own[@]}"
+check "whose rows live for a day from now on" widerow lives alter t --ttl 86400
+check "so the row is there again" kept lives
+kill -CONT "${pids[sweeps]}"
+check "the sweeper's server goes on" eventually kept sweeps
+sleep 11 # two sweeps
+check "and has removed nothing" kept lives
 counts clocks

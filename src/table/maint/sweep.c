@@ -54,12 +54,13 @@ enum sweep_phase {
 /* How far a round has come. */
 struct sweep_at {
     enum sweep_phase phase;
-    uint32_t table;    /* an id */
-    uint32_t location; /* of its rows then: a rekeyed table begins anew */
-    size_t bucket;     /* of garbage, */
-    bytes key;         /* and where in it; on the heap, ptr NULL: at its beginning */
-    size_t pages;      /* of that bucket, or of rows, in this round */
-    uint64_t bytes;    /* read in this step */
+    uint32_t table;      /* an id */
+    uint32_t location;   /* of its rows then: a rekeyed table begins anew */
+    size_t bucket;       /* of garbage, */
+    bytes key;           /* and where in it; on the heap, ptr NULL: at its beginning */
+    size_t pages;        /* of that bucket, or of rows, in this round */
+    uint64_t bytes;      /* read in this step */
+    uint64_t lease_lost; /* of db->lease, before this step looked its tables up */
 };
 
 struct sweeper {
@@ -443,6 +444,9 @@ static int remove_row(struct sweep *s, bytes record_key)
     batch.edit_count = builder.count;
     batch.guards = builder.guards;
     batch.guard_count = builder.guard_count;
+    batch.lease = s->db->lease; /* the time to live that it goes by may be an old one */
+    batch.lease_lost = s->at->lease_lost;
+    (void)fault_hit(FAULT_sweep_row);
     code = batch.edit_count ? route_apply_now(&s->c, s->table, &batch) : E_OK;
     if (!code && m.beside && m.beside->recorded)
         outbox_queue_add(s->db->outboxes, s->table, m.cols);
@@ -616,6 +620,7 @@ static int sweep_on(struct wr_db *db, struct sweep_at *at, int64_t until_us, boo
         peers_sweep(db);
     }
     ctx_init(&c, &db->clock, &db->log, NULL, 0);
+    at->lease_lost = db->lease ? atomic_load(&db->lease->lost) : 0;
     n = catalog_all(db->catalog, &c.arena, &tables);
     if (n)
         qsort(tables, n, sizeof(*tables), by_id);
