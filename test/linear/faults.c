@@ -1,6 +1,5 @@
 #include "faults.h"
 
-#include <fcntl.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 #define PRELOAD "LINEAR_PRELOAD"
 #define OSDS 3
 #define LEAST_MS 500
+#define DELAY_MS_MAX 4000
 #define BETWEEN_MS 2000 /* on average: long enough for a lock to change hands in peace */
 
 static void sleep_ms(int ms)
@@ -142,20 +142,36 @@ static bool kill_osd(struct workload *w, struct rng *r, int ms)
     return code == 0;
 }
 
-static bool cut_link(struct workload *w, struct rng *r, int ms)
+/* Puts a file into the folder of the link for so long. */
+static bool mark_link(const char *file, const char *text, int ms)
 {
     char path[600];
-    int fd;
+    FILE *f;
 
-    (void)w;
-    (void)r;
-    snprintf(path, sizeof(path), "%s/cut", getenv(LINK));
-    fd = open(path, O_CREAT | O_WRONLY, 0600);
-    if (fd < 0)
+    snprintf(path, sizeof(path), "%s/%s", getenv(LINK), file);
+    f = fopen(path, "w");
+    if (!f || fprintf(f, "%s", text) < 0 || fclose(f))
         return false;
-    close(fd);
     sleep_ms(ms);
     return unlink(path) == 0;
+}
+
+static bool cut_link(struct workload *w, struct rng *r, int ms)
+{
+    (void)w;
+    (void)r;
+    return mark_link("cut", "", ms);
+}
+
+/* Each piece of what goes through comes so much later: an operation and its answer take twice that.
+ */
+static bool slow_link(struct workload *w, struct rng *r, int ms)
+{
+    char delay_ms[16];
+
+    (void)w;
+    snprintf(delay_ms, sizeof(delay_ms), "%d", (int)(10 * pow(DELAY_MS_MAX / 10, rng_unit(r))));
+    return mark_link("delay", delay_ms, ms);
 }
 
 /* In turn, so that the first ones are those that cost acknowledged changes before. */
@@ -168,6 +184,7 @@ static const struct fault {
     {"link cut", cut_link, 40000},          {"server paused", pause_server, 5000},
     {"OSD frozen", freeze_osd, 10000},      {"server killed", kill_server, 0},
     {"server paused", pause_server, 40000}, {"OSD killed and back", kill_osd, 5000},
+    {"link slow", slow_link, 20000},
 };
 
 /* From LEAST_MS to the most, each doubling as likely as the next. */

@@ -1,8 +1,8 @@
 /* faults.h: what goes wrong under servers over one pool, one after the other, while clients go on.
  *
  * Servers and OSDs are paused (SIGSTOP), killed and started again, and one server's link to the
- * cluster is cut. Two of three servers have a wall clock that is wrong by less than the skew that
- * is allowed. The environment says where: */
+ * cluster is cut, or slow. Two of three servers have a wall clock that is wrong by less than the
+ * skew that is allowed. The environment says where: */
 #ifndef LINEAR_FAULTS_H
 #define LINEAR_FAULTS_H
 

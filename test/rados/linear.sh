@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Linearizability over three servers under faults: conditional locks (free, mine, free) and all else that test/linear does, while
-# servers and OSDs are paused, killed and started, one server's link to the cluster is cut, and the servers' clocks are 0.9 s
+# servers and OSDs are paused, killed and started, one server's link to the cluster is cut or slow, and the servers' clocks are 0.9 s
 # apart; and bugs that are planted in the same run are found.
 #
 #   test/rados/linear.sh CLUSTER_DIR
@@ -23,7 +23,7 @@ for _ in $(seq 100); do
 done
 args=(--widerowd "${WIDEROWD:-$BUILD/widerowd}" --engine rados --servers 3 --only "under faults" ${SEED:+--seed "$SEED"})
 if [ "$TIER" = nightly ]; then
-    args+=(--rounds 4 --faults 16 --pause 40 --bugs "")
+    args+=(--rounds 4 --faults 18 --pause 40 --bugs "")
 else
     args+=(--scale 0.05 --faults 4 --pause 2 --bugs "conditional update lost")
 fi
