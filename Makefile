@@ -251,7 +251,8 @@ BENCH := $(addprefix $(BUILD)/bench/,raw_rocks echo evict mariadb search)
 $(BUILD)/bench/raw_rocks: bench/raw_rocks.c $(BUILD)/obj/wire/sign.o $(LIB_O)
 $(BUILD)/bench/echo: bench/echo.c $(NET_O) $(call objs,base)
 $(BUILD)/bench/evict: bench/evict.c
-$(BUILD)/bench/search: bench/search.c $(LIB_O)
+$(BUILD)/bench/search: ALL_CPPFLAGS += -Itest/lucene
+$(BUILD)/bench/search: bench/search.c test/lucene/told.c $(LIB_O)
 $(BUILD)/bench/mariadb: bench/peers/mariadb.c $(BUILD)/obj/bench/bench_zipf.o $(BUILD)/obj/base/rng.o
 $(BENCH):
 	@mkdir -p $(@D)

@@ -1,20 +1,27 @@
 /* search.c: searches in process, over one segment of made-up documents: the median and the 99th
  * percentile of each kind of query, and documents built and merged a second of the processor.
  *
- *   search [DOCUMENTS [QUERIES]]      500,000 and 200
+ *   search [DOCUMENTS [QUERIES [COMMAND]]]      500,000 and 200
  *
  * A document has a keyword of ten values, one of 1,000, two numbers, a date, a point, and twelve
- * words out of 20,000, common ones more often. */
+ * words out of 20,000, common ones more often.
+ *
+ * COMMAND is told all documents and queries (test/lucene/told.h) and measures the same:
+ * `bench/search_lucene.sh`. Then each kind of query is measured by turns, five times, and the
+ * medians count. */
 #include "base/rng.h"
 #include "search/searcher.h"
 #include "search/segment/builder.h"
 #include "search/segment/merge.h"
+#include "told.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
+#define ROUNDS 5
 #define BATCH 1000
 #define WORDS 12
 #define VOCABULARY 20000
@@ -37,6 +44,7 @@ static const struct wr_search_schema description = {.fields = fields, .field_cou
 static struct search_schema *schema;
 static struct rng rng;
 static struct clock now;
+static FILE *peer_in, *peer_out; /* NULL: measured alone */
 
 static double cpu_s(void)
 {
@@ -84,6 +92,8 @@ static void make(struct ctx *c, size_t at, struct document *out)
     cells[6] = text_cell("text", arena_copy(a, bytes_of(text, (size_t)len)));
     out->key = arena_printf(a, "key%010zu", at);
     document_fill(c, schema, &row, out);
+    if (peer_in)
+        tell_document(peer_in, out->key, &row);
 }
 
 static struct segment *build(size_t documents)
@@ -132,44 +142,76 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void measure(const struct view *v, const char *name, const struct wr_search *s,
-                    void (*vary)(struct wr_search *s), int queries)
+struct figures {
+    double median, last; /* microseconds; the 99th percentile */
+};
+
+static double search_once(const struct view *v, const char *name, const struct wr_search *s)
+{
+    struct search_hits hits;
+    struct timespec from, to;
+    struct ctx c;
+    struct search_job job = {.c = &c,
+                             .schema = schema,
+                             .view = v,
+                             .expired_ms = INT64_MIN,
+                             .now_ms = clock_mono_ms(&now),
+                             .collect_bytes = 1u << 30};
+
+    ctx_init(&c, &now, NULL, NULL, 0);
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    if (search_run(&job, s, 1000, &hits)) {
+        fprintf(stderr, "%s: %s\n", name, c.text);
+        exit(1);
+    }
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    ctx_release(&c);
+    return (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
+}
+
+/* The peer's figures for the same queries. */
+static struct figures ask_peer(int queries, const char *lines, size_t len)
+{
+    struct figures f = {0, 0};
+
+    fprintf(peer_in, "M %d\n", queries);
+    fwrite(lines, 1, len, peer_in);
+    fflush(peer_in);
+    if (fscanf(peer_out, "%lf %lf", &f.median, &f.last) != 2) {
+        fprintf(stderr, "the other program has ended\n");
+        exit(1);
+    }
+    return f;
+}
+
+static struct figures measure(const struct view *v, const char *name, const struct wr_search *s,
+                              void (*vary)(void), int queries, struct figures *peer)
 {
     double *us = mem_zalloc((size_t)queries * sizeof(*us));
-    struct wr_search one = *s;
+    struct figures f;
+    size_t len;
+    char *lines;
+    FILE *told = open_memstream(&lines, &len);
 
     for (int i = -queries / 10; i < queries; i++) {
-        struct search_hits hits;
-        struct ctx c;
-        int64_t start;
+        double took;
 
         if (vary)
-            vary(&one);
-        ctx_init(&c, &now, NULL, NULL, 0);
-        start = clock_mono_us(&now);
-        struct timespec from, to;
-
-        clock_gettime(CLOCK_MONOTONIC, &from);
-        struct search_job job = {.c = &c,
-                                 .schema = schema,
-                                 .view = v,
-                                 .expired_ms = INT64_MIN,
-                                 .now_ms = start,
-                                 .collect_bytes = 1u << 30};
-
-        if (search_run(&job, &one, 1000, &hits)) {
-            fprintf(stderr, "%s: %s\n", name, c.text);
-            exit(1);
-        }
-        clock_gettime(CLOCK_MONOTONIC, &to);
-        if (i >= 0)
-            us[i] =
-                (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) / 1e3;
-        ctx_release(&c);
+            vary();
+        took = search_once(v, name, s);
+        if (i < 0)
+            continue;
+        us[i] = took;
+        tell_query(told, s);
     }
+    fclose(told);
     qsort(us, (size_t)queries, sizeof(*us), compare);
-    printf("%-34s %9.1f us %9.1f us p99\n", name, us[queries / 2], us[queries * 99 / 100]);
+    f = (struct figures){us[queries / 2], us[queries * 99 / 100]};
+    if (peer_in)
+        *peer = ask_peer(queries, lines, len);
+    free(lines);
     mem_free(us);
+    return f;
 }
 
 /* ---- queries ---- */
@@ -188,81 +230,195 @@ static struct wr_search_condition by_number = {
 static struct wr_search_condition both;
 static struct wr_search_condition parts[2];
 
-static void vary_tenth(struct wr_search *s)
+static void vary_tenth(void)
 {
-    (void)s;
     snprintf(term, sizeof(term), "k%d", (int)rng_below(&rng, 10));
     by_tenth.term = (struct wr_value){.type = WR_VARCHAR, .bytes = bytes_str(term)};
     parts[0] = by_tenth;
     parts[1] = by_number;
 }
 
-static void vary_number(struct wr_search *s)
+static void vary_number(void)
 {
     int64_t from = (int64_t)rng_below(&rng, 900000);
 
-    vary_tenth(s);
+    vary_tenth();
     by_number.range = (struct wr_range_bounds){.from = {.type = WR_BIGINT, .integer = from},
                                                .to = {.type = WR_BIGINT, .integer = from + 100000},
                                                .include_from = true};
     parts[1] = by_number;
 }
 
-static void vary_words(struct wr_search *s)
+static void vary_words(void)
 {
-    (void)s;
     snprintf(words, sizeof(words), "w%d w%d", word(), word());
     by_words.match.text = bytes_str(words);
 }
 
-static void vary_phrase(struct wr_search *s)
+static void vary_phrase(void)
 {
-    (void)s;
     snprintf(words, sizeof(words), "w%d w%d", (int)rng_below(&rng, 50), (int)rng_below(&rng, 50));
     by_words.match.text = bytes_str(words);
 }
 
-static void vary_prefix(struct wr_search *s)
+static void vary_prefix(void)
 {
-    (void)s;
     snprintf(term, sizeof(term), "name%d", 1 + (int)rng_below(&rng, 9));
     by_name.pattern = bytes_str(term);
 }
 
-static void vary_wildcard(struct wr_search *s)
+static void vary_wildcard(void)
 {
-    (void)s;
     snprintf(term, sizeof(term), "*%d?", (int)rng_below(&rng, 10));
     by_name.pattern = bytes_str(term);
 }
 
-static void vary_place(struct wr_search *s)
+static void vary_place(void)
 {
     static struct wr_bytes point[1];
 
-    (void)s;
     snprintf(term, sizeof(term), "%.4f,%.4f", 30 + rng_unit(&rng) * 2, 119 + rng_unit(&rng) * 2);
     point[0] = bytes_str(term);
     by_place.geo = (struct wr_geo_condition){point, 1, 5000};
+}
+
+/* ---- what is measured ---- */
+
+static const struct wr_sorter by_num = {
+    .type = WR_SORTER_FIELD, .field = BYTES_LIT("number"), .order = WR_ORDER_DESC};
+static const struct wr_sorter by_date = {.type = WR_SORTER_FIELD, .field = BYTES_LIT("date")};
+static const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
+static const struct wr_group_by groups = {
+    .name = BYTES_LIT("g"), .type = WR_GROUP_FIELD, .field = BYTES_LIT("name")};
+static const struct wr_aggregation sum = {
+    .name = BYTES_LIT("s"), .type = WR_AGG_SUM, .field = BYTES_LIT("price")};
+
+struct kind {
+    const char *name;
+    struct wr_search search;
+    void (*vary)(void);
+    enum wr_condition_type type; /* of by_name and by_words; 0: as it is */
+};
+
+#define PAGE .has_limit = true, .limit = 10
+#define SORTED(by) .sort = {.given = true, .sorters = (by), .count = 1}
+
+static const struct kind kinds[] = {
+    {"all, by key", {PAGE, .track_total = -1}, NULL, 0},
+    {"all, by a number", {PAGE, .track_total = -1, SORTED(&by_num)}, NULL, 0},
+    {"term of a tenth, by a number",
+     {PAGE, .track_total = -1, SORTED(&by_num), .query = &by_tenth},
+     vary_tenth,
+     0},
+    {"term and range, by a date",
+     {PAGE, .track_total = -1, SORTED(&by_date), .query = &both},
+     vary_number,
+     0},
+    {"the same, counted",
+     {PAGE, .track_total = INT32_MAX, SORTED(&by_date), .query = &both},
+     vary_number,
+     0},
+    {"match of two words, by score",
+     {PAGE, .track_total = -1, SORTED(&by_score), .query = &by_words},
+     vary_words,
+     WR_SEARCH_MATCH},
+    {"phrase of two words, by score",
+     {PAGE, .track_total = -1, SORTED(&by_score), .query = &by_words},
+     vary_phrase,
+     WR_SEARCH_MATCH_PHRASE},
+    {"prefix of a ninth, counted",
+     {PAGE, .track_total = INT32_MAX, .query = &by_name},
+     vary_prefix,
+     WR_SEARCH_PREFIX},
+    {"wildcard of a tenth, counted",
+     {PAGE, .track_total = INT32_MAX, .query = &by_name},
+     vary_wildcard,
+     WR_SEARCH_WILDCARD},
+    {"5 km around a point, counted",
+     {PAGE, .track_total = INT32_MAX, .query = &by_place},
+     vary_place,
+     0},
+    {"group by 1,000 names over all",
+     {.has_limit = true, .track_total = -1, .group_bys = &groups, .group_by_count = 1},
+     NULL,
+     0},
+    {"sum over a range of a tenth",
+     {.has_limit = true,
+      .track_total = -1,
+      .aggregations = &sum,
+      .aggregation_count = 1,
+      .query = &by_number},
+     vary_number,
+     0},
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+static void start_peer(const char *command)
+{
+    int in[2], out[2];
+
+    if (pipe(in) || pipe(out)) {
+        perror("pipe");
+        exit(1);
+    }
+    if (!fork()) {
+        dup2(in[0], 0);
+        dup2(out[1], 1);
+        close(in[1]);
+        close(out[0]);
+        execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+        _exit(127);
+    }
+    close(in[0]);
+    close(out[1]);
+    peer_in = fdopen(in[1], "w");
+    peer_out = fdopen(out[0], "r");
+    tell_schema(peer_in, &description);
+}
+
+static double median_of(double *list, int count)
+{
+    qsort(list, (size_t)count, sizeof(*list), compare);
+    return list[count / 2];
+}
+
+static void measure_all(const struct view *v, int queries, int rounds)
+{
+    static double own[KINDS][4][ROUNDS];
+
+    for (int r = 0; r < rounds; r++)
+        for (size_t k = 0; k < KINDS; k++) {
+            struct figures f, peer = {1, 1};
+
+            if (kinds[k].type)
+                *(kinds[k].search.query == &by_name ? &by_name.type : &by_words.type) =
+                    kinds[k].type;
+            f = measure(v, kinds[k].name, &kinds[k].search, kinds[k].vary, queries, &peer);
+            own[k][0][r] = f.median;
+            own[k][1][r] = f.last;
+            own[k][2][r] = f.median / peer.median;
+            own[k][3][r] = f.last / peer.last;
+        }
+    for (size_t k = 0; k < KINDS; k++) {
+        printf("%-32s %9.1f us %9.1f us p99", kinds[k].name, median_of(own[k][0], rounds),
+               median_of(own[k][1], rounds));
+        if (peer_in)
+            printf("   %6.3fx %6.3fx p99 of the other", median_of(own[k][2], rounds),
+                   median_of(own[k][3], rounds));
+        putchar('\n');
+    }
 }
 
 int main(int argc, char **argv)
 {
     size_t documents = argc > 1 ? strtoul(argv[1], NULL, 10) / BATCH * BATCH : 500000;
     int queries = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 200;
-    static const struct wr_sorter by_num = {
-        .type = WR_SORTER_FIELD, .field = BYTES_LIT("number"), .order = WR_ORDER_DESC};
-    static const struct wr_sorter by_date = {.type = WR_SORTER_FIELD, .field = BYTES_LIT("date")};
-    static const struct wr_sorter by_score = {.type = WR_SORTER_SCORE, .order = WR_ORDER_DESC};
-    static const struct wr_group_by groups = {
-        .name = BYTES_LIT("g"), .type = WR_GROUP_FIELD, .field = BYTES_LIT("name")};
-    static const struct wr_aggregation sum = {
-        .name = BYTES_LIT("s"), .type = WR_AGG_SUM, .field = BYTES_LIT("price")};
-    struct wr_search page = {.has_limit = true, .limit = 10, .track_total = -1}, s;
     struct view_segment only;
     struct view *v;
     struct ctx keep;
 
+    if (argc > 3)
+        start_peer(argv[3]);
     rng_init(&rng, 1);
     clock_real_init(&now);
     ctx_init(&keep, &now, NULL, NULL, 0);
@@ -274,38 +430,15 @@ int main(int argc, char **argv)
     v = view_make(&only, 1);
     both = (struct wr_search_condition){
         .type = WR_SEARCH_BOOL, .weight = 1, .boolean = {.must = parts, .must_count = 2}};
-    s = page;
-    measure(v, "all, by key", &s, NULL, queries);
-    s.sort = (struct wr_sort){.given = true, .sorters = &by_num, .count = 1};
-    measure(v, "all, by a number", &s, NULL, queries);
-    s.query = &by_tenth;
-    measure(v, "term of a tenth, by a number", &s, vary_tenth, queries);
-    s.sort.sorters = &by_date;
-    s.query = &both;
-    measure(v, "term and range, by a date", &s, vary_number, queries);
-    s.sort.sorters = &by_score;
-    s.query = &by_words;
-    measure(v, "match of two words, by score", &s, vary_words, queries);
-    by_words.type = WR_SEARCH_MATCH_PHRASE;
-    measure(v, "phrase of two words, by score", &s, vary_phrase, queries);
-    s = page;
-    s.query = &by_name;
-    s.track_total = INT32_MAX;
-    measure(v, "prefix of a ninth, counted", &s, vary_prefix, queries);
-    by_name.type = WR_SEARCH_WILDCARD;
-    measure(v, "wildcard of a tenth, counted", &s, vary_wildcard, queries);
-    s.query = &by_place;
-    measure(v, "5 km around a point, counted", &s, vary_place, queries);
-    s = page;
-    s.limit = 0;
-    s.group_bys = &groups;
-    s.group_by_count = 1;
-    measure(v, "group by 1,000 names over all", &s, NULL, queries);
-    s.group_by_count = 0;
-    s.aggregations = &sum;
-    s.aggregation_count = 1;
-    s.query = &by_number;
-    measure(v, "sum over a range of a tenth", &s, vary_number, queries);
+    if (peer_in) {
+        double rate = 0;
+
+        fputs("C\n", peer_in);
+        fflush(peer_in);
+        if (fscanf(peer_out, "%lf", &rate) == 1)
+            printf("the other builds %.0f documents a processor second\n", rate);
+    }
+    measure_all(v, queries, peer_in ? ROUNDS : 1);
     view_release(v);
     ctx_release(&keep);
     return 0;

@@ -20,7 +20,7 @@ public final class Lucene {
     private IndexWriter writer;
     private IndexSearcher searcher;
     private BufferedReader in;
-    private long queries, differences;
+    private long queries, differences, began;
 
     private Lucene(boolean onDisk) { this.onDisk = onDisk; }
 
@@ -32,6 +32,7 @@ public final class Lucene {
             writer.close();
             directory.close();
         }
+        began = cpuNanos();
         directory = onDisk ? new MMapDirectory(Files.createTempDirectory("lucene")) : new ByteBuffersDirectory();
         IndexWriterConfig config = new IndexWriterConfig(new WhitespaceAnalyzer());
         config.setMergePolicy(new LogDocMergePolicy()); // neighbours only: documents stay in the order of their keys
@@ -74,10 +75,19 @@ public final class Lucene {
         }
     }
 
+    private static long cpuNanos() {
+        return ((com.sun.management.OperatingSystemMXBean) java.lang.management.ManagementFactory.getOperatingSystemMXBean()).getProcessCpuTime();
+    }
+
     private void open() throws IOException {
         if (onDisk)
             writer.forceMerge(1);
         writer.commit();
+        if (onDisk) {
+            double s = (cpuNanos() - began) / 1e9;
+            System.out.println(writer.getDocStats().numDocs / s);
+            System.out.flush();
+        }
         searcher = new IndexSearcher(DirectoryReader.open(writer));
         searcher.setQueryCache(null); // what is measured is the search
     }
