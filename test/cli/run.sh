@@ -371,6 +371,7 @@ for shell in bash $(command -v fish >/dev/null && echo fish); do
 done
 check "bash: a table" completes bash "widerow get --dir $work/data --table " t s
 
+source test/cli/search.sh
 source test/cli/terminal.sh
 
 counts cli
