@@ -16,6 +16,8 @@ struct column {
     uint8_t digits;        /* of DECIMAL, ... */
     uint8_t fraction;      /* ... behind the point */
     bool key, not_null;
+    bool undeclared; /* its values are of several types, and come as texts or bytes */
+    bool is_rest;    /* never given to a sink (undeclared.h) */
 };
 
 /* Takes an answer as it is made, on the thread that runs the statement; may block. Not 0: nobody

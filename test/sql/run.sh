@@ -64,6 +64,16 @@ check "SQL in the shell" says '{"host":"z"}|' typed $'SELECT host FROM orders WH
 check "no SQL port there" fails 'cannot reach the SQL port' shell sql --sql 127.0.0.1:1 'select 1'
 check "no certificate that is known" fails 'certificate|TLS|SSL' env -u WIDEROW_CA_FILE WIDEROW_ENDPOINT="${urls[s]}" "$BUILD/widerow" sql 'select 1'
 check "a wrong secret" fails 'Access denied' shell sql --key-id key1 --key-secret no 'select 1'
+check "a table of the HTTP port" shell create people --key name:string
+check "a row of it" shell put people ada city=London balance=12
+check "what nobody declared is seen" says 'name,balance,city|ada,12,London|' mine 'select * from people'
+check "and named" says 'balance|12|' mine "select balance from people where name = 'ada'"
+check "and dropped" mine 'drop table people'
+check "DEFAULT, lengths" mine "create table said (k varchar(3), c varchar(4) not null default 'none', n bigint, primary key (k)) with (compression = 'ZSTD')"
+check "a row with its default" says 'k,c,n|a,none,1|' mine "insert into said (k, n) values ('a', 1); select * from said"
+check "a text too long" fails 'ERROR 1406 .22001.' mine "insert into said (k, c) values ('a', 'toolong')"
+check "and what it is made with" says 'COMPRESSION,ZSTD|' mine "show table variables from said like 'COMP%'" -N
+check "it goes" mine 'drop table said'
 check "a mistake has its place" fails 'ERROR 1064 .* line 1, column 8' mine 'select from orders'
 check "tables" says 'Tables|orders|' mine 'show tables'
 printf '\377\377\377\000' >"$work/lie"

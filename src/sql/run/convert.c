@@ -311,12 +311,30 @@ bool convert_try(struct arena *a, const struct table_column *column, const struc
     return convert(a, &any, true, in, out) == CONVERTED;
 }
 
+/* Of a column that is not declared: as what Tablestore's cells may be. */
+static int undeclared_value(struct run *r, const struct wr_value *in, struct wr_value *out)
+{
+    static const struct table_column real = {.type = WR_DOUBLE};
+
+    *out = *in;
+    if (in->type == WR_DECIMAL || in->type == WR_FLOAT)
+        return convert_value(r, &real, in, out);
+    if (in->type != WR_NULL && in->type != WR_BOOLEAN && in->type != WR_BIGINT &&
+        in->type != WR_DOUBLE && in->type != WR_VARBINARY)
+        *out = (struct wr_value){.type = WR_VARCHAR, .bytes = convert_text(r->arena, in)};
+    return 0;
+}
+
 int convert_value(struct run *r, const struct table_column *column, const struct wr_value *in,
                   struct wr_value *out)
 {
     const struct wr_value from = *in;
-    enum converted how = convert(r->arena, column, false, in, out);
+    enum converted how;
     bytes text;
+
+    if (column->type == WR_NULL)
+        return undeclared_value(r, &from, out);
+    how = convert(r->arena, column, false, in, out);
 
     if (how == CONVERTED)
         return 0;

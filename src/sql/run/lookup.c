@@ -22,6 +22,8 @@ static void columns_set(struct arena *a, const struct lookup_part *p, struct wr_
         if (i == 0 || path_is_used(p->used, i) || p->path->position[i] < p->path->given)
             names[read->column_count++] = table_cell_name(&t->columns[i]);
     read->columns = names;
+    if (table_reads_all(t, p->used))
+        read->column_count = 0;
     span_apply(p->span, read);
 }
 

@@ -31,6 +31,12 @@ static inline bool path_is_used(uint64_t used, size_t column)
     return used >> (column < 63 ? column : 63) & 1;
 }
 
+/* Does it name all columns of a row, those that are not declared, too? */
+static inline bool table_reads_all(const struct sql_table *t, uint64_t used)
+{
+    return t->columns[t->column_count - 1].is_rest && path_is_used(used, t->column_count - 1);
+}
+
 /* May a row have no entry in the path for want of a value in the column? */
 static inline bool path_is_sparse(const struct table_path *p, const struct sql_table *t, size_t i)
 {

@@ -4,16 +4,18 @@
 
 static int put_column(struct render *w, const struct scope *s, const struct expr *e)
 {
+    const struct scope_table *t;
     size_t i;
 
-    if (!scope_find(s, e->of, e->text, &i))
+    if (!(t = scope_find(s, e->of, e->text, &i)))
         return run_fail(w->r, FAULT_UNKNOWN_COLUMN, RUN_TEXT(e->text),
                         RUN_TEXT(BYTES_LIT("field list")));
     if (e->of.ptr) {
         render_quoted(w, e->of, '"');
         render_put(w, ".");
     }
-    render_quoted(w, e->text, '"');
+    render_quoted(w, t->table && !t->table->information ? t->table->columns[i].label : e->text,
+                  '"');
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "sql/run/information.h"
 #include "sql/run/render_own.h"
+#include "sql/run/undeclared.h"
 
 static int put_exprs(struct render *w, const struct scope *s, const struct expr_list *l)
 {
@@ -11,9 +12,14 @@ static int put_exprs(struct render *w, const struct scope *s, const struct expr_
     return 0;
 }
 
+/* Each use of a table that may have undeclared columns has those that its own SELECT names. */
 static struct rendered_table *table_made(struct render *w, struct sql_table *t)
 {
-    bytes name = arena_printf(w->r->arena, "%.*s.%.*s", RUN_TEXT(t->database), RUN_TEXT(t->name));
+    bool own = !t->information && t->declared.dynamic && !run_is_tablestore(w->r);
+    bytes name =
+        own ? arena_printf(w->r->arena, "%.*s.%.*s %zu", RUN_TEXT(t->database), RUN_TEXT(t->name),
+                           w->made->table_count++)
+            : arena_printf(w->r->arena, "%.*s.%.*s", RUN_TEXT(t->database), RUN_TEXT(t->name));
     struct rendered_table *out;
 
     for (out = w->made->tables; out; out = out->next)
@@ -27,7 +33,30 @@ static struct rendered_table *table_made(struct render *w, struct sql_table *t)
     return out;
 }
 
-static int put_from_one(struct render *w, struct scope *s, const struct from_item *f)
+static bool has_star(const struct select *q)
+{
+    for (const struct expr_item *i = q->items->first; i; i = i->next)
+        if (i->expr->type == EXPR_STAR)
+            return true;
+    return false;
+}
+
+/* A table of the user's, with what the SELECT may see of it. */
+static int table_see(struct render *w, const struct select *q, const struct from_item *f,
+                     struct sql_table **out)
+{
+    RUN_TRY(table_find_stamped(w->r, &f->name, out));
+    if ((*out)->declared.dynamic && !run_is_tablestore(w->r)) {
+        undeclared_add(w->r, *out, f->alias, q);
+        if (w->made->depth == 1 && has_star(q))
+            undeclared_add_rest(w->r, *out);
+    }
+    table_label(w->r, *out);
+    return 0;
+}
+
+static int put_from_one(struct render *w, struct scope *s, const struct select *q,
+                        const struct from_item *f)
 {
     struct scope_table *t = ARENA_NEW(w->r->arena, struct scope_table);
     struct column *columns;
@@ -42,7 +71,7 @@ static int put_from_one(struct render *w, struct scope *s, const struct from_ite
     } else {
         RUN_TRY(!run_is_tablestore(w->r) && information_is(&f->name)
                     ? information_find(w->r, &f->name, &table)
-                    : table_find_stamped(w->r, &f->name, &table));
+                    : table_see(w, q, f, &table));
         render_quoted(w, table_made(w, table)->name, '"');
         t->table = table;
         if (!t->name.ptr)
@@ -56,7 +85,7 @@ static int put_from_one(struct render *w, struct scope *s, const struct from_ite
     return 0;
 }
 
-static int put_from(struct render *w, struct scope *s, const struct from_list *l)
+static int put_from(struct render *w, struct scope *s, const struct select *q)
 {
     static const char *const joins[] = {[JOIN_NONE] = "",
                                         [JOIN_INNER] = " join ",
@@ -65,9 +94,9 @@ static int put_from(struct render *w, struct scope *s, const struct from_list *l
                                         [JOIN_CROSS] = " cross join "};
 
     render_put(w, " from ");
-    for (const struct from_item *f = l->first; f; f = f->next) {
+    for (const struct from_item *f = q->from->first; f; f = f->next) {
         render_put(w, joins[f->join]);
-        RUN_TRY(put_from_one(w, s, f));
+        RUN_TRY(put_from_one(w, s, q, f));
         if (f->on) {
             render_put(w, " on ");
             RUN_TRY(render_expr(w, s, f->on));
@@ -116,7 +145,19 @@ static struct column table_result(const struct scope_table *t, size_t i)
                                column->type == WR_DECIMAL ? (uint8_t)(column->length >> 8) : 0,
                            .fraction = column->type == WR_DECIMAL ? (uint8_t)column->length : 0,
                            .key = i < t->table->key_count,
-                           .not_null = i < t->table->key_count};
+                           .not_null = i < t->table->key_count,
+                           .undeclared = column->type == WR_NULL,
+                           .is_rest = column->is_rest};
+}
+
+static void put_star_column(struct render *w, const struct scope_table *t, bytes label, bool first)
+{
+    render_put(w, first ? "" : ", ");
+    if (t->name.ptr) {
+        render_quoted(w, t->name, '"');
+        render_put(w, ".");
+    }
+    render_quoted(w, label, '"');
 }
 
 /* All columns, of all tables or of one. */
@@ -131,16 +172,22 @@ static int put_star(struct render *w, const struct scope *s, const struct expr *
         if (e->of.ptr && !run_is_name(s->any_case, e->of, t->name))
             continue;
         for (size_t i = 0; i < n; i++) {
-            struct column column =
-                t->table ? table_result(t, table_shown(t->table, i)) : t->columns[i];
+            size_t at = t->table ? table_shown(t->table, i) : i;
+            struct column column = t->table ? table_result(t, at) : t->columns[i];
 
-            render_put(w, out->count > before ? ", " : "");
-            if (t->name.ptr) {
-                render_quoted(w, t->name, '"');
-                render_put(w, ".");
-            }
-            render_quoted(w, column.name, '"');
+            put_star_column(w, t,
+                            t->table && t->table->columns[at].label.ptr
+                                ? t->table->columns[at].label
+                                : column.name,
+                            out->count == before);
             column_add(w, out, &column);
+        }
+        if (t->table && t->table->columns[t->table->column_count - 1].is_rest) {
+            struct column column = table_result(t, t->table->column_count - 1);
+
+            put_star_column(w, t, column.name, false);
+            column_add(w, out, &column);
+            w->made->has_rest = true;
         }
     }
     if (out->count > before)
@@ -302,8 +349,8 @@ static int put_having_around(struct render *w, const struct scope *outer, const 
     return put_tail(w, &s, &(struct select){.limit = q->limit, .offset = q->offset});
 }
 
-int render_subselect(struct render *w, const struct scope *outer, const struct select *q,
-                     struct column **columns, size_t *count)
+static int put_select(struct render *w, const struct scope *outer, const struct select *q,
+                      struct column **columns, size_t *count)
 {
     struct render from = {.r = w->r, .made = w->made};
     struct scope s = {.outer = outer, .any_case = run_is_tablestore(w->r)};
@@ -317,7 +364,7 @@ int render_subselect(struct render *w, const struct scope *outer, const struct s
         return run_fail(w->r, FAULT_UNSUPPORTED, "JOIN is not allowed in Lindorm SQL");
     buf_init(&from.out, w->r->arena, 0);
     if (q->from)
-        RUN_TRY(put_from(&from, &s, q->from));
+        RUN_TRY(put_from(&from, &s, q));
     render_put(w, q->distinct ? "select distinct " : "select ");
     RUN_TRY(put_items(w, &s, q->items, &made));
     buf_put_bytes(&w->out, buf_bytes(&from.out));
@@ -331,6 +378,17 @@ int render_subselect(struct render *w, const struct scope *outer, const struct s
     *columns = made.list;
     *count = made.count;
     return 0;
+}
+
+int render_subselect(struct render *w, const struct scope *outer, const struct select *q,
+                     struct column **columns, size_t *count)
+{
+    int code;
+
+    w->made->depth++;
+    code = put_select(w, outer, q, columns, count);
+    w->made->depth--;
+    return code;
 }
 
 int render_select(struct run *r, const struct select *s, struct rendered *out)

@@ -3,6 +3,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/lookup.h"
 #include "sql/run/order.h"
+#include "sql/run/undeclared.h"
 
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -88,6 +89,8 @@ static const char *affinity(enum wr_type type)
     case WR_UBIGINT:
     case WR_DECIMAL:
         return "blob";
+    case WR_NULL:
+        return ""; /* each value as it is */
     default:
         return "integer";
     }
@@ -116,7 +119,7 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
     buf_init(&b, &a, 256);
     buf_put_bytes(&b, BYTES_LIT("create table t ("));
     for (size_t i = 0; i < t->column_count; i++) {
-        put_name(&b, t->columns[i].name);
+        put_name(&b, t->columns[i].label);
         buf_put_u8(&b, ' ');
         buf_put_bytes(&b, bytes_str(affinity(t->columns[i].type)));
         buf_put_bytes(&b, BYTES_LIT(", "));
@@ -124,7 +127,7 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
     buf_put_bytes(&b, versions ? BYTES_LIT("\"" VERSION_COLUMN "\" integer, ") : BYTES_LIT(""));
     buf_put_bytes(&b, BYTES_LIT("primary key ("));
     for (size_t i = 0; i < t->key_count; i++) {
-        put_name(&b, t->columns[i].name);
+        put_name(&b, t->columns[i].label);
         buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(""));
     }
     buf_put_bytes(&b, versions ? BYTES_LIT(", \"" VERSION_COLUMN "\"") : BYTES_LIT(""));
@@ -354,6 +357,8 @@ static void columns_set(struct scan_cursor *s)
         if (s->path->position[i] != SIZE_MAX || (s->path->included[i] && path_is_used(s->used, i)))
             names[read->column_count++] = table_cell_name(&s->table->columns[i]);
     read->columns = names;
+    if (!s->looks_up && table_reads_all(s->table, s->used))
+        read->column_count = 0; /* which is all */
     /* An entry is as old as its row was when it was made: the row itself tells its time. */
     span_apply(s->looks_up ? &newest : &s->module->span, read);
 }
@@ -719,6 +724,12 @@ static int on_column(sqlite3_vtab_cursor *c, sqlite3_context *out, int n)
 
     if ((size_t)n == s->table->column_count) {
         sqlite3_result_int64(out, (sqlite3_int64)s->version);
+        return SQLITE_OK;
+    }
+    if (s->table->columns[n].is_rest) {
+        bytes rest = undeclared_rest(&s->arena, s->table, row);
+
+        sqlite3_result_blob64(out, rest.ptr, rest.len, SQLITE_TRANSIENT);
         return SQLITE_OK;
     }
     position = position_of(s, (size_t)n);

@@ -9,6 +9,7 @@
 #include "sql/run/information.h"
 #include "sql/run/scan.h"
 #include "sql/run/select.h"
+#include "sql/run/undeclared.h"
 #include "sql/run/where.h"
 
 #include <sqlite3.h>
@@ -113,8 +114,9 @@ static void tables_drop(struct select_engine *e, const struct rendered_table *ta
 
 /* ---- rows ---- */
 
+/* `dealt` NULL: to the sink. */
 static int row_send(struct run *r, sqlite3_stmt *statement, const struct rendered *made,
-                    struct wr_value *values)
+                    struct undeclared_rows *dealt, struct wr_value *values)
 {
     struct arena row;
     int code;
@@ -123,7 +125,7 @@ static int row_send(struct run *r, sqlite3_stmt *statement, const struct rendere
     for (size_t i = 0; i < made->column_count; i++)
         scan_value(&row, sqlite3_column_value(statement, (int)i), made->columns[i].type,
                    &values[i]);
-    code = r->sink->row(r->sink, values);
+    code = dealt ? undeclared_rows_add(dealt, values) : r->sink->row(r->sink, values);
     arena_release(&row);
     return code;
 }
@@ -134,7 +136,9 @@ static void types_guess(sqlite3_stmt *statement, bool row, struct rendered *made
     for (size_t i = 0; i < made->column_count; i++) {
         int type = row ? sqlite3_column_type(statement, (int)i) : SQLITE_NULL;
 
-        if (made->columns[i].type == WR_NULL)
+        if (made->columns[i].undeclared)
+            made->columns[i].type = type == SQLITE_BLOB ? WR_VARBINARY : WR_VARCHAR;
+        else if (made->columns[i].type == WR_NULL)
             made->columns[i].type = type == SQLITE_INTEGER ? WR_BIGINT
                                     : type == SQLITE_FLOAT ? WR_DOUBLE
                                     : type == SQLITE_BLOB  ? WR_VARBINARY
@@ -146,16 +150,22 @@ static int rows_send(struct run *r, struct select_engine *e, sqlite3_stmt *state
                      struct rendered *made)
 {
     struct wr_value *values = ARENA_ARRAY(r->arena, struct wr_value, made->column_count);
+    struct undeclared_rows *dealt = NULL;
     int code = sqlite3_step(statement);
 
     if (code != SQLITE_ROW && code != SQLITE_DONE)
         return sqlite_fail(r, e->sqlite);
     if (!run_is_tablestore(r))
         types_guess(statement, code == SQLITE_ROW, made);
-    RUN_TRY(r->sink->columns(r->sink, made->columns, made->column_count));
+    if (made->has_rest)
+        dealt = undeclared_rows_new(r, made->columns, made->column_count);
+    else
+        RUN_TRY(r->sink->columns(r->sink, made->columns, made->column_count));
     for (; code == SQLITE_ROW; code = sqlite3_step(statement))
-        RUN_TRY(row_send(r, statement, made, values));
-    return code == SQLITE_DONE ? 0 : sqlite_fail(r, e->sqlite);
+        RUN_TRY(row_send(r, statement, made, dealt, values));
+    if (code != SQLITE_DONE)
+        return sqlite_fail(r, e->sqlite);
+    return dealt ? undeclared_rows_send(dealt) : 0;
 }
 
 static int refused(struct run *r, const struct select_engine *e)
@@ -297,6 +307,8 @@ static bool items_are_columns(struct run *r, const struct sql_table *t, const st
     const struct expr_item *first = s->items->first;
 
     if (first->expr->type == EXPR_STAR && !first->next && !first->expr->of.ptr) {
+        if (t->declared.dynamic && !t->any_case)
+            return false;
         *count = table_shown_count(t);
         *columns = ARENA_ARRAY(r->arena, size_t, *count);
         for (size_t i = 0; i < *count; i++)

@@ -82,7 +82,7 @@ size_t table_shown(const struct sql_table *t, size_t i)
 
 size_t table_shown_count(const struct sql_table *t)
 {
-    return t->shown ? t->shown_count : t->column_count - t->stamp_count;
+    return t->shown ? t->shown_count : t->column_count - t->hidden_count;
 }
 
 int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out)
@@ -135,7 +135,7 @@ int table_find_stamped(struct run *r, const struct table_name *name, struct sql_
             columns[t->column_count++] = (struct table_column){
                 .name = stamp, .type = WR_BIGINT, .stamp_of = columns[i].name};
     }
-    t->stamp_count = t->column_count - n;
+    t->hidden_count = t->column_count - n;
     return 0;
 }
 
@@ -145,6 +145,18 @@ size_t table_column(const struct sql_table *t, bytes name)
         if (run_is_name(t->any_case, t->columns[i].name, name))
             return i;
     return SIZE_MAX;
+}
+
+void table_label(struct run *r, struct sql_table *t)
+{
+    for (size_t i = 0; i < t->column_count; i++) {
+        struct table_column *c = &t->columns[i];
+
+        c->label = c->name;
+        for (size_t k = 0; k < i; k++)
+            if (run_is_name(true, t->columns[k].name, c->name))
+                c->label = arena_printf(r->arena, "%.*s %zu", RUN_TEXT(c->name), i);
+    }
 }
 
 /* Types whose values lie in the same member. */
@@ -211,7 +223,7 @@ struct wr_value table_cell(const struct sql_table *t, size_t column, const struc
     if (c->stamp_of.ptr)
         return (struct wr_value){.type = WR_BIGINT, .integer = row->cells[i].timestamp_ms};
     v = row->cells[i].value;
-    if (v.type == c->type)
+    if (v.type == c->type || c->type == WR_NULL)
         return v;
     if (member_of(v.type) != member_of(c->type))
         return (struct wr_value){.type = WR_NULL};

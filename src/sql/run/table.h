@@ -7,10 +7,12 @@
 
 struct table_column {
     bytes name;
-    enum wr_type type;
-    uint32_t length; /* as wr_key_schema.length; of VARCHAR in characters; 0: not declared */
+    enum wr_type type; /* WR_NULL: not declared; as each value is */
+    uint32_t length;   /* as wr_key_schema.length; of VARCHAR in characters; 0: not declared */
     bool descending;
     const struct declared_column *declared; /* NULL: nothing more was said of it */
+    bytes label;                            /* for SQLite, to which a and A are one name */
+    bool is_rest;                           /* undeclared.h */
     bytes stamp_of; /* it is the timestamp of that column's cell; ptr NULL: it is none */
 };
 
@@ -18,7 +20,7 @@ struct sql_table {
     bytes database, name;
     struct table_column *columns;
     size_t column_count, key_count;
-    size_t stamp_count;  /* the last columns are timestamps, which * leaves out */
+    size_t hidden_count; /* the last columns, which * leaves out: timestamps, undeclared ones */
     const size_t *shown; /* which ones * is, in which order; NULL: all, as they stand */
     size_t shown_count;
     struct declared declared;
@@ -51,6 +53,9 @@ int table_find(struct run *r, const struct table_name *name, struct sql_table **
 
 /* The same for a SELECT, which may name the timestamps of columns, too: c_l_ts is that of c. */
 int table_find_stamped(struct run *r, const struct table_name *name, struct sql_table **out);
+
+/* Gives the columns the names that SQLite knows them by. */
+void table_label(struct run *r, struct sql_table *t);
 
 /* The same without columns. */
 int table_find_bare(struct run *r, const struct table_name *name, struct sql_table **out);

@@ -9,6 +9,7 @@
 #include "sql/run/convert.h"
 #include "sql/run/default.h"
 #include "sql/run/hint.h"
+#include "sql/run/undeclared.h"
 #include "sql/run/where.h"
 
 #define BATCH_ROWS 200
@@ -17,14 +18,14 @@
 /* ---- columns ---- */
 
 /* Which column each name is; the key must be whole, and something beside it named. */
-static int columns_find(struct run *r, const struct sql_table *t, const struct name_list *names,
+static int columns_find(struct run *r, struct sql_table *t, const struct name_list *names,
                         size_t *out)
 {
-    bool *named = ARENA_ARRAY(r->arena, bool, t->column_count + 1);
+    bool *named = ARENA_ARRAY(r->arena, bool, t->column_count + names->count);
     size_t n = 0, outside = 0;
 
     for (const struct name_item *i = names->first; i; i = i->next) {
-        RUN_TRY(table_column_find(r, t, i->name, "field list", &out[n]));
+        RUN_TRY(undeclared_find(r, t, i->name, "field list", &out[n]));
         if (named[out[n]])
             return run_fail(r, FAULT_TWICE, RUN_TEXT(i->name));
         named[out[n]] = true;
@@ -284,14 +285,14 @@ static bool increment_read(struct run *r, const struct table_column *column, con
     return true;
 }
 
-static int assignment_read(struct run *r, const struct sql_table *t, const struct expr_item *item,
+static int assignment_read(struct run *r, struct sql_table *t, const struct expr_item *item,
                            int64_t timestamp_ms, struct wr_cell *out)
 {
     const struct table_column *column;
     struct wr_value v;
     size_t i;
 
-    RUN_TRY(table_column_find(r, t, item->name, "field list", &i));
+    RUN_TRY(undeclared_find(r, t, item->name, "field list", &i));
     column = &t->columns[i];
     if (i < t->key_count)
         return run_fail(r, FAULT_KEY_ASSIGNED, RUN_TEXT(item->name));
