@@ -166,7 +166,7 @@ static int cell_find(struct cell_transfer *cell, bool write)
     TRY(unescape(c, text, &cell->column));
     TRY(required(op, "x-ots-cell-key", &text));
     TRY(read_key(c, text, &cell->key));
-    if (!grants_allow(&op->cred->grants, cell->table, write))
+    if (!grants_allow(&op->cred->grants, cell->table, write ? GRANT_WRITE : GRANT_READ))
         return fail(c, E_PERMISSION, "The access key has no permission for %s on table '%s'.",
                     write ? "PutCell" : "GetCell", op_shown(c, cell->table));
     return E_OK;
@@ -338,7 +338,7 @@ static int check_credential(struct cell_transfer *cell)
     found = credential_find(op->front->credentials, bytes_str(op->cred->id));
     now = found ? credential_at(found, bytes_str(op->cred->instance)) : NULL;
     same = now && strcmp(now->secret, op->cred->secret) == 0;
-    allowed = same && grants_allow(&now->grants, cell->table, true);
+    allowed = same && grants_allow(&now->grants, cell->table, GRANT_WRITE);
     credential_release(found);
     if (!same)
         return fail(c, E_AUTH,

@@ -35,6 +35,8 @@ struct credential_store {
     bool made;
     bool has_own;          /* `own` counts */
     struct credential own; /* not of the file: the environment's, or without a file a random one */
+    char *text;            /* without a file: what is edited instead; NULL: nothing yet */
+    pthread_mutex_t edit;  /* one edit at a time */
     pthread_mutex_t lock;  /* guards `set` */
     struct credential_set *set;
 };
@@ -371,6 +373,70 @@ int credential_store_reload(struct credential_store *s, char *message, size_t me
     return E_OK;
 }
 
+/* ---- editing ---- */
+
+static int text_read(struct credential_store *s, char **out, char *message, size_t size)
+{
+    if (s->file)
+        return key_file_read(s->file, s->conf.log, out, message, size);
+    *out = mem_strdup(s->text ? s->text : "");
+    return E_OK;
+}
+
+/* Without a file there may be no pair in it: then our own is left. */
+static int text_write(struct credential_store *s, const char *text, char *message, size_t size)
+{
+    struct credential_set *set;
+
+    if (!s->file && !*text)
+        set = set_of_own(s);
+    else
+        TRY(text_copy_parse(s, s->file ? s->file : "users", text, &set, message, size));
+    if (s->file && key_file_write(s->file, text, message, size)) {
+        set_drop(set);
+        return E_INTERNAL;
+    }
+    if (!s->file) {
+        key_file_free(s->text);
+        s->text = mem_strdup(text);
+    }
+    set_use(s, set);
+    return E_OK;
+}
+
+static int text_edit(struct credential_store *s, struct ctx *c, credential_edit_fn *edit, void *arg)
+{
+    char *text = NULL, message[512];
+    bytes made;
+    int code;
+
+    if (text_read(s, &text, message, sizeof(message)))
+        return fail(c, E_INTERNAL, "%s", message);
+    code = edit(arg, bytes_str(text), &made);
+    if (!code && made.len > WR_TEXT_BYTES_MAX)
+        code = fail(c, E_PARAMETER, "there are too many users");
+    if (!code && text_write(s, arena_printf(&c->arena, "%.*s", BYTES_FMT(made)).ptr, message,
+                            sizeof(message)))
+        code = fail(c, E_INTERNAL, "%s", message);
+    key_file_free(text);
+    return code;
+}
+
+int credential_store_edit(struct credential_store *s, struct ctx *c, credential_edit_fn *edit,
+                          void *arg)
+{
+    int code;
+
+    if (s->conf.shared)
+        return fail(c, E_UNSUPPORTED,
+                    "On a pool all servers share the access keys: change the file that they come "
+                    "from (doc/operations.md)");
+    pthread_mutex_lock(&s->edit);
+    code = text_edit(s, c, edit, arg);
+    pthread_mutex_unlock(&s->edit);
+    return code;
+}
+
 /* ---- making ---- */
 
 static void random_text(char *out, size_t n)
@@ -476,6 +542,7 @@ int credential_store_open(const struct credential_conf *conf, struct credential_
     *out = NULL;
     s->conf = *conf;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_mutex_init(&s->edit, NULL);
     if (conf->dir) {
         size_t size = strlen(conf->dir) + sizeof("/credentials");
 
@@ -497,6 +564,8 @@ void credential_store_close(struct credential_store *s)
         return;
     set_drop(s->set);
     pthread_mutex_destroy(&s->lock);
+    pthread_mutex_destroy(&s->edit);
+    key_file_free(s->text);
     OPENSSL_cleanse(&s->own, sizeof(s->own));
     mem_free(s->file);
     mem_free(s);
@@ -566,6 +635,13 @@ const struct credential *credential_at(const struct credential *c, bytes instanc
         if (instance_equal(p, instance))
             return p;
     return NULL;
+}
+
+void credential_each(const struct credential *c, void (*each)(void *arg, const struct credential *),
+                     void *arg)
+{
+    for (size_t i = 0; i < c->set->count; i++)
+        each(arg, &c->set->pairs[i]);
 }
 
 bytes *credential_instances(const struct credential *c, struct arena *a, size_t *count)

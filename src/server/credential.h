@@ -65,6 +65,18 @@ int credential_store_check(struct credential_store *s, const char *source, const
 int credential_store_take(struct credential_store *s, const char *source, const char *text,
                           bool made, char *message, size_t message_size);
 
+/* Changes the file's text by `edit`, which gives the new one in the arena of `c`, or a code with a
+ * text there. The new text is checked, written whole, and used; on failure all stays as it was. A
+ * store without a file keeps a text as long as it lives; a shared one is refused. One edit at a
+ * time; may wait for the disk. */
+typedef int credential_edit_fn(void *arg, bytes text, bytes *out);
+int credential_store_edit(struct credential_store *s, struct ctx *c, credential_edit_fn *edit,
+                          void *arg);
+
+/* Calls `each` with all pairs that were there when `c`, which is held, was found. */
+void credential_each(const struct credential *c, void (*each)(void *arg, const struct credential *),
+                     void *arg);
+
 /* A pair of a key id, held until credential_release(); NULL: there is none. Which instance it is
  * for counts for nothing yet: credential_at() finds the one that is asked for. */
 const struct credential *credential_find(struct credential_store *s, bytes id);

@@ -241,7 +241,7 @@ static int op_open_backup(struct op_exchange *op, bytes *out)
     bytes dir;
 
     TRY(op_inflate(op, &dir));
-    if (!grants_allow(&op->cred->grants, BYTES_LIT(""), true))
+    if (!grants_allow(&op->cred->grants, BYTES_LIT(""), GRANT_ALL))
         return op_unless_stale(op, fail(c, E_PERMISSION,
                                         "The access key has no permission for OpenBackup: a backup "
                                         "holds every table, and so must the grant (rw)."));

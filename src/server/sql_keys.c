@@ -1,5 +1,7 @@
 #include "server/sql_keys.h"
 
+#include "server/sql_users.h"
+
 static const void *find(void *arg, bytes id, bytes *secret)
 {
     const struct credential *c = credential_find(arg, id);
@@ -73,10 +75,30 @@ static size_t databases(void *arg, struct arena *a, bytes **out)
     return count;
 }
 
+_Static_assert(USER_MAY_READ == (int)GRANT_READ && USER_MAY_WRITE == (int)GRANT_WRITE &&
+                   USER_MAY_ADMIN == (int)GRANT_ADMIN && USER_MAY_TRASH == (int)GRANT_TRASH &&
+                   USER_MAY_SYSTEM == (int)GRANT_SYSTEM,
+               "privileges are grants");
+
+static int user_change(void *arg, struct ctx *c, const struct user_change *change)
+{
+    const struct door_guest *g = arg;
+
+    return sql_user_change(g->keys->arg, g->id, c, change);
+}
+
+static size_t user_grants(void *arg, struct arena *a, struct user_grant **out)
+{
+    const struct door_guest *g = arg;
+
+    return sql_user_grants(g->keys->arg, g->id, a, out);
+}
+
 struct door_keys sql_keys(struct credential_store *s)
 {
-    return (struct door_keys){.find = find,
-                              .release = release,
-                              .access = {check, enter, visible, NULL, databases},
-                              .arg = s};
+    return (struct door_keys){
+        .find = find,
+        .release = release,
+        .access = {check, enter, visible, NULL, databases, user_change, user_grants},
+        .arg = s};
 }

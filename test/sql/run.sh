@@ -187,6 +187,38 @@ kill "${sleepers[@]}" 2>/dev/null; wait "${sleepers[@]}" 2>/dev/null
 check "and are not listed" says 'Tables|orders|' sql reader secret2 inst 'show tables'
 check "nor in information_schema" says 'TABLE_NAME|orders|' sql reader secret2 inst 'select TABLE_NAME from information_schema.TABLES'
 check "databases are the key's" says 'Database|information_schema|inst|' sql reader secret2 inst 'show databases'
+# Users: what SQL makes of access keys, at both ports, and after a restart.
+user() { local name=$1 password=$2; shift 2; sql "$name" "$password" inst "$@"; }
+check "a user" mine "create user app1 identified by 'pw1'"
+check "is one once" fails 'ERROR 1396 .*CREATE USER failed' mine "create user app1 identified by 'pw1'"
+check "and may do nothing yet" fails 'ERROR 1142' user app1 pw1 'select * from orders'
+check "is given a table to read" mine 'grant read on table inst.orders to app1'
+check "and reads it" says 'k,v|a,1|' user app1 pw1 'select * from orders'
+check "by HTTP, too" says '1|' env WIDEROW_ENDPOINT="${urls[g]}" WIDEROW_ACCESS_KEY_ID=app1 WIDEROW_ACCESS_KEY_SECRET=pw1 "$BUILD/widerow" count orders
+check "and does not write it" fails 'ERROR 1142' user app1 pw1 "insert into orders (k, v) values ('b', 2)"
+check "may write rows" mine 'grant write on database inst to app1'
+check "and does, without reading" says '' user app1 pw1 "insert into cards (k, v) values ('b', 2)"
+check "nor dropping" fails 'ERROR 1142' user app1 pw1 'drop table cards'
+check "nor making users" fails 'ERROR 1227' user app1 pw1 "create user app2 identified by 'x'"
+check "nor getting more" fails 'ERROR 1227' user app1 pw1 'grant all on database inst to app1'
+check "what it may do" says 'GRANT READ ON TABLE `inst`.`orders` TO `app1`|GRANT WRITE ON DATABASE `inst` TO `app1`|' sh -c "timeout 60 mariadb --no-defaults -h 127.0.0.1 -P $port -uapp1 -ppw1 --batch -N inst -e 'show grants' | LC_ALL=C sort"
+check "one of few grants makes none" fails 'ERROR 1227' sql reader secret2 inst "create user app2 identified by 'x'"
+check "nor sees others" says 'USER_NAME|reader|' sql reader secret2 inst 'show users'
+check "another password" user app1 pw1 "alter user app1 set password = 'pw2'"
+check "counts" fails 'ERROR 1045' user app1 pw1 'select 1'
+check "a database" mine 'create database fresh1'
+check "is entered" says '1|' sql key1 secret1 fresh1 'select 1' -N
+check "and kept for its keys" fails 'ERROR 1045' sql app1 pw2 fresh1 'select 1'
+check "is dropped" mine 'drop database fresh1'
+check "the server stops with its users" sh -c "kill -TERM ${pids[g]} && for _ in \$(seq 300); do kill -0 ${pids[g]} 2>/dev/null || exit 0; sleep 0.1; done; exit 1"
+check "and starts" serve g --sql 127.0.0.1:0 --sql-connections 5 --admin off
+port=$(sed -n 's/^sql=.*://p' "$work/g.port")
+check "they are there" says 'k,v|a,1|' user app1 pw2 'select * from orders'
+check "less again" mine 'revoke read on table inst.orders from app1'
+check "is refused" fails 'ERROR 1142' user app1 pw2 'select * from orders'
+check "no user any more" mine 'drop user app1'
+check "stays out" fails 'ERROR 1045' user app1 pw2 'select 1'
+check "the file is as it was" diff "$work/g/credentials" <(printf 'inst key1 secret1\ninst reader secret2 ro:orders\ninst other secret3 rw:cards*\n')
 port=$first_port
 for example in examples/key-design/*.sql; do
     example=$(basename "$example" .sql)

@@ -3,6 +3,7 @@
 #include "base/number.h"
 
 #include <ctype.h>
+#include <strings.h>
 
 /* ---- faults ---- */
 
@@ -466,6 +467,23 @@ struct statement *simple(struct parse *p, enum statement_type type, const struct
     p->out->type = type;
     p->out->name = name->text;
     return p->out;
+}
+
+struct statement *user(struct parse *p, enum statement_type type, const struct token *name,
+                       const struct token *password)
+{
+    simple(p, type, name);
+    p->out->pattern = password ? password->text : BYTES_NONE;
+    return p->out;
+}
+
+void user_set(struct parse *p, const struct token *name, const struct token *what,
+              const struct token *password)
+{
+    if (what->text.len != strlen("PASSWORD") ||
+        strncasecmp(what->text.ptr, "PASSWORD", what->text.len) != 0)
+        parse_unexpected(p, what);
+    user(p, STATEMENT_ALTER_USER, name, password);
 }
 
 struct statement *show(struct parse *p, enum show_type type)

@@ -109,6 +109,12 @@ struct index_definition *build_index(struct parse *p, const struct index_definit
 
 struct statement *alter(struct parse *p, const struct table_name *t, enum alter_type type);
 struct statement *simple(struct parse *p, enum statement_type type, const struct token *name);
+/* `password` NULL: none is said. */
+struct statement *user(struct parse *p, enum statement_type type, const struct token *name,
+                       const struct token *password);
+/* ALTER USER u SET PASSWORD = '...'. */
+void user_set(struct parse *p, const struct token *name, const struct token *what,
+              const struct token *password);
 struct statement *show(struct parse *p, enum show_type type);
 
 #endif

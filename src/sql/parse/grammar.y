@@ -19,9 +19,9 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FULL
-  GLOBAL INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TRANSACTION TRUNCATE
-  VARIABLES WARNINGS.
+%fallback ID ALLOW ASYNC BEGIN CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FORCE FULL
+  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY REVOKE ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TO TRANSACTION TRUNCATE
+  USER VARIABLES WARNINGS.
 
 %left OR.
 %left XOR.
@@ -159,6 +159,11 @@ join_how(A) ::= ON expr(E). { A = (struct from_item){.on = E}; }
 join_how(A) ::= USING LEFT_PAREN names(N) RIGHT_PAREN. { A = (struct from_item){.using = N}; }
 
 from_one(A) ::= table(T) alias(N). { A = build_from(p, &(struct from_item){.name = T, .alias = N}); }
+from_one(A) ::= table(T) forced(I). { A = build_from(p, &(struct from_item){.name = T, .force = I}); }
+from_one(A) ::= table(T) name(N) forced(I). { A = build_from(p, &(struct from_item){.name = T, .alias = N.text, .force = I}); }
+from_one(A) ::= table(T) AS name(N) forced(I). { A = build_from(p, &(struct from_item){.name = T, .alias = N.text, .force = I}); }
+%type forced {bytes}
+forced(A) ::= FORCE INDEX LEFT_PAREN name(I) RIGHT_PAREN. { A = I.text; }
 from_one(A) ::= LEFT_PAREN select(S) RIGHT_PAREN alias(N). { A = build_from(p, &(struct from_item){.select = S, .alias = N}); }
 
 where(A) ::= . { A = NULL; }
@@ -443,10 +448,43 @@ statement ::= ALTER TABLE table(T) SET options(O). { alter(p, &T, ALTER_SET)->op
 statement ::= ALTER TABLE table(T) COMPACT. { alter(p, &T, ALTER_COMPACT); }
 statement ::= ALTER TABLE table(T) FLUSH. { alter(p, &T, ALTER_FLUSH); }
 
+// Forms of older versions of Lindorm, and what it has around a table.
+statement ::= ID(N) TABLE table(T). { simple(p, STATEMENT_TABLE_WORD, &N)->table = T; }
+statement ::= ID(N) INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
+statement ::= ID(N) ID INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
+statement ::= ALTER ID(N) SET options. { simple(p, STATEMENT_ALTER_SYSTEM, &N); }
+statement ::= ALTER database_word(N) name SET options. { simple(p, STATEMENT_ALTER_SYSTEM, &N); }
+
+// ---- users ----
+
+%type user {struct token}
+user(A) ::= name(N). { A = N; }
+user(A) ::= TEXT(T). { A = T; }
+statement ::= CREATE USER if_not_exists(X) user(U) IDENTIFIED BY TEXT(P). { user(p, STATEMENT_CREATE_USER, &U, &P)->if_exists = X; }
+statement ::= ALTER USER user(U) IDENTIFIED BY TEXT(P). { user(p, STATEMENT_ALTER_USER, &U, &P); }
+statement ::= ALTER USER user(U) SET name(N) EQUAL TEXT(P). { user_set(p, &U, &N, &P); }
+statement ::= DROP USER if_exists(X) user(U). { user(p, STATEMENT_DROP_USER, &U, NULL)->if_exists = X; }
+statement ::= GRANT privileges(L) ON privilege_on(T) TO user(U). { user(p, STATEMENT_GRANT, &U, NULL)->table = T; p->out->columns = L; }
+statement ::= REVOKE privileges(L) ON privilege_on(T) FROM user(U). { user(p, STATEMENT_REVOKE, &U, NULL)->table = T; p->out->columns = L; }
+%type privileges {struct name_list *}
+%type privilege {struct name_item}
+privileges(A) ::= privilege(N). { A = names_add(p, NULL, &N); }
+privileges(A) ::= privileges(L) COMMA privilege(N). { A = names_add(p, L, &N); }
+privilege(A) ::= name(N). { A = (struct name_item){.name = N.text, .at = N.at}; }
+privilege(A) ::= ALL(N). { A = (struct name_item){.name = N.text, .at = N.at}; }
+%type privilege_on {struct table_name}
+privilege_on(A) ::= database_word name(N). { A = (struct table_name){.database = N.text, .at = N.at}; }
+privilege_on(A) ::= TABLE table(T). { A = T; }
+privilege_on(A) ::= table(T). { A = T; }
+privilege_on(A) ::= name(N) DOT STAR. { A = (struct table_name){.database = N.text, .at = N.at}; }
+statement ::= SHOW ID(N) ID user(U). { show(p, SHOW_OTHER)->name = N.text; p->out->pattern = U.text; }
+
 // ---- databases, sessions, information ----
 
-database_word ::= DATABASE.
-database_word ::= SCHEMA.
+%type database_word {struct token}
+
+database_word(A) ::= DATABASE(N). { A = N; }
+database_word(A) ::= SCHEMA(N). { A = N; }
 statement ::= CREATE database_word if_not_exists(X) name(N). { simple(p, STATEMENT_CREATE_DATABASE, &N)->if_exists = X; }
 statement ::= DROP database_word if_exists(X) name(N). { simple(p, STATEMENT_DROP_DATABASE, &N)->if_exists = X; }
 statement ::= USE name(N). { simple(p, STATEMENT_USE, &N); }
@@ -493,6 +531,7 @@ columns_words(A) ::= FULL COLUMNS. { A = true; }
 of_table(A) ::= FROM table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
 of_table(A) ::= IN table(T) maybe_from(D). { A = T; if (D.ptr) A.database = D; }
 statement ::= SHOW VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
+statement ::= SHOW ID VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW scope VARIABLES pattern(P). { show(p, SHOW_VARIABLES)->pattern = P; }
 statement ::= SHOW TABLE VARIABLES FROM table(T) pattern(P). { show(p, SHOW_TABLE_VARIABLES)->table = T; p->out->pattern = P; }
 statement ::= SHOW PROCESSLIST. { show(p, SHOW_PROCESSLIST); }
@@ -506,4 +545,8 @@ index_words(A) ::= KEYS. { A = true; }
 statement ::= describe_word table(T). { p->out->type = STATEMENT_DESCRIBE; p->out->table = T; }
 describe_word ::= DESCRIBE.
 describe_word ::= DESC.
+statement ::= EXPLAIN ID(N) plan_words select(S). { simple(p, STATEMENT_EXPLAIN, &N)->select = S; }
+plan_words ::= .
+plan_words ::= plan_words ID.
+plan_words ::= plan_words WITH ID.
 statement ::= EXPLAIN select(S). { p->out->type = STATEMENT_EXPLAIN; p->out->select = S; }

@@ -141,6 +141,7 @@ struct from_item {
     bytes alias;             /* ptr NULL: none */
     struct expr *on;         /* NULL: none */
     struct name_list *using; /* NULL: none */
+    bytes force;             /* FORCE INDEX (it); ptr NULL: none */
 };
 
 struct from_list {
@@ -184,9 +185,17 @@ enum statement_type {
     STATEMENT_SET,
     STATEMENT_SHOW,
     STATEMENT_DESCRIBE,
-    STATEMENT_EXPLAIN,
+    STATEMENT_EXPLAIN,     /* `name`: the word behind it; ptr NULL: none */
     STATEMENT_TRANSACTION, /* START TRANSACTION, COMMIT, ROLLBACK: `name` is the word */
     STATEMENT_KILL,        /* the connection `where`; `name` is QUERY: its statement alone */
+    STATEMENT_CREATE_USER, /* `name`, with the password `pattern` */
+    STATEMENT_ALTER_USER,
+    STATEMENT_DROP_USER,
+    STATEMENT_GRANT, /* privileges `columns` on `table`, or without one on its database */
+    STATEMENT_REVOKE,
+    STATEMENT_TABLE_WORD,   /* OFFLINE TABLE and the like: `name` is the word */
+    STATEMENT_INDEX_WORD,   /* BUILD INDEX and the like */
+    STATEMENT_ALTER_SYSTEM, /* or of a database: `name` is the word */
     STATEMENT_COUNT,
 };
 

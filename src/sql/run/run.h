@@ -107,6 +107,10 @@ int run_truncate(struct run *r, const struct statement *s);
 int run_alter_table(struct run *r, const struct statement *s);
 int run_kill(struct run *r, const struct statement *s);
 int run_explain(struct run *r, const struct statement *s);
+/* CREATE, ALTER, DROP USER, GRANT, REVOKE, CREATE and DROP DATABASE. */
+int run_user(struct run *r, const struct statement *s);
+/* SHOW USERS, PRIVILEGES, GRANTS. */
+int run_show_users(struct run *r, const struct statement *s);
 int run_show(struct run *r, const struct statement *s);
 int run_describe(struct run *r, const struct statement *s);
 

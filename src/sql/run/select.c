@@ -262,12 +262,25 @@ static int explain_prepared(struct run *r, struct select_engine *e, struct rende
     return code ? code : walks_send(r, &walks, BYTES_LIT(""));
 }
 
+/* FORCE INDEX is that hint, said elsewhere. */
+static int select_hints(struct run *r, const struct select *s, struct hints *out)
+{
+    RUN_TRY(hints_read(r, s->hints, out));
+    for (const struct from_item *f = s->from ? s->from->first : NULL; f; f = f->next)
+        if (f->force.ptr)
+            out->force_index = f->force;
+    return 0;
+}
+
 int run_explain(struct run *r, const struct statement *s)
 {
     struct hints hints;
     struct span span;
 
-    RUN_TRY(hints_read(r, s->select->hints, &hints));
+    if (s->name.ptr && !run_is_word(s->name, "PLAN"))
+        return run_fail(r, FAULT_UNSUPPORTED,
+                        "EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page");
+    RUN_TRY(select_hints(r, s->select, &hints));
     RUN_TRY(span_read(r, &hints, &span));
     return run_sqlite(r, s->select, &hints, &span, explain_prepared);
 }
@@ -405,7 +418,7 @@ int run_select(struct run *r, const struct select *s)
     struct span span;
     bool served;
 
-    RUN_TRY(hints_read(r, s->hints, &hints));
+    RUN_TRY(select_hints(r, s, &hints));
     RUN_TRY(span_read(r, &hints, &span));
     RUN_TRY(run_point(r, s, &span, &served));
     if (!served && !hints.force_index.ptr && span_is_plain(&span) && !run_is_tablestore(r))

@@ -9,6 +9,40 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+/* What a user may do, on a database or a table of it. */
+enum {
+    USER_MAY_READ = 1,
+    USER_MAY_WRITE = 2,
+    USER_MAY_ADMIN = 4,
+    USER_MAY_TRASH = 8,
+    USER_MAY_SYSTEM = 16,
+    USER_MAY_ALL = 31,
+};
+
+enum user_action {
+    USER_CREATE,
+    USER_ALTER,
+    USER_DROP,
+    USER_GRANT,
+    USER_REVOKE,
+    USER_CREATE_DATABASE,
+    USER_DROP_DATABASE,
+};
+
+struct user_change {
+    enum user_action action;
+    bytes user, password;
+    bytes instance;      /* in which it is made or may do something */
+    bytes table;         /* ptr NULL: all of the instance */
+    unsigned privileges; /* of USER_GRANT, USER_REVOKE */
+};
+
+struct user_grant {
+    bytes user, instance, table;
+    bool prefix; /* on all tables whose names begin so */
+    unsigned may;
+};
+
 /* What an access key may do: the door knows it. */
 struct access {
     /* 0, or a code of widerow.h with a text in `c`. */
@@ -21,6 +55,11 @@ struct access {
     void *arg;
     /* Those that it may enter, in the arena; how many. NULL: the current one is told alone. */
     size_t (*databases)(void *arg, struct arena *a, bytes **out);
+    /* Makes and changes users. 0, or a code of widerow.h with a text in `c`. May wait for the disk;
+     * NULL: there are none here. */
+    int (*user_change)(void *arg, struct ctx *c, const struct user_change *change);
+    /* What users may do, of those that the key may see; in the arena; how many. */
+    size_t (*user_grants)(void *arg, struct arena *a, struct user_grant **out);
 };
 
 /* What VERSION() begins with: drivers read it to learn what a server can do. */

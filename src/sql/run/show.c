@@ -243,6 +243,9 @@ int run_show(struct run *r, const struct statement *s)
     case SHOW_WARNINGS:
         return show_empty(r, s);
     case SHOW_OTHER:
+        if (run_is_word(s->name, "USERS") || run_is_word(s->name, "PRIVILEGES") ||
+            run_is_word(s->name, "GRANTS"))
+            return run_show_users(r, s);
         return run_is_word(s->name, "STATUS") ? show_status(r, s) : information_show(r, s);
     default:
         return information_show(r, s);

@@ -1,6 +1,7 @@
 #include "sql/parse/parse.h"
 #include "sql/run/index.h"
 #include "sql/run/run.h"
+#include "sql/run/table.h"
 #include "sql/run/select.h"
 
 struct session *session_new(const struct session_conf *conf)
@@ -57,10 +58,31 @@ static int run_nothing(struct run *r, const struct statement *s)
     return 0;
 }
 
-static int run_unserved(struct run *r, const struct statement *s)
+/* OFFLINE TABLE, which old versions of Lindorm want before DROP, and ONLINE TABLE. */
+static int run_table_word(struct run *r, const struct statement *s)
+{
+    struct sql_table *t;
+
+    if (!run_is_word(s->name, "OFFLINE") && !run_is_word(s->name, "ONLINE"))
+        return run_fail(r, FAULT_UNSUPPORTED, "There is no such statement on a table");
+    return table_find_bare(r, &s->table, &t);
+}
+
+static int run_index_word(struct run *r, const struct statement *s)
 {
     (void)s;
-    return run_fail(r, FAULT_UNSUPPORTED, "This statement is not served yet");
+    return run_fail(
+        r, FAULT_UNSUPPORTED,
+        "An index is built when it is created, and SHOW INDEX tells how far: drop it to "
+        "end that");
+}
+
+static int run_alter_system(struct run *r, const struct statement *s)
+{
+    (void)s;
+    return run_fail(r, FAULT_UNSUPPORTED,
+                    "Settings are the operator's: doc/operations.md has them, and a change of a "
+                    "database or of the system is none of SQL's");
 }
 
 static int run_select_statement(struct run *r, const struct statement *s)
@@ -115,8 +137,16 @@ static statement_fn *const statements[STATEMENT_COUNT] = {
     [STATEMENT_CREATE_INDEX] = run_create_index,
     [STATEMENT_DROP_INDEX] = run_drop_index,
     [STATEMENT_ALTER_INDEX] = run_alter_index,
-    [STATEMENT_CREATE_DATABASE] = run_unserved,
-    [STATEMENT_DROP_DATABASE] = run_unserved,
+    [STATEMENT_CREATE_DATABASE] = run_user,
+    [STATEMENT_DROP_DATABASE] = run_user,
+    [STATEMENT_CREATE_USER] = run_user,
+    [STATEMENT_ALTER_USER] = run_user,
+    [STATEMENT_DROP_USER] = run_user,
+    [STATEMENT_GRANT] = run_user,
+    [STATEMENT_REVOKE] = run_user,
+    [STATEMENT_TABLE_WORD] = run_table_word,
+    [STATEMENT_INDEX_WORD] = run_index_word,
+    [STATEMENT_ALTER_SYSTEM] = run_alter_system,
     [STATEMENT_USE] = run_use,
     [STATEMENT_SET] = run_nothing,
     [STATEMENT_SHOW] = run_show,

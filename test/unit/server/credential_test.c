@@ -219,8 +219,8 @@ static void check_grants(struct credential_store *s, const char *id, bool reads,
     const struct credential *c = credential_find(s, bytes_str(id));
 
     assert_non_null(c);
-    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), false), reads);
-    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), true), writes);
+    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), GRANT_READ), reads);
+    assert_int_equal(grants_allow(&c->grants, BYTES_LIT("cards_1"), GRANT_WRITE), writes);
     credential_release(c);
 }
 
@@ -244,7 +244,7 @@ static void test_grants(void **state)
     write_file("abc cards x ro:cards_1\n", 0600);
     assert_int_equal(credential_store_reload(s, message, sizeof(message)), 0);
     check_grants(s, "cards", true, false);
-    assert_true(grants_allow(&held->grants, BYTES_LIT("orders"), true)); /* still whole */
+    assert_true(grants_allow(&held->grants, BYTES_LIT("orders"), GRANT_WRITE)); /* still whole */
     credential_release(held);
     write_file("abc cards x rw\nabc other x rx\n", 0600);
     assert_int_equal(credential_store_reload(s, message, sizeof(message)), E_PARAMETER);
@@ -268,8 +268,8 @@ static const char *powers(struct credential_store *s, const char *id, const char
         assert_int_equal(strlen(there->instance), strlen(instance));
     }
     result = !there                                                      ? ""
-             : grants_allow(&there->grants, BYTES_LIT("cards_1"), true)  ? "rw"
-             : grants_allow(&there->grants, BYTES_LIT("cards_1"), false) ? "ro"
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_WRITE)  ? "rw"
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_READ) ? "ro"
                                                                          : "-";
     credential_release(c);
     return result;

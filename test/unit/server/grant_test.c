@@ -49,25 +49,101 @@ static void test_what_is_allowed(void **state)
         {"rw:rose", "rose", true, true},
         {"ro:a,rose", "rose", true, false},
         {"rw:Cards", "cards", false, false}, /* case counts, as it does for tables */
+        {"+", "any", false, false},
+        {"+r", "any", true, false},
+        {"+w:a*", "abc", false, true},
+        {"+wr:a,b", "b", true, true},
+        {"+r:a*,+w:ab", "ab", true, true}, /* together */
+        {"+ats", "any", false, false},
     };
 
     (void)state;
     for (size_t i = 0; i < PORT_COUNT(cases); i++) {
         struct grants g = grants_of(cases[i].grants);
 
-        if (grants_allow(&g, bytes_str(cases[i].table), false) != cases[i].reads ||
-            grants_allow(&g, bytes_str(cases[i].table), true) != cases[i].writes)
+        if (grants_allow(&g, bytes_str(cases[i].table), GRANT_READ) != cases[i].reads ||
+            grants_allow(&g, bytes_str(cases[i].table), GRANT_WRITE) != cases[i].writes)
             fail_msg("'%s' and table '%s'", cases[i].grants, cases[i].table);
     }
-    assert_true(grants_allow(&(struct grants){NULL, 0}, BYTES_LIT("x"), false) == false);
+    assert_true(grants_allow(&(struct grants){NULL, 0}, BYTES_LIT("x"), GRANT_READ) == false);
+}
+
+/* What each word stands for, its text, and which covers which. */
+static void test_words(void **state)
+{
+    static const struct {
+        const char *grants, *text;
+        unsigned may;
+    } words[] = {{"rw", "rw", GRANT_ALL},
+                 {"+rwats", "rw", GRANT_ALL},
+                 {"ro", "ro", GRANT_READ},
+                 {"+w", "+w", GRANT_WRITE},
+                 {"+", "+", 0},
+                 {"+ta:x*,y", "+at:x*,+at:y", 0}};
+    static const struct {
+        const char *by, *what;
+        bool covers;
+    } pairs[] = {{"rw", "rw", true},         {"rw", "+s", true},           {"ro", "+w", false},
+                 {"ro,+w", "+rw:a", true},   {"rw:a*", "ro:ab", true},     {"rw:a*", "ro:a*", true},
+                 {"rw:a*", "ro", false},     {"rw:a", "ro:a*", false},     {"rw:a", "rw:a", true},
+                 {"rw:a,b", "rw:a,b", true}, {"rw:a", "+", true},          {"+", "+", true},
+                 {"rw:ab*", "rw:a*", false}, {"+r,+w:a*", "+rw:ab*", true}};
+
+    (void)state;
+    for (size_t i = 0; i < PORT_COUNT(words); i++) {
+        struct grants g = grants_of(words[i].grants);
+
+        assert_true(bytes_equal(grants_text(&c.arena, &g), bytes_str(words[i].text)));
+        assert_true(grants_allow(&g, BYTES_LIT("q"), words[i].may));
+        for (unsigned bit = 1; bit <= GRANT_SYSTEM; bit *= 2)
+            assert_int_equal(grants_allow(&g, BYTES_LIT("q"), bit), (words[i].may & bit) != 0);
+    }
+    for (size_t i = 0; i < PORT_COUNT(pairs); i++) {
+        struct grants by = grants_of(pairs[i].by), what = grants_of(pairs[i].what);
+
+        if (grants_cover(&by, &what) != pairs[i].covers)
+            fail_msg("%s and %s", pairs[i].by, pairs[i].what);
+    }
+}
+
+/* Writing rows is neither reading them nor making tables. */
+static void test_writes_that_tell(void **state)
+{
+    struct wr_filter filter = {0};
+    struct grants w = grants_of("+w"), rw = grants_of("+rw");
+    struct wr_request r = {.op = WR_OP_UPDATE_ROW, .update_row.table = BYTES_LIT("t")};
+    struct wr_row_change change = {.condition.column = &filter};
+    struct wr_table_write write = {BYTES_LIT("t"), &change, 1};
+
+    (void)state;
+    assert_int_equal(grants_check(&c, &w, &r), E_OK);
+    r.update_row.condition.existence = WR_EXPECT_EXIST;
+    assert_int_equal(grants_check(&c, &w, &r), E_OK);
+    r.update_row.condition.column = &filter;
+    assert_int_equal(grants_check(&c, &w, &r), E_PERMISSION);
+    assert_int_equal(grants_check(&c, &rw, &r), E_OK);
+    r.update_row.condition.column = NULL;
+    r.update_row.return_type = WR_RETURN_AFTER_MODIFY;
+    assert_int_equal(grants_check(&c, &w, &r), E_PERMISSION);
+    r = (struct wr_request){.op = WR_OP_BATCH_WRITE_ROW, .batch_write_row = {&write, 1}};
+    assert_int_equal(grants_check(&c, &w, &r), E_PERMISSION);
+    assert_int_equal(grants_check(&c, &rw, &r), E_OK);
+    r = (struct wr_request){.op = WR_OP_DELETE_TABLE, .delete_table = {BYTES_LIT("t")}};
+    assert_int_equal(grants_check(&c, &rw, &r), E_PERMISSION);
+    rw = grants_of("+a");
+    assert_int_equal(grants_check(&c, &rw, &r), E_PERMISSION);
+    rw = grants_of("+at");
+    assert_int_equal(grants_check(&c, &rw, &r), E_OK);
+    ctx_clear(&c);
 }
 
 static void test_texts_that_are_none(void **state)
 {
     static const char *const texts[] = {
-        "",      "r",       "RW",    "wo",     "rw:",     "ro:",   "rw,",     ",rw",    "rw:a,,b",
-        "cards", "cards*",  "rw:*a", "rw:a*b", "rw:a**",  "rw:a:", "rw:1a",   "rw:a-b", "rwx",
-        "rw *",  "rw:a, b", "rw:é",  "ro;rw",  "rw:a,b:", "none",  "rw:a.b*", "ro:,rw",
+        "",        "r",       "RW",     "wo",      "rw:",    "ro:",    "rw,",     ",rw",
+        "rw:a,,b", "cards",   "cards*", "rw:*a",   "rw:a*b", "rw:a**", "rw:a:",   "rw:1a",
+        "rw:a-b",  "rwx",     "+x",     "+rw:",    "+r+w",   "rw *",   "rw:a, b", "rw:é",
+        "ro;rw",   "rw:a,b:", "none",   "rw:a.b*", "ro:,rw",
     };
     char why[256];
     struct grants g;
@@ -204,6 +280,7 @@ int main(void)
         TEST(test_what_is_allowed),         TEST(test_texts_that_are_none),
         TEST(test_every_operation),         TEST(test_all_tables_of_a_batch),
         TEST(test_names_that_no_table_has), TEST(test_lists),
+        TEST(test_words),                   TEST(test_writes_that_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

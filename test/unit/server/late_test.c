@@ -155,13 +155,13 @@ static int setup(void **state)
         credential_store_open(&conf, &t.credentials, message, sizeof(message)))
         fail_msg("%s", message);
     t.door = (struct op_front){.db = t.db,
-                              .credentials = t.credentials,
-                              .stat = &t.stat,
-                              .clock = &t.clock,
-                              .log = &t.log,
-                              .op_timeout_ms = 1000,
-                              .access_fd = -1,
-                              .seed = 7};
+                               .credentials = t.credentials,
+                               .stat = &t.stat,
+                               .clock = &t.clock,
+                               .log = &t.log,
+                               .op_timeout_ms = 1000,
+                               .access_fd = -1,
+                               .seed = 7};
     if (http_open(&http, &t.http, message, sizeof(message)))
         fail_msg("%s", message);
     snprintf(endpoint, sizeof(endpoint), "http://%s", http_address(t.http));

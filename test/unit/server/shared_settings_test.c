@@ -35,8 +35,8 @@ static void on_log(void *arg, char level, const char *line)
 static int set_up(void **state)
 {
     static const struct wr_setting given[] = {{"cell_bytes_max", "3000000"}};
-    struct wr_options o = {.version = WR_API_VERSION, .engine = "mem", .settings = given,
-                           .setting_count = 1};
+    struct wr_options o = {
+        .version = WR_API_VERSION, .engine = "mem", .settings = given, .setting_count = 1};
     struct bed *b = mem_zalloc(sizeof(*b));
 
     strcpy(b->dir, "/tmp/shared_settings_test.XXXXXX");
