@@ -1,7 +1,8 @@
 /* shared_settings.c
  *
  * A text of an older program lacks settings that came later, and one of a newer program has some
- * that are not known here, or values: both are used as far as they go. One that an operator has
+ * that are not known here, or values: both are used as far as they go, and for the rest the
+ * defaults, by all servers alike. One that an operator has
  * edited must be whole, so that no line that was lost makes a limit depend on who was started how.
  */
 #include "server/shared_settings.h"
@@ -125,8 +126,35 @@ static bool usable(struct shared_settings *s, const struct line *l)
     log_error(s->log,
               "settings: what all servers share is passed over in line %d: %s; in use is "
               "%" PRId64,
-              l->number, why, wr_setting_value(s->db, l->name));
+              l->number, why, limits_value(&scratch, i));
     return false;
+}
+
+static bool lines_have(const struct line *lines, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(lines[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* What the text does not have is as if nobody had ever been given it otherwise, for all: else each
+ * server would go by what it was started with, or by a text of before. Returns the new count. */
+static size_t lines_complete(struct line *lines, size_t count)
+{
+    struct limits plain;
+
+    limits_init(&plain, false);
+    for (size_t i = 0; limits_name(i) && count < NAMES_MAX; i++) {
+        struct line *l = &lines[count];
+
+        if (!limits_shared(i) || lines_have(lines, count, limits_name(i)))
+            continue;
+        snprintf(l->name, sizeof(l->name), "%s", limits_name(i));
+        snprintf(l->value, sizeof(l->value), "%" PRId64, limits_value(&plain, i));
+        count++;
+    }
+    return count;
 }
 
 static int settings_take(void *arg, const char *text, bool made, char *message, size_t size)
@@ -144,11 +172,11 @@ static int settings_take(void *arg, const char *text, bool made, char *message, 
         l->number = number;
         got = line_next(&text, l);
         number = l->number;
-        if (got > 0 && usable(s, l)) {
-            settings[count] = (struct wr_setting){l->name, l->value};
-            count++;
-        }
+        count += got > 0 && usable(s, l);
     } while (got && count < NAMES_MAX);
+    count = lines_complete(lines, count);
+    for (size_t i = 0; i < count; i++)
+        settings[i] = (struct wr_setting){lines[i].name, lines[i].value};
     return wr_settings_change(s->db, settings, count, message, size);
 }
 

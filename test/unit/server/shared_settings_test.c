@@ -206,6 +206,28 @@ static void test_of_another_program(void **state)
     assert_non_null(strstr(b->logged, "in use is 32"));
 }
 
+/* It lacks what this server was started with, and what one that it had before was changed to: no
+ * server goes by either. */
+static void test_of_an_older_program(void **state)
+{
+    static char lines[] = "indexes_max = 3\n";
+    static const struct wr_setting given[] = {{"filters_max", "7"}, {"tunnels_max", "8"}};
+    const struct wr_text text = {0, lines, sizeof(lines) - 1};
+    struct bed *b = *state;
+
+    assert_int_equal(wr_settings_change(b->db, given, 2, NULL, 0), 0);
+    assert_int_equal(wr_text_store(b->db, "settings", &text, NULL, 0), 0);
+    assert_int_equal(start(b, false, given, 1), 0);
+    assert_int_equal(wr_setting_value(b->db, "indexes_max"), 3);
+    assert_int_equal(wr_setting_value(b->db, "filters_max"), 32);
+    assert_int_equal(wr_setting_value(b->db, "tunnels_max"), 32);
+    assert_non_null(strstr(b->logged, "filters_max is 7 here and 32 there"));
+    assert_int_equal(publish(b), 0);
+    edit(b, "indexes_max = 3", "indexes_max = 4");
+    assert_int_not_equal(publish(b), 0);
+    assert_non_null(strstr(b->message, " is missing. In use is "));
+}
+
 static void test_notes(void **state)
 {
     char note[400];
@@ -250,9 +272,15 @@ int main(void)
 {
 #define T(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_first_start_makes_them),     T(test_edited),   T(test_what_is_there_counts),
-        T(test_change_is_whole_or_nothing), T(test_mistakes), T(test_of_the_start),
-        T(test_of_another_program),         T(test_notes),
+        T(test_first_start_makes_them),
+        T(test_edited),
+        T(test_what_is_there_counts),
+        T(test_change_is_whole_or_nothing),
+        T(test_mistakes),
+        T(test_of_the_start),
+        T(test_of_another_program),
+        T(test_of_an_older_program),
+        T(test_notes),
     };
 #undef T
 
