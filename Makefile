@@ -36,7 +36,7 @@ DEPS_BUILD := gcc make pkgconf librocksdb-dev libprotobuf-c-dev \
 DEPS_TEST := libcmocka-dev clang clang-format libclang-rt-14-dev curl python3 python3-venv nodejs \
 	npm mariadb-client golang-go default-jdk-headless maven universal-ctags fiu-utils man-db tmux zsh fish
 # Without them (a system that has none), the suite `rados` says that it is skipped.
-DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev
+DEPS_CEPH := ceph-mon ceph-osd ceph-common python3-rados librados-dev radosgw
 DEPS_PACKAGE := debhelper lintian mmdebstrap systemd
 DEPS_BENCH := postgresql postgresql-contrib redis-server redis-tools wrk curl mariadb-server mariadb-plugin-rocksdb \
 	maven default-jdk-headless nginx-light
@@ -92,7 +92,7 @@ NET_O := $(call objs,net)
 GRAMMAR := $(BUILD)/gen/sql_grammar
 SQL_O := $(call objs,sql) $(GRAMMAR).o
 SERVER_O := $(call objs,server)
-CLIENT_O := $(foreach folder,client record parquet advisor bench,$(call objs,$(folder)))
+CLIENT_O := $(foreach folder,client record parquet s3 advisor bench,$(call objs,$(folder)))
 CLI_O := $(CLIENT_O) $(call objs,cli)
 DELAYLOAD_O := $(call objs,delayload)
 BIN := $(BUILD)/widerowd $(BUILD)/widerow

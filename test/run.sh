@@ -244,6 +244,7 @@ once export 90 test/export/run.sh
 once import 60 test/import/run.sh
 once import-options 60 test/import/options.sh
 once import-parquet 90 test/import/parquet.sh
+suite s3 $([ "$nightly" ] && echo 900 || echo 150) test/s3/run.sh
 once cli 90 test/cli/run.sh
 once copy 60 test/copy/run.sh
 suite versions 400 test/versions/run.sh

@@ -68,12 +68,13 @@ server:base/|wire/|net/|sql/(door/door|run/session|result|calendar)\.h|server/|w
 client:base/|wire/|client/|widerow\.h|op\.def
 record:base/|record/
 parquet:base/|parquet/|widerow\.h
+s3:base/|s3/
 advisor:base/|record/|advisor/|table/model/layout\.h|cli/console/progress\.h|widerow\.h
 bench:base/|wire/|client/|bench/|widerow\.h
 cli/console:base/|record/|cli/console/|widerow\.h
-cli/transfer:base/|wire/|client/|record/|parquet/|bench/|cli/(console|transfer)/|widerow\.h
+cli/transfer:base/|wire/|client/|record/|parquet/|s3/|bench/|cli/(console|transfer)/|widerow\.h
 delayload:delayload/|widerow\.h
-cli:base/|wire/|client/|record/|parquet/|advisor/|bench/|cli/|widerow\.h|op\.def
+cli:base/|wire/|client/|record/|parquet/|s3/|advisor/|bench/|cli/|widerow\.h|op\.def
 RULES
 }
 direction | rule "includes against the direction base <- engine <- table <- wire, net <- sql <- server, client <- cli"

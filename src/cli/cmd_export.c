@@ -13,6 +13,7 @@
 #include "cli/read_flags.h"
 #include "cli/span.h"
 #include "cli/transfer/plan.h"
+#include "cli/transfer/store.h"
 #include "cli/transfer/walk.h"
 #include "parquet/writer.h"
 
@@ -26,13 +27,14 @@
 struct export_options {
     const char *format, *output, *columns, *filter;
     struct span_options span;
+    struct s3_words s3;
     bool plain_header, quiet;
 };
 
 static const struct option_row export_rows[] = {
     {"format", "FORM", "csv (default), jsonl or parquet", OPTION_TEXT,
      offsetof(struct export_options, format), 0, 0},
-    {"output", "FILE", "write there instead of to standard output", OPTION_TEXT,
+    {"output", "FILE|s3://BUCKET/KEY", "write there instead of to standard output", OPTION_TEXT,
      offsetof(struct export_options, output), 0, 0},
     {"columns", "COL[:type],...",
      "only these attribute columns (default: all); with all their types CSV needs no first walk "
@@ -44,6 +46,7 @@ static const struct option_row export_rows[] = {
     SPAN_ROWS(struct export_options),
     {"plain-header", NULL, "csv: names alone in the header, without types", OPTION_FLAG,
      offsetof(struct export_options, plain_header), 0, 0},
+    STORE_ROWS(struct export_options),
     {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct export_options, quiet), 0, 0},
     {0},
 };
@@ -64,7 +67,8 @@ struct export
     bool all_typed; /* --columns says what there is */
     struct arena *arena;
     struct progress progress;
-    FILE *out;
+    struct sink sink;
+    FILE *out; /* of the sink */
     struct parquet *parquet;
     bool closed; /* whoever reads it has seen enough */
     uint64_t rows;
@@ -306,7 +310,8 @@ static int flush(struct ctx *c, struct export *e, struct buf *b)
 {
     if (b->len && fwrite(b->data, 1, b->len, e->out) != b->len) {
         e->closed = errno == EPIPE;
-        return e->closed ? WALK_ENOUGH : fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+        return e->closed ? WALK_ENOUGH
+                         : fail(c, E_NO_SPACE, "cannot write: %s", sink_reason(&e->sink));
     }
     atomic_fetch_add(&e->progress.bytes, b->len);
     b->len = 0;
@@ -349,7 +354,7 @@ static int end_output(struct ctx *c, struct export *e, int code)
     if (e->closed)
         return 0;
     if (code == 0 && ferror(e->out))
-        return fail(c, E_NO_SPACE, "cannot write: %s", strerror(errno));
+        return fail(c, E_NO_SPACE, "cannot write: %s", sink_reason(&e->sink));
     return code;
 }
 
@@ -384,9 +389,9 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
 {
     const struct export_options *o = options;
     struct wr_table_description table;
-    struct export e = {.options = o, .table = &table, .arena = &c->arena, .out = stdout};
+    struct export e = {.options = o, .table = &table, .arena = &c->arena};
     char count[PROGRESS_TEXT];
-    int code;
+    int code, closed;
 
     if (!has_format(&e, "csv") && !has_format(&e, "jsonl") && !has_format(&e, "parquet"))
         return fail(c, E_PARAMETER, "--format is csv, jsonl or parquet, not '%s'", o->format);
@@ -395,15 +400,14 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
     e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
     TRY(choose(c, &e, cli));
-    if (o->output)
-        e.out = fopen(o->output, "w");
-    if (!e.out)
-        return fail(c, E_PARAMETER, "cannot write %s: %s", o->output, strerror(errno));
     progress_start(&e.progress, c->clock, 0, o->quiet);
-    code = end_output(c, &e, export_steps(c, cl, &e));
+    code = sink_open(c, &e.sink, &o->s3, o->output);
+    e.out = e.sink.file;
+    if (code == 0)
+        code = end_output(c, &e, export_steps(c, cl, &e));
+    closed = sink_close(c, &e.sink, code == 0);
+    code = code ? code : closed;
     progress_end(&e.progress);
-    if (o->output && fclose(e.out) != 0 && code == 0)
-        code = fail(c, E_NO_SPACE, "cannot write %s: %s", o->output, strerror(errno));
     if (code == 0 && !o->quiet)
         fprintf(stderr, "%s: %s rows in %.1f s\n", cli->argv[0],
                 progress_format_count(e.rows, count), progress_seconds(&e.progress));

@@ -72,6 +72,7 @@ static const struct option_row import_rows[] = {
      0},
     {"retry", "SECONDS", "how long to try again when the server is busy or gone (default 30)",
      OPTION_COUNT, AT(retry_s), 0, 86400},
+    STORE_ROWS(struct import_options),
     {"quiet", NULL, "no progress", OPTION_FLAG, AT(quiet), 0, 0},
     {0},
 };
@@ -86,22 +87,37 @@ static void on_interrupt(int sig)
     interrupted = 1;
 }
 
+static int open_notes(struct ctx *c, struct import *im, const char *path, int fd)
+{
+    const struct import_options *o = im->options;
+    const char *etag = fd < 0 ? im->object.head.etag : NULL;
+
+    if (etag && !etag[0])
+        etag = arena_printf(&c->arena, "%llu", (unsigned long long)im->object.head.size).ptr;
+    if (o->resume)
+        TRY(resume_begin(c, &im->resume, path, fd, etag, bytes_str(o->table)));
+    return rejects_open(c, &im->rejects, o->rejects, fd, im->resume.offset > 0);
+}
+
 static int open_source(struct ctx *c, struct import *im, const char *path)
 {
     const struct import_options *o = im->options;
     struct record_form form = {o->input, o->delimiter};
     int fd = STDIN_FILENO;
 
+    im->source.stop = &interrupted;
+    im->source.keep_raw = o->rejects;
+    if (s3_is_url(path)) {
+        TRY(object_open(c, &im->object, &o->s3, path, &interrupted));
+        TRY(import_source_open_object(c, &im->source, &im->object, path, &form));
+        return open_notes(c, im, path, -1);
+    }
     if (strcmp(path, "-") != 0)
         fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", path, strerror(errno));
-    im->source.stop = &interrupted;
-    im->source.keep_raw = o->rejects;
     TRY(import_source_open(c, &im->source, fd, path, &form));
-    if (o->resume)
-        TRY(resume_begin(c, &im->resume, path, fd, bytes_str(o->table)));
-    return rejects_open(c, &im->rejects, o->rejects, fd, im->resume.offset > 0);
+    return open_notes(c, im, path, fd);
 }
 
 static int open_acked(struct ctx *c, struct import *im)
@@ -189,6 +205,7 @@ static int import_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
         import_table_remove(c, &im);
     rejects_close(&im.rejects);
     import_source_release(&im.source);
+    object_close(&im.object);
     if (im.loader.acked_fd >= 0)
         close(im.loader.acked_fd);
     return code;
@@ -213,7 +230,8 @@ const struct command command_import = {
     .text =
         "FILE is CSV with a header line (RFC 4180 quoting), or JSON Lines, an object a line, or "
         "what\n"
-        "DynamoDB exports to S3 (lines of {\"Item\":{...}}), or - for standard input; gzip and "
+        "DynamoDB exports to S3 (lines of {\"Item\":{...}}), an object s3://BUCKET/KEY of such, or "
+        "- for standard input; gzip and "
         "zstd are\n"
         "unpacked on the way. A field with nothing in it, not even quotes, gives no cell, and "
         "null\n"

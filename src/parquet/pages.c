@@ -42,6 +42,7 @@ bool pages_fault(struct pages *p, const char *what)
 static bool fill(struct pages *p, size_t n)
 {
     size_t have = p->to - p->from, more;
+    size_t least = p->source->read_bytes ? p->source->read_bytes : READ_BYTES;
     char why[160];
 
     if (n > have && n - have > p->end - p->at)
@@ -49,7 +50,7 @@ static bool fill(struct pages *p, size_t n)
     if (have >= n || p->at == p->end)
         return true;
     if (p->window_size < n || p->window_size == 0) {
-        size_t size = n > READ_BYTES ? n : READ_BYTES;
+        size_t size = n > least ? n : least;
         uint8_t *window = mem_alloc(size);
 
         if (have)
@@ -62,7 +63,7 @@ static bool fill(struct pages *p, size_t n)
     }
     p->from = 0;
     p->to = have;
-    more = n > READ_BYTES ? n - have : READ_BYTES - have;
+    more = n > least ? n - have : least - have;
     if (more > p->window_size - have)
         more = p->window_size - have;
     if (more > p->end - p->at)

@@ -12,6 +12,7 @@ struct parquet_source {
     bool (*read)(void *arg, uint64_t offset, void *buf, size_t n, char *why, size_t why_size);
     void *arg;
     uint64_t size;
+    size_t read_bytes; /* at once, at least; 0: as for a file */
 };
 
 #endif

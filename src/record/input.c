@@ -15,7 +15,10 @@
 enum compression { PLAIN, GZIP, ZSTD };
 
 struct input {
-    int fd;
+    int fd; /* -1: there is `fn` */
+    input_read_fn *fn;
+    void *arg;
+    char why[160];
     enum compression compression;
     bool eof;    /* of the file */
     bool inside; /* a compressed piece has begun and not ended */
@@ -32,8 +35,18 @@ struct input {
 static ssize_t read_file(struct input *in, void *buf, size_t n)
 {
     struct pollfd p = {.fd = in->fd, .events = POLLIN};
+    ssize_t got;
+    int found;
 
-    int found = in->patience_ms < 0 ? 1 : poll(&p, 1, in->patience_ms);
+    if (in->fn) {
+        got = in->fn(in->arg, buf, n, in->why, sizeof(in->why));
+        if (got < 0) {
+            in->fault = in->why;
+            errno = EIO;
+        }
+        return got;
+    }
+    found = in->patience_ms < 0 ? 1 : poll(&p, 1, in->patience_ms);
 
     in->idle = found == 0;
     if (found > 0)
@@ -76,12 +89,8 @@ static bool decoder_start(struct input *in)
     return in->compression != ZSTD || in->zstd;
 }
 
-struct input *input_of(int fd)
+static struct input *input_begin(struct input *in)
 {
-    struct input *in = mem_alloc(sizeof(*in));
-
-    memset(in, 0, offsetof(struct input, raw));
-    in->fd = fd;
     in->patience_ms = -1;
     while (in->end < MAGIC_BYTES && !in->eof)
         if (!fill(in) && errno != EINTR) {
@@ -94,6 +103,26 @@ struct input *input_of(int fd)
     input_close(in);
     errno = ENOMEM;
     return NULL;
+}
+
+struct input *input_of(int fd)
+{
+    struct input *in = mem_alloc(sizeof(*in));
+
+    memset(in, 0, offsetof(struct input, raw));
+    in->fd = fd;
+    return input_begin(in);
+}
+
+struct input *input_from(input_read_fn *fn, void *arg)
+{
+    struct input *in = mem_alloc(sizeof(*in));
+
+    memset(in, 0, offsetof(struct input, raw));
+    in->fd = -1;
+    in->fn = fn;
+    in->arg = arg;
+    return input_begin(in);
 }
 
 void input_close(struct input *in)

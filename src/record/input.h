@@ -12,6 +12,10 @@ struct input;
 /* The file becomes the input's, but for standard input, which stays open. Reads the first bytes:
  * NULL, and errno tells, if they cannot be read. */
 struct input *input_of(int fd);
+/* The same of what a function gives: up to n bytes, 0: the end, -1: it cannot, and has put why into
+ * `why`. */
+typedef ssize_t input_read_fn(void *arg, void *buf, size_t n, char *why, size_t why_size);
+struct input *input_from(input_read_fn *fn, void *arg);
 void input_close(struct input *in); /* NULL is allowed */
 
 /* Up to n bytes as they are behind the compression. 0: the end. -1: errno tells, and

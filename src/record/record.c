@@ -378,26 +378,35 @@ static int tell_delimiter(struct ctx *c, struct record_reader *r, const char *na
     return 0;
 }
 
-int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *name,
-                 const struct record_form *form)
+int record_begin_input(struct ctx *c, struct record_reader *r, struct input *in,
+                       uint64_t total_bytes, const char *name, const struct record_form *form)
 {
     const volatile sig_atomic_t *stop = r->stop;
-    struct stat st;
 
     memset(r, 0, sizeof(*r));
-    r->input = input_of(fd);
+    r->input = in;
     r->stop = stop;
     r->next_line = 1;
     r->arena = &c->arena;
     r->delimiter = ',';
-    if (!r->input)
+    if (!in)
         return fail(c, E_PARAMETER, "cannot read %s: %s", name, strerror(errno));
-    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && !input_is_compressed(r->input))
-        r->total_bytes = (uint64_t)st.st_size;
+    if (!input_is_compressed(in))
+        r->total_bytes = total_bytes;
     TRY(tell_format(c, r, name, form->format));
     if (form->delimiter)
         return take_delimiter(c, r, form->delimiter);
     return r->format == RECORD_CSV ? tell_delimiter(c, r, name) : 0;
+}
+
+int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *name,
+                 const struct record_form *form)
+{
+    struct input *in = input_of(fd);
+    struct stat st;
+    bool plain = in && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+
+    return record_begin_input(c, r, in, plain ? (uint64_t)st.st_size : 0, name, form);
 }
 
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,

@@ -64,6 +64,11 @@ void record_release(struct record_reader *r);
 int record_open_fd(struct ctx *c, struct record_reader *r, int fd, const char *name,
                    const struct record_form *form);
 
+/* record_begin() of something that is no file, which becomes the reader's; total_bytes: 0, if
+ * nobody knows. NULL: it could not be read, errno tells. */
+int record_begin_input(struct ctx *c, struct record_reader *r, struct input *in,
+                       uint64_t total_bytes, const char *name, const struct record_form *form);
+
 /* Only tells the format, and of a CSV the delimiter; its header is not read yet. What was read of
  * the file to tell is data[at..end). */
 int record_begin(struct ctx *c, struct record_reader *r, int fd, const char *name,

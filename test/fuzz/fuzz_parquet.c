@@ -51,7 +51,7 @@ static void read_rows(struct parquet_reader *r)
 
 void fuzz_parquet(bytes in)
 {
-    struct parquet_source source = {read_bytes_of, &in, in.len};
+    struct parquet_source source = {.read = read_bytes_of, .arg = &in, .size = in.len};
     struct parquet_reader *r;
     struct ctx c;
 

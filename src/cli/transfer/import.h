@@ -9,6 +9,7 @@
 #include "cli/transfer/resume.h"
 
 struct import_options {
+    struct s3_words s3;
     const char *table, *key, *columns, *layout, *input, *delimiter, *null, *acked, *rate, *rejects;
     uint64_t partitions, workers, window, batch, max_errors, retry_s, seed;
     bool shuffle, create, resume, dry_run, quiet;
@@ -18,6 +19,7 @@ struct import {
     const struct import_options *options;
     struct client *client;
     struct import_source source;
+    struct object object; /* of s3:// */
     struct plan plan;
     struct shuffle_buffer shuffle;
     struct loader loader;

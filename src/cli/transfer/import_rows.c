@@ -52,6 +52,16 @@ bool import_rows_is(int fd)
            memcmp(magic, PARQUET_MAGIC, sizeof(magic)) == 0;
 }
 
+static int begin(struct ctx *c, struct import_rows *r, const struct parquet_source *source,
+                 const char *name)
+{
+    ctx_init(&r->raw, c->clock, NULL, NULL, 0);
+    r->bytes = source->size;
+    TRY(parquet_reader_open(c, source, name, PARQUET_PAGE_BYTES_MAX, &r->reader));
+    r->footer = parquet_reader_footer(r->reader);
+    return 0;
+}
+
 int import_rows_open(struct ctx *c, int fd, const char *name, const volatile sig_atomic_t *stop,
                      bool keep_raw, struct import_rows **out)
 {
@@ -63,13 +73,21 @@ int import_rows_open(struct ctx *c, int fd, const char *name, const volatile sig
     r->fd = fd;
     r->stop = stop;
     r->keep_raw = keep_raw;
-    ctx_init(&r->raw, c->clock, NULL, NULL, 0);
     if (fstat(fd, &st) != 0)
         return fail(c, E_PARAMETER, "cannot read %s: %s", name, strerror(errno));
-    source.size = r->bytes = (uint64_t)st.st_size;
-    TRY(parquet_reader_open(c, &source, name, PARQUET_PAGE_BYTES_MAX, &r->reader));
-    r->footer = parquet_reader_footer(r->reader);
-    return 0;
+    source.size = (uint64_t)st.st_size;
+    return begin(c, r, &source, name);
+}
+
+int import_rows_open_at(struct ctx *c, const struct parquet_source *source, const char *name,
+                        bool keep_raw, struct import_rows **out)
+{
+    struct import_rows *r = mem_zalloc(sizeof(*r));
+
+    *out = r;
+    r->fd = -1;
+    r->keep_raw = keep_raw;
+    return begin(c, r, source, name);
 }
 
 void import_rows_release(struct import_rows *r)

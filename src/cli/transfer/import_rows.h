@@ -19,6 +19,10 @@ int import_rows_open(struct ctx *c, int fd, const char *name, const volatile sig
                      bool keep_raw, struct import_rows **out);
 void import_rows_release(struct import_rows *r); /* NULL is allowed */
 
+/* The same of something that is no file, but can be read at any place. */
+int import_rows_open_at(struct ctx *c, const struct parquet_source *source, const char *name,
+                        bool keep_raw, struct import_rows **out);
+
 struct parquet_reader *import_rows_reader(struct import_rows *r);
 uint64_t import_rows_bytes(const struct import_rows *r); /* of the file */
 

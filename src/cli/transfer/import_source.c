@@ -7,7 +7,8 @@
 
 #define GUESS_LINES 1000
 #define GUESS_BYTES_MAX (8 << 20)
-#define IDLE_MS 200 /* without a line: those before it do not wait for it */
+#define OBJECT_READ_BYTES (256u << 10) /* at once, of a column */
+#define IDLE_MS 200                    /* without a line: those before it do not wait for it */
 
 /* For CSV: first what was read to tell the format. */
 static ssize_t source_read(void *arg, void *buf, size_t n)
@@ -28,6 +29,14 @@ static ssize_t source_read(void *arg, void *buf, size_t n)
     return (ssize_t)n;
 }
 
+static void begin_lines(struct import_source *s)
+{
+    s->json = s->records.format == RECORD_JSONL;
+    csv_init(&s->csv, source_read, s);
+    s->csv.raw.wanted = s->records.raw.wanted = s->keep_raw;
+    s->csv.delimiter = s->records.delimiter;
+}
+
 int import_source_open(struct ctx *c, struct import_source *s, int fd, const char *name,
                        const struct record_form *form)
 {
@@ -46,10 +55,44 @@ int import_source_open(struct ctx *c, struct import_source *s, int fd, const cha
                     name);
     s->records.stop = s->stop;
     TRY(record_begin(c, &s->records, fd, name, form));
-    s->json = s->records.format == RECORD_JSONL;
-    csv_init(&s->csv, source_read, s);
-    s->csv.raw.wanted = s->records.raw.wanted = s->keep_raw;
-    s->csv.delimiter = s->records.delimiter;
+    begin_lines(s);
+    return 0;
+}
+
+/* Does it begin as Parquet does? */
+static int tell_object(struct ctx *c, struct object *o, bool *parquet)
+{
+    char magic[IMPORT_PARQUET_MAGIC_BYTES], why[160];
+
+    *parquet = false;
+    if (o->head.size < sizeof(magic))
+        return 0;
+    if (!object_read_at(o, 0, magic, sizeof(magic), why, sizeof(why)))
+        return fail(c, E_UNAVAILABLE, "%s", why);
+    *parquet = memcmp(magic, PARQUET_MAGIC, sizeof(magic)) == 0;
+    return 0;
+}
+
+int import_source_open_object(struct ctx *c, struct import_source *s, struct object *o,
+                              const char *name, const struct record_form *form)
+{
+    bool wanted = form->format && strcmp(form->format, "parquet") == 0, found;
+    struct parquet_source source = {
+        .read = object_read_at, .arg = o, .size = o->head.size, .read_bytes = OBJECT_READ_BYTES};
+
+    s->fd = -1;
+    s->object = o;
+    TRY(tell_object(c, o, &found));
+    if (found && (wanted || !form->format)) {
+        TRY(import_rows_open_at(c, &source, name, s->keep_raw, &s->rows));
+        s->records.total_bytes = o->head.size;
+        return 0;
+    }
+    if (wanted)
+        return fail(c, E_PARAMETER, "%s is not Parquet", name);
+    s->records.stop = s->stop;
+    TRY(record_begin_input(c, &s->records, input_from(object_read, o), o->head.size, name, form));
+    begin_lines(s);
     return 0;
 }
 
@@ -120,7 +163,7 @@ static void read_sample(struct ctx *c, struct import_source *s)
                                   .delimiter = s->csv.delimiter,
                                   .field_count = s->field_count};
 
-    if (s->hurry || s->has_next || s->rows || of.from >= of.to || *s->stop)
+    if (s->hurry || s->has_next || s->rows || s->object || of.from >= of.to || *s->stop)
         return;
     s->sample = ARENA_ARRAY(&c->arena, struct csv_record, IMPORT_SAMPLE_MAX);
     s->sample_count = import_sample_read(c, &of, s->sample);

@@ -6,6 +6,7 @@
 #ifndef CLI_TRANSFER_IMPORT_SOURCE_H
 #define CLI_TRANSFER_IMPORT_SOURCE_H
 
+#include "cli/transfer/store.h"
 #include "record/record.h"
 
 struct import_source {
@@ -16,6 +17,7 @@ struct import_source {
     struct record_reader records; /* reads JSON Lines; of CSV it only told the format */
     struct csv csv;
     struct import_rows *rows; /* of Parquet; NULL: it is none */
+    struct object *object;    /* that is read; NULL: it is a file */
     bool json;
     bool hurry;         /* no line has to be read ahead */
     int fd;             /* of the file, which the reader owns */
@@ -36,6 +38,9 @@ struct import_source {
  * it in any case. */
 int import_source_open(struct ctx *c, struct import_source *s, int fd, const char *name,
                        const struct record_form *form);
+/* The same of an object that is open, which stays the caller's. */
+int import_source_open_object(struct ctx *c, struct import_source *s, struct object *object,
+                              const char *name, const struct record_form *form);
 void import_source_release(struct import_source *s);
 
 /* The names of the columns. JSON Lines has those of its first lines, which are read ahead, and

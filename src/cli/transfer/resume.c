@@ -20,10 +20,17 @@
 
 /* A file may grow, or be mended behind the place from which the import goes on: what counts is how
  * it begins, up to that place at most. */
-static int identify(struct ctx *c, const char *source, int fd, size_t head, uint64_t *out)
+static int identify(struct ctx *c, const struct resume *r, int fd, size_t head, uint64_t *out)
 {
-    uint8_t *bytes_there = mem_alloc(HEAD_BYTES);
+    const char *source = r->source;
+    uint8_t *bytes_there;
     size_t have = 0;
+
+    if (r->etag) {
+        *out = XXH3_64bits(r->etag, strlen(r->etag));
+        return E_OK;
+    }
+    bytes_there = mem_alloc(HEAD_BYTES);
 
     while (have < head) {
         ssize_t n = pread(fd, bytes_there + have, head - have, (off_t)have);
@@ -74,7 +81,7 @@ static int take_notes(struct ctx *c, struct resume *r, const struct notes *n, in
     if (!bytes_equal(bytes_str(n->table), r->table))
         return fail(c, E_PARAMETER, "%s is of an import into table %s; remove it to begin anew",
                     r->path, n->table);
-    TRY(identify(c, r->source, fd, (size_t)n->head, &identity));
+    TRY(identify(c, r, fd, (size_t)n->head, &identity));
     if (identity != n->identity)
         return fail(c, E_PARAMETER,
                     "%s is not the file of which %s tells: remove the latter to begin anew",
@@ -85,19 +92,23 @@ static int take_notes(struct ctx *c, struct resume *r, const struct notes *n, in
     return E_OK;
 }
 
-int resume_begin(struct ctx *c, struct resume *r, const char *source, int fd, bytes table)
+int resume_begin(struct ctx *c, struct resume *r, const char *source, int fd, const char *etag,
+                 bytes table)
 {
+    const char *slash = etag ? strrchr(source, '/') : NULL;
+    const char *near = slash ? slash + 1 : source;
     struct notes notes;
     struct stat st;
     FILE *f;
     bool good;
 
-    *r = (struct resume){.path = arena_printf(&c->arena, "%s.resume", source).ptr,
-                         .new_path = arena_printf(&c->arena, "%s.resume.new", source).ptr,
+    *r = (struct resume){.path = arena_printf(&c->arena, "%s.resume", near).ptr,
+                         .new_path = arena_printf(&c->arena, "%s.resume.new", near).ptr,
                          .source = source,
+                         .etag = etag,
                          .table = table,
                          .saved_us = clock_mono_us(c->clock)};
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+    if (!etag && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
         return fail(c, E_PARAMETER, "--resume is for files: %s cannot be read a second time",
                     source);
     f = fopen(r->path, "re");
@@ -127,16 +138,17 @@ static int write_notes(struct ctx *c, const struct resume *r, const char *text, 
 
 static int note(struct ctx *c, const struct resume *r)
 {
-    int fd = open(r->source, O_RDONLY | O_CLOEXEC), code;
+    int fd = r->etag ? -1 : open(r->source, O_RDONLY | O_CLOEXEC), code;
     size_t head = fd < 0 ? 0 : head_bytes(r, fd);
     uint64_t identity;
     char text[640];
     int n;
 
-    if (fd < 0)
+    if (fd < 0 && !r->etag)
         return fail(c, E_PARAMETER, "cannot read %s: %s", r->source, strerror(errno));
-    code = identify(c, r->source, fd, head, &identity);
-    close(fd);
+    code = identify(c, r, fd, head, &identity);
+    if (fd >= 0)
+        close(fd);
     TRY(code);
     n = snprintf(text, sizeof(text),
                  TITLE "\ntable %.*s\nhead %zu %016" PRIx64 "\noffset %" PRIu64 "\nline %" PRIu64

@@ -25,6 +25,7 @@ struct resume_part {
 struct resume {
     const char *path, *new_path; /* of the notes; NULL: none are kept */
     const char *source;
+    const char *etag; /* of an object, by which it is known; NULL: it is a file */
     bytes table;
     uint64_t offset, line; /* of the first line that counts; 0: of the file */
     uint64_t errors;       /* lines that were left out before it */
@@ -33,9 +34,11 @@ struct resume {
 };
 
 /* Reads the notes of an earlier run on this file (`source`, open as fd) into this table, if there
- * are any. In the arena of c. E_PARAMETER: they are of another file or table, the file has changed,
- * or they cannot be read. */
-int resume_begin(struct ctx *c, struct resume *r, const char *source, int fd, bytes table);
+ * are any. `etag`: NULL, or it is an object, whose notes stand in the working folder. In the arena
+ * of c. E_PARAMETER: they are of another file or table, the file has changed, or they cannot be
+ * read. */
+int resume_begin(struct ctx *c, struct resume *r, const char *source, int fd, const char *etag,
+                 bytes table);
 
 /* A line is read: what to settle later; NULL where no notes are kept. */
 struct resume_part *resume_line(struct resume *r, uint64_t offset, uint64_t line);

@@ -101,7 +101,7 @@ static void assert_same(const struct wr_value *a, const struct wr_value *b)
 
 static struct parquet_reader *open_file(bytes *file, int *code)
 {
-    struct parquet_source source = {read_memory, file, file->len};
+    struct parquet_source source = {.read = read_memory, .arg = file, .size = file->len};
     struct parquet_reader *r;
 
     ctx_init(&c, &clock_, NULL, NULL, 0);

@@ -1,0 +1,141 @@
+#include "cli/transfer/store.h"
+
+#include <errno.h>
+
+#define WINDOW_BYTES (4u << 20)
+
+static bool is_set(void *arg)
+{
+    const volatile sig_atomic_t *stop = arg;
+
+    return *stop != 0;
+}
+
+int store_open(struct ctx *c, struct store *s, const struct s3_words *words, const char *url,
+               const volatile sig_atomic_t *stop)
+{
+    *s = (struct store){0};
+    TRY(s3_url_parse(c, url, &s->bucket, &s->key));
+    TRY(s3_conf_load(c, words, &s->conf));
+    return s3_open(c, &s->conf, stop ? is_set : NULL, (void *)(uintptr_t)stop, &s->s3);
+}
+
+void store_close(struct store *s)
+{
+    s3_close(s->s3);
+    s->s3 = NULL;
+}
+
+/* ---- writing */
+
+static ssize_t write_part(void *arg, const char *data, size_t n)
+{
+    struct sink *s = arg;
+
+    if (!s->c.code && s3_upload_put(&s->c, s->upload, data, n) == 0)
+        return (ssize_t)n;
+    errno = EIO;
+    return 0;
+}
+
+static int open_object(struct ctx *c, struct sink *s, const struct s3_words *words)
+{
+    cookie_io_functions_t io = {.write = write_part};
+
+    TRY(store_open(c, &s->store, words, s->name, NULL));
+    TRY(s3_upload_begin(c, s->store.s3, s->store.bucket, s->store.key, &s->upload));
+    s->file = fopencookie(s, "w", io);
+    return s->file ? 0 : fail(c, E_MEMORY, "%s", strerror(errno));
+}
+
+int sink_open(struct ctx *c, struct sink *s, const struct s3_words *words, const char *name)
+{
+    *s = (struct sink){.name = name, .file = name ? NULL : stdout};
+    ctx_init(&s->c, c->clock, NULL, NULL, 0);
+    if (name && s3_is_url(name))
+        return open_object(c, s, words);
+    if (name)
+        s->file = fopen(name, "we");
+    return s->file ? 0 : fail(c, E_PARAMETER, "cannot write %s: %s", name, strerror(errno));
+}
+
+const char *sink_reason(const struct sink *s)
+{
+    return s->c.code ? s->c.text : strerror(errno);
+}
+
+int sink_close(struct ctx *c, struct sink *s, bool whole)
+{
+    int code = 0;
+
+    if (s->name && s->file && fclose(s->file) != 0 && whole && !s->c.code)
+        code = fail(c, E_NO_SPACE, "cannot write %s: %s", s->name, strerror(errno));
+    if (whole && s->c.code)
+        code = ctx_fail_part(c, &s->c);
+    if (s->upload) {
+        int ended = s3_upload_end(c, s->upload, whole && code == 0);
+
+        code = code ? code : ended;
+    }
+    store_close(&s->store);
+    ctx_release(&s->c);
+    return code;
+}
+
+/* ---- reading */
+
+int object_open(struct ctx *c, struct object *o, const struct s3_words *words, const char *url,
+                const volatile sig_atomic_t *stop)
+{
+    *o = (struct object){0};
+    TRY(store_open(c, &o->store, words, url, stop));
+    return s3_head(c, o->store.s3, o->store.bucket, o->store.key, &o->head);
+}
+
+void object_close(struct object *o)
+{
+    store_close(&o->store);
+    mem_free(o->window);
+    o->window = NULL;
+}
+
+bool object_read_at(void *arg, uint64_t offset, void *buf, size_t n, char *why, size_t why_size)
+{
+    struct object *o = arg;
+    struct clock clock;
+    struct ctx own;
+    int code;
+
+    clock_real_init(&clock);
+    ctx_init(&own, &clock, NULL, NULL, 0);
+    code = s3_get(&own, o->store.s3, o->store.bucket, o->store.key, o->head.etag, offset, buf, n);
+    if (code)
+        snprintf(why, why_size, "%s", own.text);
+    ctx_release(&own);
+    return code == 0;
+}
+
+ssize_t object_read(void *arg, void *buf, size_t n, char *why, size_t why_size)
+{
+    struct object *o = arg;
+
+    if (o->window_at == o->window_end) {
+        uint64_t left = o->head.size - o->at;
+        size_t some = left < WINDOW_BYTES ? (size_t)left : WINDOW_BYTES;
+
+        if (!o->window)
+            o->window = mem_alloc(WINDOW_BYTES);
+        if (some == 0)
+            return 0;
+        if (!object_read_at(o, o->at, o->window, some, why, why_size))
+            return -1;
+        o->at += some;
+        o->window_at = 0;
+        o->window_end = some;
+    }
+    if (n > o->window_end - o->window_at)
+        n = o->window_end - o->window_at;
+    memcpy(buf, o->window + o->window_at, n);
+    o->window_at += n;
+    return (ssize_t)n;
+}

@@ -1,0 +1,151 @@
+#!/usr/bin/env bash
+# `widerow export` to and `widerow import` from two stores that speak S3: npm's s3rver, and Ceph's radosgw over a cluster of its
+# own; directly, and by a proxy that cuts connections until it has cut 20 (nightly 200) times: the rows are the same, the
+# objects whole, and no half upload stays.
+set -u
+cd "$(dirname "$0")/../.."
+source test/check.sh
+widerow=$BUILD/widerow
+TIER=${TIER:-short}
+cuts_wanted=${CUTS:-$([ "$TIER" = nightly ] && echo 200 || echo 20)}
+cache=${WIDEROW_CACHE:-$HOME/.cache/widerow}/s3
+PATH=$PATH:/usr/sbin:/sbin
+others=()
+trap 'stop_all; [ ${#others[@]} -eq 0 ] || kill "${others[@]}" 2>/dev/null; test/rados/cluster.sh kill "$work/c" >/dev/null 2>&1; rm -rf "$work"' EXIT
+unset "${!AWS_@}"
+export HOME=$work AWS_REGION=us-east-1
+
+run() { "$widerow" "$@" --dir "$work/data"; }
+refuses() { fails "$1" run "${@:2}"; }
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+answers() { curl -s -o /dev/null -m 5 "$1"; }
+s3() { python3 test/s3/request.py "$@"; } # METHOD URL
+
+packages() {
+    mkdir -p "$cache"
+    exec 8>"$cache.lock"
+    flock 8
+    [ "$(cat "$cache/installed" 2>/dev/null)" = 3.7.1 ] || { npm install --silent --prefix "$cache" s3rver@3.7.1 && echo 3.7.1 >"$cache/installed"; }
+    local code=$?
+    exec 8>&-
+    return $code
+}
+start_s3rver() {
+    port=$(free_port)
+    "$cache/node_modules/.bin/s3rver" -d "$work/s3rver" -a 127.0.0.1 -p "$port" --configure-bucket test >"$work/s3rver.log" 2>&1 &
+    others+=($!)
+    export AWS_ACCESS_KEY_ID=S3RVER AWS_SECRET_ACCESS_KEY=S3RVER AWS_ENDPOINT_URL=http://127.0.0.1:$port
+    eventually answers "http://127.0.0.1:$port/"
+}
+# The cluster lets everybody in, which radosgw must be told to take.
+start_radosgw() {
+    local conf=$work/c/ceph.conf
+    RADOS_PGS=8 RADOS_SIZE=1 test/rados/cluster.sh start "$work/c" 1 || return 1
+    timeout 60 radosgw-admin -c "$conf" --id admin user create --uid=test --display-name=test --access-key=tester --secret=testing >"$work/user.log" 2>&1 || return 1
+    port=$(free_port)
+    mkdir -p "$work/rgw"
+    radosgw -c "$conf" --id admin -f --rgw-frontends="beast endpoint=127.0.0.1:$port" --ms-mon-client-mode=crc --rgw-data="$work/rgw" --no-mon-config \
+        --rgw-thread-pool-size=16 >"$work/rgw.log" 2>&1 &
+    others+=($!)
+    export AWS_ACCESS_KEY_ID=tester AWS_SECRET_ACCESS_KEY=testing AWS_ENDPOINT_URL=http://127.0.0.1:$port
+    eventually answers "http://127.0.0.1:$port/" && s3 PUT "$AWS_ENDPOINT_URL/test"
+}
+
+# round OBJECT FORMAT: out to the object and in again; the same rows
+digest() { "$widerow" digest "$1" --dir "$work/data" | grep -o '[0-9a-f]\{32,\}' | head -n 1; }
+round() {
+    run export many --format "$2" --output "s3://test/$1" --quiet || return 1
+    run drop again >/dev/null 2>&1
+    run import "s3://test/$1" --table again --create --key id:integer --quiet >/dev/null || return 1
+    run export again --format jsonl --output "$work/again.jsonl" --quiet && cmp "$work/many.jsonl" "$work/again.jsonl"
+}
+cut_rounds() { # FORMAT…, until the proxy has cut often enough
+    local format n=0
+    while [ "$(cat "$work/cuts")" -lt "$cuts_wanted" ]; do
+        for format in "$@"; do
+            n=$((n + 1))
+            round "cut/$n.$format" "$format" || { echo "round $n, $format"; return 1; }
+        done
+    done
+    echo "$n rounds, $(cat "$work/cuts") cuts"
+}
+no_halves() { [ -z "$(s3 GET "$AWS_ENDPOINT_URL/test?uploads=" | grep -o '<UploadId>')" ]; }
+
+# Rows of which one object needs more than one part.
+python3 -c '
+import json, random
+rnd = random.Random(5)
+for i in range(11000):
+    print(json.dumps({"id": i, "label": "row %d" % i, "noise": "%0900x" % rnd.getrandbits(3600)}))' >"$work/made.jsonl"
+check "rows of 10 MB" run import "$work/made.jsonl" --table many --create --key id:integer --quiet
+check "as they come out again" run export many --format jsonl --output "$work/many.jsonl" --quiet
+
+stores() { # NAME
+    for format in csv jsonl parquet; do
+        check "$1: $format" round "dir/many.$format" "$format"
+    done
+    check "$1: an object of one part" run export many --filter 'id < 10' --format jsonl --output s3://test/small.jsonl --quiet
+    check "$1: which is there" sh -c '[ "$("$1" import s3://test/small.jsonl --table small --create --key id --quiet --dir "$2" >/dev/null; "$1" count small --dir "$2")" = 10 ]' - "$widerow" "$work/data"
+    run drop small >/dev/null
+    check "$1: a name that needs care" run export many --filter 'id < 10' --format jsonl --output "s3://test/a b/é+=&%41~'x'.jsonl" --quiet
+    check "$1: which is found" run import "s3://test/a b/é+=&%41~'x'.jsonl" --table small --create --key id --quiet
+    run drop small >/dev/null
+    check "$1: nothing there" refuses "there is no s3://test/none.csv" import s3://test/none.csv --table no --create --key id
+    check "$1: no such bucket" refuses "has no bucket 'nobucket'; make it first" export many --output s3://nobucket/x.jsonl --format jsonl --quiet
+    check "$1: a key that nobody has" fails "does not take these credentials \(InvalidAccessKeyId, access key other\)" \
+        env AWS_ACCESS_KEY_ID=other "$widerow" export many --output s3://test/x.jsonl --format jsonl --quiet --dir "$work/data"
+    check "$1: no table of these" refuses "does not exist" describe no
+    # Behind the proxy.
+    rm -f "$work/port"
+    python3 test/s3/proxy.py "$port" "$work/port" "$work/cuts" 8000000 7 >"$work/proxy.log" 2>&1 &
+    others+=($!)
+    check "$1: a proxy that cuts" eventually test -f "$work/port"
+    local direct=$AWS_ENDPOINT_URL
+    export AWS_ENDPOINT_URL=http://127.0.0.1:$(cat "$work/port")
+    check "$1: $cuts_wanted cuts" cut_rounds jsonl parquet csv
+    cat "$work/out"
+    export AWS_ENDPOINT_URL=$direct
+}
+
+check "s3rver" packages
+check "s3rver starts" start_s3rver
+stores s3rver
+
+check "Ceph with its gateway starts" start_radosgw
+stores radosgw
+check "radosgw: a wrong secret" fails "does not take these credentials \(SignatureDoesNotMatch" \
+    env AWS_SECRET_ACCESS_KEY=wrong "$widerow" export many --output s3://test/x.jsonl --format jsonl --quiet --dir "$work/data"
+check "radosgw: no half upload stays" no_halves
+printf '[default]\naws_access_key_id = other\naws_secret_access_key=x\n[mine]\n aws_access_key_id = tester\naws_secret_access_key = testing\n' >"$work/credentials"
+check "a profile" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY AWS_SHARED_CREDENTIALS_FILE="$work/credentials" \
+    "$widerow" import s3://test/small.jsonl --s3-profile mine --table small --create --key id --quiet --dir "$work/data"
+check "and no such one" fails "has no credentials of a profile 'none'" env AWS_SHARED_CREDENTIALS_FILE="$work/credentials" \
+    "$widerow" import s3://test/small.jsonl --s3-profile none --table small --key id --quiet --dir "$work/data"
+check "no credentials" fails "no credentials for s3: set AWS_ACCESS_KEY_ID" env -u AWS_ACCESS_KEY_ID -u AWS_SECRET_ACCESS_KEY \
+    "$widerow" import s3://test/small.jsonl --table small --key id --quiet --dir "$work/data"
+check "a store that is not there" refuses "no answer from http://127.0.0.1:1: .*connect" import s3://test/small.jsonl --s3-endpoint http://127.0.0.1:1 --table small --key id --quiet
+# Its certificate is nobody's but by --s3-ca-file.
+openssl req -x509 -newkey rsa:2048 -nodes -keyout "$work/key.pem" -out "$work/ca.pem" -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost >"$work/openssl.log" 2>&1
+tls_port=$(free_port)
+python3 - "$tls_port" "$port" "$work" <<'PYTHON' >"$work/tls.log" 2>&1 &
+import asyncio, ssl, sys
+async def pump(a, b):
+    while data := await a.read(65536):
+        b.write(data)
+        await b.drain()
+    b.close()
+async def serve(r, w):
+    r2, w2 = await asyncio.open_connection("127.0.0.1", int(sys.argv[2]))
+    await asyncio.gather(pump(r, w2), pump(r2, w))
+async def main():
+    c = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    c.load_cert_chain(sys.argv[3] + "/ca.pem", sys.argv[3] + "/key.pem")
+    s = await asyncio.start_server(serve, "127.0.0.1", int(sys.argv[1]), ssl=c)
+    await s.serve_forever()
+asyncio.run(main())
+PYTHON
+others+=($!)
+check "by TLS" eventually sh -c 'curl -s -o /dev/null --cacert "$1" "https://localhost:$2/"' - "$work/ca.pem" "$tls_port"
+check "with its certificate" run import s3://test/small.jsonl --s3-endpoint "https://localhost:$tls_port" --s3-ca-file "$work/ca.pem" --table small --key id --quiet
+check "without, none" refuses "certificate" import s3://test/small.jsonl --s3-endpoint "https://localhost:$tls_port" --table small --key id --quiet
+counts s3
