@@ -283,6 +283,15 @@ struct expr *build_subselect(struct parse *p, enum expr_type type, struct select
     return build_expr(p, &(struct expr){.type = type, .at = t->at, .select = s});
 }
 
+struct expr *build_position(struct parse *p, const struct token *name, struct expr *what,
+                            struct expr *text)
+{
+    if (name->text.len != strlen("POSITION") ||
+        strncasecmp(name->text.ptr, "POSITION", name->text.len) != 0)
+        parse_unexpected(p, name);
+    return build_call(p, name, list_add(p, list_add(p, NULL, what), text), false);
+}
+
 struct expr *build_interval(struct parse *p, struct expr *e, const struct token *unit,
                             const struct token *t)
 {

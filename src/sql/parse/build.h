@@ -63,6 +63,9 @@ struct expr *build_cast(struct parse *p, struct expr *e, const struct type_name 
 struct expr *build_tuple(struct parse *p, struct expr_list *l, const struct token *t);
 struct expr *build_subselect(struct parse *p, enum expr_type type, struct select *s,
                              const struct token *t);
+/* POSITION(what IN text). */
+struct expr *build_position(struct parse *p, const struct token *name, struct expr *what,
+                            struct expr *text);
 struct expr *build_interval(struct parse *p, struct expr *e, const struct token *unit,
                             const struct token *t);
 

@@ -19,8 +19,8 @@
 %stack_overflow { parse_too_deep(p); }
 %stack_size 400
 
-%fallback ID ALLOW ASYNC BEGIN CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FORCE FULL
-  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFSET PROCESSLIST QUERY REVOKE ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TO TRANSACTION TRUNCATE
+%fallback ID ALLOW ASYNC BEGIN BUILD CANCEL CAST COLLATE COLUMNS COMMIT COMPACT CONNECTION DATABASE DATABASES DUPLICATE END ESCAPE FILTERING FLUSH FORCE FULL
+  GLOBAL GRANT IDENTIFIED INCLUDE INDEXES MAPPING OFFLINE OFFSET ONLINE PROCESSLIST QUERY REVOKE ROLLBACK SCHEMA SCHEMAS SESSION START SYNC TABLES TO TRACE TRANSACTION TRUNCATE
   USER VARIABLES WARNINGS.
 
 %left OR.
@@ -216,6 +216,8 @@ expr(A) ::= LEFT_PAREN(T) expr_list(L) COMMA expr(E) RIGHT_PAREN. { A = build_tu
 expr(A) ::= LEFT_PAREN(T) select(S) RIGHT_PAREN. { A = build_subselect(p, EXPR_SELECT, S, &T); }
 expr(A) ::= EXISTS(T) LEFT_PAREN select(S) RIGHT_PAREN. { A = build_subselect(p, EXPR_EXISTS, S, &T); }
 expr(A) ::= ID(N) LEFT_PAREN distinct(D) maybe_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, D); }
+expr(A) ::= ID(N) LEFT_PAREN distinct expr(X) IN literal(Y) RIGHT_PAREN. { A = build_position(p, &N, X, Y); }
+expr(A) ::= ID(N) LEFT_PAREN distinct expr(X) IN name(Y) RIGHT_PAREN. { A = build_position(p, &N, X, build_value(p, EXPR_COLUMN, &Y)); }
 expr(A) ::= ID(N) LEFT_PAREN STAR(T) RIGHT_PAREN. { A = build_call(p, &N, list_add(p, NULL, build_star(p, BYTES_NONE, T.at)), false); }
 expr(A) ::= LEFT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
 expr(A) ::= RIGHT(N) LEFT_PAREN expr_list(L) RIGHT_PAREN. { A = build_call(p, &N, L, false); }
@@ -449,9 +451,11 @@ statement ::= ALTER TABLE table(T) COMPACT. { alter(p, &T, ALTER_COMPACT); }
 statement ::= ALTER TABLE table(T) FLUSH. { alter(p, &T, ALTER_FLUSH); }
 
 // Forms of older versions of Lindorm, and what it has around a table.
-statement ::= ID(N) TABLE table(T). { simple(p, STATEMENT_TABLE_WORD, &N)->table = T; }
-statement ::= ID(N) INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
-statement ::= ID(N) ID INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
+statement ::= OFFLINE(N) TABLE table(T). { simple(p, STATEMENT_TABLE_WORD, &N)->table = T; }
+statement ::= ONLINE(N) TABLE table(T). { simple(p, STATEMENT_TABLE_WORD, &N)->table = T; }
+statement ::= BUILD(N) INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
+statement ::= TRACE(N) INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
+statement ::= CANCEL(N) BUILD INDEX name ON table(T). { simple(p, STATEMENT_INDEX_WORD, &N)->table = T; }
 statement ::= ALTER ID(N) SET options. { simple(p, STATEMENT_ALTER_SYSTEM, &N); }
 statement ::= ALTER database_word(N) name SET options. { simple(p, STATEMENT_ALTER_SYSTEM, &N); }
 

@@ -1,6 +1,7 @@
 #include "sql/run/function.h"
 
 #include "sql/calendar.h"
+#include "sql/run/moment.h"
 #include "sql/run/order.h"
 #include "sql/run/scan.h"
 
@@ -283,10 +284,8 @@ static void wr_now(sqlite3_context *c, int count, sqlite3_value **v)
 
 static void wr_unix_timestamp(sqlite3_context *c, int count, sqlite3_value **v)
 {
-    int64_t ms = count ? sqlite3_value_int64(v[0]) : clock_wall_ms(run_of(c)->session->conf.clock);
-
-    if (!any_null(c, count, v))
-        sqlite3_result_int64(c, ms / 1000 - (ms % 1000 < 0));
+    (void)count, (void)v;
+    sqlite3_result_int64(c, clock_wall_ms(run_of(c)->session->conf.clock) / 1000);
 }
 
 static void wr_from_unixtime(sqlite3_context *c, int count, sqlite3_value **v)
@@ -389,7 +388,6 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
         {"wr_sha256", 1, wr_sha256, true},
         {"wr_now", 0, wr_now, false},
         {"wr_unix_timestamp", 0, wr_unix_timestamp, false},
-        {"wr_unix_timestamp", 1, wr_unix_timestamp, true},
         {"wr_from_unixtime", 1, wr_from_unixtime, true},
         {"wr_date", 1, wr_date, true},
         {"wr_timediff", 2, wr_timediff, true},
@@ -405,5 +403,5 @@ int function_register(struct sqlite3 *sqlite, struct scan_module *m)
             sqlite3_create_function_v2(sqlite, functions[i].name, functions[i].count,
                                        SQLITE_UTF8 | (functions[i].same ? SQLITE_DETERMINISTIC : 0),
                                        m, functions[i].fn, NULL, NULL, NULL);
-    return code;
+    return code == SQLITE_OK ? moment_register(sqlite) : code;
 }

@@ -3,65 +3,131 @@
 /* Below zero or over a day it is no TIME as the MySQL port sends them. */
 static const char timediff[] = "wr_timediff";
 
+enum argument { ANY, NUMBER, MOMENT };
+
 /* MySQL's name, ours or SQLite's, and how many values it takes. What is not here is not served. */
 static const struct {
     const char *name, *as;
     int least, most;
-    bool number; /* its values are numbers */
+    enum argument of; /* what its values are */
 } functions[] = {
-    {"count", "count", 1, 1, false},
-    {"sum", "sum", 1, 1, true},
-    {"avg", "avg", 1, 1, true},
-    {"min", "min", 1, 1, false},
-    {"max", "max", 1, 1, false},
-    {"group_concat", "group_concat", 1, 1, false},
-    {"abs", "abs", 1, 1, true},
-    {"round", "round", 1, 2, true},
-    {"ceil", "ceil", 1, 1, true},
-    {"ceiling", "ceil", 1, 1, true},
-    {"floor", "floor", 1, 1, true},
-    {"mod", "wr_mod", 2, 2, true},
-    {"power", "pow", 2, 2, true},
-    {"pow", "pow", 2, 2, true},
-    {"sqrt", "sqrt", 1, 1, true},
-    {"coalesce", "coalesce", 2, 100, false},
-    {"ifnull", "ifnull", 2, 2, false},
-    {"nullif", "nullif", 2, 2, false},
-    {"if", "iif", 3, 3, false},
-    {"lower", "lower", 1, 1, false},
-    {"lcase", "lower", 1, 1, false},
-    {"upper", "upper", 1, 1, false},
-    {"ucase", "upper", 1, 1, false},
-    {"trim", "trim", 1, 1, false},
-    {"ltrim", "ltrim", 1, 1, false},
-    {"rtrim", "rtrim", 1, 1, false},
-    {"replace", "replace", 3, 3, false},
-    {"substr", "substr", 2, 3, false},
-    {"substring", "substr", 2, 3, false},
-    {"hex", "hex", 1, 1, false},
-    {"instr", "instr", 2, 2, false},
-    {"char_length", "length", 1, 1, false},
-    {"length", "wr_length", 1, 1, false},
-    {"concat", "wr_concat", 1, 100, false},
-    {"left", "wr_left", 2, 2, false},
-    {"right", "wr_right", 2, 2, false},
-    {"reverse", "wr_reverse", 1, 1, false},
-    {"md5", "wr_md5", 1, 1, false},
-    {"sha256", "wr_sha256", 1, 1, false},
-    {"locate", "wr_locate", 2, 3, false},
-    {"start_with", "wr_start_with", 2, 2, false},
-    {"database", "wr_database", 0, 0, false},
-    {"schema", "wr_database", 0, 0, false},
-    {"user", "wr_user", 0, 0, false},
-    {"current_user", "wr_user", 0, 0, false},
-    {"version", "wr_version", 0, 0, false},
-    {"connection_id", "wr_connection", 0, 0, false},
-    {"unix_timestamp", "wr_unix_timestamp", 0, 1, false},
-    {"now", "wr_now", 0, 0, false},
-    {"from_unixtime", "wr_from_unixtime", 1, 1, true},
-    {"date", "wr_date", 1, 1, false},
-    {"timediff", timediff, 2, 2, false},
+    {"count", "count", 1, 1, ANY},
+    {"sum", "sum", 1, 1, NUMBER},
+    {"avg", "avg", 1, 1, NUMBER},
+    {"min", "min", 1, 1, ANY},
+    {"max", "max", 1, 1, ANY},
+    {"group_concat", "group_concat", 1, 1, ANY},
+    {"abs", "abs", 1, 1, NUMBER},
+    {"round", "round", 1, 2, NUMBER},
+    {"ceil", "ceil", 1, 1, NUMBER},
+    {"ceiling", "ceil", 1, 1, NUMBER},
+    {"floor", "floor", 1, 1, NUMBER},
+    {"mod", "wr_mod", 2, 2, NUMBER},
+    {"power", "pow", 2, 2, NUMBER},
+    {"pow", "pow", 2, 2, NUMBER},
+    {"sqrt", "sqrt", 1, 1, NUMBER},
+    {"coalesce", "coalesce", 2, 100, ANY},
+    {"ifnull", "ifnull", 2, 2, ANY},
+    {"nullif", "nullif", 2, 2, ANY},
+    {"if", "iif", 3, 3, ANY},
+    {"lower", "lower", 1, 1, ANY},
+    {"lcase", "lower", 1, 1, ANY},
+    {"upper", "upper", 1, 1, ANY},
+    {"ucase", "upper", 1, 1, ANY},
+    {"trim", "trim", 1, 1, ANY},
+    {"ltrim", "ltrim", 1, 1, ANY},
+    {"rtrim", "rtrim", 1, 1, ANY},
+    {"replace", "replace", 3, 3, ANY},
+    {"substr", "substr", 2, 3, ANY},
+    {"substring", "substr", 2, 3, ANY},
+    {"hex", "hex", 1, 1, ANY},
+    {"instr", "instr", 2, 2, ANY},
+    {"char_length", "length", 1, 1, ANY},
+    {"length", "wr_length", 1, 1, ANY},
+    {"concat", "wr_concat", 1, 100, ANY},
+    {"left", "wr_left", 2, 2, ANY},
+    {"right", "wr_right", 2, 2, ANY},
+    {"reverse", "wr_reverse", 1, 1, ANY},
+    {"md5", "wr_md5", 1, 1, ANY},
+    {"sha256", "wr_sha256", 1, 1, ANY},
+    {"locate", "wr_locate", 2, 3, ANY},
+    {"position", "wr_locate", 2, 2, ANY},
+    {"start_with", "wr_start_with", 2, 2, ANY},
+    {"database", "wr_database", 0, 0, ANY},
+    {"schema", "wr_database", 0, 0, ANY},
+    {"user", "wr_user", 0, 0, ANY},
+    {"current_user", "wr_user", 0, 0, ANY},
+    {"version", "wr_version", 0, 0, ANY},
+    {"connection_id", "wr_connection", 0, 0, ANY},
+    {"unix_timestamp", "wr_unix_timestamp", 0, 1, MOMENT},
+    {"now", "wr_now", 0, 0, ANY},
+    {"from_unixtime", "wr_from_unixtime", 1, 1, NUMBER},
+    {"current_timestamp", "wr_now", 0, 0, ANY},
+    {"date", "wr_date", 1, 1, MOMENT},
+    {"date_format", "wr_date_format", 2, 2, MOMENT},
+    {"datediff", "wr_datediff", 2, 2, MOMENT},
+    {"timediff", timediff, 2, 2, MOMENT},
+    {"json_object", "json_object", 0, 100, ANY},
+    {"json_array", "json_array", 0, 100, ANY},
+    {"json_set", "json_set", 3, 99, ANY},
+    {"json_insert", "json_insert", 3, 99, ANY},
+    {"json_replace", "json_replace", 3, 99, ANY},
+    {"json_remove", "json_remove", 2, 100, ANY},
+    {"json_valid", "json_valid", 1, 1, ANY},
 };
+
+/* Forms that are no plain call in SQLite's: what stands before, between and behind two values. */
+static const struct {
+    const char *name, *before, *between, *behind;
+} forms[] = {
+    {"json_extract", "(", " -> ", ")"}, /* as JSON: a text has its quotes */
+    {"json_extract_string", "cast((", " ->> ", ") as text)"},
+    {"json_extract_long", "cast((", " ->> ", ") as integer)"},
+    {"json_extract_double", "cast((", " ->> ", ") as real)"},
+};
+
+static bool form_find(const struct expr *e, size_t *out)
+{
+    for (*out = 0; *out < PORT_COUNT(forms); ++*out)
+        if (run_is_word(e->text, forms[*out].name))
+            return e->list && e->list->count == 2;
+    return false;
+}
+
+static int put_form(struct render *w, const struct scope *s, const struct expr *e, size_t f)
+{
+    render_put(w, forms[f].before);
+    RUN_TRY(render_expr(w, s, e->list->first->expr));
+    render_put(w, forms[f].between);
+    RUN_TRY(render_expr(w, s, e->list->first->next->expr));
+    render_put(w, forms[f].behind);
+    return 0;
+}
+
+/* JSON_CONTAINS(document, value[, path]): is it there, or an element of the array there? */
+static int put_contains(struct render *w, const struct scope *s, const struct expr *e)
+{
+    const struct expr_item *path = e->list->first->next->next;
+
+    render_put(w, "exists (select 1 from json_each(");
+    RUN_TRY(render_expr(w, s, e->list->first->expr));
+    if (path) {
+        render_put(w, ", ");
+        RUN_TRY(render_expr(w, s, path->expr));
+    }
+    render_put(w, ") as j where json_quote(j.value) = json(");
+    RUN_TRY(render_expr(w, s, e->list->first->next->expr));
+    render_put(w, "))");
+    return 0;
+}
+
+static int put_argument(struct render *w, const struct scope *s, const struct expr *e,
+                        enum argument of)
+{
+    return of == NUMBER   ? render_number(w, s, e)
+           : of == MOMENT ? render_moment(w, s, e)
+                          : render_expr(w, s, e);
+}
 
 int render_call(struct render *w, const struct scope *s, const struct expr *e)
 {
@@ -69,6 +135,15 @@ int render_call(struct render *w, const struct scope *s, const struct expr *e)
     int n = e->list ? (int)e->list->count : 0;
     bool tablestore = run_is_tablestore(w->r), real;
 
+    if (form_find(e, &f))
+        return put_form(w, s, e, f);
+    if (run_is_word(e->text, "json_contains") && (n == 2 || n == 3))
+        return put_contains(w, s, e);
+    if ((run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub")) && n == 2 &&
+        e->list->first->next->expr->type == EXPR_INTERVAL)
+        return render_interval(w, s, e->list->first->expr, e->list->first->next->expr,
+                               run_is_word(e->text, "date_sub"));
+    f = 0;
     while (f < PORT_COUNT(functions) && !run_is_word(e->text, functions[f].name))
         f++;
     if (f == PORT_COUNT(functions) || n < functions[f].least || n > functions[f].most ||
@@ -82,7 +157,7 @@ int render_call(struct render *w, const struct scope *s, const struct expr *e)
     render_put(w, functions[f].as);
     render_put(w, e->distinct ? "(distinct " : "(");
     for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next) {
-        RUN_TRY(functions[f].number ? render_number(w, s, i->expr) : render_expr(w, s, i->expr));
+        RUN_TRY(put_argument(w, s, i->expr, functions[f].of));
         render_put(w, i->next ? ", " : "");
     }
     render_put(w, real ? ") as real)" : ")");

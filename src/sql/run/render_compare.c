@@ -8,6 +8,12 @@ int render_side(struct render *w, const struct scope *s, const struct expr *e,
     struct table_column column;
     struct wr_value v, as;
 
+    if (render_is_moment(with) && e->type == EXPR_TEXT) {
+        render_put(w, "wr_moment(");
+        render_text(w, e->text);
+        render_put(w, ")");
+        return 0;
+    }
     if (!scope_column(s, with, &column) || !convert_constant(w->r, e, &v) || v.type == WR_NULL)
         return render_is_ordered(scope_column(s, e, &column) ? column.type : WR_NULL)
                    ? render_expr(w, s, e)

@@ -1,4 +1,5 @@
 #include "sql/run/convert.h"
+#include "sql/run/moment.h"
 #include "sql/run/render_own.h"
 #include "sql/run/variable.h"
 
@@ -30,6 +31,48 @@ int render_number(struct render *w, const struct scope *s, const struct expr *e)
     RUN_TRY(render_expr(w, s, e));
     render_put(w, ")");
     return 0;
+}
+
+/* A DATE is a number of days. */
+int render_moment(struct render *w, const struct scope *s, const struct expr *e)
+{
+    struct table_column column;
+    bool date = scope_column(s, e, &column) && column.type == WR_DATE;
+
+    render_put(w, date ? "(86400000 * " : "");
+    RUN_TRY(render_expr(w, s, e));
+    render_put(w, date ? ")" : "");
+    return 0;
+}
+
+int render_interval(struct render *w, const struct scope *s, const struct expr *of,
+                    const struct expr *interval, bool back)
+{
+    if (!moment_is_unit(interval->text))
+        return run_fail(w->r, FAULT_UNSUPPORTED,
+                        "INTERVAL takes MICROSECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, "
+                        "QUARTER or YEAR");
+    render_put(w, "wr_interval(");
+    RUN_TRY(render_moment(w, s, of));
+    render_put(w, back ? ", -(" : ", (");
+    RUN_TRY(render_number(w, s, interval->left));
+    render_put(w, "), ");
+    render_text(w, interval->text);
+    render_put(w, ")");
+    return 0;
+}
+
+bool render_is_moment(const struct expr *e)
+{
+    if (e->type == EXPR_BINARY)
+        return (e->op == OP_ADD || e->op == OP_SUBTRACT) &&
+               (e->right->type == EXPR_INTERVAL || e->left->type == EXPR_INTERVAL);
+    if (e->type == EXPR_CALL)
+        return run_is_word(e->text, "date_add") || run_is_word(e->text, "date_sub") ||
+               run_is_word(e->text, "now") || run_is_word(e->text, "current_timestamp") ||
+               run_is_word(e->text, "from_unixtime");
+    return e->type == EXPR_CAST &&
+           (run_is_word(e->text, "timestamp") || run_is_word(e->text, "datetime"));
 }
 
 static int put_call2(struct render *w, const struct scope *s, const char *name,
@@ -71,6 +114,10 @@ static int put_binary(struct render *w, const struct scope *s, const struct expr
 
     if (e->op >= OP_EQUAL && e->op <= OP_GREATER_EQUAL)
         return render_comparison(w, s, e);
+    if (render_is_moment(e))
+        return e->right->type == EXPR_INTERVAL
+                   ? render_interval(w, s, e->left, e->right, e->op == OP_SUBTRACT)
+                   : render_interval(w, s, e->right, e->left, false);
     if (e->op == OP_REGEXP)
         return run_fail(w->r, FAULT_UNSUPPORTED, "REGEXP is not served: use LIKE");
     return forms[e->op].call ? put_call2(w, s, forms[e->op].call, e)
@@ -112,6 +159,19 @@ static int put_cast(struct render *w, const struct scope *s, const struct expr *
                  {"unsigned", "integer"}, {"bigint", "integer"}, {"integer", "integer"},
                  {"int", "integer"},      {"double", "real"},    {"float", "real"},
                  {"binary", "blob"},      {"varbinary", "blob"}};
+
+    if (render_is_moment(e)) {
+        render_put(w, "wr_moment(");
+        RUN_TRY(render_moment(w, s, e->left));
+        render_put(w, ")");
+        return 0;
+    }
+    if (run_is_word(e->text, "date")) {
+        render_put(w, "wr_date(");
+        RUN_TRY(render_moment(w, s, e->left));
+        render_put(w, ")");
+        return 0;
+    }
 
     for (size_t i = 0; i < PORT_COUNT(casts); i++)
         if (run_is_word(e->text, casts[i].name)) {

@@ -66,6 +66,13 @@ int render_call(struct render *w, const struct scope *s, const struct expr *e);
 int render_expr(struct render *w, const struct scope *s, const struct expr *e);
 /* As a number that SQLite computes with. */
 int render_number(struct render *w, const struct scope *s, const struct expr *e);
+/* As a moment (moment.h). */
+int render_moment(struct render *w, const struct scope *s, const struct expr *e);
+/* of + interval, or `back`: of - interval. */
+int render_interval(struct render *w, const struct scope *s, const struct expr *of,
+                    const struct expr *interval, bool back);
+/* Is its value a moment: NOW(), something plus an interval, CAST to one? */
+bool render_is_moment(const struct expr *e);
 
 /* ---- render_select.c ---- */
 

@@ -203,8 +203,6 @@ static enum wr_type type_of(const struct scope *s, const struct expr *e, bool ta
         enum wr_type type;
         bool tablestore; /* only there */
     } calls[] = {{"count", WR_BIGINT, false},
-                 {"now", WR_TIMESTAMP, false},
-                 {"from_unixtime", WR_TIMESTAMP, false},
                  {"date", WR_DATE, false},
                  {"timediff", WR_TIME, true},
                  {"sum", WR_DOUBLE, true},
@@ -213,6 +211,10 @@ static enum wr_type type_of(const struct scope *s, const struct expr *e, bool ta
 
     if (scope_column(s, e, &column))
         return column.type;
+    if (render_is_moment(e))
+        return WR_TIMESTAMP;
+    if (e->type == EXPR_CAST && run_is_word(e->text, "date"))
+        return WR_DATE;
     if (e->type != EXPR_CALL)
         return WR_NULL;
     if (e->list && (run_is_word(e->text, "min") || run_is_word(e->text, "max")) &&

@@ -63,8 +63,6 @@ static int run_table_word(struct run *r, const struct statement *s)
 {
     struct sql_table *t;
 
-    if (!run_is_word(s->name, "OFFLINE") && !run_is_word(s->name, "ONLINE"))
-        return run_fail(r, FAULT_UNSUPPORTED, "There is no such statement on a table");
     return table_find_bare(r, &s->table, &t);
 }
 

@@ -59,6 +59,50 @@ static void test_without_tables(void **state)
         expect(*state, cases[i][0], cases[i][1]);
 }
 
+static void test_moments(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b, "create table m (k bigint, t timestamp, d date, j json, primary key (k))", "0");
+    expect(b,
+           "insert into m (k, t, d, j) values (1, '2024-01-31 03:04:05.678', '2024-02-29', "
+           "'{\"k\":1,\"s\":\"v\",\"l\":[1,2]}')",
+           "1");
+    expect(b,
+           "select t + interval 1 month a, t - interval 1 hour b, date_add(d, interval 1 year) c, "
+           "date_sub(t, interval 10 second) d, interval 2 day + d e from m where k = 1",
+           "a,b,c,d,e|2024-02-29 03:04:05.678,2024-01-31 02:04:05.678,2025-02-28 00:00:00,"
+           "2024-01-31 03:03:55.678,2024-03-02 00:00:00");
+    expect(b, "select k from m where k = 1 and t > '2024-03-01' - interval 2 month", "k|1");
+    expect(b, "select k from m where k = 1 and t > now() - interval 2 month", "k");
+    expect(
+        b,
+        "select date_format(t, '%Y-%m-%d %H:%i:%s.%f %W %j %p %%') a, date_format(d, '%e.%c.%y') b "
+        "from m where k = 1",
+        "a,b|2024-01-31 03:04:05.678000 Wednesday 031 AM %,29.2.24");
+    expect(b,
+           "select datediff(t, d) a, datediff('2024-03-01', '2024-02-28') b, "
+           "unix_timestamp('1970-01-02') c, cast('2024-01-01' as timestamp) d, cast(t as date) e "
+           "from m where k = 1",
+           "a,b,c,d,e|-29,2,86400,2024-01-01 00:00:00,2024-01-31");
+    expect(b,
+           "select now() + interval 1 day > now() a, now() > '2020-01-01' b, "
+           "cast('x' as timestamp) c, '9999-12-31' + interval 1 year d",
+           "a,b,c,d|1,1,NULL,NULL");
+    expect(b, "select now() + interval 1 foo",
+           "!9001 INTERVAL takes MICROSECOND, SECOND, MINUTE, HOUR, DAY, WEEK, MONTH, QUARTER or "
+           "YEAR");
+    expect(b, "select position('b' in 'abc') a, position('z', 'abc') b", "a,b|2,0");
+    expect(
+        b,
+        "select json_extract(j, '$.s') a, json_extract_string(j, '$.s') b, json_extract_long(j, "
+        "'$.k') + 1 c, json_extract_double(j, '$.k') d, json_contains(j, '2', '$.l') e, "
+        "json_contains(j, '3', '$.l') f, json_set('{\"a\":1}', '$.a', 2) g, json_object('x', 1) h "
+        "from m where k = 1",
+        "a,b,c,d,e,f,g,h|\"v\",v,2,1,1,0,{\"a\":2},{\"x\":1}");
+    expect(b, "select json_set('broken', '$.a', 1)", "!1105 malformed JSON");
+}
+
 static void test_types(void **state)
 {
     struct bed *b = *state;
@@ -659,6 +703,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_without_tables, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_types, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_moments, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_writes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_layouts, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_truncate, set_up, tear_down),
