@@ -165,7 +165,7 @@ bytes grants_text(struct arena *a, const struct grants *g)
 static unsigned op_needs(enum wr_op op)
 {
     if (op == WR_OP_DELETE_TABLE)
-        return GRANT_ADMIN | GRANT_TRASH;
+        return GRANT_ADMIN | GRANT_DROP;
     return wr_op_class(op) == WR_CLASS_TABLE   ? GRANT_ADMIN
            : wr_op_class(op) == WR_CLASS_WRITE ? GRANT_WRITE
                                                : GRANT_READ;

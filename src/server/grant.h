@@ -23,7 +23,7 @@ enum {
     GRANT_READ = 1,
     GRANT_WRITE = 2,
     GRANT_ADMIN = 4,
-    GRANT_TRASH = 8,
+    GRANT_DROP = 8,
     GRANT_SYSTEM = 16,
     GRANT_ALL = 31,
 };

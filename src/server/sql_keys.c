@@ -76,7 +76,7 @@ static size_t databases(void *arg, struct arena *a, bytes **out)
 }
 
 _Static_assert(USER_MAY_READ == (int)GRANT_READ && USER_MAY_WRITE == (int)GRANT_WRITE &&
-                   USER_MAY_ADMIN == (int)GRANT_ADMIN && USER_MAY_TRASH == (int)GRANT_TRASH &&
+                   USER_MAY_ADMIN == (int)GRANT_ADMIN && USER_MAY_DROP == (int)GRANT_DROP &&
                    USER_MAY_SYSTEM == (int)GRANT_SYSTEM,
                "privileges are grants");
 

@@ -50,6 +50,23 @@ check "versions and timestamps" says 'temp,temp_l_ts|2,2000|1,1000|' mine "selec
 check "of a time" says 'temp|1|' mine "select /*+ _l_ts_max_(2000) */ temp from temps where id = 'd'" --comments
 check "they go" mine 'drop table temps'
 check "the other door has the rows" says '3|' env WIDEROW_ENDPOINT="${urls[s]}" WIDEROW_CA_FILE="$work/cert.pem" "$BUILD/widerow" count orders
+# The documented statements, which the drivers below run, too (statements.txt says how they stand there).
+statement() { # STATEMENT EXPECTED
+    local was
+    was=$(mine "$1" -N --comments 2>&1) && case $2 in !*) false ;; esac || {
+        [[ $2 == !* && $was =~ ERROR\ ([0-9]+) && "! ${BASH_REMATCH[1]}" == "$2" ]] || { echo "$was"; false; }
+        return
+    }
+    case $2 in
+    =*) [ "= $(tr '\t\n' ',|' <<<"$was" | sed 's/|$//')" = "$2" ] || { echo "$was"; false; } ;;
+    esac
+}
+mapfile -t lines <test/sql/statements.txt
+for ((i = 0; i < ${#lines[@]}; i++)); do
+    case ${lines[i]} in '#'* | '=' | =* | +* | !*) continue ;; esac
+    [[ ${lines[i + 1]:-} == [=+!]* ]] && expected=${lines[i + 1]} || expected=
+    check "${lines[i]}" statement "${lines[i]}" "$expected"
+done
 # `widerow sql`
 export WIDEROW_SQL=127.0.0.1:$port
 shell() { WIDEROW_ENDPOINT=${urls[s]} WIDEROW_CA_FILE=$work/cert.pem timeout 60 "$BUILD/widerow" "$@"; }
@@ -141,9 +158,10 @@ driver() { # LANGUAGE PROGRAM…
     for program; do command -v "$program" >/dev/null || { echo "SKIPPED sql: no $program"; return; }; done
     check "$language" env PORT="$port" WIDEROW_ENDPOINT=- WIDEROW_INSTANCE=inst WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 \
         "test/sql/$language/run.sh"
-    passed=$((passed + $(awk '/^# pass /{n=$3} /^Ran [0-9]+ test/{n=$2} END{print n+0}' "$work/out")))
+    passed=$((passed + $(awk '/^# pass /{n=$3} /^Ran [0-9]+ test/{n=$2} /^--- PASS/{n++} END{print n+0}' "$work/out")))
 }
 driver python python3
+driver go go
 driver java java javac mvn
 if command -v npm >/dev/null; then
     modules=${WIDEROW_CACHE:-$HOME/.cache/widerow}/sql-node

@@ -174,6 +174,16 @@ struct expr *build_value(struct parse *p, enum expr_type type, const struct toke
     return build_expr(p, &(struct expr){.type = type, .at = t->at, .text = t->text});
 }
 
+struct expr *build_introduced(struct parse *p, const struct token *charset, const struct token *t)
+{
+    bool binary = bytes_equal(charset->text, BYTES_LIT("_binary"));
+
+    if (!binary && !bytes_equal(charset->text, BYTES_LIT("_utf8mb4")) &&
+        !bytes_equal(charset->text, BYTES_LIT("_utf8")))
+        parse_unexpected(p, t);
+    return build_value(p, binary ? EXPR_BLOB : EXPR_TEXT, t);
+}
+
 struct expr *build_boolean(struct parse *p, bool v, const struct token *t)
 {
     return build_expr(p, &(struct expr){.type = EXPR_BOOLEAN, .at = t->at, .index = v});

@@ -39,6 +39,8 @@ struct expr_item *build_item(struct parse *p, struct expr *e, bytes name);
 /* Of a SELECT's list: with the place of its text, after which its column is called. */
 struct expr_item *build_selected(struct parse *p, struct expr *e, bytes name, size_t end);
 struct expr *build_value(struct parse *p, enum expr_type type, const struct token *t);
+/* _binary '...', which drivers write, is a blob; _utf8mb4 '...' a text. */
+struct expr *build_introduced(struct parse *p, const struct token *charset, const struct token *t);
 struct expr *build_boolean(struct parse *p, bool v, const struct token *t);
 struct expr *build_parameter(struct parse *p, const struct token *t);
 struct expr *build_column(struct parse *p, const struct token *of, const struct token *name);

@@ -199,6 +199,7 @@ literal(A) ::= TRUE(T). { A = build_boolean(p, true, &T); }
 literal(A) ::= FALSE(T). { A = build_boolean(p, false, &T); }
 literal(A) ::= REAL(T). { A = build_value(p, EXPR_REAL, &T); }
 literal(A) ::= TEXT(T). { A = build_value(p, EXPR_TEXT, &T); }
+literal(A) ::= ID(N) TEXT(T). { A = build_introduced(p, &N, &T); }
 literal(A) ::= BLOB(T). { A = build_value(p, EXPR_BLOB, &T); }
 
 // What a column may begin with.

@@ -228,8 +228,19 @@ static enum converted to_text(struct arena *a, const struct table_column *column
                : CONVERTED;
 }
 
-static enum converted to_moment(const struct table_column *column, const struct wr_value *in,
-                                int64_t *out)
+/* The day of a moment that is written as a text is a DATE; what is compared stays what it is. */
+static bool parse_date(bytes text, bool exact, int64_t *out)
+{
+    if (calendar_parse_date(text, out))
+        return true;
+    if (exact || !calendar_parse_timestamp(text, out))
+        return false;
+    *out = *out / DAY_MS - (*out % DAY_MS < 0);
+    return true;
+}
+
+static enum converted to_moment(const struct table_column *column, bool exact,
+                                const struct wr_value *in, int64_t *out)
 {
     bool found;
 
@@ -249,7 +260,7 @@ static enum converted to_moment(const struct table_column *column, const struct 
         return *out >= CALENDAR_MS_MIN && *out <= CALENDAR_MS_MAX ? CONVERTED : OUT_OF_RANGE;
     if (!is_text(in))
         return NO_VALUE;
-    found = column->type == WR_DATE   ? calendar_parse_date(in->bytes, out)
+    found = column->type == WR_DATE   ? parse_date(in->bytes, exact, out)
             : column->type == WR_TIME ? calendar_parse_time(in->bytes, out)
                                       : calendar_parse_timestamp(in->bytes, out);
     return found ? CONVERTED : NO_VALUE;
@@ -275,7 +286,7 @@ static enum converted convert(struct arena *a, const struct table_column *column
     case WR_DATE:
     case WR_TIME:
     case WR_TIMESTAMP:
-        return to_moment(column, in, &out->integer);
+        return to_moment(column, exact, in, &out->integer);
     case WR_VARCHAR:
     case WR_CHAR:
     case WR_BINARY:

@@ -14,7 +14,7 @@ enum {
     USER_MAY_READ = 1,
     USER_MAY_WRITE = 2,
     USER_MAY_ADMIN = 4,
-    USER_MAY_TRASH = 8,
+    USER_MAY_DROP = 8,
     USER_MAY_SYSTEM = 16,
     USER_MAY_ALL = 31,
 };

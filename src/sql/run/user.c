@@ -6,8 +6,8 @@ static const struct {
     const char *word;
     unsigned bits;
 } privileges[] = {
-    {"READ", USER_MAY_READ},   {"WRITE", USER_MAY_WRITE},   {"ADMIN", USER_MAY_ADMIN},
-    {"TRASH", USER_MAY_TRASH}, {"SYSTEM", USER_MAY_SYSTEM}, {"ALL", USER_MAY_ALL},
+    {"READ", USER_MAY_READ},  {"WRITE", USER_MAY_WRITE},   {"ADMIN", USER_MAY_ADMIN},
+    {"TRASH", USER_MAY_DROP}, {"SYSTEM", USER_MAY_SYSTEM}, {"ALL", USER_MAY_ALL},
 };
 
 /* ALL on a table is all that there is on tables. */

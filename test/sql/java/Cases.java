@@ -34,6 +34,39 @@ public class Cases {
         }
     }
 
+    static String outcome(Connection db, String sql) {
+        try (PreparedStatement s = db.prepareStatement(sql)) {
+            if (!s.execute())
+                return "+ " + s.getUpdateCount();
+            ResultSet r = s.getResultSet();
+            StringJoiner rows = new StringJoiner("|", "= ", "");
+            while (r.next()) {
+                StringJoiner row = new StringJoiner(",");
+                for (int i = 1; i <= r.getMetaData().getColumnCount(); i++)
+                    row.add(r.getString(i) == null ? "NULL" : r.getString(i));
+                rows.add(row.toString());
+            }
+            return rows.toString();
+        } catch (SQLException e) {
+            return "! " + e.getErrorCode();
+        }
+    }
+
+    /** statements.txt says how they stand there. */
+    static void documented(Connection db) throws Exception {
+        List<String> lines = java.nio.file.Files.readAllLines(java.nio.file.Path.of(System.getenv("STATEMENTS")));
+        for (int i = 0; i < lines.size(); i++) {
+            String sql = lines.get(i), next = i + 1 < lines.size() ? lines.get(i + 1) : "";
+            if (sql.isEmpty() || "#=+!".indexOf(sql.charAt(0)) >= 0)
+                continue;
+            String was = outcome(db, sql);
+            if (!next.isEmpty() && "=+!".indexOf(next.charAt(0)) >= 0)
+                check(was.equals(next), sql + " is " + was + ", not " + next);
+            else
+                check(was.charAt(0) != '!', sql + " is " + was);
+        }
+    }
+
     static void types(Connection db) throws Exception {
         try (PreparedStatement s = db.prepareStatement("upsert into j (k, n, d, x, s, b, day, at, f) values (?, ?, ?, ?, ?, ?, ?, ?, ?)")) {
             s.setString(1, "a");
@@ -161,6 +194,7 @@ public class Cases {
             try (Connection db = DriverManager.getConnection(URL + "&useServerPrepStmts=" + mode.equals("prepared"), "key1", "secret1")) {
                 run(mode, "types", db, Cases::types);
                 run(mode, "NULL", db, Cases::nulls);
+                run(mode, "documented statements", db, Cases::documented);
                 run(mode, "batches", db, Cases::batch);
                 run(mode, "streams", db, Cases::stream);
                 run(mode, "faults", db, Cases::faults);

@@ -9,4 +9,5 @@ fill() {
         rm -rf "$program/classes" && javac -encoding UTF-8 -d "$program/classes" -cp "$program/jars/*" "$here/Cases.java"
 }
 installed sql-java "$(cat "$here/pom.xml" "$here/Cases.java" | sha256sum; java --version)" fill
+export STATEMENTS=$here/../statements.txt
 timeout 100 java -Dfile.encoding=UTF-8 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -cp "$program/classes:$program/jars/*" Cases

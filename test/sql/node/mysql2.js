@@ -1,6 +1,8 @@
 // mysql2 against the MySQL door: texts and prepared statements, many connections at once.
 'use strict'
 const assert = require('node:assert')
+const fs = require('node:fs')
+const path = require('node:path')
 const { test, before, after } = require('node:test')
 const mysql = require('mysql2/promise')
 
@@ -32,6 +34,30 @@ test('prepared statements write and read every type', async () => {
     assert.deepStrictEqual([...rows[0].b], [0, 255])
     assert.ok(rows[0].t instanceof Date && rows[0].t.getMilliseconds() === at.getMilliseconds())
 })
+
+// statements.txt says how they stand there.
+const outcome = async (connection, prepared, sql) => {
+    try {
+        const [rows] = await connection[prepared ? 'execute' : 'query']({ sql, rowsAsArray: true })
+        if (!Array.isArray(rows)) return `+ ${rows.affectedRows}`
+        return '= ' + rows.map((row) => row.map((v) => (v === null ? 'NULL' : String(v))).join(',')).join('|')
+    } catch (fault) {
+        return `! ${fault.errno}`
+    }
+}
+for (const prepared of [false, true])
+    test(`the documented statements, ${prepared ? 'prepared' : 'as texts'}`, async () => {
+        const lines = fs.readFileSync(path.join(__dirname, '../statements.txt'), 'utf8').split('\n')
+        const one = await mysql.createConnection(options)
+        for (const [i, sql] of lines.entries()) {
+            if (!sql || '#=+!'.includes(sql[0])) continue
+            const expected = '=+!'.includes((lines[i + 1] || '#')[0]) ? lines[i + 1] : null
+            const was = await outcome(one, prepared, sql)
+            if (expected === null) assert.ok(was[0] !== '!', `${sql}: ${was}`)
+            else assert.strictEqual(was, expected, sql)
+        }
+        await one.end()
+    })
 
 test('NULL comes and goes', async () => {
     await db.execute('upsert into p (k, n, v, s) values (?, ?, ?, ?)', ['null', 1, null, 'x'])

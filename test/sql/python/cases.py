@@ -30,6 +30,28 @@ class Cases(unittest.TestCase):
             c.execute(sql, values)
             return c.fetchall()
 
+    def outcome(self, sql):
+        try:
+            with self.db.cursor() as c:
+                changed = c.execute(sql)
+                if c.description is None:
+                    return "+ %d" % changed
+                return "= " + "|".join(",".join("NULL" if v is None else str(v) for v in row) for row in c.fetchall())
+        except pymysql.MySQLError as fault:
+            return "! %d" % fault.args[0]
+
+    def test_documented_statements(self):
+        with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../statements.txt")) as file:
+            lines = file.read().split("\n")
+        for i, sql in enumerate(lines):
+            if not sql or sql[0] in "#=+!":
+                continue
+            expected = lines[i + 1] if lines[i + 1][:1] in ("=", "+", "!") else None
+            was = self.outcome(sql)
+            if expected is None:
+                expected = was if was[0] in "=+" else "success"
+            self.assertEqual(was, expected, sql)
+
     def test_types_come_back(self):
         row = ("a", 2**62, -1.5, decimal.Decimal("12.25"), "it's \\ \"grüß\" %", b"\0\xff'\\", datetime.date(2024, 2, 29),
                datetime.datetime(2024, 2, 29, 3, 4, 5, 678000), 1)

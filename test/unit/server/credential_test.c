@@ -267,10 +267,10 @@ static const char *powers(struct credential_store *s, const char *id, const char
         assert_string_equal(there->secret, c->secret);
         assert_int_equal(strlen(there->instance), strlen(instance));
     }
-    result = !there                                                      ? ""
-             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_WRITE)  ? "rw"
-             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_READ) ? "ro"
-                                                                         : "-";
+    result = !there                                                            ? ""
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_WRITE) ? "rw"
+             : grants_allow(&there->grants, BYTES_LIT("cards_1"), GRANT_READ)  ? "ro"
+                                                                               : "-";
     credential_release(c);
     return result;
 }

@@ -277,10 +277,14 @@ static void test_lists(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_what_is_allowed),         TEST(test_texts_that_are_none),
-        TEST(test_every_operation),         TEST(test_all_tables_of_a_batch),
-        TEST(test_names_that_no_table_has), TEST(test_lists),
-        TEST(test_words),                   TEST(test_writes_that_tell),
+        TEST(test_what_is_allowed),
+        TEST(test_texts_that_are_none),
+        TEST(test_every_operation),
+        TEST(test_all_tables_of_a_batch),
+        TEST(test_names_that_no_table_has),
+        TEST(test_lists),
+        TEST(test_words),
+        TEST(test_writes_that_tell),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

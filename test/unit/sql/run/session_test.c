@@ -47,6 +47,20 @@ static void test_without_tables(void **state)
         {"select true and not false, 1 xor 1", "true and not false,1 xor 1|1,0"},
         {"select case 2 when 1 then 'a' when 2 then 'b' end x", "x|b"},
         {"set names utf8mb4", "0"},
+        {"select hex(_binary'a\\0b'), _utf8mb4'x' a", "hex(_binary'a\\0b'),a|610062,x"},
+        {"select x'61' 'b'",
+         "!1064 You have an error in your SQL syntax: line 1, column 14: this is "
+         "not expected here: ''b''"},
+        {"offline table nosuch", "!1146 Table 'inst.nosuch' doesn't exist"},
+        {"build index i on t",
+         "!9001 An index is built when it is created, and SHOW INDEX tells how "
+         "far: drop it to end that"},
+        {"explain analyze select 1",
+         "!9001 EXPLAIN [PLAN FOR] SELECT is served: it walks as far as a page"},
+        {"create user u123 identified by 'x'", "!9001 There are no users here"},
+        {"grant read on database inst to u123", "!9001 There are no users here"},
+        {"grant fly on database inst to u123",
+         "!9001 There is no privilege 'fly': READ, WRITE, ADMIN, TRASH, SYSTEM, ALL"},
         {"selec 1", "!1064 You have an error in your SQL syntax: line 1, column 1: this is not "
                     "expected here: 'selec 1'"},
         {"select nosuch(1)", "!9001 There is no function nosuch with 1 arguments"},
