@@ -250,7 +250,7 @@ once copy 60 test/copy/run.sh
 suite versions 400 test/versions/run.sh
 once replay 60 test/replay/run.sh
 once heat 60 test/heat/run.sh
-for language in node python go java campus libraries; do
+for language in node python go java timeline campus libraries; do
     once compat-$language 180 compat $language
 done
 suite lucene $([ "$nightly" ] && echo 600 || echo 60) test/lucene/run.sh

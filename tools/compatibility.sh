@@ -141,7 +141,8 @@ compat-node|SDK for Node.js, tablestore $(version $c/node/package.json '.*"table
 compat-python|SDK for Python, tablestore $(version $c/python/requirements.txt '^tablestore==(.*)')
 compat-go|SDK for Go, aliyun-tablestore-go-sdk $(version $c/go/go.mod '.*aliyun-tablestore-go-sdk[^ ]* v([^ ]+).*')
 compat-java|SDK for Java, tablestore $(version $c/java/pom.xml '.*<version>([0-9]+\.[0-9]+\.[0-9]+)<\/version>.*')
-compat-libraries|llama-index-storage-kvstore-tablestore $(version $c/libraries/requirements.txt '^llama-index-storage-kvstore-tablestore==(.*)') and langgraph-checkpoint-tablestore $(version $c/libraries/requirements.txt '^langgraph-checkpoint-tablestore==(.*)'), unmodified
+compat-timeline|Timeline $(sed -n '/<artifactId>Timeline</{n;s/[^0-9.]//gp}' $c/timeline/pom.xml), a library for messages and feeds in Java, unmodified
+compat-libraries|programs in Python, unmodified: LlamaIndex's stores of keys, documents, indexes, chats and vectors, LangChain's vector store, tablestore-for-agent-memory, langgraph-checkpoint-tablestore, otssql
 compat-campus|examples/campus, with Node.js and Python
 ROWS
 }

@@ -86,3 +86,26 @@ pytest() {
         if ($i ~ /^passed/) p += n; else if ($i ~ /^(failed|error)/) f += n; else if ($i ~ /^skipped/) s += n } }' \
         "$python" -m pytest -c "$compat/pytest.ini" "$@"
 }
+
+# java_packages SOURCES POM: has Maven fetch the jars once and compiles the cases; compiling without it starts faster.
+java_packages() {
+    local sources=$1 pom=$2
+    needs java javac mvn
+    program=$cache/$name
+    fill() {
+        mvn -q -B -Dstyle.color=never -f "$pom" dependency:copy-dependencies "-DoutputDirectory=$program/jars" &&
+            rm -rf "$program/classes" &&
+            javac -encoding UTF-8 -d "$program/classes" -cp "$program/jars/*" "$sources"/*.java
+    }
+    installed "$name" "$(cat "$pom" "$sources"/*.java | sha256sum; java --version)" fill
+}
+
+# junit [ARGUMENT…]: runs them; arguments go to JUnit's console.
+junit() {
+    cases '/tests successful/ { p += $2 } /(tests|containers) failed/ { f += $2 } /tests (skipped|aborted)/ { s += $2 }' \
+        java -Dfile.encoding=UTF-8 -Dstdout.encoding=UTF-8 -XX:TieredStopAtLevel=1 -XX:+UseSerialGC \
+        -cp "$program/classes:$program/jars/*" org.junit.platform.console.ConsoleLauncher execute \
+        --disable-banner --disable-ansi-colors --details=testfeed --select-package=compat --include-classname='.*Cases' \
+        --config=junit.jupiter.execution.timeout.default=20s \
+        --config=junit.jupiter.execution.timeout.thread.mode.default=SEPARATE_THREAD "$@"
+}
