@@ -19,6 +19,7 @@
 #include "table/index/outbox_queue.h"
 #include "table/maint/balance.h"
 #include "table/maint/index_build.h"
+#include "table/maint/index_build_apart.h"
 #include "table/maint/index_drainer.h"
 #include "table/maint/rekey.h"
 #include "table/maint/scrub.h"
@@ -143,7 +144,8 @@ static const struct peers_answers answers = {.each = {[PEERS_HEAT] = heat_answer
                                                       [PEERS_TRAFFIC] = traffic_answer,
                                                       [PEERS_SIZES] = sizes_answer,
                                                       [PEERS_READERS] = readers_answer,
-                                                      [PEERS_IDLE] = balance_answer}};
+                                                      [PEERS_IDLE] = balance_answer,
+                                                      [PEERS_INDEX] = index_answer}};
 
 /* ---- opening ---- */
 
@@ -265,9 +267,8 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->rekeyer = rekeyer_start(db);
     if (!db->rekeyer)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for the rekeyer.");
-    if (db->keeps_indexes)
-        db->index_builder = index_builder_start(db);
-    if (db->keeps_indexes && !db->index_builder)
+    db->index_builder = index_builder_start(db);
+    if (!db->index_builder)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to build indexes.");
     TRY(catalog_start(c, db->catalog));
     if (db_is_shared(db))

@@ -41,7 +41,10 @@ struct life {
     bool wide;    /* rows of more than three cells are stored cell by cell */
     bool no_sync; /* a kill takes nothing that was written, so far more comes to be */
     bool clock;   /* the wall clock is set forth and back by up to 50 minutes */
-    bool builds;  /* all indexes are dropped at first, and then built to the end */
+    /* Not NULL: on a Ceph pool `data`, where several processes work at once; then there is neither
+     * stream, transaction nor rekeying, and indexes follow. */
+    const char *ceph_conf, *namespace;
+    bool builds; /* all indexes are dropped at first, and then built to the end */
     /* So many writes, and then the work ends by itself; 0: a kill ends it. On mem, where nothing
      * outlives a process, all is done in one. */
     uint64_t ops;

@@ -4,6 +4,7 @@
 #include "life.h"
 
 #include "base/bytes.h"
+#include "base/err.h"
 #include "table/core/db.h"
 
 #include <pthread.h>
@@ -68,9 +69,15 @@ struct wr_db *life_open(struct life *l)
                                     {"partition_idle_s", "1"},
                                     {"indexes_max", "8"},
                                     {"wide_row_cells", l->wide ? "3" : "256"}};
+    struct wr_setting pool[] = {
+        {"ceph_conf", l->ceph_conf}, {"pool", "data"}, {"namespace", l->namespace}};
     struct wr_options o = {.version = WR_API_VERSION,
-                           .engine = l->ops ? "mem" : "rocks",
-                           .dir = l->ops ? NULL : l->dir,
+                           .engine = l->ceph_conf ? "rados"
+                                     : l->ops     ? "mem"
+                                                  : "rocks",
+                           .dir = l->ceph_conf || l->ops ? NULL : l->dir,
+                           .engine_settings = pool,
+                           .engine_setting_count = l->ceph_conf ? PORT_COUNT(pool) : 0,
                            .no_sync = l->no_sync,
                            .memory_bytes = 32 << 20,
                            .settings = settings,
@@ -211,8 +218,11 @@ void life_create(struct life *l, struct wr_db *db)
         .index_count = 1,
         .partitions = ranges,
         .partition_count = LIFE_SHARDS,
-        .local_transactions = true,
-        .stream = {.given = true, .enable = true, .has_expiration = true, .expiration_h = 168},
+        .local_transactions = !l->ceph_conf,
+        .stream = {.given = !l->ceph_conf,
+                   .enable = !l->ceph_conf,
+                   .has_expiration = true,
+                   .expiration_h = 168},
         .options = {.given = WR_HAS_TTL | WR_HAS_MAX_VERSIONS, .ttl_s = -1, .max_versions = 1}};
     code = run(db, &req);
     if (!code)
@@ -275,7 +285,7 @@ static int write_some(struct life *l, struct wr_db *db, struct rng *r)
     struct wr_row_change list[4];
     size_t group = rng_below(r, (rng_below(r, 2) ? HOT_ROWS : ROWS) / 4), at = rng_below(r, 4),
            n = 1 + rng_below(r, 4);
-    size_t way = rng_below(r, 6);
+    size_t way = rng_below(r, l->ceph_conf ? 5 : 6);
     struct wr_table_write write = {
         .table = bytes_str(LIFE_TABLE), .changes = list, .change_count = n};
     struct wr_request req = {.op = WR_OP_BATCH_WRITE_ROW};
@@ -324,6 +334,8 @@ static void *writer_run(void *arg)
         /* Its partition key may be another one's, who is in a transaction. */
         bool busy = code == WR_E_BUSY || code == WR_E_CONFLICT;
 
+        /* Where others write too, and are killed, any of it may happen. */
+        busy |= w->l->ceph_conf && code && err_info(code)->http_status >= 409;
         atomic_fetch_add(busy ? &w->l->counts->busy : &w->l->counts->writes, 1);
         /* An increment may meet a cell that is no number: none is here. */
         if (code && !busy)
@@ -345,7 +357,8 @@ static void index_create(struct life *l, struct wr_db *db, size_t at)
     reply = wr_exec(db, &req);
     if (!reply->code)
         atomic_fetch_add(&l->counts->created, 1);
-    else if (reply->code != WR_E_EXIST && !strstr(reply->message, "Duplicated index name"))
+    else if (reply->code != WR_E_EXIST && !l->ceph_conf &&
+             !strstr(reply->message, "Duplicated index name"))
         life_problem(l, "CreateIndex: %s", reply->message);
     wr_reply_free(reply);
 }
@@ -360,7 +373,7 @@ static void index_drop(struct life *l, struct wr_db *db, size_t at)
     code = run(db, &req);
     if (!code)
         atomic_fetch_add(&l->counts->dropped, 1);
-    else if (code != WR_E_NOT_EXIST)
+    else if (code != WR_E_NOT_EXIST && !l->ceph_conf)
         life_problem(l, "DropIndex: %s", wr_error_name(code));
 }
 
@@ -378,11 +391,12 @@ static void rekey(struct life *l, struct wr_db *db, size_t n)
 void life_work(struct life *l, struct wr_db *db)
 {
     struct writer writers[WRITERS];
-    struct life_follower *follower;
+    struct life_follower *follower = NULL;
     struct rng r;
 
     rng_init(&r, l->seed);
-    follower = life_follow_start(l, db);
+    if (!l->ceph_conf)
+        follower = life_follow_start(l, db);
     for (size_t i = 0; i < WRITERS; i++) {
         writers[i] = (struct writer){.l = l, .db = db, .seed = rng_next(&r)};
         if (pthread_create(&writers[i].thread, NULL, writer_run, &writers[i]))
@@ -397,7 +411,7 @@ void life_work(struct life *l, struct wr_db *db)
             index_create(l, db, at);
         else if (kind < 8)
             index_drop(l, db, at);
-        else
+        else if (!l->ceph_conf)
             rekey(l, db, rng_below(&r, 3));
         if (l->clock && rng_below(&r, 4) == 0)
             model_clock_set(rng_next(&r));
@@ -405,5 +419,6 @@ void life_work(struct life *l, struct wr_db *db)
     }
     for (size_t i = 0; i < WRITERS; i++)
         pthread_join(writers[i].thread, NULL);
-    life_follow_end(follower);
+    if (follower)
+        life_follow_end(follower);
 }

@@ -99,7 +99,7 @@ spec() { # spec DOOR SERVERS FILE…
 
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
 core=$(scripts rows batch atomic conditions counters autokey range tables versions split)
-# A table on a pool is not rekeyed but copied, and has no indexes that are kept.
+# A table on a pool is not rekeyed but copied; indexes follow, and have a step of their own.
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec | grep -Ev "/(rekey|index.*).spec")
 
 start_server() { # start_server NAMESPACE FLAG…
@@ -192,6 +192,10 @@ for layout in hash:16 splice:2+hash:5; do
     layout_flags=(--layout $layout)
     step "spec, $layout" spec library 1 $(scripts rows batch range)
 done
+# Indexes follow their tables, so what is read of them is asked for until it is there.
+layout_flags=(--lag)
+step "spec, indexes" spec library 1 $(scripts index index_entries)
+step "spec, indexes, three servers by turns" spec http 3 $(scripts index_entries)
 layout_flags=()
 step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $([ "$TIER" = nightly ] && echo 50000 || echo 3000)
 # Every step of a cut, at night; each of the three kinds of them by day.
@@ -199,6 +203,8 @@ step "model" timeout 900 "$BUILD/test/model" --engine rados --threads 16 --ops $
 step "splits" timeout 900 test/rados/splits.sh
 unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
+step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph-conf "$TEST_CEPH_CONF" \
+    --kills $([ "$TIER" = nightly ] && echo 20 || echo 4) --points $([ "$TIER" = nightly ] && echo 10 || echo 1)
 step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"
 step "numbers" env TIER="$TIER" timeout 900 "$BUILD/test/table/catalog/number_test"
 for language in node $([ "$TIER" = nightly ] && echo python go java); do

@@ -1,6 +1,7 @@
 /* table_op.c: the operations of clients on tables, from CreateTable to RekeyTable: each a
  * transaction on the catalog (catalog_txn.h). */
 #include "table/catalog/catalog_index.h"
+#include "table/catalog/route.h"
 
 #include "base/invariant.h"
 #include "table/core/call.h"
@@ -19,7 +20,10 @@ struct table_call {
     struct catalog_txn txn;
     struct call *call;
     table_decide *decide;
-    struct job job; /* a dropped table's partitions are closed */
+    struct job job;         /* a dropped table's partitions are closed */
+    struct table *coming;   /* with an index that is not followed yet */
+    struct route_wait wait; /* until an index that was made is followed */
+    int64_t coming_since_ms;
 };
 
 /* May the instance have so many tables more? */
@@ -286,6 +290,72 @@ static void op_end(struct table_call *op, int code)
     call_finish(call);
 }
 
+/* ---- an index that comes ---- */
+
+#define COMING_LOOK_MS 20
+#define COMING_WAIT_MS 60000
+
+/* The table as it is now, if the index that was made is one that no changes follow yet; referenced.
+ */
+static struct table *index_comes(const struct table_call *op)
+{
+    const struct wr_create_index *create = &op->call->req->create_index;
+    struct table *t = catalog_get(op->call->db->catalog, op->call->req->instance, create->table);
+    const struct index *index;
+
+    if (!t)
+        return NULL;
+    index = index_find(t->schema.indexes, t->schema.index_count, create->index.name);
+    if (index && index->phase == INDEX_COMING)
+        return t;
+    table_release(t);
+    return NULL;
+}
+
+static void coming_pause(struct table_call *op, struct table *t);
+
+static void coming_look(struct route_wait *w, int code)
+{
+    struct table_call *op = PORT_CONTAINER(w, struct table_call, wait);
+    struct table *t = index_comes(op);
+
+    (void)code;
+    table_release(op->coming);
+    if (t && clock_mono_ms(&op->call->db->clock) - op->coming_since_ms < COMING_WAIT_MS) {
+        coming_pause(op, t);
+        return;
+    }
+    table_release(t);
+    op_end(op, E_OK);
+}
+
+/* No older description is held meanwhile: when nobody has one, the index comes. */
+static void coming_pause(struct table_call *op, struct table *t)
+{
+    op->coming = t;
+    op->wait = (struct route_wait){.table = t, .run = coming_look};
+    route_pause(&op->wait, COMING_LOOK_MS);
+}
+
+/* Of an index of later writes alone: what is written behind the answer is later. False: it follows
+ * already. */
+static bool wait_for_coming(struct table_call *op)
+{
+    struct table *t;
+
+    if (op->decide != create_index || op->call->req->create_index.include_base_data)
+        return false;
+    t = index_comes(op);
+    if (!t)
+        return false;
+    index_builder_wake(op->call->db->index_builder);
+    op->coming_since_ms = clock_mono_ms(&op->call->db->clock);
+    catalog_describe(&op->call->c, t, &op->call->reply.description);
+    catalog_txn_release(&op->txn);
+    coming_pause(op, t);
+    return true;
+}
+
 static void op_told(void *arg, int code)
 {
     op_end(arg, code == E_BUSY ? E_OK : code);
@@ -330,7 +400,7 @@ static void table_op_done(struct catalog_txn *x, int code)
     if (!code && x->silent && x->drops && x->notify_ms == CATALOG_FRESH_NOTIFY_MS) {
         op->job.run = op_close;
         jobs_submit(x->db->jobs, &op->job);
-    } else {
+    } else if (code || !wait_for_coming(op)) {
         op_end(op, code);
     }
 }
@@ -429,17 +499,15 @@ static size_t key_columns_max(const struct call *call)
 
 #define INDEX_LOCAL 1
 
-/* Where entries follow by outbox records, those of one kind only, and from the beginning. One that
- * is described and not kept would be noticed only when its entries are missed. */
-static int check_index_kept(struct call *call, const struct wr_index_meta *index, bool later)
+/* Where entries follow by outbox records, those of one kind only. One that is described and not
+ * kept would be noticed only when its entries are missed. */
+static int check_index_kept(struct call *call, const struct wr_index_meta *index)
 {
-    const char *what = later ? "on a table that is there already" : "that is a local one";
-
-    if (call->db->keeps_indexes || (!later && index->type != INDEX_LOCAL))
+    if (call->db->keeps_indexes || index->type != INDEX_LOCAL)
         return E_OK;
     return fail(&call->c, E_UNSUPPORTED,
-                "Index '%.*s' is not made: a server over a pool keeps no index %s.",
-                BYTES_FMT(index->name), what);
+                "Index '%.*s' is not made: a server over a pool keeps no local indexes.",
+                BYTES_FMT(index->name));
 }
 
 int create_table_start(struct call *call)
@@ -450,13 +518,13 @@ int create_table_start(struct call *call)
     TRY(schema_check_create(&call->c, &call->db->limits, key_columns_max(call), t));
     TRY(check_stream_kept(call, &t->stream));
     for (size_t i = 0; i < t->index_count; i++)
-        TRY(check_index_kept(call, &t->indexes[i], false));
+        TRY(check_index_kept(call, &t->indexes[i]));
     return op_start(call, table_op_create_table);
 }
 
 int create_index_start(struct call *call)
 {
-    TRY(check_index_kept(call, &call->req->create_index.index, true));
+    TRY(check_index_kept(call, &call->req->create_index.index));
     return op_start(call, create_index);
 }
 

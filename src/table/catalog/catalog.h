@@ -105,6 +105,9 @@ bool catalog_reconciled(struct catalog *cat, const struct table *t);
  * the index. */
 bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t index_id);
 
+/* Nor one in which it is only coming (index.h). */
+bool catalog_fills_index(struct catalog *cat, const struct table *t, uint32_t index_id);
+
 /* The same of the stream that it has in `t`. */
 bool catalog_keeps_stream(struct catalog *cat, const struct table *t);
 

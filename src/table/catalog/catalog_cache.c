@@ -107,6 +107,19 @@ bool catalog_keeps_index(struct catalog *cat, const struct table *t, uint32_t in
     return all_keep(cat, t, index_id, has_index);
 }
 
+static bool fills_index(const struct schema *s, uint32_t id)
+{
+    for (size_t i = 0; i < s->index_count; i++)
+        if (s->indexes[i].id == id)
+            return s->indexes[i].phase != INDEX_COMING;
+    return false;
+}
+
+bool catalog_fills_index(struct catalog *cat, const struct table *t, uint32_t index_id)
+{
+    return all_keep(cat, t, index_id, fills_index);
+}
+
 bool catalog_reconciled(struct catalog *cat, const struct table *t)
 {
     bool settled = true;

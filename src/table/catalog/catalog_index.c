@@ -73,46 +73,51 @@ int catalog_index_follow(struct catalog_txn *x, const struct schema *base)
     return E_OK;
 }
 
-/* ---- the end of a build ---- */
+/* ---- phases ---- */
 
-struct completion {
+struct advance {
     struct catalog_txn txn;
     uint32_t index_id;
+    enum index_phase from;
 };
 
-static void be_complete(struct schema *table, const struct schema *base)
+/* The index's table is in the phase that its base says. */
+static void follow_phase(struct schema *table, const struct schema *base)
 {
-    (void)base;
-    table->base.phase = INDEX_INCR;
+    for (size_t i = 0; i < base->index_count; i++)
+        if (base->indexes[i].id == table->id)
+            table->base.phase = base->indexes[i].phase;
 }
 
-static int decide_complete(struct catalog_txn *x)
+static int decide_advance(struct catalog_txn *x)
 {
-    struct completion *done = PORT_CONTAINER(x, struct completion, txn);
+    struct advance *a = PORT_CONTAINER(x, struct advance, txn);
     struct schema s = catalog_txn_draft(x);
 
-    if (!schema_complete_index(x->c, &s, done->index_id))
+    if (!schema_advance_index(x->c, &s, a->index_id, a->from))
         return E_NOT_EXIST;
     for (size_t i = 0; i < s.index_count; i++)
-        if (s.indexes[i].id == done->index_id)
-            TRY(put_table_of(x, &s.indexes[i], &s, be_complete));
-    batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, done->index_id),
-              BYTES_NONE);
+        if (s.indexes[i].id == a->index_id)
+            TRY(put_table_of(x, &s.indexes[i], &s, follow_phase));
+    if (a->from == INDEX_FULL)
+        batch_add(&x->builder, EDIT_DELETE, catalog_rekey_key(x->builder.arena, a->index_id),
+                  BYTES_NONE);
     return catalog_txn_put(x, &s);
 }
 
-int catalog_index_complete(struct ctx *c, struct table *t, const struct index *index)
+int catalog_index_advance(struct ctx *c, struct table *t, const struct index *index)
 {
-    struct completion done = {.txn = {.db = t->db,
-                                      .c = c,
-                                      .instance = t->schema.instance,
-                                      .name = t->schema.d.table,
-                                      .id = t->schema.id,
-                                      .decide = decide_complete,
-                                      .notify_ms = ENGINE_PUBLISH_MS},
-                              .index_id = index->id};
-    int code = catalog_txn_wait(&done.txn);
+    struct advance a = {.txn = {.db = t->db,
+                                .c = c,
+                                .instance = t->schema.instance,
+                                .name = t->schema.d.table,
+                                .id = t->schema.id,
+                                .decide = decide_advance,
+                                .notify_ms = ENGINE_PUBLISH_MS},
+                        .index_id = index->id,
+                        .from = index->phase};
+    int code = catalog_txn_wait(&a.txn);
 
-    catalog_txn_release(&done.txn);
+    catalog_txn_release(&a.txn);
     return code;
 }

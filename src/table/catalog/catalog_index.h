@@ -21,9 +21,9 @@ int catalog_index_follow(struct catalog_txn *x, const struct schema *base);
 
 /* ---- by itself ---- */
 
-/* The rows that there were have all been indexed: `index` of the base table `t` is complete, and
- * read from now on. Durable and published on return. E_NOT_EXIST: the table or the index is gone.
- * Blocks. */
-int catalog_index_complete(struct ctx *c, struct table *t, const struct index *index);
+/* `index` of the base table `t` enters the phase behind the one that it has there: if it was being
+ * built, the rows that there were have all been indexed, and it is read from now on. Durable and
+ * published on return. E_NOT_EXIST: the table or the index is gone, or in another phase. Blocks. */
+int catalog_index_advance(struct ctx *c, struct table *t, const struct index *index);
 
 #endif

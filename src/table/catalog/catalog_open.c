@@ -85,7 +85,7 @@ int catalog_check_use(struct ctx *c, const struct table *t, bool writes)
         return E_OK;
     if (writes)
         return fail(c, E_PARAMETER, "Can't write index table directly");
-    if (base->phase == INDEX_FULL)
+    if (base->phase != INDEX_INCR)
         return fail(c, E_PARAMETER, "Disallow read index table in building base state");
     return E_OK;
 }

@@ -49,7 +49,7 @@ void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct s
     for (size_t i = 0; i < s->tunnel_count; i++)
         batch_add(e, EDIT_DELETE, catalog_tunnel_key(e->arena, s->id, s->tunnels[i].number),
                   BYTES_NONE);
-    if (s->base.table.len && s->base.phase == INDEX_FULL)
+    if (s->base.table.len && s->base.phase != INDEX_INCR)
         batch_add(e, EDIT_DELETE, catalog_rekey_key(e->arena, s->id), BYTES_NONE);
     if (!s->shadow.id)
         return;

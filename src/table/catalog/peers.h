@@ -21,6 +21,7 @@ enum peer_question {
     PEERS_SIZES,
     PEERS_READERS,
     PEERS_IDLE,
+    PEERS_INDEX,
     PEERS_QUESTIONS
 };
 

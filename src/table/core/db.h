@@ -65,7 +65,7 @@ struct wr_db {
     struct streams *streams;
     struct uploads *uploads;
     struct rekeyer *rekeyer;
-    struct index_builder *index_builder; /* NULL: writes keep no indexes */
+    struct index_builder *index_builder;
     struct outbox_queue *outboxes;       /* NULL: entries land with their rows */
     struct index_drainer *index_drainer; /* likewise */
     struct router *router;               /* NULL: the engine is one map */

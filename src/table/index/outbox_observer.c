@@ -49,8 +49,11 @@ static bool outbox_advance(struct arena *a, const struct row_change *change, str
     for (size_t i = 0; i < s->index_count; i++) {
         const struct index *x = &s->indexes[i];
         struct index_entry old = entry_of(a, s, x, change->cols, change->beside->first);
-        struct index_entry now = entry_of(a, s, x, change->cols, change->now);
+        struct index_entry now = {.there = false};
         bool merged;
+
+        if (x->phase != INDEX_COMING)
+            now = entry_of(a, s, x, change->cols, change->now);
 
         if (!entry_moves(x, &old, &now))
             continue;

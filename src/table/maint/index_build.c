@@ -12,6 +12,8 @@
  * again: after a restart, or from the beginning when the table was rekeyed meanwhile. */
 #include "table/maint/index_build.h"
 
+#include "table/maint/index_build_apart.h"
+
 #include "base/fault.h"
 #include "base/log.h"
 #include "table/catalog/catalog_index.h"
@@ -26,6 +28,7 @@
 
 struct index_builder {
     struct table_slicing slicing;
+    struct builds_apart *apart; /* NULL: there is one key space */
     struct task *task;
 };
 
@@ -88,7 +91,7 @@ static int build_paged(struct row_walk *w)
 static const struct index *unfinished_index(const struct table *t)
 {
     for (size_t i = 0; i < t->schema.index_count; i++)
-        if (t->schema.indexes[i].phase == INDEX_FULL)
+        if (t->schema.indexes[i].phase != INDEX_INCR)
             return &t->schema.indexes[i];
     return NULL;
 }
@@ -110,7 +113,7 @@ static int build_complete(struct index_build *b)
     int code;
 
     (void)fault_hit(FAULT_index_before_end);
-    code = catalog_index_complete(b->c, b->table, b->index);
+    code = catalog_index_advance(b->c, b->table, b->index);
     (void)fault_hit(FAULT_index_end);
     if (code == E_NOT_EXIST) { /* dropped meanwhile */
         ctx_clear(b->c);
@@ -123,12 +126,33 @@ static int build_complete(struct index_build *b)
     return code;
 }
 
+/* All of them: who waits for one to come does not wait for the build of another. */
+static int build_apart_slice(struct builds_apart *all, struct ctx *c, struct table *t,
+                             struct task_step *step)
+{
+    int worst = E_OK;
+
+    for (size_t i = 0; i < t->schema.index_count; i++) {
+        int code = t->schema.indexes[i].phase == INDEX_INCR
+                       ? E_OK
+                       : index_build_apart(all, c, t, &t->schema.indexes[i], step);
+
+        if (code && code != E_BUSY)
+            return code;
+        worst = worst ? worst : code;
+    }
+    return worst;
+}
+
 static int build_slice(struct table_slicing *s, struct ctx *c, struct table *t,
                        struct task_step *step)
 {
     struct index_build b = {.db = s->db, .table = t, .index = unfinished_index(t), .c = c};
+    struct index_builder *builder = PORT_CONTAINER(s, struct index_builder, slicing);
     bool ended = false;
 
+    if (builder->apart)
+        return build_apart_slice(builder->apart, c, t, step);
     if (!catalog_keeps_index(s->db->catalog, t, b.index->id))
         return E_BUSY;
     (void)fault_hit(FAULT_index_begin);
@@ -170,6 +194,8 @@ struct index_builder *index_builder_start(struct wr_db *db)
                                         .wants = wants_index_slice,
                                         .run = build_slice,
                                         .about = about_build};
+    if (!engine_one_key_space(db->engine))
+        b->apart = builds_apart_new(db);
     b->task = scheduler_add(db->background, &spec);
     if (b->task)
         return b;
@@ -185,5 +211,7 @@ void index_builder_wake(struct index_builder *b)
 
 void index_builder_free(struct index_builder *b)
 {
+    if (b)
+        builds_apart_free(b->apart);
     mem_free(b);
 }

@@ -171,7 +171,7 @@ static enum index_phase index_read_phase(struct reader *r)
 {
     uint8_t phase = read_u8(r);
 
-    r->bad |= phase != INDEX_FULL && phase != INDEX_INCR;
+    r->bad |= phase < INDEX_FULL || phase > INDEX_COMING;
     return phase;
 }
 

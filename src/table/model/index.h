@@ -23,6 +23,10 @@ enum index_phase {
     INDEX_FULL = 1, /* rows from before it are still being indexed: writers keep it, nobody reads
                        it */
     INDEX_INCR = 2, /* complete: it follows every write */
+    /* Where entries follow by outbox records, first: until every server knows of the index, changes
+     * take entries away and bring none. Else one that does not know of it would leave an entry
+     * behind that one has brought who does. Clients see INDEX_FULL. */
+    INDEX_COMING = 3,
 };
 
 /* Where the value of an entry's key column comes from. */

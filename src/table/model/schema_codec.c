@@ -901,7 +901,7 @@ static int read_indexes(struct schema_reader *r)
             ctx_clear(r->c);
             return fail(r->c, E_CORRUPT, "A stored table description has a damaged index.");
         }
-        meta->sync_phase = (int32_t)x->phase;
+        meta->sync_phase = x->phase == INDEX_INCR ? INDEX_INCR : INDEX_FULL;
         meta->partial = !x->include_base_data;
     }
     return E_OK;

@@ -55,6 +55,13 @@ static void lists_copy(struct ctx *c, struct schema *base, struct wr_index_meta 
     base->indexes = *indexes;
 }
 
+static enum index_phase first_phase(const struct schema *base, enum index_start start)
+{
+    if (base->outbox && start != INDEX_OF_NEW_TABLE)
+        return INDEX_COMING;
+    return start == INDEX_BUILT ? INDEX_FULL : INDEX_INCR;
+}
+
 int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_meta *meta,
                      uint32_t id, enum index_start start, struct schema **table)
 {
@@ -66,7 +73,7 @@ int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_m
     index = &indexes[base->index_count];
     *index = (struct index){.meta = meta,
                             .id = id,
-                            .phase = start == INDEX_BUILT ? INDEX_FULL : INDEX_INCR,
+                            .phase = first_phase(base, start),
                             .include_base_data = start != INDEX_OF_LATER_WRITES,
                             .location = {.id = id}};
     if (!index_resolve(&c->arena, &base->d, index))
@@ -101,15 +108,20 @@ int schema_remove_index(struct ctx *c, struct schema *base, bytes name)
     return E_OK;
 }
 
-bool schema_complete_index(struct ctx *c, struct schema *base, uint32_t id)
+static enum index_phase next_phase(const struct index *index)
+{
+    return index->phase == INDEX_COMING && index->include_base_data ? INDEX_FULL : INDEX_INCR;
+}
+
+bool schema_advance_index(struct ctx *c, struct schema *base, uint32_t id, enum index_phase from)
 {
     struct wr_index_meta *metas;
     struct index *indexes;
 
     lists_copy(c, base, &metas, &indexes);
     for (size_t i = 0; i < base->index_count; i++)
-        if (indexes[i].id == id && indexes[i].phase == INDEX_FULL) {
-            indexes[i].phase = INDEX_INCR;
+        if (indexes[i].id == id && indexes[i].phase == from && from != INDEX_INCR) {
+            indexes[i].phase = next_phase(&indexes[i]);
             return true;
         }
     return false;

@@ -18,8 +18,10 @@ int schema_add_index(struct ctx *c, struct schema *base, const struct wr_index_m
                      uint32_t id, enum index_start start, struct schema **table);
 /* `base`, a draft, loses the index of that name. E_NOT_EXIST: it has none. */
 int schema_remove_index(struct ctx *c, struct schema *base, bytes name);
-/* `base`, a draft, has the index of that id complete. False: none of that id is being built. */
-bool schema_complete_index(struct ctx *c, struct schema *base, uint32_t id);
+/* The index of that id in `base`, a draft, enters the next phase: one that is built is complete,
+ * one that was coming is built, or followed by later writes. False: none of that id is in that
+ * phase. */
+bool schema_advance_index(struct ctx *c, struct schema *base, uint32_t id, enum index_phase from);
 /* An index's table follows the options of its base table. */
 void schema_follow_base(struct schema *table, const struct schema *base);
 
