@@ -12,6 +12,7 @@
 #include "cli/console/value.h"
 #include "cli/read_flags.h"
 #include "cli/span.h"
+#include "cli/transfer/cells.h"
 #include "cli/transfer/plan.h"
 #include "cli/transfer/store.h"
 #include "cli/transfer/walk.h"
@@ -19,16 +20,19 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #define COLUMNS_MAX 1024
+#define PARQUET_COLUMNS 500 /* attributes that get a column; others stand beside them */
+#define PARQUET_NAMES 16384 /* that are counted */
 #define OUT_BYTES (1u << 18)
 
 struct export_options {
     const char *format, *output, *columns, *filter;
     struct span_options span;
     struct s3_words s3;
-    bool plain_header, quiet;
+    bool plain_header, versions, quiet;
 };
 
 static const struct option_row export_rows[] = {
@@ -46,6 +50,9 @@ static const struct option_row export_rows[] = {
     SPAN_ROWS(struct export_options),
     {"plain-header", NULL, "csv: names alone in the header, without types", OPTION_FLAG,
      offsetof(struct export_options, plain_header), 0, 0},
+    {"versions", NULL,
+     "all versions of each cell with their timestamps, in a column of its own, " CELLS_COLUMN,
+     OPTION_FLAG, offsetof(struct export_options, versions), 0, 0},
     STORE_ROWS(struct export_options),
     {"quiet", NULL, "no progress", OPTION_FLAG, offsetof(struct export_options, quiet), 0, 0},
     {0},
@@ -54,6 +61,7 @@ static const struct option_row export_rows[] = {
 struct export_column {
     bytes name;
     enum wr_type type;
+    uint64_t count; /* of cells, in the first walk */
 };
 
 struct export
@@ -65,6 +73,8 @@ struct export
     struct export_column *columns; /* attributes, in the order of their names */
     size_t column_count;
     bool all_typed; /* --columns says what there is */
+    bool beside;    /* what no column takes goes into CELLS_COLUMN */
+    size_t names_max;
     struct arena *arena;
     struct progress progress;
     struct sink sink;
@@ -106,22 +116,31 @@ static int mixed_types(struct ctx *c, const struct export_column *column, enum w
                 BYTES_FMT(column->name), type_name(column->type), type_name(other));
 }
 
+static bool is_cells(bytes name)
+{
+    return bytes_equal(name, BYTES_LIT(CELLS_COLUMN));
+}
+
 static int note_cell(struct ctx *c, struct export *e, const struct wr_cell *cell)
 {
     bool found;
     size_t at = find_place(e, cell->name, &found);
 
-    if (found && e->columns[at].type != cell->value.type)
+    if (found)
+        e->columns[at].count++;
+    if (found && e->columns[at].type != cell->value.type && !e->beside)
         return mixed_types(c, &e->columns[at], cell->value.type);
     if (found)
         return 0;
-    if (e->column_count == COLUMNS_MAX)
+    if (e->beside && (e->column_count == e->names_max || is_cells(cell->name)))
+        return 0;
+    if (e->column_count == e->names_max)
         return fail(c, E_PARAMETER,
                     "the rows have more than %d different columns; name some with --columns, or "
                     "export with --format jsonl",
                     COLUMNS_MAX);
     memmove(&e->columns[at + 1], &e->columns[at], sizeof(*e->columns) * (e->column_count - at));
-    e->columns[at] = (struct export_column){arena_copy(e->arena, cell->name), cell->value.type};
+    e->columns[at] = (struct export_column){arena_copy(e->arena, cell->name), cell->value.type, 1};
     e->column_count++;
     return 0;
 }
@@ -138,6 +157,30 @@ static int note_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t
             TRY(note_cell(c, e, &row.cells[i]));
     }
     return 0;
+}
+
+static int more_frequent(const void *left, const void *right)
+{
+    const struct export_column *a = left, *b = right;
+
+    return (a->count < b->count) - (a->count > b->count);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct export_column *a = left, *b = right;
+
+    return bytes_compare(a->name, b->name);
+}
+
+/* Of Parquet the most frequent ones. */
+static void keep_frequent(struct export *e)
+{
+    if (!e->beside || e->column_count <= PARQUET_COLUMNS)
+        return;
+    qsort(e->columns, e->column_count, sizeof(*e->columns), more_frequent);
+    e->column_count = PARQUET_COLUMNS;
+    qsort(e->columns, e->column_count, sizeof(*e->columns), by_name);
 }
 
 /* One word of --columns; its name goes to *name. */
@@ -196,10 +239,31 @@ static int choose(struct ctx *c, struct export *e, struct cli *cli)
     TRY(read_flags_make(c, &select, e->table->key[0].name, &e->flags));
     e->range = (struct wr_get_range){
         .table = e->table->table, .start = span.start, .end = span.end, .read = e->flags.read};
+    if (o->versions)
+        e->range.read.max_versions = WALK_ALL_VERSIONS;
     return 0;
 }
 
 /* ---- rows ---- */
+
+/* What no column takes of a row; all of it with its timestamps, if versions are wanted. ptr NULL:
+ * nothing. */
+static bytes take_beside(struct ctx *c, const struct export *e, const struct wr_row *row)
+{
+    bool versions = e->options->versions, found;
+    struct buf b;
+
+    buf_init(&b, &c->arena, 0);
+    cells_begin(&b);
+    for (size_t i = 0; i < row->cell_count && e->beside; i++) {
+        const struct wr_cell *cell = &row->cells[i];
+        size_t at = find_place(e, cell->name, &found);
+
+        if (versions || !found || e->columns[at].type != cell->value.type)
+            cells_put(&b, cell, versions);
+    }
+    return b.len > 1 ? buf_bytes(&b) : BYTES_NONE;
+}
 
 static void put_header(struct export *e, struct buf *b)
 {
@@ -215,6 +279,8 @@ static void put_header(struct export *e, struct buf *b)
                    ? name
                    : arena_printf(b->arena, "%.*s:%s", BYTES_FMT(name), type_name(type)));
     }
+    if (e->beside)
+        buf_put_bytes(b, BYTES_LIT("," CELLS_COLUMN ":binary"));
     buf_put_u8(b, '\n');
 }
 
@@ -234,7 +300,12 @@ static int take_cell(struct ctx *c, const struct export *e, const struct wr_row 
     if (*cell == row->cell_count || r != 0)
         return 0;
     *out = &row->cells[(*cell)++].value;
-    return (*out)->type == e->columns[i].type ? 0 : mixed_types(c, &e->columns[i], (*out)->type);
+    if ((*out)->type == e->columns[i].type)
+        return 0;
+    if (!e->beside)
+        return mixed_types(c, &e->columns[i], (*out)->type);
+    *out = NULL;
+    return 0;
 }
 
 static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const struct wr_row *row)
@@ -252,6 +323,13 @@ static int put_csv_row(struct ctx *c, struct export *e, struct buf *b, const str
         TRY(take_cell(c, e, row, &cell, i, &value));
         if (value)
             value_put_csv(b, value);
+    }
+    if (e->beside) {
+        struct wr_value beside = {.type = WR_VARBINARY, .bytes = take_beside(c, e, row)};
+
+        buf_put_u8(b, ',');
+        if (beside.bytes.len)
+            value_put_csv(b, &beside);
     }
     buf_put_u8(b, '\n');
     return 0;
@@ -278,7 +356,7 @@ static bytes key_note(struct ctx *c, const struct wr_table_description *table)
 static int open_parquet(struct ctx *c, struct export *e)
 {
     size_t keys = e->table->key_count, count = keys + e->column_count;
-    struct parquet_column *columns = ARENA_ARRAY(&c->arena, struct parquet_column, count);
+    struct parquet_column *columns = ARENA_ARRAY(&c->arena, struct parquet_column, count + 1);
 
     for (size_t i = 0; i < count; i++) {
         columns[i] =
@@ -289,19 +367,23 @@ static int open_parquet(struct ctx *c, struct export *e)
             return fail(c, E_PARAMETER, "column %.*s is of type %s, which export does not write",
                         BYTES_FMT(columns[i].name), type_name(columns[i].type));
     }
+    if (e->beside)
+        columns[count++] = (struct parquet_column){BYTES_LIT(CELLS_COLUMN), WR_VARBINARY, false};
     e->parquet = parquet_open(e->out, columns, count, key_note(c, e->table));
     return 0;
 }
 
 static int put_parquet_row(struct ctx *c, struct export *e, const struct wr_row *row)
 {
-    const struct wr_value *values[WR_KEY_COLUMNS_MAX + COLUMNS_MAX];
+    const struct wr_value *values[WR_KEY_COLUMNS_MAX + COLUMNS_MAX + 1];
+    struct wr_value beside = {.type = WR_VARBINARY, .bytes = take_beside(c, e, row)};
     size_t cell = 0, keys = row->key.count;
 
     for (size_t i = 0; i < keys; i++)
         values[i] = &row->key.columns[i].value;
     for (size_t i = 0; i < e->column_count; i++)
         TRY(take_cell(c, e, row, &cell, i, &values[keys + i]));
+    values[keys + e->column_count] = beside.bytes.len ? &beside : NULL;
     parquet_put(e->parquet, values);
     return 0;
 }
@@ -323,6 +405,22 @@ static bool has_format(const struct export *e, const char *name)
     return strcmp(e->options->format, name) == 0;
 }
 
+static void put_json_row(struct ctx *c, const struct export *e, struct buf *b, struct wr_row row)
+{
+    struct wr_cell *cells;
+
+    if (e->options->versions && row.cell_count) {
+        cells = ARENA_ARRAY(&c->arena, struct wr_cell, row.cell_count + 1);
+        memcpy(cells, row.cells, sizeof(*cells) * row.cell_count);
+        cells[row.cell_count] =
+            (struct wr_cell){.name = BYTES_LIT(CELLS_COLUMN),
+                             .value = {.type = WR_VARBINARY, .bytes = take_beside(c, e, &row)}};
+        row.cells = cells;
+        row.cell_count++;
+    }
+    print_put_row(b, &row);
+}
+
 static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t count)
 {
     struct export *e = arg;
@@ -334,7 +432,7 @@ static int put_rows(struct ctx *c, void *arg, const struct wr_row *rows, size_t 
 
         read_flags_apply(c, &e->flags, &row);
         if (has_format(e, "jsonl"))
-            print_put_row(&b, &row);
+            put_json_row(c, e, &b, row);
         else if (e->parquet)
             TRY(put_parquet_row(c, e, &row));
         else
@@ -367,6 +465,7 @@ static int begin_output(struct ctx *c, struct client *cl, struct export *e)
         return 0;
     if (!e->all_typed)
         TRY(walk_range(c, cl, &e->range, note_rows, e));
+    keep_frequent(e);
     if (has_format(e, "parquet"))
         return open_parquet(c, e);
     buf_init(&header, &c->arena, 0);
@@ -398,7 +497,9 @@ static int export_run(struct ctx *c, struct client *cl, struct cli *cli, void *o
     if (has_format(&e, "parquet") && !o->output && isatty(STDOUT_FILENO))
         return fail(c, E_PARAMETER, "Parquet is nothing to look at: give --output FILE, or a pipe");
     TRY(client_describe(c, cl, bytes_str(cli->argv[0]), &table));
-    e.columns = ARENA_ARRAY(&c->arena, struct export_column, COLUMNS_MAX + 1);
+    e.beside = o->versions || (has_format(&e, "parquet") && !o->columns);
+    e.names_max = e.beside ? PARQUET_NAMES : COLUMNS_MAX;
+    e.columns = ARENA_ARRAY(&c->arena, struct export_column, e.names_max + 1);
     TRY(choose(c, &e, cli));
     progress_start(&e.progress, c->clock, 0, o->quiet);
     code = sink_open(c, &e.sink, &o->s3, o->output);
@@ -431,7 +532,10 @@ const struct command command_export = {
         "not there is an empty field, an empty text is \"\". A column must have one type in all\n"
         "rows. JSON Lines has no such bound; binaries are {\"base64\":\"...\"}. Parquet has CSV's\n"
         "columns (zstd, plain pages), for pandas, DuckDB, Spark and `widerow import`.\n"
-        "The newest version of each cell is written.",
+        "Names beyond the 500 most frequent, and other types than their column's, stand in a\n"
+        "binary column of Parquet, " CELLS_COLUMN
+        ", from which import takes them back. The newest\n"
+        "version of each cell is written; with --versions all of them stand in such a column.",
     .example = "widerow export orders --output orders.csv\n"
                "widerow export orders ann --from 1700000000 --columns amount --filter 'amount > 5'",
     .options = export_rows,

@@ -35,6 +35,11 @@ static const struct option_row import_rows[] = {
      "with --create and layout plain: partitions that the table begins with, split by a sample of "
      "the keys (default: one a 64 MiB of the file, at most 16)",
      OPTION_COUNT, AT(partitions), 1, IMPORT_PARTITIONS_MAX},
+    {"max-versions", "N",
+     "with --create: versions of each cell that the table keeps, and it takes any timestamps, as "
+     "an "
+     "export with --versions has them (default 1)",
+     OPTION_COUNT, AT(max_versions), 1, INT32_MAX},
     {"input", "csv|jsonl|dynamodb|parquet", "what FILE is (default: told from how it begins)",
      OPTION_TEXT, AT(input), 0, 0},
     {"delimiter", "CHAR",
@@ -174,7 +179,8 @@ static int import_steps(struct ctx *c, struct cli *cli, struct import *im)
     TRY(plan_parse(c, &im->plan, &header, key_words(c, im), o->columns));
     im->plan.json = im->source.json;
     if (o->null && (im->source.json || im->source.rows))
-        return fail(c, E_PARAMETER, "--null is for CSV; JSON and Parquet have a null of their own");
+        return fail(c, E_PARAMETER,
+                    "--null is for CSV; JSON has a null of its own, as has Parquet");
     im->plan.has_null = o->null;
     im->plan.null = o->null ? bytes_str(o->null) : BYTES_NONE;
     TRY(import_table_prepare(c, im));

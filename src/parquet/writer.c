@@ -1,13 +1,16 @@
 #include "parquet/writer.h"
 
 #include "base/port.h"
+#include "parquet/dictionary.h"
 #include "parquet/format.h"
+#include "parquet/pack.h"
 #include "parquet/thrift.h"
 
+#include <zlib.h>
 #include <zstd.h>
 
 #define PAGE_BYTES (1u << 20)
-#define PAGE_VALUES_MAX (1u << 20)
+#define PAGE_VALUES_MAX (128u << 10)
 #define GROUP_BYTES (64u << 20)
 #define ZSTD_LEVEL 3
 
@@ -17,6 +20,12 @@ struct chunk {
     struct thrift values;
     struct thrift present; /* a bit for each row; of optional columns only */
     uint32_t rows, stored; /* of the page; values that are there */
+    /* As numbers of the dictionary, too, as long as that is open. */
+    struct dictionary dictionary;
+    bool closed;       /* it is full, or not worth it: no page of numbers follows */
+    bool numbered;     /* there are pages of numbers */
+    uint32_t *numbers; /* of the page's values */
+    size_t numbers_size;
     /* Pages that are done, as they will be written. */
     struct thrift done;
     uint64_t raw_bytes; /* of `done` before compression, with its headers */
@@ -90,8 +99,29 @@ static void put_bit(struct thrift *t, uint32_t at, bool bit)
         t->data[at / 8] |= (uint8_t)(1u << at % 8);
 }
 
+/* The last value, which begins at `from`, to its number. */
+static void put_number(struct chunk *k, size_t from)
+{
+    uint32_t number;
+
+    if (k->closed)
+        return;
+    number =
+        dictionary_number(&k->dictionary, bytes_of(k->values.data + from, k->values.len - from));
+    if (number == DICTIONARY_FULL) {
+        k->closed = true;
+        return;
+    }
+    if (k->stored >= k->numbers_size) {
+        k->numbers_size = k->numbers_size ? k->numbers_size * 2 : 1024;
+        k->numbers = mem_realloc(k->numbers, sizeof(*k->numbers) * k->numbers_size);
+    }
+    k->numbers[k->stored] = number;
+}
+
 static void put_value(struct chunk *k, const struct wr_value *v)
 {
+    size_t from = k->values.len;
     uint64_t bits;
 
     switch (v->type) {
@@ -109,6 +139,8 @@ static void put_value(struct chunk *k, const struct wr_value *v)
         thrift_put_u32(&k->values, (uint32_t)v->bytes.len);
         thrift_put(&k->values, v->bytes.ptr, v->bytes.len);
     }
+    if (v->type != WR_BOOLEAN)
+        put_number(k, from);
     k->stored++;
 }
 
@@ -124,50 +156,105 @@ static void put_levels(struct thrift *page, const struct chunk *k)
     thrift_release(&run);
 }
 
-static void put_page_header(struct thrift *t, uint32_t rows, size_t raw, size_t packed)
+/* In front of a page: of values, or (rows are values then) of a dictionary. */
+static void put_page_header(struct thrift *t, enum parquet_page type, int encoding, uint32_t rows,
+                            size_t raw, bytes packed)
 {
     thrift_begin(t, 0);
-    thrift_i32(t, 1, 0); /* a data page */
+    thrift_i32(t, 1, type);
     thrift_i32(t, 2, (int32_t)raw);
-    thrift_i32(t, 3, (int32_t)packed);
-    thrift_begin(t, 5);
+    thrift_i32(t, 3, (int32_t)packed.len);
+    thrift_i32(t, 4, (int32_t)(uint32_t)crc32(0, packed.ptr, (uInt)packed.len));
+    thrift_begin(t, type == PAGE_DATA ? 5 : 7);
     thrift_i32(t, 1, (int32_t)rows);
-    thrift_i32(t, 2, ENCODING_PLAIN);
-    thrift_i32(t, 3, ENCODING_RLE);
-    thrift_i32(t, 4, ENCODING_RLE);
+    thrift_i32(t, 2, encoding);
+    if (type == PAGE_DATA) {
+        thrift_i32(t, 3, ENCODING_RLE);
+        thrift_i32(t, 4, ENCODING_RLE);
+    }
     thrift_end(t);
     thrift_end(t);
+}
+
+/* Packs a page and appends it to `to`. */
+static void put_page(struct parquet *p, struct thrift *to, enum parquet_page type, int encoding,
+                     uint32_t rows, const struct thrift *page)
+{
+    size_t bound = ZSTD_compressBound(page->len);
+    uint8_t *out = mem_alloc(bound);
+    size_t packed = ZSTD_compressCCtx(p->zstd, out, bound, page->data, page->len, ZSTD_LEVEL);
+
+    put_page_header(to, type, encoding, rows, page->len, bytes_of(out, packed));
+    thrift_put(to, out, packed);
+    mem_free(out);
+}
+
+/* Is a page of numbers smaller than what it would be else? The first one pays for the dictionary so
+ * far; a chunk whose first page does not like it has none. */
+static bool wants_numbers(struct chunk *k, size_t otherwise)
+{
+    size_t size = (size_t)k->stored * pack_width(k->dictionary.count) / 8;
+
+    if (k->closed || !k->stored || !k->dictionary.count)
+        return false;
+    size += k->numbered ? 0 : k->dictionary.values.len;
+    return size < otherwise;
+}
+
+/* The values, in the encoding that takes the fewest bytes before compression. */
+static int put_values(struct parquet *p, size_t column, struct thrift *page)
+{
+    struct chunk *k = &p->chunks[column];
+    bool whole = p->columns[column].type == WR_BIGINT;
+    struct thrift deltas = {0};
+    size_t otherwise = k->values.len;
+    int encoding = ENCODING_PLAIN;
+
+    if (whole) {
+        pack_deltas(&deltas, k->values.data, k->stored);
+        otherwise = deltas.len;
+        encoding = ENCODING_DELTA_BINARY_PACKED;
+    }
+    if (wants_numbers(k, otherwise)) {
+        pack_indexes(page, k->numbers, k->stored,
+                     pack_width(k->dictionary.count - 1 ? k->dictionary.count - 1 : 1));
+        k->numbered = true;
+        encoding = ENCODING_RLE_DICTIONARY;
+    } else {
+        thrift_put(page, whole ? deltas.data : k->values.data, otherwise);
+        k->closed |= k->stored != 0;
+    }
+    thrift_release(&deltas);
+    return encoding;
 }
 
 static void end_page(struct parquet *p, size_t column)
 {
     struct chunk *k = &p->chunks[column];
     struct thrift page = {0};
-    size_t bound, packed, before = k->done.len;
-    uint8_t *out;
+    size_t before = k->done.len;
+    int encoding;
 
     if (k->rows == 0)
         return;
     if (!p->columns[column].key)
         put_levels(&page, k);
-    thrift_put(&page, k->values.data, k->values.len);
-    bound = ZSTD_compressBound(page.len);
-    out = mem_alloc(bound);
-    packed = ZSTD_compressCCtx(p->zstd, out, bound, page.data, page.len, ZSTD_LEVEL);
-    put_page_header(&k->done, k->rows, page.len, packed);
+    encoding = put_values(p, column, &page);
+    put_page(p, &k->done, PAGE_DATA, encoding, k->rows, &page);
     k->raw_bytes += k->done.len - before + page.len;
-    thrift_put(&k->done, out, packed);
     k->done_rows += k->rows;
     k->rows = k->stored = 0;
     k->values.len = k->present.len = 0;
-    mem_free(out);
     thrift_release(&page);
 }
 
 /* ---- row groups */
 
-static void put_chunk_meta(struct parquet *p, size_t column)
+/* `dictionary`: bytes of its page, in front of the others; 0: there is none. */
+static void put_chunk_meta(struct parquet *p, size_t column, size_t dictionary)
 {
+    static const int encodings[] = {ENCODING_PLAIN, ENCODING_RLE, ENCODING_DELTA_BINARY_PACKED,
+                                    ENCODING_RLE_DICTIONARY};
     const struct parquet_column *of = &p->columns[column];
     const struct chunk *k = &p->chunks[column];
     struct thrift *t = &p->groups;
@@ -176,18 +263,41 @@ static void put_chunk_meta(struct parquet *p, size_t column)
     thrift_i64(t, 2, (int64_t)p->offset);
     thrift_begin(t, 3);
     thrift_i32(t, 1, physical_type(of->type));
-    thrift_list(t, 2, THRIFT_I32, 2);
-    thrift_element_i32(t, ENCODING_PLAIN);
-    thrift_element_i32(t, ENCODING_RLE);
+    thrift_list(t, 2, THRIFT_I32, PORT_COUNT(encodings));
+    for (size_t i = 0; i < PORT_COUNT(encodings); i++)
+        thrift_element_i32(t, encodings[i]);
     thrift_list(t, 3, THRIFT_BINARY, 1);
     thrift_element_binary(t, of->name);
     thrift_i32(t, 4, CODEC_ZSTD);
     thrift_i64(t, 5, (int64_t)k->done_rows);
     thrift_i64(t, 6, (int64_t)k->raw_bytes);
-    thrift_i64(t, 7, (int64_t)k->done.len);
-    thrift_i64(t, 9, (int64_t)p->offset);
+    thrift_i64(t, 7, (int64_t)(dictionary + k->done.len));
+    thrift_i64(t, 9, (int64_t)(p->offset + dictionary));
+    if (dictionary)
+        thrift_i64(t, 11, (int64_t)p->offset);
     thrift_end(t);
     thrift_end(t);
+}
+
+/* Writes a column's pages, the dictionary first, and begins it anew. */
+static void end_chunk(struct parquet *p, size_t column)
+{
+    struct chunk *k = &p->chunks[column];
+    struct thrift first = {0};
+
+    if (k->numbered) {
+        put_page(p, &first, PAGE_DICTIONARY, ENCODING_PLAIN, k->dictionary.count,
+                 &k->dictionary.values);
+        k->raw_bytes += first.len + k->dictionary.values.len;
+    }
+    put_chunk_meta(p, column, first.len);
+    put_out(p, first.data, first.len);
+    put_out(p, k->done.data, k->done.len);
+    thrift_release(&first);
+    dictionary_clear(&k->dictionary);
+    k->closed = k->numbered = false;
+    k->done.len = 0;
+    k->done_rows = 0;
 }
 
 static void end_group(struct parquet *p)
@@ -197,19 +307,14 @@ static void end_group(struct parquet *p)
 
     if (p->group_rows == 0)
         return;
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++)
         end_page(p, i);
-        raw_bytes += p->chunks[i].raw_bytes;
-    }
     thrift_begin(t, 0);
     thrift_list(t, 1, THRIFT_STRUCT, p->count);
     for (size_t i = 0; i < p->count; i++) {
-        struct chunk *k = &p->chunks[i];
-
-        put_chunk_meta(p, i);
-        put_out(p, k->done.data, k->done.len);
-        k->done.len = 0;
-        k->raw_bytes = k->done_rows = 0;
+        end_chunk(p, i);
+        raw_bytes += p->chunks[i].raw_bytes;
+        p->chunks[i].raw_bytes = 0;
     }
     thrift_i64(t, 2, (int64_t)raw_bytes);
     thrift_i64(t, 3, (int64_t)p->group_rows);
@@ -303,6 +408,8 @@ void parquet_close(struct parquet *p, bool whole)
         thrift_release(&p->chunks[i].values);
         thrift_release(&p->chunks[i].present);
         thrift_release(&p->chunks[i].done);
+        dictionary_release(&p->chunks[i].dictionary);
+        mem_free(p->chunks[i].numbers);
     }
     thrift_release(&p->groups);
     ZSTD_freeCCtx(p->zstd);

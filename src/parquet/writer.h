@@ -1,6 +1,7 @@
 /* parquet.h: rows as a Parquet file, which DuckDB, Spark, pandas and the like read.
  *
- * PLAIN values in pages of about 1 MiB (data pages of the first form), zstd; key columns are
+ * Pages of about 1 MiB (data pages of the first form, with checksums), zstd; few different values
+ * as numbers of a dictionary, other whole numbers as differences, all else PLAIN. Key columns are
  * required, others optional. A row group holds at most 64 MiB before compression, so that memory is
  * bounded whatever the size of the table. The file's own note "widerow.key" names the key columns
  * and types: "id:integer,at:integer". */

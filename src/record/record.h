@@ -13,7 +13,7 @@
 
 #include <signal.h>
 
-#define RECORD_COLUMNS_MAX 256
+#define RECORD_COLUMNS_MAX 1024
 
 enum record_format { RECORD_CSV, RECORD_JSONL };
 

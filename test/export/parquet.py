@@ -8,6 +8,7 @@ import ctypes
 import json
 import struct
 import sys
+import zlib
 
 zstd = ctypes.CDLL("libzstd.so.1")
 zstd.ZSTD_decompress.restype = ctypes.c_size_t
@@ -99,17 +100,74 @@ def values(data, at, kind, count):
     return out, at
 
 
-def read_chunk(data, meta, element):
-    out, pages, at = [], 0, meta[9]
+def packed(data, at, width, count):
+    """Numbers of `width` bits, the lowest first."""
+    bits = int.from_bytes(data[at : at + (count * width + 7) // 8], "little")
+    return [bits >> i * width & (1 << width) - 1 for i in range(count)]
+
+
+def indexes(page, at, count):
+    """A width, and one run of packed numbers in groups of eight."""
+    if count == 0:
+        return [], at
+    t = Thrift(page, at + 1)
+    head = t.varint()
+    assert head & 1 and (head >> 1) == (count + 7) // 8
+    # In pieces: a million numbers in one integer would take for ever.
+    width, out = page[at], []
+    for group in range(0, head >> 1, 128):
+        n = min(128, (head >> 1) - group)
+        out += packed(page, t.at + group * width, width, n * 8)
+    assert not any(out[count:])
+    return out[:count], t.at + (head >> 1) * width
+
+
+def deltas(page, at):
+    t = Thrift(page, at)
+    block, minis, count, value = t.varint(), t.varint(), t.varint(), t.zigzag()
+    out = [value] if count else []
+    while len(out) < count:
+        least = t.zigzag()
+        widths = page[t.at : t.at + minis]
+        t.at += minis
+        for width in widths:
+            if len(out) == count:
+                break
+            size = block // minis
+            for n in packed(page, t.at, width, size)[: count - len(out)]:
+                value = (value + least + n + 2**63) % 2**64 - 2**63
+                out.append(value)
+            t.at += size * width // 8
+    return out, t.at
+
+
+def read_chunk(data, meta, element, at):
+    out, pages, dictionary = [], 0, None
     end = at + meta[7]
+    assert at == meta.get(11, meta[9])
     while at < end:
         t = Thrift(data, at)
         head = t.struct()
+        assert head[1] == 2 or dictionary is None or at >= meta[9]
         at = t.at + head[3]
-        page, rows = unpack(data[t.at : at], head[2]), head[5][1]
-        assert head[1] == 0 and head[5][2] == 0 and meta[4] == 6
+        assert zlib.crc32(data[t.at : at]) == head[4] % 2**32 and meta[4] == 6
+        page = unpack(data[t.at : at], head[2])
+        if head[1] == 2:
+            assert pages == 0 and head[7][2] == 0 and at == meta[9]
+            dictionary, stop = values(page, 0, meta[1], head[7][1])
+            assert stop == len(page) and len(set(dictionary)) == len(dictionary) or meta[1] == 5
+            continue
+        rows = head[5][1]
         present, begin = levels(page, rows) if element[3] == 1 else ([1] * rows, 0)
-        there, stop = values(page, begin, meta[1], sum(present))
+        if head[5][2] == 8:
+            numbers, stop = indexes(page, begin, sum(present))
+            there = [dictionary[n] for n in numbers]
+        elif head[5][2] == 5:
+            there, stop = deltas(page, begin)
+            assert len(there) == sum(present)
+        else:
+            assert head[5][2] == 0
+            there, stop = values(page, begin, meta[1], sum(present))
         assert stop == len(page)
         there = iter(there)
         out += [next(there) if p else None for p in present]
@@ -132,9 +190,9 @@ def main():
         columns = []
         for chunk, element in zip(group[1], elements, strict=True):
             meta = chunk[3]
-            assert meta[3] == [element[4]] and meta[1] == element[1] and meta[9] == covered
+            assert meta[3] == [element[4]] and meta[1] == element[1]
+            column, n = read_chunk(data, meta, element, covered)
             covered += meta[7]
-            column, n = read_chunk(data, meta, element)
             columns.append(column)
             pages += n
         assert all(len(c) == group[3] for c in columns)

@@ -133,13 +133,16 @@ assert rows and read == rows and [[type(v) for v in r.values()] for r in read] =
 }
 check "Parquet of odd values" parquet odd
 check "the same rows" same_rows odd
-check "its key is noted" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "4 1 6 6 id:integer"' - "$work/odd.parquet"
+check "its key is noted" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "4 1 7 7 id:integer"' - "$work/odd.parquet"
 check "of a part of a table" sh -c '"$1" export part ann --columns m --format parquet --quiet --dir "$2" >"$3" && python3 test/export/parquet.py "$3" | grep -c ann | grep -qx 3' - \
     "$widerow" "$work/data" "$work/part.parquet"
-check "what one column cannot hold" refuses "export it with --format jsonl" export part --format parquet --output "$work/mixed.parquet" --quiet
+check "what one column cannot hold stands beside it" run export part --format parquet --output "$work/mixed.parquet" --quiet
+check "and comes back" run import "$work/mixed.parquet" --table part2 --create --quiet
+check "the same rows" sh -c '"$1" export part --format jsonl --quiet --dir "$2" >"$3.1"; "$1" export part2 --format jsonl --quiet --dir "$2" | cmp - "$3.1"' - "$widerow" "$work/data" "$work/part.rows"
+check "with --columns it has no place" refuses "export it with --format jsonl" export part --format parquet --columns m,n --output "$work/mixed.parquet" --quiet
 run create barren --key id:binary >/dev/null
 check "Parquet of no rows" parquet barren
-check "is a file all the same" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "0 0 0 1 id:binary"' - "$work/barren.parquet"
+check "is a file all the same" sh -c 'python3 test/export/parquet.py --facts "$1" | grep -qx "0 0 0 2 id:binary"' - "$work/barren.parquet"
 # More than a page of one column, more than one row group, and cells larger than a page.
 python3 -c '
 import json

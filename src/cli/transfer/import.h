@@ -11,7 +11,7 @@
 struct import_options {
     struct s3_words s3;
     const char *table, *key, *columns, *layout, *input, *delimiter, *null, *acked, *rate, *rejects;
-    uint64_t partitions, workers, window, batch, max_errors, retry_s, seed;
+    uint64_t partitions, max_versions, workers, window, batch, max_errors, retry_s, seed;
     bool shuffle, create, resume, dry_run, quiet;
 };
 

@@ -8,6 +8,7 @@
 
 #define PLACES 63
 #define PIECE_BYTES (32u << 10)
+#define FIELDS_MAX (1u << 20) /* of all records: wide ones are fewer */
 #define PIECE_RECORDS (IMPORT_SAMPLE_MAX / PLACES)
 
 static const struct wr_value *copy_values(struct ctx *c, const struct csv_record *r)
@@ -141,7 +142,8 @@ size_t import_sample_read(struct ctx *c, const struct import_sample_of *of, stru
     size_t count = 0, places = whole / PIECE_BYTES < PLACES ? whole / PIECE_BYTES + 1 : PLACES;
     char *data = mem_alloc(PIECE_BYTES + 1);
 
-    for (size_t i = 0; i < places; i++) {
+    for (size_t i = 0; i < places && (!of->json || count * of->json->column_count < FIELDS_MAX);
+         i++) {
         struct piece piece = {.data = data + 1};
 
         piece.size =

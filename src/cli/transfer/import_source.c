@@ -3,6 +3,8 @@
 #include "cli/transfer/import_rows.h"
 #include "cli/transfer/import_sample.h"
 
+#include "widerow.h"
+
 #include <errno.h>
 
 #define GUESS_LINES 1000
@@ -188,7 +190,7 @@ void import_source_read_ahead(struct ctx *c, struct import_source *s)
             s->has_next = true;
             break;
         }
-        size += s->next.size;
+        size += s->next.size + s->next.count * sizeof(struct csv_field);
         if (s->next_result == CSV_BAD)
             s->ahead_bad[s->ahead_count] =
                 arena_printf(&c->arena, "%s", import_source_message(s)).ptr;
@@ -237,10 +239,15 @@ static int json_header(struct ctx *c, struct import_source *s, const char *name,
     if (!s->records.column_count)
         return fail(c, E_PARAMETER, "there is no record in %s%s%s", name,
                     s->ahead_count ? "; line 1: " : "", s->ahead_count ? s->ahead_bad[0] : "");
-    names = ARENA_ARRAY(&c->arena, struct csv_field, RECORD_COLUMNS_MAX);
+    names = ARENA_ARRAY(&c->arena, struct csv_field, s->records.column_count);
     for (size_t i = 0; i < s->records.column_count; i++)
         names[i].text = s->records.names[i];
-    *header = (struct csv_record){.fields = names, .count = s->records.column_count};
+    /* No types: a name is as it stands there, with its colons. */
+    *header = (struct csv_record){
+        .fields = names,
+        .count = s->records.column_count,
+        .values = memset(ARENA_ARRAY(&c->arena, struct wr_value, s->records.column_count), 0,
+                         sizeof(struct wr_value) * s->records.column_count)};
     pad(c, s->ahead, s->ahead_count, header->count);
     pad(c, s->sample, s->sample_count, header->count);
     return 0;

@@ -63,9 +63,15 @@ static int create_table(struct ctx *c, struct import *im)
              .layout = im->options->layout ? bytes_str(im->options->layout) : BYTES_NONE},
     };
     struct wr_create_table *t = &request.create_table;
+    const struct import_options *o = im->options;
     size_t wanted = import_split_wanted(im);
     struct wr_reply reply;
 
+    if (o->max_versions) {
+        t->options.given |= WR_HAS_DEVIATION;
+        t->options.max_versions = (int32_t)o->max_versions;
+        t->options.deviation_s = INT64_MAX / 1000000;
+    }
     if (wanted > 1)
         t->partition_count = import_split_points(c, im, wanted, &t->partitions);
     say_partitions(im, t->partition_count);
@@ -154,6 +160,12 @@ void import_table_remove(struct ctx *c, struct import *im)
     ctx_release(&own);
 }
 
+static void omit(struct import *im, size_t field)
+{
+    if (!im->plan.has_cells || im->plan.cells_field != field)
+        import_source_omit(&im->source, field);
+}
+
 /* Of Parquet only what is wanted is read; a date or a time of day for a text is one. */
 static void choose_fields(struct import *im)
 {
@@ -167,7 +179,7 @@ static void choose_fields(struct import *im)
         for (size_t i = 0; i < p->column_count; i++)
             column = p->columns[i].field == field ? &p->columns[i] : column;
         if (!column)
-            import_source_omit(&im->source, field);
+            omit(im, field);
         else if (column->type == WR_VARCHAR && !column->any)
             import_source_as_text(&im->source, field);
     }

@@ -72,22 +72,33 @@ static void reject_row(struct loader *l, const struct import_row *row, const cha
 
 /* ---- one request */
 
+static bool is_beside(const struct import_row *row, bytes name)
+{
+    for (size_t i = 0; i < row->cell_count; i++)
+        if (bytes_equal(row->cells[i].name, name))
+            return true;
+    return false;
+}
+
 static void make_change(struct worker *w, const struct import_row *row, struct wr_row_change *out)
 {
     const struct plan *p = w->loader->plan;
     struct wr_key_column *key = ARENA_ARRAY(&w->c.arena, struct wr_key_column, p->key_count);
-    struct wr_cell *cells = ARENA_ARRAY(&w->c.arena, struct wr_cell, p->column_count);
+    struct wr_cell *cells =
+        ARENA_ARRAY(&w->c.arena, struct wr_cell, p->column_count + row->cell_count);
     size_t n = 0;
 
     for (size_t i = 0; i < p->key_count; i++)
         key[i] = (struct wr_key_column){p->keys[i].name, row->values[i]};
     for (size_t i = 0; i < p->column_count; i++) {
-        if (row->values[p->key_count + i].type == WR_NULL)
+        if (row->values[p->key_count + i].type == WR_NULL || is_beside(row, p->columns[i].name))
             continue;
         cells[n++] = (struct wr_cell){.name = p->columns[i].name,
                                       .value = row->values[p->key_count + i],
                                       .timestamp_ms = WR_TIMESTAMP_NONE};
     }
+    for (size_t i = 0; i < row->cell_count; i++)
+        cells[n++] = row->cells[i];
     *out = (struct wr_row_change){.type = WR_PUT, .row = {{key, p->key_count}, cells, n}};
 }
 

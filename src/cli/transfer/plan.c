@@ -3,6 +3,7 @@
 #include "cli/console/option.h"
 #include "cli/console/type_name.h"
 #include "cli/console/value.h"
+#include "cli/transfer/cells.h"
 
 #include <stdio.h>
 
@@ -101,7 +102,10 @@ static int parse_columns(struct ctx *c, struct plan *p, const struct csv_record 
 static void take_other_fields(struct plan *p, const struct csv_record *header)
 {
     for (size_t i = 0; i < header->count; i++)
-        if (!is_taken(p, header->fields[i].text))
+        if (bytes_equal(header->fields[i].text, BYTES_LIT(CELLS_COLUMN))) {
+            p->has_cells = true;
+            p->cells_field = i;
+        } else if (!is_taken(p, header->fields[i].text))
             p->columns[p->column_count++] =
                 (struct plan_column){.name = header->fields[i].text, .field = i};
 }
@@ -114,7 +118,7 @@ static void keep_header(struct ctx *c, struct plan *p, const struct csv_record *
     p->header_types = ARENA_ARRAY(&c->arena, enum wr_type, header->count);
     for (size_t i = 0; i < header->count; i++) {
         bytes name = header->fields[i].text;
-        const char *colon = name.len ? memchr(name.ptr, ':', name.len) : NULL;
+        const char *colon = name.len ? memrchr(name.ptr, ':', name.len) : NULL;
         enum wr_type type;
 
         if (header->values) {
@@ -485,23 +489,80 @@ static size_t value_bytes(const struct wr_value *v)
     }
 }
 
+/* ---- cells beside the columns */
+
+/* The bytes that they stand in; of JSON in *made, which is to be freed. False: they are none. */
+static bool cells_bytes(const struct plan *p, const struct csv_record *record, uint8_t **made,
+                        bytes *out)
+{
+    const struct csv_field *field;
+    struct wr_value v;
+
+    *out = BYTES_NONE;
+    *made = NULL;
+    if (!p->has_cells)
+        return true;
+    if (record->values) {
+        v = record->values[p->cells_field];
+        *out = v.type == WR_VARBINARY ? v.bytes : BYTES_NONE;
+        return v.type == WR_VARBINARY || v.type == WR_NULL;
+    }
+    field = &record->fields[p->cells_field];
+    *out = field->text;
+    if (!p->json || !field->text.len)
+        return true;
+    *made = mem_alloc(field->text.len);
+    if (field->quoted || !value_of_object(field->text, *made, &v) || v.type != WR_VARBINARY)
+        return false;
+    *out = v.bytes;
+    return true;
+}
+
+/* Those of a row, where there is room for them and their bytes. */
+static void take_cells(struct import_row *row, struct wr_cell *cells, size_t count, bytes from,
+                       uint8_t **to)
+{
+    if (!count)
+        return;
+    memcpy(*to, from.ptr, from.len);
+    cells_read(bytes_of(*to, from.len), cells);
+    *to += from.len;
+    row->cells = cells;
+    row->cell_count = count;
+    for (size_t i = 0; i < count; i++)
+        row->bytes += cells[i].name.len + value_bytes(&cells[i].value);
+}
+
 struct import_row *plan_row(const struct plan *p, const struct csv_record *record, char *message,
                             size_t message_size)
 {
-    size_t count = p->key_count + p->column_count;
+    size_t count = p->key_count + p->column_count, cell_count = 0;
     struct import_row *row;
-    uint8_t *text;
+    uint8_t *text, *made;
+    bytes cells;
 
     if (record->count != p->field_count) {
         snprintf(message, message_size, "%zu fields, the header has %zu", record->count,
                  p->field_count);
         return NULL;
     }
+    if (cells_bytes(p, record, &made, &cells) && cells.len)
+        cell_count = cells_read(cells, NULL);
+    else if (made)
+        cell_count = SIZE_MAX;
+    if (cell_count == SIZE_MAX) {
+        snprintf(message, message_size, "column " CELLS_COLUMN ": not what an export has written");
+        mem_free(made);
+        return NULL;
+    }
     /* The texts of a line are never longer than the line. */
-    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count + texts_bytes(p, record) +
+    row = mem_alloc(sizeof(*row) + sizeof(row->values[0]) * count +
+                    sizeof(struct wr_cell) * cell_count + cells.len + texts_bytes(p, record) +
                     record->raw.len);
     *row = (struct import_row){.line = record->line, .source_bytes = record->size};
-    text = (uint8_t *)&row->values[count];
+    text = (uint8_t *)&row->values[count] + sizeof(struct wr_cell) * cell_count;
+    take_cells(row, (struct wr_cell *)&row->values[count], cell_count, cells, &text);
+    mem_free(made);
     if (record->raw.len) {
         row->raw = bytes_of(memcpy(text, record->raw.ptr, record->raw.len), record->raw.len);
         text += record->raw.len;

@@ -40,6 +40,8 @@ struct plan {
     bool keys_given;            /* by --key */
     bool has_null;              /* set by the caller behind plan_parse(): of CSV, a field with */
     bytes null;                 /* this text is none, too */
+    bool has_cells;             /* a field holds cells beside the columns (cells.h), */
+    size_t cells_field;         /* this one */
     bool json; /* fields tell texts (quoted) from numbers, and values may be objects (value.h) */
 };
 
@@ -49,8 +51,10 @@ struct resume_part;
 struct import_row {
     struct resume_part *part; /* NULL, or what is settled with it (resume.h) */
     uint64_t line;
-    uint64_t source_bytes;    /* of the line in the file */
-    bytes raw;                /* the line, if the record had it */
+    uint64_t source_bytes;       /* of the line in the file */
+    bytes raw;                   /* the line, if the record had it */
+    const struct wr_cell *cells; /* beside the columns; they count where both have a name */
+    size_t cell_count;
     size_t bytes;             /* of names and values, as the limits count them */
     struct wr_value values[]; /* the keys', then the columns'; WR_NULL: no such cell */
 };

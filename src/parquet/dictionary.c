@@ -1,0 +1,78 @@
+#include "parquet/dictionary.h"
+
+#include "base/port.h"
+
+#include <xxhash.h>
+
+#define FIRST_SLOTS 256
+
+struct dictionary_slot {
+    uint64_t hash;
+    uint32_t number; /* + 1; 0: empty */
+    uint32_t at, len;
+};
+
+void dictionary_clear(struct dictionary *d)
+{
+    d->values.len = 0;
+    d->count = 0;
+    mem_free(d->slots);
+    d->slots = NULL;
+    d->slot_count = 0;
+}
+
+void dictionary_release(struct dictionary *d)
+{
+    dictionary_clear(d);
+    thrift_release(&d->values);
+}
+
+/* Where it stands or belongs. */
+static struct dictionary_slot *find(const struct dictionary *d, bytes value, uint64_t hash)
+{
+    for (uint64_t i = hash;; i++) {
+        struct dictionary_slot *s = &d->slots[i & (d->slot_count - 1)];
+
+        if (!s->number ||
+            (s->hash == hash && bytes_equal(bytes_of(d->values.data + s->at, s->len), value)))
+            return s;
+    }
+}
+
+/* At most half of the slots are taken. */
+static void grow(struct dictionary *d)
+{
+    struct dictionary_slot *old = d->slots;
+    uint32_t old_count = d->slot_count;
+
+    if (old && d->count < old_count / 2)
+        return;
+    d->slot_count = old ? old_count * 2 : FIRST_SLOTS;
+    d->slots = mem_zalloc(sizeof(*d->slots) * d->slot_count);
+    for (uint32_t i = 0; i < old_count; i++) {
+        uint64_t at = old[i].hash;
+
+        if (!old[i].number)
+            continue;
+        while (d->slots[at & (d->slot_count - 1)].number)
+            at++;
+        d->slots[at & (d->slot_count - 1)] = old[i];
+    }
+    mem_free(old);
+}
+
+uint32_t dictionary_number(struct dictionary *d, bytes value)
+{
+    uint64_t hash = XXH3_64bits(value.ptr, value.len);
+    struct dictionary_slot *s;
+
+    grow(d);
+    s = find(d, value, hash);
+    if (s->number)
+        return s->number - 1;
+    if (value.len > DICTIONARY_BYTES_MAX - d->values.len)
+        return DICTIONARY_FULL;
+    *s = (struct dictionary_slot){hash, ++d->count, (uint32_t)d->values.len, (uint32_t)value.len};
+    thrift_put(&d->values, value.ptr, value.len);
+    return s->number - 1;
+}

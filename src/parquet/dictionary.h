@@ -1,0 +1,24 @@
+/* dictionary.h: the different values of a column chunk that is being written, numbered as they
+ * come, as long as they are few enough. */
+#ifndef PARQUET_DICTIONARY_H
+#define PARQUET_DICTIONARY_H
+
+#include "parquet/thrift.h"
+
+#define DICTIONARY_BYTES_MAX (1u << 20)
+#define DICTIONARY_FULL UINT32_MAX
+
+struct dictionary {
+    struct thrift values; /* PLAIN, one behind the other */
+    uint32_t count;
+    struct dictionary_slot *slots; /* open addressing; NULL: none yet */
+    uint32_t slot_count;
+};
+
+/* The number of a value, which is written as PLAIN has it; DICTIONARY_FULL: there is no room. */
+uint32_t dictionary_number(struct dictionary *d, bytes value);
+
+void dictionary_clear(struct dictionary *d);
+void dictionary_release(struct dictionary *d);
+
+#endif
