@@ -35,11 +35,15 @@ struct pool {
     pthread_t threads[];
 };
 
-static _Thread_local bool here;
+/* Not zero at first, so that it is a part of the file: of a program whose only thread-local memory
+ * is not, Debian 12's linker may begin the pages that become read-only in front of all that are
+ * mapped, and then it does not start ("cannot apply additional memory protection"). */
+enum { ELSEWHERE = 1, HERE };
+static _Thread_local uint8_t place = ELSEWHERE;
 
 bool pool_here(void)
 {
-    return here;
+    return place == HERE;
 }
 
 static struct client_queue *queue_of(struct pool *p, uint64_t client)
@@ -125,7 +129,7 @@ static void *worker_main(void *arg)
     struct pool *p = arg;
     struct client_queue *queue;
 
-    here = !p->conf.wait;
+    place = p->conf.wait ? ELSEWHERE : HERE;
     if (p->conf.background)
         thread_background();
     pthread_mutex_lock(&p->lock);
