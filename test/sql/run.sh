@@ -162,6 +162,8 @@ driver() { # LANGUAGE PROGRAM…
 }
 driver python python3
 driver go go
+[ "${TIER:-short}" != nightly ] || check "990 clients that stop reading" env SERVER_PID="${pids[s]}" PORT="$port" WIDEROW_ENDPOINT=- WIDEROW_INSTANCE=inst \
+    WIDEROW_ACCESS_KEY_ID=key1 WIDEROW_ACCESS_KEY_SECRET=secret1 test/sql/python/run.sh stopped
 driver java java javac mvn
 if command -v npm >/dev/null; then
     modules=${WIDEROW_CACHE:-$HOME/.cache/widerow}/sql-node

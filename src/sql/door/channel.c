@@ -45,22 +45,36 @@ bool channel_read(struct channel *c, void *to, size_t size)
     return true;
 }
 
+/* Was that all there is to it that a second is over? */
+static bool is_late(const struct channel *c, ssize_t n)
+{
+    if (c->ssl)
+        return SSL_get_error(c->ssl, (int)n) == SSL_ERROR_WANT_WRITE;
+    return n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+}
+
 bool channel_write(struct channel *c, bytes b)
 {
+    int seconds = 0;
+
     while (b.len) {
         ssize_t n = some_write(c, b);
 
-        if (n <= 0)
+        if (n > 0) {
+            b = bytes_skip(b, (size_t)n);
+            seconds = 0;
+        } else if (!is_late(c, n) || ++seconds >= c->write_s || (c->hurry && c->hurry())) {
             return false;
-        b = bytes_skip(b, (size_t)n);
+        }
     }
     return true;
 }
 
 void channel_patience(struct channel *c, int read_s, int write_s)
 {
-    struct timeval read = {.tv_sec = read_s}, write = {.tv_sec = write_s};
+    struct timeval read = {.tv_sec = read_s}, write = {.tv_sec = 1};
 
+    c->write_s = write_s;
     setsockopt(c->fd, SOL_SOCKET, SO_RCVTIMEO, &read, sizeof(read));
     setsockopt(c->fd, SOL_SOCKET, SO_SNDTIMEO, &write, sizeof(write));
 }

@@ -8,7 +8,10 @@
 
 struct channel {
     int fd;
-    SSL *ssl; /* NULL: no TLS (yet) */
+    SSL *ssl;    /* NULL: no TLS (yet) */
+    int write_s; /* how long the client may take for a piece */
+    /* Asked each second in which the client takes nothing; true: it is waited for no longer. */
+    bool (*hurry)(void);
 };
 
 /* All of it, or false: the client has gone, was too slow, or the socket was shut down. */

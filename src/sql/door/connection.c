@@ -546,6 +546,7 @@ void connection_serve(struct connection *c)
     more = greet(&v);
     if (more)
         atomic_store(&c->known, true);
+    c->channel.hurry = session_memory_short;
     channel_patience(&c->channel, IDLE_S, WRITE_S);
     while (more && !atomic_load(&c->door->quit)) {
         arena_release(&v.arena);

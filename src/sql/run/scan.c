@@ -10,6 +10,9 @@
 
 #define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
 #define PAGE_ROWS 4000
+#define PAGE_ROWS_MIN 64
+#define PAGE_BYTES (256 << 10)    /* of rows, about: a client that does not read holds a page */
+#define UNIT_BYTES 4096           /* of a capacity unit */
 #define VERSION_COLUMN " version" /* no name of a column begins with a blank */
 
 #define RUN_TRY_SQLITE(x)                                                                          \
@@ -495,6 +498,15 @@ static int tail_read(struct scan_cursor *s)
     return SQLITE_OK;
 }
 
+/* So many rows as PAGE_BYTES have, if they are like those of this page. */
+static int32_t page_rows(const struct scan_cursor *s)
+{
+    size_t rows = s->reply->range.row_count, units = (size_t)s->reply->range.consumed.read;
+    size_t fit = units ? PAGE_BYTES / UNIT_BYTES * rows / units : PAGE_ROWS;
+
+    return fit > PAGE_ROWS ? PAGE_ROWS : fit < PAGE_ROWS_MIN ? PAGE_ROWS_MIN : (int32_t)fit;
+}
+
 /* Where the next page begins, out of the reply of this one. False: there is none. */
 static bool page_next(struct scan_cursor *s)
 {
@@ -511,7 +523,7 @@ static bool page_next(struct scan_cursor *s)
             start[i].value.bytes = arena_copy(&s->arena, start[i].value.bytes);
     }
     s->range.get_range.start = (struct wr_key){start, next.count};
-    s->range.get_range.limit = s->looks_up ? LOOKUP_ROWS : PAGE_ROWS;
+    s->range.get_range.limit = s->looks_up ? LOOKUP_ROWS : page_rows(s);
     return true;
 }
 

@@ -30,6 +30,13 @@ void session_memory_bound(struct wr_db *db)
     sqlite3_hard_heap_limit64((sqlite3_int64)(wr_memory_max(db) / STATEMENT_MEMORY_SHARE));
 }
 
+bool session_memory_short(void)
+{
+    sqlite3_int64 most = sqlite3_hard_heap_limit64(-1);
+
+    return most > 0 && sqlite3_memory_used() > most / 2;
+}
+
 static int sqlite_fail(struct run *r, sqlite3 *sqlite)
 {
     if (sqlite && sqlite3_errcode(sqlite) == SQLITE_NOMEM)

@@ -121,6 +121,10 @@ struct session_conf {
  * what the database's requests may hold. */
 void session_memory_bound(struct wr_db *db);
 
+/* Is more than half of it taken? Then who does not read his answer is waited for no longer, so that
+ * others may go on. Any thread. */
+bool session_memory_short(void);
+
 struct session *session_new(const struct session_conf *conf);
 /* NULL is allowed. */
 void session_free(struct session *s);
