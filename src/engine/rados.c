@@ -192,6 +192,7 @@ static void rados_free(struct rados *r)
     if (r->cluster)
         rados_shutdown(r->cluster);
     rados_publications_free(r);
+    mem_free(r->lease);
     rados_gather_free(r->gather);
     rados_hints_free(r->hints);
     rados_survey_free(r->survey);
@@ -226,6 +227,7 @@ static int rados_open(struct ctx *c, const struct engine_conf *conf, struct engi
         return code;
     }
     r->osds = rados_osds_start(r);
+    r->lease = rados_lease_start(r);
     *out = &r->base;
     return E_OK;
 }
@@ -236,6 +238,7 @@ static void rados_close(struct engine *e)
 
     rados_unsubscribe(r);
     rados_osds_stop(r->osds);
+    rados_lease_stop(r->lease);
     pthread_mutex_lock(&r->lock);
     while (r->under_way)
         pthread_cond_wait(&r->idle, &r->lock);

@@ -56,7 +56,10 @@ struct rados {
     pthread_mutex_t watch_lock; /* of what is below */
     uint64_t watch;             /* an address of the client library's; 0: there is none */
     struct rados_notification *first_notification,
-        *last_notification; /* that are not done; in the order they came */
+        *last_notification;       /* that are not done; in the order they came */
+    uint64_t notification_count;  /* that came: the number of the last one */
+    uint64_t oldest_notification; /* that is not done; 0: none */
+    struct rados_lease *lease;    /* NULL: none, and no watch */
 
     atomic_bool full;              /* the pool; as far as we know (rados_room.c) */
     atomic_bool room_asking;       /* whether it is */
@@ -194,10 +197,18 @@ void rados_publish(struct engine *e, bytes text, int64_t wait_ms, void (*done)(v
                    void *arg);
 void rados_query(struct engine *e, bytes text, int64_t wait_ms,
                  void (*done)(void *arg, const struct answers *a), void *arg);
-int64_t rados_lease_age_ms(struct engine *e);
 void rados_leave(struct engine *e);
 /* Once the client library is shut down: what it will not complete any more. */
 void rados_publications_free(struct rados *r);
+
+/* rados_lease.c: the thread that follows the watch. NULL: the system gives none. Its memory is
+ * freed by mem_free() when nothing is under way any more. */
+struct rados_lease *rados_lease_start(struct rados *r);
+void rados_lease_stop(struct rados_lease *l);
+/* Under watch_lock: the watch is new, of that time (monotonic); a notification was done. */
+void rados_lease_begin(struct rados *r, int64_t at_ms);
+void rados_lease_advance(struct rados *r);
+int64_t rados_lease_age_ms(struct engine *e);
 
 /* rados_room.c: finds out soon whether the pool is full (r->full), if that was not done lately.
  * Never waits. */

@@ -4,7 +4,7 @@
  * A notification ends when every watcher has acknowledged it, or ENGINE_PUBLISH_MS after it was
  * sent. A process that is silent (paused, cut off, busy) keeps nobody waiting longer, for before it
  * uses what it knows it asks whether less than ENGINE_LEASE_MS have passed, which is shorter, since
- * its watch was confirmed and since the oldest notification came that it has not done.
+ * it has surely done all that was published (rados_lease.c).
  *
  * The watch of a process that died is taken away, and what waits for it ends, WATCH_SECONDS after
  * the process confirmed it last: just as late as its lease has surely run out, and no later. */
@@ -20,20 +20,21 @@ struct rados_notification {
     struct notification base;
     struct rados *r;
     uint64_t notification, cookie;
-    int64_t came_ms; /* monotonic */
+    uint64_t number; /* in the order in which they came, from 1 */
     struct rados_notification *before, *next;
 };
 
 static void notification_add(struct rados *r, struct rados_notification *n)
 {
-    n->came_ms = clock_mono_ms(r->clock);
     pthread_mutex_lock(&r->watch_lock);
+    n->number = ++r->notification_count;
     n->before = r->last_notification;
     if (n->before)
         n->before->next = n;
     else
         r->first_notification = n;
     r->last_notification = n;
+    r->oldest_notification = r->first_notification->number;
     pthread_mutex_unlock(&r->watch_lock);
 }
 
@@ -48,6 +49,8 @@ static void notification_remove(struct rados *r, struct rados_notification *n)
         n->next->before = n->before;
     else
         r->last_notification = n->before;
+    r->oldest_notification = r->first_notification ? r->first_notification->number : 0;
+    rados_lease_advance(r);
     pthread_mutex_unlock(&r->watch_lock);
 }
 
@@ -103,12 +106,15 @@ int rados_subscribe(struct ctx *c, struct engine *e,
 {
     struct rados *r = PORT_CONTAINER(e, struct rados, base);
     struct rados_name name = rados_name(PARTITION_SYSTEM);
+    int64_t now_ms = clock_mono_ms(r->clock);
     uint64_t watch;
     int result;
 
     rados_unsubscribe(r);
     if (!on_each)
         return E_OK;
+    if (!r->lease)
+        return fail(c, E_UNAVAILABLE, "The system gives no thread to follow the pool's watch.");
     r->on_notification = on_each;
     r->notification_arg = arg;
     atomic_store(&r->watch_lost, false);
@@ -122,6 +128,7 @@ int rados_subscribe(struct ctx *c, struct engine *e,
     }
     pthread_mutex_lock(&r->watch_lock);
     r->watch = watch;
+    rados_lease_begin(r, now_ms);
     pthread_mutex_unlock(&r->watch_lock);
     return E_OK;
 }
@@ -139,26 +146,6 @@ void rados_unsubscribe(struct rados *r)
         return;
     rados_unwatch2(r->pool, watch);
     rados_watch_flush(r->cluster);
-}
-
-int64_t rados_lease_age_ms(struct engine *e)
-{
-    struct rados *r = PORT_CONTAINER(e, struct rados, base);
-    int64_t waiting = 0;
-    int age = -1;
-
-    pthread_mutex_lock(&r->watch_lock);
-    if (r->first_notification)
-        waiting = clock_mono_ms(r->clock) - r->first_notification->came_ms;
-    if (r->watch && !atomic_load(&r->watch_lost)) {
-        age = rados_watch_check(r->pool, r->watch);
-        if (age < 0)
-            atomic_store(&r->watch_lost, true);
-    }
-    pthread_mutex_unlock(&r->watch_lock);
-    if (age < 0)
-        return INT64_MAX;
-    return age > waiting ? age : waiting;
 }
 
 /* ---- publishing and querying ---- */
@@ -243,7 +230,8 @@ static void on_published(rados_completion_t completion, void *arg)
     struct publication *t = arg;
     struct rados *r = t->r;
     int result = rados_aio_get_return_value(completion);
-    bool reached = result >= 0 || result == -ETIMEDOUT, ended;
+    /* Some were silent for so long: the reply names them. Without one the OSD never answered. */
+    bool reached = result >= 0 || (result == -ETIMEDOUT && t->reply), ended;
 
     rados_aio_release(completion);
     pthread_mutex_lock(&r->lock);

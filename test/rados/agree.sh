@@ -153,6 +153,26 @@ check "awake: and dropped" eventually lists_not c gone
 check "awake: and what is large" widerow c cell get large 1 v "$work/cell.back" --quiet
 check "awake: byte by byte" cmp "$work/cell" "$work/cell.back"
 
+# ---- a server that was paused, and is slow to follow what was done meanwhile, does not say that it is not so ----
+
+start_lags() { LD_PRELOAD=$preload RADOS_TABLES_LATE=1500 start lags; }
+asked_at_once() { # TABLE, of which it has not heard: "not now", or it has by then, but not that there is none
+    kill -STOP "${pids[lags]}"
+    lasts 15 widerow a create "$1" --key k:integer || return 1
+    kill -CONT "${pids[lags]}"
+    for _ in $(seq 20); do
+        widerow lags get "$1" 1 >"$work/said" 2>&1
+        ! grep -i "table.*not exist" "$work/said" || return 1
+        sleep 0.05
+    done
+}
+check "lags: a server" start_lags
+for n in 1 2; do check "lags: paused while a table is made" asked_at_once "lags$n"; done
+check "lags: it comes to know it" eventually widerow lags put lags2 1 v=value
+kill -9 "${pids[lags]}"
+wait "${pids[lags]}" 2>/dev/null
+unset "pids[lags]"
+
 # ---- a server that publishes, and waits for one that hangs, ends at once ----
 
 stops() { # SIGHUP, and SIGTERM when it waits

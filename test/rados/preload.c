@@ -5,6 +5,8 @@
  *                        the source address, 127.77.HIGH.LOW, so the proxy needs no list of the
  *                        cluster's daemons.
  *   RADOS_CLOCK_MS=N     the wall clock is that much ahead, or behind.
+ *   RADOS_TABLES_LATE=N  each read of what is stored of tables begins N ms later, as on a machine
+ *                        that has much to do.
  *   RADOS_TELL_KILL=N    the process dies, as by kill -9, before it tells the other servers for the
  *                        Nth time that something has changed: it is stored, and nobody knows. */
 #include <arpa/inet.h>
@@ -26,6 +28,8 @@
 typedef int connect_fn(int fd, const struct sockaddr *to, socklen_t len);
 typedef int notify_fn(void *io, const char *object, void *completion, const char *text, int len,
                       uint64_t timeout_ms, char **reply, size_t *reply_len);
+
+typedef int read_fn(void *op, void *io, void *completion, const char *object, int flags);
 
 static int number(const char *name)
 {
@@ -69,6 +73,19 @@ EXPORT int rados_aio_notify(void *io, const char *object, void *completion, cons
     if ((len == 1 || text[0]) && atomic_fetch_add(&told, 1) + 1 == number("RADOS_TELL_KILL"))
         kill(getpid(), SIGKILL);
     return real(io, object, completion, text, len, timeout_ms, reply, reply_len);
+}
+
+read_fn rados_aio_read_op_operate;
+
+EXPORT int rados_aio_read_op_operate(void *op, void *io, void *completion, const char *object,
+                                     int flags)
+{
+    read_fn *real = (read_fn *)dlsym(RTLD_NEXT, "rados_aio_read_op_operate");
+    int ms = number("RADOS_TABLES_LATE");
+
+    if (ms && strcmp(object, "p0000000000000000") == 0)
+        usleep((useconds_t)ms * 1000);
+    return real(op, io, completion, object, flags);
 }
 
 EXPORT int clock_gettime(clockid_t id, struct timespec *t)
