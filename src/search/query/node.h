@@ -25,6 +25,7 @@ struct query {
     int64_t now_ms;
     int64_t expired_ms; /* documents whose stamp is below are not there */
     size_t wanted;      /* hits that the search asks for: so many neighbours there are at least */
+    struct nearest_found *nearest; /* what has been looked for already, over all segments */
 };
 
 #define QUERY_CLAUSES_MAX 4096

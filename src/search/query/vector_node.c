@@ -18,6 +18,13 @@ struct nearest {
     size_t count, room;
 };
 
+/* The neighbours that a condition asks for, of all segments: each segment takes its own of them. */
+struct nearest_found {
+    const struct wr_search_condition *condition;
+    struct nearest nearest;
+    struct nearest_found *next;
+};
+
 struct nearest_node {
     struct node node;
     const struct neighbour *list; /* of the segment, by document */
@@ -199,27 +206,42 @@ static int check(struct query *q, const struct search_field *f, const struct wr_
     return E_OK;
 }
 
+static int look_at_all(struct query *q, size_t field, const struct wr_knn_condition *knn,
+                       struct nearest *n)
+{
+    float length = length_of(knn->vector, q->schema->fields[field].dimension);
+
+    n->room = (size_t)knn->top_k < q->wanted ? q->wanted : (size_t)knn->top_k;
+    if (n->room > q->view->documents)
+        n->room = q->view->documents + 1;
+    n->list = arena_try_alloc(&q->c->arena, n->room * sizeof(n->list[0]));
+    if (!n->list)
+        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
+    for (size_t i = 0; i < q->view->count; i++)
+        TRY(look_at_segment(q, &q->view->segments[i], field, knn, length, n));
+    return E_OK;
+}
+
 int node_nearest(struct query *q, size_t field, const struct wr_search_condition *condition,
                  struct node **out)
 {
     const struct wr_knn_condition *knn = &condition->knn;
-    const struct search_field *f = &q->schema->fields[field];
-    struct nearest n = {0};
+    struct nearest_found *found = q->nearest;
     struct node *filter;
 
-    TRY(check(q, f, knn));
+    TRY(check(q, &q->schema->fields[field], knn));
     TRY(node_compile(q, knn->filter, false, &filter));
     if (!q->segment)
         return E_OK;
-    n.room = (size_t)knn->top_k < q->wanted ? q->wanted : (size_t)knn->top_k;
-    if (n.room > q->view->documents)
-        n.room = q->view->documents + 1;
-    n.list = arena_try_alloc(&q->c->arena, n.room * sizeof(n.list[0]));
-    if (!n.list)
-        return fail(q->c, E_MEMORY, "A search query takes more memory than a request may.");
-    for (size_t i = 0; i < q->view->count; i++)
-        TRY(look_at_segment(q, &q->view->segments[i], field, knn,
-                            length_of(knn->vector, f->dimension), &n));
-    *out = node_of(q, &n, (float)condition->weight);
+    while (found && found->condition != condition)
+        found = found->next;
+    if (!found) {
+        found = ARENA_NEW(&q->c->arena, struct nearest_found);
+        found->condition = condition;
+        TRY(look_at_all(q, field, knn, &found->nearest));
+        found->next = q->nearest;
+        q->nearest = found;
+    }
+    *out = node_of(q, &found->nearest, (float)condition->weight);
     return E_OK;
 }
