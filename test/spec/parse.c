@@ -496,7 +496,8 @@ bool parse_request(struct cursor *p, struct wr_request *out)
 {
     memset(out, 0, sizeof(*out));
     out->instance = BYTES_LIT("spec");
-    if (parse_stream_request(p, out) || parse_tunnel_request(p, out))
+    if (parse_stream_request(p, out) || parse_tunnel_request(p, out) ||
+        parse_search_request(p, out))
         return true;
     if (take(p, "table")) {
         parse_create(p, out);

@@ -24,6 +24,9 @@ bytes table_of(bytes id);
 /* Requests of tunnels. */
 bool parse_tunnel_request(struct cursor *p, struct wr_request *out);
 
+/* Requests of search indexes. */
+bool parse_search_request(struct cursor *p, struct wr_request *out);
+
 /* Requests that read or write rows. */
 bool parse_row_request(struct cursor *p, struct wr_request *out);
 

@@ -625,6 +625,132 @@ static bool put_of_tunnel(struct printer *p, const struct wr_request *req, const
     }
 }
 
+/* ---- search indexes */
+
+static const char *const field_types[] = {
+    "",          "long", "double", "boolean",       "keyword", "text", "nested",
+    "geo_point", "date", "vector", "fuzzy_keyword", "ip",      "json", "flattened"};
+
+static void put_search_description(struct printer *p, const struct wr_search_index_description *d)
+{
+    put(p, "search_index phase=%s rows=%" PRId64 " ttl=%d fields",
+        d->phase == WR_SEARCH_INCR ? "incr" : "full", d->row_count, d->ttl_s);
+    for (size_t i = 0; i < d->schema.field_count; i++) {
+        put(p, " ");
+        put_name(p, d->schema.fields[i].name);
+        put(p, ":%s%s", field_types[d->schema.fields[i].type],
+            d->schema.fields[i].is_array ? " array" : "");
+    }
+}
+
+static void put_aggregations(struct printer *p, const struct wr_aggregation_result *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct wr_aggregation_result *a = &list[i];
+
+        put(p, " ");
+        put_name(p, a->name);
+        put(p, "=");
+        if (a->type == WR_AGG_COUNT || a->type == WR_AGG_DISTINCT_COUNT) {
+            put(p, "%" PRId64, a->count);
+        } else if (a->type == WR_AGG_TOP_ROWS) {
+            for (size_t r = 0; r < a->row_count; r++)
+                put_row(p, &a->rows[r]);
+        } else if (a->type == WR_AGG_PERCENTILES) {
+            put(p, "(");
+            for (size_t k = 0; k < a->percentile_count; k++) {
+                put(p, " ");
+                put_value(p, &a->percentiles[k].value);
+            }
+            put(p, ")");
+        } else {
+            put_real(p, a->real);
+        }
+    }
+}
+
+static void put_groups(struct printer *p, const struct wr_group_by_result *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        put(p, " groups");
+        for (size_t k = 0; k < list[i].count; k++) {
+            const struct wr_group *g = &list[i].groups[k];
+
+            put(p, " (");
+            if (list[i].type == WR_GROUP_FIELD)
+                put_quoted(p, g->key);
+            else if (list[i].type == WR_GROUP_HISTOGRAM)
+                put_value(p, &g->value);
+            else
+                put(p, "%zu", k);
+            put(p, " %" PRId64, g->count);
+            put_aggregations(p, g->aggregations, g->aggregation_count);
+            put_groups(p, g->group_bys, g->group_by_count);
+            put(p, ")");
+        }
+    }
+}
+
+static void put_token(struct printer *p, bytes token)
+{
+    if (!token.ptr)
+        return;
+    put(p, " token b");
+    put_quoted(p, token);
+}
+
+static void put_found(struct printer *p, const struct wr_search_result *r)
+{
+    put(p, "found");
+    if (r->total >= 0)
+        put(p, " total=%" PRId64, r->total);
+    for (size_t i = 0; i < r->count; i++) {
+        put(p, " ");
+        put_row(p, &r->rows[i]);
+        if (r->scores[i] == r->scores[i])
+            put(p, " score=%.4g", r->scores[i]);
+    }
+    put_aggregations(p, r->aggregations, r->aggregation_count);
+    put_groups(p, r->group_bys, r->group_by_count);
+    put_token(p, r->next_token);
+}
+
+/* False: the operation is none of search indexes that answers something. */
+static bool put_of_search(struct printer *p, const struct wr_request *req, const struct wr_reply *r)
+{
+    switch (req->op) {
+    case WR_OP_LIST_SEARCH_INDEX:
+        put(p, "search_indexes");
+        for (size_t i = 0; i < r->search_indexes.count; i++) {
+            put(p, " ");
+            put_name(p, r->search_indexes.indexes[i].table);
+            put(p, " ");
+            put_name(p, r->search_indexes.indexes[i].index);
+        }
+        return true;
+    case WR_OP_DESCRIBE_SEARCH_INDEX:
+        put_search_description(p, &r->search_index);
+        return true;
+    case WR_OP_SEARCH:
+        put_found(p, &r->search);
+        return true;
+    case WR_OP_COMPUTE_SPLITS:
+        put(p, "splits %d session ", r->search_splits.splits);
+        put_quoted(p, r->search_splits.session);
+        return true;
+    case WR_OP_PARALLEL_SCAN:
+        put(p, "rows");
+        for (size_t i = 0; i < r->scan.count; i++) {
+            put(p, " ");
+            put_row(p, &r->scan.rows[i]);
+        }
+        put_token(p, r->scan.next_token);
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* ---- all of it */
 
 static bool has_punct(const struct tokens *t, const char *what)
@@ -726,7 +852,8 @@ bytes print_answer(struct script *s, const struct wr_request *req, const struct 
     buf_init(&p.b, &s->c.arena, 256);
     if (a->reply.code)
         put_error(&p, a->reply.code, a->reply.message);
-    else if (brief || !(put_of_stream(&p, req, &a->reply) || put_of_tunnel(&p, req, &a->reply)))
+    else if (brief || !(put_of_stream(&p, req, &a->reply) || put_of_tunnel(&p, req, &a->reply) ||
+                        put_of_search(&p, req, &a->reply)))
         put_success(&p, req, &a->reply, brief);
     return buf_bytes(&p.b);
 }

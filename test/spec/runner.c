@@ -667,11 +667,48 @@ static void is_done(const struct answer *a, const char *what)
         printf("behind the case %s failed: %s\n", what, a->fault ? a->fault : a->reply.message);
 }
 
+/* A table is not dropped while it has one. */
+static void drop_search_indexes(struct run *run)
+{
+    struct wr_request list = {.op = WR_OP_LIST_SEARCH_INDEX, .instance = BYTES_LIT("spec")};
+    struct answer indexes, dropped;
+
+    if (!exec_retry(run, &list, &indexes))
+        return;
+    for (size_t i = 0; !indexes.reply.code && i < indexes.reply.search_indexes.count; i++) {
+        struct wr_request drop = {.op = WR_OP_DELETE_SEARCH_INDEX, .instance = BYTES_LIT("spec")};
+
+        drop.delete_search_index = indexes.reply.search_indexes.indexes[i];
+        if (!exec_retry(run, &drop, &dropped))
+            continue;
+        is_done(&dropped, "dropping a search index");
+        answer_release(&dropped);
+    }
+    answer_release(&indexes);
+}
+
+static bool starts(const struct statement *st, const char *word)
+{
+    size_t n = strlen(word);
+
+    return strncmp(st->text, word, n) == 0 && (isspace((unsigned char)st->text[n]) || !st->text[n]);
+}
+
+static bool uses_search(const struct run *run)
+{
+    for (size_t i = 0; i < run->r->statement_count; i++)
+        if (starts(&run->r->statements[i], "search_index"))
+            return true;
+    return false;
+}
+
 static void drop_tables(struct run *run)
 {
     struct wr_request list = {.op = WR_OP_LIST_TABLE, .instance = BYTES_LIT("spec")};
     struct answer tables, dropped;
 
+    if (uses_search(run))
+        drop_search_indexes(run);
     if (!exec_retry(run, &list, &tables))
         return;
     is_done(&tables, "listing its tables");
@@ -685,13 +722,6 @@ static void drop_tables(struct run *run)
         answer_release(&dropped);
     }
     answer_release(&tables);
-}
-
-static bool starts(const struct statement *st, const char *word)
-{
-    size_t n = strlen(word);
-
-    return strncmp(st->text, word, n) == 0 && (isspace((unsigned char)st->text[n]) || !st->text[n]);
 }
 
 /* Does it read rows? */
