@@ -162,6 +162,29 @@ static int run_windows(struct search *x, const struct view_segment *v, struct no
     return E_OK;
 }
 
+/* A query of words that few documents have is asked for one document after the other: most windows
+ * would be nearly empty. */
+static bool stepped(struct search *x, const struct view_segment *v, struct node *root,
+                    const struct node *filter)
+{
+    static const uint64_t few = 16; /* of so many documents, one */
+    const struct segment *s = v->segment;
+    float score = 0;
+
+    if (!x->scores || !root->next || (filter && !filter->test) || collectors_any(&x->collectors) ||
+        root->estimate * few > s->documents)
+        return false;
+    for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
+         doc = root->next(root, doc + 1, &score)) {
+        if (!view_segment_has(v, doc) || s->stamps[doc] < x->job->expired_ms ||
+            (filter && !filter->test(filter, doc)))
+            continue;
+        x->total++;
+        top_add_scored(&x->top, s, doc, score);
+    }
+    return true;
+}
+
 static int run_segment(struct search *x, const struct view_segment *v)
 {
     struct node *root, *filter = NULL;
@@ -171,7 +194,7 @@ static int run_segment(struct search *x, const struct view_segment *v)
     TRY(node_compile(&x->query, x->s->query, x->scores, &root));
     if (x->s->filter)
         TRY(node_compile(&x->query, x->s->filter, false, &filter));
-    if (walked(x, v, root, filter))
+    if (walked(x, v, root, filter) || stepped(x, v, root, filter))
         return E_OK;
     x->collect.expected =
         filter && filter->estimate < root->estimate ? filter->estimate : root->estimate;

@@ -5,7 +5,9 @@
 struct bool_node {
     struct node node;
     struct bool_parts parts;
-    float *scores; /* of a part */
+    float *scores;       /* of a part */
+    uint32_t *next_docs; /* of each `should`, where documents are asked for one by one */
+    float *next_scores;
 };
 
 static int by_estimate(const void *a, const void *b)
@@ -140,6 +142,45 @@ static bool all_test(struct node *const *list, size_t count)
     return true;
 }
 
+/* Of clauses of which any is enough. */
+static uint32_t next_should(struct node *n, uint32_t from, float *score)
+{
+    struct bool_node *b = (struct bool_node *)n;
+    const struct bool_parts *p = &b->parts;
+    uint32_t first = NODE_END;
+    float sum = 0;
+
+    for (size_t i = 0; i < p->should_count; i++) {
+        if (b->next_docs[i] < from)
+            b->next_docs[i] = p->should[i]->next(p->should[i], from, &b->next_scores[i]);
+        first = b->next_docs[i] < first ? b->next_docs[i] : first;
+    }
+    if (first == NODE_END)
+        return NODE_END;
+    for (size_t i = 0; i < p->should_count; i++)
+        if (b->next_docs[i] == first)
+            sum += b->next_scores[i];
+    *score = p->weight != 1 ? sum * p->weight : sum;
+    return first;
+}
+
+/* Can it be asked for the next document? Then every clause stands before its first one. */
+static void begin_next(struct query *q, struct bool_node *b)
+{
+    const struct bool_parts *p = &b->parts;
+
+    if (p->filter_count || p->must_count || p->must_not_count || p->minimum != 1)
+        return;
+    for (size_t i = 0; i < p->should_count; i++)
+        if (!p->should[i]->next)
+            return;
+    b->next_docs = ARENA_ARRAY(&q->c->arena, uint32_t, p->should_count);
+    b->next_scores = ARENA_ARRAY(&q->c->arena, float, p->should_count);
+    for (size_t i = 0; i < p->should_count; i++)
+        b->next_docs[i] = p->should[i]->next(p->should[i], 0, &b->next_scores[i]);
+    b->node.next = next_should;
+}
+
 struct node *node_bool(struct query *q, const struct bool_parts *parts)
 {
     struct bool_node *b;
@@ -167,6 +208,7 @@ struct node *node_bool(struct query *q, const struct bool_parts *parts)
         all_test(parts->must_not, parts->must_not_count) &&
         all_test(parts->should, parts->should_count))
         b->node.test = test_bool;
+    begin_next(q, b);
     return &b->node;
 }
 
@@ -254,6 +296,6 @@ struct node *node_constant(struct query *q, struct node *inner, float score)
     struct constant_node *k = ARENA_NEW(&q->c->arena, struct constant_node);
 
     *k = (struct constant_node){
-        {window_constant, inner->estimate, inner->test ? test_constant : NULL}, inner, score};
+        {window_constant, inner->estimate, inner->test ? test_constant : NULL, NULL}, inner, score};
     return &k->node;
 }

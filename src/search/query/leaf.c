@@ -43,6 +43,12 @@ static void window_none(struct node *n PORT_UNUSED, uint32_t base PORT_UNUSED, u
     memset(bits, 0, WINDOW_WORDS * 8);
 }
 
+static uint32_t next_none(struct node *n PORT_UNUSED, uint32_t from PORT_UNUSED,
+                          float *score PORT_UNUSED)
+{
+    return NODE_END;
+}
+
 static void window_all(struct node *n, uint32_t base PORT_UNUSED, uint64_t *bits, float *scores)
 {
     if (scores)
@@ -62,6 +68,7 @@ struct node *node_none(struct query *q)
     struct leaf *l = leaf_new(q, window_none, 0, 0);
 
     l->node.test = test_none;
+    l->node.next = next_none;
     return &l->node;
 }
 

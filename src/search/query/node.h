@@ -12,7 +12,12 @@ struct node {
     uint64_t estimate; /* of how many documents match; at most that, or about */
     /* Does one document match, in any order of asking? NULL: it can only be asked by windows. */
     bool (*test)(const struct node *n, uint32_t doc);
+    /* The first document from `from` on that matches, with its score, or NODE_END; asked in
+     * ascending order, and never mixed with windows. NULL: it can't be asked so. */
+    uint32_t (*next)(struct node *n, uint32_t from, float *score);
 };
+
+#define NODE_END UINT32_MAX
 
 /* What a query is compiled for. */
 struct query {

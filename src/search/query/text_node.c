@@ -6,6 +6,7 @@
 
 #define K1 1.2
 #define B 0.75
+#define AHEAD 16 /* documents whose lengths are on their way from memory */
 
 struct text_stats text_stats_of(const struct view *v, size_t field)
 {
@@ -98,10 +99,23 @@ static void window_text_term(struct node *n, uint32_t base, uint64_t *bits, floa
     memcpy(bits, found, sizeof(found));
 }
 
+static uint32_t next_text_term(struct node *n, uint32_t from, float *score)
+{
+    struct text_term *t = (struct text_term *)n;
+
+    text_term_seek(t, from);
+    if (t->at == t->count)
+        return NODE_END;
+    if (t->at + AHEAD < t->count)
+        __builtin_prefetch(&t->scorer.lengths[t->docs[t->at + AHEAD]]);
+    *score = score_of(&t->scorer, t->docs[t->at], t->freqs[t->at]);
+    return t->docs[t->at];
+}
+
 static void text_term_init(struct text_term *t, const struct segment_column *col, uint32_t term)
 {
     *t = (struct text_term){
-        .node = {window_text_term, col->term_docs[term], test_text_term},
+        .node = {window_text_term, col->term_docs[term], test_text_term, NULL},
         .col = col,
         .docs = col->posts + col->post_at[term],
         .freqs = col->freqs + col->post_at[term],
@@ -125,6 +139,7 @@ int node_text_term(struct query *q, size_t field, bytes term, float weight, bool
         struct text_stats stats = text_stats_of(q->view, field);
 
         t->scorer = scorer_of(&stats, t->col, text_idf(q, field, &stats, term), weight);
+        t->node.next = next_text_term;
     }
     *out = &t->node;
     return E_OK;

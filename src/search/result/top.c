@@ -254,6 +254,25 @@ void top_window(struct top *t, const struct segment *s, uint32_t base, const uin
     top_add(t, s, base + (uint32_t)i, scores ? scores[i] : NAN);
 }
 
+void top_add_scored(struct top *t, const struct segment *s, uint32_t doc, float score)
+{
+    int64_t number = number_of_real(score);
+    const void *last;
+
+    if (t->count < t->room || t->sort->by[0].type != WR_SORTER_SCORE) {
+        top_add(t, s, doc, score);
+        return;
+    }
+    if (top_ends_before(t, number) || (t->tied == s && t->tied_number == number))
+        return;
+    last = t->hits[0].key.ptr;
+    top_add(t, s, doc, score);
+    if (!t->after && t->sort->count == 1 && t->hits[0].key.ptr == last) {
+        t->tied = s;
+        t->tied_number = number;
+    }
+}
+
 bool top_ends_before(const struct top *t, int64_t number)
 {
     const struct sort_value *last = t->count == t->room ? t->hits[0].values : NULL;

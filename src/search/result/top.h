@@ -20,6 +20,9 @@ struct top {
     const struct sort_value *after; /* NULL: from the beginning; else what follows that hit */
     bytes after_key;
     struct sort_value *spare;
+    /* Of this segment no more hits with that first value come in: their keys are behind. */
+    const struct segment *tied;
+    int64_t tied_number;
 };
 
 void top_init(struct top *t, struct arena *a, const struct sort *sort, size_t room);
@@ -28,6 +31,8 @@ void top_add(struct top *t, const struct segment *s, uint32_t doc, float score);
  * none). What the first value tells to be behind is left out before its tuple is made. */
 void top_window(struct top *t, const struct segment *s, uint32_t base, const uint64_t *bits,
                 const float *scores);
+/* top_add() of one document where the order is by scores first, the best in front. */
+void top_add_scored(struct top *t, const struct segment *s, uint32_t doc, float score);
 /* Stands a hit whose first value is this number behind all that are kept? Its first sorter is of
  * numbers. */
 bool top_ends_before(const struct top *t, int64_t number);
