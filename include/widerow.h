@@ -1520,6 +1520,13 @@ struct wr_status {
     uint64_t transactions_committed, transactions_aborted;
     uint64_t transactions_expired;  /* that ended because their time was over */
     uint64_t transaction_conflicts; /* writes and starts that met a locked value */
+    uint64_t search_indexes;
+    uint64_t
+        search_indexes_reading; /* of them: those that read rows of before, and do not follow */
+    uint64_t search_indexes_stopped; /* for want of memory, or because following fails */
+    uint64_t search_documents, search_segments, search_bytes; /* of all of them */
+    uint64_t search_behind_ms; /* the farthest behind its table, of those that follow */
+    uint64_t searches;         /* and scans of search indexes */
 };
 WR_API void wr_status(struct wr_db *db, struct wr_status *out, size_t size);
 

@@ -17,7 +17,19 @@ static void admin_answer(struct http_request *r, int status, bytes body)
 }
 
 /* "ready", and what does not keep it from that: the clock, tasks that fail. Then a line a task. */
-static void answer_served(struct admin *a, struct http_request *r, const char *clock)
+static void put_search(struct buf *b, struct arena *arena, const struct wr_status *s)
+{
+    if (s->search_indexes_reading)
+        buf_put_bytes(b, arena_printf(arena, ", but %" PRIu64 " search indexes read their tables",
+                                      s->search_indexes_reading));
+    if (s->search_indexes_stopped)
+        buf_put_bytes(b, arena_printf(arena,
+                                      ", but %" PRIu64 " search indexes do not follow their tables "
+                                      "(DescribeSearchIndex says why)",
+                                      s->search_indexes_stopped));
+}
+
+static void answer_served(struct admin *a, struct http_request *r, const struct wr_status *status)
 {
     static const char *const states[] = {"idle", "waiting", "running", "failed"};
     struct wr_task tasks[TASKS_MAX];
@@ -28,8 +40,9 @@ static void answer_served(struct admin *a, struct http_request *r, const char *c
     n = n < TASKS_MAX ? n : TASKS_MAX;
     buf_init(&b, arena, 512);
     buf_put_bytes(&b, BYTES_LIT("ready"));
-    if (*clock)
-        buf_put_bytes(&b, arena_printf(arena, ", but %s", clock));
+    if (status->clock[0])
+        buf_put_bytes(&b, arena_printf(arena, ", but %s", status->clock));
+    put_search(&b, arena, status);
     for (size_t i = 0; i < n; i++)
         if (tasks[i].text[0])
             buf_put_bytes(&b, arena_printf(arena, ", but the task %s fails: %s", tasks[i].name,
@@ -60,7 +73,7 @@ static void answer_ready(struct admin *a, struct http_request *r)
     else if (status.clock_odd)
         admin_answer(r, 503, arena_printf(&r->ctx.arena, "not ready: %s\n", status.clock));
     else
-        answer_served(a, r, status.clock);
+        answer_served(a, r, &status);
 }
 
 static void answer_metrics(struct admin *a, struct http_request *r)

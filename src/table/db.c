@@ -407,6 +407,21 @@ void wr_close(struct wr_db *db)
     mem_free(db);
 }
 
+static void read_search_status(struct wr_db *db, struct wr_status *out)
+{
+    struct searches_stat s;
+
+    searches_stat(db->searches, clock_watch_ms(db) * 1000, &s);
+    out->search_indexes = s.indexes;
+    out->search_indexes_reading = s.reading;
+    out->search_indexes_stopped = s.stopped;
+    out->search_documents = s.documents;
+    out->search_segments = s.segments;
+    out->search_bytes = s.bytes;
+    out->search_behind_ms = (uint64_t)s.behind_us / 1000;
+    out->searches = s.searches;
+}
+
 static void read_status(struct wr_db *db, struct wr_status *out)
 {
     struct engine_stat s = {0};
@@ -430,6 +445,7 @@ static void read_status(struct wr_db *db, struct wr_status *out)
     out->transactions_aborted = txns.aborted;
     out->transactions_expired = txns.expired;
     out->transaction_conflicts = txns.refused;
+    read_search_status(db, out);
     snprintf(out->reason, sizeof(out->reason), "%s", s.reason);
     scrubber_stat(db->scrubber, out);
     out->clock_odd = clock_watch_text(db, out->clock, sizeof(out->clock));

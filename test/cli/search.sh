@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # search.sh: `widerow search`; part of run.sh.
-serve searched --admin off
+serve searched --admin 127.0.0.1:0
 at=(--endpoint "${urls[searched]}" --data "$work/searched")
 run create goods --key id:integer
 for n in 1 2 3 4 5; do echo "{\"id\":$n,\"title\":\"red shoes number $n\",\"price\":${n}0,\"tag\":\"t$((n % 2))\",\"place\":\"30.$n,120.1\"}"; done >"$work/goods.jsonl"
@@ -49,6 +49,11 @@ echo '{"fields": [{"name": "a", "type": "text"' >"$work/bad.json"
 check "a file that breaks off" exits 2 "bad.json: " search create goods other "$work/bad.json"
 check "no file" exits 3 "No such file" search create goods other "$work/none.json"
 check "an action that is none" exits 2 "none of list, create" search find goods
+metric() { curl -s "${admins[searched]}/metrics" | awk -v name="widerow_$1" '$1 == name { print $2 }'; } # NAME
+check "metrics: indexes, documents, segments" sh -c '[ "$*" = "1 5 1" ]' - "$(metric search_indexes)" "$(metric search_documents)" "$(($(metric search_segments) > 0))"
+check "metrics: bytes and searches" sh -c '[ "$1" -gt 100 ] && [ "$2" -gt 10 ]' - "$(metric search_bytes)" "$(metric searches_total)"
+check "metrics: it follows, and is not far behind" sh -c '[ "$1 $2" = "0 0" ] && [ "$3" -lt 120 ]' - "$(metric search_indexes_reading)" "$(metric search_indexes_stopped)" "$(metric search_behind_seconds)"
+check "readyz has nothing to say of it" sh -c '[ "$(curl -s "$1/readyz")" = ready ]' - "${admins[searched]}"
 check "search drop" run search drop goods gi
 check "is gone" prints "" search list goods
 at=(--dir "$work/data")

@@ -1,5 +1,5 @@
 #include "search/query/node.h"
-#include "search/query/posting.h"
+#include "search/segment/posting.h"
 
 /* One struct for all leaves: what a window function does not need, it leaves. */
 struct leaf {

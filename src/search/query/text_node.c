@@ -1,6 +1,6 @@
 /* Terms and phrases of TEXT, with their scores by BM25: k1 1.2, b 0.75. */
 #include "search/query/node.h"
-#include "search/query/posting.h"
+#include "search/segment/posting.h"
 
 #include <math.h>
 
@@ -165,19 +165,6 @@ struct phrase {
     struct scorer scorer;
 };
 
-static uint32_t read_position(const uint8_t **p)
-{
-    uint32_t v = 0;
-
-    for (int shift = 0;; shift += 7) {
-        uint8_t b = *(*p)++;
-
-        v |= (uint32_t)(b & 0x7f) << shift;
-        if (!(b & 0x80))
-            return v;
-    }
-}
-
 /* The positions of the term in the document at which it stands. */
 static void read_positions(struct arena *a, struct phrase_term *t)
 {
@@ -191,14 +178,14 @@ static void read_positions(struct arena *a, struct phrase_term *t)
     }
     for (; t->read < at; t->read++)
         for (uint16_t i = 0; i < t->term.freqs[t->read]; i++)
-            read_position(&t->positions);
+            posting_read_position(&t->positions);
     t->list_count = t->term.freqs[at];
     if (t->list_count > t->list_room) {
         t->list_room = t->list_count * 2;
         t->list = arena_alloc(a, t->list_room * sizeof(t->list[0]));
     }
     for (uint32_t i = 0; i < t->list_count; i++)
-        t->list[i] = position += read_position(&t->positions);
+        t->list[i] = position += posting_read_position(&t->positions);
     t->read++;
 }
 

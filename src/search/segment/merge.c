@@ -1,5 +1,6 @@
 #include "search/segment/merge.h"
 
+#include "search/segment/posting.h"
 #include "search/segment/terms_writer.h"
 #include "search/segment/values_writer.h"
 
@@ -243,25 +244,12 @@ struct postings {
     uint32_t place; /* of the first that is left */
 };
 
-static uint32_t read_position(const uint8_t **p)
-{
-    uint32_t v = 0;
-
-    for (int shift = 0;; shift += 7) {
-        uint8_t b = *(*p)++;
-
-        v |= (uint32_t)(b & 0x7f) << shift;
-        if (!(b & 0x80))
-            return v;
-    }
-}
-
 /* To the first posting from here on that is there; none: left is 0. */
 static void postings_settle(struct postings *p, const uint32_t *place)
 {
     while (p->left && place[*p->docs] == GONE) {
         for (uint16_t i = 0; i < *p->freqs; i++)
-            read_position(&p->positions);
+            posting_read_position(&p->positions);
         p->docs++;
         p->freqs++;
         p->left--;
@@ -290,7 +278,7 @@ static void postings_take(struct postings *p, const uint32_t *place, struct term
 
     positions->len = 0;
     for (uint16_t i = 0; i < *p->freqs; i++) {
-        position += read_position(&p->positions);
+        position += posting_read_position(&p->positions);
         vector_put_u32(positions, position);
     }
     terms_add(w, p->place, (const uint32_t *)positions->data, *p->freqs);

@@ -313,6 +313,7 @@ static int begin(struct call *call, bytes table, bytes index, int (*work)(struct
     r->call = call;
     r->run = work;
     r->job.run = run;
+    searches_count(call->db->searches);
     pool_submit(searches_pool(call->db->searches), call->req->client, &r->job, false);
     return E_OK;
 }

@@ -16,6 +16,7 @@ struct searches {
     struct search_index *list;
     bool stopping, woken;
     struct pool *pool;
+    _Atomic uint64_t searches;
 };
 
 static bool wait_round(struct searches *s, bool more)
@@ -158,6 +159,38 @@ void searches_wake(struct searches *s)
 struct pool *searches_pool(struct searches *s)
 {
     return s->pool;
+}
+
+void searches_count(struct searches *s)
+{
+    atomic_fetch_add_explicit(&s->searches, 1, memory_order_relaxed);
+}
+
+static void add_stat(struct search_index *x, int64_t now_us, struct searches_stat *out)
+{
+    struct view *v = search_index_view(x);
+
+    out->indexes++;
+    out->documents += v->documents;
+    out->segments += v->count;
+    out->bytes += v->bytes;
+    view_release(v);
+    pthread_mutex_lock(&x->lock);
+    out->reading += x->phase != SEARCH_FOLLOWING;
+    out->stopped += x->full || x->stuck;
+    if (x->phase == SEARCH_FOLLOWING && now_us - x->synced_us > out->behind_us)
+        out->behind_us = now_us - x->synced_us;
+    pthread_mutex_unlock(&x->lock);
+}
+
+void searches_stat(struct searches *s, int64_t now_us, struct searches_stat *out)
+{
+    *out = (struct searches_stat){0};
+    if (!s)
+        return;
+    for (struct search_index *x = first_index(s); x; x = next_index(s, x))
+        add_stat(x, now_us, out);
+    out->searches = atomic_load(&s->searches);
 }
 
 void searches_stop(struct searches *s)

@@ -101,4 +101,18 @@ void searches_wake(struct searches *s);
 /* Threads for searches. */
 struct pool *searches_pool(struct searches *s);
 
+/* What there is, for status pages. */
+struct searches_stat {
+    uint64_t indexes;
+    uint64_t reading; /* of them, those that read rows that were there before */
+    uint64_t stopped; /* that have no memory for more, or can't follow their table now */
+    uint64_t documents, segments, bytes;
+    int64_t behind_us; /* the one that is farthest behind its table */
+    uint64_t searches; /* and scans, since the start */
+};
+/* `now_us`: of the wall clock. `s` NULL is allowed. */
+void searches_stat(struct searches *s, int64_t now_us, struct searches_stat *out);
+/* One more search. */
+void searches_count(struct searches *s);
+
 #endif

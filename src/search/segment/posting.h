@@ -1,6 +1,7 @@
-/* posting.h: the documents of a term, ascending, and how one is found in them. */
-#ifndef SEARCH_QUERY_POSTING_H
-#define SEARCH_QUERY_POSTING_H
+/* posting.h: the documents of a term, ascending, how one is found in them, and the positions of
+ * TEXT. */
+#ifndef SEARCH_SEGMENT_POSTING_H
+#define SEARCH_SEGMENT_POSTING_H
 
 #include "base/port.h"
 
@@ -43,6 +44,20 @@ static inline bool postings_have(const uint32_t *docs, uint32_t count, uint32_t 
             high = mid;
     }
     return low < count && docs[low] == doc;
+}
+
+/* A varint of SECTION_POSITIONS; *p goes behind it. */
+static inline uint32_t posting_read_position(const uint8_t **p)
+{
+    uint32_t v = 0;
+
+    for (int shift = 0;; shift += 7) {
+        uint8_t b = *(*p)++;
+
+        v |= (uint32_t)(b & 0x7f) << shift;
+        if (!(b & 0x80))
+            return v;
+    }
 }
 
 #endif
