@@ -329,6 +329,7 @@ const struct engine_ops engine_rados = {
     .options = options,
     .partitions = &partition_ops,
     .bus = &bus_ops,
+    .numbers = true,
     .open = rados_open,
     .close = rados_close,
     .get = rados_get,

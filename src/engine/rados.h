@@ -113,9 +113,12 @@ void rados_set_state(rados_write_op_t op, const char *reads, const char *writes)
 /* The mark of an object: the greatest of the rising numbers that were put into it (engine.h), or 0.
  * Its key lies below all keys, where no listing begins. */
 #define RADOS_MARK "a"
+/* Beside it, likewise: the greatest number of an EDIT_PUT_NUMBERED. */
+#define RADOS_NUMBER "b"
 bytes rados_mark_value(struct arena *a, uint64_t number);
-/* Adds to a read operation what rados_mark_of() looks at, if that came to an end well. */
-void rados_mark_ask(rados_read_op_t op, rados_omap_iter_t *read, int *result);
+/* Adds to a read operation what rados_mark_of() looks at, if that came to an end well. `key`:
+ * RADOS_MARK or RADOS_NUMBER. */
+void rados_mark_ask(rados_read_op_t op, const char *key, rados_omap_iter_t *read, int *result);
 uint64_t rados_mark_of(struct rados *r, rados_omap_iter_t read);
 
 /* A blocking write operation on a partition's object: operates and releases `op`. */

@@ -131,10 +131,9 @@ bytes rados_mark_value(struct arena *a, uint64_t number)
     return omap_value(a, arena_printf(a, "%016llx", (unsigned long long)number));
 }
 
-void rados_mark_ask(rados_read_op_t op, rados_omap_iter_t *read, int *result)
+void rados_mark_ask(rados_read_op_t op, const char *key, rados_omap_iter_t *read, int *result)
 {
-    static const char *const key = RADOS_MARK;
-    static const size_t len = sizeof(RADOS_MARK) - 1;
+    size_t len = strlen(key);
 
     rados_read_op_omap_get_vals_by_keys2(op, &key, 1, &len, read, result);
 }

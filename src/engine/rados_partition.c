@@ -210,9 +210,9 @@ static int forbid_writes(struct rados *r, partition_id id)
     return result == -ECANCELED ? change_state(r, id, RADOS_NO, RADOS_YES, RADOS_NO) : result;
 }
 
-/* The greatest mark of the old partitions. */
-static int marks_read(struct rados *r, const struct partition_spec *from, size_t count,
-                      uint64_t *most)
+/* The greatest mark of the old partitions under that key. */
+static int marks_read(struct rados *r, const char *key, const struct partition_spec *from,
+                      size_t count, uint64_t *most)
 {
     int result = 0;
 
@@ -224,7 +224,7 @@ static int marks_read(struct rados *r, const struct partition_spec *from, size_t
         uint64_t mark = 0;
         int asked;
 
-        rados_mark_ask(op, &read, &asked);
+        rados_mark_ask(op, key, &read, &asked);
         rados_sent(r);
         atomic_fetch_add(&r->read_ops, 1);
         result = rados_read_op_operate(op, r->pool, name.text, 0);
@@ -241,12 +241,13 @@ static int marks_read(struct rados *r, const struct partition_spec *from, size_t
 }
 
 /* Into new partitions, whose numbers rise above those of the old ones. */
-static int marks_copy(struct ctx *c, struct rados *r, const struct partition_spec *from,
-                      size_t from_count, const struct partition_spec *to, size_t to_count)
+static int mark_copy(struct ctx *c, struct rados *r, const char *name,
+                     const struct partition_spec *from, size_t from_count,
+                     const struct partition_spec *to, size_t to_count)
 {
-    bytes key = BYTES_LIT(RADOS_MARK), value;
+    bytes key = bytes_str(name), value;
     uint64_t most;
-    int result = marks_read(r, from, from_count, &most);
+    int result = marks_read(r, name, from, from_count, &most);
 
     if (!most)
         return result;
@@ -260,6 +261,14 @@ static int marks_copy(struct ctx *c, struct rados *r, const struct partition_spe
         result = rados_write_now(r, op, to[i].id);
     }
     return result;
+}
+
+static int marks_copy(struct ctx *c, struct rados *r, const struct partition_spec *from,
+                      size_t from_count, const struct partition_spec *to, size_t to_count)
+{
+    int result = mark_copy(c, r, RADOS_MARK, from, from_count, to, to_count);
+
+    return result ? result : mark_copy(c, r, RADOS_NUMBER, from, from_count, to, to_count);
 }
 
 /* *gone: an old partition is gone or a new one in use, so all has been copied before. */

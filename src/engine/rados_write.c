@@ -21,12 +21,18 @@
  *     which they were drawn: while the mark is as we left it, all above the floor may come, below
  *     which those of others may be. If the comparison fails, the mark is read, and all that are not
  *     above it are told E_GUARD.
+ *   - Numbers (EDIT_PUT_NUMBERED) are drawn when the operation is built. The object keeps the
+ *     greatest, which the operation compares: it must be below all that it brings. So whatever
+ *     processes and clocks do, and however late an operation arrives, numbers ascend in the order
+ * in which operations land. If the comparison fails, the number is read, and all goes out again
+ *     above it; nobody is refused.
  *   - What was decided by a description of a table that may be old by now (struct lease) is not
  * sent any more; what was sent may arrive late.
  *   - The submitting thread, or the thread of the completion before, sends; building an operation
  *     happens outside the lock, on batches that nobody else touches. */
 #include "engine/rados.h"
 
+#include "base/buf.h"
 #include "base/invariant.h"
 #include "engine/rados_omap.h"
 
@@ -37,6 +43,10 @@
 /* osd_max_write_size is 90 MiB unless somebody lowered it; a batch past this is refused here. */
 #define BATCH_BYTES_MAX (84u << 20)
 #define EDIT_COST 64 /* of an edit besides its bytes, in op bytes */
+/* How far ahead of the clock numbers are drawn, for each time that they came behind others. */
+#define AHEAD_US 1000
+#define AHEAD_MAX 20
+#define BEHIND_MAX 200 /* then it is given up */
 
 struct parked {
     void (*run)(void *arg);
@@ -69,6 +79,8 @@ struct write_queue {
     struct pending *flying;
     bool busy; /* an operation is under way or being built */
     struct mark mark;
+    uint64_t number; /* the greatest of the object that we have met or given; 0: none yet */
+    unsigned behind; /* operations in a row whose numbers came behind others */
 };
 
 /* What is sent to the pool at once: the batches of one queue. */
@@ -91,6 +103,12 @@ struct write_operation {
     struct rising rising; /* numbers of all batches */
     uint64_t mark;        /* what it becomes */
     bool mark_equals;     /* it was compared with what it was last; else it must be below all */
+    struct pending *numberer;
+    size_t number_guard;           /* as mark_guard, if there is a numberer */
+    uint64_t number;               /* the last one given */
+    const struct edit **to_number; /* in their order */
+    size_t to_number_count;
+    bool asks_number; /* what is read is the number, not the mark */
     rados_read_op_t mark_op;
     rados_omap_iter_t mark_read;
     int mark_result;
@@ -328,37 +346,86 @@ static void add_batch(struct write_operation *o, struct pending *p)
     if (p->code)
         return;
     for (size_t i = 0; i < b->edit_count; i++) {
-        const struct edit **slot = edit_slot(o, b->edits[i].key);
+        const struct edit **slot;
 
+        if (b->edits[i].type == EDIT_PUT_NUMBERED) {
+            o->numberer = o->numberer ? o->numberer : p;
+            o->to_number[o->to_number_count++] = &b->edits[i];
+            continue;
+        }
+        slot = edit_slot(o, b->edits[i].key);
         o->edit_count += !*slot;
         *slot = &b->edits[i];
     }
+}
+
+static void put_one(struct write_operation *o, bytes key, bytes value)
+{
+    rados_write_op_omap_set2(o->op, (const char *const *)&key.ptr, (const char *const *)&value.ptr,
+                             &key.len, &value.len, 1);
+    o->bytes += key.len + value.len;
+}
+
+/* The first number of an operation. Who has come behind others time and again goes a little ahead
+ * of the clock; else a server that is slower, or whose clock is behind, would never have its turn.
+ */
+static uint64_t first_number(struct rados *r, const struct write_queue *q)
+{
+    uint64_t ahead = q->behind < 2 ? 0 : q->behind < AHEAD_MAX ? q->behind : AHEAD_MAX;
+
+    return number_after(q->number, r->clock) + ahead * AHEAD_US;
+}
+
+/* Gives the numbers, if what the object has is below all of them. */
+static void add_numbers(struct write_operation *o)
+{
+    struct arena *a = &o->arena;
+    uint64_t number = first_number(o->r, o->queue);
+
+    if (!o->numberer)
+        return;
+    o->number_guard = o->guard_count;
+    compare(o, o->numberer, BYTES_LIT(RADOS_NUMBER), LIBRADOS_CMPXATTR_OP_LT,
+            rados_mark_value(a, number));
+    for (size_t i = 0; i < o->to_number_count; i++, number++) {
+        const struct edit *edit = o->to_number[i];
+        uint8_t *plain = arena_alloc(a, edit->key.len + NUMBER_BYTES);
+
+        memcpy(plain, edit->key.ptr, edit->key.len);
+        store_u64_be(plain + edit->key.len, number);
+        put_one(o, omap_key(a, bytes_of(plain, edit->key.len + NUMBER_BYTES)),
+                omap_value(a, edit->value));
+    }
+    o->number = number - 1;
+    put_one(o, BYTES_LIT(RADOS_NUMBER), rados_mark_value(a, o->number));
 }
 
 /* The comparison of the mark, and what it becomes. */
 static void add_mark(struct write_operation *o)
 {
     const struct mark *m = &o->queue->mark;
-    bytes key = BYTES_LIT(RADOS_MARK), seen, value;
+    bytes key = BYTES_LIT(RADOS_MARK), seen;
 
     if (!o->riser)
         return;
     o->mark_equals = m->last && (m->passed || !m->contended || o->rising.least <= m->last);
     o->mark = o->mark_equals && !m->passed && m->last > o->rising.most ? m->last : o->rising.most;
     seen = rados_mark_value(&o->arena, o->mark_equals ? m->last : o->rising.least);
-    value = rados_mark_value(&o->arena, o->mark);
     o->mark_guard = o->guard_count;
     compare(o, o->riser, key, o->mark_equals ? LIBRADOS_CMPXATTR_OP_EQ : LIBRADOS_CMPXATTR_OP_LT,
             seen);
-    rados_write_op_omap_set2(o->op, (const char *const *)&key.ptr, (const char *const *)&value.ptr,
-                             &key.len, &value.len, 1);
+    put_one(o, key, rados_mark_value(&o->arena, o->mark));
 }
 
 /* The operation has landed. */
-static void mark_moved(struct write_operation *o)
+static void landed(struct write_operation *o)
 {
     struct mark *m = &o->queue->mark;
 
+    if (o->numberer) {
+        o->queue->number = o->number;
+        o->queue->behind = 0;
+    }
     if (!o->riser)
         return;
     if (!o->mark_equals || m->passed)
@@ -393,7 +460,7 @@ static void add_edits(struct write_operation *o)
             value_lens[puts++] = value.len;
             o->bytes += key.len + value.len;
         } else {
-            invariant(edit->type == EDIT_DELETE); /* there are no numbers here */
+            invariant(edit->type == EDIT_DELETE);
             o->bytes += key.len;
             gone_keys[gone] = key.ptr;
             gone_lens[gone++] = key.len;
@@ -423,14 +490,16 @@ static struct write_operation *write_operation_new(struct rados *r, struct write
     for (o->slot_count = 8; o->slot_count < 2 * edits;)
         o->slot_count *= 2;
     o->slots = ARENA_ARRAY(&o->arena, const struct edit *, o->slot_count);
-    o->results = ARENA_ARRAY(&o->arena, int, 2 * guards + 2);
-    o->owners = ARENA_ARRAY(&o->arena, struct pending *, 2 * guards + 2);
+    o->to_number = ARENA_ARRAY(&o->arena, const struct edit *, edits);
+    o->results = ARENA_ARRAY(&o->arena, int, 2 * guards + 3);
+    o->owners = ARENA_ARRAY(&o->arena, struct pending *, 2 * guards + 3);
     o->op = rados_create_write_op();
     rados_expect(o->op, RADOS_WRITES, RADOS_YES);
     for (struct pending *p = list; p; p = p->next)
         add_batch(o, p);
-    invariant(o->guard_count <= 2 * guards && o->edit_count <= edits);
+    invariant(o->guard_count <= 2 * guards && o->edit_count + o->to_number_count <= edits);
     add_mark(o);
+    add_numbers(o);
     add_edits(o);
     return o;
 }
@@ -561,9 +630,9 @@ static struct pending *refuse_behind(struct write_queue *q, uint64_t mark)
 }
 
 /* Takes the batches off the queue whose callers are told now: `failed`, or with NULL those that are
- * behind the mark. The rest goes back in front. */
+ * behind the *mark, or with neither none. The rest goes back in front. */
 static struct pending *take_failed(struct rados *r, struct write_queue *q, struct pending *failed,
-                                   uint64_t mark)
+                                   const uint64_t *mark)
 {
     struct pending **at, *stop, *taken = NULL;
 
@@ -573,8 +642,8 @@ static struct pending *take_failed(struct rados *r, struct write_queue *q, struc
         p->code = E_OK; /* what was decided here rested on batches that did not land */
     if (failed)
         failed->code = E_GUARD;
-    else
-        failed = refuse_behind(q, mark);
+    else if (mark)
+        failed = refuse_behind(q, *mark);
     for (at = &q->flying; *at;)
         at = &(*at)->next;
     stop = *operation_end(&q->waiting);
@@ -605,21 +674,35 @@ static struct pending *take_all(struct rados *r, struct write_queue *q)
     return list;
 }
 
-/* The mark was read, after the comparison with it had failed. */
+/* The number of the object is `number`: all goes out again above it. E_BUSY: that was in vain so
+ * often that it is given up. */
+static int number_met(struct write_queue *q, uint64_t number)
+{
+    q->number = number > q->number ? number : q->number;
+    if (++q->behind < BEHIND_MAX)
+        return E_OK;
+    q->behind = 0;
+    return E_BUSY;
+}
+
+/* The mark, or the number, was read, after the comparison with it had failed. */
 static void settle_mark(struct write_operation *o, int result)
 {
     struct rados *r = o->r;
     struct write_queue *q = o->queue;
-    struct pending *list;
-    int code = E_GUARD;
+    struct pending *list = NULL;
+    uint64_t met = result < 0 ? 0 : rados_mark_of(r, o->mark_read);
+    int code = result < 0 ? rados_read_code(r, result) : E_OK;
 
-    if (result < 0) {
-        code = rados_read_code(r, result);
+    if (!code && o->asks_number)
+        code = number_met(q, met);
+    if (code) {
         list = take_all(r, q);
         for (struct pending *p = list; p; p = p->next)
             p->code = E_OK;
     } else {
-        list = take_failed(r, q, NULL, rados_mark_of(r, o->mark_read));
+        list = take_failed(r, q, NULL, o->asks_number ? NULL : &met);
+        code = E_GUARD;
     }
     if (o->mark_read)
         rados_omap_get_end(o->mark_read);
@@ -647,7 +730,8 @@ static void ask_mark(struct write_operation *o)
     int result;
 
     o->mark_op = rados_create_read_op();
-    rados_mark_ask(o->mark_op, &o->mark_read, &o->mark_result);
+    rados_mark_ask(o->mark_op, o->asks_number ? RADOS_NUMBER : RADOS_MARK, &o->mark_read,
+                   &o->mark_result);
     rados_aio_create_completion2(o, on_mark, &o->completion);
     rados_hold(r);
     rados_sent(r);
@@ -669,16 +753,17 @@ static void settle(struct write_operation *o, int result)
     struct pending *failed = result == -ECANCELED ? failed_guard(o) : NULL, *list;
     int code = E_GUARD;
 
-    if (failed && o->riser && o->results[o->mark_guard] < 0) {
+    o->asks_number = failed && o->numberer && o->results[o->number_guard] < 0;
+    if (o->asks_number || (failed && o->riser && o->results[o->mark_guard] < 0)) {
         ask_mark(o);
         return;
     }
     if (result >= 0)
-        mark_moved(o);
+        landed(o);
     else if (result != -ECANCELED)
         q->mark.last = 0;
     if (failed) {
-        list = take_failed(r, q, failed, 0);
+        list = take_failed(r, q, failed, NULL);
     } else {
         code = rados_write_code(r, result);
         list = take_all(r, q);

@@ -183,6 +183,7 @@ fork cells cells
 fork clocks clocks
 fork shared shared
 step "engine" timeout 900 "$BUILD/test/engine/engine_test"
+step "numbered edits" timeout 900 "$BUILD/test/engine/number_test"
 # shellcheck disable=SC2086
 step "spec, library" spec library 1 $core
 # shellcheck disable=SC2086

@@ -1,6 +1,7 @@
 /* Edits that the engine numbers (EDIT_PUT_NUMBERED), on every engine that does: writers race with a
- * reader who follows; on RocksDB also through stalls, failures and kills. Run with "child DIR RUN",
- * this program is the process that dies. */
+ * reader who follows; on RocksDB also through stalls, failures and kills; on a Ceph pool, if
+ * TEST_CEPH_CONF names the configuration of a cluster, through two processes' engines at once and
+ * over a repartition. Run with "child DIR RUN", this program is the process that dies. */
 #include "bed.h"
 
 #include "base/buf.h"
@@ -18,9 +19,30 @@ enum { WRITERS = 4, TURNS = 240, FLIGHT = 8, LARGE_EDITS = 70, LARGE_BYTES = 400
 
 static const char *engine_name;
 
+static bool is_rados(void)
+{
+    return strcmp(engine_name, "rados") == 0;
+}
+
+static void pool_options(struct bed *b, const char *namespace)
+{
+    b->options[0] = (struct engine_option){"ceph_conf", getenv("TEST_CEPH_CONF")};
+    b->options[1] = (struct engine_option){"pool", "data"};
+    b->options[2] = (struct engine_option){"namespace", namespace};
+    b->conf.options = b->options;
+    b->conf.option_count = 3;
+}
+
 static int setup(void **state)
 {
-    return bed_set_up(state, engine_name);
+    struct bed *b;
+
+    bed_set_up(state, NULL);
+    b = *state;
+    if (is_rados())
+        pool_options(b, b->dir);
+    bed_open(b, engine_name);
+    return 0;
 }
 
 static void rest(void)
@@ -36,9 +58,9 @@ struct record {
     int writer, turn;
 };
 
-/* All records behind `after`, at most `max` of them; -1: the engine cannot be asked now. */
-static int records_read(struct bed *b, enum engine_view view, uint64_t after, struct record *out,
-                        int max)
+/* A page of records behind `after`, at most `max` of them; -1: the engine cannot be asked now. */
+static int page_read(struct bed *b, enum engine_view view, uint64_t after, struct record *out,
+                     int max, bool *more)
 {
     uint8_t start[KEY_BYTES] = PREFIX;
     struct key_range range = {bytes_of(start, sizeof(start)), BYTES_LIT(PREFIX "\xff")};
@@ -64,7 +86,26 @@ static int records_read(struct bed *b, enum engine_view view, uint64_t after, st
                                 &out[i].writer, &out[i].turn),
                          2);
     }
+    *more = page.more;
     return (int)page.count;
+}
+
+/* All of them. */
+static int records_read(struct bed *b, enum engine_view view, uint64_t after, struct record *out,
+                        int max)
+{
+    bool more = true;
+    int count = 0;
+
+    while (more && count < max) {
+        int n = page_read(b, view, count ? out[count - 1].number : after, out + count, max - count,
+                          &more);
+
+        if (n < 0)
+            return -1;
+        count += n;
+    }
+    return count;
 }
 
 /* ---- one batch after the other */
@@ -200,8 +241,9 @@ struct flight {
 
 struct race {
     struct bed *b;
-    int first;   /* of the turns */
-    bool stalls; /* RocksDB stalls now and then */
+    struct engine *second; /* another process', of every other writer; NULL: there is none */
+    int first;             /* of the turns */
+    bool stalls;           /* RocksDB stalls now and then */
     atomic_int under_way[WRITERS], writers;
     int codes[WRITERS][TURNS];
     size_t counts[WRITERS][TURNS]; /* of records that turn writes */
@@ -248,7 +290,8 @@ static void flight_send(struct race *r, int writer, int turn)
     r->counts[writer][turn] = count;
     atomic_fetch_add(&r->under_way[writer], 1);
     ctx_init(&c, &r->b->clock, &r->b->log, NULL, 0);
-    engine_apply(&c, r->b->e, &batch, flight_done, f);
+    batch.partition = r->b->partition;
+    engine_apply(&c, r->second && writer % 2 ? r->second : r->b->e, &batch, flight_done, f);
     ctx_release(&c);
 }
 
@@ -353,7 +396,7 @@ static void race_check(struct race *r, const struct record *seen, int count)
     mem_free(found);
 }
 
-static void race_run(struct bed *b, bool stalls)
+static void race_run(struct bed *b, struct engine *second, bool stalls)
 {
     struct race *r = mem_zalloc(sizeof(*r));
     struct record *seen = mem_alloc(sizeof(*seen) * (RECORDS_MAX + 1));
@@ -361,6 +404,7 @@ static void race_run(struct bed *b, bool stalls)
     int count;
 
     r->b = b;
+    r->second = second;
     r->stalls = stalls;
     race_start(r, writers);
     count = follow(r, seen);
@@ -373,7 +417,57 @@ static void race_run(struct bed *b, bool stalls)
 
 static void test_race(void **state)
 {
-    race_run(*state, false);
+    race_run(*state, NULL, false);
+}
+
+/* ---- a pool */
+
+/* Two processes write to one partition, the clock of one of them behind. */
+static void test_two_processes(void **state)
+{
+    struct bed *b = *state, other;
+
+    if (!is_rados())
+        skip();
+    bed_init(&other);
+    pool_options(&other, b->dir);
+    clock_set_init(&other.clock, 0);
+    clock_set_step(&other.clock, clock_wall_us(&b->clock) - 30000000);
+    bed_open(&other, engine_name);
+    race_run(b, other.e, false);
+    bed_release(&other);
+}
+
+/* Numbers of new partitions are above those of the old ones, whatever the clock says. */
+static void test_repartitioned(void **state)
+{
+    static const char middle[] = PREFIX "\x7f", end[] = PREFIX "\xff";
+    const struct key_range whole = {BYTES_LIT(PREFIX), bytes_str(end)},
+                           low = {BYTES_LIT(PREFIX), bytes_str(middle)},
+                           high = {bytes_str(middle), bytes_str(end)};
+    const struct partition_spec one = {1, &whole, 1}, parts[] = {{2, &low, 1}, {3, &high, 1}},
+                                again = {4, &whole, 1};
+    struct bed *b = *state;
+    struct record found[10];
+
+    if (!is_rados())
+        skip();
+    clock_set_init(&b->clock, 0);
+    clock_set_step(&b->clock, 9000000);
+    assert_int_equal(engine_create(&b->c, b->e, &one, 1), E_OK);
+    b->partition = 1;
+    assert_int_equal(put_numbered(b, 0, 3, 20, NULL), E_OK);
+    clock_set_step(&b->clock, -5000000);
+    assert_int_equal(engine_repartition(&b->c, b->e, &one, 1, parts, 2), E_OK);
+    assert_int_equal(put_numbered(b, 1, 1, 20, NULL), E_PARTITION);
+    b->partition = 2;
+    assert_int_equal(put_numbered(b, 2, 2, 20, NULL), E_OK);
+    assert_int_equal(engine_repartition(&b->c, b->e, parts, 2, &again, 1), E_OK);
+    b->partition = 4;
+    assert_int_equal(put_numbered(b, 3, 1, 20, NULL), E_OK);
+    assert_int_equal(records_read(b, VIEW_DURABLE, 0, found, 10), 6);
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(found[i].number, 9000000 + i);
 }
 
 #ifdef WR_FAULTS
@@ -383,7 +477,7 @@ static void test_race_stalls(void **state)
 {
     if (strcmp(engine_name, "rocks") != 0)
         skip();
-    race_run(*state, true);
+    race_run(*state, NULL, true);
 }
 
 /* A batch that was given up in the stall queue leaves a gap. */
@@ -409,7 +503,7 @@ static void test_race_failure(void **state)
     if (strcmp(engine_name, "rocks") != 0)
         skip();
     fault_arm("commit_before_sync:error:5");
-    race_run(*state, false);
+    race_run(*state, NULL, false);
 }
 
 static void test_race_append_failure(void **state)
@@ -417,7 +511,7 @@ static void test_race_append_failure(void **state)
     if (strcmp(engine_name, "rocks") != 0)
         skip();
     fault_arm("rocks_before_append:error:9");
-    race_run(*state, false);
+    race_run(*state, NULL, false);
 }
 
 /* ---- kills */
@@ -531,17 +625,18 @@ static void test_kills(void **state)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = {"mem", "rocks"};
+    static const char *const names[] = {"mem", "rocks", "rados"};
     int failed = 0;
 
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, bed_tear_down)
     const struct CMUnitTest tests[] = {
-        T(test_order),        T(test_beside_others),
-        T(test_stored_bytes), T(test_time),
-        T(test_race),
+        T(test_order),         T(test_beside_others),
+        T(test_stored_bytes),  T(test_time),
+        T(test_race),          T(test_two_processes),
+        T(test_repartitioned),
 #ifdef WR_FAULTS
-        T(test_race_stalls),  T(test_given_up),
-        T(test_race_failure), T(test_race_append_failure),
+        T(test_race_stalls),   T(test_given_up),
+        T(test_race_failure),  T(test_race_append_failure),
 #endif
     };
 #undef T
@@ -558,6 +653,8 @@ int main(int argc, char **argv)
 #endif
     for (size_t i = 0; i < PORT_COUNT(names); i++) {
         engine_name = names[i];
+        if (is_rados() && !getenv("TEST_CEPH_CONF"))
+            continue; /* the suite `rados` of test/run.sh has one */
         failed += cmocka_run_group_tests_name(names[i], tests, NULL, NULL);
     }
     return failed;
