@@ -206,6 +206,7 @@ unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
 step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph-conf "$TEST_CEPH_CONF" \
     --kills $([ "$TIER" = nightly ] && echo 20 || echo 4) --points $([ "$TIER" = nightly ] && echo 10 || echo 1)
+step "changes are carried" timeout 900 "$BUILD/test/table/stream/stream_carry_test"
 step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"
 step "numbers" env TIER="$TIER" timeout 900 "$BUILD/test/table/catalog/number_test"
 for language in node $([ "$TIER" = nightly ] && echo python go java); do

@@ -14,6 +14,14 @@ bytes beside_key(struct arena *a, const struct location *p, bytes cols, enum bes
     return buf_bytes(&b);
 }
 
+bool beside_is(const struct location *p, bytes key, enum beside what)
+{
+    bytes rest = bytes_skip(key, KEY_PREFIX_BYTES);
+    size_t length = key_columns_length(p->key, rest, p->key_count);
+
+    return rest.len > length && bytes_u8(rest)[length] == what;
+}
+
 /* ---- as bytes ---- */
 
 static void put_index(struct buf *b, const struct outbox_index *x)

@@ -17,6 +17,7 @@ enum beside {
     BESIDE_FENCE = 0,  /* of a partition of an index: its key columns are the lower bound's */
     BESIDE_OUTBOX = 1, /* of a row */
     BESIDE_MARK = 2,   /* at the key of an entry that has gone */
+    BESIDE_CHANGE = 3, /* a row's change; more of the key follows (table/stream/stream_beside.h) */
 };
 
 /* Of other keys in a record, of all indexes. In no setting: a record must fit everywhere. */
@@ -40,6 +41,9 @@ struct outbox {
 
 /* The key of what stands beside these key columns. In the arena. */
 bytes beside_key(struct arena *a, const struct location *p, bytes cols, enum beside what);
+
+/* Is it such a key, of a row or an entry at that location? */
+bool beside_is(const struct location *p, bytes key, enum beside what);
 
 /* In the arena; views where they can be. E_CORRUPT, E_FORMAT. */
 bytes outbox_encode(struct arena *a, const struct outbox *o);

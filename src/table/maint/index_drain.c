@@ -528,7 +528,7 @@ static int drain_items(struct index_drain *w, struct ctx *c, const struct page *
     size_t n = 0;
 
     for (size_t i = 0; i < page->count; i++)
-        if (bytes_u8(page->items[i].key)[page->items[i].key.len - 1] == BESIDE_OUTBOX)
+        if (beside_is(&w->table->schema.location, page->items[i].key, BESIDE_OUTBOX))
             keys[n++].key = page->items[i].key;
     TRY(index_drain_keys(c, w->table, keys, n, w->due));
     for (size_t i = 0; i < n; i++) {

@@ -27,19 +27,23 @@ static size_t original_columns(struct arena *a, const struct wr_stream_spec *spe
     return names_sort_unique(names, spec->column_count);
 }
 
-void stream_observe(struct wr_db *db, struct table *t)
+void stream_observe_by(struct table *t,
+                       void (*record)(const struct row_observer *o, const struct row_change *change,
+                                      struct batch_builder *e))
 {
-    struct row_observer *o;
+    struct row_observer *o = ARENA_NEW(&t->ctx.arena, struct row_observer);
     bytes *columns;
-    size_t count;
+    size_t count = original_columns(&t->ctx.arena, &t->schema.d.stream, &columns);
 
-    if (!db->keeps_streams || !t->schema.stream.location)
-        return;
-    count = original_columns(&t->ctx.arena, &t->schema.d.stream, &columns);
-    o = ARENA_NEW(&t->ctx.arena, struct row_observer);
     *o = (struct row_observer){.needs = count ? OLD_ROW_ALWAYS : OLD_ROW_NEVER,
                                .columns = columns,
                                .column_count = count,
-                               .record = stream_record_change};
+                               .record = record};
     change_point_observe(t, o);
+}
+
+void stream_observe(struct wr_db *db, struct table *t)
+{
+    if (db->keeps_streams && t->schema.stream.location)
+        stream_observe_by(t, stream_record_change);
 }

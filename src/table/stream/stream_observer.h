@@ -9,9 +9,15 @@
 #define TABLE_STREAM_STREAM_OBSERVER_H
 
 #include "table/core/db.h"
+#include "table/model/change_point.h"
 #include "table/model/table.h"
 
 /* Gives a version of a table that nobody has seen yet an observer, if its stream keeps records. */
 void stream_observe(struct wr_db *db, struct table *t);
+
+/* The same with another function that records the change, whatever the database keeps. */
+void stream_observe_by(struct table *t,
+                       void (*record)(const struct row_observer *o, const struct row_change *change,
+                                      struct batch_builder *e));
 
 #endif
