@@ -43,7 +43,7 @@ table/core:base/|engine/engine\.h|table/(core|model|sync)/|widerow\.h|op\.def
 table/catalog:base/|table/(catalog|core|model|stats|sync)/|widerow\.h
 table/txn:base/|table/(txn|catalog|core|model|sync)/|widerow\.h
 table/changelog:base/|engine/engine\.h|table/(changelog|stream|sync|catalog|core|model)/
-table/stream:base/|engine/engine\.h|table/(stream|catalog|core|model)/|widerow\.h
+table/stream:base/|engine/engine\.h|table/(stream|index|catalog|core|model|sync)/|widerow\.h
 table/tunnel:base/|table/(tunnel|stream|catalog|core|model|sync)/|widerow\.h
 search:base/|search/|widerow\.h|widerow_search\.h
 table/search:base/|search/|table/(search|changelog|catalog|core|model|sync)/|widerow\.h

@@ -30,6 +30,8 @@
 #include "table/search/search_feed.h"
 #include "table/stats/sampler.h"
 #include "table/stream/stream_observer.h"
+#include "table/stream/stream_carrier.h"
+#include "table/stream/stream_log.h"
 #include "table/stream/stream_retention.h"
 #include "table/sync/reply_wait.h"
 #include "table/txn/txn.h"
@@ -232,7 +234,10 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->keeps_indexes = engine_one_key_space(db->engine);
     if (!db->keeps_indexes)
         db->outboxes = outbox_queue_new();
-    db->keeps_streams = db->keeps_indexes && engine_numbers(db->engine);
+    db->keeps_streams = engine_numbers(db->engine);
+    db->keeps_change_logs = db->keeps_streams && engine_one_key_space(db->engine);
+    if (db->keeps_streams && !engine_one_key_space(db->engine))
+        db->drop_stream = stream_log_drop_all;
     db->row_locks = row_locks_new();
     TRY(open_sampler(c, db));
     TRY(catalog_read(c, db, o));
@@ -283,15 +288,20 @@ static int db_open(struct ctx *c, struct wr_db *db, const struct wr_options *o)
     db->scrubber = scrubber_start(db);
     db->warmer = warmer_start(db);
     db->sizes = size_watch_start(db);
-    if (db->keeps_streams)
+    if (db->keeps_change_logs)
         db->searches = searches_start(
             db, &(struct searches_work){search_feed_round, search_merge_step, search_feed_end});
-    if (db->keeps_streams && !db->searches)
+    if (db->keeps_change_logs && !db->searches)
         return fail(c, E_UNAVAILABLE, "The system gives no thread for searches.");
     if (db->keeps_streams)
         db->retention = stream_retention_start(db);
     if (db->keeps_streams && !db->retention)
         return fail(c, E_UNAVAILABLE, "The system gives no thread to remove records with.");
+    if (db->keeps_streams && !engine_one_key_space(db->engine)) {
+        db->carrier = stream_carrier_start(db);
+        if (!db->carrier)
+            return fail(c, E_UNAVAILABLE, "The system gives no thread to carry records with.");
+    }
     return E_OK;
 }
 
@@ -380,6 +390,7 @@ void wr_close(struct wr_db *db)
     jobs_stop(db->jobs);
     size_watch_free(db->sizes); /* jobs asked it */
     stream_retention_free(db->retention);
+    stream_carrier_free(db->carrier);
     searches_free(db->searches);
     txns_free(db->txns);
     rekeyer_free(db->rekeyer);

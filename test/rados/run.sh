@@ -100,6 +100,8 @@ spec() { # spec DOOR SERVERS FILE…
 scripts() { printf 'test/spec/%s.spec\n' "$@"; }
 core=$(scripts rows batch atomic conditions counters autokey range tables versions split)
 # A table on a pool is not rekeyed but copied; indexes follow, and have a step of their own.
+core=$(scripts rows batch atomic conditions counters autokey range tables versions split stream)
+# A table on a pool is not rekeyed but copied, and has no indexes that are kept.
 [ "$TIER" != nightly ] || core=$(ls test/spec/*.spec | grep -Ev "/(rekey|index.*).spec")
 
 start_server() { # start_server NAMESPACE FLAG…
@@ -145,7 +147,7 @@ killed() {
 
 sdk() { # sdk LANGUAGE
     export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDEROW_INSTANCE=test
-    export WIDEROW_NO_INDEXES=1 WIDEROW_NO_STREAMS=1 WIDEROW_NO_TRANSACTIONS=1
+    export WIDEROW_NO_INDEXES=1 WIDEROW_NO_TUNNELS=1 WIDEROW_NO_TRANSACTIONS=1
     export WIDEROW_CACHE=${WIDEROW_CACHE:-$HOME/.cache/widerow}
     start_server "$1" --set table_ops_per_s_max=0
     WIDEROW_ENDPOINT=$endpoint SUITE_SECONDS=550 timeout 600 "test/compat/$1/run.sh"
@@ -187,7 +189,7 @@ step "numbered edits" timeout 900 "$BUILD/test/engine/number_test"
 # shellcheck disable=SC2086
 step "spec, library" spec library 1 $core
 # shellcheck disable=SC2086
-step "spec, two servers by turns" spec http 2 $(scripts rows batch conditions counters tables autokey)
+step "spec, two servers by turns" spec http 2 $(scripts rows batch conditions counters tables autokey stream tunnel)
 step "spec, split points" spec http 1 $(scripts split_parts)
 for layout in hash:16 splice:2+hash:5; do
     layout_flags=(--layout $layout)
@@ -206,6 +208,8 @@ unset POINTS
 step "long keys" timeout 900 "$BUILD/test/table/long_key_test"
 step "indexes under kills" timeout 900 "$BUILD/test/index" --work indexes --ceph-conf "$TEST_CEPH_CONF" \
     --kills $([ "$TIER" = nightly ] && echo 20 || echo 4) --points $([ "$TIER" = nightly ] && echo 10 || echo 1)
+step "streams" env TIER="$TIER" timeout 600 test/rados/streams.sh
+step "tunnels" env TUNNEL_ENGINE="--engine rados" WIDEROW_NAMESPACE=tunnels TIER=short timeout 600 test/tunnel/run.sh
 step "changes are carried" timeout 900 "$BUILD/test/table/stream/stream_carry_test"
 step "entries of indexes" timeout 900 "$BUILD/test/table/maint/index_drain_test"
 step "numbers" env TIER="$TIER" timeout 900 "$BUILD/test/table/catalog/number_test"

@@ -2,6 +2,7 @@
 # The Go SDK's tunnel workers, unmodified, on a table of four shards: one of two is killed, and then the server.
 #
 #   test/tunnel/run.sh     BUILD=build  TIER=short|nightly (1,000,000 changes)
+#   TUNNEL_ENGINE=FLAGS    of widerowd: another engine than RocksDB
 set -u
 cd "$(dirname "$0")/../.."
 BUILD=${BUILD:-build}
@@ -13,7 +14,7 @@ export WIDEROW_ACCESS_KEY_ID=test-id WIDEROW_ACCESS_KEY_SECRET=test-secret WIDER
 # Starts a server on the port that the first one got, and waits until it serves.
 cat >"$work/start" <<END
 rm -f "$work/ports"
-"$BUILD/widerowd" --data "$work/data" --http 127.0.0.1:\${PORT:-0} --sql off --admin off --port-file "$work/ports" --memory 64M \\
+"$BUILD/widerowd" --data "$work/data" ${TUNNEL_ENGINE:-} --http 127.0.0.1:\${PORT:-0} --sql off --admin off --port-file "$work/ports" --memory 64M \\
     >>"$work/log" 2>&1 &
 echo \$! >"$work/pid"
 while [ ! -s "$work/ports" ]; do kill -0 \$! || exit 1; sleep 0.05; done

@@ -11,6 +11,8 @@
 #include "table/model/index_rule.h"
 #include "table/model/op_info.h"
 
+#include <inttypes.h>
+
 #define CLOSE_MAX 512 /* partitions of a dropped table that are closed while its client waits */
 
 /* What an operation makes of the table that there is, x->now: the decision of its transaction. */
@@ -63,7 +65,8 @@ static int table_op_create_table(struct catalog_txn *x, struct call *call)
     id = catalog_txn_ids(x, 1 + (uint32_t)t->index_count + stream);
     s = schema_from_create(x->c, id, x->instance, t);
     if (stream)
-        schema_stream_keep(s, id + 1 + (uint32_t)t->index_count);
+        schema_stream_keep(s, id + 1 + (uint32_t)t->index_count,
+                           !engine_one_key_space(x->db->engine));
     s->d.index_count = 0; /* each is added with its table */
     for (size_t i = 0; i < t->index_count; i++)
         TRY(catalog_index_add(x, s, &t->indexes[i], id + 1 + (uint32_t)i, INDEX_OF_NEW_TABLE));
@@ -161,6 +164,14 @@ static int unload_table(struct catalog_txn *x, struct call *call)
     return set_status(x, WR_TABLE_INACTIVE);
 }
 
+/* One that an older build has only described has no records of before. */
+static void stream_begin(struct catalog_txn *x, struct wr_table_description *d)
+{
+    d->stream_enable_us = clock_wall_us(x->c->clock);
+    d->stream_id =
+        arena_printf(&x->c->arena, "%.*s_%" PRId64, BYTES_FMT(d->table), d->stream_enable_us);
+}
+
 /* A stream that is switched on keeps records from now on, those of one that is switched off are
  * swept. */
 static void stream_follow(struct catalog_txn *x, struct schema *s)
@@ -168,10 +179,11 @@ static void stream_follow(struct catalog_txn *x, struct schema *s)
     if (!x->db->keeps_streams || s->d.stream.enable == (s->stream.location != 0))
         return;
     if (s->d.stream.enable) {
-        schema_stream_keep(s, catalog_txn_ids(x, 1));
+        stream_begin(x, &s->d);
+        schema_stream_keep(s, catalog_txn_ids(x, 1), !engine_one_key_space(x->db->engine));
         return;
     }
-    catalog_drop_edit(&x->builder, s->stream.location, db_clock_ms(x->db));
+    catalog_drop_stream(&x->builder, x->db, &s->stream, db_clock_ms(x->db));
     s->stream = (struct schema_stream){0};
 }
 

@@ -117,6 +117,9 @@ bool catalog_keeps_change_log(struct catalog *cat, const struct table *t);
 /* The record that the rows stored under `place_id` are to be removed, as of db_clock_ms(). */
 struct batch_builder;
 void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t now_ms);
+/* The same for the records of a stream. */
+void catalog_drop_stream(struct batch_builder *e, struct wr_db *db, const struct schema_stream *s,
+                         int64_t now_ms);
 /* The same for all that a dropped table has: its rows, those of a shadow copy, and the records of
  * its stream; its tunnels go at once. */
 void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct schema *s);

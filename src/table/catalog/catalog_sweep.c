@@ -13,6 +13,22 @@ void catalog_drop_edit(struct batch_builder *e, uint32_t location_id, int64_t no
               catalog_number_value(e->arena, (uint64_t)now_ms));
 }
 
+void catalog_drop_stream(struct batch_builder *e, struct wr_db *db, const struct schema_stream *s,
+                         int64_t now_ms)
+{
+    struct buf b;
+
+    if (!db->drop_stream) {
+        catalog_drop_edit(e, s->location, now_ms);
+        return;
+    }
+    buf_init(&b, e->arena, 9);
+    store_u64(buf_reserve(&b, 8), (uint64_t)now_ms);
+    buf_commit(&b, 8);
+    buf_put_u8(&b, (uint8_t)(CATALOG_DROPPED_STREAM + s->shards - 1));
+    batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location), buf_bytes(&b));
+}
+
 /* When a table was dropped, and, where partitions are more than ranges, the partitions it had or
  * was about to have: those that stand in pages are named by a mark, for the pages stay. */
 static bytes dropped_value(struct arena *a, const struct wr_db *db, const struct schema *s,
@@ -43,7 +59,7 @@ void catalog_drop_rows(struct batch_builder *e, struct wr_db *db, const struct s
     batch_add(e, EDIT_PUT, catalog_dropped_key(e->arena, s->location.id),
               dropped_value(e->arena, db, s, now_ms));
     if (s->stream.location)
-        catalog_drop_edit(e, s->stream.location, now_ms);
+        catalog_drop_stream(e, db, &s->stream, now_ms);
     if (s->change_log)
         catalog_drop_edit(e, s->change_log, now_ms);
     for (size_t i = 0; i < s->tunnel_count; i++)
@@ -174,13 +190,41 @@ static void drop_sweep_date_anew(struct ctx *c, struct wr_db *db, const struct k
         ctx_clear(c); /* the next sweep */
 }
 
+/* How many shards the stream had; 0: it is none. */
+static uint16_t dropped_shards(bytes value)
+{
+    uint8_t mark = value.len == 9 ? bytes_u8(value)[8] : 0;
+    bool stream =
+        mark >= CATALOG_DROPPED_STREAM && mark < CATALOG_DROPPED_STREAM + SCHEMA_SHARDS_MAX;
+
+    return stream ? (uint16_t)(mark - CATALOG_DROPPED_STREAM + 1) : 0;
+}
+
+static int drop_logs(struct ctx *c, struct wr_db *db, bytes record_key, uint16_t shards)
+{
+    struct edit edit = {EDIT_DELETE, record_key, BYTES_NONE};
+    struct write_batch batch = {.partition = PARTITION_SYSTEM, .edits = &edit, .edit_count = 1};
+
+    TRY(db->drop_stream(c, db, load_u32_be(bytes_u8(record_key) + KEY_PREFIX_BYTES), shards));
+    return wait_apply(c, db->engine, &batch);
+}
+
+static int drop_stored(struct ctx *c, struct wr_db *db, const struct kv *kv, bool paged)
+{
+    uint16_t shards = db->drop_stream ? dropped_shards(kv->value) : 0;
+
+    return shards ? drop_logs(c, db, kv->key, shards)
+                  : drop_sweep_drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged));
+}
+
 static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
 {
     bool paged = kv->value.len % 8 == 1 &&
                  bytes_u8(kv->value)[kv->value.len > 8 ? 8 : 0] == CATALOG_DROPPED_PAGED;
+    bool stream = db->drop_stream && dropped_shards(kv->value);
     int64_t time_ms;
 
-    if (kv->value.len < 8 || !(kv->value.len % 8 == 0 || paged) ||
+    if (kv->value.len < 8 || !(kv->value.len % 8 == 0 || paged || stream) ||
         kv->key.len != KEY_PREFIX_BYTES + 4)
         return;
     time_ms = (int64_t)load_u64(kv->value.ptr);
@@ -188,7 +232,7 @@ static void sweep_dropped(struct ctx *c, struct wr_db *db, const struct kv *kv)
         drop_sweep_date_anew(c, db, kv);
     else if ((db_clock_is_before(db, time_ms) ||
               time_ms <= clock_watch_before(db, DROP_GRACE_MS)) &&
-             drop_sweep_drop_table(c, db, kv->key, paged, bytes_skip(kv->value, 8 + paged)))
+             drop_stored(c, db, kv, paged))
         log_warn(&db->log, "sweep: a dropped table could not be removed yet: %s",
                  c->text ? c->text : "storage error");
 }

@@ -26,7 +26,7 @@ void change_log_observe(struct wr_db *db, struct table *t)
 {
     struct row_observer *o;
 
-    if (!db->keeps_streams || !t->schema.change_log)
+    if (!db->keeps_change_logs || !t->schema.change_log)
         return;
     o = ARENA_NEW(&t->ctx.arena, struct row_observer);
     *o = (struct row_observer){.needs = OLD_ROW_NEVER, .record = change_log_record};
@@ -63,7 +63,7 @@ int change_log_switch(struct ctx *c, struct wr_db *db, bytes instance, bytes tab
         .on = on};
     int code;
 
-    if (!db->keeps_streams)
+    if (!db->keeps_change_logs)
         return fail(c, E_UNSUPPORTED, "This storage engine keeps no change log.");
     code = catalog_txn_wait(&w.txn);
     catalog_txn_release(&w.txn);

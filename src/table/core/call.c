@@ -130,8 +130,8 @@ int call_check_streams(struct call *call)
     if (call->db->keeps_streams)
         return E_OK;
     return fail(&call->c, E_UNSUPPORTED,
-                "Streams are not served by a server over a pool, which keeps no records of "
-                "changes. A table there is made without stream_spec.");
+                "This storage engine keeps no records of changes: a table is made without "
+                "stream_spec.");
 }
 
 void wr_reply_free(struct wr_reply *reply)

@@ -34,6 +34,8 @@ enum catalog_kind {
 };
 
 #define CATALOG_DROPPED_PAGED 1 /* in its record: pages name its partitions */
+/* In its record, plus the number of shards - 1: it is a stream, whose logs are partitions. */
+#define CATALOG_DROPPED_STREAM 0x10
 
 bytes catalog_plain_key(struct arena *a, enum catalog_kind kind);
 bytes catalog_table_key(struct arena *a, bytes instance, bytes name);

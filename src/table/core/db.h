@@ -27,6 +27,7 @@ struct scrubber;
 struct searches;
 struct warmer;
 struct size_watch;
+struct stream_carrier;
 struct stream_retention;
 struct streams;
 struct sweeper;
@@ -80,10 +81,17 @@ struct wr_db {
     /* Gives a version of a table the observers of its rows (change_point.h), before anybody sees
      * it. NULL: no table has any. */
     void (*observe)(struct wr_db *db, struct table *t);
+    /* Drops the logs of a stream that is no more; blocks. NULL: they go with what is stored under
+     * their location. */
+    int (*drop_stream)(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shards);
     /* An entry lands with its row, for there is one key space. Else entries follow by outbox
      * records (decision 35). */
     bool keeps_indexes;
-    bool keeps_streams; /* and records of changes, in the same batch, which the engine numbers */
+    struct stream_carrier *carrier; /* NULL: records of changes land in their logs */
+    /* Records of changes, which the engine numbers: in their logs, for there is one key space, or
+     * beside their rows (decision 42). */
+    bool keeps_streams;
+    bool keeps_change_logs; /* of tables (table/changelog) */
     wr_log_fn *log_fn;
     void *log_arg;
     int64_t opened_ms;        /* clock_watch_ms() then */

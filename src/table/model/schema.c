@@ -263,13 +263,14 @@ static void options_merge(struct wr_table_options *to, const struct wr_table_opt
     }
 }
 
+/* Streams of tables that were made with them have the table's own time (stream_is_whole()). */
 static void stream_switch(struct ctx *c, struct wr_table_description *d,
-                          const struct wr_stream_spec *s)
+                          const struct wr_stream_spec *s, int64_t now_us)
 {
     if (!s->given)
         return;
     if (s->enable && !d->stream.enable) {
-        d->stream_enable_us = clock_wall_us(c->clock);
+        d->stream_enable_us = now_us;
         d->stream_id =
             arena_printf(&c->arena, "%.*s_%" PRId64, BYTES_FMT(d->table), d->stream_enable_us);
     }
@@ -280,11 +281,12 @@ static void stream_switch(struct ctx *c, struct wr_table_description *d,
     }
 }
 
-void schema_stream_keep(struct schema *s, uint32_t location_id)
+void schema_stream_keep(struct schema *s, uint32_t location_id, bool beside)
 {
     size_t shards = s->partition_count;
 
     s->stream.location = location_id;
+    s->stream_beside |= beside;
     s->stream.shards = (uint16_t)(shards < 1                   ? 1
                                   : shards > SCHEMA_SHARDS_MAX ? SCHEMA_SHARDS_MAX
                                                                : shards);
@@ -322,7 +324,7 @@ struct schema *schema_from_create(struct ctx *c, uint32_t id, bytes instance,
     d->last_increase_s = now_us / 1000000;
     d->status = WR_TABLE_ACTIVE;
     d->stream = (struct wr_stream_spec){.given = true};
-    stream_switch(c, d, &t->stream);
+    stream_switch(c, d, &t->stream, now_us);
     d->sse = t->sse;
     d->indexes = t->indexes;
     d->index_count = t->index_count;
@@ -411,7 +413,7 @@ int schema_update(struct ctx *c, const struct limits *limits, const struct schem
     TRY(check_stream(c, limits, &u->stream));
     if (u->has_reserved)
         TRY(update_throughput(c, limits, s, &u->reserved));
-    stream_switch(c, &s->d, &u->stream);
+    stream_switch(c, &s->d, &u->stream, clock_wall_us(c->clock));
     TRY(annotate(c, &s->d, u));
     *out = s;
     return E_OK;

@@ -110,6 +110,9 @@ struct schema {
     bool outbox;
     struct index_base base; /* of an index's own table */
     struct schema_stream stream;
+    /* Sticky: records of a stream stand beside rows until they are carried into its log
+     * (table/stream/stream_beside.h), or did. */
+    bool stream_beside;
     uint32_t change_log; /* the storage id of its change log (table/changelog); 0: it has none */
     const struct schema_tunnel *tunnels; /* in the order in which they were made */
     size_t tunnel_count;
@@ -149,7 +152,7 @@ int schema_update(struct ctx *c, const struct limits *limits, const struct schem
 
 /* Records of the stream are kept from now on, under that storage id: as many shards as the table
  * has partitions now, up to SCHEMA_SHARDS_MAX. */
-void schema_stream_keep(struct schema *s, uint32_t location_id);
+void schema_stream_keep(struct schema *s, uint32_t location_id, bool beside);
 
 /* Adds or removes defined columns. */
 int schema_add_defined(struct ctx *c, const struct limits *limits, const struct schema *old,

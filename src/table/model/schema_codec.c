@@ -15,7 +15,9 @@
  * leave some out, version 9 for those with a change log, in the same way, version 10 for those with
  * tunnels, which such a server would forget with its next change, version 11 for those with search
  * indexes, in the same way, version 12 for those whose indexes follow by outbox records (decision
- * 35), which such a server would not write; all else is written as version 1. */
+ * 35), which such a server would not write, version 14 for those whose changes leave records beside
+ * their rows (decision 42), in the same way; all else is written as version 1. */
+#define SCHEMA_VERSION_BESIDE 14
 #define SCHEMA_VERSION_OUTBOX 12
 #define SCHEMA_VERSION_SEARCHES 11
 #define SCHEMA_VERSION_TUNNELS 10
@@ -61,8 +63,9 @@ enum field {
     F_ANNOTATION,          /* left out: none */
     F_CHANGE_LOG,          /* left out: there is none */
     F_TUNNEL,
-    F_SEARCH, /* a search index (schema_search.c) */
-    F_OUTBOX, /* left out: no */
+    F_SEARCH,             /* a search index (schema_search.c) */
+    F_OUTBOX,             /* left out: no */
+    F_STREAM_BESIDE = 56, /* left out: no */
 };
 
 static void schema_put_number(struct buf *b, int64_t v)
@@ -171,6 +174,8 @@ static void put_repartition(struct buf *b, const struct schema_repartition *chan
 
 static uint8_t version_of(const struct schema *s)
 {
+    if (s->stream_beside)
+        return SCHEMA_VERSION_BESIDE;
     if (s->outbox)
         return SCHEMA_VERSION_OUTBOX;
     if (s->search_count)
@@ -405,6 +410,8 @@ void schema_encode(struct buf *b, const struct schema *s)
         put_search(b, &s->searches[i]);
     if (s->outbox)
         put_number_field(b, F_OUTBOX, 1);
+    if (s->stream_beside)
+        put_number_field(b, F_STREAM_BESIDE, 1);
 }
 
 /* An index that is resolved when all fields are read. */
@@ -714,6 +721,11 @@ static void read_outbox(struct schema_reader *r, struct reader *f)
     r->out->outbox = schema_read_number(f) != 0;
 }
 
+static void read_stream_beside(struct schema_reader *r, struct reader *f)
+{
+    r->out->stream_beside = schema_read_number(f) != 0;
+}
+
 static void read_search(struct schema_reader *r, struct reader *f)
 {
     schema_read_search(&r->c->arena, f, &r->searches[r->out->search_count++]);
@@ -753,6 +765,7 @@ static void (*const read_field[256])(struct schema_reader *r, struct reader *f) 
     [F_TUNNEL] = read_tunnel,
     [F_SEARCH] = read_search,
     [F_OUTBOX] = read_outbox,
+    [F_STREAM_BESIDE] = read_stream_beside,
 };
 
 /* What is made begins where the first of those that go begins, ascends, and ends before the next.
@@ -915,10 +928,10 @@ int schema_decode(struct ctx *c, bytes stored, struct schema *out)
     int rc;
 
     *out = (struct schema){0};
-    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_OUTBOX) && !fields.bad)
+    if ((version < SCHEMA_VERSION_PLAIN || version > SCHEMA_VERSION_BESIDE) && !fields.bad)
         return fail(c, E_FORMAT,
                     "A stored table description has version %d; this server knows version %d.",
-                    version, SCHEMA_VERSION_OUTBOX);
+                    version, SCHEMA_VERSION_BESIDE);
     rc = read_fields(&r, fields);
     if (!rc)
         rc = read_layouts(&r);

@@ -1,13 +1,12 @@
 #include "table/stream/stream_beside.h"
 
 #include "table/index/outbox.h"
-#include "table/stream/stream_observer.h"
 #include "table/stream/stream_record.h"
 
 #define BEHIND_BYTES (1 + 4 + NUMBER_BYTES)
 
-static void beside_record_change(const struct row_observer *o, const struct row_change *change,
-                                 struct batch_builder *e)
+void stream_beside_record(const struct row_observer *o, const struct row_change *change,
+                          struct batch_builder *e)
 {
     const struct schema *s = &change->table->schema;
     bytes key = beside_key(e->arena, &s->location, change->cols, BESIDE_CHANGE);
@@ -21,12 +20,6 @@ static void beside_record_change(const struct row_observer *o, const struct row_
     buf_commit(&b, 4);
     batch_add(e, EDIT_PUT_NUMBERED, buf_bytes(&b),
               stream_record_encode(e->arena, change, o->columns, o->column_count));
-}
-
-void stream_beside_observe(struct table *t)
-{
-    if (t->schema.stream.location)
-        stream_observe_by(t, beside_record_change);
 }
 
 bool stream_beside_read(const struct schema *s, bytes key, struct stream_beside *out)

@@ -7,11 +7,12 @@
 #ifndef TABLE_STREAM_STREAM_BESIDE_H
 #define TABLE_STREAM_STREAM_BESIDE_H
 
+#include "table/model/change_point.h"
 #include "table/model/table.h"
 
-/* Gives a version of a table that nobody has seen yet an observer that leaves such records, if its
- * stream keeps any. */
-void stream_beside_observe(struct table *t);
+/* Leaves such a record: what an observer does with a change (change_point.h). */
+void stream_beside_record(const struct row_observer *o, const struct row_change *change,
+                          struct batch_builder *e);
 
 /* What the key of a record tells. False: something else stands there. */
 struct stream_beside {

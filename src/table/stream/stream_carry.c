@@ -87,8 +87,9 @@ static void items_take(struct carry *k, const struct page *page)
                                              .value = page->items[i].value,
                                              .id = record_id_of(key),
                                              .number = b.number,
-                                             .shard = stream_shard(s, b.cols),
                                              .ours = b.stream == s->stream.location};
+        if (b.stream == s->stream.location)
+            k->items[k->count - 1].shard = stream_shard(s, b.cols);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/invariant.h"
+#include "table/core/db.h"
 #include "table/model/key.h"
 #include "table/stream/stream_record.h"
 #include "table/sync/wait.h"
@@ -488,4 +489,14 @@ int stream_log_drop(struct ctx *c, struct stream_log *log)
         if (!at)
             return E_OK;
     }
+}
+
+int stream_log_drop_all(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shards)
+{
+    for (uint16_t shard = 0; shard < shards; shard++) {
+        struct stream_log log = {.engine = db->engine, .location = location, .shard = shard};
+
+        TRY(stream_log_drop(c, &log));
+    }
+    return E_OK;
 }

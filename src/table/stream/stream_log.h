@@ -75,5 +75,8 @@ int stream_log_trim(struct ctx *c, struct stream_log *log, uint64_t oldest);
 
 /* Drops all of it for ever: nothing can be appended any more. May be called again. */
 int stream_log_drop(struct ctx *c, struct stream_log *log);
+/* That of all shards of a stream (db->drop_stream). */
+struct wr_db;
+int stream_log_drop_all(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shards);
 
 #endif

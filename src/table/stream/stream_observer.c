@@ -2,6 +2,7 @@
 
 #include "table/model/change_point.h"
 #include "table/model/name.h"
+#include "table/stream/stream_beside.h"
 #include "table/stream/stream_record.h"
 
 static void stream_record_change(const struct row_observer *o, const struct row_change *change,
@@ -45,5 +46,5 @@ void stream_observe_by(struct table *t,
 void stream_observe(struct wr_db *db, struct table *t)
 {
     if (db->keeps_streams && t->schema.stream.location)
-        stream_observe_by(t, stream_record_change);
+        stream_observe_by(t, t->schema.stream_beside ? stream_beside_record : stream_record_change);
 }

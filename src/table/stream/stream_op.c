@@ -4,6 +4,8 @@
 #include "table/catalog/catalog.h"
 #include "table/model/meter.h"
 #include "table/model/name.h"
+#include "table/stream/stream_carrier.h"
+#include "table/stream/stream_log.h"
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_record.h"
 #include "table/stream/stream_retention.h"
@@ -117,7 +119,7 @@ static int describe_shards(struct call *call, const struct wr_describe_stream *i
 /* While a request still goes by a description of before, its change may come without a record. */
 static enum wr_stream_status stream_status(const struct call *call, const struct table *t)
 {
-    return catalog_keeps_stream(call->db->catalog, t) ? WR_STREAM_ACTIVE : WR_STREAM_ENABLING;
+    return stream_is_whole(call->db, t) ? WR_STREAM_ACTIVE : WR_STREAM_ENABLING;
 }
 
 int stream_describe(struct call *call, const struct wr_describe_stream *in,
@@ -187,6 +189,9 @@ struct record_op {
     struct scan scan;
     struct key_range range;
     struct page page;
+    struct job job; /* where logs are partitions of their own */
+    size_t limit;
+    uint64_t from;
 };
 
 /* Where the next read goes on. One who finds nothing gets his own iterator back; but before that
@@ -273,6 +278,53 @@ static int check_limit(struct record_op *op, size_t *limit)
     return E_OK;
 }
 
+/* ---- where logs are partitions of their own ---- */
+
+static int log_page(struct record_op *op)
+{
+    struct call *call = op->call;
+    struct stream_log log = {.engine = call->db->engine,
+                             .location = op->table->schema.stream.location,
+                             .shard = op->place.shard};
+
+    return stream_log_read(&call->c, &log, op->from, op->limit, ANSWER_BYTES_MAX, &op->page);
+}
+
+/* Records may stand beside their rows still, but only behind all that the log has. */
+static int log_read(struct record_op *op)
+{
+    struct call *call = op->call;
+
+    TRY(log_page(op));
+    if (op->page.more || op->page.count == op->limit)
+        return E_OK;
+    TRY(stream_carrier_round(call->db->carrier, &call->c, op->table));
+    return log_page(op);
+}
+
+static void log_run(struct job *job)
+{
+    struct record_op *op = PORT_CONTAINER(job, struct record_op, job);
+    int code = log_read(op);
+
+    if (code == E_PARTITION || code == E_GUARD) { /* the stream goes */
+        ctx_clear(&op->call->c);
+        code = E_BUSY;
+    }
+    if (code && !op->call->c.code)
+        fail_code(&op->call->c, code);
+    if (!call_enter(op->call, false))
+        records_scanned(op);
+}
+
+static int log_begin(struct record_op *op)
+{
+    op->job.run = log_run;
+    return stream_carrier_run(op->call->db->carrier, &op->job)
+               ? E_OK
+               : fail(&op->call->c, E_BUSY, "Server is busy: too many readers of streams wait.");
+}
+
 /* Oldest first: what has expired is passed over, whether or not it was removed yet. */
 static int records_scan(struct record_op *op)
 {
@@ -285,6 +337,12 @@ static int records_scan(struct record_op *op)
 
     TRY(check_place(op));
     TRY(check_limit(op, &limit));
+    call->go_on = records_scanned;
+    call->go_on_arg = op;
+    op->from = from;
+    op->limit = limit;
+    if (s->stream_beside)
+        return log_begin(op);
     op->range = (struct key_range){
         stream_record_key(&call->c.arena, s->stream.location, op->place.shard, from),
         stream_record_key(&call->c.arena, s->stream.location, op->place.shard, UINT64_MAX)};
@@ -296,8 +354,6 @@ static int records_scan(struct record_op *op)
                              .bytes_max = ANSWER_BYTES_MAX,
                              .pages = &op->page,
                              .done = records_scan_done};
-    call->go_on = records_scanned;
-    call->go_on_arg = op;
     code = engine_scan(&call->c, call->db->engine, &op->scan);
     if (code == E_OK)
         records_scanned(op);

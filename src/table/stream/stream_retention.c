@@ -2,6 +2,7 @@
 
 #include "base/scheduler.h"
 #include "table/catalog/catalog.h"
+#include "table/stream/stream_log.h"
 #include "table/stream/stream_record.h"
 
 #include <stdio.h>
@@ -45,6 +46,17 @@ uint64_t stream_refreshed(struct wr_db *db, const struct schema *s, uint64_t num
     return (uint64_t)(now_us - kept_us / 4);
 }
 
+bool stream_is_whole(struct wr_db *db, const struct table *t)
+{
+    const struct wr_table_description *d = &t->schema.d;
+    int64_t age_us = clock_watch_ms(db) * 1000 - d->stream_enable_us;
+
+    if (!catalog_keeps_stream(db->catalog, t))
+        return false;
+    return !db_is_shared(db) || d->stream_enable_us == d->creation_us ||
+           age_us >= STREAM_SETTLES_MS * 1000LL;
+}
+
 /* ---- the task ---- */
 
 static struct trimmed *trimmed_of(struct stream_retention *r, uint32_t location)
@@ -81,6 +93,17 @@ static int trim_shard(struct ctx *c, struct wr_db *db, uint32_t location, uint16
     return engine_erase(c, db->engine, &spec);
 }
 
+/* The same where the shard's log is partitions of its own. Another server may be at it. */
+static int trim_log(struct ctx *c, struct wr_db *db, uint32_t location, uint16_t shard, uint64_t to)
+{
+    struct stream_log log = {.engine = db->engine, .location = location, .shard = shard};
+    int code = stream_log_trim(c, &log, to);
+
+    if (code == E_GUARD)
+        ctx_clear(c);
+    return code == E_GUARD ? E_OK : code;
+}
+
 /* One shard of the table's stream that has a full hour to remove. *done: there was one. */
 static int trim_table(struct stream_retention *r, struct ctx *c, const struct table *t, bool *done)
 {
@@ -95,7 +118,10 @@ static int trim_table(struct stream_retention *r, struct ctx *c, const struct ta
         if (trimmed->number[shard] >= oldest)
             continue;
         *done = true;
-        TRY(trim_shard(c, r->db, s->stream.location, shard, trimmed->number[shard], oldest));
+        if (s->stream_beside)
+            TRY(trim_log(c, r->db, s->stream.location, shard, oldest));
+        else
+            TRY(trim_shard(c, r->db, s->stream.location, shard, trimmed->number[shard], oldest));
         trimmed->number[shard] = oldest;
     }
     return E_OK;

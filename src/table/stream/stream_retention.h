@@ -6,11 +6,18 @@
 #define TABLE_STREAM_STREAM_RETENTION_H
 
 #include "table/core/db.h"
+#include "table/model/table.h"
 
 #define STREAM_FROM_OLDEST 0 /* the number of an iterator that never expires */
 
 /* The number from which on records can be seen now. */
 uint64_t stream_oldest(struct wr_db *db, const struct schema *s);
+
+/* Does every change that is made have a record by now? Not while somebody still goes by a
+ * description from before the stream: where other servers may, not for STREAM_SETTLES_MS, which no
+ * request outlives, unless the table was made with its stream. */
+#define STREAM_SETTLES_MS 60000
+bool stream_is_whole(struct wr_db *db, const struct table *t);
 
 /* A number for a reader who has found nothing from `number` on: the same; or, once half of the time
  * has passed that records are kept, one closer to now, above which all lies that he has not seen:

@@ -15,9 +15,7 @@ int tunnel_open_table(struct call *call, bytes name, struct table **out)
     int code;
 
     if (!call->db->keeps_streams)
-        return fail(c, E_UNSUPPORTED,
-                    "Tunnels are not served by a server over a pool, which keeps no records of "
-                    "changes.");
+        return fail(c, E_UNSUPPORTED, "This storage engine keeps no records of changes.");
     code = call_open_table(call, name, out);
     if (code != E_NOT_EXIST)
         return code;
@@ -45,7 +43,7 @@ void tunnel_ref_of(struct call *call, const struct table *t, const struct schema
         .location = s->stream.location,
         .enable_us = s->d.stream_enable_us,
         .oldest = stream_oldest(call->db, s),
-        .recorded = s->stream.location && catalog_keeps_stream(call->db->catalog, t),
+        .recorded = s->stream.location && stream_is_whole(call->db, t),
         .state_key = catalog_tunnel_key(a, s->id, made->number),
     };
     out->made.name = arena_copy(a, made->name);

@@ -2,7 +2,10 @@
  * deleted by a transaction on the catalog (catalog_txn.h), for its table's description names it:
  * so it goes with its table. */
 #include "base/invariant.h"
+#include "table/catalog/catalog.h"
 #include "table/catalog/catalog_txn.h"
+#include "table/stream/stream_carrier.h"
+#include "table/stream/stream_log.h"
 #include "table/stream/stream_name.h"
 #include "table/stream/stream_record.h"
 #include "table/stream/stream_retention.h"
@@ -62,6 +65,8 @@ struct tunnel_txn {
     uint32_t location; /* 0: none was looked at */
     size_t shards;
     uint64_t ends[SCHEMA_SHARDS_MAX];
+    struct table *table; /* where logs are partitions of their own; referenced */
+    struct job job;
 };
 
 static int txn_decide(struct catalog_txn *x)
@@ -116,7 +121,7 @@ static int keep_stream(struct catalog_txn *x, struct schema *s)
         on.stream.expiration_h = (int32_t)x->db->limits.stream_hours_max;
     TRY(schema_update(x->c, &x->db->limits, &x->now->schema, &on, &with));
     *s = *with;
-    schema_stream_keep(s, catalog_txn_ids(x, 1));
+    schema_stream_keep(s, catalog_txn_ids(x, 1), !engine_one_key_space(x->db->engine));
     return E_OK;
 }
 
@@ -267,6 +272,38 @@ static void ends_scan(struct tunnel_txn *op)
         ends_scanned(op);
 }
 
+/* What stands beside rows is carried first: it is from before. */
+static int log_ends(struct tunnel_txn *op)
+{
+    struct call *call = op->call;
+
+    TRY(stream_carrier_round(call->db->carrier, &call->c, op->table));
+    for (uint16_t i = 0; i < op->shards; i++) {
+        struct stream_log log = {.engine = call->db->engine, .location = op->location, .shard = i};
+
+        TRY(stream_log_open(&call->c, &log));
+        op->ends[i] = log.tail.last ? log.tail.last + 1 : STREAM_FROM_OLDEST;
+    }
+    return E_OK;
+}
+
+static void log_ends_run(struct job *job)
+{
+    struct tunnel_txn *op = PORT_CONTAINER(job, struct tunnel_txn, job);
+    struct call *call = op->call;
+    int code = log_ends(op);
+
+    table_release(op->table);
+    if (code == E_PARTITION || code == E_GUARD) { /* the stream goes */
+        ctx_clear(&call->c);
+        code = fail_code(&call->c, E_BUSY);
+    }
+    if (code)
+        call_finish(call);
+    else
+        txn_begin(op, call->req->create_tunnel.table);
+}
+
 static int check_create(struct ctx *c, const struct wr_create_tunnel *in)
 {
     TRY(check_name(c, in->name));
@@ -282,6 +319,7 @@ int create_tunnel_start(struct call *call)
     const struct wr_create_tunnel *in = &call->req->create_tunnel;
     struct tunnel_txn *op;
     struct table *t;
+    int code;
 
     TRY(tunnel_open_table(call, in->table, &t));
     op = ARENA_NEW(&call->c.arena, struct tunnel_txn);
@@ -291,13 +329,19 @@ int create_tunnel_start(struct call *call)
         op->location = t->schema.stream.location;
         op->shards = t->schema.stream.shards;
     }
+    op->table = op->location && t->schema.stream_beside ? table_ref(t) : NULL;
     table_release(t);
-    TRY(check_create(&call->c, in));
-    if (op->location)
+    code = check_create(&call->c, in);
+    op->job.run = log_ends_run;
+    if (!code && op->table && !stream_carrier_run(call->db->carrier, &op->job))
+        code = fail_code(&call->c, E_BUSY);
+    if (code)
+        table_release(op->table);
+    else if (op->location && !op->table)
         ends_scan(op);
-    else
+    else if (!op->location)
         txn_begin(op, in->table);
-    return E_OK;
+    return code;
 }
 
 /* ---- DeleteTunnel ---- */

@@ -81,7 +81,6 @@ func TestOption(t *testing.T) {
 	})
 
 	run(t, "stream at creation", func(t *T) {
-		needsStreams(t)
 		request := createRequest(uniqueName(), 1, key)
 		request.StreamSpec = &ts.StreamSpecification{EnableStream: true, ExpirationTime: 24, OriginColumnsToGet: []string{"a", "b"}}
 		stream := t.describe(t.create(request)).StreamDetails
@@ -94,7 +93,6 @@ func TestOption(t *testing.T) {
 	})
 
 	run(t, "stream switched on and off", func(t *T) {
-		needsStreams(t)
 		table := t.intTable()
 		answer := t.updateTable(&ts.UpdateTableRequest{TableName: table, StreamSpec: &ts.StreamSpecification{EnableStream: true, ExpirationTime: 12}})
 		t.equal("enabled in the answer", answer.StreamDetails.EnableStream, true)

@@ -7,12 +7,6 @@ import (
 	ts "github.com/aliyun/aliyun-tablestore-go-sdk/tablestore"
 )
 
-func needsStreams(t testing.TB) {
-	if os.Getenv("WIDEROW_NO_STREAMS") != "" {
-		t.Skip("a server over a pool keeps no streams")
-	}
-}
-
 // streamed makes a table whose stream keeps records, with the values of before of column a.
 func (t *T) streamed() string {
 	request := createRequest(uniqueName(), 10, keyColumn{"pk", integer, false})
@@ -53,7 +47,6 @@ func (t *T) records(at *ts.ShardIterator, limit int32) *ts.GetStreamRecordRespon
 }
 
 func TestStream(t *testing.T) {
-	needsStreams(t)
 	run(t, "a stream is listed and described", func(t *T) {
 		table := t.streamed()
 		stream := t.stream(table)

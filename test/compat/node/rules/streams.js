@@ -6,8 +6,7 @@ const { LIMIT, newTable, withServer } = require('../server');
 
 const ON = { enableStream: true, expirationTime: 24 };
 
-// A server over a pool keeps no streams.
-describe('rules/streams', { skip: !!process.env.WIDEROW_NO_STREAMS }, () => {
+describe('rules/streams', () => {
   withServer();
   it('a stream asked for at creation is described', LIMIT, async () => {
     const table = newTable({ stream: ON });

@@ -12,6 +12,7 @@
 #include "table/core/db.h"
 #include "table/stream/stream_beside.h"
 #include "table/stream/stream_log.h"
+#include "table/stream/stream_observer.h"
 #include "table/stream/stream_record.h"
 
 #include <pthread.h>
@@ -44,7 +45,8 @@ static atomic_llong turn; /* the value that somebody writes next: none comes twi
 static void observe(struct wr_db *db, struct table *t)
 {
     (void)db;
-    stream_beside_observe(t);
+    if (t->schema.stream.location)
+        stream_observe_by(t, stream_beside_record);
 }
 
 static struct wr_db *open_server(const char *engine)

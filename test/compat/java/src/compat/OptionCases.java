@@ -6,7 +6,6 @@ import com.alicloud.openservices.tablestore.model.*;
 import java.util.Set;
 import org.junit.jupiter.api.DisplayName;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.condition.DisabledIfEnvironmentVariable;
 
 /** Table settings: throughput, deviation, allow_update, stream, encryption, defined columns. */
 final class OptionCases extends Case {
@@ -79,7 +78,6 @@ final class OptionCases extends Case {
         check(message.contains("updateFullRow"), "message: " + message);
     }
 
-    @DisabledIfEnvironmentVariable(named = "WIDEROW_NO_STREAMS", matches = ".+")
     @Test @DisplayName("option: stream at creation, off and on again")
     void streamAtCreationOffAndOnAgain() throws Exception {
         CreateTableRequest request = request();

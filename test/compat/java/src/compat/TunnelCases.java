@@ -18,7 +18,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.condition.DisabledIfEnvironmentVariable;
 
 /** Tunnels, and the SDK's own worker. */
-@DisabledIfEnvironmentVariable(named = "WIDEROW_NO_STREAMS", matches = ".+")
+@DisabledIfEnvironmentVariable(named = "WIDEROW_NO_TUNNELS", matches = ".+")
 final class TunnelCases extends Case {
     private TunnelClient tunnels;
     private final List<TunnelWorker> workers = new ArrayList<>();
