@@ -43,7 +43,8 @@ static bool matches(const struct walk *k, uint32_t doc)
 {
     const struct order_walk *w = k->w;
 
-    return view_segment_has(w->segment, doc) && k->s->stamps[doc] >= w->expired_ms &&
+    return view_segment_has(w->segment, doc) &&
+           (w->expired_ms == INT64_MIN || k->s->stamps[doc] >= w->expired_ms) &&
            w->query->test(w->query, doc) && (!w->filter || w->filter->test(w->filter, doc));
 }
 

@@ -169,6 +169,7 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
 {
     static const uint64_t few = 16; /* of so many documents, one */
     const struct segment *s = v->segment;
+    int64_t expired_ms = x->job->expired_ms;
     float score = 0;
 
     if (!x->scores || !root->next || (filter && !filter->test) || collectors_any(&x->collectors) ||
@@ -176,7 +177,8 @@ static bool stepped(struct search *x, const struct view_segment *v, struct node 
         return false;
     for (uint32_t doc = root->next(root, 0, &score); doc != NODE_END;
          doc = root->next(root, doc + 1, &score)) {
-        if (!view_segment_has(v, doc) || s->stamps[doc] < x->job->expired_ms ||
+        /* A stamp is not read for nothing: it is far from the one before. */
+        if (!view_segment_has(v, doc) || (expired_ms != INT64_MIN && s->stamps[doc] < expired_ms) ||
             (filter && !filter->test(filter, doc)))
             continue;
         x->total++;

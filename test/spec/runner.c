@@ -1039,8 +1039,9 @@ static const char *why_not_given(int code, bool http)
     case E_TUNNEL_UNAVAILABLE:
         return "needs overload: unit/wire/ots";
     case E_SEARCH_INDEX:
+        return "a pool has no search indexes";
     case E_SEARCH_SESSION:
-        return "search indexes are not served yet";
+        return "needs a scan that is left alone for its time";
     case E_TUNNEL_EXPIRED:
         return "needs a stream's hours to pass: unit/table/tunnel";
     case E_AUTH:
