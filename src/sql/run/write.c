@@ -9,11 +9,13 @@
 #include "sql/run/convert.h"
 #include "sql/run/default.h"
 #include "sql/run/hint.h"
+#include "sql/run/recompute.h"
 #include "sql/run/undeclared.h"
 #include "sql/run/where.h"
 
 #define BATCH_ROWS 200
 #define ROWS_MAX 2000
+#define RECOMPUTE_TRIES 20
 
 /* ---- columns ---- */
 
@@ -285,8 +287,10 @@ static bool increment_read(struct run *r, const struct table_column *column, con
     return true;
 }
 
+/* `computed`: its value, of the row as it is; NULL: it names no column. */
 static int assignment_read(struct run *r, struct sql_table *t, const struct expr_item *item,
-                           int64_t timestamp_ms, struct wr_cell *out)
+                           const struct wr_value *computed, int64_t timestamp_ms,
+                           struct wr_cell *out)
 {
     const struct table_column *column;
     struct wr_value v;
@@ -303,7 +307,10 @@ static int assignment_read(struct run *r, struct sql_table *t, const struct expr
                                 .op = WR_CELL_INCREMENT};
         return 0;
     }
-    RUN_TRY(compute_value(r, item->expr, &v));
+    if (computed)
+        v = *computed;
+    else
+        RUN_TRY(compute_value(r, item->expr, &v));
     RUN_TRY(convert_value(r, column, &v, &v));
     if (v.type == WR_NULL)
         RUN_TRY(null_check(r, t, i));
@@ -320,39 +327,92 @@ static int key_read(struct run *r, const struct sql_table *t, const char *what,
     return run_fail(r, FAULT_NOT_ONE_ROW, what, RUN_TEXT(t->name));
 }
 
-int run_update(struct run *r, const struct statement *s)
-{
-    struct wr_request request = {WR_REQUEST(UPDATE_ROW)};
-    struct wr_cell *cells = ARENA_ARRAY(r->arena, struct wr_cell, s->assignments->count);
-    const struct wr_reply *reply = NULL;
-    struct sql_table *t;
+/* An UPDATE, once; the row is as it was when values were computed of it. */
+struct update {
+    struct run *r;
+    const struct statement *s;
+    struct sql_table *table;
     struct wr_key key;
-    struct hints hints;
-    size_t n = 0;
-    bool empty;
+    int64_t timestamp_ms;
+    bool recomputes; /* an assignment names a column and is no increment */
+};
 
-    RUN_TRY(hints_read(r, s->hints, &hints));
-    RUN_TRY(table_find(r, &s->table, &t));
-    RUN_TRY(key_read(r, t, "UPDATE", s->where, &key, &empty));
-    for (const struct expr_item *i = s->assignments->first; i; i = i->next)
-        RUN_TRY(assignment_read(r, t, i, hints.timestamp_ms, &cells[n++]));
-    if (empty)
+static bool recomputes(struct run *r, const struct sql_table *t, const struct statement *s)
+{
+    for (const struct expr_item *i = s->assignments->first; i; i = i->next) {
+        size_t column = table_column(t, i->name);
+        struct wr_value v;
+
+        if (column != SIZE_MAX && recompute_is_needed(i->expr) &&
+            !increment_read(r, &t->columns[column], i->expr, &v))
+            return true;
+    }
+    return false;
+}
+
+/* *again: the row was changed in between. */
+static int update_try(struct update *u, bool *again)
+{
+    struct run *r = u->r;
+    size_t count = u->s->assignments->count, n = 0;
+    struct wr_value *values = ARENA_ARRAY(r->arena, struct wr_value, count);
+    struct wr_cell *cells = ARENA_ARRAY(r->arena, struct wr_cell, count);
+    struct wr_request request = {WR_REQUEST(UPDATE_ROW), .instance = u->table->database};
+    const struct wr_reply *reply = NULL;
+    struct wr_filter unchanged = {.type = WR_FILTER_COLUMN};
+    bool found = true;
+
+    *again = false;
+    if (u->recomputes)
+        RUN_TRY(recompute_row(r, u->s, u->table, values, &unchanged, &found));
+    if (!found)
         return 0;
-    request.instance = t->database;
+    for (const struct expr_item *i = u->s->assignments->first; i; i = i->next, n++)
+        RUN_TRY(assignment_read(r, u->table, i, u->recomputes ? &values[n] : NULL, u->timestamp_ms,
+                                &cells[n]));
     /* A row that is not there is not made, as of SQL's UPDATE. */
     request.update_row = (struct wr_row_change){.type = WR_UPDATE,
-                                                .table = t->name,
-                                                .row = {key, cells, n},
+                                                .table = u->table->name,
+                                                .row = {u->key, cells, n},
                                                 .condition = {WR_EXPECT_EXIST, NULL}};
+    if (unchanged.type != WR_FILTER_COLUMN || unchanged.column.column.ptr)
+        request.update_row.condition.column = &unchanged;
     if (run_request(r, &request, &reply)) {
         if (!reply || reply->code != WR_E_CONDITION)
             return -1;
         r->out->fault.number = 0;
+        *again = request.update_row.condition.column != NULL;
         return 0;
     }
     run_written(r, &reply->row.consumed);
     run_affected(r, 1);
     return 0;
+}
+
+int run_update(struct run *r, const struct statement *s)
+{
+    struct update u = {.r = r, .s = s};
+    bool empty, again = true;
+    struct hints hints;
+
+    RUN_TRY(hints_read(r, s->hints, &hints));
+    RUN_TRY(table_find(r, &s->table, &u.table));
+    RUN_TRY(key_read(r, u.table, "UPDATE", s->where, &u.key, &empty));
+    u.timestamp_ms = hints.timestamp_ms;
+    u.recomputes = recomputes(r, u.table, s);
+    for (const struct expr_item *i = s->assignments->first; i; i = i->next) {
+        size_t column = table_column(u.table, i->name);
+
+        if (column < u.table->key_count)
+            return run_fail(r, FAULT_KEY_ASSIGNED, RUN_TEXT(i->name));
+    }
+    for (int tries = 0; !empty && again && tries < RECOMPUTE_TRIES; tries++) {
+        RUN_TRY(run_interrupted(r));
+        RUN_TRY(update_try(&u, &again));
+    }
+    return empty || !again
+               ? 0
+               : run_fail(r, FAULT_BUSY, "The row is changed by others all the time: try again");
 }
 
 /* ---- DELETE ---- */

@@ -147,6 +147,41 @@ static void test_alter(void **state)
     expect(b, "select d from t where k = 4", "d|long enough");
 }
 
+/* Values of the row as it is. */
+static void test_updates(void **state)
+{
+    struct bed *b = *state;
+
+    expect(b,
+           "create table t (k bigint, n bigint, d double, s varchar(6), x decimal(9,2), at "
+           "timestamp, j json, primary key (k))",
+           "0");
+    expect(b,
+           "insert into t (k, n, d, s, x, at, j) values (1, 5, 1.5, 'ab', 2.5, '2024-01-31', "
+           "'{\"a\":1}')",
+           "1");
+    expect(b,
+           "update t set n = n * 2, d = d + n, s = concat(s, '!'), at = at + interval 1 day "
+           "where k = 1",
+           "1");
+    expect(b, "select n, d, s, at from t where k = 1", "n,d,s,at|10,6.5,ab!,2024-02-01 00:00:00");
+    expect(b, "update t set x = x * 2, j = json_set(j, '$.a', n) where k = 1", "1");
+    expect(b, "select x, j from t where k = 1", "x,j|5,{\"a\":10}");
+    expect(b, "update t set n = n + 1, s = upper(s) where k = 1", "1");
+    expect(b, "select n, s from t where k = 1", "n,s|11,AB!");
+    expect(b, "update t set n = k + 1 where k = 1", "1");
+    expect(b, "update t set s = null where k = 1", "1");
+    expect(b, "update t set s = concat(coalesce(s, 'none'), n) where k = 1", "1");
+    expect(b, "select s from t where k = 1", "s|none2");
+    expect(b, "update t set s = concat(s, s) where k = 1",
+           "!1406 Data too long for column 's': 10 characters of at most 6");
+    expect(b, "update t set n = n * 2 where k = 9", "0");
+    expect(b, "update t set n = nosuch * 2 where k = 1",
+           "!1054 Unknown column 'nosuch' in 'field list'");
+    expect(b, "update t set n = (select max(n) from t) where k = 1",
+           "!9001 UPDATE takes no sub-queries");
+}
+
 /* What is stored, which later builds read. */
 static void test_form(void **state)
 {
@@ -194,6 +229,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_nulls, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_options, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_alter, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_updates, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_form, set_up, tear_down),
     };
 
