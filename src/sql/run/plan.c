@@ -104,6 +104,8 @@ static int order_of(const struct sql_table *t, const struct table_path *path,
         size_t column = (size_t)info->aOrderBy[i].iColumn;
         int way;
 
+        if (column == t->column_count && next == path->key_count && !info->aOrderBy[i].desc)
+            continue; /* versions of a row come in their order, which way ever rows come */
         if (column >= t->column_count)
             return 0;
         if (path->position[column] < equal)

@@ -13,7 +13,8 @@ bool recompute_is_needed(const struct expr *e)
 {
     if (!e)
         return false;
-    if (e->type == EXPR_COLUMN || e->select || recompute_is_needed(e->left) || recompute_is_needed(e->right))
+    if (e->type == EXPR_COLUMN || e->select || recompute_is_needed(e->left) ||
+        recompute_is_needed(e->right))
         return true;
     for (const struct expr_item *i = e->list ? e->list->first : NULL; i; i = i->next)
         if (recompute_is_needed(i->expr))

@@ -273,6 +273,28 @@ static void scope_add_items(struct render *w, struct scope *s, const struct colu
     scope_add(s, t);
 }
 
+static bool orders_by(const struct select *q, bytes column)
+{
+    for (const struct expr_item *i = q->order->first; i; i = i->next)
+        if (i->expr->type == EXPR_COLUMN && bytes_equal(i->expr->text, column))
+            return true;
+    return false;
+}
+
+/* Where rows are ordered by the whole key, versions of a row are the newest first: SQLite may find
+ * them by several conditions, one after the other. */
+static bool orders_versions(const struct render *w, const struct scope *s, const struct select *q)
+{
+    const struct sql_table *t = s->tables ? s->tables->table : NULL;
+
+    if (!w->r->versions || !t || t->information || q->group || q->distinct || q->from->count > 1)
+        return false;
+    for (size_t i = 0; i < t->key_count; i++)
+        if (!orders_by(q, t->columns[i].name))
+            return false;
+    return true;
+}
+
 static int put_tail(struct render *w, const struct scope *s, const struct select *q)
 {
     if (q->group) {
@@ -286,6 +308,8 @@ static int put_tail(struct render *w, const struct scope *s, const struct select
     if (q->order) {
         render_put(w, " order by ");
         RUN_TRY(put_exprs(w, s, q->order));
+        if (orders_versions(w, s, q))
+            render_put(w, ", \"" TABLE_VERSION "\"");
     }
     if (q->limit) {
         render_put(w, " limit ");

@@ -37,6 +37,7 @@ struct run {
     struct sink *sink;
     struct outcome *out;
     int64_t deadline_ms;            /* monotonic */
+    bool versions;                  /* rows come once for each of them */
     bytes about;                    /* information_schema has this table alone; ptr NULL: all */
     uint64_t rows_read, bytes_read; /* by walks; bytes as capacity units count them */
 };

@@ -11,9 +11,8 @@
 #define FIRST_PAGE_ROWS 100 /* a statement with LIMIT wants no more, mostly */
 #define PAGE_ROWS 4000
 #define PAGE_ROWS_MIN 64
-#define PAGE_BYTES (256 << 10)    /* of rows, about: a client that does not read holds a page */
-#define UNIT_BYTES 4096           /* of a capacity unit */
-#define VERSION_COLUMN " version" /* no name of a column begins with a blank */
+#define PAGE_BYTES (256 << 10) /* of rows, about: a client that does not read holds a page */
+#define UNIT_BYTES 4096        /* of a capacity unit */
 
 #define RUN_TRY_SQLITE(x)                                                                          \
     do {                                                                                           \
@@ -127,13 +126,13 @@ static int declare(sqlite3 *sqlite, const struct sql_table *t, bool versions)
         buf_put_bytes(&b, bytes_str(affinity(t->columns[i].type)));
         buf_put_bytes(&b, BYTES_LIT(", "));
     }
-    buf_put_bytes(&b, versions ? BYTES_LIT("\"" VERSION_COLUMN "\" integer, ") : BYTES_LIT(""));
+    buf_put_bytes(&b, versions ? BYTES_LIT("\"" TABLE_VERSION "\" integer, ") : BYTES_LIT(""));
     buf_put_bytes(&b, BYTES_LIT("primary key ("));
     for (size_t i = 0; i < t->key_count; i++) {
         put_name(&b, t->columns[i].label);
         buf_put_bytes(&b, i + 1 < t->key_count ? BYTES_LIT(", ") : BYTES_LIT(""));
     }
-    buf_put_bytes(&b, versions ? BYTES_LIT(", \"" VERSION_COLUMN "\"") : BYTES_LIT(""));
+    buf_put_bytes(&b, versions ? BYTES_LIT(", \"" TABLE_VERSION "\"") : BYTES_LIT(""));
     buf_put_bytes(&b, BYTES_LIT(")) without rowid"));
     buf_put_u8(&b, 0);
     code = sqlite3_declare_vtab(sqlite, (const char *)b.data);

@@ -216,6 +216,7 @@ static int run_sqlite(struct run *r, const struct select *s, const struct hints 
     struct rendered made;
     int code;
 
+    r->versions = span->versions > 1;
     RUN_TRY(render_select(r, s, &made));
     RUN_TRY(check_forced(r, &made, hints->force_index));
     RUN_TRY(engine_open(r, &e));

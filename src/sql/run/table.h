@@ -5,6 +5,8 @@
 
 #include "sql/run/declared.h"
 
+#define TABLE_VERSION " version" /* SQLite's column of a row's versions (scan.h) */
+
 struct table_column {
     bytes name;
     enum wr_type type; /* WR_NULL: not declared; as each value is */
